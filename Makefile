@@ -1,0 +1,87 @@
+# Every target sets up what it needs: python3 (3.11 or 3.12) and make are enough to start.
+# A stamp file makes the set-up instant once it stands.
+
+PYTHON ?= python3
+JOBS ?= 2
+export UV_PYTHON_DOWNLOADS = never
+export PYTHONHASHSEED = 0
+unexport MPLBACKEND PYTHONPATH VIRTUAL_ENV
+
+BIN := .venv/bin
+STAMP := .venv/.stamp
+HTML := _build/html
+UV := .tools/bin/uv
+BUILD := $(BIN)/jupyter-book build . --all -W -n --keep-going
+NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup lock book html format lint types unit notebooks test check-pages reproduce bench clean distclean
+
+help: ## show this list
+	@echo "make TARGET, where TARGET is one of"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+$(UV):
+	$(PYTHON) -m venv .tools
+	.tools/bin/python -m pip --quiet --disable-pip-version-check install uv
+
+$(STAMP): pyproject.toml requirements.lock | $(UV)
+	@rm -f $@
+	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
+	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+setup: $(STAMP) ## build .venv from requirements.lock and install the package in it
+
+lock: | $(UV) ## renew requirements.lock from pyproject.toml (versions and hashes, no addresses)
+	$(UV) lock --quiet --python $(PYTHON)
+	$(UV) export --quiet --all-extras --no-emit-project --no-header --no-annotate \
+	    --format requirements-txt --output-file requirements.lock
+	rm -f uv.lock
+
+book: $(STAMP) ## execute every chapter at the paper preset, then build the pages
+	$(BIN)/dpbandits execute
+	@$(MAKE) --no-print-directory html
+
+html: $(STAMP) ## build the pages from the outputs in the repository
+	$(BUILD)
+	@echo "The book: $(HTML)/index.html (for the search: $(PYTHON) -m http.server -d $(HTML))"
+
+format: $(STAMP) ## format code and notebooks
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --quiet --fix .
+
+lint: $(STAMP) ## check format and style, notebooks included
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(STAMP) ## check the types
+	$(BIN)/mypy
+
+unit: $(STAMP) ## run the tests of the package
+	$(BIN)/python -m pytest -q -n $(JOBS) tests
+
+notebooks: $(STAMP) ## run every chapter again and compare with its outputs
+	$(if $(NOTEBOOKS),$(BIN)/python -m pytest -q --nbval --nbval-current-env \
+	    --nbval-sanitize-with tests/nbval_sanitize.cfg -n $(JOBS) --dist loadfile $(NOTEBOOKS),\
+	    @echo "no chapter to run")
+
+test: lint types unit notebooks html ## all of lint, types, unit, notebooks and html
+
+check-pages: $(STAMP) ## drive a headless browser over the built pages
+	@test -e $(HTML)/index.html || $(MAKE) --no-print-directory html
+	$(BIN)/python tests/check_pages.py $(HTML)
+
+reproduce: $(STAMP) ## compute every figure of the book from nothing
+	$(BIN)/dpbandits reproduce all --preset paper --jobs $(JOBS)
+
+bench: $(STAMP) ## measure the speed of the algorithms
+	$(BIN)/python -m pytest -q benchmarks --benchmark-only --benchmark-sort=name
+
+clean: ## remove what was built
+	rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	find . -name __pycache__ -not -path './.venv/*' -not -path './.tools/*' -prune -exec rm -rf {} +
+
+distclean: clean ## remove the environments as well
+	rm -rf .venv .tools
