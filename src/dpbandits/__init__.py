@@ -1,3 +1,43 @@
-"""Private bandits: differentially private bandit algorithms, simulated at full scale."""
+"""Private Bandits: differentially private multi-armed bandits, reproduced and checked.
+
+>>> import dpbandits as dpb
+>>> C1 = dpb.instances.ss19("C1", n_arms=5)
+>>> runs = dpb.simulate(dpb.DPSE(epsilon=0.25), C1, horizon=50_000_000, n_runs=3)
+>>> runs.mean().shape == runs.times.shape
+True
+"""
+
+from dpbandits import bounds, instances, mechanisms, privacy, schedules
+from dpbandits.privacy import PrivacyGuarantee
+from dpbandits.registry import registry
+from dpbandits.regret import (
+    DPSE,
+    DPUCB,
+    UCB,
+    GuessAndDouble,
+    RegretAlgorithm,
+    SuccessiveElimination,
+)
+from dpbandits.simulation import Runs, log_checkpoints, simulate
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "DPSE",
+    "DPUCB",
+    "UCB",
+    "GuessAndDouble",
+    "PrivacyGuarantee",
+    "RegretAlgorithm",
+    "Runs",
+    "SuccessiveElimination",
+    "__version__",
+    "bounds",
+    "instances",
+    "log_checkpoints",
+    "mechanisms",
+    "privacy",
+    "registry",
+    "schedules",
+    "simulate",
+]

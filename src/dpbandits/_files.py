@@ -1,0 +1,40 @@
+"""Files that are either whole or absent."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+__all__ = ["write_atomically"]
+
+
+def write_atomically(path: str | os.PathLike[str], content: bytes | str) -> Path:
+    """Write `content` to `path` so that no reader, and no crash, ever sees half of it.
+
+    The content goes to a temporary file in the same folder, is flushed to the disk, and takes
+    the place of `path` in one step. Missing folders are made.
+
+    Raises
+    ------
+    OSError
+        If the disk is full or the folder cannot be written; the message names `path`.
+    """
+    target = Path(path)
+    data = content.encode() if isinstance(content, str) else content
+    temporary = ""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write {target}: {error.strerror}") from error
+    finally:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
+    return target

@@ -1,0 +1,58 @@
+"""Checks of arguments, each raising a ``ValueError`` that names argument, value and what is allowed."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+__all__ = ["check_choice", "check_fraction", "check_integer", "check_positive"]
+
+
+def _as_float(name: str, value: Any, allowed: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}={value!r} is not a number; allowed: {allowed}") from None
+    return number
+
+
+def check_positive(name: str, value: Any, *, infinite: bool = False) -> float:
+    """Return `value` as a float if it is positive (and finite, unless `infinite`)."""
+    allowed = "a positive number, inf included" if infinite else "a positive finite number"
+    number = _as_float(name, value, allowed)
+    if not number > 0 or (math.isinf(number) and not infinite):
+        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+    return number
+
+
+def check_fraction(name: str, value: Any) -> float:
+    """Return `value` as a float if it lies strictly between 0 and 1."""
+    allowed = "a number strictly between 0 and 1"
+    number = _as_float(name, value, allowed)
+    if not 0 < number < 1:
+        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+    return number
+
+
+def check_integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
+    """Return `value` as an int if it is a whole number of at least `minimum` (at most `maximum`)."""
+    allowed = f"a whole number of at least {minimum}"
+    if maximum is not None:
+        allowed += f" and at most {maximum}"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name}={value!r} is not a whole number; allowed: {allowed}") from None
+    if isinstance(value, bool) or number < minimum or (maximum is not None and number > maximum):
+        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+    return number
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return `value` if it is one of `choices`."""
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} is unknown; allowed: {', '.join(map(repr, choices))}")
+    return str(value)

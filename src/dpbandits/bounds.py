@@ -1,0 +1,293 @@
+"""Bounds on pulls and regret, upper and lower, each with the constants that its proof gives.
+
+The proofs stand in the chapter on DP successive elimination. SS19 is Sajed & Sheffet (2019).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import rel_entr
+
+from dpbandits._validation import check_fraction, check_positive
+from dpbandits.schedules import elimination_epoch
+
+__all__ = [
+    "dp_ucb_pulls",
+    "dp_ucb_regret",
+    "elimination_failure",
+    "elimination_last_epoch",
+    "elimination_minimax_regret",
+    "elimination_pulls",
+    "elimination_pulls_closed_form",
+    "elimination_pulls_printed",
+    "elimination_regret",
+    "group_privacy_factor",
+    "lai_robbins_rate",
+    "minimax_lower_bound",
+    "private_lower_bound_rate",
+    "ucb_regret",
+]
+
+FloatArray = NDArray[np.float64]
+
+
+def elimination_last_epoch(gap: float) -> int:
+    """Return e(a): the first epoch e ≥ 1 with gap ≥ 2^−e, after which arm a is gone (Lemma 4.2).
+
+    Examples
+    --------
+    >>> elimination_last_epoch(0.25), elimination_last_epoch(0.3), elimination_last_epoch(1.0)
+    (2, 2, 1)
+    """
+    if not 0 < gap <= 1:
+        raise ValueError(f"gap={gap!r} is out of range; allowed: (0, 1]")
+    return max(1, 1 - math.frexp(gap)[1])
+
+
+def elimination_failure(beta: float, *, private: bool = True) -> float:
+    """Bound the probability that some confidence interval of (DP) SE fails in some epoch.
+
+    Epoch e fails with probability at most β/(4e²) by sampling and as much by noise, and
+    Σ 1/e² = π²/6: β·π²/12 in all, β·π²/24 without noise (Lemma 4.2).
+    """
+    return check_fraction("beta", beta) * math.pi**2 / (12 if private else 24)
+
+
+def elimination_pulls(gap: float, n_arms: int, beta: float, epsilon: float = math.inf) -> int:
+    """Bound the pulls of an arm by (DP) SE: SS19, Lemma 4.2, as the exact sum of its proof.
+
+    Σ ⌈R_e⌉ over e ≤ e(a), with |S| = K in every R_e (R_e grows with |S|).
+
+    Parameters
+    ----------
+    gap : float
+        Gap Δ_a in (0, 1].
+    n_arms : int
+        Number of arms K.
+    beta : float
+        Confidence β.
+    epsilon : float
+        Privacy budget ε; ``inf`` for the non-private algorithm.
+
+    Returns
+    -------
+    int
+        Exceeded with probability at most `elimination_failure(beta)`.
+
+    Examples
+    --------
+    >>> elimination_pulls(0.5, n_arms=2, beta=0.1)
+    651
+    """
+    last = elimination_last_epoch(gap)
+    return sum(elimination_epoch(n_arms, e, beta, epsilon).pulls for e in range(1, last + 1))
+
+
+def elimination_pulls_closed_form(
+    gap: float, n_arms: int, beta: float, epsilon: float = math.inf
+) -> float:
+    """Bound the pulls of an arm by (DP) SE in closed form (derived in the chapter).
+
+    (512/3)·log(8K e²/β)/Δ² + 32·log(4K e²/β)/(εΔ) + 2e, with e = e(a) ≤ log2(2/Δ).
+    """
+    e = elimination_last_epoch(gap)
+    sampling = 512 / 3 * math.log(8 * n_arms * e**2 / beta) / gap**2
+    privacy = 32 * math.log(4 * n_arms * e**2 / beta) / (epsilon * gap)
+    return sampling + privacy + 2 * e
+
+
+def elimination_pulls_printed(gap: float, n_arms: int, beta: float, epsilon: float) -> float:
+    """Evaluate the bound as the last line of the proof of SS19's Lemma 4.2 prints it.
+
+    log(K·log(2/Δ)/β)·(1024/Δ² + 96/(εΔ)). It holds for β ≤ 1/2 and fails near β = 1 and
+    Δ = 1: see the chapter.
+    """
+    log_term = math.log(n_arms * math.log(2 / gap) / beta)
+    return log_term * (1024 / gap**2 + 96 / (epsilon * gap))
+
+
+def _spend_pulls(gaps: FloatArray, pulls: FloatArray, times: FloatArray) -> FloatArray:
+    """Maximise Σ Δ_a n_a subject to n_a ≤ pulls_a and Σ n_a ≤ t, at each t: greatest gap first."""
+    order = np.argsort(-gaps)
+    spent = np.minimum(np.cumsum(pulls[order]), times[..., None])
+    result: FloatArray = np.diff(spent, prepend=0.0) @ gaps[order]
+    return result
+
+
+def _times(horizon: float, times: ArrayLike | None) -> FloatArray:
+    return np.asarray(horizon if times is None else times, dtype=np.float64)
+
+
+def elimination_regret(
+    gaps: ArrayLike,
+    horizon: float,
+    *,
+    epsilon: float = math.inf,
+    beta: float | None = None,
+    times: ArrayLike | None = None,
+) -> Any:
+    """Bound the expected pseudo-regret of (DP) SE: SS19, Theorem 4.3, with its constants.
+
+    Σ Δ_a n_a with n_a at most the pulls of Lemma 4.2 and Σ n_a ≤ t, plus what a failed
+    confidence interval costs at most: `elimination_failure` times t·max Δ.
+
+    Parameters
+    ----------
+    gaps : array_like, shape (K,)
+        Gaps of all arms, zeros for the best.
+    horizon : float
+        Horizon T that the algorithm is told.
+    epsilon : float
+        Privacy budget; ``inf`` for the non-private algorithm.
+    beta : float, optional
+        Confidence; None means 1/T.
+    times : array_like, optional
+        Times t ≤ T at which the bound is wanted; None means T.
+
+    Returns
+    -------
+    float or numpy.ndarray, of the shape of `times`
+
+    Examples
+    --------
+    >>> bool(elimination_regret([0, 0.05], 10**6) > elimination_regret([0, 0.5], 10**6))
+    True
+    """
+    all_gaps = np.asarray(gaps, dtype=np.float64)
+    positive = all_gaps[all_gaps > 0]
+    beta = 1 / horizon if beta is None else beta
+    at = _times(horizon, times)
+    pulls = np.array([elimination_pulls(d, all_gaps.size, beta, epsilon) for d in positive], float)
+    failure = elimination_failure(beta, private=math.isfinite(epsilon))
+    worst = at * positive.max(initial=0.0)
+    return np.minimum(_spend_pulls(positive, pulls, at) + failure * worst, worst)[()]
+
+
+def elimination_minimax_regret(n_arms: int, horizon: float, epsilon: float = math.inf) -> float:
+    """Bound the expected pseudo-regret of (DP) SE with β = 1/T on every instance (Theorem 4.4).
+
+    2√((K−1)·A·T) + (K−1)·(B/ε + 4/(e·ln 2)) + π²/12 with A = (512/3)·log(8K m²T),
+    B = 32·log(4K m²T), m = max(1, ⌈log2 √(T/(K−1))⌉); derived in the chapter.
+    """
+    rivals = n_arms - 1
+    m = max(1, math.ceil(math.log2(math.sqrt(horizon / rivals))))
+    sampling = 512 / 3 * math.log(8 * n_arms * m**2 * horizon)
+    privacy = 32 * math.log(4 * n_arms * m**2 * horizon) / epsilon
+    return (
+        2 * math.sqrt(rivals * sampling * horizon)
+        + rivals * (privacy + 4 / (math.e * math.log(2)))
+        + math.pi**2 / 12
+    )
+
+
+def dp_ucb_pulls(gap: ArrayLike, times: ArrayLike, gamma: float = 0.0) -> FloatArray:
+    """Solve for the pulls after which an arm's widths are at most its gap (UCB and DP-UCB).
+
+    The least n with 2√(2 log t/n) + 2γ/n ≤ Δ: ((√(2 log t) + √(2 log t + 2γΔ))/Δ)², which is
+    8 log t/Δ² for γ = 0.
+    """
+    gap_array, at = np.asarray(gap, float), np.asarray(times, float)
+    width = 2 * np.log(np.maximum(at, 1.0))
+    result: FloatArray = (
+        (np.sqrt(width) + np.sqrt(width + 2 * gamma * gap_array)) / gap_array
+    ) ** 2
+    return result
+
+
+def dp_ucb_regret(
+    gaps: ArrayLike,
+    horizon: float,
+    *,
+    gamma: float,
+    noise_failure: float,
+    times: ArrayLike | None = None,
+) -> Any:
+    """Bound the expected pseudo-regret of an index policy with noise at most γ (derived here).
+
+    Each arm is pulled at most `dp_ucb_pulls` + 1 + π²/3 times in expectation while every
+    prefix noise stays within ±γ, which fails with probability `noise_failure`.
+
+    Parameters
+    ----------
+    gaps : array_like, shape (K,)
+        Gaps of all arms, zeros for the best.
+    horizon : float
+        Horizon T.
+    gamma : float
+        Width γ ≥ 0 of the noise that the index allows for, in units of reward sums.
+    noise_failure : float
+        Bound on the probability that some prefix noise of some arm exceeds γ.
+    times : array_like, optional
+        Times at which the bound is wanted; None means T.
+
+    Returns
+    -------
+    float or numpy.ndarray, of the shape of `times`
+    """
+    all_gaps = np.asarray(gaps, dtype=np.float64)
+    positive = all_gaps[all_gaps > 0]
+    at = _times(horizon, times)
+    pulls = dp_ucb_pulls(positive, at[..., None], gamma) + 1 + math.pi**2 / 3
+    worst = at * positive.max(initial=0.0)
+    return np.minimum(pulls @ positive + min(1.0, noise_failure) * worst, worst)[()]
+
+
+def ucb_regret(gaps: ArrayLike, horizon: float, *, times: ArrayLike | None = None) -> Any:
+    """Bound the expected pseudo-regret of UCB1: Auer, Cesa-Bianchi & Fischer (2002), Theorem 1.
+
+    Σ (8 log t/Δ_a + (1 + π²/3)·Δ_a) over the suboptimal arms, capped at t·max Δ.
+    """
+    return dp_ucb_regret(gaps, horizon, gamma=0.0, noise_failure=0.0, times=times)
+
+
+def lai_robbins_rate(means: ArrayLike) -> float:
+    """Return lim inf regret/log T of any consistent policy on Bernoulli arms: Σ Δ_a/kl(μ_a, μ*).
+
+    Lai & Robbins (1985). Asymptotic: at a finite T a policy may well lie below rate·log T.
+
+    Examples
+    --------
+    >>> round(lai_robbins_rate([0.5, 0.25]), 3)
+    1.738
+    """
+    mu = np.asarray(means, dtype=np.float64)
+    best = mu.max()
+    others = mu[mu < best]
+    kl = rel_entr(others, best) + rel_entr(1 - others, 1 - best)
+    return float(np.sum((best - others) / kl))
+
+
+def group_privacy_factor(distance: ArrayLike, epsilon: float, n: ArrayLike = 1) -> FloatArray:
+    """Bound P(output | n samples of D) / P(output | n samples of D') under ε-DP, in logarithm.
+
+    n·log(1 + d·(e^ε − 1)) with d the total-variation distance of D and D': the sharp form of
+    SS19's Lemma 3.5 (Karwa & Vadhan 2018, Lemma 6.1), which prints 6·ε·n·d. Derived in the
+    chapter; attained at n = 1.
+
+    Examples
+    --------
+    >>> bool(group_privacy_factor(0.1, 1.0) < 6 * 1.0 * 0.1)
+    True
+    """
+    budget = math.expm1(check_positive("epsilon", epsilon))
+    return np.asarray(n) * np.log1p(np.asarray(distance, float) * budget)
+
+
+def private_lower_bound_rate(means: ArrayLike, epsilon: float) -> float:
+    """Return a lower bound on lim inf regret/log T of any consistent ε-DP policy (derived here).
+
+    Σ Δ_a/log(1 + Δ_a(e^ε − 1)) ≥ (K−1)/(e^ε − 1) on Bernoulli arms with max mean below 1: the
+    bound Ω(K log T/ε) of Shariff & Sheffet (2018), with a constant. Asymptotic.
+    """
+    mu = np.asarray(means, dtype=np.float64)
+    gaps = mu.max() - mu[mu < mu.max()]
+    return float(np.sum(gaps / group_privacy_factor(gaps, epsilon)))
+
+
+def minimax_lower_bound(n_arms: int, horizon: float) -> float:
+    """Return the non-private minimax lower bound min(√(KT), T)/20 (Auer et al. 2002b)."""
+    return min(math.sqrt(n_arms * horizon), horizon) / 20

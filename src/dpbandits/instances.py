@@ -1,0 +1,194 @@
+"""Reward laws and the papers' named bandit instances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits._validation import check_choice, check_integer
+
+__all__ = ["SS19_NAMES", "BernoulliInstance", "bernoulli", "ss19"]
+
+SS19_NAMES = ("C1", "C2", "C3", "C4")
+
+
+@dataclass(frozen=True)
+class BernoulliInstance:
+    """A K-armed bandit whose rewards are 0 or 1.
+
+    Attributes
+    ----------
+    mean_rewards : tuple of float, length K
+        The arms' means, each in [0, 1].
+    name : str
+        What tables and figures call the instance.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two arms, or a mean outside [0, 1].
+
+    Examples
+    --------
+    >>> instance = BernoulliInstance((0.2, 0.6), "mine")
+    >>> instance.best_arm, instance.gaps.round(3).tolist()
+    (1, [0.4, 0.0])
+    """
+
+    mean_rewards: tuple[float, ...]
+    name: str = "Bernoulli"
+
+    def __post_init__(self) -> None:
+        if len(self.mean_rewards) < 2:
+            raise ValueError(
+                f"means={self.mean_rewards!r} has fewer arms than a bandit; allowed: 2 or more"
+            )
+        for mean in self.mean_rewards:
+            if not 0 <= mean <= 1:
+                raise ValueError(
+                    f"means={self.mean_rewards!r} has the mean {mean!r}; allowed: [0, 1]"
+                )
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms K."""
+        return len(self.mean_rewards)
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """Means of the arms, shape (K,), read-only."""
+        means = np.array(self.mean_rewards, dtype=np.float64)
+        means.flags.writeable = False
+        return means
+
+    @cached_property
+    def gaps(self) -> NDArray[np.float64]:
+        """Gaps Δ_a = max mean − mean of arm a, shape (K,), read-only."""
+        gaps = self.means.max() - self.means
+        gaps.flags.writeable = False
+        return gaps
+
+    @property
+    def best_arm(self) -> int:
+        """Lowest number (0-based) of an arm with the largest mean."""
+        return int(np.argmax(self.means))
+
+    def sample(
+        self, rng: np.random.Generator, arm: int, size: int | None = None
+    ) -> NDArray[np.float64]:
+        """Draw `size` rewards of `arm` (0-based), 0.0 or 1.0 each.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of randomness.
+        arm : int
+            Which arm, 0 ≤ arm < K.
+        size : int, optional
+            How many rewards; None draws one, as an array of shape ().
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (size,) or ()
+        """
+        arm = check_integer("arm", arm, 0, self.n_arms - 1)
+        return np.asarray(rng.random(size) < self.means[arm], dtype=np.float64)
+
+    def sample_sum(
+        self, rng: np.random.Generator, arms: NDArray[np.intp], size: int
+    ) -> NDArray[np.int64]:
+        """Draw, for each arm in `arms`, the sum of `size` fresh rewards: a Binomial variable.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of randomness.
+        arms : numpy.ndarray of int, shape (m,)
+            Which arms (0-based).
+        size : int
+            Number of rewards in each sum.
+
+        Returns
+        -------
+        numpy.ndarray of int, shape (m,)
+        """
+        return rng.binomial(size, self.means[arms])
+
+
+def bernoulli(means: Sequence[float], name: str = "Bernoulli") -> BernoulliInstance:
+    """Build a Bernoulli instance from its means.
+
+    Parameters
+    ----------
+    means : sequence of float
+        The arms' means, each in [0, 1], two or more.
+    name : str, optional
+        What tables and figures call the instance.
+
+    Returns
+    -------
+    BernoulliInstance
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two arms, or a mean outside [0, 1] or not a number.
+
+    Examples
+    --------
+    >>> bernoulli([0.5, 0.25]).n_arms
+    2
+    """
+    try:
+        values = tuple(float(mean) for mean in means)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"means={means!r} is not a list of numbers; allowed: numbers in [0, 1]"
+        ) from None
+    return BernoulliInstance(values, name)
+
+
+def ss19(name: str, n_arms: int = 5) -> BernoulliInstance:
+    """Build one of the four instances of Sajed & Sheffet (2019), §5.
+
+    C1: 0.75, then 0.7 for the rest. C2: linear from 0.75 to 0.25. C3: the convex parabola
+    a(i − K)² + c through 0.75 at i = 1 and 0.25 at i = K. C4: the concave parabola
+    a(i − 1)² + c through the same two points.
+
+    Parameters
+    ----------
+    name : {"C1", "C2", "C3", "C4"}
+        The paper's name.
+    n_arms : int
+        Number of arms K ≥ 2; the paper uses 3, 5, 10, 20.
+
+    Returns
+    -------
+    BernoulliInstance
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown or there are fewer than two arms.
+
+    Examples
+    --------
+    >>> ss19("C4", n_arms=5).means.tolist()
+    [0.75, 0.71875, 0.625, 0.46875, 0.25]
+    """
+    check_choice("name", name, SS19_NAMES)
+    n_arms = check_integer("n_arms", n_arms, 2)
+    place = np.arange(n_arms) / (n_arms - 1)  # (i − 1)/(K − 1) for i = 1..K
+    if name == "C1":
+        means = np.where(place == 0, 0.75, 0.7)
+    elif name == "C2":
+        means = 0.75 - 0.5 * place
+    elif name == "C3":
+        means = 0.25 + 0.5 * (1 - place) ** 2
+    else:
+        means = 0.75 - 0.5 * place**2
+    return BernoulliInstance(tuple(means.tolist()), f"{name}, K = {n_arms}")

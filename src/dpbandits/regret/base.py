@@ -1,0 +1,95 @@
+"""What every regret-minimising algorithm is: a frozen configuration that can be played."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbandits.instances import BernoulliInstance
+from dpbandits.privacy.guarantees import PrivacyGuarantee
+
+__all__ = ["Play", "RegretAlgorithm"]
+
+
+@dataclass(frozen=True)
+class Play:
+    """One replicate of an algorithm on an instance.
+
+    Attributes
+    ----------
+    counts : numpy.ndarray of int, shape (C, K)
+        Pulls of each arm among the first ``checkpoints[c]`` pulls: exact at every checkpoint.
+    epoch_ends : numpy.ndarray of int, shape (E,)
+        Times at which the algorithm's epochs ended; empty where it has none.
+    """
+
+    counts: NDArray[np.int64]
+    epoch_ends: NDArray[np.int64]
+
+
+class RegretAlgorithm(abc.ABC):
+    """Base class of the regret-minimising algorithms.
+
+    A subclass is a frozen dataclass that validates its arguments, sets `label` and `source`,
+    and defines `guarantee`, `play` and `regret_bound`; see ``CONTRIBUTING.md``.
+    """
+
+    label: ClassVar[str]
+    """What tables and figures call the algorithm."""
+    source: ClassVar[str]
+    """Paper and number."""
+
+    @property
+    @abc.abstractmethod
+    def guarantee(self) -> PrivacyGuarantee:
+        """What the algorithm promises about the privacy of its whole sequence of pulls."""
+
+    @abc.abstractmethod
+    def play(
+        self,
+        instance: BernoulliInstance,
+        horizon: int,
+        checkpoints: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> Play:
+        """Play the instance once, until the last checkpoint.
+
+        Parameters
+        ----------
+        instance : BernoulliInstance
+            The bandit.
+        horizon : int
+            Horizon T that the algorithm is told; at least the last checkpoint.
+        checkpoints : numpy.ndarray of int, shape (C,)
+            Increasing times at which the pulls are counted.
+        rng : numpy.random.Generator
+            Source of all randomness of the run, rewards included.
+
+        Returns
+        -------
+        Play
+        """
+
+    @abc.abstractmethod
+    def regret_bound(
+        self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
+    ) -> float | NDArray[np.float64]:
+        """Return an upper bound on the expected pseudo-regret, from `bounds`.
+
+        Parameters
+        ----------
+        instance : BernoulliInstance
+            The bandit.
+        horizon : int
+            Horizon T that the algorithm is told.
+        times : array_like, optional
+            Times t ≤ T at which the bound is wanted; None means T.
+
+        Returns
+        -------
+        float or numpy.ndarray, of the shape of `times`
+        """

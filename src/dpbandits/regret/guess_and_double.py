@@ -1,0 +1,106 @@
+"""Guess-and-double: an algorithm that must know its horizon, run without knowing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbandits._validation import check_choice, check_integer
+from dpbandits.instances import BernoulliInstance
+from dpbandits.privacy.guarantees import PrivacyGuarantee
+from dpbandits.regret.base import Play, RegretAlgorithm
+
+__all__ = ["GROWTHS", "GuessAndDouble"]
+
+GROWTHS = ("double", "square")
+
+
+@dataclass(frozen=True)
+class GuessAndDouble(RegretAlgorithm):
+    """Restart an algorithm with ever larger guesses of the horizon: SS19, proof of Theorem 4.3.
+
+    The algorithm is run with a guess G; at time G/2 the guess becomes 2G ("double", as SS19
+    has it) or G² ("square") and the algorithm starts anew, with its confidence set to the new
+    guess and nothing remembered. A reward plays a role in one stretch only, so the privacy
+    guarantee is that of one stretch.
+
+    Parameters
+    ----------
+    base : RegretAlgorithm
+        Algorithm to restart.
+    growth : {"double", "square"}
+        What becomes of a guess that was reached.
+    first_guess : int
+        First guess, at least 4.
+
+    Raises
+    ------
+    ValueError
+        If `growth` is unknown or `first_guess` below 4.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> algorithm = dpb.GuessAndDouble(dpb.DPSE(epsilon=1.0), growth="square", first_guess=1024)
+    >>> list(algorithm.stretches(10**6))
+    [(1024, 0, 512), (1048576, 512, 524288), (1099511627776, 524288, 1000000)]
+    """
+
+    label: ClassVar[str] = "Guess-and-double"
+    source: ClassVar[str] = "SS19, proof of Theorem 4.3"
+
+    base: RegretAlgorithm
+    growth: str = "double"
+    first_guess: int = 1024
+
+    def __post_init__(self) -> None:
+        check_choice("growth", self.growth, GROWTHS)
+        check_integer("first_guess", self.first_guess, 4)
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """The guarantee of the restarted algorithm: stretches share no reward."""
+        return self.base.guarantee
+
+    def stretches(self, end: int) -> Iterator[tuple[int, int, int]]:
+        """Yield (guess, start, stop) of each stretch until time `end`."""
+        guess, start = self.first_guess, 0
+        while start < end:
+            stop = min(guess // 2, end)
+            yield guess, start, stop
+            guess, start = (2 * guess if self.growth == "double" else guess**2), stop
+
+    def play(
+        self,
+        instance: BernoulliInstance,
+        horizon: int,
+        checkpoints: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> Play:
+        """Play once; see `RegretAlgorithm.play`. The horizon is not told to the algorithm."""
+        parts: list[NDArray[np.int64]] = []
+        ends: list[NDArray[np.int64]] = []
+        before = np.zeros(instance.n_arms, dtype=np.int64)
+        for guess, start, stop in self.stretches(int(checkpoints[-1])):
+            inside = checkpoints[(checkpoints > start) & (checkpoints < stop)] - start
+            play = self.base.play(instance, guess, np.append(inside, stop - start), rng)
+            kept = play.counts if stop in checkpoints else play.counts[:-1]
+            parts.append(before + kept)
+            ends.append(start + play.epoch_ends)
+            before = before + play.counts[-1]
+        return Play(np.concatenate(parts), np.concatenate(ends))
+
+    def regret_bound(
+        self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
+    ) -> float | NDArray[np.float64]:
+        """Bound on the expected pseudo-regret: the sum of the stretches' bounds."""
+        at = np.asarray(horizon if times is None else times, dtype=np.float64)
+        total = np.zeros_like(at)
+        for guess, start, stop in self.stretches(int(at.max())):
+            inside = np.clip(at, start, stop) - start
+            total += self.base.regret_bound(instance, guess, times=inside)
+        return total[()]

@@ -1,0 +1,81 @@
+"""Epoch lengths and confidence widths of the elimination algorithms: each formula, once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["EpochPlan", "elimination_epoch"]
+
+
+@dataclass(frozen=True)
+class EpochPlan:
+    """What an elimination algorithm does in one epoch.
+
+    Attributes
+    ----------
+    length : float
+        R_e, of which the ceiling is the number of pulls of each viable arm.
+    sampling_width : float
+        h_e: how far an epoch's empirical mean may lie from the arm's mean.
+    privacy_width : float
+        c_e: how far the released mean may lie from the empirical one; 0 without privacy.
+    noise_scale : float
+        Scale of the Laplace variable that is added to each empirical mean; 0 without privacy.
+    """
+
+    length: float
+    sampling_width: float
+    privacy_width: float
+    noise_scale: float
+
+    @property
+    def pulls(self) -> int:
+        """Pulls r = ⌈R_e⌉ of each viable arm."""
+        return math.ceil(self.length)
+
+    @property
+    def threshold(self) -> float:
+        """Gap 2h_e + 2c_e between released means beyond which an arm is eliminated."""
+        return 2 * self.sampling_width + 2 * self.privacy_width
+
+
+def elimination_epoch(
+    n_viable: int, epoch: int, beta: float, epsilon: float = math.inf
+) -> EpochPlan:
+    """Plan one epoch of (DP) successive elimination: Sajed & Sheffet (2019), Algorithm 3.
+
+    R_e = max(32 log(8|S|e²/β)/Δ_e², 8 log(4|S|e²/β)/(εΔ_e)) + 1 with Δ_e = 2^−e,
+    h_e = √(log(8|S|e²/β)/(2R_e)), c_e = log(4|S|e²/β)/(εR_e), noise of scale 1/(ε⌈R_e⌉).
+
+    Parameters
+    ----------
+    n_viable : int
+        Number |S| of viable arms.
+    epoch : int
+        Number e ≥ 1 of the epoch.
+    beta : float
+        Confidence β.
+    epsilon : float
+        Privacy budget ε; ``inf`` gives the non-private algorithm.
+
+    Returns
+    -------
+    EpochPlan
+
+    Examples
+    --------
+    >>> plan = elimination_epoch(5, epoch=1, beta=0.05)
+    >>> plan.pulls, plan.privacy_width
+    (857, 0.0)
+    """
+    gap = 2.0**-epoch
+    log_sampling = math.log(8 * n_viable * epoch**2 / beta)
+    log_privacy = math.log(4 * n_viable * epoch**2 / beta)
+    length = max(32 * log_sampling / gap**2, 8 * log_privacy / (epsilon * gap)) + 1
+    return EpochPlan(
+        length=length,
+        sampling_width=math.sqrt(log_sampling / (2 * length)),
+        privacy_width=log_privacy / (length * epsilon),
+        noise_scale=1 / (epsilon * math.ceil(length)),
+    )
