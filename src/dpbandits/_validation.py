@@ -1,4 +1,4 @@
-"""Checks of arguments, each raising a ``ValueError`` that names argument, value and what is allowed."""
+"""Checks of arguments: each ``ValueError`` names argument, value and what is allowed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_fraction(name: str, value: Any) -> float:
 
 
 def check_integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
-    """Return `value` as an int if it is a whole number of at least `minimum` (at most `maximum`)."""
+    """Return `value` as an int if it is a whole number from `minimum` to `maximum`."""
     allowed = f"a whole number of at least {minimum}"
     if maximum is not None:
         allowed += f" and at most {maximum}"
