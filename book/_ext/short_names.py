@@ -1,0 +1,34 @@
+"""Link a name of the package wherever it is documented, as docstrings use the short form."""
+
+from typing import Any
+
+from docutils.nodes import Element
+from sphinx.util.nodes import make_refnode
+
+KINDS = {"class", "exception", "function", "method", "attribute", "property", "data", "module"}
+
+
+def link(app: Any, env: Any, node: Any, content: Any) -> Element | None:
+    """Resolve ``Runs`` or ``dpbandits.simulation.Runs`` to where ``Runs`` is on a page."""
+    if node.get("refdomain") != "py":
+        return None
+    target = str(node.get("reftarget", "")).removesuffix("()")
+    if "." in target and not target.startswith("dpbandits"):
+        return None
+    found = [
+        (name, entry)
+        for name, entry in env.get_domain("py").objects.items()
+        if name.rpartition(".")[2] == target.rpartition(".")[2] and entry.objtype in KINDS
+    ]
+    own = [pair for pair in found if pair[1].objtype in {"class", "exception", "function"}] or found
+    if len(own) != 1:
+        return None
+    name, entry = own[0]
+    page = node.get("refdoc", env.docname)
+    return make_refnode(app.builder, page, entry.docname, entry.node_id, [content], name)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Ask after every other resolver."""
+    app.connect("missing-reference", link, priority=950)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,287 @@
+"""Look at the built pages in a headless browser, as a reader would.
+
+Usage: python tests/check_pages.py [_build/html] [--screenshots DIR] [--pdf DIR] [--only TEXT]
+
+Each page is one set of checks: nothing on the console, no request to another host or without an
+answer, every formula typeset, every image shown and described, every internal link with a target,
+nothing wider than a phone. Then the search has to find a theorem. Without a browser the check is
+skipped, and says so.
+"""
+
+import argparse
+import functools
+import http.server
+import re
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+PHONE = {"width": 390, "height": 844}
+DESKTOP = {"width": 1280, "height": 900}
+SLICE = 2400
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+TYPESET = """async () => {
+    if (!document.querySelector('.math, .tex2jax_process')) return;
+    const deadline = Date.now() + 60000;
+    while (!(window.MathJax && MathJax.startup && MathJax.startup.promise)) {
+        if (!document.querySelector('script[src*="mathjax"]') || Date.now() > deadline) return;
+        await new Promise(done => setTimeout(done, 20));
+    }
+    await MathJax.startup.promise;
+}"""
+
+FORMULAS = r"""() => {
+    const found = [];
+    const article = document.querySelector('.bd-article') || document.body;
+    for (const node of article.querySelectorAll('span.math, div.math'))
+        if (!node.querySelector('mjx-container'))
+            found.push('not typeset: ' + node.textContent.trim().slice(0, 80));
+    for (const node of article.querySelectorAll('mjx-merror, [data-mjx-error]'))
+        found.push('error: ' + (node.dataset.mjxError || node.textContent).slice(0, 80));
+    for (const node of article.querySelectorAll('mjx-mtext[style*="red"]'))
+        found.push('undefined macro: ' + node.textContent.slice(0, 80));
+    const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const parent = node.parentElement;
+        if (parent.closest('pre, code, script, style, mjx-container, textarea')) continue;
+        if (/\\[([]|\\(frac|sum|log|varepsilon|Delta|mathbb)\b|\$\$/.test(node.data))
+            found.push('raw TeX in the text: ' + node.data.trim().slice(0, 80));
+    }
+    return found;
+}"""
+
+IMAGES = r"""() => [...document.querySelectorAll('.bd-article img')].flatMap(image => {
+    const name = image.getAttribute('src').split('/').pop();
+    const found = [];
+    const alt = (image.getAttribute('alt') || '').trim();
+    if (!alt || /_images\/|\.(png|svg|jpe?g)$/.test(alt)) found.push(name + ' has no description');
+    if (!image.complete || image.naturalWidth === 0) found.push(name + ' is not shown');
+    return found;
+})"""
+
+WIDE = r"""() => {
+    const width = document.documentElement.clientWidth;
+    if (document.scrollingElement.scrollWidth <= width + 1) return [];
+    const scrolls = node => {
+        for (let at = node.parentElement; at && at !== document.body; at = at.parentElement)
+            if (getComputedStyle(at).overflowX !== 'visible' && at.clientWidth <= width)
+                return true;
+        return false;
+    };
+    const found = [...document.querySelectorAll('.bd-main *')]
+        .filter(node => node.getBoundingClientRect().right > width + 1 && !scrolls(node))
+        .map(node => node.tagName.toLowerCase() + '.' + String(node.className).replace(/ /g, '.')
+            + ': ' + (node.textContent || '').trim().slice(0, 50));
+    return ['page is ' + document.scrollingElement.scrollWidth + ' px wide on a phone of ' + width
+        + ': ' + found.slice(0, 4).join(' | ')];
+}"""
+
+LINKS = "() => [...document.querySelectorAll('a[href]')].map(link => link.href)"
+NAMES = "() => [...document.querySelectorAll('[id], a[name]')].map(node => node.id || node.name)"
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    """A file server that writes no log."""
+
+    def log_message(self, format, *args):
+        """Say nothing."""
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """Serve a folder on a free loopback port and give its address."""
+    handler = functools.partial(QuietHandler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class Report:
+    """What passed and what did not."""
+
+    def __init__(self):
+        self.passed = 0
+        self.failed = 0
+
+    def check(self, page: str, what: str, problems: list[str]) -> None:
+        """Count one check and print its problems."""
+        if not problems:
+            self.passed += 1
+            return
+        self.failed += 1
+        unique = list(dict.fromkeys(problems))
+        print(f"FAILED {page}: {what}")
+        for problem in unique[:8]:
+            print(f"    {problem}")
+        if len(unique) > 8:
+            print(f"    and {len(unique) - 8} more")
+
+
+def list_pages(html: Path) -> list[str]:
+    """Return the pages' addresses below the folder, the redirect of the first page left out."""
+    paths = sorted(path.relative_to(html) for path in html.rglob("*.html"))
+    skipped = ("_static", "_sources", "_downloads", "index.html")
+    return [path.as_posix() for path in paths if path.parts[0] not in skipped]
+
+
+def check_page(browser, base: str, name: str, report: Report, seen: dict, options) -> None:
+    """Open one page and check it at the desk and on the phone."""
+    context = browser.new_context(viewport=DESKTOP)
+    page = context.new_page()
+    console: list[str] = []
+    requests: list[str] = []
+
+    def on_request(request):
+        if not request.url.startswith((base, "data:", "blob:", "about:")):
+            requests.append(f"to another host: {request.url}")
+
+    def on_response(response):
+        if response.status >= 400:
+            requests.append(f"answered {response.status}: {response.url.removeprefix(base)}")
+
+    page.on("console", lambda m: console.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: console.append(str(error)))
+    page.on("request", on_request)
+    page.on("response", on_response)
+    page.goto(f"{base}/{name}", wait_until="load")
+    page.evaluate(TYPESET)
+    report.check(name, "formulas", page.evaluate(FORMULAS))
+    report.check(name, "images", page.evaluate(IMAGES))
+    seen[name] = (page.evaluate(NAMES), page.evaluate(LINKS))
+    if options.screenshots:
+        shoot(page, options.screenshots, f"{name}.desktop")
+        page.emulate_media(color_scheme="dark")
+        page.wait_for_timeout(300)
+        shoot(page, options.screenshots, f"{name}.dark")
+        page.emulate_media(color_scheme="light")
+    if options.pdf:
+        target = options.pdf / name.replace("/", ".").replace(".html", ".pdf")
+        page.pdf(path=str(target), prefer_css_page_size=True)
+    page.set_viewport_size(PHONE)
+    page.wait_for_timeout(200)
+    report.check(name, "width on a phone", page.evaluate(WIDE))
+    if options.screenshots:
+        shoot(page, options.screenshots, f"{name}.phone")
+    report.check(name, "console", console)
+    report.check(name, "requests", requests)
+    context.close()
+
+
+def shoot(page, folder: Path, name: str) -> None:
+    """Write pictures of a page from top to bottom, in slices."""
+    size = page.evaluate("() => [innerWidth, document.documentElement.scrollHeight]")
+    stem = name.replace("/", ".").replace(".html", "")
+    for number, top in enumerate(range(0, size[1], SLICE), start=1):
+        clip = {"x": 0, "y": top, "width": size[0], "height": min(SLICE, size[1] - top)}
+        path = folder / f"{stem}.{number:02d}.png"
+        page.screenshot(path=str(path), full_page=True, clip=clip)
+
+
+def check_links(html: Path, base: str, seen: dict, report: Report) -> None:
+    """Check that what the pages link to exists, down to the place on the page."""
+    for name, (_, links) in seen.items():
+        problems = []
+        for link in links:
+            address, fragment = urldefrag(link)
+            if not address.startswith(base):
+                continue
+            target = unquote(urlsplit(address).path).lstrip("/") or "index.html"
+            if not (html / target).is_file():
+                problems.append(f"no such file: {target}")
+            elif fragment and target in seen and unquote(fragment) not in seen[target][0]:
+                problems.append(f"no such place: {target}#{fragment}")
+        report.check(name, "links", problems)
+
+
+def check_search(browser, base: str, report: Report, expected: list[str]) -> None:
+    """Type a word in the search and see whether the pages that have it are found."""
+    page = browser.new_page(viewport=DESKTOP)
+    page.goto(f"{base}/search.html?q=Theorem", wait_until="load")
+    problems = []
+    try:
+        page.wait_for_function(
+            "() => /found|matching|did not match/.test("
+            "document.querySelector('#search-results .search-summary')?.textContent || '')",
+            timeout=20_000,
+        )
+    except Exception as error:
+        problems.append(f"the search does not finish: {type(error).__name__}")
+    found = page.evaluate(
+        "() => [...document.querySelectorAll('#search-results li a')].map(link => link.href)"
+    )
+    for name in expected:
+        if not any(urlsplit(link).path == f"/{name}" for link in found):
+            problems.append(f"'Theorem' is in {name}, which is not among {len(found)} results")
+    if not found:
+        problems.append("nothing found for 'Theorem'")
+    report.check("search.html", "search", problems)
+    page.close()
+
+
+def main() -> int:
+    """Run the checks and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("html", nargs="?", type=Path, default=Path("_build/html"))
+    parser.add_argument("--screenshots", type=Path, help="a folder for pictures of every page")
+    parser.add_argument("--pdf", type=Path, help="a folder for every page as it is printed")
+    parser.add_argument("--only", default="", help="only the pages whose address has this text")
+    options = parser.parse_args()
+    html = options.html.resolve()
+    if not (html / "search.html").is_file():
+        print(f"FAILED: no pages in {options.html}; make html builds them")
+        return 1
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        print("!" * 78)
+        print("!! SKIPPED: no browser here, so the pages were NOT checked (install chromium)")
+        print("!" * 78)
+        print("0 passed, 0 failed, 1 skipped")
+        return 0
+    for folder in (options.screenshots, options.pdf):
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
+
+    from playwright.sync_api import sync_playwright
+
+    start = time.perf_counter()
+    report, seen = Report(), {}
+    pages = [name for name in list_pages(html) if options.only in name]
+    with serve(html) as base, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        for name in pages:
+            check_page(browser, base, name, report, seen, options)
+        if not options.only:
+            check_links(html, base, seen, report)
+            theorem = re.compile(r'class="(?:proof )?theorem|class="proof theorem')
+            expected = [name for name in pages if theorem.search((html / name).read_text("utf-8"))]
+            check_search(browser, base, report, expected)
+        browser.close()
+    print(f"{len(pages)} pages in {time.perf_counter() - start:.0f} s")
+    print(f"{report.passed} passed, {report.failed} failed")
+    return 1 if report.failed or not report.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

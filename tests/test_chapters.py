@@ -1,0 +1,144 @@
+"""Execution of chapters, on a small book in a temporary folder."""
+
+import argparse
+
+import nbformat
+import pytest
+from nbformat import v4
+
+from dpbandits import chapters
+
+
+def code(number, source, **metadata):
+    return v4.new_code_cell(source, metadata=metadata, id=f"cell-{number}")
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """Write a book with one chapter of three cells."""
+    notebook = v4.new_notebook(metadata={"kernelspec": chapters.KERNELSPEC})
+    notebook.cells = [
+        code(0, 'preset = "paper"\nseed = 0\nscale = 1.0', tags=["parameters"]),
+        code(
+            1, 'if scale < 0:\n    raise ValueError(f"scale is {scale}; allowed: above 0")', tags=[]
+        ),
+        code(2, "if seed == 7:\n    raise RuntimeError('broken')\nprint(preset, seed, scale)"),
+        code(3, "import sys\nprint('one', flush=True)\nprint('two', flush=True)"),
+    ]
+    for name in ("book", "notebooks"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: book/intro\n")
+    (tmp_path / "_config.yml").write_text("title: small\n")
+    (tmp_path / "book/intro.md").write_text("# Small\n")
+    nbformat.write(notebook, tmp_path / "notebooks/03_small.ipynb")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(*words):
+    parser = argparse.ArgumentParser()
+    chapters.add_parser(parser.add_subparsers(required=True))
+    return chapters.run(parser.parse_args(["execute", *words]))
+
+
+def test_a_chapter_is_found_by_number_name_and_path(book):
+    path = book / "notebooks/03_small.ipynb"
+    assert chapters.list_chapters() == [path]
+    for name in ("3", "03", "03_small", "notebooks/03_small.ipynb"):
+        assert chapters.find(name) == path
+    with pytest.raises(ValueError, match=r"chapter is '9'; allowed: 03_small"):
+        chapters.find("9")
+
+
+def test_the_book_is_found_from_a_folder_in_it(book):
+    assert chapters.find_root(book / "notebooks") == book
+
+
+def test_unknown_parameters_and_wrong_types_are_refused_before_anything_runs(book):
+    path = book / "notebooks/03_small.ipynb"
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"'sed' is unknown .* allowed: preset, scale, seed"):
+        chapters.execute(path, {"sed": 1})
+    with pytest.raises(ValueError, match=r"seed is 'one', .* a value of type int, such as 0"):
+        chapters.execute(path, {"seed": "one"})
+    with pytest.raises(ValueError, match="NAME=VALUE"):
+        command("--set", "seed")
+    with pytest.raises(ValueError, match="the chapter itself"):
+        chapters.execute(path, {"seed": 1}, output=path)
+    chapters.check_parameters(path, {"scale": 2, "seed": 3, "preset": "smoke"})
+    assert path.read_bytes() == before
+    assert not (book / "_build").exists()
+
+
+@pytest.mark.parametrize("settings", [["=1"], ["1x=1"], ["seed"]])
+def test_settings_need_a_name_and_a_value(book, settings):
+    with pytest.raises(ValueError, match="NAME=VALUE"):
+        command("--set", *settings)
+
+
+def test_execution_in_place_is_clean_and_repeatable(book, capsys):
+    path = book / "notebooks/03_small.ipynb"
+    assert command() == 0
+    first = path.read_bytes()
+    assert command("3") == 0
+    assert path.read_bytes() == first
+    assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "notebooks/03_small.ipynb: renewed",
+        "notebooks/03_small.ipynb: unchanged",
+    ]
+    notebook = nbformat.read(path, as_version=4)
+    assert notebook.metadata.language_info == {"name": "python"}
+    assert "papermill" not in notebook.metadata
+    assert [dict(cell.metadata) for cell in notebook.cells] == [
+        {"tags": ["parameters"]},
+        {},
+        {},
+        {},
+    ]
+    assert notebook.cells[2].outputs[0].text == "paper 0 1.0\n"
+    assert [output.text for output in notebook.cells[3].outputs] == ["one\ntwo\n"]
+    assert [entry.name for entry in (book / "notebooks").iterdir()] == ["03_small.ipynb"]
+
+
+def test_parameters_run_in_a_copy_and_failures_leave_the_chapter_alone(book, capsys):
+    path = book / "notebooks/03_small.ipynb"
+    before = path.read_bytes()
+    assert command("3", "--preset", "quick", "--set", "seed=4") == 0
+    staged = book / "_build/stage/notebooks/03_small.ipynb"
+    first = staged.read_bytes()
+    notebook = nbformat.read(staged, as_version=4)
+    assert notebook.cells[1].metadata.tags == ["injected-parameters"]
+    assert notebook.cells[3].outputs[0].text == "quick 4 1.0\n"
+    assert (book / "_build/stage/book/intro.md").is_file()
+    assert command("3", "--preset", "quick", "--set", "seed=4") == 0
+    assert staged.read_bytes() == first
+
+    with pytest.raises(ValueError, match=r"chapter 03_small: scale is -1; allowed: above 0"):
+        command("--set", "scale=-1")
+    assert command("--set", "seed=7") == 1
+    assert "RuntimeError: broken" in capsys.readouterr().err
+    assert (book / "_build/execute/03_small.ipynb").is_file()
+    assert path.read_bytes() == before
+
+
+def test_a_full_disk_leaves_the_old_file(book, monkeypatch):
+    path = book / "notebooks/03_small.ipynb"
+    before = path.read_bytes()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dpbandits.chapters.os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        chapters.execute(path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in (book / "notebooks").iterdir()] == ["03_small.ipynb"]
+
+
+def test_without_the_extra_the_message_says_what_to_install(book, monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr("dpbandits.chapters.importlib.import_module", missing)
+    with pytest.raises(ValueError, match=r"papermill is not installed.*dpbandits\[book\]"):
+        chapters.execute("3", {"seed": 1})
