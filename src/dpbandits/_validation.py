@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 from typing import Any
 
-__all__ = ["check_choice", "check_fraction", "check_integer", "check_positive"]
+__all__ = ["check_choice", "check_fraction", "check_integer", "check_number", "check_positive"]
 
 
-def _as_float(name: str, value: Any, allowed: str) -> float:
+SMALLEST = 1e-100  # what lies below would overflow in a width or a number of pulls
+
+
+def check_number(name: str, value: Any, allowed: str) -> float:
+    """Return `value` as a float if it is a real number; text and truth values are not."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ValueError(f"{name}={value!r} is not a number; allowed: {allowed}")
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}={value!r} is not a number; allowed: {allowed}") from None
-    return number
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}") from None
 
 
 def check_positive(name: str, value: Any, *, infinite: bool = False) -> float:
     """Return `value` as a float if it is positive (and finite, unless `infinite`)."""
-    allowed = "a positive number, inf included" if infinite else "a positive finite number"
-    number = _as_float(name, value, allowed)
-    if not number > 0 or (math.isinf(number) and not infinite):
+    allowed = f"a positive number (at least {SMALLEST:g}), inf included"
+    if not infinite:
+        allowed = f"a positive finite number (at least {SMALLEST:g})"
+    number = check_number(name, value, allowed)
+    if not number >= SMALLEST or (math.isinf(number) and not infinite):
         raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
     return number
 
 
 def check_fraction(name: str, value: Any) -> float:
     """Return `value` as a float if it lies strictly between 0 and 1."""
-    allowed = "a number strictly between 0 and 1"
-    number = _as_float(name, value, allowed)
-    if not 0 < number < 1:
+    allowed = f"a number strictly between 0 and 1 (at least {SMALLEST:g})"
+    number = check_number(name, value, allowed)
+    if not SMALLEST <= number < 1:
         raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
     return number
 
@@ -53,6 +61,6 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return `value` if it is one of `choices`."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r} is unknown; allowed: {', '.join(map(repr, choices))}")
-    return str(value)
+    return value

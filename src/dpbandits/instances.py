@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._validation import check_choice, check_integer
+from dpbandits._validation import check_choice, check_integer, check_number
 
 __all__ = ["SS19_NAMES", "BernoulliInstance", "bernoulli", "ss19"]
 
@@ -30,7 +31,7 @@ class BernoulliInstance:
     Raises
     ------
     ValueError
-        If there are fewer than two arms, or a mean outside [0, 1].
+        If there are fewer than two arms, or a mean outside [0, 1] or not a number.
 
     Examples
     --------
@@ -43,15 +44,18 @@ class BernoulliInstance:
     name: str = "Bernoulli"
 
     def __post_init__(self) -> None:
-        if len(self.mean_rewards) < 2:
+        try:
+            means = tuple(check_number("means", mean, "[0, 1]") for mean in self.mean_rewards)
+        except (TypeError, ValueError):
             raise ValueError(
-                f"means={self.mean_rewards!r} has fewer arms than a bandit; allowed: 2 or more"
-            )
-        for mean in self.mean_rewards:
+                f"means={self.mean_rewards!r} is not a list of numbers; allowed: numbers in [0, 1]"
+            ) from None
+        if len(means) < 2:
+            raise ValueError(f"means={means!r} has fewer arms than a bandit; allowed: 2 or more")
+        for mean in means:
             if not 0 <= mean <= 1:
-                raise ValueError(
-                    f"means={self.mean_rewards!r} has the mean {mean!r}; allowed: [0, 1]"
-                )
+                raise ValueError(f"means={means!r} has the mean {mean!r}; allowed: [0, 1]")
+        object.__setattr__(self, "mean_rewards", means)  # a tuple, whatever sequence was given
 
     @property
     def n_arms(self) -> int:
@@ -143,13 +147,7 @@ def bernoulli(means: Sequence[float], name: str = "Bernoulli") -> BernoulliInsta
     >>> bernoulli([0.5, 0.25]).n_arms
     2
     """
-    try:
-        values = tuple(float(mean) for mean in means)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"means={means!r} is not a list of numbers; allowed: numbers in [0, 1]"
-        ) from None
-    return BernoulliInstance(values, name)
+    return BernoulliInstance(cast(tuple[float, ...], means), name)
 
 
 def ss19(name: str, n_arms: int = 5) -> BernoulliInstance:

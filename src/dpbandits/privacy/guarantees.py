@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dpbandits._validation import check_choice
+from dpbandits._validation import check_choice, check_number, check_positive
 
 __all__ = ["NO_PRIVACY", "PrivacyGuarantee"]
 
@@ -40,9 +40,8 @@ class PrivacyGuarantee:
     def __post_init__(self) -> None:
         check_choice("model", self.model, ("global", "local"))
         check_choice("unit", self.unit, ("event",))
-        if not self.epsilon > 0:
-            raise ValueError(f"epsilon={self.epsilon!r} is out of range; allowed: positive, or inf")
-        if not 0 <= self.delta < 1:
+        check_positive("epsilon", self.epsilon, infinite=True)
+        if not 0 <= check_number("delta", self.delta, "[0, 1)") < 1:
             raise ValueError(f"delta={self.delta!r} is out of range; allowed: [0, 1)")
 
     @property

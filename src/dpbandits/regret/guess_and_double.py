@@ -40,7 +40,7 @@ class GuessAndDouble(RegretAlgorithm):
     Raises
     ------
     ValueError
-        If `growth` is unknown or `first_guess` below 4.
+        If `base` is no algorithm, `growth` unknown or `first_guess` below 4.
 
     Examples
     --------
@@ -58,6 +58,10 @@ class GuessAndDouble(RegretAlgorithm):
     first_guess: int = 1024
 
     def __post_init__(self) -> None:
+        if not isinstance(self.base, RegretAlgorithm):
+            raise ValueError(
+                f"base={self.base!r} is out of range; allowed: a RegretAlgorithm, such as DPSE(1.0)"
+            )
         check_choice("growth", self.growth, GROWTHS)
         check_integer("first_guess", self.first_guess, 4)
 
