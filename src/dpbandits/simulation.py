@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -89,11 +89,10 @@ class Runs:
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the runs to `path`, a row a checkpoint: its time, then the regret of each run."""
-        buffer = io.StringIO()
         header = ",".join(["time", *(f"run_{i}" for i in range(self.n_runs))])
-        table = np.column_stack([self.times, self.regret.T])
-        np.savetxt(buffer, table, fmt="%.15g", delimiter=",", header=header, comments="")
-        write_atomically(path, buffer.getvalue())
+        rows = zip(self.times.tolist(), self.regret.T.tolist(), strict=True)
+        lines = [header, *(",".join([str(t), *map(repr, row)]) for t, row in rows)]
+        write_atomically(path, "\n".join(lines) + "\n")
 
 
 def log_checkpoints(horizon: int, per_decade: int = 32) -> NDArray[np.int64]:
@@ -113,7 +112,16 @@ def log_checkpoints(horizon: int, per_decade: int = 32) -> NDArray[np.int64]:
 
 def replicate_seeds(seed: int | Sequence[int], n_runs: int) -> list[np.random.SeedSequence]:
     """Return one child seed per replicate, all derived from `seed`."""
-    return np.random.SeedSequence(seed).spawn(n_runs)
+    try:
+        parts = list(seed) if isinstance(seed, Iterable) else [seed]
+        entropy = [check_integer("seed", part, 0) for part in parts]
+    except ValueError:
+        entropy = []
+    if not entropy:
+        raise ValueError(
+            f"seed={seed!r} is no seed; allowed: a whole number of at least 0, or several"
+        )
+    return np.random.SeedSequence(entropy).spawn(n_runs)
 
 
 def play_replicate(
@@ -130,15 +138,15 @@ def play_replicate(
 def _checked_checkpoints(checkpoints: ArrayLike | None, horizon: int) -> NDArray[np.int64]:
     if checkpoints is None:
         return log_checkpoints(horizon)
-    times = np.atleast_1d(np.asarray(checkpoints))
-    if times.ndim != 1 or times.size == 0 or not np.array_equal(times, np.rint(times)):
-        raise ValueError(f"checkpoints={checkpoints!r} is not a list of whole times")
-    if times[0] < 1 or times[-1] != horizon or np.any(np.diff(times) <= 0):
-        raise ValueError(
-            f"checkpoints={checkpoints!r} is out of range; "
-            f"allowed: increasing, from 1 or later to horizon={horizon}"
-        )
-    return times.astype(np.int64)
+    allowed = f"allowed: increasing whole times, from 1 or later to horizon={horizon}"
+    try:
+        listed = np.atleast_1d(np.asarray(checkpoints, dtype=object))
+        times = [check_integer("checkpoints", time, 1, horizon) for time in listed.tolist()]
+    except (TypeError, ValueError):
+        raise ValueError(f"checkpoints={checkpoints!r} is not a list of times; {allowed}") from None
+    if not times or times[-1] != horizon or any(a >= b for a, b in pairwise(times)):
+        raise ValueError(f"checkpoints={checkpoints!r} is out of range; {allowed}")
+    return np.array(times, dtype=np.int64)
 
 
 def simulate(
@@ -205,12 +213,7 @@ def simulate(
     times = _checked_checkpoints(checkpoints, horizon)
     if n_jobs != -1:
         n_jobs = check_integer("n_jobs", n_jobs, 1)
-    try:
-        seeds = replicate_seeds(seed, n_runs)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"seed={seed!r} is no seed; allowed: whole numbers of at least 0"
-        ) from None
+    seeds = replicate_seeds(seed, n_runs)
     tasks = (delayed(play_replicate)(algorithm, instance, horizon, times, child) for child in seeds)
     plays = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
     regret = np.empty((n_runs, times.size))
