@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import rel_entr
+from scipy.special import lambertw, rel_entr
 
 from dpbandits._validation import check_fraction, check_positive
 from dpbandits.schedules import elimination_epoch
@@ -29,6 +29,7 @@ __all__ = [
     "lai_robbins_rate",
     "minimax_lower_bound",
     "private_lower_bound_rate",
+    "private_minimax_lower_bound",
     "ucb_regret",
 ]
 
@@ -252,7 +253,7 @@ def lai_robbins_rate(means: ArrayLike) -> float:
     Examples
     --------
     >>> round(lai_robbins_rate([0.5, 0.25]), 3)
-    1.738
+    1.911
     """
     mu = np.asarray(means, dtype=np.float64)
     best = mu.max()
@@ -291,3 +292,18 @@ def private_lower_bound_rate(means: ArrayLike, epsilon: float) -> float:
 def minimax_lower_bound(n_arms: int, horizon: float) -> float:
     """Return the non-private minimax lower bound min(√(KT), T)/20 (Auer et al. 2002b)."""
     return min(math.sqrt(n_arms * horizon), horizon) / 20
+
+
+def private_minimax_lower_bound(n_arms: int, horizon: float, epsilon: float) -> float:
+    """Return a lower bound on the worst-case regret of any ε-DP policy (derived in the chapter).
+
+    The solution R = c·W(T/(16c)) of R = c·log(T/(16R)), with c = (K−1)/(4(e^ε − 1)) and
+    Lambert's W: of order K·log(T)/ε while that is well below T.
+
+    Examples
+    --------
+    >>> bool(private_minimax_lower_bound(5, 10**6, 0.1) > private_minimax_lower_bound(5, 10**6, 1))
+    True
+    """
+    c = (n_arms - 1) / (4 * math.expm1(check_positive("epsilon", epsilon)))
+    return float(c * lambertw(horizon / (16 * c)).real)
