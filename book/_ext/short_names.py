@@ -5,7 +5,8 @@ from typing import Any
 from docutils.nodes import Element
 from sphinx.util.nodes import make_refnode
 
-KINDS = {"class", "exception", "function", "method", "attribute", "property", "data", "module"}
+MAIN = {"class", "exception", "function"}
+KINDS = MAIN | {"method", "attribute", "property", "data", "module"}
 
 
 def link(app: Any, env: Any, node: Any, content: Any) -> Element | None:
@@ -13,16 +14,19 @@ def link(app: Any, env: Any, node: Any, content: Any) -> Element | None:
     if node.get("refdomain") != "py":
         return None
     target = str(node.get("reftarget", "")).removesuffix("()")
-    if "." in target and not target.startswith("dpbandits"):
-        return None
-    found = [
-        (name, entry)
-        for name, entry in env.get_domain("py").objects.items()
-        if name.rpartition(".")[2] == target.rpartition(".")[2] and entry.objtype in KINDS
-    ]
-    own = [pair for pair in found if pair[1].objtype in {"class", "exception", "function"}] or found
+    plain = "." not in target
+    endings = [target, target.rpartition(".")[2]] if target.startswith("dpbandits") else [target]
+    own: list[Any] = []
+    for ending in endings:
+        found = [
+            (name, entry)
+            for name, entry in env.get_domain("py").objects.items()
+            if f".{name}".endswith(f".{ending}") and entry.objtype in KINDS
+        ]
+        own = own or [pair for pair in found if pair[1].objtype in MAIN] or found
     if len(own) != 1:
-        return None
+        # An argument in backticks, such as `beta`, is a name and no more.
+        return content if plain and node.get("reftype") == "obj" else None
     name, entry = own[0]
     page = node.get("refdoc", env.docname)
     return make_refnode(app.builder, page, entry.docname, entry.node_id, [content], name)

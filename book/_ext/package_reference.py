@@ -1,0 +1,105 @@
+"""The reference of the package, made from its docstrings, compiled functions included.
+
+``.. package-reference:: dpbandits.regret dpbandits.bounds`` documents these modules and those
+below them. A public module that no page documents is a warning, so a new algorithm appears on the
+page without being named there, and a new problem class cannot be forgotten.
+"""
+
+import importlib
+import pkgutil
+import re
+from typing import Any
+
+from docutils.statemachine import StringList
+from sphinx.ext.autodoc import FunctionDocumenter
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+PACKAGE = "dpbandits"
+logger = logging.getLogger(__name__)
+
+
+def public_modules(name: str) -> list[str]:
+    """Return a module and, if it is a package, the public modules below it."""
+    module = importlib.import_module(name)
+    found = [name]
+    for child in pkgutil.iter_modules(getattr(module, "__path__", [])):
+        if not child.name.startswith("_"):
+            found += public_modules(f"{name}.{child.name}")
+    return found
+
+
+class PackageReference(SphinxDirective):
+    """Document modules, and those below them, in the order of their names."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[Any]:
+        """Write one ``automodule`` per module."""
+        lines: list[str] = []
+        covered = self.env.metadata.setdefault("package-reference", {})
+        for argument in self.arguments[0].split():
+            for name in public_modules(argument):
+                covered[name] = self.env.docname
+                # A package's names are those of its modules, which document them.
+                package = hasattr(importlib.import_module(name), "__path__")
+                options = [] if package else ["   :members:", "   :show-inheritance:"]
+                lines += [f".. rubric:: {name}", "", f".. automodule:: {name}", *options, ""]
+        return self.parse_text_to_nodes(StringList(lines, source=self.env.docname))
+
+
+class CompiledDocumenter(FunctionDocumenter):
+    """Document a function compiled by Numba as the Python function that it was."""
+
+    objtype = "compiled"
+    directivetype = "function"
+    priority = FunctionDocumenter.priority + 5
+
+    @classmethod
+    def can_document_member(cls, member: Any, membername: str, isattr: bool, parent: Any) -> bool:
+        """Recognise what Numba leaves in place of a function."""
+        return hasattr(member, "py_func")
+
+    def import_object(self, raiseerror: bool = False) -> bool:
+        """Import the compiled function and go on with the plain one."""
+        found = super().import_object(raiseerror)
+        self.object = getattr(self.object, "py_func", self.object)
+        return found
+
+
+def escape_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Let ``|S|`` in a docstring mean the size of S, not a substitution."""
+    for number, line in enumerate(lines):
+        if "|" in line and not line.lstrip().startswith((">>>", "...", "|", "+")):
+            parts = re.split(r"(`+[^`]*`+)", line)
+            parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
+            lines[number] = "".join(parts)
+
+
+def skip_plain_fields(
+    app: Any, what: str, name: str, obj: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leave out a named tuple's fields: its class describes them."""
+    return True if str(getattr(obj, "__doc__", "")).startswith("Alias for field") else None
+
+
+def warn_of_missing(app: Any, env: Any) -> None:
+    """Warn of every public module that no page documents."""
+    covered = env.metadata.get("package-reference")
+    if covered is None:
+        return
+    for name in public_modules(PACKAGE)[1:]:
+        if name not in covered:
+            logger.warning("%s is in no package-reference", name, location="book/api")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Add the directive and the documenter."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.add_directive("package-reference", PackageReference)
+    app.add_autodocumenter(CompiledDocumenter)
+    app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-skip-member", skip_plain_fields)
+    app.connect("env-check-consistency", warn_of_missing)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
