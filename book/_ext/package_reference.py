@@ -44,7 +44,7 @@ class PackageReference(SphinxDirective):
                 covered[name] = self.env.docname
                 # A package's names are those of its modules, which document them.
                 package = hasattr(importlib.import_module(name), "__path__")
-                options = [] if package else ["   :members:", "   :show-inheritance:"]
+                options = [] if package else ["   :members:"]
                 lines += [f".. rubric:: {name}", "", f".. automodule:: {name}", *options, ""]
         return self.parse_text_to_nodes(StringList(lines, source=self.env.docname))
 

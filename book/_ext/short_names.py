@@ -23,7 +23,9 @@ def link(app: Any, env: Any, node: Any, content: Any) -> Element | None:
             for name, entry in env.get_domain("py").objects.items()
             if f".{name}".endswith(f".{ending}") and entry.objtype in KINDS
         ]
-        own = own or [pair for pair in found if pair[1].objtype in MAIN] or found
+        types = [pair for pair in found if pair[1].objtype in MAIN]
+        # A word in a type, such as n_runs in a shape, is no reference to a property.
+        own = own or types or ([] if node.get("reftype") == "class" else found)
     if len(own) != 1:
         # An argument in backticks, such as `beta`, is a name and no more.
         return content if plain and node.get("reftype") == "obj" else None
