@@ -68,6 +68,7 @@ notebooks: $(STAMP) ## run every chapter again and compare with its outputs
 	    --nbval-sanitize-with tests/nbval_sanitize.cfg -n $(JOBS) --dist loadfile $(NOTEBOOKS),\
 	    @echo "no chapter to run")
 
+test: BUILD += -q
 test: lint types unit notebooks html ## all of lint, types, unit, notebooks and html
 
 check-pages: $(STAMP) ## drive a headless browser over the built pages

@@ -1,27 +1,31 @@
 """The reference of the package, made from its docstrings, compiled functions included.
 
 ``.. package-reference:: dpbandits.regret dpbandits.bounds`` documents these modules and those
-below them. A public module that no page documents is a warning, so a new algorithm appears on the
-page without being named there, and a new problem class cannot be forgotten.
+below them, so a new algorithm appears on the page without being named there. With the option
+``:rest:`` it leaves out the modules that the page has already.
 """
 
 import importlib
 import pkgutil
 import re
-from typing import Any
+from typing import Any, ClassVar
 
+from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.ext.autodoc import FunctionDocumenter
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-PACKAGE = "dpbandits"
 logger = logging.getLogger(__name__)
 
 
 def public_modules(name: str) -> list[str]:
     """Return a module and, if it is a package, the public modules below it."""
-    module = importlib.import_module(name)
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        logger.warning("%s cannot be imported: %s", name, error)
+        return []
     found = [name]
     for child in pkgutil.iter_modules(getattr(module, "__path__", [])):
         if not child.name.startswith("_"):
@@ -34,14 +38,17 @@ class PackageReference(SphinxDirective):
 
     required_arguments = 1
     final_argument_whitespace = True
+    option_spec: ClassVar = {"rest": directives.flag}
 
     def run(self) -> list[Any]:
         """Write one ``automodule`` per module."""
         lines: list[str] = []
-        covered = self.env.metadata.setdefault("package-reference", {})
+        covered: set[str] = self.env.temp_data.setdefault("package-reference", set())
         for argument in self.arguments[0].split():
             for name in public_modules(argument):
-                covered[name] = self.env.docname
+                if "rest" in self.options and (name in covered or name == argument):
+                    continue
+                covered.add(name)
                 # A package's names are those of its modules, which document them.
                 package = hasattr(importlib.import_module(name), "__path__")
                 options = [] if package else ["   :members:"]
@@ -84,16 +91,6 @@ def skip_plain_fields(
     return True if str(getattr(obj, "__doc__", "")).startswith("Alias for field") else None
 
 
-def warn_of_missing(app: Any, env: Any) -> None:
-    """Warn of every public module that no page documents."""
-    covered = env.metadata.get("package-reference")
-    if covered is None:
-        return
-    for name in public_modules(PACKAGE)[1:]:
-        if name not in covered:
-            logger.warning("%s is in no package-reference", name, location="book/api")
-
-
 def setup(app: Any) -> dict[str, bool]:
     """Add the directive and the documenter."""
     app.setup_extension("sphinx.ext.autodoc")
@@ -101,5 +98,4 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_autodocumenter(CompiledDocumenter)
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("autodoc-skip-member", skip_plain_fields)
-    app.connect("env-check-consistency", warn_of_missing)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
