@@ -4,7 +4,6 @@
 PYTHON ?= python3
 JOBS ?= 2
 export UV_PYTHON_DOWNLOADS = never
-export PYTHONHASHSEED = 0
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 unexport MPLBACKEND PYTHONPATH VIRTUAL_ENV
 
@@ -60,8 +59,8 @@ lint: $(STAMP) ## check format and style, notebooks included
 types: $(STAMP) ## check the types
 	$(BIN)/mypy
 
-unit: $(STAMP) ## run the tests of the package
-	$(BIN)/python -m pytest -q -n $(JOBS) tests
+unit: $(STAMP) ## run the tests of the package and the examples of its docstrings
+	$(BIN)/python -m pytest -q -n $(JOBS) --doctest-modules tests src
 
 notebooks: $(STAMP) ## run every chapter again and compare with its outputs
 	$(if $(NOTEBOOKS),$(BIN)/python -m pytest -q --nbval --nbval-current-env \
