@@ -1,0 +1,56 @@
+"""The published figures, and ours, as experiments that anyone can run again."""
+
+from dpbandits.experiments.catalogue import (
+    EXPERIMENTS,
+    PRESETS,
+    Cell,
+    Experiment,
+    Preset,
+    Setting,
+    resolve,
+)
+from dpbandits.experiments.compare import FALSE_ALARM, Verdict, compare
+from dpbandits.experiments.running import Finished, Results, run, run_cells, work_through
+from dpbandits.experiments.store import (
+    Data,
+    SpotCheck,
+    StaleDataError,
+    cache_folder,
+    data_folder,
+    load,
+    read,
+    spot_check,
+    write,
+)
+from dpbandits.experiments.tables import Curve, Replicates, curves, replicates
+
+__all__ = [
+    "EXPERIMENTS",
+    "FALSE_ALARM",
+    "PRESETS",
+    "Cell",
+    "Curve",
+    "Data",
+    "Experiment",
+    "Finished",
+    "Preset",
+    "Replicates",
+    "Results",
+    "Setting",
+    "SpotCheck",
+    "StaleDataError",
+    "Verdict",
+    "cache_folder",
+    "compare",
+    "curves",
+    "data_folder",
+    "load",
+    "read",
+    "replicates",
+    "resolve",
+    "run",
+    "run_cells",
+    "spot_check",
+    "work_through",
+    "write",
+]

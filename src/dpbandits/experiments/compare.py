@@ -1,0 +1,103 @@
+"""Comparison of two sets of replicates: the same to the digit, or at least of one law."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from dpbandits.experiments.tables import Replicates
+
+__all__ = ["FALSE_ALARM", "Verdict", "compare", "two_sample_p"]
+
+FALSE_ALARM = 1e-6
+"""Probability with which equal laws are called different, in one comparison of experiments."""
+
+_SAME = 2e-6  # relative distance below which two values count as one: they were rounded
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Outcome of a comparison.
+
+    Attributes
+    ----------
+    name : {"identical", "equal in law", "differs", "not compared"}
+        The verdict.
+    detail : str
+        What was compared and how, or why not.
+    """
+
+    name: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.detail})" if self.detail else self.name
+
+
+def two_sample_p(x: ArrayLike, y: ArrayLike) -> float:
+    """Return the exact p-value of the two-sample Kolmogorov–Smirnov test.
+
+    Values closer than 2·10⁻⁶ of the largest count as ties, with which the test is conservative.
+    """
+    groups = _merge_ties(np.asarray(x, float), np.asarray(y, float))
+    return float(stats.ks_2samp(*groups, method="exact").pvalue)
+
+
+def compare(
+    new: Sequence[Replicates], old: Sequence[Replicates], false_alarm: float = FALSE_ALARM
+) -> Verdict:
+    """Compare replicates, setting by setting, with what was stored.
+
+    "identical": regret to 7 digits, pulls and epochs are the same. Otherwise the final regret
+    and the pulls of every arm are tested setting by setting by `two_sample_p` (Bonferroni):
+    equal laws are called different with probability at most `false_alarm` in all.
+    """
+    by_labels = {group.labels: group for group in old}
+    if len(by_labels) != len(new) or any(group.labels not in by_labels for group in new):
+        return Verdict("differs", "other settings")
+    pairs = [(group, by_labels[group.labels]) for group in new]
+    if all(_identical(a, b) for a, b in pairs):
+        return Verdict("identical", "")
+    samples = [
+        (group.labels, a, b)
+        for group, stored in pairs
+        for a, b in zip(_columns(group), _columns(stored), strict=True)
+    ]
+    worst = min((two_sample_p(a, b), labels) for labels, a, b in samples)
+    detail = (
+        f"{len(samples)} two-sample tests, smallest p = {worst[0]:.2g}, "
+        f"false alarm {false_alarm:g} in all"
+    )
+    if worst[0] >= false_alarm / len(samples):
+        return Verdict("equal in law", detail)
+    panel, instance, n_arms, epsilon, algorithm, variant, horizon = worst[1]
+    where = f"panel {panel}, {instance}, K = {n_arms}, ε = {epsilon:g}, {algorithm} {variant}"
+    return Verdict("differs", f"{where.rstrip()}, T = {horizon}; {detail}")
+
+
+def _identical(a: Replicates, b: Replicates) -> bool:
+    return (
+        [f"{x:.7g}" for x in a.regret] == [f"{x:.7g}" for x in b.regret]
+        and np.array_equal(a.pulls, b.pulls)
+        and np.array_equal(a.n_epochs, b.n_epochs)
+    )
+
+
+def _columns(group: Replicates) -> list[NDArray[np.float64]]:
+    return [group.regret, *group.pulls.T.astype(float)]
+
+
+def _merge_ties(
+    x: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give each value of both samples its rank, and close ones the same."""
+    pooled = np.concatenate([x, y])
+    order = np.argsort(pooled, kind="stable")
+    step = np.diff(pooled[order], prepend=pooled[order[0]])
+    number = np.empty(pooled.size, dtype=np.int64)
+    number[order] = np.cumsum(step > _SAME * np.abs(pooled).max())
+    return number[: x.size], number[x.size :]

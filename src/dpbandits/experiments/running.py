@@ -1,0 +1,309 @@
+"""Computing the cells: spread over workers, resumed from a cache, the same bits in any case."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from dpbandits._validation import check_integer
+from dpbandits.cache import Cache
+from dpbandits.experiments.catalogue import Cell, Setting, resolve
+from dpbandits.instances import BernoulliInstance
+from dpbandits.provenance import code_hash, versions
+from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.simulation import Runs, play_replicate, replicate_seeds
+
+__all__ = ["Chunk", "Finished", "Results", "play_chunk", "run", "run_cells", "work_through"]
+
+CHUNK = 10
+"""Replicates that a worker plays at a time."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some replicates of a cell, as a worker hands them back."""
+
+    regret: NDArray[np.float64]
+    pulls: NDArray[np.int64]
+    epoch_ends: list[NDArray[np.int64]]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished cell: its replicates, and how long they took one worker.
+
+    Attributes
+    ----------
+    runs : Runs
+        The replicates.
+    seconds : float
+        Seconds of computing, when it was computed.
+    """
+
+    runs: Runs
+    seconds: float
+
+
+class Results(Mapping[Cell, Runs]):
+    """What experiments gave: a mapping from each cell to its `Runs`, with the settings.
+
+    Attributes
+    ----------
+    settings : tuple of Setting
+        All settings, in the order of the experiments and their panels; ``setting.cell`` is the
+        key.
+    preset : str
+        Preset that was computed.
+    seed : int
+        Root seed.
+    seconds : float
+        Seconds of computing, summed over the workers.
+    """
+
+    def __init__(
+        self,
+        settings: Iterable[Setting],
+        finished: Mapping[Cell, Finished],
+        preset: str,
+        seed: int,
+    ) -> None:
+        self.settings = tuple(settings)
+        self.preset = preset
+        self.seed = seed
+        self._finished = {s.cell: finished[s.cell] for s in self.settings}
+        self.seconds = sum(done.seconds for done in self._finished.values())
+
+    def __getitem__(self, cell: Cell | Setting) -> Runs:
+        return self._finished[cell.cell if isinstance(cell, Setting) else cell].runs
+
+    def __iter__(self) -> Iterator[Cell]:
+        return iter(self._finished)
+
+    def __len__(self) -> int:
+        return len(self._finished)
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """Ids of the experiments."""
+        return tuple(dict.fromkeys(setting.experiment for setting in self.settings))
+
+    def select(self, **labels: object) -> list[tuple[Setting, Runs]]:
+        """Return the settings whose labels are as given, each with its runs.
+
+        Parameters
+        ----------
+        **labels
+            Any of ``experiment``, ``panel``, ``instance``, ``n_arms``, ``epsilon``,
+            ``algorithm``, ``variant``.
+
+        Returns
+        -------
+        list of (Setting, Runs)
+        """
+        known = ("experiment", "panel", "instance", "n_arms", "epsilon", "algorithm", "variant")
+        for name in labels:
+            if name not in known:
+                raise ValueError(f"label {name!r} is unknown; allowed: {', '.join(known)}")
+        return [
+            (setting, self[setting])
+            for setting in self.settings
+            if all(getattr(setting, name) == value for name, value in labels.items())
+        ]
+
+    def subset(self, experiment: str) -> Results:
+        """Return the results of one experiment."""
+        chosen = [s for s in self.settings if s.experiment == experiment]
+        if not chosen:
+            have = ", ".join(self.experiments)
+            raise ValueError(f"experiment={experiment!r} is not in the results; allowed: {have}")
+        return Results(chosen, self._finished, self.preset, self.seed)
+
+
+def play_chunk(
+    algorithm: RegretAlgorithm,
+    instance: BernoulliInstance,
+    horizon: int,
+    checkpoints: NDArray[np.int64],
+    seeds: list[np.random.SeedSequence],
+) -> Chunk:
+    """Play one replicate per seed: the unit of parallel work."""
+    start = time.perf_counter()
+    plays = [play_replicate(algorithm, instance, horizon, checkpoints, s) for s in seeds]
+    return Chunk(
+        np.array([play.counts @ instance.gaps for play in plays]),
+        np.array([play.counts[-1] for play in plays], dtype=np.int64),
+        [play.epoch_ends for play in plays],
+        time.perf_counter() - start,
+    )
+
+
+def run(
+    ids: str | Iterable[str] = "all",
+    preset: str = "paper",
+    seed: int = 0,
+    n_jobs: int = 1,
+    cache: Cache | str | os.PathLike[str] | None = None,
+) -> Results:
+    """Compute experiments.
+
+    Parameters
+    ----------
+    ids : str or iterable of str
+        An id, several, or "all"; see `EXPERIMENTS`.
+    preset : {"paper", "quick", "smoke"}
+        How much to compute; see `PRESETS`.
+    seed : int
+        Root seed.
+    n_jobs : int
+        Number of workers, −1 for all processors. The numbers do not depend on it, nor on the
+        backend that ``joblib.parallel_config`` sets.
+    cache : Cache or path-like, optional
+        Where finished cells are kept and looked for; None keeps nothing.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    ValueError
+        If an id or the preset is unknown, or an argument is out of range.
+
+    Examples
+    --------
+    >>> from dpbandits import experiments
+    >>> results = experiments.run("ss19-fig1", preset="smoke")
+    >>> len(results), results.settings[0].algorithm
+    (8, 'DP-SE')
+    """
+    settings = [s for experiment in resolve(ids) for s in experiment.settings(preset)]
+    finished = run_cells([s.cell for s in settings], seed=seed, n_jobs=n_jobs, cache=cache)
+    return Results(settings, finished, preset, seed)
+
+
+def run_cells(
+    cells: Iterable[Cell],
+    seed: int = 0,
+    n_jobs: int = 1,
+    cache: Cache | str | os.PathLike[str] | None = None,
+) -> dict[Cell, Finished]:
+    """Compute cells of one's own choice, each once; the arguments are those of `run`."""
+    return dict(work_through(cells, seed=seed, n_jobs=n_jobs, cache=cache))
+
+
+def work_through(
+    cells: Iterable[Cell],
+    seed: int = 0,
+    n_jobs: int = 1,
+    cache: Cache | str | os.PathLike[str] | None = None,
+) -> Iterator[tuple[Cell, Finished]]:
+    """Compute distinct cells and yield each as soon as it is finished, those in the cache first.
+
+    Progress, with the time left, is shown on a terminal and nowhere else.
+    """
+    seed = check_integer("seed", seed, 0)
+    if n_jobs != -1:
+        n_jobs = check_integer("n_jobs", n_jobs, 1)
+    if cache is not None and not isinstance(cache, Cache):
+        cache = Cache(cache)
+    wanted = list(dict.fromkeys(cells))
+    missing: list[Cell] = []
+    for cell in wanted:
+        kept = None if cache is None else _recall(cache, cell, seed)
+        if kept is None:
+            missing.append(cell)
+        else:
+            yield cell, kept
+    total = sum(cell.n_runs for cell in missing)
+    with tqdm(total=total, unit="run", disable=None, leave=False, smoothing=0.05) as progress:
+        for cell, done in _compute(missing, seed, n_jobs, progress):
+            if cache is not None:
+                _keep(cache, cell, seed, done)
+            yield cell, done
+
+
+def _compute(
+    cells: list[Cell], seed: int, n_jobs: int, progress: tqdm[Any]
+) -> Iterator[tuple[Cell, Finished]]:
+    """Play the cells' replicates in chunks, over all cells at once, and put them together."""
+    if not cells:
+        return
+    chunks = Parallel(n_jobs=n_jobs, return_as="generator")(_tasks(cells, seed))
+    try:
+        for cell in cells:
+            progress.set_description(f"{cell.algorithm.label} on {cell.instance.name}")
+            parts = []
+            for _ in range(0, cell.n_runs, CHUNK):
+                parts.append(next(chunks))
+                progress.update(parts[-1].regret.shape[0])
+            yield cell, _assemble(cell, parts)
+    finally:
+        chunks.close()
+
+
+def _tasks(cells: list[Cell], seed: int) -> Iterator[object]:
+    for cell in cells:
+        seeds = replicate_seeds(cell.seed(seed), cell.n_runs)
+        for first in range(0, cell.n_runs, CHUNK):
+            yield delayed(play_chunk)(
+                cell.algorithm,
+                cell.instance,
+                cell.horizon,
+                cell.checkpoints,
+                seeds[first : first + CHUNK],
+            )
+
+
+def _assemble(cell: Cell, parts: list[Chunk]) -> Finished:
+    runs = Runs(
+        cell.algorithm,
+        cell.instance,
+        cell.horizon,
+        cell.checkpoints,
+        np.concatenate([part.regret for part in parts]),
+        np.concatenate([part.pulls for part in parts]),
+        tuple(ends for part in parts for ends in part.epoch_ends),
+    )
+    return Finished(runs, sum(part.seconds for part in parts))
+
+
+def _key(cell: Cell, seed: int) -> dict[str, object]:
+    """Everything that the bits of a cell depend on."""
+    return {
+        **cell.configuration(),
+        "n_runs": cell.n_runs,
+        "checkpoints": cell.checkpoints.tolist(),
+        "seed": cell.seed(seed),
+        "code": code_hash(cell.algorithm, cell.instance),
+        "versions": versions(),
+    }
+
+
+def _keep(cache: Cache, cell: Cell, seed: int, done: Finished) -> None:
+    runs = done.runs
+    arrays = {
+        "regret": runs.regret,
+        "pulls": runs.pulls,
+        "n_epochs": np.array([ends.size for ends in runs.epoch_ends], dtype=np.int64),
+        "epoch_ends": np.concatenate(runs.epoch_ends),
+        "seconds": np.array(done.seconds),
+    }
+    cache.put(_key(cell, seed), arrays)
+
+
+def _recall(cache: Cache, cell: Cell, seed: int) -> Finished | None:
+    arrays = cache.get(_key(cell, seed))
+    if arrays is None:
+        return None
+    ends = np.split(arrays["epoch_ends"], np.cumsum(arrays["n_epochs"])[:-1])
+    part = Chunk(arrays["regret"], arrays["pulls"], ends, float(arrays["seconds"]))
+    return _assemble(cell, [part])
