@@ -104,6 +104,7 @@ def log_checkpoints(horizon: int, per_decade: int = 32) -> NDArray[np.int64]:
     [1, 3, 10, 32, 100]
     """
     horizon = check_integer("horizon", horizon, 1)
+    per_decade = check_integer("per_decade", per_decade, 1)
     count = 1 + math.ceil(per_decade * math.log10(horizon))
     grid = np.rint(np.geomspace(1, horizon, count)).astype(np.int64)
     grid[-1] = horizon
@@ -204,10 +205,12 @@ def simulate(
     """
     if not isinstance(algorithm, RegretAlgorithm):
         raise ValueError(
-            f"algorithm={algorithm!r} is not a RegretAlgorithm, such as DPSE(epsilon=1)"
+            f"algorithm={algorithm!r} is no algorithm; allowed: one such as DPSE(epsilon=1)"
         )
     if not isinstance(instance, BernoulliInstance):
-        raise ValueError(f"instance={instance!r} is not an instance, such as bernoulli([0.5, 0.4])")
+        raise ValueError(
+            f"instance={instance!r} is no instance; allowed: one such as bernoulli([0.5, 0.4])"
+        )
     horizon = check_integer("horizon", horizon, instance.n_arms, 2**62)
     n_runs = check_integer("n_runs", n_runs, 1)
     times = _checked_checkpoints(checkpoints, horizon)

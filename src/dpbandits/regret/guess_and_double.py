@@ -60,7 +60,7 @@ class GuessAndDouble(RegretAlgorithm):
     def __post_init__(self) -> None:
         if not isinstance(self.base, RegretAlgorithm):
             raise ValueError(
-                f"base={self.base!r} is out of range; allowed: a RegretAlgorithm, such as DPSE(1.0)"
+                f"base={self.base!r} is no algorithm; allowed: one such as DPSE(epsilon=1)"
             )
         check_choice("growth", self.growth, GROWTHS)
         check_integer("first_guess", self.first_guess, 4)
