@@ -1,0 +1,309 @@
+"""(DP) successive elimination: the epoch-level simulation against Algorithm 3, step by step.
+
+`algorithm_3` below is written from the pseudo-code of SS19, pull by pull. It is compared with the
+package twice: pull for pull when both are fed the same rewards and the same noise, and in law when
+each draws its own.
+"""
+
+import dataclasses
+import functools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statistical import may_be_at_most, same_law
+
+import dpbandits as dpb
+from dpbandits.instances import BernoulliInstance
+from dpbandits.regret import elimination
+from dpbandits.schedules import elimination_epoch
+
+
+def algorithm_3(n_arms, beta, epsilon, horizon, reward, noise, mistake=None):
+    """SS19, Algorithm 3, as printed. Returns the arm of every pull and the ends of the epochs.
+
+    `reward(i)` samples arm i, `noise(scale)` is Lap(scale). With epsilon = inf it is the
+    non-private algorithm. `mistake` plants one, for negative controls.
+    """
+    played, ends = [], []
+    S = list(range(n_arms))
+    epoch = 0
+    while len(S) > 1:
+        epoch += 1
+        r = 0
+        total = dict.fromkeys(S, 0)
+        delta_e = 2**-epoch
+        R_e = 1 + max(
+            32 * math.log(8 * len(S) * epoch**2 / beta) / delta_e**2,
+            8 * math.log(4 * len(S) * epoch**2 / beta) / (epsilon * delta_e),
+        )
+        while r < R_e:
+            r += 1
+            for i in S:
+                if len(played) == horizon:
+                    return played, ends
+                played.append(i)
+                total[i] += reward(i)
+        h_e = math.sqrt(math.log(8 * len(S) * epoch**2 / beta) / (2 * R_e))
+        c_e = math.log(4 * len(S) * epoch**2 / beta) / (R_e * epsilon)
+        if mistake == "threshold without privacy width":
+            c_e = 0.0
+        scale = 0.0 if mistake == "no noise" else 1 / (epsilon * r)
+        released = {i: total[i] / r + noise(scale) for i in S}
+        best = max(released.values())
+        S = [j for j in S if not best - released[j] > 2 * h_e + 2 * c_e]
+        ends.append(len(played))
+    return played + S * (horizon - len(played)), ends
+
+
+class Stack(BernoulliInstance):
+    """An instance that deals rewards from prepared stacks, one per arm, in order."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        draws = np.random.default_rng([7, *map(int, self.means * 1000)])
+        rewards = draws.random((200_000, self.n_arms)) < self.means
+        object.__setattr__(self, "rewards", rewards.T.astype(int))
+        object.__setattr__(self, "dealt", [0] * self.n_arms)
+
+    def sample_sum(self, rng, arms, size):
+        return np.array([self.deal(arm, size).sum() for arm in arms])
+
+    def deal(self, arm, size=1):
+        start = self.dealt[arm]
+        self.dealt[arm] += size
+        assert self.dealt[arm] <= self.rewards.shape[1]
+        return self.rewards[arm, start : start + size]
+
+
+def cumulative_counts(played, n_arms):
+    return np.cumsum(np.array(played)[:, None] == np.arange(n_arms), axis=0)
+
+
+def feed_noise(monkeypatch):
+    """Let the package draw the noise that the returned function deals one by one."""
+    standard = np.random.default_rng(3).laplace(size=10_000)
+    mine, theirs = iter(standard), iter(standard)
+
+    def deal(rng, scale, size):
+        return np.array([scale * next(theirs) for _ in range(size)])
+
+    monkeypatch.setattr(elimination, "laplace_noise", deal)
+    return lambda scale: scale * next(mine)
+
+
+MEANS = [(0.75, 0.68), (0.9, 0.82, 0.3), (0.5, 0.55, 0.8, 0.1, 0.78), (0.4, 0.4, 0.4)]
+PHASES = (1.0, 0.9, 0.0)  # with ε = 1/2: arm 2 goes in epoch 1, arm 1 in epoch 2
+HORIZON = 60_000
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, math.inf])
+@pytest.mark.parametrize("means", MEANS)
+def test_same_pulls_as_algorithm_3_on_the_same_rewards_and_noise(means, epsilon, monkeypatch):
+    beta = 0.9
+    noise = feed_noise(monkeypatch) if epsilon < math.inf else lambda scale: 0.0
+    reference = Stack(means)
+    played, ends = algorithm_3(
+        len(means), beta, epsilon, HORIZON, lambda i: int(reference.deal(i)[0]), noise
+    )
+    every = np.arange(1, HORIZON + 1)
+    play = dpb.DPSE(epsilon, beta).play(Stack(means), HORIZON, every, np.random.default_rng(0))
+    np.testing.assert_array_equal(play.counts, cumulative_counts(played, len(means)))
+    assert play.epoch_ends.tolist() == ends
+    assert len(ends) >= 2, "the test sees more than one epoch"
+
+
+@given(st.lists(st.integers(1, 20_000), min_size=1, max_size=12, unique=True).map(sorted))
+def test_counts_are_exact_wherever_checkpoints_fall(times):
+    """Inside epochs, on their ends, in a truncated last epoch, in the single-arm phase."""
+    algorithm, means = dpb.DPSE(epsilon=0.5, beta=0.9), PHASES
+    every = np.arange(1, 20_001)
+    full = algorithm.play(Stack(means), 20_000, every, np.random.default_rng(1)).counts
+    play = algorithm.play(Stack(means), 20_000, np.array(times), np.random.default_rng(1))
+    np.testing.assert_array_equal(play.counts, full[np.array(times) - 1])
+    assert play.counts.sum(axis=1).tolist() == times
+    assert all(end <= times[-1] for end in play.epoch_ends)
+
+
+def one_rng():
+    return np.random.default_rng(4)
+
+
+def test_the_phases_of_a_run():
+    """Round-robin over all arms, then over fewer, then one; an epoch may end on the horizon."""
+    instance, algorithm = Stack(PHASES), dpb.DPSE(epsilon=0.5, beta=0.9)
+    first = 3 * elimination_epoch(3, 1, 0.9, 0.5).pulls
+    second = first + 2 * elimination_epoch(2, 2, 0.9, 0.5).pulls
+    for horizon, ends in [(first - 1, []), (first, [first]), (second - 1, [first])]:
+        play = algorithm.play(Stack(PHASES), horizon, np.array([horizon]), one_rng())
+        assert play.epoch_ends.tolist() == ends
+    play = algorithm.play(instance, 20_000, np.arange(1, 20_001), one_rng())
+    assert play.epoch_ends.tolist() == [first, second]
+    pulled = np.diff(play.counts, axis=0, prepend=0).argmax(axis=1)
+    np.testing.assert_array_equal(pulled[:first], np.arange(first) % 3)
+    np.testing.assert_array_equal(pulled[first:second], np.arange(second - first) % 2)
+    assert not pulled[second:].any()
+
+
+def test_one_fresh_draw_per_viable_arm_and_none_else(monkeypatch):
+    drawn = []
+
+    def record(rng, scale, size):
+        drawn.append((scale, size))
+        return np.zeros(size)
+
+    monkeypatch.setattr(elimination, "laplace_noise", record)
+    algorithm, epsilon = dpb.DPSE(epsilon=0.5, beta=0.9), 0.5
+    plans = [elimination_epoch(3, 1, 0.9, epsilon), elimination_epoch(2, 2, 0.9, epsilon)]
+    expected = [
+        (1 / (epsilon * plan.pulls), size) for plan, size in zip(plans, (3, 2), strict=True)
+    ]
+    first = 3 * plans[0].pulls
+    for horizon, count in [(first - 1, 0), (first, 1), (20_000, 2)]:
+        drawn.clear()
+        algorithm.play(Stack(PHASES), horizon, np.array([horizon]), one_rng())
+        assert drawn == expected[:count]
+
+
+@given(st.integers(2, 40), st.integers(1, 25), st.floats(1e-12, 0.99), st.floats(1e-4, 1e3))
+def test_the_schedule_is_that_of_the_paper(n_viable, epoch, beta, epsilon):
+    plan = elimination_epoch(n_viable, epoch, beta, epsilon)
+    gap = 2.0**-epoch
+    log8 = math.log(8 * n_viable * epoch**2 / beta)
+    log4 = math.log(4 * n_viable * epoch**2 / beta)
+    assert plan.length == max(32 * log8 / gap**2, 8 * log4 / (epsilon * gap)) + 1
+    assert plan.pulls == math.ceil(plan.length)
+    # What the proof of Lemma 4.2 needs: both widths below an eighth of the epoch's gap.
+    assert plan.sampling_width == math.sqrt(log8 / (2 * plan.length)) < gap / 8 * (1 + 1e-12)
+    assert plan.privacy_width == log4 / (plan.length * epsilon) < gap / 8 * (1 + 1e-12)
+    assert plan.threshold == 2 * plan.sampling_width + 2 * plan.privacy_width
+    # Privacy: the mean of r rewards in [0, 1] has sensitivity 1/r, and noise of scale 1/(εr).
+    assert (1 / plan.pulls) / plan.noise_scale == pytest.approx(epsilon, rel=1e-12)
+    plain = elimination_epoch(n_viable, epoch, beta)
+    assert plain.privacy_width == plain.noise_scale == 0 and plain.length <= plan.length
+
+
+# ---------------------------------------------------------------- law
+# With ε = 0.05 the threshold of epoch 1 is 0.214, and noise moves the difference of two means as
+# much as sampling does: arm 1 goes in epoch 1 in one run of six, and hardly ever without noise.
+CHECKPOINTS = np.array([2400, 3500, 7500])
+LAW_MEANS = (0.72, 0.56, 0.42)
+LAW_BETA, LAW_EPSILON, LAW_RUNS = 0.9, 0.05, 1500
+
+
+def features(counts, epoch_ends):
+    """What is compared: pulls at each checkpoint, regret at the last, number and last of epochs."""
+    gaps = max(LAW_MEANS) - np.array(LAW_MEANS)
+    last = epoch_ends[-1] if len(epoch_ends) else 0
+    return [*counts.ravel().tolist(), float(counts[-1] @ gaps), len(epoch_ends), last]
+
+
+@functools.cache
+def law_of_the_package(seed):
+    algorithm = dpb.DPSE(LAW_EPSILON, LAW_BETA)
+    instance = dpb.instances.bernoulli(LAW_MEANS)
+    seeds = np.random.SeedSequence(seed).spawn(LAW_RUNS)
+    plays = [
+        algorithm.play(instance, 7500, CHECKPOINTS, np.random.default_rng(child)) for child in seeds
+    ]
+    return np.array([features(play.counts, play.epoch_ends) for play in plays])
+
+
+def law_of_algorithm_3(seed, mistake=None):
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(LAW_RUNS):
+        rewards = [iter((rng.random(7500) < mean).tolist()) for mean in LAW_MEANS]
+        played, ends = algorithm_3(
+            3, LAW_BETA, LAW_EPSILON, 7500, lambda i, r=rewards: next(r[i]),
+            lambda scale: rng.laplace(0, scale), mistake,
+        )  # fmt: skip
+        rows.append(features(cumulative_counts(played, 3)[CHECKPOINTS - 1], ends))
+    return np.array(rows)
+
+
+def laws_agree(first, second):
+    columns = range(first.shape[1])
+    return all(same_law(first[:, c], second[:, c], share=1 / first.shape[1]) for c in columns)
+
+
+@pytest.mark.statistical
+def test_law_of_the_epoch_level_simulation():
+    package = law_of_the_package(0)
+    assert len(np.unique(package[:, -2])) > 1, "runs differ in their number of epochs"
+    assert laws_agree(package, law_of_algorithm_3(1))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("mistake", ["threshold without privacy width", "no noise"])
+def test_law_of_broken_twins_is_told_apart(mistake):
+    assert not laws_agree(law_of_the_package(0), law_of_algorithm_3(1, mistake))
+
+
+# ---------------------------------------------------------------- limits of epsilon
+@pytest.mark.parametrize("beta", [None, 0.3])
+@pytest.mark.parametrize("name", ["C1", "C3"])
+def test_infinite_epsilon_is_successive_elimination_bit_for_bit(name, beta):
+    instance = dpb.instances.ss19(name)
+    private = dpb.simulate(dpb.DPSE(math.inf, beta), instance, 10**7, n_runs=5)
+    plain = dpb.simulate(dpb.SuccessiveElimination(beta), instance, 10**7, n_runs=5)
+    assert np.array_equal(private.regret, plain.regret)
+    assert np.array_equal(private.pulls, plain.pulls)
+    for first, second in zip(private.epoch_ends, plain.epoch_ends, strict=True):
+        assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("means", MEANS)
+def test_large_epsilon_pulls_as_successive_elimination_on_the_same_rewards(means):
+    times = np.arange(1, HORIZON + 1)
+    plays = [
+        algorithm.play(Stack(means), HORIZON, times, np.random.default_rng(2))
+        for algorithm in (dpb.SuccessiveElimination(0.5), dpb.DPSE(1e9, 0.5), dpb.DPSE(0.01, 0.5))
+    ]
+    np.testing.assert_array_equal(plays[0].counts, plays[1].counts)
+    if len(set(means)) > 1:  # control: small epsilon
+        assert not np.array_equal(plays[0].counts, plays[2].counts)
+
+
+def test_beta_is_one_over_the_horizon_unless_given():
+    instance = dpb.instances.ss19("C2")
+    for make in (dpb.SuccessiveElimination, lambda beta=None: dpb.DPSE(0.5, beta)):
+        default, given_beta, other = (
+            dpb.simulate(make(beta=b), instance, 10**6, n_runs=3).regret for b in (None, 1e-6, 1e-3)
+        )
+        assert np.array_equal(default, given_beta) and not np.array_equal(default, other)
+
+
+# ---------------------------------------------------------------- the best arm survives
+def lost_best_arm(instance, runs, beta, epsilon, shrink=1.0):
+    """Runs that eliminated the best arm, with all thresholds multiplied by `shrink`."""
+    horizon = 10**7
+
+    def plan(n_viable, epoch):
+        plan = elimination_epoch(n_viable, epoch, beta, epsilon)
+        return dataclasses.replace(
+            plan,
+            sampling_width=shrink * plan.sampling_width,
+            privacy_width=shrink * plan.privacy_width,
+        )
+
+    lost = 0
+    rng = np.random.default_rng(8)
+    for _ in range(runs):
+        times = np.array([horizon - instance.n_arms, horizon])
+        counts = elimination.play_elimination(instance, times, rng, plan).counts
+        lost += int(counts[1, instance.best_arm] == counts[0, instance.best_arm])
+    return lost
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, math.inf])
+def test_the_best_arm_survives_as_often_as_the_lemma_says(epsilon):
+    instance = dpb.instances.bernoulli([0.501, 0.5, 0.5, 0.5])
+    runs, beta = 1000, 0.3
+    failure = dpb.bounds.elimination_failure(beta, private=math.isfinite(epsilon))
+    assert may_be_at_most(lost_best_arm(instance, runs, beta, epsilon), runs, failure)
+    # Control: thresholds of a fifth of the width lose the best arm too often.
+    assert not may_be_at_most(lost_best_arm(instance, runs, beta, epsilon, 0.2), runs, failure)

@@ -1,0 +1,184 @@
+"""Bad input: every refusal names the argument, its value and what is allowed."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpbandits as dpb
+from dpbandits import _validation as validation
+from dpbandits.mechanisms import BinaryTree
+
+NOT_A_NUMBER = [None, "", "0.5", b"1", True, False, np.True_, [0.5], (), {}, 1j, {1, 2}]
+NOT_POSITIVE = [0, -1, 0.0, -0.0, -math.inf, math.nan, np.float64("nan"), 5e-324, -(10**400)]
+NOT_FRACTIONS = [0, 1, 2, -0.1, 1.5, math.inf, math.nan, 5e-324, 10**400, Fraction(3, 2)]
+NOT_WHOLE = [None, "", "3", True, False, 2.5, math.nan, math.inf, 1j, [3], np.True_, Fraction(5, 2)]
+
+
+def refusal(argument, value, call):
+    """Call, and return the message of the ValueError, which must name argument and value."""
+    with pytest.raises(ValueError) as caught:
+        call()
+    message = str(caught.value)
+    assert message.startswith(f"{argument}={value!r}"), message
+    assert "allowed: " in message, message
+    assert "\n" not in message or "\n" in repr(value), "the command line prints one line"
+    return message
+
+
+@pytest.mark.parametrize("value", NOT_A_NUMBER + NOT_POSITIVE + [math.inf, 10**400], ids=repr)
+def test_positive_refuses(value):
+    message = refusal("width", value, lambda: validation.check_positive("width", value))
+    assert "a positive finite number" in message
+
+
+@pytest.mark.parametrize("value", NOT_A_NUMBER + NOT_POSITIVE, ids=repr)
+def test_positive_or_infinite_refuses(value):
+    message = refusal("e", value, lambda: validation.check_positive("e", value, infinite=True))
+    assert "inf included" in message
+
+
+@pytest.mark.parametrize(
+    "value", [1, 0.5, 1e-100, 1e308, np.float32(0.5), Fraction(1, 3)], ids=repr
+)
+def test_positive_accepts(value):
+    result = validation.check_positive("width", value)
+    assert type(result) is float and result == float(value)
+
+
+def test_positive_accepts_infinity_where_it_is_meant():
+    assert validation.check_positive("epsilon", math.inf, infinite=True) == math.inf
+
+
+@pytest.mark.parametrize("value", NOT_A_NUMBER + NOT_FRACTIONS, ids=repr)
+def test_fraction_refuses(value):
+    message = refusal("beta", value, lambda: validation.check_fraction("beta", value))
+    assert "strictly between 0 and 1" in message
+
+
+@given(st.floats(1e-100, 1, exclude_max=True))
+def test_fraction_accepts(value):
+    assert validation.check_fraction("beta", value) == value
+
+
+@pytest.mark.parametrize("value", [*NOT_WHOLE, 1, 0, -7, -math.inf, 11, 10**400], ids=repr)
+def test_integer_refuses(value):
+    message = refusal("n", value, lambda: validation.check_integer("n", value, 2, 10))
+    assert "at least 2 and at most 10" in message
+
+
+@pytest.mark.parametrize("value", [2, 10, 3.0, np.int64(4), np.float64(5.0)], ids=repr)
+def test_integer_accepts(value):
+    result = validation.check_integer("n", value, 2, 10)
+    assert type(result) is int and result == value
+
+
+@pytest.mark.parametrize("value", ["", "red", None, 0, ["blue"], np.array(["blue"])], ids=repr)
+def test_choice_refuses_with_the_list_of_choices(value):
+    choices = ("blue", "green")
+    message = refusal("colour", value, lambda: validation.check_choice("colour", value, choices))
+    assert "'blue', 'green'" in message
+
+
+# Every public configuration and every one of its arguments: argument, bad values, call.
+POSITIVE_OR_INFINITE = NOT_A_NUMBER + NOT_POSITIVE
+FRACTION_OR_NONE = [value for value in NOT_A_NUMBER + NOT_FRACTIONS if value is not None]
+INSTANCE = dpb.instances.bernoulli([0.9, 0.1])
+RUNS = dpb.simulate(dpb.DPSE(epsilon=1.0), INSTANCE, 100, n_runs=2)
+
+
+def simulate(**changed):
+    arguments = {"algorithm": dpb.DPSE(epsilon=1.0), "instance": INSTANCE, "horizon": 100}
+    return dpb.simulate(**(arguments | {"n_runs": 1} | changed))
+
+
+PUBLIC = [
+    ("epsilon", POSITIVE_OR_INFINITE, lambda x: dpb.DPSE(epsilon=x)),
+    ("beta", FRACTION_OR_NONE, lambda x: dpb.DPSE(epsilon=1.0, beta=x)),
+    ("beta", FRACTION_OR_NONE, lambda x: dpb.SuccessiveElimination(beta=x)),
+    ("epsilon", POSITIVE_OR_INFINITE, lambda x: dpb.DPUCB(epsilon=x)),
+    ("variant", ["", "tight", None, 3], lambda x: dpb.DPUCB(epsilon=1.0, variant=x)),
+    ("engine", ["", "fast", None, 3], lambda x: dpb.DPUCB(epsilon=1.0, engine=x)),
+    ("engine", ["", "fast", None, 3], lambda x: dpb.UCB(engine=x)),
+    ("base", [None, 1, "DPSE", dpb.DPSE], lambda x: dpb.GuessAndDouble(x)),
+    ("growth", ["triple", None], lambda x: dpb.GuessAndDouble(dpb.UCB(), growth=x)),
+    ("first_guess", [*NOT_WHOLE, 3, -4], lambda x: dpb.GuessAndDouble(dpb.UCB(), first_guess=x)),
+    ("epsilon", POSITIVE_OR_INFINITE, lambda x: BinaryTree(x, 8)),
+    ("horizon", [*NOT_WHOLE, 0, -1], lambda x: BinaryTree(1.0, x)),
+    ("beta", NOT_A_NUMBER + NOT_FRACTIONS, lambda x: BinaryTree(1.0, 8).error_quantile(x)),
+    ("epsilon", POSITIVE_OR_INFINITE, lambda x: dpb.PrivacyGuarantee("global", x)),
+    ("delta", [*NOT_A_NUMBER, -0.1, 1, 2, math.nan], lambda x: dpb.PrivacyGuarantee("local", 1, x)),
+    ("model", ["central", None], lambda x: dpb.PrivacyGuarantee(x, 1.0)),
+    ("unit", ["user", None], lambda x: dpb.PrivacyGuarantee("global", 1.0, unit=x)),
+    ("name", ["C5", "c1", None, 1], lambda x: dpb.instances.ss19(x)),
+    ("n_arms", [*NOT_WHOLE, 1, 0, -3], lambda x: dpb.instances.ss19("C1", n_arms=x)),
+    ("arm", [*NOT_WHOLE, -1, 2], lambda x: INSTANCE.sample(np.random.default_rng(0), x)),
+    ("means", [None, 0.5, "01", [True, False], [0.1, None], [0.1, "0.2"], [0.1, 10**400]],
+     dpb.instances.bernoulli),
+    ("algorithm", [None, dpb.DPSE, "DPSE"], lambda x: simulate(algorithm=x)),
+    ("instance", [None, [0.5, 0.4]], lambda x: simulate(instance=x)),
+    ("horizon", [*NOT_WHOLE, 1, 0, -5, 2**63], lambda x: simulate(horizon=x)),
+    ("n_runs", [*NOT_WHOLE, 0, -1], lambda x: simulate(n_runs=x)),
+    ("n_jobs", [*NOT_WHOLE, 0, -2], lambda x: simulate(n_jobs=x)),
+    ("seed", [None, -1, 0.5, "1", True, [], [1, "a"], [1, -1], math.nan],
+     lambda x: simulate(seed=x)),
+    ("checkpoints",
+     [[], [100, 100], [0, 100], [-1, 100], [10, 5, 100], [10, 50], [10, 200], "x", ["a", 100],
+      [None], [1.5, 100], [math.nan, 100], [math.inf, 100], [True, 100], [[10, 100]], [[1], [2, 3]],
+      [1j, 100], [10**30], np.array([10, 5, 100], dtype=np.uint64)],
+     lambda x: simulate(checkpoints=x)),
+    ("per_decade", [*NOT_WHOLE, 0, -3], lambda x: dpb.log_checkpoints(100, x)),
+    ("horizon", [*NOT_WHOLE, 0, -3], dpb.log_checkpoints),
+    ("level", NOT_A_NUMBER + NOT_FRACTIONS, RUNS.band),
+    ("level", NOT_A_NUMBER + NOT_FRACTIONS, RUNS.mean_interval),
+    ("gap", [0, -0.1, 1.1, math.nan, math.inf], dpb.bounds.elimination_last_epoch),
+    ("beta", NOT_A_NUMBER + NOT_FRACTIONS, dpb.bounds.elimination_failure),
+    ("epsilon", [*POSITIVE_OR_INFINITE, math.inf],
+     lambda x: dpb.bounds.group_privacy_factor(0.1, x)),
+]  # fmt: skip
+CASES = [
+    pytest.param(name, value, call, id=f"{row}-{name}-{value!r:.30}")
+    for row, (name, values, call) in enumerate(PUBLIC)
+    for value in values
+]
+
+
+@pytest.mark.parametrize(("argument", "value", "call"), CASES)
+def test_public_arguments_are_refused_with_name_value_and_what_is_allowed(argument, value, call):
+    refusal(argument, value, lambda: call(value))
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=6), st.data())
+def test_a_mean_outside_its_range_is_refused(means, data):
+    bad = data.draw(st.floats().filter(lambda x: not 0 <= x <= 1))
+    place = data.draw(st.integers(0, len(means) - 1))
+    means[place] = bad
+    message = refusal("means", tuple(means), lambda: dpb.instances.bernoulli(means))
+    assert f"the mean {bad!r}" in message and "[0, 1]" in message
+
+
+@pytest.mark.parametrize("means", [(), (0.5,)])
+def test_fewer_than_two_arms_are_refused(means):
+    assert "2 or more" in refusal("means", means, lambda: dpb.instances.bernoulli(means))
+
+
+def test_an_interval_needs_two_runs():
+    refusal("n_runs", 1, lambda: simulate(n_runs=1).mean_interval())
+
+
+def test_changing_a_frozen_configuration_checks_again():
+    refusal("epsilon", -1, lambda: replace(dpb.DPSE(epsilon=1.0), epsilon=-1))
+
+
+@pytest.mark.parametrize("name", ["epsilon", "beta"])
+def test_the_least_accepted_value_overflows_nowhere(name):
+    configuration = {"epsilon": 1.0, "beta": 0.1} | {name: validation.SMALLEST}
+    plan = dpb.schedules.elimination_epoch(n_viable=20, epoch=50, **configuration)
+    assert plan.pulls > 0 and math.isfinite(plan.threshold)
+    tree = BinaryTree(configuration["epsilon"], 2**62)
+    assert math.isfinite(tree.error_quantile(configuration["beta"]))
+    assert math.isfinite(dpb.DPUCB(configuration["epsilon"]).gamma(20, 2**62))
