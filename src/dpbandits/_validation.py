@@ -7,7 +7,14 @@ import numbers
 import operator
 from typing import Any
 
-__all__ = ["check_choice", "check_fraction", "check_integer", "check_number", "check_positive"]
+__all__ = [
+    "SMALLEST",
+    "check_choice",
+    "check_fraction",
+    "check_integer",
+    "check_number",
+    "check_positive",
+]
 
 
 SMALLEST = 1e-100  # what lies below would overflow in a width or a number of pulls

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw, rel_entr
 
-from dpbandits._validation import check_fraction, check_positive
+from dpbandits._validation import SMALLEST, check_fraction, check_positive
 from dpbandits.schedules import elimination_epoch
 
 __all__ = [
@@ -162,7 +162,8 @@ def elimination_regret(
     positive = all_gaps[all_gaps > 0]
     beta = 1 / horizon if beta is None else beta
     at = _times(horizon, times)
-    pulls = np.array([elimination_pulls(d, all_gaps.size, beta, epsilon) for d in positive], float)
+    distinct = np.maximum(positive, SMALLEST)  # lesser gaps overflow; no horizon is that long
+    pulls = np.array([elimination_pulls(d, all_gaps.size, beta, epsilon) for d in distinct], float)
     failure = elimination_failure(beta, private=math.isfinite(epsilon))
     worst = at * positive.max(initial=0.0)
     return np.minimum(_spend_pulls(positive, pulls, at) + failure * worst, worst)[()]

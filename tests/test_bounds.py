@@ -1,0 +1,356 @@
+"""Bounds: their algebra, and measured against simulation; each has a control that must fail."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from statistical import may_be_at_most, mean_may_be_at_most
+
+import dpbandits as dpb
+from dpbandits import bounds
+from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
+from dpbandits.schedules import elimination_epoch
+
+GAPS = st.floats(1e-6, 1)
+ARMS = st.integers(2, 50)
+BUDGETS = st.one_of(st.just(math.inf), st.floats(1e-4, 1e3))
+
+
+# ---------------------------------------------------------------- Lemma 4.2
+@given(GAPS)
+def test_last_epoch_is_the_first_whose_gap_is_at_most_the_arms(gap):
+    last = bounds.elimination_last_epoch(gap)
+    assert last >= 1 and gap >= 2.0**-last
+    assert last == 1 or gap < 2.0 ** -(last - 1)
+    assert last <= math.log2(2 / gap) * (1 + 1e-12)
+
+
+@given(GAPS, ARMS, st.floats(1e-12, 0.999), BUDGETS)
+def test_closed_form_is_above_the_exact_sum(gap, n_arms, beta, epsilon):
+    exact = bounds.elimination_pulls(gap, n_arms, beta, epsilon)
+    closed = bounds.elimination_pulls_closed_form(gap, n_arms, beta, epsilon)
+    assert exact <= closed <= 20 * exact
+
+
+@given(GAPS, ARMS, st.floats(1e-12, 0.5), st.floats(1e-4, 1e3))
+def test_printed_form_is_above_the_exact_sum_for_beta_up_to_a_half(gap, n_arms, beta, epsilon):
+    exact = bounds.elimination_pulls(gap, n_arms, beta, epsilon)
+    assert exact <= bounds.elimination_pulls_printed(gap, n_arms, beta, epsilon)
+
+
+def test_printed_form_on_its_tightest_corner():
+    """K = 2, β = 1/2, at the gaps where e(a) jumps, and with all weight on either term."""
+    for epsilon, j in itertools.product([1e-4, 1e-2, 1.0, 1e3], range(20)):
+        gap = 2.0**-j
+        exact = bounds.elimination_pulls(gap, 2, 0.5, epsilon)
+        assert exact <= bounds.elimination_pulls_printed(gap, 2, 0.5, epsilon)
+
+
+@pytest.mark.parametrize("beta", [0.98, 0.999])
+def test_printed_form_fails_near_beta_one_and_gap_one(beta):
+    exact = bounds.elimination_pulls(1.0, 2, beta, 1000.0)
+    assert bounds.elimination_pulls_printed(1.0, 2, beta, 1000.0) < exact
+
+
+def test_halving_of_epoch_lengths_needs_that_no_arm_leaves():
+    """The proof takes R_e <= R_(e+1)/2 as immediate; it is, for one and the same |S| only."""
+    for n_viable, epoch, epsilon in itertools.product([2, 20], range(1, 15), [0.01, 1.0]):
+        here, after = (elimination_epoch(n_viable, e, 0.9, epsilon) for e in (epoch, epoch + 1))
+        assert here.length <= after.length / 2
+    before = elimination_epoch(20, epoch=1, beta=0.9, epsilon=0.01)
+    after = elimination_epoch(2, epoch=2, beta=0.9, epsilon=0.01)
+    assert before.length > after.length / 2
+
+
+@given(ARMS, st.floats(1e-9, 0.99), st.floats(1e-3, 100), st.integers(1, 20))
+def test_epochs_grow_with_the_number_of_viable_arms(n_arms, beta, epsilon, epoch):
+    """So that |S| = K is the worst case in Lemma 4.2's sum."""
+    lengths = [elimination_epoch(s, epoch, beta, epsilon).length for s in range(2, n_arms + 1)]
+    assert lengths == sorted(lengths)
+
+
+@given(st.floats(1e-9, 0.99))
+def test_failure_sums_the_epochs(beta):
+    epochs = np.arange(1, 100_001)
+    assert bounds.elimination_failure(beta) == pytest.approx(
+        np.sum(beta / (2.0 * epochs**2)), rel=1e-4
+    )
+    assert bounds.elimination_failure(beta, private=False) == bounds.elimination_failure(beta) / 2
+    assert bounds.elimination_failure(beta) < beta, "stronger than Lemma 4.2 states"
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, math.inf])
+@pytest.mark.parametrize("means", [(0.9, 0.65), (0.75, 0.625, 0.5, 0.25), (0.6, 0.5, 0.5, 0.5)])
+def test_pulls_exceed_lemma_42_no_more_often_than_it_allows(means, epsilon):
+    beta, runs = 0.3, 500
+    instance = dpb.instances.bernoulli(means)
+    simulated = dpb.simulate(dpb.DPSE(epsilon, beta), instance, 10**6, runs)
+    pulls, limits = simulated.pulls[:, instance.gaps > 0], []
+    for gap in instance.gaps[instance.gaps > 0]:
+        limits.append(bounds.elimination_pulls(gap, instance.n_arms, beta, epsilon))
+    assert max(limits) < 10**6 / len(means), "the horizon does not hide a violation"
+    allowed = bounds.elimination_failure(beta, private=math.isfinite(epsilon))
+    beyond = int((pulls > np.array(limits)).any(axis=1).sum())
+    assert may_be_at_most(beyond, runs, allowed)
+    # Control: the bound is within a factor 40 of what is seen.
+    beyond = int((pulls > np.array(limits) / 40).any(axis=1).sum())
+    assert not may_be_at_most(beyond, runs, allowed)
+
+
+# ---------------------------------------------------------------- Theorem 4.3
+def measured(algorithm, instance, horizon, runs=40):
+    simulated = dpb.simulate(algorithm, instance, horizon, runs)
+    return simulated, algorithm.regret_bound(instance, horizon, simulated.times)
+
+
+def check_regret_bound(algorithm, instance, horizon, slack, runs=40):
+    """The bound holds at every checkpoint, says something at the horizon, and is within `slack`."""
+    simulated, bound = measured(algorithm, instance, horizon, runs)
+    share = 1 / simulated.times.size
+    for sample, limit in zip(simulated.regret.T, bound, strict=True):
+        assert mean_may_be_at_most(sample, limit * (1 + 1e-12), share)
+    assert bound[-1] < 0.9 * horizon * instance.gaps.max(), "the bound says something"
+    assert not mean_may_be_at_most(simulated.regret[:, -1], bound[-1] / slack), "control"
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
+@pytest.mark.parametrize("name", ["C1", "C2", "C3", "C4"])
+@pytest.mark.parametrize("n_arms", [3, 10])
+def test_theorem_43_is_above_the_simulated_mean(name, n_arms, epsilon):
+    instance = dpb.instances.ss19(name, n_arms)
+    check_regret_bound(dpb.DPSE(epsilon), instance, 10**10, slack=20)
+
+
+@given(
+    st.lists(st.just(0.0) | st.floats(1e-9, 1), min_size=2, max_size=12),
+    BUDGETS,
+    st.integers(20, 10**12),
+)
+def test_elimination_regret_is_what_the_worst_allowed_pulls_cost(gaps, epsilon, horizon):
+    """Against a greedy pull count written out, at a few times."""
+    assume(max(gaps) > 0)
+    gaps = [0.0, *gaps]
+    beta = 1 / horizon
+    failure = bounds.elimination_failure(beta, private=math.isfinite(epsilon))
+    for t in (1, horizon // 3, horizon):
+        left, cost = t, 0.0
+        for gap in sorted((gap for gap in gaps if gap > 0), reverse=True):
+            pulls = min(left, bounds.elimination_pulls(gap, len(gaps), beta, epsilon))
+            left -= pulls
+            cost += gap * pulls
+        expected = min(cost + failure * t * max(gaps), t * max(gaps))
+        result = bounds.elimination_regret(gaps, horizon, epsilon=epsilon, times=t)
+        assert result == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("gap", [5e-324, 1e-200, 1e-17])
+def test_gaps_that_no_horizon_can_see_overflow_nowhere(gap):
+    for epsilon in (0.1, math.inf):
+        bound = bounds.elimination_regret([0, gap, 0.5], 10**6, epsilon=epsilon)
+        assert bound == pytest.approx(
+            bounds.elimination_regret([0, 1e-12, 0.5], 10**6, epsilon=epsilon), rel=1e-6
+        )
+
+
+def test_regret_of_tied_arms_is_bounded_by_zero():
+    assert bounds.elimination_regret([0, 0, 0], 1000, epsilon=1.0) == 0
+    assert bounds.ucb_regret([0, 0], 1000) == 0
+
+
+# ---------------------------------------------------------------- Theorem 4.4
+@given(st.integers(1, 20), st.data(), st.floats(1, 13), BUDGETS)
+def test_minimax_bound_is_above_the_instances_bound(rivals, data, decades, epsilon):
+    horizon = max(int(10**decades), rivals + 1)
+    log_gaps = data.draw(st.lists(st.floats(-7, 0), min_size=rivals, max_size=rivals))
+    gaps = [0.0, *(10.0**x for x in log_gaps)]
+    minimax = bounds.elimination_minimax_regret(len(gaps), horizon, epsilon)
+    assert minimax >= bounds.elimination_regret(gaps, horizon, epsilon=epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
+@pytest.mark.parametrize("n_arms", [2, 10])
+def test_minimax_bound_is_met_within_a_factor_by_the_worst_gap(n_arms, epsilon):
+    """Control: no bound below a fifth of it would be above the instances' bounds."""
+    horizon = 10**12
+    minimax = bounds.elimination_minimax_regret(n_arms, horizon, epsilon)
+    worst = max(
+        bounds.elimination_regret([0.0] + [gap] * (n_arms - 1), horizon, epsilon=epsilon)
+        for gap in np.geomspace(1e-7, 1, 200)
+    )
+    assert minimax / 5 < worst <= minimax
+
+
+# ---------------------------------------------------------------- UCB and DP-UCB
+@given(st.floats(1e-4, 1), st.floats(2, 1e12), st.floats(0, 1e6))
+def test_dp_ucb_pulls_solves_its_equation(gap, t, gamma):
+    n = float(bounds.dp_ucb_pulls(gap, t, gamma))
+    width = 2 * math.sqrt(2 * math.log(t) / n) + 2 * gamma / n
+    assert width == pytest.approx(gap, rel=1e-9)
+    assert 2 * math.sqrt(2 * math.log(t) / (2 * n)) + gamma / n < gap
+
+
+@given(st.floats(1e-3, 1), st.floats(2, 1e12))
+def test_without_noise_the_pulls_are_those_of_ucb1(gap, t):
+    assert bounds.dp_ucb_pulls(gap, t) == pytest.approx(8 * math.log(t) / gap**2, rel=1e-12)
+
+
+@pytest.mark.parametrize("horizon", [10**5, 10**9])
+def test_ucb_regret_is_auers_theorem(horizon):
+    gaps = [0.0, 0.5, 0.3, 0.3]
+    expected = sum(8 * math.log(horizon) / d + (1 + math.pi**2 / 3) * d for d in gaps[1:])
+    assert bounds.ucb_regret(gaps, horizon) == pytest.approx(expected, rel=1e-12)
+    assert bounds.ucb_regret(gaps, horizon, times=10) == 5.0  # capped at t·max Δ
+
+
+@pytest.mark.statistical
+def test_ucb_regret_is_above_the_simulated_mean(small_instance):
+    check_regret_bound(dpb.UCB(engine="per-step"), small_instance, 20_000, slack=10)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("variant", "epsilon"),
+    [("tree-tight", 10.0), ("mishra-thakurta-parallel", 20.0), ("mishra-thakurta", 60.0)],
+)
+def test_dp_ucb_regret_is_above_the_simulated_mean(variant, epsilon, small_instance):
+    algorithm = dpb.DPUCB(epsilon, variant, engine="per-step")
+    check_regret_bound(algorithm, small_instance, 20_000, slack=10)
+
+
+@given(st.floats(0.1, 100), st.sampled_from(DPUCB_VARIANTS))
+def test_more_noise_never_lowers_the_dp_ucb_bound(epsilon, variant):
+    instance = dpb.instances.ss19("C2")
+    less, more = (
+        dpb.DPUCB(e, variant).regret_bound(instance, 10**9) for e in (2 * epsilon, epsilon)
+    )
+    assert less <= more
+
+
+# ---------------------------------------------------------------- lower bounds
+def kl(p, q):
+    terms = [(p, q), (1 - p, 1 - q)]
+    return sum(a * math.log(a / b) for a, b in terms if a > 0)
+
+
+@given(st.lists(st.floats(0, 0.9), min_size=1, max_size=8))
+def test_lai_robbins_rate_by_hand(others):
+    best = 0.95
+    assume(all(best - mu > 1e-6 for mu in others))
+    expected = sum((best - mu) / kl(mu, best) for mu in others)
+    assert bounds.lai_robbins_rate([*others, best]) == pytest.approx(expected, rel=1e-9)
+
+
+def test_lai_robbins_rate_is_zero_where_one_reward_tells_the_arms_apart():
+    assert bounds.lai_robbins_rate([1.0, 0.5]) == 0
+
+
+@given(st.lists(st.floats(0, 0.9), min_size=1, max_size=8), st.floats(1e-3, 30))
+def test_private_rate_by_hand_and_above_the_simple_form(others, epsilon):
+    best = 0.95
+    rate = bounds.private_lower_bound_rate([*others, best], epsilon)
+    gaps = [best - mu for mu in others]
+    by_hand = sum(gap / math.log(1 + gap * (math.exp(epsilon) - 1)) for gap in gaps)
+    assert rate == pytest.approx(by_hand, rel=1e-9)
+    assert rate >= len(others) / math.expm1(epsilon) * (1 - 1e-12)
+    # Since the gap is at most 1, an arm costs at least gap/epsilon.
+    assert rate >= sum(gaps) / epsilon * (1 - 1e-9)
+
+
+def test_private_minimax_lower_bound_solves_its_equation_and_stays_below_the_upper_bound():
+    for n_arms, horizon, epsilon in itertools.product([2, 20], [10**4, 10**12], [0.01, 0.5, 2.0]):
+        low = bounds.private_minimax_lower_bound(n_arms, horizon, epsilon)
+        c = (n_arms - 1) / (4 * math.expm1(epsilon))
+        assert low == pytest.approx(horizon / 16 * math.exp(-low / c), rel=1e-9)
+        assert low <= min(horizon, bounds.elimination_minimax_regret(n_arms, horizon, epsilon))
+
+
+def test_minimax_lower_bound_is_below_the_upper_bound():
+    for n_arms, horizon in itertools.product([2, 20], [20, 10**4, 10**12]):
+        low = bounds.minimax_lower_bound(n_arms, horizon)
+        assert low == min(math.sqrt(n_arms * horizon), horizon) / 20
+        assert low < bounds.elimination_minimax_regret(n_arms, horizon)
+
+
+# ---------------------------------------------------------------- Lemma 3.5, group privacy
+def product_law(p, n):
+    """Probability of each point of {0, 1}^n under n independent Bernoulli(p)."""
+    return {
+        x: math.prod(p if bit else 1 - p for bit in x) for x in itertools.product((0, 1), repeat=n)
+    }
+
+
+def counting_mechanism(epsilon, n):
+    """P(output 1 | x) proportional to e^(ε·number of ones): ε-DP with binary outputs."""
+    scale = (1 - math.exp(-epsilon)) * math.exp(-epsilon * n)
+    return {x: scale * math.exp(epsilon * sum(x)) for x in itertools.product((0, 1), repeat=n)}
+
+
+def random_mechanism(epsilon, n, scores):
+    """The Lipschitz envelope of arbitrary scores, scaled so that output 0 is private as well."""
+    points = list(itertools.product((0, 1), repeat=n))
+    score = dict(zip(points, scores, strict=True))
+    log_p = {
+        x: max(score[y] - epsilon * sum(a != b for a, b in zip(x, y, strict=True)) for y in points)
+        for x in points
+    }
+    top = max(log_p.values())
+    return {x: (1 - math.exp(-epsilon)) * math.exp(value - top) for x, value in log_p.items()}
+
+
+def is_private(mechanism, epsilon):
+    """Whether a binary-output mechanism on {0, 1}^n is ε-DP, by enumeration of all neighbours."""
+    limit = math.exp(epsilon) * (1 + 1e-9)
+    for x, y in itertools.permutations(mechanism, 2):
+        if sum(a != b for a, b in zip(x, y, strict=True)) == 1:
+            p, q = mechanism[x], mechanism[y]
+            if p > limit * q or 1 - p > limit * (1 - q):
+                return False
+    return True
+
+
+def log_ratio(mechanism, p, q, n):
+    first, second = product_law(p, n), product_law(q, n)
+    return math.log(
+        sum(first[x] * value for x, value in mechanism.items())
+        / sum(second[x] * value for x, value in mechanism.items())
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("d", [0.001, 0.2, 1.0])
+def test_group_privacy_factor_is_attained(d, epsilon, n):
+    """D = Bernoulli(d) against D' = 0, by a mechanism that counts ones: for every n."""
+    mechanism = counting_mechanism(epsilon, n)
+    assert is_private(mechanism, epsilon) and not is_private(mechanism, 0.9 * epsilon)
+    ratio = log_ratio(mechanism, d, 0.0, n)
+    factor = float(bounds.group_privacy_factor(d, epsilon, n))
+    assert ratio == pytest.approx(factor, rel=1e-9)
+    assert ratio > 0.99 * factor  # control: no smaller factor would do
+    assert not is_private(counting_mechanism(1.5 * epsilon, n), epsilon)  # control: a larger budget
+
+
+@given(
+    st.integers(1, 3), st.floats(0.05, 4), st.floats(0, 1), st.floats(0, 1), st.data(),
+)  # fmt: skip
+def test_group_privacy_factor_holds_for_random_mechanisms(n, epsilon, p, q, data):
+    scores = data.draw(st.lists(st.floats(-9, 9), min_size=2**n, max_size=2**n))
+    mechanism = random_mechanism(epsilon, n, scores)
+    assert is_private(mechanism, epsilon)
+    factor = float(bounds.group_privacy_factor(abs(p - q), epsilon, n))
+    assert abs(log_ratio(mechanism, p, q, n)) <= factor + 1e-12
+    opposite = {x: 1 - value for x, value in mechanism.items()}
+    assert abs(log_ratio(opposite, p, q, n)) <= factor + 1e-12
+
+
+def test_the_printed_group_privacy_bound_fails_from_epsilon_three():
+    """SS19's Lemma 3.5 as printed: 6·ε·n·d. Small distances d decide: (e^ε - 1)·d against 6·ε·d."""
+    d = 1e-4
+    for epsilon, holds in [(0.5, True), (2.0, True), (2.8, True), (3.0, False), (4.0, False)]:
+        ratio = log_ratio(counting_mechanism(epsilon, 1), d, 0.0, 1)
+        assert (ratio <= 6 * epsilon * d) == holds
