@@ -1,0 +1,102 @@
+"""The ledger of claims: what the papers say, and what a computation says about it.
+
+>>> from dpbandits import claims
+>>> len(claims.ledger("ss19-thm-4.1"))
+1
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dpbandits._files import write_atomically
+from dpbandits.claims import ss19_elimination, ss19_experiments
+from dpbandits.claims.ledger import (
+    CANNOT_TELL,
+    CONDITION,
+    FAILS,
+    HOLDS,
+    VERDICTS,
+    Claim,
+    Finding,
+)
+from dpbandits.provenance import processor, versions
+
+__all__ = [
+    "CANNOT_TELL",
+    "CONDITION",
+    "FAILS",
+    "HOLDS",
+    "VERDICTS",
+    "Claim",
+    "Finding",
+    "differences",
+    "ledger",
+    "records",
+    "write",
+]
+
+_LEDGER = (*ss19_elimination.CLAIMS, *ss19_experiments.CLAIMS)
+
+
+def ledger(prefix: str = "") -> list[Claim]:
+    """Return the claims whose id begins with `prefix`; each is checked when first asked.
+
+    Raises
+    ------
+    ValueError
+        If no claim's id begins so.
+    """
+    chosen = [claim for claim in _LEDGER if claim.id.startswith(prefix)]
+    if not chosen:
+        known = ", ".join(claim.id for claim in _LEDGER)
+        raise ValueError(f"prefix={prefix!r} fits no claim; allowed: beginnings of {known}")
+    return chosen
+
+
+def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:
+    """Check the claims and return them as plain data."""
+    return [
+        {
+            "id": claim.id,
+            "paper": claim.paper,
+            "place": claim.place,
+            "statement": claim.statement,
+            "verdict": claim.verdict,
+            "reason": claim.finding.reason,
+            "evidence": dict(claim.evidence),
+        }
+        for claim in claims
+    ]
+
+
+def write(path: str | os.PathLike[str]) -> Path:
+    """Check every claim and write the verdicts, with what they were computed with, to `path`."""
+    content = {
+        "manifest": {"versions": versions(), "processor": processor()},
+        "claims": records(ledger()),
+    }
+    return write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def differences(path: str | os.PathLike[str]) -> list[str]:
+    """Check every claim again and describe where the verdicts written in `path` differ.
+
+    Returns
+    -------
+    list of str
+        One line a difference; empty if every verdict and every reason is the same.
+    """
+    stored = {r["id"]: r for r in json.loads(Path(path).read_text(encoding="utf-8"))["claims"]}
+    computed = {r["id"]: r for r in records(ledger())}
+    lines = [f"{name}: not in {Path(path).name}" for name in computed if name not in stored]
+    lines += [f"{name}: no longer a claim" for name in stored if name not in computed]
+    for name, record in computed.items():
+        for field in ("verdict", "reason"):
+            if name in stored and stored[name][field] != record[field]:
+                lines.append(f"{name}: {field} was {stored[name][field]!r}, is {record[field]!r}")
+    return lines
