@@ -1,0 +1,404 @@
+"""Certified skipping: index policies in far less than one step per pull.
+
+While an arm is pulled, the indices of the others are frozen but for log t. If the leader's index is
+far enough above them, it stays the leader for a whole stretch of pulls, whatever the rewards and
+the noise of the stretch do within known limits; then only the stretch's sum of rewards (one
+Binomial) and the few tree nodes that are read again have to be drawn.
+
+A certificate for arm a, which leads before pull t + 1 with n pulls, reward sum S and prefix noise
+Z, is a number m of pulls and a barrier z. With U the largest index of the others at time t + m and
+c the reward band,
+
+    f(r) = S + μ r − c + γ + √(2 log(t+1) (n+r)) − U (n+r),      z = min(f(0), f(m−1)),
+
+arm a leads before each of the pulls t + 1 … t + m as long as the noise Z_r > −z: f is concave, and
+S_r ≥ S + μ r − c holds for all r ≤ m together but for a probability of at most 10⁻¹⁵. When the
+noise first reaches −z is not bounded but drawn, by `dpbandits.mechanisms.first_passage`. The proofs
+are in the book's chapter on DP successive elimination.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dpbandits.mechanisms.first_passage import (
+    TREE_LEVELS,
+    FirstPassageTable,
+    first_passage_table,
+    next_prefix_noise,
+    prefix_noise_at,
+    walk_to_first_passage,
+)
+
+__all__ = [
+    "MAX_SKIPS",
+    "SKIP_ERROR",
+    "SkipTally",
+    "certify",
+    "leader_and_rival",
+    "play_skipping",
+    "skip_and_tally",
+    "stretch_limits",
+]
+
+SKIP_ERROR = 1e-15
+"""Probability, at most, that the rewards of one skip leave their band."""
+
+MAX_SKIPS = 400_000
+"""Skips of one run, at most; a run that has used them up goes on pull by pull."""
+
+# What follows steers only the speed: any choice of stretches gives the same law.
+_NOISY_SHARE = 0.2  # of the lead that may be spent on the reward band and the drift
+_NOISELESS_SHARE = 0.8
+_NOISY_SHORTEST = 32  # pulls that make a skip worth its cost
+_NOISELESS_SHORTEST = 256
+_FAIL_TARGET = 0.8  # stretches end where the noise has probably ended the lead
+
+
+class SkipTally(NamedTuple):
+    """What a run by skipping did: numbers of skips, of pulls inside skips, and of other pulls."""
+
+    skips: int
+    skipped_pulls: int
+    plain_pulls: int
+    first_passages: int
+
+
+@njit(cache=True, nogil=True)
+def leader_and_rival(
+    private_means: NDArray[np.float64], inverse_roots: NDArray[np.float64], width: float
+) -> tuple[int, float]:
+    """Return the arm of the largest index (ties to the lowest number), and the next index."""
+    leader = 0
+    highest = private_means[0] + width * inverse_roots[0]
+    rival = -np.inf
+    for b in range(1, private_means.size):
+        index = private_means[b] + width * inverse_roots[b]
+        if index > highest:
+            leader, highest, rival = b, index, highest
+        elif index > rival:
+            rival = index
+    return leader, rival
+
+
+@njit(cache=True, nogil=True)
+def _rival_index(
+    private_means: NDArray[np.float64],
+    inverse_roots: NDArray[np.float64],
+    leader: int,
+    last: int,
+) -> float:
+    """Return the largest index of the other arms before pull number `last`, were none pulled."""
+    width = math.sqrt(2.0 * math.log(last))
+    rival = -np.inf
+    for b in range(private_means.size):
+        if b != leader:
+            rival = max(rival, private_means[b] + width * inverse_roots[b])
+    return rival
+
+
+@njit(cache=True, nogil=True)
+def _reward_band(mean: float, stretch: int, error: float) -> float:
+    """Return c with P(S_r < S + μ r − c for some r ≤ stretch) ≤ error.
+
+    Doob's inequality gives exp(−m kl(μ − c/m, μ)) and kl(μ − x, μ) ≥ x²/(2v), v the largest
+    Bernoulli variance p(1 − p) for p in [μ − x, μ]. By Hoeffding x = √(log(1/error)/(2m)) is
+    always enough, so that v over that interval serves.
+    """
+    if mean <= 0.0 or mean >= 1.0:
+        return 0.0  # the rewards are certain
+    log_error = -math.log(error)
+    low = max(mean - math.sqrt(log_error / (2.0 * stretch)), 0.0)
+    if low <= 0.5 <= mean:
+        variance = 0.25
+    else:
+        variance = max(mean * (1.0 - mean), low * (1.0 - low))
+    return math.sqrt(2.0 * variance * log_error * stretch)
+
+
+@njit(cache=True, nogil=True)
+def _barrier(
+    n: int, total: float, mean: float, rival: float, t: int, stretch: int, error: float
+) -> float:
+    """Return z = min(f(0), f(m − 1)) of the module's docstring, less a slack for rounding.
+
+    `total` is S + γ. The slack is thousands of times the rounding of f and of the indices that a
+    per-step simulation would compare.
+    """
+    width = math.sqrt(2.0 * math.log(t + 1.0))
+    last = n + stretch - 1.0
+    at_first = total + width * math.sqrt(n) - rival * n
+    at_last = total + mean * (stretch - 1.0) + width * math.sqrt(last) - rival * last
+    slack = 1e-9 + 1e-12 * (abs(total) + (abs(rival) + 1.0) * last)
+    return min(at_first, at_last) - _reward_band(mean, stretch, error) - slack
+
+
+@njit(cache=True, nogil=True)
+def _proposed_stretch(
+    lead: float,
+    drift: float,
+    mean: float,
+    node_scale: float,
+    cell_width: float,
+    limits: NDArray[np.int64],
+    error: float,
+) -> int:
+    """Return a stretch over which band and drift use up a fixed share of the lead.
+
+    `limits` holds, for each room in cells, the stretch over which the noise alone ends the lead
+    with probability `_FAIL_TARGET`: to certify more would waste reward band.
+    """
+    room = limits.size - 1
+    budget = _NOISELESS_SHARE * lead
+    if node_scale > 0.0:
+        budget = _NOISY_SHARE * lead
+        room = int(min(lead / (cell_width * node_scale), float(room)))
+    # the positive root of band √m + drift m = budget
+    band = math.sqrt(-2.0 * mean * (1.0 - mean) * math.log(error))
+    drift = max(drift, 0.0)
+    root = band + math.sqrt(band * band + 4.0 * drift * budget)
+    if root > 0.0:
+        root = min(2.0 * budget / root, 65536.0)
+        return min(int(root * root), limits[room])
+    return limits[room]
+
+
+@njit(cache=True, nogil=True)
+def certify(
+    private_means: NDArray[np.float64],
+    inverse_roots: NDArray[np.float64],
+    arm: int,
+    rival: float,
+    n: int,
+    total: float,
+    mean: float,
+    t: int,
+    horizon: int,
+    node_scale: float,
+    cell_width: float,
+    limits: NDArray[np.int64],
+    error: float,
+) -> tuple[int, float]:
+    """Return a certificate (m, z) for the leader `arm`, or m = 0 when none is worth a skip."""
+    root = math.sqrt(n)
+    width = math.sqrt(2.0 * math.log(t + 1.0))
+    lead = (private_means[arm] - rival) * n + width * root
+    noise = private_means[arm] * n - total
+    drift = rival - mean - 0.5 * width / root
+    shortest = _NOISY_SHORTEST if node_scale > 0.0 else _NOISELESS_SHORTEST
+    stretch = _proposed_stretch(lead, drift, mean, node_scale, cell_width, limits, error)
+    stretch = min(stretch, horizon - t)
+    while stretch >= shortest:
+        rival = _rival_index(private_means, inverse_roots, arm, t + stretch)
+        barrier = _barrier(n, total, mean, rival, t, stretch, error)
+        if node_scale > 0.0 and stretch < horizon - t:
+            # end at a multiple of a large power of two: few subtrees to walk through
+            unit = 1
+            while unit << 3 <= stretch:
+                unit <<= 1
+            stretch -= (n + stretch) % unit
+        if barrier > 0.0 if node_scale == 0.0 else barrier + noise > 0.25 * lead:
+            return stretch, barrier
+        stretch //= 2
+    return 0, 0.0
+
+
+@njit(cache=True, nogil=True)
+def _pull_while_leading(
+    rng: np.random.Generator,
+    node_scale: float,
+    prefix_noise: NDArray[np.float64],
+    arm: int,
+    n: int,
+    reward: int,
+    mean: float,
+    floor: float,
+    rival: float,
+    block: int,
+) -> tuple[int, int, float]:
+    """Pull the arm once, and on, up to `block` times, while it certainly leads.
+
+    `rival` bounds the other indices over the block; `floor` is γ plus what √(2 log t n) is at
+    least. Returns the arm's pulls, its sum of rewards and its prefix noise.
+    """
+    rival += 1e-12 * (abs(rival) + 1.0)  # more than rounding
+    last = n + block
+    noise = 0.0
+    while True:
+        n += 1
+        if rng.random() < mean:
+            reward += 1
+        if node_scale > 0.0:
+            noise = next_prefix_noise(rng, node_scale, prefix_noise, arm, n)
+        if n == last or reward + noise + floor <= rival * n:
+            return n, reward, noise
+
+
+@njit(cache=True, nogil=True)
+def _play(
+    means: NDArray[np.float64],
+    node_scale: float,
+    gamma: float,
+    checkpoints: NDArray[np.int64],
+    rng: np.random.Generator,
+    table: FirstPassageTable,
+    limits: NDArray[np.int64],
+    max_skips: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Play an index policy with skips; return the counts and the tally."""
+    n_arms = means.size
+    horizon = checkpoints[-1]
+    pulls = np.zeros(n_arms, np.int64)
+    rewards = np.zeros(n_arms, np.int64)
+    prefix_noise = np.zeros((n_arms, TREE_LEVELS))
+    private_means = np.zeros(n_arms)
+    inverse_roots = np.zeros(n_arms)
+    counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    skips, skipped_pulls, first_passages = 0, 0, 0
+    noisy = node_scale > 0.0
+    shortest = _NOISY_SHORTEST if noisy else _NOISELESS_SHORTEST
+    t = 0
+    c = 0
+    while t < horizon:
+        stretch, block, width, rival, floor, barrier = 0, 1, 0.0, 0.0, 0.0, 0.0
+        arm = t
+        if t >= n_arms:
+            width = math.sqrt(2.0 * math.log(t + 1.0))
+            arm, rival = leader_and_rival(private_means, inverse_roots, width)
+        n = pulls[arm]
+        mean = means[arm]
+        total = rewards[arm] + gamma
+        if t >= n_arms and (private_means[arm] - rival) * n + width * math.sqrt(n) > node_scale:
+            if skips < max_skips:
+                stretch, barrier = certify(
+                    private_means, inverse_roots, arm, rival, n, total, mean, t, horizon,
+                    node_scale, table.cell_width, limits, SKIP_ERROR,
+                )  # fmt: skip
+            if stretch == 0:
+                block = min(shortest // 2, horizon - t)
+                rival = _rival_index(private_means, inverse_roots, arm, t + block)
+                floor = gamma + width * math.sqrt(n)
+        noise = 0.0
+        start = n
+        if stretch > 0:
+            n = start + stretch
+            if noisy:
+                stop = n
+                n = walk_to_first_passage(
+                    rng, table, node_scale, barrier, prefix_noise, arm, start, stop
+                )
+                noise = prefix_noise_at(prefix_noise, arm, n)
+                first_passages += n < stop
+            rewards[arm] += rng.binomial(n - start, mean)
+            skips += 1
+            skipped_pulls += n - start
+        else:
+            n, rewards[arm], noise = _pull_while_leading(
+                rng, node_scale, prefix_noise, arm, n, rewards[arm], mean, floor, rival, block
+            )
+        t += n - start
+        pulls[arm] = n
+        private_means[arm] = (rewards[arm] + noise + gamma) / n
+        inverse_roots[arm] = 1.0 / math.sqrt(n)
+        while c < checkpoints.size and checkpoints[c] <= t:
+            # since the last decision only this arm was pulled
+            counts[c] = pulls
+            counts[c, arm] -= t - checkpoints[c]
+            c += 1
+    return counts, np.array([skips, skipped_pulls, t - skipped_pulls, first_passages])
+
+
+@lru_cache(maxsize=1)
+def stretch_limits() -> NDArray[np.int64]:
+    """Return, for each room, the longest stretch 2^j that fails with at most `_FAIL_TARGET`."""
+    fail = first_passage_table().fail
+    levels = np.sum(fail <= _FAIL_TARGET, axis=0) - 1
+    limits = np.int64(1) << np.maximum(levels, 0)
+    limits.setflags(write=False)
+    return limits
+
+
+def skip_and_tally(
+    means: NDArray[np.float64],
+    node_scale: float,
+    gamma: float,
+    checkpoints: NDArray[np.int64],
+    rng: np.random.Generator,
+    max_skips: int = MAX_SKIPS,
+) -> tuple[NDArray[np.int64], SkipTally]:
+    """Play as `play_skipping` does, and tell how many skips and plain pulls the run took.
+
+    Parameters
+    ----------
+    means, node_scale, gamma, checkpoints, rng
+        As in `play_skipping`.
+    max_skips : int
+        Skips allowed; with 0 every pull is simulated.
+
+    Returns
+    -------
+    counts : numpy.ndarray of int64, shape (C, K)
+    tally : SkipTally
+    """
+    means = np.array(means, dtype=np.float64)
+    checkpoints = np.array(checkpoints, dtype=np.int64)
+    if means.size == 1:  # nothing to decide
+        return checkpoints[:, None], SkipTally(0, 0, int(checkpoints[-1]), 0)
+    table, limits = first_passage_table(), stretch_limits()
+    counts, tally = _play(
+        means, float(node_scale), float(gamma), checkpoints, rng, table, limits, max_skips
+    )
+    return counts, SkipTally(*tally.tolist())
+
+
+def play_skipping(
+    means: NDArray[np.float64],
+    node_scale: float,
+    gamma: float,
+    checkpoints: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Play an index policy on Bernoulli arms, with skips certified to keep the leader.
+
+    The law of the counts is that of `dpbandits.regret.per_step.play_per_step` (same policy, same
+    arguments) up to a total variation distance of at most
+    ``MAX_SKIPS * SKIP_ERROR`` = 4·10⁻¹⁰ a run, in exact arithmetic with ideal uniforms: the two
+    can be coupled so that they differ only if the rewards of some skip leave a band, which has a
+    probability of at most `SKIP_ERROR` per skip. Noise is drawn with its exact law. Nothing
+    else is approximated but for floating-point rounding, which the per-step kernel has as well.
+
+    Parameters
+    ----------
+    means : numpy.ndarray of float, shape (K,)
+        Means μ_b in [0, 1].
+    node_scale : float
+        Scale λ of the Laplace noise of one tree node; 0 for no noise (UCB1).
+    gamma : float
+        Constant γ ≥ 0 added to each sum.
+    checkpoints : numpy.ndarray of int64, shape (C,)
+        Increasing pull numbers; the last is the horizon T.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    numpy.ndarray of int64, shape (C, K)
+        Pulls of each arm among the first ``checkpoints[c]`` pulls, exact also inside skips: only
+        the leader is pulled there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> checkpoints = np.array([10**6, 10**9])
+    >>> rng = np.random.default_rng(0)
+    >>> counts = play_skipping(np.array([0.75, 0.25]), 100.0, 1000.0, checkpoints, rng)
+    >>> counts.sum(axis=1).tolist()
+    [1000000, 1000000000]
+    """
+    return skip_and_tally(means, node_scale, gamma, checkpoints, rng)[0]
