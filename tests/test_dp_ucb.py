@@ -1,0 +1,143 @@
+"""DP-UCB: the constants of its three variants, its engines, and its limit without privacy.
+
+The law of the kernels themselves is tested with the kernels.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpbandits as dpb
+from dpbandits.regret import index_policy
+from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
+from dpbandits.regret.index_policy import ENGINES
+
+
+def table(variant, n_arms, horizon, epsilon):
+    """Node scale and γ as the specification's table states them, δ = β = 1/T."""
+    K, T = n_arms, horizon
+    levels = math.floor(math.log2(T)) + 1
+    if variant == "tree-tight":
+        ell = math.log(2 * K * T / (1 / T))
+        gamma = (levels / epsilon) * math.sqrt(8) * ell**0.5 * max(levels, ell) ** 0.5
+        return levels / epsilon, gamma
+    gamma = math.log(T) ** 2 * math.log(K * T * math.log(T) / (1 / T)) / epsilon
+    if variant == "mishra-thakurta":
+        return K * levels / epsilon, K * gamma
+    return levels / epsilon, gamma
+
+
+@given(
+    st.sampled_from(DPUCB_VARIANTS),
+    st.integers(2, 40),
+    st.integers(3, 10**12),
+    st.floats(1e-3, 1e3),
+)
+def test_constants_of_the_variants(variant, n_arms, horizon, epsilon):
+    algorithm = dpb.DPUCB(epsilon, variant)
+    scale, gamma = table(variant, n_arms, horizon, epsilon)
+    assert algorithm.node_scale(n_arms, horizon) == pytest.approx(scale, rel=1e-12)
+    assert algorithm.gamma(n_arms, horizon) == pytest.approx(gamma, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("variant", "scale", "gamma"),
+    # T = 5e7, K = 5, ε = 1/4: L = 26, log T = 17.7275, ℓ = 37.7577, log(K T² log T) = 39.9397.
+    [
+        ("tree-tight", 104.0, 104 * 2.828427 * 37.7577),
+        ("mishra-thakurta-parallel", 104.0, 4 * 17.7275**2 * 39.9397),
+        ("mishra-thakurta", 520.0, 20 * 17.7275**2 * 39.9397),
+    ],
+)
+def test_constants_at_the_papers_scale(variant, scale, gamma):
+    algorithm = dpb.DPUCB(0.25, variant)
+    assert algorithm.node_scale(5, 50_000_000) == scale
+    assert algorithm.gamma(5, 50_000_000) == pytest.approx(gamma, rel=1e-5)
+
+
+@given(st.integers(2, 40), st.integers(2, 10**12), st.floats(1e-2, 1e2))
+def test_the_tight_width_covers_all_prefixes_but_with_probability_one_over_t(K, T, epsilon):
+    algorithm = dpb.DPUCB(epsilon)
+    one_prefix = algorithm.tree(K, T).error_probability(algorithm.gamma(K, T))
+    assert K * T * one_prefix == pytest.approx(1 / T, rel=1e-6)
+
+
+@pytest.mark.parametrize("variant", DPUCB_VARIANTS)
+def test_no_variant_promises_more_than_its_trees_give(variant):
+    """An arm's tree has at most the declared budget; the arms' streams are disjoint."""
+    algorithm = dpb.DPUCB(0.5, variant)
+    tree = algorithm.tree(5, 1000)
+    assert tree.guarantee.epsilon <= algorithm.guarantee.epsilon == 0.5
+    assert tree.epsilon == (0.1 if variant == "mishra-thakurta" else 0.5)
+    assert tree.levels / tree.node_scale == pytest.approx(tree.epsilon)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("variant", DPUCB_VARIANTS)
+def test_infinite_epsilon_is_ucb_bit_for_bit(variant, engine):
+    instance = dpb.instances.ss19("C2")
+    private = dpb.simulate(dpb.DPUCB(math.inf, variant, engine), instance, 20_000, n_runs=3)
+    plain = dpb.simulate(dpb.UCB(engine), instance, 20_000, n_runs=3)
+    assert np.array_equal(private.regret, plain.regret)
+    assert np.array_equal(private.pulls, plain.pulls)
+    noisy = dpb.simulate(dpb.DPUCB(1.0, variant, engine), instance, 20_000, n_runs=3)
+    assert not np.array_equal(private.pulls, noisy.pulls)
+
+
+@pytest.fixture
+def kernels(monkeypatch):
+    """Record which kernel is called, and with what."""
+    calls = []
+
+    def record(name):
+        def kernel(means, node_scale, gamma, checkpoints, rng):
+            calls.append((name, means.tolist(), node_scale, gamma))
+            counts = np.zeros((checkpoints.size, means.size), dtype=np.int64)
+            counts[:, 0] = checkpoints
+            return counts
+
+        return kernel
+
+    monkeypatch.setattr(index_policy, "play_skipping", record("skipping"))
+    monkeypatch.setattr(index_policy, "play_per_step", record("per-step"))
+    return calls
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_engine_and_the_constants_reach_the_kernel(kernels, engine):
+    instance = dpb.instances.bernoulli([0.3, 0.9])
+    rng, times = np.random.default_rng(0), np.array([10, 1000])
+    algorithm = dpb.DPUCB(0.5, "mishra-thakurta", engine)
+    play = algorithm.play(instance, 5000, times, rng)
+    assert play.counts.tolist() == [[10, 0], [1000, 0]] and play.epoch_ends.size == 0
+    dpb.UCB(engine).play(instance, 5000, times, rng)
+    # The constants are those of the horizon that the algorithm is told, not of the last checkpoint.
+    scale, gamma = algorithm.node_scale(2, 5000), algorithm.gamma(2, 5000)
+    assert kernels == [(engine, [0.3, 0.9], scale, gamma), (engine, [0.3, 0.9], 0.0, 0.0)]
+
+
+def test_skipping_is_the_engine_unless_asked_otherwise(kernels):
+    instance, times = dpb.instances.bernoulli([0.3, 0.9]), np.array([10])
+    for algorithm in (dpb.DPUCB(1.0), dpb.UCB()):
+        algorithm.play(instance, 10, times, np.random.default_rng(0))
+    assert [call[0] for call in kernels] == ["skipping", "skipping"]
+
+
+def test_engines_are_equal_configurations_of_one_algorithm():
+    first, second = dpb.DPUCB(1.0, engine="skipping"), dpb.DPUCB(1.0, engine="per-step")
+    assert first != second and first.guarantee == second.guarantee
+    instance = dpb.instances.ss19("C1")
+    assert first.regret_bound(instance, 10**9) == second.regret_bound(instance, 10**9)
+
+
+def test_the_split_of_the_budget_costs_regret():
+    """Per-arm budgets of ε/K instead of ε: more pulls of bad arms, as the bound says."""
+    instance = dpb.instances.bernoulli([0.9, 0.1, 0.1])
+    split, whole = (
+        dpb.simulate(dpb.DPUCB(5.0, variant, "per-step"), instance, 20_000, n_runs=4)
+        for variant in ("mishra-thakurta", "mishra-thakurta-parallel")
+    )
+    assert split.regret[:, -1].min() > whole.regret[:, -1].max()

@@ -1,0 +1,169 @@
+"""What every algorithm must be, checked for each entry of the registry.
+
+An algorithm joins these tests with one line in `CONFIGURATIONS`.
+"""
+
+import copy
+import dataclasses
+import inspect
+import math
+import pickle
+
+import numpy as np
+import pytest
+from statistical import mean_may_be_at_most
+
+import dpbandits as dpb
+from dpbandits.regret.base import Play, RegretAlgorithm
+
+CONFIGURATIONS = {
+    "UCB": [dpb.UCB(), dpb.UCB(engine="per-step")],
+    "DPUCB": [
+        dpb.DPUCB(epsilon=30.0),
+        dpb.DPUCB(epsilon=30.0, engine="per-step"),
+        dpb.DPUCB(epsilon=60.0, variant="mishra-thakurta-parallel"),
+        dpb.DPUCB(epsilon=180.0, variant="mishra-thakurta"),
+        dpb.DPUCB(epsilon=math.inf),
+    ],
+    "SuccessiveElimination": [dpb.SuccessiveElimination(), dpb.SuccessiveElimination(beta=0.05)],
+    "DPSE": [
+        dpb.DPSE(epsilon=0.5),
+        dpb.DPSE(epsilon=2.0, beta=0.05),
+        dpb.DPSE(epsilon=math.inf),
+    ],
+    "GuessAndDouble": [
+        dpb.GuessAndDouble(dpb.DPSE(epsilon=0.5)),
+        dpb.GuessAndDouble(dpb.UCB(engine="per-step"), growth="square", first_guess=100),
+    ],
+}
+EVERY = [
+    pytest.param(algorithm, id=repr(algorithm).replace("[", "(").replace("]", ")"))
+    for configurations in CONFIGURATIONS.values()
+    for algorithm in configurations
+]
+INSTANCE = dpb.instances.bernoulli([0.2, 0.9, 0.2], "easy")
+HORIZON = 30_000
+every_algorithm = pytest.mark.parametrize("algorithm", EVERY)
+
+
+def subclasses(cls):
+    for child in cls.__subclasses__():
+        yield child
+        yield from subclasses(child)
+
+
+def test_the_table_covers_the_registry():
+    assert CONFIGURATIONS.keys() == dpb.registry.keys()
+    for name, configurations in CONFIGURATIONS.items():
+        assert configurations and all(type(a) is dpb.registry[name] for a in configurations)
+
+
+def test_the_registry_covers_the_package():
+    algorithms = {
+        cls
+        for cls in subclasses(RegretAlgorithm)
+        if cls.__module__.startswith("dpbandits.") and not inspect.isabstract(cls)
+    }
+    assert algorithms == set(dpb.registry.values())
+    for name, cls in dpb.registry.items():
+        assert cls.__name__ == name and getattr(dpb, name) is cls and name in dpb.__all__
+    assert len({cls.label for cls in algorithms}) == len(algorithms), "labels are distinct"
+
+
+@every_algorithm
+def test_a_configuration_is_a_value(algorithm):
+    twin = copy.deepcopy(algorithm)
+    assert twin == algorithm and hash(twin) == hash(algorithm)
+    assert pickle.loads(pickle.dumps(algorithm)) == algorithm
+    assert eval(repr(algorithm), vars(dpb) | {"inf": math.inf}) == algorithm
+    for field in dataclasses.fields(algorithm):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(algorithm, field.name, getattr(algorithm, field.name))
+    others = [other.values[0] for other in EVERY if other.values[0] is not algorithm]
+    assert algorithm not in others
+
+
+@pytest.mark.parametrize("cls", dpb.registry.values(), ids=lambda cls: cls.__name__)
+def test_documentation(cls):
+    text = inspect.getdoc(cls)
+    assert cls.label and cls.source
+    assert "Examples\n--------" in text and ">>> " in text
+    assert "Parameters\n----------" in text
+    for field in dataclasses.fields(cls):
+        assert f"\n{field.name} : " in text, f"{field.name} is documented"
+    if cls not in (dpb.UCB,):  # the others take numbers or algorithms that can be out of range
+        assert "Raises\n------" in text
+
+
+@every_algorithm
+def test_guarantee(algorithm):
+    guarantee = algorithm.guarantee
+    assert isinstance(guarantee, dpb.PrivacyGuarantee)
+    epsilon = getattr(algorithm, "epsilon", None)
+    if epsilon is not None:
+        assert guarantee.epsilon == epsilon
+
+
+@every_algorithm
+def test_counts_add_up_at_every_checkpoint(algorithm):
+    """With checkpoints below, at and above K, dense and sparse, and a longer horizon told."""
+    for times in ([1, 2, 3, 4, 5, 1000, 1001, HORIZON], [HORIZON], [2]):
+        times = np.array(times)
+        play = algorithm.play(INSTANCE, HORIZON, times, np.random.default_rng(0))
+        assert isinstance(play, Play)
+        assert play.counts.shape == (times.size, 3) and play.counts.dtype == np.int64
+        assert play.counts.sum(axis=1).tolist() == times.tolist()
+        assert np.all(play.counts >= 0) and np.all(np.diff(play.counts, axis=0) >= 0)
+        ends = play.epoch_ends
+        assert ends.dtype == np.int64 and np.all(np.diff(ends) > 0)
+        assert ends.size == 0 or (ends[0] > 0 and ends[-1] <= times[-1])
+
+
+@every_algorithm
+def test_the_generator_is_the_only_source_of_randomness(algorithm):
+    times = np.array([100, 20_000])
+
+    def play(seed):
+        return algorithm.play(INSTANCE, HORIZON, times, np.random.default_rng(seed))
+
+    def global_state():
+        return np.random.get_state()[1].tolist()  # noqa: NPY002
+
+    state = global_state()
+    first, again = play(5), play(5)
+    assert np.array_equal(first.counts, again.counts)
+    assert np.array_equal(first.epoch_ends, again.epoch_ends)
+    assert global_state() == state, "no global randomness"
+
+
+@every_algorithm
+def test_an_algorithm_learns(algorithm):
+    """The best arm, which is not arm 0, gets most pulls; with arms swapped it is still found."""
+    for instance in (INSTANCE, dpb.instances.bernoulli([0.2, 0.2, 0.9])):
+        runs = dpb.simulate(algorithm, instance, HORIZON, n_runs=2)
+        assert np.all(runs.pulls[:, instance.best_arm] > HORIZON / 2)
+
+
+@every_algorithm
+@pytest.mark.statistical
+def test_regret_bound_is_above_the_simulated_mean(algorithm):
+    runs = dpb.simulate(algorithm, INSTANCE, HORIZON, n_runs=12)
+    bound = algorithm.regret_bound(INSTANCE, HORIZON, runs.times)
+    for sample, limit in zip(runs.regret.T, bound, strict=True):
+        assert mean_may_be_at_most(sample, limit * (1 + 1e-12), 1 / runs.times.size)
+    assert bound[-1] < 0.95 * 0.7 * HORIZON, "the bound says something on this instance"
+    assert not mean_may_be_at_most(runs.regret[:, -1], bound[-1] / 60), "control"
+
+
+@every_algorithm
+def test_shapes_of_the_regret_bound(algorithm):
+    times = np.array([[1, 10, 100], [1000, 10_000, HORIZON]])
+    table = algorithm.regret_bound(INSTANCE, HORIZON, times)
+    assert table.shape == times.shape
+    at_horizon = algorithm.regret_bound(INSTANCE, HORIZON)
+    assert np.ndim(at_horizon) == 0 and float(at_horizon) == table[-1, -1]
+    line = algorithm.regret_bound(INSTANCE, HORIZON, times.ravel().tolist())
+    np.testing.assert_allclose(line, table.ravel(), rtol=1e-12)
+    assert np.all(np.diff(line) >= 0), "regret only grows"
+    assert np.all(line <= 0.7 * times.ravel() + 1e-9), "no worse than the worst arm throughout"
+    assert algorithm.regret_bound(dpb.instances.bernoulli([0.5, 0.5]), HORIZON) == 0

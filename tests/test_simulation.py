@@ -1,0 +1,290 @@
+"""Replicates: seeds, workers, checkpoints, summaries, files, silence, memory."""
+
+import csv
+import errno
+import io
+import math
+import os
+import sys
+import tracemalloc
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import dpbandits as dpb
+from dpbandits import _files, simulation
+from dpbandits._files import write_atomically
+from dpbandits.simulation import play_replicate, replicate_seeds
+
+C2 = dpb.instances.ss19("C2")
+ALGORITHMS = [dpb.DPSE(epsilon=0.05, beta=0.9), dpb.DPUCB(epsilon=20.0, engine="per-step")]
+
+
+def assert_same_bits(first, second):
+    for name in ("times", "regret", "pulls"):
+        assert getattr(first, name).tobytes() == getattr(second, name).tobytes(), name
+    assert [ends.tolist() for ends in first.epoch_ends] == [
+        ends.tolist() for ends in second.epoch_ends
+    ]
+
+
+# ---------------------------------------------------------------- workers and seeds
+@pytest.mark.slow
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_workers_do_not_change_bits(n_jobs):
+    for algorithm in ALGORITHMS:
+        one = dpb.simulate(algorithm, C2, 20_000, n_runs=6, seed=3)
+        assert_same_bits(one, dpb.simulate(algorithm, C2, 20_000, n_runs=6, seed=3, n_jobs=n_jobs))
+        assert len(np.unique(one.regret[:, -1])) > 1, "replicates differ"
+
+
+def test_threads_do_not_change_bits():
+    one = dpb.simulate(ALGORITHMS[1], C2, 20_000, n_runs=6)
+    with joblib.parallel_config(backend="threading"):
+        assert_same_bits(one, dpb.simulate(ALGORITHMS[1], C2, 20_000, n_runs=6, n_jobs=3))
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_does_not_change_bits():
+    distributed = pytest.importorskip("distributed")
+    one = dpb.simulate(ALGORITHMS[0], C2, 10**6, n_runs=6)
+
+    def has_worked():
+        return "dpbandits" in sys.modules
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        assert not any(client.run(has_worked).values())
+        with joblib.parallel_config(backend="dask"):
+            assert_same_bits(one, dpb.simulate(ALGORITHMS[0], C2, 10**6, n_runs=6, n_jobs=2))
+        assert any(client.run(has_worked).values()), "the replicates were played on the cluster"
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.label)
+def test_the_seed_decides(algorithm):
+    first, again, other = (
+        dpb.simulate(algorithm, C2, 20_000, n_runs=4, seed=seed) for seed in (0, 0, 1)
+    )
+    assert_same_bits(first, again)
+    assert not np.array_equal(first.regret, other.regret)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.label)
+def test_first_runs_do_not_depend_on_their_number(algorithm):
+    few, many = (dpb.simulate(algorithm, C2, 20_000, n_runs=n, seed=[1, 2]) for n in (3, 7))
+    assert few.regret.tobytes() == many.regret[:3].tobytes()
+    assert few.pulls.tobytes() == many.pulls[:3].tobytes()
+
+
+def test_a_replicate_is_played_from_its_own_child_seed():
+    runs = dpb.simulate(ALGORITHMS[0], C2, 20_000, n_runs=3, seed=5)
+    for i, child in enumerate(np.random.SeedSequence(5).spawn(3)):
+        play = play_replicate(ALGORITHMS[0], C2, 20_000, runs.times, child)
+        assert np.array_equal(play.counts @ C2.gaps, runs.regret[i])
+        assert np.array_equal(play.counts[-1], runs.pulls[i])
+        assert np.array_equal(play.epoch_ends, runs.epoch_ends[i])
+
+
+@given(st.integers(0, 2**70), st.integers(1, 8))
+def test_seeds_are_those_of_numpy(seed, n_runs):
+    expected = np.random.SeedSequence(seed).spawn(n_runs)
+    for ours in (replicate_seeds(seed, n_runs), replicate_seeds([seed], n_runs)):
+        assert [s.generate_state(4).tolist() for s in ours] == [
+            s.generate_state(4).tolist() for s in expected
+        ]
+
+
+# ---------------------------------------------------------------- checkpoints
+@given(st.integers(1, 2**62), st.integers(1, 100))
+def test_log_checkpoints(horizon, per_decade):
+    times = dpb.log_checkpoints(horizon, per_decade)
+    assert times.dtype == np.int64 and times[-1] == horizon
+    assert times[0] == 1 and np.all(np.diff(times) > 0)
+    assert times.size <= 2 + per_decade * math.log10(horizon)
+    # Evenly spaced on a log axis: no ratio much above the step's, where rounding is done with.
+    later = times[times > 100 * per_decade].astype(float)
+    if later.size > 1:
+        assert np.max(later[1:] / later[:-1]) < 10 ** (1.05 / per_decade)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.label)
+def test_regret_is_exact_at_any_checkpoint(algorithm):
+    every = dpb.simulate(algorithm, C2, 3000, n_runs=3, checkpoints=np.arange(1, 3001))
+    some = dpb.simulate(algorithm, C2, 3000, n_runs=3, checkpoints=[1, 7, 2999, 3000])
+    assert some.times.tolist() == [1, 7, 2999, 3000]
+    np.testing.assert_array_equal(some.regret, every.regret[:, [0, 6, 2998, 2999]])
+    np.testing.assert_array_equal(some.pulls, every.pulls)
+    steps = np.diff(every.regret, axis=1)
+    distance = np.abs(steps[:, :, None] - C2.gaps).min(axis=2)
+    assert distance.max() < 1e-9, "each pull costs the gap of one arm"
+    assert dpb.simulate(algorithm, C2, 3000, n_runs=1, checkpoints=3000).times.tolist() == [3000]
+
+
+def test_whole_floats_are_whole_numbers():
+    runs = dpb.simulate(ALGORITHMS[0], C2, 1e4, n_runs=2.0, checkpoints=[10.0, 1e4])
+    assert runs.horizon == 10_000 and type(runs.horizon) is int and runs.times.dtype == np.int64
+
+
+# ---------------------------------------------------------------- summaries
+@pytest.fixture(scope="module")
+def runs():
+    return dpb.simulate(dpb.DPSE(epsilon=0.5), dpb.instances.ss19("C4"), 10**7, n_runs=12)
+
+
+def test_shapes(runs):
+    size = runs.times.size
+    assert runs.n_runs == 12 and runs.regret.shape == (12, size) and runs.pulls.shape == (12, 5)
+    assert len(runs.epoch_ends) == 12 and runs.horizon == 10**7
+    np.testing.assert_allclose(runs.regret[:, -1], runs.pulls @ runs.instance.gaps, rtol=1e-12)
+
+
+def test_mean(runs):
+    by_hand = [sum(column) / 12 for column in runs.regret.T.tolist()]
+    np.testing.assert_allclose(runs.mean(), by_hand, rtol=1e-12)
+
+
+def test_band(runs):
+    low, high = runs.band(0.9)
+    for column, a, b in zip(runs.regret.T, low, high, strict=True):
+        ordered = np.sort(column)
+        # The 5% and 95% quantiles of 12 values lie between the first and last two of them.
+        assert ordered[0] <= a <= ordered[1] and ordered[-2] <= b <= ordered[-1]
+    wide_low, wide_high = runs.band(0.999)
+    assert np.all(wide_low <= low) and np.all(high <= wide_high)
+    assert np.any(high > low)
+
+
+def test_mean_interval(runs):
+    low, high = runs.mean_interval(0.95)
+    place = runs.times.size - 1
+    expected = stats.ttest_1samp(runs.regret[:, place], 0).confidence_interval(0.95)
+    assert (low[place], high[place]) == pytest.approx((expected.low, expected.high))
+    np.testing.assert_allclose((low + high) / 2, runs.mean())
+
+
+# ---------------------------------------------------------------- files
+def read_back(path):
+    with open(path, newline="") as stream:
+        header, *rows = csv.reader(stream)
+    times = [int(row[0]) for row in rows]
+    return header, times, np.array([[float(x) for x in row[1:]] for row in rows])
+
+
+def test_csv_round_trip_keeps_every_bit(runs, tmp_path):
+    path = tmp_path / "new folder" / "runs.csv"
+    runs.to_csv(path)
+    header, times, regret = read_back(path)
+    assert header == ["time", *(f"run_{i}" for i in range(12))]
+    assert times == runs.times.tolist()
+    assert regret.T.tobytes() == runs.regret.tobytes()
+
+
+def test_csv_keeps_times_beyond_the_floats(tmp_path):
+    horizon = 2**60 + 1
+    runs = dpb.simulate(
+        dpb.DPSE(epsilon=0.5), C2, horizon, n_runs=1, checkpoints=[horizon - 2, horizon]
+    )
+    runs.to_csv(tmp_path / "runs.csv")
+    assert read_back(tmp_path / "runs.csv")[1] == [horizon - 2, horizon]
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "data.csv"
+    write_atomically(path, "old")
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(_files.os, "fsync", full)
+    with pytest.raises(OSError, match=r"cannot write .*data\.csv: No space left") as caught:
+        write_atomically(path, "new")
+    assert caught.value.errno == errno.ENOSPC
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["data.csv"]
+
+
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "data.csv"
+    write_atomically(path, b"old")
+
+    def interrupt(descriptor):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_files.os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["data.csv"]
+
+
+def test_a_reader_never_sees_half_a_file(tmp_path, monkeypatch):
+    """Until the very last step the old content is what stands under the name."""
+    path, seen = tmp_path / "data.csv", []
+    write_atomically(path, "old")
+    replace = os.replace
+
+    def look_first(source, target):
+        seen.append((path.read_text(), Path(source).read_text()))
+        replace(source, target)
+
+    monkeypatch.setattr(_files.os, "replace", look_first)
+    write_atomically(path, "new")
+    assert seen == [("old", "new")] and path.read_text() == "new"
+
+
+# ---------------------------------------------------------------- progress, memory, scale
+def test_silence_off_the_terminal(capfd):
+    dpb.simulate(ALGORITHMS[0], C2, 10**5, n_runs=3)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_progress_on_a_terminal(monkeypatch):
+    """Control of the test above: with a terminal there is something to see."""
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    dpb.simulate(ALGORITHMS[0], C2, 10**5, n_runs=3)
+    assert "DP-SE" in terminal.getvalue() and "run" in terminal.getvalue()
+
+
+def test_memory_and_time_do_not_grow_with_the_horizon():
+    tracemalloc.start()
+    try:
+        runs = dpb.simulate(dpb.DPSE(epsilon=0.1), dpb.instances.ss19("C1"), 10**12, n_runs=5)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 5e6
+    assert runs.pulls.sum(axis=1).tolist() == [10**12] * 5
+    assert all(ends[-1] < 10**9 for ends in runs.epoch_ends), "the best arm stands alone soon"
+
+
+def test_replicates_are_taken_as_they_come(monkeypatch):
+    """Not all replicates are held at once: what is kept of each is its regret, pulls and epochs."""
+    alive, most = 0, 0
+
+    class Counted(simulation.Play):
+        def __init__(self, *parts):
+            nonlocal alive, most
+            super().__init__(*parts)
+            alive += 1
+            most = max(most, alive)
+
+        def __del__(self):
+            nonlocal alive
+            alive -= 1
+
+    monkeypatch.setattr("dpbandits.regret.elimination.Play", Counted)
+    dpb.simulate(ALGORITHMS[0], C2, 10**5, n_runs=50)
+    assert 1 <= most <= 5
