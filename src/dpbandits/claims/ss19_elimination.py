@@ -200,8 +200,14 @@ def _guess_and_double() -> Finding:
         decide(grows and bool(np.all(squaring < 4.5)), FAILS, HOLDS),
         "Each of the log₂ T restarts costs a multiple of log T, so T ← 2T gives log² T. "
         "T ← T² keeps the order, at a factor of at most 4 in the limit.",
-        {f"doubling, T = {t:.0e}": round(float(d), 1) for t, d in zip(horizons, doubling)}
-        | {f"squaring, T = {t:.0e}": round(float(s), 1) for t, s in zip(horizons, squaring)},
+        {
+            f"doubling, T = {t:.0e}": round(float(d), 1)
+            for t, d in zip(horizons, doubling, strict=True)
+        }
+        | {
+            f"squaring, T = {t:.0e}": round(float(s), 1)
+            for t, s in zip(horizons, squaring, strict=True)
+        },
     )
 
 
@@ -324,7 +330,10 @@ def _tree_regret_bound() -> Finding:
         decide(bool(squares[-1] <= squares[0]) and bool(np.all(np.diff(squares) < 0))),
         "As an upper bound; a union over all timesteps needs only log² T, since log(1/β) and the "
         "number of levels enter the tail of a sum of Laplace variables as a product of two logs.",
-        {f"γ·ε/log² T at T = {t:.0e}": round(float(s), 2) for t, s in zip(horizons, squares)},
+        {
+            f"γ·ε/log² T at T = {t:.0e}": round(float(s), 2)
+            for t, s in zip(horizons, squares, strict=True)
+        },
     )
 
 

@@ -96,19 +96,12 @@ def ratios_to(reference: str, replicates: Iterable[Replicates], level: float = 0
         In the order of `replicates`.
     """
     groups = list(replicates)
-    base = {(g.instance, g.n_arms, g.epsilon): g.regret for g in groups if g.algorithm == reference}
+    base = {g.labels[1:4]: g.regret for g in groups if g.labels.algorithm == reference}
     if not base:
-        have = ", ".join(sorted({g.algorithm for g in groups}))
+        have = ", ".join(sorted({g.labels.algorithm for g in groups}))
         raise ValueError(f"reference={reference!r} is not in the data; allowed: {have}")
     return [
-        Ratio(
-            g.instance,
-            g.n_arms,
-            g.epsilon,
-            g.algorithm,
-            g.variant,
-            *ratio_of_means(g.regret, base[g.instance, g.n_arms, g.epsilon], level),
-        )
+        Ratio(*g.labels[1:6], *ratio_of_means(g.regret, base[g.labels[1:4]], level))
         for g in groups
-        if g.algorithm != reference
+        if g.labels.algorithm != reference
     ]
