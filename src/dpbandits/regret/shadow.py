@@ -16,6 +16,7 @@ from dpbandits.mechanisms.first_passage import (
     first_passage_table,
     lowered_walk_fails,
     next_prefix_noise,
+    prefix_noise_at,
 )
 from dpbandits.regret.skipping import SKIP_ERROR, certify, leader_and_rival, stretch_limits
 
@@ -71,7 +72,8 @@ def _shadow(
             if certified < 0 and lead > node_scale:
                 stretch, barrier = certify(
                     private_means, inverse_roots, arm, rival, n, rewards[arm] + gamma,
-                    means[arm], t, horizon, node_scale, table.cell_width, limits, error,
+                    prefix_noise_at(prefix_noise, arm, n), means[arm], t, horizon,
+                    node_scale, table.cell_width, limits, error,
                 )  # fmt: skip
                 if stretch > 0:
                     certificates += 1

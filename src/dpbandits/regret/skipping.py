@@ -54,8 +54,7 @@ MAX_SKIPS = 400_000
 """Skips of one run, at most; a run that has used them up goes on pull by pull."""
 
 # What follows steers only the speed: any choice of stretches gives the same law.
-_NOISY_SHARE = 0.2  # of the lead that may be spent on the reward band and the drift
-_NOISELESS_SHARE = 0.8
+_NOISE_RESERVE = 30.0  # node scales of a lead that are enough for the noise
 _NOISY_SHORTEST = 32  # pulls that make a skip worth its cost
 _NOISELESS_SHORTEST = 256
 _FAIL_TARGET = 0.8  # stretches end where the noise has probably ended the lead
@@ -140,33 +139,15 @@ def _barrier(
 
 
 @njit(cache=True, nogil=True)
-def _proposed_stretch(
-    lead: float,
-    drift: float,
-    mean: float,
-    node_scale: float,
-    cell_width: float,
-    limits: NDArray[np.int64],
-    error: float,
-) -> int:
-    """Return a stretch over which band and drift use up a fixed share of the lead.
-
-    `limits` holds, for each room in cells, the stretch over which the noise alone ends the lead
-    with probability `_FAIL_TARGET`: to certify more would waste reward band.
-    """
-    room = limits.size - 1
-    budget = _NOISELESS_SHARE * lead
-    if node_scale > 0.0:
-        budget = _NOISY_SHARE * lead
-        room = int(min(lead / (cell_width * node_scale), float(room)))
-    # the positive root of band √m + drift m = budget
+def _proposed_stretch(budget: float, drift: float, mean: float, error: float) -> float:
+    """Return the stretch m over which the reward band and a downward drift use up the budget."""
     band = math.sqrt(-2.0 * mean * (1.0 - mean) * math.log(error))
     drift = max(drift, 0.0)
-    root = band + math.sqrt(band * band + 4.0 * drift * budget)
-    if root > 0.0:
-        root = min(2.0 * budget / root, 65536.0)
-        return min(int(root * root), limits[room])
-    return limits[room]
+    # √m is the positive root of band √m + drift m = budget
+    denominator = band + math.sqrt(band * band + 4.0 * drift * budget)
+    if denominator > 0.0:
+        return (2.0 * budget / denominator) ** 2
+    return math.inf
 
 
 @njit(cache=True, nogil=True)
@@ -177,6 +158,7 @@ def certify(
     rival: float,
     n: int,
     total: float,
+    noise: float,
     mean: float,
     t: int,
     horizon: int,
@@ -189,11 +171,17 @@ def certify(
     root = math.sqrt(n)
     width = math.sqrt(2.0 * math.log(t + 1.0))
     lead = (private_means[arm] - rival) * n + width * root
-    noise = private_means[arm] * n - total
+    # Part of the lead is kept for the noise; a stretch that the noise ends early wastes band.
+    kept, needed, room = 0.2 * lead, 0.0, limits.size - 1
+    shortest = _NOISELESS_SHORTEST
+    if node_scale > 0.0:
+        kept = min(0.8 * lead, max(kept, _NOISE_RESERVE * node_scale))
+        needed = 0.5 * kept
+        room = int(min(lead / (cell_width * node_scale), float(room)))
+        shortest = _NOISY_SHORTEST
     drift = rival - mean - 0.5 * width / root
-    shortest = _NOISY_SHORTEST if node_scale > 0.0 else _NOISELESS_SHORTEST
-    stretch = _proposed_stretch(lead, drift, mean, node_scale, cell_width, limits, error)
-    stretch = min(stretch, horizon - t)
+    longest = min(horizon - t, limits[room])
+    stretch = int(min(_proposed_stretch(lead - kept, drift, mean, error), float(longest)))
     while stretch >= shortest:
         rival = _rival_index(private_means, inverse_roots, arm, t + stretch)
         barrier = _barrier(n, total, mean, rival, t, stretch, error)
@@ -203,7 +191,7 @@ def certify(
             while unit << 3 <= stretch:
                 unit <<= 1
             stretch -= (n + stretch) % unit
-        if barrier > 0.0 if node_scale == 0.0 else barrier + noise > 0.25 * lead:
+        if barrier + noise > needed:
             return stretch, barrier
         stretch //= 2
     return 0, 0.0
@@ -274,17 +262,18 @@ def _play(
         n = pulls[arm]
         mean = means[arm]
         total = rewards[arm] + gamma
+        noise = 0.0
         if t >= n_arms and (private_means[arm] - rival) * n + width * math.sqrt(n) > node_scale:
             if skips < max_skips:
+                noise = prefix_noise_at(prefix_noise, arm, n)
                 stretch, barrier = certify(
-                    private_means, inverse_roots, arm, rival, n, total, mean, t, horizon,
+                    private_means, inverse_roots, arm, rival, n, total, noise, mean, t, horizon,
                     node_scale, table.cell_width, limits, SKIP_ERROR,
                 )  # fmt: skip
             if stretch == 0:
                 block = min(shortest // 2, horizon - t)
                 rival = _rival_index(private_means, inverse_roots, arm, t + block)
                 floor = gamma + width * math.sqrt(n)
-        noise = 0.0
         start = n
         if stretch > 0:
             n = start + stretch
