@@ -10,6 +10,7 @@ from dpbandits.experiments.catalogue import (
     resolve,
 )
 from dpbandits.experiments.compare import FALSE_ALARM, Verdict, compare
+from dpbandits.experiments.ratios import Ratio, ratio_of_means, ratios_to
 from dpbandits.experiments.running import Finished, Results, run, run_cells, work_through
 from dpbandits.experiments.store import (
     Data,
@@ -34,6 +35,7 @@ __all__ = [
     "Experiment",
     "Finished",
     "Preset",
+    "Ratio",
     "Replicates",
     "Results",
     "Setting",
@@ -45,6 +47,8 @@ __all__ = [
     "curves",
     "data_folder",
     "load",
+    "ratio_of_means",
+    "ratios_to",
     "read",
     "replicates",
     "resolve",

@@ -180,7 +180,7 @@ def write(results: Results, folder: Path, against: Path | None = None) -> Verdic
             verdict = Verdict("not compared", f"the data is of preset {old.manifest['preset']}")
     manifest = make_manifest(results, texts)
     if not _same_origin(folder / f"{name}.json", manifest):
-        texts[f"{name}.json"] = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
+        texts[f"{name}.json"] = _manifest_text(manifest)
     for file, text in texts.items():
         path = folder / file
         if not path.is_file() or path.read_bytes() != text.encode():
@@ -331,6 +331,13 @@ def _fingerprint(experiment: Experiment, preset: str, seed: int) -> dict[str, An
         "code": dict(sorted(code.items())),
         "settings": hashlib.sha256(text.encode()).hexdigest()[:16],
     }
+
+
+def _manifest_text(manifest: Mapping[str, Any]) -> str:
+    """Write a manifest as JSON, a line a cell."""
+    cells = ",\n".join("  " + json.dumps(cell, ensure_ascii=False) for cell in manifest["cells"])
+    text = json.dumps({**manifest, "cells": []}, indent=1, ensure_ascii=False)
+    return text.replace('"cells": []', f'"cells": [\n{cells}\n ]') + "\n"
 
 
 def _same_origin(path: Path, manifest: Mapping[str, Any]) -> bool:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,19 @@ __all__ = ["Curve", "Replicates", "curves", "replicates"]
 
 LABELS = ("panel", "instance", "n_arms", "epsilon", "algorithm", "variant", "horizon")
 CURVE_COLUMNS = (*LABELS, "time", "mean", "low90", "high90", "mean_low95", "mean_high95")
-RUN_COLUMNS = (*LABELS, "run", "final_regret", "pulls", "n_epochs")
+RUN_COLUMNS = (*LABELS, "run", "final_regret", "pulls", "n_epochs", "epoch_ends")
 
-Labels = tuple[str, str, int, float, str, str, int]
+
+class Labels(NamedTuple):
+    """A setting, as the tables' first columns name it."""
+
+    panel: str
+    instance: str
+    n_arms: int
+    epsilon: float
+    algorithm: str
+    variant: str
+    horizon: int
 
 
 @dataclass(frozen=True)
@@ -41,9 +52,6 @@ class Curve:
         The band that holds the central 90 % of the runs, at each time.
     mean_low95, mean_high95 : numpy.ndarray, shape (C,)
         Student's 95 % confidence interval of the mean; nan with one run.
-    epoch_ends : numpy.ndarray of int
-        Ends of the epochs of the first run; empty without epochs, and where the curve was read
-        from a file.
     """
 
     panel: str
@@ -59,12 +67,11 @@ class Curve:
     high90: NDArray[np.float64]
     mean_low95: NDArray[np.float64]
     mean_high95: NDArray[np.float64]
-    epoch_ends: NDArray[np.int64]
 
     @property
     def labels(self) -> Labels:
         """The setting, as the tables' first columns."""
-        return (
+        return Labels(
             self.panel,
             self.instance,
             self.n_arms,
@@ -81,20 +88,20 @@ class Replicates:
 
     Attributes
     ----------
-    labels : tuple
+    labels : Labels
         The setting, as the tables' first columns.
     regret : numpy.ndarray, shape (n_runs,)
         Pseudo-regret at the horizon.
     pulls : numpy.ndarray of int, shape (n_runs, K)
         Pulls of each arm.
-    n_epochs : numpy.ndarray of int, shape (n_runs,)
-        Number of epochs; 0 for algorithms without.
+    epoch_ends : tuple of numpy.ndarray of int, length n_runs
+        Times at which each run's epochs ended; empty for algorithms without epochs.
     """
 
     labels: Labels
     regret: NDArray[np.float64]
     pulls: NDArray[np.int64]
-    n_epochs: NDArray[np.int64]
+    epoch_ends: tuple[NDArray[np.int64], ...]
 
 
 def curves(results: Results) -> tuple[Curve, ...]:
@@ -109,7 +116,7 @@ def replicates(results: Results) -> tuple[Replicates, ...]:
 
 def labels_of(setting: Setting) -> Labels:
     """Return the first columns of a setting's rows."""
-    return (
+    return Labels(
         setting.panel,
         setting.instance,
         setting.n_arms,
@@ -135,13 +142,11 @@ def _curve(setting: Setting, runs: Runs) -> Curve:
         high90=high90[keep],
         mean_low95=mean_low[keep],
         mean_high95=mean_high[keep],
-        epoch_ends=runs.epoch_ends[0],
     )
 
 
 def _replicates(setting: Setting, runs: Runs) -> Replicates:
-    n_epochs = np.array([ends.size for ends in runs.epoch_ends], dtype=np.int64)
-    return Replicates(labels_of(setting), runs.regret[:, -1], runs.pulls, n_epochs)
+    return Replicates(labels_of(setting), runs.regret[:, -1], runs.pulls, runs.epoch_ends)
 
 
 def _label_texts(labels: Labels) -> list[str]:
@@ -162,14 +167,15 @@ def curves_to_text(table: Iterable[Curve]) -> str:
 
 
 def replicates_to_text(table: Iterable[Replicates]) -> str:
-    """Write replicates as CSV; the pulls of the arms stand in one column, with spaces."""
+    """Write replicates as CSV; pulls of arms and ends of epochs share a column, with spaces."""
     rows = (
         [
             *_label_texts(group.labels),
             str(i),
             f"{group.regret[i]:.7g}",
             " ".join(map(str, group.pulls[i].tolist())),
-            str(group.n_epochs[i]),
+            str(group.epoch_ends[i].size),
+            " ".join(map(str, group.epoch_ends[i].tolist())),
         ]
         for group in table
         for i in range(group.regret.size)
@@ -183,8 +189,7 @@ def curves_from_text(text: str) -> tuple[Curve, ...]:
     for labels, rows in _groups(text, CURVE_COLUMNS):
         times = np.array([int(row[0]) for row in rows], dtype=np.int64)
         mean, low90, high90, low95, high95 = np.array([row[1:] for row in rows], dtype=float).T
-        none = np.empty(0, dtype=np.int64)
-        found.append(Curve(*labels, times, mean, low90, high90, low95, high95, epoch_ends=none))
+        found.append(Curve(*labels, times, mean, low90, high90, low95, high95))
     return tuple(found)
 
 
@@ -195,7 +200,7 @@ def replicates_from_text(text: str) -> tuple[Replicates, ...]:
             labels,
             np.array([float(row[1]) for row in rows]),
             np.array([[int(n) for n in row[2].split()] for row in rows], dtype=np.int64),
-            np.array([int(row[3]) for row in rows], dtype=np.int64),
+            tuple(np.array(row[4].split(), dtype=np.int64) for row in rows),
         )
         for labels, rows in _groups(text, RUN_COLUMNS)
     )
@@ -218,5 +223,7 @@ def _groups(text: str, columns: tuple[str, ...]) -> Iterator[tuple[Labels, list[
     width = len(LABELS)
     for key, group in groupby(rows, key=lambda row: row[:width]):
         panel, instance, n_arms, epsilon, algorithm, variant, horizon = key
-        labels = (panel, instance, int(n_arms), float(epsilon), algorithm, variant, int(horizon))
+        labels = Labels(
+            panel, instance, int(n_arms), float(epsilon), algorithm, variant, int(horizon)
+        )
         yield labels, [row[width:] for row in group]

@@ -1,0 +1,359 @@
+"""One figure per experiment: what its panels show and how."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter
+from numpy.typing import ArrayLike
+
+from dpbandits._validation import check_choice
+from dpbandits.experiments import (
+    EXPERIMENTS,
+    Cell,
+    Curve,
+    Data,
+    Experiment,
+    Replicates,
+    Results,
+    curves,
+    load,
+    replicates,
+)
+from dpbandits.experiments.tables import labels_of
+from dpbandits.plotting.style import (
+    COLOURS,
+    DASHED,
+    DOTTED,
+    INK,
+    End,
+    Look,
+    PanelRange,
+    finish_panels,
+    make_panels,
+    styled,
+)
+
+__all__ = ["regret_figure"]
+
+REGRET = "mean regret (units of reward)"
+SHOWN_DECADES = 3.7
+"""Decades of time in a figure with logarithmic axes."""
+
+_WIDE, _THIN = 3.4, 1.6  # so that a curve under another stays visible
+_BY_BUDGET = {
+    "DP-SE": (Look(COLOURS["blue"], width=_WIDE), Look(COLOURS["sky"], width=_THIN)),
+    "DP-UCB": (
+        Look(COLOURS["vermilion"], DASHED, width=_WIDE),
+        Look(COLOURS["orange"], DASHED, width=_THIN),
+    ),
+}
+_SPLIT = (Look(COLOURS["green"], DASHED, "s"), Look(COLOURS["purple"], DASHED, "s"))
+_BASELINES = {
+    "tree-tight": ("tree-tight", Look(COLOURS["vermilion"])),
+    "mishra-thakurta-parallel": ("M–T, ε per arm", Look(COLOURS["purple"], marker="s")),
+    "mishra-thakurta": ("M–T, ε/K per arm", Look(COLOURS["green"], marker="^")),
+}
+_GUESSES = {
+    "double": ("T ← 2T", Look(COLOURS["green"], DASHED)),
+    "square": ("T ← T²", Look(COLOURS["purple"])),
+}
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A setting, ready to draw."""
+
+    curve: Curve
+    runs: Replicates
+    cell: Cell
+
+    def final(self) -> tuple[float, float, float]:
+        """Return the regret at the horizon: mean, and ends of the band of 90 % of the runs."""
+        low, high = np.quantile(self.runs.regret, [0.05, 0.95])
+        return float(self.runs.regret.mean()), float(low), float(high)
+
+
+def regret_figure(
+    source: Results | Data | str,
+    *,
+    theory: bool = False,
+    epochs: bool = True,
+    scale: str = "log",
+    panels: Sequence[str] | None = None,
+) -> Figure:
+    """Draw the figure of one experiment.
+
+    Curves are means over the runs, the shaded band holds the central 90 % of the runs, and
+    circles on curves over time mark where the epochs of the first run ended.
+
+    Parameters
+    ----------
+    source : Results, Data or str
+        Results of one experiment, data as `dpbandits.experiments.load` returns it, or the id
+        of an experiment whose committed data is fresh.
+    theory : bool
+        Whether to draw each algorithm's upper bound, thin and dotted; curves over time only.
+    epochs : bool
+        Whether to mark the ends of epochs; curves over time only.
+    scale : {"log", "linear"}
+        Axes of the curves over time; SS19 has linear ones.
+    panels : sequence of str, optional
+        Which panels, all if not given.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        With at most two panels a row, on opaque white.
+
+    Raises
+    ------
+    ValueError
+        If an argument is unknown, or the committed data is stale.
+
+    Examples
+    --------
+    >>> from matplotlib import pyplot as plt
+    >>> from dpbandits import experiments, plotting
+    >>> figure = plotting.regret_figure(experiments.run("ss19-fig1", preset="smoke"))
+    >>> len(figure.axes)
+    2
+    >>> plt.close(figure)
+    """
+    check_choice("scale", scale, ("log", "linear"))
+    experiment, lines = _lines_of(source)
+    for panel in panels or ():
+        check_choice("panel", panel, tuple(experiment.panels))
+    titles = {p: t for p, t in experiment.panels.items() if not panels or p in panels}
+    by_panel = [[line for line in lines if line.curve.panel == panel] for panel in titles]
+    with styled():
+        figure, grid = make_panels(titles)
+        pairs = list(zip(grid.values(), by_panel, strict=True))
+        axes, y_label, log = list(grid.values()), REGRET, "xy"
+        if experiment.axis == "time":
+            log = "xy" if scale == "log" else ""
+            ranges = [_over_time(a, part, theory, epochs, scale) for a, part in pairs]
+            x_label = "number of pulls t"
+        elif experiment.axis == "epsilon":
+            ranges = [_over_epsilon(a, part) for a, part in pairs]
+            x_label = "privacy budget ε"
+        elif experiment.axis == "horizon":
+            ranges = [_over_horizon(a, part) for a, part in pairs]
+            x_label = "horizon T (pulls)"
+        elif experiment.axis == "n_arms":
+            ranges = [_over_arms(a, part) for a, part in pairs]
+            x_label = "number of arms K"
+        else:
+            ranges = [_ratios(a, part) for a, part in pairs]
+            x_label, y_label, log = "number of arms K", "regret of DP-UCB / of DP-SE", "y"
+        for a in axes:
+            a.set(xscale="log" if "x" in log else "linear", yscale="log" if log else "linear")
+        finish_panels(figure, axes, ranges, x_label=x_label, y_label=y_label, log=log)
+        if experiment.axis in ("n_arms", "ratio"):
+            _tick_arms(axes, by_panel[0], log)
+        elif scale == "linear" and experiment.axis == "time":
+            _tick_linear(axes, ranges)
+    return figure
+
+
+def _lines_of(source: Results | Data | str) -> tuple[Experiment, list[_Line]]:
+    """Bring results and stored data to one form."""
+    if isinstance(source, str):
+        check_choice("source", source, tuple(EXPERIMENTS))
+        source = load(source)
+    if isinstance(source, Data):
+        experiment, preset = source.experiment, str(source.manifest["preset"])
+        drawn, runs = source.curves, source.replicates
+    else:
+        if len(source.experiments) != 1:
+            have = ", ".join(source.experiments)
+            raise ValueError(f"source holds {have}; allowed: one experiment, as by .subset(id)")
+        experiment, preset = EXPERIMENTS[source.experiments[0]], source.preset
+        drawn, runs = curves(source), replicates(source)
+    cells = {labels_of(setting): setting.cell for setting in experiment.settings(preset)}
+    pairs = zip(drawn, runs, strict=True)
+    return experiment, [_Line(curve, group, cells[curve.labels]) for curve, group in pairs]
+
+
+def _ranks(lines: Sequence[_Line]) -> dict[float, int]:
+    """Return the rank of each budget in a panel, the least first."""
+    return {e: i for i, e in enumerate(sorted({line.curve.epsilon for line in lines}))}
+
+
+def _band(axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, look: Look) -> None:
+    axes.fill_between(x, low, high, color=look.colour, alpha=0.22, linewidth=0)
+
+
+def _over_time(
+    axes: Axes, lines: Sequence[_Line], theory: bool, epochs: bool, scale: str
+) -> PanelRange:
+    ranks = _ranks(lines)
+    horizon = max(line.curve.horizon for line in lines)
+    start = 0.0 if scale == "linear" else max(100.0, horizon / 10**SHOWN_DECADES)
+    ends, heights = [], []
+    for line in lines:
+        curve = line.curve
+        look = _BY_BUDGET[curve.algorithm][min(ranks[curve.epsilon], 1)]
+        _band(axes, curve.times, curve.low90, curve.high90, look)
+        axes.plot(
+            curve.times, curve.mean, color=look.colour, linestyle=look.line, linewidth=look.width
+        )
+        shown = curve.times >= start
+        heights += [curve.mean[shown].min(), curve.high90[-1]]
+        if theory:
+            bound = np.asarray(
+                line.cell.algorithm.regret_bound(
+                    line.cell.instance, curve.horizon, times=curve.times
+                )
+            )
+            axes.plot(curve.times, bound, color=look.colour, linestyle=DOTTED, linewidth=1.2)
+            heights.append(bound[-1])
+        if epochs:
+            stops = line.runs.epoch_ends[0]
+            stops = stops[(stops >= start) & (stops <= curve.horizon)]
+            axes.plot(
+                stops,
+                np.interp(stops, curve.times, curve.mean),
+                linestyle="none",
+                marker="o",
+                markersize=5,
+                markerfacecolor="white",
+                markeredgecolor=look.colour,
+                markeredgewidth=1.3,
+            )
+        text = f"{curve.algorithm}, ε={curve.epsilon:g}"
+        ends.append(End(curve.times[-1], curve.mean[-1], text, look.colour))
+    lowest = 0.0 if scale == "linear" else min(heights)
+    return PanelRange((start, horizon), (lowest, max(heights)), tuple(ends))
+
+
+def _series(axes: Axes, x: Sequence[float], lines: Sequence[_Line], look: Look, text: str) -> End:
+    """Draw the regret at the horizon of one line after another, with the band of the runs."""
+    mean, low, high = np.array([line.final() for line in lines]).T
+    _band(axes, x, low, high, look)
+    _marked(axes, x, mean, look)
+    return End(x[-1], mean[-1], text, look.colour)
+
+
+def _marked(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look) -> None:
+    axes.plot(
+        x,
+        y,
+        color=look.colour,
+        linestyle=look.line,
+        linewidth=look.width,
+        marker=look.marker,
+        markersize=5.5,
+        markerfacecolor="white",
+        markeredgewidth=1.4,
+    )
+
+
+def _final_range(lines: Sequence[_Line]) -> tuple[float, float]:
+    finals = np.array([line.final() for line in lines])
+    return float(finals.min()), float(finals.max())
+
+
+def _over_epsilon(axes: Axes, lines: Sequence[_Line]) -> PanelRange:
+    budgets = sorted({line.curve.epsilon for line in lines if math.isfinite(line.curve.epsilon)})
+    ends = []
+    for private, free in (("DP-UCB", "UCB"), ("DP-SE", "SE")):
+        chosen = [line for line in lines if line.curve.algorithm == private]
+        look = Look(_BY_BUDGET[private][0].colour, _BY_BUDGET[private][0].line)
+        ends.append(_series(axes, budgets, chosen, look, private))
+        (line,) = (line for line in lines if line.curve.algorithm == free)
+        mean = line.final()[0]
+        axes.plot([budgets[0], budgets[-1]], [mean, mean], color=look.colour, linestyle=DOTTED)
+        ends.append(End(budgets[-1], mean, f"{free}, no privacy", look.colour))
+    return PanelRange((budgets[0] / 1.2, budgets[-1]), _final_range(lines), tuple(ends))
+
+
+def _over_horizon(axes: Axes, lines: Sequence[_Line]) -> PanelRange:
+    told = [line for line in lines if line.curve.variant not in _GUESSES]
+    horizons = [float(line.curve.horizon) for line in told]
+    ends = []
+    for line in lines:
+        curve = line.curve
+        if curve.variant in _GUESSES:
+            text, look = _GUESSES[curve.variant]
+            shown = curve.times >= horizons[0]
+            times = curve.times[shown]
+            _band(axes, times, curve.low90[shown], curve.high90[shown], look)
+            axes.plot(times, curve.mean[shown], color=look.colour, linestyle=look.line)
+            ends.append(End(times[-1], curve.mean[-1], text, look.colour))
+    ends.append(_series(axes, horizons, told, Look(COLOURS["black"], DOTTED), "told T"))
+    return PanelRange((horizons[0] / 1.2, horizons[-1]), _final_range(lines), tuple(ends))
+
+
+def _over_arms(axes: Axes, lines: Sequence[_Line]) -> PanelRange:
+    arms = sorted({line.curve.n_arms for line in lines})
+    ends = []
+    for epsilon, rank in _ranks(lines).items():
+        for variant, look, text in (
+            ("", _BY_BUDGET["DP-SE"][rank], f"ε = {epsilon:g}"),
+            ("ε/(K−1)", _SPLIT[rank], f"ε = {epsilon:g}/(K−1)"),
+        ):
+            chosen = [
+                line
+                for line in lines
+                if (line.curve.epsilon, line.curve.variant) == (epsilon, variant)
+            ]
+            ends.append(_series(axes, arms, chosen, look, text))
+    return PanelRange((arms[0] / 1.1, arms[-1]), _final_range(lines), tuple(ends))
+
+
+def _ratios(axes: Axes, lines: Sequence[_Line]) -> PanelRange:
+    arms = sorted({line.curve.n_arms for line in lines})
+    budgets = sorted({line.curve.epsilon for line in lines})
+    finals = {
+        (line.curve.variant, line.curve.n_arms, line.curve.epsilon): line.final()[0]
+        for line in lines
+    }
+    last, ends, drawn = len(arms) - 1, [], []
+    offsets = np.linspace(-0.3, 0.3, len(budgets))
+    for variant, (text, look) in _BASELINES.items():
+        for place, k in enumerate(arms):
+            y = [finals[variant, k, epsilon] / finals["", k, epsilon] for epsilon in budgets]
+            _marked(axes, place + offsets, y, Look(look.colour, width=1.2, marker=look.marker))
+            drawn += y
+        ends.append(End(last + offsets[-1], y[-1], text, look.colour))
+    first = [finals["mishra-thakurta", arms[0], e] / finals["", arms[0], e] for e in budgets]
+    for place, number in ((0, 6), (-1, -12)):
+        axes.annotate(
+            f"ε={budgets[place]:g}",
+            (offsets[place], first[place]),
+            xytext=(-8, number),
+            textcoords="offset points",
+            fontsize=9.5,
+            color=INK,
+            ha="left" if place == 0 else "center",
+        )
+    for level, text, line in ((5.0, "5 times", DOTTED), (1.0, "equal", "-")):
+        axes.plot([-0.5, last + 0.4], [level, level], color=INK, linestyle=line, linewidth=1.2)
+        ends.append(End(last + 0.4, level, text, INK))
+    axes.grid(visible=False, axis="x")
+    return PanelRange((-0.5, last + 0.4), (min(*drawn, 1.0), 1.5 * max(drawn)), tuple(ends))
+
+
+def _tick_arms(axes: Sequence[Axes], lines: Sequence[_Line], log: str) -> None:
+    """Put the ticks at the numbers of arms."""
+    arms = sorted({line.curve.n_arms for line in lines})
+    places = arms if "x" in log else range(len(arms))
+    for a in axes:
+        a.xaxis.set_major_locator(FixedLocator(list(places)))
+        a.xaxis.set_major_formatter(FuncFormatter(lambda _, i: str(arms[i or 0])))
+
+
+def _tick_linear(axes: Sequence[Axes], ranges: Sequence[PanelRange]) -> None:
+    """Count pulls in millions and regret in thousands, where the data is."""
+    horizon = max(r.x[1] for r in ranges)
+    for a in axes:
+        a.set_xticks([0, horizon / 2, horizon])
+        a.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1e6:g} M"))
+        a.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / 1e3:g} k"))
+        a.set_ylim(bottom=0)

@@ -1,0 +1,315 @@
+"""The style of the figures: palette, settings, panels, labels at the ends of curves.
+
+Settings apply inside the functions only. The palette is that of Okabe & Ito, and what must be
+told apart has a line style or a marker of its own as well, so that a grey print can be read.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from numpy.typing import ArrayLike, NDArray
+
+from dpbandits._files import write_atomically
+
+__all__ = [
+    "COLOURS",
+    "STYLE",
+    "End",
+    "Look",
+    "PanelRange",
+    "finish_panels",
+    "label_ends",
+    "make_panels",
+    "power_of_ten",
+    "save_vector",
+    "spread",
+    "styled",
+]
+
+COLOURS = {
+    "black": "#000000",
+    "orange": "#E69F00",
+    "sky": "#56B4E9",
+    "green": "#009E73",
+    "blue": "#0072B2",
+    "vermilion": "#D55E00",
+    "purple": "#CC79A7",
+}
+"""The colour-blind-safe palette of Okabe & Ito (2008), without its yellow."""
+
+STYLE: dict[str, Any] = {
+    "figure.facecolor": "white",
+    "figure.dpi": 100,
+    "savefig.facecolor": "white",
+    "font.family": "DejaVu Sans",
+    "font.size": 12,
+    "axes.titlesize": 12,
+    "axes.labelsize": 12,
+    "xtick.labelsize": 11,
+    "ytick.labelsize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.7,
+    "lines.linewidth": 2.0,
+    "lines.solid_capstyle": "butt",
+    "lines.dash_capstyle": "butt",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "dpbandits",
+}
+"""Settings of matplotlib that the figures are drawn with."""
+
+INK = "0.15"
+DASHED = (0, (4, 1.5))
+DOTTED = (0, (1, 1.4))
+
+_PANEL_WIDTH, _PANEL_HEIGHT = 3.7, 3.0  # inches
+_LEFT, _RIGHT, _BOTTOM, _TOP = 0.85, 0.12, 0.6, 0.36  # margins of the figure, inches
+_LABEL_SIZE = 10.5
+_LABEL_OFFSET = 12.0  # points from the end of a curve to its label
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a curve is drawn."""
+
+    colour: str
+    line: Any = "-"
+    marker: str = "o"
+    width: float = 2.0
+
+
+@dataclass(frozen=True)
+class End:
+    """The right end of a curve, and what stands beside it."""
+
+    x: float
+    y: float
+    text: str
+    colour: str
+
+
+@dataclass(frozen=True)
+class PanelRange:
+    """What a panel must show: its data's range, without the room for labels."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    ends: tuple[End, ...]
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Apply `STYLE` inside a block."""
+    # matplotlib types the keys as a closed list of literals, which a plain dict is not.
+    settings: Any = STYLE
+    with plt.rc_context(settings):
+        yield
+
+
+def save_vector(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure as SVG: the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        What to write.
+    path : path-like
+        Where to; missing folders are made.
+
+    Returns
+    -------
+    Path
+    """
+    buffer = io.BytesIO()
+    with styled():
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    lines = buffer.getvalue().decode().splitlines()
+    return write_atomically(path, "\n".join(line.rstrip() for line in lines) + "\n")
+
+
+def make_panels(titles: Mapping[str, str]) -> tuple[Figure, dict[str, Axes]]:
+    """Make a figure of panels, two a row, each with its letter and title."""
+    columns = min(len(titles), 2)
+    rows = math.ceil(len(titles) / columns)
+    width = _LEFT + columns * _PANEL_WIDTH - (columns - 1) * 0.25
+    height = rows * _PANEL_HEIGHT + 0.3
+    figure, grid = plt.subplots(rows, columns, figsize=(width, height), squeeze=False)
+    figure.subplots_adjust(
+        left=_LEFT / width,
+        right=1 - _RIGHT / width,
+        bottom=_BOTTOM / height,
+        top=1 - _TOP / height,
+        wspace=0.08,
+        hspace=0.22,
+    )
+    places = list(grid.flat)
+    for axes in places[len(titles) :]:
+        axes.remove()
+    panels = dict(zip(titles, places, strict=False))
+    for panel, axes in panels.items():
+        axes.set_title(f"({panel})  {titles[panel]}" if len(titles) > 1 else titles[panel])
+    return figure, panels
+
+
+def finish_panels(
+    figure: Figure,
+    panels: Sequence[Axes],
+    ranges: Sequence[PanelRange],
+    *,
+    x_label: str,
+    y_label: str,
+    log: str = "xy",
+) -> None:
+    """Give all panels the same limits, label the axes once, and label the curves.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        As `make_panels` made it.
+    panels : sequence of matplotlib.axes.Axes
+        Its panels, in rows of two.
+    ranges : sequence of PanelRange
+        What each must show.
+    x_label, y_label : str
+        Labels of the axes, with units.
+    log : {"xy", "y", ""}
+        Which axes are logarithmic.
+    """
+    x = min(r.x[0] for r in ranges), max(r.x[1] for r in ranges)
+    y = min(r.y[0] for r in ranges), max(r.y[1] for r in ranges)
+    columns = min(len(panels), 2)
+    inner = panels[0].get_position().width * figure.get_size_inches()[0] * 72
+    labels = [_text_width(end.text) for r in ranges for end in r.ends]
+    room = (max(labels, default=0.0) + _LABEL_OFFSET + 2) / inner
+    for place, axes in enumerate(panels):
+        _set_limits(axes.xaxis, x, 0.0, room, "x" in log)
+        _set_limits(axes.yaxis, y, 0.05, 0.05, "y" in log)
+        axes.tick_params(labelleft=place % columns == 0, labelbottom=place + columns >= len(panels))
+        if place + columns >= len(panels):
+            axes.set_xlabel(x_label)
+    figure.supylabel(y_label, x=0.01, fontsize=plt.rcParams["axes.labelsize"])
+    for axes, r in zip(panels, ranges, strict=True):
+        label_ends(axes, r.ends)
+
+
+def label_ends(axes: Axes, ends: Sequence[End]) -> None:
+    """Write a label at the right end of each curve, moved apart where they would overlap.
+
+    Limits and position of `axes` must be final.
+    """
+    if not ends:
+        return
+    unit = axes.figure.dpi / 72
+    points = axes.transData.transform([(end.x, end.y) for end in ends]) / unit
+    box = axes.get_window_extent()
+    low, high = box.y0 / unit + _LABEL_SIZE / 2, box.y1 / unit - _LABEL_SIZE / 2
+    order = np.argsort(points[:, 1], kind="stable")
+    heights = spread(points[order, 1], 1.25 * _LABEL_SIZE, low, high)
+    for i, height in zip(order, heights, strict=True):
+        end = ends[i]
+        axes.annotate(
+            end.text,
+            xy=(end.x, end.y),
+            xytext=(_LABEL_OFFSET, height - points[i, 1]),
+            textcoords="offset points",
+            va="center",
+            ha="left",
+            fontsize=_LABEL_SIZE,
+            color=INK,
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": end.colour,
+                "linewidth": 1.2,
+                "shrinkA": 1,
+                "shrinkB": 1,
+                "relpos": (0.0, 0.5),
+            },
+        )
+
+
+def spread(
+    targets: ArrayLike, distance: float, low: float = -math.inf, high: float = math.inf
+) -> NDArray[np.float64]:
+    """Move increasing positions apart, as little as possible in least squares.
+
+    Parameters
+    ----------
+    targets : array_like, shape (n,)
+        Positions wanted, increasing.
+    distance : float
+        Least distance between neighbours.
+    low, high : float
+        Where the positions should stay; if there is no room, `low` is given up.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,)
+
+    Examples
+    --------
+    >>> spread([0.0, 0.0, 10.0], 2.0).tolist()
+    [-1.0, 1.0, 10.0]
+    """
+    wanted = np.asarray(targets, dtype=np.float64)
+    steps = distance * np.arange(wanted.size)
+    blocks: list[tuple[float, int]] = []  # pooled adjacent violators of wanted − steps
+    for value in wanted - steps:
+        mean, count = float(value), 1
+        while blocks and blocks[-1][0] >= mean:
+            before, size = blocks.pop()
+            mean, count = (before * size + mean * count) / (size + count), size + count
+        blocks.append((mean, count))
+    level = np.array([mean for mean, count in blocks for _ in range(count)])
+    moved: NDArray[np.float64] = np.maximum(level + steps, low + steps)
+    moved = np.minimum(moved, high - steps[::-1])
+    return moved
+
+
+def power_of_ten(value: float, _: object = None) -> str:
+    """Write a power of ten for a tick."""
+    return f"$10^{{{round(math.log10(value))}}}$"
+
+
+def _text_width(text: str) -> float:
+    """Return the width of a label in points."""
+    path = TextPath(
+        (0, 0), text, size=_LABEL_SIZE, prop=FontProperties(family=STYLE["font.family"])
+    )
+    return float(path.get_extents().width)
+
+
+def _set_limits(
+    axis: Any, data: tuple[float, float], before: float, after: float, log: bool
+) -> None:
+    """Set an axis' limits so that shares `before` and `after` of its length lie off the data."""
+    low, high = np.log10(data) if log else data
+    length = (high - low) / (1 - before - after)
+    limits = np.array([low - before * length, high + after * length])
+    axis.axes.set(**{f"{axis.axis_name}lim": tuple(10**limits if log else limits)})
+    if log:
+        # Ticks stand at powers of ten only, where there is data, and at most six of them.
+        first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+        step = max(1, math.ceil((last - first) / 5))
+        axis.set_major_locator(FixedLocator([10.0**k for k in range(first, last + 1, step)]))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(power_of_ten))
