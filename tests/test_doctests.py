@@ -10,7 +10,7 @@ import pytest
 import dpbandits
 
 SUBMODULES = pkgutil.walk_packages(dpbandits.__path__, "dpbandits.")
-MODULES = ["dpbandits", *sorted(module.name for module in SUBMODULES)]
+MODULES = ["dpbandits", *sorted(m.name for m in SUBMODULES if "__main__" not in m.name)]
 
 
 def compiled_functions(module):

@@ -12,7 +12,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -105,6 +105,7 @@ def test_seeds_are_those_of_numpy(seed, n_runs):
 
 # ---------------------------------------------------------------- checkpoints
 @given(st.integers(1, 2**62), st.integers(1, 100))
+@example(2**60 + 1, 32)
 def test_log_checkpoints(horizon, per_decade):
     times = dpb.log_checkpoints(horizon, per_decade)
     assert times.dtype == np.int64 and times[-1] == horizon

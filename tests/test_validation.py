@@ -137,8 +137,12 @@ PUBLIC = [
     ("level", NOT_A_NUMBER + NOT_FRACTIONS, RUNS.mean_interval),
     ("gap", [0, -0.1, 1.1, math.nan, math.inf], dpb.bounds.elimination_last_epoch),
     ("beta", NOT_A_NUMBER + NOT_FRACTIONS, dpb.bounds.elimination_failure),
-    ("epsilon", [*POSITIVE_OR_INFINITE, math.inf],
+    ("epsilon", [*POSITIVE_OR_INFINITE, math.inf, 701],
      lambda x: dpb.bounds.group_privacy_factor(0.1, x)),
+    ("epsilon", [*POSITIVE_OR_INFINITE, math.inf, 701],
+     lambda x: dpb.bounds.private_lower_bound_rate([0.5, 0.4], x)),
+    ("epsilon", [*POSITIVE_OR_INFINITE, math.inf, 701],
+     lambda x: dpb.bounds.private_minimax_lower_bound(2, 1000, x)),
 ]  # fmt: skip
 CASES = [
     pytest.param(name, value, call, id=f"{row}-{name}-{value!r:.30}")

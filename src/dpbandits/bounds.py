@@ -263,19 +263,27 @@ def lai_robbins_rate(means: ArrayLike) -> float:
     return float(np.sum((best - others) / kl))
 
 
+def _budget(epsilon: float) -> float:
+    """Return e^ε − 1, for ε whose exponential is a float."""
+    if check_positive("epsilon", epsilon) > 700:
+        raise ValueError(f"epsilon={epsilon!r} is out of range; allowed: positive, at most 700")
+    return math.expm1(epsilon)
+
+
 def group_privacy_factor(distance: ArrayLike, epsilon: float, n: ArrayLike = 1) -> FloatArray:
     """Bound P(output | n samples of D) / P(output | n samples of D') under ε-DP, in logarithm.
 
     n·log(1 + d·(e^ε − 1)) with d the total-variation distance of D and D': the sharp form of
     SS19's Lemma 3.5 (Karwa & Vadhan 2018, Lemma 6.1), which prints 6·ε·n·d. Derived in the
-    chapter; attained at n = 1.
+    chapter; attained for every n (D a Bernoulli law of mean d, D' the point 0, a mechanism that
+    counts ones).
 
     Examples
     --------
     >>> bool(group_privacy_factor(0.1, 1.0) < 6 * 1.0 * 0.1)
     True
     """
-    budget = math.expm1(check_positive("epsilon", epsilon))
+    budget = _budget(epsilon)
     return np.asarray(n) * np.log1p(np.asarray(distance, float) * budget)
 
 
@@ -306,5 +314,5 @@ def private_minimax_lower_bound(n_arms: int, horizon: float, epsilon: float) -> 
     >>> bool(private_minimax_lower_bound(5, 10**6, 0.1) > private_minimax_lower_bound(5, 10**6, 1))
     True
     """
-    c = (n_arms - 1) / (4 * math.expm1(check_positive("epsilon", epsilon)))
+    c = (n_arms - 1) / (4 * _budget(epsilon))
     return float(c * lambertw(horizon / (16 * c)).real)
