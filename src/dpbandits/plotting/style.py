@@ -199,10 +199,10 @@ def finish_panels(
     columns = min(len(panels), 2)
     inner = panels[0].get_position().width * figure.get_size_inches()[0] * 72
     labels = [_text_width(end.text) for r in ranges for end in r.ends]
-    room = (max(labels, default=0.0) + _LABEL_OFFSET + 2) / inner
+    room = (max(labels, default=0.0) + _LABEL_OFFSET + 4) / inner
     for place, axes in enumerate(panels):
         _set_limits(axes.xaxis, x, 0.0, room, "x" in log)
-        _set_limits(axes.yaxis, y, 0.05, 0.05, "y" in log)
+        _set_limits(axes.yaxis, y, 0.05 if log else 0.0, 0.05, "y" in log)
         axes.tick_params(labelleft=place % columns == 0, labelbottom=place + columns >= len(panels))
         if place + columns >= len(panels):
             axes.set_xlabel(x_label)
@@ -295,7 +295,7 @@ def _text_width(text: str) -> float:
     path = TextPath(
         (0, 0), text, size=_LABEL_SIZE, prop=FontProperties(family=STYLE["font.family"])
     )
-    return float(path.get_extents().width)
+    return 1.05 * float(path.get_extents().width)
 
 
 def _set_limits(
