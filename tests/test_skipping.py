@@ -1,0 +1,313 @@
+"""Certified skipping: its law, its certificates, its bookkeeping."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statistical import may_be_at_most, same_law
+
+import dpbandits as dpb
+from dpbandits.mechanisms.first_passage import first_passage_table
+from dpbandits.regret import skipping
+from dpbandits.regret.per_step import play_per_step
+from dpbandits.regret.shadow import shadow_run
+from dpbandits.regret.skipping import (
+    MAX_SKIPS,
+    SKIP_ERROR,
+    play_skipping,
+    skip_and_tally,
+    stretch_limits,
+)
+
+# means, node scale, γ, checkpoints
+SHORT = {
+    "large noise": ([0.7, 0.5, 0.4], 30.0, 150.0, [700, 3001]),
+    "noise and rewards": ([0.9, 0.6], 4.0, 30.0, [500, 4100]),
+    "small noise": ([0.95, 0.3], 0.5, 2.0, [1000, 4095]),
+    "no noise": ([0.95, 0.2], 0.0, 0.0, [1500, 6000]),
+    "certain rewards": ([1.0, 0.0, 1.0], 10.0, 40.0, [333, 2048]),
+    "five arms": ([0.75, 0.72, 0.62, 0.47, 0.25], 60.0, 500.0, [1000, 5000]),
+}
+
+
+def sample(kernel, case, size, seed):
+    """Counts at the checkpoints of `size` runs, shape (size, C, K)."""
+    means, node_scale, gamma, checkpoints = case
+    arguments = (np.array(means), node_scale, gamma, np.array(checkpoints))
+    rng = np.random.default_rng(seed)
+    return np.array([kernel(*arguments, rng) for _ in range(size)])
+
+
+def all_the_same_law(first, second):
+    """Each arm's count at each checkpoint, and how the first arm's counts hang together."""
+    first = first.reshape(len(first), -1)
+    second = second.reshape(len(second), -1)
+    pairs = [(first[:, i], second[:, i]) for i in range(first.shape[1])]
+    middle = np.median(second[:, 0])
+    pairs.append(tuple(np.where(x[:, 0] <= middle, x[:, -1], np.inf) for x in (first, second)))
+    return all(same_law(x, y, share=1 / len(pairs)) for x, y in pairs)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", SHORT)
+def test_law_on_short_horizons(name):
+    case = SHORT[name]
+    tally = skip_and_tally(
+        np.array(case[0]), case[1], case[2], np.array(case[3]), np.random.default_rng(9)
+    )[1]
+    assert tally.skipped_pulls > 0.1 * case[3][-1]
+    skipped = sample(play_skipping, case, 10_000, 0)
+    stepped = sample(play_per_step, case, 10_000, 1)
+    assert all_the_same_law(skipped, stepped)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("fault", ["noise forgotten", "other constant", "other noise", "mean"])
+def test_short_horizons_refute_another_law(fault, monkeypatch):
+    """Negative control."""
+    means, node_scale, gamma, checkpoints = SHORT["large noise"]
+    stepped = sample(play_per_step, SHORT["large noise"], 10_000, 1)
+    if fault == "noise forgotten":
+        table = first_passage_table()
+        blind = table._replace(fail=np.zeros_like(table.fail))
+        monkeypatch.setattr(skipping, "first_passage_table", lambda: blind)
+    elif fault == "other constant":
+        gamma *= 1.1
+    elif fault == "other noise":
+        node_scale *= 1.1
+    else:
+        means = [0.7, 0.5, 0.45]
+    wrong = sample(play_skipping, (means, node_scale, gamma, checkpoints), 10_000, 0)
+    assert not all_the_same_law(wrong, stepped)
+
+
+PAPER_HORIZON = 50_000_000
+CELLS = [(name, eps) for name in ("C1", "C2", "C3", "C4") for eps in (0.1, 0.25, 0.5, 1.0)]
+
+
+def cell(name, epsilon, factor=1.0):
+    """The case of DP-UCB `tree-tight` at the paper's scale; `factor` spoils γ."""
+    algorithm = dpb.DPUCB(epsilon, "tree-tight")
+    means = dpb.instances.ss19(name, n_arms=5).means
+    node_scale = algorithm.node_scale(5, PAPER_HORIZON)
+    gamma = factor * algorithm.gamma(5, PAPER_HORIZON)
+    return means, node_scale, gamma, [PAPER_HORIZON // 500, PAPER_HORIZON]
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_law_at_the_papers_scale():
+    """One per-step run per cell falls outside 60 skipping runs with probability 2/61 at most.
+
+    The cells are independent, so the number outside is Binomial(16, 2/61) or less: an exact test
+    for each of four counts. With γ one tenth larger the same runs are refuted.
+    """
+    rng = np.random.default_rng(0)
+    outside = np.zeros((2, 2, 2), int)
+    for name, epsilon in CELLS:
+        means, node_scale, gamma, checkpoints = cell(name, epsilon)
+        stepped = play_per_step(means, node_scale, gamma, np.array(checkpoints), rng)
+        for i, factor in enumerate((1.0, 1.1)):
+            runs = sample(play_skipping, cell(name, epsilon, factor), 60, rng)
+            below = stepped[:, :2] < runs[:, :, :2].min(axis=0)
+            outside[i] += below | (stepped[:, :2] > runs[:, :, :2].max(axis=0))
+    assert all(may_be_at_most(k, 16, 2 / 61, share=1 / 4) for k in outside[0].flat)
+    assert not all(may_be_at_most(k, 16, 2 / 61, share=1 / 4) for k in outside[1].flat)
+
+
+def test_plain_pulls_are_few():
+    """Not a clock, but what makes the speed: the pulls that are simulated one by one."""
+    for name, epsilon in CELLS:
+        means, node_scale, gamma, checkpoints = cell(name, epsilon)
+        rng = np.random.default_rng(0)
+        tally = skip_and_tally(means, node_scale, gamma, np.array(checkpoints), rng)[1]
+        assert tally.skipped_pulls + tally.plain_pulls == PAPER_HORIZON
+        assert tally.plain_pulls < 0.004 * PAPER_HORIZON
+        assert tally.skips < 60_000
+        assert 0 < tally.first_passages <= tally.skips
+
+
+SHADOWS = [
+    # means, node scale, γ, horizon
+    ([0.75, 0.7, 0.7, 0.7, 0.7], 23.0, 2500.0, 3_000_001),
+    ([0.75, 0.7, 0.7, 0.7, 0.7], 110.0, 9000.0, 3_000_001),
+    ([0.75, 0.71875, 0.625, 0.46875, 0.25], 22.0, 9000.0, 3_000_001),
+    ([0.75] + 19 * [0.7], 440.0, 180_000.0, 5_000_001),
+    ([0.6, 0.5], 1.0, 5.0, 2_000_001),
+    ([0.02, 0.01], 2.0, 10.0, 5_000_001),
+    ([1.0, 0.99, 0.0], 5.0, 100.0, 1_000_001),
+    ([0.6, 0.5], 0.0, 0.0, 5_000_001),
+    ([0.9, 0.89, 0.5], 0.0, 0.0, 5_000_001),
+]
+
+
+@pytest.mark.slow
+def test_shadow_runs_break_no_certificate():
+    """Fails with probability 1e-15 per certificate, 1e-9 for a million of them."""
+    certificates = first_passages = 0
+    for i, (means, node_scale, gamma, horizon) in enumerate(SHADOWS):
+        for seed in range(2):
+            rng = np.random.default_rng([i, seed])
+            tally = shadow_run(means, node_scale, gamma, np.array([horizon]), rng)[1]
+            assert tally.broken == 0, (means, node_scale)
+            assert tally.certified_pulls <= horizon
+            certificates += tally.certificates
+            first_passages += tally.first_passages
+    assert certificates > 100_000
+    assert first_passages > 20_000
+
+
+def test_shadow_runs_notice_broken_certificates():
+    """Negative control: without the reward band, or with a band of even odds."""
+    for means, node_scale, gamma, horizon in (SHADOWS[4], SHADOWS[5], SHADOWS[7]):
+        rng = np.random.default_rng(0)
+        tally = shadow_run(means, node_scale, gamma, np.array([horizon]), rng, skip_error=0.9)[1]
+        assert tally.broken > 0
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_shadow_runs_are_per_step_runs(name):
+    means, node_scale, gamma, checkpoints = SHORT[name]
+    arguments = (np.array(means), node_scale, gamma, np.array(checkpoints))
+    shadow = shadow_run(*arguments, np.random.default_rng(4))[0]
+    np.testing.assert_array_equal(shadow, play_per_step(*arguments, np.random.default_rng(4)))
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_without_skips_the_pulls_are_those_of_the_plain_kernel(name):
+    means, node_scale, gamma, _ = SHORT[name]
+    for seed in range(20):
+        arguments = (np.array(means), node_scale, gamma, np.arange(1, 4000))
+        counts, tally = skip_and_tally(*arguments, np.random.default_rng(seed), max_skips=0)
+        assert tally == (0, 0, 3999, 0)
+        plain = play_per_step(*arguments, np.random.default_rng(seed))
+        np.testing.assert_array_equal(counts, plain)
+
+
+@pytest.mark.parametrize("max_skips", [1, 7, 40])
+def test_hard_cap_on_skips(max_skips):
+    means, node_scale, gamma, _ = SHORT["five arms"]
+    horizon = np.array([200_000])
+    rng = np.random.default_rng(0)
+    counts, tally = skip_and_tally(means, node_scale, gamma, horizon, rng, max_skips)
+    assert tally.skips == max_skips
+    assert tally.plain_pulls == 200_000 - tally.skipped_pulls > 0
+    assert counts.sum() == 200_000
+    assert pytest.approx(4e-10) == MAX_SKIPS * SKIP_ERROR
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_checkpoints_inside_skips(name):
+    """Counting at every pull changes no pull, and every pull plays one arm."""
+    means, node_scale, gamma, checkpoints = SHORT[name]
+    horizon = checkpoints[-1]
+    every = np.arange(1, horizon + 1)
+    dense = play_skipping(means, node_scale, gamma, every, np.random.default_rng(2))
+    sparse = play_skipping(means, node_scale, gamma, checkpoints, np.random.default_rng(2))
+    np.testing.assert_array_equal(sparse, dense[np.array(checkpoints) - 1])
+    played = np.diff(dense, axis=0, prepend=0)
+    assert ((played == 0) | (played == 1)).all()
+    assert (played.sum(axis=1) == 1).all()
+    assert dense.dtype == np.int64
+    again = play_skipping(means, node_scale, gamma, every, np.random.default_rng(2))
+    np.testing.assert_array_equal(again, dense)
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.2, 0.5, 0.75, 0.999, 1.0]), min_size=1, max_size=6),
+    st.sampled_from([0.0, 1e-12, 0.3, 40.0, 1e6]),
+    st.sampled_from([0.0, 7.0, 1e5]),
+    st.integers(1, 10**6),
+    st.integers(0, 3),
+)
+def test_any_instance_and_horizon(means, node_scale, gamma, horizon, seed):
+    checkpoints = np.unique(np.geomspace(1, horizon, 7).astype(np.int64))
+    checkpoints[-1] = horizon
+    rng = np.random.default_rng(seed)
+    counts, tally = skip_and_tally(means, node_scale, gamma, checkpoints, rng)
+    np.testing.assert_array_equal(counts.sum(axis=1), checkpoints)
+    assert (np.diff(counts, axis=0) >= 0).all()
+    assert tally.skipped_pulls + tally.plain_pulls == horizon
+    if horizon >= len(means):
+        assert (counts[-1] >= 1).all()
+
+
+def test_certain_rewards_without_noise_are_played_in_closed_form():
+    """Means 1 and 0: the reward band is 0, and skipping must give the plain kernel's counts."""
+    checkpoints = np.array([1000, 123_457])
+    arguments = (np.array([1.0, 0.0]), 0.0, 3.0, checkpoints)
+    skipped = play_skipping(*arguments, np.random.default_rng(0))
+    np.testing.assert_array_equal(skipped, play_per_step(*arguments, np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize(("node_scale", "gamma"), [(0.0, 0.0), (300.0, 40_000.0)])
+def test_ten_thousand_million_pulls(node_scale, gamma):
+    checkpoints = np.array([10**5, 10**10])
+    rng = np.random.default_rng(0)
+    counts, tally = skip_and_tally([0.75, 0.7, 0.5], node_scale, gamma, checkpoints, rng)
+    assert counts.sum(axis=1).tolist() == checkpoints.tolist()
+    assert counts[-1, 0] > 0.99 * 10**10
+    assert tally.skipped_pulls > 0.99 * 10**10
+
+
+@given(
+    st.one_of(st.floats(0, 1), st.floats(0, 1e-3), st.floats(0.999, 1)),
+    st.integers(1, 2**30),
+    st.sampled_from([1e-15, 1e-6, 0.1]),
+)
+def test_reward_band_keeps_its_probability(mean, stretch, error):
+    """exp(−m kl(μ − c/m, μ)) ≤ error, with kl of Bernoulli laws; certain rewards need no band."""
+    band = skipping._reward_band(mean, stretch, error)
+    low = mean - band / stretch
+    if mean in (0.0, 1.0) or low < 0:
+        return
+    kl = (1 - low) * math.log1p((mean - low) / (1 - mean))
+    if low > 0:
+        kl += low * math.log(low / mean)
+    assert stretch * kl >= -math.log(error) * (1 - 1e-6)
+
+
+@pytest.mark.statistical
+def test_reward_band_against_paths():
+    """The lowest point of 20 000 reward paths leaves a band of 2 % at most so often."""
+    rng = np.random.default_rng(0)
+    for mean in (0.03, 0.5, 0.75, 0.98):
+        steps = mean - (rng.random((20_000, 200)) < mean)
+        deepest = np.maximum(np.cumsum(steps, axis=1).max(axis=1), 0)
+        for stretch, error in ((200, 0.02), (200, 0.2)):
+            band = skipping._reward_band(mean, stretch, error)
+            broken = int((deepest > band).sum())
+            assert may_be_at_most(broken, 20_000, error, share=1 / 8)
+            # negative control: a quarter of the band is left far more often than that
+            assert not may_be_at_most(int((deepest > band / 4).sum()), 20_000, error, share=1 / 8)
+
+
+@given(
+    st.integers(1, 10**9),
+    st.floats(0, 1),
+    st.floats(0.01, 0.99),
+    st.floats(-0.5, 3),
+    st.integers(2, 10**9),
+    st.integers(1, 10**6),
+)
+def test_barrier_serves_the_whole_stretch(n, share, mean, rival, t, stretch):
+    """f(r) is at least the barrier at every r: a concave f is smallest at an end."""
+    total = share * n
+    barrier = skipping._barrier(n, total, mean, rival, t, stretch, 1e-15)
+    r = np.unique(np.linspace(0, stretch - 1, 200).astype(np.int64)).astype(float)
+    band = skipping._reward_band(mean, stretch, 1e-15)
+    width = math.sqrt(2 * math.log(t + 1))
+    f = total + mean * r - band + width * np.sqrt(n + r) - rival * (n + r)
+    assert (f >= barrier).all()
+
+
+def test_stretch_limits_follow_the_table():
+    fail = first_passage_table().fail
+    limits = stretch_limits()
+    levels = np.log2(limits).astype(int)
+    assert (fail[levels[1:], np.arange(1, limits.size)] <= 0.8).all()
+    assert limits[0] == 1
+    assert limits[-1] == 2**30
+    assert (np.diff(limits) >= 0).all()
