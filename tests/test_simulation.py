@@ -148,6 +148,11 @@ def test_shapes(runs):
     np.testing.assert_allclose(runs.regret[:, -1], runs.pulls @ runs.instance.gaps, rtol=1e-12)
 
 
+def test_results_compare_by_identity_and_can_be_keys(runs):
+    again = dpb.simulate(runs.algorithm, runs.instance, runs.horizon, n_runs=12)
+    assert runs != again and len({runs, again}) == 2
+
+
 def test_mean(runs):
     by_hand = [sum(column) / 12 for column in runs.regret.T.tolist()]
     np.testing.assert_allclose(runs.mean(), by_hand, rtol=1e-12)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw, rel_entr
 
-from dpbandits._validation import SMALLEST, check_fraction, check_positive
+from dpbandits._validation import SMALLEST, check_fraction, check_integer, check_positive
 from dpbandits.schedules import elimination_epoch
 
 __all__ = [
@@ -119,6 +119,14 @@ def _spend_pulls(gaps: FloatArray, pulls: FloatArray, times: FloatArray) -> Floa
     return result
 
 
+def _fractions(name: str, values: ArrayLike) -> FloatArray:
+    """Return `values` as an array of shape (K,) if they are numbers in [0, 1]."""
+    array = np.atleast_1d(np.asarray(values))
+    if array.dtype.kind not in "iuf" or array.ndim > 1 or not np.all((array >= 0) & (array <= 1)):
+        raise ValueError(f"{name}={values!r} is out of range; allowed: a list of numbers in [0, 1]")
+    return array.astype(np.float64)
+
+
 def _times(horizon: float, times: ArrayLike | None) -> FloatArray:
     return np.asarray(horizon if times is None else times, dtype=np.float64)
 
@@ -158,7 +166,7 @@ def elimination_regret(
     >>> bool(elimination_regret([0, 0.05], 10**6) > elimination_regret([0, 0.5], 10**6))
     True
     """
-    all_gaps = np.asarray(gaps, dtype=np.float64)
+    all_gaps = _fractions("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
     beta = 1 / horizon if beta is None else beta
     at = _times(horizon, times)
@@ -175,7 +183,7 @@ def elimination_minimax_regret(n_arms: int, horizon: float, epsilon: float = mat
     2√((K−1)·A·T) + (K−1)·(B/ε + 4/(e·ln 2)) + π²/12 with A = (512/3)·log(8K m²T),
     B = 32·log(4K m²T), m = max(1, ⌈log2 √(T/(K−1))⌉); derived in the chapter.
     """
-    rivals = n_arms - 1
+    rivals = check_integer("n_arms", n_arms, 2) - 1
     m = max(1, math.ceil(math.log2(math.sqrt(horizon / rivals))))
     sampling = 512 / 3 * math.log(8 * n_arms * m**2 * horizon)
     privacy = 32 * math.log(4 * n_arms * m**2 * horizon) / epsilon
@@ -230,7 +238,7 @@ def dp_ucb_regret(
     -------
     float or numpy.ndarray, of the shape of `times`
     """
-    all_gaps = np.asarray(gaps, dtype=np.float64)
+    all_gaps = _fractions("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
     at = _times(horizon, times)
     pulls = dp_ucb_pulls(positive, at[..., None], gamma) + 1 + math.pi**2 / 3
@@ -256,7 +264,7 @@ def lai_robbins_rate(means: ArrayLike) -> float:
     >>> round(lai_robbins_rate([0.5, 0.25]), 3)
     1.911
     """
-    mu = np.asarray(means, dtype=np.float64)
+    mu = _fractions("means", means)
     best = mu.max()
     others = mu[mu < best]
     kl = rel_entr(others, best) + rel_entr(1 - others, 1 - best)
@@ -293,7 +301,7 @@ def private_lower_bound_rate(means: ArrayLike, epsilon: float) -> float:
     Σ Δ_a/log(1 + Δ_a(e^ε − 1)) ≥ (K−1)/(e^ε − 1) on Bernoulli arms with max mean below 1: the
     bound Ω(K log T/ε) of Shariff & Sheffet (2018), with a constant. Asymptotic.
     """
-    mu = np.asarray(means, dtype=np.float64)
+    mu = _fractions("means", means)
     gaps = mu.max() - mu[mu < mu.max()]
     return float(np.sum(gaps / group_privacy_factor(gaps, epsilon)))
 

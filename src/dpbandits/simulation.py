@@ -22,7 +22,7 @@ from dpbandits.regret.base import Play, RegretAlgorithm
 __all__ = ["Runs", "log_checkpoints", "play_replicate", "replicate_seeds", "simulate"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Runs:
     """Replicates of one algorithm on one instance.
 

@@ -15,7 +15,7 @@ from dpbandits.privacy.guarantees import PrivacyGuarantee
 __all__ = ["Play", "RegretAlgorithm"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Play:
     """One replicate of an algorithm on an instance.
 
