@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from dpbandits._files import write_atomically
-from dpbandits.claims import ss19_elimination, ss19_experiments
 from dpbandits.claims.ledger import (
     CANNOT_TELL,
     CONDITION,
@@ -24,6 +23,8 @@ from dpbandits.claims.ledger import (
     Claim,
     Finding,
 )
+from dpbandits.claims.ss19_elimination import CLAIMS as SS19_ELIMINATION
+from dpbandits.claims.ss19_experiments import CLAIMS as SS19_EXPERIMENTS
 from dpbandits.provenance import processor, versions
 
 __all__ = [
@@ -40,7 +41,7 @@ __all__ = [
     "write",
 ]
 
-_LEDGER = (*ss19_elimination.CLAIMS, *ss19_experiments.CLAIMS)
+_LEDGER = (*SS19_ELIMINATION, *SS19_EXPERIMENTS)
 
 
 def ledger(prefix: str = "") -> list[Claim]:

@@ -23,7 +23,7 @@ from dpbandits.experiments.store import (
     spot_check,
     write,
 )
-from dpbandits.experiments.tables import Curve, Replicates, curves, replicates
+from dpbandits.experiments.tables import Curve, Labels, Replicates, curves, replicates
 
 __all__ = [
     "EXPERIMENTS",
@@ -34,6 +34,7 @@ __all__ = [
     "Data",
     "Experiment",
     "Finished",
+    "Labels",
     "Preset",
     "Ratio",
     "Replicates",

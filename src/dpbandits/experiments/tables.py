@@ -17,7 +17,7 @@ from dpbandits.experiments.catalogue import EXPERIMENTS, Setting, round_times
 from dpbandits.experiments.running import Results
 from dpbandits.simulation import Runs
 
-__all__ = ["Curve", "Replicates", "curves", "replicates"]
+__all__ = ["Curve", "Labels", "Replicates", "curves", "replicates"]
 
 LABELS = ("panel", "instance", "n_arms", "epsilon", "algorithm", "variant", "horizon")
 CURVE_COLUMNS = (*LABELS, "time", "mean", "low90", "high90", "mean_low95", "mean_high95")
