@@ -77,8 +77,9 @@ check-pages: $(STAMP) ## drive a headless browser over the built pages
 reproduce: $(STAMP) ## compute every figure of the book from nothing
 	$(BIN)/dpbandits reproduce all --preset paper --jobs $(JOBS)
 
-bench: $(STAMP) ## measure the speed of the algorithms
-	$(BIN)/python -m pytest -q benchmarks --benchmark-only --benchmark-sort=name
+bench: $(STAMP) ## measure the speed of the algorithms; RECORD=book/data renews the book's table
+	$(BIN)/python -m pytest -q benchmarks --benchmark-only --benchmark-sort=name \
+	    --benchmark-columns=median,iqr,rounds $(if $(RECORD),--record $(RECORD))
 
 clean: ## remove what was built
 	rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

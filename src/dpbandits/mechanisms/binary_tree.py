@@ -54,7 +54,7 @@ class BinaryTree:
 
     @property
     def levels(self) -> int:
-        """Number of levels L = ⌊log2 T⌋ + 1: blocks of sizes 1, 2, 4, … that can end by T."""
+        """Number of levels L = ⌊log2 T⌋ + 1, for blocks of sizes 1, 2, 4, … that can end by T."""
         return int(self.horizon).bit_length()
 
     @property

@@ -1,0 +1,63 @@
+"""Options of the benchmarks, and the record of what they measured."""
+
+import pytest
+import record
+
+UNIFORM = pytest.StashKey[float]()
+MEDIANS = pytest.StashKey[list]()
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("dpbandits")
+    group.addoption("--record", metavar="DIR", help="write benchmarks.csv and .json to DIR")
+    group.addoption("--short", action="store_true", help="short horizons, to try things out")
+
+
+def pytest_configure(config):
+    config.stash[MEDIANS] = []
+
+
+@pytest.fixture
+def keep(request):
+    """Take note of a measurement; without one (``--benchmark-disable``) of nothing."""
+
+    def note(case, benchmark):
+        if benchmark.stats is not None:
+            stats = benchmark.stats.stats
+            request.config.stash[MEDIANS].append((case, stats.median, stats.rounds))
+
+    return note
+
+
+@pytest.fixture
+def keep_uniform(request):
+    """Take note of the nanoseconds that one uniform costs."""
+
+    def note(nanoseconds):
+        request.config.stash[UNIFORM] = nanoseconds
+
+    return note
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter, config):
+    """Show the measurements as a table, and write them where ``--record`` says."""
+    uniform = config.stash.get(UNIFORM, None)
+    medians = config.stash[MEDIANS]
+    if uniform is None or not medians:
+        if config.getoption("--record"):
+            terminalreporter.write_line("nothing recorded: the unit or the cases were not measured")
+        return
+    rows = [record.make_row(*median, uniform) for median in medians]
+    line = "{:34} {:>3} {:>11} {:>11} {:>11} {:>9}".format
+    terminalreporter.section("speed")
+    terminalreporter.write_line(f"NumPy draws a uniform in {uniform:.3g} ns")
+    terminalreporter.write_line(line("", "K", "T", "ms a run", "ns a pull", "uniforms"))
+    for r in rows:
+        cells = (f"{r.ms_per_run:.4g}", f"{r.ns_per_pull:.4g}", f"{r.uniforms_per_pull:.4g}")
+        terminalreporter.write_line(
+            line(f"{r.algorithm}, {r.how}"[:34], r.n_arms, f"{r.horizon:,}", *cells)
+        )
+    if config.getoption("--record"):
+        path = record.write(config.getoption("--record"), rows, uniform)
+        terminalreporter.write_line(f"written: {path}")

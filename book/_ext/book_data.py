@@ -1,0 +1,233 @@
+"""Tables and numbers of the pages, made from the package and from the data in ``book/data``.
+
+``presets-table``, ``experiments-table DATA``, ``platforms DATA`` and ``benchmark-table FILE`` write
+tables. The role ``datum`` writes one number, as in ``data/benchmarks.json: manifest.uniform_ns``.
+Paths are relative to the page.
+"""
+
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from dpbandits.experiments import EXPERIMENTS, PRESETS
+
+Rows = list[dict[str, Any]]
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]], right: int = 0) -> list[str]:
+    """Write a table; its last `right` columns hold numbers."""
+    heads = list(head)
+    rule = ["---"] * (len(heads) - right) + ["---:"] * right
+    return [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]
+
+
+def grouped(number: float) -> str:
+    """Write a whole number in groups of three digits."""
+    return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def short(number: float) -> str:
+    """Write a measured number with three digits, and no exponent."""
+    if number >= 100:
+        return grouped(float(f"{number:.3g}"))
+    digits = 2 - math.floor(math.log10(number)) if number > 0 else 0
+    return f"{number:.{digits}f}"
+
+
+def presets() -> list[str]:
+    """Describe the presets."""
+    rows = []
+    for preset in PRESETS.values():
+        cells = {cell for e in EXPERIMENTS.values() for cell in e.cells(preset.name)}
+        rows.append(
+            [
+                f"`{preset.name}`",
+                grouped(preset.horizon),
+                str(preset.n_runs),
+                str(len(cells)),
+                grouped(sum(cell.n_runs for cell in cells)),
+            ]
+        )
+    head = ["preset", "horizon $T$", "runs a setting", "settings in all", "runs in all"]
+    return table(head, rows, right=4)
+
+
+def manifests(folder: Path) -> dict[str, dict[str, Any]]:
+    """Read the manifests of the experiments whose data is there."""
+    paths = {name: folder / f"{name}.json" for name in EXPERIMENTS}
+    return {
+        name: json.loads(path.read_text(encoding="utf-8"))
+        for name, path in paths.items()
+        if path.is_file()
+    }
+
+
+def experiments(folder: Path, where: str) -> list[str]:
+    """List the experiments, with their data for downloading where it is there."""
+    found = manifests(folder)
+    rows = []
+    for name, experiment in EXPERIMENTS.items():
+        files = [
+            (f"{name}.csv", "curves"),
+            (f"{name}.runs.csv", "runs"),
+            (f"{name}.json", "manifest"),
+        ]
+        links = [
+            f"{{download}}`{text} <{where}/{file}>`"
+            for file, text in files
+            if (folder / file).is_file()
+        ]
+        seconds = f"{found[name]['seconds']:.1f}" if name in found else "–"
+        n_runs = sum(cell.n_runs for cell in experiment.cells())
+        rows.append(
+            [
+                f"`{name}`",
+                f"{experiment.title} ({experiment.source})",
+                ", ".join(links) or "–",
+                grouped(n_runs),
+                seconds,
+            ]
+        )
+    head = ["id", "what it shows", "data", "runs", "seconds"]
+    return table(head, rows, right=2)
+
+
+def platforms(folder: Path) -> list[str]:
+    """Say on what the data was computed, and how long it took."""
+    found = manifests(folder)
+    seconds = sum(manifest["seconds"] for manifest in found.values())
+    kinds = {
+        (m["processor"], ", ".join(f"{name} {v}" for name, v in m["versions"].items()))
+        for m in found.values()
+    }
+    lines = [f"- {processor}; {versions}" for processor, versions in sorted(kinds)]
+    return [
+        f"The data of {len(found)} experiments took {short(seconds)} seconds of computing, "
+        "summed over the workers; a setting that two experiments share counts in both. "
+        "It was made on:",
+        "",
+        *(lines or ["- nothing yet: `make reproduce` makes it"]),
+    ]
+
+
+def benchmarks(content: dict[str, Any], unit: str) -> list[str]:
+    """Write the measured times, a row for each algorithm, engine and horizon."""
+    rows: Rows = content["rows"]
+    arms = sorted({row["n_arms"] for row in rows})
+    keys = dict.fromkeys((row["algorithm"], row["how"], row["horizon"]) for row in rows)
+    values = {
+        (row["algorithm"], row["how"], row["horizon"], row["n_arms"]): short(row[unit])
+        for row in rows
+    }
+    lines = [
+        [algorithm, how, grouped(horizon), *(values.get((*key, k), "") for k in arms)]
+        for key in keys
+        for algorithm, how, horizon in [key]
+    ]
+    return table(
+        ["algorithm", "how", "$T$", *(f"$K = {k}$" for k in arms)], lines, right=len(arms) + 1
+    )
+
+
+class DataDirective(SphinxDirective):
+    """What the directives on data share."""
+
+    def place(self, where: str) -> Path:
+        """Find what a page calls `where`."""
+        return Path(self.env.srcdir, self.env.docname).parent / where
+
+    def read(self, where: str, renewal: str) -> dict[str, Any]:
+        """Read a file of data, or say what renews it."""
+        path = self.place(where)
+        self.env.note_dependency(str(path))
+        try:
+            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise self.error(f"{path.name} cannot be read ({error}); {renewal} renews it") from None
+        return content
+
+    def parse(self, lines: list[str]) -> list[nodes.Node]:
+        """Let MyST parse what was written."""
+        return self.parse_text_to_nodes(StringList(lines, source=self.name))
+
+
+class PresetsTable(DataDirective):
+    """The presets."""
+
+    def run(self) -> list[nodes.Node]:
+        """Write the table."""
+        return self.parse(presets())
+
+
+class ExperimentsTable(DataDirective):
+    """The experiments, with the seconds of their manifests."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Write the table."""
+        return self.parse(experiments(self.place(self.arguments[0]), self.arguments[0]))
+
+
+class Platforms(DataDirective):
+    """Where the data was computed."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Write the list."""
+        return self.parse(platforms(self.place(self.arguments[0])))
+
+
+class BenchmarkTable(DataDirective):
+    """The measured times, in one of three units."""
+
+    required_arguments = 1
+    option_spec: ClassVar = {
+        "unit": lambda text: directives.choice(
+            text, ("ns_per_pull", "ms_per_run", "uniforms_per_pull")
+        )
+    }
+
+    def run(self) -> list[nodes.Node]:
+        """Write the table."""
+        content = self.read(self.arguments[0], "make bench RECORD=book/data")
+        return self.parse(benchmarks(content, self.options.get("unit", "ns_per_pull")))
+
+
+class DatumRole(SphinxRole):
+    """One value of a file of data: ``FILE: key.key``."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Look the value up."""
+        where, _, keys = self.text.partition(":")
+        path = Path(self.env.srcdir, self.env.docname).parent / where
+        self.env.note_dependency(str(path))
+        try:
+            value = json.loads(path.read_text(encoding="utf-8"))
+            for key in keys.strip().split("."):
+                value = value[key]
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            message = self.inliner.reporter.error(
+                f"datum {self.text!r} cannot be read: {error}", line=self.lineno
+            )
+            return [], [message]
+        text = short(value) if isinstance(value, int | float) else str(value)
+        return [nodes.inline(self.rawtext, text)], []
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Add the directives and the role."""
+    app.add_directive("presets-table", PresetsTable)
+    app.add_directive("experiments-table", ExperimentsTable)
+    app.add_directive("platforms", Platforms)
+    app.add_directive("benchmark-table", BenchmarkTable)
+    app.add_role("datum", DatumRole())
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

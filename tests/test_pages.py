@@ -1,0 +1,265 @@
+"""The book's pages agree with the package, with the data and with each other."""
+
+import doctest
+import importlib
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import dpbandits as dpb
+from dpbandits import claims, experiments
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = ROOT / "book"
+PAGES = {path.stem: path.read_text("utf-8") for path in sorted(BOOK.glob("*.md"))}
+CHAPTERS = {
+    path.stem: "\n".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
+}
+TEXTS = {**PAGES, **CHAPTERS}
+BIBLIOGRAPHY = (BOOK / "references.bib").read_text("utf-8")
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+
+
+@pytest.fixture
+def extension(monkeypatch):
+    """Import an extension of the book."""
+    monkeypatch.syspath_prepend(str(BOOK / "_ext"))
+    return importlib.import_module
+
+
+def bibtex(text):
+    """Return key → field → value, without braces, of the entries in a text."""
+    entries = {}
+    for key, body in re.findall(r"^@\w+\{([\w.:-]+),\n(.*?)^\}", text, re.DOTALL | re.MULTILINE):
+        fields = re.findall(r"^\s*(\w+)\s*=\s*\{(.*)\},?$", body, re.MULTILINE)
+        entries[key] = {name: re.sub(r"[{}]", "", value) for name, value in fields}
+    return entries
+
+
+# ------------------------------------------------------------------------------------ all pages
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_page_opens_with_what_it_is_and_needs(name):
+    opening = TEXTS[name].split("\n## ")[0]
+    box = re.search(r":::\{admonition\} This page\n:class: tip\n(.*?)\n:::", opening, re.DOTALL)
+    assert box, "no opening box"
+    for item in ("**What it is.**", "**What it needs.**"):
+        assert item in box[1]
+    assert re.search(r"\*\*Minutes to read\.\*\* (About )?\d+", box[1])
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_cited_works_are_in_the_bibliography(name):
+    keys = re.findall(r"\{cite:\w+\}`([^`]+)`", TEXTS[name])
+    known = bibtex(BIBLIOGRAPHY)
+    for key in (part.strip() for group in keys for part in group.split(",")):
+        assert key in known, key
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_experiments_and_claims_that_are_named_exist(name):
+    known = {*experiments.EXPERIMENTS, *(claim.id for claim in claims.ledger())}
+    for named in re.findall(r"`((?:ss19|ours)-[\w.-]+)`", TEXTS[name]):
+        assert named in known, named
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_links_to_files_lead_somewhere(name):
+    folder = BOOK if name in PAGES else ROOT / "notebooks"
+    for target in re.findall(r"\]\(([^)#:\s]+\.\w+)\)", TEXTS[name]):
+        assert (folder / target).is_file(), target
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_on_the_pages_are_understood(name, capsys):
+    from dpbandits.cli import main
+
+    blocks = re.findall(r"```console\n(.*?)```", PAGES[name], re.DOTALL)
+    for command in re.findall(r"^\$ dpbandits (\w+)(.*)$", "\n".join(blocks), re.MULTILINE):
+        assert main([command[0], "--help"]) == 0
+        shown = capsys.readouterr().out
+        for option in re.findall(r"(--[a-z-]+)", command[1]):
+            assert option in shown, f"{command[0]} {option}"
+
+
+# ---------------------------------------------------------------------------------- single pages
+
+
+def test_the_python_of_the_package_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "page"}
+    monkeypatch.setitem(sys.modules, "page", type(sys)("page"))
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    parser = doctest.DocTestParser()
+    blocks = re.findall(r"```python\n(.*?)```", PAGES["api"], re.DOTALL)
+    assert len(blocks) > 8
+    for block in blocks:
+        if block.startswith(">>>"):
+            test = parser.get_doctest(block, {}, "book/api.md", "book/api.md", 0)
+            test.globs = names
+            runner.run(test, clear_globs=False)
+        else:
+            exec(compile(block, "book/api.md", "exec"), names)
+    assert runner.summarize().failed == 0
+
+
+def test_what_notation_says_of_the_package_is_there():
+    symbols = PAGES["notation"]
+    dotted = set(re.findall(r"`((?:instances|mechanisms|bounds)\.\w+|[A-Z]\w+\.\w+)", symbols))
+    assert len(dotted) > 8
+    places = (dpb, dpb.mechanisms, dpb.schedules)
+    for name in dotted:
+        owner, attribute = name.split(".")
+        found = next((getattr(p, owner) for p in places if hasattr(p, owner)), None)
+        assert found is not None, name
+        fields = getattr(found, "__annotations__", {})
+        assert hasattr(found, attribute) or attribute in fields, name
+    for algorithm in re.findall(r"\| `([A-Z]\w+)` \|$", symbols, re.MULTILINE):
+        assert algorithm in dpb.registry
+
+
+def test_ways_to_cite_agree_with_the_citation_file():
+    entries = bibtex(PAGES["citing"])
+    book = entries["dpbandits"]
+    assert book["title"] == CITATION["title"]
+    assert book["author"] == CITATION["authors"][0]["name"]
+    assert book["version"] == CITATION["version"] == dpb.__version__
+    for key, entry in entries.items():
+        assert entry["author"] == book["author"]
+        assert entry["year"] == book["year"]
+        if key != "dpbandits":
+            assert entry["howpublished"] == f"{book['title']}, version {book['version']}"
+
+
+def test_the_papers_in_the_citation_file_are_those_of_the_bibliography():
+    papers = {entry["title"]: entry for entry in bibtex(BIBLIOGRAPHY).values()}
+    assert len(CITATION["references"]) == 4
+    for reference in CITATION["references"]:
+        entry = papers[reference["title"]]
+        assert int(entry["year"]) == reference["year"]
+        names = [name.split(",")[0] for name in entry["author"].split(" and ")]
+        assert names == [author["family-names"] for author in reference["authors"]]
+
+
+def test_the_readme_counts_right():
+    text = (ROOT / "README.md").read_text("utf-8")
+    figures = [e for name, e in experiments.EXPERIMENTS.items() if name.startswith("ss19-fig")]
+    grid = {(s.instance, s.n_arms, s.epsilon) for e in figures for s in e.settings("paper")}
+    paper = experiments.PRESETS["paper"]
+    assert f"Figures 1 to {len(figures)} at full scale: {len(grid)} settings" in text
+    assert f"{paper.n_runs} runs each" in text
+    assert "5·10⁷ pulls a run" in text
+    assert paper.horizon == 5 * 10**7
+
+
+# --------------------------------------------------------------------------------- claims and data
+
+
+def test_the_written_verdicts_are_those_of_the_ledger():
+    records = json.loads((BOOK / "data/claims.json").read_text("utf-8"))["claims"]
+    assert [record["id"] for record in records] == [claim.id for claim in claims.ledger()]
+    for record, claim in zip(records, claims.ledger(), strict=True):
+        assert record["verdict"] in claims.VERDICTS
+        for field in ("paper", "place", "statement"):
+            assert record[field] == getattr(claim, field), claim.id
+        assert record["paper"] in bibtex(BIBLIOGRAPHY)
+
+
+def test_claims_are_written_as_they_are(extension):
+    ledger = extension("claims_ledger")
+    assert set(ledger.VERDICTS) == set(claims.VERDICTS)
+    assert ledger.plain("R_e ≤ R_{e+1}/2") == "R{sub}`e` ≤ R{sub}`e+1`/2"
+    assert ledger.plain("e^{6n} and |S|·x*y") == r"e{sup}`6n` and \|S\|·x\*y"
+    assert ledger.plain(-1.5) == "\N{MINUS SIGN}1.5"
+    record = {
+        "id": "a-b",
+        "paper": "ss19",
+        "place": "§1",
+        "statement": "yes",
+        "verdict": "holds",
+        "reason": "so it is",
+        "evidence": {"x": 2},
+    }
+    lines = ledger.entry(record)
+    assert "(claim-a-b)=" in lines
+    assert "- x: 2" in lines
+    assert "| {verdict}`holds` | 1 |" in ledger.summary([record])
+    assert "| claims in all | 1 |" in ledger.summary([record])
+
+
+def test_tables_are_made_from_the_package_and_the_data(extension, tmp_path):
+    data = extension("book_data")
+    shown = "\n".join(data.presets())
+    for preset in experiments.PRESETS.values():
+        assert f"| `{preset.name}` | {data.grouped(preset.horizon)} | {preset.n_runs} |" in shown
+    assert len(data.experiments(tmp_path, "data")) == 2 + len(experiments.EXPERIMENTS)
+    (tmp_path / "ss19-fig1.csv").write_text("")
+    (row,) = (line for line in data.experiments(tmp_path, "data") if "`ss19-fig1`" in line)
+    assert "{download}`curves <data/ss19-fig1.csv>`" in row
+    assert "manifest" not in row
+    assert [data.short(x) for x in (0, 0.00123, 1.5, 45.67, 123.4, 45678)] == [
+        "0",
+        "0.00123",
+        "1.50",
+        "45.7",
+        "123",
+        "45\N{NARROW NO-BREAK SPACE}700",
+    ]
+
+
+# ------------------------------------------------------------------------------------- benchmarks
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module
+
+
+def test_the_recorded_speeds_are_those_of_the_cases(bench):
+    pytest.importorskip("mabwiser")
+    content = json.loads((BOOK / "data/benchmarks.json").read_text("utf-8"))
+    rows = [(r["algorithm"], r["how"], r["n_arms"], r["horizon"]) for r in content["rows"]]
+    cases = bench("test_speed").list_cases()
+    assert rows == [(c.algorithm, c.how, c.n_arms, c.horizon) for c in cases]
+    assert all(row["ns_per_pull"] > 0 for row in content["rows"])
+    table = (BOOK / "data/benchmarks.csv").read_text("utf-8").splitlines()
+    assert table[0].split(",") == list(content["rows"][0])
+    assert len(table) == 1 + len(rows)
+    assert content["manifest"]["processor"]
+
+
+def test_every_case_plays(bench, rng):
+    pytest.importorskip("mabwiser")
+    for case in bench("test_speed").list_cases():
+        case.play(200, rng)
+
+
+def test_the_page_says_which_budgets_were_played(bench):
+    pytest.importorskip("mabwiser")
+    speed = bench("test_speed")
+    budgets = ", ".join(f"{e:g}" for e in speed.BUDGETS[:-1])
+    assert f"{budgets} and {speed.BUDGETS[-1]:g}" in " ".join(PAGES["benchmarks"].split())
+    for case in speed.list_cases():
+        assert case.budgets in (speed.BUDGETS, (0.25,))
+
+
+def test_the_plain_loops_play_the_same_policies(bench, rng):
+    """Without randomness in rewards or noise, the pulls are the same to the last one."""
+    import numpy as np
+
+    plain, means, horizon = bench("plain"), np.array([0.0, 1.0, 0.0]), 5000
+    arms = dpb.instances.bernoulli(means)
+    for algorithm, pulls in (
+        (dpb.UCB(), plain.numpy_ucb1(means, horizon, rng)),
+        (dpb.UCB(), plain.numpy_dp_ucb(means, horizon, rng, 0.0, 0.0)),
+        (dpb.SuccessiveElimination(), plain.numpy_dp_se(means, horizon, rng, float("inf"))),
+    ):
+        runs = dpb.simulate(algorithm, arms, horizon, n_runs=1)
+        assert runs.pulls[0].tolist() == pulls.tolist()
