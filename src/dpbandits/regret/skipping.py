@@ -356,11 +356,12 @@ def play_skipping(
     """Play an index policy on Bernoulli arms, with skips certified to keep the leader.
 
     The law of the counts is that of `dpbandits.regret.per_step.play_per_step` (same policy, same
-    arguments) up to a total variation distance of at most
-    ``MAX_SKIPS * SKIP_ERROR`` = 4·10⁻¹⁰ a run, in exact arithmetic with ideal uniforms: the two
-    can be coupled so that they differ only if the rewards of some skip leave a band, which has a
-    probability of at most `SKIP_ERROR` per skip. Noise is drawn with its exact law. Nothing
-    else is approximated but for floating-point rounding, which the per-step kernel has as well.
+    arguments) up to a total variation distance of at most ``MAX_SKIPS * SKIP_ERROR`` = 4·10⁻¹⁰ a
+    run, in exact arithmetic with ideal random numbers: the two can be coupled so that they differ
+    only if the rewards of some skip leave a band, which has a probability of at most `SKIP_ERROR`
+    per skip. Noise is drawn with its exact law. The sum of a skip's rewards is one draw of
+    NumPy's ``Generator.binomial``, whose own law is within about 10⁻⁴ of the Binomial before
+    NumPy 2.5 (a sign in its BTPE algorithm: numpy/numpy#31238) and within rounding from then on.
 
     Parameters
     ----------
