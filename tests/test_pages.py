@@ -124,6 +124,14 @@ def test_what_notation_says_of_the_package_is_there():
         assert algorithm in dpb.registry
 
 
+def test_the_colours_of_the_figures_are_those_of_the_style():
+    from dpbandits.plotting import COLOURS
+
+    figures = PAGES["notation"].partition("## Figures")[2].partition("(abbreviations)=")[0]
+    named = set(re.findall(r"\b(sky|blue|vermilion|orange|green|purple|black)\b", figures))
+    assert {"blue", "vermilion"} <= named <= set(COLOURS)
+
+
 def test_ways_to_cite_agree_with_the_citation_file():
     entries = bibtex(PAGES["citing"])
     book = entries["dpbandits"]
@@ -176,7 +184,10 @@ def test_claims_are_written_as_they_are(extension):
     assert set(ledger.VERDICTS) == set(claims.VERDICTS)
     assert ledger.plain("R_e ≤ R_{e+1}/2") == "R{sub}`e` ≤ R{sub}`e+1`/2"
     assert ledger.plain("e^{6n} and |S|·x*y") == r"e{sup}`6n` and \|S\|·x\*y"
+    assert ledger.plain("(1 + d)^n, T^(1−p), n_arms") == r"(1 + d){sup}`n`, T{sup}`1−p`, n\_arms"
+    assert ledger.plain("T = 1e+07") == "T = 10{sup}`7`"
     assert ledger.plain(-1.5) == "\N{MINUS SIGN}1.5"
+    assert ledger.plain(9e-05) == "9\N{MIDDLE DOT}10{sup}`\N{MINUS SIGN}5`"
     record = {
         "id": "a-b",
         "paper": "ss19",

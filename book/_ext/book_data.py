@@ -89,13 +89,12 @@ def experiments(folder: Path, where: str) -> list[str]:
         rows.append(
             [
                 f"`{name}`",
-                f"{experiment.title} ({experiment.source})",
-                ", ".join(links) or "–",
+                f"{experiment.title} ({experiment.source}). {' '.join(links)}",
                 grouped(n_runs),
                 seconds,
             ]
         )
-    head = ["id", "what it shows", "data", "runs", "seconds"]
+    head = ["id", "what it shows, and its data", "runs", "seconds"]
     return table(head, rows, right=2)
 
 

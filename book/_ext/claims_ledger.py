@@ -27,19 +27,35 @@ Record = dict[str, Any]
 
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>$|~#])")
-SHIFTED = re.compile(r"(?<=\w)([_^])(?:\{([^{}]+)\}|(\w))")
+SHIFTED = re.compile(
+    r"(?<=[\w)])_(?:\{(?P<sub>[^{}]+)\}|(?P<letter>\w)(?!\w))"
+    r"|(?<=[\w)])\^(?:\{(?P<sup>[^{}]+)\}|\((?P<round>[^()]+)\)|(?P<word>\w+))"
+    r"|(?<![\w.])(?P<digits>\d(?:\.\d+)?)e(?P<sign>[+-]?)0*(?P<power>\d+)\b"
+)
+
+
+def shifted(match: re.Match[str]) -> str:
+    """Write an index, a power, or a number such as 1e+07."""
+    found = match.groupdict(default="")
+    if found["power"]:
+        factor = "" if found["digits"] == "1" else f"{found['digits']}\N{MIDDLE DOT}"
+        minus = "\N{MINUS SIGN}" if found["sign"] == "-" else ""
+        return f"{factor}10{{sup}}`{minus}{found['power']}`"
+    if match[0].startswith("_"):
+        return f"{{sub}}`{found['sub'] or found['letter']}`"
+    return f"{{sup}}`{found['sup'] or found['round'] or found['word']}`"
 
 
 def plain(text: object) -> str:
-    """Write text so that MyST shows it as it is, with R_e and e^{2x} as indices and powers."""
+    """Write text so that MyST shows it as it is, with R_e, e^{2x} and 1e+07 as they are meant."""
     if isinstance(text, int | float):
-        return str(text).replace("-", "\N{MINUS SIGN}")
-    parts = SHIFTED.split(str(text))
-    written = [SPECIAL.sub(r"\\\1", parts[0])]
-    for sign, braced, single, rest in zip(*(parts[i::4] for i in (1, 2, 3, 4)), strict=True):
-        role = {"_": "sub", "^": "sup"}[sign]
-        written += [f"{{{role}}}`{braced or single}`", SPECIAL.sub(r"\\\1", rest)]
-    return "".join(written)
+        sign = "\N{MINUS SIGN}" if text < 0 else ""
+        return sign + SHIFTED.sub(shifted, str(abs(text)))
+    written, end = [], 0
+    for match in SHIFTED.finditer(str(text)):
+        written += [SPECIAL.sub(r"\\\1", str(text)[end : match.start()]), shifted(match)]
+        end = match.end()
+    return "".join([*written, SPECIAL.sub(r"\\\1", str(text)[end:])])
 
 
 def label(claim: Record) -> str:
