@@ -46,7 +46,7 @@ def two_sample_p(x: ArrayLike, y: ArrayLike) -> float:
 
     Examples
     --------
-    >>> two_sample_p([1, 2, 3], [4, 5, 6]), two_sample_p([1, 2], [1, 2])
+    >>> round(two_sample_p([1, 2, 3], [4, 5, 6]), 7), two_sample_p([1, 2], [1, 2])
     (0.1, 1.0)
     """
     a, b = _merge_ties(np.asarray(x, float), np.asarray(y, float))
