@@ -78,7 +78,7 @@ def test_short_horizons_refute_another_law(fault, monkeypatch):
     elif fault == "other noise":
         node_scale *= 1.1
     else:
-        means = [0.7, 0.5, 0.45]
+        means = [0.7, 0.65, 0.6]
     wrong = sample(play_skipping, (means, node_scale, gamma, checkpoints), 10_000, 0)
     assert not all_the_same_law(wrong, stepped)
 

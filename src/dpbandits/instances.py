@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits._binomial import binomial
 from dpbandits._validation import check_choice, check_integer, check_number
 
 __all__ = ["SS19_NAMES", "BernoulliInstance", "bernoulli", "ss19"]
@@ -120,7 +121,8 @@ class BernoulliInstance:
         -------
         numpy.ndarray of int, shape (m,)
         """
-        return rng.binomial(size, self.means[arms])
+        sums = [binomial(rng, size, mean) for mean in self.means[arms]]
+        return np.array(sums, dtype=np.int64)
 
 
 def bernoulli(means: Sequence[float], name: str = "Bernoulli") -> BernoulliInstance:

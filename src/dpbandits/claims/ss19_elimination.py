@@ -221,7 +221,7 @@ def _lemma_3_5() -> Finding:
     beyond = bounds.group_privacy_factor(1e-3, 4.0) > 6 * 4.0 * 1e-3
     return Finding(
         decide(bool(below and beyond), CONDITION),
-        "Holds if e^ε − 1 ≤ 6ε. The sharp factor is (1 + d(e^ε − 1))^n, attained at n = 1, and "
+        "Holds if e^ε − 1 ≤ 6ε. The sharp factor is (1 + d(e^ε − 1))^n, attained for every n, and "
         "exceeds the printed one for larger ε and small distances d.",
         {"greatest ε for every n and d": round(crossing, 4)},
     )

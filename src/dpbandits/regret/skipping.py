@@ -27,6 +27,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from dpbandits._binomial import binomial
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
     FirstPassageTable,
@@ -284,7 +285,7 @@ def _play(
                 )
                 noise = prefix_noise_at(prefix_noise, arm, n)
                 first_passages += n < stop
-            rewards[arm] += rng.binomial(n - start, mean)
+            rewards[arm] += binomial(rng, n - start, mean)
             skips += 1
             skipped_pulls += n - start
         else:
@@ -359,9 +360,7 @@ def play_skipping(
     arguments) up to a total variation distance of at most ``MAX_SKIPS * SKIP_ERROR`` = 4·10⁻¹⁰ a
     run, in exact arithmetic with ideal random numbers: the two can be coupled so that they differ
     only if the rewards of some skip leave a band, which has a probability of at most `SKIP_ERROR`
-    per skip. Noise is drawn with its exact law. The sum of a skip's rewards is one draw of
-    NumPy's ``Generator.binomial``, whose own law is within about 10⁻⁴ of the Binomial before
-    NumPy 2.5 (a sign in its BTPE algorithm: numpy/numpy#31238) and within rounding from then on.
+    per skip. Noise and the sums of rewards are drawn with their exact laws.
 
     Parameters
     ----------
