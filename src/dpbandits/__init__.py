@@ -7,7 +7,7 @@
 True
 """
 
-from dpbandits import bounds, instances, mechanisms, privacy, schedules
+from dpbandits import bounds, claims, experiments, instances, mechanisms, privacy, schedules
 from dpbandits.privacy import PrivacyGuarantee
 from dpbandits.registry import registry
 from dpbandits.regret import (
@@ -33,6 +33,8 @@ __all__ = [
     "SuccessiveElimination",
     "__version__",
     "bounds",
+    "claims",
+    "experiments",
     "instances",
     "log_checkpoints",
     "mechanisms",
