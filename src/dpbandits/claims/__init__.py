@@ -25,6 +25,7 @@ from dpbandits.claims.ledger import (
 )
 from dpbandits.claims.ss19_elimination import CLAIMS as SS19_ELIMINATION
 from dpbandits.claims.ss19_experiments import CLAIMS as SS19_EXPERIMENTS
+from dpbandits.claims.ss19_optimality import CLAIMS as SS19_OPTIMALITY
 from dpbandits.provenance import processor, versions
 
 __all__ = [
@@ -41,7 +42,7 @@ __all__ = [
     "write",
 ]
 
-_LEDGER = (*SS19_ELIMINATION, *SS19_EXPERIMENTS)
+_LEDGER = (*SS19_ELIMINATION, *SS19_OPTIMALITY, *SS19_EXPERIMENTS)
 
 
 def ledger(prefix: str = "") -> list[Claim]:

@@ -1,17 +1,10 @@
 """The published figures, and ours, as experiments that anyone can run again."""
 
-from dpbandits.experiments.catalogue import (
-    EXPERIMENTS,
-    PRESETS,
-    Cell,
-    Experiment,
-    Preset,
-    Setting,
-    resolve,
-)
+from dpbandits.experiments.catalogue import EXPERIMENTS, resolve
 from dpbandits.experiments.compare import FALSE_ALARM, Verdict, compare
 from dpbandits.experiments.ratios import Ratio, ratio_of_means, ratios_to
 from dpbandits.experiments.running import Finished, Results, run, run_cells, work_through
+from dpbandits.experiments.settings import PRESETS, Cell, Experiment, Preset, Setting
 from dpbandits.experiments.store import (
     Data,
     SpotCheck,

@@ -15,7 +15,8 @@ from tqdm import tqdm
 
 from dpbandits._validation import check_integer
 from dpbandits.cache import Cache
-from dpbandits.experiments.catalogue import Cell, Setting, resolve
+from dpbandits.experiments.catalogue import resolve
+from dpbandits.experiments.settings import Cell, Setting
 from dpbandits.instances import BernoulliInstance
 from dpbandits.provenance import code_hash, versions
 from dpbandits.regret.base import RegretAlgorithm

@@ -16,9 +16,10 @@ from dpbandits._files import write_atomically
 from dpbandits._validation import check_integer
 from dpbandits.chapters import find_root
 from dpbandits.experiments import tables
-from dpbandits.experiments.catalogue import EXPERIMENTS, PRESETS, Experiment, resolve
+from dpbandits.experiments.catalogue import EXPERIMENTS, resolve
 from dpbandits.experiments.compare import FALSE_ALARM, Verdict, compare, two_sample_p
 from dpbandits.experiments.running import Results, play_chunk
+from dpbandits.experiments.settings import PRESETS, Experiment
 from dpbandits.simulation import replicate_seeds
 
 __all__ = [

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.experiments.catalogue import EXPERIMENTS, Setting, round_times
+from dpbandits.experiments.catalogue import EXPERIMENTS
 from dpbandits.experiments.running import Results
+from dpbandits.experiments.settings import Setting, round_times
 from dpbandits.simulation import Runs
 
 __all__ = ["Curve", "Labels", "Replicates", "curves", "replicates"]
