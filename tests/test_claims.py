@@ -1,0 +1,219 @@
+"""The ledger: well-formed, computed, and with checks that can come out otherwise."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from dpbandits import bounds, claims
+from dpbandits.claims import ss19_elimination, ss19_experiments
+from dpbandits.experiments import ratio_of_means, ratios_to
+from dpbandits.mechanisms import BinaryTree
+
+ALL = claims.ledger()
+
+
+def verdict_of(claim_id):
+    """Run the check of a claim anew."""
+    (claim,) = [c for c in ALL if c.id == claim_id]
+    return claim.check().verdict
+
+
+@pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim.id)
+def test_a_claim_is_complete(claim):
+    assert claim.verdict in claims.VERDICTS
+    assert claim.statement.endswith(".") and claim.finding.reason.endswith(".")
+    assert claim.place and claim.paper
+    for value in claim.evidence.values():
+        assert isinstance(value, (int, float, str)) and not isinstance(value, np.generic)
+        assert isinstance(value, str) or math.isfinite(value)
+
+
+def test_ids_are_unique_and_cover_every_verdict():
+    assert len({claim.id for claim in ALL}) == len(ALL)
+    assert {claim.verdict for claim in ALL} == set(claims.VERDICTS)
+
+
+def test_unknown_beginning_is_refused():
+    with pytest.raises(ValueError, match="allowed: beginnings of ss19-thm-4.1"):
+        claims.ledger("nothing")
+
+
+def test_unknown_verdict_is_refused():
+    with pytest.raises(ValueError, match="verdict='perhaps' is unknown"):
+        claims.Finding("perhaps", "because")
+
+
+def test_differences_name_what_changed(tmp_path):
+    path = claims.write(tmp_path / "claims.json")
+    assert claims.differences(path) == []
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"verdict": "holds"', '"verdict": "does not hold"', 1), "utf-8")
+    (line,) = claims.differences(path)
+    assert line.startswith("ss19-thm-4.1: verdict was 'does not hold', is 'holds'")
+
+
+def with_plan(**changes):
+    """Return `elimination_epoch` with some of the plan's fields multiplied."""
+    original = ss19_elimination.elimination_epoch
+
+    def changed(*args, **kwargs):
+        plan = original(*args, **kwargs)
+        return dataclasses.replace(plan, **{k: getattr(plan, k) * f for k, f in changes.items()})
+
+    return changed
+
+
+def constant_length(original):
+    """Return `elimination_epoch` with the number of arms held at 20."""
+    return lambda n_viable, *args, **kwargs: original(20, *args, **kwargs)
+
+
+def scaled(function, factor):
+    return lambda *args, **kwargs: factor * function(*args, **kwargs)
+
+
+# claim, module whose name is replaced, name, wrong stand-in, verdict that must come out
+CONTROLS = [
+    ("ss19-thm-4.1", ss19_elimination, "elimination_epoch", with_plan(noise_scale=0.9)),
+    (
+        "ss19-lemma-4.2-halving",
+        ss19_elimination,
+        "elimination_epoch",
+        constant_length(ss19_elimination.elimination_epoch),
+    ),
+    (
+        "ss19-lemma-4.2-constants",
+        bounds,
+        "elimination_pulls_printed",
+        scaled(bounds.elimination_pulls_printed, 0.5),
+    ),
+    (
+        "ss19-lemma-4.2-constants",
+        bounds,
+        "elimination_pulls_printed",
+        scaled(bounds.elimination_pulls_printed, 2),
+    ),
+    ("ss19-lemma-4.2-order", bounds, "elimination_pulls", scaled(bounds.elimination_pulls, 10)),
+    (
+        "ss19-lemma-4.2-probability",
+        bounds,
+        "elimination_pulls",
+        scaled(bounds.elimination_pulls, 0.01),
+    ),
+    ("ss19-thm-4.3", bounds, "elimination_pulls", scaled(bounds.elimination_pulls, 0.1)),
+    (
+        "ss19-lemma-3.5",
+        bounds,
+        "group_privacy_factor",
+        scaled(bounds.group_privacy_factor, 4),
+    ),
+    (
+        "ss19-lemma-3.5",
+        bounds,
+        "group_privacy_factor",
+        scaled(bounds.group_privacy_factor, 0.1),
+    ),
+    (
+        "ss19-lower-bound",
+        bounds,
+        "private_lower_bound_rate",
+        scaled(bounds.private_lower_bound_rate, 0.5),
+    ),
+    (
+        "ss19-optimal",
+        bounds,
+        "elimination_regret",
+        lambda gaps, horizon, **_: math.sqrt(horizon),
+    ),
+    (
+        "ss19-thm-4.4",
+        bounds,
+        "elimination_minimax_regret",
+        scaled(bounds.elimination_minimax_regret, 0.1),
+    ),
+    (
+        "ss19-minimax-gap",
+        bounds,
+        "elimination_minimax_regret",
+        lambda n_arms, horizon, epsilon: horizon**0.6,
+    ),
+    ("ss19-best-arm", bounds, "elimination_pulls", scaled(bounds.elimination_pulls, 100)),
+]
+
+
+@pytest.mark.parametrize(("claim", "module", "name", "wrong"), CONTROLS)
+def test_a_wrong_formula_changes_the_verdict(claim, module, name, wrong, monkeypatch):
+    before = verdict_of(claim)
+    monkeypatch.setattr(module, name, wrong)
+    assert verdict_of(claim) != before
+
+
+@pytest.mark.parametrize("claim", ["ss19-tree-variance", "ss19-tree-union"])
+def test_a_wrong_tree_changes_the_verdict(claim, monkeypatch):
+    before = verdict_of(claim)
+    wrong = property(lambda tree: tree.levels**1.5 / tree.epsilon)
+    monkeypatch.setattr(BinaryTree, "node_scale", wrong)
+    assert verdict_of(claim) != before
+
+
+def test_other_guesses_change_the_verdict(monkeypatch):
+    original = ss19_elimination.GuessAndDouble
+    monkeypatch.setattr(
+        ss19_elimination, "GuessAndDouble", lambda base, growth: original(base, "square")
+    )
+    assert verdict_of("ss19-guess-and-double") == claims.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("factor", "expected"),
+    [(1000.0, claims.HOLDS), (1.0, claims.CONDITION), (0.01, claims.FAILS)],
+)
+def test_five_times_depends_on_the_regrets(factor, expected, monkeypatch):
+    data = ss19_experiments.experiments.load("ss19-baselines")
+    changed = tuple(
+        g if g.labels.algorithm == "DP-SE" else dataclasses.replace(g, regret=g.regret * factor)
+        for g in data.replicates
+    )
+    monkeypatch.setattr(
+        ss19_experiments.experiments,
+        "load",
+        lambda name: dataclasses.replace(data, replicates=changed),
+    )
+    assert verdict_of("ss19-five-times") == expected
+
+
+def test_shapes_depend_on_the_curves(monkeypatch):
+    original = ss19_experiments.simulate
+
+    def smooth(algorithm, *args, **kwargs):
+        runs = original(algorithm, *args, **kwargs)
+        return dataclasses.replace(runs, regret=runs.regret + np.log(runs.times))
+
+    monkeypatch.setattr(ss19_experiments, "simulate", smooth)
+    assert verdict_of("ss19-shapes") == claims.FAILS
+
+
+def test_ratio_of_means_covers(rng):
+    """At 95 % nominal, 0.92 and 0.98 are six standard deviations off: false alarm below 1e-8."""
+    hits = 0
+    for _ in range(2000):
+        _, low, high = ratio_of_means(rng.normal(10, 2, 30), rng.normal(4, 1, 30))
+        hits += low <= 2.5 <= high
+    assert 0.92 < hits / 2000 < 0.98
+
+
+def test_ratios_to_compares_within_a_setting():
+    data = ss19_experiments.experiments.load("ss19-baselines")
+    ratios = ratios_to("DP-SE", data.replicates)
+    assert len(ratios) == 3 * 64
+    first = ratios[0]
+    groups = {g.labels[1:6]: g.regret for g in data.replicates}
+    place = (first.instance, first.n_arms, first.epsilon)
+    top = groups[(*place, first.algorithm, first.variant)].mean()
+    assert first.value == pytest.approx(top / groups[(*place, "DP-SE", "")].mean())
+    with pytest.raises(ValueError, match="allowed: DP-SE, DP-UCB"):
+        ratios_to("UCB", data.replicates)
+    with pytest.raises(ValueError, match="denominator is no sample"):
+        ratio_of_means([1.0, 2.0], [0.0, 0.0])
