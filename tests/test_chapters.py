@@ -128,7 +128,7 @@ def test_a_full_disk_leaves_the_old_file(book, monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dpbandits.chapters.os.fsync", full)
+    monkeypatch.setattr("dpbandits._files.os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         chapters.execute(path)
     assert path.read_bytes() == before

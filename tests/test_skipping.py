@@ -145,7 +145,7 @@ SHADOWS = [
 
 @pytest.mark.slow
 def test_shadow_runs_break_no_certificate():
-    """Fails with probability 1e-15 per certificate, 1e-9 for a million of them."""
+    """Fails with probability 1e-16 per certificate, 1e-10 for a million of them."""
     certificates = first_passages = 0
     for i, (means, node_scale, gamma, horizon) in enumerate(SHADOWS):
         for seed in range(2):

@@ -49,6 +49,16 @@ def elimination_last_epoch(gap: float) -> int:
     return max(1, 1 - math.frexp(gap)[1])
 
 
+def _lemma(gap: float, n_arms: int, beta: float, epsilon: float) -> tuple[int, int, float, float]:
+    """Check the arguments of Lemma 4.2 and return e(a) with the others."""
+    return (
+        elimination_last_epoch(gap),
+        check_integer("n_arms", n_arms, 2),
+        check_fraction("beta", beta),
+        check_positive("epsilon", epsilon, infinite=True),
+    )
+
+
 def elimination_failure(beta: float, *, private: bool = True) -> float:
     """Bound the probability that some confidence interval of (DP) SE fails in some epoch.
 
@@ -84,7 +94,7 @@ def elimination_pulls(gap: float, n_arms: int, beta: float, epsilon: float = mat
     >>> elimination_pulls(0.5, n_arms=2, beta=0.1)
     651
     """
-    last = elimination_last_epoch(gap)
+    last, n_arms, beta, epsilon = _lemma(gap, n_arms, beta, epsilon)
     return sum(elimination_epoch(n_arms, e, beta, epsilon).pulls for e in range(1, last + 1))
 
 
@@ -95,7 +105,7 @@ def elimination_pulls_closed_form(
 
     (512/3)·log(8K e²/β)/Δ² + 32·log(4K e²/β)/(εΔ) + 2e, with e = e(a) ≤ log2(2/Δ).
     """
-    e = elimination_last_epoch(gap)
+    e, n_arms, beta, epsilon = _lemma(gap, n_arms, beta, epsilon)
     sampling = 512 / 3 * math.log(8 * n_arms * e**2 / beta) / gap**2
     privacy = 32 * math.log(4 * n_arms * e**2 / beta) / (epsilon * gap)
     return sampling + privacy + 2 * e
@@ -107,6 +117,7 @@ def elimination_pulls_printed(gap: float, n_arms: int, beta: float, epsilon: flo
     log(K·log(2/Δ)/β)·(1024/Δ² + 96/(εΔ)). It holds for β ≤ 1/2 and fails near β = 1 and
     Δ = 1: see the chapter.
     """
+    _, n_arms, beta, epsilon = _lemma(gap, n_arms, beta, epsilon)
     log_term = math.log(n_arms * math.log(2 / gap) / beta)
     return log_term * (1024 / gap**2 + 96 / (epsilon * gap))
 
@@ -119,16 +130,28 @@ def _spend_pulls(gaps: FloatArray, pulls: FloatArray, times: FloatArray) -> Floa
     return result
 
 
-def _fractions(name: str, values: ArrayLike) -> FloatArray:
-    """Return `values` as an array of shape (K,) if they are numbers in [0, 1]."""
-    array = np.atleast_1d(np.asarray(values))
-    if array.dtype.kind not in "iuf" or array.ndim > 1 or not np.all((array >= 0) & (array <= 1)):
-        raise ValueError(f"{name}={values!r} is out of range; allowed: a list of numbers in [0, 1]")
+def _in_unit_interval(name: str, values: ArrayLike) -> FloatArray:
+    """Return `values` as an array if they are numbers in [0, 1]."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf" or not np.all((array >= 0) & (array <= 1)):
+        raise ValueError(f"{name}={values!r} is out of range; allowed: numbers in [0, 1]")
     return array.astype(np.float64)
 
 
+def _fractions(name: str, values: ArrayLike) -> FloatArray:
+    """Return `values` as an array of shape (K,) if they are numbers in [0, 1]."""
+    array = np.atleast_1d(_in_unit_interval(name, values))
+    if array.ndim > 1:
+        raise ValueError(f"{name}={values!r} is no list; allowed: a list of numbers in [0, 1]")
+    return array
+
+
 def _times(horizon: float, times: ArrayLike | None) -> FloatArray:
-    return np.asarray(horizon if times is None else times, dtype=np.float64)
+    """Check the horizon and return the times at which a bound is wanted."""
+    at = np.asarray(check_positive("horizon", horizon) if times is None else times, np.float64)
+    if not np.all((at >= 0) & np.isfinite(at)):
+        raise ValueError(f"times={times!r} is out of range; allowed: finite, at least 0")
+    return at
 
 
 def elimination_regret(
@@ -168,7 +191,8 @@ def elimination_regret(
     """
     all_gaps = _fractions("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
-    beta = 1 / horizon if beta is None else beta
+    epsilon = check_positive("epsilon", epsilon, infinite=True)
+    beta = 1 / check_positive("horizon", horizon) if beta is None else beta
     at = _times(horizon, times)
     distinct = np.maximum(positive, SMALLEST)  # lesser gaps overflow; no horizon is that long
     pulls = np.array([elimination_pulls(d, all_gaps.size, beta, epsilon) for d in distinct], float)
@@ -184,6 +208,8 @@ def elimination_minimax_regret(n_arms: int, horizon: float, epsilon: float = mat
     B = 32·log(4K m²T), m = max(1, ⌈log2 √(T/(K−1))⌉); derived in the chapter.
     """
     rivals = check_integer("n_arms", n_arms, 2) - 1
+    horizon = check_positive("horizon", horizon)
+    epsilon = check_positive("epsilon", epsilon, infinite=True)
     m = max(1, math.ceil(math.log2(math.sqrt(horizon / rivals))))
     sampling = 512 / 3 * math.log(8 * n_arms * m**2 * horizon)
     privacy = 32 * math.log(4 * n_arms * m**2 * horizon) / epsilon
@@ -200,7 +226,9 @@ def dp_ucb_pulls(gap: ArrayLike, times: ArrayLike, gamma: float = 0.0) -> FloatA
     The least n with 2√(2 log t/n) + 2γ/n ≤ Δ: ((√(2 log t) + √(2 log t + 2γΔ))/Δ)², which is
     8 log t/Δ² for γ = 0.
     """
-    gap_array, at = np.asarray(gap, float), np.asarray(times, float)
+    gap_array, at = _in_unit_interval("gap", gap), np.asarray(times, float)
+    if not 0 <= gamma < math.inf:
+        raise ValueError(f"gamma={gamma!r} is out of range; allowed: finite, at least 0")
     width = 2 * np.log(np.maximum(at, 1.0))
     result: FloatArray = (
         (np.sqrt(width) + np.sqrt(width + 2 * gamma * gap_array)) / gap_array
@@ -241,6 +269,8 @@ def dp_ucb_regret(
     all_gaps = _fractions("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
     at = _times(horizon, times)
+    if not noise_failure >= 0:
+        raise ValueError(f"noise_failure={noise_failure!r} is out of range; allowed: at least 0")
     pulls = dp_ucb_pulls(positive, at[..., None], gamma) + 1 + math.pi**2 / 3
     worst = at * positive.max(initial=0.0)
     return np.minimum(pulls @ positive + min(1.0, noise_failure) * worst, worst)[()]
@@ -291,8 +321,8 @@ def group_privacy_factor(distance: ArrayLike, epsilon: float, n: ArrayLike = 1) 
     >>> bool(group_privacy_factor(0.1, 1.0) < 6 * 1.0 * 0.1)
     True
     """
-    budget = _budget(epsilon)
-    return np.asarray(n) * np.log1p(np.asarray(distance, float) * budget)
+    budget, distance = _budget(epsilon), _in_unit_interval("distance", distance)
+    return np.asarray(n) * np.log1p(distance * budget)
 
 
 def private_lower_bound_rate(means: ArrayLike, epsilon: float) -> float:
@@ -308,7 +338,8 @@ def private_lower_bound_rate(means: ArrayLike, epsilon: float) -> float:
 
 def minimax_lower_bound(n_arms: int, horizon: float) -> float:
     """Return the non-private minimax lower bound min(√(KT), T)/20 (Auer et al. 2002b)."""
-    return min(math.sqrt(n_arms * horizon), horizon) / 20
+    horizon = check_positive("horizon", horizon)
+    return min(math.sqrt(check_integer("n_arms", n_arms, 2) * horizon), horizon) / 20
 
 
 def private_minimax_lower_bound(n_arms: int, horizon: float, epsilon: float) -> float:
@@ -322,5 +353,5 @@ def private_minimax_lower_bound(n_arms: int, horizon: float, epsilon: float) -> 
     >>> bool(private_minimax_lower_bound(5, 10**6, 0.1) > private_minimax_lower_bound(5, 10**6, 1))
     True
     """
-    c = (n_arms - 1) / (4 * _budget(epsilon))
-    return float(c * lambertw(horizon / (16 * c)).real)
+    c = (check_integer("n_arms", n_arms, 2) - 1) / (4 * _budget(epsilon))
+    return float(c * lambertw(check_positive("horizon", horizon) / (16 * c)).real)

@@ -26,6 +26,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+from dpbandits._files import write_atomically
+
 __all__ = [
     "ChapterError",
     "add_parser",
@@ -110,7 +112,7 @@ def check_parameters(chapter: Path, parameters: Mapping[str, Any]) -> None:
             raise ValueError(
                 f"parameter {name!r} is unknown to chapter {chapter.stem}; allowed: {exist}"
             )
-        default = _literal(str(known[name]["default"]))
+        default = read_literal(str(known[name]["default"]))
         if not _same_kind(default, value):
             raise ValueError(
                 f"parameter {name} is {value!r}, in chapter {chapter.stem}; "
@@ -196,7 +198,7 @@ def execute(
         for number, cell in enumerate(notebook.cells):
             if "injected-parameters" in cell.metadata.get("tags", ()):
                 cell["id"] = f"injected-{number}"
-    _replace(output, nbformat.writes(notebook).rstrip("\n") + "\n")
+    write_atomically(output, nbformat.writes(notebook).rstrip("\n") + "\n")
     work.unlink(missing_ok=True)
     return output
 
@@ -306,11 +308,11 @@ def _need(module: str) -> ModuleType:
         ) from None
 
 
-def _literal(text: str) -> Any:
-    """Read a Python literal; anything else stays text."""
+def read_literal(text: str) -> Any:
+    """Read a number, None or a quoted word as Python does; anything else stays text."""
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+        return float(text) if text in ("inf", "nan") else ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
 
 
@@ -334,7 +336,7 @@ def _parse_settings(settings: Sequence[str]) -> dict[str, Any]:
         name, equals, value = setting.partition("=")
         if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name):
             raise ValueError(f"--set is {setting!r}; allowed: NAME=VALUE, such as seed=1")
-        parameters[name] = _literal(value)
+        parameters[name] = read_literal(value)
     return parameters
 
 
@@ -352,19 +354,6 @@ def _merge_streams(outputs: Sequence[Any]) -> list[Any]:
         else:
             merged.append(output)
     return merged
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file so that it is never seen half written."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextmanager

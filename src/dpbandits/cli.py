@@ -7,7 +7,6 @@ status 2; a failure 1; an interrupt 130.
 from __future__ import annotations
 
 import argparse
-import ast
 import dataclasses
 import json
 import os
@@ -66,7 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        return _complain(error.strerror or str(error), 1)
+        where = f" ({error.filename})" if error.filename else ""
+        return _complain(f"{error.strerror or error}{where}", 1)
     return status
 
 
@@ -141,7 +141,9 @@ def _add_figures(commands: Any) -> None:
 
 def _figures(args: argparse.Namespace) -> int:
     if args.draw:
-        return _draw(experiments.resolve(args.draw))
+        for experiment in experiments.resolve(args.draw):
+            print(_relative(_draw(experiment)))
+        return 0
     width = max(map(len, experiments.EXPERIMENTS))
     for name, experiment in experiments.EXPERIMENTS.items():
         cells = experiment.cells()
@@ -165,17 +167,24 @@ def _state(name: str) -> str:
     return f"{data.manifest['seconds']:.0f} s of computing"
 
 
-def _draw(chosen: Sequence[Experiment]) -> int:
+def _draw(experiment: Experiment) -> Path:
+    """Draw an experiment from the data in the repository and return the file."""
     from matplotlib import pyplot as plt
 
     from dpbandits import plotting
 
     folder = experiments.data_folder().parent / "figures"
-    for experiment in chosen:
-        figure = plotting.regret_figure(experiments.load(experiment.id))
-        print(_relative(plotting.save_vector(figure, folder / f"{experiment.id}.svg")))
-        plt.close(figure)
-    return 0
+    figure = plotting.regret_figure(experiments.load(experiment.id))
+    path = plotting.save_vector(figure, folder / f"{experiment.id}.svg")
+    plt.close(figure)
+    return path
+
+
+def _check_writable(name: str, folder: Path) -> None:
+    """Refuse a folder that cannot be written before minutes go into what belongs there."""
+    exists = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not exists.is_dir() or not os.access(exists, os.W_OK):
+        raise ValueError(f"{name}={_relative(folder)!r} cannot be written; allowed: a folder")
 
 
 def _relative(path: Path) -> str:
@@ -213,6 +222,11 @@ def _add_reproduce(commands: Any) -> None:
             "_build/data/PRESET-seedS)"
         ),
     )
+    parser.add_argument(
+        "--accept",
+        action="store_true",
+        help="renew book/data also where the result differs (default: to _build/data/differs)",
+    )
     parser.set_defaults(run=_reproduce)
 
 
@@ -226,6 +240,10 @@ def _reproduce(args: argparse.Namespace) -> int:
         is_default = preset == "paper" and seed == 0
         beside = experiments.cache_folder().parent / "data" / f"{preset}-seed{seed}"
         folder = committed if is_default else beside
+    _check_writable("out", folder)
+    renews = folder.resolve() == committed.resolve()
+    differs = experiments.cache_folder().parent / "data" / "differs"
+    rejected = differs if renews and not args.accept else None
     cache = None if args.no_cache else Cache(experiments.cache_folder())
     todo = {experiment: experiment.settings(preset) for experiment in chosen}
     cells = [setting.cell for settings in todo.values() for setting in settings]
@@ -237,14 +255,17 @@ def _reproduce(args: argparse.Namespace) -> int:
             for experiment in list(todo):
                 if all(setting.cell in finished for setting in todo[experiment]):
                     results = Results(todo.pop(experiment), finished, preset, seed)
-                    verdict = experiments.write(results, folder, against=committed)
+                    verdict = experiments.write(results, folder, committed, rejected)
                     differing |= verdict.name == "differs"
+                    if renews and (args.accept or verdict.name != "differs"):
+                        _draw(experiment)
                     line = f"{experiment.id}: {verdict} [{results.seconds:.1f} s of computing]"
                     tqdm.write(line, file=sys.stdout)
     seconds = sum(done.seconds for done in finished.values())
-    print(
-        f"{len(finished)} cells, {seconds:.1f} s of computing in all; data in {_relative(folder)}"
-    )
+    where = _relative(folder)
+    if differing and rejected is not None:
+        where += f", except what differs, in {_relative(rejected)}; --accept renews it all the same"
+    print(f"{len(finished)} cells, {seconds:.1f} s of computing in all; data in {where}")
     return 1 if differing else 0
 
 
@@ -297,19 +318,11 @@ def _make_algorithm(name: str, options: Sequence[str]) -> RegretAlgorithm:
         if argument not in arguments:
             allowed = ", ".join(arguments) or "none"
             raise ValueError(f"set={argument!r} is no argument of {name}; allowed: {allowed}")
-        values[argument] = _literal(text)
+        values[argument] = chapters.read_literal(text)
     for argument, field in arguments.items():
         if field.default is dataclasses.MISSING and argument not in values:
             raise ValueError(f"{argument} is missing; allowed: --set {argument}=VALUE for {name}")
     return kind(**values)
-
-
-def _literal(text: str) -> Any:
-    """Read a number, None or a quoted word as Python does; anything else is a word."""
-    try:
-        return float(text) if text in ("inf", "nan") else ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -181,7 +181,7 @@ def ss19(name: str, n_arms: int = 5) -> BernoulliInstance:
     [0.75, 0.71875, 0.625, 0.46875, 0.25]
     """
     check_choice("name", name, SS19_NAMES)
-    n_arms = check_integer("n_arms", n_arms, 2)
+    n_arms = check_integer("n_arms", n_arms, 2, 100_000)
     place = np.arange(n_arms) / (n_arms - 1)  # (i − 1)/(K − 1) for i = 1..K
     if name == "C1":
         means = np.where(place == 0, 0.75, 0.7)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dpbandits._validation import check_fraction, check_integer, check_positive
+
 __all__ = ["EpochPlan", "elimination_epoch"]
 
 
@@ -63,12 +65,21 @@ def elimination_epoch(
     -------
     EpochPlan
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     Examples
     --------
     >>> plan = elimination_epoch(5, epoch=1, beta=0.05)
     >>> plan.pulls, plan.privacy_width
     (857, 0.0)
     """
+    check_integer("n_viable", n_viable, 1)
+    check_integer("epoch", epoch, 1)
+    check_fraction("beta", beta)
+    check_positive("epsilon", epsilon, infinite=True)
     gap = 2.0**-epoch
     log_sampling = math.log(8 * n_viable * epoch**2 / beta)
     log_privacy = math.log(4 * n_viable * epoch**2 / beta)

@@ -171,7 +171,8 @@ def simulate(
     instance : BernoulliInstance
         Bandit to play it on.
     horizon : int
-        Horizon T, at least the number of arms.
+        Horizon T, at least the number of arms: how long each run lasts, and what an algorithm
+        that needs it is told. `GuessAndDouble` runs such an algorithm without telling it.
     n_runs : int
         Number of replicates.
     seed : int or sequence of int

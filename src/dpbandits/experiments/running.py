@@ -13,6 +13,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from dpbandits._kernels import drop_stale_kernels
 from dpbandits._validation import check_integer
 from dpbandits.cache import Cache
 from dpbandits.experiments.catalogue import resolve
@@ -216,6 +217,7 @@ def work_through(
         n_jobs = check_integer("n_jobs", n_jobs, 1)
     if cache is not None and not isinstance(cache, Cache):
         cache = Cache(cache)
+    drop_stale_kernels()
     wanted = list(dict.fromkeys(cells))
     missing: list[Cell] = []
     for cell in wanted:

@@ -143,7 +143,9 @@ def make_manifest(results: Results, files: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def write(results: Results, folder: Path, against: Path | None = None) -> Verdict:
+def write(
+    results: Results, folder: Path, against: Path | None = None, rejected: Path | None = None
+) -> Verdict:
     """Write the data of one experiment to `folder`, and compare it with what `against` holds.
 
     Files that would not change are left alone: with identical data from the same code, the
@@ -157,6 +159,8 @@ def write(results: Results, folder: Path, against: Path | None = None) -> Verdic
         Where ``ID.csv``, ``ID.runs.csv`` and ``ID.json`` go.
     against : Path, optional
         Folder with the data to compare with; `folder` if not given.
+    rejected : Path, optional
+        Where the files go instead if the verdict is "differs"; `folder` if not given.
 
     Returns
     -------
@@ -175,10 +179,14 @@ def write(results: Results, folder: Path, against: Path | None = None) -> Verdic
     else:
         if old.manifest["preset"] == results.preset:
             verdict = compare(new, old.replicates)
-            if verdict.name == "identical" and old.curves_text != texts[f"{name}.csv"]:
+            if verdict.name == "identical" and not _same_curves(
+                old.curves, tables.curves_from_text(texts[f"{name}.csv"])
+            ):
                 verdict = Verdict("differs", "the replicates are the same, the curves are not")
         else:
             verdict = Verdict("not compared", f"the data is of preset {old.manifest['preset']}")
+    if verdict.name == "differs" and rejected is not None:
+        folder = rejected
     manifest = make_manifest(results, texts)
     if not _same_origin(folder / f"{name}.json", manifest):
         texts[f"{name}.json"] = _manifest_text(manifest)
@@ -339,6 +347,19 @@ def _manifest_text(manifest: Mapping[str, Any]) -> str:
     cells = ",\n".join("  " + json.dumps(cell, ensure_ascii=False) for cell in manifest["cells"])
     text = json.dumps({**manifest, "cells": []}, indent=1, ensure_ascii=False)
     return text.replace('"cells": []', f'"cells": [\n{cells}\n ]') + "\n"
+
+
+def _same_curves(old: tuple[tables.Curve, ...], new: tuple[tables.Curve, ...]) -> bool:
+    """Tell whether curves agree up to the rounding of the file."""
+    return len(old) == len(new) and all(
+        a.labels == b.labels
+        and np.array_equal(a.times, b.times)
+        and all(
+            np.allclose(getattr(a, column), getattr(b, column), rtol=2e-6, equal_nan=True)
+            for column in ("mean", "low90", "high90", "mean_low95", "mean_high95")
+        )
+        for a, b in zip(old, new, strict=True)
+    )
 
 
 def _same_origin(path: Path, manifest: Mapping[str, Any]) -> bool:

@@ -49,8 +49,8 @@ class BinaryTree:
     horizon: int
 
     def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon, infinite=True)
-        check_integer("horizon", self.horizon, 1)
+        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
+        object.__setattr__(self, "horizon", check_integer("horizon", self.horizon, 1))
 
     @property
     def levels(self) -> int:

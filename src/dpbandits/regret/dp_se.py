@@ -67,9 +67,9 @@ class DPSE(RegretAlgorithm):
     beta: float | None = None
 
     def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon, infinite=True)
+        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
         if self.beta is not None:
-            check_fraction("beta", self.beta)
+            object.__setattr__(self, "beta", check_fraction("beta", self.beta))
 
     @property
     def guarantee(self) -> PrivacyGuarantee:

@@ -74,7 +74,7 @@ class DPUCB(RegretAlgorithm):
     engine: str = "skipping"
 
     def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon, infinite=True)
+        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
         check_choice("variant", self.variant, DPUCB_VARIANTS)
         check_choice("engine", self.engine, ENGINES)
 

@@ -63,7 +63,8 @@ class GuessAndDouble(RegretAlgorithm):
                 f"base={self.base!r} is no algorithm; allowed: one such as DPSE(epsilon=1)"
             )
         check_choice("growth", self.growth, GROWTHS)
-        check_integer("first_guess", self.first_guess, 4)
+        guess = check_integer("first_guess", self.first_guess, 4)
+        object.__setattr__(self, "first_guess", guess)
 
     @property
     def guarantee(self) -> PrivacyGuarantee:

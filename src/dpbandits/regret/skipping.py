@@ -12,7 +12,7 @@ c the reward band,
     f(r) = S + μ r − c + γ + √(2 log(t+1) (n+r)) − U (n+r),      z = min(f(0), f(m−1)),
 
 arm a leads before each of the pulls t + 1 … t + m as long as the noise Z_r > −z: f is concave, and
-S_r ≥ S + μ r − c holds for all r ≤ m together but for a probability of at most 10⁻¹⁵. When the
+S_r ≥ S + μ r − c holds for all r ≤ m together but for a probability of at most 10⁻¹⁶. When the
 noise first reaches −z is not bounded but drawn, by `dpbandits.mechanisms.first_passage`. The proofs
 are in the book's chapter on DP successive elimination.
 """
@@ -48,16 +48,16 @@ __all__ = [
     "stretch_limits",
 ]
 
-SKIP_ERROR = 1e-15
+SKIP_ERROR = 1e-16
 """Probability, at most, that the rewards of one skip leave their band."""
 
-MAX_SKIPS = 400_000
+MAX_SKIPS = 4_000_000
 """Skips of one run, at most; a run that has used them up goes on pull by pull."""
 
 # What follows steers only the speed: any choice of stretches gives the same law.
 _NOISE_RESERVE = 30.0  # node scales of a lead that are enough for the noise
 _NOISY_SHORTEST = 32  # pulls that make a skip worth its cost
-_NOISELESS_SHORTEST = 256
+_NOISELESS_SHORTEST = 128
 _FAIL_TARGET = 0.8  # stretches end where the noise has probably ended the lead
 
 

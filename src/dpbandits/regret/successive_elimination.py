@@ -54,7 +54,7 @@ class SuccessiveElimination(RegretAlgorithm):
 
     def __post_init__(self) -> None:
         if self.beta is not None:
-            check_fraction("beta", self.beta)
+            object.__setattr__(self, "beta", check_fraction("beta", self.beta))
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
