@@ -217,3 +217,7 @@ def test_ratios_to_compares_within_a_setting():
         ratios_to("UCB", data.replicates)
     with pytest.raises(ValueError, match="denominator is no sample"):
         ratio_of_means([1.0, 2.0], [0.0, 0.0])
+
+
+def test_the_written_ledger_is_what_the_checks_find():
+    assert claims.differences(ss19_experiments.experiments.data_folder() / "claims.json") == []
