@@ -142,3 +142,13 @@ def test_without_the_extra_the_message_says_what_to_install(book, monkeypatch):
     monkeypatch.setattr("dpbandits.chapters.importlib.import_module", missing)
     with pytest.raises(ValueError, match=r"papermill is not installed.*dpbandits\[book\]"):
         chapters.execute("3", {"seed": 1})
+
+
+@pytest.mark.slow
+def test_every_chapter_runs_at_a_small_size():
+    """With parameters a chapter runs in a copy; its assertions hold at any size."""
+    for chapter in chapters.list_chapters():
+        before = chapter.read_bytes()
+        output = chapters.execute(chapter, {"preset": "smoke", "seed": 1})
+        assert output.is_file() and "stage" in output.parts
+        assert chapter.read_bytes() == before
