@@ -23,7 +23,7 @@ help: ## show this list
 
 $(UV):
 	$(PYTHON) -m venv .tools
-	.tools/bin/python -m pip --quiet --disable-pip-version-check install uv
+	.tools/bin/python -m pip --quiet --disable-pip-version-check install uv==0.13.8
 
 $(STAMP): pyproject.toml requirements.lock | $(UV)
 	@rm -f $@

@@ -1,0 +1,8 @@
+"""``python -m dpbandits`` is the command line."""
+
+import sys
+
+from dpbandits.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
