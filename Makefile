@@ -68,7 +68,7 @@ notebooks: $(STAMP) ## run every chapter again and compare with its outputs
 	    @echo "no chapter to run")
 
 test: BUILD += -q
-test: lint types unit notebooks html ## all of lint, types, unit, notebooks and html
+test: lint types html unit notebooks ## all of lint, types, unit, notebooks and html
 
 check-pages: $(STAMP) ## drive a headless browser over the built pages
 	@test -e $(HTML)/index.html || $(MAKE) --no-print-directory html
