@@ -7,7 +7,17 @@
 True
 """
 
-from dpbandits import bounds, claims, experiments, instances, mechanisms, privacy, schedules
+from dpbandits import (
+    bounds,
+    claims,
+    experiments,
+    instances,
+    laws,
+    mechanisms,
+    privacy,
+    schedules,
+    stopping,
+)
 from dpbandits.privacy import PrivacyGuarantee
 from dpbandits.registry import registry
 from dpbandits.regret import (
@@ -19,27 +29,45 @@ from dpbandits.regret import (
     SuccessiveElimination,
 )
 from dpbandits.simulation import Runs, log_checkpoints, simulate
+from dpbandits.stopping import (
+    DPNAS,
+    NAS,
+    DPExponentialNAS,
+    EBGStop,
+    Estimates,
+    StoppingRule,
+    estimate,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DPNAS",
     "DPSE",
     "DPUCB",
+    "NAS",
     "UCB",
+    "DPExponentialNAS",
+    "EBGStop",
+    "Estimates",
     "GuessAndDouble",
     "PrivacyGuarantee",
     "RegretAlgorithm",
     "Runs",
+    "StoppingRule",
     "SuccessiveElimination",
     "__version__",
     "bounds",
     "claims",
+    "estimate",
     "experiments",
     "instances",
+    "laws",
     "log_checkpoints",
     "mechanisms",
     "privacy",
     "registry",
     "schedules",
     "simulate",
+    "stopping",
 ]

@@ -12,8 +12,18 @@ from numpy.typing import NDArray
 
 from dpbandits._binomial import binomial
 from dpbandits._validation import check_choice, check_integer, check_number
+from dpbandits.laws import low_variance, shifted_beta, two_point, uniform
 
-__all__ = ["SS19_NAMES", "BernoulliInstance", "bernoulli", "ss19"]
+__all__ = [
+    "SS19_NAMES",
+    "BernoulliInstance",
+    "bernoulli",
+    "low_variance",
+    "shifted_beta",
+    "ss19",
+    "two_point",
+    "uniform",
+]
 
 SS19_NAMES = ("C1", "C2", "C3", "C4")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["laplace", "laplace_noise"]
+__all__ = ["laplace", "laplace_below", "laplace_cdf", "laplace_noise"]
 
 
 @njit(cache=True, nogil=True)
@@ -38,6 +40,55 @@ def laplace(rng: np.random.Generator, scale: float) -> float:
     if rng.random() < 0.5:
         return -magnitude
     return magnitude
+
+
+@njit(cache=True, nogil=True)
+def laplace_cdf(x: float, scale: float) -> float:
+    """Return P(Z ≤ x) for a Laplace variable Z of mean 0; with ``scale = 0``, Z = 0.
+
+    Examples
+    --------
+    >>> laplace_cdf(0.0, 2.0), laplace_cdf(-1.0, 0.0)
+    (0.5, 0.0)
+    """
+    if scale == 0.0:
+        return 1.0 if x >= 0.0 else 0.0
+    if x < 0.0:
+        return 0.5 * math.exp(x / scale)
+    return 1.0 - 0.5 * math.exp(-x / scale)
+
+
+@njit(cache=True, nogil=True)
+def laplace_below(rng: np.random.Generator, scale: float, level: float) -> float:
+    """Draw a Laplace variable of mean 0 under the condition that it is at most `level`.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    scale : float
+        Scale b ≥ 0; with ``scale = 0`` the result is 0, which `level` should allow.
+    level : float
+        What the variable may not exceed.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bool(laplace_below(np.random.default_rng(0), 1.0, -30.0) <= -30.0)
+    True
+    """
+    if scale == 0.0:
+        return 0.0
+    if level <= 0.0:  # the lower tail has no memory
+        return level - scale * rng.standard_exponential()
+    reach = -math.expm1(-level / scale)  # P(0 < Z ≤ level) = reach/2
+    if rng.random() * (1.0 + reach) < 1.0:
+        return -scale * rng.standard_exponential()
+    return -scale * math.log1p(-reach * rng.random())
 
 
 def laplace_noise(rng: np.random.Generator, scale: float, size: int) -> NDArray[np.float64]:

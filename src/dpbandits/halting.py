@@ -1,0 +1,89 @@
+"""The halting condition of the NAS family of stopping rules: each formula, once.
+
+A rule of the family looks at the sum S_n of the first n samples, for the s-th time, and halts when
+
+    |S_n| ≥ n·h·(1 + 1/α) + c + B + A.
+
+h is a Hoeffding width, c an allowance for noise, B and A Laplace variables: B drawn once, A at
+every look. Without privacy c = A = B = 0. SS19 is Sajed & Sheffet (2019).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from numba import njit
+
+__all__ = ["Halting", "boundary", "noise_allowance", "sampling_width"]
+
+
+class Halting(NamedTuple):
+    """Constants of a halting condition.
+
+    Attributes
+    ----------
+    alpha : float
+        Relative error α that is allowed.
+    beta : float
+        Probability β with which the estimate may be worse.
+    half_range : float
+        R; the samples lie in [−R, R].
+    shares : float
+        Into how many parts β is cut: 1 without privacy, 4 with it.
+    threshold_scale : float
+        σ₁, scale of B.
+    query_scale : float
+        σ₂, scale of each A.
+    release_scale : float
+        σ₃, scale of the noise L of the released sum.
+    """
+
+    alpha: float
+    beta: float
+    half_range: float
+    shares: float = 1.0
+    threshold_scale: float = 0.0
+    query_scale: float = 0.0
+    release_scale: float = 0.0
+
+    @classmethod
+    def private(cls, epsilon: float, alpha: float, beta: float, half_range: float) -> Halting:
+        """Return the constants of SS19, Algorithms 1 and 2: σ₁ = σ₂ = 12R/ε, σ₃ = 4R/ε."""
+        query, release = 12 * half_range / epsilon, 4 * half_range / epsilon
+        return cls(alpha, beta, half_range, 4.0, query, query, release)
+
+
+@njit(cache=True, nogil=True)
+def sampling_width(halting: Halting, n: int, look: int) -> float:
+    """Return h = R·√((2/n)·log(4·shares·s²/β)).
+
+    The mean of n samples strays further from μ with probability at most β/(2·shares·s²)
+    (Hoeffding 1963, for the range 2R).
+
+    Examples
+    --------
+    >>> round(sampling_width(Halting(0.5, 0.05, 1.0), 100, 100), 4)
+    0.5214
+    """
+    log_term = math.log(4.0 * halting.shares * float(look) ** 2 / halting.beta)
+    return halting.half_range * math.sqrt(2.0 / n * log_term)
+
+
+@njit(cache=True, nogil=True)
+def noise_allowance(halting: Halting, look: int) -> float:
+    """Return c = σ₁·log(4/β) + σ₂·log(8s²/β) + (σ₃/α)·log(4/β), in units of the sum."""
+    once = math.log(4.0 / halting.beta)
+    each = math.log(8.0 * float(look) ** 2 / halting.beta)
+    return (
+        halting.threshold_scale * once
+        + halting.query_scale * each
+        + halting.release_scale / halting.alpha * once
+    )
+
+
+@njit(cache=True, nogil=True)
+def boundary(halting: Halting, n: int, look: int) -> float:
+    """Return n·h·(1 + 1/α) + c: what |S_n| has to reach when all noise is zero."""
+    width = sampling_width(halting, n, look)
+    return n * width * (1.0 + 1.0 / halting.alpha) + noise_allowance(halting, look)

@@ -1,0 +1,429 @@
+"""Reward laws on [−R, R], for rules that estimate one mean from a stream."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import integrate, stats
+
+from dpbandits._binomial import binomial
+from dpbandits._validation import check_number, check_positive
+
+__all__ = [
+    "BetaLaw",
+    "Law",
+    "LawCode",
+    "TwoPointLaw",
+    "UniformLaw",
+    "draw",
+    "low_variance",
+    "shifted_beta",
+    "sum_of_draws",
+    "two_point",
+    "uniform",
+]
+
+LawCode = tuple[int, float, float, float, float]
+"""What compiled kernels are told of a law: its kind, an offset, a width and two shapes."""
+
+_TWO_POINT, _UNIFORM, _BETA = 0, 1, 2
+_UNIFORM_BITS = 53
+_BY_BITS = 1000  # from this many uniforms on, sums of their binary digits are cheaper
+
+
+@njit(cache=True, nogil=True)
+def draw(rng: np.random.Generator, code: LawCode) -> float:
+    """Draw one reward of the law that `code` describes."""
+    kind, offset, width, first, second = code
+    if kind == _TWO_POINT:
+        return offset + width if rng.random() < first else offset
+    if kind == _UNIFORM:
+        return offset + width * rng.random()
+    return offset + width * rng.beta(first, second)
+
+
+@njit(cache=True, nogil=True)
+def sum_of_draws(rng: np.random.Generator, code: LawCode, n: int) -> float:
+    """Draw the sum of n independent rewards of the law that `code` describes, exact in law.
+
+    Two points need one Binomial variable. A uniform variable of double precision is 53 fair
+    binary digits, so that a long sum of them needs one Binomial variable a digit. Others are
+    drawn one by one.
+    """
+    kind, offset, width, first, second = code
+    if kind == _TWO_POINT:
+        return n * offset + width * binomial(rng, n, first)
+    total = 0.0
+    if kind == _UNIFORM and n >= _BY_BITS:
+        for place in range(_UNIFORM_BITS, 0, -1):  # the smallest first, for the rounding
+            total += math.ldexp(float(binomial(rng, n, 0.5)), -place)
+    elif kind == _UNIFORM:
+        for _ in range(n):
+            total += rng.random()
+    else:
+        for _ in range(n):
+            total += rng.beta(first, second)
+    return n * offset + width * total
+
+
+@dataclass(frozen=True)
+class Law(abc.ABC):
+    """Law of the rewards of a stream, on [−R, R].
+
+    Attributes
+    ----------
+    half_range : float
+        R > 0: the rules are told that no reward lies outside [−R, R].
+    """
+
+    half_range: float
+
+    def __post_init__(self) -> None:
+        half_range = check_positive("half_range", self.half_range)
+        object.__setattr__(self, "half_range", half_range)
+        _, offset, width, *_ = self.code
+        for end in (offset, offset + width):
+            if not abs(end) <= half_range * (1 + 1e-12):
+                raise ValueError(
+                    f"{self!r} has support up to {end:g}; allowed: within [-half_range, half_range]"
+                )
+
+    @property
+    @abc.abstractmethod
+    def code(self) -> LawCode:
+        """What compiled kernels are told of the law."""
+
+    @property
+    @abc.abstractmethod
+    def mean(self) -> float:
+        """Mean μ."""
+
+    @property
+    @abc.abstractmethod
+    def variance(self) -> float:
+        """Variance σ²."""
+
+    @property
+    @abc.abstractmethod
+    def name(self) -> str:
+        """What tables and figures call the law."""
+
+    @abc.abstractmethod
+    def expectation(self, function: Callable[[NDArray[np.float64]], Any]) -> float:
+        """Return the expectation of a function of one reward.
+
+        Parameters
+        ----------
+        function : callable
+            From arrays of rewards to arrays.
+
+        Returns
+        -------
+        float
+            A sum for discrete laws, an integral by adaptive quadrature for others.
+        """
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        """Draw `size` rewards."""
+        return _sample(rng, self.code, size)
+
+    def sample_sum(self, rng: np.random.Generator, n: int) -> float:
+        """Draw the sum of `n` rewards; exact in law, fast for two points and for uniform laws."""
+        total: float = sum_of_draws(rng, self.code, n)
+        return total
+
+
+@njit(cache=True, nogil=True)
+def _sample(rng: np.random.Generator, code: LawCode, size: int) -> NDArray[np.float64]:
+    rewards = np.empty(size)
+    for i in range(size):
+        rewards[i] = draw(rng, code)
+    return rewards
+
+
+@dataclass(frozen=True)
+class TwoPointLaw(Law):
+    """Two values, `high` with probability `probability` and `low` otherwise.
+
+    Attributes
+    ----------
+    low, high : float
+        The values, −R ≤ low ≤ high ≤ R.
+    probability : float
+        Probability of `high`, in [0, 1].
+    """
+
+    low: float
+    high: float
+    probability: float
+
+    def __post_init__(self) -> None:
+        for field in ("low", "high", "probability"):
+            object.__setattr__(self, field, check_number(field, getattr(self, field), "a number"))
+        if not 0 <= self.probability <= 1:
+            raise ValueError(f"probability={self.probability!r} is out of range; allowed: [0, 1]")
+        if not self.low <= self.high:
+            raise ValueError(f"low={self.low!r} exceeds high={self.high!r}; allowed: low ≤ high")
+        super().__post_init__()
+
+    @property
+    def code(self) -> LawCode:
+        """See `Law`."""
+        return (_TWO_POINT, self.low, self.high - self.low, self.probability, 0.0)
+
+    @property
+    def mean(self) -> float:
+        """Mean μ."""
+        return self.low + (self.high - self.low) * self.probability
+
+    @property
+    def variance(self) -> float:
+        """Variance σ²."""
+        return (self.high - self.low) ** 2 * self.probability * (1 - self.probability)
+
+    @property
+    def name(self) -> str:
+        """What tables and figures call the law."""
+        if self.high == -self.low == self.half_range:
+            return "two points ±R"
+        return f"{self.low:g} or {self.high:g}"
+
+    def expectation(self, function: Callable[[NDArray[np.float64]], Any]) -> float:
+        """Return the expectation of a function of one reward; see `Law`."""
+        values = np.asarray(function(np.array([self.low, self.high])))
+        weights = np.array([1 - self.probability, self.probability])
+        return float(weights[weights > 0] @ values[weights > 0])
+
+
+@dataclass(frozen=True)
+class UniformLaw(Law):
+    """Uniform on [low, high]; drawn with 53 random binary digits, as NumPy does.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the interval, −R ≤ low < high ≤ R.
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        for field in ("low", "high"):
+            object.__setattr__(self, field, check_number(field, getattr(self, field), "a number"))
+        if not self.low < self.high:
+            raise ValueError(f"low={self.low!r} is not below high={self.high!r}; allowed: below")
+        super().__post_init__()
+
+    @property
+    def code(self) -> LawCode:
+        """See `Law`."""
+        return (_UNIFORM, self.low, self.high - self.low, 0.0, 0.0)
+
+    @property
+    def mean(self) -> float:
+        """Mean μ."""
+        return (self.low + self.high) / 2
+
+    @property
+    def variance(self) -> float:
+        """Variance σ²."""
+        return (self.high - self.low) ** 2 / 12
+
+    @property
+    def name(self) -> str:
+        """What tables and figures call the law."""
+        return f"uniform on [{self.low:g}, {self.high:g}]"
+
+    def expectation(self, function: Callable[[NDArray[np.float64]], Any]) -> float:
+        """Return the expectation of a function of one reward; see `Law`."""
+        value, _ = integrate.quad(lambda x: function(np.array([x]))[0], self.low, self.high)
+        return float(value / (self.high - self.low))
+
+
+@dataclass(frozen=True)
+class BetaLaw(Law):
+    """R(2Y − 1) with Y ~ Beta(a, b).
+
+    Attributes
+    ----------
+    a, b : float
+        Shapes, above 0.
+    """
+
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        for field in ("a", "b"):
+            object.__setattr__(self, field, check_positive(field, getattr(self, field)))
+        super().__post_init__()
+
+    @property
+    def code(self) -> LawCode:
+        """See `Law`."""
+        return (_BETA, -self.half_range, 2 * self.half_range, self.a, self.b)
+
+    @property
+    def mean(self) -> float:
+        """Mean μ."""
+        return self.half_range * (self.a - self.b) / (self.a + self.b)
+
+    @property
+    def variance(self) -> float:
+        """Variance σ²."""
+        total = self.a + self.b
+        return 4 * self.half_range**2 * self.a * self.b / (total**2 * (total + 1))
+
+    @property
+    def name(self) -> str:
+        """What tables and figures call the law."""
+        return f"Beta({self.a:g}, {self.b:g}) on [-R, R]"
+
+    def expectation(self, function: Callable[[NDArray[np.float64]], Any]) -> float:
+        """Return the expectation of a function of one reward; see `Law`."""
+        law = stats.beta(self.a, self.b)
+        # over the quantiles, so that a density without bound at an end does no harm
+        value, _ = integrate.quad(
+            lambda q: function(np.array([self.half_range * (2 * law.ppf(q) - 1)]))[0], 0, 1
+        )
+        return float(value)
+
+
+def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
+    """Build the law on {−R, R} with the given mean: the law of the lower bounds.
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ in [−R, R].
+    half_range : float
+        R > 0.
+
+    Returns
+    -------
+    TwoPointLaw
+
+    Raises
+    ------
+    ValueError
+        If `half_range` is not positive or `mean` not in [−R, R].
+
+    Examples
+    --------
+    >>> law = two_point(0.25)
+    >>> law.probability, law.variance
+    (0.625, 0.9375)
+    """
+    mean, half_range = _mean_within(mean, half_range)
+    return TwoPointLaw(half_range, -half_range, half_range, 0.5 + mean / (2 * half_range))
+
+
+def low_variance(mean: float, deviation: float, half_range: float = 1.0) -> TwoPointLaw:
+    """Build the law on {mean − deviation, mean + deviation}, equally likely.
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ in [−R, R].
+    deviation : float
+        Standard deviation σ > 0; mean ± deviation must lie in [−R, R].
+    half_range : float
+        R > 0.
+
+    Returns
+    -------
+    TwoPointLaw
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(low_variance(0.5, 0.01).variance, 12)
+    0.0001
+    """
+    mean, half_range = _mean_within(mean, half_range)
+    deviation = check_positive("deviation", deviation)
+    if abs(mean) + deviation > half_range:
+        raise ValueError(
+            f"deviation={deviation!r} is out of range; allowed: at most half_range - |mean| = "
+            f"{half_range - abs(mean):g}"
+        )
+    return TwoPointLaw(half_range, mean - deviation, mean + deviation, 0.5)
+
+
+def uniform(mean: float, half_range: float = 1.0) -> UniformLaw:
+    """Build the uniform law on the widest interval around `mean` inside [−R, R].
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ, strictly inside [−R, R].
+    half_range : float
+        R > 0.
+
+    Returns
+    -------
+    UniformLaw
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> law = uniform(0.25)
+    >>> law.low, law.high
+    (-0.5, 1.0)
+    """
+    mean, half_range = _mean_within(mean, half_range)
+    width = half_range - abs(mean)
+    return UniformLaw(half_range, mean - width, mean + width)
+
+
+def shifted_beta(a: float, b: float, half_range: float = 1.0) -> BetaLaw:
+    """Build the law of R(2Y − 1) with Y ~ Beta(a, b).
+
+    Parameters
+    ----------
+    a, b : float
+        Shapes, above 0; the mean is R(a − b)/(a + b).
+    half_range : float
+        R > 0.
+
+    Returns
+    -------
+    BetaLaw
+
+    Raises
+    ------
+    ValueError
+        If an argument is not positive.
+
+    Examples
+    --------
+    >>> round(shifted_beta(3, 2).mean, 12)
+    0.2
+    """
+    return BetaLaw(half_range, a, b)
+
+
+def _mean_within(mean: float, half_range: float) -> tuple[float, float]:
+    half_range = check_positive("half_range", half_range)
+    mean = check_number("mean", mean, f"[-{half_range:g}, {half_range:g}]")
+    if not abs(mean) <= half_range:
+        raise ValueError(
+            f"mean={mean!r} is out of range; allowed: [-{half_range:g}, {half_range:g}]"
+        )
+    return mean, half_range

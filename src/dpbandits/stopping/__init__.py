@@ -1,0 +1,21 @@
+"""Stopping rules: estimate a mean to a relative error, with as few samples as possible."""
+
+from dpbandits.stopping.base import NASFamily, Outcome, StoppingRule
+from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
+from dpbandits.stopping.dp_nas import DPNAS
+from dpbandits.stopping.ebgstop import EBGStop
+from dpbandits.stopping.estimate import Estimates, estimate, estimate_replicate
+from dpbandits.stopping.nas import NAS
+
+__all__ = [
+    "NAS",
+    "DPNAS",
+    "DPExponentialNAS",
+    "EBGStop",
+    "Estimates",
+    "NASFamily",
+    "Outcome",
+    "StoppingRule",
+    "estimate",
+    "estimate_replicate",
+]

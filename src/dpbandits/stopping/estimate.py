@@ -1,0 +1,199 @@
+"""Replicates of a stopping rule on a law."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpbandits._files import write_atomically
+from dpbandits._validation import check_fraction, check_integer
+from dpbandits.laws import Law
+from dpbandits.simulation import replicate_seeds
+from dpbandits.stopping.base import Outcome, StoppingRule
+
+__all__ = ["Estimates", "estimate", "estimate_replicate"]
+
+_CHUNK = 200
+"""Replicates that a worker runs at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Replicates of one stopping rule on one law.
+
+    Attributes
+    ----------
+    rule : StoppingRule
+        Configuration that was run.
+    law : Law
+        Law of the samples.
+    max_samples : int
+        Samples after which a run that has not halted ended.
+    samples : numpy.ndarray of int, shape (n_runs,)
+        Samples that each run took.
+    estimate : numpy.ndarray of float, shape (n_runs,)
+        Released estimates; nan where a run has not halted.
+    halted : numpy.ndarray of bool, shape (n_runs,)
+        Whether each run halted.
+    """
+
+    rule: StoppingRule
+    law: Law
+    max_samples: int
+    samples: NDArray[np.int64]
+    estimate: NDArray[np.float64]
+    halted: NDArray[np.bool_]
+
+    @property
+    def n_runs(self) -> int:
+        """Number of replicates."""
+        return self.samples.size
+
+    @property
+    def relative_error(self) -> NDArray[np.float64]:
+        """|estimate − μ|/|μ| of each run, shape (n_runs,); nan where it has not halted.
+
+        Raises
+        ------
+        ValueError
+            If the law has mean 0, for which no relative error exists.
+        """
+        mean = self.law.mean
+        if mean == 0:
+            raise ValueError(f"law={self.law!r} has mean 0; allowed: a mean other than 0")
+        return np.abs(self.estimate - mean) / abs(mean)
+
+    def failures(self) -> int:
+        """Count the runs that halted with a relative error above α."""
+        with np.errstate(invalid="ignore"):
+            return int(np.count_nonzero(self.relative_error > self.rule.alpha))
+
+    def error_rate(self, level: float = 0.95) -> tuple[float, float, float]:
+        """Return the share of runs that failed, with its Clopper–Pearson interval.
+
+        A run fails if it halts with a relative error above α; one that has not halted has
+        released nothing, and counts as a run that did not fail.
+
+        Parameters
+        ----------
+        level : float
+            Confidence of the interval.
+
+        Returns
+        -------
+        tuple of float
+            Rate, lower end, upper end.
+        """
+        failed = self.failures()
+        test = stats.binomtest(failed, self.n_runs)
+        interval = test.proportion_ci(check_fraction("level", level), method="exact")
+        return failed / self.n_runs, float(interval.low), float(interval.high)
+
+    def mean_samples(self, level: float = 0.95) -> tuple[float, float, float]:
+        """Return the mean number of samples, with Student's interval.
+
+        Returns
+        -------
+        tuple of float
+            Mean, lower end, upper end; nan if a run has not halted, for then the mean is unknown.
+        """
+        if not self.halted.all():
+            return math.nan, math.nan, math.nan
+        mean = float(self.samples.mean())
+        if self.n_runs < 2:
+            return mean, math.nan, math.nan
+        error = float(self.samples.std(ddof=1)) / math.sqrt(self.n_runs)
+        width = float(stats.t.ppf((1 + check_fraction("level", level)) / 2, self.n_runs - 1))
+        return mean, mean - width * error, mean + width * error
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the runs to `path`, a row a run: samples, estimate, whether it halted."""
+        rows = zip(self.samples.tolist(), self.estimate.tolist(), self.halted, strict=True)
+        lines = ["samples,estimate,halted", *(f"{n},{x!r},{int(h)}" for n, x, h in rows)]
+        write_atomically(path, "\n".join(lines) + "\n")
+
+
+def estimate_replicate(
+    rule: StoppingRule, law: Law, max_samples: int, seed: np.random.SeedSequence
+) -> Outcome:
+    """Run one replicate from its own seed: the unit of parallel work."""
+    return rule.draw(law, np.random.default_rng(seed), max_samples)
+
+
+def _estimate_chunk(
+    rule: StoppingRule, law: Law, max_samples: int, seeds: list[np.random.SeedSequence]
+) -> list[Outcome]:
+    return [estimate_replicate(rule, law, max_samples, seed) for seed in seeds]
+
+
+def estimate(
+    rule: StoppingRule,
+    law: Law,
+    n_runs: int = 100,
+    seed: int | Sequence[int] = 0,
+    max_samples: int = 10**12,
+    n_jobs: int = 1,
+) -> Estimates:
+    """Simulate independent replicates of a stopping rule.
+
+    The result depends on the arguments alone, and not on `n_jobs`: every replicate has its own
+    child of ``SeedSequence(seed)``.
+
+    Parameters
+    ----------
+    rule : StoppingRule
+        Configuration to run, such as ``DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05)``.
+    law : Law
+        Law of the samples, such as ``instances.two_point(0.1)``.
+    n_runs : int
+        Number of replicates.
+    seed : int or sequence of int
+        Entropy of the root seed.
+    max_samples : int
+        Samples after which a run that has not halted ends, and is reported as not halted.
+    n_jobs : int
+        Number of workers, −1 for all processors.
+
+    Returns
+    -------
+    Estimates
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range: the message names it and says what is allowed.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> rule = dpb.DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05, half_range=1)
+    >>> runs = dpb.estimate(rule, dpb.instances.two_point(0.1), n_runs=20)
+    >>> bool(runs.halted.all()), runs.samples.shape, runs.failures()
+    (True, (20,), 0)
+    """
+    if not isinstance(rule, StoppingRule):
+        raise ValueError(f"rule={rule!r} is no rule; allowed: one such as NAS(0.5, 0.05)")
+    n_runs = check_integer("n_runs", n_runs, 1)
+    if n_jobs != -1:
+        n_jobs = check_integer("n_jobs", n_jobs, 1)
+    seeds = replicate_seeds(seed, n_runs)
+    tasks = (
+        delayed(_estimate_chunk)(rule, law, max_samples, seeds[first : first + _CHUNK])
+        for first in range(0, n_runs, _CHUNK)
+    )
+    outcomes = [outcome for chunk in Parallel(n_jobs=n_jobs)(tasks) for outcome in chunk]
+    return Estimates(
+        rule,
+        law,
+        int(max_samples),
+        np.array([outcome.samples for outcome in outcomes], dtype=np.int64),
+        np.array([outcome.estimate for outcome in outcomes], dtype=np.float64),
+        np.array([outcome.halted for outcome in outcomes], dtype=np.bool_),
+    )
