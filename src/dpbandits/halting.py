@@ -55,7 +55,7 @@ class Halting(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def sampling_width(halting: Halting, n: int, look: int) -> float:
+def sampling_width(halting: Halting, n: float, look: int) -> float:
     """Return h = R·√((2/n)·log(4·shares·s²/β)).
 
     The mean of n samples strays further from μ with probability at most β/(2·shares·s²)
@@ -63,7 +63,7 @@ def sampling_width(halting: Halting, n: int, look: int) -> float:
 
     Examples
     --------
-    >>> round(sampling_width(Halting(0.5, 0.05, 1.0), 100, 100), 4)
+    >>> round(sampling_width(Halting(0.5, 0.05, 1.0), 100.0, 100), 4)
     0.5214
     """
     log_term = math.log(4.0 * halting.shares * float(look) ** 2 / halting.beta)
@@ -83,7 +83,7 @@ def noise_allowance(halting: Halting, look: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def boundary(halting: Halting, n: int, look: int) -> float:
+def boundary(halting: Halting, n: float, look: int) -> float:
     """Return n·h·(1 + 1/α) + c: what |S_n| has to reach when all noise is zero."""
     width = sampling_width(halting, n, look)
     return n * width * (1.0 + 1.0 / halting.alpha) + noise_allowance(halting, look)

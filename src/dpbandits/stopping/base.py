@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -161,7 +161,7 @@ class NASFamily(StoppingRule):
 
     def threshold(self, look: int) -> float:
         """Return what |S_n| has to reach at the s-th look when all noise is zero."""
-        level: float = boundary(self.halting, self.look_time(look), look)
+        level: float = boundary(self.halting, float(self.look_time(look)), look)
         return level
 
     def noiseless_time(self, mean: float) -> int:
@@ -185,21 +185,29 @@ class NASFamily(StoppingRule):
         >>> NAS(alpha=0.5, beta=0.05).noiseless_time(0.1)
         46585
         """
-        size = abs(check_number("mean", mean, "non-zero, in [-half_range, half_range]"))
-        if not 1e-100 <= size <= self.half_range:
-            raise ValueError(
-                f"mean={mean!r} is out of range; allowed: non-zero, in [-half_range, half_range]"
-            )
+        return self.first_time(mean, self.threshold)
 
-        def halts(look: int) -> bool:
-            return self.look_time(look) * size >= self.threshold(look)
+    def first_time(self, mean: float, needed: Callable[[int], float]) -> int:
+        """Return the first look time n with n|μ| ≥ ``needed(s)``, which stays so once it is.
 
+        Raises
+        ------
+        ValueError
+            If `mean` is not in [−R, R], or closer to 0 than 10⁻³⁰·R/α.
+        """
+        allowed = "in [-half_range, half_range] and not too near 0"
+        size = abs(check_number("mean", mean, allowed))
+        if size > self.half_range or self.alpha * size < 1e-30 * self.half_range:
+            raise ValueError(f"mean={mean!r} is out of range; allowed: {allowed}")
         below, above = 0, 1
-        while not halts(above):
-            below, above = above, 2 * above
+        while self.look_time(above) * size < needed(above):
+            below, above = above, above + 1 + above // 4
         while above - below > 1:
             middle = (below + above) // 2
-            below, above = (below, middle) if halts(middle) else (middle, above)
+            if self.look_time(middle) * size < needed(middle):
+                below = middle
+            else:
+                above = middle
         return self.look_time(above)
 
     def run(
@@ -216,7 +224,7 @@ class NASFamily(StoppingRule):
             look = self.look(n)
             if look:
                 noise = laplace(rng, halting.query_scale)
-                if abs(total) >= boundary(halting, n, look) + threshold_noise + noise:
+                if abs(total) >= boundary(halting, float(n), look) + threshold_noise + noise:
                     release = laplace(rng, halting.release_scale)
                     return Outcome(n, (total + release) / n, True)
             if n >= most:

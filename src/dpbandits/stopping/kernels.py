@@ -44,7 +44,7 @@ def draw_doubling(
         total += sum_of_draws(rng, law, later - n)
         n = later
         noise = laplace(rng, halting.query_scale)
-        if abs(total) >= boundary(halting, n, look) + threshold_noise + noise:
+        if abs(total) >= boundary(halting, float(n), look) + threshold_noise + noise:
             release = laplace(rng, halting.release_scale)
             return n, (total + release) / n, True
 
@@ -58,7 +58,7 @@ def draw_every(
     threshold_noise = laplace(rng, halting.threshold_scale)
     n, total = 0, 0.0
     while n < max_samples:
-        gap = boundary(halting, n + 1, n + 1) + threshold_noise - abs(total)
+        gap = boundary(halting, n + 1.0, n + 1) + threshold_noise - abs(total)
         if scale == 0.0:
             reach = math.ceil(gap / half_range) - 1.0
         else:
@@ -75,7 +75,7 @@ def draw_every(
         total += sum_of_draws(rng, law, taken)
         n += taken
         noise = laplace_below(rng, scale, level)
-        if abs(total) >= boundary(halting, n, n) + threshold_noise + noise:
+        if abs(total) >= boundary(halting, float(n), n) + threshold_noise + noise:
             release = laplace(rng, halting.release_scale)
             return n, (total + release) / n, True
     return max_samples, math.nan, False

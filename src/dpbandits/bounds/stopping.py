@@ -1,0 +1,402 @@
+"""Bounds on the samples of stopping rules, upper and lower, with the constants of their proofs.
+
+The proofs stand in the chapter on private stopping rules. SS19 is Sajed & Sheffet (2019). In
+units of R: x = R/(α|μ|), y = R/(ε|μ|).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+
+from dpbandits._validation import check_fraction, check_number, check_positive
+from dpbandits.bounds.regret import group_privacy_factor
+from dpbandits.halting import noise_allowance, sampling_width
+from dpbandits.laws import Law, TwoPointLaw
+from dpbandits.stopping.base import NASFamily
+
+__all__ = [
+    "StoppingTimes",
+    "dagum_rate",
+    "loglog_bracket",
+    "loglog_crossing",
+    "private_stopping_lower_bound",
+    "stopping_complexity_lower_bound",
+    "stopping_constant",
+    "stopping_constant_printed",
+    "stopping_failure",
+    "stopping_lower_bound",
+    "stopping_samples",
+    "stopping_samples_closed_form",
+    "stopping_samples_printed",
+    "stopping_times_printed",
+    "stopping_times_repaired",
+]
+
+
+class StoppingTimes(NamedTuple):
+    """The three terms of Theorem 3.3, in samples.
+
+    Attributes
+    ----------
+    sampling : float
+        t₀, what the law's randomness costs.
+    queries : float
+        t₁, what noise in the comparisons costs.
+    release : float
+        t₂, what noise in the released estimate costs.
+    """
+
+    sampling: float
+    queries: float
+    release: float
+
+    @property
+    def total(self) -> float:
+        """The sum t₀ + t₁ + t₂."""
+        return self.sampling + self.queries + self.release
+
+
+def _check_mean(mean: float, half_range: float) -> tuple[float, float]:
+    """Return |μ|/R and R."""
+    half_range = check_positive("half_range", half_range)
+    allowed = f"non-zero, in [-{half_range:g}, {half_range:g}]"
+    size = abs(check_number("mean", mean, allowed)) / half_range
+    if not 1e-100 <= size <= 1:
+        raise ValueError(f"mean={mean!r} is out of range; allowed: {allowed}")
+    return size, half_range
+
+
+# ------------------------------------------------------------------------------------- Fact 2.1
+
+
+def loglog_bracket(a: float, b: float) -> tuple[float, float]:
+    """Return U = log(a·log(1/b))/b and 2U, the ends that SS19's Fact 2.1 names.
+
+    Examples
+    --------
+    >>> low, high = loglog_bracket(2.0, 0.01)
+    >>> low < loglog_crossing(2.0, 0.01) < high
+    True
+    """
+    a, b = check_positive("a", a), check_positive("b", b)
+    if not (a > 1 and b < 1 / 16):
+        raise ValueError(f"a={a!r}, b={b!r} is out of range; allowed: a > 1 and b < 1/16")
+    end = math.log(a * math.log(1 / b)) / b
+    return end, 2 * end
+
+
+def loglog_crossing(a: float, b: float) -> float:
+    """Solve log(a·log x) = b·x for its largest root, beyond which log(a·log x)/x stays below b."""
+    low, high = loglog_bracket(a, b)
+    root: float = optimize.brentq(lambda x: math.log(a * math.log(x)) - b * x, low, high)
+    return root
+
+
+# ------------------------------------------------------------------------------- upper bounds
+
+
+def stopping_failure(beta: float, *, private: bool = True) -> float:
+    """Bound the probability that some event of the proof of Theorem 3.1 fails.
+
+    β/8 · Σ 1/s² for sampling and as much for the queries, β/4 each for threshold and release:
+    (1/2 + π²/24)·β ≈ 0.911·β. Without privacy β/2 · Σ 1/s² = β·π²/12 ≈ 0.822·β.
+    """
+    beta = check_fraction("beta", beta)
+    return beta * (0.5 + math.pi**2 / 24 if private else math.pi**2 / 12)
+
+
+def stopping_samples(rule: NASFamily, mean: float) -> int:
+    """Bound the samples of a rule of the NAS family: SS19, Theorem 3.3, as its proof has it.
+
+    The first look time n with n|μ| ≥ n·h·(2 + 1/α) + 2σ₁·log(4/β) + 2σ₂·log(8s²/β) +
+    (σ₃/α)·log(4/β): there the rule halts unless an event of probability `stopping_failure`
+    happens, and its estimate is right as well.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        `NAS`, `DPNAS` or `DPExponentialNAS`.
+    mean : float
+        Mean μ ≠ 0 of the samples.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> rule = dpb.DPExponentialNAS(epsilon=0.1, alpha=0.5, beta=0.05)
+    >>> stopping_samples(rule, 0.1), rule.noiseless_time(0.1)
+    (131072, 65536)
+    """
+    halting = rule.halting
+    # c counts each noise once; at worst it comes once more, except for the release
+    release = halting.release_scale / halting.alpha * math.log(4 / halting.beta)
+
+    def surely(look: int) -> float:
+        n = float(rule.look_time(look))
+        width = sampling_width(halting, n, look) * (2 + 1 / halting.alpha)
+        return float(n * width + 2 * noise_allowance(halting, look) - release)
+
+    return rule.first_time(mean, surely)
+
+
+def stopping_times_printed(
+    mean: float, alpha: float, beta: float, epsilon: float, half_range: float = 1.0
+) -> StoppingTimes:
+    """Evaluate t₀, t₁, t₂ as SS19's Theorem 3.3 prints them.
+
+    t₀ = x²·ℓ, t₁ = y·ℓ, t₂ = (y/α)·log(1/β) with ℓ = log((1/β)·log x). ℓ is negative where x
+    is below e^β: see the chapter.
+    """
+    x, y, alpha, beta = _units(mean, alpha, beta, epsilon, half_range)
+    log_term = math.log(math.log(x) / beta)
+    return StoppingTimes(x**2 * log_term, y * log_term, y / alpha * math.log(1 / beta))
+
+
+def stopping_times_repaired(
+    mean: float, alpha: float, beta: float, epsilon: float, half_range: float = 1.0
+) -> StoppingTimes:
+    """Evaluate t₀, t₁, t₂ in a form for which the theorem holds without conditions.
+
+    t₀ = x²·λ, t₁ = y·λ, t₂ = (y/α)·log(4/β) with λ = log((4/β)·log(e·max(x, y))).
+    """
+    x, y, alpha, beta = _units(mean, alpha, beta, epsilon, half_range)
+    log_term = math.log(4 / beta * (1 + math.log(max(x, y))))
+    return StoppingTimes(x**2 * log_term, y * log_term, y / alpha * math.log(4 / beta))
+
+
+def _units(
+    mean: float, alpha: float, beta: float, epsilon: float, half_range: float
+) -> tuple[float, float, float, float]:
+    size, _ = _check_mean(mean, half_range)
+    alpha, beta = check_fraction("alpha", alpha), check_fraction("beta", beta)
+    epsilon = check_positive("epsilon", epsilon, infinite=True)
+    return 1 / (alpha * size), 1 / (epsilon * size), alpha, beta
+
+
+def stopping_samples_printed(
+    mean: float, alpha: float, beta: float, epsilon: float, half_range: float = 1.0
+) -> float:
+    """Evaluate SS19's Theorem 3.3 as printed: 2000·(t₀ + t₁ + t₂)."""
+    return 2000 * stopping_times_printed(mean, alpha, beta, epsilon, half_range).total
+
+
+def stopping_samples_closed_form(
+    mean: float, alpha: float, beta: float, epsilon: float, half_range: float = 1.0
+) -> float:
+    """Bound the samples of `DPExponentialNAS` in closed form (derived in the chapter).
+
+    `stopping_constant` times the terms of `stopping_times_repaired`; exceeded with probability
+    at most `stopping_failure`.
+
+    Examples
+    --------
+    >>> closed = stopping_samples_closed_form(0.1, 0.5, 0.05, 0.1)
+    >>> bool(closed < stopping_samples_printed(0.1, 0.5, 0.05, 0.1) / 5)
+    True
+    """
+    times = stopping_times_repaired(mean, alpha, beta, epsilon, half_range)
+    return stopping_constant(beta) * times.total
+
+
+def stopping_constant(beta: float) -> float:
+    """Return the constant C(β) that replaces 2000 before `stopping_times_repaired`.
+
+    C = 2·M(18c₀, 48c₁), where M(p, q) = max over u in [0, 1] of the root n of
+    1 = √(pu/n) + q(1 − u)/n, and with b = log(4/β), κ = log2(3Cb):
+    c₀ = max(2, (b + log 4 + 2·log κ)/b), c₁ = (b + log(2)/2 + log κ)/b. C falls with β → 0.
+
+    Examples
+    --------
+    >>> stopping_constant(0.08) <= 200, 118 < stopping_constant(1e-60) < 123
+    (True, True)
+    """
+    base = math.log(4 / check_fraction("beta", beta))
+    return _fixed_point(base, math.log(4), math.log(2) / 2, 0.0)
+
+
+def stopping_constant_printed(beta: float) -> float:
+    """Return the constant that replaces 2000 before `stopping_times_printed`.
+
+    As `stopping_constant`, with b = log(1/β), log 16 and log(32)/2 in place of log 4 and
+    log(2)/2, and κ = log2(3Cb) + 2/log 2. It needs α|μ| ≤ R/e and ε ≥ α.
+
+    Examples
+    --------
+    >>> stopping_constant_printed(0.08) <= 310
+    True
+    """
+    base = math.log(1 / check_fraction("beta", beta))
+    return _fixed_point(base, math.log(16), math.log(32) / 2, 2 / math.log(2))
+
+
+def _fixed_point(base: float, squared: float, single: float, ahead: float) -> float:
+    """Iterate C upwards from its limit for β → 0; each round is a larger C or the same."""
+    constant, before = 100.0, 0.0
+    while constant - before > 1e-12 * constant:
+        before = constant
+        log_look = math.log(math.log2(3 * constant * base) + ahead)
+        p = 18 * max(2.0, (base + squared + 2 * log_look) / base)
+        q = 48 * (base + single + log_look) / base
+        constant = 2 * (4 * q**2 / (4 * q - p) if 2 * q >= p else p)
+    return constant
+
+
+# ------------------------------------------------------------------------------- lower bounds
+
+
+def dagum_rate(law: Law, alpha: float, beta: float) -> float:
+    """Return max(σ², R·α|μ|)·log(1/β)/(α²μ²): Dagum et al. (2000), without its constant.
+
+    As SS19, §3.1, quotes it. `stopping_lower_bound` is at least (1 − 2β)/23 of it.
+    """
+    size, half_range = _check_mean(law.mean, law.half_range)
+    alpha, beta = check_fraction("alpha", alpha), check_fraction("beta", beta)
+    error = alpha * size * half_range
+    return max(law.variance, half_range * error) / error**2 * math.log(1 / beta)
+
+
+def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
+    """Bound from below the expected samples, on `law`, of any rule that is right on every law.
+
+    (1 − 2β)·log((1 − β)/β)/K, K the least relative entropy KL(P, Q) from the law P to a law Q
+    on [−R, R] whose mean has no (1 ± α)-approximation in common with μ (derived in the chapter;
+    of the order of Dagum et al. 2000).
+
+    Parameters
+    ----------
+    law : Law
+        Law of the samples, of mean μ ≠ 0.
+    alpha : float
+        Relative error α.
+    beta : float
+        Probability β < 1/2 of a greater error, which the rule keeps on every law on [−R, R]
+        with a mean other than 0.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from dpbandits.instances import low_variance, two_point
+    >>> stopping_lower_bound(two_point(0.1), 0.5, 0.05) > 1000
+    True
+    >>> stopping_lower_bound(low_variance(0.1, 0.01), 0.5, 0.05) < 50
+    True
+    """
+    size, _ = _check_mean(law.mean, law.half_range)
+    alpha, beta = check_fraction("alpha", alpha), _below("beta", beta, 0.5)
+    sign = math.copysign(1.0, law.mean)
+    lower, upper = (1 - alpha) / (1 + alpha) * size, (1 + alpha) / (1 - alpha) * size
+    costs = [_least_entropy(law, -sign, lower)]
+    if upper < 1:
+        costs.append(_least_entropy(law, sign, upper))
+    return (1 - 2 * beta) * math.log((1 - beta) / beta) / min(costs)
+
+
+def _least_entropy(law: Law, direction: float, size: float) -> float:
+    """Return inf KL(P, Q) over laws Q on [−R, R] whose mean is moved to `size` (in |μ|/R).
+
+    The dual of Honda & Takemura (2010): max over 0 ≤ v ≤ 1/(1 − m) of E log(1 − v(X − m)), for
+    a move up to m in units of R; a move down is a move up of −X.
+    """
+    target = math.copysign(1.0, law.mean) * size * direction
+    scale = direction / law.half_range
+
+    def negative(share: float) -> float:
+        factor = share / (1 - target)
+
+        def value(x: NDArray[np.float64]) -> NDArray[np.float64]:
+            # at the far end 1 − v(X − m) may be 0, where nothing lies or the mean is infinite
+            with np.errstate(divide="ignore"):
+                logs: NDArray[np.float64] = np.log1p(-factor * (scale * x - target))
+            return logs
+
+        return -law.expectation(value)
+
+    found = optimize.minimize_scalar(
+        negative, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-12}
+    )
+    return float(-found.fun)
+
+
+def private_stopping_lower_bound(
+    mean: float,
+    alpha: float,
+    beta: float,
+    epsilon: float,
+    half_range: float = 1.0,
+    *,
+    two_point: bool = False,
+) -> float:
+    """Bound from below the median samples of any ε-DP rule that is right on every law.
+
+    log((1/2 − β)/β)/log(1 + d(e^ε − 1)): SS19, Theorem 3.4, with the sharp form of Lemma 3.5.
+    d = 2α|μ|/((1 + α)(R + |μ|)) serves for **every** law of mean μ, whatever its variance; on
+    the law on {−R, R} d = α|μ|/((1 + α)R), as in the paper (derived in the chapter).
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ ≠ 0 of the samples.
+    alpha : float
+        Relative error α.
+    beta : float
+        Probability β < 1/4 of a greater error.
+    epsilon : float
+        Privacy budget ε; with ``inf`` the bound is 0.
+    half_range : float
+        R.
+    two_point : bool
+        Whether the law is that on {−R, R}.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(private_stopping_lower_bound(0.1, 0.5, 0.05, 0.1))
+    346
+    """
+    size, _ = _check_mean(mean, half_range)
+    alpha, beta = check_fraction("alpha", alpha), _below("beta", beta, 0.25)
+    epsilon = check_positive("epsilon", epsilon, infinite=True)
+    if math.isinf(epsilon):
+        return 0.0
+    distance = alpha * size / (1 + alpha) * (1 if two_point else 2 / (1 + size))
+    if epsilon <= 700:
+        rate = float(group_privacy_factor(distance, epsilon))
+    else:
+        rate = float(np.logaddexp(0.0, math.log(distance) + epsilon))
+    return math.log((0.5 - beta) / beta) / rate
+
+
+def stopping_complexity_lower_bound(
+    law: Law, alpha: float, beta: float, epsilon: float = math.inf
+) -> float:
+    """Bound from below the expected samples of any ε-DP rule on `law`: SS19, Corollary 3.6.
+
+    The larger of `stopping_lower_bound` and half of `private_stopping_lower_bound`, and so at
+    least half of their sum.
+    """
+    on_ends = isinstance(law, TwoPointLaw) and law.high == -law.low == law.half_range
+    private = private_stopping_lower_bound(
+        law.mean, alpha, beta, epsilon, law.half_range, two_point=on_ends
+    )
+    return max(stopping_lower_bound(law, alpha, beta), private / 2)
+
+
+def _below(name: str, value: float, limit: float) -> float:
+    number = check_fraction(name, value)
+    if not number < limit:
+        raise ValueError(f"{name}={value!r} is out of range; allowed: between 0 and {limit:g}")
+    return number
