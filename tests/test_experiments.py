@@ -15,7 +15,7 @@ from scipy import stats
 
 import dpbandits as dpb
 from dpbandits import experiments, provenance
-from dpbandits.experiments import EXPERIMENTS, PRESETS, Cell, Preset, running, store
+from dpbandits.experiments import EXPERIMENTS, PRESETS, Preset, RegretCell, running, settings, store
 from dpbandits.experiments.compare import two_sample_p
 from dpbandits.experiments.workers import dask_workers
 
@@ -83,12 +83,12 @@ def test_seeds_are_distinct_and_do_not_depend_on_runs_or_names():
 
 
 def test_a_seed_is_what_it_was():
-    cell = Cell(dpb.DPSE(0.25), dpb.instances.ss19("C1"), 50_000_000, 30)
+    cell = RegretCell(dpb.DPSE(0.25), dpb.instances.ss19("C1"), 50_000_000, 30)
     assert cell.seed(0) == (0, 2334427090, 2654832004, 1467642217, 1324065015)
 
 
 def test_a_new_option_with_a_default_keeps_the_seed():
-    cell = Cell(dpb.DPUCB(1.0), dpb.instances.ss19("C1"), 1000, 1)
+    cell = RegretCell(dpb.DPUCB(1.0), dpb.instances.ss19("C1"), 1000, 1)
     assert cell.configuration()["algorithm"] == {"name": "DPUCB", "epsilon": 1.0}
     told = dpb.DPUCB(1.0, "mishra-thakurta")
     assert dataclasses.replace(cell, algorithm=told).configuration()["algorithm"] == {
@@ -102,7 +102,7 @@ def test_a_new_option_with_a_default_keeps_the_seed():
 
 @pytest.mark.parametrize("horizon", [5, 99, 100, 101, 12_345, 50_000_000, 10**9])
 def test_checkpoints(horizon):
-    times = Cell(dpb.UCB(), dpb.instances.ss19("C1"), horizon, 1).checkpoints
+    times = RegretCell(dpb.UCB(), dpb.instances.ss19("C1"), horizon, 1).checkpoints
     assert times[-1] == horizon
     assert np.all(np.diff(times) > 0)
     assert times[0] >= min(100, horizon)
@@ -164,7 +164,7 @@ def test_a_cell_is_what_simulate_gives(smoke):
 def small_cells(n_runs=25):
     instance = dpb.instances.ss19("C2", 3)
     algorithms = (dpb.DPSE(1.0), dpb.DPUCB(1.0), dpb.UCB())
-    return [Cell(algorithm, instance, 3_000, n_runs) for algorithm in algorithms]
+    return [RegretCell(algorithm, instance, 3_000, n_runs) for algorithm in algorithms]
 
 
 @pytest.fixture(scope="module")
@@ -201,11 +201,11 @@ def test_fewer_runs_are_the_first_of_more(sequential):
 def test_an_interrupted_run_resumes(tmp_path, monkeypatch, sequential):
     usual, calls = running.play_chunk, []
 
-    def counted(algorithm, *rest):
-        calls.append(algorithm)
+    def counted(cell, seeds):
+        calls.append(cell.algorithm)
         if len(calls) == 5 and not resumed:
             raise KeyboardInterrupt
-        return usual(algorithm, *rest)
+        return usual(cell, seeds)
 
     monkeypatch.setattr(running, "play_chunk", counted)
     resumed = False
@@ -229,7 +229,7 @@ def test_the_cache_is_keyed_by_seed_code_and_versions(tmp_path, monkeypatch):
     count = 0
     for change in (
         lambda: None,
-        lambda: monkeypatch.setattr(running, "code_hash", lambda *args: "other"),
+        lambda: monkeypatch.setattr(settings, "code_hash", lambda *args: "other"),
         lambda: monkeypatch.setattr(running, "versions", lambda: {"numpy": "0"}),
     ):
         change()
@@ -280,11 +280,11 @@ def tiny(monkeypatch):
 @pytest.fixture
 def wide(monkeypatch):
     """Replicates of DP-UCB, whose regret is spread out."""
-    cell = Cell(dpb.DPUCB(1.0), dpb.instances.ss19("C2", 3), 20_000, 30)
+    cell = RegretCell(dpb.DPUCB(1.0), dpb.instances.ss19("C2", 3), 20_000, 30)
 
     def make(seed):
         runs = experiments.run_cells([cell], seed=seed)[cell].runs
-        labels = experiments.tables.Labels("a", "C2", 3, 1.0, "DP-UCB", "", 20_000)
+        labels = experiments.RegretLabels("a", "C2", 3, 1.0, "DP-UCB", "", 20_000)
         return [experiments.Replicates(labels, runs.regret[:, -1], runs.pulls, runs.epoch_ends)]
 
     return make
@@ -344,7 +344,7 @@ def test_manifest(tiny, tmp_path):
     assert manifest["versions"] == provenance.versions()
     assert manifest["processor"] == provenance.processor()
     assert 0 < manifest["seconds"] < 60
-    assert set(manifest["code"]) == {"DPSE"}
+    assert set(manifest["code"]) == {"DPSE, BernoulliInstance"}
     assert len(manifest["cells"]) == len(results)
     for cell, record in zip(results, manifest["cells"], strict=True):
         assert record["seed"] == list(cell.seed(3))
@@ -387,7 +387,7 @@ def test_stale_or_damaged_data_is_refused(tiny, tmp_path):
     with pytest.raises(experiments.StaleDataError, match=f"absent; .*{command} paper --seed 0$"):
         experiments.load(QUICK_ID, tmp_path)
     experiments.write(tiny(2), tmp_path)
-    rewrite(tmp_path, code={"DPSE": "0" * 16})
+    rewrite(tmp_path, code={"DPSE, BernoulliInstance": "0" * 16})
     with pytest.raises(experiments.StaleDataError, match=f"other code; .*{command} tiny --seed 2$"):
         experiments.load(QUICK_ID, tmp_path)
     assert experiments.read(QUICK_ID, tmp_path).manifest["seed"] == 2
@@ -425,7 +425,7 @@ def test_spot_check_of_bits(tiny, tmp_path, monkeypatch):
 def test_spot_check_in_law(tiny, tmp_path, monkeypatch):
     """Data of seed 1 that claims to be of seed 0: other bits, the same law."""
     experiments.write(tiny(1), tmp_path)
-    settings = store._fingerprint(EXPERIMENTS[QUICK_ID], "tiny", 0)["settings"]
+    settings = store.fingerprint(EXPERIMENTS[QUICK_ID], "tiny", 0)["settings"]
     rewrite(tmp_path, seed=0, settings=settings)
     every = {"n_cells": 32, "folder": tmp_path}
     check = experiments.spot_check(QUICK_ID, **every)

@@ -6,6 +6,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits import provenance
+from dpbandits.experiments import RegretCell, StoppingCell, settings
 
 MODULE = '''"""A toy."""
 from toyhelp import LIMIT, scale
@@ -87,35 +88,58 @@ def test_constants_and_functions_of_other_modules_count(toy_hash, old, new):
     assert toy_hash(helper=HELPER.replace(old, new)) != toy_hash()
 
 
-def reached(algorithm):
-    """Names of the definitions behind the hash of an algorithm."""
+def cell_of(algorithm):
+    return RegretCell(algorithm, dpb.instances.ss19("C1"), 1000, 1)
+
+
+def reached(cell):
+    """Names of the definitions behind the hash of a cell."""
     reach = provenance._Reach(frozenset({"dpbandits"}))
-    kinds = [type(dpb.instances.ss19("C1")), *provenance._algorithm_types(algorithm)]
-    for root in [*provenance._ENTRY, *((kind.__module__, kind.__name__) for kind in kinds)]:
+    kinds = provenance._types_in(cell.parts)
+    for root in [settings._SEEDS, cell.ENTRY, *((k.__module__, k.__name__) for k in kinds)]:
         reach.add(*root)
     return {f"{name.partition('.')[0]}.{method}".rstrip(".") for _, name, method in reach.parts}
 
 
 def test_what_a_real_algorithm_reaches():
-    se, ucb = reached(dpb.DPSE(1.0)), reached(dpb.DPUCB(1.0))
-    assert {"play_chunk", "play_replicate", "DPSE.play", "elimination_epoch"} <= se
+    se, ucb = reached(cell_of(dpb.DPSE(1.0))), reached(cell_of(dpb.DPUCB(1.0)))
+    assert {"play_runs", "play_replicate", "replicate_seeds"} <= se
+    assert {"DPSE.play", "elimination_epoch"} <= se
     assert {"laplace_noise", "EpochPlan.threshold", "BernoulliInstance.sample_sum"} <= se
     assert {"DPUCB.gamma", "BinaryTree.error_quantile", "play_skipping", "laplace"} <= ucb
     assert not {"DPSE.regret_bound", "elimination_regret", "play_skipping", "Runs"} & se
     assert not {"DPUCB.regret_bound", "dp_ucb_regret", "DPSE", "elimination_epoch"} & ucb
 
 
+def test_what_a_real_stopping_rule_reaches():
+    law = dpb.instances.two_point(0.1)
+    exponential = reached(StoppingCell(dpb.DPExponentialNAS(1.0, 0.5, 0.05), law, 10**6, 1))
+    bernstein = reached(StoppingCell(dpb.EBGStop(0.5, 0.05), law, 10**6, 1))
+    assert {"play_estimates", "estimate_replicate", "replicate_seeds"} <= exponential
+    assert {"DPExponentialNAS.draw", "boundary", "sum_of_draws", "laplace"} <= exponential
+    assert {"EBGStop.draw", "_step", "TwoPointLaw.code"} <= bernstein
+    assert not {"EBGStop", "Estimates", "UniformLaw", "DPSE", "play_runs"} & exponential
+    assert not {"DPExponentialNAS", "boundary", "laplace"} & bernstein
+
+
+def test_hash_covers_both_parts_of_a_cell():
+    cells = [
+        StoppingCell(rule, law, 10**6, 1)
+        for rule in (dpb.NAS(0.5, 0.05), dpb.DPNAS(1.0, 0.5, 0.05))
+        for law in (dpb.instances.two_point(0.1), dpb.instances.uniform(0.1))
+    ]
+    assert len({cell.code() for cell in cells}) == 4
+
+
 def test_hash_of_a_composed_algorithm_covers_its_parts():
-    instance = dpb.instances.ss19("C1")
-    inside = provenance.code_hash(dpb.GuessAndDouble(dpb.DPSE(1.0)), instance)
-    assert inside != provenance.code_hash(dpb.DPSE(1.0), instance)
-    assert inside != provenance.code_hash(dpb.GuessAndDouble(dpb.UCB()), instance)
-    assert "elimination_epoch" in reached(dpb.GuessAndDouble(dpb.DPSE(1.0)))
+    inside = cell_of(dpb.GuessAndDouble(dpb.DPSE(1.0)))
+    assert inside.code() != cell_of(dpb.DPSE(1.0)).code()
+    assert inside.code() != cell_of(dpb.GuessAndDouble(dpb.UCB())).code()
+    assert "elimination_epoch" in reached(inside)
 
 
 def test_hash_does_not_depend_on_options():
-    instance = dpb.instances.ss19("C1")
-    hashes = {provenance.code_hash(dpb.DPSE(epsilon), instance) for epsilon in (0.1, 1.0)}
+    hashes = {cell_of(dpb.DPSE(epsilon)).code() for epsilon in (0.1, 1.0)}
     assert len(hashes) == 1
     assert all(len(code) == 16 for code in hashes)
 

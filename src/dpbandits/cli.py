@@ -174,7 +174,7 @@ def _draw(experiment: Experiment) -> Path:
     from dpbandits import plotting
 
     folder = experiments.data_folder().parent / "figures"
-    figure = plotting.regret_figure(experiments.load(experiment.id))
+    figure = plotting.draw(experiments.load(experiment.id))
     path = plotting.save_vector(figure, folder / f"{experiment.id}.svg")
     plt.close(figure)
     return path

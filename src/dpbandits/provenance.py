@@ -9,22 +9,15 @@ import importlib.util
 import platform
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import is_dataclass
 from importlib import metadata
 from pathlib import Path
 
-from dpbandits.instances import BernoulliInstance
-from dpbandits.regret.base import RegretAlgorithm
-
-__all__ = ["code_hash", "processor", "source_hash", "versions"]
+__all__ = ["Name", "code_hash", "processor", "source_hash", "versions"]
 
 Name = tuple[str, str]
 """A module and a name that its top level binds."""
 
-_ENTRY: tuple[Name, ...] = (
-    ("dpbandits.simulation", "play_replicate"),
-    ("dpbandits.simulation", "replicate_seeds"),
-    ("dpbandits.experiments.running", "play_chunk"),
-)
 _PASSIVE = frozenset({"dpbandits._validation"})
 """Modules that let a run go on or stop it, and change no number."""
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -53,21 +46,29 @@ def processor() -> str:
     return f"{platform.processor() or 'unknown'} ({platform.machine()})"
 
 
-def code_hash(algorithm: RegretAlgorithm, instance: BernoulliInstance) -> str:
-    """Hash the source that a simulation of `algorithm` on `instance` runs.
+def code_hash(entry: Iterable[Name], parts: Iterable[object]) -> str:
+    """Hash the source that a simulation runs.
 
-    What counts is what the run can reach: from the algorithm's class and the functions that
-    play a replicate, every function, class, constant and method that the reached code names, in
-    this package and in the algorithm's own. Comments, docstrings, annotations and layout do
-    not count, and neither do the checks of arguments and code that is not reached, such as the
+    What counts is what the run can reach: from the functions that play a replicate and the
+    classes of what they play, every function, class, constant and method that the reached code
+    names, in this package and in those of the parts. Comments, docstrings, annotations and layout
+    do not count, and neither do the checks of arguments and code that is not reached, such as the
     bounds.
+
+    Parameters
+    ----------
+    entry : iterable of (str, str)
+        Module and name of each function that plays.
+    parts : iterable of object
+        What is played, such as an algorithm and an instance; dataclasses in their fields count as
+        well.
 
     Returns
     -------
     str
         16 hexadecimal digits.
     """
-    return _code_hash(frozenset([type(instance), *_algorithm_types(algorithm)]))
+    return _code_hash(tuple(entry), frozenset(_types_in(parts)))
 
 
 def source_hash(roots: Iterable[Name], packages: Iterable[str] = ("dpbandits",)) -> str:
@@ -95,16 +96,16 @@ def source_hash(roots: Iterable[Name], packages: Iterable[str] = ("dpbandits",))
     return hashlib.sha256(reach.text().encode()).hexdigest()[:16]
 
 
-def _algorithm_types(algorithm: RegretAlgorithm) -> Iterator[type]:
-    yield type(algorithm)
-    for value in vars(algorithm).values():
-        if isinstance(value, RegretAlgorithm):
-            yield from _algorithm_types(value)
+def _types_in(parts: Iterable[object]) -> Iterator[type]:
+    """Yield the types of the parts, and of the dataclasses that they are made of."""
+    for part in parts:
+        yield type(part)
+        yield from _types_in(value for value in vars(part).values() if is_dataclass(value))
 
 
 @functools.cache
-def _code_hash(types: frozenset[type]) -> str:
-    roots = [*_ENTRY, *((kind.__module__, kind.__qualname__) for kind in types)]
+def _code_hash(entry: tuple[Name, ...], types: frozenset[type]) -> str:
+    roots = [*entry, *((kind.__module__, kind.__qualname__) for kind in types)]
     packages = {"dpbandits", *(kind.__module__.partition(".")[0] for kind in types)}
     return source_hash(roots, packages)
 

@@ -3,20 +3,25 @@
 from dpbandits.experiments.catalogue import EXPERIMENTS, resolve
 from dpbandits.experiments.compare import FALSE_ALARM, Verdict, compare
 from dpbandits.experiments.ratios import Ratio, ratio_of_means, ratios_to
+from dpbandits.experiments.regret_cells import RegretCell, RegretLabels, RegretSetting
+from dpbandits.experiments.regret_tables import Curve, Replicates, curves, replicates
 from dpbandits.experiments.running import Finished, Results, run, run_cells, work_through
 from dpbandits.experiments.settings import PRESETS, Cell, Experiment, Preset, Setting
+from dpbandits.experiments.spot import SpotCheck, spot_check
+from dpbandits.experiments.stopping_cells import StoppingCell, StoppingLabels, StoppingSetting
+from dpbandits.experiments.stopping_tables import StoppingReplicates, StoppingSummary
 from dpbandits.experiments.store import (
     Data,
-    SpotCheck,
+    Row,
     StaleDataError,
     cache_folder,
     data_folder,
+    experiment_of,
     load,
     read,
-    spot_check,
+    rows_of,
     write,
 )
-from dpbandits.experiments.tables import Curve, Labels, Replicates, curves, replicates
 
 __all__ = [
     "EXPERIMENTS",
@@ -27,25 +32,35 @@ __all__ = [
     "Data",
     "Experiment",
     "Finished",
-    "Labels",
     "Preset",
     "Ratio",
+    "RegretCell",
+    "RegretLabels",
+    "RegretSetting",
     "Replicates",
     "Results",
+    "Row",
     "Setting",
     "SpotCheck",
     "StaleDataError",
+    "StoppingCell",
+    "StoppingLabels",
+    "StoppingReplicates",
+    "StoppingSetting",
+    "StoppingSummary",
     "Verdict",
     "cache_folder",
     "compare",
     "curves",
     "data_folder",
+    "experiment_of",
     "load",
     "ratio_of_means",
     "ratios_to",
     "read",
     "replicates",
     "resolve",
+    "rows_of",
     "run",
     "run_cells",
     "spot_check",

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbandits.experiments.tables import Replicates
+from dpbandits.experiments.tables import ROUNDING, Group
 
 __all__ = ["FALSE_ALARM", "Verdict", "compare", "two_sample_p"]
 
 FALSE_ALARM = 1e-6
 """Probability with which equal laws are called different, in one comparison of experiments."""
 
-_SAME = 2e-6  # relative distance below which two values count as one: they were rounded
+TESTED_RUNS = 500
+"""Replicates of a setting that a test looks at: its work grows with their square."""
 
 
 @dataclass(frozen=True)
@@ -67,24 +68,25 @@ def two_sample_p(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def compare(
-    new: Sequence[Replicates], old: Sequence[Replicates], false_alarm: float = FALSE_ALARM
+    new: Sequence[Group], old: Sequence[Group], false_alarm: float = FALSE_ALARM
 ) -> Verdict:
     """Compare replicates, setting by setting, with what was stored.
 
-    "identical": regret to 7 digits, pulls and ends of epochs are the same. Otherwise the final
-    regret and the pulls of every arm are tested setting by setting by `two_sample_p`
-    (Bonferroni): equal laws are called different with probability at most `false_alarm` in all.
+    "identical": everything is the same, to 7 digits where it is not whole. Otherwise each of their
+    `columns`, such as the final regret and the pulls of every arm, is tested setting by setting by
+    `two_sample_p` (Bonferroni): equal laws are called different with probability at most
+    `false_alarm` in all. The first 500 replicates of a setting take part in the tests.
     """
     by_labels = {group.labels: group for group in old}
     if len(by_labels) != len(new) or any(group.labels not in by_labels for group in new):
         return Verdict("differs", "other settings")
     pairs = [(group, by_labels[group.labels]) for group in new]
-    if all(_identical(a, b) for a, b in pairs):
+    if all(a.same_as(b) for a, b in pairs):
         return Verdict("identical", "")
     samples = [
-        (group.labels, a, b)
+        (group.labels, a[:TESTED_RUNS], b[:TESTED_RUNS])
         for group, stored in pairs
-        for a, b in zip(_columns(group), _columns(stored), strict=True)
+        for a, b in zip(group.columns(), stored.columns(), strict=True)
     ]
     worst = min((two_sample_p(a, b), labels) for labels, a, b in samples)
     detail = (
@@ -93,22 +95,7 @@ def compare(
     )
     if worst[0] >= false_alarm / len(samples):
         return Verdict("equal in law", detail)
-    at = worst[1]
-    name = f"{at.algorithm} {at.variant}".rstrip()
-    where = f"panel {at.panel}, {name} on {at.instance}, K = {at.n_arms}, ε = {at.epsilon:g}"
-    return Verdict("differs", f"{where}, T = {at.horizon}; {detail}")
-
-
-def _identical(a: Replicates, b: Replicates) -> bool:
-    return (
-        [f"{x:.7g}" for x in a.regret] == [f"{x:.7g}" for x in b.regret]
-        and np.array_equal(a.pulls, b.pulls)
-        and all(map(np.array_equal, a.epoch_ends, b.epoch_ends))
-    )
-
-
-def _columns(group: Replicates) -> list[NDArray[np.float64]]:
-    return [group.regret, *group.pulls.T.astype(float)]
+    return Verdict("differs", f"{worst[1]}; {detail}")
 
 
 def _merge_ties(
@@ -119,5 +106,5 @@ def _merge_ties(
     order = np.argsort(pooled, kind="stable")
     step = np.diff(pooled[order], prepend=pooled[order[0]])
     number = np.empty(pooled.size, dtype=np.int64)
-    number[order] = np.cumsum(step > _SAME * np.abs(pooled).max())
+    number[order] = np.cumsum(step > ROUNDING * np.abs(pooled).max())
     return number[: x.size], number[x.size :]

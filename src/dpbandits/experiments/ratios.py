@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from dpbandits._validation import check_fraction
-from dpbandits.experiments.tables import Replicates
+from dpbandits.experiments.regret_tables import Replicates
 
 __all__ = ["Ratio", "ratio_of_means", "ratios_to"]
 

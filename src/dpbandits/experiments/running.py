@@ -4,39 +4,23 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from dpbandits._kernels import drop_stale_kernels
 from dpbandits._validation import check_integer
 from dpbandits.cache import Cache
-from dpbandits.experiments.catalogue import resolve
-from dpbandits.experiments.settings import Cell, Setting
-from dpbandits.instances import BernoulliInstance
-from dpbandits.provenance import code_hash, versions
-from dpbandits.regret.base import RegretAlgorithm
-from dpbandits.simulation import Runs, play_replicate, replicate_seeds
+from dpbandits.experiments.catalogue import EXPERIMENTS, resolve
+from dpbandits.experiments.settings import Arrays, Cell, Setting
+from dpbandits.provenance import versions
+from dpbandits.simulation import replicate_seeds
 
-__all__ = ["Chunk", "Finished", "Results", "play_chunk", "run", "run_cells", "work_through"]
-
-CHUNK = 10
-"""Replicates that a worker plays at a time."""
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Some replicates of a cell, as a worker hands them back."""
-
-    regret: NDArray[np.float64]
-    pulls: NDArray[np.int64]
-    epoch_ends: list[NDArray[np.int64]]
-    seconds: float
+__all__ = ["Finished", "Results", "play_chunk", "run", "run_cells", "work_through"]
 
 
 @dataclass(frozen=True)
@@ -45,18 +29,20 @@ class Finished:
 
     Attributes
     ----------
-    runs : Runs
-        The replicates.
+    runs : Runs or Estimates
+        The replicates; of which type depends on the cell.
     seconds : float
         Seconds of computing, when it was computed.
     """
 
-    runs: Runs
+    runs: Any
     seconds: float
 
 
-class Results(Mapping[Cell, Runs]):
-    """What experiments gave: a mapping from each cell to its `Runs`, with the settings.
+class Results(Mapping[Cell, Any]):
+    """What experiments gave: a mapping from each cell to its replicates, with the settings.
+
+    The replicates are `Runs` of an algorithm or `Estimates` of a stopping rule.
 
     Attributes
     ----------
@@ -84,7 +70,7 @@ class Results(Mapping[Cell, Runs]):
         self._finished = {s.cell: finished[s.cell] for s in self.settings}
         self.seconds = sum(done.seconds for done in self._finished.values())
 
-    def __getitem__(self, cell: Cell | Setting) -> Runs:
+    def __getitem__(self, cell: Cell | Setting) -> Any:
         return self._finished[cell.cell if isinstance(cell, Setting) else cell].runs
 
     def __iter__(self) -> Iterator[Cell]:
@@ -98,27 +84,35 @@ class Results(Mapping[Cell, Runs]):
         """Ids of the experiments."""
         return tuple(dict.fromkeys(setting.experiment for setting in self.settings))
 
-    def select(self, **labels: object) -> list[tuple[Setting, Runs]]:
-        """Return the settings whose labels are as given, each with its runs.
+    def select(self, **labels: object) -> list[tuple[Any, Any]]:
+        """Return the settings whose labels are as given, each with its replicates.
 
         Parameters
         ----------
         **labels
-            Any of ``experiment``, ``panel``, ``instance``, ``n_arms``, ``epsilon``,
-            ``algorithm``, ``variant``.
+            Any of ``experiment`` and ``panel``; ``instance``, ``n_arms``, ``epsilon``,
+            ``algorithm`` and ``variant`` of experiments on regret; ``law``, ``mean``, ``alpha``,
+            ``beta``, ``epsilon``, ``rule`` and ``variant`` of experiments on stopping rules.
 
         Returns
         -------
-        list of (Setting, Runs)
+        list of (Setting, Runs or Estimates)
+            Settings that do not have a label at all are left out.
+
+        Raises
+        ------
+        ValueError
+            If no setting of the results has such a label.
         """
-        known = ("experiment", "panel", "instance", "n_arms", "epsilon", "algorithm", "variant")
+        known = dict.fromkeys(name for s in self.settings for name in s.known_labels())
         for name in labels:
             if name not in known:
                 raise ValueError(f"label {name!r} is unknown; allowed: {', '.join(known)}")
         return [
             (setting, self[setting])
             for setting in self.settings
-            if all(getattr(setting, name) == value for name, value in labels.items())
+            if set(labels) <= set(setting.known_labels())
+            and all(getattr(setting, name) == value for name, value in labels.items())
         ]
 
     def subset(self, experiment: str) -> Results:
@@ -129,23 +123,28 @@ class Results(Mapping[Cell, Runs]):
             raise ValueError(f"experiment={experiment!r} is not in the results; allowed: {have}")
         return Results(chosen, self._finished, self.preset, self.seed)
 
+    def summaries(self) -> tuple[Any, ...]:
+        """Return what the runs of each setting come to: a `Curve`, or a `StoppingSummary`."""
+        return tuple(
+            summary
+            for name in self.experiments
+            for summary in EXPERIMENTS[name].table.summaries(self.select(experiment=name))
+        )
 
-def play_chunk(
-    algorithm: RegretAlgorithm,
-    instance: BernoulliInstance,
-    horizon: int,
-    checkpoints: NDArray[np.int64],
-    seeds: list[np.random.SeedSequence],
-) -> Chunk:
-    """Play one replicate per seed: the unit of parallel work."""
+    def replicates(self) -> tuple[Any, ...]:
+        """Return the replicates of each setting as the data files have them."""
+        return tuple(
+            group
+            for name in self.experiments
+            for group in EXPERIMENTS[name].table.replicates(self.select(experiment=name))
+        )
+
+
+def play_chunk(cell: Cell, seeds: Sequence[np.random.SeedSequence]) -> tuple[Arrays, float]:
+    """Play one replicate per seed, and take the seconds: the unit of parallel work."""
     start = time.perf_counter()
-    plays = [play_replicate(algorithm, instance, horizon, checkpoints, s) for s in seeds]
-    return Chunk(
-        np.array([play.counts @ instance.gaps for play in plays]),
-        np.array([play.counts[-1] for play in plays], dtype=np.int64),
-        [play.epoch_ends for play in plays],
-        time.perf_counter() - start,
-    )
+    arrays = cell.play(seeds)
+    return arrays, time.perf_counter() - start
 
 
 def run(
@@ -228,27 +227,30 @@ def work_through(
             yield cell, kept
     total = sum(cell.n_runs for cell in missing)
     with tqdm(total=total, unit="run", disable=None, leave=False, smoothing=0.05) as progress:
-        for cell, done in _compute(missing, seed, n_jobs, progress):
+        for cell, arrays, seconds in _compute(missing, seed, n_jobs, progress):
             if cache is not None:
-                _keep(cache, cell, seed, done)
-            yield cell, done
+                cache.put(_key(cell, seed), {**arrays, "seconds": np.array(seconds)})
+            yield cell, Finished(cell.assemble(arrays), seconds)
 
 
 def _compute(
     cells: list[Cell], seed: int, n_jobs: int, progress: tqdm[Any]
-) -> Iterator[tuple[Cell, Finished]]:
+) -> Iterator[tuple[Cell, Arrays, float]]:
     """Play the cells' replicates in chunks, over all cells at once, and put them together."""
     if not cells:
         return
     chunks = Parallel(n_jobs=n_jobs, return_as="generator")(_tasks(cells, seed))
     try:
         for cell in cells:
-            progress.set_description(f"{cell.algorithm.label} on {cell.instance.name}")
-            parts = []
-            for _ in range(0, cell.n_runs, CHUNK):
-                parts.append(next(chunks))
-                progress.update(parts[-1].regret.shape[0])
-            yield cell, _assemble(cell, parts)
+            progress.set_description(cell.title)
+            parts, seconds = [], 0.0
+            for first in range(0, cell.n_runs, cell.CHUNK):
+                arrays, taken = next(chunks)
+                parts.append(arrays)
+                seconds += taken
+                progress.update(min(cell.CHUNK, cell.n_runs - first))
+            joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            yield cell, joined, seconds
     finally:
         chunks.close()
 
@@ -256,27 +258,8 @@ def _compute(
 def _tasks(cells: list[Cell], seed: int) -> Iterator[object]:
     for cell in cells:
         seeds = replicate_seeds(cell.seed(seed), cell.n_runs)
-        for first in range(0, cell.n_runs, CHUNK):
-            yield delayed(play_chunk)(
-                cell.algorithm,
-                cell.instance,
-                cell.horizon,
-                cell.checkpoints,
-                seeds[first : first + CHUNK],
-            )
-
-
-def _assemble(cell: Cell, parts: list[Chunk]) -> Finished:
-    runs = Runs(
-        cell.algorithm,
-        cell.instance,
-        cell.horizon,
-        cell.checkpoints,
-        np.concatenate([part.regret for part in parts]),
-        np.concatenate([part.pulls for part in parts]),
-        tuple(ends for part in parts for ends in part.epoch_ends),
-    )
-    return Finished(runs, sum(part.seconds for part in parts))
+        for first in range(0, cell.n_runs, cell.CHUNK):
+            yield delayed(play_chunk)(cell, seeds[first : first + cell.CHUNK])
 
 
 def _key(cell: Cell, seed: int) -> dict[str, object]:
@@ -284,29 +267,16 @@ def _key(cell: Cell, seed: int) -> dict[str, object]:
     return {
         **cell.configuration(),
         "n_runs": cell.n_runs,
-        "checkpoints": cell.checkpoints.tolist(),
+        **cell.kept(),
         "seed": cell.seed(seed),
-        "code": code_hash(cell.algorithm, cell.instance),
+        "code": cell.code(),
         "versions": versions(),
     }
-
-
-def _keep(cache: Cache, cell: Cell, seed: int, done: Finished) -> None:
-    runs = done.runs
-    arrays = {
-        "regret": runs.regret,
-        "pulls": runs.pulls,
-        "n_epochs": np.array([ends.size for ends in runs.epoch_ends], dtype=np.int64),
-        "epoch_ends": np.concatenate(runs.epoch_ends),
-        "seconds": np.array(done.seconds),
-    }
-    cache.put(_key(cell, seed), arrays)
 
 
 def _recall(cache: Cache, cell: Cell, seed: int) -> Finished | None:
     arrays = cache.get(_key(cell, seed))
     if arrays is None:
         return None
-    ends = np.split(arrays["epoch_ends"], np.cumsum(arrays["n_epochs"])[:-1])
-    part = Chunk(arrays["regret"], arrays["pulls"], ends, float(arrays["seconds"]))
-    return _assemble(cell, [part])
+    seconds = float(arrays.pop("seconds"))
+    return Finished(cell.assemble(arrays), seconds)

@@ -1,147 +1,145 @@
-"""What an experiment is made of: cells, settings, presets."""
+"""What every experiment is made of, whatever it simulates: cells, settings, presets."""
 
 from __future__ import annotations
 
+import abc
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import MISSING, dataclass, field, fields
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_choice
-from dpbandits.instances import BernoulliInstance
-from dpbandits.regret.base import RegretAlgorithm
-from dpbandits.simulation import log_checkpoints
+from dpbandits.experiments.tables import Labels, Table
+from dpbandits.provenance import Name, code_hash
 
-__all__ = ["PRESETS", "Cell", "Experiment", "Preset", "Setting", "SettingMaker", "round_times"]
+__all__ = [
+    "PRESETS",
+    "Arrays",
+    "Cell",
+    "Experiment",
+    "Preset",
+    "Setting",
+    "SettingMaker",
+    "describe",
+]
 
-PER_DECADE = 24
-FIRST_CHECKPOINT = 100
+_SEEDS: Name = ("dpbandits.simulation", "replicate_seeds")
 
-
-def round_times(horizon: int) -> NDArray[np.int64]:
-    """Return 1, 2, 5, 10, 20, 50, … up to `horizon`, and `horizon` itself.
-
-    Examples
-    --------
-    >>> round_times(30).tolist()
-    [1, 2, 5, 10, 20, 30]
-    """
-    powers = 10 ** np.arange(len(str(horizon)), dtype=np.int64)
-    times = np.outer(powers, [1, 2, 5]).ravel()
-    return np.append(times[times < horizon], horizon)
+Arrays = dict[str, NDArray[Any]]
+"""What replicates gave. The arrays of several batches are joined along their first axes."""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """The unit of work: replicates of one algorithm on one instance.
+class Cell(abc.ABC):
+    """The unit of work: replicates of one configuration.
 
-    Cells with equal configurations are one cell, in whatever figure they stand.
-
-    Attributes
-    ----------
-    algorithm : RegretAlgorithm
-        Configuration to play.
-    instance : BernoulliInstance
-        Bandit to play it on.
-    horizon : int
-        Horizon T.
-    n_runs : int
-        Number of replicates.
+    Cells with equal configurations are one cell, in whatever figure they stand. A subclass is a
+    frozen dataclass of what is simulated and `n_runs`. It defines `ENTRY` and the abstract
+    members; its `play` leaves every number to the function that `ENTRY` names.
     """
 
-    algorithm: RegretAlgorithm
-    instance: BernoulliInstance
-    horizon: int
+    ENTRY: ClassVar[Name]
+    """Function that plays replicates: the hash of the code starts there and at `parts`."""
+    CHUNK: ClassVar[int] = 10
+    """Replicates that a worker plays at a time."""
+
+    # a field of the subclasses
     n_runs: int
+    """Number of replicates."""
 
-    @cached_property
-    def checkpoints(self) -> NDArray[np.int64]:
-        """Times at which the regret is kept: 24 a decade from 100 on, and `round_times`."""
-        times = np.union1d(log_checkpoints(self.horizon, PER_DECADE), round_times(self.horizon))
-        return times[times >= min(FIRST_CHECKPOINT, self.horizon)]
+    @property
+    @abc.abstractmethod
+    def parts(self) -> tuple[object, ...]:
+        """What is played, such as an algorithm and an instance."""
 
+    @property
+    @abc.abstractmethod
+    def title(self) -> str:
+        """What the progress bar calls the cell."""
+
+    @abc.abstractmethod
     def configuration(self) -> dict[str, Any]:
-        """Return what the law of one replicate depends on, ready for JSON.
+        """Return what the law of one replicate depends on, ready for JSON."""
 
-        Arguments that have their default value are left out, so that an algorithm may gain
-        options without a change of seeds.
-        """
-        return {
-            "algorithm": _describe(self.algorithm),
-            "means": list(self.instance.mean_rewards),
-            "horizon": self.horizon,
-        }
+    @abc.abstractmethod
+    def play(self, seeds: Sequence[np.random.SeedSequence]) -> Arrays:
+        """Play one replicate per seed."""
+
+    @abc.abstractmethod
+    def assemble(self, arrays: Mapping[str, NDArray[Any]]) -> Any:
+        """Make the result, such as `Runs`, from what `play` returned."""
+
+    def kept(self) -> dict[str, Any]:
+        """Return what else the arrays depend on, such as the times that are kept."""
+        return {}
 
     def seed(self, root: int = 0) -> tuple[int, ...]:
         """Return this cell's seed: `root`, then 128 bits hashed from the configuration.
 
-        ``simulate(cell.algorithm, cell.instance, cell.horizon, cell.n_runs, cell.seed(root),
-        checkpoints=cell.checkpoints)`` is what an experiment computes for the cell. The number
-        of replicates plays no role: fewer replicates are the first of more.
+        The number of replicates plays no role: fewer replicates are the first of more.
         """
         text = json.dumps(self.configuration(), sort_keys=True)
         words = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], dtype="<u4")
         return (root, *map(int, words))
 
+    def code(self) -> str:
+        """Hash the source that playing this cell runs."""
+        return code_hash((_SEEDS, self.ENTRY), self.parts)
 
-def _describe(algorithm: RegretAlgorithm) -> dict[str, Any]:
-    described: dict[str, Any] = {"name": type(algorithm).__name__}
-    for option in fields(algorithm):  # type: ignore[arg-type]
-        value = getattr(algorithm, option.name)
+
+def describe(part: object) -> dict[str, Any]:
+    """Describe an algorithm, a rule or a law for JSON.
+
+    Arguments that have their default value are left out, so that a class may gain options
+    without a change of seeds.
+    """
+    described: dict[str, Any] = {"name": type(part).__name__}
+    for option in fields(part):  # type: ignore[arg-type]
+        value = getattr(part, option.name)
         if option.default is MISSING or value != option.default:
-            is_algorithm = isinstance(value, RegretAlgorithm)
-            described[option.name] = _describe(value) if is_algorithm else value
+            if is_dataclass(value):
+                value = describe(value)
+            elif value == math.inf:
+                value = "inf"  # JSON has no infinity
+            described[option.name] = value
     return described
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(abc.ABC):
     """Where a cell stands in a figure.
 
-    Attributes
-    ----------
-    experiment : str
-        Id of the experiment.
-    panel : str
-        Panel, such as "a".
-    instance : str
-        Name of the instance, such as "C1".
-    n_arms : int
-        Number of arms K.
-    epsilon : float
-        Privacy budget ε of the setting; ``inf`` for algorithms without privacy.
-    algorithm : str
-        Label of the algorithm.
-    variant : str
-        What tells apart curves of one algorithm; often empty.
-    cell : Cell
-        What is simulated.
+    A subclass is a frozen dataclass. Each of its fields but `cell` is a label, by which
+    `Results.select` finds the setting.
     """
 
+    # fields of the subclasses
     experiment: str
+    """Id of the experiment."""
     panel: str
-    instance: str
-    n_arms: int
-    epsilon: float
-    algorithm: str
-    variant: str
+    """Panel, such as "a"."""
     cell: Cell
+    """What is simulated."""
 
-    def __str__(self) -> str:
-        name = f"{self.algorithm} ({self.variant})" if self.variant else self.algorithm
-        budget = f", ε = {self.epsilon:g}" if math.isfinite(self.epsilon) else ""
-        return f"{name}, {self.instance}, K = {self.n_arms}{budget}"
+    @property
+    @abc.abstractmethod
+    def labels(self) -> Labels:
+        """The first columns of the setting's rows in the tables."""
+
+    def known_labels(self) -> tuple[str, ...]:
+        """Return the names of the labels."""
+        names = (each.name for each in fields(self))  # type: ignore[arg-type]
+        return tuple(name for name in names if name != "cell")
 
 
 @dataclass(frozen=True)
 class Preset:
     """How much of an experiment is computed.
+
+    The experiments on stopping rules have grids of their own under the same names.
 
     Attributes
     ----------
@@ -150,7 +148,7 @@ class Preset:
     horizon : int
         Horizon T of the figures over time.
     n_runs : int
-        Replicates per cell.
+        Replicates per cell of the experiments on regret.
     epsilons : tuple of float
         Budgets of the figure over ε.
     horizons : tuple of int
@@ -197,11 +195,11 @@ class Experiment:
         Paper and figure, or "ours".
     panels : dict of str to str
         Panel → its title.
-    axis : {"time", "ratio", "epsilon", "n_arms", "horizon"}
-        What the figure shows the pseudo-regret against; "ratio" shows how many times the
-        regret of DP-SE the others have, against K.
-    every_checkpoint : bool
-        Whether the data file keeps each curve's every checkpoint, or only the round times.
+    axis : str
+        What the figure shows its values against, such as "time" or "epsilon"; what there is
+        depends on the kind of experiment.
+    table : Table
+        How the data is written and read; its `kind` is that of the experiment.
     """
 
     id: str
@@ -210,7 +208,7 @@ class Experiment:
     panels: dict[str, str]
     axis: str
     make_settings: SettingMaker = field(repr=False)
-    every_checkpoint: bool = True
+    table: Table
 
     def settings(self, preset: str = "paper") -> tuple[Setting, ...]:
         """Return the settings of a preset, in the order of the panels."""

@@ -5,32 +5,29 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, cast
 
 from dpbandits import provenance
 from dpbandits._files import write_atomically
-from dpbandits._validation import check_integer
+from dpbandits._validation import check_choice
 from dpbandits.chapters import find_root
-from dpbandits.experiments import tables
 from dpbandits.experiments.catalogue import EXPERIMENTS, resolve
-from dpbandits.experiments.compare import FALSE_ALARM, Verdict, compare, two_sample_p
-from dpbandits.experiments.running import Results, play_chunk
+from dpbandits.experiments.compare import Verdict, compare
+from dpbandits.experiments.running import Results
 from dpbandits.experiments.settings import PRESETS, Experiment
-from dpbandits.simulation import replicate_seeds
 
 __all__ = [
     "Data",
-    "SpotCheck",
+    "Row",
     "StaleDataError",
     "cache_folder",
     "data_folder",
+    "experiment_of",
     "load",
     "read",
-    "spot_check",
+    "rows_of",
     "write",
 ]
 
@@ -49,51 +46,40 @@ class Data:
         What was computed.
     manifest : dict
         Configuration, seeds, code, versions, processor and seconds.
-    curves : tuple of Curve
-        A curve per setting.
-    replicates : tuple of Replicates
-        The runs of each setting at the horizon.
-    curves_text : str
-        The curves as the file has them.
+    summaries : tuple of Summary
+        What the runs of each setting come to: a `Curve` or a `StoppingSummary`.
+    replicates : tuple of Group
+        The runs of each setting: `Replicates` or `StoppingReplicates`.
     """
 
     experiment: Experiment
     manifest: Mapping[str, Any]
-    curves: tuple[tables.Curve, ...]
-    replicates: tuple[tables.Replicates, ...]
-    curves_text: str = field(repr=False)
+    summaries: tuple[Any, ...]
+    replicates: tuple[Any, ...]
+
+    @property
+    def curves(self) -> tuple[Any, ...]:
+        """The summaries, as those of experiments on regret are called."""
+        return self.summaries
 
 
 @dataclass(frozen=True)
-class SpotCheck:
-    """Outcome of `spot_check`.
+class Row:
+    """A setting with what is known of it, from results or from stored data.
 
     Attributes
     ----------
-    kind : {"bits", "law"}
-        Whether replicates had to be the same, or of one law with the stored ones.
-    passed : bool
-        Whether they were.
-    n_cells, n_runs : int
-        Cells that were checked, and replicates of each.
-    reason : str
-        Why this kind.
+    setting : Setting
+        The setting; its cell says what was simulated.
+    summary : Summary
+        What the runs come to.
+    replicates : Group
+        The runs, as far as the files have them.
     """
 
-    kind: str
-    passed: bool
-    n_cells: int
-    n_runs: int
-    reason: str
-
-    def __str__(self) -> str:
-        outcome = {
-            ("bits", True): "equal the stored ones",
-            ("bits", False): "do not equal the stored ones",
-            ("law", True): "agree in law with the stored ones",
-            ("law", False): "do not agree in law with the stored ones",
-        }[self.kind, self.passed]
-        return f"{self.n_runs} runs of {self.n_cells} settings {outcome} ({self.reason})"
+    setting: Any
+    summary: Any
+    replicates: Any
 
 
 def root_folder() -> Path:
@@ -122,16 +108,15 @@ def renewal(experiment: str, preset: str = "paper", seed: int = 0) -> str:
 def make_manifest(results: Results, files: Mapping[str, str]) -> dict[str, Any]:
     """Describe the results of one experiment; `files` maps a file's name to its text."""
     (name,) = results.experiments
-    preset = PRESETS[results.preset]
+    experiment = EXPERIMENTS[name]
     return {
         "id": name,
-        "title": EXPERIMENTS[name].title,
-        "source": EXPERIMENTS[name].source,
+        "title": experiment.title,
+        "source": experiment.source,
         "preset": results.preset,
-        "horizon": preset.horizon,
-        "n_runs": preset.n_runs,
+        **experiment.table.about(PRESETS[results.preset], results.settings),
         "seed": results.seed,
-        **_fingerprint(EXPERIMENTS[name], results.preset, results.seed),
+        **fingerprint(experiment, results.preset, results.seed),
         "versions": provenance.versions(),
         "processor": provenance.processor(),
         "seconds": round(results.seconds, 2),
@@ -167,10 +152,11 @@ def write(
     Verdict
     """
     (name,) = results.experiments
-    new = tables.replicates(results)
+    table = EXPERIMENTS[name].table
+    summaries, new = results.summaries(), results.replicates()
     texts = {
-        f"{name}.csv": tables.curves_to_text(tables.curves(results)),
-        f"{name}.runs.csv": tables.replicates_to_text(new),
+        f"{name}.csv": table.summaries_to_text(summaries),
+        f"{name}.runs.csv": table.replicates_to_text(new),
     }
     try:
         old = read(name, folder if against is None else against)
@@ -179,10 +165,8 @@ def write(
     else:
         if old.manifest["preset"] == results.preset:
             verdict = compare(new, old.replicates)
-            if verdict.name == "identical" and not _same_curves(
-                old.curves, tables.curves_from_text(texts[f"{name}.csv"])
-            ):
-                verdict = Verdict("differs", "the replicates are the same, the curves are not")
+            if verdict.name == "identical" and not _same_summaries(summaries, old.summaries):
+                verdict = Verdict("differs", f"the runs are the same, {name}.csv is not")
         else:
             verdict = Verdict("not compared", f"the data is of preset {old.manifest['preset']}")
     if verdict.name == "differs" and rejected is not None:
@@ -223,9 +207,8 @@ def read(experiment: str, folder: Path | None = None) -> Data:
     return Data(
         known,
         manifest,
-        tables.curves_from_text(texts[f"{experiment}.csv"]),
-        tables.replicates_from_text(texts[f"{experiment}.runs.csv"]),
-        texts[f"{experiment}.csv"],
+        known.table.summaries_from_text(texts[f"{experiment}.csv"]),
+        known.table.replicates_from_text(texts[f"{experiment}.runs.csv"]),
     )
 
 
@@ -252,90 +235,74 @@ def load(experiment: str, folder: Path | None = None) -> Data:
     data = read(experiment, folder)
     manifest = data.manifest
     preset, seed = manifest["preset"], manifest["seed"]
-    now = _fingerprint(data.experiment, preset, seed)
+    now = fingerprint(data.experiment, preset, seed)
     for part, text in (("code", "code"), ("settings", "settings")):
         if manifest[part] != now[part]:
             raise _stale(experiment, f"{experiment}.csv was made with other {text}", preset, seed)
     return data
 
 
-def spot_check(
-    experiment: str, n_cells: int = 4, n_runs: int = 2, seed: int = 0, folder: Path | None = None
-) -> SpotCheck:
-    """Run a few stored replicates again, at their full scale.
+def experiment_of(source: Results | Data | str) -> Experiment:
+    """Tell which experiment results, stored data or an id are of; see `rows_of`."""
+    if isinstance(source, Data):
+        return source.experiment
+    if isinstance(source, str):
+        return EXPERIMENTS[check_choice("source", source, tuple(EXPERIMENTS))]
+    if len(source.experiments) != 1:
+        have = ", ".join(source.experiments)
+        raise ValueError(f"source holds {have}; allowed: one experiment, as by .subset(id)")
+    return EXPERIMENTS[source.experiments[0]]
 
-    On the platform of the manifest (versions and processor) they must equal the stored ones.
-    Elsewhere they may; if they do not, at least ten fresh replicates of each setting must agree
-    with the stored ones in law (exact Kolmogorov–Smirnov tests of the regret, Bonferroni, false
-    alarm `FALSE_ALARM` in all).
+
+def rows_of(source: Results | Data | str) -> tuple[Experiment, list[Row]]:
+    """Bring results, stored data, or the id of an experiment to one form.
 
     Parameters
     ----------
-    experiment : str
-        Id of the experiment.
-    n_cells, n_runs : int
-        Settings to check, and replicates of each.
-    seed : int
-        Which ones: settings and replicates are drawn from it.
-    folder : Path, optional
-        Where the data lies; ``book/data`` if not given.
+    source : Results, Data or str
+        Results of one experiment, data as `load` returns it, or the id of an experiment whose
+        committed data is fresh.
 
     Returns
     -------
-    SpotCheck
+    tuple of (Experiment, list of Row)
+
+    Raises
+    ------
+    ValueError
+        If the id is unknown, the committed data is stale, or the results are not of one
+        experiment.
     """
-    data = load(experiment, folder)
-    n_cells, n_runs = check_integer("n_cells", n_cells, 1), check_integer("n_runs", n_runs, 1)
-    rng = np.random.default_rng(seed)
-    settings = data.experiment.settings(data.manifest["preset"])
-    stored = {group.labels: group for group in data.replicates}
-    chosen = rng.permutation(len(settings))[:n_cells]
-    pairs = [(settings[i].cell, stored[tables.labels_of(settings[i])]) for i in chosen]
-    root = data.manifest["seed"]
-    equal = True
-    for cell, group in pairs:
-        seeds = replicate_seeds(cell.seed(root), cell.n_runs)
-        some = rng.permutation(cell.n_runs)[:n_runs]
-        again = play_chunk(
-            cell.algorithm, cell.instance, cell.horizon, cell.checkpoints, [seeds[i] for i in some]
-        )
-        equal &= np.array_equal(again.pulls, group.pulls[some])
-    same_platform = (
-        data.manifest["versions"] == provenance.versions()
-        and data.manifest["processor"] == provenance.processor()
-    )
-    if equal or same_platform:
-        reason = "on the platform that made them" if same_platform else "on another platform"
-        return SpotCheck("bits", bool(equal), len(pairs), n_runs, reason)
-    n_fresh = max(n_runs, 10)
-    smallest = 1.0
-    for cell, group in pairs:
-        fresh = replicate_seeds(cell.seed(root), cell.n_runs + n_fresh)[cell.n_runs :]
-        again = play_chunk(cell.algorithm, cell.instance, cell.horizon, cell.checkpoints, fresh)
-        smallest = min(smallest, two_sample_p(again.regret[:, -1], group.regret))
-    passed = smallest >= FALSE_ALARM / len(pairs)
-    reason = f"on another platform, with a false alarm of {FALSE_ALARM:g}"
-    return SpotCheck("law", passed, len(pairs), n_fresh, reason)
+    experiment = experiment_of(source)
+    if isinstance(source, str):
+        source = load(source)
+    if isinstance(source, Results):
+        settings, summaries, groups = source.settings, source.summaries(), source.replicates()
+    else:
+        summaries, groups = source.summaries, source.replicates
+        by_labels = {s.labels: s for s in experiment.settings(source.manifest["preset"])}
+        settings = tuple(by_labels[summary.labels] for summary in summaries)
+    return experiment, [Row(*parts) for parts in zip(settings, summaries, groups, strict=True)]
 
 
-def _fingerprint(experiment: Experiment, preset: str, seed: int) -> dict[str, Any]:
-    """Hash what the data must agree with: the code, by algorithm, and the settings."""
-    settings = experiment.settings(preset)
+def fingerprint(experiment: Experiment, preset: str, seed: int) -> dict[str, Any]:
+    """Hash what the data must agree with: the code, by what was played, and the settings."""
     code = {
-        type(cell.algorithm).__name__: provenance.code_hash(cell.algorithm, cell.instance)
+        ", ".join(type(part).__name__ for part in cell.parts): cell.code()
         for cell in experiment.cells(preset)
     }
     described = [
         [
-            *map(str, tables.labels_of(s)),
-            s.cell.configuration(),
-            s.cell.n_runs,
-            s.cell.seed(seed),
-            s.cell.checkpoints.tolist(),
+            *map(str, setting.labels),
+            setting.cell.configuration(),
+            setting.cell.n_runs,
+            setting.cell.seed(seed),
+            *setting.cell.kept().values(),
         ]
-        for s in settings
+        for setting in experiment.settings(preset)
     ]
-    text = json.dumps([described, experiment.every_checkpoint], sort_keys=True)
+    options = astuple(cast(Any, experiment.table))
+    text = json.dumps([described, *options], sort_keys=True)
     return {
         "code": dict(sorted(code.items())),
         "settings": hashlib.sha256(text.encode()).hexdigest()[:16],
@@ -349,17 +316,9 @@ def _manifest_text(manifest: Mapping[str, Any]) -> str:
     return text.replace('"cells": []', f'"cells": [\n{cells}\n ]') + "\n"
 
 
-def _same_curves(old: tuple[tables.Curve, ...], new: tuple[tables.Curve, ...]) -> bool:
-    """Tell whether curves agree up to the rounding of the file."""
-    return len(old) == len(new) and all(
-        a.labels == b.labels
-        and np.array_equal(a.times, b.times)
-        and all(
-            np.allclose(getattr(a, column), getattr(b, column), rtol=2e-6, equal_nan=True)
-            for column in ("mean", "low90", "high90", "mean_low95", "mean_high95")
-        )
-        for a, b in zip(old, new, strict=True)
-    )
+def _same_summaries(new: tuple[Any, ...], old: tuple[Any, ...]) -> bool:
+    """Tell whether summaries agree up to the rounding of the file."""
+    return len(new) == len(old) and all(a.same_as(b) for a, b in zip(new, old, strict=True))
 
 
 def _same_origin(path: Path, manifest: Mapping[str, Any]) -> bool:

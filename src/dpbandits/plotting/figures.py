@@ -14,18 +14,14 @@ from numpy.typing import ArrayLike
 
 from dpbandits._validation import check_choice
 from dpbandits.experiments import (
-    EXPERIMENTS,
-    Cell,
     Curve,
     Data,
     Experiment,
+    RegretCell,
     Replicates,
     Results,
-    curves,
-    load,
-    replicates,
+    rows_of,
 )
-from dpbandits.experiments.tables import labels_of
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -71,7 +67,7 @@ class _Line:
 
     curve: Curve
     runs: Replicates
-    cell: Cell
+    cell: RegretCell
 
     def final(self) -> tuple[float, float, float]:
         """Return the regret at the horizon: mean, and ends of the band of 90 % of the runs."""
@@ -162,22 +158,13 @@ def regret_figure(
 
 
 def _lines_of(source: Results | Data | str) -> tuple[Experiment, list[_Line]]:
-    """Bring results and stored data to one form."""
-    if isinstance(source, str):
-        check_choice("source", source, tuple(EXPERIMENTS))
-        source = load(source)
-    if isinstance(source, Data):
-        experiment, preset = source.experiment, str(source.manifest["preset"])
-        drawn, runs = source.curves, source.replicates
-    else:
-        if len(source.experiments) != 1:
-            have = ", ".join(source.experiments)
-            raise ValueError(f"source holds {have}; allowed: one experiment, as by .subset(id)")
-        experiment, preset = EXPERIMENTS[source.experiments[0]], source.preset
-        drawn, runs = curves(source), replicates(source)
-    cells = {labels_of(setting): setting.cell for setting in experiment.settings(preset)}
-    pairs = zip(drawn, runs, strict=True)
-    return experiment, [_Line(curve, group, cells[curve.labels]) for curve, group in pairs]
+    experiment, rows = rows_of(source)
+    if experiment.table.kind != "regret":
+        raise ValueError(
+            f"source={experiment.id!r} is on {experiment.table.kind}; allowed: an experiment on "
+            "regret; dpbandits.plotting.draw draws any"
+        )
+    return experiment, [_Line(row.summary, row.replicates, row.setting.cell) for row in rows]
 
 
 def _ranks(lines: Sequence[_Line]) -> dict[float, int]:
