@@ -10,7 +10,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 
 from dpbandits._validation import check_fraction, check_number, check_positive
@@ -294,6 +293,10 @@ def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
     """
     size, _ = _check_mean(law.mean, law.half_range)
     alpha, beta = check_fraction("alpha", alpha), _below("beta", beta, 0.5)
+    if alpha * size < 1e-10:  # the entropy would be lost in rounding
+        raise ValueError(
+            f"alpha={alpha!r} is out of range; allowed: at least {1e-10 / size:g} for this mean"
+        )
     sign = math.copysign(1.0, law.mean)
     lower, upper = (1 - alpha) / (1 + alpha) * size, (1 + alpha) / (1 - alpha) * size
     costs = [_least_entropy(law, -sign, lower)]
@@ -311,21 +314,17 @@ def _least_entropy(law: Law, direction: float, size: float) -> float:
     target = math.copysign(1.0, law.mean) * size * direction
     scale = direction / law.half_range
 
-    def negative(share: float) -> float:
-        factor = share / (1 - target)
+    last = (1 - 1e-9) / (1 - target)  # at 1/(1 − m) itself the logarithm may be infinite
 
-        def value(x: NDArray[np.float64]) -> NDArray[np.float64]:
-            # at the far end 1 − v(X − m) may be 0, where nothing lies or the mean is infinite
-            with np.errstate(divide="ignore"):
-                logs: NDArray[np.float64] = np.log1p(-factor * (scale * x - target))
-            return logs
+    def gain(log_v: float) -> float:
+        v = last * math.exp(log_v)
+        return law.expectation(lambda x: np.log1p(-v * (scale * x - target)))
 
-        return -law.expectation(value)
-
+    # the gain is concave in v, so that it has one peak in log v, near which it is flat
     found = optimize.minimize_scalar(
-        negative, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-12}
+        lambda log_v: -gain(log_v), bounds=(-30.0, 0.0), method="bounded", options={"xatol": 1e-7}
     )
-    return float(-found.fun)
+    return max(gain(found.x), gain(0.0))
 
 
 def private_stopping_lower_bound(

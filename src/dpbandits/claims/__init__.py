@@ -26,6 +26,8 @@ from dpbandits.claims.ledger import (
 from dpbandits.claims.ss19_elimination import CLAIMS as SS19_ELIMINATION
 from dpbandits.claims.ss19_experiments import CLAIMS as SS19_EXPERIMENTS
 from dpbandits.claims.ss19_optimality import CLAIMS as SS19_OPTIMALITY
+from dpbandits.claims.ss19_stopping import CLAIMS as SS19_STOPPING
+from dpbandits.claims.ss19_stopping_optimality import CLAIMS as SS19_STOPPING_OPTIMALITY
 from dpbandits.provenance import processor, versions
 
 __all__ = [
@@ -42,7 +44,13 @@ __all__ = [
     "write",
 ]
 
-_LEDGER = (*SS19_ELIMINATION, *SS19_OPTIMALITY, *SS19_EXPERIMENTS)
+_LEDGER = (
+    *SS19_STOPPING,
+    *SS19_STOPPING_OPTIMALITY,
+    *SS19_ELIMINATION,
+    *SS19_OPTIMALITY,
+    *SS19_EXPERIMENTS,
+)
 
 
 def ledger(prefix: str = "") -> list[Claim]:

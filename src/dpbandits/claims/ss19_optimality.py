@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 from scipy import stats
-from scipy.optimize import brentq
 
 from dpbandits import bounds
 from dpbandits.claims.ledger import CANNOT_TELL, CONDITION, FAILS, Claim, Finding, decide
@@ -17,22 +16,6 @@ __all__ = ["CLAIMS"]
 
 PAPER = "ss19"
 T = 50_000_000
-
-
-def _lemma_3_5() -> Finding:
-    crossing = brentq(lambda e: math.expm1(e) - 6 * e, 1, 5)
-    distances = np.geomspace(1e-6, 1, 50)
-    below = all(
-        np.all(bounds.group_privacy_factor(distances, e) <= 6 * e * distances)
-        for e in np.linspace(0.01, crossing, 60)
-    )
-    beyond = bounds.group_privacy_factor(1e-3, 4.0) > 6 * 4.0 * 1e-3
-    return Finding(
-        decide(bool(below and beyond), CONDITION),
-        "Holds if e^ε − 1 ≤ 6ε. The sharp factor is (1 + d(e^ε − 1))^n, attained for every n, and "
-        "exceeds the printed one for larger ε and small distances d.",
-        {"greatest ε for every n and d": round(crossing, 4)},
-    )
 
 
 def _lower_bound() -> Finding:
@@ -230,13 +213,6 @@ def _concentrated() -> Finding:
 
 
 CLAIMS = (
-    Claim(
-        "ss19-lemma-3.5",
-        PAPER,
-        "Lemma 3.5",
-        "Under ε-DP, n samples at distance d change probabilities by at most e^{6εnd}.",
-        _lemma_3_5,
-    ),
     Claim(
         "ss19-lower-bound",
         PAPER,
