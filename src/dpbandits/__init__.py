@@ -19,7 +19,7 @@ from dpbandits import (
     stopping,
 )
 from dpbandits.privacy import PrivacyGuarantee
-from dpbandits.registry import registry
+from dpbandits.registry import registry, stopping_rules
 from dpbandits.regret import (
     DPSE,
     DPUCB,
@@ -70,4 +70,5 @@ __all__ = [
     "schedules",
     "simulate",
     "stopping",
+    "stopping_rules",
 ]

@@ -8,11 +8,21 @@ from dpbandits.regret.dp_ucb import DPUCB
 from dpbandits.regret.guess_and_double import GuessAndDouble
 from dpbandits.regret.successive_elimination import SuccessiveElimination
 from dpbandits.regret.ucb import UCB
+from dpbandits.stopping.base import StoppingRule
+from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
+from dpbandits.stopping.dp_nas import DPNAS
+from dpbandits.stopping.ebgstop import EBGStop
+from dpbandits.stopping.nas import NAS
 
-__all__ = ["registry"]
+__all__ = ["registry", "stopping_rules"]
 
 registry: dict[str, type[RegretAlgorithm]] = {
     algorithm.__name__: algorithm
     for algorithm in (UCB, DPUCB, SuccessiveElimination, DPSE, GuessAndDouble)
 }
 """Name of each algorithm's class → the class."""
+
+stopping_rules: dict[str, type[StoppingRule]] = {
+    rule.__name__: rule for rule in (NAS, DPNAS, DPExponentialNAS, EBGStop)
+}
+"""Name of each stopping rule's class → the class."""
