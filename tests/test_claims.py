@@ -36,8 +36,15 @@ def test_ids_are_unique_and_cover_every_verdict():
 
 
 def test_unknown_beginning_is_refused():
-    with pytest.raises(ValueError, match="allowed: beginnings of ss19-thm-4.1"):
+    with pytest.raises(ValueError, match="allowed: beginnings of ss19-"):
         claims.ledger("nothing")
+
+
+def test_chapters_share_the_ledger():
+    chapters = ("01", "03")
+    assert [c for name in chapters for c in claims.ledger(chapter=name)] == ALL
+    with pytest.raises(ValueError, match="chapter='9' is unknown; allowed: '01'"):
+        claims.ledger(chapter="9")
 
 
 def test_unknown_verdict_is_refused():

@@ -254,7 +254,8 @@ def _fixed_point(base: float, squared: float, single: float, ahead: float) -> fl
 def dagum_rate(law: Law, alpha: float, beta: float) -> float:
     """Return max(σ², R·α|μ|)·log(1/β)/(α²μ²): Dagum et al. (2000), without its constant.
 
-    As SS19, §3.1, quotes it. `stopping_lower_bound` is at least (1 − 2β)/23 of it.
+    As SS19, §3.1, quotes it. With log((1 − β)/β) in place of log(1/β), `stopping_lower_bound` is
+    at least (1 − 2β)/23 of it.
     """
     size, half_range = _check_mean(law.mean, law.half_range)
     alpha, beta = check_fraction("alpha", alpha), check_fraction("beta", beta)

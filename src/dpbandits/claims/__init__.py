@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbandits._files import write_atomically
+from dpbandits._validation import check_choice
 from dpbandits.claims.ledger import (
     CANNOT_TELL,
     CONDITION,
@@ -44,26 +45,34 @@ __all__ = [
     "write",
 ]
 
-_LEDGER = (
-    *SS19_STOPPING,
-    *SS19_STOPPING_OPTIMALITY,
-    *SS19_ELIMINATION,
-    *SS19_OPTIMALITY,
-    *SS19_EXPERIMENTS,
-)
+_BY_CHAPTER = {
+    "01": (*SS19_STOPPING, *SS19_STOPPING_OPTIMALITY),
+    "03": (*SS19_ELIMINATION, *SS19_OPTIMALITY, *SS19_EXPERIMENTS),
+}
 
 
-def ledger(prefix: str = "") -> list[Claim]:
-    """Return the claims whose id begins with `prefix`; each is checked when first asked.
+def ledger(prefix: str = "", chapter: str | None = None) -> list[Claim]:
+    """Return claims, in the order of the book; each is checked when first asked.
+
+    Parameters
+    ----------
+    prefix : str
+        How their ids begin.
+    chapter : str, optional
+        Number of the chapter that judges them, such as "01"; None for all.
 
     Raises
     ------
     ValueError
-        If no claim's id begins so.
+        If the chapter judges none, or no claim's id begins so.
     """
-    chosen = [claim for claim in _LEDGER if claim.id.startswith(prefix)]
+    if chapter is None:
+        claims = [claim for part in _BY_CHAPTER.values() for claim in part]
+    else:
+        claims = list(_BY_CHAPTER[check_choice("chapter", chapter, tuple(_BY_CHAPTER))])
+    chosen = [claim for claim in claims if claim.id.startswith(prefix)]
     if not chosen:
-        known = ", ".join(claim.id for claim in _LEDGER)
+        known = ", ".join(claim.id for claim in claims)
         raise ValueError(f"prefix={prefix!r} fits no claim; allowed: beginnings of {known}")
     return chosen
 

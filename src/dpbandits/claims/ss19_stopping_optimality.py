@@ -35,7 +35,7 @@ def _dagum() -> Finding:
     ratios = [
         bounds.stopping_lower_bound(law, alpha, beta)
         / bounds.dagum_rate(law, alpha, beta)
-        / (1 - 2 * beta)
+        / ((1 - 2 * beta) * math.log((1 - beta) / beta) / math.log(1 / beta))
         for law in _laws()
         for alpha, beta in itertools.product((0.01, 0.5, 0.95), (1e-9, 0.1, 0.4))
     ]
