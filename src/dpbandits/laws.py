@@ -392,6 +392,11 @@ def uniform(mean: float, half_range: float = 1.0) -> UniformLaw:
     """
     mean, half_range = _mean_within(mean, half_range)
     width = half_range - abs(mean)
+    if width == 0:
+        raise ValueError(
+            f"mean={mean!r} is out of range; allowed: strictly inside "
+            f"[-{half_range:g}, {half_range:g}]"
+        )
     return UniformLaw(half_range, mean - width, mean + width)
 
 
