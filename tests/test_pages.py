@@ -214,6 +214,14 @@ def test_tables_are_made_from_the_package_and_the_data(extension, tmp_path):
     (row,) = (line for line in data.experiments(tmp_path, "data") if "`ss19-fig1`" in line)
     assert "{download}`curves <data/ss19-fig1.csv>`" in row
     assert "manifest" not in row
+    (tmp_path / "ours-stopping-mean.csv").write_text("")
+    (row,) = (line for line in data.experiments(tmp_path, "data") if "`ours-stopping-mean`" in line)
+    assert "{download}`samples <data/ours-stopping-mean.csv>`" in row
+    assert len(re.findall(r"(?<!\\)\|", row)) == 5  # what stands in a title splits no cell
+    assert [data.span(runs) for runs in ([30, 30], [200, 50, 10_000])] == [
+        "30",
+        "50 to 10\N{NARROW NO-BREAK SPACE}000",
+    ]
     assert [data.short(x) for x in (0, 0.00123, 1.5, 45.67, 123.4, 45678)] == [
         "0",
         "0.00123",

@@ -41,22 +41,34 @@ def short(number: float) -> str:
     return f"{number:.{digits}f}"
 
 
+def span(numbers: Iterable[int]) -> str:
+    """Write whole numbers as one, or as the least and the greatest."""
+    return " to ".join(grouped(number) for number in sorted({min(numbers), max(numbers)}))
+
+
 def presets() -> list[str]:
-    """Describe the presets."""
+    """Describe the presets, with the runs of each kind of experiment."""
+    kinds = list(dict.fromkeys(e.table.kind for e in EXPERIMENTS.values()))
     rows = []
     for preset in PRESETS.values():
-        cells = {cell for e in EXPERIMENTS.values() for cell in e.cells(preset.name)}
+        cells = {e: e.cells(preset.name) for e in EXPERIMENTS.values()}
+        by_kind = [
+            [cell.n_runs for e in cells if e.table.kind == kind for cell in cells[e]]
+            for kind in kinds
+        ]
+        every = {cell for some in cells.values() for cell in some}
         rows.append(
             [
                 f"`{preset.name}`",
                 grouped(preset.horizon),
-                str(preset.n_runs),
-                str(len(cells)),
-                grouped(sum(cell.n_runs for cell in cells)),
+                *map(span, by_kind),
+                grouped(len(every)),
+                grouped(sum(cell.n_runs for cell in every)),
             ]
         )
-    head = ["preset", "horizon $T$", "runs a setting", "settings in all", "runs in all"]
-    return table(head, rows, right=4)
+    runs = [f"runs a setting: {kind}" for kind in kinds]
+    head = ["preset", "horizon $T$", *runs, "settings in all", "runs in all"]
+    return table(head, rows, right=4 + len(kinds) - 1)
 
 
 def manifests(folder: Path) -> dict[str, dict[str, Any]]:
@@ -75,7 +87,7 @@ def experiments(folder: Path, where: str) -> list[str]:
     rows = []
     for name, experiment in EXPERIMENTS.items():
         files = [
-            (f"{name}.csv", "curves"),
+            (f"{name}.csv", experiment.table.CALLED),
             (f"{name}.runs.csv", "runs"),
             (f"{name}.json", "manifest"),
         ]
@@ -86,10 +98,11 @@ def experiments(folder: Path, where: str) -> list[str]:
         ]
         seconds = f"{found[name]['seconds']:.1f}" if name in found else "–"
         n_runs = sum(cell.n_runs for cell in experiment.cells())
+        text = f"{experiment.title} ({experiment.source}).".replace("|", r"\|")
         rows.append(
             [
                 f"`{name}`",
-                f"{experiment.title} ({experiment.source}). {' '.join(links)}",
+                f"{text} {' '.join(links)}".rstrip(),
                 grouped(n_runs),
                 seconds,
             ]

@@ -106,7 +106,7 @@ def _types_in(parts: Iterable[object]) -> Iterator[type]:
 @functools.cache
 def _code_hash(entry: tuple[Name, ...], types: frozenset[type]) -> str:
     roots = [*entry, *((kind.__module__, kind.__qualname__) for kind in types)]
-    packages = {"dpbandits", *(kind.__module__.partition(".")[0] for kind in types)}
+    packages = {"dpbandits", *(module.partition(".")[0] for module, _ in roots)}
     return source_hash(roots, packages)
 
 

@@ -131,6 +131,7 @@ class RegretTable(Table):
     """
 
     kind: ClassVar[str] = "regret"
+    CALLED: ClassVar[str] = "curves"
     LABELS: ClassVar[type[Labels]] = RegretLabels
     SUMMARY: ClassVar[tuple[str, ...]] = ("time", *_COLUMNS)
     RUNS: ClassVar[tuple[str, ...]] = ("run", "final_regret", "pulls", "n_epochs", "epoch_ends")

@@ -154,6 +154,7 @@ class StoppingTable(Table):
     """
 
     kind: ClassVar[str] = "stopping"
+    CALLED: ClassVar[str] = "samples"
     LABELS: ClassVar[type[Labels]] = StoppingLabels
     SUMMARY: ClassVar[tuple[str, ...]] = ("n_runs", "halted", *_NUMBERS)
     RUNS: ClassVar[tuple[str, ...]] = ("run", "samples", "estimate", "halted")

@@ -81,6 +81,8 @@ class Table(abc.ABC):
 
     kind: ClassVar[str]
     """Name of the kind of experiment, by which its figure is found."""
+    CALLED: ClassVar[str] = "summary"
+    """What a link to ``ID.csv`` says."""
     LABELS: ClassVar[type[Labels]]
     """The first columns of both files."""
     SUMMARY: ClassVar[tuple[str, ...]]
