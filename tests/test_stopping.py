@@ -1,0 +1,275 @@
+"""The NAS family: simulation against the pseudo-code, in law, and broken twins that are caught.
+
+`pseudo_code` is written from the pseudo-code of SS19 (Algorithms 1 and 2, and NAS as SS19 states
+it), with every formula written out and the samples drawn by NumPy. It plays many runs side by
+side, a block of samples at a time, and can make a mistake, for negative controls. Runs on a
+user's own stream: ``test_stopping_streams.py``. EBGStop: ``test_ebgstop.py``.
+"""
+
+import functools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from statistical import may_be_at_most, same_law
+
+import dpbandits as dpb
+from dpbandits.halting import Halting
+from dpbandits.stopping import kernels
+
+BLOCK = 128
+COLUMNS = 3  # halting time, estimate, and the released sum
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A rule's constants, a law of the package and the same law as NumPy draws it."""
+
+    kind: str
+    epsilon: float
+    alpha: float
+    beta: float
+    law: dpb.laws.Law
+    numpy_draw: object
+    runs: int = 2000
+    max_samples: int = 20_000
+
+    @property
+    def rule(self):
+        kinds = {"DP-NAS": dpb.DPNAS, "DP-exp-NAS": dpb.DPExponentialNAS}
+        if self.kind == "NAS":
+            return dpb.NAS(self.alpha, self.beta, self.law.half_range)
+        return kinds[self.kind](self.epsilon, self.alpha, self.beta, self.law.half_range)
+
+
+def pseudo_code(s, rng, mistake=None, scale=1.0):
+    """Halting times and estimates, shape (runs, 2); time `max_samples` and nan where none halts."""
+    R, alpha, beta, private = s.law.half_range, s.alpha, s.beta, s.kind != "NAS"
+    sigma = 12 * R / s.epsilon if private else 0.0
+    sigma_3 = 4 * R / s.epsilon if private else 0.0
+    shares = 16 if private else 4
+    times, estimates = np.full(s.runs, s.max_samples), np.full(s.runs, np.nan)
+    B = rng.laplace(0, sigma, s.runs) if mistake != "threshold not noised" else np.zeros(s.runs)
+    once = rng.laplace(0, sigma, s.runs)  # for a mistake
+    alive, total = np.arange(s.runs), np.zeros(s.runs)
+    for start in range(0, s.max_samples, BLOCK):
+        t = np.arange(start + 1, min(start + BLOCK, s.max_samples) + 1)
+        sums = total[:, None] + np.cumsum(s.numpy_draw(rng, (alive.size, t.size)), axis=1)
+        total = sums[:, -1]
+        number = t
+        if s.kind == "DP-exp-NAS":
+            number = np.log2(t)
+            looks = (number == np.floor(number)) & (t >= 2)
+            t, number, sums = t[looks], number[looks], sums[:, looks]
+            if not t.size:
+                continue
+        power = 1 if mistake == "number of the look not squared" else 2
+        h = R * np.sqrt(2 / t * np.log(shares * number**power / beta))
+        c = (
+            sigma * math.log(4 / beta)
+            + sigma * np.log(8 * number**power / beta)
+            + sigma_3 / alpha * math.log(4 / beta)
+        )
+        if mistake == "no allowance for noise":
+            c = 0.0
+        A = rng.laplace(0, sigma, sums.shape)
+        if mistake == "query noise doubled":
+            A *= 2
+        if mistake == "query noise halved":
+            A /= 2
+        if mistake == "query noise drawn once":
+            A = once[alive, None]
+        blow_up = 1 / alpha if mistake == "1/alpha for 1 + 1/alpha" else 1 + 1 / alpha
+        needed = scale * (h * blow_up + c / t) + (B[alive, None] + A) / t
+        halts = np.abs(sums / t) >= needed
+        if mistake == "one side only":
+            halts = sums / t >= needed
+        ends = halts.any(axis=1)
+        first = halts.argmax(axis=1)[ends]
+        L = rng.laplace(0, sigma_3, first.size)
+        if mistake == "release not noised":
+            L[:] = 0
+        if mistake == "release noise doubled":
+            L *= 2
+        times[alive[ends]] = t[first]
+        estimates[alive[ends]] = sums[ends, first] / t[first] + L / t[first]
+        alive, total = alive[~ends], total[~ends]
+        if not alive.size:
+            break
+    return np.column_stack([times, estimates])
+
+
+def draws(s, seed):
+    """The same by the package's simulation."""
+    rng, rule = np.random.default_rng(seed), s.rule
+    outcomes = [rule.draw(s.law, rng, s.max_samples) for _ in range(s.runs)]
+    for outcome in outcomes:
+        assert outcome.halted == (not math.isnan(outcome.estimate))
+        assert outcome.halted or outcome.samples == s.max_samples
+    return np.array([(o.samples, o.estimate) for o in outcomes])
+
+
+def agree(first, second, share=1.0):
+    """Whether times, estimates and released sums may have one law.
+
+    Nine decimals keep ties where sums of atoms are equal up to rounding. Runs that have not
+    halted get one value.
+    """
+    for table in (first, second):
+        assert table.shape[1] == 2
+    columns = [
+        (t[:, 0], np.nan_to_num(t[:, 1], nan=-9.0), np.nan_to_num(t[:, 0] * t[:, 1], nan=-9.0))
+        for t in (first, second)
+    ]
+    return all(
+        same_law(np.round(one, 9), np.round(other, 9), share / COLUMNS)
+        for one, other in zip(*columns, strict=True)
+    )
+
+
+def two_points(low, high, probability):
+    return lambda rng, shape: np.where(rng.random(shape) < probability, high, low)
+
+
+make = dpb.instances
+HIGH = (make.two_point(0.8), two_points(-1, 1, 0.9))
+MIDDLE = (make.two_point(-0.5), two_points(-1, 1, 0.25))
+NARROW = (make.low_variance(0.4, 0.05), two_points(0.35, 0.45, 0.5))
+BETA = (make.shifted_beta(6, 2), lambda rng, shape: 2 * rng.beta(6, 2, shape) - 1)
+UNIFORM = (make.uniform(0.6), lambda rng, shape: rng.uniform(0.2, 1, shape))
+LEVEL = (make.uniform(-0.15), lambda rng, shape: rng.uniform(-1, 0.7, shape))
+WIDE = (make.two_point(2.4, 3.0), two_points(-3, 3, 0.9))
+
+SETTINGS = {
+    "NAS, two points": Setting("NAS", math.inf, 0.9, 0.9, *MIDDLE, max_samples=3000),
+    "NAS, low variance": Setting("NAS", math.inf, 0.6, 0.5, *NARROW),
+    "NAS, beta": Setting("NAS", math.inf, 0.7, 0.1, *BETA),
+    "NAS, uniform, digits": Setting("NAS", math.inf, 0.9, 0.9, *LEVEL, runs=1000),
+    # σ₁ = 40, a deviation of the sum of about 25
+    "DP-NAS, two points": Setting("DP-NAS", 0.3, 0.9, 0.9, *HIGH, runs=6000),
+    "DP-NAS, half range 3": Setting("DP-NAS", 0.3, 0.9, 0.9, *WIDE),
+    "DP-NAS, little noise": Setting("DP-NAS", 10.0, 0.9, 0.9, *MIDDLE, max_samples=3000),
+    "DP-NAS, no noise": Setting("DP-NAS", math.inf, 0.9, 0.9, *MIDDLE),
+    "DP-NAS, low variance": Setting("DP-NAS", 0.5, 0.9, 0.9, *NARROW, runs=1000),
+    "DP-NAS, beta": Setting("DP-NAS", 0.5, 0.5, 0.3, *BETA, runs=1000),
+    "DP-NAS, uniform": Setting("DP-NAS", 0.4, 0.9, 0.2, *UNIFORM, runs=1000),
+    # σ₁ = 120 and a margin of about one and a half of it at 2048 samples
+    "DP-exp-NAS, two points": Setting("DP-exp-NAS", 0.1, 0.9, 0.9, *HIGH, runs=20_000),
+    "DP-exp-NAS, half range 3": Setting("DP-exp-NAS", 0.1, 0.9, 0.9, *WIDE),
+    "DP-exp-NAS, no noise": Setting("DP-exp-NAS", math.inf, 0.9, 0.9, *MIDDLE),
+    "DP-exp-NAS, low variance": Setting("DP-exp-NAS", 0.3, 0.9, 0.9, *NARROW),
+    "DP-exp-NAS, beta": Setting("DP-exp-NAS", 0.5, 0.5, 0.3, *BETA, runs=1000),
+    "DP-exp-NAS, uniform": Setting("DP-exp-NAS", 0.5, 0.9, 0.2, *UNIFORM, runs=1000),
+    # The first looks only, where |S| is nothing beside the noise and one run in twenty halts.
+    "DP-NAS, early": Setting("DP-NAS", 0.05, 0.99, 0.99, *HIGH, runs=30_000, max_samples=40),
+    "DP-exp-NAS, early": Setting("DP-exp-NAS", 0.05, 0.99, 0.99, *HIGH, 30_000, max_samples=64),
+}
+SHARE = 1 / len(SETTINGS)
+
+
+@functools.cache
+def law_of_the_package(name):
+    return draws(SETTINGS[name], seed=1)
+
+
+@pytest.mark.statistical(false_alarm=1e-6 * SHARE)
+@pytest.mark.parametrize("name", SETTINGS)
+def test_law_of_the_simulation(name):
+    setting = SETTINGS[name]
+    package = law_of_the_package(name)
+    assert agree(package, pseudo_code(setting, np.random.default_rng(2)), SHARE)
+    halted = ~np.isnan(package[:, 1])
+    if setting.max_samples > 100:
+        assert halted.all() and 100 <= np.median(package[:, 0]) <= 10**4
+    else:
+        assert 0.02 < halted.mean() < 0.2, "some halt early, for the noise alone"
+
+
+BROKEN = {
+    "NAS, two points": ["number of the look not squared", "1/alpha for 1 + 1/alpha",
+                        "one side only"],
+    "DP-NAS, two points": ["query noise doubled", "query noise halved", "query noise drawn once",
+                           "threshold not noised", "number of the look not squared",
+                           "1/alpha for 1 + 1/alpha", "no allowance for noise",
+                           "release noise doubled"],
+    "DP-NAS, little noise": ["one side only"],
+    "DP-exp-NAS, two points": ["query noise doubled", "query noise halved", "threshold not noised",
+                               "number of the look not squared", "1/alpha for 1 + 1/alpha",
+                               "no allowance for noise", "release not noised",
+                               "release noise doubled"],
+    "DP-exp-NAS, early": ["query noise doubled"],
+    "DP-NAS, early": ["query noise doubled"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"), [(name, mistake) for name in BROKEN for mistake in BROKEN[name]]
+)
+def test_broken_twins_are_told_apart(name, mistake):
+    """By the comparison of `test_law_of_the_simulation`, at its limit."""
+    twin = pseudo_code(SETTINGS[name], np.random.default_rng(3), mistake)
+    assert not agree(law_of_the_package(name), twin, SHARE)
+
+
+# ---------------------------------------------------------------- constants that no rule has
+# With β = 3.5 the boundary starts low, most runs halt within a few samples, and the noise decides:
+# what is passed over in bulk and what is looked at changes all the time.
+LOOSE = [(0.9, 3.8, 5.0), (0.9, 2.5, 15.0), (0.99, 3.5, 60.0)]  # α, "β", noise scale
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("kind", "kernel"), [("DP-NAS", "draw_every"), ("DP-exp-NAS", "draw_doubling")]
+)
+def test_the_kernels_are_exact_where_noise_decides_early(kind, kernel):
+    for alpha, beta, scale in LOOSE:
+        setting = Setting(kind, 12 / scale, alpha, beta, *HIGH, runs=10_000, max_samples=600)
+        constants = Halting(alpha, beta, 1.0, 4.0, scale, scale, scale / 3)
+        rng, code = np.random.default_rng(4), setting.law.code
+        package = np.array(
+            [getattr(kernels, kernel)(rng, constants, code, 600)[:2] for _ in range(setting.runs)]
+        )
+        assert agree(package, pseudo_code(setting, np.random.default_rng(5)), 1 / len(LOOSE))
+        assert (package[:, 0] < 20).mean() > 0.1, "the test sees early halts"
+        for mistake in ("query noise drawn once", "threshold not noised"):
+            twin = pseudo_code(setting, np.random.default_rng(6), mistake)
+            assert not agree(package, twin, 1 / len(LOOSE)), mistake
+
+
+# ---------------------------------------------------------------- correctness
+# Hard to be right about: a large β, α near 1, where the threshold is least, and a mean so small
+# that many looks come before the right time; noise much greater than the sums of the first looks.
+FAR = (make.two_point(0.05), two_points(-1, 1, 0.525))
+FAR_BELOW = (make.uniform(-0.05), lambda rng, shape: rng.uniform(-1, 0.9, shape))
+HARD = [
+    Setting(kind, epsilon, 0.95, beta, *law, runs=runs, max_samples=10**10)
+    for kind, epsilon, law, runs in [
+        ("NAS", math.inf, FAR, 2000),
+        ("DP-NAS", 0.2, FAR, 2000),
+        ("DP-NAS", 0.2, FAR_BELOW, 400),
+        ("DP-exp-NAS", 0.2, FAR, 10_000),
+        ("DP-exp-NAS", 0.2, FAR_BELOW, 2000),
+    ]
+    for beta in (0.02, 0.1)
+]
+
+
+def failures(setting, table):
+    """Runs that halted with a relative error above α."""
+    mean = setting.law.mean
+    return int((np.abs(table[:, 1] - mean) > setting.alpha * abs(mean)).sum())
+
+
+@pytest.mark.statistical(false_alarm=1e-6 / len(HARD))
+@pytest.mark.parametrize("setting", HARD, ids=lambda s: f"{s.kind}-{s.beta}-{s.law.name}")
+def test_a_rule_errs_no_more_often_than_beta(setting):
+    share = 1 / len(HARD)
+    package = draws(setting, seed=7)
+    assert not np.isnan(package[:, 1]).any(), "all runs halt"
+    failed = failures(setting, package)
+    assert may_be_at_most(failed, setting.runs, setting.beta, share)
+    # Control: a threshold of three tenths errs too often, of the runs that halt early alone.
+    early = replace(setting, max_samples=12_000, runs=3000)
+    failed = failures(early, pseudo_code(early, np.random.default_rng(8), scale=0.3))
+    assert not may_be_at_most(failed, early.runs, early.beta, share)
