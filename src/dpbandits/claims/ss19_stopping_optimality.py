@@ -13,7 +13,7 @@ from dpbandits import bounds
 from dpbandits.claims.ledger import CONDITION, FAILS, Claim, Finding, decide
 from dpbandits.instances import low_variance, shifted_beta, two_point, uniform
 from dpbandits.laws import Law, TwoPointLaw
-from dpbandits.stopping import DPExponentialNAS
+from dpbandits.stopping import DPExponentialNAS, EBGStop, estimate
 
 __all__ = ["CLAIMS"]
 
@@ -93,16 +93,27 @@ def _theorem_3_4() -> Finding:
 def _corollary_3_6() -> Finding:
     ratios = []
     for mean, alpha, beta, epsilon in itertools.product(
-        (1e-4, 0.1, 0.9), (0.01, 0.5, 0.95), (1e-9, 0.1), (1e-6, 0.1, 2.0, 1e3)
+        (1e-4, 0.1, 0.5), (0.01, 0.5, 0.95), (1e-9, 0.1), (1e-6, 0.1, 2.0, 1e3)
     ):
         log_term = math.log(1 / beta)
         printed = log_term / (alpha * mean) ** 2 + log_term / (epsilon * alpha * mean)
         lower = bounds.stopping_complexity_lower_bound(two_point(mean), alpha, beta, epsilon)
         ratios.append(lower / printed)
+    end = two_point(1.0)
+    edge = []
+    for alpha in (1e-2, 1e-3, 1e-4):
+        few = int(estimate(EBGStop(alpha, 0.05), end, n_runs=1).samples[0])
+        edge.append(few * alpha**2 / math.log(1 / 0.05))
+    falls = edge[2] < 0.2 * edge[1] < 0.04 * edge[0]
     return Finding(
-        decide(min(ratios) > 1 / 40),
-        "On the law on {−R, R}, for every ε; constants as in Theorem 3.4.",
-        {"lower bound / printed sum, least": round(min(ratios), 4)},
+        decide(min(ratios) > 1 / 40 and falls, CONDITION),
+        "Holds on the law on {−R, R} if |μ| stays away from R. Its variance is R² − μ², which is "
+        "not Θ(R²) near R: there a rule without privacy needs fewer samples than the first term.",
+        {
+            "lower bound / printed sum, |μ| ≤ R/2, least": round(min(ratios), 4),
+            "EBGStop / first term at |μ| = R, α = 10⁻²": round(edge[0], 3),
+            "the same at α = 10⁻⁴": round(edge[2], 5),
+        },
     )
 
 
