@@ -44,10 +44,16 @@ def checked(stream: Iterable[Any], half_range: float) -> Iterator[float]:
     Raises
     ------
     ValueError
-        If a value is no such number; the message names it with its place, from 0.
+        If a value is no such number, the message names it with its place, from 0; or if `stream`
+        cannot be iterated over.
     """
     allowed = f"a number in [-{half_range:g}, {half_range:g}]"
-    for place, value in enumerate(stream):
+    try:
+        values = iter(stream)
+    except TypeError:
+        message = f"stream={stream!r} cannot be iterated over; allowed: an iterable, each {allowed}"
+        raise ValueError(message) from None
+    for place, value in enumerate(values):
         number = check_number(f"stream[{place}]", value, allowed)
         if not abs(number) <= half_range:
             raise ValueError(f"stream[{place}]={value!r} is out of range; allowed: {allowed}")
@@ -161,7 +167,8 @@ class NASFamily(StoppingRule):
 
     def threshold(self, look: int) -> float:
         """Return what |S_n| has to reach at the s-th look when all noise is zero."""
-        level: float = boundary(self.halting, float(self.look_time(look)), look)
+        # as floats, for neither number may fit into a machine's integers
+        level: float = boundary(self.halting, float(self.look_time(look)), float(look))
         return level
 
     def noiseless_time(self, mean: float) -> int:
@@ -197,7 +204,7 @@ class NASFamily(StoppingRule):
         """
         allowed = "in [-half_range, half_range] and not too near 0"
         size = abs(check_number("mean", mean, allowed))
-        if size > self.half_range or self.alpha * size < 1e-30 * self.half_range:
+        if not 1e-30 * self.half_range / self.alpha <= size <= self.half_range:
             raise ValueError(f"mean={mean!r} is out of range; allowed: {allowed}")
         below, above = 0, 1
         while self.look_time(above) * size < needed(above):
