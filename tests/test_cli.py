@@ -140,6 +140,27 @@ def test_reproduce(capsys, book):
     assert capsys.readouterr().out.count("s of computing") == 2
 
 
+def test_reproduce_an_experiment_on_stopping_rules(capsys, book):
+    name = "ours-stopping-beta"
+    committed = book / "book" / "data"
+    command = ["reproduce", name, "--preset", "smoke", "--out", str(committed)]
+    assert main(command) == 0
+    assert f"{name}: not compared (no earlier data)" in capsys.readouterr().out
+    drawn = book / "book" / "figures" / f"{name}.svg"
+    before = tables(committed)
+    assert drawn.is_file()
+    drawn.unlink()
+    assert main([*command, "--no-cache"]) == 0
+    assert f"{name}: identical [" in capsys.readouterr().out
+    assert tables(committed) == before
+    drawn.unlink()
+    assert main(["figures", "--draw", name]) == 0
+    assert drawn.is_file()
+    assert main(["figures"]) == 0
+    shown = capsys.readouterr().out.partition(f"{name}  ")[2].splitlines()[1]
+    assert "ours, after SS19, §3; 11000 runs of 55 cells; 0 s of computing" in shown
+
+
 def test_reproduce_tells_when_data_differs(capsys, book, monkeypatch):
     """With three runs a side no test can reject, so the preset gets thirty."""
     preset = experiments.Preset("smoke", 20_000, 30, (0.1,), (2_000,))

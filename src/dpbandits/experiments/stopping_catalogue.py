@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from dpbandits._validation import check_choice
 from dpbandits.experiments.settings import Experiment, Preset, Setting
 from dpbandits.experiments.stopping_cells import StoppingCell, StoppingSetting, stopping_setting
 from dpbandits.experiments.stopping_tables import StoppingTable
@@ -93,6 +94,10 @@ GRIDS: dict[str, Grid] = {
 """Name of the preset → its grid."""
 
 
+def _grid(preset: Preset) -> Grid:
+    return GRIDS[check_choice("preset", preset.name, tuple(GRIDS))]
+
+
 def _rules(epsilon: float, alpha: float = ALPHA, beta: float = BETA) -> tuple[NASFamily, ...]:
     return NAS(alpha, beta), DPNAS(epsilon, alpha, beta), DPExponentialNAS(epsilon, alpha, beta)
 
@@ -112,7 +117,7 @@ def _each(places: Callable[[Grid], Places]) -> Callable[[Experiment, Preset], It
     """Make settings that all have the preset's number of runs."""
 
     def make(experiment: Experiment, preset: Preset) -> Iterable[StoppingSetting]:
-        grid = GRIDS[preset.name]
+        grid = _grid(preset)
         for panel, rule, law in places(grid):
             cell = StoppingCell(rule, law, MAX_SAMPLES, _runs(rule, law, grid.n_runs))
             is_twin = isinstance(rule, DPExponentialNAS) and math.isinf(rule.epsilon)
@@ -177,7 +182,7 @@ ERROR_LAWS: dict[str, Law] = {
 
 
 def _errors(experiment: Experiment, preset: Preset) -> Iterable[StoppingSetting]:
-    n_runs = GRIDS[preset.name].n_error_runs
+    n_runs = _grid(preset).n_error_runs
     for panel, law in ERROR_LAWS.items():
         for alpha in (0.9, 0.5):
             for beta in (0.05, 0.2):
