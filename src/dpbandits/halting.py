@@ -55,7 +55,7 @@ class Halting(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def sampling_width(halting: Halting, n: float, look: int) -> float:
+def sampling_width(halting: Halting, n: float, look: float) -> float:
     """Return h = R·√((2/n)·log(4·shares·s²/β)).
 
     The mean of n samples strays further from μ with probability at most β/(2·shares·s²)
@@ -71,7 +71,7 @@ def sampling_width(halting: Halting, n: float, look: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def noise_allowance(halting: Halting, look: int) -> float:
+def noise_allowance(halting: Halting, look: float) -> float:
     """Return c = σ₁·log(4/β) + σ₂·log(8s²/β) + (σ₃/α)·log(4/β), in units of the sum."""
     once = math.log(4.0 / halting.beta)
     each = math.log(8.0 * float(look) ** 2 / halting.beta)
@@ -83,7 +83,7 @@ def noise_allowance(halting: Halting, look: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def boundary(halting: Halting, n: float, look: int) -> float:
+def boundary(halting: Halting, n: float, look: float) -> float:
     """Return n·h·(1 + 1/α) + c: what |S_n| has to reach when all noise is zero."""
     width = sampling_width(halting, n, look)
     return n * width * (1.0 + 1.0 / halting.alpha) + noise_allowance(halting, look)
