@@ -1,0 +1,175 @@
+"""Replicates of a stopping rule: seeds, workers, error rates, what counts as a failure."""
+
+import csv
+import math
+
+import joblib
+import numpy as np
+import pytest
+from scipy import stats
+from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_WHOLE, refusal
+
+import dpbandits as dpb
+from dpbandits.stopping import Estimates, estimate_replicate
+
+LAW = dpb.instances.two_point(0.4)
+RULE = dpb.DPExponentialNAS(0.3, 0.9, 0.9)
+
+
+def results(estimates):
+    return estimates.samples.tolist(), estimates.estimate.tolist(), estimates.halted.tolist()
+
+
+def made_up(estimate, halted=None, law=LAW, alpha=0.5):
+    """Results as if a rule had released these estimates."""
+    estimate = np.array(estimate, dtype=float)
+    halted = ~np.isnan(estimate) if halted is None else np.array(halted)
+    samples = np.arange(10, 10 + estimate.size)
+    return Estimates(dpb.NAS(alpha, 0.05), law, 1000, samples, estimate, halted)
+
+
+def test_shapes_and_types():
+    runs = dpb.estimate(RULE, LAW, n_runs=30, seed=1)
+    assert runs.n_runs == 30 and runs.rule == RULE and runs.law == LAW
+    assert runs.max_samples == 10**12
+    for array, kind in (
+        (runs.samples, np.int64), (runs.estimate, np.float64), (runs.halted, np.bool_),
+        (runs.relative_error, np.float64),
+    ):  # fmt: skip
+        assert array.shape == (30,) and array.dtype == kind
+    assert runs.halted.all() and len(set(runs.estimate.tolist())) == 30, "replicates differ"
+
+
+# ---------------------------------------------------------------- seeds and workers
+@pytest.mark.parametrize("rule", [RULE, dpb.NAS(0.9, 0.9), dpb.EBGStop(0.9, 0.9)], ids=repr)
+def test_the_seed_decides(rule):
+    first, again, other, several = (
+        results(dpb.estimate(rule, LAW, n_runs=8, seed=seed)) for seed in (0, 0, 1, [0, 1])
+    )
+    assert first == again
+    assert len({tuple(result[1]) for result in (first, other, several)}) == 3
+
+
+def test_a_replicate_depends_on_its_own_seed_alone():
+    """More runs leave the first ones as they are, over the ends of a worker's share too."""
+    many = dpb.estimate(RULE, LAW, n_runs=450, seed=5)
+    few = dpb.estimate(RULE, LAW, n_runs=3, seed=5)
+    assert results(few) == tuple(column[:3] for column in results(many))
+    seeds = np.random.SeedSequence([5]).spawn(450)
+    for place in (0, 199, 200, 449):
+        outcome = estimate_replicate(RULE, LAW, 10**12, seeds[place])
+        assert (outcome.samples, outcome.estimate) == (many.samples[place], many.estimate[place])
+    assert len(set(many.estimate.tolist())) == 450
+
+
+def test_threads_do_not_change_bits():
+    one = dpb.estimate(RULE, LAW, n_runs=450, seed=3)
+    with joblib.parallel_config(backend="threading"):
+        assert results(dpb.estimate(RULE, LAW, n_runs=450, seed=3, n_jobs=3)) == results(one)
+
+
+@pytest.mark.slow
+def test_workers_do_not_change_bits():
+    one = dpb.estimate(RULE, LAW, n_runs=401, seed=3)
+    assert results(dpb.estimate(RULE, LAW, n_runs=401, seed=3, n_jobs=2)) == results(one)
+
+
+# ---------------------------------------------------------------- errors
+def test_relative_error_is_in_units_of_the_mean():
+    for mean in (0.4, -0.4):
+        runs = made_up([mean, 1.5 * mean, 0.0, -mean, math.nan], law=dpb.instances.two_point(mean))
+        np.testing.assert_allclose(runs.relative_error, [0, 0.5, 1, 2, math.nan], atol=1e-12)
+
+
+def test_what_has_not_halted_has_released_nothing():
+    runs = dpb.estimate(RULE, LAW, n_runs=40, seed=2, max_samples=2000)
+    stopped = ~runs.halted
+    assert 0 < stopped.sum() < 40, "some runs halt and some do not"
+    assert np.isnan(runs.estimate[stopped]).all() and np.isfinite(runs.estimate[~stopped]).all()
+    assert (runs.samples[stopped] == 2000).all() and (runs.samples[~stopped] < 2000).all()
+    assert np.isnan(runs.relative_error[stopped]).all()
+    assert all(math.isnan(x) for x in runs.mean_samples())
+    runs = made_up([math.nan] * 4)
+    assert runs.failures() == 0 and runs.error_rate()[0] == 0
+
+
+def test_failures_are_strictly_beyond_alpha():
+    law = dpb.instances.two_point(0.5)  # so that the errors are exact
+    runs = made_up([0.5, 0.75, 0.25, 0.7501, 0.2499, -0.5, math.nan], law=law)
+    assert runs.failures() == 3
+    assert made_up([0.75, 0.7501], law=law, alpha=0.4).failures() == 2
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize(("failed", "runs"), [(0, 1), (1, 1), (0, 20), (7, 20), (20, 20), (3, 900)])
+def test_the_interval_of_the_error_rate_is_that_of_clopper_and_pearson(failed, runs, level):
+    rate, low, high = made_up([9.0] * failed + [LAW.mean] * (runs - failed)).error_rate(level)
+    tail = (1 - level) / 2
+    assert rate == failed / runs
+    exact_low = stats.beta.ppf(tail, failed, runs - failed + 1) if failed else 0.0
+    exact_high = stats.beta.ppf(1 - tail, failed + 1, runs - failed) if failed < runs else 1.0
+    assert (low, high) == pytest.approx((exact_low, exact_high), rel=1e-9, abs=1e-12)
+
+
+def test_the_mean_of_zero_has_no_relative_error():
+    runs = dpb.estimate(RULE, dpb.instances.two_point(0.0), n_runs=3, max_samples=100)
+    for ask in (lambda: runs.relative_error, runs.failures, runs.error_rate):
+        with pytest.raises(ValueError, match=r"law=.* has mean 0; allowed: a mean other than 0"):
+            ask()
+
+
+def test_mean_number_of_samples():
+    runs = made_up([0.4] * 9)  # 10, …, 18 samples
+    mean, low, high = runs.mean_samples(0.9)
+    expected = stats.ttest_1samp(runs.samples, 0).confidence_interval(0.9)
+    assert mean == 14 and (low, high) == pytest.approx((expected.low, expected.high))
+    alone = made_up([0.4]).mean_samples()
+    assert alone[0] == 10 and math.isnan(alone[1]) and math.isnan(alone[2])
+    assert all(math.isnan(x) for x in made_up([0.4, math.nan, 0.4]).mean_samples())
+
+
+def test_the_file_holds_every_bit(tmp_path):
+    runs = dpb.estimate(RULE, LAW, n_runs=40, seed=2, max_samples=2000)
+    runs.to_csv(tmp_path / "runs.csv")
+    with open(tmp_path / "runs.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["samples", "estimate", "halted"]
+    assert [int(row["samples"]) for row in rows] == runs.samples.tolist()
+    assert [row["halted"] == "1" for row in rows] == runs.halted.tolist()
+    np.testing.assert_array_equal([float(row["estimate"]) for row in rows], runs.estimate)
+
+
+# ---------------------------------------------------------------- bad input
+def estimate(**changed):
+    arguments = {"rule": RULE, "law": LAW, "n_runs": 2}
+    return dpb.estimate(**(arguments | changed))
+
+
+BAD = [
+    ("rule", [None, "NAS", dpb.NAS, dpb.UCB(), 0.5], lambda x: estimate(rule=x)),
+    ("law", [None, 0.4, dpb.instances.two_point, [0.1]], lambda x: estimate(law=x)),
+    ("law", [dpb.instances.two_point(0.4, 1.5), dpb.instances.uniform(0.1, 1.01)],
+     lambda x: estimate(law=x)),
+    ("n_runs", [*NOT_WHOLE, 0, -1], lambda x: estimate(n_runs=x)),
+    ("n_jobs", [*NOT_WHOLE, 0, -2], lambda x: estimate(n_jobs=x)),
+    ("seed", [None, -1, 0.5, "1", True, [], [1, -1]], lambda x: estimate(seed=x)),
+    ("max_samples", [*NOT_WHOLE, 0, -5, 2**52 + 1], lambda x: estimate(max_samples=x)),
+    ("level", NOT_A_NUMBER + NOT_FRACTIONS, made_up([0.4, 0.5]).error_rate),
+    ("level", NOT_A_NUMBER + NOT_FRACTIONS, made_up([0.4, 0.5]).mean_samples),
+]  # fmt: skip
+CASES = [
+    pytest.param(name, value, call, id=f"{row}-{name}-{value!r:.30}")
+    for row, (name, values, call) in enumerate(BAD)
+    for value in values
+]
+
+
+@pytest.mark.parametrize(("argument", "value", "call"), CASES)
+def test_bad_arguments_are_refused(argument, value, call):
+    refusal(argument, value, lambda: call(value))
+
+
+def test_a_law_inside_the_range_of_the_rule_will_do():
+    wide = dpb.DPExponentialNAS(0.3, 0.9, 0.9, half_range=2.0)
+    assert dpb.estimate(wide, LAW, n_runs=2).halted.all()
+    assert estimate(max_samples=1e3).max_samples == 1000
