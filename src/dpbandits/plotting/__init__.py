@@ -2,6 +2,18 @@
 
 from dpbandits.plotting.dispatch import draw
 from dpbandits.plotting.figures import regret_figure
+from dpbandits.plotting.stopping import stopping_figure
+from dpbandits.plotting.stopping_parts import RULE_LOOKS
+from dpbandits.plotting.stopping_slopes import slopes_figure
 from dpbandits.plotting.style import COLOURS, STYLE, save_vector
 
-__all__ = ["COLOURS", "STYLE", "draw", "regret_figure", "save_vector"]
+__all__ = [
+    "COLOURS",
+    "RULE_LOOKS",
+    "STYLE",
+    "draw",
+    "regret_figure",
+    "save_vector",
+    "slopes_figure",
+    "stopping_figure",
+]

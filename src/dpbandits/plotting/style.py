@@ -146,17 +146,20 @@ def save_vector(figure: Figure, path: str | os.PathLike[str]) -> Path:
     return write_atomically(path, "\n".join(line.rstrip() for line in lines) + "\n")
 
 
-def make_panels(titles: Mapping[str, str]) -> tuple[Figure, dict[str, Axes]]:
-    """Make a figure of panels, two a row, each with its letter and title."""
+def make_panels(titles: Mapping[str, str], foot: float = 0.0) -> tuple[Figure, dict[str, Axes]]:
+    """Make a figure of panels, two a row, each with its letter and title.
+
+    Below them `foot` inches are left free, for a legend.
+    """
     columns = min(len(titles), 2)
     rows = math.ceil(len(titles) / columns)
     width = _LEFT + columns * _PANEL_WIDTH - (columns - 1) * 0.25
-    height = rows * _PANEL_HEIGHT + 0.3
+    height = rows * _PANEL_HEIGHT + 0.3 + foot
     figure, grid = plt.subplots(rows, columns, figsize=(width, height), squeeze=False)
     figure.subplots_adjust(
         left=_LEFT / width,
         right=1 - _RIGHT / width,
-        bottom=_BOTTOM / height,
+        bottom=(_BOTTOM + foot) / height,
         top=1 - _TOP / height,
         wspace=0.08,
         hspace=0.22,
