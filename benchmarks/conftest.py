@@ -5,6 +5,7 @@ import record
 
 UNIFORM = pytest.StashKey[float]()
 MEDIANS = pytest.StashKey[list]()
+STOPPING = pytest.StashKey[list]()
 
 
 def pytest_addoption(parser):
@@ -15,6 +16,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.stash[MEDIANS] = []
+    config.stash[STOPPING] = []
 
 
 @pytest.fixture
@@ -25,6 +27,19 @@ def keep(request):
         if benchmark.stats is not None:
             stats = benchmark.stats.stats
             request.config.stash[MEDIANS].append((case, stats.median, stats.rounds))
+
+    return note
+
+
+@pytest.fixture
+def keep_stopping(request):
+    """Take note of a measurement of a stopping rule, and of how many samples it used."""
+
+    def note(case, benchmark, samples):
+        if benchmark.stats is not None:
+            stats = benchmark.stats.stats
+            row = record.make_stopping_row(case, stats.median, stats.rounds, samples)
+            request.config.stash[STOPPING].append(row)
 
     return note
 
@@ -42,6 +57,17 @@ def keep_uniform(request):
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter, config):
     """Show the measurements as a table, and write them where ``--record`` says."""
+    stopping = config.stash[STOPPING]
+    if stopping:
+        line = "{:34} {:28} {:>11} {:>11} {:>11}".format
+        terminalreporter.section("speed of stopping rules")
+        terminalreporter.write_line(line("", "law", "samples", "ms a run", "ns a sample"))
+        for r in stopping:
+            cells = (f"{r.samples:,}", f"{r.ms_per_run:.4g}", f"{r.ns_per_sample:.4g}")
+            terminalreporter.write_line(line(f"{r.rule}, {r.how}"[:34], r.law[:28], *cells))
+        if config.getoption("--record"):
+            path = record.write_stopping(config.getoption("--record"), stopping)
+            terminalreporter.write_line(f"written: {path}")
     uniform = config.stash.get(UNIFORM, None)
     medians = config.stash[MEDIANS]
     if uniform is None or not medians:

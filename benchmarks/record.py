@@ -3,12 +3,15 @@
 import csv
 import io
 import json
+import math
 from dataclasses import asdict, dataclass, fields
 from importlib import metadata
 from pathlib import Path
 
 from dpbandits._files import write_atomically
 from dpbandits.provenance import processor, versions
+
+COMMAND = "make bench RECORD=book/data"
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,22 @@ class Row:
     ms_per_run: float
     ns_per_pull: float
     uniforms_per_pull: float
+
+
+@dataclass(frozen=True)
+class StoppingRow:
+    """One measurement of a stopping rule: the median over repetitions."""
+
+    rule: str
+    how: str
+    law: str
+    mean: float
+    epsilon: float
+    runs: int
+    repetitions: int
+    samples: int
+    ms_per_run: float
+    ns_per_sample: float
 
 
 def rounded(value):
@@ -46,17 +65,48 @@ def make_row(case, median, repetitions, uniform_ns):
     )
 
 
-def write(folder, rows, uniform_ns):
-    """Write ``benchmarks.csv`` and ``benchmarks.json``."""
-    names = [field.name for field in fields(Row)]
+def make_stopping_row(case, median, repetitions, samples):
+    """Turn the median seconds of one repetition into a row; `samples` are those of all runs."""
+    return StoppingRow(
+        case.rule.label,
+        case.how,
+        case.law.name,
+        round(case.law.mean, 6),
+        getattr(case.rule, "epsilon", math.inf),
+        case.runs,
+        repetitions,
+        round(samples / case.runs),
+        rounded(median / case.runs * 1e3),
+        rounded(median / samples * 1e9),
+    )
+
+
+def to_csv(rows):
+    """Write rows of one kind as text."""
+    names = [field.name for field in fields(rows[0])]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(names)
     writer.writerows([asdict(row)[name] for name in names] for row in rows)
+    return buffer.getvalue()
+
+
+def write_stopping(folder, rows):
+    """Write ``benchmarks-stopping.csv`` and ``benchmarks-stopping.json``."""
+    manifest = {"command": COMMAND, "processor": processor(), "versions": versions()}
+    plain = [asdict(row) | {"epsilon": str(row.epsilon)} for row in rows]  # JSON knows no inf
+    folder = Path(folder)
+    write_atomically(folder / "benchmarks-stopping.csv", to_csv(rows))
+    text = json.dumps({"manifest": manifest, "rows": plain}, indent=1, ensure_ascii=False) + "\n"
+    return write_atomically(folder / "benchmarks-stopping.json", text)
+
+
+def write(folder, rows, uniform_ns):
+    """Write ``benchmarks.csv`` and ``benchmarks.json``."""
     packages = {name: metadata.version(name) for name in ("mabwiser", "pytest-benchmark")}
     content = {
         "manifest": {
-            "command": "make bench RECORD=book/data",
+            "command": COMMAND,
             "processor": processor(),
             "versions": {**versions(), **packages},
             "uniform_ns": rounded(uniform_ns),
@@ -64,6 +114,6 @@ def write(folder, rows, uniform_ns):
         "rows": [asdict(row) for row in rows],
     }
     folder = Path(folder)
-    write_atomically(folder / "benchmarks.csv", buffer.getvalue())
+    write_atomically(folder / "benchmarks.csv", to_csv(rows))
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     return write_atomically(folder / "benchmarks.json", text)

@@ -6,9 +6,11 @@ import math
 import numpy as np
 import pytest
 
+import dpbandits as dpb
 from dpbandits import bounds, claims
-from dpbandits.claims import ss19_elimination, ss19_experiments
+from dpbandits.claims import ss19_elimination, ss19_experiments, ss19_stopping
 from dpbandits.experiments import ratio_of_means, ratios_to
+from dpbandits.halting import Halting
 from dpbandits.mechanisms import BinaryTree
 
 ALL = claims.ledger()
@@ -57,8 +59,9 @@ def test_differences_name_what_changed(tmp_path):
     assert claims.differences(path) == []
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace('"verdict": "holds"', '"verdict": "does not hold"', 1), "utf-8")
+    first = next(claim.id for claim in ALL if claim.verdict == claims.HOLDS)
     (line,) = claims.differences(path)
-    assert line.startswith("ss19-thm-4.1: verdict was 'does not hold', is 'holds'")
+    assert line.startswith(f"{first}: verdict was 'does not hold', is 'holds'")
 
 
 def with_plan(**changes):
@@ -79,6 +82,20 @@ def constant_length(original):
 
 def scaled(function, factor):
     return lambda *args, **kwargs: factor * function(*args, **kwargs)
+
+
+def moved(function, *factors):
+    return lambda *args: tuple(f * x for f, x in zip(factors, function(*args), strict=True))
+
+
+def with_noise(factor):
+    """Return `Halting.private` with all noise multiplied, and the allowance with it."""
+    original = Halting.private
+
+    def changed(epsilon, alpha, beta, half_range):
+        return original(epsilon / factor, alpha, beta, half_range)
+
+    return changed
 
 
 # claim, module whose name is replaced, name, wrong stand-in, verdict that must come out
@@ -145,6 +162,94 @@ CONTROLS = [
         bounds,
         "elimination_minimax_regret",
         lambda n_arms, horizon, epsilon: horizon**0.6,
+    ),
+    (
+        "ss19-fact-2.1-below",
+        ss19_stopping.bounds,
+        "loglog_bracket",
+        moved(bounds.loglog_bracket, 2, 1),
+    ),
+    (
+        "ss19-fact-2.1-above",
+        ss19_stopping.bounds,
+        "loglog_bracket",
+        moved(bounds.loglog_bracket, 1, 0.4),
+    ),
+    (
+        "ss19-fact-2.1-monotone",
+        ss19_stopping,
+        "_ratio",
+        lambda a, x: -math.log(a * math.log(x)) / x,
+    ),
+    ("ss19-nas", ss19_stopping, "sampling_width", scaled(ss19_stopping.sampling_width, 0.9)),
+    ("ss19-thm-3.1-private", Halting, "private", with_noise(0.9)),
+    ("ss19-cor-3.2-private", Halting, "private", with_noise(0.9)),
+    (
+        "ss19-thm-3.1-correct",
+        ss19_stopping,
+        "sampling_width",
+        scaled(ss19_stopping.sampling_width, 0.9),
+    ),
+    (
+        "ss19-cor-3.2-correct",
+        ss19_stopping,
+        "noise_allowance",
+        scaled(ss19_stopping.noise_allowance, 0.99),
+    ),
+    (
+        "ss19-doubling",
+        dpb.DPExponentialNAS,
+        "noiseless_time",
+        scaled(dpb.DPExponentialNAS.noiseless_time, 2),
+    ),
+    (
+        "ss19-thm-3.3",
+        bounds,
+        "stopping_samples_printed",
+        scaled(bounds.stopping_samples_printed, 0.05),
+    ),
+    ("ss19-thm-3.3", bounds, "stopping_samples_printed", lambda *args: 1e300),
+    (
+        "ss19-thm-3.3-steps",
+        ss19_stopping,
+        "_step_holds",
+        lambda times, *_: math.log(times) - 3,  # holds for small times, not for large ones
+    ),
+    (
+        "ss19-dagum",
+        bounds,
+        "stopping_lower_bound",
+        scaled(bounds.stopping_lower_bound, 0.05),
+    ),
+    (
+        "ss19-thm-3.4",
+        bounds,
+        "stopping_complexity_lower_bound",
+        scaled(bounds.stopping_complexity_lower_bound, 0.1),
+    ),
+    (
+        "ss19-cor-3.6",
+        bounds,
+        "stopping_complexity_lower_bound",
+        scaled(bounds.stopping_complexity_lower_bound, 0.1),
+    ),
+    (
+        "ss19-thm-3.3-optimal",
+        bounds,
+        "stopping_complexity_lower_bound",
+        scaled(bounds.stopping_complexity_lower_bound, 0.1),
+    ),
+    (
+        "ss19-mild-assumption",
+        bounds,
+        "stopping_lower_bound",
+        lambda law, alpha, beta: 1.0,
+    ),
+    (
+        "ss19-variance-bypass",
+        bounds,
+        "private_stopping_lower_bound",
+        lambda *args, two_point=False: 1.0 if two_point else 0.1,
     ),
     ("ss19-best-arm", bounds, "elimination_pulls", scaled(bounds.elimination_pulls, 100)),
 ]

@@ -1,7 +1,8 @@
 """Tables and numbers of the pages, made from the package and from the data in ``book/data``.
 
-``presets-table``, ``experiments-table DATA``, ``platforms DATA`` and ``benchmark-table FILE`` write
-tables. The role ``datum`` writes one number, as in ``data/benchmarks.json: manifest.uniform_ns``.
+``presets-table``, ``experiments-table DATA``, ``platforms DATA``, ``benchmark-table FILE`` and
+``stopping-benchmark-table FILE`` write tables. The role ``datum`` writes one number, as in
+``data/benchmarks.json: manifest.uniform_ns``.
 Paths are relative to the page.
 """
 
@@ -148,6 +149,20 @@ def benchmarks(content: dict[str, Any], unit: str) -> list[str]:
     )
 
 
+def stopping_benchmarks(content: dict[str, Any]) -> list[str]:
+    """Write the measured times of the stopping rules, a row each."""
+    lines = [
+        "| rule | simulated by | law | mean | ε | samples a run | ms a run | ns a sample |",
+        "|---|---|---|---:|---:|---:|---:|---:|",
+    ]
+    for row in content["rows"]:
+        budget = "" if row["epsilon"] == "inf" else row["epsilon"]
+        cells = (row["rule"], row["how"], row["law"], f"{row['mean']:g}", budget)
+        numbers = (grouped(row["samples"]), short(row["ms_per_run"]), short(row["ns_per_sample"]))
+        lines.append("| " + " | ".join((*cells, *numbers)) + " |")
+    return lines
+
+
 class DataDirective(SphinxDirective):
     """What the directives on data share."""
 
@@ -214,6 +229,17 @@ class BenchmarkTable(DataDirective):
         return self.parse(benchmarks(content, self.options.get("unit", "ns_per_pull")))
 
 
+class StoppingBenchmarkTable(DataDirective):
+    """The measured times of the stopping rules."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Write the table."""
+        content = self.read(self.arguments[0], "make bench RECORD=book/data")
+        return self.parse(stopping_benchmarks(content))
+
+
 class DatumRole(SphinxRole):
     """One value of a file of data: ``FILE: key.key``."""
 
@@ -241,5 +267,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("experiments-table", ExperimentsTable)
     app.add_directive("platforms", Platforms)
     app.add_directive("benchmark-table", BenchmarkTable)
+    app.add_directive("stopping-benchmark-table", StoppingBenchmarkTable)
     app.add_role("datum", DatumRole())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,361 @@
+"""The privacy loss of the NAS family: exact on a pair of streams, and the worst of all pairs.
+
+Two streams differ in one entry, by d ≤ Δ = 2R. Write S_j, S'_j for their sums at the j-th look,
+δ_j = |S'_j| − |S_j| ∈ [−d, d], q_j for the margin of S_j, P_s for the probability that look s is
+the first to halt, and L_s = log(P_s/P'_s); P_s = ∫ f(b) F(q_s − b) W(b) db with
+W(b) = ∏_{j<s} (1 − F(q_j − b)) as in `halting_law`. f, F and 1 − F are log-concave.
+
+**Upper bound.** With a = max(0, δ_1, …, δ_{s−1}),
+
+    L_s ≤ a/σ₁ + (a − δ_s)⁺/σ₂ ≤ Δ/σ₁ + 2Δ/σ₂,
+
+which is ε/6 + ε/3 = ε/2 for σ₁ = σ₂ = 12R/ε. Shift b by a: f(b) ≤ e^(a/σ₁) f(b + a), no factor of
+W falls since q_j + a ≥ q'_j, and F(q_s − b) ≤ e^((a−δ_s)⁺/σ₂) F(q'_s − a − b). For −L_s exchange
+the streams; for not halting the second term is absent. Hence
+
+- if the sums keep their sign from the change on, then all δ_j are equal, δ say, and |L_s| is at
+  most δ/σ₁ (for δ ≥ 0) or |δ|/σ₂ (for δ ≤ 0): ε/6;
+- if all sizes move in one direction, |L_s| ≤ Δ/σ₁ + Δ/σ₂ = ε/3;
+- more takes some |S_j| that rises before |S_s| falls: the sum crosses zero in between.
+
+**Moves that raise L_s.** Exchange the streams and turn the signs until S' = S + d with d > 0 and
+L_s ≥ 0. (i) A smaller |S_j| or a larger |S'_j| at a look j < s, a larger |S_s| or a smaller |S'_s|:
+P_s rises or P'_s falls. (ii) Adding a look of sizes (t − d, t) before s, or raising its t. (iii)
+Deleting a look of sizes (t + d, t) before s, if |S_s| = |S'_s| + d. (iv) Lowering both |S_s| and
+|S'_s|, if |S_s| = |S'_s| + d. In (ii) to (iv) two laws of b are compared, the law under P, with
+density ∝ f(b)F(q_s − b)W(b), and the one under P', ∝ f(b)F(q'_s − b)W'(b). After a shift the ratio
+of their densities is a product of ratios such as f(b + d)/f(b), each monotone by log-concavity, and
+all in one direction: one law lies to the left of the other in likelihood ratio.
+
+- (ii), adding: L_s gains log E[1 − F(q − b)] − log E'[1 − F(q − (b − d))], q the margin of t − d,
+  and b − d under P' lies to the left of b under P, while 1 − F(q − b) rises with b. Raising: b
+  moves to the right under P, and P'_s/P_s is the mean under P of a function that falls with b.
+- (iii): L_s gains log E'[1 − F(q − b)] − log E[1 − F(q − (b − d))], q the margin of t, and b − d
+  under P lies to the left of b under P' if q'_s = q_s − d.
+- (iv): L_s gains at the rate E'[r(q'_s − b)] − E[r(q_s − b)], where r = F'/F falls, and q'_s − b
+  under P' lies to the left of q_s − b under P if q'_s = q_s − d.
+
+**The worst pair** is the crossing pair (`crossing_streams`): S' runs up at R a sample until half
+time and then down to 0 at look s; S = S' − 2R from the first entry on. Its looks have the sizes
+(t − 2R, t), where t is as large as a sum that returns to 0 can have it, and the last one (2R, 0).
+
+*If n_j ≤ n_s/2 for all j < s, and n_1 ≥ 2, as in Algorithm 2, no pair has a greater |L_s|.* Any
+earlier look becomes (|S'_j| − d, |S'_j|) by (i), or (0, d) if that is negative, and by (ii)
+(Rn_j − d, Rn_j). The last one becomes (d, 0) by (i) and, if |S_s| > d, (iv). All of it is attained
+at once. Last, (i) makes d = 2R the worst.
+
+*For other look times* `loss_limit` lets the sums return to 2R only. If S'_s ≤ 0, delete the looks
+after the change with S'_j ≤ 0 by (iii) and raise the others by (i) and (ii). A look before the
+change with S'_j < 0 may be too far out for that; but then the sums cannot return to 0 by n_s, no
+size rises, and L_s ≤ d/σ₂. If 0 < S'_s < d, first make the last look (d, 0) by (i). If S'_s ≥ d,
+then δ_s = d and L_s ≤ d/σ₁.
+
+**The limit.** In Algorithm 2 the loss L_s of the crossing pair rises with s, by (ii) and (iv), and
+tends to ε/2. P'_s/P_s is the mean under P of g(b) = f(b + d)F(q_s − 2d − b)/(f(b)F(q_s − b)), which
+is e^(−ε/2) for b ≥ 0, and nowhere above e^(ε/6). If three looks before s have margins of at least
+Q > 0, then b < 0 has probability at most w = 1/(1 + 3(e^(Q/σ) − 1)) under P: to the left of 0,
+f(b)F(q_s − b) is at most its value at 0 and W(b) ≤ e^(3b/σ) W(0); from 0 to Q the former falls as
+e^(−2b/σ) and W(b) ≥ e^(3b/σ) W(0). So L_s ≥ −log(e^(−ε/2) + w e^(ε/6)); and Q grows beyond all
+bounds with s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbandits._validation import check_fraction, check_integer
+from dpbandits.halting import Halting
+from dpbandits.privacy.halting_law import (
+    Floats,
+    HaltingLaw,
+    halting_law,
+    looks_at,
+    margins,
+    samples_of,
+    sparse_vector_law,
+)
+
+if TYPE_CHECKING:  # stopping rules declare their guarantees with this package
+    from dpbandits.stopping.base import NASFamily
+
+__all__ = [
+    "PrivacyLoss",
+    "crossing_length",
+    "crossing_loss",
+    "crossing_streams",
+    "loss_limit",
+    "privacy_loss",
+]
+
+
+@dataclass(frozen=True)
+class PrivacyLoss:
+    """How well the output of a rule tells two neighbouring streams apart.
+
+    Attributes
+    ----------
+    total : float
+        Greatest |log ratio| of the densities of the output, halting time and estimate together,
+        or no halt; the pair is in keeping with ε-differential privacy if it is at most ε.
+    time : int or None
+        Halting time at which it is attained; None if by not halting.
+    sparse_vector : float
+        The part of the halting time, at that time.
+    release : float
+        The part of the released estimate, at that time: |change|/σ₃, and 0 before the change.
+    log_ratio : numpy.ndarray of float, shape (looks + 1,)
+        log(P/P') of halting at each look, and of not halting.
+    bound : numpy.ndarray of float, shape (looks + 1,)
+        What the theory allows each |log ratio| on this pair.
+    law, neighbour_law : HaltingLaw
+        The laws of the halting time on the two streams.
+    """
+
+    total: float
+    time: int | None
+    sparse_vector: float
+    release: float
+    log_ratio: Floats
+    bound: Floats
+    law: HaltingLaw
+    neighbour_law: HaltingLaw
+
+
+def privacy_loss(
+    rule: NASFamily, stream: Iterable[float], neighbour: Iterable[float]
+) -> PrivacyLoss:
+    """Return the exact privacy loss of a rule on two streams that differ in at most one entry.
+
+    Given the halting time n, the estimate is a Laplace variable around S_n/n, so that its log
+    ratio takes all values between −|S_n − S'_n|/σ₃ and |S_n − S'_n|/σ₃, both included.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        Rule of the NAS family, such as `dpbandits.DPNAS`.
+    stream, neighbour : iterable of float
+        Streams in [−R, R] of the same finite length.
+
+    Returns
+    -------
+    PrivacyLoss
+
+    Raises
+    ------
+    ValueError
+        If the streams are not neighbours, or not in [−R, R].
+
+    Examples
+    --------
+    >>> from dpbandits import DPExponentialNAS
+    >>> rule = DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05)
+    >>> loss = privacy_loss(rule, [1.0] * 16, [-1.0] + [1.0] * 15)
+    >>> loss.time, loss.release, round(loss.sparse_vector, 3), round(float(loss.bound.max()), 3)
+    (2, 0.5, 0.156, 0.167)
+    """
+    values = samples_of(rule, "stream", stream)
+    others = samples_of(rule, "neighbour", neighbour)
+    if values.size != others.size or np.count_nonzero(values != others) > 1:
+        raise ValueError(
+            f"neighbour={neighbour!r} is no neighbour of stream={stream!r}; "
+            "allowed: as many entries, and a different one at one place at most"
+        )
+    law, neighbour_law = halting_law(rule, values), halting_law(rule, others)
+    log_ratio = _log_ratio(
+        np.append(law.log_halt, law.log_survive),
+        np.append(neighbour_law.log_halt, neighbour_law.log_survive),
+    )
+    halting, last = rule.halting, law.times - 1
+    sums, other_sums = np.cumsum(values)[last], np.cumsum(others)[last]
+    change = float(np.abs(values - others).max(initial=0.0))
+    changed = np.append(np.cumsum(values != others)[last] > 0, False)
+    release = np.where(changed, _over(change, halting.release_scale), 0.0)
+    at = int(np.argmax(np.abs(log_ratio) + release))
+    return PrivacyLoss(
+        total=float(abs(log_ratio[at]) + release[at]),
+        time=int(law.times[at]) if at < law.times.size else None,
+        sparse_vector=float(abs(log_ratio[at])),
+        release=float(release[at]),
+        log_ratio=log_ratio,
+        bound=_bound(halting, np.abs(other_sums) - np.abs(sums)),
+        law=law,
+        neighbour_law=neighbour_law,
+    )
+
+
+def _log_ratio(logs: Floats, other_logs: Floats) -> Floats:
+    """Return log(P/P'), and 0 where both are 0."""
+    with np.errstate(invalid="ignore"):
+        return np.where(logs == other_logs, 0.0, logs - other_logs)
+
+
+def _over(size: float, scale: float) -> float:
+    """Return size/scale: what noise of that scale lets out of a change of that size."""
+    if size == 0.0:
+        return 0.0
+    return size / scale if scale > 0.0 else math.inf
+
+
+def _bound(halting: Halting, moves: Floats) -> Floats:
+    """Return the upper bound of the module's text, for the moves δ_j of the sizes."""
+    bound = np.zeros(moves.size + 1)
+    for sign in (1.0, -1.0):
+        highest = 0.0
+        for j, move in enumerate(sign * moves):
+            part = _over(highest, halting.threshold_scale)
+            part += _over(max(highest - move, 0.0), halting.query_scale)
+            bound[j] = max(bound[j], part)
+            highest = max(highest, float(move))
+        bound[-1] = max(bound[-1], _over(highest, halting.threshold_scale))
+    return bound
+
+
+def crossing_streams(rule: NASFamily, look: int) -> tuple[Floats, Floats]:
+    """Return the crossing pair that ends with a given look, on which the halting time tells most.
+
+    The neighbour's sums run up at R a sample until half time, and then down to 0; the stream
+    has −R for the first entry.
+
+    Examples
+    --------
+    >>> from dpbandits import DPExponentialNAS
+    >>> rule = DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05)
+    >>> stream, neighbour = crossing_streams(rule, 2)
+    >>> stream.tolist(), neighbour.tolist()
+    ([-1.0, 1.0, -1.0, -1.0], [1.0, 1.0, -1.0, -1.0])
+    """
+    size = rule.look_time(check_integer("look", look, 1))
+    neighbour = np.zeros(size)
+    neighbour[: size // 2] = rule.half_range
+    neighbour[size - size // 2 :] = -rule.half_range
+    stream = neighbour.copy()
+    stream[0] = -rule.half_range
+    return stream, neighbour
+
+
+def _last_loss(rule: NASFamily, sizes: Floats, other_sizes: Floats) -> float:
+    """Return log(P/P') of halting at the last of the looks, of which sizes |S|, |S'| are given."""
+    halting, logs = rule.halting, []
+    for level in (sizes, other_sizes):
+        log_halt, _, _ = sparse_vector_law(
+            margins(rule, level), halting.threshold_scale, halting.query_scale, level.size
+        )
+        logs.append(log_halt)
+    return float(_log_ratio(*logs)[0])
+
+
+def crossing_loss(rule: NASFamily, look: int) -> float:
+    """Return the sparse-vector loss log(P/P') at the last look of `crossing_streams`.
+
+    For rules that look at n = 2, 4, 8, … it is the greatest of all pairs of streams and of all
+    looks up to this one. `loss_limit` says how near to it it is for others.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        Rule of the NAS family.
+    look : int
+        Number s of the look, from 1.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    From 1/3 to all of the budget ε/2, once the sums can pass the threshold and return:
+
+    >>> from dpbandits import DPExponentialNAS
+    >>> rule = DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05)
+    >>> [round(crossing_loss(rule, look) / 0.5, 3) for look in (5, 10, 11, 12, 13)]
+    [0.358, 0.62, 0.855, 0.998, 1.0]
+    """
+    times, half_range = _times(rule, look), rule.half_range
+    sums = half_range * np.minimum(times, times[-1] - times)
+    change = 2.0 * half_range if times[-1] > 1 else half_range
+    return _last_loss(rule, np.abs(sums - change), sums)
+
+
+def loss_limit(rule: NASFamily, look: int) -> float:
+    """Return a bound on the sparse-vector loss at a look that no pair of streams exceeds.
+
+    Equal to `crossing_loss` for rules that look at n = 2, 4, 8, …, up to rounding; for others the
+    two bracket the greatest loss. See the text of the module for the proof.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        Rule of the NAS family.
+    look : int
+        Number s of the look, from 1.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from dpbandits import DPNAS
+    >>> rule = DPNAS(epsilon=1.0, alpha=0.5, beta=0.05)
+    >>> round(crossing_loss(rule, 64) / 0.5, 3), round(loss_limit(rule, 64) / 0.5, 3)
+    (0.338, 0.348)
+    """
+    times, half_range, halting = _times(rule, look), rule.half_range, rule.halting
+    sizes = half_range * np.minimum(times, times[-1] - times + 2.0)
+    smaller = np.maximum(sizes - 2.0 * half_range, 0.0)
+    smaller[-1], sizes[-1] = 2.0 * half_range, 0.0
+    limit = _last_loss(rule, smaller, sizes)
+    if times[0] >= 2 and np.all(2 * times[:-1] <= times[-1]):
+        return limit
+    scales = halting.threshold_scale, halting.query_scale
+    return max(limit, *(_over(2.0 * half_range, scale) for scale in scales))
+
+
+def crossing_length(rule: NASFamily, share: float) -> int:
+    """Return how long a stream has to be for `crossing_loss` to reach a share of its limit.
+
+    The limit is 2R/σ₁ + 4R/σ₂, which is ε/2.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        Rule of the NAS family, with noise.
+    share : float
+        Share strictly between 0 and 1.
+
+    Returns
+    -------
+    int
+        Number n of samples at a look that reaches it, while the look before does not.
+
+    Examples
+    --------
+    >>> from dpbandits import DPExponentialNAS
+    >>> crossing_length(DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05), 0.9)
+    4096
+    """
+    share, halting = check_fraction("share", share), rule.halting
+    if not min(halting.threshold_scale, halting.query_scale) > 0.0:
+        raise ValueError(f"rule={rule!r} has no noise; allowed: a rule of a finite epsilon")
+    wanted = share * 2.0 * rule.half_range
+    wanted *= 1.0 / halting.threshold_scale + 2.0 / halting.query_scale
+    below, above = 0, 1
+    while crossing_loss(rule, above) < wanted:
+        below, above = above, above + 1 + above // 4
+    while above - below > 1:
+        middle = (below + above) // 2
+        if crossing_loss(rule, middle) < wanted:
+            below = middle
+        else:
+            above = middle
+    return rule.look_time(above)
+
+
+def _times(rule: NASFamily, look: int) -> Floats:
+    """Return the numbers of samples at the looks up to a given one."""
+    return looks_at(rule, rule.look_time(check_integer("look", look, 1))).astype(np.float64)

@@ -1,0 +1,227 @@
+"""The law of the halting time against exact arithmetic, quadrature and simulation."""
+
+import itertools
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from statistical import clopper_pearson
+
+import dpbandits as dpb
+from dpbandits.privacy import halting_law, sparse_vector_law
+
+ROUNDING = 1e-11
+RULES = [
+    kind(epsilon, alpha, beta, half_range)
+    for kind in (dpb.DPNAS, dpb.DPExponentialNAS)
+    for epsilon, alpha, beta, half_range in [(1.0, 0.5, 0.05, 1.0), (4.0, 0.9, 0.9, 2.5)]
+]
+
+
+def margins(rule, stream):
+    """Margins at the looks, which are at every n or at n = 2, 4, 8, …."""
+    times = [rule.look_time(look) for look in range(1, len(stream) + 1)]
+    sums = np.abs(np.cumsum(stream))[[n - 1 for n in times if n <= len(stream)]]
+    return sums - [rule.threshold(look) for look in range(1, sums.size + 1)]
+
+
+def exact_logs(q, once, each):
+    """Integrate by hand: between the kinks everything is a sum of exponentials in b."""
+    with localcontext() as context:
+        context.prec = 80
+        q, once, each = [Decimal(x) for x in q], Decimal(once), Decimal(each)
+        kinks = sorted({Decimal(0), *q})
+        pieces = itertools.pairwise([None, *kinks, None])
+        totals = [Decimal(0)] * (len(q) + 1)
+        for low, high in pieces:
+            middle = low + 1 if high is None else high - 1 if low is None else (low + high) / 2
+            sign = 1 if middle < 0 else -1
+            term = {Decimal(sign) / once: 1 / (2 * once)}  # rate -> coefficient
+
+            def times(term, one, rate, coefficient):
+                product = {r: one * c for r, c in term.items() if one}
+                for r, c in term.items():
+                    product[r + rate] = product.get(r + rate, Decimal(0)) + c * coefficient
+                return product
+
+            def integral(term, low=low, high=high):
+                total = Decimal(0)
+                for rate, coefficient in term.items():
+                    if rate == 0:
+                        total += coefficient * (high - low)
+                        continue
+                    if high is not None:
+                        total += coefficient * (rate * high).exp() / rate
+                    if low is not None:
+                        total -= coefficient * (rate * low).exp() / rate
+                return total
+
+            for place, x in enumerate(q):
+                tail, half = (x / each).exp() / 2, Decimal(1) / each
+                if middle > x:  # F = tail·e^(-b/each)
+                    below, rest = (0, -half, tail), (1, -half, -tail)
+                else:
+                    below, rest = (1, half, -1 / (4 * tail)), (0, half, 1 / (4 * tail))
+                totals[place] += integral(times(term, *below))
+                term = times(term, *rest)
+            totals[-1] += integral(term)
+        return np.array([float(total.ln()) for total in totals])
+
+
+# inverses that are exact decimals: rates that should cancel do
+@pytest.mark.parametrize(("once", "each"), [(1.0, 1.0), (2.0, 0.5), (0.5, 4.0)])
+@pytest.mark.parametrize("size", [0.3, 3.0, 30.0, 300.0])
+def test_law_against_exact_arithmetic(rng, once, each, size):
+    for _ in range(4):
+        q = rng.normal(0.0, size, 6).round(6)
+        log_halt, log_survive, error = sparse_vector_law(q, once, each)
+        exact = exact_logs(q, once, each)
+        logs = np.append(log_halt, log_survive)
+        assert np.all(np.abs(logs - exact) <= ROUNDING + 1e-14 * np.abs(exact))
+        assert 0.0 < error < 1e-13
+
+
+def test_exact_arithmetic_convicts_another_scale(rng):
+    q = rng.normal(0.0, 3.0, 6)
+    wrong, _, _ = sparse_vector_law(q, 1.0, 1.001)
+    assert np.abs(wrong - exact_logs(q, 1.0, 1.0)[:-1]).max() > 1e-4
+
+
+@pytest.mark.parametrize("depth", [0.1, 20.0, 700.0, 5000.0])
+def test_one_look_is_the_sum_of_two_laplace_variables(depth):
+    log_halt, log_survive, _ = sparse_vector_law([-depth], 1.0, 1.0)
+    tail = -depth + math.log(0.5 * (1.0 + depth / 2))
+    assert log_halt[0] == pytest.approx(tail, rel=1e-14)
+    mirrored = sparse_vector_law([depth], 1.0, 1.0)
+    assert mirrored[1] == pytest.approx(tail, rel=1e-14)
+    assert mirrored[0][0] == pytest.approx(log_survive, rel=1e-12, abs=1e-14)
+
+
+def test_law_of_many_looks_against_quadrature(rng):
+    q, once, each = rng.normal(-2.0, 3.0, 40), 1.5, 1.0
+    log_halt, log_survive, _ = sparse_vector_law(q, once, each)
+    threshold, query = stats.laplace(scale=once), stats.laplace(scale=each)
+
+    def survives(b, s):
+        return threshold.pdf(b) * np.prod(query.sf(q[:s] - b))
+
+    def integrated(function):
+        points = [0.0, *q]
+        return integrate.quad(function, -60, 60, points=points, limit=400, epsrel=1e-11)[0]
+
+    for s in (0, 10, 39):
+        exact = integrated(lambda b, s=s: survives(b, s) * query.cdf(q[s] - b))
+        assert log_halt[s] == pytest.approx(math.log(exact), abs=1e-9)
+    assert log_survive == pytest.approx(math.log(integrated(lambda b: survives(b, 40))), abs=1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_law_of_a_stream(rng, rule):
+    stream = rng.uniform(-0.2, 1.0, 300) * rule.half_range
+    law = halting_law(rule, stream)
+    every = type(rule) is dpb.DPNAS
+    assert law.times.tolist() == (list(range(1, 301)) if every else [2**k for k in range(1, 9)])
+    assert np.exp(law.log_halt).sum() + math.exp(law.log_survive) == pytest.approx(1.0, abs=1e-12)
+    assert law.error < 1e-13
+    mirrored = halting_law(rule, -stream)
+    assert np.array_equal(mirrored.log_halt, law.log_halt)
+    # what comes later changes nothing; and the last look can be had alone
+    shorter = halting_law(rule, stream[:128])
+    assert shorter.log_halt == pytest.approx(law.log_halt[: shorter.times.size], abs=ROUNDING)
+    q, scales = margins(rule, stream), (rule.halting.threshold_scale, rule.halting.query_scale)
+    alone, _, _ = sparse_vector_law(q, *scales, first=q.size)
+    assert alone == pytest.approx(law.log_halt[-1:], abs=ROUNDING)
+
+
+def test_streams_without_a_look():
+    law = halting_law(dpb.DPExponentialNAS(1.0, 0.5, 0.05), [0.5])
+    assert law.times.size == law.log_halt.size == 0
+    assert law.log_survive == pytest.approx(0.0, abs=1e-14)
+
+
+def test_law_without_noise_is_a_point():
+    rule = dpb.NAS(alpha=0.5, beta=0.05)
+    law = halting_law(rule, np.ones(400))
+    assert law.times[np.exp(law.log_halt) == 1.0].tolist() == [rule.noiseless_time(1.0)]
+    assert law.log_survive == -math.inf and np.exp(law.log_halt).sum() == 1.0
+    assert halting_law(rule, np.zeros(400)).log_survive == 0.0
+
+
+def stream_through(rule, sums):
+    """Stream with given sums at some looks, and equal entries in between."""
+    pieces, n, total = [], 0, 0.0
+    for look, target in sums:
+        size = rule.look_time(look) - n
+        pieces.append(np.full(size, (target - total) / size))
+        n, total = n + size, target
+    return np.concatenate(pieces)
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    """Rules, streams, and the number of halts of `rule.run` at each look and of runs without."""
+    short = dpb.DPNAS(0.5, 0.99, 0.99)
+    long = dpb.DPExponentialNAS(8.0, 0.99, 0.99)
+    near = [(7, long.threshold(7)), (8, long.threshold(8) + long.halting.query_scale)]
+    cases = []
+    for seed, (rule, stream) in enumerate(
+        [(short, np.tile([1.0, 0.5, -1.0, 0.9], 2)), (long, stream_through(long, [(6, 64), *near]))]
+    ):
+        rng, times = np.random.default_rng(seed), halting_law(rule, stream).times.tolist()
+        count = dict.fromkeys([*times, None], 0)
+        for _ in range(4000):
+            outcome = rule.run(stream, rng)
+            count[outcome.samples if outcome.halted else None] += 1
+        cases.append((rule, stream, list(count.values())))
+    return cases
+
+
+def agrees(counts, probabilities, cases):
+    """Whether each number of halts may come from the law."""
+    intervals = [clopper_pearson(c, sum(counts), 1 / (cases * len(counts))) for c in counts]
+    return all(low <= p <= high for (low, high), p in zip(intervals, probabilities, strict=True))
+
+
+def probabilities(rule, stream, once=1.0, each=1.0):
+    """Law of the halting time, with factors on the scales of the noise."""
+    once, each = once * rule.halting.threshold_scale, each * rule.halting.query_scale
+    log_halt, log_survive, _ = sparse_vector_law(margins(rule, stream), once, each)
+    return np.exp(np.append(log_halt, log_survive))
+
+
+@pytest.mark.statistical
+def test_law_against_simulation(simulated):
+    for rule, stream, counts in simulated:
+        law = halting_law(rule, stream)
+        expected = np.exp(np.append(law.log_halt, law.log_survive))
+        assert agrees(counts, expected, len(simulated))
+
+
+def test_simulation_convicts_a_wrong_law(simulated):
+    for rule, stream, counts in simulated:
+        assert agrees(counts, probabilities(rule, stream), len(simulated))
+        for once, each in [(0.0, 1.0), (1.0, 0.0), (0.5, 0.5)]:
+            assert not agrees(counts, probabilities(rule, stream, once, each), len(simulated))
+    scales = rule.halting.threshold_scale, rule.halting.query_scale
+    alone = [sparse_vector_law([q], *scales) for q in margins(rule, stream)]
+    survive = np.exp(np.cumsum([0.0, *(log_survive for _, log_survive, _ in alone)]))
+    redrawn = np.append(
+        survive[:-1] * np.exp([log_halt[0] for log_halt, _, _ in alone]), survive[-1]
+    )
+    assert not agrees(counts, redrawn, len(simulated))  # B drawn at every look
+
+
+def test_bad_arguments():
+    rule = dpb.DPNAS(1.0, 0.5, 0.05)
+    with pytest.raises(ValueError, match=r"stream=.*allowed: numbers in \[-1, 1\]"):
+        halting_law(rule, [0.5, 1.5])
+    with pytest.raises(ValueError, match=r"stream='a'.*allowed"):
+        halting_law(rule, ["a"])
+    with pytest.raises(ValueError, match=r"rule=EBGStop.*allowed"):
+        halting_law(dpb.EBGStop(0.5, 0.05), [0.5])
+    with pytest.raises(ValueError, match=r"query_scale=-1.0.*allowed"):
+        sparse_vector_law([0.0], 1.0, -1.0)
+    with pytest.raises(ValueError, match=r"margins=.*allowed"):
+        sparse_vector_law([math.nan], 1.0, 1.0)
