@@ -284,7 +284,7 @@ def test_crossing_length():
 def test_bad_arguments():
     rule = dpb.DPNAS(1.0, 0.5, 0.05)
     for neighbour in ([0.5], [0.1, 0.1]):
-        with pytest.raises(ValueError, match=r"neighbour=.*allowed"):
+        with pytest.raises(ValueError, match=r"neighbour .*allowed"):
             privacy_loss(rule, [0.5, 0.5], neighbour)
     with pytest.raises(ValueError, match=r"look=0 .*allowed"):
         crossing_loss(rule, 0)

@@ -15,8 +15,8 @@ each integrand exp(φ), and the integral is computed with a proved error (`Halti
 - *Panels.* Between two neighbours of {0, q_1, q_2, …} every factor is an exponential, or 1 minus
   one, and analytic. A panel [l, r] between them, of width h ≤ min(σ₁, σ₂)/2, gets Gauss–Legendre
   nodes, m of them: exact up to degree 2m − 1. A function that is analytic and at most M in modulus
-  in the ellipse with foci l, r and semi-axes summing to ρh/2 has Chebyshev coefficients
-  |a_k| ≤ 2Mρ^(−k), of which k = 2m, 2m + 2, … count, so that the error is at most
+  in the ellipse with foci l, r and semi-axes summing to ρh/2 has Chebyshev coefficients a_k,
+  with |a_k| ≤ 2Mρ^(−k), of which k = 2m, 2m + 2, … count, so that the error is at most
   (h/2)(64/15) M ρ^(−2m)/(1 − ρ^(−2)). M is bounded factor by factor.
 
 All is done in logarithms: a probability of 10^(−300) is as accurate as one of 1/2. Rounding, which
@@ -35,7 +35,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from dpbandits._validation import check_number
+from dpbandits._validation import check_integer, check_number
 from dpbandits.halting import Halting
 
 if TYPE_CHECKING:  # stopping rules declare their guarantees with this package
@@ -56,7 +56,7 @@ Floats = NDArray[np.float64]
 _DROP = 45.0  # the logarithm of what is left out on either side, relative to the largest value
 _DIGITS = 18.0  # orders of magnitude by which ρ^(−2m) is below 1
 _WIDTH = 0.5  # of a panel, in scales
-_REACH = 0.5  # by how many scales the ellipse around a panel sticks out at either end
+_REACH = 0.5  # by how many scales its ellipse sticks out at either end; log 2 is singular
 _LOG2 = math.log(2.0)
 
 
@@ -108,11 +108,13 @@ def margins(rule: NASFamily, sums: ArrayLike) -> Floats:
 def samples_of(rule: NASFamily, name: str, stream: Iterable[float]) -> Floats:
     """Return a stream as an array, after checking that it lies in [−R, R]."""
     half_range = rule.half_range
-    allowed = f"numbers in [-{half_range:g}, {half_range:g}]"
-    values = np.array([check_number(name, value, allowed) for value in stream])
-    if values.size and not np.abs(values).max() <= half_range:
-        raise ValueError(f"{name}={stream!r} is out of range; allowed: {allowed}")
-    return values
+    allowed = f"a number in [-{half_range:g}, {half_range:g}]"
+    values = []
+    for place, value in enumerate(stream):
+        values.append(check_number(f"{name}[{place}]", value, allowed))
+        if not abs(values[-1]) <= half_range:
+            raise ValueError(f"{name}[{place}]={value!r} is out of range; allowed: {allowed}")
+    return np.array(values, dtype=np.float64)
 
 
 def halting_law(rule: NASFamily, stream: Iterable[float]) -> HaltingLaw:
@@ -193,7 +195,8 @@ def sparse_vector_law(
         if not 0.0 <= check_number(name, scale, "a finite number of at least 0") < math.inf:
             raise ValueError(f"{name}={scale!r} is out of range; allowed: finite, at least 0")
     if q.ndim != 1 or not np.isfinite(q).all():
-        raise ValueError(f"margins={margins!r} is out of range; allowed: finite numbers in a row")
+        raise ValueError(f"margins={q!r} is out of range; allowed: finite numbers in a row")
+    first = check_integer("first", first, 1, max(q.size, 1))
     if threshold_scale == 0.0 or query_scale == 0.0:
         log_halt, log_survive = _law_of_one_noise(q, threshold_scale, query_scale)
         return log_halt[first - 1 :], log_survive, 0.0

@@ -13,16 +13,16 @@ which is ε/6 + ε/3 = ε/2 for σ₁ = σ₂ = 12R/ε. Shift b by a: f(b) ≤ e
 W falls since q_j + a ≥ q'_j, and F(q_s − b) ≤ e^((a−δ_s)⁺/σ₂) F(q'_s − a − b). For −L_s exchange
 the streams; for not halting the second term is absent. Hence
 
-- if the sums keep their sign from the change on, then all δ_j are equal, δ say, and |L_s| is at
-  most δ/σ₁ (for δ ≥ 0) or |δ|/σ₂ (for δ ≤ 0): ε/6;
+- if the sums of both streams keep one sign from the change on, then all δ_j are equal, to δ
+  say, and |L_s| is at most δ/σ₁ (for δ ≥ 0) or |δ|/σ₂ (for δ ≤ 0): ε/6;
 - if all sizes move in one direction, |L_s| ≤ Δ/σ₁ + Δ/σ₂ = ε/3;
 - more takes some |S_j| that rises before |S_s| falls: the sum crosses zero in between.
 
 **Moves that raise L_s.** Exchange the streams and turn the signs until S' = S + d with d > 0 and
 L_s ≥ 0. (i) A smaller |S_j| or a larger |S'_j| at a look j < s, a larger |S_s| or a smaller |S'_s|:
 P_s rises or P'_s falls. (ii) Adding a look of sizes (t − d, t) before s, or raising its t. (iii)
-Deleting a look of sizes (t + d, t) before s, if |S_s| = |S'_s| + d. (iv) Lowering both |S_s| and
-|S'_s|, if |S_s| = |S'_s| + d. In (ii) to (iv) two laws of b are compared, the law under P, with
+Deleting a look of sizes (t + d, t) before s, if |S_s| = |S'_s| + d. (iv) Lowering |S_s| as well
+as |S'_s|, if |S_s| = |S'_s| + d. In (ii) to (iv) two laws of b are compared, the law under P, with
 density ∝ f(b)F(q_s − b)W(b), and the one under P', ∝ f(b)F(q'_s − b)W'(b). After a shift the ratio
 of their densities is a product of ratios such as f(b + d)/f(b), each monotone by log-concavity, and
 all in one direction: one law lies to the left of the other in likelihood ratio.
@@ -160,11 +160,11 @@ def privacy_loss(
     """
     values = samples_of(rule, "stream", stream)
     others = samples_of(rule, "neighbour", neighbour)
-    if values.size != others.size or np.count_nonzero(values != others) > 1:
-        raise ValueError(
-            f"neighbour={neighbour!r} is no neighbour of stream={stream!r}; "
-            "allowed: as many entries, and a different one at one place at most"
-        )
+    if values.size != others.size:
+        raise ValueError(f"neighbour has {others.size} entries; allowed: as many as {values.size}")
+    places = np.flatnonzero(values != others)
+    if places.size > 1:
+        raise ValueError(f"neighbour differs at places {places[:2]}, …; allowed: one place at most")
     law, neighbour_law = halting_law(rule, values), halting_law(rule, others)
     log_ratio = _log_ratio(
         np.append(law.log_halt, law.log_survive),
