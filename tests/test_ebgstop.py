@@ -80,11 +80,14 @@ def many(samples, alpha, beta, R, mistake=None, scale=1.0):
     st.sampled_from([1.0, 0.25, 8.0]),
     st.floats(-1, 1).filter(lambda m: abs(m) > 0.2),
     st.floats(0, 1),
+    st.sampled_from([0.0, 0.5, 1.5]),
     st.integers(0, 2**32),
 )
-def test_halts_as_printed_on_the_same_samples(alpha, beta, R, mean, noise, seed):
+def test_halts_as_printed_on_the_same_samples(alpha, beta, R, mean, noise, drift, seed):
+    """With a drift towards 0, past which the best bounds so far are not the last ones."""
     spread = noise * (1 - abs(mean))
-    stream = R * (mean + spread * np.random.default_rng(seed).uniform(-1, 1, 500))
+    level = mean * (1 - drift * np.linspace(0, 1, 500))
+    stream = R * np.clip(level + spread * np.random.default_rng(seed).uniform(-1, 1, 500), -1, 1)
     samples, estimate = algorithm_3(stream, alpha, beta, R)
     outcome = dpb.EBGStop(alpha, beta, R).run(stream, None)
     assert (outcome.samples, outcome.halted) == (samples, not math.isnan(estimate))
