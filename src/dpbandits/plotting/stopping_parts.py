@@ -54,7 +54,7 @@ class Point:
 
     @property
     def samples(self) -> tuple[float, float, float]:
-        """Samples: mean, and ends of the band of 90 % of the runs."""
+        """Mean number of samples, and ends of the band of 90 % of the runs."""
         s = self.summary
         return s.mean_samples, s.samples_q05, s.samples_q95
 

@@ -75,7 +75,7 @@ class SuccessiveElimination(RegretAlgorithm):
     def regret_bound(
         self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
-        """Bound on the expected pseudo-regret: `bounds.elimination_regret`."""
+        """Bound on the expected pseudo-regret: `elimination_regret`."""
         bound: float | NDArray[np.float64] = bounds.elimination_regret(
             instance.gaps, horizon, beta=self.beta, times=times
         )

@@ -65,6 +65,6 @@ class UCB(RegretAlgorithm):
     def regret_bound(
         self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
-        """Bound on the expected pseudo-regret: `bounds.ucb_regret`."""
+        """Bound on the expected pseudo-regret: `ucb_regret`."""
         bound: float | NDArray[np.float64] = bounds.ucb_regret(instance.gaps, horizon, times=times)
         return bound

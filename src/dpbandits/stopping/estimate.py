@@ -58,7 +58,7 @@ class Estimates:
 
     @property
     def relative_error(self) -> NDArray[np.float64]:
-        """|estimate − μ|/|μ| of each run, shape (n_runs,); nan where it has not halted.
+        """Distance of each run's estimate from μ, relative to μ; nan where it has not halted.
 
         Raises
         ------
