@@ -108,7 +108,7 @@ SETTINGS = {
     "beta": (0.6, 0.3, make.shifted_beta(6, 2), lambda g, n: 2 * g.beta(6, 2, n) - 1, 2000),
     "uniform": (0.9, 0.2, make.uniform(0.3), lambda g, n: g.uniform(-0.4, 1, n), 2000),
 }
-RUNS = 1500
+RUNS = 1000
 
 
 def draws(rule, law, runs, seed):

@@ -24,12 +24,12 @@ class Below:
 
 
 # In scales: far below 0, at 0, about 0, far above.
-LEVELS = [-600.0, -20.0, -1.0, 0.0, 1e-3, 0.3, 2.0, 40.0]
+LEVELS = [-600.0, -1.0, 0.0, 0.3, 2.0, 40.0]
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("scale", [0.01, 1.0, 300.0])
+@pytest.mark.parametrize("scale", [0.01, 300.0])
 def test_law_below_a_level(scale, level):
     size = 20_000
     rng = np.random.default_rng([1, LEVELS.index(level)])
@@ -41,7 +41,7 @@ def test_law_below_a_level(scale, level):
     if level <= 2:
         assert distance_to_law(sample, stats.laplace(scale=scale)) > limit
         assert distance_to_law(sample, Below(scale, (level + 1 / 3) * scale)) > limit
-    if level > -20:
+    if level > -600:
         assert distance_to_law(sample, Below(1.2 * scale, level * scale)) > limit
 
 

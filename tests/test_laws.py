@@ -151,7 +151,7 @@ def same_sums(first, second, share):
     return same_law(np.round(first, 9), np.round(second, 9), share)
 
 
-LENGTHS = [1, 2, 7, 60]
+LENGTHS = [1, 2, 60]
 
 
 @pytest.mark.statistical
@@ -187,7 +187,7 @@ def test_long_sums_of_uniforms(name):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("n", [10**6, 10**9, 2**52])
+@pytest.mark.parametrize("n", [10**6, 2**52])
 def test_very_long_sums_are_nearly_normal(n):
     """Berry–Esseen, with Shevtsova's constant 0.4748: E|U − 1/2|³ = 1/32, variance 1/12."""
     law = UniformLaw(1.0, 0.0, 1.0)

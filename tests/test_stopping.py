@@ -215,7 +215,7 @@ def test_broken_twins_are_told_apart(name, mistake):
 # ---------------------------------------------------------------- constants that no rule has
 # With β = 3.5 the boundary starts low, most runs halt within a few samples, and the noise decides:
 # what is passed over in bulk and what is looked at changes all the time.
-LOOSE = [(0.9, 3.8, 5.0), (0.9, 2.5, 15.0), (0.99, 3.5, 60.0)]  # α, "β", noise scale
+LOOSE = [(0.9, 3.8, 5.0), (0.99, 3.5, 60.0)]  # α, "β", noise scale
 
 
 @pytest.mark.statistical
@@ -246,8 +246,7 @@ HARD = [
     Setting(kind, epsilon, 0.95, beta, *law, runs=runs, max_samples=10**10)
     for kind, epsilon, law, runs in [
         ("NAS", math.inf, FAR, 2000),
-        ("DP-NAS", 0.2, FAR, 2000),
-        ("DP-NAS", 0.2, FAR_BELOW, 400),
+        ("DP-NAS", 0.2, FAR, 1000),
         ("DP-exp-NAS", 0.2, FAR, 10_000),
         ("DP-exp-NAS", 0.2, FAR_BELOW, 2000),
     ]
@@ -270,6 +269,6 @@ def test_a_rule_errs_no_more_often_than_beta(setting):
     failed = failures(setting, package)
     assert may_be_at_most(failed, setting.runs, setting.beta, share)
     # Control: a threshold of three tenths errs too often, of the runs that halt early alone.
-    early = replace(setting, max_samples=12_000, runs=3000)
+    early = replace(setting, max_samples=12_000 if setting.kind == "NAS" else 3000, runs=3000)
     failed = failures(early, pseudo_code(early, np.random.default_rng(8), scale=0.3))
     assert not may_be_at_most(failed, early.runs, early.beta, share)
