@@ -208,9 +208,9 @@ def stopping_samples_closed_form(
 def stopping_constant(beta: float) -> float:
     """Return the constant C(β) that replaces 2000 before `stopping_times_repaired`.
 
-    C = 2·M(18c₀, 48c₁), where M(p, q) = max over u in [0, 1] of the root n of
-    1 = √(pu/n) + q(1 − u)/n, and with b = log(4/β), κ = log2(3Cb):
-    c₀ = max(2, (b + log 4 + 2·log κ)/b), c₁ = (b + log(2)/2 + log κ)/b. C falls with β → 0.
+    C = 8q²/(4q − p) with p = 18c₀, q = 48c₁, and with b = log(4/β), κ = log2(3Cb):
+    c₀ = max(2, (b + log 4 + 2·log κ)/b), c₁ = (b + log(2)/2 + log κ)/b. The equation has one
+    solution; it falls as β → 0, and is below 342 for every β.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def stopping_constant_printed(beta: float) -> float:
     """Return the constant that replaces 2000 before `stopping_times_printed`.
 
     As `stopping_constant`, with b = log(1/β), log 16 and log(32)/2 in place of log 4 and
-    log(2)/2, and κ = log2(3Cb) + 2/log 2. It needs α|μ| ≤ R/e and ε ≥ α.
+    log(2)/2, and κ = log2(3Cb) + 2/log 2. It needs β ≤ 0.08, α|μ| ≤ R/e and ε ≥ α.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def _fixed_point(base: float, squared: float, single: float, ahead: float) -> fl
         log_look = math.log(math.log2(3 * constant * base) + ahead)
         p = 18 * max(2.0, (base + squared + 2 * log_look) / base)
         q = 48 * (base + single + log_look) / base
-        constant = 2 * (4 * q**2 / (4 * q - p) if 2 * q >= p else p)
+        constant = 8 * q**2 / (4 * q - p)
     return constant
 
 
@@ -367,17 +367,21 @@ def private_stopping_lower_bound(
     >>> round(private_stopping_lower_bound(0.1, 0.5, 0.05, 0.1))
     346
     """
+    rate = _privacy_rate(mean, alpha, beta, epsilon, half_range, two_point)
+    return math.log((0.5 - beta) / beta) / rate
+
+
+def _privacy_rate(
+    mean: float, alpha: float, beta: float, epsilon: float, half_range: float, two_point: bool
+) -> float:
+    """Return log(1 + d(e^ε − 1)), by which a sample can change the log of a probability."""
     size, _ = _check_mean(mean, half_range)
     alpha, beta = check_fraction("alpha", alpha), _below("beta", beta, 0.25)
     epsilon = check_positive("epsilon", epsilon, infinite=True)
-    if math.isinf(epsilon):
-        return 0.0
     distance = alpha * size / (1 + alpha) * (1 if two_point else 2 / (1 + size))
     if epsilon <= 700:
-        rate = float(group_privacy_factor(distance, epsilon))
-    else:
-        rate = float(np.logaddexp(0.0, math.log(distance) + epsilon))
-    return math.log((0.5 - beta) / beta) / rate
+        return float(group_privacy_factor(distance, epsilon))
+    return float(np.logaddexp(0.0, math.log(distance) + epsilon))
 
 
 def stopping_complexity_lower_bound(
@@ -385,14 +389,19 @@ def stopping_complexity_lower_bound(
 ) -> float:
     """Bound from below the expected samples of any ε-DP rule on `law`: SS19, Corollary 3.6.
 
-    The larger of `stopping_lower_bound` and half of `private_stopping_lower_bound`, and so at
-    least half of their sum.
+    The largest of `stopping_lower_bound`, half of `private_stopping_lower_bound`, and
+    log(1/β)/(8·log(1 + d(e^ε − 1))), which serves for β near 1/4.
+
+    Examples
+    --------
+    >>> from dpbandits.instances import two_point
+    >>> round(stopping_complexity_lower_bound(two_point(0.1), 0.5, 0.05, epsilon=0.001))
+    32942
     """
     on_ends = isinstance(law, TwoPointLaw) and law.high == -law.low == law.half_range
-    private = private_stopping_lower_bound(
-        law.mean, alpha, beta, epsilon, law.half_range, two_point=on_ends
-    )
-    return max(stopping_lower_bound(law, alpha, beta), private / 2)
+    rate = _privacy_rate(law.mean, alpha, beta, epsilon, law.half_range, on_ends)
+    private = max(math.log((0.5 - beta) / beta) / 2, math.log(1 / beta) / 8) / rate
+    return max(stopping_lower_bound(law, alpha, beta), private)
 
 
 def _below(name: str, value: float, limit: float) -> float:

@@ -16,7 +16,7 @@ the streams; for not halting the second term is absent. Hence
 - if the sums of both streams keep one sign from the change on, then all δ_j are equal, to δ
   say, and |L_s| is at most δ/σ₁ (for δ ≥ 0) or |δ|/σ₂ (for δ ≤ 0): ε/6;
 - if all sizes move in one direction, |L_s| ≤ Δ/σ₁ + Δ/σ₂ = ε/3;
-- more takes some |S_j| that rises before |S_s| falls: the sum crosses zero in between.
+- more takes some |S_j| that rises before |S_s| falls: (S_j + S'_j)/2 changes sign in between.
 
 **Moves that raise L_s.** Exchange the streams and turn the signs until S' = S + d with d > 0 and
 L_s ≥ 0. (i) A smaller |S_j| or a larger |S'_j| at a look j < s, a larger |S_s| or a smaller |S'_s|:
