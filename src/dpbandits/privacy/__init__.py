@@ -1,5 +1,12 @@
-"""Privacy: declared guarantees, and exact laws and losses of the stopping rules."""
+"""Privacy: declared guarantees, composition, exact laws and losses of the stopping rules."""
 
+from dpbandits.privacy.accounting import (
+    Bracket,
+    advanced_composition,
+    basic_composition,
+    delta_at,
+    epsilon_at,
+)
 from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.privacy.halting_law import HaltingLaw, halting_law, sparse_vector_law
 from dpbandits.privacy.halting_loss import (
@@ -14,6 +21,11 @@ from dpbandits.privacy.halting_loss import (
 __all__ = [
     "NO_PRIVACY",
     "PrivacyGuarantee",
+    "Bracket",
+    "basic_composition",
+    "advanced_composition",
+    "delta_at",
+    "epsilon_at",
     "HaltingLaw",
     "halting_law",
     "sparse_vector_law",
