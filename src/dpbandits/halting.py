@@ -1,6 +1,7 @@
 """The halting condition of the NAS family of stopping rules: each formula, once.
 
-A rule of the family looks at the sum S_n of the first n samples, for the s-th time, and halts when ::
+A rule of the family looks at the sum S_n of the first n samples, for the s-th time, and halts
+when ::
 
     |S_n| ≥ n·h·(1 + 1/α) + c + B + A.
 

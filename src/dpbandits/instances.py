@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._binomial import binomial
-from dpbandits._validation import check_choice, check_integer, check_number
-from dpbandits.laws import low_variance, shifted_beta, two_point, uniform
+from dpbandits._validation import check_choice, check_integer, check_number, check_positive
+from dpbandits.laws import BetaLaw, TwoPointLaw, UniformLaw
 
 __all__ = [
     "SS19_NAMES",
@@ -202,3 +202,140 @@ def ss19(name: str, n_arms: int = 5) -> BernoulliInstance:
     else:
         means = 0.75 - 0.5 * place**2
     return BernoulliInstance(tuple(means.tolist()), f"{name}, K = {n_arms}")
+
+
+def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
+    """Build the law on {−R, R} with the given mean: the law of the lower bounds.
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ in [−R, R].
+    half_range : float
+        R > 0.
+
+    Returns
+    -------
+    TwoPointLaw
+
+    Raises
+    ------
+    ValueError
+        If `half_range` is not positive or `mean` not in [−R, R].
+
+    Examples
+    --------
+    >>> law = two_point(0.25)
+    >>> law.probability, law.variance
+    (0.625, 0.9375)
+    """
+    mean, half_range = _mean_within(mean, half_range)
+    return TwoPointLaw(half_range, -half_range, half_range, 0.5 + mean / (2 * half_range))
+
+
+def low_variance(mean: float, deviation: float, half_range: float = 1.0) -> TwoPointLaw:
+    """Build the law on {mean − deviation, mean + deviation}, equally likely.
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ in [−R, R].
+    deviation : float
+        Standard deviation σ > 0; mean ± deviation must lie in [−R, R].
+    half_range : float
+        R > 0.
+
+    Returns
+    -------
+    TwoPointLaw
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(low_variance(0.5, 0.01).variance, 12)
+    0.0001
+    """
+    mean, half_range = _mean_within(mean, half_range)
+    deviation = check_positive("deviation", deviation)
+    if abs(mean) + deviation > half_range * (1 + 1e-12):  # for the rounding
+        raise ValueError(
+            f"deviation={deviation!r} is out of range; allowed: at most half_range - |mean| = "
+            f"{half_range - abs(mean):g}"
+        )
+    return TwoPointLaw(half_range, mean - deviation, mean + deviation, 0.5)
+
+
+def uniform(mean: float, half_range: float = 1.0) -> UniformLaw:
+    """Build the uniform law on the widest interval around `mean` inside [−R, R].
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ, strictly inside [−R, R].
+    half_range : float
+        R > 0.
+
+    Returns
+    -------
+    UniformLaw
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> law = uniform(0.25)
+    >>> law.low, law.high
+    (-0.5, 1.0)
+    """
+    mean, half_range = _mean_within(mean, half_range)
+    width = half_range - abs(mean)
+    if width == 0:
+        raise ValueError(
+            f"mean={mean!r} is out of range; allowed: strictly inside "
+            f"[-{half_range:g}, {half_range:g}]"
+        )
+    return UniformLaw(half_range, mean - width, mean + width)
+
+
+def shifted_beta(a: float, b: float, half_range: float = 1.0) -> BetaLaw:
+    """Build the law of R(2Y − 1) with Y ~ Beta(a, b).
+
+    Parameters
+    ----------
+    a, b : float
+        Shapes, above 0; the mean is R(a − b)/(a + b).
+    half_range : float
+        R > 0.
+
+    Returns
+    -------
+    BetaLaw
+
+    Raises
+    ------
+    ValueError
+        If an argument is not positive.
+
+    Examples
+    --------
+    >>> round(shifted_beta(3, 2).mean, 12)
+    0.2
+    """
+    return BetaLaw(half_range, a, b)
+
+
+def _mean_within(mean: float, half_range: float) -> tuple[float, float]:
+    half_range = check_positive("half_range", half_range)
+    mean = check_number("mean", mean, f"[-{half_range:g}, {half_range:g}]")
+    if not abs(mean) <= half_range:
+        raise ValueError(
+            f"mean={mean!r} is out of range; allowed: [-{half_range:g}, {half_range:g}]"
+        )
+    return mean, half_range

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import integrate, special
 
 from dpbandits._binomial import binomial
-from dpbandits._validation import check_number, check_positive
+from dpbandits._validation import check_integer, check_number, check_positive
 
 __all__ = [
     "BetaLaw",
@@ -23,11 +23,7 @@ __all__ = [
     "TwoPointLaw",
     "UniformLaw",
     "draw",
-    "low_variance",
-    "shifted_beta",
     "sum_of_draws",
-    "two_point",
-    "uniform",
 ]
 
 LawCode = tuple[int, float, float, float, float]
@@ -136,6 +132,7 @@ class Law(abc.ABC):
 
     def sample_sum(self, rng: np.random.Generator, n: int) -> float:
         """Draw the sum of `n` rewards; exact in law, fast for two points and for uniform laws."""
+        n = check_integer("n", n, 0, 2**52)
         total: float = sum_of_draws(rng, self.code, n)
         return total
 
@@ -298,140 +295,3 @@ class BetaLaw(Law):
             wvar=(self.a - 1, self.b - 1),
         )
         return float(value / special.beta(self.a, self.b))
-
-
-def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
-    """Build the law on {−R, R} with the given mean: the law of the lower bounds.
-
-    Parameters
-    ----------
-    mean : float
-        Mean μ in [−R, R].
-    half_range : float
-        R > 0.
-
-    Returns
-    -------
-    TwoPointLaw
-
-    Raises
-    ------
-    ValueError
-        If `half_range` is not positive or `mean` not in [−R, R].
-
-    Examples
-    --------
-    >>> law = two_point(0.25)
-    >>> law.probability, law.variance
-    (0.625, 0.9375)
-    """
-    mean, half_range = _mean_within(mean, half_range)
-    return TwoPointLaw(half_range, -half_range, half_range, 0.5 + mean / (2 * half_range))
-
-
-def low_variance(mean: float, deviation: float, half_range: float = 1.0) -> TwoPointLaw:
-    """Build the law on {mean − deviation, mean + deviation}, equally likely.
-
-    Parameters
-    ----------
-    mean : float
-        Mean μ in [−R, R].
-    deviation : float
-        Standard deviation σ > 0; mean ± deviation must lie in [−R, R].
-    half_range : float
-        R > 0.
-
-    Returns
-    -------
-    TwoPointLaw
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> round(low_variance(0.5, 0.01).variance, 12)
-    0.0001
-    """
-    mean, half_range = _mean_within(mean, half_range)
-    deviation = check_positive("deviation", deviation)
-    if abs(mean) + deviation > half_range:
-        raise ValueError(
-            f"deviation={deviation!r} is out of range; allowed: at most half_range - |mean| = "
-            f"{half_range - abs(mean):g}"
-        )
-    return TwoPointLaw(half_range, mean - deviation, mean + deviation, 0.5)
-
-
-def uniform(mean: float, half_range: float = 1.0) -> UniformLaw:
-    """Build the uniform law on the widest interval around `mean` inside [−R, R].
-
-    Parameters
-    ----------
-    mean : float
-        Mean μ, strictly inside [−R, R].
-    half_range : float
-        R > 0.
-
-    Returns
-    -------
-    UniformLaw
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> law = uniform(0.25)
-    >>> law.low, law.high
-    (-0.5, 1.0)
-    """
-    mean, half_range = _mean_within(mean, half_range)
-    width = half_range - abs(mean)
-    if width == 0:
-        raise ValueError(
-            f"mean={mean!r} is out of range; allowed: strictly inside "
-            f"[-{half_range:g}, {half_range:g}]"
-        )
-    return UniformLaw(half_range, mean - width, mean + width)
-
-
-def shifted_beta(a: float, b: float, half_range: float = 1.0) -> BetaLaw:
-    """Build the law of R(2Y − 1) with Y ~ Beta(a, b).
-
-    Parameters
-    ----------
-    a, b : float
-        Shapes, above 0; the mean is R(a − b)/(a + b).
-    half_range : float
-        R > 0.
-
-    Returns
-    -------
-    BetaLaw
-
-    Raises
-    ------
-    ValueError
-        If an argument is not positive.
-
-    Examples
-    --------
-    >>> round(shifted_beta(3, 2).mean, 12)
-    0.2
-    """
-    return BetaLaw(half_range, a, b)
-
-
-def _mean_within(mean: float, half_range: float) -> tuple[float, float]:
-    half_range = check_positive("half_range", half_range)
-    mean = check_number("mean", mean, f"[-{half_range:g}, {half_range:g}]")
-    if not abs(mean) <= half_range:
-        raise ValueError(
-            f"mean={mean!r} is out of range; allowed: [-{half_range:g}, {half_range:g}]"
-        )
-    return mean, half_range

@@ -19,20 +19,22 @@ from dpbandits.bounds.regret import (
 )
 from dpbandits.bounds.stopping import (
     StoppingTimes,
-    dagum_rate,
     loglog_bracket,
     loglog_crossing,
-    private_stopping_lower_bound,
-    stopping_complexity_lower_bound,
     stopping_constant,
     stopping_constant_printed,
     stopping_failure,
-    stopping_lower_bound,
     stopping_samples,
     stopping_samples_closed_form,
     stopping_samples_printed,
     stopping_times_printed,
     stopping_times_repaired,
+)
+from dpbandits.bounds.stopping_lower import (
+    dagum_rate,
+    private_stopping_lower_bound,
+    stopping_complexity_lower_bound,
+    stopping_lower_bound,
 )
 
 __all__ = [

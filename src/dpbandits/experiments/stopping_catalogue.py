@@ -10,7 +10,8 @@ from dpbandits._validation import check_choice
 from dpbandits.experiments.settings import Experiment, Preset, Setting
 from dpbandits.experiments.stopping_cells import StoppingCell, StoppingSetting, stopping_setting
 from dpbandits.experiments.stopping_tables import StoppingTable
-from dpbandits.laws import BetaLaw, Law, low_variance, shifted_beta, two_point, uniform
+from dpbandits.instances import low_variance, shifted_beta, two_point, uniform
+from dpbandits.laws import BetaLaw, Law
 from dpbandits.stopping.base import NASFamily, StoppingRule
 from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
 from dpbandits.stopping.dp_nas import DPNAS
