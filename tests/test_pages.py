@@ -254,6 +254,15 @@ def test_the_recorded_speeds_are_those_of_the_cases(bench):
     assert content["manifest"]["processor"]
 
 
+def test_the_recorded_speeds_of_stopping_rules_are_those_of_the_cases(bench):
+    content = json.loads((BOOK / "data/benchmarks-stopping.json").read_text("utf-8"))
+    cases = list(bench("test_stopping_speed").list_cases())
+    rows = [(r["rule"], r["how"], r["law"], r["runs"]) for r in content["rows"]]
+    assert rows == [(c.rule.label, c.how, c.law.name, c.runs) for c in cases]
+    assert all(row["ns_per_sample"] > 0 for row in content["rows"])
+    assert content["manifest"]["processor"]
+
+
 def test_every_case_plays(bench, rng):
     pytest.importorskip("mabwiser")
     for case in bench("test_speed").list_cases():
