@@ -19,8 +19,9 @@ from typing import Any, NoReturn
 
 from tqdm import tqdm
 
-from dpbandits import chapters, experiments
-from dpbandits._validation import check_choice, check_integer
+from dpbandits import chapters, cli_estimate, experiments
+from dpbandits._arguments import configure, jobs_of, whole
+from dpbandits._validation import check_choice
 from dpbandits.cache import Cache, CacheWarning
 from dpbandits.experiments import Experiment, Finished, Results, StaleDataError
 from dpbandits.experiments.workers import dask_workers
@@ -103,25 +104,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_figures(commands)
     _add_reproduce(commands)
     _add_run(commands)
+    cli_estimate.add_parser(commands)
     _add_claims(commands)
     chapters.add_parser(commands)
     return parser
-
-
-def _whole(name: str, text: str, minimum: int) -> int:
-    """Read a whole number, such as 50000000 or 5e7."""
-    try:
-        value: Any = int(text)
-    except ValueError:
-        try:
-            value = float(text)
-        except ValueError:
-            value = text
-    return check_integer(name, value, minimum)
-
-
-def _jobs(text: str) -> int:
-    return -1 if text == "-1" else _whole("jobs", text, 1)
 
 
 # ---------------------------------------------------------------------------------- figures
@@ -233,7 +219,7 @@ def _add_reproduce(commands: Any) -> None:
 def _reproduce(args: argparse.Namespace) -> int:
     chosen = experiments.resolve(args.ids)
     preset = check_choice("preset", args.preset, tuple(experiments.PRESETS))
-    jobs, seed = _jobs(args.jobs), _whole("seed", args.seed, 0)
+    jobs, seed = jobs_of(args.jobs), whole("seed", args.seed, 0)
     committed = experiments.data_folder()
     folder = args.out
     if folder is None:
@@ -306,34 +292,15 @@ def _plain_algorithms() -> dict[str, type[RegretAlgorithm]]:
     }
 
 
-def _make_algorithm(name: str, options: Sequence[str]) -> RegretAlgorithm:
-    known = _plain_algorithms()
-    kind = known[check_choice("algorithm", name, tuple(known))]
-    arguments = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    values: dict[str, Any] = {}
-    for option in options:
-        argument, equals, text = option.partition("=")
-        if not equals:
-            raise ValueError(f"set={option!r} is no setting; allowed: NAME=VALUE, as epsilon=0.25")
-        if argument not in arguments:
-            allowed = ", ".join(arguments) or "none"
-            raise ValueError(f"set={argument!r} is no argument of {name}; allowed: {allowed}")
-        values[argument] = chapters.read_literal(text)
-    for argument, field in arguments.items():
-        if field.default is dataclasses.MISSING and argument not in values:
-            raise ValueError(f"{argument} is missing; allowed: --set {argument}=VALUE for {name}")
-    return kind(**values)
-
-
 def _run(args: argparse.Namespace) -> int:
-    algorithm = _make_algorithm(args.algorithm, args.options)
+    algorithm = configure("algorithm", _plain_algorithms(), args.algorithm, args.options)
     check_choice("instance", args.instance, SS19_NAMES)
-    instance = ss19(args.instance, _whole("arms", args.arms, 2))
-    horizon = _whole("horizon", args.horizon, instance.n_arms)
+    instance = ss19(args.instance, whole("arms", args.arms, 2))
+    horizon = whole("horizon", args.horizon, instance.n_arms)
     n_runs, seed, jobs = (
-        _whole("runs", args.runs, 1),
-        _whole("seed", args.seed, 0),
-        _jobs(args.jobs),
+        whole("runs", args.runs, 1),
+        whole("seed", args.seed, 0),
+        jobs_of(args.jobs),
     )
     runs = simulate(algorithm, instance, horizon, n_runs, seed, jobs)
     low, high = runs.band(0.9)

@@ -1,0 +1,64 @@
+"""Arguments of the command line, from text to values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from dpbandits import chapters
+from dpbandits._validation import check_choice, check_integer
+
+__all__ = ["configure", "jobs_of", "whole"]
+
+Kind = TypeVar("Kind")
+
+
+def whole(name: str, text: str, minimum: int) -> int:
+    """Read a whole number, such as 50000000 or 5e7."""
+    try:
+        value: Any = int(text)
+    except ValueError:
+        try:
+            value = float(text)
+        except ValueError:
+            value = text
+    return check_integer(name, value, minimum)
+
+
+def jobs_of(text: str) -> int:
+    """Read a number of workers; -1 is all processors."""
+    return -1 if text == "-1" else whole("jobs", text, 1)
+
+
+def configure(
+    what: str, known: Mapping[str, type[Kind]], name: str, options: Sequence[str]
+) -> Kind:
+    """Build one of the known configurations from settings such as ``epsilon=0.25``.
+
+    Parameters
+    ----------
+    what : str
+        What errors call it, such as "algorithm".
+    known : mapping of str to type
+        Frozen dataclasses by name.
+    name : str
+        Which of them.
+    options : sequence of str
+        Its arguments, each NAME=VALUE.
+    """
+    kind = known[check_choice(what, name, tuple(known))]
+    arguments = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
+    for option in options:
+        argument, equals, text = option.partition("=")
+        if not equals:
+            raise ValueError(f"set={option!r} is no setting; allowed: NAME=VALUE, as epsilon=0.25")
+        if argument not in arguments:
+            allowed = ", ".join(arguments) or "none"
+            raise ValueError(f"set={argument!r} is no argument of {name}; allowed: {allowed}")
+        values[argument] = chapters.read_literal(text)
+    for argument, field in arguments.items():
+        if field.default is dataclasses.MISSING and argument not in values:
+            raise ValueError(f"{argument} is missing; allowed: --set {argument}=VALUE for {name}")
+    return kind(**values)

@@ -1,0 +1,124 @@
+"""``dpbandits estimate``: a stopping rule on a law, or on numbers of one's own."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpbandits import instances
+from dpbandits._arguments import configure, jobs_of, whole
+from dpbandits._validation import check_choice
+from dpbandits.laws import Law
+from dpbandits.registry import stopping_rules
+from dpbandits.stopping import StoppingRule, estimate
+
+__all__ = ["add_parser"]
+
+LAWS = ("two-point", "uniform", "low-variance", "beta")
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "estimate",
+        help="run a stopping rule, on a law or on your own numbers",
+        description=(
+            "Estimate a mean to a relative error with a stopping rule: replicates on a law, or "
+            "one run on a stream of your own."
+        ),
+    )
+    parser.add_argument("rule", metavar="RULE", help=", ".join(stopping_rules))
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="options",
+        help="an argument of the rule, such as alpha=0.5; may be given several times",
+    )
+    parser.add_argument(
+        "--law", default="two-point", help=f"{', '.join(LAWS)} (default: two-point)"
+    )
+    parser.add_argument("--mean", default="0.1", metavar="M", help="mean (default: 0.1)")
+    parser.add_argument("--deviation", default="0.01", metavar="S", help="of low-variance")
+    parser.add_argument("--shapes", default="3,2", metavar="A,B", help="of beta (default: 3,2)")
+    parser.add_argument("--runs", default="100", metavar="R", help="replicates (default: 100)")
+    parser.add_argument("--max-samples", default="1e12", metavar="N", help="default: 1e12")
+    parser.add_argument("--seed", default="0", metavar="S", help="seed (default: 0)")
+    parser.add_argument("--jobs", default="1", metavar="N", help="workers; -1 for all processors")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the runs")
+    parser.add_argument(
+        "--stream",
+        metavar="FILE",
+        help="run once on these numbers, split by white space; - is stdin",
+    )
+    parser.set_defaults(run=_estimate)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name}={text!r} is no number; allowed: a number") from None
+
+
+def _law(args: argparse.Namespace, half_range: float) -> Law:
+    check_choice("law", args.law, LAWS)
+    if args.law == "beta":
+        first, comma, second = args.shapes.partition(",")
+        if not comma:
+            raise ValueError(f"shapes={args.shapes!r} is no pair; allowed: A,B such as 3,2")
+        a, b = _number("shapes", first), _number("shapes", second)
+        return instances.shifted_beta(a, b, half_range)
+    mean = _number("mean", args.mean)
+    if args.law == "low-variance":
+        deviation = _number("deviation", args.deviation)
+        return instances.low_variance(mean, deviation, half_range)
+    make = {"two-point": instances.two_point, "uniform": instances.uniform}[args.law]
+    return make(mean, half_range)
+
+
+def _numbers(name: str) -> Iterator[float]:
+    """Read numbers from a file, line by line, no further than asked."""
+    if name == "-":
+        yield from (_number("stream", text) for line in sys.stdin for text in line.split())
+        return
+    with Path(name).open(encoding="utf-8") as lines:
+        yield from (_number("stream", text) for line in lines for text in line.split())
+
+
+def _estimate(args: argparse.Namespace) -> int:
+    rule = configure("rule", stopping_rules, args.rule, args.options)
+    seed, most = whole("seed", args.seed, 0), whole("max-samples", args.max_samples, 1)
+    if args.stream is not None:
+        return _own(rule, args.stream, seed, most)
+    law = _law(args, rule.half_range)
+    runs = estimate(rule, law, whole("runs", args.runs, 1), seed, most, n_jobs=jobs_of(args.jobs))
+    low, middle, high = np.quantile(runs.samples, [0.05, 0.5, 0.95])
+    print(f"{rule!r} on {law.name} of mean {law.mean:g}, {runs.n_runs} runs")
+    print(f"privacy: {rule.guarantee}")
+    print(f"halted: {int(runs.halted.sum())} of {runs.n_runs}")
+    print(f"samples: median {middle:.6g}, 90 % of runs {low:.6g} to {high:.6g}")
+    if law.mean != 0:
+        rate, least, greatest = runs.error_rate()
+        text = f"{rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}"
+        print(f"off by more than {rule.alpha:g} of the mean: {text}")
+    if args.csv is not None:
+        runs.to_csv(args.csv)
+    return 0
+
+
+def _own(rule: StoppingRule, name: str, seed: int, most: int) -> int:
+    outcome = rule.run(_numbers(name), np.random.default_rng(seed), most)
+    print(f"{rule!r}")
+    print(f"privacy: {rule.guarantee}")
+    if outcome.halted:
+        print(f"halted after {outcome.samples} samples; estimate {outcome.estimate:.6g}")
+    else:
+        print(f"not halted after {outcome.samples} samples: no estimate")
+    return 0
