@@ -25,6 +25,25 @@ CONFIGURATIONS = {
         dpb.DPUCB(epsilon=180.0, variant="mishra-thakurta"),
         dpb.DPUCB(epsilon=math.inf),
     ],
+    "DPUCBBound": [
+        dpb.DPUCBBound(epsilon=30.0),
+        dpb.DPUCBBound(epsilon=5.0, ucb_term=False),
+        dpb.DPUCBBound(epsilon=10.0, split="full"),
+        dpb.DPUCBBound(epsilon=30.0, width="repaired"),
+        dpb.DPUCBBound(epsilon=math.inf),
+    ],
+    "DPUCBHybrid": [
+        dpb.DPUCBHybrid(epsilon=20.0),
+        dpb.DPUCBHybrid(epsilon=20.0, literal=True),
+        dpb.DPUCBHybrid(epsilon=30.0, split="full"),
+        dpb.DPUCBHybrid(epsilon=math.inf),
+    ],
+    "DPUCBInt": [
+        dpb.DPUCBInt(epsilon=0.06),
+        dpb.DPUCBInt(epsilon=0.01, reading="frozen"),
+        dpb.DPUCBInt(epsilon=0.06, reading="literal"),
+        dpb.DPUCBInt(epsilon=0.05, exponent=1.3, delta=1e-6, noise=0.5),
+    ],
     "SuccessiveElimination": [dpb.SuccessiveElimination(), dpb.SuccessiveElimination(beta=0.05)],
     "DPSE": [
         dpb.DPSE(epsilon=0.5),
@@ -36,6 +55,12 @@ CONFIGURATIONS = {
         dpb.GuessAndDouble(dpb.UCB(engine="per-step"), growth="square", first_guess=100),
     ],
 }
+# Nothing better is proved than playing the worst arm throughout.
+WORST = [
+    algorithm
+    for algorithm in [*CONFIGURATIONS["DPUCBHybrid"], *CONFIGURATIONS["DPUCBInt"]]
+    if getattr(algorithm, "literal", False) or getattr(algorithm, "reading", "") == "literal"
+]
 EVERY = [
     pytest.param(algorithm, id=repr(algorithm).replace("[", "(").replace("]", ")"))
     for configurations in CONFIGURATIONS.values()
@@ -100,8 +125,10 @@ def test_guarantee(algorithm):
     guarantee = algorithm.guarantee
     assert isinstance(guarantee, dpb.PrivacyGuarantee)
     epsilon = getattr(algorithm, "epsilon", None)
-    if epsilon is not None:
-        assert guarantee.epsilon == epsilon
+    if epsilon is not None and not isinstance(algorithm, dpb.DPUCBInt):
+        # an ε in each of two parts is 2ε together; the ε of DPUCBInt sets an interval
+        parts = 2 if getattr(algorithm, "split", "") == "full" else 1
+        assert guarantee.epsilon == parts * epsilon
 
 
 @every_algorithm
@@ -151,6 +178,9 @@ def test_regret_bound_is_above_the_simulated_mean(algorithm):
     bound = algorithm.regret_bound(INSTANCE, HORIZON, runs.times)
     for sample, limit in zip(runs.regret.T, bound, strict=True):
         assert mean_may_be_at_most(sample, limit * (1 + 1e-12), 1 / runs.times.size)
+    if algorithm in WORST:
+        assert bound == pytest.approx(0.7 * runs.times)
+        return
     assert bound[-1] < 0.95 * 0.7 * HORIZON, "the bound says something on this instance"
     assert not mean_may_be_at_most(runs.regret[:, -1], bound[-1] / 60), "control"
 

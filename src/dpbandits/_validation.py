@@ -10,6 +10,7 @@ from typing import Any
 __all__ = [
     "SMALLEST",
     "check_choice",
+    "check_flag",
     "check_fraction",
     "check_integer",
     "check_number",
@@ -70,4 +71,11 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return `value` if it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r} is unknown; allowed: {', '.join(map(repr, choices))}")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return `value` if it is True or False."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name}={value!r} is no truth value; allowed: True, False")
     return value

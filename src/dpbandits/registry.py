@@ -5,6 +5,9 @@ from __future__ import annotations
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.regret.dp_ucb import DPUCB
+from dpbandits.regret.dp_ucb_bound import DPUCBBound
+from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
+from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.guess_and_double import GuessAndDouble
 from dpbandits.regret.successive_elimination import SuccessiveElimination
 from dpbandits.regret.ucb import UCB
@@ -18,7 +21,16 @@ __all__ = ["registry", "stopping_rules"]
 
 registry: dict[str, type[RegretAlgorithm]] = {
     algorithm.__name__: algorithm
-    for algorithm in (UCB, DPUCB, SuccessiveElimination, DPSE, GuessAndDouble)
+    for algorithm in (
+        UCB,
+        DPUCB,
+        DPUCBBound,
+        DPUCBHybrid,
+        DPUCBInt,
+        SuccessiveElimination,
+        DPSE,
+        GuessAndDouble,
+    )
 }
 """Name of each algorithm's class → the class."""
 

@@ -36,10 +36,15 @@ from dpbandits.bounds.stopping_lower import (
     stopping_complexity_lower_bound,
     stopping_lower_bound,
 )
+from dpbandits.bounds.td16 import dp_ucb_bound_regret, dp_ucb_hybrid_regret, worst_regret
+from dpbandits.bounds.td16_intervals import dp_ucb_int_regret
 
 __all__ = [
     "StoppingTimes",
     "dagum_rate",
+    "dp_ucb_bound_regret",
+    "dp_ucb_hybrid_regret",
+    "dp_ucb_int_regret",
     "dp_ucb_pulls",
     "dp_ucb_regret",
     "elimination_failure",
@@ -68,4 +73,5 @@ __all__ = [
     "stopping_times_printed",
     "stopping_times_repaired",
     "ucb_regret",
+    "worst_regret",
 ]

@@ -1,0 +1,330 @@
+"""Bounds on the expected regret of the algorithms of Tossou & Dimitrakakis (2016), as proved.
+
+*One lemma for all.* An arm a is played at time s, with n pulls behind it, only if its index at
+(n, s) is not below that of the best arm. Take a level y between μ_a and μ*, say y = μ* − αΔ_a.
+Then the index of a is at least y, which for each n can happen at one pull only, or that of the
+best arm is below y:
+
+    E N_a(t) ≤ n₀ + Σ_{n ≥ n₀} P(index of a at n, by time t, is ≥ y)
+                  + Σ_{s ≤ t} P(index of the best arm at time s is < y),
+
+n₀ the pulls that each arm gets first. Sample means obey E exp(θ(S_n − nμ)) ≤ exp(θ²n/8)
+(Hoeffding), and a Laplace variable Z of scale b has E exp(θZ) = 1/(1 − θ²b²). Everything below is
+Chernoff's inequality with these two, summed, and the best of some values of α and θ. The bound at
+t is the least that the lemma gives at some times from t on, so that it grows with t.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbandits.bounds.regret import _fractions, _times, ucb_regret
+from dpbandits.mechanisms.hybrid_signs import nonnegative_wait
+
+__all__ = [
+    "SHARES",
+    "dp_ucb_bound_regret",
+    "dp_ucb_hybrid_regret",
+    "growing",
+    "times_in_octaves",
+    "worst_regret",
+]
+
+FloatArray = NDArray[np.float64]
+
+SHARES = (0.1, 0.25, 0.5, 0.75)
+"""Values of α that are tried."""
+
+_TILTS = np.array([0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.96, 0.98, 0.99])  # θ over its pole
+_SLACKS = (1.05, 1.2, 1.5, 2.0, 4.0)
+
+
+def worst_regret(gaps: ArrayLike, horizon: float, *, times: ArrayLike | None = None) -> Any:
+    """Return the regret of the worst arm, played throughout: t times the greatest gap.
+
+    Parameters
+    ----------
+    gaps : array_like, shape (K,)
+        Gaps of all arms, zeros for the best.
+    horizon : float
+        Horizon T.
+    times : array_like, optional
+        Times at which it is wanted; None means T.
+
+    Returns
+    -------
+    float or numpy.ndarray, of the shape of `times`
+    """
+    return (_times(horizon, times) * _fractions("gaps", gaps).max())[()]
+
+
+def growing(
+    gaps: FloatArray, horizon: float, times: ArrayLike | None, at: Callable[[FloatArray], Any]
+) -> Any:
+    """Evaluate `at` on four times an octave; return the least value from each time on."""
+    wanted = _times(horizon, times)
+    worst = wanted * gaps.max(initial=0.0)
+    if not worst.any():
+        return worst[()]
+    octaves = math.log2(max(float(horizon), 2.0))
+    grid = np.unique(np.ceil(2.0 ** (np.arange(2 + math.ceil(4 * octaves)) / 4)))
+    grid = grid[np.searchsorted(grid, wanted.min()) :]
+    least = np.minimum.accumulate(at(grid)[::-1])[::-1]
+    found = np.searchsorted(grid, wanted)
+    return np.minimum(least[np.minimum(found, grid.size - 1)], worst)[()]
+
+
+def times_in_octaves(grid: FloatArray, octaves: int) -> FloatArray:
+    """Return how many of the times 1, …, t lie in [2^l, 2^(l+1)), l < octaves, for each t."""
+    starts = 2.0 ** np.arange(octaves)
+    return np.clip(grid[:, None] + 1 - starts, 0, starts)
+
+
+def _log_mean(theta: FloatArray, scale: NDArray[Any] | float) -> FloatArray:
+    """Return log E exp(θZ), Z a Laplace variable."""
+    result: FloatArray = -np.log1p(-((theta * scale) ** 2))
+    return result
+
+
+def _late_noise(
+    share: float, octaves: int, block_scale: float, ucb_term: bool, repaired: bool
+) -> FloatArray:
+    """Bound P(the best arm's index is < μ* − share), at the times 2^l, of DP-UCB-BOUND.
+
+    Lengths n = 2^k + n' are taken together for 2^i ≤ n' < 2^(i+1); i = −1 stands for n' = 0. By
+    the set bits of n', Σ E exp(θZ_n) over i is (1 − θ²b²)^(−(k+1))·m(1 + m)^i,
+    m = 1/(1 − θ²k²b²).
+    """
+    pairs = np.array([(k, i) for k in range(octaves) for i in range(-1, k)])
+    k, i = pairs.T[:, None, :, None]
+    in_tree = i >= 0
+    size = np.where(in_tree, 2.0**i, 1.0)
+    first = 2.0**k + np.where(in_tree, size, 0.0)
+    last = first + size - 1
+    bracket = k + 1.0 if repaired else np.where(in_tree, i + 1.0, 1.0)
+    log_t = math.log(2) * np.arange(octaves)[:, None, None]
+    allowed = share * first + 4 * math.sqrt(8) * block_scale * bracket * log_t
+    if ucb_term:
+        allowed = allowed + np.sqrt(2 * first * log_t)
+    node = np.where(in_tree, k * block_scale, 0.0)
+    with np.errstate(divide="ignore"):
+        theta = np.minimum(4 * allowed / last, _TILTS / np.maximum(node, block_scale))
+    tree = _log_mean(theta, node)
+    log_sum = (k + 1) * _log_mean(theta, block_scale) + in_tree * (
+        tree + np.maximum(i, 0) * np.log1p(np.exp(tree))
+    )
+    logs = np.min(log_sum - theta * allowed + theta**2 * last / 8, axis=-1)
+    total = np.minimum(np.exp(np.minimum(logs, np.log(size[..., 0]))), size[..., 0])
+    # at a time before 2^(l+1) there are no more pulls than that
+    there = np.arange(octaves)[:, None] >= pairs[:, 0]
+    result: FloatArray = np.minimum(1.0, np.sum(total * there, axis=1))
+    return result
+
+
+def _early_pulls(
+    gap: float, share: float, grid: FloatArray, block_scale: float, ucb_term: bool
+) -> FloatArray:
+    """Bound Σ_n P(the index of an arm at n is ≥ μ_a + gap − share by time t), DP-UCB-BOUND.
+
+    All n up to some u count as 1, and each stretch [2^k, 2^(k+1)) from there on by
+    Σ E exp(θZ_n) = (1 − θ²b²)^(−(k+1))·(1 + m)^k, with the least allowance of the stretch.
+    """
+    log_t = np.log(grid)[:, None, None]
+    width = 4 * math.sqrt(8) * block_scale
+
+    def spent(n: FloatArray, root: float) -> FloatArray:
+        result: FloatArray = root * np.sqrt(2 * n * log_t) + width * (np.log2(n) + 1) * log_t
+        return result
+
+    best = np.full(grid.size, np.inf)
+    octaves = int(grid[-1]).bit_length()
+    k = np.arange(octaves)[:, None]
+    for slack in _SLACKS:
+        u = np.ones_like(log_t)
+        for _ in range(80):  # an increasing concave map: iterates rise to its fixed point
+            u = np.maximum(u, slack * spent(u, 1.0) / (gap - share))
+        u = np.ceil(u * (1 + 1e-9))
+        first, end = np.maximum(u, 2.0**k), 2.0 ** (k + 1)
+        size = np.maximum(end - first, 0.0)
+        room = (gap - share) * first - spent(first, float(ucb_term))
+        with np.errstate(divide="ignore"):
+            theta = np.minimum(4 * room / end, _TILTS / (np.maximum(k, 1) * block_scale))
+        tree = np.log1p(np.exp(_log_mean(theta, k * block_scale)))
+        logs = (k + 1) * _log_mean(theta, block_scale) + k * tree
+        logs = np.min(logs - theta * room + theta**2 * end / 8, axis=-1)
+        tails = np.minimum(np.exp(np.minimum(logs, 45.0)), size[..., 0])
+        best = np.minimum(best, u[:, 0, 0] + tails.sum(axis=1))
+    return np.minimum(best, grid)
+
+
+def dp_ucb_bound_regret(
+    gaps: ArrayLike,
+    horizon: float,
+    *,
+    block_scale: float,
+    ucb_term: bool = True,
+    repaired: bool = False,
+    times: ArrayLike | None = None,
+) -> Any:
+    """Bound the expected pseudo-regret of DP-UCB-BOUND (derived here).
+
+    By the lemma at the head of the module. The union over all lengths n that the best arm can
+    have at a time is taken with the law of the noise at n: k + 1 variables of scale b and one of
+    scale kb for each set bit of n', as nothing of that is smaller when n' is.
+
+    Parameters
+    ----------
+    gaps : array_like, shape (K,)
+        Gaps of all arms, zeros for the best.
+    horizon : float
+        Horizon T.
+    block_scale : float
+        Scale b ≥ 0 of the noise of a block; the width is ν = 4√8·b·log t·(bracket).
+    ucb_term : bool
+        Whether the index has √(2 log t/n).
+    repaired : bool
+        Whether the bracket is ⌊log2 n⌋ + 1 and not log2 n' + 1.
+    times : array_like, optional
+        Times at which the bound is wanted; None means T.
+
+    Returns
+    -------
+    float or numpy.ndarray, of the shape of `times`
+
+    Notes
+    -----
+    *Theorem 3.2, O(log t·log log t) for fixed gaps and ε, does not hold for the printed width.*
+    With two arms of fixed means, let the variable of the node at n = 2^k + 1 of the best arm be
+    below −x with x = ν + √(2n log t) + 2n, and the noise of its blocks at most 0: the index is
+    then below −1 at all times up to t. That has probability exp(−x/(kb))/4 = t^(−4√8/k − o(1)),
+    and with a probability that does not depend on t the other arm never comes that low; so the
+    regret is at least t^(1 − 4√8/k − o(1)), for each k ≥ 12. With the repaired width the chance
+    of a node is t^(−4√8(k+1)/k), whatever k is, and the bound is O(log t·log log t) again.
+
+    Examples
+    --------
+    >>> printed, repaired = (
+    ...     dp_ucb_bound_regret([0, 0.1], 10**30, block_scale=1000.0, repaired=flag)
+    ...     for flag in (False, True)
+    ... )
+    >>> bool(printed > 1e12), bool(repaired < 3e7)
+    (True, True)
+    """
+    all_gaps = _fractions("gaps", gaps)
+
+    def at(grid: FloatArray) -> FloatArray:
+        octaves = int(grid[-1]).bit_length()
+        when = times_in_octaves(grid, octaves)
+        total = np.zeros(grid.size)
+        for gap, arms in zip(*np.unique(all_gaps[all_gaps > 0], return_counts=True), strict=True):
+            least = np.full(grid.size, np.inf)
+            for part in SHARES:
+                share = part * gap
+                late = when @ _late_noise(share, octaves, block_scale, ucb_term, repaired)
+                early = _early_pulls(gap, share, grid, block_scale, ucb_term)
+                least = np.minimum(least, 1 + early + late)
+            total += arms * gap * least
+        return total
+
+    return growing(all_gaps, horizon, times, at)
+
+
+def _noise_reach(times: FloatArray, n_arms: int, block_scale: float) -> FloatArray:
+    """Return x with Σ P(noise > x) ≤ 1/(K t) over the lengths up to t of a hybrid counter.
+
+    Σ E exp(θZ_n) over the lengths of a stretch is (1 − θ²b²)^(−(k+1))·(1 + m)^k.
+    """
+    reach = []
+    for t in times.tolist():
+        levels = np.arange(int(t).bit_length())[:, None]
+        theta = _TILTS / max(1, levels[-1, 0])  # in units of 1/b
+        tree = np.log1p(np.exp(_log_mean(theta, levels)))
+        total = np.logaddexp.reduce((levels + 1) * _log_mean(theta, 1.0) + levels * tree, axis=0)
+        reach.append(np.min((total + math.log(n_arms * t)) / theta))
+    result: FloatArray = block_scale * np.array(reach)
+    return result
+
+
+def dp_ucb_hybrid_regret(
+    gaps: ArrayLike, horizon: float, *, block_scale: float, times: ArrayLike | None = None
+) -> Any:
+    """Bound the expected pseudo-regret of DP-UCB with advancing hybrid counters (derived here).
+
+    Parameters
+    ----------
+    gaps : array_like, shape (K,)
+        Gaps of all arms, zeros for the best.
+    horizon : float
+        Horizon T.
+    block_scale : float
+        Scale b ≥ 0 of the noise of a block.
+    times : array_like, optional
+        Times at which the bound is wanted; None means T.
+
+    Returns
+    -------
+    float or numpy.ndarray, of the shape of `times`
+
+    Notes
+    -----
+    *Proof.* The noises Z_b(s) do not depend on what is played, as all counters advance at every
+    step. Let x be such that, but with probability 1/t, no Z_b rises above x for a suboptimal b or
+    falls below −x for a best one, up to t. But with probability K·t^(−3), no mean of a suboptimal
+    arm is above its expectation by √(2 log t/n) or more. If an arm a is played at s and the mean
+    of the best arm b is at least its expectation less √(2 log s/n), then
+
+        Δ_a ≤ 2√(2 log t/n_a) + x/n_a + Z_b(s)⁻/n_b,
+
+    so that n_a < u_a, where 2√(2 log t/u) + x/u = αΔ_a, or Z_b(s) ≤ −(1 − α)Δ_a n_b. The latter
+    needs n_b < w = x/((1 − α) min Δ) and Z_b(s) < 0. Let L be the last time at which the mean of
+    some of the G best arms is that low at some n: P(L > 2^q) ≤ G Σ_{s > 2^q} s^(−3) ≤ G·4^(−q)/2.
+    After L, as long as each best arm has fewer than w pulls, every time with Z_b(s) ≥ 0, for a
+    chosen b, has a pull of a best arm or one of the u_a: at most M = G(w − 1) + 1 + Σ u_a. So that
+    state has ended when Z_b has been at or above 0 for K + M + L times, and with τ(M) the time of
+    the M-th,
+
+        regret ≤ Σ Δ_a u_a + max Δ·(E min(τ(K + M + L), t) + 1 + K t^(−2)),
+
+    where E τ(M) is some 3M (`nonnegative_wait`, by the law of the noise alone). This is
+    O(log²t·b + log t/Δ), as Theorem 3.3 has it, if gaps do not differ; that theorem is said to be
+    proved like Theorem 3.2, but without ν nothing covers the noise of an arm with few pulls. ∎
+    """
+    all_gaps = _fractions("gaps", gaps)
+    positive = all_gaps[all_gaps > 0]
+    if block_scale == 0:
+        return ucb_regret(all_gaps, horizon, times=times)
+
+    def at(grid: FloatArray) -> FloatArray:
+        reach = _noise_reach(grid, all_gaps.size, block_scale)
+        root = np.sqrt(2 * np.log(grid))
+        least = np.full(grid.size, np.inf)
+        for share in SHARES:
+            gap = share * positive
+            # √n solves gap·n − 2·root·√n − reach = 0
+            roots = (root[:, None] + np.sqrt(root[:, None] ** 2 + gap * reach[:, None])) / gap
+            pulls = np.ceil(roots**2)
+            few = np.ceil(reach / ((1 - share) * positive.min()))
+            n_best = all_gaps.size - positive.size
+            needed = all_gaps.size + n_best * np.maximum(few - 1, 0) + 1 + pulls.sum(axis=1)
+            waits = [_mean_wait(m, t, n_best) for m, t in zip(needed, grid, strict=True)]
+            late = np.array(waits) + 1 + all_gaps.size / grid**2
+            least = np.minimum(least, pulls @ positive + positive.max() * late)
+        return least
+
+    return growing(all_gaps, horizon, times, at)
+
+
+def _mean_wait(count: float, horizon: float, n_best: int) -> float:
+    """Bound E min(τ(count + L), T), L with P(L > 2^q) ≤ G·4^(−q)/2 for q ≥ 0, and L ≥ 1."""
+    total, likely, q = 0.0, 1.0, 0
+    while likely * horizon > 1e-3 * count and count + 2**q < horizon:
+        rest = min(likely, 0.5 * n_best * 4.0**-q)  # P(L > 2^q)
+        if rest < likely:
+            total += (likely - rest) * nonnegative_wait(int(count) + 2**q, int(horizon))
+        likely, q = rest, q + 1
+    return min(total + likely * horizon, horizon)

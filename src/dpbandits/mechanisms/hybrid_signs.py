@@ -1,0 +1,128 @@
+"""How often the noise of a hybrid counter is at or above zero.
+
+Let C(n) be the number of lengths up to n at which the noise is at least 0. Over the 2^j lengths of
+a complete subtree, before which the noise is y, the transform φ = E[exp(−sC)] obeys
+
+    φ_0(y) = exp(−s·1{y ≥ 0}),    φ_{j+1}(y) = φ_j(y)·E[φ_j(y + X)]:
+
+the left half has no new variable in front, the right half a node's variable X, and the halves are
+independent. In units of a node's scale this is one function for all trees. Along the powers of two
+the noise is a walk with one step per block, and P(C(n) < M) ≤ e^(s(M−1))·E[exp(−sC(n))] for every
+s > 0.
+
+Offsets and variables are lowered to whole cells and paths that leave the grid downwards are
+counted as never at or above zero: that can only raise the transform, so that what is computed is a
+bound. Neither the budget nor its split matter, as both parts of the noise have the same factor.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import toeplitz
+
+from dpbandits._validation import check_integer
+
+__all__ = ["nonnegative_wait"]
+
+Floats = NDArray[np.float64]
+
+_NODE_CELL, _NODE_REACH = 1 / 16, 30.0  # in units of a node's scale
+_BLOCK_CELL, _BLOCK_REACH = 1 / 4, 160.0  # in units of a block's scale
+
+
+def _moves(cell: float, reach: float) -> tuple[Floats, Floats, Floats]:
+    """Return the grid, how a lowered Laplace variable moves on it, and what falls off below.
+
+    What would rise above the grid stays at its upper end.
+    """
+    half = round(reach / cell)
+    k = np.arange(2 * half + 1)
+    rise = 0.5 * np.exp(-cell * k) * -math.expm1(-cell)  # ⌊X/cell⌋ = k and −1 − k: equally likely
+    fall = np.concatenate([rise[:1], rise[:-1]])
+    moves = toeplitz(fall, rise)
+    moves[:, -1] = 0.5 * np.exp(-cell * k[::-1])
+    moves[-1, -1] = 0.5
+    lost = np.maximum(1.0 - moves.sum(axis=1), 0.0)
+    grid: Floats = cell * np.asarray(k - half, dtype=np.float64)
+    return grid, moves, lost
+
+
+@functools.lru_cache(maxsize=8)
+def _log_transforms(stretches: int) -> tuple[Floats, Floats]:
+    """Return s, and log E[exp(−sC)] at the lengths 2^k + 2^j − 1, j ≤ k < `stretches`.
+
+    Returns
+    -------
+    s : numpy.ndarray of float, shape (S,)
+    logs : numpy.ndarray of float, shape (stretches, stretches, S)
+        Entry [k, j]; zeros where j > k.
+    """
+    s = np.geomspace(0.25 * 2.0**-stretches, 4.0, 2 + int(1.8 * (stretches + 4)))
+    y, moves, lost = _moves(_NODE_CELL, _NODE_REACH)
+    subtrees = [np.where(y[:, None] >= 0, np.exp(-s), 1.0)]
+    while len(subtrees) < stretches:
+        below = subtrees[-1]
+        subtrees.append(below * (moves @ below + lost[:, None]))
+    z, steps, dropped = _moves(_BLOCK_CELL, _BLOCK_REACH)
+    walk = np.where(z[:, None] == 0, np.ones_like(s), 0.0)  # E[exp(−sC); the walk is at z]
+    gone = np.zeros_like(s)  # the same for walks that have left the grid
+    logs = np.zeros((stretches, stretches, s.size))
+    for k in range(stretches):
+        gone = gone + dropped @ walk
+        walk = steps.T @ walk
+        places = np.floor((z / max(k, 1) - y[0]) / _NODE_CELL).astype(np.int64)
+        seen = (places >= 0)[:, None]
+        places = np.clip(places, 0, y.size - 1)
+        for j in range(k + 1):
+            factor = np.where(seen, subtrees[j][places], 1.0)
+            total = np.sum(walk * factor, axis=0) + gone
+            logs[k, j] = np.log(np.maximum(total, 1e-290))
+        walk = walk * factor  # that of j = k, the whole stretch
+    return s, logs
+
+
+def nonnegative_wait(count: int, horizon: int) -> float:
+    """Bound the mean number of elements until the noise was at or above zero `count` times.
+
+    Parameters
+    ----------
+    count : int
+        How many times, M ≥ 1.
+    horizon : int
+        Number T of elements after which one stops waiting.
+
+    Returns
+    -------
+    float
+        Upper bound on E[min(τ, T)], with τ the length at which the noise of the sum is at least
+        0 for the M-th time.
+
+    Notes
+    -----
+    E[min(τ, T)] = Σ P(C(n) < M) over 0 ≤ n < T, and P(C(n) < M) is at most its value at the
+    greatest 2^k + 2^j − 1 up to n.
+
+    Examples
+    --------
+    The noise has no preference, but keeps its sign for a while:
+
+    >>> 2 * 500 < nonnegative_wait(500, 10**6) < 4 * 500
+    True
+    >>> nonnegative_wait(500, 600)
+    600.0
+    """
+    count = check_integer("count", count, 1)
+    horizon = check_integer("horizon", horizon, 1, 2**62)
+    s, logs = _log_transforms(8 * math.ceil(horizon.bit_length() / 8))
+    likely = np.minimum(1.0, np.exp(np.minimum(s * (count - 1) + logs, 0.0))).min(axis=-1)
+    waited, chance = 1.0, 1.0  # n = 0 is surely waited for
+    for k in range(horizon.bit_length()):
+        for j in range(k + 1):
+            chance = min(chance, float(likely[k, j]))
+            first, size = 2**k + 2**j - 1, 2**j if j < k else 1
+            waited += chance * max(0, min(size, horizon - first))
+    return min(waited, float(horizon))

@@ -1,0 +1,324 @@
+"""DP-UCB-INT: UCB on noisy means that are released once in an interval."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import zeta
+
+from dpbandits import bounds
+from dpbandits._validation import (
+    SMALLEST,
+    check_choice,
+    check_fraction,
+    check_integer,
+    check_number,
+    check_positive,
+)
+from dpbandits.instances import BernoulliInstance
+from dpbandits.mechanisms.laplace import laplace
+from dpbandits.privacy.accounting import epsilon_at
+from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.regret.base import Play, RegretAlgorithm
+
+__all__ = ["READINGS", "DPUCBInt", "play_dp_ucb_int"]
+
+READINGS = ("refreshed", "frozen", "literal")
+
+
+@njit(cache=True, nogil=True)
+def play_dp_ucb_int(
+    means: NDArray[np.float64],
+    interval: int,
+    exponent: float,
+    noise: float,
+    refreshed: bool,
+    literal: bool,
+    checkpoints: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Play DP-UCB-INT on Bernoulli arms, pull by pull.
+
+    The first K·f pulls play the arms in turns. Before each later pull number t, an arm whose
+    number of pulls n is a multiple of f, and (unless `literal`) is not the one of its latest
+    release, releases
+
+        value_b = S_b/n_b + Lap(noise·n_b^(v/2 − 1)),
+
+    and its index is value_b + √(2 log t/n_b), with n_b of the latest release, and t of the latest
+    release or (if `refreshed`) of now. The largest is played, ties to the lowest arm number.
+
+    Parameters
+    ----------
+    means : numpy.ndarray of float, shape (K,)
+        Means of the arms.
+    interval : int
+        f, at least 1.
+    exponent : float
+        v.
+    noise : float
+        Factor of the noise; 0 adds none and draws none.
+    refreshed : bool
+        Whether the bonus has the present time, and not that of the release.
+    literal : bool
+        Whether an arm releases again at each step at which n is a multiple of f.
+    checkpoints : numpy.ndarray of int64, shape (C,)
+        Increasing pull numbers; the last is the horizon T.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    numpy.ndarray of int64, shape (C, K)
+        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    """
+    n_arms = means.size
+    pulls = np.zeros(n_arms, np.int64)
+    rewards = np.zeros(n_arms, np.int64)
+    released = np.zeros(n_arms, np.int64)  # n at the latest release
+    values = np.zeros(n_arms)
+    bonuses = np.zeros(n_arms)  # √(2 log t/n), or 1/√n if it is multiplied by √(2 log t) later
+    counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    t = 0
+    for c in range(checkpoints.size):
+        while t < checkpoints[c]:
+            t += 1
+            if t <= n_arms * interval:
+                arm = (t - 1) % n_arms
+            else:
+                arm = 0
+                highest = -math.inf
+                root = math.sqrt(2.0 * math.log(t))
+                for b in range(n_arms):
+                    n = pulls[b]
+                    if (literal or n != released[b]) and n % interval == 0:
+                        released[b] = n
+                        values[b] = rewards[b] / n
+                        if noise > 0.0:
+                            values[b] += laplace(rng, noise * n ** (0.5 * exponent - 1.0))
+                        bonuses[b] = (1.0 if refreshed else root) / math.sqrt(n)
+                    index = values[b] + (root * bonuses[b] if refreshed else bonuses[b])
+                    if index > highest:
+                        arm = b
+                        highest = index
+            pulls[arm] += 1
+            if rng.random() < means[arm]:
+                rewards[arm] += 1
+        counts[c] = pulls
+    return counts
+
+
+@dataclass(frozen=True)
+class DPUCBInt(RegretAlgorithm):
+    """DP-UCB-INT: Tossou & Dimitrakakis (2016), Algorithm 3.
+
+    With f = ⌈1/ε⌉, each arm is played f times in turns. From then on an arm releases its mean with
+    noise Lap(n^(v/2 − 1)) each time that its number n of pulls has become a multiple of f, and the
+    arm with the largest index value + √(2 log t/n) is played, n that of the release; ties go to
+    the lowest arm number. The horizon is not used.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε in (0, 1] of the pseudo-code, which sets f and nothing else; it is not the privacy that
+        the algorithm has. `target_input` computes it from a target, as the paper does.
+    reading : {"refreshed", "frozen", "literal"}
+        "refreshed": a value stays until the next release, and t in the bonus is the present time.
+        "frozen": value and bonus stay until the next release.
+        "literal": as printed. n is a multiple of f at every step until the arm is played again,
+        so that an arm at rest is released again and again; between multiples value and bonus stay.
+    exponent : float
+        v in (1, 1.5].
+    delta : float
+        δ in (0, 1) of the declared guarantee; the experiments of the paper have e^(−10).
+    noise : float
+        Factor of the noise, 1 in the paper.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range, or `reading` unknown.
+
+    Notes
+    -----
+    Where the printed pseudo-code cannot be run as it stands, and what was chosen:
+
+    - The sum s is updated only after the first K·f pulls, so that their rewards would be missing
+      in every mean: here it is updated from the start.
+    - "n mod f = 0" stays true while an arm is not played: three readings. Theorem 3.4 counts one
+      release for every f pulls, which is "frozen" or "refreshed".
+    - The bonus is inside the released value, so that t is that of the release ("frozen"), while
+      the text speaks of the index of UCB ("refreshed").
+    - The interval is to follow a series f of Lemma B.1 in a technical report, which the paper
+      replaces by ⌈1/ε⌉ "for simplicity"; so it is here.
+
+    A release at n has the privacy loss n^(−v/2)/noise (Lemma 3.1), and a reward enters all
+    releases of its arm from then on: `losses`. Their sum has no limit, so no ε with δ = 0 holds
+    for every horizon; the sum of their squares, f^(−v)·ζ(v)/noise², has one for v > 1.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> algorithm = dpb.DPUCBInt(dpb.DPUCBInt.target_input(epsilon=1.0))
+    >>> algorithm.interval
+    16
+    """
+
+    label: ClassVar[str] = "DP-UCB-INT"
+    source: ClassVar[str] = "TD16, Algorithm 3"
+
+    epsilon: float
+    reading: str = "refreshed"
+    exponent: float = 1.1
+    delta: float = math.exp(-10)
+    noise: float = 1.0
+
+    def __post_init__(self) -> None:
+        epsilon = check_positive("epsilon", self.epsilon)
+        if not 1e-15 <= epsilon <= 1:
+            raise ValueError(f"epsilon={self.epsilon!r} is out of range; allowed: (0, 1]")
+        object.__setattr__(self, "epsilon", epsilon)
+        check_choice("reading", self.reading, READINGS)
+        object.__setattr__(self, "exponent", check_exponent(self.exponent))
+        object.__setattr__(self, "delta", check_fraction("delta", self.delta))
+        object.__setattr__(self, "noise", check_positive("noise", self.noise))
+
+    @staticmethod
+    def target_input(epsilon: float, delta: float = math.exp(-10), exponent: float = 1.1) -> float:
+        """Return the ε to run the algorithm with for a target (ε, δ), by Corollary 3.2.
+
+        √(log(1/δ)/(8ζ(v)) + ε/(2ζ(v))) − √(log(1/δ)/(8ζ(v))): the root x of
+        x·(2ζ(v)·x + √(2ζ(v)·log(1/δ))) = ε, the second bound of Corollary 3.1. It does not give
+        the target privacy: compare `guarantee_at`.
+
+        Examples
+        --------
+        >>> round(DPUCBInt.target_input(1.0), 5), round(DPUCBInt.target_input(0.1), 5)
+        (0.06296, 0.00681)
+        """
+        series = 8 * zeta(check_exponent(exponent))
+        log_term = -math.log(check_fraction("delta", delta)) / series
+        target = 4 * check_positive("epsilon", epsilon) / series
+        return float(target / (math.sqrt(log_term + target) + math.sqrt(log_term)))
+
+    @property
+    def interval(self) -> int:
+        """Number f = ⌈1/ε⌉ of pulls between releases."""
+        return math.ceil(1 / self.epsilon)
+
+    def losses(self, horizon: int) -> NDArray[np.float64]:
+        """Return the privacy losses of all releases that can show one reward, at most.
+
+        Parameters
+        ----------
+        horizon : int
+            Number T of pulls. The last decision knows T − 1 of them, and at least f are another
+            arm's.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (releases,)
+            (jf)^(−v/2)/noise for j = 1, 2, …, or, in the literal reading, f^(−v/2)/noise for each
+            decision: an arm may rest after its first f pulls.
+        """
+        f, horizon = self.interval, check_integer("horizon", horizon, 1)
+        if self.reading == "literal":
+            pulls = np.full(max(0, horizon - 2 * f), float(f))
+        else:
+            pulls = f * np.arange(1.0, 1 + max(0, (horizon - 1 - f) // f))
+        result: NDArray[np.float64] = pulls ** (-self.exponent / 2) / self.noise
+        return result
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """What holds for every horizon, at this `delta`; nothing for the literal reading.
+
+        ε = Σ e_j·tanh(e_j/2) + √(2 log(1/δ) Σ e_j²) with e_j = (jf)^(−v/2)/noise, by advanced
+        composition (`privacy.advanced_composition`) for all j; tanh x ≤ x after the first 1000.
+        """
+        if self.reading == "literal":
+            return NO_PRIVACY
+        unit = self.interval**-self.exponent / self.noise**2
+        first = self.losses(1001 * self.interval + 1)
+        late = unit * zeta(self.exponent, first.size + 1)
+        means = math.fsum(first * np.tanh(first / 2)) + 0.5 * late
+        squares = unit * zeta(self.exponent)
+        epsilon = means + math.sqrt(-2 * math.log(self.delta) * squares)
+        return PrivacyGuarantee("global", epsilon, self.delta)
+
+    def guarantee_at(self, horizon: int, delta: float | None = None) -> PrivacyGuarantee:
+        """Return what holds for the first `horizon` pulls.
+
+        Parameters
+        ----------
+        horizon : int
+            Number T of pulls.
+        delta : float, optional
+            δ in [0, 1), 0 for pure privacy; None means the algorithm's `delta`.
+
+        Returns
+        -------
+        PrivacyGuarantee
+            With the ε of all releases together, computed (`privacy.epsilon_at`), for the reward
+            that most of them show: an upper bound, as actions show less than releases.
+        """
+        delta = self.delta if delta is None else delta
+        epsilon = epsilon_at(delta, self.losses(horizon)).upper
+        return PrivacyGuarantee("global", max(epsilon, SMALLEST), delta)
+
+    def play(
+        self,
+        instance: BernoulliInstance,
+        horizon: int,
+        checkpoints: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> Play:
+        """Play once; see `RegretAlgorithm.play`."""
+        counts = play_dp_ucb_int(
+            instance.means,
+            self.interval,
+            self.exponent,
+            self.noise,
+            self.reading == "refreshed",
+            self.reading == "literal",
+            checkpoints,
+            rng,
+        )
+        return Play(counts, np.empty(0, dtype=np.int64))
+
+    def regret_bound(
+        self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
+    ) -> float | NDArray[np.float64]:
+        """Bound on the expected pseudo-regret: `bounds.dp_ucb_int_regret`.
+
+        With the literal reading it is t times the greatest gap. For f ≥ 2 only a factor could be
+        gained: the best arm can be left for ever with a low value between two multiples of f.
+        """
+        bound: float | NDArray[np.float64]
+        if self.reading == "literal":
+            bound = bounds.worst_regret(instance.gaps, horizon, times=times)
+        else:
+            bound = bounds.dp_ucb_int_regret(
+                instance.gaps,
+                horizon,
+                interval=self.interval,
+                exponent=self.exponent,
+                noise=self.noise,
+                refreshed=self.reading == "refreshed",
+                times=times,
+            )
+        return bound
+
+
+def check_exponent(value: float) -> float:
+    """Return `value` as a float if it lies in (1, 1.5], where both series of the paper are."""
+    allowed = "(1, 1.5]"
+    number = check_number("exponent", value, allowed)
+    if not 1 < number <= 1.5:
+        raise ValueError(f"exponent={value!r} is out of range; allowed: {allowed}")
+    return number

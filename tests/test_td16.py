@@ -1,0 +1,478 @@
+"""The three algorithms of Tossou & Dimitrakakis: kernels, privacy of the schedules, bounds.
+
+Each kernel is compared with the pseudo-code in plain Python, with the counters of
+`dpbandits.mechanisms` and the same numbers, and once more in law, with noise that is written out
+block by block and drawn by NumPy.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special
+from statistical import clopper_pearson, may_be_at_most, mean_may_be_at_most, same_law
+
+import dpbandits as dpb
+from dpbandits.bounds import td16
+from dpbandits.mechanisms import HybridCounter, laplace, laplace_sum_tail
+from dpbandits.mechanisms.hybrid_signs import nonnegative_wait
+from dpbandits.privacy import NO_PRIVACY
+from dpbandits.privacy.accounting import basic_composition, epsilon_at
+from dpbandits.regret.dp_ucb_bound import WIDTHS
+from dpbandits.regret.dp_ucb_int import READINGS, play_dp_ucb_int
+
+TWO = dpb.instances.bernoulli([0.9, 0.6], "two arms")
+
+
+# ---------------------------------------------------------------- the pseudo-code, in plain Python
+def largest(index):
+    """Lowest number of an arm with the largest index."""
+    return index.index(max(index))
+
+
+def algorithm_1(algorithm, means, horizon, rng, counter):
+    """DP-UCB-BOUND: the arms played at 1..T; `counter()` starts a private counter."""
+    n_arms = len(means)
+    counters = [counter() for _ in means]
+    sums, pulls, played = [0.0] * n_arms, [0] * n_arms, []
+    scale = algorithm.counter.block_scale
+
+    def index(a, t):
+        n = pulls[a]
+        k = math.floor(math.log2(n))
+        rest = n - 2**k
+        bracket = math.log2(rest) + 1 if rest else 1
+        if algorithm.width == "repaired":
+            bracket = k + 1
+        nu = 4 * math.sqrt(8) * scale * math.log(t) * bracket
+        bonus = math.sqrt(2 * math.log(t) / n) if algorithm.ucb_term else 0
+        return sums[a] / n + nu / n + bonus
+
+    for t in range(1, horizon + 1):
+        a = t - 1 if t <= n_arms else largest([index(b, t) for b in range(n_arms)])
+        sums[a] = counters[a].add(float(rng.random() < means[a]))
+        pulls[a] += 1
+        played.append(a)
+    return played
+
+
+def algorithm_2(algorithm, means, horizon, rng, counter):
+    """DP-UCB: every counter gets an element at every step."""
+    n_arms = len(means)
+    counters = [counter() for _ in means]
+    sums, pulls, played = [0.0] * n_arms, [0] * n_arms, []
+
+    def index(a, t):
+        bonus = 0 if algorithm.literal else math.sqrt(2 * math.log(t) / pulls[a])
+        return sums[a] / pulls[a] + bonus
+
+    for t in range(1, horizon + 1):
+        a = t - 1 if t <= n_arms else largest([index(b, t) for b in range(n_arms)])
+        reward = float(rng.random() < means[a])
+        pulls[a] += 1
+        for b in range(n_arms):
+            sums[b] = counters[b].add(reward if b == a else 0.0)
+        played.append(a)
+    return played
+
+
+def algorithm_3(algorithm, means, horizon, rng, noise):
+    """DP-UCB-INT; `noise(scale)` draws a Laplace variable."""
+    n_arms, f, v = len(means), math.ceil(1 / algorithm.epsilon), algorithm.exponent
+    sums, pulls, played = [0.0] * n_arms, [0] * n_arms, []
+    value, bonus, at = [None] * n_arms, [None] * n_arms, [None] * n_arms
+    for t in range(1, horizon + 1):
+        if t <= n_arms * f:
+            a = (t - 1) % n_arms
+        else:
+            for b in range(n_arms):
+                n = pulls[b]
+                due = n % f == 0 and (algorithm.reading == "literal" or at[b] != n)
+                if due:
+                    value[b] = sums[b] / n + noise(algorithm.noise / n ** (1 - v / 2))
+                    at[b] = n
+                if due or algorithm.reading == "refreshed":
+                    bonus[b] = math.sqrt(2 * math.log(t) / at[b])
+            a = largest([value[b] + bonus[b] for b in range(n_arms)])
+        sums[a] += float(rng.random() < means[a])
+        pulls[a] += 1
+        played.append(a)
+    return played
+
+
+def pseudo_code(algorithm, means, horizon, rng):
+    """The arms that the pseudo-code plays, with the noise of this package."""
+    if isinstance(algorithm, dpb.DPUCBInt):
+        return algorithm_3(algorithm, means, horizon, rng, lambda scale: laplace(rng, scale))
+    run = algorithm_1 if isinstance(algorithm, dpb.DPUCBBound) else algorithm_2
+    return run(algorithm, means, horizon, rng, lambda: algorithm.counter.counter(rng))
+
+
+class Blocks:
+    """A hybrid counter that keeps all of its noise, drawn by NumPy, under the names of blocks."""
+
+    def __init__(self, counter, rng):
+        self.counter, self.rng, self.sum, self.n, self.noise = counter, rng, 0.0, 0, {}
+
+    def add(self, x):
+        self.n += 1
+        self.sum += x
+        k = self.n.bit_length() - 1
+        rest, names = self.n - 2**k, [("block", j) for j in range(k + 1)]
+        for level in range(k):
+            if rest >> level & 1:
+                names.append((k, level, rest >> level))
+        return self.sum + sum(self.value(name, k) for name in names)
+
+    def value(self, name, levels):
+        if name not in self.noise:
+            scale = 1 if name[0] == "block" else levels
+            self.noise[name] = self.rng.laplace(0, scale * self.counter.block_scale)
+        return self.noise[name]
+
+
+ALGORITHMS = [
+    dpb.DPUCBBound(2.0),
+    dpb.DPUCBBound(2.0, ucb_term=False),
+    dpb.DPUCBBound(0.7, split="full"),
+    dpb.DPUCBBound(4.0, width="repaired"),
+    dpb.DPUCBHybrid(2.0),
+    dpb.DPUCBHybrid(5.0, literal=True),
+    dpb.DPUCBHybrid(1.0, split="full"),
+    *[dpb.DPUCBInt(0.15, reading) for reading in READINGS],
+    dpb.DPUCBInt(1.0, exponent=1.5, noise=0.3),
+]
+every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=repr)
+
+
+@every_algorithm
+@pytest.mark.parametrize("means", [[0.9, 0.6], [0.3, 0.5, 0.1, 0.5]])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_same_numbers_give_the_pulls_of_the_pseudo_code(algorithm, means, seed):
+    horizon = 1500
+    played = pseudo_code(algorithm, means, horizon, np.random.default_rng(seed))
+    times = np.arange(1, horizon + 1)
+    rng = np.random.default_rng(seed)
+    play = algorithm.play(dpb.instances.bernoulli(means), 10 * horizon, times, rng)
+    expected = np.cumsum(np.eye(len(means), dtype=np.int64)[played], axis=0)
+    np.testing.assert_array_equal(play.counts, expected)
+    assert play.epoch_ends.size == 0
+
+
+@every_algorithm
+def test_the_comparison_notices_one_forgotten_number(algorithm):
+    """Negative control: a stream of numbers that is off by one gives other pulls."""
+    horizon = 1500
+    played = pseudo_code(algorithm, [0.9, 0.6], horizon, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    rng.random()
+    counts = algorithm.play(TWO, horizon, np.arange(1, horizon + 1), rng).counts
+    assert np.any(np.diff(counts[:, 1], prepend=0) != np.array(played))
+
+
+LAW_CASES = [
+    dpb.DPUCBBound(30.0, width="printed"),
+    dpb.DPUCBHybrid(6.0),
+    *[dpb.DPUCBInt(0.25, reading) for reading in READINGS],
+]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("algorithm", LAW_CASES, ids=repr)
+def test_the_law_is_that_of_the_pseudo_code_with_noise_drawn_block_by_block(algorithm):
+    runs, horizon, means = 500, 120, [0.7, 0.3]
+    rng = np.random.default_rng(11)
+
+    def plain(algorithm):
+        if isinstance(algorithm, dpb.DPUCBInt):
+            return algorithm_3(algorithm, means, horizon, rng, lambda scale: rng.laplace(0, scale))
+        run = algorithm_1 if isinstance(algorithm, dpb.DPUCBBound) else algorithm_2
+        return run(algorithm, means, horizon, rng, lambda: Blocks(algorithm.counter, rng))
+
+    def compiled(algorithm):
+        instance, times = dpb.instances.bernoulli(means), np.array([horizon])
+        return algorithm.play(instance, horizon, times, rng).counts[0, 1]
+
+    pulls = np.array([sum(plain(algorithm)) for _ in range(runs)])
+    same = np.array([compiled(algorithm) for _ in range(runs)])
+    assert same_law(pulls, same)
+    # Controls: the arms exchanged; for counters, a third of the noise.
+    assert not same_law(horizon - pulls, same)
+    if not isinstance(algorithm, dpb.DPUCBInt):
+        tamer = type(algorithm)(3 * algorithm.epsilon)
+        assert not same_law(pulls, np.array([compiled(tamer) for _ in range(runs)]))
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        *[dpb.DPUCBBound(math.inf, width=width) for width in WIDTHS],
+        dpb.DPUCBBound(math.inf, split="full"),
+        dpb.DPUCBHybrid(math.inf),
+    ],
+    ids=repr,
+)
+def test_infinite_epsilon_is_ucb_bit_for_bit(algorithm):
+    instance = dpb.instances.ss19("C2")
+    private = dpb.simulate(algorithm, instance, 20_000, n_runs=3)
+    plain = dpb.simulate(dpb.UCB("per-step"), instance, 20_000, n_runs=3)
+    assert np.array_equal(private.regret, plain.regret)
+    noisy = dpb.simulate(type(algorithm)(1.0), instance, 20_000, n_runs=3)
+    assert not np.array_equal(private.pulls, noisy.pulls)
+
+
+@pytest.mark.parametrize("literal", [False, True])
+def test_releases_at_every_pull_without_noise_are_ucb(literal):
+    """With f = 1 no reading is left of the three, but for the bonus of an arm at rest."""
+    means, times = np.array([0.5, 0.7, 0.4]), np.array([10, 5000])
+    counts = play_dp_ucb_int(
+        means, 1, 1.1, 0.0, not literal, literal, times, np.random.default_rng(2)
+    )
+    plain = dpb.UCB("per-step").play(
+        dpb.instances.bernoulli(means), 5000, times, np.random.default_rng(2)
+    )
+    assert np.array_equal(counts, plain.counts)
+
+
+def test_half_of_the_budget_in_each_part_is_the_paper_at_half_of_epsilon():
+    for make in (dpb.DPUCBBound, dpb.DPUCBHybrid):
+        half = dpb.simulate(make(1.0), TWO, 5000, n_runs=3)
+        full = dpb.simulate(make(0.5, split="full"), TWO, 5000, n_runs=3)
+        assert np.array_equal(half.regret, full.regret)
+        assert make(1.0).guarantee == make(0.5, split="full").guarantee
+
+
+def test_the_horizon_is_not_used():
+    times = np.array([50, 2000])
+    for algorithm in ALGORITHMS:
+        first, second = (
+            algorithm.play(TWO, horizon, times, np.random.default_rng(4)).counts
+            for horizon in (2000, 10**9)
+        )
+        assert np.array_equal(first, second)
+
+
+# ---------------------------------------------------------------- privacy
+@pytest.mark.parametrize("make", [dpb.DPUCBBound, dpb.DPUCBHybrid])
+def test_a_reward_is_in_one_counter(make):
+    for split, worth in (("half", 0.5), ("full", 1.0)):
+        algorithm = make(0.5, split=split)
+        assert algorithm.guarantee == HybridCounter(0.5, split).guarantee
+        assert algorithm.guarantee.is_pure and algorithm.guarantee.epsilon == worth
+    assert make(math.inf).guarantee == NO_PRIVACY
+
+
+@pytest.mark.parametrize("reading", ["refreshed", "frozen"])
+def test_no_run_releases_more_often_than_the_schedule_says(reading, monkeypatch, rng):
+    """Every release of the pseudo-code is at a multiple of f, and at each multiple once."""
+    algorithm, horizon = dpb.DPUCBInt(0.3, reading), 700
+    scales = []
+
+    def noise(scale):
+        scales.append(scale)
+        return rng.laplace(0, scale)
+
+    played = algorithm_3(algorithm, [0.9, 0.6], horizon, rng, noise)
+    f, losses = algorithm.interval, algorithm.losses(horizon)
+    # a change of one reward by 1 moves the mean of n = jf pulls by 1/n
+    schedule = 1 / (f * np.arange(1, losses.size + 1)) / losses
+    assert np.bincount(np.searchsorted(-schedule, -np.array(scales) - 1e-12)).max() == 2
+    for arm in (0, 1):
+        pulled = played[: horizon - 1].count(arm)
+        assert pulled // f <= losses.size
+    assert losses.size == (horizon - 1 - f) // f, "as for an arm that is always played"
+
+
+def test_the_literal_reading_releases_an_arm_at_rest_again_and_again(rng):
+    algorithm, horizon = dpb.DPUCBInt(0.1, "literal"), 2000
+    scales = []
+
+    def noise(scale):
+        scales.append(scale)
+        return rng.laplace(0, scale)
+
+    algorithm_3(algorithm, [0.9, 0.1], horizon, rng, noise)
+    assert max(scales.count(scale) for scale in set(scales)) > 20
+    losses = algorithm.losses(horizon)
+    assert losses.size == horizon - 20 and np.all(losses == 10**-0.55)
+    assert len(scales) <= 2 * losses.size
+    assert algorithm.guarantee == NO_PRIVACY
+    pure = algorithm.guarantee_at(horizon, 0.0)
+    assert pure.is_pure and pure.epsilon == pytest.approx((horizon - 20) * 10**-0.55)
+
+
+@given(
+    st.floats(1e-3, 1),
+    st.sampled_from([1.05, 1.1, 1.5]),
+    st.floats(1e-9, 0.5),
+    st.floats(0.3, 30),
+)
+def test_the_declared_guarantee_holds_for_every_horizon(epsilon, exponent, delta, noise):
+    algorithm = dpb.DPUCBInt(epsilon, exponent=exponent, delta=delta, noise=noise)
+    limit = algorithm.guarantee
+    assert limit.delta == delta and limit.is_private
+    before = 0.0
+    for horizon in (1, 3 * algorithm.interval, 100 * algorithm.interval):
+        here = algorithm.guarantee_at(horizon)
+        assert here.delta == delta
+        assert before <= here.epsilon * (1 + 1e-4) and here.epsilon <= limit.epsilon
+        before = here.epsilon
+        pure = algorithm.guarantee_at(horizon, 0.0)
+        losses = algorithm.losses(horizon)
+        assert pure.epsilon == pytest.approx(max(basic_composition(losses), 1e-100), rel=1e-9)
+
+
+def test_the_sum_of_squares_is_a_zeta_value():
+    algorithm = dpb.DPUCBInt(1 / 7, exponent=1.5)
+    squares = float(np.sum(algorithm.losses(10**7) ** 2))
+    limit = 7**-1.5 * special.zeta(1.5)
+    # the rest of the series is below its integral
+    assert squares < limit < squares + 7**-1.5 * 2 / math.sqrt(10**7 // 7 - 2)
+
+
+@pytest.mark.parametrize("target", [1.0, 0.1])
+def test_the_input_of_corollary_3_2(target):
+    """It inverts Corollary 3.1 exactly, and does not give the target."""
+    x = dpb.DPUCBInt.target_input(target)
+    series = special.zeta(1.1)
+    assert x * (2 * series * x + math.sqrt(2 * series * 10)) == pytest.approx(target, rel=1e-12)
+    printed = math.sqrt((10 + 4 * target) / (8 * series)) - math.sqrt(10 / (8 * series))
+    assert x == pytest.approx(printed, rel=1e-12)
+    algorithm = dpb.DPUCBInt(x)
+    releases = epsilon_at(math.exp(-10), algorithm.losses(100_000))
+    assert releases.lower > 1.9 * target
+    assert algorithm.guarantee_at(100_000).epsilon == releases.upper
+
+
+# ---------------------------------------------------------------- how long noise is negative
+@pytest.mark.statistical
+@pytest.mark.parametrize("count", [1, 20, 150])
+def test_waiting_for_noise_that_is_not_negative(count):
+    size, horizon = 400, 1000
+    rng = np.random.default_rng([9, count])
+    waits = []
+    for _ in range(size):
+        counter, seen, n = HybridCounter(1.0).counter(rng), 0, 0
+        while seen < count and n < horizon:
+            seen += counter.add(0.0) >= 0
+            n += 1
+        waits.append(n)
+    bound = nonnegative_wait(count, horizon)
+    assert mean_may_be_at_most(waits, bound)
+    assert not mean_may_be_at_most(waits, bound / 3), "control"
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**9))
+def test_shape_of_the_wait(count, horizon):
+    wait = nonnegative_wait(count, horizon)
+    assert min(count, horizon) <= wait <= horizon
+    assert wait <= nonnegative_wait(count + 1 + count // 3, horizon) * (1 + 1e-12)
+    assert wait <= nonnegative_wait(count, 2 * horizon) * (1 + 1e-9)
+
+
+# ---------------------------------------------------------------- bounds
+@pytest.mark.parametrize("repaired", [False, True])
+@pytest.mark.parametrize("octave", [3, 6, 9])
+def test_the_union_over_lengths_is_not_below_the_noise_alone(octave, repaired):
+    """By the exact law of the noise at each length: rewards equal to their mean, no bonus."""
+    scale, share, t = 3.0, 0.2, 2**octave
+    late = td16._late_noise(share, octave + 1, scale, False, repaired)[-1]
+    exact = 0.0
+    for n in range(1, 2 * t):
+        k, rest = n.bit_length() - 1, n & (n - 1) and n - 2 ** (n.bit_length() - 1)
+        bracket = k + 1 if repaired else (math.floor(math.log2(rest)) + 1 if rest else 1)
+        allowed = share * n + 4 * math.sqrt(8) * scale * bracket * math.log(t)
+        terms = (k + 1, n.bit_count() - 1), (scale, k * scale)
+        exact += laplace_sum_tail(allowed, *terms)
+    assert exact <= late <= 1
+    if not repaired:
+        assert late < 300 * exact, "and not far above"
+
+
+@pytest.mark.parametrize("t", [10.0, 1000.0])
+def test_reach_of_the_noise(t):
+    n_arms, counter = 3, HybridCounter(2.0)
+    reach = float(td16._noise_reach(np.array([t]), n_arms, counter.block_scale)[0])
+    exact = sum(laplace_sum_tail(reach, *counter.noise_terms(n)) for n in range(1, int(t) + 1))
+    assert 1e-4 / (n_arms * t) < exact <= 1 / (n_arms * t)
+
+
+def test_the_repaired_width_costs_no_more_and_keeps_the_rate():
+    gaps = [0, 0.1]
+    for horizon in (10**4, 10**6):
+        printed, repaired = (
+            dpb.bounds.dp_ucb_bound_regret(gaps, horizon, block_scale=5.0, repaired=flag)
+            for flag in (False, True)
+        )
+        assert repaired <= printed * (1 + 1e-12)
+    far, farther = (
+        np.array(
+            [
+                dpb.bounds.dp_ucb_bound_regret(gaps, 10**p, block_scale=1e3, repaired=flag)
+                for flag in (False, True)
+            ]
+        )
+        for p in (30, 40)
+    )
+    assert farther[1] < 2 * far[1] and farther[0] > 1000 * far[0]
+
+
+@pytest.mark.parametrize("block_scale", [1e-3, 1.0])
+def test_bounds_grow_with_noise_and_shrink_to_those_without(block_scale):
+    gaps, horizon = [0, 0.3, 0.5], 10**6
+    for bound in (dpb.bounds.dp_ucb_bound_regret, dpb.bounds.dp_ucb_hybrid_regret):
+        less, more = (bound(gaps, horizon, block_scale=b) for b in (block_scale, 3 * block_scale))
+        assert bound(gaps, horizon, block_scale=0.0) <= less < more
+
+
+def test_worst_regret():
+    times = [[1, 2], [3, 4]]
+    worst = dpb.bounds.worst_regret([0, 0.5, 0.25], 4, times=times)
+    assert worst.tolist() == [[0.5, 1.0], [1.5, 2.0]]
+    assert dpb.bounds.worst_regret([0, 0.5, 0.25], 4) == 2.0
+
+
+@pytest.mark.statistical
+def test_the_frozen_reading_breaks_theorem_3_5_where_the_paper_plays():
+    """Two arms of 0.9 and 0.6, ε = 1, T = 10^5: in some runs the best arm is never back."""
+    epsilon, horizon, size = dpb.DPUCBInt.target_input(1.0), 100_000, 600
+    algorithm = dpb.DPUCBInt(epsilon, "frozen")
+    regret = dpb.simulate(algorithm, TWO, horizon, n_runs=size).regret[:, -1]
+    lost = int((regret > 20_000).sum())
+    theorem = 0.3 * (1 / epsilon + 8 * math.log(horizon) / 0.3**2 + 1 + 4 * special.zeta(1.5))
+    low, _ = clopper_pearson(lost, size)
+    assert low * 20_000 > theorem
+    assert np.median(regret) < theorem, "a few runs, not all"
+    # Control: UCB has no such run.
+    plain = dpb.simulate(dpb.UCB("per-step"), TWO, horizon, n_runs=60).regret[:, -1]
+    assert may_be_at_most(int((plain > 20_000).sum()), 60, 1e-9)
+
+
+# ---------------------------------------------------------------- input
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: dpb.DPUCBBound(0), "epsilon=0"),
+        (lambda: dpb.DPUCBBound(1.0, ucb_term=1), "ucb_term=1 .* allowed: True, False"),
+        (lambda: dpb.DPUCBBound(1.0, split="third"), "split='third'"),
+        (lambda: dpb.DPUCBBound(1.0, width="wide"), "width='wide'"),
+        (lambda: dpb.DPUCBHybrid(-1), "epsilon=-1"),
+        (lambda: dpb.DPUCBHybrid(1.0, literal="yes"), "literal='yes'"),
+        (lambda: dpb.DPUCBHybrid(1.0, split=None), "split=None"),
+        (lambda: dpb.DPUCBInt(1.5), r"epsilon=1.5 .* allowed: \(0, 1\]"),
+        (lambda: dpb.DPUCBInt(math.inf), "epsilon=inf"),
+        (lambda: dpb.DPUCBInt(0.1, "thawed"), "reading='thawed'"),
+        (lambda: dpb.DPUCBInt(0.1, exponent=1.0), r"exponent=1.0 .* allowed: \(1, 1.5\]"),
+        (lambda: dpb.DPUCBInt(0.1, exponent=2), "exponent=2"),
+        (lambda: dpb.DPUCBInt(0.1, delta=0), "delta=0"),
+        (lambda: dpb.DPUCBInt(0.1, noise=0), "noise=0"),
+        (lambda: dpb.DPUCBInt.target_input(0), "epsilon=0"),
+        (lambda: dpb.DPUCBInt(0.1).guarantee_at(0), "horizon=0"),
+        (lambda: nonnegative_wait(0, 5), "count=0"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
