@@ -114,7 +114,7 @@ def test_expectation_against_the_sample(law, mean, variance, support, numpy_draw
         (make.shifted_beta(0.5, 0.5, 2.0), stats.beta(0.5, 0.5, loc=-2, scale=4)),
         (make.shifted_beta(0.3, 8.0), stats.beta(0.3, 8.0, loc=-1, scale=2)),
     ],
-    ids=repr,
+    ids=lambda value: repr(value) if hasattr(value, "half_range") else "",
 )
 def test_law_of_single_draws(law, exact):
     sample = law.sample(np.random.default_rng(2), 40_000)
