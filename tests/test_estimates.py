@@ -158,7 +158,7 @@ BAD = [
     ("level", NOT_A_NUMBER + NOT_FRACTIONS, made_up([0.4, 0.5]).mean_samples),
 ]  # fmt: skip
 CASES = [
-    pytest.param(name, value, call, id=f"{row}-{name}-{value!r:.30}")
+    pytest.param(name, value, call, id=f"{row}-{name}-{value!r:.20}")
     for row, (name, values, call) in enumerate(BAD)
     for value in values
 ]
