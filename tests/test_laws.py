@@ -266,7 +266,7 @@ def test_names_tell_laws_apart():
     assert make.two_point(0.3).name == make.two_point(-1.5, 2.0).name
 
 
-@given(st.floats(-1, 1), st.floats(1e-6, 1e6))
+@given(st.floats(-1, 1).filter(lambda x: x == 0 or abs(x) > 1e-9), st.floats(1e-6, 1e6))
 def test_the_makers_keep_mean_and_support(share, half_range):
     mean = share * half_range
     two = make.two_point(mean, half_range)
@@ -336,3 +336,46 @@ def test_a_support_outside_the_range_is_refused(build):
 @pytest.mark.parametrize("law", [BetaLaw(1.0, 3, 2), TwoPointLaw(1, -1, 1, 1)], ids=repr)
 def test_numbers_become_floats(law):
     assert all(type(getattr(law, f.name)) is float for f in dataclasses.fields(law))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(60, 40), (500, 300), (3, 1000), (1e5, 2e5), (0.01, 0.02), (1e-3, 1e-3)]
+)
+def test_expectations_of_sharp_and_of_flat_beta_laws(a, b):
+    law = make.shifted_beta(a, b)
+    assert law.expectation(np.ones_like) == pytest.approx(1, rel=1e-12)
+    assert law.expectation(lambda x: x) == pytest.approx(law.mean, rel=1e-9, abs=1e-9)
+    squares = law.expectation(lambda x: (x - law.mean) ** 2)
+    assert squares == pytest.approx(law.variance, rel=1e-5)
+
+
+def test_no_sample_leaves_the_range_by_rounding(rng):
+    for mean in np.linspace(0.01, 0.29, 60):
+        law = make.low_variance(float(mean), float(0.3 - mean), 0.3)
+        assert np.abs(law.sample(rng, 20)).max() <= 0.3
+
+
+def test_what_cannot_be_drawn_is_refused(rng):
+    law = make.uniform(0.1)
+    for call in (lambda: law.sample(rng, 1.5), lambda: law.sample_sum(rng, -5)):
+        with pytest.raises(ValueError, match="allowed: a whole number of at least 0"):
+            call()
+    for call in (lambda: law.sample(0, 5), lambda: law.sample_sum(None, 5)):
+        with pytest.raises(ValueError, match="is no generator; allowed: one such as"):
+            call()
+    for shape in (1e-10, 1e300):
+        with pytest.raises(ValueError, match=r"out of range; allowed: 0.001 to 1e\+06"):
+            make.shifted_beta(shape, 1)
+    with pytest.raises(ValueError, match="allowed: 0, or at least 1e-9 of half_range"):
+        make.two_point(1e-12)
+
+
+def test_rules_refuse_what_is_no_generator_and_noise_that_is_infinite(rng):
+    import dpbandits as dpb
+
+    rule, law = dpb.NAS(0.5, 0.05), make.two_point(0.5)
+    for call in (lambda: rule.run([1.0], 0), lambda: rule.draw(law, None, 100)):
+        with pytest.raises(ValueError, match=r"rng=.* is no generator"):
+            call()
+    with pytest.raises(ValueError, match="epsilon=1e-100 is out of range"):
+        dpb.DPNAS(1e-100, 0.5, 0.05, 1e300)

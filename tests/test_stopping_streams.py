@@ -108,7 +108,7 @@ def test_halts_as_printed_on_the_same_samples_and_noise(kind, epsilon, loud, mon
         expected = printed(kind, epsilon, alpha, beta, R, stream.tolist(), mine)
         theirs, theirs_scales = dealt(noise)
         monkeypatch.setattr(base, "laplace", lambda rng, scale, deal=theirs: deal(scale))
-        outcome = rule_of(kind, epsilon, alpha, beta, R).run(stream, rng=None)
+        outcome = rule_of(kind, epsilon, alpha, beta, R).run(stream, rng=np.random.default_rng(0))
         halted = not math.isnan(expected[1])
         assert (outcome.samples, outcome.halted) == (expected[0], halted)
         assert outcome.estimate == pytest.approx(expected[1], rel=1e-12, nan_ok=True)

@@ -7,11 +7,14 @@ import numbers
 import operator
 from typing import Any
 
+import numpy as np
+
 __all__ = [
     "SMALLEST",
     "check_choice",
     "check_flag",
     "check_fraction",
+    "check_generator",
     "check_integer",
     "check_number",
     "check_positive",
@@ -65,6 +68,15 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
     if isinstance(value, bool) or number < minimum or (maximum is not None and number > maximum):
         raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
     return number
+
+
+def check_generator(name: str, value: Any) -> np.random.Generator:
+    """Return `value` if it is a NumPy generator."""
+    if not isinstance(value, np.random.Generator):
+        raise ValueError(
+            f"{name}={value!r} is no generator; allowed: one such as numpy.random.default_rng(0)"
+        )
+    return value
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

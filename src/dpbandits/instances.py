@@ -210,7 +210,7 @@ def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
     Parameters
     ----------
     mean : float
-        Mean μ in [−R, R].
+        Mean μ in [−R, R]: 0, or at least 10⁻⁹·R in size.
     half_range : float
         R > 0.
 
@@ -221,7 +221,7 @@ def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
     Raises
     ------
     ValueError
-        If `half_range` is not positive or `mean` not in [−R, R].
+        If `half_range` is not positive or `mean` out of range.
 
     Examples
     --------
@@ -230,6 +230,10 @@ def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
     (0.625, 0.9375)
     """
     mean, half_range = _mean_within(mean, half_range)
+    if 0 < abs(mean) < 1e-9 * half_range:  # the probability near 1/2 would round it
+        raise ValueError(
+            f"mean={mean!r} is out of range; allowed: 0, or at least 1e-9 of half_range in size"
+        )
     return TwoPointLaw(half_range, -half_range, half_range, 0.5 + mean / (2 * half_range))
 
 
@@ -264,9 +268,10 @@ def low_variance(mean: float, deviation: float, half_range: float = 1.0) -> TwoP
     if abs(mean) + deviation > half_range * (1 + 1e-12):  # for the rounding
         raise ValueError(
             f"deviation={deviation!r} is out of range; allowed: at most half_range - |mean| = "
-            f"{half_range - abs(mean):g}"
+            f"{half_range - abs(mean)!r}"
         )
-    return TwoPointLaw(half_range, mean - deviation, mean + deviation, 0.5)
+    low, high = max(mean - deviation, -half_range), min(mean + deviation, half_range)
+    return TwoPointLaw(half_range, low, high, 0.5)
 
 
 def uniform(mean: float, half_range: float = 1.0) -> UniformLaw:
@@ -310,7 +315,7 @@ def shifted_beta(a: float, b: float, half_range: float = 1.0) -> BetaLaw:
     Parameters
     ----------
     a, b : float
-        Shapes, above 0; the mean is R(a − b)/(a + b).
+        Shapes, from 0.001 to 10⁶; the mean is R(a − b)/(a + b).
     half_range : float
         R > 0.
 
@@ -321,7 +326,7 @@ def shifted_beta(a: float, b: float, half_range: float = 1.0) -> BetaLaw:
     Raises
     ------
     ValueError
-        If an argument is not positive.
+        If an argument is out of range.
 
     Examples
     --------

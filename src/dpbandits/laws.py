@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy import integrate, special
+from scipy import integrate, stats
 
 from dpbandits._binomial import binomial
-from dpbandits._validation import check_integer, check_number, check_positive
+from dpbandits._validation import check_generator, check_integer, check_number, check_positive
 
 __all__ = [
     "BetaLaw",
@@ -31,6 +31,8 @@ LawCode = tuple[int, float, float, float, float]
 
 _TWO_POINT, _UNIFORM, _BETA = 0, 1, 2
 _UNIFORM_BITS = 53
+_LEAST_SHAPE, _GREATEST_SHAPE = 1e-3, 1e6
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _BY_BITS = 1000  # from this many uniforms on, sums of their binary digits are cheaper
 
 
@@ -127,12 +129,14 @@ class Law(abc.ABC):
         """
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
-        """Draw `size` rewards."""
-        return _sample(rng, self.code, size)
+        """Draw `size` rewards, none of them outside [−R, R] by rounding."""
+        rng, size = check_generator("rng", rng), check_integer("size", size, 0, 2**40)
+        rewards = _sample(rng, self.code, size)
+        return np.clip(rewards, -self.half_range, self.half_range)
 
     def sample_sum(self, rng: np.random.Generator, n: int) -> float:
         """Draw the sum of `n` rewards; exact in law, fast for two points and for uniform laws."""
-        n = check_integer("n", n, 0, 2**52)
+        rng, n = check_generator("rng", rng), check_integer("n", n, 0, 2**52)
         total: float = sum_of_draws(rng, self.code, n)
         return total
 
@@ -252,7 +256,7 @@ class BetaLaw(Law):
     Attributes
     ----------
     a, b : float
-        Shapes, above 0.
+        Shapes, from 0.001 to 10⁶.
     """
 
     a: float
@@ -260,7 +264,13 @@ class BetaLaw(Law):
 
     def __post_init__(self) -> None:
         for field in ("a", "b"):
-            object.__setattr__(self, field, check_positive(field, getattr(self, field)))
+            value = check_positive(field, getattr(self, field))
+            if not _LEAST_SHAPE <= value <= _GREATEST_SHAPE:
+                raise ValueError(
+                    f"{field}={value!r} is out of range; "
+                    f"allowed: {_LEAST_SHAPE:g} to {_GREATEST_SHAPE:g}"
+                )
+            object.__setattr__(self, field, value)
         super().__post_init__()
 
     @property
@@ -286,12 +296,14 @@ class BetaLaw(Law):
 
     def expectation(self, function: Callable[[NDArray[np.float64]], Any]) -> float:
         """Return the expectation of a function of one reward; see `Law`."""
-        # the density's powers are the weight, so that poles at the ends do no harm
-        value, _ = integrate.quad(
-            lambda y: function(np.array([self.half_range * (2 * y - 1)]))[0],
-            0,
-            1,
-            weight="alg",
-            wvar=(self.a - 1, self.b - 1),
-        )
-        return float(value / special.beta(self.a, self.b))
+        # over the quantiles, in pieces for each power of ten of the tails and with a cut at 0, so
+        # that no peak is missed
+        law = stats.beta(self.a, self.b)
+        ends = [0.0, *np.geomspace(1e-12, 0.1, 12), 0.5]
+        cuts = np.unique([*ends, *(1 - q for q in ends), law.cdf(0.5)])
+        places = (cuts[1:] + cuts[:-1])[:, None] / 2 + np.diff(cuts)[:, None] / 2 * _NODES
+        low = law.ppf(np.minimum(places, 0.5))
+        high = 1 - stats.beta(self.b, self.a).ppf(np.minimum(1 - places, 0.5))
+        points = self.half_range * (2 * np.where(places < 0.5, low, high) - 1)
+        values = np.asarray(function(points.ravel())).reshape(points.shape)
+        return float(np.sum(np.diff(cuts)[:, None] / 2 * _WEIGHTS * values))

@@ -10,7 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpbandits._validation import check_fraction, check_integer, check_number, check_positive
+from dpbandits._validation import (
+    check_fraction,
+    check_generator,
+    check_integer,
+    check_number,
+    check_positive,
+)
 from dpbandits.halting import Halting, boundary
 from dpbandits.laws import Law
 from dpbandits.mechanisms import laplace
@@ -135,7 +141,8 @@ class StoppingRule(abc.ABC):
             If a value is not a number in [−R, R]; the message names it with its place.
         """
 
-    def _check_law(self, law: Law, max_samples: int) -> int:
+    def _check_draw(self, law: Law, rng: np.random.Generator, max_samples: int) -> int:
+        check_generator("rng", rng)
         if not isinstance(law, Law):
             raise ValueError(f"law={law!r} is no law; allowed: one such as two_point(0.1)")
         if law.half_range > self.half_range:
@@ -222,6 +229,7 @@ class NASFamily(StoppingRule):
     ) -> Outcome:
         """Run on one's own stream; see `StoppingRule.run`."""
         most = math.inf if max_samples is None else check_integer("max_samples", max_samples, 1)
+        check_generator("rng", rng)
         halting = self.halting
         threshold_noise = laplace(rng, halting.threshold_scale)
         n, total = 0, 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -67,6 +68,11 @@ class DPNAS(NASFamily):
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
         self._check()
+        if not math.isfinite(self.threshold(1)):
+            raise ValueError(
+                f"epsilon={self.epsilon!r} is out of range; allowed: noise of scale "
+                "12·half_range/epsilon that is a finite number"
+            )
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -88,5 +94,5 @@ class DPNAS(NASFamily):
 
     def draw(self, law: Law, rng: np.random.Generator, max_samples: int) -> Outcome:
         """Run once on samples of a law; see `StoppingRule.draw`."""
-        max_samples = self._check_law(law, max_samples)
+        max_samples = self._check_draw(law, rng, max_samples)
         return Outcome(*draw_every(rng, self.halting, law.code, max_samples))

@@ -126,7 +126,7 @@ class EBGStop(StoppingRule):
 
     def draw(self, law: Law, rng: np.random.Generator, max_samples: int) -> Outcome:
         """Run once on samples of a law; see `StoppingRule.draw`."""
-        max_samples = self._check_law(law, max_samples)
+        max_samples = self._check_draw(law, rng, max_samples)
         return Outcome(*_draw(rng, law.code, self.alpha, self.beta, self.half_range, max_samples))
 
     def run(

@@ -74,5 +74,5 @@ class NAS(NASFamily):
 
     def draw(self, law: Law, rng: np.random.Generator, max_samples: int) -> Outcome:
         """Run once on samples of a law; see `StoppingRule.draw`."""
-        max_samples = self._check_law(law, max_samples)
+        max_samples = self._check_draw(law, rng, max_samples)
         return Outcome(*draw_every(rng, self.halting, law.code, max_samples))
