@@ -73,7 +73,7 @@ def sum_of_draws(rng: np.random.Generator, code: LawCode, n: int) -> float:
 
 @dataclass(frozen=True)
 class Law(abc.ABC):
-    """Law of the rewards of a stream, on [−R, R].
+    """Law of the rewards of a stream, on [−R, R]; its `code` is of one of three kinds.
 
     Attributes
     ----------
@@ -86,7 +86,9 @@ class Law(abc.ABC):
     def __post_init__(self) -> None:
         half_range = check_positive("half_range", self.half_range)
         object.__setattr__(self, "half_range", half_range)
-        _, offset, width, *_ = self.code
+        kind, offset, width, *_ = self.code
+        if kind not in (_TWO_POINT, _UNIFORM, _BETA):
+            raise ValueError(f"code has the kind {kind!r}; allowed: those of the laws here")
         for end in (offset, offset + width):
             if not abs(end) <= half_range * (1 + 1e-12):
                 raise ValueError(
