@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 from scipy import optimize
 
-from dpbandits._validation import check_fraction, check_number, check_positive
+from dpbandits._validation import SMALLEST, check_fraction, check_number, check_positive
 from dpbandits.halting import noise_allowance, sampling_width
 from dpbandits.stopping.base import NASFamily
 
 __all__ = [
     "StoppingTimes",
+    "check_error",
     "check_mean",
     "loglog_bracket",
     "loglog_crossing",
@@ -62,6 +63,14 @@ def check_mean(mean: float, half_range: float) -> tuple[float, float]:
     if not 1e-100 <= size <= 1:
         raise ValueError(f"mean={mean!r} is out of range; allowed: {allowed}")
     return size, half_range
+
+
+def check_error(alpha: float, size: float) -> None:
+    """Refuse an absolute error α|μ|/R whose square would be lost in rounding."""
+    if not alpha * size >= SMALLEST:
+        raise ValueError(
+            f"alpha={alpha!r} is out of range; allowed: at least {SMALLEST / size:g} for this mean"
+        )
 
 
 # ------------------------------------------------------------------------------------- Fact 2.1
@@ -121,6 +130,11 @@ def stopping_samples(rule: NASFamily, mean: float) -> int:
     -------
     int
 
+    Raises
+    ------
+    ValueError
+        If `rule` is not of the NAS family, or `mean` is out of range.
+
     Examples
     --------
     >>> import dpbandits as dpb
@@ -128,14 +142,17 @@ def stopping_samples(rule: NASFamily, mean: float) -> int:
     >>> stopping_samples(rule, 0.1), rule.noiseless_time(0.1)
     (131072, 65536)
     """
+    if not isinstance(rule, NASFamily):
+        raise ValueError(f"rule={rule!r} has no halting condition; allowed: one of the NAS family")
     halting = rule.halting
     # c counts each noise once; at worst it comes once more, except for the release
     release = halting.release_scale / halting.alpha * math.log(4 / halting.beta)
 
     def surely(look: int) -> float:
-        n = float(rule.look_time(look))
-        width = sampling_width(halting, n, look) * (2 + 1 / halting.alpha)
-        return float(n * width + 2 * noise_allowance(halting, look) - release)
+        # as floats, for neither number may fit into a machine's integers
+        n, number = float(rule.look_time(look)), float(look)
+        width = sampling_width(halting, n, number) * (2 + 1 / halting.alpha)
+        return float(n * width + 2 * noise_allowance(halting, number) - release)
 
     return rule.first_time(mean, surely)
 
@@ -171,6 +188,7 @@ def _units(
     size, _ = check_mean(mean, half_range)
     alpha, beta = check_fraction("alpha", alpha), check_fraction("beta", beta)
     epsilon = check_positive("epsilon", epsilon, infinite=True)
+    check_error(alpha, size)
     return 1 / (alpha * size), 1 / (epsilon * size), alpha, beta
 
 
@@ -226,7 +244,9 @@ def stopping_constant_printed(beta: float) -> float:
     >>> stopping_constant_printed(0.08) <= 310
     True
     """
-    base = math.log(1 / check_fraction("beta", beta))
+    if not check_fraction("beta", beta) <= 0.9:  # log(1/β) vanishes at 1, and with it the terms
+        raise ValueError(f"beta={beta!r} is out of range; allowed: above 0 and at most 0.9")
+    base = math.log(1 / beta)
     return _fixed_point(base, math.log(16), math.log(32) / 2, 2 / math.log(2))
 
 

@@ -12,7 +12,7 @@ from scipy import optimize
 
 from dpbandits._validation import check_fraction, check_positive
 from dpbandits.bounds.regret import group_privacy_factor
-from dpbandits.bounds.stopping import check_mean
+from dpbandits.bounds.stopping import check_error, check_mean
 from dpbandits.laws import Law, TwoPointLaw
 
 __all__ = [
@@ -29,10 +29,11 @@ def dagum_rate(law: Law, alpha: float, beta: float) -> float:
     As SS19, §3.1, quotes it. With log((1 − β)/β) in place of log(1/β), `stopping_lower_bound` is
     at least (1 − 2β)/23 of it.
     """
-    size, half_range = check_mean(law.mean, law.half_range)
+    size, half_range = _check_law(law)
     alpha, beta = check_fraction("alpha", alpha), check_fraction("beta", beta)
-    error = alpha * size * half_range
-    return max(law.variance, half_range * error) / error**2 * math.log(1 / beta)
+    check_error(alpha, size)
+    error = alpha * size  # in units of R, as the variance
+    return max(law.variance / half_range / half_range, error) / error**2 * math.log(1 / beta)
 
 
 def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
@@ -64,7 +65,7 @@ def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
     >>> stopping_lower_bound(low_variance(0.1, 0.01), 0.5, 0.05) < 50
     True
     """
-    size, _ = check_mean(law.mean, law.half_range)
+    size, _ = _check_law(law)
     alpha, beta = check_fraction("alpha", alpha), _below("beta", beta, 0.5)
     if alpha * size < 1e-10:  # the entropy would be lost in rounding
         raise ValueError(
@@ -170,10 +171,18 @@ def stopping_complexity_lower_bound(
     >>> round(stopping_complexity_lower_bound(two_point(0.1), 0.5, 0.05, epsilon=0.001))
     32942
     """
+    _check_law(law)
     on_ends = isinstance(law, TwoPointLaw) and law.high == -law.low == law.half_range
     rate = _privacy_rate(law.mean, alpha, beta, epsilon, law.half_range, on_ends)
     private = max(math.log((0.5 - beta) / beta) / 2, math.log(1 / beta) / 8) / rate
     return max(stopping_lower_bound(law, alpha, beta), private)
+
+
+def _check_law(law: Law) -> tuple[float, float]:
+    """Return |μ|/R and R of a law."""
+    if not isinstance(law, Law):
+        raise ValueError(f"law={law!r} is no law; allowed: one such as two_point(0.1)")
+    return check_mean(law.mean, law.half_range)
 
 
 def _below(name: str, value: float, limit: float) -> float:

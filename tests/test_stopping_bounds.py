@@ -1,0 +1,447 @@
+"""Bounds on stopping rules against formulas written out here, brute force and simulation."""
+
+import itertools
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from scipy import optimize
+from statistical import may_be_at_most, mean_may_be_at_most
+
+import dpbandits as dpb
+from dpbandits import bounds
+from dpbandits.instances import low_variance, shifted_beta, two_point, uniform
+
+EXACT = 1e-12
+
+
+def near(value, tolerance=EXACT):
+    return pytest.approx(value, rel=tolerance, abs=0)
+
+
+def random_problems(count, seed=20):
+    """Random mean, alpha, beta, epsilon and half_range, over many orders of magnitude."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        R = 10 ** rng.uniform(-2, 2)
+        mean = R * 10 ** rng.uniform(-3, 0) * rng.choice([-1, 1])
+        alpha, beta = rng.uniform(0.02, 0.98), 10 ** rng.uniform(-6, -0.01)
+        yield float(mean), float(alpha), float(beta), float(10 ** rng.uniform(-3, 2)), float(R)
+
+
+# ------------------------------------------------------------------------------------- Fact 2.1
+
+
+@pytest.mark.parametrize(("a", "b"), [(1.001, 0.0624), (2.0, 0.01), (500.0, 1e-3), (1e9, 1e-30)])
+def test_the_crossing_is_the_largest_root_and_lies_in_the_bracket(a, b):
+    def excess(x):
+        return math.log(a * math.log(x)) / x / b
+
+    low, high = bounds.loglog_bracket(a, b)
+    root = bounds.loglog_crossing(a, b)
+    assert low == near(math.log(a * math.log(1 / b)) / b)
+    assert high == near(2 * low)
+    assert low < root < high
+    assert excess(root) == pytest.approx(1, abs=1e-9)
+    assert excess(0.999 * root) > 1
+    assert all(excess(root * factor) < 1 for factor in 1 + np.geomspace(1e-3, 1e6, 100))
+
+
+@pytest.mark.parametrize(("a", "b"), [(1.0, 0.01), (0.5, 0.01), (2.0, 1 / 16), (2.0, 0.5)])
+def test_the_bracket_needs_its_conditions(a, b):
+    for function in (bounds.loglog_bracket, bounds.loglog_crossing):
+        with pytest.raises(ValueError, match="allowed: a > 1 and b < 1/16"):
+            function(a, b)
+
+
+# --------------------------------------------------------------------------------- upper bounds
+
+
+@pytest.mark.parametrize("beta", [1e-9, 0.05, 0.7])
+def test_the_failures_of_all_looks_add_up(beta):
+    looks = np.arange(1, 10**6, dtype=float)
+    rest = 1e-6  # of Σ 1/s² beyond
+    basel = float(np.sum(1 / looks**2)) + rest
+    private = beta / 8 * basel + beta / 8 * basel + beta / 4 + beta / 4
+    assert bounds.stopping_failure(beta) == near(private, 1e-9)
+    assert bounds.stopping_failure(beta, private=False) == near(beta / 2 * basel, 1e-9)
+
+
+def written_condition(kind, look, mean, alpha, beta, epsilon, R):
+    """Whether the sum of n samples passes whatever the noise: the docstring, term by term."""
+    n = 2**look if kind == "DP-exp-NAS" else look
+    shares, noise = (4, R / epsilon) if kind != "NAS" else (1, 0.0)
+    h = R * math.sqrt(2 / n * math.log(4 * shares * look**2 / beta))
+    once, each = math.log(4 / beta), math.log(8 * look**2 / beta)
+    needed = n * h * (2 + 1 / alpha) + 2 * 12 * noise * once + 2 * 12 * noise * each
+    return n * abs(mean) >= needed + 4 * noise / alpha * once, n
+
+
+def written_rule(kind, alpha, beta, epsilon, R):
+    if kind == "NAS":
+        return dpb.NAS(alpha, beta, R)
+    return {"DP-NAS": dpb.DPNAS, "DP-exp-NAS": dpb.DPExponentialNAS}[kind](epsilon, alpha, beta, R)
+
+
+KINDS = ("NAS", "DP-NAS", "DP-exp-NAS")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "problem",
+    [
+        (1.0, 0.9, 0.5, 50.0, 1.0),
+        (-0.7, 0.5, 0.05, 1.0, 1.0),
+        (1.2, 0.3, 1e-5, 0.4, 3.0),
+        (0.3, 0.8, 0.01, 0.2, 0.5),
+    ],
+)
+def test_stopping_samples_is_the_first_look_found_by_brute_force(kind, problem):
+    for look in itertools.count(1):
+        enough, n = written_condition(kind, look, *problem)
+        if enough:
+            break
+    mean, *rest = problem
+    assert bounds.stopping_samples(written_rule(kind, *rest), mean) == n
+    assert bounds.stopping_samples(written_rule(kind, *rest), -mean) == n
+
+
+@pytest.mark.parametrize("kind", ["NAS", "DP-NAS"])
+def test_stopping_samples_is_tight_to_one_sample_at_every_scale(kind):
+    for mean, alpha, beta, epsilon, R in random_problems(60):
+        n = bounds.stopping_samples(written_rule(kind, alpha, beta, epsilon, R), mean)
+        assert written_condition(kind, n, mean, alpha, beta, epsilon, R)[0]
+        assert not written_condition(kind, n - 1, mean, alpha, beta, epsilon, R)[0]
+
+
+def test_stopping_samples_is_at_most_the_closed_form():
+    ratios = []
+    for problem in random_problems(2000):
+        mean, *rest, R = problem
+        alpha, beta, epsilon = rest
+        samples = bounds.stopping_samples(dpb.DPExponentialNAS(epsilon, alpha, beta, R), mean)
+        closed = bounds.stopping_samples_closed_form(*problem)
+        times = bounds.stopping_times_repaired(*problem)
+        assert closed == near(bounds.stopping_constant(beta) * times.total)
+        ratios.append(samples / closed)
+    assert max(ratios) <= 1
+    assert max(ratios) > 1 / 4  # a constant four times smaller would be none
+
+
+def written_equation(beta, base, squared, single, ahead):
+    """Difference of the two sides of the equation that C solves, as a function of C."""
+
+    def gap(C):
+        log_look = math.log(math.log(3 * C * base) / math.log(2) + ahead)
+        p = 18 * max(2, (base + squared + 2 * log_look) / base)
+        q = 48 * (base + single + log_look) / base
+        return C - 8 * q**2 / (4 * q - p)
+
+    return optimize.brentq(gap, 100, 1e9, xtol=1e-9, rtol=1e-14)
+
+
+BETAS = [1e-100, 1e-60, 1e-9, 1e-3, 0.01, 0.05, 0.08, 0.3, 0.9, 0.999999]
+
+
+@pytest.mark.parametrize("beta", BETAS)
+def test_the_constant_solves_its_equation(beta):
+    root = written_equation(beta, math.log(4 / beta), math.log(4), math.log(2) / 2, 0)
+    assert bounds.stopping_constant(beta) == near(root, 1e-9)
+
+
+@pytest.mark.parametrize("beta", [b for b in BETAS if b <= 0.9])
+def test_the_constant_of_the_printed_form_solves_its_equation(beta):
+    ahead = 2 / math.log(2)
+    root = written_equation(beta, math.log(1 / beta), math.log(16), math.log(32) / 2, ahead)
+    assert bounds.stopping_constant_printed(beta) == near(root, 1e-9)
+
+
+def test_the_constants_fall_with_beta_and_keep_their_limits():
+    constants = [bounds.stopping_constant(beta) for beta in BETAS]
+    assert constants == sorted(constants)
+    assert len(set(constants)) == len(constants)
+    assert constants[-1] < 342 < 1.01 * constants[-1]
+    assert bounds.stopping_constant(0.08) < 200 < 1.05 * bounds.stopping_constant(0.08)
+    printed = bounds.stopping_constant_printed(0.08)
+    assert printed < 310 < 1.02 * printed
+
+
+@pytest.mark.parametrize("beta", [0.9000001, 0.95, 0.999999])
+def test_the_constant_of_the_printed_form_has_a_largest_beta(beta):
+    with pytest.raises(ValueError, match=rf"beta={beta} is out of range; allowed: .*at most 0\.9"):
+        bounds.stopping_constant_printed(beta)
+
+
+def test_the_terms_of_theorem_3_3_are_those_written_out():
+    for mean, alpha, beta, epsilon, R in random_problems(200):
+        x, y = R / (alpha * abs(mean)), R / (epsilon * abs(mean))
+        ell = math.log(1 / beta * math.log(x))
+        lam = math.log(4 / beta * math.log(math.e * max(x, y)))
+        problem = (mean, alpha, beta, epsilon, R)
+        printed = bounds.stopping_times_printed(*problem)
+        # ℓ may be close to 0, where it has few digits
+        assert printed.sampling == pytest.approx(x**2 * ell, rel=1e-10, abs=1e-10 * x**2)
+        assert printed.queries == pytest.approx(y * ell, rel=1e-10, abs=1e-10 * y)
+        assert printed.release == near(y / alpha * math.log(1 / beta), 1e-10)
+        if max(x, y) > 1 / math.e:
+            repaired = bounds.stopping_times_repaired(*problem)
+            terms = x**2 * lam, y * lam, y / alpha * math.log(4 / beta)
+            assert repaired == near(terms, 1e-10)
+            assert repaired.total == near(sum(terms), 1e-10)
+        total = printed.sampling + printed.queries + printed.release
+        assert bounds.stopping_samples_printed(*problem) == near(2000 * total, 1e-10)
+
+
+def test_the_printed_terms_are_negative_exactly_below_e_to_the_beta():
+    for beta in (0.01, 0.3, 0.9):
+        edge = math.exp(-beta)  # of α|μ|/R, with μ = R
+        below = bounds.stopping_times_printed(1.0, edge * (1 + 1e-9), beta, 1.0)
+        above = bounds.stopping_times_printed(1.0, edge * (1 - 1e-9), beta, 1.0)
+        assert below.sampling < 0 < above.sampling
+        assert below.queries < 0 < above.queries
+    assert bounds.stopping_samples_printed(1.0, 0.99, 0.5, math.inf) < 0  # no bound at all
+    assert bounds.stopping_samples_closed_form(1.0, 0.99, 0.5, math.inf) > 0
+
+
+CASES = [
+    (dpb.NAS(0.5, 0.2), two_point(0.5)),
+    (dpb.NAS(0.9, 0.05, 2.0), uniform(-1.0, 2.0)),
+    (dpb.DPNAS(0.5, 0.5, 0.1), two_point(0.6)),
+    (dpb.DPNAS(5.0, 0.9, 0.3), low_variance(-0.5, 0.1)),
+    (dpb.DPExponentialNAS(0.1, 0.5, 0.05), two_point(0.1)),
+    (dpb.DPExponentialNAS(10.0, 0.2, 0.5), two_point(-0.3)),
+]
+
+
+@pytest.mark.statistical(false_alarm=1e-6 / len(CASES))
+@pytest.mark.parametrize(("rule", "law"), CASES)
+def test_simulated_rules_halt_within_stopping_samples(rule, law):
+    runs = dpb.estimate(rule, law, n_runs=2000, seed=33)
+    bound = bounds.stopping_samples(rule, law.mean)
+    failure = bounds.stopping_failure(rule.beta, private=not isinstance(rule, dpb.NAS))
+    late = int(np.sum(~runs.halted | (runs.samples > bound)))
+    assert may_be_at_most(late, 2000, failure, 1 / len(CASES))
+    too_low = int(np.sum(runs.samples > bound / 8))
+    assert not may_be_at_most(too_low, 2000, failure, 1 / len(CASES))
+
+
+def test_stopping_samples_of_hard_problems():
+    for mean in (1e-8, -1e-14):
+        n = bounds.stopping_samples(dpb.NAS(0.5, 0.05), mean)
+        h = math.sqrt(2 / n * math.log(4 * float(n) ** 2 / 0.05))
+        assert abs(mean) == near(h * (2 + 1 / 0.5), 1e-9)
+
+
+# --------------------------------------------------------------------------------- lower bounds
+
+
+def decimal_lower_bound(mean, alpha, beta):
+    """kl(1 − β, β) over the least of the two relative entropies, with 50 digits; R = 1."""
+
+    def kl(p, q):
+        return p * (p / q).ln() + (1 - p) * ((1 - p) / (1 - q)).ln()
+
+    with localcontext() as context:
+        context.prec = 50
+        m, a, b = abs(Decimal(mean)), Decimal(alpha), Decimal(beta)
+        others = [(1 - a) / (1 + a) * m, (1 + a) / (1 - a) * m]
+        costs = [kl((1 + m) / 2, (1 + other) / 2) for other in others if other < 1]
+        return float(kl(1 - b, b) / min(costs))
+
+
+@pytest.mark.parametrize("mean", [0.001, 0.1, 0.5, 0.8, 0.999])
+@pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.05), (0.05, 1e-6), (0.9, 0.4)])
+def test_the_lower_bound_on_two_points_is_the_quotient_of_entropies(mean, alpha, beta):
+    expected = decimal_lower_bound(mean, alpha, beta)
+    value = bounds.stopping_lower_bound(two_point(mean), alpha, beta)
+    assert value == near(expected, 1e-6)
+    assert bounds.stopping_lower_bound(two_point(-mean), alpha, beta) == near(value, 1e-9)
+    for R in (1e-3, 7.0):
+        scaled = bounds.stopping_lower_bound(two_point(mean * R, R), alpha, beta)
+        assert scaled == near(value, 1e-6)
+
+
+def primal_cost(law, sign, size):
+    """Least relative entropy by direct search: a law on the two values and the end of the move."""
+    end = sign * law.half_range
+    goal = math.copysign(size, law.mean) * law.half_range
+
+    def cost(on_end):
+        # q_low·low + q_high·high + on_end·end = goal, and the three add up to 1
+        q_high = (goal - on_end * end - (1 - on_end) * law.low) / (law.high - law.low)
+        q_low = 1 - on_end - q_high
+        if q_high <= 0 or q_low <= 0:
+            return math.inf
+        p = law.probability
+        return p * math.log(p / q_high) + (1 - p) * math.log((1 - p) / q_low)
+
+    # the entropy is convex on the weights that are possible: narrow a grid down
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        grid = np.linspace(low, high, 201)
+        best = int(np.argmin([cost(weight) for weight in grid]))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, 200)]
+        if high - low < 1e-12:
+            break
+    return cost(grid[best])
+
+
+@pytest.mark.parametrize("law", [low_variance(0.1, 0.05), low_variance(-0.3, 0.2, 0.6)])
+@pytest.mark.parametrize("alpha", [0.1, 0.4])
+def test_the_lower_bound_on_other_laws_is_the_primal_problem(law, alpha):
+    size, sign = abs(law.mean) / law.half_range, math.copysign(1, law.mean)
+    lower, upper = (1 - alpha) / (1 + alpha) * size, (1 + alpha) / (1 - alpha) * size
+    costs = [primal_cost(law, -sign, lower)]
+    if upper < 1:
+        costs.append(primal_cost(law, sign, upper))
+    expected = (1 - 2 * 0.05) * math.log(0.95 / 0.05) / min(costs)
+    assert bounds.stopping_lower_bound(law, alpha, 0.05) == near(expected, 1e-5)
+
+
+FAST = [
+    (dpb.NAS, two_point(0.5)),
+    (dpb.EBGStop, two_point(-0.5)),
+    (dpb.EBGStop, low_variance(0.4, 0.02)),
+]
+
+
+@pytest.mark.statistical(false_alarm=1e-6 / len(FAST))
+@pytest.mark.parametrize(("kind", "law"), FAST)
+def test_no_rule_is_faster_than_the_lower_bound(kind, law):
+    alpha, beta = 0.5, 0.05
+    runs = dpb.estimate(kind(alpha, beta), law, n_runs=300, seed=34)
+    assert runs.halted.all()
+    bound = bounds.stopping_lower_bound(law, alpha, beta)
+    assert mean_may_be_at_most(-runs.samples, -bound, 1 / len(FAST))
+    assert not mean_may_be_at_most(
+        -runs.samples, -1000 * bound, 1 / len(FAST)
+    )  # beyond what a rule needs
+
+
+LAWS = [two_point(0.1), two_point(-2.0, 5.0), low_variance(0.2, 0.01), uniform(0.3)]
+LAWS += [shifted_beta(2.0, 1.0, 0.5), two_point(0.95)]
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.05), (0.05, 1e-6), (0.9, 0.4)])
+def test_the_rate_of_dagum_et_al(law, alpha, beta):
+    R, mean = law.half_range, law.mean
+    rate = max(law.variance, R * alpha * abs(mean)) * math.log(1 / beta) / (alpha * mean) ** 2
+    assert bounds.dagum_rate(law, alpha, beta) == near(rate)
+    factor = (1 - 2 * beta) * math.log((1 - beta) / beta) / math.log(1 / beta) / 23
+    assert bounds.stopping_lower_bound(law, alpha, beta) >= factor * rate
+
+
+def test_the_rate_of_dagum_et_al_has_both_regimes():
+    by_variance = two_point(0.1).variance / (0.5 * 0.1) ** 2 * math.log(20)
+    assert bounds.dagum_rate(two_point(0.1), 0.5, 0.05) == near(by_variance)
+    by_range = 1 / (0.5 * 0.1) * math.log(20)
+    assert bounds.dagum_rate(low_variance(0.1, 0.01), 0.5, 0.05) == near(by_range)
+
+
+def written_rate(mean, alpha, epsilon, R, on_ends):
+    m = abs(mean)
+    distance = 2 * alpha * m / ((1 + alpha) * (R + m))
+    if on_ends:
+        distance = alpha * m / ((1 + alpha) * R)
+    return math.log1p(distance * math.expm1(epsilon))
+
+
+def test_the_private_lower_bound_written_out():
+    for mean, alpha, beta, epsilon, R in random_problems(100):
+        beta /= 4.01
+        for on_ends in (False, True):
+            expected = math.log((0.5 - beta) / beta) / written_rate(
+                mean, alpha, epsilon, R, on_ends
+            )
+            value = bounds.private_stopping_lower_bound(
+                mean, alpha, beta, epsilon, R, two_point=on_ends
+            )
+            assert value == near(expected, 1e-9)
+
+
+def test_the_private_lower_bound_at_large_budgets():
+    def bound(epsilon, **options):
+        return bounds.private_stopping_lower_bound(0.1, 0.5, 0.05, epsilon, **options)
+
+    for options in ({}, {"two_point": True}):
+        assert bound(math.inf, **options) == 0
+        below, at, above = (bound(700 + step, **options) for step in (-1e-9, 0, 1e-9))
+        assert below == near(at, 1e-10)
+        assert above == near(at, 1e-10)
+        assert 0 < bound(1e9, **options) < bound(701, **options) < at
+        share = 0.1 if options else 0.2 / 1.1
+        expected = math.log(0.45 / 0.05) / (math.log(0.5 / 1.5 * share) + 900)
+        assert bound(900, **options) == near(expected)
+
+
+@pytest.mark.parametrize("law", [*LAWS[:4], two_point(-0.4)])
+def test_the_lower_bound_on_private_rules_is_the_largest_of_its_parts(law):
+    on_ends = law.name == "two points ±R"
+    largest = set()
+    for epsilon, beta in itertools.product((1e-4, 0.5, 800.0, math.inf), (0.01, 0.24)):
+        alpha, R = 0.5, law.half_range
+        parts = [bounds.stopping_lower_bound(law, alpha, beta)]
+        options = {"two_point": on_ends}
+        parts.append(
+            bounds.private_stopping_lower_bound(law.mean, alpha, beta, epsilon, R, **options) / 2
+        )
+        rate = math.inf
+        if epsilon < 700:
+            rate = written_rate(law.mean, alpha, epsilon, R, on_ends)
+        parts.append(math.log(1 / beta) / (8 * rate))
+        value = bounds.stopping_complexity_lower_bound(law, alpha, beta, epsilon)
+        assert value == near(max(parts), 1e-9)
+        largest.add(parts.index(max(parts)))
+    assert largest == {0, 1, 2}  # each of the parts is the largest somewhere
+
+
+# ---------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("rule", [dpb.EBGStop(0.5, 0.05), 0.5, None])
+def test_stopping_samples_needs_a_halting_condition(rule):
+    with pytest.raises(ValueError, match="has no halting condition; allowed: one of the NAS"):
+        bounds.stopping_samples(rule, 0.1)
+
+
+@pytest.mark.parametrize("law", [0.1, None, "two_point"])
+def test_lower_bounds_need_a_law(law):
+    for name in ("stopping_lower_bound", "dagum_rate", "stopping_complexity_lower_bound"):
+        with pytest.raises(ValueError, match=rf"law={law!r} is no law; allowed: one such as two_p"):
+            getattr(bounds, name)(law, 0.5, 0.05)
+
+
+@pytest.mark.parametrize(("mean", "alpha"), [(1e-90, 1e-60), (1e-100, 0.5), (1.0, 1e-200)])
+def test_errors_too_small_to_square_are_refused(mean, alpha):
+    for form in ("times_printed", "times_repaired", "samples_printed", "samples_closed_form"):
+        with pytest.raises(ValueError, match="alpha=.*allowed: "):
+            getattr(bounds, f"stopping_{form}")(mean, alpha, 0.05, 1.0)
+
+
+def test_the_smallest_arguments_give_finite_numbers():
+    smallest = (1e-50, 2e-50, 1e-100, 1e-100)
+    for form in ("samples_printed", "samples_closed_form"):
+        assert 1e200 < getattr(bounds, f"stopping_{form}")(*smallest) < math.inf
+    with pytest.raises(ValueError, match="alpha=.*allowed: at least"):
+        bounds.dagum_rate(dpb.laws.TwoPointLaw(1.0, 1e-60, 1e-60, 0.5), 1e-60, 0.05)
+
+
+@pytest.mark.parametrize("mean", [0.0, 1.5, -1.5, math.nan, "0.1"])
+def test_means_out_of_range_are_refused(mean):
+    with pytest.raises(ValueError, match="mean="):
+        bounds.stopping_times_printed(mean, 0.5, 0.05, 1.0)
+    with pytest.raises(ValueError, match="mean="):
+        bounds.private_stopping_lower_bound(mean, 0.5, 0.05, 1.0)
+
+
+def test_beta_has_the_limits_of_the_lower_bounds():
+    with pytest.raises(ValueError, match=r"beta=0\.5 .*between 0 and 0\.5"):
+        bounds.stopping_lower_bound(two_point(0.1), 0.5, 0.5)
+    with pytest.raises(ValueError, match=r"beta=0\.25 .*between 0 and 0\.25"):
+        bounds.private_stopping_lower_bound(0.1, 0.5, 0.25, 1.0)
+    with pytest.raises(ValueError, match=r"beta=0\.25 .*between 0 and 0\.25"):
+        bounds.stopping_complexity_lower_bound(two_point(0.1), 0.5, 0.25, 1.0)
+    with pytest.raises(ValueError, match="alpha=1e-12 .*at least 1e-09"):
+        bounds.stopping_lower_bound(two_point(0.1), 1e-12, 0.05)
