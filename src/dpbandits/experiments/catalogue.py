@@ -25,11 +25,15 @@ def resolve(ids: str | Iterable[str]) -> tuple[Experiment, ...]:
     ValueError
         If an id is unknown: the message lists what exists.
     """
+    if not isinstance(ids, Iterable):
+        raise ValueError(
+            f"ids={ids!r} is neither an id nor several; allowed: all, {', '.join(EXPERIMENTS)}"
+        )
     names = [ids] if isinstance(ids, str) else list(ids)
-    if "all" in names:
-        return tuple(EXPERIMENTS.values())
     for name in names:
         check_choice("id", name, (*EXPERIMENTS, "all"))
     if not names:
         raise ValueError(f"ids={ids!r} names nothing; allowed: all, {', '.join(EXPERIMENTS)}")
+    if "all" in names:
+        return tuple(EXPERIMENTS.values())
     return tuple(EXPERIMENTS[name] for name in dict.fromkeys(names))

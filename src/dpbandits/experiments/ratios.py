@@ -94,8 +94,19 @@ def ratios_to(reference: str, replicates: Iterable[Replicates], level: float = 0
     -------
     list of Ratio
         In the order of `replicates`.
+
+    Raises
+    ------
+    ValueError
+        If the data is not of an experiment on regret, or does not hold the reference.
     """
-    groups = list(replicates)
+    groups = list(replicates) if isinstance(replicates, Iterable) else [replicates]
+    for group in groups:
+        if not isinstance(group, Replicates):
+            raise ValueError(
+                f"replicates={type(group).__name__} is no data of an experiment on regret; "
+                "allowed: several Replicates"
+            )
     base = {g.labels[1:4]: g.regret for g in groups if g.labels.algorithm == reference}
     if not base:
         have = ", ".join(sorted({g.labels.algorithm for g in groups}))

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.experiments.settings import Arrays, Cell, Setting, describe
+from dpbandits._validation import check_integer
+from dpbandits.experiments.settings import Arrays, Cell, Setting, check_part, describe
 from dpbandits.instances import BernoulliInstance
 from dpbandits.provenance import Name
 from dpbandits.regret.base import RegretAlgorithm
@@ -78,6 +79,11 @@ class RegretCell(Cell):
     instance: BernoulliInstance
     horizon: int
     n_runs: int
+
+    def __post_init__(self) -> None:
+        check_part("algorithm", self.algorithm, RegretAlgorithm)
+        check_part("instance", self.instance, BernoulliInstance)
+        object.__setattr__(self, "n_runs", check_integer("n_runs", self.n_runs, 1))
 
     @cached_property
     def checkpoints(self) -> NDArray[np.int64]:

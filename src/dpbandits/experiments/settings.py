@@ -109,6 +109,12 @@ def describe(part: object) -> dict[str, Any]:
     return described
 
 
+def check_part(name: str, value: object, base: type) -> None:
+    """Refuse a cell's part that is not of the class that plays it."""
+    if not isinstance(value, base):
+        raise ValueError(f"{name}={value!r} cannot be played; allowed: a {base.__name__}")
+
+
 class Setting(abc.ABC):
     """Where a cell stands in a figure.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -30,9 +30,11 @@ class SpotCheck:
     passed : bool
         Whether they were.
     n_cells, n_runs : int
-        Cells that were checked, and replicates of each.
+        Cells that were checked, and replicates of each; fewer of a cell that has fewer stored.
     reason : str
         Why this kind.
+    n_compared : int
+        Replicates that were run again, of all cells together.
     """
 
     kind: str
@@ -40,6 +42,7 @@ class SpotCheck:
     n_cells: int
     n_runs: int
     reason: str
+    n_compared: int
 
     def __str__(self) -> str:
         outcome = {
@@ -48,11 +51,19 @@ class SpotCheck:
             ("law", True): "agree in law with the stored ones",
             ("law", False): "do not agree in law with the stored ones",
         }[self.kind, self.passed]
-        return f"{self.n_runs} runs of {self.n_cells} settings {outcome} ({self.reason})"
+        # settings whose data holds fewer runs than were asked for may differ in their number
+        runs = f"{self.n_runs} runs"
+        if self.n_compared < self.n_cells * self.n_runs:
+            runs = f"up to {runs}"
+        return f"{runs} of {self.n_cells} settings {outcome} ({self.reason})"
 
 
 def spot_check(
-    experiment: str, n_cells: int = 4, n_runs: int = 2, seed: int = 0, folder: Path | None = None
+    experiment: str,
+    n_cells: int = 4,
+    n_runs: int = 2,
+    seed: int = 0,
+    folder: str | os.PathLike[str] | None = None,
 ) -> SpotCheck:
     """Run a few stored replicates again, at their full scale.
 
@@ -66,10 +77,10 @@ def spot_check(
     experiment : str
         Id of the experiment.
     n_cells, n_runs : int
-        Settings to check, and replicates of each.
+        Settings to check, and replicates of each; where the data holds fewer, all that it holds.
     seed : int
         Which ones: settings and replicates are drawn from it.
-    folder : Path, optional
+    folder : path-like, optional
         Where the data lies; ``book/data`` if not given.
 
     Returns
@@ -84,10 +95,11 @@ def spot_check(
     chosen = rng.permutation(len(settings))[:n_cells]
     pairs = [(settings[i], stored[settings[i].labels]) for i in chosen]
     table, root = data.experiment.table, data.manifest["seed"]
-    equal = True
+    equal, counts = True, []
     for setting, group in pairs:
         seeds = replicate_seeds(setting.cell.seed(root), setting.cell.n_runs)
         some = rng.permutation(group.n_runs)[:n_runs]
+        counts.append(some.size)
         equal &= _play(table, setting, [seeds[i] for i in some]).same_as(group.take(some))
     same_platform = (
         data.manifest["versions"] == provenance.versions()
@@ -95,8 +107,8 @@ def spot_check(
     )
     if equal or same_platform:
         reason = "on the platform that made them" if same_platform else "on another platform"
-        return SpotCheck("bits", equal, len(pairs), n_runs, reason)
-    n_fresh = max(n_runs, 10)
+        return SpotCheck("bits", equal, len(pairs), max(counts), reason, sum(counts))
+    n_fresh = max(*counts, 10)
     found: list[float] = []
     for setting, group in pairs:
         n_used = setting.cell.n_runs
@@ -105,7 +117,7 @@ def spot_check(
         found += map(two_sample_p, again, group.headline())
     passed = min(found) >= FALSE_ALARM / len(found)
     reason = f"on another platform, with a false alarm of {FALSE_ALARM:g}"
-    return SpotCheck("law", passed, len(pairs), n_fresh, reason)
+    return SpotCheck("law", passed, len(pairs), n_fresh, reason, n_fresh * len(pairs))
 
 
 def _play(table: Table, setting: Setting, seeds: Sequence[np.random.SeedSequence]) -> Group:

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.experiments.settings import Arrays, Cell, Setting, describe
+from dpbandits._validation import check_integer
+from dpbandits.experiments.settings import Arrays, Cell, Setting, check_part, describe
 from dpbandits.experiments.tables import rounded
 from dpbandits.laws import Law
 from dpbandits.provenance import Name
@@ -64,6 +65,11 @@ class StoppingCell(Cell):
     law: Law
     max_samples: int
     n_runs: int
+
+    def __post_init__(self) -> None:
+        check_part("rule", self.rule, StoppingRule)
+        check_part("law", self.law, Law)
+        object.__setattr__(self, "n_runs", check_integer("n_runs", self.n_runs, 1))
 
     @property
     def parts(self) -> tuple[object, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from dpbandits import provenance
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_choice
 from dpbandits.chapters import find_root
-from dpbandits.experiments.catalogue import EXPERIMENTS, resolve
+from dpbandits.experiments.catalogue import EXPERIMENTS
 from dpbandits.experiments.compare import Verdict, compare
 from dpbandits.experiments.running import Results
 from dpbandits.experiments.settings import PRESETS, Experiment
@@ -181,16 +182,18 @@ def write(
     return verdict
 
 
-def read(experiment: str, folder: Path | None = None) -> Data:
+def read(experiment: str, folder: str | os.PathLike[str] | None = None) -> Data:
     """Read data as it is, whether fresh or not.
 
     Raises
     ------
+    ValueError
+        If the id is not that of one experiment, or `folder` is no path.
     StaleDataError
         If a file is absent or damaged.
     """
-    (known,) = resolve([experiment])
-    folder = data_folder() if folder is None else folder
+    known = EXPERIMENTS[check_choice("id", experiment, tuple(EXPERIMENTS))]
+    folder = data_folder() if folder is None else _path("folder", folder)
     try:
         manifest = json.loads((folder / f"{experiment}.json").read_text(encoding="utf-8"))
         texts = {
@@ -212,14 +215,14 @@ def read(experiment: str, folder: Path | None = None) -> Data:
     )
 
 
-def load(experiment: str, folder: Path | None = None) -> Data:
+def load(experiment: str, folder: str | os.PathLike[str] | None = None) -> Data:
     """Read data that the present code would make.
 
     Parameters
     ----------
     experiment : str
         Id of the experiment.
-    folder : Path, optional
+    folder : path-like, optional
         Where the data lies; ``book/data`` if not given.
 
     Returns
@@ -228,6 +231,8 @@ def load(experiment: str, folder: Path | None = None) -> Data:
 
     Raises
     ------
+    ValueError
+        If the id is not that of one experiment, or `folder` is no path.
     StaleDataError
         If the data is absent, damaged, or stale: made by other code or for another
         configuration. The message ends with the command that renews it.
@@ -248,6 +253,11 @@ def experiment_of(source: Results | Data | str) -> Experiment:
         return source.experiment
     if isinstance(source, str):
         return EXPERIMENTS[check_choice("source", source, tuple(EXPERIMENTS))]
+    if not isinstance(source, Results):
+        raise ValueError(
+            f"source={source!r} holds no experiment; "
+            "allowed: results of `run`, data of `load`, or the id of an experiment"
+        )
     if len(source.experiments) != 1:
         have = ", ".join(source.experiments)
         raise ValueError(f"source holds {have}; allowed: one experiment, as by .subset(id)")
@@ -270,8 +280,8 @@ def rows_of(source: Results | Data | str) -> tuple[Experiment, list[Row]]:
     Raises
     ------
     ValueError
-        If the id is unknown, the committed data is stale, or the results are not of one
-        experiment.
+        If the source is neither of these, the id is unknown, the committed data is stale, or the
+        results are not of one experiment.
     """
     experiment = experiment_of(source)
     if isinstance(source, str):
@@ -307,6 +317,13 @@ def fingerprint(experiment: Experiment, preset: str, seed: int) -> dict[str, Any
         "code": dict(sorted(code.items())),
         "settings": hashlib.sha256(text.encode()).hexdigest()[:16],
     }
+
+
+def _path(name: str, value: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(value)
+    except TypeError:
+        raise ValueError(f"{name}={value!r} is no path; allowed: str, path-like") from None
 
 
 def _manifest_text(manifest: Mapping[str, Any]) -> str:

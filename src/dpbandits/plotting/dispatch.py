@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -48,5 +49,12 @@ def draw(source: Results | Data | str, **options: Any) -> Figure:
     >>> plt.close(figure)
     """
     module, name = _FIGURES[experiment_of(source).table.kind]
-    figure: Figure = getattr(importlib.import_module(module), name)(source, **options)
+    function = getattr(importlib.import_module(module), name)
+    parameters = inspect.signature(function).parameters.values()
+    allowed = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
+    for option, value in options.items():
+        if option not in allowed and not takes_any:
+            raise ValueError(f"{option}={value!r} is unknown; allowed: {', '.join(allowed)}")
+    figure: Figure = function(source, **options)
     return figure
