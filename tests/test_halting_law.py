@@ -227,3 +227,66 @@ def test_bad_arguments():
         sparse_vector_law([0.0, 1.0], 1.0, 1.0, first=3)
     with pytest.raises(ValueError, match=r"margins=.*allowed"):
         sparse_vector_law([math.nan], 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "stream", [None, 5, np.array(3.0)], ids=["None", "a number", "an array without a dimension"]
+)
+def test_streams_that_are_none(stream):
+    with pytest.raises(ValueError, match=r"stream=.*cannot be iterated over; allowed"):
+        halting_law(dpb.DPNAS(1.0, 0.5, 0.05), stream)
+
+
+@pytest.mark.parametrize("rule", [dpb.EBGStop(0.5, 0.05), "x", None], ids=repr)
+def test_rules_without_a_halting_condition(rule):
+    with pytest.raises(ValueError, match="rule=.*has no halting condition; allowed: one of the N"):
+        halting_law(rule, [0.5])
+
+
+@pytest.mark.parametrize(
+    "q",
+    [["a"], "a", [[1.0], [1.0, 2.0]], [1j], [True], [[1.0]], [1e300], [1e12, -1e12], [math.inf]],
+    ids=repr,
+)
+def test_margins_out_of_reach(q):
+    with pytest.raises(ValueError, match=r"margins=.*out of range; allowed"):
+        sparse_vector_law(q, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(("once", "each"), [(1e10, 1.0), (1.0, 1e10), (1e-200, 1e-200)])
+def test_scales_out_of_reach(once, each):
+    with pytest.raises(ValueError, match=r"_scale=.*out of range; allowed"):
+        sparse_vector_law([1.0, 2.0], once, each)
+
+
+@pytest.mark.parametrize(
+    ("q", "once", "each"),
+    [
+        ([3000.0, 500.0, -200.0, 3000.5], 1.0, 1.0),
+        ([2e4, -2e4, 1e4, 1.5e4, -3.0], 1.0, 1.0),
+        ([9.0, 2e4, 1e4, 0.0], 2.0, 0.5),
+        ([1.0, 2.0, -3.0], 4096.0, 1.0),
+        ([1.0, 2.0, -3.0], 1.0, 4096.0),
+    ],
+)
+def test_wide_laws_against_exact_arithmetic(q, once, each):
+    """Between far margins an integrand can be flat, where the panels are wide."""
+    log_halt, log_survive, error = sparse_vector_law(q, once, each)
+    exact, logs = exact_logs(q, once, each), np.append(log_halt, log_survive)
+    assert np.all(np.abs(logs - exact) <= ROUNDING + 1e-13 * np.abs(exact) + 1e-14 * max(np.abs(q)))
+    assert 0.0 < error < 1e-13
+
+
+def test_margins_may_be_many_scales_apart():
+    log_halt, log_survive, _ = sparse_vector_law([1e9, -1e9], 1, 1)
+    assert log_halt[0] == pytest.approx(0.0, abs=1e-9)
+    # φ is −1e9 all the way from 0 to 1e9: 1e9·(1/2)·(1/2)·e^(−1e9), but for its two ends
+    assert log_survive + 1e9 == pytest.approx(math.log(1e9 / 4), abs=1e-6)
+    law = halting_law(dpb.DPExponentialNAS(10.0, 0.5, 0.05), np.ones(2**16))
+    assert np.exp(law.log_halt).sum() == pytest.approx(1.0, abs=1e-10) and law.error < 1e-13
+
+
+def test_laws_compare_as_objects():
+    rule = dpb.DPNAS(1.0, 0.5, 0.05)
+    law = halting_law(rule, [0.5, 0.5])
+    assert law == law and law != halting_law(rule, [0.5, 0.5]) and {law}

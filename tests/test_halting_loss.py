@@ -289,3 +289,35 @@ def test_bad_arguments():
         crossing_loss(rule, 0)
     with pytest.raises(ValueError, match=r"has no noise"):
         crossing_length(dpb.NAS(0.5, 0.05), 0.9)
+
+
+def test_looks_that_are_far_away():
+    rule = dpb.DPExponentialNAS(1.0, 0.5, 0.05)
+    assert crossing_loss(rule, 29) == pytest.approx(0.5, abs=1e-6)
+    for function in (crossing_loss, loss_limit, crossing_streams):
+        for look in (63, 10**7):
+            with pytest.raises(ValueError, match=rf"look={look} is out of range; allowed"):
+                function(rule, look)
+    low = dpb.DPExponentialNAS(1e-7, 0.5, 0.05, half_range=1e30)
+    assert crossing_length(low, 0.9) > 2**30
+    with pytest.raises(ValueError, match=r"share=0.9 .*allowed"):
+        crossing_length(dpb.DPExponentialNAS(1e-20, 0.5, 0.05), 0.9)
+
+
+@pytest.mark.parametrize("rule", [dpb.EBGStop(0.5, 0.05), "x", None], ids=repr)
+def test_rules_without_a_halting_condition(rule):
+    for function in (
+        lambda: crossing_loss(rule, 3),
+        lambda: crossing_streams(rule, 3),
+        lambda: loss_limit(rule, 3),
+        lambda: crossing_length(rule, 0.5),
+        lambda: privacy_loss(rule, [0.5], [0.5]),
+    ):
+        with pytest.raises(ValueError, match="rule=.*has no halting condition; allowed: one of"):
+            function()
+
+
+def test_losses_compare_as_objects():
+    rule = dpb.DPNAS(1.0, 0.5, 0.05)
+    loss = privacy_loss(rule, [0.5], [-0.5])
+    assert loss == loss and loss != privacy_loss(rule, [0.5], [-0.5]) and {loss}

@@ -13,11 +13,13 @@ each integrand exp(φ), and the integral is computed with a proved error (`Halti
   two points to the left of lo, and above it between them. The part of the integral to the left of
   lo is at most e^(−D)/(1 − e^(−D)) of the whole; likewise on the right. D = 45 is used.
 - *Panels.* Between two neighbours of {0, q_1, q_2, …} every factor is an exponential, or 1 minus
-  one, and analytic. A panel [l, r] between them, of width h ≤ min(σ₁, σ₂)/2, gets Gauss–Legendre
+  one, and analytic. A panel [l, r] between them, of width h ≤ min(σ₁, σ₂)/2 (or more,
+  where it is far from them and the integrand hardly changes), gets Gauss–Legendre
   nodes, m of them: exact up to degree 2m − 1. A function that is analytic and at most M in modulus
   in the ellipse with foci l, r and semi-axes summing to ρh/2 has Chebyshev coefficients a_k,
   with |a_k| ≤ 2Mρ^(−k), of which k = 2m, 2m + 2, … count, so that the error is at most
-  (h/2)(64/15) M ρ^(−2m)/(1 − ρ^(−2)). M is bounded factor by factor.
+  (h/2)(64/15) M ρ^(−2m)/(1 − ρ^(−2)). M is bounded factor by factor,
+  exponentials apart, whose slopes are added first: between far margins they can cancel.
 
 All is done in logarithms: a probability of 10^(−300) is as accurate as one of 1/2. Rounding, which
 the error does not include, adds some 10⁻¹⁵ times the modulus of the logarithm.
@@ -35,7 +37,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from dpbandits._validation import check_integer, check_number
+from dpbandits._validation import SMALLEST, check_integer, check_number
 from dpbandits.halting import Halting
 
 if TYPE_CHECKING:  # stopping rules declare their guarantees with this package
@@ -44,6 +46,7 @@ if TYPE_CHECKING:  # stopping rules declare their guarantees with this package
 __all__ = [
     "Floats",
     "HaltingLaw",
+    "check_rule",
     "halting_law",
     "looks_at",
     "margins",
@@ -58,9 +61,10 @@ _DIGITS = 18.0  # orders of magnitude by which ρ^(−2m) is below 1
 _WIDTH = 0.5  # of a panel, in scales
 _REACH = 0.5  # by how many scales its ellipse sticks out at either end; log 2 is singular
 _LOG2 = math.log(2.0)
+_MOST = 1e9  # scales in a margin or in the other scale; rounding is some 1e-7 there
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HaltingLaw:
     """The law of a rule's halting time on one stream.
 
@@ -82,6 +86,14 @@ class HaltingLaw:
     error: float
 
 
+def check_rule(rule: NASFamily) -> Halting:
+    """Return the halting condition of a rule."""
+    halting = getattr(rule, "halting", None)
+    if not isinstance(halting, Halting):
+        raise ValueError(f"rule={rule!r} has no halting condition; allowed: one of the NAS family")
+    return halting
+
+
 def looks_at(rule: NASFamily, n_samples: int) -> NDArray[np.int64]:
     """Return the numbers of samples, up to `n_samples`, at which a rule of the NAS family looks.
 
@@ -91,8 +103,7 @@ def looks_at(rule: NASFamily, n_samples: int) -> NDArray[np.int64]:
     >>> looks_at(DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05), 20).tolist()
     [2, 4, 8, 16]
     """
-    if not isinstance(getattr(rule, "halting", None), Halting):
-        raise ValueError(f"rule={rule!r} has no halting condition; allowed: one of the NAS family")
+    check_rule(rule)
     times: list[int] = []
     while (time := rule.look_time(len(times) + 1)) <= n_samples:
         times.append(time)
@@ -107,10 +118,16 @@ def margins(rule: NASFamily, sums: ArrayLike) -> Floats:
 
 def samples_of(rule: NASFamily, name: str, stream: Iterable[float]) -> Floats:
     """Return a stream as an array, after checking that it lies in [−R, R]."""
+    check_rule(rule)
     half_range = rule.half_range
     allowed = f"a number in [-{half_range:g}, {half_range:g}]"
+    try:
+        entries = iter(stream)
+    except TypeError:
+        message = f"{name}={stream!r} cannot be iterated over; allowed: an iterable, each {allowed}"
+        raise ValueError(message) from None
     values = []
-    for place, value in enumerate(stream):
+    for place, value in enumerate(entries):
         values.append(check_number(f"{name}[{place}]", value, allowed))
         if not abs(values[-1]) <= half_range:
             raise ValueError(f"{name}[{place}]={value!r} is out of range; allowed: {allowed}")
@@ -134,7 +151,8 @@ def halting_law(rule: NASFamily, stream: Iterable[float]) -> HaltingLaw:
     Raises
     ------
     ValueError
-        If the rule has no halting condition, or a sample is not in [−R, R].
+        If the rule has no halting condition, a sample is not in [−R, R], or a margin exceeds 10⁹
+        scales, where rounding would be felt.
 
     Examples
     --------
@@ -189,22 +207,42 @@ def sparse_vector_law(
     >>> error < 1e-12
     True
     """
-    q = np.asarray(margins, dtype=np.float64)
+    q = _row(margins)
     scales = {"threshold_scale": threshold_scale, "query_scale": query_scale}
     for name, scale in scales.items():
         if not 0.0 <= check_number(name, scale, "a finite number of at least 0") < math.inf:
             raise ValueError(f"{name}={scale!r} is out of range; allowed: finite, at least 0")
-    if q.ndim != 1 or not np.isfinite(q).all():
-        raise ValueError(f"margins={q!r} is out of range; allowed: finite numbers in a row")
     first = check_integer("first", first, 1, max(q.size, 1))
     if threshold_scale == 0.0 or query_scale == 0.0:
         log_halt, log_survive = _law_of_one_noise(q, threshold_scale, query_scale)
         return log_halt[first - 1 :], log_survive, 0.0
-    low, high = _range(q, threshold_scale, query_scale, first - 1)
-    panels = _panels(q, min(threshold_scale, query_scale), low, high)
-    logs, errors = _integrate(q, threshold_scale, query_scale, first - 1, panels, *_gauss())
+    threshold_scale, query_scale = float(threshold_scale), float(query_scale)
+    least = min(threshold_scale, query_scale)
+    for name, scale in scales.items():
+        if not least >= SMALLEST or scale > _MOST * least:
+            allowed = f"0, or from {SMALLEST:g} and at most {_MOST:g} times the other scale"
+            raise ValueError(f"{name}={scale!r} is out of range; allowed: {allowed}")
+    widest = float(np.abs(q).max(initial=0.0))
+    if widest > _MOST * least:
+        raise ValueError(
+            f"margins={widest!r} in size is out of range; allowed: at most {_MOST:g} times "
+            f"each scale, {_MOST * least:g}"
+        )
+    panels = _panels(q, threshold_scale, query_scale, first - 1)
+    logs, errors = _integrate(q, threshold_scale, query_scale, first - 1, *panels, *_gauss())
     left_out = 2.0 * math.exp(-_DROP) / -math.expm1(-_DROP)
     return logs[:-1], float(logs[-1]), left_out + float(np.exp(errors - logs).max())
+
+
+def _row(margins: ArrayLike) -> Floats:
+    """Return margins as an array, after checking that they are finite numbers in a row."""
+    try:
+        q = np.asarray(margins)
+    except ValueError:  # ragged
+        q = np.array("")
+    if q.ndim != 1 or q.dtype.kind not in "iuf" or not np.isfinite(q).all():
+        raise ValueError(f"margins={margins!r} is out of range; allowed: finite numbers in a row")
+    return q.astype(np.float64)
 
 
 def _law_of_one_noise(
@@ -243,34 +281,37 @@ def _gauss() -> tuple[Floats, Floats]:
     return nodes, weights
 
 
-def _range(q: Floats, threshold_scale: float, query_scale: float, skip: int) -> tuple[float, float]:
-    """Return lo and hi, outside of which each integrand has next to nothing.
+def _panels(
+    q: Floats, threshold_scale: float, query_scale: float, skip: int
+) -> tuple[Floats, Floats]:
+    """Return left and right ends of panels, outside of which each integrand has next to nothing.
 
     Left of 0 and of every q, φ rises with slope at least 1/σ₁. Right of them f falls with slope
     1/σ₁, F falls too, and K factors 1 − F(q_j − b) rise with a slope of at most 1/(4σ₁) together
-    from log(4Kσ₁/σ₂) scales on.
+    from log(4Kσ₁/σ₂) scales on. In between, panels are cut and dropped until they are narrow.
     """
     rise = query_scale * math.log(4.0 * max(q.size, 1) * max(threshold_scale / query_scale, 1.0))
     low = min(0.0, q.min(initial=0.0)) - 1.1 * _DROP * threshold_scale
     high = max(0.0, q.max(initial=0.0)) + rise + 1.5 * _DROP * threshold_scale
-    for _ in range(2):  # the second time on a finer grid
-        grid = np.linspace(low, high, 300)
-        heights = _heights(q, threshold_scale, query_scale, skip, grid)
-        matters = (heights > heights.max(axis=0) - _DROP).any(axis=1).nonzero()[0]
-        low = float(grid[max(matters[0] - 1, 0)])
-        high = float(grid[min(matters[-1] + 1, grid.size - 1)])
-    return low, high
-
-
-def _panels(q: Floats, scale: float, low: float, high: float) -> Floats:
-    """Return the ends of panels from low to high: no kink inside, and no wider than scale/2."""
-    kinks = np.append(q, 0.0)
-    ends = np.unique(np.concatenate([[low, high], kinks[(kinks > low) & (kinks < high)]]))
-    pieces = np.ceil(np.diff(ends) / (_WIDTH * scale)).astype(np.int64)
-    starts = np.repeat(ends[:-1], pieces)
-    widths = np.repeat(np.diff(ends) / pieces, pieces)
-    place = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    return np.append(starts + place * widths, high)
+    kinks = np.unique(np.concatenate([[low, 0.0, high], q]))
+    left, right = kinks[:-1], kinks[1:]
+    narrow = _WIDTH * min(threshold_scale, query_scale) * (1.0 + 1e-6)  # rounding of cuts
+    while True:
+        matters, steep = _matters(q, threshold_scale, query_scale, skip, left, right)
+        left, right, steep = left[matters], right[matters], steep[matters]
+        place = np.searchsorted(kinks, 0.5 * (left + right))
+        gap = np.minimum(left - kinks[place - 1], kinks[place] - right)
+        # far from the kinks each integrand is an exponential but for next to nothing
+        smooth = (gap >= 2.0 * _DROP * query_scale) & (right - left <= gap / 3.0) & ~steep
+        pieces = np.minimum(np.ceil((right - left) / narrow), 4.0).astype(np.int64)
+        pieces[smooth] = 1
+        if pieces.max() == 1:
+            return left, right
+        nth = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        start, end, count = (np.repeat(x, pieces) for x in (left, right, pieces))
+        step = (end - start) / count
+        left = start + nth * step
+        right = np.where(nth + 1 == count, end, start + (nth + 1) * step)
 
 
 @njit(cache=True, nogil=True)
@@ -308,19 +349,41 @@ def _log_modulus(low: float, high: float, height: float) -> float:
 
 @njit(cache=True, nogil=True)
 def _heights(
-    q: Floats, threshold_scale: float, query_scale: float, skip: int, grid: Floats
-) -> Floats:
-    """Return φ at points of a grid, for each look but the first `skip`, and for surviving."""
-    heights = np.empty((grid.size, q.size - skip + 1))
-    for i in range(grid.size):
-        height = -abs(grid[i]) / threshold_scale
-        for j in range(q.size):
-            log_cdf, log_rest = _logs((q[j] - grid[i]) / query_scale)
-            if j >= skip:
-                heights[i, j - skip] = height + log_cdf
-            height += log_rest
-        heights[i, -1] = height
-    return heights
+    q: Floats, threshold_scale: float, query_scale: float, skip: int, b: float, heights: Floats
+) -> None:
+    """Set to φ at a point, for each look but the first `skip`, and for surviving."""
+    height = -abs(b) / threshold_scale
+    for j in range(q.size):
+        log_cdf, log_rest = _logs((q[j] - b) / query_scale)
+        if j >= skip:
+            heights[j - skip] = height + log_cdf
+        height += log_rest
+    heights[-1] = height
+
+
+@njit(cache=True, nogil=True)
+def _matters(
+    q: Floats, threshold_scale: float, query_scale: float, skip: int, left: Floats, right: Floats
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return whether a panel matters to any integrand, and whether one of those is steep there."""
+    matters, steep = np.zeros(left.size, np.bool_), np.zeros(left.size, np.bool_)
+    at_left, at_right = np.empty(q.size - skip + 1), np.empty(q.size - skip + 1)
+    peaks = np.full(at_left.size, -np.inf)
+    for again in range(2):  # first the peaks
+        for i in range(left.size):
+            if i > 0 and left[i] == right[i - 1]:
+                at_left[:] = at_right
+            else:
+                _heights(q, threshold_scale, query_scale, skip, left[i], at_left)
+            _heights(q, threshold_scale, query_scale, skip, right[i], at_right)
+            for k in range(peaks.size):
+                top = max(at_left[k], at_right[k])
+                if again == 0:
+                    peaks[k] = max(peaks[k], top)
+                elif top > peaks[k] - _DROP:
+                    matters[i] = True
+                    steep[i] |= abs(at_left[k] - at_right[k]) > _WIDTH
+    return matters, steep
 
 
 @njit(cache=True, nogil=True)
@@ -339,7 +402,8 @@ def _integrate(
     threshold_scale: float,
     query_scale: float,
     skip: int,
-    panels: Floats,
+    lefts: Floats,
+    rights: Floats,
     nodes: Floats,
     weights: Floats,
 ) -> tuple[Floats, Floats]:
@@ -348,10 +412,11 @@ def _integrate(
     peaks, totals = np.full(count, -np.inf), np.zeros(count)
     error_peaks, error_totals = np.full(count, -np.inf), np.zeros(count)
     log_density = -math.log(2.0 * threshold_scale)
-    for panel in range(panels.size - 1):
-        left, right = panels[panel], panels[panel + 1]
+    for panel in range(lefts.size):
+        left, right = lefts[panel], rights[panel]
         half, middle = 0.5 * (right - left), 0.5 * (left + right)
-        rho, height = _ellipse(right - left, scale)
+        local = max(scale, (right - left) / _WIDTH)
+        rho, height = _ellipse(right - left, local)
         order = _order(rho)
         for node in range(order):
             b = middle + half * nodes[order, node]
@@ -366,16 +431,25 @@ def _integrate(
         # the same with each factor at its largest in the ellipse
         log_term = math.log(half * 64.0 / 15.0) + log_density - 2.0 * order * math.log(rho)
         log_term -= math.log1p(-1.0 / rho**2)
-        reach, turn = _REACH * scale, height / query_scale
-        log_term -= (max(left, -right) - reach) / threshold_scale
+        # exponentials together, as their slopes may cancel
+        reach, turn = _REACH * local, min(height / query_scale, math.pi)
+        log_term -= abs(middle) / threshold_scale
+        slope = -math.copysign(1.0, middle) / threshold_scale
         for j in range(q.size):
             low, high = (left - reach - q[j]) / query_scale, (right + reach - q[j]) / query_scale
+            exponent = -abs(middle - q[j]) / query_scale - _LOG2
+            cdf_slope = rest_slope = 0.0
             if middle > q[j]:
-                log_cdf, log_rest = -low - _LOG2, _log_modulus(low, high, turn)
+                log_cdf, log_rest = exponent, _log_modulus(low, high, turn)
+                cdf_slope = -1.0 / query_scale
             else:
-                log_cdf, log_rest = _log_modulus(-high, -low, turn), high - _LOG2
+                log_cdf, log_rest = _log_modulus(-high, -low, turn), exponent
+                rest_slope = 1.0 / query_scale
             if j >= skip:
-                _add(error_peaks, error_totals, j - skip, log_term + log_cdf)
+                growth = abs(slope + cdf_slope) * (half + reach)
+                _add(error_peaks, error_totals, j - skip, log_term + log_cdf + growth)
             log_term += log_rest
+            slope += rest_slope
+        log_term += abs(slope) * (half + reach)
         _add(error_peaks, error_totals, count - 1, log_term)
     return peaks + np.log(totals), error_peaks + np.log(error_totals)

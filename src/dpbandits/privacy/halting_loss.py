@@ -73,8 +73,8 @@ from dpbandits.halting import Halting
 from dpbandits.privacy.halting_law import (
     Floats,
     HaltingLaw,
+    check_rule,
     halting_law,
-    looks_at,
     margins,
     samples_of,
     sparse_vector_law,
@@ -92,8 +92,11 @@ __all__ = [
     "privacy_loss",
 ]
 
+_SMALLEST_LOSS = 1e-8  # of losses that rounding leaves alone
+_LOOKS = 2**22  # most looks, and most samples of a stream, that are held in memory
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class PrivacyLoss:
     """How well the output of a rule tells two neighbouring streams apart.
 
@@ -229,7 +232,12 @@ def crossing_streams(rule: NASFamily, look: int) -> tuple[Floats, Floats]:
     >>> stream.tolist(), neighbour.tolist()
     ([-1.0, 1.0, -1.0, -1.0], [1.0, 1.0, -1.0, -1.0])
     """
-    size = rule.look_time(check_integer("look", look, 1))
+    check_rule(rule)
+    look = check_integer("look", look, 1, _LOOKS)
+    size = rule.look_time(look)
+    if size > _LOOKS:
+        allowed = f"a look at no more than {_LOOKS} samples"
+        raise ValueError(f"look={look} is out of range; allowed: {allowed}")
     neighbour = np.zeros(size)
     neighbour[: size // 2] = rule.half_range
     neighbour[size - size // 2 :] = -rule.half_range
@@ -305,7 +313,8 @@ def loss_limit(rule: NASFamily, look: int) -> float:
     >>> round(crossing_loss(rule, 64) / 0.5, 3), round(loss_limit(rule, 64) / 0.5, 3)
     (0.338, 0.348)
     """
-    times, half_range, halting = _times(rule, look), rule.half_range, rule.halting
+    times = _times(rule, look)
+    half_range, halting = rule.half_range, rule.halting
     sizes = half_range * np.minimum(times, times[-1] - times + 2.0)
     smaller = np.maximum(sizes - 2.0 * half_range, 0.0)
     smaller[-1], sizes[-1] = 2.0 * half_range, 0.0
@@ -339,14 +348,23 @@ def crossing_length(rule: NASFamily, share: float) -> int:
     >>> crossing_length(DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05), 0.9)
     4096
     """
-    share, halting = check_fraction("share", share), rule.halting
+    share, halting = check_fraction("share", share), check_rule(rule)
     if not min(halting.threshold_scale, halting.query_scale) > 0.0:
         raise ValueError(f"rule={rule!r} has no noise; allowed: a rule of a finite epsilon")
-    wanted = share * 2.0 * rule.half_range
-    wanted *= 1.0 / halting.threshold_scale + 2.0 / halting.query_scale
+    limit = 2.0 * rule.half_range / halting.threshold_scale
+    limit += 4.0 * rule.half_range / halting.query_scale
+    wanted = share * limit
+    if not share * limit >= _SMALLEST_LOSS:
+        raise ValueError(
+            f"share={share!r} of the limit {limit:g} is lost in rounding; "
+            f"allowed: a rule and a share whose product is at least {_SMALLEST_LOSS:g}"
+        )
     below, above = 0, 1
     while crossing_loss(rule, above) < wanted:
-        below, above = above, above + 1 + above // 4
+        step = 1 + above // 4
+        while step > 1 and rule.look_time(above + step) > 2 * rule.look_time(above):
+            step //= 2  # much longer streams may be out of reach
+        below, above = above, above + step
     while above - below > 1:
         middle = (below + above) // 2
         if crossing_loss(rule, middle) < wanted:
@@ -358,4 +376,10 @@ def crossing_length(rule: NASFamily, share: float) -> int:
 
 def _times(rule: NASFamily, look: int) -> Floats:
     """Return the numbers of samples at the looks up to a given one."""
-    return looks_at(rule, rule.look_time(check_integer("look", look, 1))).astype(np.float64)
+    halting, look = check_rule(rule), check_integer("look", look, 1, _LOOKS)
+    scales = [x for x in (halting.threshold_scale, halting.query_scale) if x > 0.0]
+    most = 1e8 * min(scales) / rule.half_range if len(scales) == 2 else 1e300
+    if rule.look_time(look) > most:
+        allowed = f"a look at no more than {most:g} samples"
+        raise ValueError(f"look={look} is out of range; allowed: {allowed}")
+    return np.array([rule.look_time(s) for s in range(1, look + 1)], dtype=np.float64)
