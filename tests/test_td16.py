@@ -16,8 +16,8 @@ from statistical import clopper_pearson, may_be_at_most, mean_may_be_at_most, sa
 
 import dpbandits as dpb
 from dpbandits.bounds import td16
-from dpbandits.mechanisms import HybridCounter, laplace, laplace_sum_tail
-from dpbandits.mechanisms.hybrid_signs import nonnegative_wait
+from dpbandits.mechanisms import HybridCounter, hybrid_signs, laplace, laplace_sum_tail
+from dpbandits.mechanisms.hybrid_signs import negative_before
 from dpbandits.privacy import NO_PRIVACY
 from dpbandits.privacy.accounting import basic_composition, epsilon_at
 from dpbandits.regret.dp_ucb_bound import WIDTHS
@@ -349,27 +349,48 @@ def test_the_input_of_corollary_3_2(target):
 # ---------------------------------------------------------------- how long noise is negative
 @pytest.mark.statistical
 @pytest.mark.parametrize("count", [1, 20, 150])
-def test_waiting_for_noise_that_is_not_negative(count):
+def test_how_often_noise_is_negative(count):
     size, horizon = 400, 1000
     rng = np.random.default_rng([9, count])
-    waits = []
+    negatives = []
     for _ in range(size):
-        counter, seen, n = HybridCounter(1.0).counter(rng), 0, 0
-        while seen < count and n < horizon:
-            seen += counter.add(0.0) >= 0
-            n += 1
-        waits.append(n)
-    bound = nonnegative_wait(count, horizon)
-    assert mean_may_be_at_most(waits, bound)
-    assert not mean_may_be_at_most(waits, bound / 3), "control"
+        counter, seen, negative = HybridCounter(1.0).counter(rng), 0, 0
+        while seen < count and seen + negative < horizon:
+            if counter.add(0.0) < 0:
+                negative += 1
+            else:
+                seen += 1
+        negatives.append(negative)
+    bound = negative_before(count, horizon)
+    assert mean_may_be_at_most(negatives, bound)
+    assert not mean_may_be_at_most(negatives, bound / 4), "control"
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**9))
-def test_shape_of_the_wait(count, horizon):
-    wait = nonnegative_wait(count, horizon)
-    assert min(count, horizon) <= wait <= horizon
-    assert wait <= nonnegative_wait(count + 1 + count // 3, horizon) * (1 + 1e-12)
-    assert wait <= nonnegative_wait(count, 2 * horizon) * (1 + 1e-9)
+def test_shape_of_the_bound_on_negative_noise(count, horizon):
+    negative = negative_before(count, horizon)
+    assert min(count, horizon) / 2 <= negative <= horizon / 2
+    assert negative <= negative_before(count + 1 + count // 3, horizon) * (1 + 1e-12)
+    assert negative <= negative_before(count, 2 * horizon) * (1 + 1e-9)
+    assert negative <= 5 * count
+
+
+@pytest.mark.statistical
+def test_the_transform_against_draws():
+    """E[exp(-sC)] is computed with everything lowered: not below the mean, and not far above."""
+    s, logs = hybrid_signs._log_transforms(8)
+    rng = np.random.default_rng(5)
+    counts = []
+    for _ in range(4000):
+        counter = HybridCounter(1.0).counter(rng)
+        counts.append([counter.add(0.0) >= 0 for _ in range(7)])
+    up_to = np.cumsum(counts, axis=1)
+    for length, place in ((1, (0, 0)), (2, (1, 0)), (3, (1, 1)), (5, (2, 1)), (7, (2, 2))):
+        index = int(np.argmin(np.abs(s - 0.5)))
+        drawn = np.exp(-s[index] * up_to[:, length - 1])
+        computed = math.exp(logs[place][index])
+        error = drawn.std() / math.sqrt(drawn.size)
+        assert drawn.mean() - 5.5 * error <= computed <= 1.1 * drawn.mean()
 
 
 # ---------------------------------------------------------------- bounds
@@ -393,10 +414,10 @@ def test_the_union_over_lengths_is_not_below_the_noise_alone(octave, repaired):
 
 @pytest.mark.parametrize("t", [10.0, 1000.0])
 def test_reach_of_the_noise(t):
-    n_arms, counter = 3, HybridCounter(2.0)
-    reach = float(td16._noise_reach(np.array([t]), n_arms, counter.block_scale)[0])
+    count, counter = 0.04, HybridCounter(2.0)
+    reach = float(td16._noise_reach(np.array([t]), count, counter.block_scale)[0])
     exact = sum(laplace_sum_tail(reach, *counter.noise_terms(n)) for n in range(1, int(t) + 1))
-    assert 1e-4 / (n_arms * t) < exact <= 1 / (n_arms * t)
+    assert count / 1000 < exact <= count
 
 
 def test_the_repaired_width_costs_no_more_and_keeps_the_rate():
@@ -470,7 +491,7 @@ def test_the_frozen_reading_breaks_theorem_3_5_where_the_paper_plays():
         (lambda: dpb.DPUCBInt(0.1, noise=0), "noise=0"),
         (lambda: dpb.DPUCBInt.target_input(0), "epsilon=0"),
         (lambda: dpb.DPUCBInt(0.1).guarantee_at(0), "horizon=0"),
-        (lambda: nonnegative_wait(0, 5), "count=0"),
+        (lambda: negative_before(0, 5), "count=0"),
     ],
 )
 def test_what_is_out_of_range_is_refused(make, message):

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits.bounds.regret import _fractions, _times, ucb_regret
-from dpbandits.mechanisms.hybrid_signs import nonnegative_wait
+from dpbandits.mechanisms.hybrid_signs import negative_before
 
 __all__ = [
     "SHARES",
@@ -41,6 +41,8 @@ SHARES = (0.1, 0.25, 0.5, 0.75)
 """Values of α that are tried."""
 
 _TILTS = np.array([0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.96, 0.98, 0.99])  # θ over its pole
+_SPLITS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97)  # α for advancing counters
+_RARE = 1 / 8  # η
 _SLACKS = (1.05, 1.2, 1.5, 2.0, 4.0)
 
 
@@ -234,8 +236,8 @@ def dp_ucb_bound_regret(
     return growing(all_gaps, horizon, times, at)
 
 
-def _noise_reach(times: FloatArray, n_arms: int, block_scale: float) -> FloatArray:
-    """Return x with Σ P(noise > x) ≤ 1/(K t) over the lengths up to t of a hybrid counter.
+def _noise_reach(times: FloatArray, count: float, block_scale: float) -> FloatArray:
+    """Return x with Σ P(noise > x) ≤ `count` over the lengths up to t of a hybrid counter.
 
     Σ E exp(θZ_n) over the lengths of a stretch is (1 − θ²b²)^(−(k+1))·(1 + m)^k.
     """
@@ -245,7 +247,7 @@ def _noise_reach(times: FloatArray, n_arms: int, block_scale: float) -> FloatArr
         theta = _TILTS / max(1, levels[-1, 0])  # in units of 1/b
         tree = np.log1p(np.exp(_log_mean(theta, levels)))
         total = np.logaddexp.reduce((levels + 1) * _log_mean(theta, 1.0) + levels * tree, axis=0)
-        reach.append(np.min((total + math.log(n_arms * t)) / theta))
+        reach.append(np.min((total - math.log(count)) / theta))
     result: FloatArray = block_scale * np.array(reach)
     return result
 
@@ -273,58 +275,61 @@ def dp_ucb_hybrid_regret(
     Notes
     -----
     *Proof.* The noises Z_b(s) do not depend on what is played, as all counters advance at every
-    step. Let x be such that, but with probability 1/t, no Z_b rises above x for a suboptimal b or
-    falls below −x for a best one, up to t. But with probability K·t^(−3), no mean of a suboptimal
-    arm is above its expectation by √(2 log t/n) or more. If an arm a is played at s and the mean
-    of the best arm b is at least its expectation less √(2 log s/n), then
+    step. Let x be such that the mean number X of times up to t at which Z_b > x for a suboptimal b
+    or Z_b < −x for a best one is at most η = 1/8. But with probability K·t^(−3), no mean of a
+    suboptimal arm is above its expectation by √(2 log t/n) or more. If an arm a is played at s,
+    and the mean of the best arm b is at least its expectation less √(2 log s/n), then
 
-        Δ_a ≤ 2√(2 log t/n_a) + x/n_a + Z_b(s)⁻/n_b,
+        Δ_a ≤ 2√(2 log t/n_a) + Z_a(s)⁺/n_a + Z_b(s)⁻/n_b,
 
-    so that n_a < u_a, where 2√(2 log t/u) + x/u = αΔ_a, or Z_b(s) ≤ −(1 − α)Δ_a n_b. The latter
-    needs n_b < w = x/((1 − α) min Δ) and Z_b(s) < 0. Let L be the last time at which the mean of
-    some of the G best arms is that low at some n: P(L > 2^q) ≤ G Σ_{s > 2^q} s^(−3) ≤ G·4^(−q)/2.
-    After L, as long as each best arm has fewer than w pulls, every time with Z_b(s) ≥ 0, for a
-    chosen b, has a pull of a best arm or one of the u_a: at most M = G(w − 1) + 1 + Σ u_a. So that
-    state has ended when Z_b has been at or above 0 for K + M + L times, and with τ(M) the time of
-    the M-th,
+    so that but for the times in X either n_a < u_a, where 2√(2 log t/u) + x/u = αΔ_a, or
+    Z_b(s) ≤ −(1 − α)Δ_a n_b. The latter needs n_b < w = x/((1 − α) min Δ) and Z_b(s) < 0. Let L
+    be the last time at which the mean of some of the G best arms is that low at some n:
+    P(L > 2^q) ≤ G Σ_{s > 2^q} s^(−3) ≤ G·4^(−q)/2 and E L ≤ 1 + G. After L, as long as each best
+    arm has fewer than w pulls, a time with Z_b(s) ≥ 0, for a chosen b, has a pull of a best arm,
+    one of the u_a, or is in X: at most M + X of them, M = G(w − 1) + 1 + Σ u_a. So that state has
+    ended when Z_b has been at or above 0 for K + M + L + X times. With ν(M) the number of times
+    at which it was negative before the M-th of these,
 
-        regret ≤ Σ Δ_a u_a + max Δ·(E min(τ(K + M + L), t) + 1 + K t^(−2)),
+        regret ≤ Σ Δ_a u_a + max Δ·(E ν(K + M + L + X) + 1 + G + 2η + K t^(−2)),
 
-    where E τ(M) is some 3M (`nonnegative_wait`, by the law of the noise alone). This is
-    O(log²t·b + log t/Δ), as Theorem 3.3 has it, if gaps do not differ; that theorem is said to be
-    proved like Theorem 3.2, but without ν nothing covers the noise of an arm with few pulls. ∎
+    where E ν(M) is about 2M or less (`negative_before`, by the law of Z_b alone, on which L and X
+    do not depend, if X counts the other arms). This is O(b·log²t + log t/Δ), as in Theorem 3.3, if
+    gaps do not differ. That theorem is said to be proved like Theorem 3.2; but without ν in the
+    index nothing covers the noise of an arm with few pulls, and it is new noise that saves it. ∎
     """
     all_gaps = _fractions("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
     if block_scale == 0:
         return ucb_regret(all_gaps, horizon, times=times)
+    n_arms = all_gaps.size
+    n_best = n_arms - positive.size
 
     def at(grid: FloatArray) -> FloatArray:
-        reach = _noise_reach(grid, all_gaps.size, block_scale)
+        reach = _noise_reach(grid, _RARE / n_arms, block_scale)
         root = np.sqrt(2 * np.log(grid))
         least = np.full(grid.size, np.inf)
-        for share in SHARES:
+        for share in _SPLITS:
             gap = share * positive
             # √n solves gap·n − 2·root·√n − reach = 0
             roots = (root[:, None] + np.sqrt(root[:, None] ** 2 + gap * reach[:, None])) / gap
             pulls = np.ceil(roots**2)
             few = np.ceil(reach / ((1 - share) * positive.min()))
-            n_best = all_gaps.size - positive.size
-            needed = all_gaps.size + n_best * np.maximum(few - 1, 0) + 1 + pulls.sum(axis=1)
-            waits = [_mean_wait(m, t, n_best) for m, t in zip(needed, grid, strict=True)]
-            late = np.array(waits) + 1 + all_gaps.size / grid**2
+            needed = n_arms + n_best * np.maximum(few - 1, 0) + 1 + pulls.sum(axis=1)
+            waits = [_mean_negative(m, t, n_best) for m, t in zip(needed, grid, strict=True)]
+            late = np.array(waits) + 1 + n_best + 2 * _RARE + n_arms / grid**2
             least = np.minimum(least, pulls @ positive + positive.max() * late)
         return least
 
     return growing(all_gaps, horizon, times, at)
 
 
-def _mean_wait(count: float, horizon: float, n_best: int) -> float:
-    """Bound E min(τ(count + L), T), L with P(L > 2^q) ≤ G·4^(−q)/2 for q ≥ 0, and L ≥ 1."""
-    total, likely, q = 0.0, 1.0, 0
+def _mean_negative(count: float, horizon: float, n_best: int) -> float:
+    """Bound E ν(M + L + X), with P(L + X > 2^q) ≤ 2(G·4^(−q) + η·2^(−q)) for q ≥ 1."""
+    total, likely, q = 0.0, 1.0, 1
     while likely * horizon > 1e-3 * count and count + 2**q < horizon:
-        rest = min(likely, 0.5 * n_best * 4.0**-q)  # P(L > 2^q)
+        rest = min(likely, 2 * (n_best * 4.0**-q + _RARE * 2.0**-q))  # P(L + X > 2^q)
         if rest < likely:
-            total += (likely - rest) * nonnegative_wait(int(count) + 2**q, int(horizon))
+            total += (likely - rest) * negative_before(int(count) + 2**q, int(horizon))
         likely, q = rest, q + 1
     return min(total + likely * horizon, horizon)

@@ -26,7 +26,7 @@ from scipy.linalg import toeplitz
 
 from dpbandits._validation import check_integer
 
-__all__ = ["nonnegative_wait"]
+__all__ = ["negative_before"]
 
 Floats = NDArray[np.float64]
 
@@ -85,44 +85,44 @@ def _log_transforms(stretches: int) -> tuple[Floats, Floats]:
     return s, logs
 
 
-def nonnegative_wait(count: int, horizon: int) -> float:
-    """Bound the mean number of elements until the noise was at or above zero `count` times.
+def negative_before(count: int, horizon: int) -> float:
+    """Bound the mean number of negative noises before the noise was at or above 0 `count` times.
 
     Parameters
     ----------
     count : int
         How many times, M ≥ 1.
     horizon : int
-        Number T of elements after which one stops waiting.
+        Number T of elements after which one stops counting.
 
     Returns
     -------
     float
-        Upper bound on E[min(τ, T)], with τ the length at which the noise of the sum is at least
-        0 for the M-th time.
+        Upper bound on the mean number of lengths n ≤ T with negative noise of the sum, and with
+        less than M lengths before n at which it was at least 0.
 
     Notes
     -----
-    E[min(τ, T)] = Σ P(C(n) < M) over 0 ≤ n < T, and P(C(n) < M) is at most its value at the
-    greatest 2^k + 2^j − 1 up to n.
+    It is Σ P(noise at n is negative, C(n − 1) < M) over n ≤ T. A term is at most 1/2, and at most
+    P(C < M) at the greatest 2^k + 2^j − 1 up to n − 1.
 
     Examples
     --------
     The noise has no preference, but keeps its sign for a while:
 
-    >>> 2 * 500 < nonnegative_wait(500, 10**6) < 4 * 500
+    >>> 500 < negative_before(500, 10**6) < 2.1 * 500
     True
-    >>> nonnegative_wait(500, 600)
-    600.0
+    >>> negative_before(500, 600)
+    300.0
     """
     count = check_integer("count", count, 1)
     horizon = check_integer("horizon", horizon, 1, 2**62)
     s, logs = _log_transforms(8 * math.ceil(horizon.bit_length() / 8))
-    likely = np.minimum(1.0, np.exp(np.minimum(s * (count - 1) + logs, 0.0))).min(axis=-1)
-    waited, chance = 1.0, 1.0  # n = 0 is surely waited for
+    likely = np.minimum(0.5, np.exp(np.minimum(s * (count - 1) + logs, 0.0)).min(axis=-1))
+    negative, chance = 0.5, 0.5  # n = 1
     for k in range(horizon.bit_length()):
         for j in range(k + 1):
             chance = min(chance, float(likely[k, j]))
-            first, size = 2**k + 2**j - 1, 2**j if j < k else 1
-            waited += chance * max(0, min(size, horizon - first))
-    return min(waited, float(horizon))
+            first, size = 2**k + 2**j, 2**j if j < k else 1
+            negative += chance * max(0, min(size, horizon + 1 - first))
+    return negative
