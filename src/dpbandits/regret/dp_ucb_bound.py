@@ -152,7 +152,7 @@ class DPUCBBound(RegretAlgorithm):
     The noise does not fall when a stretch begins, but ν does: at n' = 1 it allows for
     4√8·log t/ε₁, while the node has scale k/ε₁ and exceeds that with probability t^(−11.3/k)/2.
     From k = 12 on this falls slower than 1/t, and so the expected regret grows like a power of t;
-    see `bounds.dp_ucb_bound_regret`.
+    see `dp_ucb_bound_regret`.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class DPUCBBound(RegretAlgorithm):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """That of a counter, for the whole sequence of pulls: a reward enters one counter."""
+        """What a counter promises, for all pulls together; a reward enters one counter."""
         return self.counter.guarantee
 
     def play(
@@ -208,7 +208,7 @@ class DPUCBBound(RegretAlgorithm):
     def regret_bound(
         self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
-        """Bound on the expected pseudo-regret: `bounds.dp_ucb_bound_regret`."""
+        """Bound on the expected pseudo-regret: `dp_ucb_bound_regret`."""
         bound: float | NDArray[np.float64] = bounds.dp_ucb_bound_regret(
             instance.gaps,
             horizon,

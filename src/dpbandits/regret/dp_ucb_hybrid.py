@@ -124,7 +124,7 @@ class DPUCBHybrid(RegretAlgorithm):
 
     All noises have one law at each time, but it is noise/n that enters an index, so that the terms
     of the arms still differ. Noise that is redrawn at every step, also for an arm at rest, is what
-    brings back a good arm that seems bad: see `bounds.dp_ucb_hybrid_regret`.
+    brings back a good arm that seems bad: see `dp_ucb_hybrid_regret`.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class DPUCBHybrid(RegretAlgorithm):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """That of a counter, for the whole sequence of pulls: a reward enters one counter."""
+        """What a counter promises, for all pulls together; a reward enters one counter."""
         return self.counter.guarantee
 
     def play(
@@ -172,7 +172,7 @@ class DPUCBHybrid(RegretAlgorithm):
     def regret_bound(
         self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
-        """Bound on the expected pseudo-regret: `bounds.dp_ucb_hybrid_regret`.
+        """Bound on the expected pseudo-regret: `dp_ucb_hybrid_regret`.
 
         With `literal` it is t times the greatest gap: nothing in an index without a bonus makes
         up for rewards that were low by chance, and no better bound is known.

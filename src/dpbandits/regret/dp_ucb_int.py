@@ -294,7 +294,7 @@ class DPUCBInt(RegretAlgorithm):
     def regret_bound(
         self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
-        """Bound on the expected pseudo-regret: `bounds.dp_ucb_int_regret`.
+        """Bound on the expected pseudo-regret: `dp_ucb_int_regret`.
 
         With the literal reading it is t times the greatest gap. For f ≥ 2 only a factor could be
         gained: the best arm can be left for ever with a low value between two multiples of f.
