@@ -9,7 +9,13 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution
 from scipy import integrate, special, stats
 
-from dpbandits.privacy import advanced_composition, basic_composition, delta_at, epsilon_at
+from dpbandits.privacy import (
+    advanced_composition,
+    basic_composition,
+    calibrate,
+    delta_at,
+    epsilon_at,
+)
 
 TD16_DELTA = math.exp(-10)
 
@@ -274,3 +280,56 @@ def test_a_hundred_thousand_releases_take_less_than_a_second():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# ---------------------------------------------------------------------------- calibration
+
+
+@pytest.mark.parametrize("losses", [[0.25] * 4, [0.1] * 7, [1e-9, 3.0, 0.2], 1 / np.arange(1, 500)])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.3, 1.0, 50.0])
+def test_without_delta_the_factor_is_that_of_the_sum(losses, epsilon):
+    factor = calibrate(epsilon, 0, losses)
+    assert factor == pytest.approx(epsilon / math.fsum(losses), rel=1e-14)
+    assert basic_composition(factor * np.array(losses)) <= epsilon
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-9, TD16_DELTA, 0.1, 0.5, 0.99])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 10.0])
+def test_the_factor_of_one_release_is_the_closed_form(epsilon, delta):
+    """δ = 1 − exp((ε − c·e)/2)."""
+    greatest = epsilon - 2 * math.log1p(-delta)
+    for loss in (0.01, 3.0):
+        reached = loss * calibrate(epsilon, delta, [loss])
+        assert reached <= greatest * (1 + 1e-13)
+        assert reached >= greatest * (1 - 1.2e-5)  # the bracket is wide near the sum of the losses
+
+
+@pytest.mark.parametrize(
+    ("losses", "epsilon", "delta"),
+    [
+        ([1 / 17] * 17, 1.0, TD16_DELTA),
+        ([1 / 17] * 17, 0.1, TD16_DELTA),
+        (td16_losses(16), 1.0, TD16_DELTA),
+        (td16_losses(147), 0.1, TD16_DELTA),
+        ([3.0, 0.5, 0.5], 2.0, 1e-6),
+        ([1e-4] * 1000, 0.5, 0.2),
+    ],
+)
+def test_the_factor_is_on_the_safe_side_and_not_far_from_it(losses, epsilon, delta):
+    losses = np.array(losses)
+    factor = calibrate(epsilon, delta, losses)
+    assert epsilon_at(delta, factor * losses).upper <= epsilon
+    assert factor >= epsilon / losses.sum() * (1 - 1e-12), "δ takes nothing away"
+    # control: a share of 2e-6 more is proved to be too much, in both forms
+    too_much = factor * (1 + 2e-6) * losses
+    assert epsilon_at(delta, too_much).lower > epsilon
+    assert delta_at(epsilon, too_much).lower > delta >= delta_at(epsilon, factor * losses).lower
+
+
+def test_the_factor_goes_down_as_the_losses_go_up():
+    losses = np.array([0.5, 0.2, 0.1])
+    factor = calibrate(1.0, 1e-5, losses)
+    assert calibrate(1.0, 1e-5, 8 * losses) == pytest.approx(factor / 8, rel=2e-6)
+    assert calibrate(1.0, 1e-5, [*losses, 0.0]) == pytest.approx(factor, rel=2e-6)
+    assert calibrate(1.0, 1e-5, [*losses, 0.1]) < factor < calibrate(1.0, 1e-4, losses)
+    assert calibrate(1.0, 1e-5, []) == calibrate(1.0, 0.0, [0.0, 0.0]) == math.inf

@@ -16,15 +16,16 @@ from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
 from dpbandits.regret.index_policy import ENGINES
 
 
-def table(variant, n_arms, horizon, epsilon):
-    """Node scale and γ as the specification's table states them, δ = β = 1/T."""
+def table(variant, n_arms, horizon, epsilon, power=1.0):
+    """Node scale and γ as the specification's table states them, δ = β = T^(−power)."""
     K, T = n_arms, horizon
     levels = math.floor(math.log2(T)) + 1
     if variant == "tree-tight":
-        ell = math.log(2 * K * T / (1 / T))
+        ell = math.log(2 * K * T) + power * math.log(T)
         gamma = (levels / epsilon) * math.sqrt(8) * ell**0.5 * max(levels, ell) ** 0.5
         return levels / epsilon, gamma
-    gamma = math.log(T) ** 2 * math.log(K * T * math.log(T) / (1 / T)) / epsilon
+    log_term = math.log(K * T * math.log(T)) + power * math.log(T)
+    gamma = math.log(T) ** 2 * log_term / epsilon
     if variant == "mishra-thakurta":
         return K * levels / epsilon, K * gamma
     return levels / epsilon, gamma
@@ -35,10 +36,11 @@ def table(variant, n_arms, horizon, epsilon):
     st.integers(2, 40),
     st.integers(3, 10**12),
     st.floats(1e-3, 1e3),
+    st.one_of(st.just(1.0), st.just(4), st.floats(1e-3, 1e5)),
 )
-def test_constants_of_the_variants(variant, n_arms, horizon, epsilon):
-    algorithm = dpb.DPUCB(epsilon, variant)
-    scale, gamma = table(variant, n_arms, horizon, epsilon)
+def test_constants_of_the_variants(variant, n_arms, horizon, epsilon, power):
+    algorithm = dpb.DPUCB(epsilon, variant, failure_power=power)
+    scale, gamma = table(variant, n_arms, horizon, epsilon, power)
     assert algorithm.node_scale(n_arms, horizon) == pytest.approx(scale, rel=1e-12)
     assert algorithm.gamma(n_arms, horizon) == pytest.approx(gamma, rel=1e-12)
 
@@ -63,6 +65,44 @@ def test_the_tight_width_covers_all_prefixes_but_with_probability_one_over_t(K, 
     algorithm = dpb.DPUCB(epsilon)
     one_prefix = algorithm.tree(K, T).error_probability(algorithm.gamma(K, T))
     assert K * T * one_prefix == pytest.approx(1 / T, rel=1e-6)
+
+
+@given(
+    st.sampled_from(DPUCB_VARIANTS),
+    st.integers(2, 40),
+    st.integers(1, 10**12),
+    st.floats(1e-3, 1e3),
+)
+def test_the_failure_power_changes_no_bit_by_its_default(variant, K, T, epsilon):
+    """What γ was before there was a choice, written with the same operations."""
+    algorithm = dpb.DPUCB(epsilon, variant)
+    tree = algorithm.tree(K, T)
+    if variant == "tree-tight":
+        before = tree.error_quantile(1 / (K * T**2))
+    else:
+        log_t = math.log(T)
+        before = log_t**2 * math.log(K * T**2 * max(log_t, 1.0)) / tree.epsilon
+    assert algorithm.gamma(K, T) == before
+    assert algorithm == dpb.DPUCB(epsilon, variant, "skipping", 1)
+    if T > 1:
+        assert dpb.DPUCB(epsilon, variant, failure_power=4).gamma(K, T) > before
+
+
+@given(st.integers(2, 40), st.integers(2, 10**6), st.floats(0.5, 5))
+def test_the_failure_power_is_that_of_the_failure(K, T, power):
+    algorithm = dpb.DPUCB(1.0, failure_power=power)
+    one_prefix = algorithm.tree(K, T).error_probability(algorithm.gamma(K, T))
+    assert K * T * one_prefix == pytest.approx(T**-power, rel=1e-6)
+
+
+def test_a_smaller_chance_of_failure_costs_regret_and_its_bound_says_so():
+    instance = dpb.instances.td16("two")
+    for variant in DPUCB_VARIANTS:
+        usual, rare = (dpb.DPUCB(1.0, variant, "per-step", power) for power in (1.0, 4.0))
+        low, high = (dpb.simulate(a, instance, 20_000, n_runs=4) for a in (usual, rare))
+        assert high.regret[:, -1].min() > low.regret[:, -1].max()
+        assert rare.regret_bound(instance, 10**9) > usual.regret_bound(instance, 10**9)
+        assert rare.guarantee == usual.guarantee
 
 
 @pytest.mark.parametrize("variant", DPUCB_VARIANTS)

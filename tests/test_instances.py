@@ -53,6 +53,15 @@ def test_default_number_of_arms_is_the_papers_main_case():
     assert instances.ss19("C3") == instances.ss19("C3", n_arms=5)
 
 
+def test_the_instances_of_tossou_and_dimitrakakis():
+    """The caption of Figure 2: {0.9, 0.6} and {0.1 … 0.2, 0.55, 0.1 …}."""
+    assert instances.td16("two").mean_rewards == (0.9, 0.6)
+    ten = instances.td16("ten")
+    assert sorted(ten.mean_rewards) == [0.1] * 8 + [0.2, 0.55]
+    assert ten.best_arm == ten.mean_rewards.index(0.2) + 1 == 5
+    assert [instances.td16(name).n_arms for name in instances.TD16_NAMES] == [2, 10]
+
+
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=30))
 def test_gaps_and_best_arm(means):
     instance = instances.bernoulli(means)

@@ -106,7 +106,7 @@ def test_what_a_real_algorithm_reaches():
     assert {"play_runs", "play_replicate", "replicate_seeds"} <= se
     assert {"DPSE.play", "elimination_epoch"} <= se
     assert {"laplace_noise", "EpochPlan.threshold", "BernoulliInstance.sample_sum"} <= se
-    assert {"DPUCB.gamma", "BinaryTree.error_quantile", "play_skipping", "laplace"} <= ucb
+    assert {"DPUCB.gamma", "BinaryTree.error_width", "play_skipping", "laplace"} <= ucb
     assert not {"DPSE.regret_bound", "elimination_regret", "play_skipping", "Runs"} & se
     assert not {"DPUCB.regret_bound", "dp_ucb_regret", "DPSE", "elimination_epoch"} & ucb
 

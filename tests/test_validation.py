@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import dpbandits as dpb
 from dpbandits import _validation as validation
 from dpbandits.mechanisms import BinaryTree
+from dpbandits.privacy import calibrate
 
 NOT_A_NUMBER = [None, "", "0.5", b"1", True, False, np.True_, [0.5], (), {}, 1j, {1, 2}]
 NOT_POSITIVE = [0, -1, 0.0, -0.0, -math.inf, math.nan, np.float64("nan"), 5e-324, -(10**400)]
@@ -96,6 +97,11 @@ def simulate(**changed):
     return dpb.simulate(**(arguments | {"n_runs": 1} | changed))
 
 
+def calibrated(**changed):
+    arguments = {"epsilon": 1.0, "delta": 1e-4, "horizon": 1000}
+    return dpb.DPUCBInt.calibrated(**(arguments | changed))
+
+
 PUBLIC = [
     ("epsilon", POSITIVE_OR_INFINITE, lambda x: dpb.DPSE(epsilon=x)),
     ("beta", FRACTION_OR_NONE, lambda x: dpb.DPSE(epsilon=1.0, beta=x)),
@@ -103,6 +109,8 @@ PUBLIC = [
     ("epsilon", POSITIVE_OR_INFINITE, lambda x: dpb.DPUCB(epsilon=x)),
     ("variant", ["", "tight", None, 3], lambda x: dpb.DPUCB(epsilon=1.0, variant=x)),
     ("engine", ["", "fast", None, 3], lambda x: dpb.DPUCB(epsilon=1.0, engine=x)),
+    ("failure_power", [*NOT_A_NUMBER, 0, -1, 1e-7, 1e7, math.inf, math.nan],
+     lambda x: dpb.DPUCB(1.0, failure_power=x)),
     ("engine", ["", "fast", None, 3], lambda x: dpb.UCB(engine=x)),
     ("base", [None, 1, "DPSE", dpb.DPSE], lambda x: dpb.GuessAndDouble(x)),
     ("growth", ["triple", None], lambda x: dpb.GuessAndDouble(dpb.UCB(), growth=x)),
@@ -116,6 +124,17 @@ PUBLIC = [
     ("unit", ["user", None], lambda x: dpb.PrivacyGuarantee("global", 1.0, unit=x)),
     ("name", ["C5", "c1", None, 1], lambda x: dpb.instances.ss19(x)),
     ("n_arms", [*NOT_WHOLE, 1, 0, -3], lambda x: dpb.instances.ss19("C1", n_arms=x)),
+    ("name", ["three", "2", None, 2], dpb.instances.td16),
+    ("epsilon", [*POSITIVE_OR_INFINITE, math.inf], lambda x: calibrate(x, 0.1, [1.0])),
+    ("delta", [*NOT_A_NUMBER, -0.1, 1, math.nan], lambda x: calibrate(1.0, x, [1.0])),
+    ("delta", [-0.1, 1], lambda x: calibrate(1.0, x, [])),
+    ("losses", [["1"], [-1.0], [math.nan], 1.0], lambda x: calibrate(1.0, 0.1, x)),
+    ("epsilon", [*POSITIVE_OR_INFINITE, math.inf], lambda x: calibrated(epsilon=x)),
+    ("delta", NOT_A_NUMBER + NOT_FRACTIONS, lambda x: calibrated(delta=x)),
+    ("horizon", [*NOT_WHOLE, 0, -1], lambda x: calibrated(horizon=x)),
+    ("by", ["", "both", None, 3], lambda x: calibrated(by=x)),
+    ("reading", ["", "printed", None, []], lambda x: calibrated(reading=x)),
+    ("exponent", [*NOT_A_NUMBER, 1, 1.6], lambda x: calibrated(exponent=x)),
     ("arm", [*NOT_WHOLE, -1, 2], lambda x: INSTANCE.sample(np.random.default_rng(0), x)),
     ("means", [None, 0.5, "01", [True, False], [0.1, None], [0.1, "0.2"], [0.1, 10**400]],
      dpb.instances.bernoulli),

@@ -16,16 +16,19 @@ from dpbandits.laws import BetaLaw, TwoPointLaw, UniformLaw
 
 __all__ = [
     "SS19_NAMES",
+    "TD16_NAMES",
     "BernoulliInstance",
     "bernoulli",
     "low_variance",
     "shifted_beta",
     "ss19",
+    "td16",
     "two_point",
     "uniform",
 ]
 
 SS19_NAMES = ("C1", "C2", "C3", "C4")
+TD16_NAMES = ("two", "ten")
 
 
 @dataclass(frozen=True)
@@ -202,6 +205,37 @@ def ss19(name: str, n_arms: int = 5) -> BernoulliInstance:
     else:
         means = 0.75 - 0.5 * place**2
     return BernoulliInstance(tuple(means.tolist()), f"{name}, K = {n_arms}")
+
+
+def td16(name: str) -> BernoulliInstance:
+    """Build one of the two instances of Tossou & Dimitrakakis (2016), §4.
+
+    two: 0.9 and 0.6. ten: 0.1 four times, 0.2, 0.55, and 0.1 four times again; the paper leaves
+    open how many arms stand before the better two.
+
+    Parameters
+    ----------
+    name : {"two", "ten"}
+        Number of arms.
+
+    Returns
+    -------
+    BernoulliInstance
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+
+    Examples
+    --------
+    >>> td16("two").mean_rewards, td16("ten").best_arm
+    ((0.9, 0.6), 5)
+    """
+    check_choice("name", name, TD16_NAMES)
+    few = (0.1,) * 4
+    means = (0.9, 0.6) if name == "two" else (*few, 0.2, 0.55, *few)
+    return BernoulliInstance(means, f"{name} arms")
 
 
 def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:

@@ -152,8 +152,13 @@ class RegretTable(Table):
         )
 
     def about(self, preset: Preset, settings: Sequence[Setting]) -> dict[str, Any]:
-        """Return the preset's horizon and runs."""
-        return {"horizon": preset.horizon, "n_runs": preset.n_runs}
+        """Return horizon and runs: those of all settings, or else of the preset."""
+        made = [cast(RegretSetting, setting).cell for setting in settings]
+        horizons, runs = {cell.horizon for cell in made}, {cell.n_runs for cell in made}
+        return {
+            "horizon": horizons.pop() if len(horizons) == 1 else preset.horizon,
+            "n_runs": runs.pop() if len(runs) == 1 else preset.n_runs,
+        }
 
     def _curve(self, setting: RegretSetting, runs: Runs) -> Curve:
         keep = np.ones(runs.times.size, dtype=bool)

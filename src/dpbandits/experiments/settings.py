@@ -145,7 +145,8 @@ class Setting(abc.ABC):
 class Preset:
     """How much of an experiment is computed.
 
-    The experiments on stopping rules have grids of their own under the same names.
+    The experiments on stopping rules, and those after TD16, have grids of their own under the same
+    names.
 
     Attributes
     ----------

@@ -84,7 +84,23 @@ class BinaryTree:
         float
             In units of the stream.
         """
-        log_term = math.log(2 / check_fraction("beta", beta))
+        return self.error_width(math.log(2 / check_fraction("beta", beta)))
+
+    def error_width(self, log_term: float) -> float:
+        """Bound that the error of one prefix sum exceeds with probability at most 2·exp(−ℓ).
+
+        `error_quantile` for ℓ = log(2/β), also where β would be too small for a float.
+
+        Parameters
+        ----------
+        log_term : float
+            ℓ > 0.
+
+        Returns
+        -------
+        float
+            In units of the stream.
+        """
         return self.node_scale * math.sqrt(8 * log_term * max(self.levels, log_term))
 
     def error_probability(self, threshold: float) -> float:

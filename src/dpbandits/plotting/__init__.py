@@ -1,5 +1,6 @@
 """Figures of the experiments, drawn from results or from committed data in one style."""
 
+from dpbandits.plotting.curves import Downloads, curves_figure
 from dpbandits.plotting.dispatch import draw
 from dpbandits.plotting.figures import regret_figure
 from dpbandits.plotting.stopping import stopping_figure
@@ -11,6 +12,8 @@ __all__ = [
     "COLOURS",
     "RULE_LOOKS",
     "STYLE",
+    "Downloads",
+    "curves_figure",
     "draw",
     "regret_figure",
     "save_vector",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,15 +12,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 from numpy.typing import ArrayLike
 
 from dpbandits._validation import check_choice
-from dpbandits.experiments import (
-    Curve,
-    Data,
-    Experiment,
-    RegretCell,
-    Replicates,
-    Results,
-    rows_of,
-)
+from dpbandits.experiments import Data, Results
+from dpbandits.plotting.readings import has_readings, readings_over_time
+from dpbandits.plotting.regret_lines import Line, band, first_shown, lines_of
+from dpbandits.plotting.spread import spread_figure
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -38,8 +32,7 @@ from dpbandits.plotting.style import (
 __all__ = ["regret_figure"]
 
 REGRET = "mean regret (units of reward)"
-SHOWN_DECADES = 3.7
-"""Decades of time in a figure with logarithmic axes."""
+MANY_LABELS = {"width": 4.4, "height": 3.7}  # inches of a panel with a dozen of them
 
 _WIDE, _THIN = 3.2, 1.5  # so that a curve under another stays visible
 _BY_BUDGET = {
@@ -61,20 +54,6 @@ _GUESSES = {
 }
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A setting, ready to draw."""
-
-    curve: Curve
-    runs: Replicates
-    cell: RegretCell
-
-    def final(self) -> tuple[float, float, float]:
-        """Return the regret at the horizon: mean, and ends of the band of 90 % of the runs."""
-        low, high = np.quantile(self.runs.regret, [0.05, 0.95])
-        return float(self.runs.regret.mean()), float(low), float(high)
-
-
 def regret_figure(
     source: Results | Data | str,
     *,
@@ -86,7 +65,10 @@ def regret_figure(
     """Draw the figure of one experiment.
 
     Curves are means over the runs, the shaded band holds the central 90 % of the runs, and
-    circles on curves over time mark where the epochs of the first run ended.
+    circles on curves over time mark where the epochs of the first run ended. Where algorithms
+    stand in several readings, the first has the band and the bound, the others are thin. The
+    figure of the spread has a row for each of them: a dot at the mean regret, a bar over the
+    central 90 % of the runs and a line from the least to the greatest.
 
     Parameters
     ----------
@@ -122,18 +104,18 @@ def regret_figure(
     >>> plt.close(figure)
     """
     check_choice("scale", scale, ("log", "linear"))
-    experiment, lines = _lines_of(source)
-    for panel in panels or ():
-        check_choice("panel", panel, tuple(experiment.panels))
-    titles = {p: t for p, t in experiment.panels.items() if not panels or p in panels}
-    by_panel = [[line for line in lines if line.curve.panel == panel] for panel in titles]
+    experiment, titles, by_panel = lines_of(source, panels)
+    if experiment.axis == "spread":
+        return spread_figure(titles, by_panel)
+    readings = experiment.axis == "time" and has_readings(by_panel)
     with styled():
-        figure, grid = make_panels(titles)
+        figure, grid = make_panels(titles, **(MANY_LABELS if readings else {}))
         pairs = list(zip(grid.values(), by_panel, strict=True))
         axes, y_label, log = list(grid.values()), REGRET, "xy"
         if experiment.axis == "time":
             log = "xy" if scale == "log" else ""
-            ranges = [_over_time(a, part, theory, epochs, scale) for a, part in pairs]
+            over_time = readings_over_time if readings else _over_time
+            ranges = [over_time(a, part, theory, epochs, scale) for a, part in pairs]
             x_label = "number of pulls t"
         elif experiment.axis == "epsilon":
             ranges = [_over_epsilon(a, part) for a, part in pairs]
@@ -157,36 +139,22 @@ def regret_figure(
     return figure
 
 
-def _lines_of(source: Results | Data | str) -> tuple[Experiment, list[_Line]]:
-    experiment, rows = rows_of(source)
-    if experiment.table.kind != "regret":
-        raise ValueError(
-            f"source={experiment.id!r} is on {experiment.table.kind}; allowed: an experiment on "
-            "regret; dpbandits.plotting.draw draws any"
-        )
-    return experiment, [_Line(row.summary, row.replicates, row.setting.cell) for row in rows]
-
-
-def _ranks(lines: Sequence[_Line]) -> dict[float, int]:
+def _ranks(lines: Sequence[Line]) -> dict[float, int]:
     """Return the rank of each budget in a panel, the least first."""
     return {e: i for i, e in enumerate(sorted({line.curve.epsilon for line in lines}))}
 
 
-def _band(axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, look: Look) -> None:
-    axes.fill_between(x, low, high, color=look.colour, alpha=0.22, linewidth=0)
-
-
 def _over_time(
-    axes: Axes, lines: Sequence[_Line], theory: bool, epochs: bool, scale: str
+    axes: Axes, lines: Sequence[Line], theory: bool, epochs: bool, scale: str
 ) -> PanelRange:
     ranks = _ranks(lines)
     horizon = max(line.curve.horizon for line in lines)
-    start = 0.0 if scale == "linear" else max(100.0, horizon / 10**SHOWN_DECADES)
+    start = 0.0 if scale == "linear" else first_shown(horizon)
     ends, heights = [], []
     for line in lines:
         curve = line.curve
         look = _BY_BUDGET[curve.algorithm][min(ranks[curve.epsilon], 1)]
-        _band(axes, curve.times, curve.low90, curve.high90, look)
+        band(axes, curve.times, curve.low90, curve.high90, look)
         axes.plot(
             curve.times, curve.mean, color=look.colour, linestyle=look.line, linewidth=look.width
         )
@@ -219,10 +187,10 @@ def _over_time(
     return PanelRange((start, horizon), (lowest, max(heights)), tuple(ends))
 
 
-def _series(axes: Axes, x: Sequence[float], lines: Sequence[_Line], look: Look, text: str) -> End:
+def _series(axes: Axes, x: Sequence[float], lines: Sequence[Line], look: Look, text: str) -> End:
     """Draw the regret at the horizon of one line after another, with the band of the runs."""
     mean, low, high = np.array([line.final() for line in lines]).T
-    _band(axes, x, low, high, look)
+    band(axes, x, low, high, look)
     _marked(axes, x, mean, look)
     return End(x[-1], mean[-1], text, look.colour)
 
@@ -241,12 +209,12 @@ def _marked(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look) -> None:
     )
 
 
-def _final_range(lines: Sequence[_Line]) -> tuple[float, float]:
+def _final_range(lines: Sequence[Line]) -> tuple[float, float]:
     finals = np.array([line.final() for line in lines])
     return float(finals.min()), float(finals.max())
 
 
-def _over_epsilon(axes: Axes, lines: Sequence[_Line]) -> PanelRange:
+def _over_epsilon(axes: Axes, lines: Sequence[Line]) -> PanelRange:
     budgets = sorted({line.curve.epsilon for line in lines if math.isfinite(line.curve.epsilon)})
     ends = []
     for private, free in (("DP-UCB", "UCB"), ("DP-SE", "SE")):
@@ -260,7 +228,7 @@ def _over_epsilon(axes: Axes, lines: Sequence[_Line]) -> PanelRange:
     return PanelRange((budgets[0] / 1.2, budgets[-1]), _final_range(lines), tuple(ends))
 
 
-def _over_horizon(axes: Axes, lines: Sequence[_Line]) -> PanelRange:
+def _over_horizon(axes: Axes, lines: Sequence[Line]) -> PanelRange:
     told = [line for line in lines if line.curve.variant not in _GUESSES]
     horizons = [float(line.curve.horizon) for line in told]
     ends = []
@@ -270,14 +238,14 @@ def _over_horizon(axes: Axes, lines: Sequence[_Line]) -> PanelRange:
             text, look = _GUESSES[curve.variant]
             shown = curve.times >= horizons[0]
             times = curve.times[shown]
-            _band(axes, times, curve.low90[shown], curve.high90[shown], look)
+            band(axes, times, curve.low90[shown], curve.high90[shown], look)
             axes.plot(times, curve.mean[shown], color=look.colour, linestyle=look.line)
             ends.append(End(times[-1], curve.mean[-1], text, look.colour))
     ends.append(_series(axes, horizons, told, Look(COLOURS["black"], DOTTED), "told T"))
     return PanelRange((horizons[0] / 1.2, horizons[-1]), _final_range(lines), tuple(ends))
 
 
-def _over_arms(axes: Axes, lines: Sequence[_Line]) -> PanelRange:
+def _over_arms(axes: Axes, lines: Sequence[Line]) -> PanelRange:
     arms = sorted({line.curve.n_arms for line in lines})
     ends = []
     for epsilon, rank in _ranks(lines).items():
@@ -294,7 +262,7 @@ def _over_arms(axes: Axes, lines: Sequence[_Line]) -> PanelRange:
     return PanelRange((arms[0] / 1.1, arms[-1]), _final_range(lines), tuple(ends))
 
 
-def _ratios(axes: Axes, lines: Sequence[_Line]) -> PanelRange:
+def _ratios(axes: Axes, lines: Sequence[Line]) -> PanelRange:
     arms = sorted({line.curve.n_arms for line in lines})
     budgets = sorted({line.curve.epsilon for line in lines})
     finals = {
@@ -327,7 +295,7 @@ def _ratios(axes: Axes, lines: Sequence[_Line]) -> PanelRange:
     return PanelRange((-0.5, last + 0.4), (min(*drawn, 1.0), 1.5 * max(drawn)), tuple(ends))
 
 
-def _tick_arms(axes: Sequence[Axes], lines: Sequence[_Line], log: str) -> None:
+def _tick_arms(axes: Sequence[Axes], lines: Sequence[Line], log: str) -> None:
     """Put the ticks at the numbers of arms."""
     arms = sorted({line.curve.n_arms for line in lines})
     places = arms if "x" in log else range(len(arms))
@@ -337,9 +305,12 @@ def _tick_arms(axes: Sequence[Axes], lines: Sequence[_Line], log: str) -> None:
 
 
 def _tick_linear(axes: Sequence[Axes], ranges: Sequence[PanelRange]) -> None:
-    """Count pulls in millions and regret in thousands, where the data is."""
+    """Count pulls in millions or thousands, and regret in thousands, where the data is."""
     horizon = max(r.x[1] for r in ranges)
+    size, letter = (1e6, "M") if horizon >= 1e6 else (1e3, "k")
     for a in axes:
         a.set_xticks([0, horizon / 2, horizon])
-        a.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1e6:g} M" if x else "0"))
+        a.xaxis.set_major_formatter(
+            FuncFormatter(lambda x, _: f"{x / size:g} {letter}" if x else "0")
+        )
         a.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / 1e3:g} k" if y else "0"))

@@ -81,7 +81,7 @@ INK = "0.15"
 DASHED = (0, (4, 1.5))
 DOTTED = (0, (1, 1.4))
 
-_PANEL_WIDTH, _PANEL_HEIGHT = 3.7, 3.0  # inches
+PANEL_WIDTH, PANEL_HEIGHT = 3.7, 3.0  # inches
 _LEFT, _RIGHT, _BOTTOM, _TOP = 0.85, 0.12, 0.6, 0.36  # margins of the figure, inches
 _LABEL_SIZE = 10.5
 _LABEL_OFFSET = 12.0  # points from the end of a curve to its label
@@ -146,18 +146,26 @@ def save_vector(figure: Figure, path: str | os.PathLike[str]) -> Path:
     return write_atomically(path, "\n".join(line.rstrip() for line in lines) + "\n")
 
 
-def make_panels(titles: Mapping[str, str], foot: float = 0.0) -> tuple[Figure, dict[str, Axes]]:
+def make_panels(
+    titles: Mapping[str, str],
+    foot: float = 0.0,
+    *,
+    width: float = PANEL_WIDTH,
+    height: float = PANEL_HEIGHT,
+    left: float = _LEFT,
+) -> tuple[Figure, dict[str, Axes]]:
     """Make a figure of panels, two a row, each with its letter and title.
 
-    Below them `foot` inches are left free, for a legend.
+    A column is `width` inches wide, a row `height` inches high. Below them `foot` inches are left
+    free, for a legend, and `left` inches beside them, for what stands at the vertical axis.
     """
     columns = min(len(titles), 2)
     rows = math.ceil(len(titles) / columns)
-    width = _LEFT + columns * _PANEL_WIDTH - (columns - 1) * 0.25
-    height = rows * _PANEL_HEIGHT + 0.3 + foot
+    width = left + columns * width - (columns - 1) * 0.25
+    height = rows * height + 0.3 + foot
     figure, grid = plt.subplots(rows, columns, figsize=(width, height), squeeze=False)
     figure.subplots_adjust(
-        left=_LEFT / width,
+        left=left / width,
         right=1 - _RIGHT / width,
         bottom=(_BOTTOM + foot) / height,
         top=1 - _TOP / height,

@@ -4,6 +4,7 @@ from dpbandits.privacy.accounting import (
     Bracket,
     advanced_composition,
     basic_composition,
+    calibrate,
     delta_at,
     epsilon_at,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "advanced_composition",
     "delta_at",
     "epsilon_at",
+    "calibrate",
     "HaltingLaw",
     "halting_law",
     "sparse_vector_law",

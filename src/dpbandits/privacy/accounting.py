@@ -6,6 +6,7 @@ b_i: its *loss* is e_i = s_i/b_i, and alone it is e_i-differentially private. Fo
 - `basic_composition`: ε = ∑ e_i, with δ = 0; for Laplace noise no smaller ε has δ = 0.
 - `advanced_composition`: a formula for ε at a given δ > 0; any releases with such losses.
 - `delta_at` and `epsilon_at`: what is true of Laplace noise, between two numbers.
+- `calibrate`: by what factor the losses may be multiplied for a given ε and δ.
 
 The truth is that of independent releases whose centres are all moved by s_i. It is an upper bound
 for what depends on earlier releases, too, such as which arm is released next, as long as the
@@ -22,19 +23,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 
-from dpbandits._validation import SMALLEST, check_number
+from dpbandits._validation import SMALLEST, check_number, check_positive
 from dpbandits.privacy.laplace_composition import Inversion, Releases
 
 __all__ = [
     "Bracket",
     "advanced_composition",
     "basic_composition",
+    "calibrate",
     "delta_at",
     "epsilon_at",
 ]
 
 Floats = NDArray[np.float64]
+
+_CALIBRATION = 1e-6
+"""Share of the greatest factor that `calibrate` may miss."""
 
 
 class Bracket(NamedTuple):
@@ -219,6 +225,63 @@ def epsilon_at(delta: float, losses: ArrayLike, tolerance: float = 1e-6) -> Brac
             break
         guess = better
     return bracket
+
+
+def calibrate(epsilon: float, delta: float, losses: ArrayLike) -> float:
+    """Return the factor by which losses may be multiplied for a given privacy of all releases.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0 that all releases together may have.
+    delta : float
+        δ, at least 0 and below 1.
+    losses : array_like of float, shape (releases,)
+        Sensitivity over scale of each release, at least 0.
+
+    Returns
+    -------
+    float
+        A factor c with ``epsilon_at(delta, c * losses).upper <= epsilon``. The greatest such
+        factor is above it by a share of at most 10⁻⁶, and by what the bracket of `epsilon_at` is
+        wide, which can be more where δ is near 1 or the sum of the losses near ε. Without releases
+        there is no limit: ``inf``.
+
+    Notes
+    -----
+    Larger losses are never more private, since a Laplace law that is moved by less can be made of
+    one that is moved by more: all factors up to the greatest are enough, and none above it.
+
+    Examples
+    --------
+    A tree of 17 levels has a loss of ε/17 in each block that holds a reward. With δ = e^(−10) its
+    ε may be larger than what all releases together come to:
+
+    >>> factor = calibrate(1.0, math.exp(-10), [1 / 17] * 17)
+    >>> round(factor, 4), epsilon_at(math.exp(-10), [factor / 17] * 17).upper <= 1.0
+    (1.3186, True)
+    """
+    epsilon, total = check_positive("epsilon", epsilon), basic_composition(losses)
+    if total == 0.0:
+        epsilon_at(delta, losses)  # checks δ
+        return math.inf
+    values = np.asarray(losses, dtype=np.float64)
+
+    def surplus(log_factor: float) -> float:
+        return epsilon_at(delta, math.exp(log_factor) * values).upper - epsilon
+
+    if delta == 0.0:
+        factor = epsilon / total
+    else:
+        low = math.log(epsilon / total) - _CALIBRATION  # enough even without δ
+        high, step = low + 0.1, 0.2
+        while surplus(high) <= 0.0:
+            low, high, step = high, high + step, 2.0 * step
+        factor = math.exp(brentq(surplus, low, high, xtol=_CALIBRATION / 4))
+        factor *= 1.0 - _CALIBRATION / 2
+    while epsilon_at(delta, factor * values).upper > epsilon:  # rounding, or a step of the bracket
+        factor *= 1.0 - (2.0**-52 if delta == 0.0 else _CALIBRATION / 4)
+    return factor
 
 
 def _losses(losses: ArrayLike) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
-from dpbandits._validation import check_choice, check_positive
+from dpbandits._validation import check_choice, check_number, check_positive
 from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.binary_tree import BinaryTree
 from dpbandits.privacy.guarantees import PrivacyGuarantee
@@ -33,10 +33,12 @@ class DPUCB(RegretAlgorithm):
     ============================ =============== ==============================================
     variant                      tree budget     γ
     ============================ =============== ==============================================
-    ``mishra-thakurta``          ε/K             K·log²T·log(K·T·log(T)/δ)/ε, δ = 1/T
-    ``mishra-thakurta-parallel`` ε               log²T·log(K·T·log(T)/δ)/ε, δ = 1/T
-    ``tree-tight``               ε               (L/ε)·√(8 ℓ·max(L, ℓ)), ℓ = log(2KT/β), β = 1/T
+    ``mishra-thakurta``          ε/K             K·log²T·log(K·T·log(T)/δ)/ε, δ = T^(−p)
+    ``mishra-thakurta-parallel`` ε               log²T·log(K·T·log(T)/δ)/ε, δ = T^(−p)
+    ``tree-tight``               ε               (L/ε)·√(8 ℓ·max(L, ℓ)), ℓ = log(2KT/β), β = T^(−p)
     ============================ =============== ==============================================
+
+    where p is `failure_power`.
 
     Parameters
     ----------
@@ -47,11 +49,14 @@ class DPUCB(RegretAlgorithm):
     engine : {"skipping", "per-step"}
         How it is simulated: certified skipping (`dpbandits.regret.skipping`; total-variation
         error at most 4·10⁻¹⁰ a run) or pull by pull.
+    failure_power : float
+        p from 10⁻⁶ to 10⁶: γ may fail with probability T^(−p). TD16 has p = 4 in its comparison.
 
     Raises
     ------
     ValueError
-        If `epsilon` is not positive, or `variant` or `engine` is unknown.
+        If `epsilon` is not positive, `variant` or `engine` is unknown, or `failure_power` out of
+        range.
 
     Notes
     -----
@@ -72,11 +77,19 @@ class DPUCB(RegretAlgorithm):
     epsilon: float
     variant: str = "tree-tight"
     engine: str = "skipping"
+    failure_power: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
         check_choice("variant", self.variant, DPUCB_VARIANTS)
         check_choice("engine", self.engine, ENGINES)
+        allowed = "a number from 1e-6 to 1e6"
+        power = check_number("failure_power", self.failure_power, allowed)
+        if not 1e-6 <= power <= 1e6:
+            raise ValueError(
+                f"failure_power={self.failure_power!r} is out of range; allowed: {allowed}"
+            )
+        object.__setattr__(self, "failure_power", power)
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -95,10 +108,12 @@ class DPUCB(RegretAlgorithm):
     def gamma(self, n_arms: int, horizon: int) -> float:
         """Width γ that the index allows for the noise of a sum."""
         tree = self.tree(n_arms, horizon)
-        if self.variant == "tree-tight":
-            return tree.error_quantile(1 / (n_arms * horizon**2))
         log_t = math.log(horizon)
-        return log_t**2 * math.log(n_arms * horizon**2 * max(log_t, 1.0)) / tree.epsilon
+        more = (self.failure_power - 1.0) * log_t  # what p adds to the logarithms for p = 1
+        if self.variant == "tree-tight":
+            return tree.error_width(math.log(2 / (1 / (n_arms * horizon**2))) + more)
+        log_term = math.log(n_arms * horizon**2 * max(log_t, 1.0)) + more
+        return log_t**2 * log_term / tree.epsilon
 
     def play(
         self,

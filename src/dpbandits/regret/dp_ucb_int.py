@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -17,18 +18,19 @@ from dpbandits._validation import (
     check_choice,
     check_fraction,
     check_integer,
-    check_number,
     check_positive,
 )
 from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace
-from dpbandits.privacy.accounting import epsilon_at
+from dpbandits.privacy.accounting import calibrate, epsilon_at
 from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.regret.intervals import check_exponent, input_of
 
-__all__ = ["READINGS", "DPUCBInt", "play_dp_ucb_int"]
+__all__ = ["CALIBRATED_BY", "READINGS", "DPUCBInt", "play_dp_ucb_int"]
 
 READINGS = ("refreshed", "frozen", "literal")
+CALIBRATED_BY = ("noise", "interval")
 
 
 @njit(cache=True, nogil=True)
@@ -206,6 +208,59 @@ class DPUCBInt(RegretAlgorithm):
         target = 4 * check_positive("epsilon", epsilon) / series
         return float(target / (math.sqrt(log_term + target) + math.sqrt(log_term)))
 
+    @staticmethod
+    def calibrated(
+        epsilon: float,
+        delta: float,
+        horizon: int,
+        by: str = "noise",
+        reading: str = "refreshed",
+        exponent: float = 1.1,
+    ) -> DPUCBInt:
+        """Return the algorithm that is (ε, δ)-private for a number of pulls, and not far below.
+
+        The ε of its `guarantee_at(horizon)` is at most `epsilon`.
+
+        Parameters
+        ----------
+        epsilon : float
+            Target ε > 0.
+        delta : float
+            δ in (0, 1).
+        horizon : int
+            Number T of pulls for which it is to hold.
+        by : {"noise", "interval"}
+            "noise": f from `target_input` (at most T), as in the paper, and the least factor of
+            the noise that is enough (`privacy.calibrate`). "interval": the noise of the paper, and
+            the least f that is enough; from f to f + 1 no loss grows and no release is added.
+        reading : {"refreshed", "frozen", "literal"}
+            Any: `losses` counts what each releases.
+        exponent : float
+            v in (1, 1.5].
+
+        Returns
+        -------
+        DPUCBInt
+            With `delta` set. Where T is so small that f leaves no release, the noise is 1.
+
+        Examples
+        --------
+        >>> import dpbandits as dpb
+        >>> dpb.DPUCBInt.calibrated(1.0, math.exp(-10), 100_000, by="interval").interval
+        44
+        >>> noisy = dpb.DPUCBInt.calibrated(1.0, math.exp(-10), 100_000)
+        >>> noisy.interval, round(noisy.noise, 4)
+        (16, 1.8005)
+        """
+        return _calibrated(
+            check_positive("epsilon", epsilon),
+            check_fraction("delta", delta),
+            check_integer("horizon", horizon, 1),
+            check_choice("by", by, CALIBRATED_BY),
+            check_choice("reading", reading, READINGS),
+            check_exponent(exponent),
+        )
+
     @property
     def interval(self) -> int:
         """Number f = ⌈1/ε⌉ of pulls between releases."""
@@ -315,10 +370,19 @@ class DPUCBInt(RegretAlgorithm):
         return bound
 
 
-def check_exponent(value: float) -> float:
-    """Return `value` as a float if it lies in (1, 1.5], where both series of the paper are."""
-    allowed = "(1, 1.5]"
-    number = check_number("exponent", value, allowed)
-    if not 1 < number <= 1.5:
-        raise ValueError(f"exponent={value!r} is out of range; allowed: {allowed}")
-    return number
+@lru_cache(maxsize=256)
+def _calibrated(
+    epsilon: float, delta: float, horizon: int, by: str, reading: str, exponent: float
+) -> DPUCBInt:
+    if by == "noise":
+        target = DPUCBInt.target_input(epsilon, delta, exponent)
+        plain = DPUCBInt(min(max(target, 1 / horizon), 1.0), reading, exponent, delta)
+        factor = calibrate(epsilon, delta, plain.losses(horizon))
+        return plain if math.isinf(factor) else replace(plain, noise=1 / factor)
+    low, high = 0, horizon  # with f = T nothing is released
+    while high - low > 1:
+        middle = (low + high) // 2
+        tried = DPUCBInt(input_of(middle), reading, exponent, delta)
+        enough = tried.guarantee_at(horizon).epsilon <= epsilon
+        low, high = (low, middle) if enough else (middle, high)
+    return DPUCBInt(input_of(high), reading, exponent, delta)

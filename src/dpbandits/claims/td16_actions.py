@@ -1,0 +1,252 @@
+"""Claims of Tossou & Dimitrakakis (2016) on the privacy of the actions: one step, and all."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits.claims.ledger import CANNOT_TELL, CONDITION, FAILS, HOLDS, Claim, Finding, decide
+from dpbandits.claims.td16_counters import element_loss
+from dpbandits.mechanisms.hybrid import HybridCounter
+from dpbandits.regret.dp_ucb_bound import DPUCBBound
+
+__all__ = ["CLAIMS"]
+
+PAPER = "td16"
+
+Floats = NDArray[np.float64]
+
+PATH = (1, 2, 1, 2, 1, 2, 2, 1, 2)
+"""Actions that are likelier with one third reward of arm 1 than with another."""
+DRAWS = 100_000
+WIDTH = 4 * math.sqrt(8)
+
+
+def _cdf(z: Floats) -> Floats:
+    """Return the distribution function of a Laplace variable of scale 1."""
+    tail = 0.5 * np.exp(-np.abs(z))
+    result: Floats = np.where(z < 0, tail, 1 - tail)
+    return result
+
+
+def _bonus(scale: float, time: int, pulls: int) -> float:
+    """Return what DP-UCB-BOUND adds to an arm's private mean."""
+    since = pulls - (1 << (pulls.bit_length() - 1))
+    width = WIDTH * scale * math.log(time) * (math.log2(since) + 1 if since else 1)
+    return width / pulls + math.sqrt(2 * math.log(time) / pulls)
+
+
+def _noise(counter: HybridCounter, length: int, rng: np.random.Generator) -> list[Floats]:
+    """Draw the noise of a counter's sums at 0, 1, …, length."""
+    path = [np.zeros(DRAWS)]
+    for n in range(1, length + 1):
+        levels = n.bit_length() - 1
+        power = n & (n - 1) == 0
+        before = path[n // 2 if power else n & (n - 1)]
+        scale = counter.block_scale if power else counter.node_scale(levels)
+        path.append(before + rng.laplace(0.0, scale, DRAWS))
+    return path
+
+
+def _path_probabilities(counter: HybridCounter) -> tuple[Floats, Floats]:
+    """Return draws with P(PATH) as means, for third rewards 0 and 1 of arm 1.
+
+    Arm 1's other rewards are 1, those of arm 2 are 0. Drawn are the noise of arm 2 and that of
+    arm 1 up to n = 2. Given these, each decision with n = 3 is about the node's variable there,
+    and each with n = 4 about that of the block {3, 4}: probabilities of intervals.
+    """
+    rng = np.random.default_rng(0)
+    other = _noise(counter, PATH.count(2), rng)
+    own = _noise(counter, 2, rng)
+    possible = np.ones(DRAWS, dtype=bool)
+    low = {n: np.full(DRAWS, -np.inf) for n in (3, 4)}
+    high = {n: np.full(DRAWS, np.inf) for n in (3, 4)}
+    pulls = [0, 0]
+    for time, action in enumerate(PATH, 1):
+        n, m = pulls
+        if time > 2:
+            rival = other[m] / m + _bonus(counter.block_scale, time, m)
+            needed = n * (rival - _bonus(counter.block_scale, time, n))  # of sum and noise
+            if n <= 2:
+                possible &= (n + own[n] >= needed) == (action == 1)
+            elif action == 1:
+                low[n] = np.maximum(low[n], needed - own[2] - (n - 1))
+            else:
+                high[n] = np.minimum(high[n], needed - own[2] - (n - 1))
+        pulls[action - 1] += 1
+    scales = {3: counter.node_scale(1), 4: counter.block_scale}
+    found = []
+    for x in (0.0, 1.0):
+        probability = possible.astype(np.float64)
+        for n, scale in scales.items():
+            between = _cdf((high[n] - x) / scale) - _cdf((low[n] - x) / scale)
+            probability = probability * np.maximum(between, 0.0)
+        found.append(probability)
+    return found[0], found[1]
+
+
+def _mean_above(sample: Floats, span: float) -> float:
+    """Return what the mean of a law with values in a range of length `span` surely exceeds.
+
+    Empirical Bernstein inequality (Maurer & Pontil 2009), wrong with probability 10^(−6).
+    """
+    log_term = math.log(2e6)
+    n = sample.size
+    spread = math.sqrt(2 * float(sample.var(ddof=1)) * log_term / n)
+    return float(sample.mean()) - spread - 7 * span * log_term / (3 * (n - 1))
+
+
+def _theorem_3_1() -> Finding:
+    epsilon = 1.0
+    losses = {
+        split: max(
+            element_loss(DPUCBBound(epsilon, split=split).counter, i, 64) for i in range(1, 65)
+        )
+        for split in ("half", "full")
+    }
+    private = losses["half"] <= epsilon * (1 + 1e-12)
+    first, second = _path_probabilities(DPUCBBound(epsilon, split="full").counter)
+    factor = math.exp(epsilon)
+    exceeded = _mean_above(first - factor * second, 1 + factor) > 0
+    return Finding(
+        decide(exceeded, CONDITION if private else FAILS, HOLDS if private else CANNOT_TELL),
+        "By post-processing, as the paper says, the whole sequence of actions has the ε of one "
+        "counter: ε itself if blocks and trees get ε/2 each, and 2ε with scale 1/ε at powers of "
+        "two and trees of ε. There ε is not true: the actions 1 2 1 2 1 2 2 1 2 lose more "
+        "on whether arm 1's third reward is 0 or 1 (its others 1, those of arm 2 0).",
+        {
+            "ε of one counter / ε, ε/2 each": round(losses["half"] / epsilon, 6),
+            "ε of one counter / ε, ε each": round(losses["full"] / epsilon, 6),
+            "P(actions), third reward 0, ε = 1 each": round(float(first.mean()), 4),
+            "log ratio of probabilities, ε = 1 each": round(
+                math.log(first.mean() / second.mean()), 2
+            ),
+        },
+    )
+
+
+def _hazard_ratio(scale: float) -> float:
+    """Return the greatest log f(u − 1)F(u)/(F(u − 1)f(u)), Laplace noise of this scale."""
+    u = np.linspace(-2.0, 4.0, 6001) / 1.0
+
+    def log_hazard(x: Floats) -> Floats:
+        result: Floats = -np.abs(x / scale) - np.log(2 * scale * _cdf(x / scale))
+        return result
+
+    return float(np.max(log_hazard(u - 1.0) - log_hazard(u)))
+
+
+def _mean_for_threshold(scale: float, time: float, block: int) -> float:
+    """Return the mean of arm 2 at which the threshold for the block's noise is 1.
+
+    Arm 2 has so many pulls that its index is its mean m. At n = 2^j = `block` arm 1 waited long
+    enough to show its noise there, B = block·m − ν − √(2·block·log t), and at 2·block it loses as
+    long as B + w + x < 2·block·m − ν − √(4·block·log t); ν is the same at both.
+    """
+    pinned = WIDTH * scale * math.log(time) + math.sqrt(2 * block * math.log(time))
+    now = WIDTH * scale * math.log(time) + math.sqrt(4 * block * math.log(time))
+    return (1 + now - pinned) / block
+
+
+def _theorem_3_1_step() -> Finding:
+    epsilon = 1.0
+    scales = {s: DPUCBBound(epsilon, split=s).counter.block_scale for s in ("half", "full")}
+    loss = {split: _hazard_ratio(scale) for split, scale in scales.items()}
+    times = [10.0**power for power in range(2, 13)]
+    blocks = [
+        next(b for b in (2**j for j in range(40)) if _mean_for_threshold(1 / epsilon, t, b) <= 1)
+        for t in times
+    ]
+    reachable = all(0 < _mean_for_threshold(1 / epsilon, t, b) for t, b in zip(times, blocks))
+    return Finding(
+        decide(reachable and loss["full"] > epsilon * (1 + 1e-6), FAILS, CANNOT_TELL),
+        "For scale 1/ε at powers of two one action, given the past ones, can lose nearly "
+        "ε + log(2 − e^(−ε)): an arm with 2^(j+1) pulls waits, its last reward is covered by "
+        "the block's noise alone, and after a loss at one threshold a win at one a little lower is "
+        "in proportion to the reversed hazard of the Laplace law. With ε/2 each, this attack stays "
+        "below ε; privacy ε of the whole sequence gives 2ε for one step, and whether ε is true "
+        "there is not known.",
+        {
+            "loss of one step, ε = 1 each": round(loss["full"], 4),
+            "loss of one step by the same attack, ε/2 each": round(loss["half"], 4),
+            "2^j that the attack needs at t = 10^12": blocks[-1],
+        },
+    )
+
+
+def _two_steps(epsilon: float, fall: float) -> tuple[float, float]:
+    """Return the losses of all actions and of the second step, w + x against 1 and 1 − fall."""
+    outcomes = []
+    for x in (0.0, 1.0):
+        high, low = (float(_cdf(np.array(epsilon * (u - x)))) for u in (1.0, 1.0 - fall))
+        outcomes.append((1 - high, high - low, low))
+    sequence = max(abs(math.log(p / q)) for p, q in zip(*outcomes, strict=True))
+    won = [o[1] / (o[1] + o[2]) for o in outcomes]
+    stays = [o[2] / (o[1] + o[2]) for o in outcomes]
+    step = max(abs(math.log(won[1] / won[0])), abs(math.log(stays[1] / stays[0])))
+    return sequence, step
+
+
+def _repeated(epsilon: float, steps: int) -> tuple[float, float]:
+    """Return the loss of one step and of all, each a randomised answer about the first reward."""
+    truth = math.exp(epsilon) / (1 + math.exp(epsilon))
+    answers: Sequence[Sequence[float]] = ((truth, 1 - truth), (1 - truth, truth))
+    one = max(abs(math.log(p / q)) for p, q in zip(*answers, strict=True))
+    all_steps = max(
+        abs(sum(math.log(answers[0][a] / answers[1][a]) for a in path))
+        for path in itertools.product((0, 1), repeat=steps)
+    )
+    return one, all_steps
+
+
+def _definition() -> Finding:
+    epsilon, steps = 0.1, 12
+    one, together = _repeated(epsilon, steps)
+    sequence, step = _two_steps(epsilon, 0.01)
+    fine = 1 + 1e-9
+    bounded = together <= epsilon * fine
+    return Finding(
+        decide(one <= epsilon * fine and bounded, HOLDS, CONDITION),
+        "It bounds one action given the past ones, not all of them: an algorithm that gives a "
+        "randomised answer about the first reward at every step satisfies it at ε and loses ε at "
+        "each of them. Nor does ε for the whole sequence give ε for each step, but 2ε: one noisy "
+        "number that is compared with two thresholds is an example. What an observer of all "
+        "actions learns is the whole sequence's.",
+        {
+            "ε": epsilon,
+            "loss of one step": round(one, 6),
+            f"loss of {steps} steps": round(together, 6),
+            "two thresholds: loss of the sequence": round(sequence, 6),
+            "two thresholds: loss of the second step": round(step, 4),
+        },
+    )
+
+
+CLAIMS = (
+    Claim(
+        "td16-def-2.1",
+        PAPER,
+        "Definition 2.1",
+        "(ε, δ)-privacy of each action, given the past actions, keeps the presence or absence of "
+        "an individual from affecting the output of the algorithm much.",
+        _definition,
+    ),
+    Claim(
+        "td16-thm-3.1",
+        PAPER,
+        "Theorem 3.1, for all actions together",
+        "DP-UCB-BOUND is ε-DP after any number of plays.",
+        _theorem_3_1,
+    ),
+    Claim(
+        "td16-thm-3.1-def-2.1",
+        PAPER,
+        "Theorem 3.1, read by Definition 2.1",
+        "Each action of DP-UCB-BOUND, given the past actions, is ε-DP.",
+        _theorem_3_1_step,
+    ),
+)

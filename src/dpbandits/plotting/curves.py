@@ -1,0 +1,160 @@
+"""Figures of computed curves, and what is offered for download beside them."""
+
+from __future__ import annotations
+
+import base64
+import html
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from dpbandits.plotting.style import (
+    COLOURS,
+    DASHED,
+    DOTTED,
+    INK,
+    End,
+    Look,
+    PanelRange,
+    finish_panels,
+    make_panels,
+    save_vector,
+    styled,
+)
+
+__all__ = ["Downloads", "curves_figure"]
+
+Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
+
+_LOOKS = (
+    Look(COLOURS["blue"], "-"),
+    Look(COLOURS["vermilion"], DASHED),
+    Look(COLOURS["green"], (0, (9, 2))),
+    Look(COLOURS["purple"], (0, (6, 1.2, 1.2, 1.2))),
+    Look(COLOURS["black"], DOTTED),
+    Look(COLOURS["orange"], (0, (2.4, 1))),
+)
+
+
+def curves_figure(
+    panels: Mapping[str, Curves],
+    *,
+    x_label: str,
+    y_label: str,
+    log: str = "xy",
+    lowest: float | None = None,
+    marks: Mapping[str, Sequence[tuple[float, float, str]]] | None = None,
+) -> Figure:
+    """Draw computed curves, each with its name at its right end.
+
+    Parameters
+    ----------
+    panels : mapping of str to (mapping of str to (x, y))
+        Title of a panel → name of a curve → its points; up to six curves.
+    x_label, y_label : str
+        Labels of the axes, with units.
+    log : {"xy", "y", ""}
+        Which axes are logarithmic.
+    lowest : float, optional
+        Where the vertical axis begins, for curves that fall without end.
+    marks : mapping of str to sequence of (x, y, str), optional
+        Title of a panel → single points and what they are.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from matplotlib import pyplot as plt
+    >>> x = [1.0, 10.0, 100.0]
+    >>> curves = {"line": (x, x), "root": (x, [1.0, 3.2, 10.0])}
+    >>> figure = curves_figure({"": curves}, x_label="x", y_label="y")
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['line', 'root']
+    >>> plt.close(figure)
+    """
+    letters = dict(zip("abcdefgh", panels, strict=False))
+    with styled():
+        wide = {"width": 5.6, "height": 3.6} if len(panels) == 1 else {}
+        figure, grid = make_panels(letters, **wide)
+        ranges = []
+        for letter, title in letters.items():
+            axes, ends, heights, places = grid[letter], [], [], []
+            for look, (name, points) in zip(_LOOKS, panels[title].items(), strict=False):
+                x, y = (np.asarray(part, dtype=np.float64) for part in points)
+                axes.plot(x, y, color=look.colour, linestyle=look.line, linewidth=look.width)
+                shown = y >= lowest if lowest is not None else np.ones(y.shape, dtype=bool)
+                ends.append(End(x[shown][-1], y[shown][-1], name, look.colour))
+                heights += [y[shown].min(), y[shown].max()]
+                places += [x.min(), x.max()]
+            for x_mark, y_mark, text in (marks or {}).get(title, ()):
+                axes.plot([x_mark], [y_mark], marker="D", color=INK, linestyle="none")
+                axes.annotate(
+                    text,
+                    (x_mark, y_mark),
+                    xytext=(8, 0),
+                    textcoords="offset points",
+                    va="center",
+                    color=INK,
+                )
+                heights.append(y_mark)
+                places.append(x_mark)
+            low = min(heights) if lowest is None else lowest
+            ranges.append(PanelRange((min(places), max(places)), (low, max(heights)), tuple(ends)))
+            axes.set(xscale="log" if "x" in log else "linear", yscale="log" if log else "linear")
+        finish_panels(
+            figure, list(grid.values()), ranges, x_label=x_label, y_label=y_label, log=log
+        )
+    return figure
+
+
+class Downloads:
+    """Links to the data and to the vector file of a figure, which the page itself carries.
+
+    Parameters
+    ----------
+    name : str
+        Beginning of the files' names.
+    figure : matplotlib.figure.Figure
+        The figure.
+    panels : mapping
+        What was drawn, as `curves_figure` takes it.
+
+    Examples
+    --------
+    >>> from matplotlib import pyplot as plt
+    >>> curves = {"": {"line": ([1.0, 2.0], [3.0, 4.0])}}
+    >>> figure = curves_figure(curves, x_label="x", y_label="y")
+    >>> print(Downloads("demo", figure, curves).table, end="")
+    panel,curve,x,y
+    ,line,1,3
+    ,line,2,4
+    >>> plt.close(figure)
+    """
+
+    def __init__(self, name: str, figure: Figure, panels: Mapping[str, Curves]) -> None:
+        self.name = name
+        self.table = "panel,curve,x,y\n" + "".join(
+            f"{title},{curve},{x:.7g},{y:.7g}\n"
+            for title, curves in panels.items()
+            for curve, points in curves.items()
+            for x, y in zip(*(np.asarray(part, dtype=np.float64) for part in points), strict=True)
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            path = save_vector(figure, Path(folder) / f"{name}.svg")
+            self.vector = path.read_text(encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        return " · ".join(
+            f'<a class="download" download="{html.escape(self.name)}.{ending}" '
+            f'href="data:{kind};base64,{base64.b64encode(text.encode()).decode()}">{what}</a>'
+            for ending, kind, text, what in (
+                ("csv", "text/csv", self.table, "data"),
+                ("svg", "image/svg+xml", self.vector, "vector figure"),
+            )
+        )
