@@ -131,7 +131,7 @@ def _theorem_3_1() -> Finding:
 
 def _hazard_ratio(scale: float) -> float:
     """Return the greatest log f(u − 1)F(u)/(F(u − 1)f(u)), Laplace noise of this scale."""
-    u = np.linspace(-2.0, 4.0, 6001) / 1.0
+    u = np.linspace(-2.0, 4.0, 6001)
 
     def log_hazard(x: Floats) -> Floats:
         result: Floats = -np.abs(x / scale) - np.log(2 * scale * _cdf(x / scale))
@@ -161,7 +161,9 @@ def _theorem_3_1_step() -> Finding:
         next(b for b in (2**j for j in range(40)) if _mean_for_threshold(1 / epsilon, t, b) <= 1)
         for t in times
     ]
-    reachable = all(0 < _mean_for_threshold(1 / epsilon, t, b) for t, b in zip(times, blocks))
+    reachable = all(
+        _mean_for_threshold(1 / epsilon, t, b) > 0 for t, b in zip(times, blocks, strict=True)
+    )
     return Finding(
         decide(reachable and loss["full"] > epsilon * (1 + 1e-6), FAILS, CANNOT_TELL),
         "For scale 1/ε at powers of two one action, given the past ones, can lose nearly "

@@ -51,11 +51,11 @@ def next_action(interval: int, noise: float, wait: Wait, fine: int = 1) -> tuple
 
     Reading "refreshed", two arms. Arm 1's value is w = mean + noise of its release at f pulls. At
     time t it loses to the j-th value y of arm 2 if w < y − √(2 log t)·(1/√f − 1/√(jf)), and if it
-    does so at the last of the f times of that value, t = (j + 2)f, it does at all. The past is J − 1
-    such losses, and the next action has t = (J + 1)f + 1. With φ the density of w, A(w) the
+    does so at the last of the f times of that value, t = (j + 2)f, it does at all. The past is
+    J − 1 such losses, and the next action has t = (J + 1)f + 1. With φ the density of w, A(w) the
     probability of the losses and G(w) that of a win, given w, the answer is ∫φAG/∫φA, by
-    Gauss–Legendre quadrature between the kinks of φ, A and G, with steps of 1/`fine` of the
-    usual length.
+    Gauss–Legendre quadrature between the kinks of φ, A and G, with steps of 1/`fine` of the usual
+    length.
     """
     f, last = interval, wait.releases
     j = np.arange(1.0, last + 1)
