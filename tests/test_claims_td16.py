@@ -64,7 +64,7 @@ CONTROLS = [
         lambda time, length: 4 * math.sqrt(8) * math.log(time) * math.log2(length),
         claims.HOLDS,
     ),
-    ("td16-def-2.1", td16_actions, "_repeated", lambda e, n: (e, e), claims.HOLDS),
+    ("td16-text-definition", td16_actions, "_repeated", lambda e, n: (e, e), claims.HOLDS),
     ("td16-thm-3.1", HybridCounter, "part_epsilon", HALF, claims.HOLDS),
     ("td16-thm-3.1", HybridCounter, "part_epsilon", DOUBLE, claims.FAILS),
     ("td16-thm-3.1-def-2.1", HybridCounter, "part_epsilon", HALF, claims.CANNOT_TELL),

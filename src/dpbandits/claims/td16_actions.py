@@ -230,7 +230,7 @@ def _definition() -> Finding:
 
 CLAIMS = (
     Claim(
-        "td16-def-2.1",
+        "td16-text-definition",
         PAPER,
         "Definition 2.1",
         "(ε, δ)-privacy of each action, given the past actions, keeps the presence or absence of "

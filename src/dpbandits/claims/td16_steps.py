@@ -106,8 +106,8 @@ def _corollary_3_2_step() -> Finding:
         "At target 0.1, f = 147, one action needs more than δ = e^(−10): arm 1 waits, its other "
         "rewards 0.55, while arm 2 is released 600 times, its rewards 1 and in its last 30·147 "
         "pulls 0; given these losses, whether arm 1 is played next shows its changed reward. "
-        "Computed by quadrature, for one of the readings. At target 1, f = 16, the same does not "
-        "suffice, and it is not settled.",
+        "Computed by quadrature, for values that are refreshed. At target 1, f = 16, the same does "
+        "not suffice, and it is not settled.",
         evidence,
     )
 
