@@ -16,6 +16,7 @@ from scipy import stats
 from statistical import clopper_pearson, distance_to_law, may_be_at_most, one_sample_limit
 
 from dpbandits.mechanisms import BinaryTree, binary_tree, laplace, laplace_noise
+from dpbandits.mechanisms.laplace import laplace_cdf, laplace_log_cdf
 from dpbandits.privacy import PrivacyGuarantee
 
 
@@ -230,3 +231,12 @@ def test_without_noise_there_is_no_error():
     tree = BinaryTree(math.inf, 1000)
     assert tree.node_scale == tree.error_quantile(1e-9) == tree.error_probability(0.0) == 0
     assert not tree.guarantee.is_private
+
+
+def test_the_logarithm_of_the_laplace_law_is_that_of_the_law():
+    x = np.linspace(-30, 30, 61)
+    for scale in (0.5, 1.0, 3.0):
+        expected = [laplace_cdf(value, scale) for value in x]
+        np.testing.assert_allclose(np.exp(laplace_log_cdf(x, scale)), expected, rtol=1e-13)
+        np.testing.assert_allclose(laplace_log_cdf(x, scale), stats.laplace.logcdf(x, 0, scale))
+    assert laplace_log_cdf(-1e4).item() == -1e4 + np.log(0.5)

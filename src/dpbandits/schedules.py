@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from dpbandits._validation import check_fraction, check_integer, check_positive
 
-__all__ = ["EpochPlan", "elimination_epoch"]
+__all__ = ["EpochPlan", "elimination_epoch", "noise_bracket", "noise_width"]
 
 
 @dataclass(frozen=True)
@@ -90,3 +91,44 @@ def elimination_epoch(
         privacy_width=log_privacy / (length * epsilon),
         noise_scale=1 / (epsilon * math.ceil(length)),
     )
+
+
+def noise_bracket(length: int, repaired: bool = False) -> float:
+    """Return log2 n' + 1 for n = 2^k + n', 1 at n' = 0, or, if `repaired`, k + 1.
+
+    Examples
+    --------
+    >>> noise_bracket(8), noise_bracket(9), noise_bracket(12), noise_bracket(9, repaired=True)
+    (1.0, 1.0, 3.0, 4.0)
+    """
+    levels = length.bit_length() - 1
+    since = length - (1 << levels)
+    if repaired:
+        return levels + 1.0
+    return math.log2(since) + 1.0 if since else 1.0
+
+
+def noise_width(scale: float, log_time: Any, bracket: Any = 1.0) -> Any:
+    """Return ν = 4√8·b·log t·(bracket), what DP-UCB-BOUND allows for the noise of a sum.
+
+    Tossou & Dimitrakakis (2016), Algorithm 1. The compiled loop of `DPUCBBound` has it inlined.
+
+    Parameters
+    ----------
+    scale : float
+        Scale b of the noise of one block of the counter.
+    log_time : float or array_like
+        log t.
+    bracket : float or array_like
+        `noise_bracket` of the length, or what stands for it in a bound.
+
+    Returns
+    -------
+    float or numpy.ndarray
+
+    Examples
+    --------
+    >>> round(noise_width(1.0, math.log(100), noise_bracket(12)), 2)
+    156.3
+    """
+    return 4 * math.sqrt(8) * scale * bracket * log_time

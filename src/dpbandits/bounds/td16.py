@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits.bounds.regret import _fractions, _times, ucb_regret
 from dpbandits.mechanisms.hybrid_signs import negative_before
+from dpbandits.schedules import noise_width
 
 __all__ = [
     "SHARES",
@@ -110,7 +111,7 @@ def _late_noise(
     last = first + size - 1
     bracket = k + 1.0 if repaired else np.where(in_tree, i + 1.0, 1.0)
     log_t = math.log(2) * np.arange(octaves)[:, None, None]
-    allowed = share * first + 4 * math.sqrt(8) * block_scale * bracket * log_t
+    allowed = share * first + noise_width(block_scale, log_t, bracket)
     if ucb_term:
         allowed = allowed + np.sqrt(2 * first * log_t)
     node = np.where(in_tree, k * block_scale, 0.0)
@@ -137,11 +138,10 @@ def _early_pulls(
     Σ E exp(θZ_n) = (1 − θ²b²)^(−(k+1))·(1 + m)^k, with the least allowance of the stretch.
     """
     log_t = np.log(grid)[:, None, None]
-    width = 4 * math.sqrt(8) * block_scale
 
     def spent(n: FloatArray, root: float) -> FloatArray:
-        result: FloatArray = root * np.sqrt(2 * n * log_t) + width * (np.log2(n) + 1) * log_t
-        return result
+        allowed: FloatArray = noise_width(block_scale, log_t, np.log2(n) + 1)
+        return root * np.sqrt(2 * n * log_t) + allowed
 
     best = np.full(grid.size, np.inf)
     octaves = int(grid[-1]).bit_length()

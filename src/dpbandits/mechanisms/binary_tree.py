@@ -100,6 +100,14 @@ class BinaryTree:
         -------
         float
             In units of the stream.
+
+        Examples
+        --------
+        >>> tree = BinaryTree(epsilon=0.5, horizon=1000)
+        >>> tree.error_width(math.log(2 / 0.01)) == tree.error_quantile(0.01)
+        True
+        >>> round(tree.error_width(10_000.0), 1)
+        565685.4
         """
         return self.node_scale * math.sqrt(8 * log_term * max(self.levels, log_term))
 

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["laplace", "laplace_below", "laplace_cdf", "laplace_noise"]
+__all__ = ["laplace", "laplace_below", "laplace_cdf", "laplace_log_cdf", "laplace_noise"]
 
 
 @njit(cache=True, nogil=True)
@@ -89,6 +89,31 @@ def laplace_below(rng: np.random.Generator, scale: float, level: float) -> float
     if rng.random() * (1.0 + reach) < 1.0:
         return -scale * rng.standard_exponential()
     return -scale * math.log1p(-reach * rng.random())
+
+
+def laplace_log_cdf(x: ArrayLike, scale: float = 1.0) -> NDArray[np.float64]:
+    """Return log P(Z ≤ x) for a Laplace variable Z of mean 0, also far out in the lower tail.
+
+    Parameters
+    ----------
+    x : array_like of float
+        Values.
+    scale : float
+        Scale b > 0.
+
+    Returns
+    -------
+    numpy.ndarray of float, of the shape of `x`
+
+    Examples
+    --------
+    >>> np.exp(laplace_log_cdf([0.0, 1.0], 2.0)).round(4).tolist()
+    [0.5, 0.6967]
+    """
+    z = np.asarray(x, dtype=np.float64) / scale
+    tail = math.log(0.5) - np.abs(z)
+    result: NDArray[np.float64] = np.where(z < 0, tail, np.log1p(-np.exp(tail)))
+    return result
 
 
 def laplace_noise(rng: np.random.Generator, scale: float, size: int) -> NDArray[np.float64]:
