@@ -13,6 +13,7 @@ import dpbandits as dpb
 from dpbandits import _validation as validation
 from dpbandits.mechanisms import BinaryTree
 from dpbandits.privacy import calibrate
+from dpbandits.regret.intervals import input_of
 
 NOT_A_NUMBER = [None, "", "0.5", b"1", True, False, np.True_, [0.5], (), {}, 1j, {1, 2}]
 NOT_POSITIVE = [0, -1, 0.0, -0.0, -math.inf, math.nan, np.float64("nan"), 5e-324, -(10**400)]
@@ -102,6 +103,11 @@ def calibrated(**changed):
     return dpb.DPUCBInt.calibrated(**(arguments | changed))
 
 
+def tree(**changed):
+    arguments = {"epsilon": 1.0, "delta": 1e-4, "horizon": 1000}
+    return dpb.DPUCB.calibrated(**(arguments | changed))
+
+
 PUBLIC = [
     ("epsilon", POSITIVE_OR_INFINITE, lambda x: dpb.DPSE(epsilon=x)),
     ("beta", FRACTION_OR_NONE, lambda x: dpb.DPSE(epsilon=1.0, beta=x)),
@@ -129,6 +135,17 @@ PUBLIC = [
     ("delta", [*NOT_A_NUMBER, -0.1, 1, math.nan], lambda x: calibrate(1.0, x, [1.0])),
     ("delta", [-0.1, 1], lambda x: calibrate(1.0, x, [])),
     ("losses", [["1"], [-1.0], [math.nan], 1.0], lambda x: calibrate(1.0, 0.1, x)),
+    ("epsilon", [1e-95, 1e95, 1e300], lambda x: calibrate(x, 0.1, [1.0])),
+    ("epsilon", [1e-40, 1e95], lambda x: calibrate(x, 0.1, [1.0, 1e-60])),
+    ("epsilon", [1e-95, 1e95, 1e300], lambda x: calibrated(epsilon=x)),
+    ("epsilon", [1e-95, 1e95, 1e300], lambda x: calibrated(epsilon=x, by="interval")),
+    ("epsilon", [*POSITIVE_OR_INFINITE, math.inf, 1e-95, 1e95], lambda x: tree(epsilon=x)),
+    ("delta", NOT_A_NUMBER + NOT_FRACTIONS, lambda x: tree(delta=x)),
+    ("horizon", [*NOT_WHOLE, 0, -1], lambda x: tree(horizon=x)),
+    ("variant", ["", "tight", None, 3], lambda x: tree(variant=x)),
+    ("engine", ["", "fast", None, 3], lambda x: tree(engine=x)),
+    ("failure_power", [None, 0, 1e7], lambda x: tree(failure_power=x)),
+    ("interval", [*NOT_WHOLE, 0, -1, 10**15 + 1], input_of),
     ("epsilon", [*POSITIVE_OR_INFINITE, math.inf], lambda x: calibrated(epsilon=x)),
     ("delta", NOT_A_NUMBER + NOT_FRACTIONS, lambda x: calibrated(delta=x)),
     ("horizon", [*NOT_WHOLE, 0, -1], lambda x: calibrated(horizon=x)),

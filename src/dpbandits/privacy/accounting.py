@@ -19,6 +19,7 @@ reflection exchanges the two Laplace laws of each release.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -247,6 +248,12 @@ def calibrate(epsilon: float, delta: float, losses: ArrayLike) -> float:
         wide, which can be more where δ is near 1 or the sum of the losses near ε. Without releases
         there is no limit: ``inf``.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range, or `epsilon` so large or small that losses that add up
+        to it are not all from 10^(−90) to 10^90.
+
     Notes
     -----
     Larger losses are never more private, since a Laplace law that is moved by less can be made of
@@ -266,7 +273,15 @@ def calibrate(epsilon: float, delta: float, losses: ArrayLike) -> float:
         epsilon_at(delta, losses)  # checks δ
         return math.inf
     values = np.asarray(losses, dtype=np.float64)
+    least, most = float(values[values > 0.0].min()), float(values.max())
+    low, high = 1e-90 * (total / least), 1e90 * (total / most)
+    if not low <= epsilon <= high:
+        raise ValueError(
+            f"epsilon={epsilon!r} is out of range; allowed: for these losses from {low:g} to "
+            f"{high:g}"
+        )
 
+    @lru_cache  # `brentq` asks again at both ends
     def surplus(log_factor: float) -> float:
         return epsilon_at(delta, math.exp(log_factor) * values).upper - epsilon
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
-from dpbandits._validation import check_choice, check_number, check_positive
+from dpbandits._validation import (
+    check_choice,
+    check_fraction,
+    check_integer,
+    check_number,
+    check_positive,
+)
 from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.binary_tree import BinaryTree
+from dpbandits.privacy.accounting import calibrate
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.index_policy import ENGINES, play_index_policy
@@ -91,6 +99,54 @@ class DPUCB(RegretAlgorithm):
             )
         object.__setattr__(self, "failure_power", power)
 
+    @staticmethod
+    def calibrated(
+        epsilon: float,
+        delta: float,
+        horizon: int,
+        variant: str = "tree-tight",
+        engine: str = "skipping",
+        failure_power: float = 1.0,
+    ) -> DPUCB:
+        """Return the algorithm that is (ε, δ)-private for a number of pulls, and not far below.
+
+        A reward lies in at most L = ⌊log2 T⌋ + 1 released blocks, with a loss of 1/L of the
+        tree's ε in each: for δ > 0 that ε may be larger than the target (`privacy.calibrate`).
+
+        Parameters
+        ----------
+        epsilon : float
+            Target ε > 0.
+        delta : float
+            δ in (0, 1).
+        horizon : int
+            Number T of pulls for which it is to hold.
+        variant, engine, failure_power
+            As of the class. With ``mishra-thakurta`` a tree has a K-th of what it may have.
+
+        Returns
+        -------
+        DPUCB
+            Its `guarantee` is the one with δ = 0, at the ε that its trees get together.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its range, or a word unknown.
+
+        Examples
+        --------
+        >>> import dpbandits as dpb
+        >>> round(dpb.DPUCB.calibrated(1.0, math.exp(-10), 100_000).epsilon, 3)
+        1.319
+        """
+        budget = _calibrated_budget(
+            check_positive("epsilon", epsilon),
+            check_fraction("delta", delta),
+            BinaryTree(1.0, check_integer("horizon", horizon, 1)).levels,
+        )
+        return DPUCB(budget, variant, engine, failure_power)
+
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-differential privacy of the whole sequence of pulls."""
@@ -111,6 +167,7 @@ class DPUCB(RegretAlgorithm):
         log_t = math.log(horizon)
         more = (self.failure_power - 1.0) * log_t  # what p adds to the logarithms for p = 1
         if self.variant == "tree-tight":
+            # not log(2KT²): γ, and so every run, stays what it is to the bit
             return tree.error_width(math.log(2 / (1 / (n_arms * horizon**2))) + more)
         log_term = math.log(n_arms * horizon**2 * max(log_t, 1.0)) + more
         return log_t**2 * log_term / tree.epsilon
@@ -147,3 +204,8 @@ class DPUCB(RegretAlgorithm):
             times=times,
         )
         return bound
+
+
+@lru_cache(maxsize=256)
+def _calibrated_budget(epsilon: float, delta: float, levels: int) -> float:
+    return calibrate(epsilon, delta, [1 / levels] * levels)

@@ -243,6 +243,12 @@ class DPUCBInt(RegretAlgorithm):
         DPUCBInt
             With `delta` set. Where T is so small that f leaves no release, the noise is 1.
 
+        Raises
+        ------
+        ValueError
+            If an argument is out of its range, or a word unknown; `epsilon` is from 10^(−60) to
+            10^60.
+
         Examples
         --------
         >>> import dpbandits as dpb
@@ -252,8 +258,10 @@ class DPUCBInt(RegretAlgorithm):
         >>> noisy.interval, round(noisy.noise, 4)
         (16, 1.8005)
         """
+        if not 1e-60 <= check_positive("epsilon", epsilon) <= 1e60:
+            raise ValueError(f"epsilon={epsilon!r} is out of range; allowed: from 1e-60 to 1e60")
         return _calibrated(
-            check_positive("epsilon", epsilon),
+            float(epsilon),
             check_fraction("delta", delta),
             check_integer("horizon", horizon, 1),
             check_choice("by", by, CALIBRATED_BY),
@@ -376,13 +384,22 @@ def _calibrated(
 ) -> DPUCBInt:
     if by == "noise":
         target = DPUCBInt.target_input(epsilon, delta, exponent)
-        plain = DPUCBInt(min(max(target, 1 / horizon), 1.0), reading, exponent, delta)
+        plain = DPUCBInt(min(max(target, input_of(horizon)), 1.0), reading, exponent, delta)
         factor = calibrate(epsilon, delta, plain.losses(horizon))
         return plain if math.isinf(factor) else replace(plain, noise=1 / factor)
+
+    def enough(interval: int) -> bool:
+        tried = DPUCBInt(input_of(interval), reading, exponent, delta)
+        low, high = epsilon_at(delta, tried.losses(horizon), 0.01)  # mostly tells, and soon
+        if low <= epsilon < high:
+            return tried.guarantee_at(horizon).epsilon <= epsilon
+        return high <= epsilon
+
     low, high = 0, horizon  # with f = T nothing is released
     while high - low > 1:
         middle = (low + high) // 2
-        tried = DPUCBInt(input_of(middle), reading, exponent, delta)
-        enough = tried.guarantee_at(horizon).epsilon <= epsilon
-        low, high = (low, middle) if enough else (middle, high)
-    return DPUCBInt(input_of(high), reading, exponent, delta)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    result = DPUCBInt(input_of(high), reading, exponent, delta)
+    if result.guarantee_at(horizon).epsilon > epsilon:  # the bracket there is wider than usual
+        return DPUCBInt(input_of(high + 1), reading, exponent, delta)
+    return result
