@@ -15,9 +15,10 @@ from matplotlib.text import Text
 import dpbandits as dpb
 from dpbandits import experiments, plotting
 from dpbandits.experiments import EXPERIMENTS, PRESETS
-from dpbandits.experiments.td16_catalogue import TD16_DELTA, TD16_GRIDS, calibrated_tree
+from dpbandits.experiments.td16_catalogue import TD16_DELTA, TD16_GRIDS
 from dpbandits.plotting import readings
 from dpbandits.privacy import PrivacyGuarantee, basic_composition, epsilon_at
+from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
 from dpbandits.regret.intervals import input_of
 
 IDS = ("td16-fig2", "td16-spread", "ours-td16-honest")
@@ -144,7 +145,7 @@ def test_what_is_published_is_not():
             ),
             *(("DP-UCB-INT", reading) for reading in ("refreshed", "frozen", "literal")),
         }
-        tree = calibrated_tree(epsilon, T)
+        tree = dpb.DPUCB.calibrated(epsilon, TD16_DELTA, T).epsilon
         assert holds(dpb.DPUCB(tree), T) <= epsilon < tree
         assert holds(dpb.DPUCB(tree * (1 + 2e-6)), T) > epsilon
 
@@ -156,7 +157,7 @@ def test_delta_gives_nothing_to_hybrid_counters(epsilon):
     two = [1 / counter.block_scale, 1 / counter.node_scale(1)]
     bracket = epsilon_at(TD16_DELTA, two)
     assert two == [epsilon / 2, epsilon / 2]
-    assert epsilon + math.log1p(-4 * TD16_DELTA) <= bracket.upper
+    assert epsilon + math.log1p(-4 * TD16_DELTA) <= bracket.lower
     assert 0.998 * epsilon < bracket.lower < bracket.upper <= epsilon
     # control: the many small losses of a tree do gain by δ
     assert epsilon_at(TD16_DELTA, [epsilon / 17] * 17).upper < 0.8 * epsilon
@@ -197,10 +198,24 @@ def test_calibrations_hold_and_are_the_least(reading, by, epsilon, horizon, expo
             assert less.guarantee_at(horizon).epsilon > epsilon
     else:
         assert a.noise == 1.0
-        near = [f for f in range(a.interval - 20, a.interval + 20) if 1 <= f < horizon]
-        for f in {1, *near}:
+        for f in {1, max(1, a.interval - 1), a.interval, min(a.interval + 19, horizon)}:
             tried = dpb.DPUCBInt(input_of(f), reading, exponent, 1e-4)
             assert (tried.guarantee_at(horizon).epsilon <= epsilon) == (f >= a.interval)
+
+
+def test_without_a_release_there_is_no_noise():
+    """T = 49, for which ⌈1/(1/T)⌉ is T + 1 by rounding."""
+    a = dpb.DPUCBInt.calibrated(1e-4, 1e-4, 49)
+    assert (a.interval, a.noise, a.losses(49).size) == (49, 1.0, 0)
+
+
+@pytest.mark.parametrize("variant", DPUCB_VARIANTS)
+def test_calibrated_trees(variant):
+    a = dpb.DPUCB.calibrated(0.5, 1e-4, 3000, variant, "per-step", 4)
+    assert a == dpb.DPUCB(a.epsilon, variant, "per-step", 4.0)
+    assert epsilon_at(1e-4, [a.epsilon / 12] * 12).upper <= 0.5
+    assert epsilon_at(1e-4, [a.epsilon * (1 + 1e-5) / 12] * 12).upper > 0.5
+    assert dpb.DPUCB.calibrated(0.5, 1e-4, 4095) == dpb.DPUCB(a.epsilon), "as many levels"
 
 
 def test_a_wider_interval_has_no_loss_above_and_no_release_more():

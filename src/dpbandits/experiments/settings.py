@@ -207,6 +207,8 @@ class Experiment:
         depends on the kind of experiment.
     table : Table
         How the data is written and read; its `kind` is that of the experiment.
+    readings : bool
+        Whether algorithms stand in it in several readings, which its figure draws as such.
     """
 
     id: str
@@ -216,6 +218,7 @@ class Experiment:
     axis: str
     make_settings: SettingMaker = field(repr=False)
     table: Table
+    readings: bool = False
 
     def settings(self, preset: str = "paper") -> tuple[Setting, ...]:
         """Return the settings of a preset, in the order of the panels."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from dpbandits._validation import check_choice
 from dpbandits.experiments.regret_cells import RegretCell, RegretSetting
 from dpbandits.experiments.regret_tables import RegretTable
 from dpbandits.experiments.settings import Experiment, Preset, Setting
 from dpbandits.instances import td16
-from dpbandits.mechanisms.binary_tree import BinaryTree
-from dpbandits.privacy.accounting import calibrate
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.regret.dp_ucb import DPUCB
@@ -22,7 +19,7 @@ from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.ucb import UCB
 
-__all__ = ["TD16_DELTA", "TD16_EXPERIMENTS", "TD16_GRIDS", "TD16Grid", "calibrated_tree"]
+__all__ = ["TD16_DELTA", "TD16_EXPERIMENTS", "TD16_GRIDS", "TD16Grid"]
 
 TD16_DELTA = math.exp(-10)
 """δ of the experiments of TD16."""
@@ -60,22 +57,6 @@ Named = Iterator[tuple[str, RegretAlgorithm]]
 """Variant and algorithm, one after the other."""
 
 
-@lru_cache
-def calibrated_tree(epsilon: float, horizon: int, delta: float = TD16_DELTA) -> float:
-    """Return the ε at which a tree counter of pure privacy is told to run for a given (ε, δ).
-
-    A reward lies in at most L = ⌊log2 T⌋ + 1 released blocks, with a loss of 1/L of the counter's
-    ε in each; see `privacy.calibrate`.
-
-    Examples
-    --------
-    >>> round(calibrated_tree(1.0, 100_000), 3)
-    1.319
-    """
-    levels = BinaryTree(epsilon, horizon).levels
-    return calibrate(epsilon, delta, [1 / levels] * levels)
-
-
 def _published(epsilon: float, horizon: int) -> Named:
     """Make what Figure 2 compares: all readings of each algorithm, the paper's main one first."""
     yield "", UCB(ENGINE)
@@ -104,13 +85,14 @@ def _honest(epsilon: float, horizon: int) -> Named:
     """
     yield "", UCB(ENGINE)
     yield "", DPSE(epsilon)
-    tree = calibrated_tree(epsilon, horizon)
-    yield "calibrated", DPUCB(tree, "mishra-thakurta-parallel", ENGINE, FAILURE_POWER)
-    yield "tree-tight, calibrated", DPUCB(tree, engine=ENGINE)
+    target = epsilon, TD16_DELTA, horizon
+    private = DPUCB.calibrated(*target, "mishra-thakurta-parallel", ENGINE, FAILURE_POWER)
+    yield "calibrated", private
+    yield "tree-tight, calibrated", DPUCB.calibrated(*target, engine=ENGINE)
     yield "half", DPUCBHybrid(epsilon, split="half")
     yield "repaired", DPUCBBound(epsilon, split="half", width="repaired")
     for by in ("interval", "noise"):
-        yield by, DPUCBInt.calibrated(epsilon, TD16_DELTA, horizon, by)
+        yield by, DPUCBInt.calibrated(*target, by)
 
 
 def _label(algorithm: RegretAlgorithm) -> str:
@@ -152,6 +134,7 @@ TD16_EXPERIMENTS = (
         "time",
         _each(_published),
         RegretTable(),
+        readings=True,
     ),
     Experiment(
         "td16-spread",
@@ -161,15 +144,17 @@ TD16_EXPERIMENTS = (
         "spread",
         _each(_published),
         RegretTable(every_checkpoint=False),
+        readings=True,
     ),
     Experiment(
         "ours-td16-honest",
-        "The DP-UCB family and DP-SE, all with the same (ε, δ) for the whole sequence of pulls",
+        "UCB, DP-SE and the DP-UCB family, all private ones at most (ε, e^(−10))",
         "ours, after TD16, Figure 2",
         TITLES,
         "time",
         _each(_honest),
         RegretTable(),
+        readings=True,
     ),
 )
 """In the order of the book."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dpbandits._validation import check_choice
 from dpbandits.experiments import Data, Results
-from dpbandits.plotting.readings import has_readings, readings_over_time
+from dpbandits.plotting.readings import readings_over_time
 from dpbandits.plotting.regret_lines import Line, band, first_shown, lines_of
 from dpbandits.plotting.spread import spread_figure
 from dpbandits.plotting.style import (
@@ -66,9 +66,9 @@ def regret_figure(
 
     Curves are means over the runs, the shaded band holds the central 90 % of the runs, and
     circles on curves over time mark where the epochs of the first run ended. Where algorithms
-    stand in several readings, the first has the band and the bound, the others are thin. The
-    figure of the spread has a row for each of them: a dot at the mean regret, a bar over the
-    central 90 % of the runs and a line from the least to the greatest.
+    stand in several readings, the first has the band and the bound, the others are thin, and no
+    epochs are marked. The figure of the spread has a row for each of them: a dot at the mean
+    regret, a bar over the central 90 % of the runs and a line from the least to the greatest.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def regret_figure(
     experiment, titles, by_panel = lines_of(source, panels)
     if experiment.axis == "spread":
         return spread_figure(titles, by_panel)
-    readings = experiment.axis == "time" and has_readings(by_panel)
+    readings = experiment.axis == "time" and experiment.readings
     with styled():
         figure, grid = make_panels(titles, **(MANY_LABELS if readings else {}))
         pairs = list(zip(grid.values(), by_panel, strict=True))

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from dpbandits.plotting.regret_lines import Line, band, first_shown
 from dpbandits.plotting.style import COLOURS, DASHED, DOTTED, End, Look, PanelRange
 
-__all__ = ["ALGORITHM_LOOKS", "NAMES", "has_readings", "readings_over_time", "with_looks"]
+__all__ = ["ALGORITHM_LOOKS", "NAMES", "readings_over_time", "with_looks"]
 
 _MAIN, _THIN = 2.6, 1.2
 
@@ -53,11 +53,6 @@ NAMES = {
     ("DP-UCB-INT", "interval"): "INT, interval",
 }
 """(Algorithm, variant) → what stands beside the curve."""
-
-
-def has_readings(by_panel: Sequence[Sequence[Line]]) -> bool:
-    """Tell whether all lines are of those that `NAMES` has."""
-    return all(line.name in NAMES for lines in by_panel for line in lines)
 
 
 def with_looks(lines: Sequence[Line]) -> Iterator[tuple[Line, Look, bool]]:
