@@ -1,9 +1,12 @@
 """Figures of computed curves, and the files that a page carries for them."""
 
 import base64
+import csv
+import io
 import re
 
 import numpy as np
+import pytest
 from matplotlib import pyplot as plt
 
 from dpbandits.plotting import Downloads, curves_figure
@@ -57,3 +60,37 @@ def test_what_is_downloaded_is_what_is_drawn():
     np.testing.assert_allclose([float(row.split(",")[3]) for row in table[1:10]], X, rtol=1e-6)
     assert base64.b64decode(files["demo.svg"]).decode().lstrip().startswith("<?xml")
     plt.close("all")
+
+
+def test_names_with_commas_and_quotes_stay_one_field():
+    panels = {'two, "three"': {"a, b": ([1.0, 2.0], [3.0, 4.0])}}
+    figure = curves_figure(panels, x_label="x", y_label="y")
+    offered = Downloads("demo", figure, panels)
+    rows = list(csv.reader(io.StringIO(offered.table)))
+    assert rows[1:] == [['two, "three"', "a, b", "1", "3"], ['two, "three"', "a, b", "2", "4"]]
+    assert repr(offered) == "Downloads('demo')"
+    plt.close(figure)
+
+
+LINE = (X, X)
+
+
+@pytest.mark.parametrize(
+    ("panels", "options", "message"),
+    [
+        (PANELS, {"log": "x"}, r"log='x' is unknown; allowed: 'xy', 'y', ''"),
+        ({}, {}, r"panels=\[\] are 0; allowed: 1 to 8"),
+        ({title: {"line": LINE} for title in "abcdefghi"}, {}, r"panels=.* are 9; allowed: 1 to 8"),
+        ({"left": {}}, {}, r"panels=\['left'\] have 0 curves in 'left'; allowed: 1 to 6"),
+        ({"left": dict.fromkeys("abcdefg", LINE)}, {}, r"7 curves in 'left'; allowed: 1 to 6"),
+        ({"left": {"line": (X, X[1:])}}, {}, r"in 'line'; allowed: two rows of one length"),
+        ({"left": {"line": ([], [])}}, {}, r"in 'line'; allowed: two rows of one length"),
+        (PANELS, {"lowest": 1.0}, r"lowest=1.0 is above all of 'fall'; allowed: at most 1e-06"),
+        (PANELS, {"marks": {"midst": []}}, r"marks=\['midst'\] .* allowed: 'left', 'right'"),
+    ],
+)
+def test_what_cannot_be_drawn_in_full_is_refused(panels, options, message):
+    before = plt.get_fignums()
+    with pytest.raises(ValueError, match=message):
+        curves_figure(panels, x_label="x", y_label="y", **options)
+    assert plt.get_fignums() == before

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import base64
+import csv
 import html
+import io
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from dpbandits._validation import check_choice
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -38,6 +41,50 @@ _LOOKS = (
     Look(COLOURS["black"], DOTTED),
     Look(COLOURS["orange"], (0, (2.4, 1))),
 )
+_LETTERS = "abcdefgh"
+
+
+def _points(points: tuple[ArrayLike, ArrayLike]) -> tuple[NDArray[np.float64], ...]:
+    """Return x and y of a curve as arrays."""
+    x, y = (np.asarray(part, dtype=np.float64) for part in points)
+    return x, y
+
+
+def _check(
+    panels: Mapping[str, Curves],
+    log: str,
+    lowest: float | None,
+    marks: Mapping[str, Sequence[tuple[float, float, str]]],
+) -> None:
+    """Refuse what cannot be drawn in full."""
+    check_choice("log", log, ("xy", "y", ""))
+    if not 1 <= len(panels) <= len(_LETTERS):
+        raise ValueError(
+            f"panels={list(panels)!r} are {len(panels)}; allowed: 1 to {len(_LETTERS)} of them"
+        )
+    for title, curves in panels.items():
+        if not 1 <= len(curves) <= len(_LOOKS):
+            raise ValueError(
+                f"panels={list(panels)!r} have {len(curves)} curves in {title!r}; allowed: 1 to "
+                f"{len(_LOOKS)} in each"
+            )
+        for name, points in curves.items():
+            x, y = _points(points)
+            if x.ndim != 1 or x.shape != y.shape or x.size == 0:
+                raise ValueError(
+                    f"panels={list(panels)!r} have x of shape {x.shape} and y of shape {y.shape} "
+                    f"in {name!r}; allowed: two rows of one length, at least 1"
+                )
+            if lowest is not None and not (y >= lowest).any():
+                raise ValueError(
+                    f"lowest={lowest!r} is above all of {name!r}; allowed: at most {y.max():g}"
+                )
+    for title in marks:
+        if title not in panels:
+            raise ValueError(
+                f"marks={list(marks)!r} name an unknown panel, {title!r}; allowed: "
+                f"{', '.join(map(repr, panels))}"
+            )
 
 
 def curves_figure(
@@ -54,7 +101,7 @@ def curves_figure(
     Parameters
     ----------
     panels : mapping of str to (mapping of str to (x, y))
-        Title of a panel → name of a curve → its points; up to six curves.
+        Title of a panel → name of a curve → its points; up to eight panels of up to six curves.
     x_label, y_label : str
         Labels of the axes, with units.
     log : {"xy", "y", ""}
@@ -68,6 +115,13 @@ def curves_figure(
     -------
     matplotlib.figure.Figure
 
+    Raises
+    ------
+    ValueError
+        If there are no panels or more than eight, a panel has no curve or more than six, x and y
+        of a curve differ in length, `log` is unknown, all of a curve is below `lowest`, or `marks`
+        names a panel that there is not.
+
     Examples
     --------
     >>> from matplotlib import pyplot as plt
@@ -78,7 +132,9 @@ def curves_figure(
     ['line', 'root']
     >>> plt.close(figure)
     """
-    letters = dict(zip("abcdefgh", panels, strict=False))
+    marks = marks or {}
+    _check(panels, log, lowest, marks)
+    letters = dict(zip(_LETTERS, panels, strict=False))
     with styled():
         wide = {"width": 5.6, "height": 3.6} if len(panels) == 1 else {}
         figure, grid = make_panels(letters, **wide)
@@ -86,13 +142,13 @@ def curves_figure(
         for letter, title in letters.items():
             axes, ends, heights, places = grid[letter], [], [], []
             for look, (name, points) in zip(_LOOKS, panels[title].items(), strict=False):
-                x, y = (np.asarray(part, dtype=np.float64) for part in points)
+                x, y = _points(points)
                 axes.plot(x, y, color=look.colour, linestyle=look.line, linewidth=look.width)
                 shown = y >= lowest if lowest is not None else np.ones(y.shape, dtype=bool)
                 ends.append(End(x[shown][-1], y[shown][-1], name, look.colour))
                 heights += [y[shown].min(), y[shown].max()]
                 places += [x.min(), x.max()]
-            for x_mark, y_mark, text in (marks or {}).get(title, ()):
+            for x_mark, y_mark, text in marks.get(title, ()):
                 axes.plot([x_mark], [y_mark], marker="D", color=INK, linestyle="none")
                 axes.annotate(
                     text,
@@ -140,15 +196,22 @@ class Downloads:
 
     def __init__(self, name: str, figure: Figure, panels: Mapping[str, Curves]) -> None:
         self.name = name
-        self.table = "panel,curve,x,y\n" + "".join(
-            f"{title},{curve},{x:.7g},{y:.7g}\n"
+        rows = io.StringIO()
+        writer = csv.writer(rows, lineterminator="\n")
+        writer.writerow(("panel", "curve", "x", "y"))
+        writer.writerows(
+            (title, curve, f"{x:.7g}", f"{y:.7g}")
             for title, curves in panels.items()
             for curve, points in curves.items()
-            for x, y in zip(*(np.asarray(part, dtype=np.float64) for part in points), strict=True)
+            for x, y in zip(*_points(points), strict=True)
         )
+        self.table = rows.getvalue()
         with tempfile.TemporaryDirectory() as folder:
             path = save_vector(figure, Path(folder) / f"{name}.svg")
             self.vector = path.read_text(encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"Downloads({self.name!r})"
 
     def _repr_html_(self) -> str:
         return " · ".join(
