@@ -13,6 +13,7 @@ from dpbandits.claims import (
     td16_actions,
     td16_counters,
     td16_experiments,
+    td16_intervals,
     td16_regret,
     td16_steps,
 )
@@ -24,14 +25,22 @@ from dpbandits.regret import DPUCBInt
 ALL = claims.ledger(chapter="02")
 
 
+def claim_of(claim_id):
+    (claim,) = [c for c in ALL if c.id == claim_id]
+    return claim
+
+
 def verdict_of(claim_id):
     """Run the check of a claim anew."""
-    (claim,) = [c for c in ALL if c.id == claim_id]
-    return claim.check().verdict
+    return claim_of(claim_id).check().verdict
 
 
 def scaled(function, factor):
     return lambda *args, **kwargs: factor * function(*args, **kwargs)
+
+
+def steps_that_lose(*args, **kwargs):
+    return 0.01, 0.9
 
 
 def shrunk(epsilon_at):
@@ -51,6 +60,8 @@ NODE = HybridCounter.node_scale
 ERROR = HybridCounter.error_probability
 LOSSES = DPUCBInt.losses
 EPSILON = shrunk(epsilon_at)
+SCALES = td16_intervals._scales_used
+ELEMENT = td16_counters.element_loss
 
 # claim, place whose name is replaced, name, stand-in, verdict that must come out
 CONTROLS = [
@@ -68,8 +79,10 @@ CONTROLS = [
     ("td16-text-definition", td16_actions, "_repeated", lambda e, n: (e, e), claims.HOLDS),
     ("td16-thm-3.1", HybridCounter, "part_epsilon", HALF, claims.HOLDS),
     ("td16-thm-3.1", HybridCounter, "part_epsilon", DOUBLE, claims.FAILS),
+    ("td16-thm-3.1", td16_actions, "_mean_above", lambda x, span: -1.0, claims.CANNOT_TELL),
     ("td16-thm-3.1-def-2.1", HybridCounter, "part_epsilon", QUARTER, claims.HOLDS),
     ("td16-lemma-3.1", DPUCBInt, "losses", scaled(LOSSES, 1.01), claims.FAILS),
+    ("td16-lemma-3.1", td16_intervals, "_scales_used", scaled(SCALES, 0.99), claims.FAILS),
     ("td16-thm-3.4-first", DPUCBInt, "losses", scaled(LOSSES, 1.01), claims.FAILS),
     ("td16-thm-3.4-first", DPUCBInt, "losses", scaled(LOSSES, 1e-4), claims.HOLDS),
     ("td16-thm-3.4-second", accounting, "epsilon_at", EPSILON, claims.HOLDS),
@@ -77,6 +90,11 @@ CONTROLS = [
     ("td16-cor-3.2", accounting, "epsilon_at", EPSILON, claims.HOLDS),
     ("td16-groups", accounting, "epsilon_at", EPSILON, claims.HOLDS),
     ("td16-groups", HybridCounter, "part_epsilon", DOUBLE, claims.FAILS),
+    ("td16-groups", td16_intervals, "element_loss", scaled(ELEMENT, 1.01), claims.FAILS),
+    *(
+        (claim, td16_intervals, "_parts", lambda losses: (losses, losses[:1]), claims.CANNOT_TELL)
+        for claim in ("td16-thm-3.4-second", "td16-cor-3.1", "td16-cor-3.2", "td16-groups")
+    ),
     (
         "td16-cor-3.2-def-2.1",
         td16_steps,
@@ -98,13 +116,6 @@ CONTROLS = [
         "_printed_3_3",
         scaled(td16_regret._printed_3_3, 0.01),
         claims.FAILS,
-    ),
-    (
-        "td16-thm-3.3",
-        bounds,
-        "dp_ucb_hybrid_regret",
-        scaled(bounds.dp_ucb_hybrid_regret, 0.1),
-        claims.HOLDS,
     ),
     (
         "td16-thm-3.3-order",
@@ -132,7 +143,7 @@ CONTROLS = [
 
 @pytest.mark.parametrize(("claim", "place", "name", "wrong", "expected"), CONTROLS)
 def test_a_wrong_formula_changes_the_verdict(claim, place, name, wrong, expected, monkeypatch):
-    assert verdict_of(claim) != expected
+    assert claim_of(claim).verdict != expected
     monkeypatch.setattr(place, name, wrong)
     assert verdict_of(claim) == expected
 
@@ -141,6 +152,30 @@ def test_an_interval_of_one_over_epsilon_would_be_additive(monkeypatch):
     for name in ("_least_interval", "_one_release"):
         monkeypatch.setattr(td16_regret, name, lambda epsilon: 1 / epsilon)
     assert verdict_of("td16-additive") == claims.HOLDS
+
+
+def test_both_intervals_must_grow_faster_than_one_over_epsilon(monkeypatch):
+    assert claim_of("td16-additive").verdict == claims.FAILS
+    monkeypatch.setattr(td16_regret, "_one_release", lambda epsilon: 1 / epsilon)
+    assert verdict_of("td16-additive") == claims.HOLDS
+
+
+def test_what_reasons_say_beyond_the_verdict_is_computed(monkeypatch):
+    """Each of these sentences goes, or turns round, with the number that it rests on."""
+    for claim, place, name, wrong, gone in (
+        ("td16-thm-3.1-def-2.1", td16_actions, "_hazard_ratio", lambda b: 1 / b, "looked at twice"),
+        ("td16-text-definition", td16_actions, "_two_steps", lambda e, f: (e, e), "two thresholds"),
+        ("td16-cor-3.2-def-2.1", td16_steps, "next_action", steps_that_lose, "does not suffice"),
+        ("td16-cor-3.1", td16_intervals, "_first_branch", lambda *a: 1e9, "are right"),
+        ("td16-bound-2.2", td16_counters, "_failure", lambda *a: 0.5, "it fails there, too"),
+        ("td16-bound-2.2-used", HybridCounter, "error_probability", lambda *a: 1.0, "n' it holds"),
+        ("td16-thm-3.2", bounds, "dp_ucb_bound_regret", lambda g, t, **_: t, "no faster than"),
+        ("td16-thm-3.5", td16_regret, "surely_mean", lambda *a: 1e9, "but not surely so"),
+    ):
+        assert gone in claim_of(claim).finding.reason, claim
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, wrong)
+            assert gone not in claim_of(claim).check().reason, claim
 
 
 # ------------------------------------------------------------------------- how they compute
@@ -246,7 +281,8 @@ def changed(monkeypatch):
     [
         ("td16-fig2-best", "DP-UCB-INT", 1e-4, claims.HOLDS),
         ("td16-fig2-best", "DP-UCB-INT", 1e3, claims.FAILS),
-        ("td16-fig2-worst", "Private-UCB", 0.1, claims.CONDITION),
+        ("td16-fig2-worst", "Private-UCB", 0.5, claims.CONDITION),
+        ("td16-fig2-worst", "Private-UCB", 0.1, claims.FAILS),
         ("td16-fig2-crossing", "DP-UCB-BOUND", 10.0, claims.FAILS),
         ("td16-fig2-crossing", "DP-UCB-BOUND", 0.1, claims.FAILS),
     ],
@@ -263,6 +299,47 @@ def test_the_gap_depends_on_the_regrets(changed, monkeypatch):
     assert verdict_of("td16-fig2-gap") == claims.HOLDS
     monkeypatch.setattr(td16_experiments, "_growth", lambda ours, ucb: (1.0, 0.5))
     assert verdict_of("td16-fig2-gap") == claims.FAILS
+
+
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    [
+        ([150.0, 150.0, 50.0], claims.HOLDS),
+        ([50.0, 150.0, 50.0], claims.FAILS),  # it leads first
+        ([150.0, 50.0, 150.0], claims.FAILS),  # and not at T
+    ],
+)
+def test_what_counts_as_a_crossing(bound, expected, monkeypatch):
+    def curve(mean):
+        mean = np.array(mean)
+        return SimpleNamespace(mean=mean, mean_low95=mean - 1, mean_high95=mean + 1)
+
+    curves = {
+        (panel, name, variant): curve([100.0] * 3 if name == "DP-UCB-HYBRID" else bound)
+        for panel in "abcd"
+        for name in ("DP-UCB-HYBRID", "DP-UCB-BOUND")
+        for variant in ("full", "half", "no bonus")
+    }
+    monkeypatch.setattr(td16_experiments, "_curves", lambda: curves)
+    assert verdict_of("td16-fig2-crossing") == expected
+
+
+def test_a_rise_by_a_lost_run_is_said_to_be_one(monkeypatch):
+    runs = np.array([29_000.0] + [100.0] * 99)
+    final = {(panel, "DP-UCB-INT", "refreshed"): runs for panel in "abcd"}
+    monkeypatch.setattr(td16_experiments, "_final", lambda: final)
+    growths = ((280, 500), (300, 500), (-9, 5), (9, 5))
+    found = {("refreshed", p): growth for p, growth in zip("abcd", growths, strict=True)}
+    assert td16_experiments._rises(found) == [
+        "in panel a it rises, by one lost run",
+        "in panel b it rises, not significantly",
+    ]
+
+
+def test_regrets_are_shared_and_cannot_be_changed():
+    found = td16_regret.regrets(DPUCBInt(1 / 16), 2)
+    with pytest.raises(ValueError, match="read-only"):
+        found[0, 0] = 0.0
 
 
 def test_how_the_gap_grows():

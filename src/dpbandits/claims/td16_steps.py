@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpbandits.claims.ledger import CANNOT_TELL, FAILS, Claim, Finding, decide
 from dpbandits.claims.td16_intervals import DELTA, EXPONENT
+from dpbandits.mechanisms.laplace import laplace_log_cdf
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 
 __all__ = ["CLAIMS", "Wait", "next_action"]
@@ -37,13 +38,6 @@ class Wait(NamedTuple):
     releases: int
     low: int
     reward: float
-
-
-def _log_cdf(z: Floats) -> Floats:
-    """Return the logarithm of the distribution function of a Laplace variable of scale 1."""
-    half = math.log(0.5) - np.abs(z)
-    result: Floats = np.where(z < 0, half, np.log1p(-np.exp(half)))
-    return result
 
 
 def next_action(interval: int, noise: float, wait: Wait, fine: int = 1) -> tuple[float, float]:
@@ -77,8 +71,8 @@ def next_action(interval: int, noise: float, wait: Wait, fine: int = 1) -> tuple
     half = 0.5 * np.diff(ends)
     w = ((ends[:-1] + half)[:, None] + half[:, None] * _NODES).ravel()
     weights = (half[:, None] * _WEIGHTS).ravel()
-    lost = sum(_log_cdf((u - w) / b) for u, b in zip(needed[:-1], scale[:-1], strict=True))
-    win = np.exp(_log_cdf((w - needed[-1]) / scale[-1]))
+    lost = sum(laplace_log_cdf(u - w, b) for u, b in zip(needed[:-1], scale[:-1], strict=True))
+    win = np.exp(laplace_log_cdf(w - needed[-1], scale[-1]))
     chances = []
     for centre in centres:
         past = weights * np.exp(-np.abs(w - centre) / scale[0] + lost)
@@ -101,13 +95,16 @@ def _corollary_3_2_step() -> Finding:
             f"δ needed, target {target:g}": float(f"{max(0.0, excess[target]):.3g}"),
         }
     evidence["e^(−10)"] = float(f"{DELTA:.3g}")
+    other = (
+        "needs more as well" if excess[1.0] > DELTA else "does not suffice, and it is not settled"
+    )
     return Finding(
         decide(excess[0.1] > DELTA, FAILS, CANNOT_TELL),
         "At target 0.1, f = 147, one action needs more than δ = e^(−10): arm 1 waits, its other "
         "rewards 0.55, while arm 2 is released 600 times, its rewards 1 and in its last 30·147 "
         "pulls 0; given these losses, whether arm 1 is played next shows its changed reward. "
-        "Computed by quadrature, for values that are refreshed. At target 1, f = 16, the same does "
-        "not suffice, and it is not settled.",
+        "Computed by quadrature, for values that are refreshed. At target 1, f = 16, the same "
+        f"{other}.",
         evidence,
     )
 
