@@ -62,8 +62,9 @@ def truncated_sum(rng: np.random.Generator, law: HeavyLaw, n: int, bound: float)
     """Draw the sum of n independent x·1{|x| ≤ B}.
 
     Exact in law for two points up to n = 2^62, and for Pareto laws while at most 12288 rewards
-    are expected up to B, which are then drawn one by one; beyond, `truncated_sum_error` bounds the Kolmogorov distance to the exact law. Rewards of a
-    `SampledLaw` are always drawn one by one.
+    are expected up to B, which are then drawn one by one; beyond, `truncated_sum_error` bounds
+    the Kolmogorov distance to the exact law. Rewards of a `SampledLaw` are always drawn one by
+    one.
 
     Parameters
     ----------
@@ -220,9 +221,9 @@ def _count(rng: np.random.Generator, n: float, p: float) -> float:
     while n > _EXACT and p > 0.0:
         variance = n * p * (1.0 - p)
         if variance >= _NORMAL_FROM:
-            number = math.floor(n * p + math.sqrt(variance) * rng.standard_normal() + 0.5)
+            number = np.floor(n * p + math.sqrt(variance) * rng.standard_normal() + 0.5)
             return total + sign * max(0.0, min(n, number))
-        i = max(1.0, math.floor(n * p))
+        i = max(1.0, np.floor(n * p))
         place = rng.beta(i, n + 1.0 - i)
         if place <= p:
             total, n, p = total + sign * i, n - i, (p - place) / (1.0 - place)
