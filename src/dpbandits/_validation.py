@@ -56,7 +56,7 @@ def check_fraction(name: str, value: Any) -> float:
 
 
 def check_order(name: str, value: Any) -> float:
-    """Return `value` as a float if it lies in (0, 1]: the order v of a moment E|X|^(1+v)."""
+    """Return `value` as a float if it lies in (0, 1]: the order v of a moment E abs(X)^(1+v)."""
     allowed = "a number in (0, 1], at least 0.001"
     number = check_number(name, value, allowed)
     if not 1e-3 <= number <= 1:

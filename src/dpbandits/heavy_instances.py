@@ -40,7 +40,7 @@ _BEYOND = 0.05  # by how much a shape exceeds 1 + v where none is given
 
 @dataclass(frozen=True)
 class HeavyTailInstance:
-    """A K-armed bandit whose rewards have E|X|^(1+v) ≤ u on every arm.
+    """A K-armed bandit whose rewards have E abs(X)^(1+v) ≤ u on every arm.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class HeavyTailInstance:
         if not largest <= bound * (1 + 1e-9):  # for the rounding
             raise ValueError(
                 f"moment_bound={self.moment_bound!r} is too small; allowed: at least {largest!r}, "
-                f"the largest E|X|^(1+v) of the laws"
+                f"the largest E abs(X)^(1+v) of the laws"
             )
         object.__setattr__(self, "laws", laws)
         object.__setattr__(self, "order", order)
@@ -133,7 +133,7 @@ def heavy(
     order : float
         v in (0, 1].
     moment_bound : float
-        u > 0, at least every law's E|X|^(1+v).
+        u > 0, at least every law's E abs(X)^(1+v).
     name : str, optional
         What tables and figures call the instance.
 

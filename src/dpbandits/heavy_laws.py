@@ -1,4 +1,4 @@
-"""Heavy-tailed reward laws: E|X|^(1+v) ≤ u for some v in (0, 1], the variance may be infinite."""
+"""Heavy-tailed reward laws: E abs(X)^(1+v) ≤ u for v in (0, 1]; the variance may be infinite."""
 
 from __future__ import annotations
 
@@ -77,15 +77,15 @@ class HeavyLaw(abc.ABC):
 
     @abc.abstractmethod
     def moment(self, order: float) -> float:
-        """Return E|X|^(1+v) for v = `order` in (0, 1]; ``inf`` where it does not exist."""
+        """Return E abs(X)^(1+v) for v = `order` in (0, 1]; ``inf`` where it does not exist."""
 
     @abc.abstractmethod
     def truncated_mean(self, bound: float) -> float:
-        """Return E X·1{|X| ≤ B} for B = `bound`."""
+        """Return E X·1{abs(X) ≤ B} for B = `bound`."""
 
     @abc.abstractmethod
     def truncated_variance(self, bound: float) -> float:
-        """Return the variance of X·1{|X| ≤ B} for B = `bound`."""
+        """Return the variance of X·1{abs(X) ≤ B} for B = `bound`."""
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         """Draw `size` rewards."""
@@ -238,7 +238,7 @@ class SampledLaw(HeavyLaw):
 
     The law is in Python alone: it has no `code`, and its truncated moments are estimates from
     16384 draws at a fixed seed. Those draws also test the declared bound, by `moment_evidence`:
-    if E|X|^(1+v) ≤ u, a warning is given with probability at most 10^−6, whatever the law.
+    if E abs(X)^(1+v) ≤ u, a warning is given with probability at most 10^−6, whatever the law.
     Silence proves little. Rewards so rare that no draw shows them can carry any moment; the
     test sees a moment of 2u if it comes from rewards of ordinary size.
 
@@ -251,7 +251,7 @@ class SampledLaw(HeavyLaw):
     order : float
         v in (0, 1].
     moment_bound : float
-        u > 0, declared to be at least E|X|^(1+v).
+        u > 0, declared to be at least E abs(X)^(1+v).
     label : str
         What tables and figures call the law.
 
@@ -313,11 +313,11 @@ class SampledLaw(HeavyLaw):
         return float(self.moment_bound ** ((1 + order) / (1 + self.order)))
 
     def truncated_mean(self, bound: float) -> float:
-        """Estimate E X·1{|X| ≤ B}; see `HeavyLaw`."""
+        """Estimate E X·1{abs(X) ≤ B}; see `HeavyLaw`."""
         return float(self._truncated(bound).mean())
 
     def truncated_variance(self, bound: float) -> float:
-        """Estimate the variance of X·1{|X| ≤ B}; see `HeavyLaw`."""
+        """Estimate the variance of X·1{abs(X) ≤ B}; see `HeavyLaw`."""
         return float(self._truncated(bound).var())
 
     def _truncated(self, bound: float) -> NDArray[np.float64]:
@@ -337,9 +337,9 @@ class SampledLaw(HeavyLaw):
 
 
 def moment_evidence(x: NDArray[np.float64], order: float, moment: float) -> float:
-    """Return evidence against E|X|^(1+v) ≤ u: a bet that gains only if the bound is wrong.
+    """Return evidence against E abs(X)^(1+v) ≤ u: a bet that gains only if the bound is wrong.
 
-    With Y = |X|^(1+v)/u, the wealth ∏(1 + λ(Y_i − 1)) of a gambler who stakes the part λ in
+    With Y = abs(X)^(1+v)/u, the wealth ∏(1 + λ(Y_i − 1)) of a gambler who stakes the part λ in
     [0, 1] is a non-negative supermartingale that starts at 1 if E Y ≤ 1, whatever else the law
     is. So is the average over λ = 1/2, 1/4, …, 1/1024, and by Ville's inequality its maximum
     over the sample reaches 1/α with probability at most α.

@@ -1,12 +1,12 @@
 """Private means of heavy-tailed rewards: truncation, Laplace noise, and how far they err.
 
-Setting of Tao, Wu, Zhao & Wang (2022): E|X|^(1+v) ≤ u with v in (0, 1]; u and v are known, the
-variance may be infinite. Rewards beyond a threshold B count as 0, X̃ = X·1{|X| ≤ B}.
+Setting of Tao, Wu, Zhao & Wang (2022): E abs(X)^(1+v) ≤ u with v in (0, 1]; u and v are known, the
+variance may be infinite. Rewards beyond a threshold B count as 0, X̃ = X·1{abs(X) ≤ B}.
 
 Three facts serve every bound here:
 
-- bias: |E X − E X̃| ≤ E |X|·1{|X| > B} ≤ u·B^−v, for |X| ≤ |X|^(1+v)·B^−v beyond B;
-- second moment: E X̃² ≤ u·B^(1−v), for X² ≤ |X|^(1+v)·B^(1−v) up to B;
+- bias: abs(E X − E X̃) ≤ E abs(X)·1{abs(X) > B} ≤ u·B^−v, for abs(X) ≤ abs(X)^(1+v)·B^−v beyond B;
+- second moment: E X̃² ≤ u·B^(1−v), for X² ≤ abs(X)^(1+v)·B^(1−v) up to B;
 - a sum of n independent X̃ is sub-gamma in both directions,
   log E exp(λ·(S − E S)) ≤ n·u·B^(1−v)·λ²/(2(1 − λB/3)): Bernstein's inequality needs a bound on
   X̃ and its second moment *about 0*, not about the mean (Boucheron, Lugosi & Massart 2013,
@@ -66,7 +66,7 @@ def central_threshold(
     n : float
         Number of rewards, positive.
     moment : float
-        u > 0, a bound on E|X|^(1+v).
+        u > 0, a bound on E abs(X)^(1+v).
     order : float
         v in (0, 1].
     epsilon : float
@@ -251,15 +251,15 @@ def robust_mean(
 ) -> RobustMean:
     """Estimate the mean of heavy-tailed rewards privately.
 
-    Global model: the mean of x·1{|x| ≤ B} plus Lap(2B/(nε)), with L = log(3/β). Local model:
-    every x·1{|x| ≤ B} carries its own Lap(2B/ε), and L = log(2/β). Thresholds and half-widths:
+    Global model: the mean of x·1{abs(x) ≤ B} plus Lap(2B/(nε)), with L = log(3/β). Local model:
+    every x·1{abs(x) ≤ B} carries its own Lap(2B/ε), and L = log(2/β). Thresholds and half-widths:
     `central_threshold`, `central_width`, `local_threshold`, `local_width`. The number of rewards
     is public; two data sets are neighbours if one reward differs.
 
     Parameters
     ----------
     x : array_like of float, shape (n,)
-        Independent rewards of one law with E|X|^(1+v) ≤ u; not nan. Privacy holds whatever they
+        Independent rewards of one law with E abs(X)^(1+v) ≤ u; not nan. Privacy holds whatever they
         are, the half-width only if the moment is as stated.
     moment : float
         u > 0.

@@ -1,4 +1,4 @@
-"""Sums of truncated heavy-tailed rewards, x·1{|x| ≤ B}, drawn at once.
+"""Sums of truncated heavy-tailed rewards, x·1{abs(x) ≤ B}, drawn at once.
 
 Two points need one Binomial variable. A sum of n truncated Pareto rewards has no closed form;
 for large n it is drawn by value. Rewards in (c, B], of which about 4096 are expected, are drawn
@@ -59,7 +59,7 @@ class _Plan(NamedTuple):
 
 
 def truncated_sum(rng: np.random.Generator, law: HeavyLaw, n: int, bound: float) -> float:
-    """Draw the sum of n independent x·1{|x| ≤ B}.
+    """Draw the sum of n independent x·1{abs(x) ≤ B}.
 
     Exact in law for two points up to n = 2^62, and for Pareto laws while at most 12288 rewards
     are expected up to B, which are then drawn one by one; beyond, `truncated_sum_error` bounds
@@ -123,7 +123,7 @@ def truncated_sum(rng: np.random.Generator, law: HeavyLaw, n: int, bound: float)
 def truncated_sums(
     rng: np.random.Generator, laws: Sequence[HeavyLaw], n: int, bound: float
 ) -> NDArray[np.float64]:
-    """Draw, for each of several arms, the sum of n independent x·1{|x| ≤ B}.
+    """Draw, for each of several arms, the sum of n independent x·1{abs(x) ≤ B}.
 
     Parameters
     ----------
