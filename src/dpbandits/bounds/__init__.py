@@ -38,8 +38,26 @@ from dpbandits.bounds.stopping_lower import (
 )
 from dpbandits.bounds.td16 import dp_ucb_bound_regret, dp_ucb_hybrid_regret, worst_regret
 from dpbandits.bounds.td16_intervals import dp_ucb_int_regret
+from dpbandits.bounds.twzw22 import (
+    dprucb_pulls,
+    dprucb_regret,
+    heavy_elimination_pulls,
+    heavy_elimination_regret,
+    published_width_constant,
+    robust_ucb_pulls,
+    robust_ucb_regret,
+    worst_heavy_regret,
+)
 
 __all__ = [
+    "dprucb_pulls",
+    "dprucb_regret",
+    "heavy_elimination_pulls",
+    "heavy_elimination_regret",
+    "published_width_constant",
+    "robust_ucb_pulls",
+    "robust_ucb_regret",
+    "worst_heavy_regret",
     "StoppingTimes",
     "dagum_rate",
     "dp_ucb_bound_regret",
