@@ -28,6 +28,8 @@ from dpbandits.heavy_schedules import (
     tree_index,
 )
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, laplace, laplace_total
+from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
+from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
 from dpbandits.regret import heavy
 from dpbandits.regret.dprucb import grown_power
 from dpbandits.regret.heavy import play_heavy_elimination
@@ -339,6 +341,9 @@ def test_half_the_noise_is_for_rewards_that_cannot_be_negative():
     ):
         with pytest.raises(ValueError, match="may be negative; allowed"):
             call()
+    assert dpb.simulate(dpb.LDPRSE(1.0), signed, 1000, 1).pulls.sum() == 1000
+    with pytest.raises(ValueError, match="law .* is a function; allowed"):
+        RegretCell(dpb.DPRSE(1.0), signed, 1000, 1)
 
 
 def worst_loss_of_a_tree(tree, horizon, scale):
@@ -386,6 +391,15 @@ def test_blocks_of_the_adaptive_tree():
     for bad in (0.21, -0.21, math.nan):
         with pytest.raises(ValueError, match="allowed: \\[-0.2, 0.2\\]"):
             fresh.add(bad)
+
+
+def test_nodes_of_the_compiled_tree():
+    """The same prefixes' noise as the kernel of the binary tree, from the same numbers."""
+    mine, theirs = np.random.default_rng(11), np.random.default_rng(11)
+    ends, table, last = np.zeros(TREE_LEVELS), np.zeros((1, TREE_LEVELS)), 0.0
+    for n in range(1, 3000):
+        last = next_adaptive_noise(mine, 0.1 * n, ends, last, n)
+        assert last == pytest.approx(next_prefix_noise(theirs, 0.1 * n, table, 0, n), abs=1e-9)
 
 
 @pytest.mark.statistical

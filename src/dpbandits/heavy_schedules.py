@@ -299,7 +299,7 @@ def tree_index(
     --------
     >>> plan = tree_index(10**6, 1.0, 1.0, 0.5)
     >>> plan.tree.levels, round(plan.scaling)
-    (20, 3167)
+    (20, 3165)
     """
     check_integer("horizon", horizon, 2)
     check_positive("epsilon", epsilon, infinite=True)

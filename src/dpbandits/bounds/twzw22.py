@@ -218,7 +218,7 @@ def published_width_constant(horizon: int, order: float) -> float:
     Examples
     --------
     >>> [round(published_width_constant(10**e, 0.5), 1) for e in (3, 6, 12, 100)]
-    [10.2, 7.2, 8.0, 10.4]
+    [10.2, 11.4, 12.7, 18.1]
     """
     log_t = math.log(check_integer("horizon", horizon, 3))
     levels = int(horizon).bit_length()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dpbandits._validation import check_integer
 from dpbandits.experiments.settings import Arrays, Cell, Setting, check_part, describe
 from dpbandits.heavy_instances import HeavyTailInstance
+from dpbandits.heavy_laws import SampledLaw
 from dpbandits.instances import BernoulliInstance
 from dpbandits.provenance import Name
 from dpbandits.regret.base import Instance, RegretAlgorithm
@@ -84,6 +85,12 @@ class RegretCell(Cell):
     def __post_init__(self) -> None:
         check_part("algorithm", self.algorithm, RegretAlgorithm)
         self.algorithm.check_instance(self.instance)
+        for law in getattr(self.instance, "laws", ()):
+            if isinstance(law, SampledLaw):
+                raise ValueError(
+                    f"instance={self.instance!r} cannot be described in data: its law {law!r} is a "
+                    "function; allowed: laws that are made of numbers"
+                )
         object.__setattr__(self, "n_runs", check_integer("n_runs", self.n_runs, 1))
 
     @cached_property

@@ -6,12 +6,67 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 
 from dpbandits._validation import check_fraction, check_integer, check_number, check_positive
 from dpbandits.mechanisms.laplace import laplace
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 
-__all__ = ["AdaptiveTree", "AdaptiveTreeCounter"]
+__all__ = ["AdaptiveTree", "AdaptiveTreeCounter", "next_adaptive_noise", "zeros_behind"]
+
+_ZEROS = np.array([8, *((i & -i).bit_length() - 1 for i in range(1, 256))], dtype=np.int64)
+
+
+@njit(cache=True, nogil=True)
+def zeros_behind(n: int) -> int:
+    """Return the position of the lowest set bit of n ≥ 1, from a table.
+
+    Examples
+    --------
+    >>> [zeros_behind(n) for n in (1, 2, 12, 256, 2**61)]
+    [0, 1, 2, 8, 61]
+    """
+    shift = 0
+    while n & 255 == 0:
+        n >>= 8
+        shift += 8
+    return shift + _ZEROS[n & 255]
+
+
+@njit(cache=True, nogil=True)
+def next_adaptive_noise(
+    rng: np.random.Generator, scale: float, ends: NDArray[np.float64], last: float, n: int
+) -> float:
+    """Draw the node that ends with an arm's n-th reward and return the noise of the prefix.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    scale : float
+        Scale of this node.
+    ends : numpy.ndarray of float, shape (64,)
+        ``ends[j]``: noise of the prefix that ended with the latest node of level j; updated.
+    last : float
+        What the call for n − 1 returned; 0 for n = 1.
+    n : int
+        Number of the arm's rewards, this one included.
+
+    Returns
+    -------
+    float
+    """
+    if n & 1:  # the prefix is that of n − 1 and one leaf
+        noise = last + laplace(rng, scale)
+        ends[0] = noise
+        return noise
+    rest = n & (n - 1)
+    noise = laplace(rng, scale)
+    if rest:
+        noise += ends[zeros_behind(rest)]
+    ends[zeros_behind(n)] = noise
+    return noise
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from dpbandits._validation import check_choice, check_positive
 from dpbandits.heavy_instances import HeavyTailInstance
 from dpbandits.heavy_laws import draw_heavy
 from dpbandits.heavy_schedules import TREE_SCALINGS, TreeIndexPlan, tree_index
-from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
+from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
+from dpbandits.mechanisms.first_passage import TREE_LEVELS
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play
 from dpbandits.regret.heavy import HeavyTailAlgorithm, law_codes, require_heavy
@@ -89,18 +90,15 @@ def play_fixed_width(
     pulls = np.zeros(n_arms, np.int64)
     sums = np.zeros(n_arms)
     powers = np.zeros(n_arms)
-    inverses = np.zeros(n_arms)
+    noises = np.zeros(n_arms)
     indices = np.zeros(n_arms)
-    prefix_noise = np.zeros((n_arms, TREE_LEVELS))
+    ends = np.zeros((n_arms, TREE_LEVELS))
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
-    arm, rival = 0, 0
-    rival_index = math.inf
     t = 0
     for c in range(checkpoints.size):
         while t < checkpoints[c]:
-            if t < n_arms:
-                arm = t
-            elif not (indices[arm] > rival_index or (indices[arm] == rival_index and arm < rival)):
+            arm, rival, rival_index = t, 0, math.inf
+            if t >= n_arms:
                 arm = 0
                 for b in range(1, n_arms):
                     if indices[b] > indices[arm]:
@@ -110,21 +108,28 @@ def play_fixed_width(
                     if b != arm and indices[b] > rival_index:
                         rival = b
                         rival_index = indices[b]
-            t += 1
-            n = pulls[arm] + 1
-            pulls[arm] = n
-            power = grown_power(powers[arm], inverses[arm], n, growth)
-            bound = first_bound * power
-            reward = draw_heavy(rng, (kinds[arm], parameters[arm, 0], parameters[arm, 1]))
-            if abs(reward) <= bound:
-                sums[arm] += reward
-            noise = 0.0
-            if node_factor > 0.0:
-                noise = next_prefix_noise(rng, node_factor * bound, prefix_noise, arm, n)
-            inverse = 1.0 / n
-            powers[arm] = power
-            inverses[arm] = inverse
-            indices[arm] = (sums[arm] + noise + width * power) * inverse
+            law = (kinds[arm], parameters[arm, 0], parameters[arm, 1])
+            nodes = ends[arm]
+            n, total, noise, power = pulls[arm], sums[arm], noises[arm], powers[arm]
+            inverse = 1.0 / n if n > 0 else 0.0
+            index = math.inf
+            while t < checkpoints[c] and (
+                index > rival_index
+                or (index == rival_index and (arm < rival or rival_index == math.inf))
+            ):
+                t += 1
+                n += 1
+                power = grown_power(power, inverse, n, growth)
+                bound = first_bound * power
+                reward = draw_heavy(rng, law)
+                if abs(reward) <= bound:
+                    total += reward
+                if node_factor > 0.0:
+                    noise = next_adaptive_noise(rng, node_factor * bound, nodes, noise, n)
+                inverse = 1.0 / n
+                index = (total + noise + width * power) * inverse
+            pulls[arm], sums[arm], noises[arm], powers[arm] = n, total, noise, power
+            indices[arm] = index
         counts[c] = pulls
     return counts
 
@@ -150,7 +155,8 @@ def play_published_width(
     powers = np.zeros(n_arms)
     inverses = np.zeros(n_arms)
     means = np.zeros(n_arms)
-    prefix_noise = np.zeros((n_arms, TREE_LEVELS))
+    noises = np.zeros(n_arms)
+    ends = np.zeros((n_arms, TREE_LEVELS))
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
     t = 0
     for c in range(checkpoints.size):
@@ -173,12 +179,12 @@ def play_published_width(
             reward = draw_heavy(rng, (kinds[arm], parameters[arm, 0], parameters[arm, 1]))
             if abs(reward) <= bound:
                 sums[arm] += reward
-            noise = 0.0
             if node_factor > 0.0:
-                noise = next_prefix_noise(rng, node_factor * bound, prefix_noise, arm, n)
+                scale = node_factor * bound
+                noises[arm] = next_adaptive_noise(rng, scale, ends[arm], noises[arm], n)
             powers[arm] = power
             inverses[arm] = 1.0 / n
-            means[arm] = (sums[arm] + noise) * inverses[arm]
+            means[arm] = (sums[arm] + noises[arm]) * inverses[arm]
         counts[c] = pulls
     return counts
 

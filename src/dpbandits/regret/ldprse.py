@@ -69,7 +69,7 @@ class LDPRSE(HeavyTailAlgorithm):
     >>> import dpbandits as dpb
     >>> s3 = dpb.instances.twzw22("S3", order=0.9)
     >>> runs = dpb.simulate(dpb.LDPRSE(epsilon=1.0), s3, horizon=10**17, n_runs=1)
-    >>> runs.pulls.sum() == 10**17
+    >>> int(runs.pulls.sum()) == 10**17
     True
     """
 
