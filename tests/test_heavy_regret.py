@@ -691,3 +691,16 @@ def test_guessing_the_horizon():
     runs = dpb.simulate(algorithm, PARETO, 10**8, n_runs=2)
     assert runs.pulls.sum(axis=1).tolist() == [10**8] * 2
     assert algorithm.regret_bound(PARETO, 10**8) > runs.mean()[-1]
+
+
+def test_dprucb_without_noise_is_a_truncated_mean():
+    """ε = inf: thresholds (un/ℓ)^(1/(1+v)) and the factor (1 + v) + √2 + 1/3 ≤ 4 of robust UCB."""
+    horizon, u, v = 10**6, 2.0, 0.6
+    log_term = math.log(2 * horizon**4)
+    for scaling in ("tree", "log"):
+        plan = tree_index(horizon, math.inf, u, v, scaling)
+        assert plan.tree.node_scale(5) == 0
+        assert plan.tree.bound(7) == pytest.approx((u * 7 / log_term) ** (1 / (1 + v)))
+        factor = (1 + v) + math.sqrt(2) + 1 / 3
+        err = u ** (1 / (1 + v)) * log_term ** (v / (1 + v))
+        assert plan.width == pytest.approx(factor * err) and factor < 4
