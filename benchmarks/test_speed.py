@@ -89,6 +89,12 @@ def list_cases():
             for variant in VARIANTS:
                 build = partial(dpb.DPUCB, variant=variant, engine=how)
                 yield case(f"DP-UCB ({variant})", make=partial(packaged, build), budgets=budgets)
+    for k in ARMS:
+        counted = partial(Case, how="per-step", n_arms=k, horizon=1_000_000, repetitions=3)
+        yield counted("DP-UCB-BOUND", make=partial(packaged, dpb.DPUCBBound))
+        yield counted("DP-UCB-HYBRID", make=partial(packaged, dpb.DPUCBHybrid))
+        interval = partial(packaged, lambda e: dpb.DPUCBInt(dpb.DPUCBInt.target_input(e)))
+        yield counted("DP-UCB-INT", make=interval)
     # The cost of a pull does not depend on the horizon: the paper's, once.
     long = partial(packaged, partial(dpb.DPUCB, variant="tree-tight", engine="per-step"))
     yield Case("DP-UCB (tree-tight)", "per-step", 5, PAPER, long, repetitions=1)

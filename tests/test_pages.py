@@ -65,7 +65,7 @@ def test_cited_works_are_in_the_bibliography(name):
 @pytest.mark.parametrize("name", TEXTS)
 def test_experiments_and_claims_that_are_named_exist(name):
     known = {*experiments.EXPERIMENTS, *(claim.id for claim in claims.ledger())}
-    for named in re.findall(r"`((?:ss19|ours)-[\w.-]+)`", TEXTS[name]):
+    for named in re.findall(r"`((?:ss19|td16|ours)-[\w.-]+)`", TEXTS[name]):
         assert named in known, named
 
 
@@ -160,10 +160,12 @@ def test_the_readme_counts_right():
     figures = [e for name, e in experiments.EXPERIMENTS.items() if name.startswith("ss19-fig")]
     grid = {(s.instance, s.n_arms, s.epsilon) for e in figures for s in e.settings("paper")}
     paper = experiments.PRESETS["paper"]
-    assert f"Figures 1 to {len(figures)} at full scale: {len(grid)} settings" in text
-    assert f"{paper.n_runs} runs each" in text
-    assert "5·10⁷ pulls a run" in text
+    assert f"{len(grid)} settings of {paper.n_runs} runs with 5·10⁷ pulls each" in text
     assert paper.horizon == 5 * 10**7
+    readings = experiments.EXPERIMENTS["td16-fig2"].settings("paper")
+    (size,) = {(s.cell.n_runs, s.cell.horizon) for s in readings}
+    assert size == (100, 10**5)
+    assert f"{len(readings)} of 100 runs with 10⁵" in text
 
 
 # --------------------------------------------------------------------------------- claims and data
@@ -212,7 +214,9 @@ def test_tables_are_made_from_the_package_and_the_data(extension, tmp_path):
         runs = {cell.n_runs for e in kinds for cell in e.cells(preset.name)}
         assert preset.n_runs in runs
         span = " to ".join(str(n) for n in sorted({min(runs), max(runs)}))
-        assert f"| `{preset.name}` | {data.grouped(preset.horizon)} | {span} |" in shown
+        (short,) = {c.horizon for c in experiments.EXPERIMENTS["td16-fig2"].cells(preset.name)}
+        horizons = f"{data.grouped(preset.horizon)} | {data.grouped(short)}"
+        assert f"| `{preset.name}` | {horizons} | {span} |" in shown
     assert len(data.experiments(tmp_path, "data")) == 2 + len(experiments.EXPERIMENTS)
     (tmp_path / "ss19-fig1.csv").write_text("")
     (row,) = (line for line in data.experiments(tmp_path, "data") if "`ss19-fig1`" in line)

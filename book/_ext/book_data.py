@@ -44,6 +44,7 @@ def short(number: float) -> str:
 
 def span(numbers: Iterable[int]) -> str:
     """Write whole numbers as one, or as the least and the greatest."""
+    numbers = set(numbers)
     return " to ".join(grouped(number) for number in sorted({min(numbers), max(numbers)}))
 
 
@@ -62,14 +63,15 @@ def presets() -> list[str]:
             [
                 f"`{preset.name}`",
                 grouped(preset.horizon),
+                span(cell.horizon for cell in EXPERIMENTS["td16-fig2"].cells(preset.name)),
                 *map(span, by_kind),
                 grouped(len(every)),
                 grouped(sum(cell.n_runs for cell in every)),
             ]
         )
     runs = [f"runs a setting: {kind}" for kind in kinds]
-    head = ["preset", "horizon $T$", *runs, "settings in all", "runs in all"]
-    return table(head, rows, right=4 + len(kinds) - 1)
+    head = ["preset", "$T$: SS19", "$T$: TD16", *runs, "settings in all", "runs in all"]
+    return table(head, rows, right=len(head) - 1)
 
 
 def manifests(folder: Path) -> dict[str, dict[str, Any]]:

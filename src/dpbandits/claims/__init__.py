@@ -29,6 +29,12 @@ from dpbandits.claims.ss19_experiments import CLAIMS as SS19_EXPERIMENTS
 from dpbandits.claims.ss19_optimality import CLAIMS as SS19_OPTIMALITY
 from dpbandits.claims.ss19_stopping import CLAIMS as SS19_STOPPING
 from dpbandits.claims.ss19_stopping_optimality import CLAIMS as SS19_STOPPING_OPTIMALITY
+from dpbandits.claims.td16_actions import CLAIMS as TD16_ACTIONS
+from dpbandits.claims.td16_counters import CLAIMS as TD16_COUNTERS
+from dpbandits.claims.td16_experiments import CLAIMS as TD16_EXPERIMENTS
+from dpbandits.claims.td16_intervals import CLAIMS as TD16_INTERVALS
+from dpbandits.claims.td16_regret import CLAIMS as TD16_REGRET
+from dpbandits.claims.td16_steps import CLAIMS as TD16_STEPS
 from dpbandits.provenance import processor, versions
 
 __all__ = [
@@ -47,6 +53,14 @@ __all__ = [
 
 _BY_CHAPTER = {
     "01": (*SS19_STOPPING, *SS19_STOPPING_OPTIMALITY),
+    "02": (
+        *TD16_COUNTERS,
+        *TD16_ACTIONS,
+        *TD16_INTERVALS,
+        *TD16_STEPS,
+        *TD16_REGRET,
+        *TD16_EXPERIMENTS,
+    ),
     "03": (*SS19_ELIMINATION, *SS19_OPTIMALITY, *SS19_EXPERIMENTS),
 }
 

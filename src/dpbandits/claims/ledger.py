@@ -1,4 +1,9 @@
-"""The ledger's types: a claim, what its check found, and the four verdicts."""
+"""The ledger's types: a claim, what its check found, and the four verdicts.
+
+"Cannot be told from the text" stands for two cases, between which the reason decides: the text
+does not say what it would take to judge the claim, or neither a proof of it nor a counterexample
+is known.
+"""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ CLAIMS = (
         "td16-bound-2.2-used",
         PAPER,
         "Algorithm 1; §3.1",
-        "ν, with log2 n' + 1 for log n + 1, covers the noise with probability at least 1 − 2t^(−4).",
+        "ν, with log2 n' + 1 for log n + 1, covers the noise with probability 1 − 2t^(−4) or more.",
         _bound_used,
     ),
 )

@@ -51,11 +51,11 @@ def next_action(interval: int, noise: float, wait: Wait, fine: int = 1) -> tuple
 
     Reading "refreshed", two arms. Arm 1's value is w = mean + noise of its release at f pulls. At
     time t it loses to the j-th value y of arm 2 if w < y − √(2 log t)·(1/√f − 1/√(jf)), and if it
-    does so at the last of the f times of that value, t = (j + 2)f, it does at all. The past is J − 1
-    such losses, and the next action has t = (J + 1)f + 1. With φ the density of w, A(w) the
+    does so at the last of the f times of that value, t = (j + 2)f, it does at all. The past is
+    J − 1 such losses, and the next action has t = (J + 1)f + 1. With φ the density of w, A(w) the
     probability of the losses and G(w) that of a win, given w, the answer is ∫φAG/∫φA, by
-    Gauss–Legendre quadrature between the kinks of φ, A and G, with steps of 1/`fine` of the
-    usual length.
+    Gauss–Legendre quadrature between the kinks of φ, A and G, with steps of 1/`fine` of the usual
+    length.
     """
     f, last = interval, wait.releases
     j = np.arange(1.0, last + 1)
@@ -106,8 +106,8 @@ def _corollary_3_2_step() -> Finding:
         "At target 0.1, f = 147, one action needs more than δ = e^(−10): arm 1 waits, its other "
         "rewards 0.55, while arm 2 is released 600 times, its rewards 1 and in its last 30·147 "
         "pulls 0; given these losses, whether arm 1 is played next shows its changed reward. "
-        "Computed by quadrature, for one of the readings. At target 1, f = 16, the same does not "
-        "suffice, and it is not settled.",
+        "Computed by quadrature, for values that are refreshed. At target 1, f = 16, the same does "
+        "not suffice, and it is not settled.",
         evidence,
     )
 

@@ -74,7 +74,7 @@ def curves_figure(
     >>> x = [1.0, 10.0, 100.0]
     >>> curves = {"line": (x, x), "root": (x, [1.0, 3.2, 10.0])}
     >>> figure = curves_figure({"": curves}, x_label="x", y_label="y")
-    >>> [text.get_text() for text in figure.axes[0].texts]
+    >>> sorted(text.get_text() for text in figure.axes[0].texts)
     ['line', 'root']
     >>> plt.close(figure)
     """
@@ -97,9 +97,10 @@ def curves_figure(
                 axes.annotate(
                     text,
                     (x_mark, y_mark),
-                    xytext=(8, 0),
+                    xytext=(0, -8),
                     textcoords="offset points",
-                    va="center",
+                    ha="center",
+                    va="top",
                     color=INK,
                 )
                 heights.append(y_mark)

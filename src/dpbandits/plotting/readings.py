@@ -30,7 +30,7 @@ ALGORITHM_LOOKS: dict[str, tuple[Look, ...]] = {
     "DP-UCB-BOUND": _looks("purple", (0, (2.4, 1)), (0, (5, 3)), (0, (2, 2))),
     "DP-UCB-INT": _looks("green", "-", (0, (14, 3)), (0, (5, 2, 1.5, 2))),
 }
-"""Label of an algorithm → the looks of its readings, by their order in a panel: main, others."""
+"""Algorithm → looks of its readings, by their order in a panel: the main one, then others."""
 
 NAMES = {
     ("UCB", ""): "UCB",
@@ -52,7 +52,7 @@ NAMES = {
     ("DP-UCB-INT", "noise"): "INT, noise",
     ("DP-UCB-INT", "interval"): "INT, interval",
 }
-"""Algorithm and variant → what stands beside the curve."""
+"""(Algorithm, variant) → what stands beside the curve."""
 
 
 def has_readings(by_panel: Sequence[Sequence[Line]]) -> bool:
