@@ -48,8 +48,20 @@ from dpbandits.bounds.twzw22 import (
     robust_ucb_regret,
     worst_heavy_regret,
 )
+from dpbandits.bounds.twzw22_lower import (
+    heavy_divergence,
+    heavy_minimax_lower_bound,
+    heavy_pulls_lower_bound,
+    heavy_regret_lower_bound,
+    local_kl_bound,
+)
 
 __all__ = [
+    "heavy_divergence",
+    "heavy_minimax_lower_bound",
+    "heavy_pulls_lower_bound",
+    "heavy_regret_lower_bound",
+    "local_kl_bound",
     "dprucb_pulls",
     "dprucb_regret",
     "heavy_elimination_pulls",
