@@ -36,6 +36,7 @@ from dpbandits.claims.td16_intervals import CLAIMS as TD16_INTERVALS
 from dpbandits.claims.td16_regret import CLAIMS as TD16_REGRET
 from dpbandits.claims.td16_steps import CLAIMS as TD16_STEPS
 from dpbandits.claims.twzw22_central import CLAIMS as TWZW22_CENTRAL
+from dpbandits.claims.twzw22_experiments import CLAIMS as TWZW22_EXPERIMENTS
 from dpbandits.claims.twzw22_local import CLAIMS as TWZW22_LOCAL
 from dpbandits.claims.twzw22_local_lower import CLAIMS as TWZW22_LOCAL_LOWER
 from dpbandits.claims.twzw22_rates import CLAIMS as TWZW22_RATES
@@ -73,6 +74,7 @@ _BY_CHAPTER = {
         *TWZW22_RATES,
         *TWZW22_LOCAL,
         *TWZW22_LOCAL_LOWER,
+        *TWZW22_EXPERIMENTS,
     ),
 }
 

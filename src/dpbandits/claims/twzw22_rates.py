@@ -183,7 +183,7 @@ def _coupling() -> float:
         for x in np.linspace(-30 / epsilon, m + 30 / epsilon, 400):
             first = stats.laplace.cdf(x * epsilon)
             second = float(weights @ stats.laplace.cdf((x - counts) * epsilon))
-            least = min(least, second / first / math.exp(-kappa * m))
+            least = min(least, float(second / first) / math.exp(-kappa * m))
     return least
 
 
@@ -200,10 +200,11 @@ def _theorem_5() -> Finding:
     )
     return Finding(
         decide(coupling >= 1 - 1e-9 and least > 0.9 and min(large) > min(grid)),
-        "Proved for arms that give 0 always and an alternative with a rare reward: m rewards of "
-        "that arm are (1 − p(1 − e^(−ε)))^m-hidden, p = (2Δ)^((1+v)/v). K − 1 such arms add up. It "
-        "holds for all ε, with 1/(1 − e^(−ε)) for 1/ε, for algorithms whose regret grows more "
-        "slowly than each power of T, and with 1 − a in front if it is at most T^a.",
+        "Proved for arms that give 0 always: if such an arm gives a rare reward instead, with "
+        "probability p = (2Δ)^((1+v)/v), an event that rests on m of its rewards keeps at least "
+        "(1 − p(1 − e^(−ε)))^m of its probability. K − 1 such arms add up. True for all ε, with "
+        "1/(1 − e^(−ε)) for 1/ε, if regret grows more slowly than every power of T; if it is T^a, "
+        "with 1 − a in front.",
         {
             "least of lower bound / (log T/ε)Δ^(−1/v), ε ≤ 1": round(min(grid), 4),
             "greatest, ε ≤ 1": round(max(grid), 4),

@@ -91,10 +91,10 @@ def _lemma_2_noise() -> Finding:
         )
     return Finding(
         decide(constants[256] < 1.1 * constants[16]),
-        "A growing bound helps: the blocks' scales are at most that of the last one, and a sum of "
-        "Laplace variables of smaller scales exceeds a threshold less often. For equal scales it "
-        "is computed exactly. That the bound is linear in log(1/β), where β is small, cannot be "
-        "improved: see Lemma 3.",
+        "Proved from Lemma 2.8 of Chan, Shi & Song (2011) with 2√8·L^1.5·log(2/β), L levels. A "
+        "growing bound helps, as blocks have at most the scale of the last one, and a sum of "
+        "Laplace variables of smaller scales exceeds a threshold less often; for equal scales it "
+        "is computed exactly. For small β nothing better than log(1/β) is true: see Lemma 3.",
         {
             f"least constant, T < 2^{levels}, β ≤ 0.1": round(c, 2)
             for levels, c in constants.items()
@@ -153,8 +153,8 @@ CLAIMS = (
         "twzw22-lemma-2-noise",
         PAPER,
         "Lemma 2",
-        "(reconstructed) With probability at least 1 − β its noise at n is at most a constant "
-        "times (B_n/ε)·log^1.5 T·log(1/β).",
+        "(reconstructed) With probability at least 1 − β, β ≤ 0.1, its noise at n is at most a "
+        "constant times (B_n/ε)·log^1.5 T·log(1/β).",
         _lemma_2_noise,
     ),
     Claim(
