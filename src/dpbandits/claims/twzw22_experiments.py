@@ -247,7 +247,8 @@ CLAIMS = (
         "twzw22-setting-3",
         PAPER,
         "§6",
-        "In the local model Setting 3 has, in theory, larger regret than Settings 1 and 2.",
+        "(reconstructed) In the local model Setting 3 has, in theory, larger regret than Settings "
+        "1 and 2.",
         _third_setting,
     ),
     Claim(

@@ -34,7 +34,7 @@ PAPER = "twzw22"
 EPSILONS = (0.1, 0.5, 1.0)
 ZHOU_ZHANG = (
     "Zhou & Zhang (NeurIPS 2024, Locally private and robust multi-armed bandits) say in their "
-    "abstract that they found a fundamental flaw in the state of the art."
+    "abstract that they identify a fundamental flaw in the state of the art of this problem."
 )
 
 
@@ -128,9 +128,9 @@ def _theorem_7() -> Finding:
     return Finding(
         decide(all(broken), FAILS, CANNOT_TELL if any(broken) else HOLDS),
         "A released reward tells two laws of total variation d apart by a divergence of "
-        "(e^ε − 1)²d² at most, and two-point laws of gap Δ have d of order Δ^((1+v)/v). So every "
-        "ε-LDP algorithm needs log T/(ε²Δ^(2(1+v)/v)) pulls, up to a constant: Δ^(−(1+v)/v) times "
-        "what is claimed. " + ZHOU_ZHANG,
+        "(e^ε − 1)²d² at most, and two-point laws of gap Δ have d of order Δ^((1+v)/v). So an "
+        "ε-LDP algorithm of small regret needs log T/(ε²Δ^(2(1+v)/v)) pulls of such an arm, up to "
+        "a constant: Δ^(−(1+v)/v) times what is claimed. " + ZHOU_ZHANG,
         evidence,
     )
 
@@ -160,9 +160,9 @@ def _lemma_13() -> Finding:
         decide(all(surely), FAILS, CANNOT_TELL),
         "Lengths and B are inferred from Remark 3: those of DPRSE, with ε² for ε. The mean of R "
         "Laplace variables of scale 2B/ε is of order B/(ε√R), and B/(ε²R) would be needed; as B "
-        "grows like R^(1/(1+v)) more pulls do not help, and by Theorem 7 no other B would. Many "
-        "runs drop the best of two two-point arms of gap 0.2 (ε = 1, β = 0.05). With R of order "
-        "Δ^(−2(1+v)/v)/ε² and B = (uε√(R/L))^(1/(1+v)) it is proved.",
+        "grows like R^(1/(1+v)) more pulls do not help, and for small gaps no B would (Theorem "
+        "7). Many runs drop the best of two two-point arms of gap 0.2 (ε = 1, β = 0.05). With R of "
+        "order Δ^(−2(1+v)/v)/ε² and B = (uε√(R/L))^(1/(1+v)) it is proved.",
         evidence,
     )
 

@@ -58,8 +58,8 @@ def _remark_3() -> Finding:
     grows = all(power > 0.5 for power in powers.values())
     return Finding(
         decide(grows, FAILS, HOLDS),
-        "The price is of order Δ^(−(1+v)/v)/ε², without limit as the gap falls: it is bounded from "
-        "below by any ε-LDP algorithm's regret on two-point arms and that of robust UCB. With "
+        "On two-point arms the least regret of ε-LDP algorithms is, up to a constant, "
+        "Δ^(−(1+v)/v)/ε² times that of robust UCB: without limit as the gap falls. With "
         "bounded rewards, where two laws of gap Δ differ by Δ in total variation, the factor is "
         "indeed of order 1/ε². " + ZHOU_ZHANG,
         {f"power of 1/Δ in the price, v = {v}": round(power, 3) for v, power in powers.items()}
