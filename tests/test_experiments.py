@@ -142,7 +142,8 @@ def test_every_experiment_runs(smoke, name):
         cell = setting.cell
         assert runs.n_runs == cell.n_runs == 3
         assert runs.regret.shape == (3, cell.checkpoints.size)
-        assert np.all(np.diff(runs.regret, axis=1) >= -1e-9)  # sums over ten arms are rounded
+        rounding = 1e-9 + 1e-15 * runs.regret.max()  # sums over ten arms are rounded
+        assert np.all(np.diff(runs.regret, axis=1) >= -rounding)
         assert np.all(runs.pulls.sum(axis=1) == cell.horizon)
     assert len(part.select(panel="a")) >= 1
     with pytest.raises(ValueError, match="label 'arms' is unknown"):

@@ -19,7 +19,9 @@ from dpbandits.plotting import figures, style
 NAMES = [
     name
     for name, e in experiments.EXPERIMENTS.items()
-    if e.table.kind == "regret" and e.axis != "spread"  # which has labels of its own
+    if e.table.kind == "regret"
+    and e.axis != "spread"  # which has labels of its own
+    and not e.axis.startswith("heavy")  # whose rows have limits of their own
 ]
 
 

@@ -14,7 +14,9 @@ import pytest
 from statistical import mean_may_be_at_most
 
 import dpbandits as dpb
+from dpbandits.heavy_laws import TwoPointHeavyLaw
 from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.regret.heavy import HeavyTailAlgorithm
 
 CONFIGURATIONS = {
     "UCB": [dpb.UCB(), dpb.UCB(engine="per-step")],
@@ -53,21 +55,62 @@ CONFIGURATIONS = {
     "GuessAndDouble": [
         dpb.GuessAndDouble(dpb.DPSE(epsilon=0.5)),
         dpb.GuessAndDouble(dpb.UCB(engine="per-step"), growth="square", first_guess=100),
+        dpb.GuessAndDouble(dpb.DPRSE(epsilon=1.0)),
+    ],
+    "RobustUCB": [dpb.RobustUCB(), dpb.RobustUCB("fixed")],
+    "DPRUCB": [
+        dpb.DPRUCB(epsilon=200.0),
+        dpb.DPRUCB(epsilon=1000.0, scaling="log"),
+        dpb.DPRUCB(epsilon=3000.0, width="published", constant=4.0),
+        dpb.DPRUCB(epsilon=math.inf),
+    ],
+    "DPRSE": [
+        dpb.DPRSE(epsilon=1.0),
+        dpb.DPRSE(epsilon=0.5, beta=0.01, schedule="tightened"),
+        dpb.DPRSE(epsilon=math.inf),
+    ],
+    "LDPRSE": [
+        dpb.LDPRSE(epsilon=1.0),
+        dpb.LDPRSE(epsilon=2.0, beta=0.01, schedule="non-negative"),
+        dpb.LDPRSE(epsilon=math.inf),
     ],
 }
 # Nothing better is proved than playing the worst arm throughout.
 WORST = [
     algorithm
-    for algorithm in [*CONFIGURATIONS["DPUCBHybrid"], *CONFIGURATIONS["DPUCBInt"]]
-    if getattr(algorithm, "literal", False) or getattr(algorithm, "reading", "") == "literal"
+    for algorithm in [
+        *CONFIGURATIONS["DPUCBHybrid"],
+        *CONFIGURATIONS["DPUCBInt"],
+        *CONFIGURATIONS["DPRUCB"],
+    ]
+    if getattr(algorithm, "literal", False)
+    or getattr(algorithm, "reading", "") == "literal"
+    or getattr(algorithm, "width", "") == "published"
 ]
 EVERY = [
     pytest.param(algorithm, id=repr(algorithm).replace("[", "(").replace("]", ")"))
     for configurations in CONFIGURATIONS.values()
     for algorithm in configurations
 ]
-INSTANCE = dpb.instances.bernoulli([0.2, 0.9, 0.2], "easy")
-HORIZON = 30_000
+EASY = (0.2, 0.9, 0.2)
+
+
+def bandit(algorithm, means=EASY):
+    """Rewards of 0 or 1, with a moment bound for the algorithms that must know one."""
+    if isinstance(getattr(algorithm, "base", algorithm), HeavyTailAlgorithm):
+        laws = [TwoPointHeavyLaw(1.0, mean) for mean in means]
+        return dpb.instances.heavy(laws, order=1.0, moment_bound=max(means))
+    return dpb.instances.bernoulli(means, "easy")
+
+
+def horizon_for(algorithm):
+    """Long enough to tell the arms apart."""
+    if isinstance(algorithm, dpb.LDPRSE):
+        return 10**10
+    elimination = isinstance(getattr(algorithm, "base", algorithm), dpb.DPRSE)
+    return 2_000_000 if elimination else 30_000
+
+
 every_algorithm = pytest.mark.parametrize("algorithm", EVERY)
 
 
@@ -134,9 +177,10 @@ def test_guarantee(algorithm):
 @every_algorithm
 def test_counts_add_up_at_every_checkpoint(algorithm):
     """With checkpoints below, at and above K, dense and sparse, and a longer horizon told."""
-    for times in ([1, 2, 3, 4, 5, 1000, 1001, HORIZON], [HORIZON], [2]):
+    instance, horizon = bandit(algorithm), horizon_for(algorithm)
+    for times in ([1, 2, 3, 4, 5, 1000, 1001, horizon], [horizon], [2]):
         times = np.array(times)
-        play = algorithm.play(INSTANCE, HORIZON, times, np.random.default_rng(0))
+        play = algorithm.play(instance, horizon, times, np.random.default_rng(0))
         assert isinstance(play, Play)
         assert play.counts.shape == (times.size, 3) and play.counts.dtype == np.int64
         assert play.counts.sum(axis=1).tolist() == times.tolist()
@@ -148,10 +192,11 @@ def test_counts_add_up_at_every_checkpoint(algorithm):
 
 @every_algorithm
 def test_the_generator_is_the_only_source_of_randomness(algorithm):
-    times = np.array([100, 20_000])
+    instance, horizon = bandit(algorithm), horizon_for(algorithm)
+    times = np.array([100, 2 * horizon // 3])
 
     def play(seed):
-        return algorithm.play(INSTANCE, HORIZON, times, np.random.default_rng(seed))
+        return algorithm.play(instance, horizon, times, np.random.default_rng(seed))
 
     def global_state():
         return np.random.get_state()[1].tolist()  # noqa: NPY002
@@ -166,34 +211,38 @@ def test_the_generator_is_the_only_source_of_randomness(algorithm):
 @every_algorithm
 def test_an_algorithm_learns(algorithm):
     """The best arm, which is not arm 0, gets most pulls; with arms swapped it is still found."""
-    for instance in (INSTANCE, dpb.instances.bernoulli([0.2, 0.2, 0.9])):
-        runs = dpb.simulate(algorithm, instance, HORIZON, n_runs=2)
-        assert np.all(runs.pulls[:, instance.best_arm] > HORIZON / 2)
+    horizon = horizon_for(algorithm)
+    for means in (EASY, (0.2, 0.2, 0.9)):
+        instance = bandit(algorithm, means)
+        runs = dpb.simulate(algorithm, instance, horizon, n_runs=2)
+        assert np.all(runs.pulls[:, instance.best_arm] > horizon / 2)
 
 
 @every_algorithm
 @pytest.mark.statistical
 def test_regret_bound_is_above_the_simulated_mean(algorithm):
-    runs = dpb.simulate(algorithm, INSTANCE, HORIZON, n_runs=12)
-    bound = algorithm.regret_bound(INSTANCE, HORIZON, runs.times)
+    instance, horizon = bandit(algorithm), horizon_for(algorithm)
+    runs = dpb.simulate(algorithm, instance, horizon, n_runs=12)
+    bound = algorithm.regret_bound(instance, horizon, runs.times)
     for sample, limit in zip(runs.regret.T, bound, strict=True):
         assert mean_may_be_at_most(sample, limit * (1 + 1e-12), 1 / runs.times.size)
     if algorithm in WORST:
         assert bound == pytest.approx(0.7 * runs.times)
         return
-    assert bound[-1] < 0.95 * 0.7 * HORIZON, "the bound says something on this instance"
+    assert bound[-1] < 0.95 * 0.7 * horizon, "the bound says something on this instance"
     assert not mean_may_be_at_most(runs.regret[:, -1], bound[-1] / 60), "control"
 
 
 @every_algorithm
 def test_shapes_of_the_regret_bound(algorithm):
-    times = np.array([[1, 10, 100], [1000, 10_000, HORIZON]])
-    table = algorithm.regret_bound(INSTANCE, HORIZON, times)
+    instance, horizon = bandit(algorithm), horizon_for(algorithm)
+    times = np.array([[1, 10, 100], [1000, 10_000, horizon]])
+    table = algorithm.regret_bound(instance, horizon, times)
     assert table.shape == times.shape
-    at_horizon = algorithm.regret_bound(INSTANCE, HORIZON)
+    at_horizon = algorithm.regret_bound(instance, horizon)
     assert np.ndim(at_horizon) == 0 and float(at_horizon) == table[-1, -1]
-    line = algorithm.regret_bound(INSTANCE, HORIZON, times.ravel().tolist())
+    line = algorithm.regret_bound(instance, horizon, times.ravel().tolist())
     np.testing.assert_allclose(line, table.ravel(), rtol=1e-12)
     assert np.all(np.diff(line) >= 0), "regret only grows"
     assert np.all(line <= 0.7 * times.ravel() + 1e-9), "no worse than the worst arm throughout"
-    assert algorithm.regret_bound(dpb.instances.bernoulli([0.5, 0.5]), HORIZON) == 0
+    assert algorithm.regret_bound(bandit(algorithm, (0.5, 0.5)), horizon) == 0

@@ -12,6 +12,7 @@ from dpbandits import (
     claims,
     experiments,
     halting,
+    heavy_schedules,
     instances,
     laws,
     mechanisms,
@@ -22,14 +23,18 @@ from dpbandits import (
 from dpbandits.privacy import PrivacyGuarantee
 from dpbandits.registry import registry, stopping_rules
 from dpbandits.regret import (
+    DPRSE,
+    DPRUCB,
     DPSE,
     DPUCB,
+    LDPRSE,
     UCB,
     DPUCBBound,
     DPUCBHybrid,
     DPUCBInt,
     GuessAndDouble,
     RegretAlgorithm,
+    RobustUCB,
     SuccessiveElimination,
 )
 from dpbandits.simulation import Runs, log_checkpoints, simulate
@@ -46,6 +51,11 @@ from dpbandits.stopping import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "DPRSE",
+    "DPRUCB",
+    "LDPRSE",
+    "RobustUCB",
+    "heavy_schedules",
     "DPNAS",
     "DPSE",
     "DPUCB",

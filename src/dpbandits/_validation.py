@@ -17,6 +17,7 @@ __all__ = [
     "check_generator",
     "check_integer",
     "check_number",
+    "check_order",
     "check_positive",
 ]
 
@@ -50,6 +51,15 @@ def check_fraction(name: str, value: Any) -> float:
     allowed = f"a number strictly between 0 and 1 (at least {SMALLEST:g})"
     number = check_number(name, value, allowed)
     if not SMALLEST <= number < 1:
+        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+    return number
+
+
+def check_order(name: str, value: Any) -> float:
+    """Return `value` as a float if it lies in (0, 1]: the order v of a moment E abs(X)^(1+v)."""
+    allowed = "a number in (0, 1], at least 0.001"
+    number = check_number(name, value, allowed)
+    if not 1e-3 <= number <= 1:
         raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
     return number
 

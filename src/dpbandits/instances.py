@@ -12,17 +12,31 @@ from numpy.typing import NDArray
 
 from dpbandits._binomial import binomial
 from dpbandits._validation import check_choice, check_integer, check_number, check_positive
+from dpbandits.heavy_instances import (
+    TWZW22_NAMES,
+    HeavyTailInstance,
+    heavy,
+    heavy_two_point,
+    pareto,
+    twzw22,
+)
 from dpbandits.laws import BetaLaw, TwoPointLaw, UniformLaw
 
 __all__ = [
     "SS19_NAMES",
     "TD16_NAMES",
+    "TWZW22_NAMES",
     "BernoulliInstance",
+    "HeavyTailInstance",
     "bernoulli",
+    "heavy",
+    "heavy_two_point",
     "low_variance",
+    "pareto",
     "shifted_beta",
     "ss19",
     "td16",
+    "twzw22",
     "two_point",
     "uniform",
 ]

@@ -8,7 +8,11 @@ from dpbandits.regret.dp_ucb import DPUCB
 from dpbandits.regret.dp_ucb_bound import DPUCBBound
 from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
 from dpbandits.regret.dp_ucb_int import DPUCBInt
+from dpbandits.regret.dprse import DPRSE
+from dpbandits.regret.dprucb import DPRUCB
 from dpbandits.regret.guess_and_double import GuessAndDouble
+from dpbandits.regret.ldprse import LDPRSE
+from dpbandits.regret.robust_ucb import RobustUCB
 from dpbandits.regret.successive_elimination import SuccessiveElimination
 from dpbandits.regret.ucb import UCB
 from dpbandits.stopping.base import StoppingRule
@@ -30,6 +34,10 @@ registry: dict[str, type[RegretAlgorithm]] = {
         SuccessiveElimination,
         DPSE,
         GuessAndDouble,
+        RobustUCB,
+        DPRUCB,
+        DPRSE,
+        LDPRSE,
     )
 }
 """Name of each algorithm's class → the class."""

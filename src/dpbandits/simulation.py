@@ -16,8 +16,7 @@ from tqdm import tqdm
 
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_fraction, check_integer
-from dpbandits.instances import BernoulliInstance
-from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.regret.base import Instance, Play, RegretAlgorithm
 
 __all__ = ["Runs", "log_checkpoints", "play_replicate", "replicate_seeds", "simulate"]
 
@@ -30,7 +29,7 @@ class Runs:
     ----------
     algorithm : RegretAlgorithm
         Configuration that was played.
-    instance : BernoulliInstance
+    instance : Instance
         Bandit it was played on.
     horizon : int
         Horizon T.
@@ -45,7 +44,7 @@ class Runs:
     """
 
     algorithm: RegretAlgorithm
-    instance: BernoulliInstance
+    instance: Instance
     horizon: int
     times: NDArray[np.int64]
     regret: NDArray[np.float64]
@@ -127,7 +126,7 @@ def replicate_seeds(seed: int | Sequence[int], n_runs: int) -> list[np.random.Se
 
 def play_replicate(
     algorithm: RegretAlgorithm,
-    instance: BernoulliInstance,
+    instance: Instance,
     horizon: int,
     checkpoints: NDArray[np.int64],
     seed: np.random.SeedSequence,
@@ -152,7 +151,7 @@ def _checked_checkpoints(checkpoints: ArrayLike | None, horizon: int) -> NDArray
 
 def simulate(
     algorithm: RegretAlgorithm,
-    instance: BernoulliInstance,
+    instance: Instance,
     horizon: int,
     n_runs: int = 30,
     seed: int | Sequence[int] = 0,
@@ -168,10 +167,11 @@ def simulate(
     ----------
     algorithm : RegretAlgorithm
         Configuration to play, such as ``DPSE(epsilon=0.25)``.
-    instance : BernoulliInstance
-        Bandit to play it on.
+    instance : Instance
+        Bandit to play it on: a `BernoulliInstance`, or a `HeavyTailInstance` for the algorithms
+        for heavy-tailed rewards.
     horizon : int
-        Horizon T, at least the number of arms: how long each run lasts, and what an algorithm
+        Horizon T, from the number of arms to 2^62: how long each run lasts, and what an algorithm
         that needs it is told. `GuessAndDouble` runs such an algorithm without telling it.
     n_runs : int
         Number of replicates.
@@ -208,10 +208,7 @@ def simulate(
         raise ValueError(
             f"algorithm={algorithm!r} is no algorithm; allowed: one such as DPSE(epsilon=1)"
         )
-    if not isinstance(instance, BernoulliInstance):
-        raise ValueError(
-            f"instance={instance!r} is no instance; allowed: one such as bernoulli([0.5, 0.4])"
-        )
+    algorithm.check_instance(instance)
     horizon = check_integer("horizon", horizon, instance.n_arms, 2**62)
     n_runs = check_integer("n_runs", n_runs, 1)
     times = _checked_checkpoints(checkpoints, horizon)

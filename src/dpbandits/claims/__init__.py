@@ -35,6 +35,12 @@ from dpbandits.claims.td16_experiments import CLAIMS as TD16_EXPERIMENTS
 from dpbandits.claims.td16_intervals import CLAIMS as TD16_INTERVALS
 from dpbandits.claims.td16_regret import CLAIMS as TD16_REGRET
 from dpbandits.claims.td16_steps import CLAIMS as TD16_STEPS
+from dpbandits.claims.twzw22_central import CLAIMS as TWZW22_CENTRAL
+from dpbandits.claims.twzw22_experiments import CLAIMS as TWZW22_EXPERIMENTS
+from dpbandits.claims.twzw22_local import CLAIMS as TWZW22_LOCAL
+from dpbandits.claims.twzw22_local_lower import CLAIMS as TWZW22_LOCAL_LOWER
+from dpbandits.claims.twzw22_rates import CLAIMS as TWZW22_RATES
+from dpbandits.claims.twzw22_tree import CLAIMS as TWZW22_TREE
 from dpbandits.provenance import processor, versions
 
 __all__ = [
@@ -62,6 +68,14 @@ _BY_CHAPTER = {
         *TD16_EXPERIMENTS,
     ),
     "03": (*SS19_ELIMINATION, *SS19_OPTIMALITY, *SS19_EXPERIMENTS),
+    "04": (
+        *TWZW22_TREE,
+        *TWZW22_CENTRAL,
+        *TWZW22_RATES,
+        *TWZW22_LOCAL,
+        *TWZW22_LOCAL_LOWER,
+        *TWZW22_EXPERIMENTS,
+    ),
 }
 
 

@@ -2,11 +2,18 @@
 
 from dpbandits.experiments.catalogue import EXPERIMENTS, resolve
 from dpbandits.experiments.compare import FALSE_ALARM, Verdict, compare
+from dpbandits.experiments.estimation_cells import (
+    EstimationCell,
+    EstimationLabels,
+    EstimationSetting,
+)
+from dpbandits.experiments.estimation_tables import EstimationReplicates, EstimationSummary
 from dpbandits.experiments.ratios import Ratio, ratio_of_means, ratios_to
 from dpbandits.experiments.regret_cells import RegretCell, RegretLabels, RegretSetting
 from dpbandits.experiments.regret_tables import Curve, Replicates, curves, replicates
 from dpbandits.experiments.running import Finished, Results, run, run_cells, work_through
 from dpbandits.experiments.settings import PRESETS, Cell, Experiment, Preset, Setting
+from dpbandits.experiments.slopes import Slope, fit_slope
 from dpbandits.experiments.spot import SpotCheck, spot_check
 from dpbandits.experiments.stopping_cells import StoppingCell, StoppingLabels, StoppingSetting
 from dpbandits.experiments.stopping_tables import StoppingReplicates, StoppingSummary
@@ -30,6 +37,11 @@ __all__ = [
     "Cell",
     "Curve",
     "Data",
+    "EstimationCell",
+    "EstimationLabels",
+    "EstimationReplicates",
+    "EstimationSetting",
+    "EstimationSummary",
     "Experiment",
     "Finished",
     "Preset",
@@ -41,6 +53,7 @@ __all__ = [
     "Results",
     "Row",
     "Setting",
+    "Slope",
     "SpotCheck",
     "StaleDataError",
     "StoppingCell",
@@ -54,6 +67,7 @@ __all__ = [
     "curves",
     "data_folder",
     "experiment_of",
+    "fit_slope",
     "load",
     "ratio_of_means",
     "ratios_to",

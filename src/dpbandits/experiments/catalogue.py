@@ -9,12 +9,18 @@ from dpbandits.experiments.regret_catalogue import REGRET_EXPERIMENTS
 from dpbandits.experiments.settings import Experiment
 from dpbandits.experiments.stopping_catalogue import STOPPING_EXPERIMENTS
 from dpbandits.experiments.td16_catalogue import TD16_EXPERIMENTS
+from dpbandits.experiments.twzw22_catalogue import TWZW22_EXPERIMENTS
 
 __all__ = ["EXPERIMENTS", "resolve"]
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.id: experiment
-    for experiment in (*REGRET_EXPERIMENTS, *STOPPING_EXPERIMENTS, *TD16_EXPERIMENTS)
+    for experiment in (
+        *REGRET_EXPERIMENTS,
+        *STOPPING_EXPERIMENTS,
+        *TD16_EXPERIMENTS,
+        *TWZW22_EXPERIMENTS,
+    )
 }
 """Id → experiment, by the order in which they came to the book."""
 

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from dpbandits._validation import check_integer
 from dpbandits.experiments.settings import Arrays, Cell, Setting, check_part, describe
+from dpbandits.heavy_instances import HeavyTailInstance
+from dpbandits.heavy_laws import SampledLaw
 from dpbandits.instances import BernoulliInstance
 from dpbandits.provenance import Name
-from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.regret.base import Instance, RegretAlgorithm
 from dpbandits.simulation import Runs, log_checkpoints, play_replicate
 
 __all__ = ["RegretCell", "RegretLabels", "RegretSetting", "play_runs", "round_times"]
@@ -39,7 +41,7 @@ def round_times(horizon: int) -> NDArray[np.int64]:
 
 def play_runs(
     algorithm: RegretAlgorithm,
-    instance: BernoulliInstance,
+    instance: Instance,
     horizon: int,
     checkpoints: NDArray[np.int64],
     seeds: Sequence[np.random.SeedSequence],
@@ -65,7 +67,7 @@ class RegretCell(Cell):
     ----------
     algorithm : RegretAlgorithm
         Configuration to play.
-    instance : BernoulliInstance
+    instance : Instance
         Bandit to play it on.
     horizon : int
         Horizon T.
@@ -76,13 +78,19 @@ class RegretCell(Cell):
     ENTRY: ClassVar[Name] = (__name__, "play_runs")
 
     algorithm: RegretAlgorithm
-    instance: BernoulliInstance
+    instance: BernoulliInstance | HeavyTailInstance
     horizon: int
     n_runs: int
 
     def __post_init__(self) -> None:
         check_part("algorithm", self.algorithm, RegretAlgorithm)
-        check_part("instance", self.instance, BernoulliInstance)
+        self.algorithm.check_instance(self.instance)
+        for law in getattr(self.instance, "laws", ()):
+            if isinstance(law, SampledLaw):
+                raise ValueError(
+                    f"instance={self.instance!r} cannot be described in data: its law {law!r} is a "
+                    "function; allowed: laws that are made of numbers"
+                )
         object.__setattr__(self, "n_runs", check_integer("n_runs", self.n_runs, 1))
 
     @cached_property
@@ -93,8 +101,10 @@ class RegretCell(Cell):
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """The algorithm and the instance."""
-        return (self.algorithm, self.instance)
+        """The algorithm and the instance, and one law of each kind where it is made of laws."""
+        laws = self.instance.laws if isinstance(self.instance, HeavyTailInstance) else ()
+        kinds = {type(law): law for law in laws}
+        return (self.algorithm, self.instance, *kinds.values())
 
     @property
     def title(self) -> str:
@@ -103,11 +113,15 @@ class RegretCell(Cell):
 
     def configuration(self) -> dict[str, Any]:
         """Return what the law of one replicate depends on, ready for JSON."""
-        return {
-            "algorithm": describe(self.algorithm),
-            "means": list(self.instance.mean_rewards),
-            "horizon": self.horizon,
-        }
+        if isinstance(self.instance, BernoulliInstance):
+            rewards: dict[str, Any] = {"means": list(self.instance.mean_rewards)}
+        else:
+            rewards = {
+                "laws": [describe(law) for law in self.instance.laws],
+                "order": self.instance.order,
+                "moment_bound": self.instance.moment_bound,
+            }
+        return {"algorithm": describe(self.algorithm), **rewards, "horizon": self.horizon}
 
     def kept(self) -> dict[str, Any]:
         """Return the checkpoints."""

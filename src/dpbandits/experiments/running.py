@@ -92,7 +92,9 @@ class Results(Mapping[Cell, Any]):
         **labels
             Any of ``experiment`` and ``panel``; ``instance``, ``n_arms``, ``epsilon``,
             ``algorithm`` and ``variant`` of experiments on regret; ``law``, ``mean``, ``alpha``,
-            ``beta``, ``epsilon``, ``rule`` and ``variant`` of experiments on stopping rules.
+            ``beta``, ``epsilon``, ``rule`` and ``variant`` of experiments on stopping rules;
+            ``law``, ``order``, ``epsilon``, ``model``, ``variant`` and ``n_rewards`` of
+            experiments on estimation.
 
         Returns
         -------

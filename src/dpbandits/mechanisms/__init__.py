@@ -1,8 +1,15 @@
 """Privacy mechanisms: the only place of the package that draws noise."""
 
+from dpbandits.mechanisms.adaptive_tree import AdaptiveTree, AdaptiveTreeCounter
 from dpbandits.mechanisms.binary_tree import BinaryTree, BinaryTreeCounter
 from dpbandits.mechanisms.hybrid import HybridCounter, RunningHybridCounter
-from dpbandits.mechanisms.laplace import laplace, laplace_below, laplace_cdf, laplace_noise
+from dpbandits.mechanisms.laplace import (
+    laplace,
+    laplace_below,
+    laplace_cdf,
+    laplace_noise,
+    laplace_total,
+)
 from dpbandits.mechanisms.laplace_sums import (
     laplace_sum_error,
     laplace_sum_quantile,
@@ -11,6 +18,8 @@ from dpbandits.mechanisms.laplace_sums import (
 from dpbandits.mechanisms.logarithmic import LogarithmicCounter, RunningLogarithmicCounter
 
 __all__ = [
+    "AdaptiveTree",
+    "AdaptiveTreeCounter",
     "BinaryTree",
     "BinaryTreeCounter",
     "HybridCounter",
@@ -24,4 +33,5 @@ __all__ = [
     "laplace_sum_error",
     "laplace_sum_quantile",
     "laplace_sum_tail",
+    "laplace_total",
 ]

@@ -8,7 +8,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["laplace", "laplace_below", "laplace_cdf", "laplace_log_cdf", "laplace_noise"]
+__all__ = [
+    "laplace",
+    "laplace_below",
+    "laplace_cdf",
+    "laplace_log_cdf",
+    "laplace_noise",
+    "laplace_total",
+]
 
 
 @njit(cache=True, nogil=True)
@@ -140,3 +147,38 @@ def laplace_noise(rng: np.random.Generator, scale: float, size: int) -> NDArray[
     [0.0, 0.0, 0.0]
     """
     return rng.laplace(0.0, scale, size) + 0.0
+
+
+def laplace_total(rng: np.random.Generator, scale: float, draws: int) -> float:
+    """Draw the sum of many independent Laplace variables of mean 0 and one scale.
+
+    A Laplace variable of scale 1 is √(2E)·N with E standard exponential and N standard normal,
+    independent; given their E the variables are normal and add up to √(2ΣE)·N, with ΣE a gamma
+    variable of shape n. The law is exact, and so is the difference of two gamma variables, the
+    other way to draw it; but that one loses digits when n is large, 11 of 16 for n = 10^22.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    scale : float
+        Scale b ≥ 0 of each variable.
+    draws : int
+        How many variables n ≥ 0; may be beyond 2^63.
+
+    Returns
+    -------
+    float
+        Variance 2nb².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> laplace_total(np.random.default_rng(0), 1.0, 0)
+    0.0
+    >>> bool(abs(laplace_total(np.random.default_rng(0), 1.0, 10**30)) < 1e16)
+    True
+    """
+    if draws == 0:
+        return 0.0
+    return scale * math.sqrt(2.0 * rng.standard_gamma(float(draws))) * rng.standard_normal()

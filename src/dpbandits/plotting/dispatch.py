@@ -13,6 +13,7 @@ from dpbandits.experiments import Data, Results, experiment_of
 __all__ = ["draw"]
 
 _FIGURES = {
+    "estimation": ("dpbandits.plotting.estimation", "estimation_figure"),
     "regret": ("dpbandits.plotting.figures", "regret_figure"),
     "stopping": ("dpbandits.plotting.stopping", "stopping_figure"),
 }

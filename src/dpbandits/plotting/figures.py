@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 
 from dpbandits._validation import check_choice
 from dpbandits.experiments import Data, Results
+from dpbandits.plotting.heavy_gaps import heavy_gaps_figure, heavy_schedule_figure
+from dpbandits.plotting.heavy_time import heavy_time_figure
 from dpbandits.plotting.readings import readings_over_time
 from dpbandits.plotting.regret_lines import Line, band, first_shown, lines_of
 from dpbandits.plotting.spread import spread_figure
@@ -53,6 +55,8 @@ _GUESSES = {
     "square": ("T ← T²", Look(COLOURS["purple"])),
 }
 
+_AGAINST_GAPS = {"heavy-gaps": heavy_gaps_figure, "heavy-schedule": heavy_schedule_figure}
+
 
 def regret_figure(
     source: Results | Data | str,
@@ -68,7 +72,9 @@ def regret_figure(
     circles on curves over time mark where the epochs of the first run ended. Where algorithms
     stand in several readings, the first has the band and the bound, the others are thin, and no
     epochs are marked. The figure of the spread has a row for each of them: a dot at the mean
-    regret, a bar over the central 90 % of the runs and a line from the least to the greatest.
+    regret, a bar over the central 90 % of the runs and a line from the least to the greatest. With
+    heavy-tailed rewards the bands over time are a quarter of the standard deviation wide on each
+    side.
 
     Parameters
     ----------
@@ -107,6 +113,10 @@ def regret_figure(
     experiment, titles, by_panel = lines_of(source, panels)
     if experiment.axis == "spread":
         return spread_figure(titles, by_panel)
+    if experiment.axis == "heavy-time":
+        return heavy_time_figure(titles, by_panel, theory, epochs, scale)
+    if experiment.axis in _AGAINST_GAPS:
+        return _AGAINST_GAPS[experiment.axis](titles, by_panel)
     readings = experiment.axis == "time" and experiment.readings
     with styled():
         figure, grid = make_panels(titles, **(MANY_LABELS if readings else {}))

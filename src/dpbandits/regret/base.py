@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,35 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits.instances import BernoulliInstance
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 
-__all__ = ["Play", "RegretAlgorithm"]
+__all__ = ["Instance", "Play", "RegretAlgorithm"]
+
+
+class Instance(Protocol):
+    """What a simulation needs of a bandit, whatever its rewards are.
+
+    `BernoulliInstance` and `HeavyTailInstance` are such; which of them an algorithm can play is
+    what `RegretAlgorithm.check_instance` says.
+    """
+
+    @property
+    def name(self) -> str:
+        """What tables and figures call the instance."""
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms K."""
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Means of the arms, shape (K,)."""
+
+    @property
+    def gaps(self) -> NDArray[np.float64]:
+        """Gaps Δ_a = max mean − mean of arm a, shape (K,)."""
+
+    @property
+    def best_arm(self) -> int:
+        """Lowest number (0-based) of an arm with the largest mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +76,26 @@ class RegretAlgorithm(abc.ABC):
     def guarantee(self) -> PrivacyGuarantee:
         """What the algorithm promises about the privacy of its whole sequence of pulls."""
 
+    def check_instance(self, instance: object) -> None:
+        """Refuse an instance that the algorithm is not for; `simulate` and `RegretCell` ask.
+
+        Here: anything but a `BernoulliInstance`.
+
+        Raises
+        ------
+        ValueError
+            If the instance is of another kind.
+        """
+        if not isinstance(instance, BernoulliInstance):
+            raise ValueError(
+                f"instance={instance!r} is no instance for {type(self).__name__}; allowed: one "
+                "with rewards of 0 or 1, such as bernoulli([0.5, 0.4])"
+            )
+
     @abc.abstractmethod
     def play(
         self,
-        instance: BernoulliInstance,
+        instance: Any,
         horizon: int,
         checkpoints: NDArray[np.int64],
         rng: np.random.Generator,
@@ -60,8 +104,8 @@ class RegretAlgorithm(abc.ABC):
 
         Parameters
         ----------
-        instance : BernoulliInstance
-            The bandit.
+        instance : Instance
+            The bandit, of the kind that `check_instance` lets pass.
         horizon : int
             Horizon T that the algorithm is told; at least the last checkpoint.
         checkpoints : numpy.ndarray of int, shape (C,)
@@ -76,14 +120,14 @@ class RegretAlgorithm(abc.ABC):
 
     @abc.abstractmethod
     def regret_bound(
-        self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
+        self, instance: Any, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
         """Return an upper bound on the expected pseudo-regret, from `bounds`.
 
         Parameters
         ----------
-        instance : BernoulliInstance
-            The bandit.
+        instance : Instance
+            The bandit, of the kind that `check_instance` lets pass.
         horizon : int
             Horizon T that the algorithm is told.
         times : array_like, optional

@@ -92,6 +92,7 @@ class DPSE(RegretAlgorithm):
         self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
         """Bound on the expected pseudo-regret: Theorem 4.3 with its constants."""
+        self.check_instance(instance)
         bound: float | NDArray[np.float64] = bounds.elimination_regret(
             instance.gaps, horizon, epsilon=self.epsilon, beta=self.beta, times=times
         )

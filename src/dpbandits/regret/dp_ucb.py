@@ -193,6 +193,7 @@ class DPUCB(RegretAlgorithm):
         self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
         """Bound on the expected pseudo-regret: `dp_ucb_regret` with this variant's γ."""
+        self.check_instance(instance)
         n_arms = instance.n_arms
         gamma = self.gamma(n_arms, horizon)
         one_prefix = self.tree(n_arms, horizon).error_probability(gamma)

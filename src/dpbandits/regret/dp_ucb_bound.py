@@ -209,6 +209,7 @@ class DPUCBBound(RegretAlgorithm):
         self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
         """Bound on the expected pseudo-regret: `dp_ucb_bound_regret`."""
+        self.check_instance(instance)
         bound: float | NDArray[np.float64] = bounds.dp_ucb_bound_regret(
             instance.gaps,
             horizon,

@@ -177,6 +177,7 @@ class DPUCBHybrid(RegretAlgorithm):
         With `literal` it is t times the greatest gap: nothing in an index without a bonus makes
         up for rewards that were low by chance, and no better bound is known.
         """
+        self.check_instance(instance)
         bound: float | NDArray[np.float64]
         if self.literal:
             bound = bounds.worst_regret(instance.gaps, horizon, times=times)

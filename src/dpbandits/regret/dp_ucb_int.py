@@ -362,6 +362,7 @@ class DPUCBInt(RegretAlgorithm):
         With the literal reading it is t times the greatest gap. For f ≥ 2 only a factor could be
         gained: the best arm can be left for ever with a low value between two multiples of f.
         """
+        self.check_instance(instance)
         bound: float | NDArray[np.float64]
         if self.reading == "literal":
             bound = bounds.worst_regret(instance.gaps, horizon, times=times)

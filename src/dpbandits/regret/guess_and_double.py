@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import check_choice, check_integer
-from dpbandits.instances import BernoulliInstance
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
 
@@ -71,6 +70,10 @@ class GuessAndDouble(RegretAlgorithm):
         """The guarantee of the restarted algorithm: stretches share no reward."""
         return self.base.guarantee
 
+    def check_instance(self, instance: object) -> None:
+        """Refuse what the restarted algorithm refuses."""
+        self.base.check_instance(instance)
+
     def stretches(self, end: int) -> Iterator[tuple[int, int, int]]:
         """Yield (guess, start, stop) of each stretch until time `end`."""
         guess, start = self.first_guess, 0
@@ -81,7 +84,7 @@ class GuessAndDouble(RegretAlgorithm):
 
     def play(
         self,
-        instance: BernoulliInstance,
+        instance: Any,
         horizon: int,
         checkpoints: NDArray[np.int64],
         rng: np.random.Generator,
@@ -100,7 +103,7 @@ class GuessAndDouble(RegretAlgorithm):
         return Play(np.concatenate(parts), np.concatenate(ends))
 
     def regret_bound(
-        self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
+        self, instance: Any, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
         """Bound on the expected pseudo-regret: the sum of the stretches' bounds."""
         at = np.asarray(horizon if times is None else times, dtype=np.float64)

@@ -76,6 +76,7 @@ class SuccessiveElimination(RegretAlgorithm):
         self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
         """Bound on the expected pseudo-regret: `elimination_regret`."""
+        self.check_instance(instance)
         bound: float | NDArray[np.float64] = bounds.elimination_regret(
             instance.gaps, horizon, beta=self.beta, times=times
         )

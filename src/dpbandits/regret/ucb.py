@@ -66,5 +66,6 @@ class UCB(RegretAlgorithm):
         self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
         """Bound on the expected pseudo-regret: `ucb_regret`."""
+        self.check_instance(instance)
         bound: float | NDArray[np.float64] = bounds.ucb_regret(instance.gaps, horizon, times=times)
         return bound

@@ -1,0 +1,245 @@
+"""How far private means of heavy-tailed rewards err, and the laws on which no mean errs less."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpbandits._validation import (
+    check_choice,
+    check_generator,
+    check_integer,
+    check_order,
+    check_positive,
+)
+from dpbandits.bounds.twzw22_lower import local_kl_bound
+from dpbandits.heavy_laws import HeavyLaw, TwoPointHeavyLaw
+from dpbandits.mechanisms.laplace import laplace_total
+from dpbandits.robust_means import (
+    central_threshold,
+    central_width,
+    local_threshold,
+    local_width,
+)
+from dpbandits.truncated_sums import truncated_sum
+
+__all__ = ["MODELS", "TruncatedMean", "error_lower_bound", "error_rate", "hard_law"]
+
+MODELS = ("none", "global", "local")
+"""Who is trusted with the rewards: everybody, a curator, nobody."""
+DEFAULT_LOG_TERM = math.log(2 / 0.05)
+
+
+@dataclass(frozen=True)
+class TruncatedMean:
+    """The mean of truncated rewards, without noise, with one Laplace variable, or with n.
+
+    The threshold B is that of `robust_means`: (uεn/L)^(1/(1+v)) and (uε√(n/L))^(1/(1+v)) in the
+    global and in the local model. Without privacy it balances the bias u·B^−v with Bernstein's
+    deviation, (un/L)^(1/(1+v)), which is the one of the global model for ε = 1.
+
+    Attributes
+    ----------
+    model : {"none", "global", "local"}
+        Who is trusted.
+    epsilon : float
+        Privacy budget ε > 0; ``inf``, and only that, for "none".
+    order, moment : float
+        v in (0, 1] and u > 0.
+    log_term : float
+        L > 0; log(2/0.05) if not given.
+
+    Examples
+    --------
+    >>> mean = TruncatedMean("global", 0.5, order=1.0)
+    >>> law = hard_law("global", 10**6, 0.5, order=1.0)
+    >>> error = mean.error(np.random.default_rng(0), law, 10**6)
+    >>> abs(error) < mean.half_width(10**6)
+    True
+    """
+
+    model: str
+    epsilon: float
+    order: float
+    moment: float = 1.0
+    log_term: float = DEFAULT_LOG_TERM
+
+    def __post_init__(self) -> None:
+        _check_model(self.model, self.epsilon)
+        object.__setattr__(self, "order", check_order("order", self.order))
+        object.__setattr__(self, "moment", check_positive("moment", self.moment))
+        object.__setattr__(self, "log_term", check_positive("log_term", self.log_term))
+
+    def threshold(self, n: int) -> float:
+        """Return B for n rewards."""
+        if self.model == "local":
+            return local_threshold(n, self.moment, self.order, self.epsilon, self.log_term)
+        budget = 1.0 if self.model == "none" else self.epsilon
+        return central_threshold(n, self.moment, self.order, budget, self.log_term)
+
+    def half_width(self, n: int) -> float:
+        """Return what the error exceeds with probability at most 4e^−L, on any law.
+
+        Without noise the last term of `central_width`'s factor is 0: 1 + √2 + 1/3.
+        """
+        if self.model == "local":
+            err, factor = local_width(n, self.moment, self.order, self.epsilon, self.log_term)
+        elif self.model == "global":
+            err, factor = central_width(n, self.moment, self.order, self.epsilon, self.log_term)
+        else:
+            err, factor = central_width(n, self.moment, self.order, 1.0, self.log_term)
+            factor -= 2.0
+        return factor * err
+
+    def rms(self, law: HeavyLaw, n: int) -> float:
+        """Return the root-mean-square error for n rewards of a law: bias, spread and noise.
+
+        The noise has the variance 8B²/(nε)² in the global model and 8B²/(nε²) in the local one.
+
+        On a Pareto law of shape s, mean μ and least reward x the bias is −μ·(x/B)^(s − 1), since
+        E X·1{X > B} = ∫ s·x^s·y^(−s) dy from B on, and for s < 2 the variance of a truncated reward
+        grows like s·x^s·B^(2−s)/(2 − s). With B = (un/L)^(1/(1+v)) the bias falls as
+        n^(−(s−1)/(1+v)) and the spread as n^(−(s+v−1)/(2(1+v))): for s = 1.05 + v both a little
+        faster than n^(−v/(1+v)). For s = 2.05 the variance still grows, nearly like log B, while
+        (x/B)^0.05 is not small, and the slope is flatter than −1/2 at any n within reach. The noise
+        knows nothing of the law: it is of the minimax order on every one, and where it rules there
+        is no difference between hard laws and easy ones.
+        """
+        bound = self.threshold(check_integer("n", n, 1))
+        bias = law.truncated_mean(bound) - law.mean
+        noise = 8 * (bound / self.epsilon) ** 2 / (n if self.model == "local" else n * n)
+        return math.sqrt(bias**2 + law.truncated_variance(bound) / n + noise)
+
+    def error(self, rng: np.random.Generator, law: HeavyLaw, n: int) -> float:
+        """Draw an estimate from n rewards of a law, and return it minus the law's mean."""
+        check_generator("rng", rng)
+        bound = self.threshold(check_integer("n", n, 1))
+        total = truncated_sum(rng, law, n, bound)
+        if self.model != "none":
+            draws = 1 if self.model == "global" else n
+            total += laplace_total(rng, 2 * bound / self.epsilon, draws)
+        return total / n - law.mean
+
+
+def _rare(model: str, n: int, epsilon: float) -> float:
+    """Return p of `hard_law`."""
+    _check_model(model, epsilon)
+    n = check_integer("n", n, 1)
+    if model == "local":
+        return min(1.0, 1 / (math.sqrt(n) * math.expm1(epsilon)))
+    return min(1.0, -1 / (n * math.expm1(-epsilon)))
+
+
+def hard_law(
+    model: str, n: int, epsilon: float, order: float, moment: float = 1.0
+) -> TwoPointHeavyLaw:
+    """Return the two-point law that n rewards do not tell from the law at 0.
+
+    {0, h} with P(h) = p as large as n rewards hide it, and h as large as the moment allows,
+    p·h^(1+v) = u. Its mean m = p·h = u^(1/(1+v))·p^(v/(1+v)) is what an estimator must miss here
+    or at the law at 0:
+
+    ======== ======================== ==================================
+    model    p                        order of m
+    ======== ======================== ==================================
+    none     1/n                      n^(−v/(1+v))
+    global   1/(n·(1 − e^−ε))         (nε)^(−v/(1+v))
+    local    1/(√n·(e^ε − 1))         (nε²)^(−v/(2(1+v)))
+    ======== ======================== ==================================
+
+    `error_lower_bound` has the proof.
+
+    Parameters
+    ----------
+    model : {"none", "global", "local"}
+        Who is trusted.
+    n : int
+        Number of rewards.
+    epsilon : float
+        Privacy budget ε > 0; ``inf``, and only that, for "none".
+    order, moment : float
+        v in (0, 1] and u > 0.
+
+    Returns
+    -------
+    TwoPointHeavyLaw
+
+    Examples
+    --------
+    >>> law = hard_law("none", 10_000, math.inf, order=1.0)
+    >>> round(law.high, 9), round(law.probability, 9), round(law.mean, 9)
+    (100.0, 0.0001, 0.01)
+    """
+    order, moment = check_order("order", order), check_positive("moment", moment)
+    p = _rare(model, n, epsilon)
+    return TwoPointHeavyLaw((moment / p) ** (1 / (1 + order)), p)
+
+
+def error_lower_bound(
+    model: str, n: int, epsilon: float, order: float, moment: float = 1.0
+) -> float:
+    """Bound from below the greater of the mean absolute errors on `hard_law` and on the law at 0.
+
+    No estimator of the model has less on both, whatever it does.
+
+    Proof. Let x be the mean absolute error on the law P0 at 0, and m the mean of P1 = `hard_law`.
+    Without privacy or with a curator: under P0 all rewards are 0; under P1 the number K of the
+    rewards that are not is binomial, and given K a set of outputs has at least e^(−εK) times its
+    probability under P0. E e^(−εK) = (1 − p(1 − e^−ε))^n = q. So the error on P1 is at least
+    q·E0 abs(θ − m) ≥ q·(m − x), and the greater of x and q·(m − x) at least m·q/(1 + q). With
+    p(1 − e^−ε) = 1/n, q is nearly 1/e.
+
+    Locally, let m0 and m1 be the densities of what is released for one reward, if it is of P0 or
+    P1. With q0 as in the proof of `local_kl_bound`, abs(m0 − m1) ≤ (e^ε − 1)·p·q0 and both are at
+    least q0, so that ∫(√m0 − √m1)² = ∫(m0 − m1)²/(√m0 + √m1)² ≤ c/4 with c = (e^ε − 1)²·p²: the
+    affinity ∫√(m0·m1) is at least 1 − c/8. This holds whatever was released before, and affinities
+    multiply: for n rewards it is at least (1 − c/8)^n = a, the total variation of all that is
+    released at most √(1 − a²) = t, and the two errors add up to at least m·(1 − t). With c = 1/n,
+    t < 0.48. ∎
+
+    Parameters
+    ----------
+    model, n, epsilon, order, moment
+        As for `hard_law`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(error_lower_bound("local", 10**4, 1.0, order=1.0), 4)
+    0.0202
+    """
+    law = hard_law(model, n, epsilon, order, moment)
+    if model == "local":
+        revealed = local_kl_bound(epsilon, law.probability)
+        log_affinity = n * math.log1p(-revealed / 8)
+        return law.mean * (1 - math.sqrt(-math.expm1(2 * log_affinity))) / 2
+    hidden = (1 + law.probability * math.expm1(-epsilon)) ** n
+    return law.mean * hidden / (1 + hidden)
+
+
+def error_rate(model: str, order: float) -> float:
+    """Return the exponent of n in the minimax error: −v/(1+v), or half of that locally.
+
+    Examples
+    --------
+    >>> error_rate("global", 1.0), error_rate("local", 1.0)
+    (-0.5, -0.25)
+    """
+    check_choice("model", model, MODELS)
+    order = check_order("order", order)
+    return -order / (1 + order) / (2 if model == "local" else 1)
+
+
+def _check_model(model: str, epsilon: float) -> None:
+    check_choice("model", model, MODELS)
+    check_positive("epsilon", epsilon, infinite=True)
+    if math.isinf(epsilon) != (model == "none"):
+        raise ValueError(
+            f"epsilon={epsilon!r} does not go with model={model!r}; "
+            'allowed: inf for "none", a finite number for the others'
+        )

@@ -1,0 +1,319 @@
+"""Epochs of DPRSE and LDPRSE, counter and widths of DPRUCB: each formula, once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpbandits._validation import (
+    check_choice,
+    check_fraction,
+    check_integer,
+    check_order,
+    check_positive,
+)
+from dpbandits.mechanisms.adaptive_tree import AdaptiveTree
+from dpbandits.robust_means import (
+    CENTRAL_FAILURE,
+    LOCAL_FAILURE,
+    central_threshold,
+    central_width,
+    local_threshold,
+    local_width,
+)
+
+__all__ = [
+    "GLOBAL_SCHEDULES",
+    "HEAVY_SCHEDULES",
+    "LOCAL_SCHEDULES",
+    "TREE_SCALINGS",
+    "HeavyEpochPlan",
+    "TreeIndexPlan",
+    "heavy_epoch",
+    "heavy_failure",
+    "tree_index",
+]
+
+GLOBAL_SCHEDULES = ("printed", "tightened")
+"""Schedules of `heavy_epoch` in the global model."""
+LOCAL_SCHEDULES = ("minimax", "non-negative", "published-remark")
+"""Schedules of `heavy_epoch` in the local model."""
+HEAVY_SCHEDULES = {"global": GLOBAL_SCHEDULES, "local": LOCAL_SCHEDULES}
+"""Model → its schedules; the first is the default."""
+TREE_SCALINGS = ("tree", "log")
+"""What Λ is in `tree_index`."""
+
+_LOG_LONGEST = 600.0  # no horizon holds an epoch of exp(600) pulls, and no float overflows
+
+
+@dataclass(frozen=True)
+class HeavyEpochPlan:
+    """What an elimination algorithm for heavy-tailed rewards does in one epoch.
+
+    Attributes
+    ----------
+    pulls : int
+        Pulls R of each viable arm; a Python integer, often beyond 2^63.
+    bound : float
+        Threshold B: rewards beyond it count as 0.
+    noise_scale : float
+        Scale of the Laplace variables that are added to an arm's sum of truncated rewards.
+    noise_draws : int
+        How many of them: 1 in the global model, R (one for each reward) in the local one.
+    threshold : float
+        Gap between released means beyond which an arm is eliminated.
+    """
+
+    pulls: int
+    bound: float
+    noise_scale: float
+    noise_draws: int
+    threshold: float
+
+
+def heavy_epoch(
+    n_viable: int,
+    epoch: int,
+    beta: float,
+    epsilon: float,
+    moment: float,
+    order: float,
+    model: str = "global",
+    schedule: str | None = None,
+) -> HeavyEpochPlan:
+    """Plan one epoch of DPRSE or LDPRSE: Tao, Wu, Zhao & Wang (2022), Algorithms 3 and 4.
+
+    With D = 2^−τ, L = log(4|S|τ²/β) and (err, factor) of `central_width` or `local_width`, R is
+    so long that 4·c·err ≤ D, and an arm is eliminated when its released mean lies more than
+    2·c·err below the best. If the best arm's mean errs by at most c·err downwards and the
+    others' upwards, the best arm stays, and one with a gap of D or more goes: its released mean
+    is by more than 4·c·err − 2·c·err below that of the best.
+
+    ================== ======== =================================================================
+    schedule           model    c, R and noise
+    ================== ======== =================================================================
+    "printed"          global   c = 6: the paper's 24 = 4·6 and 12 = 2·6
+    "tightened"        global   c = factor ≤ 4.75
+    "minimax"          local    c = factor ≈ 5, R of order Δ^(−2(1+v)/v)/ε²
+    "non-negative"     local    c = factor ≈ 3 with half the noise, for rewards in [0, ∞)
+    "published-remark" local    c = 6, ε² for ε: R of order Δ^(−(1+v)/v)/ε². **Not valid**: the
+                                noise of a mean is √R times what this allows for
+    ================== ======== =================================================================
+
+    In the global model R = ⌈u^(1/v)·(4c/D)^((1+v)/v)·L/ε + 1⌉. For c = factor in the local model,
+    which depends on R itself a little, R is found by bisection: u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε²,
+    rounded up, plus 1.
+
+    Budgets above 1 (global) or above √(R/L) (local) would make the bound B too large for the
+    spread of the rewards: such a budget makes less noise, but R, B and c are those of the lesser
+    one. Hence ε = ``inf`` is elimination by truncated means without noise.
+
+    Parameters
+    ----------
+    n_viable : int
+        Number |S| of viable arms.
+    epoch : int
+        Number τ ≥ 1 of the epoch.
+    beta : float
+        Confidence β.
+    epsilon : float
+        Privacy budget ε; may be ``inf``.
+    moment : float
+        u > 0 with E|X|^(1+v) ≤ u for every arm.
+    order : float
+        v in (0, 1].
+    model : {"global", "local"}
+        Whether a sum gets one Laplace variable, or each reward its own.
+    schedule : str, optional
+        From the table; None gives "printed" or "minimax".
+
+    Returns
+    -------
+    HeavyEpochPlan
+        An epoch of more than exp(600) pulls is cut there: no run ends it.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    The constants 24 and 12 cannot be read in our copy of the paper: they are inferred, and
+    proved here. R is the exact integer above a float, which itself is rounded: relatively by some
+    10^(−15), so that far beyond 2^53 the "+ 1" has no weight.
+
+    Examples
+    --------
+    >>> plan = heavy_epoch(5, epoch=1, beta=1e-8, epsilon=1.0, moment=1.0, order=1.0)
+    >>> plan.pulls, plan.noise_draws
+    (49345, 1)
+    >>> heavy_epoch(5, 1, 1e-8, 1.0, 1.0, 0.5, "local").pulls
+    87725328464
+    """
+    check_integer("n_viable", n_viable, 1)
+    check_integer("epoch", epoch, 1, 1000)
+    check_fraction("beta", beta)
+    check_positive("epsilon", epsilon, infinite=True)
+    check_positive("moment", moment)
+    check_order("order", order)
+    schedule = _checked_schedule(model, schedule)
+    log_term = math.log(4 * n_viable * epoch**2 / beta)
+    log_gap = -epoch * math.log(2)
+    if model == "local" and schedule != "published-remark":
+        half = schedule == "non-negative"
+        pulls = _local_pulls(log_term, log_gap, epsilon, moment, order, half)
+        budget = min(epsilon, math.sqrt(pulls / log_term))
+        bound = local_threshold(pulls, moment, order, budget, log_term)
+        err, c = local_width(pulls, moment, order, budget, log_term, non_negative=half)
+        scale = (1 if half else 2) * bound / epsilon
+        return HeavyEpochPlan(pulls, bound, scale, pulls, 2 * c * err)
+    budget = min(epsilon, 1.0)
+    if schedule == "published-remark":
+        budget *= budget
+    c = central_width(1, moment, order, budget, log_term)[1] if schedule == "tightened" else 6.0
+    log_length = (
+        (math.log(moment) + (1 + order) * (math.log(4 * c) - log_gap)) / order
+        + math.log(log_term)
+        - math.log(budget)
+    )
+    pulls = math.ceil(math.exp(min(log_length, _LOG_LONGEST)) + 1)
+    bound = central_threshold(pulls, moment, order, budget, log_term)
+    err = central_width(pulls, moment, order, budget, log_term)[0]
+    draws = 1 if model == "global" else pulls
+    return HeavyEpochPlan(pulls, bound, 2 * bound / epsilon, draws, 2 * c * err)
+
+
+def heavy_failure(beta: float, model: str = "global") -> float:
+    """Bound the probability that some mean of `heavy_epoch`'s plans errs the wrong way.
+
+    An epoch's mean errs by more than c·err in one given direction with probability at most f·e^−L,
+    f = 1.5 (global) or 1 (local); with L = log(4|S|τ²/β) and Σ 1/τ² = π²/6 this is
+    f·β·π²/24 in all: 0.62β and 0.41β. Not for the schedule "published-remark".
+
+    Examples
+    --------
+    >>> round(heavy_failure(0.1), 4), round(heavy_failure(0.1, "local"), 4)
+    (0.0617, 0.0411)
+    """
+    check_choice("model", model, tuple(HEAVY_SCHEDULES))
+    share = CENTRAL_FAILURE[0] if model == "global" else LOCAL_FAILURE[0]
+    return share * check_fraction("beta", beta) * math.pi**2 / 24
+
+
+def _checked_schedule(model: str, schedule: str | None) -> str:
+    choices = HEAVY_SCHEDULES[check_choice("model", model, tuple(HEAVY_SCHEDULES))]
+    return choices[0] if schedule is None else check_choice("schedule", schedule, choices)
+
+
+def _local_pulls(
+    log_term: float, log_gap: float, epsilon: float, moment: float, order: float, half: bool
+) -> int:
+    """Solve 4·factor·err = D of `local_width` for the number of rewards."""
+
+    def too_few(log_n: float) -> bool:
+        n = math.exp(log_n)
+        budget = min(epsilon, math.sqrt(n / log_term))
+        err, factor = local_width(n, moment, order, budget, log_term, non_negative=half)
+        return err == 0 or math.log(4 * factor * err) > log_gap
+
+    low, high = 0.0, _LOG_LONGEST
+    if not too_few(low):
+        return 1
+    while high - low > 1e-15 * high:
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if too_few(middle) else (low, middle)
+    return math.ceil(math.exp(high) + 1)
+
+
+@dataclass(frozen=True)
+class TreeIndexPlan:
+    """Counter and widths of DPRUCB, the same for every arm.
+
+    Attributes
+    ----------
+    tree : AdaptiveTree
+        An arm's counter; ``tree.bound(n)`` is the threshold B_n for its n-th reward.
+    scaling : float
+        Λ, so that B_n = (ε u n/Λ)^(1/(1+v)).
+    budget : float
+        The ε of B_n and of the widths: ε itself, or Λ/ℓ if that is less.
+    width : float
+        H: the index is the private mean plus H·n^(−v/(1+v)).
+    failure : float
+        With at most this probability the private mean of n rewards is more than H·n^(−v/(1+v))
+        above the arm's mean, and with as much it is as far below.
+    """
+
+    tree: AdaptiveTree
+    scaling: float
+    budget: float
+    width: float
+    failure: float
+
+
+def tree_index(
+    horizon: int, epsilon: float, moment: float, order: float, scaling: str = "tree"
+) -> TreeIndexPlan:
+    """Plan DPRUCB: Tao, Wu, Zhao & Wang (2022), Algorithms 1 and 2, with widths that hold.
+
+    With L = ⌊log2 T⌋ + 1, ℓ = log(2T⁴), M = L·√(8ℓ·max(L, ℓ)): the n-th reward of an arm is
+    truncated at B_n = (εun/Λ)^(1/(1+v)), and with err = u^(1/(1+v))·(Λ/(nε))^(v/(1+v)) the tree's
+    mean of n rewards errs in one given direction by more than
+
+        err·[(1 + v) + 2M/Λ + √(2εℓ/Λ) + (ε/3)·ℓ/Λ]
+
+    with probability at most 2e^−ℓ = T^−4.
+
+    *Proof.* B_n·Λ/(nε) = err = u·B_n^−v. The bias is at most (1/n)·Σ u·B_i^−v =
+    u^(1/(1+v))·(Λ/ε)^(v/(1+v))·(1/n)·Σ i^(−v/(1+v)), and Σ i^(−a) ≤ n^(1−a)/(1−a) with
+    1 − a = 1/(1+v): (1 + v)·err. The truncated rewards have second moments at most u·B_n^(1−v) and
+    size at most B_n: by Bernstein's inequality (see `robust_means`) their mean deviates by more
+    than √(2u·B_n^(1−v)·ℓ/n) + B_n·ℓ/(3n) = (√(2εℓ/Λ) + εℓ/(3Λ))·err with probability at most
+    e^−ℓ. The tree's noise is at most 2·B_n·M/ε up to as much (`AdaptiveTree`), over n it is
+    (2M/Λ)·err. ∎
+
+    Where ε > Λ/ℓ, B_n and err are those of the budget e = Λ/ℓ, and the noise is (2M/Λ)(e/ε)·err.
+    With ε = ``inf`` this is the truncated mean of `RobustUCB` for a fixed confidence.
+
+    Parameters
+    ----------
+    horizon : int
+        Horizon T ≥ 2.
+    epsilon : float
+        Privacy budget ε; may be ``inf``.
+    moment, order : float
+        u and v.
+    scaling : {"tree", "log"}
+        Λ = M, the best order, or Λ = (log T)^1.5, the paper's. Regret is of order
+        Σ_a Δ_a^(−1/v)·(u^(1/v)/ε)·F with F = log²T for "tree" and (log T)^(2 + 1/(2v)) for "log",
+        where 2M/Λ is of order √log T.
+
+    Returns
+    -------
+    TreeIndexPlan
+
+    Examples
+    --------
+    >>> plan = tree_index(10**6, 1.0, 1.0, 0.5)
+    >>> plan.tree.levels, round(plan.scaling)
+    (20, 3165)
+    """
+    check_integer("horizon", horizon, 2)
+    check_positive("epsilon", epsilon, infinite=True)
+    check_positive("moment", moment)
+    check_order("order", order)
+    check_choice("scaling", scaling, TREE_SCALINGS)
+    log_term = math.log(2) + 4 * math.log(horizon)
+    factor = AdaptiveTree(epsilon, horizon).error_factor(log_term)
+    capital = factor if scaling == "tree" else math.log(horizon) ** 1.5
+    budget = min(epsilon, capital / log_term)
+    share = budget * log_term / capital
+    power = 1 / (1 + order)
+    tree = AdaptiveTree(epsilon, horizon, (budget * moment / capital) ** power, power)
+    bracket = 1 + order + 2 * factor / capital * (budget / epsilon)
+    bracket += math.sqrt(2 * share) + share / 3
+    width = bracket * moment**power * (capital / budget) ** (order * power)
+    return TreeIndexPlan(tree, capital, budget, width, 2 * math.exp(-log_term))

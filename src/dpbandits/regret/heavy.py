@@ -1,0 +1,137 @@
+"""What the algorithms for heavy-tailed rewards share: instances, and elimination by epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits.heavy_instances import HeavyTailInstance
+from dpbandits.heavy_laws import ParetoLaw, TwoPointHeavyLaw
+from dpbandits.heavy_schedules import HeavyEpochPlan
+from dpbandits.mechanisms.laplace import laplace_total
+from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.regret.elimination import round_robin
+from dpbandits.truncated_sums import truncated_sum
+
+__all__ = [
+    "HeavyTailAlgorithm",
+    "law_codes",
+    "play_heavy_elimination",
+    "require_heavy",
+    "require_non_negative",
+]
+
+LONGEST = 2**62
+
+
+def require_heavy(instance: object) -> HeavyTailInstance:
+    """Return the instance if it is a `HeavyTailInstance`.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    if not isinstance(instance, HeavyTailInstance):
+        raise ValueError(
+            f"instance={instance!r} is no instance for an algorithm that must know a moment bound; "
+            'allowed: a HeavyTailInstance such as instances.twzw22("S1", order=0.9)'
+        )
+    return instance
+
+
+def require_non_negative(instance: HeavyTailInstance) -> None:
+    """Refuse an instance whose rewards are not known to be non-negative."""
+    for law in instance.laws:
+        if not isinstance(law, ParetoLaw | TwoPointHeavyLaw):
+            raise ValueError(
+                f"instance={instance!r} has the law {law!r}, which may be negative; "
+                "allowed: Pareto and two-point laws"
+            )
+
+
+def law_codes(instance: HeavyTailInstance) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the kinds of the arms' laws, shape (K,), and their parameters, shape (K, 2)."""
+    codes = [law.code for law in instance.laws]
+    kinds = np.array([kind for kind, _, _ in codes], dtype=np.int64)
+    return kinds, np.array([[first, second] for _, first, second in codes], dtype=np.float64)
+
+
+class HeavyTailAlgorithm(RegretAlgorithm):
+    """Base class of the algorithms that are told E|X|^(1+v) ≤ u; u and v are the instance's."""
+
+    def check_instance(self, instance: object) -> None:
+        """Refuse anything but a `HeavyTailInstance`."""
+        require_heavy(instance)
+
+
+def play_heavy_elimination(
+    instance: HeavyTailInstance,
+    checkpoints: NDArray[np.int64],
+    rng: np.random.Generator,
+    plan_epoch: Callable[[int, int], HeavyEpochPlan],
+) -> Play:
+    """Play successive elimination on private means of truncated rewards, fresh in every epoch.
+
+    Each epoch pulls the viable arms in turn, R times each. What is decided at its end depends on
+    each arm's sum of truncated rewards and on the sum of its Laplace variables alone, so both are
+    drawn at once, by `truncated_sum` and `laplace_total`. An epoch costs what the bins of
+    `truncated_sum` cost, however long it is.
+
+    Parameters
+    ----------
+    instance : HeavyTailInstance
+        The bandit.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing times at which the pulls are counted; the run ends at the last one. Pulls are
+        counted in int64, so that the last may be 2^62 at most. Epochs may be planned far longer:
+        those that the last checkpoint cuts short release nothing.
+    rng : numpy.random.Generator
+        Source of randomness.
+    plan_epoch : callable
+        Maps (number of viable arms, epoch number from 1) to a `HeavyEpochPlan`.
+
+    Returns
+    -------
+    Play
+
+    Raises
+    ------
+    ValueError
+        If the last checkpoint is beyond 2^62.
+    """
+    end = int(checkpoints[-1])
+    if end > LONGEST:
+        raise ValueError(f"checkpoints={checkpoints!r} are out of range; allowed: up to 2^62")
+    counts = np.zeros((checkpoints.size, instance.n_arms), dtype=np.int64)
+    pulled = np.zeros(instance.n_arms, dtype=np.int64)
+    viable = np.arange(instance.n_arms)
+    epoch_ends: list[int] = []
+    t = 0
+    while t < end:
+        planned = end - t
+        if viable.size > 1:
+            plan = plan_epoch(viable.size, len(epoch_ends) + 1)
+            planned = plan.pulls * viable.size
+        stretch = min(planned, end - t)
+        first, last = np.searchsorted(checkpoints, (t, t + stretch), side="right")
+        counts[first:last] = pulled
+        counts[first:last, viable] += round_robin(checkpoints[first:last] - t, viable.size)
+        pulled[viable] += round_robin(np.array(stretch), viable.size)
+        t += stretch
+        if viable.size > 1 and stretch == planned:
+            means = np.array([_private_mean(instance, arm, plan, rng) for arm in viable.tolist()])
+            viable = viable[means.max() - means <= plan.threshold]
+            epoch_ends.append(t)
+    return Play(counts, np.array(epoch_ends, dtype=np.int64))
+
+
+def _private_mean(
+    instance: HeavyTailInstance, arm: int, plan: HeavyEpochPlan, rng: np.random.Generator
+) -> float:
+    total = truncated_sum(rng, instance.laws[arm], plan.pulls, plan.bound)
+    if plan.noise_scale > 0:
+        total += laplace_total(rng, plan.noise_scale, plan.noise_draws)
+    return total / plan.pulls

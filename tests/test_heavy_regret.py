@@ -1,0 +1,706 @@
+"""DPRSE, LDPRSE, DPRUCB and robust UCB: schedules by hand, kernels against plain loops, privacy."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statistical import may_be_at_most, same_law
+
+import dpbandits as dpb
+from dpbandits.bounds import (
+    dprucb_pulls,
+    heavy_elimination_pulls,
+    published_width_constant,
+    robust_ucb_pulls,
+    worst_heavy_regret,
+)
+from dpbandits.experiments.regret_cells import RegretCell
+from dpbandits.heavy_instances import HeavyTailInstance
+from dpbandits.heavy_laws import ParetoLaw, SampledLaw, TwoPointHeavyLaw, draw_heavy
+from dpbandits.heavy_schedules import (
+    HEAVY_SCHEDULES,
+    HeavyEpochPlan,
+    heavy_epoch,
+    heavy_failure,
+    tree_index,
+)
+from dpbandits.mechanisms import AdaptiveTree, BinaryTree, laplace, laplace_total
+from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
+from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
+from dpbandits.regret import heavy
+from dpbandits.regret.dprucb import grown_power
+from dpbandits.regret.heavy import play_heavy_elimination
+
+PARETO = dpb.instances.twzw22("S1", order=0.9)
+WIDE = dpb.instances.twzw22("S3", order=0.5)
+LIGHT = dpb.instances.heavy(
+    [TwoPointHeavyLaw(1.0, p) for p in (0.05, 0.9, 0.4)], order=1.0, moment_bound=0.9
+)
+SCHEDULES = [(model, name) for model, names in HEAVY_SCHEDULES.items() for name in names]
+
+
+# ---------------------------------------------------------------- schedules
+def test_epochs_by_hand():
+    """v = 1, u = 1, ε = 1, K = 2, β = 8/e⁵: L = 5 in the first epoch, and D = 1/2."""
+    beta = 8 / math.e**5  # L = log(4·2/β) = 5
+    plan = heavy_epoch(2, 1, beta, 1.0, 1.0, 1.0)
+    assert plan.pulls in (11521, 11522)  # ⌈48²·5 + 1⌉; the logarithms are rounded
+    assert plan.bound == pytest.approx(math.sqrt(plan.pulls / 5))
+    assert plan.noise_scale == pytest.approx(2 * plan.bound) and plan.noise_draws == 1
+    assert plan.threshold == pytest.approx(12 * math.sqrt(5 / plan.pulls))
+    half = heavy_epoch(2, 1, beta, 0.5, 1.0, 1.0)
+    assert half.pulls in (48**2 * 10 + 1, 48**2 * 10 + 2)
+    heavier = heavy_epoch(2, 1, beta, 1.0, 2.0, 0.5)  # u² · 48³ · L
+    assert heavier.pulls in (4 * 48**3 * 5 + 1, 4 * 48**3 * 5 + 2)
+    second = heavy_epoch(2, 2, 4 * beta, 1.0, 1.0, 1.0)  # τ² = 4 undoes 4β; D = 1/4
+    assert second.pulls in (96**2 * 5 + 1, 96**2 * 5 + 2)
+    tightened = heavy_epoch(2, 1, beta, 1.0, 1.0, 1.0, schedule="tightened")
+    c = 3 + math.sqrt(2) + 1 / 3
+    assert tightened.pulls == math.ceil((8 * c) ** 2 * 5 + 1)
+    assert tightened.threshold == pytest.approx(2 * c * math.sqrt(5 / tightened.pulls))
+    remark = heavy_epoch(2, 1, beta, 0.5, 1.0, 1.0, "local", "published-remark")
+    assert remark.pulls in (48**2 * 20 + 1, 48**2 * 20 + 2)
+    assert remark.noise_draws == remark.pulls
+    assert remark.noise_scale == pytest.approx(4 * remark.bound)
+
+
+def test_local_epochs_by_hand():
+    """R is the fixed point of u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε² with c = 1 + √(16 + 2εq) + 2q."""
+    beta, u, v, epsilon = 8 / math.e**5, 2.0, 0.5, 0.7
+    for half, base in ((False, 16), (True, 4)):
+        name = "non-negative" if half else "minimax"
+        for epoch in (1, 3):
+            plan = heavy_epoch(2, epoch, beta, epsilon, u, v, "local", name)
+            log_term, length = 5 + 2 * math.log(epoch), 1e9
+            for _ in range(60):
+                q = math.sqrt(log_term / length)
+                c = 1 + math.sqrt(base + 2 * epsilon * q) + math.sqrt(base) / 2 * q
+                length = u ** (2 / v) * (4 * c * 2**epoch) ** 6 * log_term / epsilon**2
+            assert plan.pulls == pytest.approx(length, rel=1e-10)
+            assert plan.noise_draws == plan.pulls and isinstance(plan.pulls, int)
+            root = math.sqrt(plan.pulls / log_term)
+            assert plan.bound == pytest.approx((u * epsilon * root) ** (1 / (1 + v)))
+            share = 1 if half else 2
+            assert plan.noise_scale == pytest.approx(share * plan.bound / epsilon)
+            assert plan.threshold == pytest.approx(2.0**-epoch / 2, rel=1e-9)
+    assert heavy_epoch(5, 8, 1e-18, 0.5, 5.6, 0.5, "local").pulls > 2**80
+
+
+@given(
+    st.integers(2, 50),
+    st.integers(1, 12),
+    st.floats(1e-18, 0.99),
+    st.floats(0.01, 5.0),
+    st.floats(0.01, 50.0),
+    st.floats(0.2, 1.0),
+    st.sampled_from([pair for pair in SCHEDULES if pair[1] != "published-remark"]),
+)
+def test_an_epoch_is_long_enough(k, epoch, beta, epsilon, u, v, kind):
+    """Bias, Bernstein and noise, from their definitions, are at most a quarter of D together."""
+    model, name = kind
+    plan = heavy_epoch(k, epoch, beta, epsilon, u, v, model, name)
+    log_term, n, b = math.log(4 * k * epoch**2 / beta), plan.pulls, plan.bound
+    bias = u * b**-v
+    variance, scale = u * b ** (1 - v) / n, b / (3 * n)
+    if model == "global":
+        spread = math.sqrt(2 * variance * log_term) + scale * log_term
+        error = bias + spread + plan.noise_scale * log_term / n
+    else:
+        variance += 2 * plan.noise_scale**2 / n
+        scale = max(scale, plan.noise_scale / n)
+        error = bias + math.sqrt(2 * variance * log_term) + scale * log_term
+    assert error <= plan.threshold / 2 * (1 + 1e-9)
+    assert plan.threshold <= 2.0**-epoch / 2 * (1 + 1e-9)
+    assert heavy_epoch(k + 1, epoch, beta, epsilon, u, v, model, name).pulls >= n
+
+
+def test_failures_add_up():
+    """One-sided: 1.5e^−L and e^−L an arm and epoch, L = log(4|S|τ²/β)."""
+    beta, k = 0.2, 7
+    for model, share, printed in (("global", 1.5, 0.617), ("local", 1.0, 0.412)):
+        terms = (share * k * beta / (4 * k * tau**2) for tau in range(1, 200_000))
+        assert sum(terms) == pytest.approx(heavy_failure(beta, model), rel=1e-4)
+        assert heavy_failure(beta, model) / beta == pytest.approx(printed, abs=1e-3)
+
+
+def test_an_infinite_budget():
+    for model, name in SCHEDULES:
+        plan = heavy_epoch(5, 2, 1e-3, math.inf, 2.0, 0.5, model, name)
+        assert plan.noise_scale == 0 and math.isfinite(plan.bound)
+    central = heavy_epoch(5, 2, 1e-3, math.inf, 2.0, 0.5)
+    assert central.pulls == heavy_epoch(5, 2, 1e-3, 1.0, 2.0, 0.5).pulls
+    # without noise the local schedule has the central rate
+    ends = [heavy_epoch(5, e, 1e-3, math.inf, 2.0, 0.5, "local").pulls for e in (8, 9)]
+    assert ends[1] / ends[0] == pytest.approx(8, rel=0.05)
+    ends = [heavy_epoch(5, e, 1e-3, 1.0, 2.0, 0.5, "local").pulls for e in (8, 9)]
+    assert ends[1] / ends[0] == pytest.approx(64, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": 1.2}, "order=1.2"),
+        ({"moment": 0}, "moment=0"),
+        ({"epoch": 0}, "epoch=0"),
+        ({"model": "shuffle"}, "model='shuffle'"),
+        ({"schedule": "minimax"}, "schedule='minimax'"),
+        ({"model": "local", "schedule": "printed"}, "schedule='printed'"),
+    ],
+)
+def test_bad_schedules(options, message):
+    good = {"n_viable": 2, "epoch": 1, "beta": 0.1, "epsilon": 1.0, "moment": 1.0, "order": 0.5}
+    with pytest.raises(ValueError, match=f"{message}.*allowed"):
+        heavy_epoch(**(good | options))
+
+
+# ---------------------------------------------------------------- algorithms 3 and 4
+def elimination(n_arms, plan_epoch, horizon, reward, noise, local, mistake=None):
+    """Algorithms 3 and 4 pull by pull; `reward(arm)` and `noise(arm, scale)` deal numbers."""
+    played, ends, viable, epoch = [], [], list(range(n_arms)), 0
+    while len(viable) > 1:
+        epoch += 1
+        plan = plan_epoch(len(viable), epoch)
+        total = dict.fromkeys(viable, 0.0)
+        for _ in range(plan.pulls):
+            for arm in viable:
+                if len(played) == horizon:
+                    return played, ends
+                played.append(arm)
+                x = reward(arm)
+                kept = x if abs(x) <= plan.bound or mistake == "no truncation" else 0.0
+                total[arm] += kept
+                if local and mistake != "noise once":
+                    total[arm] += noise(arm, plan.noise_scale)
+        for arm in viable:
+            if not local or mistake == "noise once":
+                total[arm] += noise(arm, plan.noise_scale)
+        means = {arm: total[arm] / plan.pulls for arm in viable}
+        best = max(means.values())
+        viable = [arm for arm in viable if not best - means[arm] > plan.threshold]
+        ends.append(len(played))
+    return played + viable * (horizon - len(played)), ends
+
+
+def counts_of(played, n_arms, times):
+    table = np.cumsum(np.array(played)[:, None] == np.arange(n_arms), axis=0)
+    return table[np.asarray(times) - 1]
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_pull_for_pull(local, monkeypatch):
+    """Both are dealt the same rewards and noises: sums of the same numbers in the same order."""
+    horizon, size = 90_000, 60_000
+    rng = np.random.default_rng(1)
+    rewards = [np.array([draw_heavy(rng, law.code) for _ in range(size)]) for law in LIGHT.laws]
+    noises = np.random.default_rng(2).laplace(size=(3, size))
+    mine, seen = [0, 0, 0], [0, 0, 0]
+
+    def plan(n_viable, epoch):
+        made = heavy_epoch(n_viable, epoch, 0.5, 1.0, 0.9, 1.0)
+        return HeavyEpochPlan(
+            made.pulls, made.bound, 0.1, made.pulls if local else 1, made.threshold
+        )
+
+    def my_sum(rng, law, n, bound):
+        arm = LIGHT.laws.index(law)
+        mine[arm] += n
+        x = rewards[arm][mine[arm] - n : mine[arm]]
+        my_sum.noise = noises[arm][mine[arm] - n : mine[arm]]
+        return float(np.where(np.abs(x) <= bound, x, 0.0).sum())
+
+    def my_noise(rng, scale, draws):
+        return scale * float(my_sum.noise[-draws:].sum())
+
+    def reward(arm):
+        seen[arm] += 1
+        return rewards[arm][seen[arm] - 1]
+
+    monkeypatch.setattr(heavy, "truncated_sum", my_sum)
+    monkeypatch.setattr(heavy, "laplace_total", my_noise)
+    times = np.array([1, 7, 20_000, 60_000, horizon])
+    play = play_heavy_elimination(LIGHT, times, np.random.default_rng(0), plan)
+
+    played, ends = elimination(
+        3, plan, horizon, reward, lambda arm, scale: scale * noises[arm][seen[arm] - 1], local
+    )
+    assert play.epoch_ends.tolist() == ends and len(ends) >= 1
+    assert play.counts.tolist() == counts_of(played, 3, times).tolist()
+    assert play.counts[-1, 1] > 40_000, "something is eliminated"
+
+
+SHORT = HeavyEpochPlan(pulls=30, bound=0.6, noise_scale=0.8, noise_draws=30, threshold=0.4)
+THREE = dpb.instances.pareto([1.0, 0.8, 0.6], order=0.5)
+
+
+@pytest.mark.parametrize("mistake", [None, "noise once", "no truncation"])
+@pytest.mark.statistical
+def test_law_of_elimination_with_noise_on_every_reward(mistake):
+    """The arms' pulls after one epoch of 30 pulls and 100 more, in 1500 runs of each."""
+    times = np.array([190])
+    mine, theirs = [], []
+    for seed in range(1500):
+        rng = np.random.default_rng([3, seed])
+        play = play_heavy_elimination(THREE, times, rng, lambda k, e: SHORT)
+        mine.append(play.counts[-1] @ [1, 1000, 1_000_000])
+        draw = np.random.default_rng([4, seed])
+        played, _ = elimination(
+            3,
+            lambda k, e: SHORT,
+            190,
+            lambda arm, draw=draw: draw_heavy(draw, THREE.laws[arm].code),
+            lambda arm, scale, draw=draw: draw.laplace(0, scale),
+            True,
+            mistake,
+        )
+        theirs.append(np.bincount(played, minlength=3) @ [1, 1000, 1_000_000])
+    assert same_law(mine, theirs) == (mistake is None)
+
+
+@pytest.mark.parametrize("draws", [1, 2, 40])
+@pytest.mark.statistical
+def test_law_of_a_sum_of_laplaces(draws):
+    rng = np.random.default_rng(draws)
+    mine = [laplace_total(rng, 0.7, draws) for _ in range(20_000)]
+    sums = np.random.default_rng(99).laplace(0, 0.7, (20_000, draws)).sum(axis=1)
+    assert same_law(mine, sums, share=1 / 3)
+    one = np.random.default_rng(98).laplace(0, 0.7 * math.sqrt(draws), 20_000)
+    assert draws == 1 or not same_law(mine, 1.3 * one, share=1 / 3), "control"
+
+
+def test_a_sum_of_very_many_laplaces_keeps_its_size():
+    rng = np.random.default_rng(0)
+    for draws in (10**12, 10**22, 10**40):
+        sample = np.array([laplace_total(rng, 3.0, draws) for _ in range(400)])
+        assert 0.7 < sample.std() / (3 * math.sqrt(2 * draws)) < 1.4
+        assert np.unique(sample).size == 400
+    assert laplace_total(rng, 0.0, 10**22) == 0
+
+
+@pytest.mark.statistical
+def test_the_best_arm_stays_but_not_by_the_remark():
+    """On the two-point instance: share of runs whose longest-played arm is not the best one."""
+    hard = dpb.instances.heavy_two_point(0.2, order=0.5, n_arms=3, best=1)
+    beta, runs = 0.05, 150
+    wrong = {}
+    for name in ("minimax", "non-negative", "published-remark"):
+        algorithm = dpb.LDPRSE(1.0, beta=beta, schedule=name)
+        pulls = dpb.simulate(algorithm, hard, 10**18, n_runs=runs).pulls
+        wrong[name] = int(np.sum(pulls.argmax(axis=1) != 1))
+    limit = heavy_failure(beta, "local")
+    assert may_be_at_most(wrong["minimax"], runs, limit, share=1 / 2)
+    assert may_be_at_most(wrong["non-negative"], runs, limit, share=1 / 2)
+    assert not may_be_at_most(wrong["published-remark"], runs, limit, share=1 / 2)
+
+
+# ---------------------------------------------------------------- privacy
+def loss_of_one_release(plan, xs, scale=None):
+    """Greatest log ratio of the densities of two rewards' releases, at any place."""
+    scale = plan.noise_scale if scale is None else scale
+    kept = [x if abs(x) <= plan.bound else 0.0 for x in xs]
+    places = np.concatenate([kept, np.linspace(-50, 50, 501) * plan.bound])
+    # log density of Laplace(centre, scale) up to a constant
+    logs = -np.abs(places[:, None] - np.array(kept)) / scale
+    return float((logs.max(axis=1) - logs.min(axis=1)).max())
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("schedule", HEAVY_SCHEDULES["local"])
+def test_each_released_reward_is_locally_private(schedule, epsilon):
+    for epoch in (1, 2, 5):
+        plan = heavy_epoch(4, epoch, 0.01, epsilon, 2.0, 0.6, "local", schedule)
+        b = plan.bound
+        positive = [0.0, b / 3, b, math.nextafter(b, 0), math.nextafter(b, math.inf), 1e9 * b]
+        xs = positive if schedule == "non-negative" else [*positive, *(-x for x in positive)]
+        assert loss_of_one_release(plan, xs) <= epsilon * (1 + 1e-12)
+        assert loss_of_one_release(plan, xs) > 0.999 * epsilon, "no noise is wasted"
+        signed = [*positive, *(-x for x in positive)]
+        twin = loss_of_one_release(plan, signed, scale=b / epsilon)
+        assert twin > 1.9 * epsilon, "control: half the noise for signed rewards"
+
+
+@pytest.mark.parametrize("schedule", HEAVY_SCHEDULES["global"])
+def test_one_reward_changes_a_sum_by_what_its_noise_hides(schedule):
+    plan = heavy_epoch(4, 2, 0.01, 0.4, 2.0, 0.6, "global", schedule)
+    assert 2 * plan.bound / plan.noise_scale == pytest.approx(0.4)
+
+
+def test_half_the_noise_is_for_rewards_that_cannot_be_negative():
+    def draw(rng, size):
+        return rng.normal(0.5, 0.1, size)
+
+    laws = (SampledLaw(draw, 0.5, 1.0, 0.3), ParetoLaw(3.0, 0.1))
+    signed = HeavyTailInstance(laws, 1.0, 0.3)
+    algorithm = dpb.LDPRSE(1.0, schedule="non-negative")
+    for call in (
+        lambda: dpb.simulate(algorithm, signed, 1000),
+        lambda: algorithm.regret_bound(signed, 1000),
+        lambda: algorithm.play(signed, 1000, np.array([1000]), np.random.default_rng(0)),
+    ):
+        with pytest.raises(ValueError, match="may be negative; allowed"):
+            call()
+    assert dpb.simulate(dpb.LDPRSE(1.0), signed, 1000, 1).pulls.sum() == 1000
+    with pytest.raises(ValueError, match="law .* is a function; allowed"):
+        RegretCell(dpb.DPRSE(1.0), signed, 1000, 1)
+
+
+def worst_loss_of_a_tree(tree, horizon, scale):
+    """Σ over the blocks that hold an element of 2·B_i/scale, for the worst element."""
+    losses = []
+    for i in range(1, horizon + 1):
+        blocks = ((n, n & -n) for n in range(i, horizon + 1))
+        losses.append(sum(2 * tree.bound(i) / scale(n, w) for n, w in blocks if n - w < i))
+    return max(losses)
+
+
+@pytest.mark.parametrize("growth", [0.0, 0.5, 0.9])
+def test_privacy_of_the_adaptive_tree(growth):
+    tree = AdaptiveTree(0.8, 100, 2.5, growth)
+    assert worst_loss_of_a_tree(tree, 100, lambda n, w: tree.node_scale(n)) <= 0.8 * (1 + 1e-12)
+    if growth:  # scales by the bound on a block's first element are too small for its last
+        twin = worst_loss_of_a_tree(tree, 100, lambda n, w: tree.node_scale(n - w + 1))
+        assert twin > 0.8 * 1.2, "control"
+
+
+def test_the_adaptive_tree_with_one_bound_is_the_binary_tree():
+    mine = AdaptiveTree(0.5, 40, first_bound=0.5).counter(np.random.default_rng(5))
+    other = BinaryTree(0.5, 40).counter(np.random.default_rng(5))
+    xs = np.random.default_rng(6).random(40) / 2
+    assert [mine.add(x) for x in xs] == [other.add(x) for x in xs]
+
+
+def test_blocks_of_the_adaptive_tree():
+    """Noise of a prefix: one Laplace variable a block of its binary digits, kept from its end."""
+    tree = AdaptiveTree(1.3, 50, 0.2, 0.7)
+    counter, twin = tree.counter(np.random.default_rng(7)), np.random.default_rng(7)
+    noise, total = {}, 0.0
+    for n in range(1, 51):
+        x = tree.bound(n) * (-1) ** n
+        total += x
+        noise[n] = laplace(twin, 2 * 0.2 * n**0.7 * 6 / 1.3)
+        ends, rest = [], n
+        while rest:
+            ends.append(rest)
+            rest &= rest - 1
+        assert counter.add(x) == pytest.approx(total + sum(noise[m] for m in ends), rel=1e-12)
+    with pytest.raises(ValueError, match="longer than horizon=50"):
+        counter.add(0.0)
+    fresh = tree.counter(np.random.default_rng(0))
+    for bad in (0.21, -0.21, math.nan):
+        with pytest.raises(ValueError, match="allowed: \\[-0.2, 0.2\\]"):
+            fresh.add(bad)
+
+
+def test_nodes_of_the_compiled_tree():
+    """The same prefixes' noise as the kernel of the binary tree, from the same numbers."""
+    mine, theirs = np.random.default_rng(11), np.random.default_rng(11)
+    ends, table, last = np.zeros(TREE_LEVELS), np.zeros((1, TREE_LEVELS)), 0.0
+    for n in range(1, 3000):
+        last = next_adaptive_noise(mine, 0.1 * n, ends, last, n)
+        assert last == pytest.approx(next_prefix_noise(theirs, 0.1 * n, table, 0, n), abs=1e-9)
+
+
+@pytest.mark.statistical
+def test_error_of_the_adaptive_tree():
+    tree, n, trials = AdaptiveTree(1.0, 64, 1.0, 0.6), 63, 4000
+    rng = np.random.default_rng(8)
+    errors = []
+    for _ in range(trials):
+        counter = tree.counter(rng)
+        errors.append(abs([counter.add(0.0) for _ in range(n)][-1]))
+    width = tree.error_quantile(n, 0.1)
+    assert may_be_at_most(int(np.sum(np.array(errors) > width)), trials, 0.1)
+    assert not may_be_at_most(int(np.sum(np.array(errors) > width / 10)), trials, 0.1), "control"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": 0}, "epsilon=0"),
+        ({"horizon": 0}, "horizon=0"),
+        ({"first_bound": -1.0}, "first_bound=-1.0"),
+        ({"growth": -0.5}, "growth=-0.5"),
+        ({"growth": math.inf}, "growth=inf"),
+    ],
+)
+def test_bad_trees(options, message):
+    with pytest.raises(ValueError, match=f"{message}.*allowed"):
+        AdaptiveTree(**({"epsilon": 1.0, "horizon": 4} | options))
+
+
+# ---------------------------------------------------------------- DPRUCB
+@given(st.integers(2, 10**15), st.floats(0.3, 0.999))
+def test_grown_power(n, growth):
+    exact = float(n) ** growth
+    grown = grown_power(float(n - 1) ** growth, 1 / (n - 1), n, growth)
+    assert grown == pytest.approx(exact, rel=1e-13)
+
+
+def dprucb(algorithm, instance, horizon, rng):
+    """Algorithm 1 with the counters of `mechanisms`, from the formulas of the specification."""
+    u, v, k = instance.moment_bound, instance.order, instance.n_arms
+    levels, log_term = horizon.bit_length(), math.log(2 * horizon**4)
+    m = levels * math.sqrt(8 * log_term * max(levels, log_term))
+    tree_like = algorithm.scaling == "tree" or (
+        algorithm.scaling is None and algorithm.width == "valid"
+    )
+    capital = m if tree_like else math.log(horizon) ** 1.5
+    e = min(algorithm.epsilon, capital / log_term)
+    tree = AdaptiveTree(algorithm.epsilon, horizon, (e * u / capital) ** (1 / (1 + v)), 1 / (1 + v))
+    counters = [tree.counter(rng) for _ in range(k)]
+    pulls, sums, played = [0] * k, [0.0] * k, []
+
+    def index(a, t):
+        n = pulls[a]
+        err = u ** (1 / (1 + v)) * (capital / (n * e)) ** (v / (1 + v))
+        if algorithm.width == "published":
+            return sums[a] / n + 18 * err * math.log(2 * t**4) ** (v / (1 + v))
+        x = e * log_term / capital
+        factor = (1 + v) + 2 * m / capital * e / algorithm.epsilon + math.sqrt(2 * x) + x / 3
+        return sums[a] / n + factor * err
+
+    for t in range(1, horizon + 1):
+        values = [index(a, t) for a in range(k)] if t > k else None
+        a = values.index(max(values)) if values else t - 1
+        x = draw_heavy(rng, instance.laws[a].code)
+        pulls[a] += 1
+        sums[a] = counters[a].add(x if abs(x) <= tree.bound(pulls[a]) else 0.0)
+        played.append(a)
+    return played
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        dpb.DPRUCB(1.0),
+        dpb.DPRUCB(200.0),
+        dpb.DPRUCB(50.0, scaling="log"),
+        dpb.DPRUCB(300.0, width="published"),
+        dpb.DPRUCB(300.0, width="published", scaling="tree"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("instance", [PARETO, LIGHT], ids=lambda i: i.name)
+def test_dprucb_is_the_pseudo_code(algorithm, instance):
+    horizon = 4000
+    times = np.arange(1, horizon + 1)
+    play = algorithm.play(instance, horizon, times, np.random.default_rng(9))
+    played = dprucb(algorithm, instance, horizon, np.random.default_rng(9))
+    assert play.counts.tolist() == counts_of(played, instance.n_arms, times).tolist()
+    assert np.unique(play.counts[-1]).size > 1
+
+
+@given(st.integers(2, 10**12), st.floats(0.05, 100), st.floats(0.1, 9), st.floats(0.2, 1.0))
+def test_width_of_dprucb(horizon, epsilon, u, v):
+    """Bias, Bernstein and tree noise of n rewards, from their definitions, are within H·n^(…)."""
+    log_term = math.log(2) + 4 * math.log(horizon)
+    for scaling in ("tree", "log"):
+        plan = tree_index(horizon, epsilon, u, v, scaling)
+        for n in (1, 2, 100):
+            b = plan.tree.bound(n)
+            bias = sum(u * plan.tree.bound(i) ** -v for i in range(1, n + 1)) / n
+            spread = math.sqrt(2 * u * b ** (1 - v) * log_term / n) + b * log_term / (3 * n)
+            noise = plan.tree.error_width(n, log_term) / n
+            assert bias + spread + noise <= plan.width * n ** (-v / (1 + v)) * (1 + 1e-9)
+        assert plan.failure == pytest.approx(2 * math.exp(-log_term))
+
+
+def test_no_constant_makes_the_published_width_valid():
+    """The C that one node's noise asks for grows with T for v < 1, and is bounded for v = 1."""
+    horizons = [10**3, 10**10, 10**30, 10**100, 10**300]
+    for v in (0.3, 0.5, 0.9):
+        needed = [published_width_constant(t, v) for t in horizons]
+        assert needed[-1] > 1.02 * needed[-2] > 1.02 * 1.02 * needed[-3]
+    flat = [published_width_constant(t, 1.0) for t in horizons]
+    assert flat[-1] == pytest.approx(flat[-2], rel=0.02)
+
+
+def test_the_constant_is_where_one_node_exceeds_the_bonus():
+    horizon, v, u, epsilon, n = 10**6, 0.4, 1.7, 0.6, 2**10
+    tree = tree_index(horizon, epsilon, u, v, "log").tree
+    constant, log_t = published_width_constant(horizon, v), math.log(horizon)
+    log_term = math.log(2) + 4 * log_t
+    inner = log_term * log_t**1.5 / (n * epsilon)
+    bonus = constant * u ** (1 / (1 + v)) * inner ** (v / (1 + v))
+    tail = 0.5 * math.exp(-bonus * n / tree.node_scale(n))
+    assert tail == pytest.approx(1 / (4 * horizon**4), rel=1e-6)
+
+
+# ---------------------------------------------------------------- robust UCB
+def robust_ucb(instance, horizon, fixed, rng, forget=True):
+    """All truncated means anew at every pull."""
+    u, v, k = instance.moment_bound, instance.order, instance.n_arms
+    rewards, played = [[] for _ in range(k)], []
+    frozen = [[] for _ in range(k)]
+    for t in range(1, horizon + 1):
+        log_term = 2 * math.log(horizon if fixed else t)
+        a = t - 1
+        if t > k:
+            values = []
+            for b in range(k):
+                x = np.array(rewards[b])
+                s = np.arange(1, x.size + 1)
+                kept = np.abs(x) <= (u * s / log_term) ** (1 / (1 + v))
+                if not forget:
+                    kept = np.array(frozen[b])
+                width = 4 * u ** (1 / (1 + v)) * (log_term / x.size) ** (v / (1 + v))
+                values.append(np.where(kept, x, 0.0).sum() / x.size + width)
+            a = int(np.argmax(values))
+        x = draw_heavy(rng, instance.laws[a].code)
+        rewards[a].append(x)
+        bound = (u * len(rewards[a]) / log_term) ** (1 / (1 + v)) if log_term else math.inf
+        frozen[a].append(abs(x) <= bound)
+        played.append(a)
+    return played
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("instance", [PARETO, WIDE, LIGHT], ids=lambda i: i.name)
+def test_robust_ucb_is_the_pseudo_code(instance, fixed):
+    horizon = 1500
+    times = np.arange(1, horizon + 1)
+    algorithm = dpb.RobustUCB("fixed" if fixed else "anytime")
+    play = algorithm.play(instance, horizon, times, np.random.default_rng(10))
+    played = robust_ucb(instance, horizon, fixed, np.random.default_rng(10))
+    assert play.counts.tolist() == counts_of(played, instance.n_arms, times).tolist()
+
+
+def test_rewards_do_drop_out():
+    """Control of the test above: with each reward judged once, other arms are played."""
+    rng = np.random.default_rng(10)
+    played = robust_ucb(PARETO, 1500, False, rng, forget=False)
+    assert played != robust_ucb(PARETO, 1500, False, np.random.default_rng(10))
+
+
+# ---------------------------------------------------------------- bounds
+def test_pulls_of_an_arm():
+    pulls = heavy_elimination_pulls(0.3, 4, 0.01, 1.0, 2.0, 0.5)
+    assert pulls == sum(heavy_epoch(4, e, 0.01, 1.0, 2.0, 0.5).pulls for e in (1, 2))
+    assert (
+        heavy_elimination_pulls(3.0, 4, 0.01, 1.0, 2.0, 0.5)
+        == heavy_epoch(4, 1, 0.01, 1.0, 2.0, 0.5).pulls
+    )
+    # central: Δ^(−(1+v)/v), local: Δ^(−2(1+v)/v)
+    for model, rate in (("global", 8), ("local", 64)):
+        near, far = (
+            heavy_elimination_pulls(2.0**-e, 4, 0.01, 1.0, 2.0, 0.5, model) for e in (9, 8)
+        )
+        assert near / far == pytest.approx(rate, rel=0.05)
+    with pytest.raises(ValueError, match="has no bound"):
+        heavy_elimination_pulls(0.3, 4, 0.01, 1.0, 2.0, 0.5, "local", "published-remark")
+
+
+def test_pulls_by_index():
+    n = dprucb_pulls(0.4, 10**6, 1.0, 2.0, 0.7)
+    width = tree_index(10**6, 1.0, 2.0, 0.7).width
+    assert 2 * width * n ** (-0.7 / 1.7) < 0.4 <= 2 * width * (n - 1) ** (-0.7 / 1.7)
+    n = float(robust_ucb_pulls(0.4, 30.0, 2.0, 0.7))
+    assert 2 * 4 * 2 ** (1 / 1.7) * (30 / n) ** (0.7 / 1.7) == pytest.approx(0.4)
+
+
+def test_the_order_of_lambda():
+    """Λ = M costs log²T, Λ = log^1.5 T costs (log T)^(2 + 1/(2v)): more at every v."""
+    for v in (0.3, 0.5, 0.9, 1.0):
+        for horizon in (10**4, 10**8, 10**16):
+            tree, log = (dprucb_pulls(0.1, horizon, 1.0, 1.0, v, s) for s in ("tree", "log"))
+            assert tree < log
+
+
+def test_the_worst_arm():
+    assert worst_heavy_regret(PARETO.gaps, 100) == pytest.approx(80)
+    for algorithm in (dpb.DPRUCB(1.0, "published"), dpb.LDPRSE(1.0, schedule="published-remark")):
+        assert algorithm.regret_bound(PARETO, 1000) == pytest.approx(800)
+
+
+# ---------------------------------------------------------------- kinds of instances
+HEAVY = [dpb.DPRSE(1.0), dpb.LDPRSE(1.0), dpb.DPRUCB(1.0), dpb.RobustUCB()]
+BERNOULLI = dpb.instances.ss19("C1")
+
+
+@pytest.mark.parametrize("algorithm", [*HEAVY, dpb.GuessAndDouble(dpb.DPRSE(1.0))], ids=repr)
+def test_rewards_without_a_moment_bound_are_refused(algorithm):
+    for instance in (BERNOULLI, "S1", None):
+        for call in (
+            lambda i=instance: dpb.simulate(algorithm, i, 1000),
+            lambda i=instance: algorithm.regret_bound(i, 1000),
+            lambda i=instance: RegretCell(algorithm, i, 1000, 1),
+            lambda i=instance: algorithm.play(i, 1000, np.array([1000]), np.random.default_rng(0)),
+        ):
+            if isinstance(algorithm, dpb.GuessAndDouble) and not hasattr(instance, "n_arms"):
+                continue
+            with pytest.raises(ValueError, match=r"instance=.*allowed: a HeavyTailInstance"):
+                call()
+
+
+@pytest.mark.parametrize(
+    "algorithm", [dpb.UCB(), dpb.DPSE(1.0), dpb.DPUCB(1.0), dpb.GuessAndDouble(dpb.DPSE(1.0))]
+)
+def test_heavy_tails_are_refused(algorithm):
+    for call in (
+        lambda: dpb.simulate(algorithm, PARETO, 1000),
+        lambda: algorithm.regret_bound(PARETO, 1000),
+        lambda: RegretCell(algorithm, PARETO, 1000, 1),
+    ):
+        with pytest.raises(ValueError, match=r"instance=.*allowed: one with rewards of 0 or 1"):
+            call()
+
+
+def test_cells():
+    cell = RegretCell(dpb.DPRSE(1.0), PARETO, 10**6, 2)
+    described = cell.configuration()
+    assert described["order"] == 0.9 and described["moment_bound"] == PARETO.moment_bound
+    assert described["laws"][1] == {
+        "name": "ParetoLaw",
+        "shape": PARETO.laws[1].shape,
+        "scale": PARETO.laws[1].scale,
+    }
+    json.dumps(described)
+    assert [type(part).__name__ for part in cell.parts] == [
+        "DPRSE",
+        "HeavyTailInstance",
+        "ParetoLaw",
+    ]
+    runs = dpb.simulate(cell.algorithm, PARETO, 10**6, 2, cell.seed(), checkpoints=cell.checkpoints)
+    seeds = np.random.SeedSequence(list(cell.seed())).spawn(2)
+    again = cell.assemble(cell.play(seeds))
+    assert np.array_equal(runs.regret, again.regret) and runs.instance is PARETO
+    other = dpb.instances.twzw22("S1", order=0.8)
+    assert RegretCell(dpb.DPRSE(1.0), other, 10**6, 2).seed() != cell.seed()
+    # what a Bernoulli cell is described by has not changed
+    assert set(RegretCell(dpb.DPSE(1.0), BERNOULLI, 10, 1).configuration()) == {
+        "algorithm",
+        "means",
+        "horizon",
+    }
+
+
+@pytest.mark.parametrize("algorithm", [dpb.DPRSE(1.0), dpb.LDPRSE(1.0)], ids=repr)
+def test_horizons_to_the_end_of_the_integers(algorithm):
+    runs = dpb.simulate(algorithm, WIDE, 2**62, n_runs=2)
+    assert runs.pulls.sum(axis=1).tolist() == [2**62] * 2
+    with pytest.raises(ValueError, match="horizon"):
+        dpb.simulate(algorithm, WIDE, 2**62 + 1)
+    with pytest.raises(ValueError, match="2\\^62"):
+        algorithm.play(WIDE, 2**63 - 1, np.array([2**63 - 1]), np.random.default_rng(0))
+
+
+def test_guessing_the_horizon():
+    algorithm = dpb.GuessAndDouble(dpb.DPRSE(1.0), "square")
+    runs = dpb.simulate(algorithm, PARETO, 10**8, n_runs=2)
+    assert runs.pulls.sum(axis=1).tolist() == [10**8] * 2
+    assert algorithm.regret_bound(PARETO, 10**8) > runs.mean()[-1]
+
+
+def test_dprucb_without_noise_is_a_truncated_mean():
+    """ε = inf: thresholds (un/ℓ)^(1/(1+v)) and the factor (1 + v) + √2 + 1/3 ≤ 4 of robust UCB."""
+    horizon, u, v = 10**6, 2.0, 0.6
+    log_term = math.log(2 * horizon**4)
+    for scaling in ("tree", "log"):
+        plan = tree_index(horizon, math.inf, u, v, scaling)
+        assert plan.tree.node_scale(5) == 0
+        assert plan.tree.bound(7) == pytest.approx((u * 7 / log_term) ** (1 / (1 + v)))
+        factor = (1 + v) + math.sqrt(2) + 1 / 3
+        err = u ** (1 / (1 + v)) * log_term ** (v / (1 + v))
+        assert plan.width == pytest.approx(factor * err) and factor < 4
