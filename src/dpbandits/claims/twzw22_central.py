@@ -71,7 +71,8 @@ def _lemma_3() -> Finding:
         "a power of two and all rewards are 0, the error is one Laplace variable, whose quantile "
         "is linear in ℓ = log(2t⁴), and the bonus grows like ℓ^(v/(1+v)) only; the constant "
         "must grow like (log T)^(1/(1+v) − 1/2), which is slow. With B_n and bonus for "
-        "Λ = L·√(8ℓ·max(L, ℓ)), of order log²T, in place of log^1.5 T it holds for every v.",
+        "Λ = L·√(8ℓ·max(L, ℓ)), of order log²T, in place of log^1.5 T it holds for every v. The "
+        "formula is lost, and this is one reading: with log^(1.5 + 1/v) T it would hold as well.",
         {
             f"least C, one node, v = {order}, T = 10^{power}": round(c, 2)
             for order in (0.5, 0.9)
@@ -111,7 +112,8 @@ def _theorem_2() -> Finding:
         "With widths that are valid, and B_n for Λ of order log²T, it holds and can be improved: "
         "the factor on the non-private rate is then log T/ε. With log^1.5 T in B_n, widths that "
         "are valid give (log T)^(2 + 1/(2v)) for (log T)^2.5, the same only for v = 1. With the "
-        "bonus of Lemma 3 and v < 1 the proof does not go through. Rates are for fixed u and v.",
+        "bonus of Lemma 3 as we read it and v < 1 the proof does not go through; the power of log T "
+        "that the paper has is lost. Rates are for fixed u and v.",
         {
             f"power of log T, Λ: {scaling}, v = {order}": round(power, 2)
             for scaling, powers in found.items()
