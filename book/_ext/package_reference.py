@@ -33,6 +33,13 @@ def public_modules(name: str) -> list[str]:
     return found
 
 
+def from_elsewhere(module: Any) -> list[str]:
+    """Return the names that a module offers and another one defines, which documents them."""
+    names = getattr(module, "__all__", [])
+    homes = {name: getattr(getattr(module, name), "__module__", module.__name__) for name in names}
+    return [name for name, home in homes.items() if home != module.__name__]
+
+
 class PackageReference(SphinxDirective):
     """Document modules, and those below them, in the order of their names."""
 
@@ -50,8 +57,10 @@ class PackageReference(SphinxDirective):
                     continue
                 covered.add(name)
                 # A package's names are those of its modules, which document them.
-                package = hasattr(importlib.import_module(name), "__path__")
-                options = [] if package else ["   :members:"]
+                module = importlib.import_module(name)
+                options = [] if hasattr(module, "__path__") else ["   :members:"]
+                if options and (elsewhere := from_elsewhere(module)):
+                    options.append(f"   :exclude-members: {', '.join(elsewhere)}")
                 lines += [f".. rubric:: {name}", "", f".. automodule:: {name}", *options, ""]
         return self.parse_text_to_nodes(StringList(lines, source=self.env.docname))
 

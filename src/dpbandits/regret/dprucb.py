@@ -206,7 +206,7 @@ class DPRUCB(HeavyTailAlgorithm):
 
     For v < 1 the published form is valid for no C: at confidence e^−ℓ the noise of even one node is
     linear in ℓ = log(2t⁴), and the bonus grows like ℓ^(v/(1+v)) only; see
-    `bounds.published_width_constant`. At the T of experiments 18 may do.
+    `dpbandits.bounds.published_width_constant`. At the T of experiments 18 may do.
 
     One reward enters one tree, and the trees' sums determine the pulls: `AdaptiveTree`.
 
