@@ -112,8 +112,8 @@ def _theorem_2() -> Finding:
         "With widths that are valid, and B_n for Λ of order log²T, it holds and can be improved: "
         "the factor on the non-private rate is then log T/ε. With log^1.5 T in B_n, widths that "
         "are valid give (log T)^(2 + 1/(2v)) for (log T)^2.5, the same only for v = 1. With the "
-        "bonus of Lemma 3 as we read it and v < 1 the proof does not go through; the power of log T "
-        "that the paper has is lost. Rates are for fixed u and v.",
+        "bonus of Lemma 3 as we read it and v < 1 the proof does not go through; the paper's power "
+        "of log T is lost. Rates are for fixed u and v.",
         {
             f"power of log T, Λ: {scaling}, v = {order}": round(power, 2)
             for scaling, powers in found.items()
