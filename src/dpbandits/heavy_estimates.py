@@ -80,7 +80,7 @@ class TruncatedMean:
         return central_threshold(n, self.moment, self.order, budget, self.log_term)
 
     def half_width(self, n: int) -> float:
-        """Return what the error exceeds with probability at most 4e^−L, on any law.
+        """Return what the error exceeds with probability at most 3e^−L (global) or 2e^−L.
 
         Without noise the last term of `central_width`'s factor is 0: 1 + √2 + 1/3.
         """
@@ -128,6 +128,8 @@ def _rare(model: str, n: int, epsilon: float) -> float:
     _check_model(model, epsilon)
     n = check_integer("n", n, 1)
     if model == "local":
+        if epsilon > 300:
+            raise ValueError(f"epsilon={epsilon!r} is out of range; allowed locally: up to 300")
         return min(1.0, 1 / (math.sqrt(n) * math.expm1(epsilon)))
     return min(1.0, -1 / (n * math.expm1(-epsilon)))
 
@@ -218,7 +220,8 @@ def error_lower_bound(
         revealed = local_kl_bound(epsilon, law.probability)
         log_affinity = n * math.log1p(-revealed / 8)
         return law.mean * (1 - math.sqrt(-math.expm1(2 * log_affinity))) / 2
-    hidden = (1 + law.probability * math.expm1(-epsilon)) ** n
+    kept = law.probability * math.expm1(-epsilon)
+    hidden = math.exp(n * math.log1p(kept)) if kept > -1 else 0.0
     return law.mean * hidden / (1 + hidden)
 
 

@@ -136,10 +136,11 @@ def heavy_pulls_lower_bound(
 ) -> float:
     """Bound from below the expected pulls of each worse arm on the first hard instance.
 
-    E n ≥ log(ΔT/(8G))/κ for an algorithm whose regret is at most G on both: the two regrets add up
-    to at most 2G and at least (ΔT/4)·exp(−κ·E n). If G is of a lower order than T, this is of
-    order log T·Δ^(−(1+v)/v)/ε in the global model and log T·Δ^(−2(1+v)/v)/ε² in the local one: an
-    algorithm cannot have a regret of order Δ^(−1/v)·log(T)/ε² in the local model for all Δ.
+    E n ≥ log(ΔT/(8G))/κ for an algorithm whose regret is at most G on both: the two regrets add
+    up to at most 2G and at least (ΔT/4)·exp(−κ·E n). If G is at most of order T^a, a < 1, this
+    is at least of order (1 − a)·log T·Δ^(−(1+v)/v)/ε in the global model, for ε ≤ 1, and (1 −
+    a)·log T·Δ^(−2(1+v)/v)/ε² in the local one: an algorithm cannot have a regret of order
+    Δ^(−1/v)·log(T)/ε² in the local model for all Δ.
 
     Parameters
     ----------
@@ -165,6 +166,8 @@ def heavy_pulls_lower_bound(
     """
     kappa = heavy_divergence(gap, epsilon, moment, order, model)
     ratio = gap * check_positive("horizon", horizon) / (8 * check_positive("regret", regret))
+    if kappa == 0:
+        raise ValueError(f"gap={gap!r} is too small for the numbers; allowed: a greater gap")
     return max(0.0, math.log(ratio)) / kappa
 
 

@@ -206,7 +206,7 @@ def _lemma_4() -> Finding:
         )
         for order in (0.5, 1.0)
     }
-    valid = factor <= 6 and max(exact[0.1], exact[1.0]) <= 1
+    valid = factor <= 6 and max(exact[0.1], exact[1.0]) <= 1 < exact[100.0]
     return Finding(
         decide(valid and max(flat.values()) < 1.2),
         "Proved: a private mean errs by at most 1 + √(2ε) + ε/3 + 2 times err, which is 4.75 at "

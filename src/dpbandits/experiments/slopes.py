@@ -56,6 +56,8 @@ def fit_slope(x: ArrayLike, y: ArrayLike) -> Slope:
     >>> round(fit.slope, 12), abs(fit.error) < 1e-12
     (-1.0, True)
     """
+    if np.shape(x) != np.shape(y):
+        raise ValueError(f"x={x!r}, y={y!r} are no points; allowed: positive numbers, as many each")
     points = np.array([x, y], dtype=np.float64)
     if points.ndim != 2 or not np.all((points > 0) & np.isfinite(points)):
         raise ValueError(f"x={x!r}, y={y!r} are no points; allowed: positive numbers, as many each")

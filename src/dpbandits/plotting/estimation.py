@@ -44,7 +44,7 @@ ERROR_LOOKS = {
 _NAMES = {"none": "no privacy", "global": "central", "local": "local"}
 _LEGEND = (
     "markers: hardest two-point law for each n and model;  dotted: what no estimator "
-    "stays below, there and at 0;  thin: one Pareto law"
+    "stays below on both it and 0;  thin: one Pareto law"
 )
 
 

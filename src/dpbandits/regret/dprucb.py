@@ -204,9 +204,10 @@ class DPRUCB(HeavyTailAlgorithm):
     "published" C·u^(1/(1+v))·(log(2t⁴)·Λ/(nε))^(v/(1+v)), the form of the paper's Lemma 3
     =========== =================================================================================
 
-    For v < 1 the published form is valid for no C: at confidence e^−ℓ the noise of even one node is
-    linear in ℓ = log(2t⁴), and the bonus grows like ℓ^(v/(1+v)) only; see
-    `dpbandits.bounds.published_width_constant`. At the T of experiments 18 may do.
+    With Λ = (log T)^1.5 and v < 1 the published form is valid at all T for no C: at confidence
+    e^−ℓ the noise of even one node is linear in ℓ = log(2t⁴), and the bonus grows like
+    ℓ^(v/(1+v)) only; see `dpbandits.bounds.published_width_constant`. At the T of experiments
+    18 may do.
 
     One reward enters one tree, and the trees' sums determine the pulls: `AdaptiveTree`.
 
