@@ -180,7 +180,7 @@ def dprucb_regret(
 
     Parameters
     ----------
-    gaps, horizon, times
+    gaps, horizon, times : array_like, float, array_like
         As for `heavy_elimination_regret`.
     epsilon, moment, order, scaling
         As for `tree_index`.
@@ -260,7 +260,7 @@ def robust_ucb_regret(
 
     Parameters
     ----------
-    gaps, horizon, times
+    gaps, horizon, times : array_like, float, array_like
         As for `heavy_elimination_regret`.
     moment, order : float
         u and v.
