@@ -156,8 +156,7 @@ class DPUCBInt(RegretAlgorithm):
       release for every f pulls, which is "frozen" or "refreshed".
     - The bonus is inside the released value, so that t is that of the release ("frozen"), while
       the text speaks of the index of UCB ("refreshed").
-    - The interval is to follow a series f of Lemma B.1 in a technical report, which the paper
-      replaces by ⌈1/ε⌉ "for simplicity"; so it is here.
+    - The interval is to follow a series of Lemma B.1 in a report; here ⌈1/ε⌉, as printed.
 
     A release at n has the privacy loss n^(−v/2)/noise (Lemma 3.1), and a reward enters all
     releases of its arm from then on: `losses`. Their sum has no limit, so no ε with δ = 0 holds
@@ -217,9 +216,7 @@ class DPUCBInt(RegretAlgorithm):
         reading: str = "refreshed",
         exponent: float = 1.1,
     ) -> DPUCBInt:
-        """Return the algorithm that is (ε, δ)-private for a number of pulls, and not far below.
-
-        The ε of its `guarantee_at(horizon)` is at most `epsilon`.
+        """Return an algorithm whose `guarantee_at(horizon)` is at most (ε, δ), and not far below.
 
         Parameters
         ----------
@@ -246,17 +243,13 @@ class DPUCBInt(RegretAlgorithm):
         Raises
         ------
         ValueError
-            If an argument is out of its range, or a word unknown; `epsilon` is from 10^(−60) to
-            10^60.
+            If an argument is out of its range (`epsilon`: 10^(±60)), or a word unknown.
 
         Examples
         --------
         >>> import dpbandits as dpb
         >>> dpb.DPUCBInt.calibrated(1.0, math.exp(-10), 100_000, by="interval").interval
         44
-        >>> noisy = dpb.DPUCBInt.calibrated(1.0, math.exp(-10), 100_000)
-        >>> noisy.interval, round(noisy.noise, 4)
-        (16, 1.8005)
         """
         if not 1e-60 <= check_positive("epsilon", epsilon) <= 1e60:
             raise ValueError(f"epsilon={epsilon!r} is out of range; allowed: from 1e-60 to 1e60")
@@ -280,8 +273,7 @@ class DPUCBInt(RegretAlgorithm):
         Parameters
         ----------
         horizon : int
-            Number T of pulls. The last decision knows T − 1 of them, and at least f are another
-            arm's.
+            Number T of pulls: the last decision knows T − 1, of which f or more are another arm's.
 
         Returns
         -------
