@@ -37,7 +37,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import SMALLEST, check_integer, check_number
 from dpbandits.halting import Halting
-from dpbandits.privacy.halting_integral import DROP, LOG2, Floats, gauss_rules, integrate, panels_of
+from dpbandits.mechanisms.laplace import laplace_log_cdf
+from dpbandits.privacy.halting_integral import DROP, Floats, gauss_rules, integrate, panels_of
 
 if TYPE_CHECKING:  # stopping rules declare their guarantees with this package
     from dpbandits.stopping.base import NASFamily
@@ -243,21 +244,18 @@ def _law_of_one_noise(
     """Return the law where B, or every A, is zero, so that no integral is left."""
     with np.errstate(divide="ignore"):
         if query_scale > 0.0:
-            survive = np.concatenate([[0.0], np.cumsum(_log_cdf(-q, query_scale))])
-            return _log_cdf(q, query_scale) + survive[:-1], float(survive[-1])
+            survive = np.concatenate([[0.0], np.cumsum(laplace_log_cdf(-q, query_scale))])
+            return laplace_log_cdf(q, query_scale) + survive[:-1], float(survive[-1])
         if threshold_scale == 0.0:
             halts = np.logical_or.accumulate(np.concatenate([[False], q >= 0.0]))
             return np.log(1.0 * (halts[1:] > halts[:-1])), -math.inf if halts[-1] else 0.0
         # the look halts whose margin is the first to reach B
         tops = np.maximum.accumulate(np.concatenate([[-math.inf], q]))
-        below, above = _log_cdf(tops, threshold_scale), _log_cdf(-tops, threshold_scale)
+        below, above = (
+            laplace_log_cdf(tops, threshold_scale),
+            laplace_log_cdf(-tops, threshold_scale),
+        )
         upper = tops[:-1] >= 0.0
         larger = np.where(upper, above[:-1], below[1:])
         smaller = np.where(upper, above[1:], below[:-1])
         return larger + np.log1p(-np.exp(smaller - larger)), float(above[-1])
-
-
-def _log_cdf(x: Floats, scale: float) -> Floats:
-    """Return log P(Z ≤ x) for a Laplace variable Z of a positive scale."""
-    tail = -np.abs(x) / scale - LOG2
-    return np.where(x < 0.0, tail, np.log1p(-np.exp(tail)))
