@@ -1,0 +1,136 @@
+"""What every algorithm for best-arm identification is: a frozen configuration that can be run."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits._validation import check_fraction, check_generator, check_integer
+from dpbandits.identification.rewards import DrawnRewards, Rewards
+from dpbandits.instances import BernoulliInstance
+from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
+
+__all__ = ["IdentificationAlgorithm", "Verdict", "check_unique_best_arm"]
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """How one run ended.
+
+    Attributes
+    ----------
+    recommendation : int
+        The arm that is called the best, 0-based; −1 if the run was ended before it stopped.
+    pulls : numpy.ndarray of int, shape (K,)
+        Pulls of each arm. Their sum is the stopping time τ: every pull counts, also those of
+        batches that were never released.
+    """
+
+    recommendation: int
+    pulls: NDArray[np.int64]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the algorithm stopped by itself."""
+        return self.recommendation >= 0
+
+    @property
+    def stopping_time(self) -> int:
+        """Number of pulls τ."""
+        return int(self.pulls.sum())
+
+
+def check_unique_best_arm(instance: object) -> BernoulliInstance:
+    """Return `instance` if its rewards are 0 or 1 and one arm alone has the largest mean."""
+    if not isinstance(instance, BernoulliInstance):
+        raise ValueError(
+            f"instance={instance!r} is no instance for identification; allowed: one with rewards "
+            "of 0 or 1, such as bernoulli([0.5, 0.4])"
+        )
+    if np.count_nonzero(instance.means == instance.means.max()) > 1:
+        raise ValueError(
+            f"means={instance.mean_rewards!r} has several best arms; allowed: one best arm"
+        )
+    return instance
+
+
+class IdentificationAlgorithm(abc.ABC):
+    """Base class of the algorithms for best-arm identification with fixed confidence.
+
+    An algorithm pulls arms, stops at a time τ of its own choice and recommends an arm, wrongly
+    with probability at most δ. A subclass is a frozen dataclass that validates its arguments,
+    sets `label` and `source`, and defines `guarantee` and `decide`; see ``CONTRIBUTING.md``.
+    """
+
+    label: ClassVar[str]
+    """What tables and figures call the algorithm."""
+    source: ClassVar[str]
+    """Paper and number."""
+
+    # a field of the subclasses
+    delta: float
+    """Probability δ of a wrong recommendation that is allowed."""
+
+    def _check(self) -> None:
+        """Check the argument that all algorithms share."""
+        object.__setattr__(self, "delta", check_fraction("delta", self.delta))
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """What is promised about the privacy of pulls, stopping time and recommendation."""
+        return NO_PRIVACY
+
+    @property
+    def is_correct(self) -> bool:
+        """Whether P(wrong recommendation) ≤ δ is proved for this configuration."""
+        return True
+
+    @abc.abstractmethod
+    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Verdict:
+        """Run once, on rewards from wherever they come.
+
+        Parameters
+        ----------
+        rewards : Rewards
+            Gives the sum of the next rewards of an arm.
+        rng : numpy.random.Generator
+            Source of the noise, and of whatever else the algorithm draws.
+        max_pulls : int
+            Pulls after which a run that has not stopped is ended, within one batch.
+
+        Returns
+        -------
+        Verdict
+        """
+
+    def draw(
+        self, instance: BernoulliInstance, rng: np.random.Generator, max_pulls: int = 10**15
+    ) -> Verdict:
+        """Run once on rewards drawn from an instance.
+
+        Parameters
+        ----------
+        instance : BernoulliInstance
+            The bandit, with one best arm.
+        rng : numpy.random.Generator
+            Source of all randomness of the run, rewards included.
+        max_pulls : int
+            Pulls after which a run that has not stopped is ended.
+
+        Returns
+        -------
+        Verdict
+
+        Raises
+        ------
+        ValueError
+            If several arms have the largest mean, or an argument is out of range.
+        """
+        instance = check_unique_best_arm(instance)
+        check_generator("rng", rng)
+        max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, 2**62)
+        return self.decide(DrawnRewards(instance, rng), rng, max_pulls)

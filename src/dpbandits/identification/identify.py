@@ -1,0 +1,198 @@
+"""Replicates of an identification algorithm on an instance."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpbandits._files import write_atomically
+from dpbandits._validation import check_fraction, check_integer
+from dpbandits.identification.base import IdentificationAlgorithm, Verdict, check_unique_best_arm
+from dpbandits.instances import BernoulliInstance
+from dpbandits.simulation import replicate_seeds
+
+__all__ = ["Identifications", "identify", "identify_replicate"]
+
+_CHUNK = 10
+"""Replicates that a worker runs at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Identifications:
+    """Replicates of one algorithm on one instance.
+
+    Attributes
+    ----------
+    algorithm : IdentificationAlgorithm
+        Configuration that was run.
+    instance : BernoulliInstance
+        The bandit.
+    max_pulls : int
+        Pulls after which a run that had not stopped was ended.
+    recommendation : numpy.ndarray of int, shape (n_runs,)
+        The arm that each run recommends, 0-based; −1 if the run was ended before.
+    pulls : numpy.ndarray of int, shape (n_runs, K)
+        Pulls of each arm in each run.
+    """
+
+    algorithm: IdentificationAlgorithm
+    instance: BernoulliInstance
+    max_pulls: int
+    recommendation: NDArray[np.int64]
+    pulls: NDArray[np.int64]
+
+    @property
+    def n_runs(self) -> int:
+        """Number of replicates."""
+        return self.recommendation.size
+
+    @property
+    def stopping_time(self) -> NDArray[np.int64]:
+        """Number of pulls τ of each run, shape (n_runs,)."""
+        times: NDArray[np.int64] = self.pulls.sum(axis=1)
+        return times
+
+    @property
+    def stopped(self) -> NDArray[np.bool_]:
+        """Whether each run stopped by itself, shape (n_runs,)."""
+        stopped: NDArray[np.bool_] = self.recommendation >= 0
+        return stopped
+
+    def errors(self) -> int:
+        """Count the runs that stopped and recommend another arm than the best."""
+        wrong = self.stopped & (self.recommendation != self.instance.best_arm)
+        return int(np.count_nonzero(wrong))
+
+    def error_rate(self, level: float = 0.95) -> tuple[float, float, float]:
+        """Return the share of runs that recommend a wrong arm, with its Clopper–Pearson interval.
+
+        Parameters
+        ----------
+        level : float
+            Confidence of the interval.
+
+        Returns
+        -------
+        tuple of float
+            Rate, lower end, upper end.
+        """
+        wrong = self.errors()
+        test = stats.binomtest(wrong, self.n_runs)
+        interval = test.proportion_ci(check_fraction("level", level), method="exact")
+        return wrong / self.n_runs, float(interval.low), float(interval.high)
+
+    def mean_time(self, level: float = 0.95) -> tuple[float, float, float]:
+        """Return the mean stopping time, with Student's interval.
+
+        Returns
+        -------
+        tuple of float
+            Mean, lower end, upper end; nan if a run was ended early, for then it is unknown.
+        """
+        if not self.stopped.all():
+            return math.nan, math.nan, math.nan
+        times = self.stopping_time.astype(np.float64)
+        mean = float(times.mean())
+        if self.n_runs < 2:
+            return mean, math.nan, math.nan
+        error = float(times.std(ddof=1)) / math.sqrt(self.n_runs)
+        width = float(stats.t.ppf((1 + check_fraction("level", level)) / 2, self.n_runs - 1))
+        return mean, mean - width * error, mean + width * error
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the runs to `path`, a row a run: stopping time, recommendation, pulls of each arm.
+
+        A recommendation of −1 means that the run was ended before it stopped.
+        """
+        arms = ",".join(f"pulls_{arm}" for arm in range(self.instance.n_arms))
+        rows = np.column_stack([self.stopping_time, self.recommendation, self.pulls]).tolist()
+        lines = [f"stopping_time,recommendation,{arms}", *(",".join(map(str, row)) for row in rows)]
+        write_atomically(path, "\n".join(lines) + "\n")
+
+
+def identify_replicate(
+    algorithm: IdentificationAlgorithm,
+    instance: BernoulliInstance,
+    max_pulls: int,
+    seed: np.random.SeedSequence,
+) -> Verdict:
+    """Run one replicate from its own seed: the unit of parallel work."""
+    return algorithm.draw(instance, np.random.default_rng(seed), max_pulls)
+
+
+def _identify_chunk(
+    algorithm: IdentificationAlgorithm,
+    instance: BernoulliInstance,
+    max_pulls: int,
+    seeds: list[np.random.SeedSequence],
+) -> list[Verdict]:
+    return [identify_replicate(algorithm, instance, max_pulls, seed) for seed in seeds]
+
+
+def identify(
+    algorithm: IdentificationAlgorithm,
+    instance: BernoulliInstance,
+    n_runs: int = 100,
+    seed: int | Sequence[int] = 0,
+    max_pulls: int = 10**15,
+    n_jobs: int = 1,
+) -> Identifications:
+    """Simulate independent replicates of an algorithm for best-arm identification.
+
+    The result depends on the arguments alone, and not on `n_jobs`: every replicate has its own
+    child of ``SeedSequence(seed)``.
+
+    Parameters
+    ----------
+    algorithm : IdentificationAlgorithm
+        Configuration to run, such as ``DPTT(epsilon=1.0, delta=0.01)``.
+    instance : BernoulliInstance
+        The bandit, such as ``instances.ja25("mu1")``; one arm has to be the best.
+    n_runs : int
+        Number of replicates.
+    seed : int or sequence of int
+        Entropy of the root seed.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended; its recommendation is −1.
+    n_jobs : int
+        Number of workers, −1 for all processors.
+
+    Returns
+    -------
+    Identifications
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range: the message names it and says what is allowed.
+    """
+    if not isinstance(algorithm, IdentificationAlgorithm):
+        raise ValueError(
+            f"algorithm={algorithm!r} is no algorithm for identification; allowed: one such as "
+            "DPTT(epsilon=1.0, delta=0.01)"
+        )
+    instance = check_unique_best_arm(instance)
+    n_runs = check_integer("n_runs", n_runs, 1)
+    max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, 2**62)
+    if n_jobs != -1:
+        n_jobs = check_integer("n_jobs", n_jobs, 1)
+    seeds = replicate_seeds(seed, n_runs)
+    tasks = (
+        delayed(_identify_chunk)(algorithm, instance, max_pulls, seeds[first : first + _CHUNK])
+        for first in range(0, n_runs, _CHUNK)
+    )
+    verdicts = [verdict for chunk in Parallel(n_jobs=n_jobs)(tasks) for verdict in chunk]
+    return Identifications(
+        algorithm,
+        instance,
+        max_pulls,
+        np.array([verdict.recommendation for verdict in verdicts], dtype=np.int64),
+        np.array([verdict.pulls for verdict in verdicts], dtype=np.int64),
+    )
