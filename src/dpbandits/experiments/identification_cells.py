@@ -1,4 +1,4 @@
-"""Cells and settings of experiments on identification: an algorithm on an instance until it stops."""
+"""Cells and settings of experiments on identification: an algorithm, run until it stops."""
 
 from __future__ import annotations
 

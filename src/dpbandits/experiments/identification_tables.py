@@ -139,7 +139,7 @@ class IdentificationReplicates(Group):
     def headline(self) -> list[NDArray[np.float64]]:
         """Return the stopping times; a run that was ended has a value of its own, beyond all."""
         unfinished = np.where(self.recommendation < 0, 2.0, 1.0)
-        return [self.stopping_time * unfinished]
+        return [np.asarray(self.stopping_time * unfinished, dtype=np.float64)]
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,9 @@ class IdentificationTable(Table):
 def _summary(setting: IdentificationSetting, runs: Identifications) -> IdentificationSummary:
     # a run that was ended takes longer than it was let, so its time stands above all others
     times = np.where(runs.stopped, runs.stopping_time.astype(np.float64), math.inf)
-    quantiles = np.quantile(times, [0.05, 0.5, 0.95], method="inverted_cdf")
+    levels = [0.05, 0.5, 0.95]
+    quantiles = [float(x) for x in np.quantile(times, levels, method="inverted_cdf")]
+    low, middle, high = (x if math.isfinite(x) else math.nan for x in quantiles)
     deviation = math.nan
     if runs.stopped.all() and runs.n_runs > 1:
         deviation = float(times.std(ddof=1))
@@ -234,7 +236,9 @@ def _summary(setting: IdentificationSetting, runs: Identifications) -> Identific
         int(runs.stopped.sum()),
         *runs.mean_time(0.95),
         deviation,
-        *(float(x) if math.isfinite(x) else math.nan for x in quantiles),
+        low,
+        middle,
+        high,
         float(runs.stopping_time.max()),
         *runs.error_rate(0.95),
     )
