@@ -65,7 +65,7 @@ def test_cited_works_are_in_the_bibliography(name):
 @pytest.mark.parametrize("name", TEXTS)
 def test_experiments_and_claims_that_are_named_exist(name):
     known = {*experiments.EXPERIMENTS, *(claim.id for claim in claims.ledger())}
-    for named in re.findall(r"`((?:ss19|td16|twzw22|ours)-[\w.-]+)`", TEXTS[name]):
+    for named in re.findall(r"`((?:ss19|td16|twzw22|ja25|ours)-[\w.-]+)`", TEXTS[name]):
         assert named in known, named
 
 

@@ -1,0 +1,135 @@
+"""Parts of the figures of best-arm identification: looks, tails of stopping times, error rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpbandits.plotting.style import (
+    COLOURS,
+    DASHED,
+    DOTTED,
+    INK,
+    End,
+    Look,
+    PanelRange,
+    finish_panels,
+    make_panels,
+)
+
+__all__ = ["BOUND", "FREE", "IDENTIFIER_LOOKS", "draw_errors", "draw_tails"]
+
+BOUND = "lower bound"
+FREE = ", no privacy"
+
+_LONG, _SHORT = (0, (9, 2)), (0, (2.4, 1))
+IDENTIFIER_LOOKS = {
+    ("Top Two", ""): Look(COLOURS["black"], (0, (5, 1.3, 1, 1.3)), "D", 1.7),
+    ("DP-TT", ""): Look(COLOURS["blue"], "-", "o", 1.9),
+    ("DP-TT", "union"): Look(COLOURS["sky"], _SHORT, "P", 1.6),
+    ("DP-TT", "plain"): Look(COLOURS["vermilion"], DASHED, "s", 1.7),
+    ("DP-TT", "plain + log N"): Look(COLOURS["orange"], _LONG, "^", 1.7),
+    ("AdaP-TT", ""): Look(COLOURS["vermilion"], DASHED, "s", 1.7),
+    ("AdaP-TT", "heuristic"): Look(COLOURS["orange"], _SHORT, "^", 1.5),
+    ("DP-SE", ""): Look(COLOURS["purple"], (0, (6, 1.2, 1.2, 1.2)), "v", 1.7),
+    ("DP-LRE", ""): Look(COLOURS["green"], _LONG, "X", 2.0),
+}
+"""Algorithm and variant → its colour, line and marker, the same in every figure."""
+
+_LEAST = 1e-5
+"""Bottom of the panels of errors; the lower end of an interval may lie below."""
+
+
+def draw_tails(titles: Mapping[str, str], by_panel: Mapping[str, Any]) -> Figure:
+    """Draw the share of runs that took longer than t; see `identification_figure`."""
+    figure, grid = make_panels(titles, width=4.4, height=3.2)
+    ranges = [_tails(grid[panel], by_panel[panel]) for panel in titles]
+    for axes in grid.values():
+        axes.set(xscale="log", yscale="log")
+    finish_panels(
+        figure,
+        list(grid.values()),
+        ranges,
+        x_label="pulls t",
+        y_label="share of runs with τ > t",
+    )
+    return figure
+
+
+def _tails(axes: Axes, groups: Any) -> PanelRange:
+    ends, lows, highs = [], [], []
+    least = 1.0
+    for (name, variant), points in groups.items():
+        look = IDENTIFIER_LOOKS[name, variant]
+        times = np.sort(np.concatenate([p.replicates.stopping_time for p in points]))
+        stopped = np.concatenate([p.replicates.recommendation for p in points]) >= 0
+        share = 1.0 - np.arange(times.size) / times.size  # of runs with τ ≥ that time
+        axes.plot(
+            times,
+            share,
+            color=look.colour,
+            linestyle=look.line,
+            linewidth=look.width,
+            drawstyle="steps-pre",
+        )
+        ended = 1.0 - float(stopped.mean())
+        text = f"{variant or name}" + (f": {ended:.1%} never" if ended else "")
+        last = ended if ended else float(share[-1])
+        ends.append(End(float(times[-1]), last, text, look.colour))
+        lows.append(float(times[0]))
+        highs.append(float(times[-1]))
+        least = min(least, float(share[-1]))
+    return PanelRange((min(lows) / 1.1, max(highs)), (least, 1.0), tuple(ends))
+
+
+def draw_errors(titles: Mapping[str, str], by_panel: Mapping[str, Any], theory: bool) -> Figure:
+    """Draw the shares of wrong recommendations against δ; see `identification_figure`."""
+    figure, grid = make_panels(titles, width=4.4, height=3.4)
+    ranges = [_errors(grid[panel], by_panel[panel], theory) for panel in titles]
+    for axes in grid.values():
+        axes.set(xscale="log", yscale="log")
+    finish_panels(
+        figure,
+        list(grid.values()),
+        ranges,
+        x_label="probability δ of a wrong arm that is allowed",
+        y_label="share of runs with a wrong arm",
+    )
+    return figure
+
+
+def _errors(axes: Axes, groups: Any, theory: bool) -> PanelRange:
+    names = list(groups)
+    deltas = sorted({p.summary.delta for points in groups.values() for p in points})
+    ends = []
+    for place, (name, variant) in enumerate(names):
+        look = IDENTIFIER_LOOKS[name, variant]
+        shift = 1.16 ** (place - (len(names) - 1) / 2)
+        points = sorted(groups[name, variant], key=lambda p: float(p.summary.delta))
+        tops = []
+        for p in points:
+            x, s = p.summary.delta * shift, p.summary
+            low = max(s.error_low95, _LEAST / 10)
+            axes.plot([x, x], [low, s.error_high95], color=look.colour, linewidth=1.6)
+            value = s.error_rate if s.error_rate > 0 else s.error_high95
+            axes.plot(
+                x,
+                value,
+                color=look.colour,
+                marker=look.marker if s.error_rate > 0 else "v",
+                markersize=5.5,
+                markerfacecolor=look.colour if s.error_rate > 0 else "white",
+                markeredgewidth=1.3,
+            )
+            tops.append((x, value))
+        label = f"{name}, {variant}" if variant else name
+        ends.append(End(*tops[-1], label, look.colour))
+    if theory:
+        span = [deltas[0] / 2, deltas[-1] * 2]
+        axes.plot(span, span, color=INK, linestyle=DOTTED, linewidth=1.6)
+        ends.append(End(span[1], span[1], "allowed", INK))
+    return PanelRange((deltas[0] / 2, deltas[-1] * 2), (_LEAST, deltas[-1] * 2), tuple(ends))

@@ -1,0 +1,88 @@
+"""The picture of a plan: sample sizes at the planned ε, on the curve of the lower bound."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from dpbandits.identification.characteristic_time import sample_lower_bound
+from dpbandits.planning import Plan
+from dpbandits.plotting.identification_parts import BOUND, FREE, IDENTIFIER_LOOKS
+from dpbandits.plotting.style import (
+    DOTTED,
+    INK,
+    End,
+    PanelRange,
+    finish_panels,
+    make_panels,
+    styled,
+)
+
+__all__ = ["plan_figure"]
+
+_DECADES = 1.2
+"""How far the curve goes on each side of the planned ε and of the switch."""
+
+
+def plan_figure(plan: Plan) -> Figure:
+    """Draw a plan: the lower bound against ε, and what the algorithms take at the planned one.
+
+    A marker stands at an algorithm's mean, its line ends at the number of samples that nine in
+    ten runs stay within; markers are set a little apart. The vertical line is the ε from which on
+    privacy is free, as far as the lower bound can tell.
+
+    Parameters
+    ----------
+    plan : Plan
+        As `dpbandits.plan` returns it, for a finite ε.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    places = (plan.epsilon, plan.free_from)
+    low, high = min(places) / 10**_DECADES, max(places) * 10**_DECADES
+    x = np.geomspace(low, high, 161)
+    bound = np.array([sample_lower_bound(plan.means, float(at), plan.delta) for at in x])
+    with styled():
+        figure, grid = make_panels({"a": ""}, width=6.2, height=3.8)
+        axes = grid["a"]
+        axes.plot(x, bound, color=INK, linestyle=DOTTED, linewidth=1.6)
+        ends = [End(float(x[-1]), float(bound[-1]), BOUND, INK)]
+        axes.axvline(plan.free_from, color="0.55", linewidth=1.0, zorder=0.5)
+        for i, size in enumerate(plan.sizes):
+            look = IDENTIFIER_LOOKS[size.algorithm.label, ""]
+            at = plan.epsilon * 1.13 ** (i - (len(plan.sizes) - 1) / 2)
+            axes.plot([at, at], [size.mean, size.quantile90], color=look.colour, linewidth=2.0)
+            axes.plot(
+                at,
+                size.mean,
+                color=look.colour,
+                marker=look.marker,
+                markersize=6.5,
+                markerfacecolor="white",
+                markeredgewidth=1.5,
+            )
+            text = size.algorithm.label + ("" if size.algorithm.guarantee.is_private else FREE)
+            ends.append(End(at, size.mean, text, look.colour))
+        axes.set(xscale="log", yscale="log")
+        heights = [*bound, *(size.quantile90 for size in plan.sizes)]
+        shown = PanelRange((low, high), (min(heights), max(heights)), (ends[0],))
+        finish_panels(
+            figure,
+            [axes],
+            [shown],
+            x_label="privacy budget ε",
+            y_label="samples",
+        )
+        for end in ends[1:]:
+            axes.annotate(
+                end.text,
+                (end.x, end.y),
+                xytext=(9, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=10.5,
+                color=INK,
+            )
+    return figure
