@@ -1,0 +1,1 @@
+"""Private best-arm identification with fixed confidence (Jourdan & Azize 2025)."""
