@@ -8,6 +8,7 @@ import operator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "SMALLEST",
@@ -19,6 +20,7 @@ __all__ = [
     "check_number",
     "check_order",
     "check_positive",
+    "check_values",
 ]
 
 
@@ -101,3 +103,20 @@ def check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{name}={value!r} is no truth value; allowed: True, False")
     return value
+
+
+def check_values(name: str, value: Any, low: float, high: float) -> NDArray[np.float64]:
+    """Return `value`, a number or an array of numbers, as floats that lie in [low, high]."""
+    allowed = f"numbers from {low:g} to {high:g}"
+    try:
+        values = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name}={value!r} is not an array; allowed: {allowed}") from None
+    if values.ndim == 0:
+        values = np.asarray(check_number(name, value, allowed))
+    if values.dtype.kind not in "iuf":
+        raise ValueError(f"{name}={value!r} does not hold numbers; allowed: {allowed}")
+    floats = values.astype(np.float64)
+    if not np.all((floats >= low) & (floats <= high)):
+        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+    return floats

@@ -1,0 +1,263 @@
+"""What a stopping rule compares its statistic with: each threshold once, for fixed confidence δ.
+
+Every threshold comes from a bound that holds for one pair of releases (k, k′) of two arms, and
+from a sum over all pairs of releases and all arms; `mixture_threshold` is the one for rules that
+look after every pull. The proofs are in the book's chapter on best-arm identification.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+from scipy import special
+
+__all__ = [
+    "ADAP_THRESHOLDS",
+    "PAIR_THRESHOLDS",
+    "gamma_tail_point",
+    "chernoff_threshold",
+    "gaussian_threshold",
+    "mixture_threshold",
+    "separate_threshold",
+    "union_threshold",
+]
+
+PAIR_THRESHOLDS = ("chernoff", "union")
+"""Thresholds of `dpbandits.identification.DPTT`."""
+
+ADAP_THRESHOLDS = ("theoretical", "separate", "heuristic", "published")
+"""Thresholds of `dpbandits.identification.AdaPTT`."""
+
+_ZETA_2 = math.pi**2 / 6
+
+
+@njit(cache=True, nogil=True)
+def gamma_tail_point(log_inverse: float) -> float:
+    """Return c > 0 with (1 + c)·e^−c = e^−L for L = `log_inverse` > 0.
+
+    (1 + c)·e^−c is the tail of a Gamma variable of shape 2, the sum of two exponential ones.
+    c − log(1 + c) is convex and increasing: Newton's method from above descends to the root.
+
+    Examples
+    --------
+    >>> round(gamma_tail_point(10.0), 6)
+    12.610869
+    >>> gamma_tail_point(0.0)
+    0.0
+    """
+    if log_inverse <= 0.0:
+        return 0.0
+    # above the root: 1 + c ≤ (1 + L)·e^√(2L) here
+    c = log_inverse + math.sqrt(2.0 * log_inverse) + math.log1p(log_inverse)
+    for _ in range(100):
+        step = (c - math.log1p(c) - log_inverse) * (1.0 + c) / c
+        c -= step
+        if abs(step) <= 1e-15 * c:
+            break
+    return c
+
+
+def chernoff_threshold(
+    delta: float, n_arms: int, first: int, second: int, exponent: float = 1.3
+) -> float:
+    """Return c with (1 + c)·e^−c = δ/((K − 1)·ζ(s)²·(k·k′)^s): log(1/δ) to leading order.
+
+    Two independent deviations of tail e^−x each add up to at least c with probability at most
+    (1 + c)·e^−c; the right-hand sides add up to δ over all k, k′ ≥ 1 and K − 1 arms.
+
+    Parameters
+    ----------
+    delta : float
+        Confidence δ.
+    n_arms : int
+        Number K of arms.
+    first, second : int
+        Numbers k, k′ of releases of the two arms.
+    exponent : float
+        s > 1.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(chernoff_threshold(0.01, 5, 10, 10), 3)
+    17.642
+    """
+    log_inverse = (
+        math.log((n_arms - 1) / delta)
+        + 2.0 * math.log(special.zeta(exponent))
+        + exponent * math.log(float(first) * float(second))
+    )
+    return float(gamma_tail_point(log_inverse))
+
+
+def union_threshold(
+    delta: float, n_arms: int, first: int, second: int, exponent: float = 1.3
+) -> float:
+    """Return log(K·ζ(s)·k^s/δ) + log(K·ζ(s)·k′^s/δ): 2·log(1/δ) to leading order.
+
+    Each deviation is bounded for itself, by what it exceeds with probability δ/(K·ζ(s)·k^s); one
+    side of each arm's deviation matters, so that all of them add up to δ.
+
+    Parameters
+    ----------
+    delta : float
+        Confidence δ.
+    n_arms : int
+        Number K of arms.
+    first, second : int
+        Numbers k, k′ of releases of the two arms.
+    exponent : float
+        s > 1.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(union_threshold(0.01, 5, 10, 10), 3)
+    21.154
+    """
+    return 2.0 * math.log(n_arms * special.zeta(exponent) / delta) + exponent * math.log(
+        float(first) * float(second)
+    )
+
+
+@njit(cache=True, nogil=True)
+def mixture_threshold(delta: float, n_arms: int, first: int, second: int) -> float:
+    """Return log((K − 1)/δ) + ½·log(4·n) + ½·log(4·n′), valid after every pull.
+
+    n·kl(μ̂, μ) is the logarithm of how much likelier the rewards are under μ̂ than under μ, and at
+    most that of the mixture of Krichevsky & Trofimov (1981) over μ, plus ½·log(4n). The mixtures
+    of two arms multiply to a martingale of mean 1, whatever rule chooses the arms, and Ville's
+    inequality bounds its largest value.
+
+    Parameters
+    ----------
+    delta : float
+        Confidence δ.
+    n_arms : int
+        Number K of arms.
+    first, second : int
+        Numbers n, n′ of pulls of the two arms.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(mixture_threshold(0.01, 5, 1000, 1000), 3)
+    14.286
+    """
+    return (
+        math.log((n_arms - 1) / delta) + 0.5 * math.log(4.0 * first) + 0.5 * math.log(4.0 * second)
+    )
+
+
+def _calibration(x: float) -> float:
+    return x + math.log(x)
+
+
+def gaussian_threshold(
+    kind: str,
+    delta: float,
+    epsilon: float,
+    n_arms: int,
+    releases: tuple[int, int],
+    batches: tuple[int, int],
+) -> float:
+    """Return what AdaP-TT compares (μ̃_ã − μ̃_a)²/(2(1/n + 1/n′)) with.
+
+    Parameters
+    ----------
+    kind : {"theoretical", "heuristic", "published"}
+        "theoretical": 2C(½·log(2(K−1)ζ(2)²(kk′)²/δ)) + 2·log(4 + log n) + 2·log(4 + log n′) +
+        Σ log²(2Kζ(2)k_i²/δ)/(n_i·ε²) with C(x) = x + log x, which is δ-correct. "published": one
+        phase index, the larger of k and k′, for both: 2C(½·log((K−1)ζ(2)k²/δ)) + … +
+        (1/n + 1/n′)·log²(2Kζ(2)k²/δ)/ε². "heuristic": log(1/δ) + log(1 + log n) + log(1 + log n′)
+        + (1/n + 1/n′)·log²(1/δ)/ε².
+    delta : float
+        Confidence δ.
+    epsilon : float
+        Privacy budget ε.
+    n_arms : int
+        Number K of arms.
+    releases : tuple of int
+        Numbers k, k′ of releases of the two arms.
+    batches : tuple of int
+        Sizes n, n′ of their last batches.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> kinds = ("theoretical", "heuristic", "published")
+    >>> [round(gaussian_threshold(k, 0.01, 1.0, 5, (9, 9), (256, 256)), 2) for k in kinds]
+    [30.8, 8.53, 24.38]
+    """
+    (k, j), (n, m) = releases, batches
+    if kind == "heuristic":
+        private = (1 / n + 1 / m) * (math.log(1 / delta) / epsilon) ** 2
+        return math.log((1 + math.log(n)) * (1 + math.log(m)) / delta) + private
+    grown = 2 * math.log(4 + math.log(n)) + 2 * math.log(4 + math.log(m))
+    if kind == "published":
+        k = j = max(k, j)
+        sampling = math.log((n_arms - 1) * _ZETA_2 / delta) + 2 * math.log(k)
+    else:
+        sampling = math.log(2 * (n_arms - 1) * _ZETA_2**2 / delta) + 2 * math.log(k * j)
+    private = sum(
+        (math.log(2 * n_arms * _ZETA_2 * release**2 / delta) / epsilon) ** 2 / batch
+        for release, batch in ((k, n), (j, m))
+    )
+    return 2 * _calibration(sampling / 2) + grown + private
+
+
+def separate_threshold(
+    delta: float,
+    epsilon: float,
+    n_arms: int,
+    releases: tuple[int, int],
+    batches: tuple[int, int],
+) -> float:
+    """Return the gap of two released means that a wrong order exceeds with a small probability.
+
+    √(½(1/n + 1/n′)·log(2(K−1)ζ(2)²(kk′)²/δ)) + Σ log(2Kζ(2)k_i²/δ)/(n_i·ε): Hoeffding's
+    inequality for the rewards and the tail of each Laplace variable; the probabilities add up to
+    δ over all k, k′ and arms.
+
+    Parameters
+    ----------
+    delta : float
+        Confidence δ.
+    epsilon : float
+        Privacy budget ε.
+    n_arms : int
+        Number K of arms.
+    releases : tuple of int
+        Numbers k, k′ of releases of the two arms.
+    batches : tuple of int
+        Sizes n, n′ of their last batches.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(separate_threshold(0.01, 1.0, 5, (9, 9), (256, 256)), 4)
+    0.3458
+    """
+    pairs = releases[0] * releases[1]
+    sampling = math.log(2 * (n_arms - 1) * _ZETA_2**2 / delta) + 2 * math.log(pairs)
+    width = math.sqrt(0.5 * (1 / batches[0] + 1 / batches[1]) * sampling)
+    return width + sum(
+        math.log(2 * n_arms * _ZETA_2 * release**2 / delta) / (batch * epsilon)
+        for release, batch in zip(releases, batches, strict=True)
+    )

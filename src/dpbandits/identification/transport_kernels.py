@@ -1,0 +1,323 @@
+"""Compiled transportation costs, one pair of arms at a time.
+
+For estimates x_a > x_b, anywhere on the line, with weights w_a and w_b,
+
+    W = min {w_a·d⁻(x_a, u) + w_b·d⁺(x_b, u) : 0 ≤ u ≤ 1},
+
+and W̃ is the same with the calibrated d̃⁻ and d̃⁺. The common mean u lies between
+low = max(x_b, 0) and high = min(x_a, 1); it is kept as its distances y from low and z from high,
+both to full relative accuracy, so that neither a tiny gap nor a mean near 0 or 1 costs digits.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from dpbandits.identification.divergence_kernels import penalised, restricted, tilt
+
+__all__ = [
+    "calibrated_cost_kernel",
+    "transportation_cost_kernel",
+]
+
+_TOLERANCE = 1e-7  # of log(y/z); the cost is flat there, so that its error is the square
+_LONGEST_STEP = 4.0
+_FARTHEST = 690.0
+_ROUNDS = 200
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _clip(x: float) -> float:
+    """Return the point of [0, 1] that is nearest to x."""
+    return min(max(x, 0.0), 1.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _place(y: float, z: float, mean_a: float, mean_b: float) -> tuple[float, float, float, float]:
+    """Return u, 1 − u, x_a − u and u − x_b from the distances of u."""
+    low, high = _clip(mean_b), _clip(mean_a)
+    return low + y, (1.0 - high) + z, (mean_a - high) + z, (low - mean_b) + y
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _one_at_its_limit(
+    x: float, xc: float, limit_weight: float, free_weight: float, offset: float
+) -> float:
+    """Return the distance u − x at which the other arm, above, is tilted by all of ε.
+
+    There w/(u + α) = v·(u − x)/(u(1 − u)), with w its weight and v that of x; the distance is the
+    positive root y of (w + v)·y² + (v·(x + α) − w·(1 − 2x))·y − w·x(1 − x).
+    """
+    linear = free_weight * (x + offset) - limit_weight * (xc - x)
+    constant = limit_weight * x * xc
+    both = limit_weight + free_weight
+    root = math.sqrt(linear * linear + 4.0 * both * constant)
+    if linear >= 0.0:
+        return 2.0 * constant / (linear + root)
+    return (root - linear) / (2.0 * both)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _upper_at_its_limit(
+    x: float, wall: float, limit_weight: float, free_weight: float, offset: float, width: float
+) -> tuple[float, float]:
+    """Return the distances of u from x and from the far end, which is a wall at 1 if `wall` is 0.
+
+    From a wall the distance 1 − u is found by the stationarity condition, which keeps its digits.
+    """
+    if not 0.0 < x < 1.0:
+        return 0.0, width
+    y = min(_one_at_its_limit(x, 1.0 - x, limit_weight, free_weight, offset), width)
+    u = x + y
+    if wall == 0.0 and u > 0.5:
+        return y, min(width, free_weight * y * (u + offset) / (limit_weight * u))
+    return y, width - y
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _limits(mean_a: float, mean_b: float, epsilon: float) -> tuple[float, float]:
+    """Return the u below which arm a is at its limit, and the u above which arm b is."""
+    shrink = math.exp(-epsilon)
+    limit_a, limit_b = 1.0, 0.0
+    if mean_a < 1.0:
+        limit_a = mean_a * shrink / (mean_a * shrink + (1.0 - mean_a))
+    if mean_b > 0.0:
+        limit_b = mean_b / (mean_b + (1.0 - mean_b) * shrink)
+    return limit_a, limit_b
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _distances(
+    mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float
+) -> tuple[float, float]:
+    """Return y and z of the minimiser of W, for positive weights and 0 ≤ low < high ≤ 1."""
+    low, high = _clip(mean_b), _clip(mean_a)
+    width = high - low
+    share_a, share_b = weight_a / (weight_a + weight_b), weight_b / (weight_a + weight_b)
+    pooled = share_a * width, share_b * width
+    if math.isinf(epsilon):
+        return pooled
+    limit_a, limit_b = _limits(mean_a, mean_b, epsilon)
+    offset = 1.0 / math.expm1(epsilon)
+    lower = upper = False  # whether the minimiser is below, above what lies between the limits
+    between = pooled
+    if limit_a <= limit_b:
+        u = low + pooled[0]
+        lower, upper = u < limit_a, u > limit_b
+    else:
+        u = share_a * (1.0 + offset) - share_b * offset
+        lower, upper = u < limit_b, u > limit_a
+        between = u - low, share_b * (1.0 + offset) - share_a * offset - (1.0 - high)
+    if lower:
+        return _upper_at_its_limit(mean_b, 1.0 - high, share_a, share_b, offset, width)
+    if upper:
+        z, y = _upper_at_its_limit(1.0 - mean_a, low, share_b, share_a, offset, width)
+        return y, z
+    return min(max(between[0], 0.0), width), min(max(between[1], 0.0), width)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _at_an_end(mean_a: float, mean_b: float, weight_a: float, weight_b: float) -> float:
+    """Return u if it has to be an end of its interval, and otherwise −1."""
+    if mean_b >= 1.0 or weight_b == 0.0:
+        return _clip(mean_a)
+    if mean_a <= 0.0 or weight_a == 0.0:
+        return _clip(mean_b)
+    return -1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _weighted(weight: float, divergence: float) -> float:
+    """Return w·d, and 0 for w = 0 also if d is infinite."""
+    return weight * divergence if weight > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def transportation_cost_kernel(
+    mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float
+) -> tuple[float, float, float, float]:
+    """Return W, its minimiser u, and the parts d⁻(x_a, u) and d⁺(x_b, u).
+
+    The parts are the derivatives of W with respect to the weights. W is concave in the weights
+    and homogeneous, so that w_a·d⁻ + w_b·d⁺ bounds W from above at all weights, and equals it at
+    those given. If x_a ≤ x_b, all are 0 but u, which is x_a clipped to [0, 1].
+
+    Examples
+    --------
+    >>> cost, u, part_a, part_b = transportation_cost_kernel(0.75, 0.5, 3.0, 1.0, 0.5)
+    >>> round(cost, 4), round(u, 4), bool(abs(3 * part_a + part_b - cost) < 1e-15)
+    (0.0896, 0.7127, True)
+    """
+    if mean_a <= mean_b:
+        return 0.0, _clip(mean_a), 0.0, 0.0
+    u = _at_an_end(mean_a, mean_b, weight_a, weight_b)
+    if u >= 0.0:
+        uc, gap_a, gap_b = 1.0 - u, mean_a - u, u - mean_b
+    else:
+        y, z = _distances(mean_a, mean_b, weight_a, weight_b, epsilon)
+        u, uc, gap_a, gap_b = _place(y, z, mean_a, mean_b)
+    part_a = restricted(mean_a, 1.0 - mean_a, u, uc, gap_a, epsilon)
+    part_b = restricted(1.0 - mean_b, mean_b, uc, u, gap_b, epsilon)
+    return _weighted(weight_a, part_a) + _weighted(weight_b, part_b), u, part_a, part_b
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _noise_alone(gap: float, rate: float, epsilon: float) -> float:
+    """Return the tilt λ at which the noise alone fills the gap."""
+    if gap <= 0.0:
+        return 0.0 if rate > 0.0 else epsilon
+    return epsilon * gap / (rate + math.hypot(rate, gap))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _wall_at_zero(
+    mean_a: float,
+    mean_b: float,
+    weight_a: float,
+    weight_b: float,
+    rate_a: float,
+    rate_b: float,
+    epsilon: float,
+) -> bool:
+    """Whether the cost W̃ increases from u = 0 on; for x_b ≤ 0 < x_a."""
+    tilt_a = _noise_alone(mean_a, rate_a, epsilon)
+    tilt_b = _noise_alone(-mean_b, rate_b, epsilon)
+    return weight_b * -math.expm1(-tilt_b) >= weight_a * math.expm1(tilt_a)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _calibrated_end(
+    mean_a: float,
+    mean_b: float,
+    weight_a: float,
+    weight_b: float,
+    rate_a: float,
+    rate_b: float,
+    epsilon: float,
+) -> float:
+    """Return the minimiser of W̃ if it is an end of its interval, and otherwise −1."""
+    u = _at_an_end(mean_a, mean_b, weight_a, weight_b)
+    if u >= 0.0:
+        return u
+    if mean_b <= 0.0 and _wall_at_zero(mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon):
+        return 0.0
+    if mean_a >= 1.0 and _wall_at_zero(
+        1.0 - mean_b, 1.0 - mean_a, weight_b, weight_a, rate_b, rate_a, epsilon
+    ):
+        return 1.0
+    return -1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _first_position(
+    mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float, u: float
+) -> float:
+    """Return log(y/z) for the u given, or for the minimiser of W if that is no inner point."""
+    y, z = u - _clip(mean_b), _clip(mean_a) - u
+    if not (y > 0.0 and z > 0.0):
+        y, z = _distances(mean_a, mean_b, weight_a, weight_b, epsilon)
+    if not (y > 0.0 and z > 0.0):
+        return 0.0
+    return min(max(math.log(y / z), -30.0), 30.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def calibrated_cost_kernel(
+    mean_a: float,
+    mean_b: float,
+    weight_a: float,
+    weight_b: float,
+    ratio_a: float,
+    ratio_b: float,
+    epsilon: float,
+    tilt_a: float,
+    tilt_b: float,
+    u: float,
+) -> tuple[float, float, float, float, float, float]:
+    """Return W̃, its minimiser u, the tilts λ/ε of both arms, and d̃⁻(x_a, u) and d̃⁺(x_b, u).
+
+    With p the rewards' tilted means, w_a·(p_a − u) decreases in u relative to u(1 − u), and
+    w_b·(u − p_b) increases; where both are equal is the minimiser. Newton's method on the
+    logarithm of their quotient, as a function of log(y/z), with a bracket and with bisection.
+
+    Parameters
+    ----------
+    mean_a, mean_b, weight_a, weight_b, ratio_a, ratio_b, epsilon : float
+        See `calibrated_cost`.
+    tilt_a, tilt_b, u : float
+        Where to start, such as what an earlier call returned. Tilts outside (0, 1), and a u not
+        between the means, stand for a default: (0, 0, −1) is a start from nothing.
+
+    Returns
+    -------
+    tuple of float
+        Cost, u, λ_a/ε, λ_b/ε, and the derivatives of the cost with respect to the weights. For
+        ε = ∞ or r_a = r_b = 0 the cost is W and the tilts are 0; so are they if x_a ≤ x_b.
+
+    Examples
+    --------
+    >>> cold = calibrated_cost_kernel(0.75, 0.5, 30.0, 10.0, 0.1, 0.2, 0.5, 0.0, 0.0, -1.0)
+    >>> cost, u, tilt_a, tilt_b, part_a, part_b = cold
+    >>> round(cost, 4), round(u, 4), round(30 * part_a + 10 * part_b, 4)
+    (0.1429, 0.7113, 0.1429)
+    >>> warm = calibrated_cost_kernel(0.75, 0.5, 31.0, 10.0, 0.1, 0.2, 0.5, tilt_a, tilt_b, u)
+    >>> bool(warm[0] <= 31 * part_a + 10 * part_b)
+    True
+    """
+    if mean_a <= mean_b or math.isinf(epsilon) or ratio_a + ratio_b == 0.0:
+        cost, u, part_a, part_b = transportation_cost_kernel(
+            mean_a, mean_b, weight_a, weight_b, epsilon
+        )
+        return cost, u, 0.0, 0.0, part_a, part_b
+    rate_a, rate_b = ratio_a / epsilon, ratio_b / epsilon
+    ac, bc = 1.0 - mean_a, 1.0 - mean_b
+    end = _calibrated_end(mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon)
+    if end >= 0.0:
+        u, uc, gap_a, gap_b = end, 1.0 - end, mean_a - end, end - mean_b
+        tilt_a = tilt_b = 0.0
+        if gap_a > 0.0:
+            tilt_a = tilt(mean_a, ac, u, uc, gap_a, rate_a, epsilon, tilt_a)[0]
+        if gap_b > 0.0:
+            tilt_b = tilt(bc, mean_b, uc, u, gap_b, rate_b, epsilon, tilt_b)[0]
+    else:
+        width = _clip(mean_a) - _clip(mean_b)
+        position = _first_position(mean_a, mean_b, weight_a, weight_b, epsilon, u)
+        lowest, highest = -_FARTHEST, _FARTHEST
+        uc = gap_a = gap_b = 0.0
+        for _ in range(_ROUNDS):
+            odds = math.exp(-abs(position))
+            y, z = width / (1.0 + odds), width * (odds / (1.0 + odds))
+            if position < 0.0:
+                y, z = z, y
+            u, uc, gap_a, gap_b = _place(y, z, mean_a, mean_b)
+            tilt_a, moved_a, variance_a, share_a = tilt(
+                mean_a, ac, u, uc, gap_a, rate_a, epsilon, tilt_a
+            )
+            tilt_b, moved_b, variance_b, share_b = tilt(
+                bc, mean_b, uc, u, gap_b, rate_b, epsilon, tilt_b
+            )
+            excess = math.log((weight_b * moved_b) / (weight_a * moved_a))
+            variance = u * uc
+            slope = (y * (z / width)) * (
+                (1.0 - variance_a / variance * share_a) / moved_a
+                + (1.0 - variance_b / variance * share_b) / moved_b
+            )
+            if excess < 0.0:
+                lowest = position
+            else:
+                highest = position
+            step = min(max(-excess / slope, -_LONGEST_STEP), _LONGEST_STEP)
+            if abs(step) <= _TOLERANCE:
+                break
+            new = position + step
+            if not lowest < new < highest:
+                new = 0.5 * (lowest + highest)
+            position = new
+    part_a = part_b = 0.0
+    if gap_a > 0.0:
+        part_a = penalised(tilt_a, mean_a, ac, u, uc, gap_a, ratio_a, epsilon)
+    if gap_b > 0.0:
+        part_b = penalised(tilt_b, bc, mean_b, uc, u, gap_b, ratio_b, epsilon)
+    return weight_a * part_a + weight_b * part_b, u, tilt_a, tilt_b, part_a, part_b
