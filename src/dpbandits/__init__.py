@@ -13,6 +13,7 @@ from dpbandits import (
     experiments,
     halting,
     heavy_schedules,
+    identification,
     instances,
     laws,
     mechanisms,
@@ -20,8 +21,19 @@ from dpbandits import (
     schedules,
     stopping,
 )
+from dpbandits.identification import (
+    DPLRE,
+    DPTT,
+    AdaPTT,
+    AdaPTTStar,
+    DPSEIdentifier,
+    IdentificationAlgorithm,
+    Identifications,
+    TopTwo,
+    identify,
+)
 from dpbandits.privacy import PrivacyGuarantee
-from dpbandits.registry import registry, stopping_rules
+from dpbandits.registry import identifiers, registry, stopping_rules
 from dpbandits.regret import (
     DPRSE,
     DPRUCB,
@@ -51,6 +63,17 @@ from dpbandits.stopping import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "DPLRE",
+    "DPTT",
+    "AdaPTT",
+    "AdaPTTStar",
+    "DPSEIdentifier",
+    "IdentificationAlgorithm",
+    "Identifications",
+    "TopTwo",
+    "identification",
+    "identifiers",
+    "identify",
     "DPRSE",
     "DPRUCB",
     "LDPRSE",

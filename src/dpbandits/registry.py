@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
+from dpbandits.identification.base import IdentificationAlgorithm
+from dpbandits.identification.dp_se import DPSEIdentifier
+from dpbandits.identification.dp_tt import DPTT
+from dpbandits.identification.dplre import DPLRE
+from dpbandits.identification.top_two import TopTwo
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.regret.dp_ucb import DPUCB
@@ -21,7 +27,7 @@ from dpbandits.stopping.dp_nas import DPNAS
 from dpbandits.stopping.ebgstop import EBGStop
 from dpbandits.stopping.nas import NAS
 
-__all__ = ["registry", "stopping_rules"]
+__all__ = ["identifiers", "registry", "stopping_rules"]
 
 registry: dict[str, type[RegretAlgorithm]] = {
     algorithm.__name__: algorithm
@@ -46,3 +52,9 @@ stopping_rules: dict[str, type[StoppingRule]] = {
     rule.__name__: rule for rule in (NAS, DPNAS, DPExponentialNAS, EBGStop)
 }
 """Name of each stopping rule's class → the class."""
+
+identifiers: dict[str, type[IdentificationAlgorithm]] = {
+    algorithm.__name__: algorithm
+    for algorithm in (TopTwo, DPTT, AdaPTT, AdaPTTStar, DPSEIdentifier, DPLRE)
+}
+"""Name of each algorithm for best-arm identification → the class."""
