@@ -72,15 +72,21 @@ def _one_at_its_limit(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _upper_at_its_limit(
-    x: float, wall: float, limit_weight: float, free_weight: float, offset: float, width: float
+    x: float,
+    xc: float,
+    wall: float,
+    limit_weight: float,
+    free_weight: float,
+    offset: float,
+    width: float,
 ) -> tuple[float, float]:
     """Return the distances of u from x and from the far end, which is a wall at 1 if `wall` is 0.
 
     From a wall the distance 1 − u is found by the stationarity condition, which keeps its digits.
     """
-    if not 0.0 < x < 1.0:
+    if x <= 0.0 or xc <= 0.0:
         return 0.0, width
-    y = min(_one_at_its_limit(x, 1.0 - x, limit_weight, free_weight, offset), width)
+    y = min(_one_at_its_limit(x, xc, limit_weight, free_weight, offset), width)
     u = x + y
     if wall == 0.0 and u > 0.5:
         return y, min(width, free_weight * y * (u + offset) / (limit_weight * u))
@@ -122,9 +128,11 @@ def _distances(
         lower, upper = u < limit_b, u > limit_a
         between = u - low, share_b * (1.0 + offset) - share_a * offset - (1.0 - high)
     if lower:
-        return _upper_at_its_limit(mean_b, 1.0 - high, share_a, share_b, offset, width)
+        return _upper_at_its_limit(
+            mean_b, 1.0 - mean_b, 1.0 - high, share_a, share_b, offset, width
+        )
     if upper:
-        z, y = _upper_at_its_limit(1.0 - mean_a, low, share_b, share_a, offset, width)
+        z, y = _upper_at_its_limit(1.0 - mean_a, mean_a, low, share_b, share_a, offset, width)
         return y, z
     return min(max(between[0], 0.0), width), min(max(between[1], 0.0), width)
 
