@@ -30,8 +30,12 @@ from dpbandits.identification import (
     IdentificationAlgorithm,
     Identifications,
     TopTwo,
+    characteristic_time,
+    d_eps,
     identify,
+    transportation_cost,
 )
+from dpbandits.planning import Plan, plan
 from dpbandits.privacy import PrivacyGuarantee
 from dpbandits.registry import identifiers, registry, stopping_rules
 from dpbandits.regret import (
@@ -71,6 +75,11 @@ __all__ = [
     "IdentificationAlgorithm",
     "Identifications",
     "TopTwo",
+    "Plan",
+    "plan",
+    "characteristic_time",
+    "d_eps",
+    "transportation_cost",
     "identification",
     "identifiers",
     "identify",

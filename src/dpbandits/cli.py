@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from tqdm import tqdm
 
-from dpbandits import chapters, cli_estimate, experiments
+from dpbandits import chapters, cli_estimate, cli_identify, experiments
 from dpbandits._arguments import configure, jobs_of, whole
 from dpbandits._validation import check_choice
 from dpbandits.cache import Cache, CacheWarning
@@ -105,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_reproduce(commands)
     _add_run(commands)
     cli_estimate.add_parser(commands)
+    cli_identify.add_parsers(commands)
     _add_claims(commands)
     chapters.add_parser(commands)
     return parser

@@ -72,7 +72,7 @@ class Plan:
         The same without privacy, ε = ∞.
     free_from : float
         Least ε at which the two bounds are equal: from there on, privacy is free as far as the
-        lower bound can tell.
+        lower bound can tell. Infinite if the greatest mean is 1 or another is 0.
     weights : tuple of float
         Shares of the samples that the bound's best allocation gives to the arms.
     sizes : tuple of SampleSize
@@ -107,7 +107,8 @@ class Plan:
             f"lower bound: {_pulls(self.lower_bound)} samples in the mean, shared as {shares}",
             f"without privacy: {_pulls(self.lower_bound_free)}; price of privacy: "
             f"{self.price:.3g} times",
-            f"privacy is free, by the lower bound, from ε = {self.free_from:.4g} on",
+            "privacy is free, by the lower bound, "
+            + (f"from ε = {self.free_from:.4g} on" if self.free_from < math.inf else "at no ε"),
             "",
             f"{'algorithm':12} {'privacy':8} {'mean':>12} {'95 % interval':>25} {'9 in 10 by':>12}",
         ]
@@ -195,7 +196,7 @@ def plan(
         delta,
         sample_lower_bound(instance.means, epsilon, delta),
         sample_lower_bound(instance.means, math.inf, delta),
-        privacy_switches(instance.means)[0],
+        privacy_switches(instance.means).exact,
         tuple(float(share) for share in optimum.weights),
         tuple(sizes),
     )

@@ -8,6 +8,15 @@ from dpbandits.experiments.estimation_cells import (
     EstimationSetting,
 )
 from dpbandits.experiments.estimation_tables import EstimationReplicates, EstimationSummary
+from dpbandits.experiments.identification_cells import (
+    IdentificationCell,
+    IdentificationLabels,
+    IdentificationSetting,
+)
+from dpbandits.experiments.identification_tables import (
+    IdentificationReplicates,
+    IdentificationSummary,
+)
 from dpbandits.experiments.ratios import Ratio, ratio_of_means, ratios_to
 from dpbandits.experiments.regret_cells import RegretCell, RegretLabels, RegretSetting
 from dpbandits.experiments.regret_tables import Curve, Replicates, curves, replicates
@@ -44,6 +53,11 @@ __all__ = [
     "EstimationSummary",
     "Experiment",
     "Finished",
+    "IdentificationCell",
+    "IdentificationLabels",
+    "IdentificationReplicates",
+    "IdentificationSetting",
+    "IdentificationSummary",
     "Preset",
     "Ratio",
     "RegretCell",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dpbandits._validation import check_choice
+from dpbandits.experiments.ja25_catalogue import JA25_EXPERIMENTS
 from dpbandits.experiments.regret_catalogue import REGRET_EXPERIMENTS
 from dpbandits.experiments.settings import Experiment
 from dpbandits.experiments.stopping_catalogue import STOPPING_EXPERIMENTS
@@ -20,6 +21,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         *STOPPING_EXPERIMENTS,
         *TD16_EXPERIMENTS,
         *TWZW22_EXPERIMENTS,
+        *JA25_EXPERIMENTS,
     )
 }
 """Id → experiment, by the order in which they came to the book."""

@@ -2,6 +2,13 @@
 
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.base import IdentificationAlgorithm, Verdict
+from dpbandits.identification.characteristic_time import (
+    CharacteristicTime,
+    characteristic_time,
+    privacy_switches,
+    sample_lower_bound,
+    total_variation_time,
+)
 from dpbandits.identification.divergences import (
     calibrated_minus,
     calibrated_plus,
@@ -32,6 +39,11 @@ __all__ = [
     "TableRewards",
     "TopTwo",
     "Verdict",
+    "CharacteristicTime",
+    "characteristic_time",
+    "privacy_switches",
+    "sample_lower_bound",
+    "total_variation_time",
     "calibrated_cost",
     "calibrated_minus",
     "calibrated_plus",

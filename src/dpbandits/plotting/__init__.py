@@ -3,6 +3,8 @@
 from dpbandits.plotting.curves import Downloads, curves_figure
 from dpbandits.plotting.dispatch import draw
 from dpbandits.plotting.figures import regret_figure
+from dpbandits.plotting.identification import identification_figure
+from dpbandits.plotting.planning import plan_figure
 from dpbandits.plotting.stopping import stopping_figure
 from dpbandits.plotting.stopping_parts import RULE_LOOKS
 from dpbandits.plotting.stopping_slopes import slopes_figure
@@ -15,6 +17,8 @@ __all__ = [
     "Downloads",
     "curves_figure",
     "draw",
+    "identification_figure",
+    "plan_figure",
     "regret_figure",
     "save_vector",
     "slopes_figure",

@@ -14,6 +14,7 @@ __all__ = ["draw"]
 
 _FIGURES = {
     "estimation": ("dpbandits.plotting.estimation", "estimation_figure"),
+    "identification": ("dpbandits.plotting.identification", "identification_figure"),
     "regret": ("dpbandits.plotting.figures", "regret_figure"),
     "stopping": ("dpbandits.plotting.stopping", "stopping_figure"),
 }

@@ -186,7 +186,7 @@ def _curves(
         if not known.size:
             continue
         floor = float(np.nanmin(value)) / 50  # a band may reach to 0 and below
-        style = {"color": look.colour, "linewidth": 0}
+        style: dict[str, Any] = {"color": look.colour, "linewidth": 0}
         axes.fill_between(x, np.maximum(lower, floor), upper, alpha=0.12, **style)
         axes.fill_between(x, np.maximum(low, floor), high, alpha=0.35, **style)
         axes.plot(
@@ -263,7 +263,7 @@ def _bound(groups: Points, axis: str) -> tuple[NDArray[np.float64], NDArray[np.f
 def _switches(axes: Axes, groups: Points, shown: Sequence[float]) -> None:
     """Mark the budgets from which on the lower bound is the one without privacy."""
     (point, *_) = next(iter(groups.values()))
-    any_allocation, exact = privacy_switches(point.cell.instance.means)
-    for x, line in ((exact, "-"), (any_allocation, (0, (5, 2)))):
+    switches = privacy_switches(point.cell.instance.means)
+    for x, line in ((switches.exact, "-"), (switches.free, (0, (5, 2)))):
         if shown[0] < x < shown[-1]:
             axes.axvline(x, color="0.55", linewidth=1.0, linestyle=line, zorder=0.5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -40,7 +42,7 @@ def plan_figure(plan: Plan) -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    places = (plan.epsilon, plan.free_from)
+    places = [at for at in (plan.epsilon, plan.free_from) if math.isfinite(at)]
     low, high = min(places) / 10**_DECADES, max(places) * 10**_DECADES
     x = np.geomspace(low, high, 161)
     bound = np.array([sample_lower_bound(plan.means, float(at), plan.delta) for at in x])
@@ -49,7 +51,8 @@ def plan_figure(plan: Plan) -> Figure:
         axes = grid["a"]
         axes.plot(x, bound, color=INK, linestyle=DOTTED, linewidth=1.6)
         ends = [End(float(x[-1]), float(bound[-1]), BOUND, INK)]
-        axes.axvline(plan.free_from, color="0.55", linewidth=1.0, zorder=0.5)
+        if math.isfinite(plan.free_from):
+            axes.axvline(plan.free_from, color="0.55", linewidth=1.0, zorder=0.5)
         for i, size in enumerate(plan.sizes):
             look = IDENTIFIER_LOOKS[size.algorithm.label, ""]
             at = plan.epsilon * 1.13 ** (i - (len(plan.sizes) - 1) / 2)
@@ -67,7 +70,8 @@ def plan_figure(plan: Plan) -> Figure:
             ends.append(End(at, size.mean, text, look.colour))
         axes.set(xscale="log", yscale="log")
         heights = [*bound, *(size.quantile90 for size in plan.sizes)]
-        shown = PanelRange((low, high), (min(heights), max(heights)), (ends[0],))
+        least, most = 10 ** np.floor(np.log10(min(heights))), 10 ** np.ceil(np.log10(max(heights)))
+        shown = PanelRange((low, high), (float(least), float(most)), (ends[0],))
         finish_panels(
             figure,
             [axes],
