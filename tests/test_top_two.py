@@ -6,6 +6,7 @@ loop and the package have to play the very same run.
 """
 
 import dataclasses
+import itertools
 import math
 
 import numpy as np
@@ -195,7 +196,7 @@ def plain_adap_tt(setting, rewards, rng, star):
         T = released.sum()
         B = int(np.argmax(mu + math.log(T) / (eps * n) + np.sqrt(math.log(T) / (2 * n))))
 
-        def cost(a, N, B=B, mu=mu.copy()):
+        def cost(a, N, B=B):
             gap = mu[B] - mu[a]
             if not star:
                 return gap / math.sqrt(1 / N[B] + 1 / N[a])
@@ -413,7 +414,7 @@ def test_decisions_depend_on_released_values_alone(setting, monkeypatch):
     assert first.stopped
     batches_of_run = list(log)
     covered = sorted(batch for batch in batches_of_run if batch[0] == 1)
-    assert all(a[2] == b[1] for a, b in zip(covered, covered[1:], strict=False)), "no overlap"
+    assert all(a[2] == b[1] for a, b in itertools.pairwise(covered)), "no overlap"
     for number in (0, 2, len(batches_of_run) // 2, len(batches_of_run) - 1):
         arm, begin, end = batches_of_run[number]
         changed = [rewards.copy() for rewards in table]
