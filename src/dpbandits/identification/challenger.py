@@ -1,23 +1,18 @@
 """The challenger of DP-TT over a stretch of rounds, with few evaluations of its costs.
 
 Between two releases the leader B and the estimates are fixed, and the challenger of a round is
-argmin f_a, where f_a(N_B, N_a) = W(N_B, N_a) + log N_a is the cost at the current counts. W is
-homogeneous and concave in the counts and increases with both. Hence, for all x, y ≥ 0,
-
-- f_a(N_B + x, N_a + y) is at most its tangent plane at (N_B, N_a);
-- ∂W/∂N_B falls with N_B and rises with N_a, and ∂W/∂N_a the other way round, so that what x adds
-  is least without y, and what y adds is least without x: f_a is at least f_a(N_B, N_a) plus x
-  times a slope, plus y times a slope, either the chords to two corners, as long as x and y do not
-  pass them, or the derivatives there, which also hold from any later point before the corners.
-
-Each arm carries such bounds. If the least upper bound lies below all other lower bounds, its arm
-is the challenger; if not, the costs of the arms that may be it are evaluated. What is played is
-what a plain loop plays that evaluates each cost in each round.
+argmin f_a with f_a = W_a(N_B, N_a) + log N_a at the current counts. W is homogeneous: it is
+N_a·h_a(N_B/N_a), with a smooth function h_a of one variable, which changes little from round to
+round. `advance_costs` interpolates each h_a by a cubic polynomial on a short interval. The
+interpolation error is measured where it is greatest to leading order; where two costs are so
+near to each other that `_SAFETY` times this error could matter, the costs are evaluated. What is
+played is what `play_plainly` plays, which evaluates each cost in each round.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -27,35 +22,61 @@ from dpbandits.identification.transport_kernels import calibrated_cost_kernel
 
 __all__ = ["advance_costs", "play_plainly"]
 
-_SLACK = 1e-11  # of a cost; far more than its rounding
-_SHRINK = 1.0 - 1e-7  # of a lower slope; far more than its error
-# What follows steers only the speed: any choice gives the same challengers.
-_SMALLEST = 200  # pulls of an arm below which corners are not worth their cost
-_WIDTH = 3.0
+_SAFETY = 8.0  # factor on the measured error of the interpolation
+_ROUNDING = 1e-13  # of a cost; what is nearer is evaluated
+# What follows steers the speed.
+_SMALLEST = 16  # pulls of an arm from which on interpolation is worth its cost
+_ACCEPTED = 1e-4  # error of the interpolation, in what one pull more adds to the cost
+_WIDTH = 0.3
+_OUTER, _INNER = math.cos(math.pi / 8), math.cos(3 * math.pi / 8)  # Chebyshev's nodes
+
+
+class _Setting(NamedTuple):
+    """What is fixed between two releases; see `advance_costs`."""
+
+    leader: int
+    means: NDArray[np.float64]
+    ratios: NDArray[np.float64]
+    epsilon: float
+    bonus: float
+
+
+class _Models(NamedTuple):
+    """What is known of the costs of the arms but the leader; arrays of shape (K − 1,).
+
+    With x = N_B, t = x·slope + shift and |t| ≤ 1, the cost is size·Σ c_i·t^i + log_size up to
+    `doubt` = size·error. For other t the last `value`, less `doubt`, is a lower bound.
+    """
+
+    arm: NDArray[np.int64]
+    size: NDArray[np.float64]
+    log_size: NDArray[np.float64]
+    start: NDArray[np.float64]  # (K − 1, 3): where a search begins
+    centre: NDArray[np.float64]  # q; t = (N_B/N_a − q)·scale
+    scale: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    shift: NDArray[np.float64]
+    c: NDArray[np.float64]  # (4, K − 1)
+    error: NDArray[np.float64]
+    value: NDArray[np.float64]
+    doubt: NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
 def _cost(
-    arm: int,
-    leader: int,
-    ahead: float,
-    behind: float,
-    means: NDArray[np.float64],
-    ratios: NDArray[np.float64],
-    epsilon: float,
-    bonus: float,
-    start: NDArray[np.float64],
-) -> tuple[float, float, float]:
-    """Return f at the counts `ahead` = N_B and `behind` = N_a, and its two derivatives.
+    setting: _Setting, arm: int, ahead: float, behind: float, start: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Return W at the weights `ahead` and `behind`, and its derivative by `behind`.
 
     `start` holds where the search begins, and then where it ended.
     """
-    cost, u, tilt_b, tilt_a, part_b, part_a = calibrated_cost_kernel(
-        means[leader], means[arm], ahead, behind, ratios[leader], ratios[arm], epsilon,
-        start[0], start[1], start[2],
+    leader, _, ratios, epsilon, _ = setting
+    cost, u, tilt_b, tilt_a, _, part = calibrated_cost_kernel(
+        setting.means[leader], setting.means[arm], ahead, behind, ratios[leader], ratios[arm],
+        epsilon, start[0], start[1], start[2],
     )  # fmt: skip
     start[0], start[1], start[2] = tilt_b, tilt_a, u
-    return cost + bonus * math.log(behind), part_b, part_a + bonus / behind
+    return cost, part
 
 
 @njit(cache=True, nogil=True)
@@ -73,6 +94,7 @@ def play_plainly(
     room: int,
 ) -> int:
     """Do what `advance_costs` does, with every cost evaluated in every round: for comparison."""
+    setting = _Setting(leader, means, ratios, epsilon, bonus)
     start = np.zeros(3)
     while room > 0:
         room -= 1
@@ -85,16 +107,72 @@ def play_plainly(
             for a in range(means.size):
                 if a == leader:
                     continue
-                start[:] = 0.0, 0.0, -1.0
-                cost = _cost(
-                    a, leader, pulls[leader], pulls[a], means, ratios, epsilon, bonus, start
-                )[0]
+                start[:] = 0.0
+                cost, _ = _cost(setting, a, pulls[leader], pulls[a], start)
+                cost += bonus * math.log(pulls[a])
                 if arm < 0 or cost < least:
                     arm, least = a, cost
         pulls[arm] += 1
         if pulls[arm] == following[arm]:
             return arm
     return -1
+
+
+@njit(cache=True, nogil=True)
+def _interpolate(setting: _Setting, models: _Models, i: int, ahead: float) -> float:
+    """Interpolate h around q = N_B/N_a, if well enough, and return W there.
+
+    The cubic through Chebyshev's four nodes of t ∈ [−1, 1], h(q(1 + r·t)) ≈ Σ c_i·t^i, errs by
+    about h''''·(qr)⁴/192 at most, and that much at t = 0, where h is known.
+    """
+    arm, behind, start = models.arm[i], models.size[i], models.start[i]
+    q = ahead / behind
+    cost, part = _cost(setting, arm, ahead, behind, start)
+    centre = cost / behind
+    accepted = max(_ACCEPTED * (part + setting.bonus / behind) / behind, 1e-15 * centre)
+    half = _WIDTH * behind**-0.25
+    models.slope[i], models.shift[i], models.scale[i] = 0.0, np.inf, 0.0
+    models.error[i] = 0.0
+    while behind >= _SMALLEST and half * behind > 2.0:
+        near = start.copy()
+        node = np.empty(4)
+        for j in range(4):
+            weight = q * (1.0 + half * (_OUTER, _INNER, -_INNER, -_OUTER)[j])
+            node[j] = _cost(setting, arm, weight, 1.0, near)[0]
+        outer, inner = 0.5 * (node[0] + node[3]), 0.5 * (node[1] + node[2])
+        c2 = (outer - inner) / (_OUTER**2 - _INNER**2)
+        c0 = outer - c2 * _OUTER**2
+        error = abs(c0 - centre)
+        if error <= accepted:
+            outer, inner = 0.5 * (node[0] - node[3]) / _OUTER, 0.5 * (node[1] - node[2]) / _INNER
+            c3 = (outer - inner) / (_OUTER**2 - _INNER**2)
+            c = models.c
+            c[0, i], c[1, i], c[2, i], c[3, i] = c0, outer - c3 * _OUTER**2, c2, c3
+            models.centre[i], models.scale[i] = q, 1.0 / (half * q)
+            models.slope[i], models.shift[i] = models.scale[i] / behind, -1.0 / half
+            models.error[i] = _SAFETY * error + _ROUNDING * centre
+            break
+        half *= 0.5
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def _settle(setting: _Setting, models: _Models, x: float, limit: float) -> int:
+    """Return the index of the least cost among those that may be at most `limit`."""
+    chosen, least = -1, np.inf
+    for i in range(models.arm.size):
+        if models.value[i] - models.doubt[i] > limit:
+            continue
+        if abs(x * models.slope[i] + models.shift[i]) <= 1.0:
+            cost, _ = _cost(setting, models.arm[i], x, models.size[i], models.start[i])
+        else:
+            cost = _interpolate(setting, models, i, x)
+            models.doubt[i] = models.size[i] * models.error[i]
+        cost += models.log_size[i]
+        models.value[i] = cost
+        if chosen < 0 or cost < least:
+            chosen, least = i, cost
+    return chosen
 
 
 @njit(cache=True, nogil=True)
@@ -134,20 +212,17 @@ def advance_costs(
     -------
     int
     """
-    n_arms = means.size
-    start = np.zeros((n_arms, 3))
-    start[:, 2] = -1.0
-    corner = np.zeros(3)
-    # from `since` on, with x = N_B − since: upper + upper_slope·x and lower + lower_slope·x; each
-    # pull of the arm adds upper_step, and lower_step while pulls are `left` before its corner
-    since = np.zeros(n_arms)
-    upper, upper_slope, upper_step = np.full(n_arms, np.inf), np.zeros(n_arms), np.zeros(n_arms)
-    lower, lower_slope, lower_step = np.full(n_arms, -np.inf), np.zeros(n_arms), np.zeros(n_arms)
-    lower[leader] = np.inf
-    reach, left = np.zeros(n_arms), np.zeros(n_arms, np.int64)
-    end, end_slope, end_step = np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms)
-    led_now, own_now, ahead = led[leader], own[leader], pulls[leader]
-    arm = leader
+    setting = _Setting(leader, means, ratios, epsilon, bonus)
+    arms = np.array([a for a in range(means.size) if a != leader])
+    k = arms.size
+    size, log_size = pulls[arms].astype(np.float64), bonus * np.log(pulls[arms])
+    start, c = np.zeros((k, 3)), np.zeros((4, k))
+    slope, shift, value, doubt = np.zeros(k), np.full(k, np.inf), np.full(k, -np.inf), np.zeros(k)
+    models = _Models(
+        arms, size, log_size, start, np.zeros(k), np.zeros(k), slope, shift, c, np.zeros(k),
+        value, doubt,
+    )  # fmt: skip
+    led_now, own_now, ahead, end = led[leader], own[leader], pulls[leader], following[leader]
     result = -1
     while room > 0:
         room -= 1
@@ -155,63 +230,33 @@ def advance_costs(
         if own_now < share * led_now:
             own_now += 1
             ahead += 1
-            if ahead == following[leader]:
+            if ahead == end:
                 result = leader
                 break
             continue
         x = float(ahead)
-        arm, least = -1, np.inf
-        for a in range(n_arms):
-            bound = upper[a] + upper_slope[a] * (x - since[a])
-            if bound < least:
-                arm, least = a, bound
-        limit = least + _SLACK * abs(least)
-        doubtful = arm < 0
-        for a in range(n_arms):
-            bound = lower[a] + lower_slope[a] * min(x - since[a], reach[a])
-            doubtful |= bound <= limit and a != arm
-        if doubtful:
-            first, arm, least = arm, -1, np.inf
-            for a in range(n_arms):
-                bound = lower[a] + lower_slope[a] * min(x - since[a], reach[a])
-                if a == leader or (a != first and bound > limit):
-                    continue
-                n = float(pulls[a])
-                cost, slope, step = _cost(a, leader, x, n, means, ratios, epsilon, bonus, start[a])
-                if arm < 0 or cost < least:
-                    arm, least = a, cost
-                since[a] = x
-                upper[a], upper_slope[a], upper_step[a] = cost, slope, step
-                lower[a], lower_slope[a], lower_step[a] = cost, end_slope[a], end_step[a]
-                reach[a] = end[a] - x
-                if reach[a] > 0.0 and left[a] > 0:
-                    continue
-                reach[a], left[a] = 0.0, 0
-                lower_slope[a] = lower_step[a] = end[a] = 0.0
-                if n < _SMALLEST:
-                    continue
-                y = math.ceil((_WIDTH * n) ** (1 / 3))
-                z = math.ceil(y * x / n)
-                corner[:] = start[a]
-                far, end_slope[a], _ = _cost(
-                    a, leader, x + z, n, means, ratios, epsilon, bonus, corner
-                )
-                lower_slope[a] = (far - cost) / z * _SHRINK
-                end_slope[a] *= _SHRINK
-                corner[:] = start[a]
-                far, _, end_step[a] = _cost(
-                    a, leader, x, n + y, means, ratios, epsilon, bonus, corner
-                )
-                lower_step[a] = (far - cost) / y * _SHRINK
-                end_step[a] *= _SHRINK
-                end[a], reach[a], left[a] = x + z, z, y
+        chosen, least = 0, np.inf
+        for i in range(k):
+            t = x * slope[i] + shift[i]
+            if abs(t) <= 1.0:
+                cost = c[0, i] + t * (c[1, i] + t * (c[2, i] + t * c[3, i]))
+                value[i] = size[i] * cost + log_size[i]
+                if value[i] < least:
+                    chosen, least = i, value[i]
+        limit = least + doubt[chosen]
+        rivals = 0
+        for i in range(k):
+            rivals += value[i] - doubt[i] <= limit
+        if k > 1 and (rivals > 1 or least == np.inf):
+            chosen = _settle(setting, models, x, limit)
+        arm = arms[chosen]
         pulls[arm] += 1
         if pulls[arm] == following[arm]:
             result = arm
             break
-        upper[arm] += upper_step[arm]
-        left[arm] -= 1
-        if left[arm] >= 0:
-            lower[arm] += lower_step[arm]
+        n = float(pulls[arm])
+        size[chosen], log_size[chosen] = n, bonus * math.log(n)
+        slope[chosen] = models.scale[chosen] / n
+        doubt[chosen] = n * models.error[chosen]
     pulls[leader], led[leader], own[leader] = ahead, led_now, own_now
     return result

@@ -20,12 +20,11 @@ from dpbandits.identification.transport_kernels import calibrated_cost_kernel
 
 __all__ = ["COSTS", "DPTT"]
 
-COSTS = ("calibrated", "plain", "plain-tci")
-"""Costs of the challenger: W̃ + log N_a, W, and W + log N_a."""
+COSTS = ("calibrated", "plain")
+"""Costs of the challenger: W̃, which knows the noise of the estimates, or W."""
 
 _THRESHOLDS = {"chernoff": chernoff_threshold, "union": union_threshold}
-_ETA_ALLOWED = "a number from 0.001 to 1000"
-_EXPONENT_ALLOWED = "a number from 1.001 to 100"
+_RANGES = (("eta", 1e-3, 1e3), ("exploration", 0.0, 1e3), ("exponent", 1.001, 100.0))
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class DPTT(BatchedTopTwo):
 
     Arm a is released when its pulls reach ⌈(1 + η)^j⌉, j = 0, 1, …: the batch's sum of rewards plus
     one Lap(1/ε). Released batches add up: after k releases, μ̃_a is their sum over the n_a pulls.
-    Leader is B = argmax μ̃, challenger the arm of least W̃_{B,a} + log N_a at the pulls N so far,
+    Leader is B = argmax μ̃, challenger the arm of least W̃_{B,a} + γ·log N_a at the pulls N so far,
     open batches included (`transport.calibrated_cost`, with r = k/n as of the release). After each
     release the rule stops and recommends ã = argmax μ̃ if W̃_{ã,b}, at the released counts, is above
     the threshold c(k_ã, k_b) for every b ≠ ã.
@@ -52,11 +51,12 @@ class DPTT(BatchedTopTwo):
         Growth η of the grid of releases, from 0.001 to 1000.
     leader_share : float
         Share β in (0, 1) of the rounds in which the leader is played.
-    costs : {"calibrated", "plain", "plain-tci"}
-        The challenger's cost: W̃ + log N_a, W, or W + log N_a. With the last two, the best arm can
-        starve: E[τ] may be infinite, and `max_pulls` should be set.
+    costs : {"calibrated", "plain"}
+        What the challenger has the least of: W̃, or W.
+    exploration : float
+        Factor γ ≥ 0 of log N_a in the challenger's cost.
     exponent : float
-        Exponent s of the sums over releases in the thresholds.
+        Exponent s of the sums over releases in the thresholds, from 1.001 to 100.
 
     Raises
     ------
@@ -65,10 +65,15 @@ class DPTT(BatchedTopTwo):
 
     Notes
     -----
-    The paper is known through its reviews only; thresholds, log N_a and the calibrated costs are
-    ours. The paper's costs are W, in the challenger and when it stops. Ties go to the lowest arm
-    number. The loop is compiled from release to release (`dpbandits.identification.challenger`),
-    and plays what the plain loop plays.
+    The paper is known through its reviews only. Its costs are W, in the challenger and when it
+    stops; calibrated costs, log N_a and the thresholds are ours. An unlucky early release can make
+    the best arm look so bad that it is not played while two others are tied; with γ = 0 it may
+    starve for ever, which for W is a matter of percents. With W̃ it starves beyond a time t with a
+    probability of about t^−γ: a finite mean takes γ > 1. Such runs stop late; they are not wrong
+    more often. Set `max_pulls` where starving is to be seen.
+
+    Ties go to the lowest arm number. The loop is compiled from release to release, and plays what
+    the plain loop plays: `dpbandits.identification.challenger`.
 
     Examples
     --------
@@ -88,25 +93,22 @@ class DPTT(BatchedTopTwo):
     eta: float = 1.0
     leader_share: float = 0.5
     costs: str = "calibrated"
+    exploration: float = 2.0
     exponent: float = 1.3
 
     def __post_init__(self) -> None:
         self._check()
         object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
-        check_choice("threshold", self.threshold, PAIR_THRESHOLDS)
-        eta = check_number("eta", self.eta, _ETA_ALLOWED)
-        if not 1e-3 <= eta <= 1e3:
-            raise ValueError(f"eta={self.eta!r} is out of range; allowed: {_ETA_ALLOWED}")
-        object.__setattr__(self, "eta", eta)
         share = check_fraction("leader_share", self.leader_share)
         object.__setattr__(self, "leader_share", share)
+        check_choice("threshold", self.threshold, PAIR_THRESHOLDS)
         check_choice("costs", self.costs, COSTS)
-        exponent = check_number("exponent", self.exponent, _EXPONENT_ALLOWED)
-        if not 1.001 <= exponent <= 100:
-            raise ValueError(
-                f"exponent={self.exponent!r} is out of range; allowed: {_EXPONENT_ALLOWED}"
-            )
-        object.__setattr__(self, "exponent", exponent)
+        for name, low, high in _RANGES:
+            allowed = f"a number from {low:g} to {high:g}"
+            value = check_number(name, getattr(self, name), allowed)
+            if not low <= value <= high:
+                raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+            object.__setattr__(self, name, value)
 
     def _next_release(self, pulls: int) -> int:
         return next_release(pulls, self.eta)
@@ -133,12 +135,11 @@ class DPTT(BatchedTopTwo):
 
     def _advance(self, state: BatchState, means: NDArray[np.float64], room: int) -> int:
         ratios = state.releases / state.released
-        if self.costs != "calibrated":
+        if self.costs == "plain":
             ratios = np.zeros(state.n_arms)
-        bonus = 0.0 if self.costs == "plain" else 1.0
         return int(
             advance_costs(
-                int(means.argmax()), means, ratios, self.epsilon, bonus, state.pulls,
+                int(means.argmax()), means, ratios, self.epsilon, self.exploration, state.pulls,
                 state.following, state.led, state.own, self.leader_share, room,
             )
         )  # fmt: skip
