@@ -238,7 +238,11 @@ def _start(
     if not (y > 0.0 and z > 0.0):
         width = _clip(mean_a) - _clip(mean_b)
         y, z = _distances(mean_a, mean_b, weight_a, weight_b, epsilon)
-        y, z = max(y, _CORNER * width), max(z, _CORNER * width)
+        corner = _CORNER * width
+        if y < corner:
+            y, z = corner, width - corner
+        elif z < corner:
+            y, z = width - corner, corner
     return y, z
 
 
@@ -255,7 +259,7 @@ def _respond(
         step = (gap - moved - noise) / slope
         size = abs(step) * max(1.0, 1.0 / (epsilon * min(t, 1.0 - t)))
         if size < _SHORT:
-            share = 1.0 - variance / slope
+            share = variance / slope
             return t + step / epsilon, moved + variance * step, variance, share, size
     t, moved, variance, share = tilt(x, xc, u, uc, gap, rate, epsilon, t)
     return t, moved, variance, share, 0.0
@@ -302,9 +306,9 @@ def _quick_saddle(
             1.0 - mean_b, mean_b, uc, u, gap_b, rate_b, epsilon, tilt_b
         )
         variance, spread = u * uc, y * (z / (y + z))
-        slope = spread * (
-            (1.0 - variance_a / variance * share_a) / moved_a
-            + (1.0 - variance_b / variance * share_b) / moved_b
+        slope = (spread / variance) * (
+            (moved_a + variance_a * (share_a / moved_a))
+            + (moved_b + variance_b * (share_b / moved_b))
         )
         step = -_log((weight_b * moved_b) / (weight_a * moved_a)) / slope
         if not abs(step) < _SHORT:
@@ -312,8 +316,8 @@ def _quick_saddle(
             continue
         shift = step * spread
         y, z = y + shift, z - shift
-        tilt_a = _follow(tilt_a, -shift * (1.0 - share_a) / (variance * epsilon))
-        tilt_b = _follow(tilt_b, shift * (1.0 - share_b) / (variance * epsilon))
+        tilt_a = _follow(tilt_a, -shift * share_a / (variance * epsilon))
+        tilt_b = _follow(tilt_b, shift * share_b / (variance * epsilon))
         if max(abs(step), size_a, size_b) < _TOLERANCE:
             return True, y, z, tilt_a, tilt_b
     return False, y, z, tilt_a, tilt_b
@@ -342,9 +346,9 @@ def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float,
         else:
             highest = position
         variance, spread = u * uc, y * (z / width)
-        slope = spread * (
-            (1.0 - variance_a / variance * share_a) / moved_a
-            + (1.0 - variance_b / variance * share_b) / moved_b
+        slope = (spread / variance) * (
+            (moved_a + variance_a * (share_a / moved_a))
+            + (moved_b + variance_b * (share_b / moved_b))
         )
         step = min(max(-excess / slope, -_LONGEST_STEP), _LONGEST_STEP)
         if abs(step) < _FINE:
