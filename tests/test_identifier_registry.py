@@ -24,7 +24,7 @@ CONFIGURATIONS = {
     "DPTT": [
         dpb.DPTT(1.0, 0.1),
         dpb.DPTT(2.0, 0.1, threshold="union", eta=0.5),
-        dpb.DPTT(1.0, 0.05, costs="plain-tci", leader_share=0.4),
+        dpb.DPTT(1.0, 0.05, costs="plain", exploration=1.0, leader_share=0.4),
         dpb.DPTT(math.inf, 0.1),
     ],
     "AdaPTT": [dpb.AdaPTT(1.0, 0.1), dpb.AdaPTT(1.0, 0.1, threshold="heuristic")],
@@ -103,6 +103,7 @@ BAD = {
     "threshold": ["nothing", None, 3],
     "costs": ["nothing", None, 3],
     "eta": [*NOT_A_NUMBER, *NOT_POSITIVE, math.inf],
+    "exploration": [*NOT_A_NUMBER, -1.0, math.inf],
     "exponent": [*NOT_A_NUMBER, 1.0, 0.5, math.inf],
 }
 CASES = [

@@ -192,6 +192,13 @@ def _errors(grid: JA25Grid) -> Places:
 
 
 TAIL_PANELS = {"a": ("mu1", 1.0), "b": ("mu2", 1.0), "c": ("mu1", 10.0), "d": ("mu2", 10.0)}
+TAIL_COSTS = (
+    ("plain", 0.0, "W"),
+    ("plain", 1.0, "W + log N"),
+    ("calibrated", 1.0, "W̃ + log N"),
+    ("calibrated", 2.0, ""),
+)
+"""Costs of the challenger, factor of log N, and name; the last are those of DP-TT here."""
 TAIL_MAX = 10**7
 """Pulls after which a run of the experiment on tails is ended."""
 
@@ -199,12 +206,8 @@ TAIL_MAX = 10**7
 def _tails(experiment: Experiment, preset: Preset) -> Iterable[IdentificationSetting]:
     grid = JA25_GRIDS[check_choice("preset", preset.name, tuple(JA25_GRIDS))]
     for panel, (name, epsilon) in TAIL_PANELS.items():
-        for costs, variant in (
-            ("plain", "plain"),
-            ("plain-tci", "plain + log N"),
-            ("calibrated", ""),
-        ):
-            algorithm = DPTT(epsilon, DELTA, costs=costs)
+        for costs, exploration, variant in TAIL_COSTS:
+            algorithm = DPTT(epsilon, DELTA, costs=costs, exploration=exploration)
             cell = IdentificationCell(algorithm, ja25(name), TAIL_MAX, grid.tail_runs)
             yield identification_setting(experiment.id, panel, cell, variant)
 
@@ -282,7 +285,7 @@ JA25_EXPERIMENTS = (
     ),
     Experiment(
         "ours-bai-tail",
-        "How long runs of DP-TT take under three costs: starvation of the best arm, and its cure",
+        "How long runs of DP-TT take under four costs: starvation of the best arm, and its cure",
         "ours, after JA25",
         {panel: f"{name}, ε = {epsilon:g}" for panel, (name, epsilon) in TAIL_PANELS.items()},
         "tail",

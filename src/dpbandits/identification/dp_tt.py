@@ -105,9 +105,10 @@ class DPTT(BatchedTopTwo):
         check_choice("costs", self.costs, COSTS)
         for name, low, high in _RANGES:
             allowed = f"a number from {low:g} to {high:g}"
-            value = check_number(name, getattr(self, name), allowed)
+            given = getattr(self, name)
+            value = check_number(name, given, allowed)
             if not low <= value <= high:
-                raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+                raise ValueError(f"{name}={given!r} is out of range; allowed: {allowed}")
             object.__setattr__(self, name, value)
 
     def _next_release(self, pulls: int) -> int:
