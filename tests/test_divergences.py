@@ -179,7 +179,10 @@ def problem(rng, plain):
     mean_a, mean_b = max(mean_a, mean_b), min(mean_a, mean_b)
     weights = 10.0 ** rng.uniform(-4, 4, 2)
     ratios = (0.0, 0.0) if plain else (noise_ratio(rng), noise_ratio(rng))
-    return (mean_a, mean_b, *map(float, weights), *ratios, budget(rng))
+    epsilon = budget(rng)
+    if rng.random() < 0.3:  # for small ε, both tilts are limited only then
+        weights[1] = weights[0] * math.exp(min(epsilon, 5) * rng.uniform(-1, 1))
+    return (mean_a, mean_b, *map(float, weights), *ratios, epsilon)
 
 
 def certified(case, value, u, tilt_a=0.5, tilt_b=0.5):
