@@ -138,9 +138,9 @@ def _plain_tilt(
 ) -> tuple[float, float, float, float]:
     """Solve `tilt` without noise: the tilt that moves the mean to x, at most ε."""
     if gap <= u * xc * math.expm1(epsilon):
-        return math.log1p(gap / (u * xc)) / epsilon, gap, x * xc, 0.0
+        return math.log1p(gap / (u * xc)) / epsilon, gap, x * xc, 1.0
     moved, variance = tilted_mean(epsilon, u, uc)
-    return 1.0, moved, variance, 1.0
+    return 1.0, moved, variance, 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -186,10 +186,10 @@ def tilt(
     Returns
     -------
     tuple of float
-        t, p − u, p(1 − p), and which share of a further shift the noise takes.
+        t, p − u, p(1 − p), and which share of a further shift the rewards take.
     """
     if u <= 0.0 or uc <= 0.0:
-        return _noise_tilt(gap, rate), 0.0, 0.0, 1.0
+        return _noise_tilt(gap, rate), 0.0, 0.0, 0.0
     if rate == 0.0:
         return _plain_tilt(x, xc, u, uc, gap, epsilon)
     t = start
@@ -222,7 +222,7 @@ def tilt(
         step, t = new - t, new
         if abs(step) <= max(_TOLERANCE * min(t, 1.0 - t), _SPACING * t):
             break
-    return t, moved, variance, noise_slope / (variance + noise_slope)
+    return t, moved, variance, variance / (variance + noise_slope)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

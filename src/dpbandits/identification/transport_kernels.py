@@ -15,17 +15,28 @@ import math
 
 from numba import njit
 
-from dpbandits.identification.divergence_kernels import penalised, restricted, tilt
+from dpbandits.identification.divergence_kernels import (
+    penalised,
+    restricted,
+    tilt,
+    tilted_mean,
+)
 
 __all__ = [
     "calibrated_cost_kernel",
     "transportation_cost_kernel",
 ]
 
-_TOLERANCE = 1e-7  # of log(y/z); the cost is flat there, so that its error is the square
+Problem = tuple[float, float, float, float, float, float, float]
+"""Both means, both weights, both noise rates ρ = r/ε, and ε."""
+
+_TOLERANCE = 1e-4  # of the last step of Newton's; what remains is about its square, and the cost's
+_FINE = 1e-8  # error about the square of that
+_SHORT = 0.05  # a step that Newton's method may take without a bracket
 _LONGEST_STEP = 4.0
 _FARTHEST = 690.0
-_ROUNDS = 200
+_CORNER = 1e-12
+_QUICK_ROUNDS, _ROUNDS = 12, 200
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -61,15 +72,21 @@ def _one_at_its_limit(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _upper_at_its_limit(
-    x: float, wall: float, limit_weight: float, free_weight: float, offset: float, width: float
+    x: float,
+    xc: float,
+    wall: float,
+    limit_weight: float,
+    free_weight: float,
+    offset: float,
+    width: float,
 ) -> tuple[float, float]:
     """Return the distances of u from x and from the far end, which is a wall at 1 if `wall` is 0.
 
     From a wall the distance 1 − u is found by the stationarity condition, which keeps its digits.
     """
-    if not 0.0 < x < 1.0:
+    if x <= 0.0 or xc <= 0.0:
         return 0.0, width
-    y = min(_one_at_its_limit(x, 1.0 - x, limit_weight, free_weight, offset), width)
+    y = min(_one_at_its_limit(x, xc, limit_weight, free_weight, offset), width)
     u = x + y
     if wall == 0.0 and u > 0.5:
         return y, min(width, free_weight * y * (u + offset) / (limit_weight * u))
@@ -111,9 +128,11 @@ def _distances(
         lower, upper = u < limit_b, u > limit_a
         between = u - low, share_b * (1.0 + offset) - share_a * offset - (1.0 - high)
     if lower:
-        return _upper_at_its_limit(mean_b, 1.0 - high, share_a, share_b, offset, width)
+        return _upper_at_its_limit(
+            mean_b, 1.0 - mean_b, 1.0 - high, share_a, share_b, offset, width
+        )
     if upper:
-        z, y = _upper_at_its_limit(1.0 - mean_a, low, share_b, share_a, offset, width)
+        z, y = _upper_at_its_limit(1.0 - mean_a, mean_a, low, share_b, share_a, offset, width)
         return y, z
     return min(max(between[0], 0.0), width), min(max(between[1], 0.0), width)
 
@@ -211,16 +230,142 @@ def _calibrated_end(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _first_position(
+def _start(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float, u: float
-) -> float:
-    """Return log(y/z) for the u given, or for the minimiser of W if that is no inner point."""
+) -> tuple[float, float]:
+    """Return y and z for the u given or, if that is no inner point, about those of W."""
     y, z = u - _clip(mean_b), _clip(mean_a) - u
     if not (y > 0.0 and z > 0.0):
+        width = _clip(mean_a) - _clip(mean_b)
         y, z = _distances(mean_a, mean_b, weight_a, weight_b, epsilon)
-    if not (y > 0.0 and z > 0.0):
+        corner = _CORNER * width
+        if y < corner:
+            y, z = corner, width - corner
+        elif z < corner:
+            y, z = width - corner, corner
+    return y, z
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _respond(
+    x: float, xc: float, u: float, uc: float, gap: float, rate: float, epsilon: float, t: float
+) -> tuple[float, float, float, float, float]:
+    """Return what `tilt` returns, after one step of Newton's if it is short, and its size."""
+    if 0.0 < t < 1.0 and rate > 0.0:
+        moved, variance = tilted_mean(epsilon * t, u, uc)
+        room = (1.0 - t) * (1.0 + t)
+        noise = 2.0 * rate * t / room
+        slope = variance + noise * (1.0 + t * t) / (room * t * epsilon)
+        step = (gap - moved - noise) / slope
+        size = abs(step) * max(1.0, 1.0 / (epsilon * min(t, 1.0 - t)))
+        if size < _SHORT:
+            share = variance / slope
+            return t + step / epsilon, moved + variance * step, variance, share, size
+    t, moved, variance, share = tilt(x, xc, u, uc, gap, rate, epsilon, t)
+    return t, moved, variance, share, 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _log(quotient: float) -> float:
+    """Return the logarithm, near 1 but for its third order."""
+    if 0.9 < quotient < 1.1:
+        return 2.0 * (quotient - 1.0) / (quotient + 1.0)
+    return math.log(quotient)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _shifted(y: float, z: float, step: float) -> tuple[float, float]:
+    """Return y and z after log(y/z) has grown by a step; their sum stays."""
+    grow = math.exp(-abs(step))
+    if step < 0.0:
+        grown, left = y * grow, z
+    else:
+        grown, left = y, z * grow
+    scale = (y + z) / (grown + left)
+    return grown * scale, left * scale
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _follow(t: float, shift: float) -> float:
+    """Return t after a shift that does not leave (0, 1)."""
+    return t + shift if 0.0 < t + shift < 1.0 else t
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _quick_saddle(
+    problem: Problem, y: float, z: float, tilt_a: float, tilt_b: float
+) -> tuple[bool, float, float, float, float]:
+    """Newton's method in both tilts and the position at once; whether it converged comes first."""
+    mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
+    for _ in range(_QUICK_ROUNDS):
+        u, uc, gap_a, gap_b = _place(y, z, mean_a, mean_b)
+        tilt_a, moved_a, variance_a, share_a, size_a = _respond(
+            mean_a, 1.0 - mean_a, u, uc, gap_a, rate_a, epsilon, tilt_a
+        )
+        tilt_b, moved_b, variance_b, share_b, size_b = _respond(
+            1.0 - mean_b, mean_b, uc, u, gap_b, rate_b, epsilon, tilt_b
+        )
+        variance, spread = u * uc, y * (z / (y + z))
+        slope = (spread / variance) * (
+            (moved_a + variance_a * (share_a / moved_a))
+            + (moved_b + variance_b * (share_b / moved_b))
+        )
+        step = -_log((weight_b * moved_b) / (weight_a * moved_a)) / slope
+        if not abs(step) < _SHORT:
+            y, z = _shifted(y, z, min(max(step, -_LONGEST_STEP), _LONGEST_STEP))
+            continue
+        shift = step * spread
+        y, z = y + shift, z - shift
+        tilt_a = _follow(tilt_a, -shift * share_a / (variance * epsilon))
+        tilt_b = _follow(tilt_b, shift * share_b / (variance * epsilon))
+        if max(abs(step), size_a, size_b) < _TOLERANCE:
+            return True, y, z, tilt_a, tilt_b
+    return False, y, z, tilt_a, tilt_b
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float, float, float]:
+    """Newton's method in the position, with a bracket and exact tilts."""
+    mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
+    width = y + z
+    position = math.log(y / z)
+    lowest, highest = -_FARTHEST, _FARTHEST
+    tilt_a = tilt_b = 0.0
+    for _ in range(_ROUNDS):
+        y, z = _shifted(0.5 * width, 0.5 * width, position)
+        u, uc, gap_a, gap_b = _place(y, z, mean_a, mean_b)
+        tilt_a, moved_a, variance_a, share_a = tilt(
+            mean_a, 1.0 - mean_a, u, uc, gap_a, rate_a, epsilon, tilt_a
+        )
+        tilt_b, moved_b, variance_b, share_b = tilt(
+            1.0 - mean_b, mean_b, uc, u, gap_b, rate_b, epsilon, tilt_b
+        )
+        excess = math.log((weight_b * moved_b) / (weight_a * moved_a))
+        if excess < 0.0:
+            lowest = position
+        else:
+            highest = position
+        variance, spread = u * uc, y * (z / width)
+        slope = (spread / variance) * (
+            (moved_a + variance_a * (share_a / moved_a))
+            + (moved_b + variance_b * (share_b / moved_b))
+        )
+        step = min(max(-excess / slope, -_LONGEST_STEP), _LONGEST_STEP)
+        if abs(step) < _FINE:
+            break
+        new = position + step
+        position = new if lowest < new < highest else 0.5 * (lowest + highest)
+    return y, z, tilt_a, tilt_b
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _end_tilt(
+    x: float, xc: float, u: float, uc: float, gap: float, rate: float, epsilon: float
+) -> float:
+    """Return the tilt of one arm, 0 if it has no gap."""
+    if gap <= 0.0:
         return 0.0
-    return min(max(math.log(y / z), -30.0), 30.0)
+    return tilt(x, xc, u, uc, gap, rate, epsilon, 0.0)[0]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -272,52 +417,27 @@ def calibrated_cost_kernel(
         )
         return cost, u, 0.0, 0.0, part_a, part_b
     rate_a, rate_b = ratio_a / epsilon, ratio_b / epsilon
+    problem = (mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon)
     ac, bc = 1.0 - mean_a, 1.0 - mean_b
     end = _calibrated_end(mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon)
     if end >= 0.0:
         u, uc, gap_a, gap_b = end, 1.0 - end, mean_a - end, end - mean_b
-        tilt_a = tilt_b = 0.0
-        if gap_a > 0.0:
-            tilt_a = tilt(mean_a, ac, u, uc, gap_a, rate_a, epsilon, tilt_a)[0]
-        if gap_b > 0.0:
-            tilt_b = tilt(bc, mean_b, uc, u, gap_b, rate_b, epsilon, tilt_b)[0]
+        tilt_a = _end_tilt(mean_a, ac, u, uc, gap_a, rate_a, epsilon)
+        tilt_b = _end_tilt(bc, mean_b, uc, u, gap_b, rate_b, epsilon)
     else:
-        width = _clip(mean_a) - _clip(mean_b)
-        position = _first_position(mean_a, mean_b, weight_a, weight_b, epsilon, u)
-        lowest, highest = -_FARTHEST, _FARTHEST
-        uc = gap_a = gap_b = 0.0
-        for _ in range(_ROUNDS):
-            odds = math.exp(-abs(position))
-            y, z = width / (1.0 + odds), width * (odds / (1.0 + odds))
-            if position < 0.0:
-                y, z = z, y
-            u, uc, gap_a, gap_b = _place(y, z, mean_a, mean_b)
-            tilt_a, moved_a, variance_a, share_a = tilt(
-                mean_a, ac, u, uc, gap_a, rate_a, epsilon, tilt_a
-            )
-            tilt_b, moved_b, variance_b, share_b = tilt(
-                bc, mean_b, uc, u, gap_b, rate_b, epsilon, tilt_b
-            )
-            excess = math.log((weight_b * moved_b) / (weight_a * moved_a))
-            variance = u * uc
-            slope = (y * (z / width)) * (
-                (1.0 - variance_a / variance * share_a) / moved_a
-                + (1.0 - variance_b / variance * share_b) / moved_b
-            )
-            if excess < 0.0:
-                lowest = position
-            else:
-                highest = position
-            step = min(max(-excess / slope, -_LONGEST_STEP), _LONGEST_STEP)
-            if abs(step) <= _TOLERANCE:
-                break
-            new = position + step
-            if not lowest < new < highest:
-                new = 0.5 * (lowest + highest)
-            position = new
-    part_a = part_b = 0.0
-    if gap_a > 0.0:
-        part_a = penalised(tilt_a, mean_a, ac, u, uc, gap_a, ratio_a, epsilon)
-    if gap_b > 0.0:
-        part_b = penalised(tilt_b, bc, mean_b, uc, u, gap_b, ratio_b, epsilon)
-    return weight_a * part_a + weight_b * part_b, u, tilt_a, tilt_b, part_a, part_b
+        y, z = _start(mean_a, mean_b, weight_a, weight_b, epsilon, u)
+        converged, y, z, tilt_a, tilt_b = _quick_saddle(problem, y, z, tilt_a, tilt_b)
+        if not converged:
+            y, z = _start(mean_a, mean_b, weight_a, weight_b, epsilon, -1.0)
+            y, z, tilt_a, tilt_b = _careful_saddle(problem, y, z)
+        u, uc, gap_a, gap_b = _place(y, z, mean_a, mean_b)
+    part_a = penalised(tilt_a, mean_a, ac, u, uc, gap_a, ratio_a, epsilon)
+    part_b = penalised(tilt_b, bc, mean_b, uc, u, gap_b, ratio_b, epsilon)
+    return (
+        _weighted(weight_a, part_a) + _weighted(weight_b, part_b),
+        u,
+        tilt_a,
+        tilt_b,
+        part_a,
+        part_b,
+    )

@@ -1,0 +1,368 @@
+"""Characteristic times: how long any private rule must sample to identify the best arm.
+
+Jourdan & Azize (2025), reconstructed. With W_a(w) = W(μ*, μ_a, w*, w_a) the transportation cost
+of `transport` between the best arm and arm a,
+
+    1/T*_ε = max over the simplex of min over a ≠ a* of W_a(w).
+
+With s_a = w_a/w* and G_a(s) = W_a(1, s), concave and increasing, all costs are equal at the
+maximum, to c·w* say, and the sum over a of d⁻(μ*, u_a)/d⁺(μ_a, u_a) is 1, where u_a is the
+minimiser in W_a. Then T*_ε is the sum of 1/d⁺(μ_a, u_a).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from dpbandits._validation import check_fraction, check_positive, check_values
+from dpbandits.identification.divergence_kernels import restricted
+from dpbandits.identification.transport import transportation_cost
+from dpbandits.identification.transport_kernels import transportation_cost_kernel
+
+__all__ = [
+    "CharacteristicTime",
+    "PrivacySwitches",
+    "characteristic_time",
+    "privacy_switches",
+    "sample_lower_bound",
+    "total_variation_time",
+]
+
+Array = NDArray[np.float64]
+
+_FINE = 1e-12
+_LONGEST_STEP = 3.0
+_FARTHEST = 600.0
+_ROUNDS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class CharacteristicTime:
+    """A characteristic time and the allocation that attains it.
+
+    Attributes
+    ----------
+    value : float
+        T*: an asymptotic number of pulls for each log(1/δ).
+    weights : numpy.ndarray of float, shape (K,)
+        w, the share of the pulls that each arm has.
+    costs : numpy.ndarray of float, shape (K,)
+        W_a(w) for each arm, at least 1/T* and equal to it where the arm limits; inf for the best.
+    """
+
+    value: float
+    weights: Array
+    costs: Array
+
+
+class PrivacySwitches(NamedTuple):
+    """From which ε on privacy costs nothing, to first order.
+
+    Attributes
+    ----------
+    free : float
+        max over a of logit μ* − logit μ_a: for ε ≥ this, d_ε = kl between any two of the means.
+    exact : float
+        The least ε at which T*_ε is T*_KL, max over a of |logit μ − logit u_a| for both μ = μ* and
+        μ = μ_a, with u_a the pooled means of the allocation of T*_KL.
+    """
+
+    free: float
+    exact: float
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pull(x: float, xc: float, u: float, uc: float, gap: float, epsilon: float) -> float:
+    """Return the slope −∂d⁻(x, u)/∂u, for u < x."""
+    if math.isinf(epsilon) or gap <= u * xc * math.expm1(epsilon):
+        return gap / (u * uc)
+    return 1.0 / (u + 1.0 / math.expm1(epsilon))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _at(best: float, other: float, epsilon: float, position: float) -> tuple[float, float, float]:
+    """Return s, d⁻(μ*, u) and d⁺(μ_a, u) for the s at which log((u − μ_a)/(μ* − u)) = position."""
+    grow = math.exp(-abs(position))
+    far, near = (best - other) / (1.0 + grow), (best - other) * (grow / (1.0 + grow))
+    if position < 0.0:
+        far, near = near, far
+    u, uc = other + far, (1.0 - best) + near
+    pull_best = _pull(best, 1.0 - best, u, uc, near, epsilon)
+    pull_other = _pull(1.0 - other, other, uc, u, far, epsilon)
+    part_best = restricted(best, 1.0 - best, u, uc, near, epsilon)
+    part_other = restricted(1.0 - other, other, uc, u, far, epsilon)
+    return pull_best / pull_other, part_best, part_other
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _inverse(
+    best: float, other: float, epsilon: float, level: float, limit: float
+) -> tuple[float, float, float]:
+    """Return the s ≤ limit at which G(s) = level, d⁻(μ*, u) and d⁺(μ_a, u).
+
+    Tangents of the concave G lie above it, so that Newton's method increases to the solution from
+    any lower s: from level/G'(0), or from some G(s) < level where G'(0) is infinite.
+    """
+    s = level / restricted(1.0 - other, other, 1.0 - best, best, best - other, epsilon)
+    if s == 0.0:
+        s = limit
+        while transportation_cost_kernel(best, other, 1.0, s, epsilon)[0] > level:
+            s *= 0.25
+    part_best = part_other = 0.0
+    for _ in range(_ROUNDS):
+        cost, _u, part_best, part_other = transportation_cost_kernel(best, other, 1.0, s, epsilon)
+        step = (level - cost) / part_other
+        if not _FINE * s < step < math.inf:
+            break
+        s += step
+    return s, part_best, part_other
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill(
+    means: Array, epsilon: float, level: float, s: Array, part_best: float, part_other: float
+) -> tuple[float, float]:
+    """Set s_a from the third arm on, and return the sums of d⁻/d⁺ and of 1/d⁺ over all but one.
+
+    The means decrease; tied arms are computed once. The parts are those of the second arm.
+    """
+    quotients, inverses = part_best / part_other, 1.0 / part_other
+    for a in range(2, means.size):
+        s[a] = s[a - 1]
+        if means[a] < means[a - 1]:
+            s[a], part_best, part_other = _inverse(means[0], means[a], epsilon, level, s[a - 1])
+        quotients += part_best / part_other
+        inverses += 1.0 / part_other
+    return quotients, inverses
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _best_allocation(means: Array, epsilon: float) -> tuple[float, Array]:
+    """Return c and the s_a of T*_ε; the means decrease, the first is the greatest.
+
+    The unknown is where u of the second arm lies between its mean and the greatest, on the scale
+    of log-odds: there the logarithm of the sum of the d⁻/d⁺ is nearly linear. Its zero is
+    bracketed, and found by secants and, where they fail, by bisection.
+    """
+    s = np.ones(means.size)
+    position, slope, last, last_excess, level = 0.0, -1.5, 0.0, 0.0, 0.0
+    lowest, highest = -_FARTHEST, _FARTHEST
+    for k in range(_ROUNDS):
+        s[1], part_best, part_other = _at(means[0], means[1], epsilon, position)
+        level = part_best + s[1] * part_other
+        excess = math.log(_fill(means, epsilon, level, s, part_best, part_other)[0])
+        if excess > 0.0:
+            lowest = position
+        else:
+            highest = position
+        if k > 0 and position != last:
+            slope = (excess - last_excess) / (position - last)
+        last, last_excess = position, excess
+        step = -excess / slope if slope < 0.0 else math.copysign(_LONGEST_STEP, excess)
+        if abs(step) <= _FINE or highest - lowest <= _FINE:
+            break
+        position += min(max(step, -_LONGEST_STEP), _LONGEST_STEP)
+        if not lowest < position < highest:
+            position = 0.5 * (lowest + highest)
+    return level, s
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _allocation_with(means: Array, epsilon: float, total: float) -> tuple[float, Array]:
+    """Return c and the s_a whose sum, without that of the best arm, is `total`.
+
+    The unknown is s of the second arm, which is the greatest of them; Newton's method in a bracket.
+    """
+    s = np.ones(means.size)
+    low, high = total / (means.size - 1), total
+    point, level = low, 0.0
+    for _ in range(_ROUNDS):
+        s[1] = point
+        level, _u, part_best, part_other = transportation_cost_kernel(
+            means[0], means[1], 1.0, point, epsilon
+        )
+        inverses = _fill(means, epsilon, level, s, part_best, part_other)[1]
+        excess = np.sum(s[1:]) - total
+        if excess < 0.0:
+            low = point
+        else:
+            high = point
+        step = -excess / (inverses * part_other) if part_other > 0.0 else 0.0
+        if abs(step) <= _FINE * point or high - low <= _FINE * point:
+            break
+        point += step
+        if not low < point < high:
+            point = 0.5 * (low + high)
+    return level, s
+
+
+def _checked_means(means: ArrayLike) -> Array:
+    """Return the means of at least two arms, one of which is best, as an array."""
+    values = check_values("means", means, 0.0, 1.0)
+    if values.ndim != 1 or values.size < 2:
+        raise ValueError(f"means={means!r} has no two arms; allowed: a list of at least 2 numbers")
+    if np.sum(values == values.max()) > 1:
+        raise ValueError(f"means={means!r} has tied best arms; allowed: one greatest mean")
+    return values
+
+
+def characteristic_time(
+    means: ArrayLike, epsilon: float, leader_share: float | None = None
+) -> CharacteristicTime:
+    """Return T*_ε, or T*_{ε,β} if the best arm's share of the pulls is fixed, with its allocation.
+
+    Jourdan & Azize (2025), Theorem 2, reconstructed: a rule that is ε-DP and errs with
+    probability at most δ samples at least T*_ε·log(1/(2.4δ)) times in expectation.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        μ, means of Bernoulli rewards in [0, 1], of which one is the greatest.
+    epsilon : float
+        Privacy budget ε > 0; inf for T*_KL, the time without privacy.
+    leader_share : float, optional
+        β, the share of the best arm, strictly between 0 and 1. Optimal if not given.
+
+    Returns
+    -------
+    CharacteristicTime
+        With a fixed β, means that are all 0 but one, and ε finite, several allocations may be
+        optimal; the one returned treats tied arms alike.
+
+    Raises
+    ------
+    ValueError
+        If there are not two arms, the greatest mean is tied, a mean lies outside [0, 1], ε is
+        not positive, or β not strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> time = characteristic_time([0.75, 0.7, 0.7, 0.7, 0.7], 0.1)
+    >>> round(time.value, 1), time.weights.round(3).tolist()
+    (1620.3, [0.244, 0.189, 0.189, 0.189, 0.189])
+    >>> round(characteristic_time([0.75, 0.7, 0.7, 0.7, 0.7], 0.1, 0.5).value, 1)
+    2105.9
+    """
+    values = _checked_means(means)
+    epsilon = check_positive("epsilon", epsilon, infinite=True)
+    order = np.argsort(-values, kind="stable")
+    if leader_share is None:
+        level, s = _best_allocation(values[order], epsilon)
+    else:
+        share = check_fraction("leader_share", leader_share)
+        level, s = _allocation_with(values[order], epsilon, (1 - share) / share)
+    weights, costs = np.empty_like(values), np.empty_like(values)
+    weights[order] = s / s.sum()
+    best = order[0]
+    costs, _ = transportation_cost(values[best], values, weights[best], weights, epsilon)
+    costs[best] = np.inf
+    return CharacteristicTime(float(s.sum() / level), weights, costs)
+
+
+def total_variation_time(means: ArrayLike) -> float:
+    """Return T*_TV, the sum of 1/Δ_a over all arms, with the least gap for the best arm's.
+
+    It is the characteristic time of the cost of total variation, min over u of
+    w*·|μ* − u| + w_a·|u − μ_a| = min(w*, w_a)·Δ_a, and the limit of ε·T*_ε as ε → 0.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        μ, in [0, 1], of which one is the greatest.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        As `characteristic_time`.
+
+    Examples
+    --------
+    >>> round(total_variation_time([0.75, 0.5, 0.25]), 12)
+    10.0
+    """
+    values = _checked_means(means)
+    gaps = np.sort(values.max() - values)[1:]
+    return float(np.sum(1 / gaps) + 1 / gaps[0])
+
+
+def privacy_switches(means: ArrayLike) -> PrivacySwitches:
+    """Return from which ε on the characteristic time is that without privacy.
+
+    Jourdan & Azize (2025) give the first switch, which depends on the means alone; the second,
+    exact one is derived in the book.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        μ, in [0, 1], of which one is the greatest.
+
+    Returns
+    -------
+    PrivacySwitches
+        Both are infinite if the greatest mean is 1 or a mean is 0.
+
+    Raises
+    ------
+    ValueError
+        As `characteristic_time`.
+
+    Examples
+    --------
+    >>> switches = privacy_switches([0.95, 0.9, 0.9, 0.9, 0.5])
+    >>> round(switches.free, 2), round(switches.exact, 2)
+    (2.94, 2.87)
+    """
+    values = _checked_means(means)
+    best, others = values.max(), values[values < values.max()]
+    if best == 1 or others.min() == 0:
+        return PrivacySwitches(math.inf, math.inf)
+    weights = characteristic_time(values, math.inf).weights
+    leader, rest = weights[np.argmax(values)], weights[values < best]
+    far, near = (best - others) * leader / (leader + rest), (best - others) * rest / (leader + rest)
+    u, uc = others + far, (1 - best) + near
+    free = np.log1p((best - others) / (others * (1 - best)))
+    down, up = np.log1p(near / (u * (1 - best))), np.log1p(far / (others * uc))
+    return PrivacySwitches(float(free.max()), float(np.maximum(down, up).max()))
+
+
+def sample_lower_bound(means: ArrayLike, epsilon: float, delta: float) -> float:
+    """Return T*_ε·log(1/(2.4δ)), a lower bound on the expected number of pulls.
+
+    Jourdan & Azize (2025), Theorem 2, reconstructed, for rules that are ε-DP and whose
+    probability of an error is at most δ on every instance. For δ ≥ 1/2.4 it says nothing, and is 0.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        μ, in [0, 1], of which one is the greatest.
+    epsilon : float
+        Privacy budget ε > 0, inf included.
+    delta : float
+        δ, strictly between 0 and 1.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        As `characteristic_time`, and if δ is not strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> round(sample_lower_bound([0.75, 0.7, 0.7, 0.7, 0.7], 0.1, 0.01))
+    6043
+    """
+    delta = check_fraction("delta", delta)
+    return max(0.0, -math.log(2.4 * delta)) * characteristic_time(means, epsilon).value

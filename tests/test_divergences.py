@@ -1,0 +1,434 @@
+"""Divergences and transportation costs: certified values, corners, shapes and refusals.
+
+The certificates are in `exact_costs`; they share no formula with the package.
+"""
+
+import math
+
+import exact_costs as exact
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import optimize
+from test_validation import refusal
+
+from dpbandits.identification import divergence_kernels as kernels
+from dpbandits.identification.divergences import (
+    calibrated_minus,
+    calibrated_plus,
+    d_eps,
+    d_minus,
+    d_plus,
+    kl,
+    total_variation,
+)
+from dpbandits.identification.transport import calibrated_cost, transportation_cost
+from dpbandits.identification.transport_kernels import (
+    calibrated_cost_kernel,
+    transportation_cost_kernel,
+)
+
+RELATIVE = 1e-11
+SMALLEST_VALUE = 1e-290
+
+
+# ---------------------------------------------------------------- random cases, corners included
+def mean(rng):
+    kind = rng.integers(8)
+    if kind < 3:
+        return rng.random()
+    if kind < 6:
+        small = 10.0 ** rng.uniform(-12 if kind < 5 else -30, 0)
+        return small if kind != 4 else 1 - small
+    return float(rng.choice([0.0, 1.0, 0.5, 0.1, 0.9]))
+
+
+def estimate(rng):
+    kind = rng.integers(4)
+    if kind < 2:
+        return mean(rng)
+    if kind == 2:
+        return rng.uniform(-50, 50)
+    return float(rng.choice([-1e6, 1e6, -1.0, 0.0, 1.0, 2.0]))
+
+
+def budget(rng):
+    kind = rng.integers(8)
+    if kind == 0:
+        return float(rng.choice([1e-6, 1e6, 1.0]))
+    return 10.0 ** rng.uniform(-6, 6)
+
+
+def noise_ratio(rng):
+    kind = rng.integers(8)
+    if kind < 3:
+        return float([0.0, 1e-9, 1.0][kind])
+    return 10.0 ** rng.uniform(-10, 1)
+
+
+def near(rng, u):
+    return u + 10.0 ** rng.uniform(-12, -1) * rng.choice([-1, 1]) * min(u, 1 - u)
+
+
+def pair(rng):
+    u = mean(rng)
+    return (near(rng, u) if rng.random() < 0.3 else estimate(rng)), u
+
+
+def agree(value, reference, relative=RELATIVE):
+    if mp.isinf(reference):
+        return value == math.inf
+    return abs(value - reference) <= max(relative * abs(reference), SMALLEST_VALUE)
+
+
+def mirrored(x, u):
+    return 1 - mp.mpf(x), 1 - mp.mpf(u)
+
+
+# ---------------------------------------------------------------- divergences
+def test_divergences_against_certified_values():
+    rng = np.random.default_rng(1)
+    caught = 0
+    for _ in range(3000):
+        (x, u), epsilon = pair(rng), budget(rng) if rng.random() < 0.9 else math.inf
+        low, high = exact.restricted(x, u, epsilon), exact.restricted(*mirrored(x, u), epsilon)
+        assert agree(kernels.d_minus_kernel(x, u, epsilon), low), (x, u, epsilon)
+        assert agree(kernels.d_plus_kernel(x, u, epsilon), high), (x, u, epsilon)
+        assert agree(kernels.d_eps_kernel(x, u, epsilon), low + high), (x, u, epsilon)
+        assert agree(kernels.kl_kernel(x, u), exact.entropy(mp.mpf(x), mp.mpf(u))), (x, u)
+        caught += not agree(kernels.d_minus_kernel(x, u, 1.001 * epsilon), low)
+    assert caught > 500, "control: another ε is caught"
+
+
+def test_calibrated_divergences_against_certified_values():
+    rng = np.random.default_rng(2)
+    caught = 0
+    for _ in range(2500):
+        (x, u), epsilon, ratio = pair(rng), budget(rng), noise_ratio(rng)
+        for value, (a, b) in (
+            (kernels.calibrated_minus_kernel(x, u, ratio, epsilon), (x, u)),
+            (kernels.calibrated_plus_kernel(x, u, ratio, epsilon), mirrored(x, u)),
+        ):
+            if a <= b:
+                assert value == 0
+                continue
+            gap = float(mp.mpf(a) - b)
+            start = kernels.tilt(
+                float(a), float(1 - a), float(b), float(1 - b), gap, ratio / epsilon, epsilon, 0.0
+            )[0]
+            start = start_of(start)
+            assert agree(value, exact.calibrated(a, b, ratio, epsilon, start)[0]), (x, u)
+            if ratio > 0:
+                other = exact.calibrated(a, b, 1.001 * ratio, epsilon, start)[0]
+                caught += not agree(value, other)
+    assert caught > 1000, "control: another ratio is caught"
+
+
+def test_the_two_forms_agree_outside_the_unit_interval_too():
+    """The infimum over z, restricted to [0, 1], by brute force."""
+    rng = np.random.default_rng(3)
+    z = np.linspace(0, 1, 200_001)
+    for _ in range(40):
+        x, y, epsilon = rng.uniform(-2, 3), rng.uniform(0.05, 0.95), rng.uniform(0.1, 4)
+        z[100] = min(max(x, 0), 1)  # where the sum has its edge
+        least = np.min(epsilon * np.abs(x - z) + kl(z, y))
+        value = d_eps(x, y, epsilon)
+        assert value - 1e-13 <= least <= value + 1e-8
+        tilts = np.linspace(-epsilon, epsilon, 200_001)
+        greatest = np.max(tilts * x - np.log1p(y * np.expm1(tilts)))
+        assert value - 1e-8 <= greatest <= value + 1e-13
+
+
+def test_values_at_corners():
+    inf = math.inf
+    assert kl([0.5, 0.5, 0.0, 1.0, 1.0, 0.0, 1.1, -0.1], [0, 1, 0, 1, 0, 1, 0.5, 0.5]).tolist() == (
+        [inf, inf, 0, 0, inf, inf, inf, inf]
+    )
+    assert d_eps([1, 0, 1, 0, 0.5], [0, 1, 1, 0, 0.5], 0.3).tolist() == [0.3, 0.3, 0, 0, 0]
+    assert d_eps(1e6, 0.5, 1e6) == pytest.approx(1e6 * (1e6 - 1) + math.log(2), rel=1e-15)
+    assert d_eps(-1e6, 0.5, 1e-6) == pytest.approx(1.0000005, rel=1e-12)
+    assert d_eps([1.5, 0.4], 0.5, inf).tolist() == [inf, kl(0.4, 0.5)]
+    assert kl(1.0, 1e-310) == pytest.approx(310 * math.log(10), rel=1e-12)
+    assert kl(0.5 + 1e-9, 0.5) == pytest.approx(2 * ((0.5 + 1e-9) - 0.5) ** 2, rel=1e-12)
+    assert total_variation([0.2, 1], [0.5, 0]).tolist() == [0.3, 1]
+    for one_sided, calibrated in ((d_minus, calibrated_minus), (d_plus, calibrated_plus)):
+        x = np.array([-3.0, 0.2, 0.5, 1.0, 7.0])
+        assert np.array_equal(calibrated(x, 0.5, 0.0, 0.7), one_sided(x, 0.5, 0.7))
+        assert np.array_equal(calibrated(x, 0.5, 3.0, inf), one_sided(x, 0.5, inf))
+        assert calibrated(x, 0.5, 1e-13, 0.7) == pytest.approx(one_sided(x, 0.5, 0.7), rel=1e-9)
+
+
+def test_the_ends_of_the_mean_have_closed_forms():
+    """At u = 0 only the noise can have moved the estimate."""
+    x, ratio, epsilon = 2.0, 0.3, 0.8
+    rate = ratio / epsilon
+    t = x / (rate + math.hypot(rate, x))
+    value = epsilon * t * x + ratio * math.log(1 - t * t)
+    assert calibrated_minus(x, 0.0, ratio, epsilon) == pytest.approx(value, rel=1e-14)
+    assert calibrated_plus(1 - x, 1.0, ratio, epsilon) == pytest.approx(value, rel=1e-14)
+    assert calibrated_minus(1.0, 1.0, ratio, epsilon) == 0
+
+
+# ---------------------------------------------------------------- costs
+def problem(rng, plain):
+    mean_a, mean_b = estimate(rng), estimate(rng)
+    if rng.random() < 0.3:
+        mean_b = mean_a - 10.0 ** rng.uniform(-5, -1)
+    mean_a, mean_b = max(mean_a, mean_b), min(mean_a, mean_b)
+    weights = 10.0 ** rng.uniform(-4, 4, 2)
+    ratios = (0.0, 0.0) if plain else (noise_ratio(rng), noise_ratio(rng))
+    return (mean_a, mean_b, *map(float, weights), *ratios, budget(rng))
+
+
+def certified(case, value, u, tilt_a=0.5, tilt_b=0.5):
+    """Whether a cost lies between its bounds, which are close, and the cost at u is no other."""
+    lower, upper = exact.cost_bounds(case, u, tilt_a, tilt_b)
+    assert upper - lower <= max(1e-15 * upper, SMALLEST_VALUE), (case, u)
+    return agree(value, lower)
+
+
+def cost_at(case, u):
+    """Return the cost at a point, by the package's divergences, which are tested above."""
+    a, b, weight_a, weight_b, ratio_a, ratio_b, epsilon = case
+    part_a = kernels.calibrated_minus_kernel(a, u, ratio_a, epsilon)
+    part_b = kernels.calibrated_plus_kernel(b, u, ratio_b, epsilon)
+    return weight_a * part_a + weight_b * part_b
+
+
+def start_of(t):
+    return min(max(t, 1e-15), 1 - 1e-15)
+
+
+def test_plain_costs_against_certified_values():
+    rng = np.random.default_rng(4)
+    caught = 0
+    for _ in range(1500):
+        case = problem(rng, plain=True)
+        a, b, weight_a, weight_b, _, _, epsilon = case
+        if a == b:
+            continue
+        cost, u, part_a, part_b = transportation_cost_kernel(a, b, weight_a, weight_b, epsilon)
+        assert certified(case, cost, u), case
+        assert weight_a * part_a + weight_b * part_b == pytest.approx(cost, rel=1e-14)
+        assert cost * (1 - 1e-12) <= cost_at(case, u) <= cost * (1 + 1e-6), case
+        pooled = (weight_a * min(a, 1.0) + weight_b * max(b, 0.0)) / (weight_a + weight_b)
+        if 0 <= pooled <= 1:
+            caught += cost_at(case, pooled) > cost * (1 + 1e-4)
+    assert caught > 300, "control: the pooled mean is not the minimiser where tilts are limited"
+
+
+def test_calibrated_costs_against_certified_values():
+    rng = np.random.default_rng(5)
+    caught = 0
+    for _ in range(1500):
+        case = problem(rng, plain=False)
+        if case[0] == case[1]:
+            continue
+        cost, u, tilt_a, tilt_b, *_ = calibrated_cost_kernel(*case, 0.0, 0.0, -1.0)
+        assert certified(case, cost, u, start_of(tilt_a), start_of(tilt_b)), case
+        assert cost * (1 - 1e-12) <= cost_at(case, u) <= cost * (1 + 1e-6), case
+        plain = transportation_cost_kernel(*case[:4], case[-1])[0]
+        caught += cost < plain * (1 - 1e-9)
+    assert caught > 1000, "control: the cost without calibration is another"
+
+
+def minimised(a, b, weight_a, weight_b, ratio_a, ratio_b, epsilon):
+    """W̃ from scratch, in double precision: maxima and minimum by bounded scalar search."""
+
+    def divergence(x, u, ratio):
+        def minus(tilt):
+            penalty = ratio * math.log1p(-((tilt / epsilon) ** 2)) if ratio > 0 else 0.0
+            return -(tilt * x - math.log1p(u * math.expm1(tilt)) + penalty)
+
+        ends = (0.0, epsilon * (1 - 1e-12 * (ratio > 0)))
+        found = optimize.minimize_scalar(minus, bounds=ends, method="bounded",
+                                         options={"xatol": 1e-9 * epsilon})  # fmt: skip
+        return -min(found.fun, *(minus(end) for end in ends))
+
+    def cost(u):
+        return weight_a * divergence(a, u, ratio_a) + weight_b * divergence(1 - b, 1 - u, ratio_b)
+
+    ends = max(b, 0.0), min(a, 1.0)
+    found = optimize.minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-9})
+    return min(found.fun, cost(ends[0]), cost(ends[1]))
+
+
+def test_costs_against_a_search_from_scratch():
+    rng = np.random.default_rng(6)
+    for k in range(250):
+        b, a = np.sort(rng.uniform(-0.5, 1.5, 2))
+        if b > 0.95 or a < 0.05 or a - b < 0.05:
+            continue
+        ratios = (0.0, 0.0) if k % 3 == 0 else tuple(10.0 ** rng.uniform(-3, 0, 2))
+        case = (a, b, *rng.uniform(0.2, 3, 2), *ratios, 10.0 ** rng.uniform(-1, 1))
+        assert calibrated_cost(*case)[0] == pytest.approx(minimised(*case), rel=1e-6), case
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.3, 50.0, 1e6, math.inf])
+def test_cost_without_order_or_without_weight(epsilon):
+    for a, b in ((0.5, 0.5), (0.4, 0.5), (-3.0, 2.0), (1.2, 1.4)):
+        cost, u = calibrated_cost(a, b, 2.0, 3.0, 0.1, 0.2, epsilon)
+        assert cost == 0 and u == min(max(a, 0), 1)
+    assert transportation_cost(0.7, 0.2, 0.0, 3.0, epsilon)[0] == 0
+    assert transportation_cost(0.7, 0.2, 3.0, 0.0, epsilon)[0] == 0
+    assert transportation_cost(2.0, 0.2, 0.0, 0.0, epsilon)[0] == 0
+    if math.isfinite(epsilon):
+        for ratio in (0.0, 0.3):
+            cost, u = calibrated_cost(2.0, 1.5, 2.0, 3.0, ratio, ratio, epsilon)
+            assert u == 1 and cost == 2 * calibrated_minus(2.0, 1.0, ratio, epsilon)
+            cost, u = calibrated_cost(0.4, -2, 0.0, 3.0, ratio, ratio, epsilon)
+            assert u == 0 and cost == 3 * calibrated_plus(-2.0, 0.0, ratio, epsilon)
+    else:
+        assert transportation_cost(1.1, 0.5, 1, 1, epsilon)[0] == math.inf
+        assert transportation_cost(1.1, 0.5, 0, 1, epsilon)[0] == 0
+
+
+def test_cost_without_privacy_is_pooled():
+    cost, u = transportation_cost(0.8, 0.4, 3.0, 1.0, math.inf)
+    assert u == pytest.approx(0.7, rel=1e-15)
+    assert cost == pytest.approx(3 * kl(0.8, 0.7) + kl(0.4, 0.7), rel=1e-14)
+    near_cost, near_u = transportation_cost(0.8, 0.4, 3.0, 1.0, 1e5)
+    assert (near_cost, near_u) == (pytest.approx(cost, rel=1e-14), pytest.approx(u, rel=1e-15))
+
+
+def test_a_wall_at_a_great_ratio_of_weights():
+    """u is within 1e-20 of 1, and the cost sees its logarithm."""
+    cost, _ = transportation_cost(1.0, 0.5, 1e20, 1.0, 100.0)
+    uc = mp.mpf(0.5) / (mp.mpf(10) ** 20 + 1)  # the pooled mean; e^−100 is far smaller
+    reference = -(mp.mpf(10) ** 20) * mp.log(1 - uc) - (mp.log(2 * (1 - uc)) + mp.log(2 * uc)) / 2
+    assert float(cost) == pytest.approx(float(reference), rel=1e-12)
+
+
+# ---------------------------------------------------------------- properties
+shares = st.floats(0.001, 0.999)
+estimates = st.floats(-3, 4)
+budgets = st.floats(-5, 4).map(lambda x: 10.0**x)
+ratios = st.one_of(st.just(0.0), st.floats(-8, 1).map(lambda x: 10.0**x))
+some_weights = st.floats(-3, 3).map(lambda x: 10.0**x)
+SLACK = 1e-11
+
+
+@given(estimates, shares, shares, ratios, budgets)
+def test_one_sided_divergences_are_monotone_and_convex_in_the_mean(x, u, v, ratio, epsilon):
+    low, high = min(u, v), max(u, v)
+    down = calibrated_minus(x, [low, (low + high) / 2, high], ratio, epsilon)
+    up = calibrated_plus(x, [low, (low + high) / 2, high], ratio, epsilon)
+    for values in (down, up):
+        assert values[1] <= (values[0] + values[2]) / 2 * (1 + SLACK) + 1e-300
+    assert down[0] * (1 + SLACK) >= down[2] and up[2] * (1 + SLACK) >= up[0]
+
+
+@given(estimates, estimates, shares, shares, ratios, budgets)
+def test_joint_convexity(x, y, u, v, ratio, epsilon):
+    middle = calibrated_minus((x + y) / 2, (u + v) / 2, ratio, epsilon)
+    ends = calibrated_minus([x, y], [u, v], ratio, epsilon).mean()
+    assert middle <= ends * (1 + SLACK) + 1e-13 * max(1, epsilon)
+
+
+@given(estimates, shares, ratios, ratios, budgets, budgets)
+def test_less_noise_and_less_privacy_say_more(x, u, r, s, epsilon, other):
+    low, high = sorted((epsilon, other))
+    few, many = sorted((r, s))
+    for d in (calibrated_minus, calibrated_plus):
+        assert d(x, u, few, high) * (1 + SLACK) >= d(x, u, few, low)
+        assert d(x, u, few, high) * (1 + SLACK) >= d(x, u, many, high)
+    for d in (d_minus, d_plus, d_eps):
+        assert d(x, u, high) / high <= d(x, u, low) / low * (1 + SLACK)
+        assert d(x, u, high) <= high * abs(x - u) * (1 + SLACK)
+
+
+@given(st.integers(0, 2**32))
+def test_the_mirror_image(seed):
+    """x → 1 − x changes the sides; dyadic numbers, so that the complements are exact."""
+    rng = np.random.default_rng(seed)
+    x, u = rng.integers(-2000, 3000) / 1024, rng.integers(0, 1025) / 1024
+    ratio, epsilon = noise_ratio(rng), budget(rng)
+    assert d_minus(x, u, epsilon) == d_plus(1 - x, 1 - u, epsilon)
+    assert calibrated_minus(x, u, ratio, epsilon) == calibrated_plus(1 - x, 1 - u, ratio, epsilon)
+
+
+@settings(max_examples=200)
+@given(estimates, estimates, some_weights, some_weights, ratios, ratios, budgets, some_weights)
+def test_costs_are_homogeneous_and_their_tangents_lie_above(a, b, v, w, r, s, epsilon, other):
+    assume(abs(a - b) > 1e-6)
+    a, b = max(a, b), min(a, b)
+    cold = calibrated_cost_kernel(a, b, v, w, r, s, epsilon, 0.0, 0.0, -1.0)
+    cost, u, tilt_a, tilt_b, part_a, part_b = cold
+    assert 0 <= u <= 1 and cost >= 0
+    assert calibrated_cost(a, b, 3 * v, 3 * w, r, s, epsilon)[0] == pytest.approx(
+        3 * cost, rel=1e-9
+    )
+    assert v * part_a + w * part_b == pytest.approx(cost, rel=1e-13, abs=1e-300)
+    warm = calibrated_cost_kernel(a, b, v, other, r, s, epsilon, tilt_a, tilt_b, u)
+    again = calibrated_cost_kernel(a, b, v, other, r, s, epsilon, 0.0, 0.0, -1.0)
+    assert warm[0] == pytest.approx(again[0], rel=1e-9), "the start does not matter"
+    assert warm[0] <= (v * part_a + other * part_b) * (1 + 1e-9)
+    assert cost <= transportation_cost(a, b, v, w, epsilon)[0] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("start", [(0.5, 0.5, 0.3), (1 - 1e-16, 1e-300, 0.7), (math.nan,) * 3,
+                                   (2.0, -1.0, 5.0), (1e-9, 1 - 1e-9, 0.25 + 1e-16)])  # fmt: skip
+def test_any_start_leads_to_the_same_cost(start):
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        case = problem(rng, plain=False)
+        cold = calibrated_cost_kernel(*case, 0.0, 0.0, -1.0)[0]
+        assert calibrated_cost_kernel(*case, *start)[0] == pytest.approx(cold, rel=1e-9), case
+
+
+# ---------------------------------------------------------------- shapes and refusals
+def test_arrays_are_broadcast():
+    x, u = np.array([0.2, 0.4, 0.9]), np.array([[0.3], [0.5]])
+    values = calibrated_minus(x, u, 0.1, 1.0)
+    assert values.shape == (2, 3) and values.dtype == np.float64
+    assert values[1, 2] == calibrated_minus(0.9, 0.5, 0.1, 1.0)
+    cost, minimiser = transportation_cost(0.9, x, 1, u, 0.5)
+    assert cost.shape == minimiser.shape == (2, 3)
+    assert cost[1, 0] == transportation_cost(0.9, 0.2, 1, 0.5, 0.5)[0]
+    assert kl([], 0.5).shape == (0,) and kl(1, 0.5) == math.log(2)
+
+
+BAD = {
+    "number": [None, "0.5", True, 1j, [0.5, "a"], [[1], [1, 2]], [True], math.nan, [0.2, math.nan]],
+    "mean": [-0.1, 1.1, [0.5, 2.0], math.inf],
+    "estimate": [math.inf, -math.inf, [0.5, math.inf], 1e101],
+    "positive": [0, -1.0, [1.0, 0.0], -math.inf],
+    "weight": [-1e-9, [1.0, -2.0], math.inf],
+}
+FUNCTIONS = {
+    "kl": (kl, {"x": "estimate", "y": "mean"}),
+    "total_variation": (total_variation, {"x": "mean", "y": "mean"}),
+    "d_eps": (d_eps, {"x": "estimate", "y": "mean", "epsilon": "positive"}),
+    "d_minus": (d_minus, {"x": "estimate", "u": "mean", "epsilon": "positive"}),
+    "d_plus": (d_plus, {"x": "estimate", "u": "mean", "epsilon": "positive"}),
+    "calibrated_minus": (
+        calibrated_minus,
+        {"x": "estimate", "u": "mean", "ratio": "weight", "epsilon": "positive"},
+    ),
+    "calibrated_plus": (
+        calibrated_plus,
+        {"x": "estimate", "u": "mean", "ratio": "weight", "epsilon": "positive"},
+    ),
+    "transportation_cost": (
+        transportation_cost,
+        {"mean_a": "estimate", "mean_b": "estimate", "weight_a": "weight", "weight_b": "weight",
+         "epsilon": "positive"},
+    ),
+    "calibrated_cost": (
+        calibrated_cost,
+        {"mean_a": "estimate", "mean_b": "estimate", "weight_a": "weight", "weight_b": "weight",
+         "ratio_a": "weight", "ratio_b": "weight", "epsilon": "positive"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_bad_arguments_are_refused(name):
+    function, kinds = FUNCTIONS[name]
+    good = dict.fromkeys(kinds, 0.5)
+    assert np.all(np.isfinite(function(**good)))
+    for argument, kind in kinds.items():
+        for value in BAD["number"] + BAD[kind]:
+            refusal(argument, value, lambda a=argument, v=value: function(**{**good, a: v}))
