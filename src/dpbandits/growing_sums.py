@@ -105,9 +105,11 @@ def growing_sum(
         if first <= low:
             return first * binomial(rng, stop - start, second)
         total = 0.0
+        if first > high:
+            return total
         for n in range(start + 1, stop + 1):
             reward = draw_heavy(rng, code)
-            if reward <= high and reward <= first_bound * float(n) ** growth:
+            if reward <= first_bound * float(n) ** growth:
                 total += reward
         return total
     x = np.empty(BLOCK)

@@ -192,7 +192,7 @@ def _play(
     horizon = checkpoints[-1]
     t, c = 0, 0
     while t < horizon:
-        arm, rival, bonus, block, stretch, barrier = t, -math.inf, 0.0, 1, 0, 0.0
+        arm, rival, bonus, block, stretch, barrier = t, 0.0, 0.0, 1, 0, 0.0
         if t >= n_arms:
             bonus = _bonus(width, growth, published, t + 1)
             arm, rival = _leader(means, shrunk, bonus)
