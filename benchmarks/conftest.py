@@ -6,6 +6,7 @@ import record
 UNIFORM = pytest.StashKey[float]()
 MEDIANS = pytest.StashKey[list]()
 STOPPING = pytest.StashKey[list]()
+HEAVY = pytest.StashKey[list]()
 
 
 def pytest_addoption(parser):
@@ -17,6 +18,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.stash[MEDIANS] = []
     config.stash[STOPPING] = []
+    config.stash[HEAVY] = []
 
 
 @pytest.fixture
@@ -45,6 +47,17 @@ def keep_stopping(request):
 
 
 @pytest.fixture
+def keep_heavy(request):
+    """Take note of a measurement with heavy-tailed rewards; it is shown, and not recorded."""
+
+    def note(case, benchmark):
+        if benchmark.stats is not None:
+            request.config.stash[HEAVY].append((case, benchmark.stats.stats.median / case.runs))
+
+    return note
+
+
+@pytest.fixture
 def keep_uniform(request):
     """Take note of the nanoseconds that one uniform costs."""
 
@@ -68,6 +81,15 @@ def pytest_terminal_summary(terminalreporter, config):
         if config.getoption("--record"):
             path = record.write_stopping(config.getoption("--record"), stopping)
             terminalreporter.write_line(f"written: {path}")
+    heavy = config.stash[HEAVY]
+    if heavy:
+        line = "{:34} {:>26} {:>11} {:>11}".format
+        terminalreporter.section("speed with heavy-tailed rewards")
+        terminalreporter.write_line(line("", "T", "ms a run", "ns a pull"))
+        for case, seconds in heavy:
+            cells = (f"{seconds * 1e3:.4g}", f"{seconds / case.horizon * 1e9:.4g}")
+            name = f"{case.label}, {case.how}"[:34]
+            terminalreporter.write_line(line(name, f"{case.horizon:,}", *cells))
     uniform = config.stash.get(UNIFORM, None)
     medians = config.stash[MEDIANS]
     if uniform is None or not medians:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ from dpbandits.mechanisms import AdaptiveTree, BinaryTree, laplace, laplace_tota
 from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
 from dpbandits.regret import heavy
-from dpbandits.regret.dprucb import grown_power
+from dpbandits.regret.dprucb_steps import grown_power
 from dpbandits.regret.heavy import play_heavy_elimination
 
 PARETO = dpb.instances.twzw22("S1", order=0.9)
@@ -486,7 +487,8 @@ def dprucb(algorithm, instance, horizon, rng):
 def test_dprucb_is_the_pseudo_code(algorithm, instance):
     horizon = 4000
     times = np.arange(1, horizon + 1)
-    play = algorithm.play(instance, horizon, times, np.random.default_rng(9))
+    by_pulls = replace(algorithm, engine="per-step")  # test_dprucb_skipping.py has the other one
+    play = by_pulls.play(instance, horizon, times, np.random.default_rng(9))
     played = dprucb(algorithm, instance, horizon, np.random.default_rng(9))
     assert play.counts.tolist() == counts_of(played, instance.n_arms, times).tolist()
     assert np.unique(play.counts[-1]).size > 1

@@ -60,6 +60,7 @@ CONFIGURATIONS = {
     "RobustUCB": [dpb.RobustUCB(), dpb.RobustUCB("fixed")],
     "DPRUCB": [
         dpb.DPRUCB(epsilon=200.0),
+        dpb.DPRUCB(epsilon=200.0, engine="per-step"),
         dpb.DPRUCB(epsilon=1000.0, scaling="log"),
         dpb.DPRUCB(epsilon=3000.0, width="published", constant=4.0),
         dpb.DPRUCB(epsilon=math.inf),

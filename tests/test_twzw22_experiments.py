@@ -55,7 +55,7 @@ def test_the_grids_are_those_of_the_presets():
     assert TWZW22_GRIDS.keys() == PRESETS.keys()
     assert [n for n in EXPERIMENTS if "twzw22" in n or "heavy" in n] == list(IDS)
     grid = TWZW22_GRIDS["paper"]
-    assert (grid.horizon, grid.long_horizon) == (20_000_000, 10**10)
+    assert (grid.horizon, grid.long_horizon) == (100_000_000, 10**10)
     assert grid.local_horizons == (10**17, 10**18)
 
 
@@ -66,7 +66,7 @@ def test_central_figures(name):
         order = 0.9 if s.panel in "ac" else 0.5
         assert s.cell.instance == dpb.instances.twzw22(CENTRAL[name], order)
         assert s.instance == f"{CENTRAL[name]}, v = {order:g}"
-        assert s.cell.horizon == (20_000_000 if s.panel in "ab" else 10**10)
+        assert s.cell.horizon == (100_000_000 if s.panel in "ab" else 10**10)
         assert s.cell.n_runs == (20 if s.algorithm == "Robust-UCB" else 80)
         expected = {
             "Robust-UCB": dpb.RobustUCB("fixed"),

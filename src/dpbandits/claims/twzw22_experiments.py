@@ -162,7 +162,7 @@ def _against_ucb() -> Finding:
                 _bounds_ratio(order, power), 3
             )
             for order in (0.9, 0.5)
-            for power in (7, 12, 30)
+            for power in (8, 12, 30)
         },
     )
 

@@ -50,7 +50,7 @@ class TWZW22Grid:
     Attributes
     ----------
     horizon : int
-        T where DPRUCB plays every pull.
+        T of the panels with DPRUCB and Robust-UCB.
     long_horizon : int
         T of the panels with DPRSE alone.
     local_horizons : tuple of int, length 2
@@ -117,7 +117,7 @@ TWZW22_GRIDS: dict[str, TWZW22Grid] = {
         half_decades=(4, 16),
     ),
     "paper": TWZW22Grid(
-        20_000_000,
+        100_000_000,
         10**10,
         (10**17, 10**18),
         10**18,
@@ -178,7 +178,7 @@ def _each(
 
 
 def _central(grid: TWZW22Grid, name: str) -> Named:
-    """Make Figure 1, 3 or 4: every pull to a short horizon, then DPRSE alone to a long one."""
+    """Make Figure 1, 3 or 4: all to a short horizon, then DPRSE alone to a long one."""
     for short, long, order in zip("ab", "cd", ORDERS, strict=True):
         instance = twzw22(name, order)
         free = RobustUCB("fixed")

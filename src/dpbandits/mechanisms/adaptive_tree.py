@@ -140,6 +140,11 @@ class AdaptiveTree:
         return int(self.horizon).bit_length()
 
     @property
+    def node_factor(self) -> float:
+        """Scale 2L/ε of a block's Laplace variable, over the bound on the block's last element."""
+        return 2 * self.levels / self.epsilon
+
+    @property
     def guarantee(self) -> PrivacyGuarantee:
         """The guarantee for all prefix sums together."""
         return PrivacyGuarantee("global", self.epsilon)
@@ -150,7 +155,7 @@ class AdaptiveTree:
 
     def node_scale(self, n: int) -> float:
         """Return the scale 2·B_n·L/ε of the Laplace variable of a block that ends at n."""
-        return 2 * self.bound(n) * self.levels / self.epsilon
+        return self.node_factor * self.bound(n)
 
     def error_factor(self, log_term: float) -> float:
         """Return M = L·√(8ℓ·max(L, ℓ)), the error of a prefix in units of 2·B_n/ε."""

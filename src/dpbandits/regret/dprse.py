@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from dpbandits import bounds
-from dpbandits._validation import check_choice, check_fraction, check_positive
-from dpbandits.heavy_instances import HeavyTailInstance
-from dpbandits.heavy_schedules import GLOBAL_SCHEDULES, heavy_epoch
 from dpbandits.privacy.guarantees import PrivacyGuarantee
-from dpbandits.regret.base import Play
-from dpbandits.regret.heavy import HeavyTailAlgorithm, play_heavy_elimination, require_heavy
+from dpbandits.regret.heavy import HeavyElimination
 
 __all__ = ["DPRSE"]
 
 
 @dataclass(frozen=True)
-class DPRSE(HeavyTailAlgorithm):
+class DPRSE(HeavyElimination):
     """DP robust successive elimination: Tao, Wu, Zhao & Wang (2022), Algorithm 3.
 
     In epoch τ = 1, 2, … every viable arm is pulled R times; rewards beyond B count as 0; the mean
@@ -67,56 +58,13 @@ class DPRSE(HeavyTailAlgorithm):
 
     label: ClassVar[str] = "DPRSE"
     source: ClassVar[str] = "TWZW22, Algorithm 3"
+    model: ClassVar[str] = "global"
 
     epsilon: float
     beta: float | None = None
     schedule: str = "printed"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
-        if self.beta is not None:
-            object.__setattr__(self, "beta", check_fraction("beta", self.beta))
-        check_choice("schedule", self.schedule, GLOBAL_SCHEDULES)
-
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-differential privacy of the whole sequence of pulls (Theorem 3)."""
-        return PrivacyGuarantee("global", self.epsilon)
-
-    def play(
-        self,
-        instance: HeavyTailInstance,
-        horizon: int,
-        checkpoints: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> Play:
-        """Play once; see `RegretAlgorithm.play`."""
-        instance = require_heavy(instance)
-        plan = partial(
-            heavy_epoch,
-            beta=1 / horizon if self.beta is None else self.beta,
-            epsilon=self.epsilon,
-            moment=instance.moment_bound,
-            order=instance.order,
-            model="global",
-            schedule=self.schedule,
-        )
-        return play_heavy_elimination(instance, checkpoints, rng, plan)
-
-    def regret_bound(
-        self, instance: HeavyTailInstance, horizon: int, times: ArrayLike | None = None
-    ) -> float | NDArray[np.float64]:
-        """Bound on the expected pseudo-regret: `heavy_elimination_regret`."""
-        instance = require_heavy(instance)
-        bound: float | NDArray[np.float64] = bounds.heavy_elimination_regret(
-            instance.gaps,
-            horizon,
-            epsilon=self.epsilon,
-            moment=instance.moment_bound,
-            order=instance.order,
-            model="global",
-            schedule=self.schedule,
-            beta=self.beta,
-            times=times,
-        )
-        return bound
+        return PrivacyGuarantee(self.model, self.epsilon)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from dpbandits import bounds
+from dpbandits._validation import check_choice, check_fraction, check_positive
 from dpbandits.heavy_instances import HeavyTailInstance
 from dpbandits.heavy_laws import ParetoLaw, TwoPointHeavyLaw
-from dpbandits.heavy_schedules import HeavyEpochPlan
+from dpbandits.heavy_schedules import HEAVY_SCHEDULES, HeavyEpochPlan, heavy_epoch
 from dpbandits.mechanisms.laplace import laplace_total
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.elimination import round_robin
 from dpbandits.truncated_sums import truncated_sum
 
 __all__ = [
+    "HeavyElimination",
     "HeavyTailAlgorithm",
     "law_codes",
     "play_heavy_elimination",
@@ -65,6 +71,73 @@ class HeavyTailAlgorithm(RegretAlgorithm):
     def check_instance(self, instance: object) -> None:
         """Refuse anything but a `HeavyTailInstance`."""
         require_heavy(instance)
+
+
+@dataclass(frozen=True)
+class HeavyElimination(HeavyTailAlgorithm):
+    """Base class of DPRSE and LDPRSE: elimination by the epochs of `heavy_epoch`.
+
+    Attributes
+    ----------
+    model : {"global", "local"}
+        Model of privacy, a constant of the class.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` adds no noise.
+    beta : float, optional
+        Confidence β in (0, 1). None means 1/T.
+    schedule : str
+        One of the model's schedules.
+    """
+
+    model: ClassVar[str]
+
+    epsilon: float
+    beta: float | None
+    schedule: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
+        if self.beta is not None:
+            object.__setattr__(self, "beta", check_fraction("beta", self.beta))
+        check_choice("schedule", self.schedule, HEAVY_SCHEDULES[self.model])
+
+    def play(
+        self,
+        instance: HeavyTailInstance,
+        horizon: int,
+        checkpoints: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> Play:
+        """Play once; see `RegretAlgorithm.play`."""
+        self.check_instance(instance)
+        plan = partial(
+            heavy_epoch,
+            beta=1 / horizon if self.beta is None else self.beta,
+            epsilon=self.epsilon,
+            moment=instance.moment_bound,
+            order=instance.order,
+            model=self.model,
+            schedule=self.schedule,
+        )
+        return play_heavy_elimination(instance, checkpoints, rng, plan)
+
+    def regret_bound(
+        self, instance: HeavyTailInstance, horizon: int, times: ArrayLike | None = None
+    ) -> float | NDArray[np.float64]:
+        """Bound on the expected pseudo-regret: `heavy_elimination_regret`."""
+        self.check_instance(instance)
+        bound: float | NDArray[np.float64] = bounds.heavy_elimination_regret(
+            instance.gaps,
+            horizon,
+            epsilon=self.epsilon,
+            moment=instance.moment_bound,
+            order=instance.order,
+            model=self.model,
+            schedule=self.schedule,
+            beta=self.beta,
+            times=times,
+        )
+        return bound
 
 
 def play_heavy_elimination(

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
-from dpbandits._validation import check_choice, check_fraction, check_positive
 from dpbandits.heavy_instances import HeavyTailInstance
-from dpbandits.heavy_schedules import LOCAL_SCHEDULES, heavy_epoch
 from dpbandits.privacy.guarantees import PrivacyGuarantee
-from dpbandits.regret.base import Play
-from dpbandits.regret.heavy import (
-    HeavyTailAlgorithm,
-    play_heavy_elimination,
-    require_heavy,
-    require_non_negative,
-)
+from dpbandits.regret.heavy import HeavyElimination, require_heavy, require_non_negative
 
 __all__ = ["LDPRSE"]
 
 
 @dataclass(frozen=True)
-class LDPRSE(HeavyTailAlgorithm):
+class LDPRSE(HeavyElimination):
     """Locally DP robust successive elimination: Tao, Wu, Zhao & Wang (2022), Algorithm 4.
 
     In epoch τ = 1, 2, … every viable arm is pulled R times. Each reward is truncated at B, gets
@@ -75,49 +66,22 @@ class LDPRSE(HeavyTailAlgorithm):
 
     label: ClassVar[str] = "LDPRSE"
     source: ClassVar[str] = "TWZW22, Algorithm 4"
+    model: ClassVar[str] = "local"
 
     epsilon: float
     beta: float | None = None
     schedule: str = "minimax"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
-        if self.beta is not None:
-            object.__setattr__(self, "beta", check_fraction("beta", self.beta))
-        check_choice("schedule", self.schedule, LOCAL_SCHEDULES)
-
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-local differential privacy of each released reward (Theorem 6)."""
-        return PrivacyGuarantee("local", self.epsilon)
+        return PrivacyGuarantee(self.model, self.epsilon)
 
     def check_instance(self, instance: object) -> None:
         """Refuse what is no `HeavyTailInstance`, or may be negative where it must not."""
         heavy = require_heavy(instance)
         if self.schedule == "non-negative":
             require_non_negative(heavy)
-
-    def play(
-        self,
-        instance: HeavyTailInstance,
-        horizon: int,
-        checkpoints: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> Play:
-        """Play once; see `RegretAlgorithm.play`."""
-        instance = require_heavy(instance)
-        if self.schedule == "non-negative":
-            require_non_negative(instance)
-        plan = partial(
-            heavy_epoch,
-            beta=1 / horizon if self.beta is None else self.beta,
-            epsilon=self.epsilon,
-            moment=instance.moment_bound,
-            order=instance.order,
-            model="local",
-            schedule=self.schedule,
-        )
-        return play_heavy_elimination(instance, checkpoints, rng, plan)
 
     def regret_bound(
         self, instance: HeavyTailInstance, horizon: int, times: ArrayLike | None = None
@@ -126,20 +90,10 @@ class LDPRSE(HeavyTailAlgorithm):
 
         For "published-remark" it is t times the greatest gap: nothing better is true in general.
         """
+        if self.schedule != "published-remark":
+            return super().regret_bound(instance, horizon, times)
         self.check_instance(instance)
-        bound: float | NDArray[np.float64]
-        if self.schedule == "published-remark":
-            bound = bounds.worst_heavy_regret(instance.gaps, horizon, times=times)
-        else:
-            bound = bounds.heavy_elimination_regret(
-                instance.gaps,
-                horizon,
-                epsilon=self.epsilon,
-                moment=instance.moment_bound,
-                order=instance.order,
-                model="local",
-                schedule=self.schedule,
-                beta=self.beta,
-                times=times,
-            )
+        bound: float | NDArray[np.float64] = bounds.worst_heavy_regret(
+            instance.gaps, horizon, times=times
+        )
         return bound

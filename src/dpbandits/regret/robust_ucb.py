@@ -16,6 +16,7 @@ from dpbandits.heavy_instances import HeavyTailInstance
 from dpbandits.heavy_laws import draw_heavy
 from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import Play
+from dpbandits.regret.dprucb_steps import play_fixed_width
 from dpbandits.regret.heavy import HeavyTailAlgorithm, law_codes, require_heavy
 
 __all__ = ["CONFIDENCES", "ROBUST_FACTOR", "RobustUCB", "play_robust_ucb"]
@@ -69,14 +70,13 @@ def play_robust_ucb(
     moment: float,
     order: float,
     factor: float,
-    fixed_log: float,
     checkpoints: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Play robust UCB with the truncated mean, pull by pull.
+    """Play robust UCB with the truncated mean and δ = t^−2, pull by pull.
 
-    Before pull t > K, with λ = log(1/δ) = 2 log t (or `fixed_log`), the index of an arm with n
-    rewards x_1, …, x_n is
+    Before pull t > K, with λ = log(1/δ) = 2 log t, the index of an arm with n rewards
+    x_1, …, x_n is
 
         (1/n)·Σ_s x_s·1{|x_s| ≤ (u·s/λ)^(1/(1+v))} + factor·u^(1/(1+v))·(λ/n)^(v/(1+v)).
 
@@ -91,8 +91,6 @@ def play_robust_ucb(
         u and v.
     factor : float
         Constant of the bonus.
-    fixed_log : float
-        log(1/δ) for a fixed δ; 0 for δ = t^−2.
     checkpoints : numpy.ndarray of int64, shape (C,)
         Increasing pull numbers.
     rng : numpy.random.Generator
@@ -114,12 +112,12 @@ def play_robust_ucb(
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
     exponent = order / (1.0 + order)
     scale = factor * moment ** (1.0 / (1.0 + order))
-    last_log = fixed_log if fixed_log > 0.0 else 2.0 * math.log(checkpoints[-1])
+    last_log = 2.0 * math.log(checkpoints[-1])
     t = 0
     for c in range(checkpoints.size):
         while t < checkpoints[c]:
             t += 1
-            log_term = fixed_log if fixed_log > 0.0 else 2.0 * math.log(t)
+            log_term = 2.0 * math.log(t)
             arm = t - 1
             if t > n_arms:
                 bonus = scale * log_term**exponent
@@ -191,7 +189,8 @@ class RobustUCB(HeavyTailAlgorithm):
     -----
     A reward drops out when log(t²) exceeds u·s/|x|^(1+v). Those that will before the end wait in a
     heap of these values: a pull costs O(log n) instead of O(n), and the result is the same up to
-    the rounding of sums.
+    the rounding of sums. With a fixed δ none does, and the index is that of `DPRUCB` without noise
+    but for its constants: it has the same kernel.
     In the comparison of TWZW22 there is no non-private algorithm; this one is ours.
 
     Examples
@@ -225,15 +224,15 @@ class RobustUCB(HeavyTailAlgorithm):
     ) -> Play:
         """Play once; see `RegretAlgorithm.play`."""
         instance = require_heavy(instance)
-        counts = play_robust_ucb(
-            *law_codes(instance),
-            instance.moment_bound,
-            instance.order,
-            ROBUST_FACTOR,
-            2 * math.log(horizon) if self.confidence == "fixed" else 0.0,
-            checkpoints,
-            rng,
-        )
+        moment, order = instance.moment_bound, instance.order
+        laws = law_codes(instance)
+        if self.confidence == "fixed":
+            log_term, power = 2 * math.log(horizon), 1 / (1 + order)
+            bound = (moment / log_term) ** power
+            width = ROBUST_FACTOR * moment**power * log_term ** (order * power)
+            counts = play_fixed_width(*laws, bound, power, 0.0, width, checkpoints, rng)
+        else:
+            counts = play_robust_ucb(*laws, moment, order, ROBUST_FACTOR, checkpoints, rng)
         return Play(counts, np.empty(0, dtype=np.int64))
 
     def regret_bound(

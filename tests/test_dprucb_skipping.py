@@ -1,0 +1,384 @@
+"""DPRUCB by walks: rewards of a stretch, first passages of a growing tree, the law of the pulls."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import njit
+from statistical import same_law
+
+import dpbandits as dpb
+from dpbandits.growing_sums import BLOCK, exponentials, growing_sum
+from dpbandits.heavy_instances import HeavyTailInstance
+from dpbandits.heavy_laws import ParetoLaw, TwoPointHeavyLaw, draw_heavy
+from dpbandits.mechanisms.adaptive_passage import growing_passage_table, walk_growing_tree
+from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
+from dpbandits.mechanisms.first_passage import TREE_LEVELS, first_passage_table, prefix_noise_at
+from dpbandits.mechanisms.laplace import laplace
+from dpbandits.regret import dprucb_skipping
+from dpbandits.regret.dprucb_skipping import certify_tree, play_tree_skipping, tree_skip_and_tally
+from dpbandits.regret.dprucb_steps import play_fixed_width, play_published_width
+from dpbandits.regret.heavy import law_codes
+
+
+# ---------------------------------------------------------------- rewards of a stretch
+@given(st.lists(st.floats(0, 50), min_size=1, max_size=40), st.floats(0.001, 10))
+def test_exponentials(values, factor):
+    x = np.array(values)
+    y = x * factor
+    exponentials(x, factor, 0.3, x.size)
+    np.testing.assert_allclose(x, 0.3 * np.exp(y), rtol=1e-15)
+
+
+@njit
+def one_by_one(rng, code, first_bound, growth, start, stop):
+    total = 0.0
+    for n in range(start + 1, stop + 1):
+        x = draw_heavy(rng, code)
+        if x <= first_bound * n**growth:
+            total += x
+    return total
+
+
+def sums(draw, *arguments, seed, size=4000):
+    rng = np.random.default_rng(seed)
+    return np.array([draw(rng, *arguments) for _ in range(size)])
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("law", "start", "stop"),
+    [
+        (ParetoLaw(1.55, 0.3), 0, 30),
+        (ParetoLaw(1.55, 0.3), 3, 4),
+        (ParetoLaw(1.95, 0.4), 100, 100 + BLOCK + 77),
+        (ParetoLaw(1.95, 2.0), 0, 60),
+        (TwoPointHeavyLaw(2.0, 0.3), 0, 60),
+        (TwoPointHeavyLaw(2.0, 0.3), 200, 300),
+        (TwoPointHeavyLaw(2.0, 0.3), 0, 10),
+    ],
+)
+def test_law_of_a_growing_sum(law, start, stop):
+    """Against single rewards. Control: with the bound on the last reward for all of them."""
+    bound, growth = 0.5, 0.4
+    mine = sums(growing_sum, law.code, bound, growth, start, stop, seed=0)
+    theirs = sums(one_by_one, law.code, bound, growth, start, stop, seed=1)
+    assert same_law(mine, theirs, share=1)
+    if start == 0 and stop == 60:
+        wrong = sums(growing_sum, law.code, bound * stop**growth, 0.0, start, stop, seed=0)
+        assert not same_law(wrong, theirs), "control"
+
+
+# ---------------------------------------------------------------- first passages
+@njit
+def node_by_node(rng, table, first_scale, growth, barrier, start, stop):
+    """The definition: draw every node and follow the lowered walk; return leaf, noise, safe."""
+    ends = np.zeros(TREE_LEVELS)
+    rooms = np.zeros(stop + 1, np.int64)
+    noises = np.zeros(stop + 1)
+    noise = 0.0
+    for n in range(1, start + 1):
+        noise = next_adaptive_noise(rng, first_scale * n**growth, ends, noise, n)
+        noises[n] = noise
+    cap = table.fail.shape[1] - 1
+    least = first_scale * (start + 1) ** growth
+    safe = True
+    n = start
+    end = start
+    while n < stop:
+        if n == end:
+            if barrier + noises[n] <= 0.0:
+                break
+            first, size = n, n & -n
+            while n + size > stop:
+                size //= 2
+            end = n + size
+            cells = (barrier + noises[n]) / (table.cell_width * least)
+            rooms[n] = min(math.floor(cells) + 1, cap)
+        n += 1
+        q = laplace(rng, 1.0)
+        parent = n & (n - 1)
+        noises[n] = noises[parent] + first_scale * n**growth * q
+        if n == end:
+            continue
+        lowered = table.ratio * q if q < 0 else q
+        room = rooms[max(parent, first)] + math.floor(lowered / table.cell_width)
+        rooms[n] = max(min(room, cap), 0)
+        if rooms[n] == 0:
+            break
+        safe = safe and noises[n] > -barrier
+    return n, noises[n], safe
+
+
+@njit
+def by_walk(rng, table, first_scale, growth, barrier, start, stop):
+    ends = np.zeros((1, TREE_LEVELS))
+    noise = 0.0
+    for n in range(1, start + 1):
+        noise = next_adaptive_noise(rng, first_scale * n**growth, ends[0], noise, n)
+    leaf = walk_growing_tree(rng, table, first_scale, growth, barrier, ends, 0, start, stop)
+    return leaf, prefix_noise_at(ends, 0, leaf), True
+
+
+def walks(kernel, *arguments, seed, size=20_000):
+    rng = np.random.default_rng(seed)
+    return np.array([kernel(rng, *arguments) for _ in range(size)]).T
+
+
+GROWTH = 0.6
+WALKS = [  # start, stop, barrier in scales of the first node
+    (64, 96, 3.0),
+    (40, 61, 6.0),
+    (48, 80, 10.0),
+    (7, 8, 1.0),
+]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("start", "stop", "barrier"), WALKS)
+def test_law_of_a_walk(start, stop, barrier):
+    """The leaf, its noise, and the two together; controls: one scale for all, a table of one."""
+    ratio = (stop / (start + 1)) ** GROWTH
+    table = growing_passage_table(max(ratio, 1.0), 0.25, 60, 8)
+    barrier *= 0.3 * start**GROWTH
+    arguments = (0.3, GROWTH, barrier, start, stop)
+    plain = walks(node_by_node, table, *arguments, seed=1)
+    mine = walks(by_walk, table, *arguments, seed=0)
+    assert plain[2].all(), "no leaf before the returned one is below the barrier"
+
+    def same(mine):
+        pairs = [(mine[0], plain[0]), (mine[1], plain[1])]
+        pairs.append(tuple(np.where(w[0] < stop, w[1], math.inf) for w in (mine, plain)))
+        return all(same_law(x, y, share=1 / 3) for x, y in pairs)
+
+    assert same(mine)
+    if stop > 8:
+        flat = walks(by_walk, table, 0.3 * start**GROWTH, 0.0, barrier, start, stop, seed=0)
+        assert not same(flat), "control"
+        one = growing_passage_table(1.0, 0.25, 60, 8)
+        assert not same(walks(by_walk, one, *arguments, seed=0)), "control"
+        assert not walks(node_by_node, one, *arguments, seed=1)[2].all(), "control"
+
+
+def test_with_one_scale_the_table_is_that_of_the_binary_tree():
+    mine, theirs = growing_passage_table(1.0, 0.125, 100, 9), first_passage_table(0.125, 100, 9)
+    for name in ("fail", "right_fail", "cell_mass"):
+        np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
+
+
+def test_the_table_grows_with_the_ratio_and_is_a_law():
+    narrow, wide = growing_passage_table(1.0, 0.25, 200, 9), growing_passage_table(1.3, 0.25, 200)
+    assert (wide.fail[:10] >= narrow.fail).all() and (wide.fail[9, 1:] > narrow.fail[9, 1:]).all()
+    beyond = 0.5 * math.exp(-0.25 * 201), 0.5 * math.exp(-0.25 / 1.3 * 200)
+    assert wide.cell_mass.sum() + sum(beyond) == pytest.approx(1, rel=1e-12)
+
+
+# ---------------------------------------------------------------- the law of the pulls
+PARETO = dpb.instances.twzw22("S1", order=0.9)
+WIDE = dpb.instances.twzw22("S3", order=0.5)
+TWO_POINTS = dpb.instances.heavy(
+    [TwoPointHeavyLaw(2.0, p) for p in (0.05, 0.45, 0.2)], order=0.8, moment_bound=1.6
+)
+SHORT = {
+    "Pareto": (dpb.DPRUCB(1.0), PARETO),
+    "wide": (dpb.DPRUCB(0.3), WIDE),
+    "less noise": (dpb.DPRUCB(20.0), PARETO),
+    "published": (dpb.DPRUCB(1.0, "published"), PARETO),
+    "two points": (dpb.DPRUCB(2.0), TWO_POINTS),
+}
+HORIZON = 40_000
+
+
+def counts(algorithm, instance, size, seed):
+    """Pulls at two times of `size` runs, shape (size, 2·K)."""
+    rng, times = np.random.default_rng(seed), np.array([HORIZON // 5, HORIZON])
+    runs = [algorithm.play(instance, HORIZON, times, rng).counts for _ in range(size)]
+    return np.array(runs).reshape(size, -1)
+
+
+def all_the_same_law(first, second):
+    """Each arm's pulls at each time, and how the first arm's hang together."""
+    pairs = [(first[:, i], second[:, i]) for i in range(first.shape[1])]
+    middle = np.median(second[:, 0])
+    k = first.shape[1] // 2
+    pairs.append(tuple(np.where(x[:, 0] <= middle, x[:, k], np.inf) for x in (first, second)))
+    return all(same_law(x, y, share=1 / len(pairs)) for x, y in pairs)
+
+
+def kernel_arguments(algorithm, instance, times, seed):
+    plan = algorithm.plan(instance, int(times[-1]))
+    tree = plan.tree
+    laws = law_codes(instance)
+    rng = np.random.default_rng(seed)
+    return (*laws, tree.first_bound, tree.growth, tree.node_factor, plan.width, times, rng)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", SHORT)
+def test_law_of_the_pulls(name):
+    """Against the kernel that test_heavy_regret.py compares with the pseudo-code, pull for pull."""
+    algorithm, instance = SHORT[name]
+    if algorithm.width == "valid":
+        arguments = kernel_arguments(algorithm, instance, np.array([HORIZON]), 0)
+        assert tree_skip_and_tally(*arguments)[1].walked_pulls > 0.3 * HORIZON
+    mine = counts(algorithm, instance, 1000, 0)
+    theirs = counts(replace(algorithm, engine="per-step"), instance, 1000, 1)
+    assert all_the_same_law(mine, theirs)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("fault", ["budget", "moment", "laws"])
+def test_another_law_of_the_pulls_is_refuted(fault):
+    """Negative control."""
+    algorithm, instance = SHORT["Pareto"]
+    theirs = counts(replace(algorithm, engine="per-step"), instance, 1000, 1)
+    if fault == "budget":
+        algorithm = dpb.DPRUCB(1.2)
+    elif fault == "moment":
+        instance = HeavyTailInstance(instance.laws, 0.9, 1.3 * instance.moment_bound)
+    else:
+        laws = (*instance.laws[:1], *instance.laws[2:], instance.laws[1])
+        instance = HeavyTailInstance(laws, 0.9, instance.moment_bound)
+    assert not all_the_same_law(counts(algorithm, instance, 1000, 0), theirs)
+
+
+# laws, first bound, growth, node factor, width, published: where noise decides, over long walks
+RULED_BY_NOISE = {
+    "two points": (((1, 0.1, 0.9), (1, 0.1, 0.1), (1, 0.1, 0.5)), 1.0, 0.8, 3.0, 20.0, False),
+    "Pareto": (((0, 1.5, 0.05), (0, 1.5, 0.02), (0, 1.8, 0.03)), 0.1, 0.7, 100.0, 100.0, False),
+    "published": (((0, 2.0, 0.05), (1, 0.1, 0.1)), 0.3, 0.9, 10.0, 15.0, True),
+}
+
+
+def kernel_counts(kernel, case, size, seed):
+    laws, *numbers, published = case
+    options = (published,) if kernel is play_tree_skipping else ()
+    kinds = np.array([law[0] for law in laws])
+    parameters = np.array([law[1:] for law in laws], dtype=float)
+    rng, times = np.random.default_rng(seed), np.array([3000, 12_000])
+    runs = [kernel(kinds, parameters, *numbers, times, rng, *options) for _ in range(size)]
+    return np.array(runs).reshape(size, -1)
+
+
+def plain_counts(case):
+    kernel = play_published_width if case[-1] else play_fixed_width
+    return kernel_counts(kernel, case, 4000, 1)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", RULED_BY_NOISE)
+def test_law_where_noise_decides(name):
+    case = RULED_BY_NOISE[name]
+    assert all_the_same_law(kernel_counts(play_tree_skipping, case, 4000, 0), plain_counts(case))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("fault", ["noise forgotten", "width"])
+@pytest.mark.parametrize("name", RULED_BY_NOISE)
+def test_another_law_is_refuted(name, fault, monkeypatch):
+    """Negative control."""
+    case = RULED_BY_NOISE[name]
+    theirs = plain_counts(case)
+    if fault == "noise forgotten":
+        table = growing_passage_table()
+        blind = table._replace(fail=np.zeros_like(table.fail))
+        monkeypatch.setattr(dprucb_skipping, "growing_passage_table", lambda: blind)
+    else:
+        laws, bound, growth, factor, width, published = case
+        case = (laws, bound, growth, factor, 2 * width, published)
+    assert not all_the_same_law(kernel_counts(play_tree_skipping, case, 4000, 0), theirs)
+
+
+@pytest.mark.parametrize("width", ["valid", "published"])
+def test_certificates(width):
+    """Whatever the rewards: while the noise is above −z, the leader leads at each pull."""
+    rng, seen = np.random.default_rng(0), 0
+    published = width == "published"
+    for _ in range(2000):
+        growth = rng.uniform(0.5, 0.99)
+        pulls = np.exp(rng.uniform(5, 14, 4)).astype(np.int64)
+        shrunk, means = pulls ** (growth - 1.0), rng.normal(0.5, 0.4, 4)
+        t, factor, h = int(pulls.sum()), 10 ** rng.uniform(-2, 1), 10 ** rng.uniform(-1, 1)
+
+        def bonus(pull, h=h, growth=growth):
+            return h * math.log(2 * float(pull) ** 4) ** (1 - growth) if published else h
+
+        index = means + bonus(t + 1) * shrunk
+        arm = int(index.argmax())
+        others = [b for b in range(4) if b != arm]
+        n, total = int(pulls[arm]), float(rng.uniform(0, 1) * pulls[arm])
+        m, z = certify_tree(
+            means, shrunk, arm, float(index[others].max()), n, total, t, 10**9,
+            factor, growth, h, published, 1.0625,
+        )  # fmt: skip
+        if m == 0:
+            continue
+        seen += 1
+        assert ((n + m) / (n + 1)) ** growth <= 1.0625
+        for r in {0, 1, m // 3, m // 2, m - 2, m - 1}:
+            lowest = (total - z) / (n + r) + bonus(t + r + 1) * (n + r) ** (growth - 1)
+            assert lowest > (means[others] + bonus(t + r + 1) * shrunk[others]).max()
+        # and with the noise as it is the arm leads: z is not too cautious
+        assert means[arm] * n - total + z > 0
+    assert seen > 300
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_checkpoints_inside_walks(name):
+    """Counting at every pull changes no pull, and every pull plays one arm."""
+    algorithm, instance = SHORT[name]
+    every, some = np.arange(1, HORIZON + 1), np.array([1, 77, 10_000, HORIZON])
+    dense = algorithm.play(instance, HORIZON, every, np.random.default_rng(2)).counts
+    sparse = algorithm.play(instance, HORIZON, some, np.random.default_rng(2)).counts
+    np.testing.assert_array_equal(sparse, dense[some - 1])
+    played = np.diff(dense, axis=0, prepend=0)
+    assert (played >= 0).all() and (played.sum(axis=1) == 1).all()
+
+
+def test_plain_pulls_are_few():
+    """Not a clock, but what makes the speed: the pulls whose nodes are all drawn."""
+    horizon = 10**7
+    for name, order in (("S1", 0.9), ("S2", 0.5), ("S3", 0.5)):
+        for epsilon in (0.5, 1.0):
+            instance = dpb.instances.twzw22(name, order)
+            arguments = kernel_arguments(dpb.DPRUCB(epsilon), instance, np.array([horizon]), 0)
+            tally = tree_skip_and_tally(*arguments)[1]
+            assert tally.walked_pulls + tally.plain_pulls == horizon
+            assert tally.plain_pulls < 0.02 * horizon and 0 < tally.walks < 20_000
+
+
+def test_without_noise_both_engines_play_every_pull():
+    times = np.array([100, 5000])
+    for width in ("valid", "published"):
+        plays = [
+            dpb.DPRUCB(math.inf, width, engine=engine)
+            .play(PARETO, 5000, times, np.random.default_rng(3))
+            .counts.tolist()
+            for engine in ("skipping", "per-step")
+        ]
+        assert plays[0] == plays[1]
+
+
+@given(
+    st.integers(2, 5),
+    st.sampled_from([0.01, 1.0, 1e4]),
+    st.sampled_from(["valid", "published"]),
+    st.integers(2, 10**5),
+    st.integers(0, 3),
+)
+def test_any_instance_and_horizon(n_arms, epsilon, width, horizon, seed):
+    instance = HeavyTailInstance(PARETO.laws[:n_arms], 0.9, PARETO.moment_bound)
+    times = np.unique(np.geomspace(1, horizon, 7).astype(np.int64))
+    times[-1] = horizon
+    play = dpb.DPRUCB(epsilon, width).play(instance, horizon, times, np.random.default_rng(seed))
+    np.testing.assert_array_equal(play.counts.sum(axis=1), times)
+    assert (np.diff(play.counts, axis=0) >= 0).all()
+    assert horizon < n_arms or (play.counts[-1] >= 1).all()
+
+
+def test_bad_engine():
+    with pytest.raises(ValueError, match="engine='fast'.*allowed"):
+        dpb.DPRUCB(1.0, engine="fast")
