@@ -99,7 +99,7 @@ class _Doubling(BatchedTopTwo):
         object.__setattr__(self, "leader_share", share)
 
     def _next_release(self, pulls: int) -> int:
-        return 2 * pulls
+        return max(2 * pulls, 1)
 
     def _means(self, state: BatchState) -> NDArray[np.float64]:
         means: NDArray[np.float64] = state.last / state.batch
