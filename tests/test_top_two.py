@@ -34,12 +34,12 @@ NEAR = dpb.instances.bernoulli([0.5, 0.6, 0.4])
 
 
 # ---------------------------------------------------------------- plain loops
-def grid_of(eta, top):
+def grid_of(eta, top, first=1):
     """The grid, from its definition."""
-    numbers, j = {1}, 0
+    numbers, j = {first}, 0
     while max(numbers) <= top:
         j += 1
-        numbers.add(math.ceil((1 + eta) ** j))
+        numbers.add(math.ceil(first * (1 + eta) ** j))
     return sorted(numbers)
 
 
@@ -60,7 +60,7 @@ def track(leader, challenge, pulls, led, own, share, ends):
 def plain_dp_tt(setting, rewards, rng):
     """DP-TT, round by round."""
     K, eps, delta, s = rewards.n_arms, setting.epsilon, setting.delta, setting.exponent
-    ends = set(grid_of(setting.eta, 10**6))
+    ends = set(grid_of(setting.eta, 10**6, setting.first))
     N, n, k, S = np.zeros(K, int), np.zeros(K, int), np.zeros(K, int), np.zeros(K)
     led, own = [0] * K, [0] * K
     zeta = sum(i**-s for i in range(1, 10**6)) + (10**6 - 0.5) ** (1 - s) / (s - 1)
@@ -68,7 +68,7 @@ def plain_dp_tt(setting, rewards, rng):
     for t in range(10**6):
         if t < K:
             arm = t
-            N[arm] = 1
+            N[arm] = setting.first
         S[arm] += rewards.total(arm, int(N[arm] - n[arm])) + dpb.mechanisms.laplace(rng, 1 / eps)
         n[arm], k[arm] = N[arm], k[arm] + 1
         if t < K - 1:
@@ -103,6 +103,7 @@ DP_TT = [
     DPTT(0.3, 0.3, threshold="union", eta=0.5),
     DPTT(8.0, 0.01, eta=0.25, leader_share=0.3),
     DPTT(math.inf, 0.05),
+    DPTT(0.2, 0.1, eta=0.7, first=50),
     DPTT(3.0, 0.1, costs="plain", exploration=1.0, eta=2.0),
     DPTT(1.0, 0.1, exploration=0.0, leader_share=0.7, exponent=2.0),
 ]
@@ -318,6 +319,7 @@ CORRECT = [
     DPTT(1.0, 0.1, threshold="union"),
     DPTT(0.05, 0.1, eta=0.3),
     DPTT(math.inf, 0.1),
+    DPTT(0.1, 0.1, first=7),
     TopTwo(0.1),
     AdaPTT(2.0, 0.1),
     AdaPTT(1.0, 0.1, threshold="separate"),
@@ -369,6 +371,10 @@ def test_the_grid_increases_and_leaves_nothing_out(eta):
     while grid[-1] <= top:
         grid.append(batches.next_release(grid[-1], eta))
     assert grid == grid_of(eta, top)[: len(grid)]
+    late = [batches.next_release(0, eta, 37)]
+    while late[-1] <= top:
+        late.append(batches.next_release(late[-1], eta, 37))
+    assert late == grid_of(eta, top, 37)[: len(late)]
     number = 10**15  # far beyond the runs
     for _ in range(50):
         later = batches.next_release(number, eta)
@@ -466,7 +472,8 @@ BAD = [
     (DPTT, {"epsilon": 0.0}), (DPTT, {"epsilon": "1"}), (DPTT, {"delta": 1.0}),
     (DPTT, {"threshold": "none"}), (DPTT, {"eta": 0.0}), (DPTT, {"eta": 1e4}),
     (DPTT, {"leader_share": 0.0}), (DPTT, {"costs": "W"}), (DPTT, {"exploration": -1}),
-    (DPTT, {"exponent": 1.0}), (AdaPTT, {"epsilon": math.inf}), (AdaPTT, {"delta": 0}),
+    (DPTT, {"exponent": 1.0}), (DPTT, {"first": 0}), (DPTT, {"first": 1.5}),
+    (AdaPTT, {"epsilon": math.inf}), (AdaPTT, {"delta": 0}),
     (AdaPTT, {"threshold": "chernoff"}), (AdaPTT, {"leader_share": 1}),
     (AdaPTTStar, {"epsilon": -1}), (AdaPTTStar, {"leader_share": "half"}),
 ]  # fmt: skip

@@ -99,7 +99,7 @@ class _Doubling(BatchedTopTwo):
         object.__setattr__(self, "leader_share", share)
 
     def _next_release(self, pulls: int) -> int:
-        return 2 * pulls
+        return max(2 * pulls, 1)
 
     def _means(self, state: BatchState) -> NDArray[np.float64]:
         means: NDArray[np.float64] = state.last / state.batch
@@ -171,8 +171,9 @@ class AdaPTT(_Doubling):
     Deviations from the authors' code. There the leader is played with probability β; here its
     share is tracked, without randomness. There the cost has a bonus 1/(1 + √T) on the gap; here it
     has none. There the rule stops for the leader; here for the arm with the largest estimate.
-    The threshold that is proved takes both phase indices into the union; the authors' one takes a
-    single one, for which the probabilities do not add up to δ.
+    There the stopping time leaves out the pulls of open batches; here it counts them. The
+    threshold that is proved takes both phase indices into the union; the authors' takes a single
+    one, here the larger of the two, for which the probabilities do not add up to δ.
 
     Examples
     --------

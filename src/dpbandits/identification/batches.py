@@ -24,8 +24,8 @@ from dpbandits.privacy.guarantees import PrivacyGuarantee
 __all__ = ["BatchState", "BatchedTopTwo", "next_release"]
 
 
-def next_release(pulls: int, eta: float) -> int:
-    """Return the least number of the grid ⌈(1 + η)^j⌉, j = 0, 1, …, that is above `pulls`.
+def next_release(pulls: int, eta: float, first: int = 1) -> int:
+    """Return the least number of the grid ⌈first·(1 + η)^j⌉, j = 0, 1, …, that is above `pulls`.
 
     Examples
     --------
@@ -35,8 +35,10 @@ def next_release(pulls: int, eta: float) -> int:
     >>> grid
     [1, 2, 3, 4, 6, 8, 12, 18, 26, 39]
     """
-    j = max(math.floor(math.log(pulls) / math.log1p(eta)) - 1, 0)
-    while (release := math.ceil((1.0 + eta) ** j)) <= pulls:
+    if pulls < first:
+        return first
+    j = max(math.floor(math.log(pulls / first) / math.log1p(eta)) - 1, 0)
+    while (release := math.ceil(first * (1.0 + eta) ** j)) <= pulls:
         j += 1
     return release
 
@@ -92,7 +94,7 @@ class BatchState:
 
 
 class BatchedTopTwo(IdentificationAlgorithm):
-    """Base class: one pull of each arm, then leader against challenger until the rule stops.
+    """Base class: one batch of each arm, then leader against challenger until the rule stops.
 
     The leader has a share of the rounds in which it leads: with L the number of these rounds, this
     one included, it is played if it has been played as leader in fewer than `leader_share`·L of
@@ -135,8 +137,11 @@ class BatchedTopTwo(IdentificationAlgorithm):
         check_generator("rng", rng)
         max_pulls = check_integer("max_pulls", max_pulls, rewards.n_arms, 2**62)
         state = BatchState.start(rewards.n_arms)
+        first = self._next_release(0)
         for arm in range(state.n_arms):
-            state.pulls[arm] = 1
+            state.pulls[arm] = min(first, max_pulls - int(state.pulls.sum()))
+            if state.pulls[arm] < first:
+                return Verdict(-1, state.pulls)
             self._release(state, arm, rewards, rng)
         while True:
             means = self._means(state)
