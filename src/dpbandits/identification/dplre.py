@@ -20,10 +20,22 @@ from dpbandits.privacy.guarantees import PrivacyGuarantee
 
 __all__ = ["DPLRE"]
 
-_MARGIN = 1.0
-"""Evidence beyond the threshold, in nats, that a batch is planned for."""
 _MOST_PULLS = 2**53
 """Pulls after which a run is ended in any case: up to here floats count without a gap."""
+
+
+def _noise_share(upper: float, lower: float, epsilon: float) -> float:
+    """Return half the tilt between two means, as a share of the tilt ε that the noise lets pass.
+
+    Each of two arms is tilted by about half of the difference of their log-odds; beyond ε the
+    noise takes over. At most 1.
+    """
+    if epsilon == math.inf:
+        return 0.0
+    if lower <= 0.0 or upper >= 1.0:
+        return 1.0
+    tilt = math.log(upper / (1.0 - upper)) - math.log(lower / (1.0 - lower))
+    return min(tilt / (2.0 * epsilon), 1.0)
 
 
 class _OutOfPullsError(Exception):
@@ -67,14 +79,16 @@ class DPLRE(IdentificationAlgorithm):
     that the leader has a larger mean reaches (K − 1)/δ (`dpbandits.identification.evidence`); the
     last arm is recommended.
 
-    1. Release ⌈log((K − 1)/δ)/(2 d_ε(1, ½))⌉ pulls of each arm: no test can succeed much earlier.
+    1. Release ⌈log((K − 1)/δ)/d_ε(1, ½)⌉ pulls of each arm: no test can succeed much earlier.
     2. Let B be the arm whose likelihood is largest at the largest mean, and m the number of
        contenders besides B. Drop those that B beats. If B is left alone, recommend it.
-    3. Plan batches. A contender b whose evidence against B is e gets (log((K − 1)/δ) + 1 − e)/g
-       pulls, g = inf_u {√m·d⁻(p̂_B, u) + d⁺(p̂_b, u)} being the expected gain of a pull, but at
-       least `least_growth` and at most `most_growth` times its pulls N_b. B is brought to √m
-       times the pulls that the contenders will have at most, by at most `leader_growth`·N_B, and
-       left out if this is below `least_growth`·N_B.
+    3. Plan batches. A contender b lacks a = log((K − 1)/δ) − e nats of evidence, and a pull is
+       expected to bring g = inf_u {√m·d⁻(p̂_B, u) + d⁺(p̂_b, u)}. With r in [0, 1] saying how much
+       the noise is felt, b gets (½(1 + r)a + r)/g pulls: half of what is lacking where there is no
+       noise, all of it and the price of one release where there is nothing but noise; at least
+       `least_growth` and at most `most_growth` times its pulls. B is brought to √m times the
+       pulls that the contenders will have at most, in the same limits, and left out where that
+       takes less than the least growth.
     4. Release the batches, B's first. After each release drop the contenders that B beats.
     5. An arm that has been dropped and has fewer than ⌊√max N⌋ pulls is given twice as many more.
        It is a contender again if it becomes the leader in step 2. Go to step 2.
@@ -86,10 +100,8 @@ class DPLRE(IdentificationAlgorithm):
     delta : float
         Confidence δ in (0, 1).
     least_growth, most_growth : float
-        Least and largest size of a contender's batch, as a share of its pulls before;
+        Least and largest size of a batch, as a share of the arm's pulls before;
         0 < `least_growth` ≤ `most_growth`.
-    leader_growth : float
-        Largest size of the leader's batch, as a share of its pulls; at least `least_growth`.
 
     Raises
     ------
@@ -122,21 +134,19 @@ class DPLRE(IdentificationAlgorithm):
 
     epsilon: float
     delta: float
-    least_growth: float = 0.2
+    least_growth: float = 0.1
     most_growth: float = 1.0
-    leader_growth: float = 3.0
 
     def __post_init__(self) -> None:
         self._check()
         object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
-        for name in ("least_growth", "most_growth", "leader_growth"):
+        for name in ("least_growth", "most_growth"):
             object.__setattr__(self, name, check_positive(name, getattr(self, name)))
-        for name in ("most_growth", "leader_growth"):
-            if getattr(self, name) < self.least_growth:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} is out of range; allowed: at least "
-                    f"least_growth={self.least_growth!r}"
-                )
+        if self.most_growth < self.least_growth:
+            raise ValueError(
+                f"most_growth={self.most_growth!r} is out of range; allowed: at least "
+                f"least_growth={self.least_growth!r}"
+            )
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -159,9 +169,9 @@ class DPLRE(IdentificationAlgorithm):
         Examples
         --------
         >>> DPLRE(1.0, 0.01).first_batch(5), DPLRE(0.01, 0.01).first_batch(5)
-        (8, 601)
+        (16, 1202)
         """
-        return math.ceil(0.5 * self.threshold(n_arms) / d_eps_kernel(1.0, 0.5, self.epsilon))
+        return math.ceil(self.threshold(n_arms) / d_eps_kernel(1.0, 0.5, self.epsilon))
 
     def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Verdict:
         """Run once; see `IdentificationAlgorithm.decide`.
@@ -216,14 +226,21 @@ class DPLRE(IdentificationAlgorithm):
         first = arms[leader]
         sizes = {}
         for b in contenders:
-            arm = arms[b]
             gain = transportation_cost_kernel(
-                first.maximiser, arm.maximiser, lead, 1.0, self.epsilon
+                first.maximiser, arms[b].maximiser, lead, 1.0, self.epsilon
             )[0]
-            missing = threshold + _MARGIN - log_evidence(first, arm)
-            wanted = missing / gain if gain > 0.0 else math.inf
-            least, most = self.least_growth * arm.pulls, self.most_growth * arm.pulls
-            sizes[b] = math.ceil(min(max(wanted, least), most))
+            wanted = math.inf
+            if gain > 0.0:
+                noise = _noise_share(first.maximiser, arms[b].maximiser, self.epsilon)
+                lacking = threshold - log_evidence(first, arms[b])
+                wanted = (0.5 * (1.0 + noise) * lacking + noise) / gain
+            sizes[b] = self._batch(wanted, arms[b].pulls)
         most_pulls = max(arms[b].pulls + sizes[b] for b in contenders)
-        wanted = min(lead * most_pulls - first.pulls, self.leader_growth * first.pulls)
-        return (math.ceil(wanted) if wanted >= self.least_growth * first.pulls else 0), sizes
+        wanted = lead * most_pulls - first.pulls
+        if wanted < self.least_growth * first.pulls:
+            return 0, sizes
+        return self._batch(wanted, first.pulls), sizes
+
+    def _batch(self, wanted: float, pulls: int) -> int:
+        """Return the size of a batch that is wanted, within the limits of its growth."""
+        return math.ceil(min(max(wanted, self.least_growth * pulls), self.most_growth * pulls))

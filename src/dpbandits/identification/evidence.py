@@ -40,23 +40,21 @@ Floats = NDArray[np.float64]
 
 _STEPS = 4
 """Gaps in a factor of two."""
-_SCALE = 6.0
-"""Log-gap up to which the prior is flat."""
 
 
 def _gap_weights(size: int) -> Floats:
-    """Return the prior's weights: of log(1/gap), 4/5 uniform on (0, 6), 1/5 of density 6/(6+s)²."""
+    """Return the prior of s = log(1/gap): half uniform on (0, 5), half of density 3/(3 + s)²."""
     edges = np.maximum(np.arange(size + 1) - 0.5, 0.0) * (math.log(2.0) / _STEPS)
-    below = 0.8 * np.minimum(edges / _SCALE, 1.0) + 0.2 * edges / (_SCALE + edges)
+    below = 0.5 * np.minimum(edges / 5.0, 1.0) + 0.5 * edges / (3.0 + edges)
     return np.diff(below)
 
 
 GAPS = 2.0 ** (-np.arange(192) / _STEPS)
 """Gaps of the prior, from 1 down to 4·10⁻¹⁵."""
 _LOG_GAP_WEIGHTS = np.log(_gap_weights(GAPS.size))
-SHARES = np.array([0.0, 1 / 8, 2 / 8, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 1.0])
+SHARES = np.arange(9) / 8
 """Shares of the gap by which the better arm's mean is above the common one."""
-_LOG_SHARE_WEIGHTS = np.log(np.array([0.16, 0.12, 0.16, 0.16, 0.16, 0.12, 0.08, 0.04]))
+_LOG_SHARE_WEIGHTS = np.log([0.2, *(0.75 * (1.5 - SHARES[1:-1]) / 7), 0.05])
 
 _TOLERANCE = 0.02
 """Distance of the bounds in a table, as a share of 1 + (how far the likelihood has fallen)."""
