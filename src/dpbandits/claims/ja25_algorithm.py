@@ -190,11 +190,16 @@ def _needed(algorithm: BatchedTopTwo) -> list[str]:
     names = []
     for field in dataclasses.fields(BatchState):
         seen = set()
-        for factor in (1, 10**3, 10**6):
-            state = _state(algorithm, 0)
-            getattr(state, field.name)[0] *= factor
-            means = algorithm._means(state)
-            seen.add((*means.tolist(), algorithm._stops(state, np.array([0.9, 0.1]))))
+        for factor in (1, 10**6):
+            answers: list[float] = []
+            for scale in (2**power for power in range(4, 16)):
+                state = _state(algorithm, 0)
+                state.released[:] *= scale
+                state.batch[:] *= scale
+                getattr(state, field.name)[0] *= factor
+                answers += algorithm._means(state).tolist()
+                answers.append(float(algorithm._stops(state, np.array([0.9, 0.1]))))
+            seen.add(tuple(answers))
         if len(seen) > 1:
             names.append(field.name)
     return names
