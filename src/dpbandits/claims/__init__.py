@@ -15,6 +15,9 @@ from typing import Any
 
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_choice
+from dpbandits.claims.ja25_algorithm import CLAIMS as JA25_ALGORITHM
+from dpbandits.claims.ja25_experiments import CLAIMS as JA25_EXPERIMENTS
+from dpbandits.claims.ja25_time import CLAIMS as JA25_TIME
 from dpbandits.claims.ledger import (
     CANNOT_TELL,
     CONDITION,
@@ -76,6 +79,7 @@ _BY_CHAPTER = {
         *TWZW22_LOCAL_LOWER,
         *TWZW22_EXPERIMENTS,
     ),
+    "05": (*JA25_TIME, *JA25_ALGORITHM, *JA25_EXPERIMENTS),
 }
 
 
