@@ -244,6 +244,21 @@ def test_calibrated_costs_against_certified_values():
     assert caught > 1000, "control: the cost without calibration is another"
 
 
+@pytest.mark.parametrize(
+    "case",
+    [
+        (0.5, -1e-5, 3.0, 3 * 10**0.5, 0.0, 1.0, 10**3.1875),  # 1 − p is hidden by rounding
+        (1.0, -1.0, 0.01869092183, 0.5634952915, 1.0, 1e-9, 29899.7935795),  # a cycle
+        (0.9, 1.5571031246512405e-21, 0.0031, 0.3, 1e-9, 1.35e-6, 1.45e-5),  # u near the corner
+        (1.0, 0.3989872530880438, 79.4, 1.03, 0.004, 1.16e-10, 2.94e-6),
+    ],
+)
+def test_hard_cases(case):
+    """What Newton's method, or a criterion to stop it, got wrong once."""
+    cost, u, tilt_a, tilt_b, *_ = calibrated_cost_kernel(*case, 0.0, 0.0, -1.0)
+    assert certified(case, cost, u, start_of(tilt_a), start_of(tilt_b))
+
+
 def minimised(a, b, weight_a, weight_b, ratio_a, ratio_b, epsilon):
     """W̃ from scratch, in double precision: maxima and minimum by bounded scalar search."""
 

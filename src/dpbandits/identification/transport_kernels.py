@@ -36,7 +36,8 @@ _SHORT = 0.05  # a step that Newton's method may take without a bracket
 _LONGEST_STEP = 4.0
 _FARTHEST = 690.0
 _CORNER = 1e-12
-_QUICK_ROUNDS, _ROUNDS = 12, 200
+_QUICK_ROUNDS, _ROUNDS = 12, 400
+_PATIENCE = 20  # after so many rounds one bisection, against cycles
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -202,7 +203,8 @@ def _quick_saddle(
             (moved_a + variance_a * (share_a / moved_a))
             + (moved_b + variance_b * (share_b / moved_b))
         )
-        step = -_log((weight_b * moved_b) / (weight_a * moved_a)) / slope
+        excess = _log((weight_b * moved_b) / (weight_a * moved_a))
+        step = -excess / slope
         if not abs(step) < _SHORT:
             y, z = _shifted(y, z, min(max(step, -_LONGEST_STEP), _LONGEST_STEP))
             continue
@@ -210,7 +212,7 @@ def _quick_saddle(
         y, z = y + shift, z - shift
         tilt_a = _follow(tilt_a, -shift * share_a / (variance * epsilon))
         tilt_b = _follow(tilt_b, shift * share_b / (variance * epsilon))
-        if max(abs(step), size_a, size_b) < _TOLERANCE:
+        if max(abs(step), abs(excess), size_a, size_b) < _TOLERANCE:
             return True, y, z, tilt_a, tilt_b
     return False, y, z, tilt_a, tilt_b
 
@@ -223,7 +225,7 @@ def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float,
     position = math.log(y / z)
     lowest, highest = -_FARTHEST, _FARTHEST
     tilt_a = tilt_b = 0.0
-    for _ in range(_ROUNDS):
+    for k in range(_ROUNDS):
         y, z = _shifted(0.5 * width, 0.5 * width, position)
         u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
         tilt_a, moved_a, variance_a, share_a = tilt(
@@ -243,10 +245,12 @@ def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float,
             + (moved_b + variance_b * (share_b / moved_b))
         )
         step = min(max(-excess / slope, -_LONGEST_STEP), _LONGEST_STEP)
-        if abs(step) < _FINE:
+        if max(abs(step), abs(excess)) < _FINE:
             break
         new = position + step
-        position = new if lowest < new < highest else 0.5 * (lowest + highest)
+        if not lowest < new < highest or k % _PATIENCE == _PATIENCE - 1:
+            new = 0.5 * (lowest + highest)
+        position = new
     return y, z, tilt_a, tilt_b
 
 
