@@ -150,6 +150,16 @@ def _private(epsilon: float, delta: float) -> Iterator[tuple[IdentificationAlgor
     yield DPTT(epsilon, delta, threshold="union"), "union"
 
 
+FRESH = {
+    "0.51, 0.5": (0.51, 0.5),
+    "0.6, 0.599, 0.3": (0.6, 0.599, 0.3),
+    "0.2, 0.1, 0.05": (0.2, 0.1, 0.05),
+    "K = 10": tuple(0.5 - 0.04 * i for i in range(10)),
+    "K = 20": (0.3, *(0.2,) * 19),
+    "K = 50": tuple(0.95 - 0.018 * i for i in range(50)),
+}
+"""Instances that nothing was tuned on, by the names of their curves."""
+FRESH_PANELS = {"a": 0.1, "b": 1.0}
 DELTA_PANELS = {"a": 0.1, "b": 1.0, "c": 10.0, "d": 100.0}
 ARM_PANELS = {"a": 0.1, "b": 1.0}
 ETA_PANELS = {"a": 0.01, "b": 0.1, "c": 1.0, "d": 10.0}
@@ -161,6 +171,14 @@ def _over_deltas(grid: JA25Grid) -> Places:
             for algorithm, variant in _private(epsilon, delta):
                 yield panel, algorithm, FIRST["a"], variant, grid.n_runs
             yield panel, TopTwo(delta), FIRST["a"], "", grid.n_runs
+
+
+def _fresh(grid: JA25Grid) -> Places:
+    for panel, epsilon in FRESH_PANELS.items():
+        for name, means in FRESH.items():
+            for delta in grid.deltas:
+                n_runs = max(grid.n_runs // 2, 1)
+                yield panel, DPLRE(epsilon, delta), bernoulli(means, "fresh"), name, n_runs
 
 
 def _over_arms(grid: JA25Grid) -> Places:
@@ -246,6 +264,16 @@ JA25_EXPERIMENTS = (
         "epsilon",
         _each(_own),
         TABLE,
+    ),
+    Experiment(
+        "ours-bai-fresh",
+        "Private likelihood-ratio elimination against δ on instances that nothing was tuned on",
+        "ours",
+        _by_epsilon(FRESH_PANELS),
+        "delta",
+        _each(_fresh),
+        TABLE,
+        readings=True,
     ),
     Experiment(
         "ours-bai-delta",

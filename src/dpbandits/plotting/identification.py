@@ -24,6 +24,7 @@ from dpbandits.plotting.identification_parts import (
     BOUND,
     FREE,
     IDENTIFIER_LOOKS,
+    OTHER_LOOKS,
     draw_errors,
     draw_tails,
 )
@@ -101,7 +102,7 @@ def _panels_of(
 def identification_figure(
     source: Results | Data | str,
     *,
-    values: str = "time",
+    values: str | None = None,
     theory: bool = True,
     panels: Sequence[str] | None = None,
 ) -> Figure:
@@ -118,8 +119,9 @@ def identification_figure(
     source : Results, Data or str
         Results of one experiment, data as `dpbandits.experiments.load` returns it, or the id
         of an experiment whose committed data is fresh.
-    values : {"time", "ratio"}
-        What is drawn against a parameter.
+    values : {"time", "ratio"}, optional
+        What is drawn against a parameter: times if not given, or ratios where the curves of a
+        panel are of different instances.
     theory : bool
         Whether to draw the lower bound T*_ε·log(1/(2.4δ)), and against ε, as vertical lines,
         where privacy begins to cost something: the exact switch, and the one that holds for any
@@ -137,8 +139,9 @@ def identification_figure(
     ValueError
         If an argument is unknown, or the committed data is stale.
     """
-    check_choice("values", values, tuple(_VALUES))
     experiment, titles, by_panel = _panels_of(source, panels)
+    values = values or ("ratio" if experiment.readings else "time")
+    check_choice("values", values, tuple(_VALUES))
     with styled():
         if experiment.axis == "tail":
             return draw_tails(titles, by_panel)
@@ -173,8 +176,8 @@ def _curves(
     """Draw a curve for each group: `columns` gives value, dark band and light band of a point."""
     shown = _shown(groups, axis)
     ends, drawn = [], []
-    for (name, variant), unordered in groups.items():
-        look = IDENTIFIER_LOOKS[name, variant]
+    for place, ((name, variant), unordered) in enumerate(groups.items()):
+        look = IDENTIFIER_LOOKS.get((name, variant), OTHER_LOOKS[place % len(OTHER_LOOKS)])
         points = _sorted(unordered, axis)
         x = np.array([point.place(axis) for point in points])
         rows = np.array([columns(point) for point in points], dtype=np.float64)
@@ -202,6 +205,8 @@ def _curves(
         )
         drawn += [*value[known]]
         label = f"{name}, {variant}" if variant else name
+        if (name, variant) not in IDENTIFIER_LOOKS:
+            label = variant
         label += FREE if math.isinf(points[0].summary.epsilon) else ""
         ends.append(End(float(x[known[-1]]), float(value[known[-1]]), label, look.colour))
     return ends, drawn

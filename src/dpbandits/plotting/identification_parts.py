@@ -21,7 +21,7 @@ from dpbandits.plotting.style import (
     make_panels,
 )
 
-__all__ = ["BOUND", "FREE", "IDENTIFIER_LOOKS", "draw_errors", "draw_tails"]
+__all__ = ["BOUND", "FREE", "IDENTIFIER_LOOKS", "OTHER_LOOKS", "draw_errors", "draw_tails"]
 
 BOUND = "lower bound"
 FREE = ", no privacy"
@@ -40,6 +40,16 @@ IDENTIFIER_LOOKS = {
     ("DP-LRE", ""): Look(COLOURS["green"], _LONG, "X", 2.0),
 }
 """Algorithm and variant → its colour, line and marker, the same in every figure."""
+
+OTHER_LOOKS = (
+    Look(COLOURS["green"], "-", "o", 1.7),
+    Look(COLOURS["blue"], DASHED, "s", 1.7),
+    Look(COLOURS["vermilion"], _LONG, "^", 1.7),
+    Look(COLOURS["purple"], (0, (6, 1.2, 1.2, 1.2)), "v", 1.7),
+    Look(COLOURS["orange"], _SHORT, "D", 1.7),
+    Look(COLOURS["black"], (0, (5, 1.3, 1, 1.3)), "X", 1.7),
+)
+"""Looks of curves of one algorithm on different instances."""
 
 _LEAST = 1e-5
 """Bottom of the panels of errors; the lower end of an interval may lie below."""
