@@ -7,6 +7,7 @@ UNIFORM = pytest.StashKey[float]()
 MEDIANS = pytest.StashKey[list]()
 STOPPING = pytest.StashKey[list]()
 HEAVY = pytest.StashKey[list]()
+IDENTIFICATION = pytest.StashKey[list]()
 
 
 def pytest_addoption(parser):
@@ -19,6 +20,7 @@ def pytest_configure(config):
     config.stash[MEDIANS] = []
     config.stash[STOPPING] = []
     config.stash[HEAVY] = []
+    config.stash[IDENTIFICATION] = []
 
 
 @pytest.fixture
@@ -58,6 +60,20 @@ def keep_heavy(request):
 
 
 @pytest.fixture
+def keep_identification(request):
+    """Take note of a measurement of best-arm identification; it is shown, and not recorded."""
+
+    def note(case, benchmark, pulls):
+        if benchmark.stats is not None:
+            seconds = benchmark.stats.stats.median
+            request.config.stash[IDENTIFICATION].append(
+                (case, seconds / case.runs, seconds / pulls)
+            )
+
+    return note
+
+
+@pytest.fixture
 def keep_uniform(request):
     """Take note of the nanoseconds that one uniform costs."""
 
@@ -90,6 +106,14 @@ def pytest_terminal_summary(terminalreporter, config):
             cells = (f"{seconds * 1e3:.4g}", f"{seconds / case.horizon * 1e9:.4g}")
             name = f"{case.label}, {case.how}"[:34]
             terminalreporter.write_line(line(name, f"{case.horizon:,}", *cells))
+    found = config.stash[IDENTIFICATION]
+    if found:
+        line = "{:34} {:>8} {:>11} {:>11}".format
+        terminalreporter.section("speed of best-arm identification, μ1, δ = 0.01")
+        terminalreporter.write_line(line("", "ε", "ms a run", "ns a pull"))
+        for case, run, pull in found:
+            cells = (f"{case.epsilon:g}", f"{run * 1e3:.4g}", f"{pull * 1e9:.4g}")
+            terminalreporter.write_line(line(case.algorithm.label, *cells))
     uniform = config.stash.get(UNIFORM, None)
     medians = config.stash[MEDIANS]
     if uniform is None or not medians:

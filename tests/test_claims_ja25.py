@@ -1,0 +1,231 @@
+"""The ledger's claims of Jourdan & Azize: computed, and with checks that can fail."""
+
+import dataclasses
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpbandits import claims, experiments
+from dpbandits.claims import ja25_algorithm, ja25_experiments, ja25_time
+from dpbandits.identification import (
+    DPTT,
+    calibrated_minus,
+    characteristic_time,
+    privacy_switches,
+    sample_lower_bound,
+    total_variation_time,
+)
+from dpbandits.identification.characteristic_time import PrivacySwitches
+
+ALL = claims.ledger(chapter="05")
+FROM_DATA = [claim.id for claim in ja25_experiments.CLAIMS]
+
+
+def verdict_of(claim_id):
+    """Run the check of a claim anew."""
+    (claim,) = [c for c in ALL if c.id == claim_id]
+    return claim.check().verdict
+
+
+def switches(free=1.0, exact=1.0):
+    def wrong(means):
+        right = privacy_switches(means)
+        return PrivacySwitches(right.free * free, right.exact * exact)
+
+    return wrong
+
+
+def time_of(value):
+    """Return `characteristic_time` with a value of one's own: value(means, ε, share, right)."""
+
+    def wrong(means, epsilon, leader_share=None):
+        right = characteristic_time(means, epsilon, leader_share)
+        new = value(np.asarray(means), epsilon, leader_share, right.value)
+        return dataclasses.replace(right, value=new)
+
+    return wrong
+
+
+def without_privacy(means, epsilon, share, right):
+    return characteristic_time(means, math.inf, share).value
+
+
+def too_long_with_half(means, epsilon, share, right):
+    return right if share is None else 2.1 * right
+
+
+def quadratic_in_arms(means, epsilon, share, right):
+    return right * means.size
+
+
+def blind_to_gaps(means, epsilon, share, right):
+    return 100.0
+
+
+def released_twice(self, state, arm, rewards, rng):
+    """Release the first reward of an arm in two batches."""
+    self_release(self, state, arm, rewards, rng)
+    if state.releases[arm] == 1 and hasattr(rewards, "batches"):
+        rewards.batches.append((arm, 0, 1))
+
+
+self_release = DPTT._release
+
+# claim, place whose name is replaced, name, stand-in, verdict that must come out
+CONTROLS = [
+    (
+        "ja25-log-odds",
+        ja25_time,
+        "INSTANCES",
+        dict.fromkeys(ja25_time.INSTANCES, np.linspace(0.9, 0.5, 5)),
+        claims.FAILS,
+    ),
+    ("ja25-switch-free", ja25_time, "privacy_switches", switches(free=0.5), claims.FAILS),
+    ("ja25-switch-free", ja25_time, "privacy_switches", switches(exact=4.0), claims.FAILS),
+    ("ja25-switch-045", ja25_time, "SEEN", 0.2, claims.FAILS),
+    ("ja25-best-epsilon", ja25_time, "privacy_switches", switches(exact=1.5), claims.FAILS),
+    ("ja25-tighter", ja25_time, "characteristic_time", time_of(without_privacy), claims.FAILS),
+    (
+        "ja25-high-privacy",
+        ja25_time,
+        "total_variation_time",
+        lambda m: 1.01 * total_variation_time(m),
+        claims.FAILS,
+    ),
+    ("ja25-lemma-43", ja25_time, "characteristic_time", time_of(too_long_with_half), claims.FAILS),
+    (
+        "ja25-linear-arms",
+        ja25_time,
+        "characteristic_time",
+        time_of(quadratic_in_arms),
+        claims.FAILS,
+    ),
+    ("ja25-near-ties", ja25_time, "characteristic_time", time_of(blind_to_gaps), claims.FAILS),
+    ("ja25-thm-2", ja25_time, "kl", lambda x, y: np.log(1 / (2.5 * y)), claims.FAILS),
+    ("ja25-lemma-4", DPTT, "_release", released_twice, claims.FAILS),
+    (
+        "ja25-log-threshold",
+        ja25_algorithm,
+        "chernoff_threshold",
+        ja25_algorithm.union_threshold,
+        claims.FAILS,
+    ),
+    (
+        "ja25-constant-8",
+        ja25_algorithm,
+        "characteristic_time",
+        time_of(too_long_with_half),
+        claims.FAILS,
+    ),
+    ("ja25-one-plus-eta", ja25_algorithm, "_constant", lambda *_: 2.5, claims.FAILS),
+    ("ja25-k-eta", ja25_algorithm, "next_release", lambda pulls, eta: pulls + 10**6, claims.FAILS),
+    (
+        "ja25-eta-zero",
+        ja25_algorithm,
+        "calibrated_minus",
+        lambda x, u, r, e: calibrated_minus(x, u, 0.0, e),
+        claims.FAILS,
+    ),
+    (
+        "ja25-memory",
+        ja25_algorithm,
+        "_needed",
+        lambda algorithm: list(algorithm.label),
+        claims.FAILS,
+    ),
+    ("ja25-pan-privacy", ja25_algorithm, "_shift", lambda algorithm: 1.0, claims.FAILS),
+    (
+        "ja25-pan-privacy",
+        ja25_algorithm,
+        "_shift",
+        lambda a: 3.0 * isinstance(a, DPTT),
+        claims.HOLDS,
+    ),
+    (
+        "ja25-zcdp",
+        ja25_algorithm,
+        "np",
+        SimpleNamespace(**{**vars(np), "exp": lambda x: np.exp(0.9 * x)}),
+        claims.FAILS,
+    ),
+]
+
+
+@pytest.mark.parametrize(("claim", "place", "name", "wrong", "expected"), CONTROLS)
+def test_a_wrong_formula_changes_the_verdict(claim, place, name, wrong, expected, monkeypatch):
+    assert verdict_of(claim) != expected
+    monkeypatch.setattr(place, name, wrong)
+    assert verdict_of(claim) == expected
+
+
+def test_every_claim_has_a_control():
+    assert {name for name, *_ in CONTROLS} == {claim.id for claim in ALL} - set(FROM_DATA)
+    assert {name for name, *_ in DATA_CONTROLS} == set(FROM_DATA)
+
+
+# ------------------------------------------------------------------------------ from data
+
+
+def made_up(times):
+    """Return `load` and `rows_of` for data whose mean stopping time is times(summary, cell)."""
+    original = experiments.rows_of
+
+    def rows_of(name):
+        experiment = experiments.EXPERIMENTS[name]
+        rows = []
+        for setting in experiment.settings("paper"):
+            labels = setting.labels._asdict()
+            mean = times(SimpleNamespace(**labels), setting.cell)
+            summary = SimpleNamespace(
+                **labels, mean_time=mean, time_sd=0.01 * mean, n_runs=200, error_rate=0.0
+            )
+            rows.append(SimpleNamespace(setting=setting, summary=summary))
+        return experiment, rows
+
+    assert original is not rows_of
+    return rows_of
+
+
+FACTOR = {"DP-TT": 6.0, "AdaP-TT": 50.0, "DP-SE": 20.0, "Top Two": 3.0, "DP-LRE": 4.0}
+
+
+def as_told(s, cell):
+    """Make everything as the paper says it is."""
+    time = FACTOR[s.algorithm] * sample_lower_bound(cell.instance.means, s.epsilon, 0.01)
+    if s.algorithm == "DP-TT":
+        eta = cell.algorithm.eta
+        time *= (1 + 0.3 * abs(math.log(eta))) * (s.delta / 0.01) ** -0.01
+        if s.instance == "equal gaps":
+            time = 1000.0 * (s.n_arms - 1)
+    return time
+
+
+def changed(algorithm, factor, when=lambda s: True):
+    return lambda s, cell: (
+        as_told(s, cell) * (factor if s.algorithm == algorithm and when(s) else 1.0)
+    )
+
+
+DATA_CONTROLS = [
+    ("ja25-outperforms", changed("DP-TT", 1e3), claims.FAILS),
+    ("ja25-outperforms", changed("DP-SE", 1e-3, lambda s: s.epsilon < 0.1), claims.CONDITION),
+    ("ja25-twice-free", changed("DP-TT", 4.0), claims.FAILS),
+    ("ja25-twice-free", changed("DP-TT", 4.0, lambda s: s.instance == "mu1"), claims.CONDITION),
+    ("ja25-above-bound", changed("DP-TT", 0.1, lambda s: s.instance == "mu2"), claims.FAILS),
+    ("ja25-thousands", changed("DP-TT", 40.0), claims.FAILS),
+    ("ja25-moderate-delta", lambda s, c: 1 / s.delta, claims.FAILS),
+    ("ja25-linear-measured", changed("DP-TT", 1.0), claims.HOLDS),
+    ("ja25-linear-measured", lambda s, c: s.n_arms**2.0, claims.CONDITION),
+    ("ja25-eta-tradeoff", lambda s, c: getattr(c.algorithm, "eta", 1.0), claims.CANNOT_TELL),
+]
+
+
+@pytest.mark.parametrize(("claim", "times", "expected"), DATA_CONTROLS)
+def test_other_data_gives_another_verdict(claim, times, expected, monkeypatch):
+    monkeypatch.setattr(experiments, "load", lambda name: name)
+    monkeypatch.setattr(experiments, "rows_of", made_up(as_told))
+    assert verdict_of(claim) == claims.HOLDS
+    monkeypatch.setattr(experiments, "rows_of", made_up(times))
+    assert verdict_of(claim) == expected
