@@ -58,8 +58,8 @@ _LOG_SHARE_WEIGHTS = np.log([0.2, *(0.75 * (1.5 - SHARES[1:-1]) / 7), 0.05])
 
 _TOLERANCE = 0.02
 """Distance of the bounds in a table, as a share of 1 + (how far the likelihood has fallen)."""
-_DEPTH = 60.0
-"""How far the likelihood may fall before the table no longer is refined."""
+_LEAST_WIDTH = 1e-14
+"""Width of an interval that no longer is halved; without noise log L(0) may be −inf."""
 _CAPACITY = 1024
 
 
@@ -89,7 +89,7 @@ def _looseness(knots: Floats, values: Floats, i: int, best: float) -> float:
         place = width * (chord - right) / (left - right)
         distance, top = (left - chord) * place, values[i] + left * place
     fall = max(best - max(top, values[i], values[i + 1]), 0.0)
-    return distance / (_TOLERANCE * (1.0 + fall)) if fall < _DEPTH else 0.0
+    return distance / (_TOLERANCE * (1.0 + fall))
 
 
 @njit(cache=True, nogil=True)
@@ -101,11 +101,11 @@ def _refine(
         best = values[:size].max()
         i = added = 0
         while i + 1 < size and size < knots.size:
-            middle = 0.5 * (knots[i] + knots[i + 1])
             if (
-                knots[i] < middle < knots[i + 1]
+                knots[i + 1] - knots[i] > _LEAST_WIDTH
                 and _looseness(knots[:size], values[:size], i, best) > 1.0
             ):
+                middle = 0.5 * (knots[i] + knots[i + 1])
                 for j in range(size, i + 1, -1):
                     knots[j] = knots[j - 1]
                     values[j] = values[j - 1]
