@@ -117,8 +117,9 @@ class DPLRE(IdentificationAlgorithm):
 
     *Private.* Each reward is in one released sum, and all else is a function of released sums.
 
-    *Stops.* Step 5, which hardly ever is taken on a run without error, lets a best arm that was
-    dropped by mistake come back; E[τ] is finite whenever one arm alone is best.
+    *Stops.* E[τ] is finite whenever one arm alone is best. Step 5 is there for that: it lets a
+    best arm that was dropped by mistake come back, at a price of some √max N pulls of each dropped
+    arm. Without it, two tied arms that are left would never part.
 
     Examples
     --------

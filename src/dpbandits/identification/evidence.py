@@ -58,8 +58,8 @@ _LOG_SHARE_WEIGHTS = np.log([0.2, *(0.75 * (1.5 - SHARES[1:-1]) / 7), 0.05])
 
 _TOLERANCE = 0.02
 """Distance of the bounds in a table, as a share of 1 + (how far the likelihood has fallen)."""
-_DEPTH = 60.0
-"""How far the likelihood may fall before the table no longer is refined."""
+_LEAST_WIDTH = 1e-14
+"""Width of an interval that no longer is halved; without noise log L(0) may be −inf."""
 _CAPACITY = 1024
 
 
@@ -89,7 +89,7 @@ def _looseness(knots: Floats, values: Floats, i: int, best: float) -> float:
         place = width * (chord - right) / (left - right)
         distance, top = (left - chord) * place, values[i] + left * place
     fall = max(best - max(top, values[i], values[i + 1]), 0.0)
-    return distance / (_TOLERANCE * (1.0 + fall)) if fall < _DEPTH else 0.0
+    return distance / (_TOLERANCE * (1.0 + fall))
 
 
 @njit(cache=True, nogil=True)
@@ -101,11 +101,11 @@ def _refine(
         best = values[:size].max()
         i = added = 0
         while i + 1 < size and size < knots.size:
-            middle = 0.5 * (knots[i] + knots[i + 1])
             if (
-                knots[i] < middle < knots[i + 1]
+                knots[i + 1] - knots[i] > _LEAST_WIDTH
                 and _looseness(knots[:size], values[:size], i, best) > 1.0
             ):
+                middle = 0.5 * (knots[i] + knots[i + 1])
                 for j in range(size, i + 1, -1):
                     knots[j] = knots[j - 1]
                     values[j] = values[j - 1]
@@ -201,9 +201,12 @@ def _gap_range(distance: float) -> tuple[int, int]:
 
 @njit(cache=True, nogil=True)
 def _least(
-    better: tuple[Floats, Floats, float], worse: tuple[Floats, Floats, float]
+    better: tuple[Floats, Floats, float], worse: tuple[Floats, Floats, float], enough: float
 ) -> tuple[float, float]:
-    """Return log E on the diagonal at about its minimum, and where that is; (0, …) if none."""
+    """Return log E on the diagonal at about its minimum, and where that is; (0, …) if none.
+
+    A value below `enough` ends the search.
+    """
     low, high = _peak(worse[0], worse[1]), _peak(better[0], better[1])
     if low >= high:
         return 0.0, low
@@ -213,6 +216,8 @@ def _least(
     at_left = _log_e_value(better, worse, left, left, first, last)
     at_right = _log_e_value(better, worse, right, right, first, last)
     for _ in range(12):
+        if min(at_left, at_right) < enough:
+            break
         if at_left < at_right:
             high, right, at_right = right, left, at_left
             left = high - golden * (high - low)
@@ -313,7 +318,7 @@ def log_evidence(better: ArmLikelihood, worse: ArmLikelihood) -> float:
 
     It is a guess for schedules, with the search for the infimum cut short; `is_better` decides.
     """
-    return float(_least(better.table, worse.table)[0])
+    return float(_least(better.table, worse.table, -math.inf)[0])
 
 
 def is_better(better: ArmLikelihood, worse: ArmLikelihood, threshold: float) -> bool:
@@ -332,5 +337,5 @@ def is_better(better: ArmLikelihood, worse: ArmLikelihood, threshold: float) -> 
         True only if log E(u_c, u_b) ≥ threshold for all u_c ≤ u_b.
     """
     c, b = better.table, worse.table
-    least, place = _least(c, b)
+    least, place = _least(c, b, threshold)
     return bool(least >= threshold and _exceeds(c, b, threshold, place))
