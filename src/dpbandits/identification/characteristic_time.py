@@ -39,7 +39,8 @@ Array = NDArray[np.float64]
 _FINE = 1e-12
 _LONGEST_STEP = 3.0
 _FARTHEST = 600.0
-_ROUNDS = 200
+_ROUNDS = 400
+_PATIENCE = 20  # after so many rounds one bisection, against cycles
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +169,7 @@ def _best_allocation(means: Array, epsilon: float) -> tuple[float, Array]:
         if abs(step) <= _FINE or highest - lowest <= _FINE:
             break
         position += min(max(step, -_LONGEST_STEP), _LONGEST_STEP)
-        if not lowest < position < highest:
+        if not lowest < position < highest or k % _PATIENCE == _PATIENCE - 1:
             position = 0.5 * (lowest + highest)
     return level, s
 

@@ -36,7 +36,8 @@ _TINY_TILT = 1e-3  # the same for the cumulant
 _HUGE_RATIO = 1e300
 _TOLERANCE = 1e-8  # of tilts; what is maximised is flat there, so that its error is the square
 _SPACING = 1.2e-16  # of doubles just below 1
-_ROUNDS = 200
+_ROUNDS = 300
+_PATIENCE = 10  # after so many rounds one bisection, against cycles
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -169,8 +170,9 @@ def tilt(
     The tilt t = λ/ε shifts the rewards' mean from u to p and the noise's from 0 to
     c = 2ρt/(1 − t²), ρ = r/ε, and the maximum is where p + c = x. Where the noise takes most of
     a further shift, Newton's method solves t = c⁻¹(x − p); where the rewards take it,
-    λ = logit(x − c) − logit u: each is nearly linear there. The sign of x − p − c keeps a
-    bracket; a step that leaves it is replaced by a bisection.
+    λ = logit(x − c) − logit u: each is nearly linear there. Where it turns out not to be, the
+    equation itself is linearised. A short step therefore means a small error. The sign of
+    x − p − c keeps a bracket; a step that leaves it is replaced by a bisection.
 
     Parameters
     ----------
@@ -197,7 +199,7 @@ def tilt(
         t = _first_tilt(xc, u, gap, rate, epsilon)
     low, high = 0.0, 1.0
     moved = variance = noise_slope = 0.0
-    for _ in range(_ROUNDS):
+    for k in range(_ROUNDS):
         moved, variance = tilted_mean(epsilon * t, u, uc)
         room = (1.0 - t) * (1.0 + t)
         noise = 2.0 * rate * t / room
@@ -207,17 +209,18 @@ def tilt(
             low = t
         else:
             high = t
-        rest, rest_c = gap - noise, xc + noise  # p − u and 1 − p, if the noise is right
+        new = t + (left - noise) / ((variance + noise_slope) * epsilon)
         if variance <= noise_slope:
             root = math.hypot(rate, left)
             slope = variance * epsilon * rate / (root * (rate + root))
-            new = t + (left / (rate + root) - t) / (1.0 + slope)
-        elif rest > 0.0 and rest_c > 0.0:
-            slope = noise_slope / ((u + rest) * rest_c)
-            new = t + (math.log1p(rest / (u * rest_c)) / epsilon - t) / (1.0 + slope)
+            if slope <= 1.0:
+                new = t + (left / (rate + root) - t) / (1.0 + slope)
         else:
-            new = t + (left - noise) / ((variance + noise_slope) * epsilon)
-        if not low < new < high:
+            rest, rest_c = gap - noise, xc + noise  # p − u and 1 − p, if the noise is right
+            slope = noise_slope / ((u + rest) * rest_c)
+            if rest > 0.0 and rest_c > 0.0 and slope <= 1.0:
+                new = t + (math.log1p(rest / (u * rest_c)) / epsilon - t) / (1.0 + slope)
+        if not low < new < high or k % _PATIENCE == _PATIENCE - 1:
             new = math.sqrt(low * high) if low > 0.0 and high < 0.5 else 0.5 * (low + high)
         step, t = new - t, new
         if abs(step) <= max(_TOLERANCE * min(t, 1.0 - t), _SPACING * t):

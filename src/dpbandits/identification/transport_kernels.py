@@ -4,9 +4,8 @@ For estimates x_a > x_b, anywhere on the line, with weights w_a and w_b,
 
     W = min {w_a·d⁻(x_a, u) + w_b·d⁺(x_b, u) : 0 ≤ u ≤ 1},
 
-and W̃ is the same with the calibrated d̃⁻ and d̃⁺. The common mean u lies between
-low = max(x_b, 0) and high = min(x_a, 1); it is kept as its distances y from low and z from high,
-both to full relative accuracy, so that neither a tiny gap nor a mean near 0 or 1 costs digits.
+and W̃ is the same with the calibrated d̃⁻ and d̃⁺. The common mean u is kept as its distances y and
+z from the ends of its interval; see `transport_geometry`.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from dpbandits.identification.divergence_kernels import (
     tilt,
     tilted_mean,
 )
+from dpbandits.identification.transport_geometry import at_an_end, clip, distances, place
 
 __all__ = [
     "calibrated_cost_kernel",
@@ -36,115 +36,8 @@ _SHORT = 0.05  # a step that Newton's method may take without a bracket
 _LONGEST_STEP = 4.0
 _FARTHEST = 690.0
 _CORNER = 1e-12
-_QUICK_ROUNDS, _ROUNDS = 12, 200
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _clip(x: float) -> float:
-    """Return the point of [0, 1] that is nearest to x."""
-    return min(max(x, 0.0), 1.0)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _place(y: float, z: float, mean_a: float, mean_b: float) -> tuple[float, float, float, float]:
-    """Return u, 1 − u, x_a − u and u − x_b from the distances of u."""
-    low, high = _clip(mean_b), _clip(mean_a)
-    return low + y, (1.0 - high) + z, (mean_a - high) + z, (low - mean_b) + y
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _one_at_its_limit(
-    x: float, xc: float, limit_weight: float, free_weight: float, offset: float
-) -> float:
-    """Return the distance u − x at which the other arm, above, is tilted by all of ε.
-
-    There w/(u + α) = v·(u − x)/(u(1 − u)), with w its weight and v that of x; the distance is the
-    positive root y of (w + v)·y² + (v·(x + α) − w·(1 − 2x))·y − w·x(1 − x).
-    """
-    linear = free_weight * (x + offset) - limit_weight * (xc - x)
-    constant = limit_weight * x * xc
-    both = limit_weight + free_weight
-    root = math.sqrt(linear * linear + 4.0 * both * constant)
-    if linear >= 0.0:
-        return 2.0 * constant / (linear + root)
-    return (root - linear) / (2.0 * both)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _upper_at_its_limit(
-    x: float,
-    xc: float,
-    wall: float,
-    limit_weight: float,
-    free_weight: float,
-    offset: float,
-    width: float,
-) -> tuple[float, float]:
-    """Return the distances of u from x and from the far end, which is a wall at 1 if `wall` is 0.
-
-    From a wall the distance 1 − u is found by the stationarity condition, which keeps its digits.
-    """
-    if x <= 0.0 or xc <= 0.0:
-        return 0.0, width
-    y = min(_one_at_its_limit(x, xc, limit_weight, free_weight, offset), width)
-    u = x + y
-    if wall == 0.0 and u > 0.5:
-        return y, min(width, free_weight * y * (u + offset) / (limit_weight * u))
-    return y, width - y
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _limits(mean_a: float, mean_b: float, epsilon: float) -> tuple[float, float]:
-    """Return the u below which arm a is at its limit, and the u above which arm b is."""
-    shrink = math.exp(-epsilon)
-    limit_a, limit_b = 1.0, 0.0
-    if mean_a < 1.0:
-        limit_a = mean_a * shrink / (mean_a * shrink + (1.0 - mean_a))
-    if mean_b > 0.0:
-        limit_b = mean_b / (mean_b + (1.0 - mean_b) * shrink)
-    return limit_a, limit_b
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _distances(
-    mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float
-) -> tuple[float, float]:
-    """Return y and z of the minimiser of W, for positive weights and 0 ≤ low < high ≤ 1."""
-    low, high = _clip(mean_b), _clip(mean_a)
-    width = high - low
-    share_a, share_b = weight_a / (weight_a + weight_b), weight_b / (weight_a + weight_b)
-    pooled = share_a * width, share_b * width
-    if math.isinf(epsilon):
-        return pooled
-    limit_a, limit_b = _limits(mean_a, mean_b, epsilon)
-    offset = 1.0 / math.expm1(epsilon)
-    lower = upper = False  # whether the minimiser is below, above what lies between the limits
-    between = pooled
-    if limit_a <= limit_b:
-        u = low + pooled[0]
-        lower, upper = u < limit_a, u > limit_b
-    else:
-        u = share_a * (1.0 + offset) - share_b * offset
-        lower, upper = u < limit_b, u > limit_a
-        between = u - low, share_b * (1.0 + offset) - share_a * offset - (1.0 - high)
-    if lower:
-        return _upper_at_its_limit(
-            mean_b, 1.0 - mean_b, 1.0 - high, share_a, share_b, offset, width
-        )
-    if upper:
-        z, y = _upper_at_its_limit(1.0 - mean_a, mean_a, low, share_b, share_a, offset, width)
-        return y, z
-    return min(max(between[0], 0.0), width), min(max(between[1], 0.0), width)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _at_an_end(mean_a: float, mean_b: float, weight_a: float, weight_b: float) -> float:
-    """Return u if it has to be an end of its interval, and otherwise −1."""
-    if mean_b >= 1.0 or weight_b == 0.0:
-        return _clip(mean_a)
-    if mean_a <= 0.0 or weight_a == 0.0:
-        return _clip(mean_b)
-    return -1.0
+_QUICK_ROUNDS, _ROUNDS = 12, 400
+_PATIENCE = 20  # after so many rounds one bisection, against cycles
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -170,13 +63,13 @@ def transportation_cost_kernel(
     (0.0896, 0.7127, True)
     """
     if mean_a <= mean_b:
-        return 0.0, _clip(mean_a), 0.0, 0.0
-    u = _at_an_end(mean_a, mean_b, weight_a, weight_b)
+        return 0.0, clip(mean_a), 0.0, 0.0
+    u = at_an_end(mean_a, mean_b, weight_a, weight_b)
     if u >= 0.0:
         uc, gap_a, gap_b = 1.0 - u, mean_a - u, u - mean_b
     else:
-        y, z = _distances(mean_a, mean_b, weight_a, weight_b, epsilon)
-        u, uc, gap_a, gap_b = _place(y, z, mean_a, mean_b)
+        y, z = distances(mean_a, mean_b, weight_a, weight_b, epsilon)
+        u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
     part_a = restricted(mean_a, 1.0 - mean_a, u, uc, gap_a, epsilon)
     part_b = restricted(1.0 - mean_b, mean_b, uc, u, gap_b, epsilon)
     return _weighted(weight_a, part_a) + _weighted(weight_b, part_b), u, part_a, part_b
@@ -217,7 +110,7 @@ def _calibrated_end(
     epsilon: float,
 ) -> float:
     """Return the minimiser of W̃ if it is an end of its interval, and otherwise −1."""
-    u = _at_an_end(mean_a, mean_b, weight_a, weight_b)
+    u = at_an_end(mean_a, mean_b, weight_a, weight_b)
     if u >= 0.0:
         return u
     if mean_b <= 0.0 and _wall_at_zero(mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon):
@@ -234,10 +127,10 @@ def _start(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float, u: float
 ) -> tuple[float, float]:
     """Return y and z for the u given or, if that is no inner point, about those of W."""
-    y, z = u - _clip(mean_b), _clip(mean_a) - u
+    y, z = u - clip(mean_b), clip(mean_a) - u
     if not (y > 0.0 and z > 0.0):
-        width = _clip(mean_a) - _clip(mean_b)
-        y, z = _distances(mean_a, mean_b, weight_a, weight_b, epsilon)
+        width = clip(mean_a) - clip(mean_b)
+        y, z = distances(mean_a, mean_b, weight_a, weight_b, epsilon)
         corner = _CORNER * width
         if y < corner:
             y, z = corner, width - corner
@@ -298,7 +191,7 @@ def _quick_saddle(
     """Newton's method in both tilts and the position at once; whether it converged comes first."""
     mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
     for _ in range(_QUICK_ROUNDS):
-        u, uc, gap_a, gap_b = _place(y, z, mean_a, mean_b)
+        u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
         tilt_a, moved_a, variance_a, share_a, size_a = _respond(
             mean_a, 1.0 - mean_a, u, uc, gap_a, rate_a, epsilon, tilt_a
         )
@@ -310,7 +203,8 @@ def _quick_saddle(
             (moved_a + variance_a * (share_a / moved_a))
             + (moved_b + variance_b * (share_b / moved_b))
         )
-        step = -_log((weight_b * moved_b) / (weight_a * moved_a)) / slope
+        excess = _log((weight_b * moved_b) / (weight_a * moved_a))
+        step = -excess / slope
         if not abs(step) < _SHORT:
             y, z = _shifted(y, z, min(max(step, -_LONGEST_STEP), _LONGEST_STEP))
             continue
@@ -318,7 +212,7 @@ def _quick_saddle(
         y, z = y + shift, z - shift
         tilt_a = _follow(tilt_a, -shift * share_a / (variance * epsilon))
         tilt_b = _follow(tilt_b, shift * share_b / (variance * epsilon))
-        if max(abs(step), size_a, size_b) < _TOLERANCE:
+        if max(abs(step), abs(excess), size_a, size_b) < _TOLERANCE:
             return True, y, z, tilt_a, tilt_b
     return False, y, z, tilt_a, tilt_b
 
@@ -331,9 +225,9 @@ def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float,
     position = math.log(y / z)
     lowest, highest = -_FARTHEST, _FARTHEST
     tilt_a = tilt_b = 0.0
-    for _ in range(_ROUNDS):
+    for k in range(_ROUNDS):
         y, z = _shifted(0.5 * width, 0.5 * width, position)
-        u, uc, gap_a, gap_b = _place(y, z, mean_a, mean_b)
+        u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
         tilt_a, moved_a, variance_a, share_a = tilt(
             mean_a, 1.0 - mean_a, u, uc, gap_a, rate_a, epsilon, tilt_a
         )
@@ -351,10 +245,12 @@ def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float,
             + (moved_b + variance_b * (share_b / moved_b))
         )
         step = min(max(-excess / slope, -_LONGEST_STEP), _LONGEST_STEP)
-        if abs(step) < _FINE:
+        if max(abs(step), abs(excess)) < _FINE:
             break
         new = position + step
-        position = new if lowest < new < highest else 0.5 * (lowest + highest)
+        if not lowest < new < highest or k % _PATIENCE == _PATIENCE - 1:
+            new = 0.5 * (lowest + highest)
+        position = new
     return y, z, tilt_a, tilt_b
 
 
@@ -383,9 +279,10 @@ def calibrated_cost_kernel(
 ) -> tuple[float, float, float, float, float, float]:
     """Return W̃, its minimiser u, the tilts λ/ε of both arms, and d̃⁻(x_a, u) and d̃⁺(x_b, u).
 
-    With p the rewards' tilted means, w_a·(p_a − u) decreases in u relative to u(1 − u), and
-    w_b·(u − p_b) increases; where both are equal is the minimiser. Newton's method on the
-    logarithm of their quotient, as a function of log(y/z), with a bracket and with bisection.
+    With p the rewards' tilted means, w_a·(p_a − u)/(u(1 − u)) decreases in u, and
+    w_b·(u − p_b)/(u(1 − u)) increases; where both are equal is the minimiser. Newton's method
+    solves for u and both tilts at once. Where its steps do not become short, which is rare, it is
+    replaced by one in u alone, with exact tilts, a bracket and bisection.
 
     Parameters
     ----------
@@ -430,7 +327,7 @@ def calibrated_cost_kernel(
         if not converged:
             y, z = _start(mean_a, mean_b, weight_a, weight_b, epsilon, -1.0)
             y, z, tilt_a, tilt_b = _careful_saddle(problem, y, z)
-        u, uc, gap_a, gap_b = _place(y, z, mean_a, mean_b)
+        u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
     part_a = penalised(tilt_a, mean_a, ac, u, uc, gap_a, ratio_a, epsilon)
     part_b = penalised(tilt_b, bc, mean_b, uc, u, gap_b, ratio_b, epsilon)
     return (

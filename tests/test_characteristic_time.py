@@ -1,0 +1,347 @@
+"""Characteristic times: certificates by weak duality, a generic solver, limits and refusals.
+
+For any allocation w, T* ≤ 1/min over a of W_a(w). For any points u_a between the means,
+T* ≥ Σ 1/d⁺(μ_a, u_a) / max(1, Σ d⁻(μ*, u_a)/d⁺(μ_a, u_a)): weigh the costs' tangents by 1/d⁺.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import optimize
+from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, refusal
+
+from dpbandits.identification.characteristic_time import (
+    characteristic_time,
+    privacy_switches,
+    sample_lower_bound,
+    total_variation_time,
+)
+from dpbandits.identification.divergences import d_minus, d_plus, kl
+from dpbandits.identification.transport import transportation_cost
+
+MU1 = (0.95, 0.9, 0.9, 0.9, 0.5)
+MU2 = (0.75, 0.7, 0.7, 0.7, 0.7)
+FAR = (0.0, 0.25, 0.5, 0.75, 1.0)
+BUDGETS = [1e-6, 1e-3, 0.1, 0.5, 1.0, 3.0, 30.0, 1e6, math.inf]
+
+
+def bounds(means, weights, epsilon, share=None):
+    """Return a lower and an upper bound on T*, the lower from where the weights put the u_a.
+
+    With a share β of the best arm the lower one is Σ 1/d⁺ / (β·Σ d⁻/d⁺ + 1 − β); without, the
+    u of the nearest rivals is moved, a little, to where Σ d⁻/d⁺ is 1.
+    """
+    means = np.asarray(means)
+    best = int(means.argmax())
+    others = np.arange(means.size) != best
+    top, rest, nearest = means[best], means[others], means[others] == means[others].max()
+    costs, u = transportation_cost(top, means, weights[best], weights, epsilon)
+    highest, u = 1 / costs[others].min(), u[others]
+
+    def parts(u):
+        down, up = d_minus(top, u, epsilon), d_plus(rest, u, epsilon)
+        up = np.maximum(up, 1e-300)
+        return down, np.sum(down / up), np.sum(1 / up)
+
+    if share is not None:
+        assert weights[best] == pytest.approx(share, rel=1e-12)
+        if np.any(u == 0):  # the cost is β·d⁻(μ*, 0), whatever the rival's weight
+            return 1 / (share * parts(u[:1])[0][0]), highest
+        _, quotient, inverse = parts(u)
+        return inverse / (share * quotient + 1 - share), highest
+    middle = u[nearest].mean()
+    ends = [middle - 0.1 * (middle - rest.max()), middle + 0.1 * (top - middle)]
+
+    def moved(point):
+        return parts(np.where(nearest, point, u))[1] - 1
+
+    if moved(ends[0]) > 0 > moved(ends[1]):
+        u = np.where(nearest, optimize.brentq(moved, *ends, xtol=1e-18, rtol=1e-15), u)
+    _, quotient, inverse = parts(u)
+    return inverse / max(1.0, quotient), highest
+
+
+def check(means, epsilon, share=None, relative=1e-8):
+    """Return T*, which has to lie between its bounds, and these close together."""
+    time = characteristic_time(means, epsilon, share)
+    assert time.weights.sum() == pytest.approx(1, rel=1e-13) and time.weights.min() > 0
+    low, high = bounds(means, time.weights, epsilon, share)
+    assert low * (1 - relative) <= time.value <= high * (1 + relative), (means, epsilon)
+    assert high <= low * (1 + relative), (means, epsilon)
+    return time
+
+
+def instance(rng, n_arms=None):
+    n_arms = int(rng.choice([2, 3, 5, 10, 100])) if n_arms is None else n_arms
+    means = rng.random(n_arms)
+    kind = rng.integers(5)
+    if kind == 1:  # ties among the others
+        means = np.round(means, 1)
+    elif kind == 2:  # tiny gaps
+        means = 0.2 + 0.6 * means[0] - 10.0 ** rng.uniform(-6, -1, n_arms)
+    elif kind == 3:  # the ends
+        means[:2] = rng.permutation([0.0, 1.0])
+    elif kind == 4:
+        means = 10.0 ** rng.uniform(-4, 0, n_arms)
+    means = np.sort(means)
+    if means[-1] - means[-2] < 1e-6:
+        means[-1] = means[-2] + min(1e-3, (1 - means[-2]) / 2)
+        if means[-2] == 1:
+            means[:-1] *= 0.9
+            means[-1] = 1.0
+    return rng.permutation(means)
+
+
+def test_times_lie_between_their_bounds():
+    rng = np.random.default_rng(1)
+    for _ in range(1500):
+        check(instance(rng), budget(rng))
+
+
+def test_times_with_a_fixed_share_lie_between_their_bounds():
+    rng = np.random.default_rng(2)
+    for _ in range(800):
+        check(instance(rng), budget(rng), float(rng.choice([0.5, rng.uniform(0.05, 0.95)])))
+
+
+def budget(rng):
+    return float(rng.choice(BUDGETS)) if rng.random() < 0.3 else 10.0 ** rng.uniform(-6, 6)
+
+
+def test_the_bounds_catch_a_wrong_allocation():
+    for epsilon in BUDGETS:
+        weights = characteristic_time(FAR, epsilon).weights
+        for a in range(5):
+            wrong = weights * np.where(np.arange(5) == a, 1.05, 1.0)
+            low, high = bounds(FAR, wrong / wrong.sum(), epsilon)
+            assert high > low * (1 + 1e-8), "control: not the optimal allocation"
+
+
+def by_slsqp(means, epsilon, share=None):
+    """Maximise t under W_a(w) ≥ t, from the uniform allocation: the epigraph form."""
+    best, n_arms = int(np.argmax(means)), len(means)
+    others = [a for a in range(n_arms) if a != best]
+    scale = d_minus(means[best], max(means[a] for a in others), epsilon)
+
+    def excess(point):
+        w = np.maximum(point[:-1], 0)
+        costs, _ = transportation_cost(means[best], np.asarray(means), w[best], w, epsilon)
+        return costs[others] / scale - point[-1]
+
+    def slopes(point):
+        w = np.maximum(point[:-1], 1e-12)
+        _, u = transportation_cost(means[best], np.asarray(means), w[best], w, epsilon)
+        rows = np.zeros((len(others), n_arms + 1))
+        for row, a in zip(rows, others, strict=True):
+            row[best] = d_minus(means[best], u[a], epsilon) / scale
+            row[a] = d_plus(means[a], u[a], epsilon) / scale
+            row[-1] = -1
+        return rows
+
+    constraints = [
+        {"type": "eq", "fun": lambda point: point[:-1].sum() - 1},
+        {"type": "ineq", "fun": excess, "jac": slopes},
+    ]
+    if share is not None:
+        constraints.append({"type": "eq", "fun": lambda point: point[best] - share})
+    start = np.append(np.full(n_arms, 1 / n_arms), 0.0)
+    found = optimize.minimize(
+        lambda point: -point[-1], start, jac=lambda point: -np.eye(n_arms + 1)[-1],
+        bounds=[(1e-9, 1)] * n_arms + [(0, None)], constraints=constraints, method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-13},
+    )  # fmt: skip
+    return 1 / (found.x[-1] * scale), found.x[:-1]
+
+
+@pytest.mark.parametrize("share", [None, 0.5, 0.2])
+def test_times_against_a_generic_solver(share):
+    rng = np.random.default_rng(3)
+    for _ in range(25):
+        means = np.sort(rng.uniform(0.02, 0.98, int(rng.integers(2, 7))))[::-1]
+        if means[0] - means[1] < 0.02:
+            continue
+        epsilon = float(rng.choice([0.3, 1.0, 3.0, math.inf]))
+        time = characteristic_time(means, epsilon, share)
+        value, weights = by_slsqp(means, epsilon, share)
+        assert time.value == pytest.approx(value, rel=1e-5), (means, epsilon)
+        assert time.weights == pytest.approx(weights, abs=5e-3), (means, epsilon)
+
+
+# ---------------------------------------------------------------- closed forms
+@pytest.mark.parametrize("epsilon", BUDGETS)
+@pytest.mark.parametrize(("best", "other"), [(0.6, 0.5), (1.0, 0.3), (0.4, 0.0), (1.0, 0.0)])
+def test_equal_gaps(best, other, epsilon):
+    """T* = (K − 1)/d⁺(μ_a, u) with (K − 1)·d⁻(μ*, u) = d⁺(μ_a, u): nearly linear in K."""
+    per_arm = []
+    for n_arms in (2, 3, 11, 101):
+        value = check([best, *[other] * (n_arms - 1)], epsilon).value
+
+        def balance(u, rivals=n_arms - 1):
+            return rivals * d_minus(best, u, epsilon) - d_plus(other, u, epsilon)
+
+        u = optimize.brentq(balance, other + 1e-12, best - 1e-12, xtol=1e-15)
+        assert value == pytest.approx((n_arms - 1) / d_plus(other, u, epsilon), rel=1e-7)
+        per_arm.append(value / (n_arms - 1))
+    floor = 1 / d_plus(other, best, epsilon)
+    assert per_arm[0] > per_arm[1] > per_arm[2] > per_arm[3] > floor
+
+
+def test_two_arms_without_privacy_are_told_apart_by_chernoff_information():
+    u = optimize.brentq(lambda u: kl(0.7, u) - kl(0.4, u), 0.4, 0.7, xtol=1e-15)
+    time = characteristic_time([0.4, 0.7], math.inf)
+    assert time.value == pytest.approx(1 / kl(0.4, u), rel=1e-12)
+    assert time.weights @ [0.4, 0.7] == pytest.approx(u, rel=1e-11)
+
+
+def test_symmetric_pair():
+    time = characteristic_time([1.0, 0.0], 1.0)
+    assert time.weights == pytest.approx([0.5, 0.5], rel=1e-11)
+    assert time.value == pytest.approx(1 / (-math.log((1 + math.exp(-1)) / 2)), rel=1e-12)
+
+
+def test_total_variation_time():
+    assert total_variation_time(MU2) == pytest.approx(100, rel=1e-12)
+    assert total_variation_time(MU1) == pytest.approx(80 + 1 / 0.45, rel=1e-12)
+    assert total_variation_time([0.0, 1.0]) == 2
+    # The allocation w_a ∝ 1/Δ_a, with the least gap for the best arm, attains it.
+    gaps = np.array([0.25, 0.25, 0.5, 0.75, 1.0])
+    weights = 1 / gaps / total_variation_time(FAR)
+    assert 1 / np.min(np.minimum(weights[0], weights[1:]) * gaps[1:]) == pytest.approx(
+        total_variation_time(FAR), rel=1e-12
+    )
+    rng = np.random.default_rng(4)
+    for other in rng.dirichlet(np.ones(5), 2000):
+        assert np.min(np.minimum(other[0], other[1:]) * gaps[1:]) <= 1 / total_variation_time(FAR)
+
+
+@pytest.mark.parametrize("means", [MU1, MU2, FAR, (0.3, 0.1), (0.9, 0.89, 0.1)])
+def test_limits_in_the_budget(means):
+    tv, without = total_variation_time(means), characteristic_time(means, math.inf).value
+    excess = [e * characteristic_time(means, e).value / tv - 1 for e in (1e-6, 1e-5, 1e-4)]
+    assert 0 < excess[0] < 1e-4
+    assert excess[1] / excess[0] == pytest.approx(10, rel=0.01), "the limit is approached linearly"
+    assert excess[2] / excess[1] == pytest.approx(10, rel=0.05)
+    assert characteristic_time(means, 1e3).value == pytest.approx(without, rel=1e-12)
+
+
+# ---------------------------------------------------------------- properties
+lists = st.lists(st.floats(0, 1), min_size=2, max_size=8)
+budgets = st.floats(-4, 3).map(lambda x: 10.0**x)
+
+
+def separated(means):
+    ordered = np.sort(means)
+    assume(ordered[-1] - ordered[-2] > 1e-5)
+    return np.array(means)
+
+
+@settings(max_examples=200, deadline=None)
+@given(lists, budgets, budgets)
+def test_monotone_in_the_budget(means, epsilon, other):
+    means, (low, high) = separated(means), sorted((epsilon, other))
+    few, many = (characteristic_time(means, e).value for e in (high, low))
+    assert few <= many * (1 + 1e-9), "less privacy, fewer pulls"
+    assert many * low <= few * high * (1 + 1e-9), "by a factor of at most that of the budgets"
+    assert many >= characteristic_time(means, math.inf).value * (1 - 1e-9)
+    limit = total_variation_time(means)
+    assert many * low >= limit * (1 - 1e-9)
+    if low * limit < 8:  # d_ε ≥ ε·|x − u| − ε²/8
+        assert many * low <= limit / (1 - low * limit / 8) * (1 + 1e-9)
+
+
+@settings(max_examples=200, deadline=None)
+@given(lists, budgets, st.floats(0.01, 0.99))
+def test_a_fixed_share_costs_a_bounded_factor(means, epsilon, share):
+    means = separated(means)
+    time, fixed = characteristic_time(means, epsilon), characteristic_time(means, epsilon, share)
+    leader = time.weights[means.argmax()]
+    factor = max(leader / share, (1 - leader) / (1 - share))
+    assert time.value * (1 - 1e-9) <= fixed.value <= factor * time.value * (1 + 1e-9)
+    assert characteristic_time(means, epsilon, 0.5).value <= 2 * time.value * (1 + 1e-9)
+    again = characteristic_time(means, epsilon, float(leader))
+    assert again.value == pytest.approx(time.value, rel=1e-9)
+
+
+@settings(max_examples=200, deadline=None)
+@given(lists, budgets, st.randoms(use_true_random=False))
+def test_order_of_the_arms_does_not_matter(means, epsilon, random):
+    means = separated(means)
+    order = list(range(means.size))
+    random.shuffle(order)
+    time, other = characteristic_time(means, epsilon), characteristic_time(means[order], epsilon)
+    assert other.value == pytest.approx(time.value, rel=1e-12)
+    assert other.weights == pytest.approx(time.weights[order], rel=1e-12)
+    best = means.argmax()
+    assert time.costs[best] == math.inf
+    assert np.delete(time.costs, best) == pytest.approx(1 / time.value, rel=1e-8), "all are equal"
+    rivals = np.argsort(means)[:-1]
+    steps = np.diff(time.weights[rivals])
+    assert np.all(steps >= -1e-9), "of two rivals the nearer one has more pulls"
+    assert np.all(steps[np.diff(means[rivals]) == 0] == 0), "tied arms are treated alike"
+
+
+# ---------------------------------------------------------------- switches
+def test_quoted_switches():
+    """Jourdan & Azize (2025), reply to a review: 0.25 on μ2, 2.94 and 0.75 on μ1."""
+    assert round(privacy_switches(MU2).free, 2) == 0.25
+    assert round(privacy_switches(MU1).free, 2) == 2.94
+    assert round(privacy_switches(MU1[:4]).free, 2) == 0.75
+
+
+@pytest.mark.parametrize("means", [MU1, MU2, (0.6, 0.2), (0.99, 0.5, 0.01), (0.3, 0.29, 0.05)])
+def test_the_exact_switch(means):
+    switches = privacy_switches(means)
+    assert switches.exact < switches.free
+    without = characteristic_time(means, math.inf)
+    at = characteristic_time(means, switches.exact * (1 + 1e-9))
+    assert at.value == pytest.approx(without.value, rel=1e-12)
+    assert at.weights == pytest.approx(without.weights, rel=1e-9)
+    below = characteristic_time(means, 0.9 * switches.exact)
+    assert below.value > without.value * (1 + 1e-7)
+
+
+def test_no_switch_at_the_ends():
+    for means in (FAR, (1.0, 0.5), (0.5, 0.0)):
+        assert privacy_switches(means) == (math.inf, math.inf)
+        without = characteristic_time(means, math.inf).value
+        assert characteristic_time(means, 8.0).value > without * (1 + 1e-9)
+
+
+def test_sample_lower_bound():
+    value = characteristic_time(MU1, 0.5).value
+    assert sample_lower_bound(MU1, 0.5, 0.01) == pytest.approx(value * math.log(1 / 0.024))
+    assert sample_lower_bound(MU1, 0.5, 0.5) == 0
+    # log(1/(2.4δ)) is at most the binary divergence kl(δ, 1 − δ)
+    deltas = np.geomspace(1e-12, 0.999, 500)
+    assert np.all(-np.log(2.4 * deltas) <= kl(deltas, 1 - deltas))
+
+
+# ---------------------------------------------------------------- refusals
+FUNCTIONS = {
+    "characteristic_time": lambda means: characteristic_time(means, 1.0),
+    "total_variation_time": total_variation_time,
+    "privacy_switches": privacy_switches,
+    "sample_lower_bound": lambda means: sample_lower_bound(means, 1.0, 0.1),
+}
+BAD_MEANS = [
+    *[None, "0.5", 0.5, [], [0.5], [0.5, 0.5], [0.2, 0.7, 0.7], [0.5, 1.1], [-0.1, 0.5]],
+    *[[0.5, math.nan], [[0.5, 0.2]], [True, False], [0.5, "a"], [[0.5], [0.2, 0.1]]],
+]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("means", BAD_MEANS, ids=repr)
+def test_bad_means_are_refused(name, means):
+    refusal("means", means, lambda: FUNCTIONS[name](means))
+
+
+def test_bad_arguments_are_refused():
+    for value in NOT_A_NUMBER + NOT_POSITIVE:
+        refusal("epsilon", value, lambda v=value: characteristic_time(MU1, v))
+        refusal("epsilon", value, lambda v=value: sample_lower_bound(MU1, v, 0.1))
+    for value in NOT_A_NUMBER[1:] + NOT_FRACTIONS:
+        refusal("leader_share", value, lambda v=value: characteristic_time(MU1, 1.0, v))
+        refusal("delta", value, lambda v=value: sample_lower_bound(MU1, 1.0, v))
