@@ -365,29 +365,40 @@ def test_a_threshold_of_one_is_convicted():
 
 
 class LateBloomer:
-    """Arm 0 is bad for 300 pulls and then good; the two others are tied at 1/2."""
+    """Arm 0 looks like 0.4 until others were pulled ten times as often, and then like 0.9.
+
+    The others are tied at ½: as if arm 0 had been unlucky, and was dropped by mistake.
+    """
 
     n_arms = 3
 
     def __init__(self, rng):
-        self.rng, self.pulled = rng, 0
+        self.rng, self.own, self.others = rng, 0, 0
 
     def total(self, arm, size):
         if arm > 0:
+            self.others += size
             return int(self.rng.binomial(size, 0.5))
-        first, self.pulled = self.pulled, self.pulled + size
-        return int(0.9 * (max(self.pulled, 300) - max(first, 300)))
+        mean = 0.4 if self.others < 10 * self.own or self.own == 0 else 0.9
+        self.own += size
+        return int(mean * size)
 
 
 @pytest.mark.statistical(false_alarm=1e-6)
-def test_a_best_arm_that_was_dropped_comes_back(monkeypatch):
-    """With δ = 10⁻⁶ the tied arms part with probability at most δ."""
-    algorithm = DPLRE(5.0, 1e-6)
+@pytest.mark.parametrize("way", ["demand", "top-up", "none"])
+def test_a_best_arm_that_was_dropped_comes_back(way, monkeypatch):
+    """With δ = 3·10⁻⁷ the tied arms part with probability at most δ a run.
+
+    Either of the two ways back is enough; without them the run never ends.
+    """
+    if way != "demand":
+        monkeypatch.setattr(dplre, "_SCARCE", INF)
+    if way != "top-up":
+        monkeypatch.setattr(dplre.math, "isqrt", lambda n: 0)
     rng = np.random.default_rng(1)
-    verdict = algorithm.decide(LateBloomer(rng), rng, 10**12)
-    assert verdict.recommendation == 0 and verdict.stopping_time > 10**5
-    monkeypatch.setattr(dplre.math, "isqrt", lambda n: 0)
-    assert algorithm.decide(LateBloomer(rng), rng, 10**12).recommendation == -1
+    verdict = DPLRE(5.0, 3e-7).decide(LateBloomer(rng), rng, 10**10)
+    assert verdict.recommendation == (-1 if way == "none" else 0)
+    assert (verdict.stopping_time < 10**8) == (way != "none")
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 125.0, INF])

@@ -20,6 +20,8 @@ from dpbandits.privacy.guarantees import PrivacyGuarantee
 
 __all__ = ["DPLRE"]
 
+_SCARCE = 10.0
+"""An arm is scarce when the most pulled arm has this many times its pulls, or more."""
 _MOST_PULLS = 2**53
 """Pulls after which a run is ended in any case: up to here floats count without a gap."""
 
@@ -75,23 +77,25 @@ class DPLRE(IdentificationAlgorithm):
     """DP-LRE: private likelihood-ratio elimination.
 
     Every batch of rewards is released as its sum plus one Lap(1/ε), and judged by the exact law
-    of that sum (`dpbandits.identification.batch_likelihood`). An arm is dropped when the evidence
-    that the leader has a larger mean reaches (K − 1)/δ (`dpbandits.identification.evidence`); the
-    last arm is recommended.
+    of that sum (`dpbandits.identification.batch_likelihood`). The leader beats an arm b when the
+    evidence that it has the larger mean (`dpbandits.identification.evidence`) reaches
+    (K − 1)/δ·max(1, M/(10 N_b))², with N the pulls and M the largest of them.
 
     1. Release ⌈log((K − 1)/δ)/d_ε(1, ½)⌉ pulls of each arm: no test can succeed much earlier.
-    2. Let B be the arm whose likelihood is largest at the largest mean, and m the number of
-       contenders besides B. Drop those that B beats. If B is left alone, recommend it.
-    3. Plan batches. A contender b lacks a = log((K − 1)/δ) − e nats of evidence, and a pull is
-       expected to bring g = inf_u {√m·d⁻(p̂_B, u) + d⁺(p̂_b, u)}. With r in [0, 1] saying how much
+    2. The leader B is the arm whose likelihood is largest at the largest mean p̂. Its rivals are
+       the others but those that it beats; an arm that was beaten before is tested again only if
+       M > 10 N_b, for more is then demanded. If there are no rivals, recommend B.
+    3. Plan batches. For a rival b evidence of a nats is lacking, and a pull is expected to bring
+       g = inf_u {√m·d⁻(p̂_B, u) + d⁺(p̂_b, u)}, with m rivals. With r in [0, 1] saying how much
        the noise is felt, b gets (½(1 + r)a + r)/g pulls: half of what is lacking where there is no
        noise, all of it and the price of one release where there is nothing but noise; at least
        `least_growth` and at most `most_growth` times its pulls. B is brought to √m times the
-       pulls that the contenders will have at most, in the same limits, and left out where that
-       takes less than the least growth.
-    4. Release the batches, B's first. After each release drop the contenders that B beats.
-    5. An arm that has been dropped and has fewer than ⌊√max N⌋ pulls is given twice as many more.
-       It is a contender again if it becomes the leader in step 2. Go to step 2.
+       pulls that its rivals will have at most, in the same limits, and left out where that takes
+       less than the least growth.
+    4. Release the batches, B's first. After each release rivals that are beaten leave.
+       If none is left, recommend B.
+    5. An arm that is neither leader nor rival and has fewer than ⌊√M⌋ pulls is given 2⌊√M⌋ more.
+       Go to step 2.
 
     Parameters
     ----------
@@ -111,15 +115,15 @@ class DPLRE(IdentificationAlgorithm):
     Notes
     -----
     *δ-correct.* Sizes and order of the batches depend on past releases alone. If another arm than
-    the best, a*, is recommended, some arm c had evidence of (K − 1)/δ against a*; at the true
-    means that evidence is at most a supermartingale from 1, which ever reaches (K − 1)/δ with
+    the best, a*, is recommended, some arm c had evidence of (K − 1)/δ or more against a*; at the
+    true means that evidence is at most a supermartingale from 1, which ever reaches (K − 1)/δ with
     probability at most δ/(K − 1) (Ville's inequality); there are K − 1 arms c.
 
     *Private.* Each reward is in one released sum, and all else is a function of released sums.
 
-    *Stops.* E[τ] is finite whenever one arm alone is best. Step 5 is there for that: it lets a
-    best arm that was dropped by mistake come back, at a price of some √max N pulls of each dropped
-    arm. Without it, two tied arms that are left would never part.
+    *Stops.* E[τ] is finite whenever one arm alone is best. A best arm that was beaten by mistake
+    comes back: soon, because more is demanded once others are pulled far more often, and surely,
+    by step 5. Without both, two tied arms that are left would never part.
 
     Examples
     --------
@@ -191,52 +195,61 @@ class DPLRE(IdentificationAlgorithm):
     def _identify(self, releases: _Releases) -> int:
         """Return the arm that is recommended."""
         arms = releases.arms
+        everyone = range(len(arms))
         threshold = self.threshold(len(arms))
 
-        def beats(better: ArmLikelihood, worse: ArmLikelihood) -> bool:
-            return is_better(better, worse, threshold)
+        def demand(b: int) -> float:
+            scarcity = max(arm.pulls for arm in arms) / (_SCARCE * arms[b].pulls)
+            return threshold + 2.0 * math.log(max(scarcity, 1.0))
 
-        for arm in range(len(arms)):
+        def beats(leader: int, b: int) -> bool:
+            return is_better(arms[leader], arms[b], demand(b))
+
+        for arm in everyone:
             releases.release(arm, self.first_batch(len(arms)))
-        contenders = list(range(len(arms)))
+        contenders = set(everyone)
         while True:
-            leader = max(range(len(arms)), key=lambda arm: arms[arm].maximiser)
-            rivals = [b for b in contenders if b != leader and not beats(arms[leader], arms[b])]
+            leader = max(everyone, key=lambda arm: arms[arm].maximiser)
+            tested = [b for b in everyone if b in contenders or demand(b) > threshold]
+            rivals = [b for b in tested if b != leader and not beats(leader, b)]
             if rivals:
-                leader_size, sizes = self._plan(arms, leader, rivals, threshold)
+                lacking = {b: demand(b) - log_evidence(arms[leader], arms[b]) for b in rivals}
+                leader_size, sizes = self._plan(arms, leader, lacking)
                 if leader_size:
                     releases.release(leader, leader_size)
-                    rivals = [b for b in rivals if not beats(arms[leader], arms[b])]
+                    rivals = [b for b in rivals if not beats(leader, b)]
                 for b in rivals.copy():
                     releases.release(b, sizes[b])
-                    if beats(arms[leader], arms[b]):
+                    if beats(leader, b):
                         rivals.remove(b)
             if not rivals:
                 return leader
-            contenders = sorted([leader, *rivals])
+            contenders = {leader, *rivals}
             most = math.isqrt(max(arm.pulls for arm in arms))
-            for b in range(len(arms)):
+            for b in everyone:
                 if b not in contenders and arms[b].pulls < most:
                     releases.release(b, 2 * most)
 
     def _plan(
-        self, arms: list[ArmLikelihood], leader: int, contenders: list[int], threshold: float
+        self, arms: list[ArmLikelihood], leader: int, lacking: dict[int, float]
     ) -> tuple[int, dict[int, int]]:
-        """Return the sizes of the leader's batch, 0 for none, and of the contenders' batches."""
-        lead = math.sqrt(len(contenders))
+        """Return the sizes of the leader's batch, 0 for none, and of its rivals' batches.
+
+        `lacking` is the evidence that the leader lacks against each rival.
+        """
+        lead = math.sqrt(len(lacking))
         first = arms[leader]
         sizes = {}
-        for b in contenders:
+        for b in lacking:
             gain = transportation_cost_kernel(
                 first.maximiser, arms[b].maximiser, lead, 1.0, self.epsilon
             )[0]
             wanted = math.inf
             if gain > 0.0:
                 noise = _noise_share(first.maximiser, arms[b].maximiser, self.epsilon)
-                lacking = threshold - log_evidence(first, arms[b])
-                wanted = (0.5 * (1.0 + noise) * lacking + noise) / gain
+                wanted = (0.5 * (1.0 + noise) * lacking[b] + noise) / gain
             sizes[b] = self._batch(wanted, arms[b].pulls)
-        most_pulls = max(arms[b].pulls + sizes[b] for b in contenders)
+        most_pulls = max(arms[b].pulls + sizes[b] for b in lacking)
         wanted = lead * most_pulls - first.pulls
         if wanted < self.least_growth * first.pulls:
             return 0, sizes
