@@ -9,7 +9,7 @@ pulls the sum is S at least, and a still leads if the noise Z_r > −f(r),
 
 with H the bonus at pull t + 1. f is concave: z = min(f(0), f(m − 1)) serves for all r < m. When the
 noise first falls to −z is drawn by `walk_growing_tree`, from its exact law. The rewards up to there
-are drawn one by one, but for two points, and the index is formed anew. Nothing is left out that
+are drawn, mostly one by one (`growing_sum`), and the index is formed anew. Nothing is left out that
 could have mattered: the law of the pulls is that of the kernels in `dpbandits.regret.dprucb_steps`.
 """
 
@@ -100,7 +100,34 @@ def certify_tree(
     published: bool,
     ratio: float,
 ) -> tuple[int, float]:
-    """Return a certificate (m, z) for the leader `arm`, or m = 0 when none is worth a walk."""
+    """Return a certificate (m, z) for the leader `arm`, or m = 0 when none is worth a walk.
+
+    Parameters
+    ----------
+    means, shrunk : numpy.ndarray of float, shape (K,)
+        The arms' private means, and n^(−v/(1+v)) for their numbers of rewards.
+    arm : int
+        The leader.
+    rival : float
+        U, the largest index of the others, at pull t + 1.
+    n, total : int, float
+        Its number of rewards, and S.
+    t, horizon : int
+        Pulls made, and in all.
+    first_scale, growth : float
+        A node that ends at an arm's n-th reward has scale ``first_scale``·n^g.
+    width, published
+        As in `play_tree_skipping`.
+    ratio : float
+        κ of the table: the scales of the stretch may differ by so much.
+
+    Returns
+    -------
+    stretch : int
+        m; the arm leads before each of the pulls t + 1, …, t + m while its noise is above −z.
+    barrier : float
+        z.
+    """
     bonus = _bonus(width, growth, published, t + 1)
     lead = (means[arm] + bonus * shrunk[arm] - rival) * n
     if lead < _LEAST_LEAD * first_scale * n * shrunk[arm]:
