@@ -20,8 +20,9 @@ from dpbandits.privacy.guarantees import PrivacyGuarantee
 
 __all__ = ["DPLRE"]
 
-_SCARCE = 10.0
-"""An arm is scarce when the most pulled arm has this many times its pulls, or more."""
+_SCARCE = 15.0
+"""An arm is scarce when another has this many times √(K − 1) times its pulls: a leader may have
+√(K − 1) times those of its rivals."""
 _MOST_PULLS = 2**53
 """Pulls after which a run is ended in any case: up to here floats count without a gap."""
 
@@ -79,12 +80,12 @@ class DPLRE(IdentificationAlgorithm):
     Every batch of rewards is released as its sum plus one Lap(1/ε), and judged by the exact law
     of that sum (`dpbandits.identification.batch_likelihood`). The leader beats an arm b when the
     evidence that it has the larger mean (`dpbandits.identification.evidence`) reaches
-    (K − 1)/δ·max(1, M/(10 N_b))², with N the pulls and M the largest of them.
+    (K − 1)/δ·max(1, M/(15√(K − 1) N_b))², with N the pulls and M the largest of them.
 
     1. Release ⌈log((K − 1)/δ)/d_ε(1, ½)⌉ pulls of each arm: no test can succeed much earlier.
     2. The leader B is the arm whose likelihood is largest at the largest mean p̂. Its rivals are
        the others but those that it beats; an arm that was beaten before is tested again only if
-       M > 10 N_b, for more is then demanded. If there are no rivals, recommend B.
+       M > 15√(K − 1) N_b, for more is then demanded. If there are no rivals, recommend B.
     3. Plan batches. For a rival b evidence of a nats is lacking, and a pull is expected to bring
        g = inf_u {√m·d⁻(p̂_B, u) + d⁺(p̂_b, u)}, with m rivals. With r in [0, 1] saying how much
        the noise is felt, b gets (½(1 + r)a + r)/g pulls: half of what is lacking where there is no
@@ -197,9 +198,10 @@ class DPLRE(IdentificationAlgorithm):
         arms = releases.arms
         everyone = range(len(arms))
         threshold = self.threshold(len(arms))
+        scarce = _SCARCE * math.sqrt(len(arms) - 1)
 
         def demand(b: int) -> float:
-            scarcity = max(arm.pulls for arm in arms) / (_SCARCE * arms[b].pulls)
+            scarcity = max(arm.pulls for arm in arms) / (scarce * arms[b].pulls)
             return threshold + 2.0 * math.log(max(scarcity, 1.0))
 
         def beats(leader: int, b: int) -> bool:

@@ -1,0 +1,273 @@
+"""DP-LRE's evidence: the law of a batch, the martingale, the certified infimum."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from dpbandits.identification import evidence
+from dpbandits.identification.batch_likelihood import batch_log_likelihood
+from dpbandits.identification.evidence import ArmLikelihood, is_better, log_evidence
+
+INF = math.inf
+
+
+# --- the law of a batch ---------------------------------------------------------------------------
+
+
+def direct_log_density(n, x, u, epsilon):
+    """The sum that defines the density, in 60 digits."""
+    with mpmath.workdps(60):
+        u, x, epsilon = mpmath.mpf(u), mpmath.mpf(x), mpmath.mpf(epsilon)
+        terms = (
+            mpmath.binomial(n, j) * u**j * (1 - u) ** (n - j) * mpmath.exp(-epsilon * abs(x - j))
+            for j in range(n + 1)
+        )
+        return float(mpmath.log(epsilon / 2 * mpmath.fsum(terms)))
+
+
+def allowed_error(n, value):
+    """Half of what the table allows for."""
+    return 0.5 * (1e-12 + 2e-15 * n + 1e-15 * abs(value))
+
+
+def test_density_is_the_defining_sum(rng):
+    for _ in range(250):
+        n = int(10 ** rng.uniform(0, 2.2))
+        epsilon = 10 ** rng.uniform(-3, math.log10(125))
+        near_end = 10 ** rng.uniform(-8, 0)
+        u = float(rng.choice([rng.random(), near_end, 1 - near_end]))
+        noisy = n * u + rng.laplace() / epsilon
+        x = float(rng.choice([rng.uniform(-0.3 * n - 2, 1.3 * n + 2), noisy, rng.integers(n + 1)]))
+        wanted = direct_log_density(n, x, u, epsilon)
+        value = float(batch_log_likelihood(n, x, u, epsilon))
+        assert abs(value - wanted) <= allowed_error(n, wanted), (n, x, u, epsilon)
+
+
+def test_density_of_large_batches():
+    """Against the same sum where it is concentrated, for batches of up to 10⁹ pulls."""
+    for n, u, epsilon, shift in (
+        (10**5, 0.3, 0.05, 40.25),
+        (10**5, 0.3, 2.0, -700.5),
+        (10**6, 0.9, 0.001, 2000.0),
+        (10**6, 1e-4, 1.0, 25.5),
+        (10**9, 0.999999, 0.1, -150.75),
+        (10**9, 1e-7, 0.3, 60.0),
+        (10**9, 0.5, 125.0, 30000.5),
+        (10**9, 0.5, 0.01, 3.5),
+    ):
+        x = math.floor(n * u) + shift
+        spread = 14 * math.sqrt(n * u * (1 - u)) + 45 / epsilon + 60
+        reach = int(min(spread, 45 / epsilon + 45)) if epsilon >= 1 else int(spread)
+        centre = math.floor(x) if epsilon >= 1 else math.floor(n * u)
+        with mpmath.workdps(40):
+            p, odds = mpmath.mpf(u), mpmath.mpf(u) / (1 - mpmath.mpf(u))
+            low, high = max(centre - reach, 0), min(centre + reach, n)
+            log_pmf = (
+                mpmath.loggamma(n + 1)
+                - mpmath.loggamma(low + 1)
+                - mpmath.loggamma(n - low + 1)
+                + low * mpmath.log(p)
+                + (n - low) * mpmath.log(1 - p)
+            )
+            # the ratios of neighbours in doubles with compensated logs: about 1e-12 over the range
+            j = np.arange(low, high, dtype=np.longdouble)
+            steps = np.log((n - j) / (j + 1)) + np.longdouble(float(mpmath.log(odds)))
+            logs = np.concatenate([[0], np.cumsum(steps)])
+            logs = logs - epsilon * np.abs(np.arange(low, high + 1) - np.longdouble(x))
+            top = logs.max()
+            total = float(top) + float(np.log(np.exp(logs - top).sum()))
+            wanted = float(log_pmf + total + math.log(epsilon / 2))
+        value = float(batch_log_likelihood(n, x, u, epsilon))
+        assert abs(value - wanted) <= 1e-9 + allowed_error(n, wanted), (n, u, epsilon)
+
+
+def nodes_of(n, epsilon, reach=32.0, per_cell=8):
+    """Nodes and weights that integrate over x, whole numbers being the ends of cells."""
+    points, weights = np.polynomial.legendre.leggauss(per_cell)
+    last = math.ceil(reach / epsilon)
+    left = np.arange(-last, n + last)
+    return (left[:, None] + 0.5 * (points + 1)).ravel(), np.tile(0.5 * weights, left.size)
+
+
+def densities(n, xs, means, epsilon):
+    """Array of shape (xs, means)."""
+    return np.exp([batch_log_likelihood(n, x, means, epsilon) for x in xs.tolist()])
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(1, 2.0), (7, 0.4), (40, 1.0)])
+def test_density_sums_to_one(n, epsilon):
+    means = np.array([0.0, 0.01, 0.4, 0.97, 1.0])
+    x, weights = nodes_of(n, epsilon)
+    law = densities(n, x, means, epsilon)
+    assert np.abs(weights @ law - 1).max() < 1e-11
+    assert np.abs((weights * x) @ law - n * means).max() < 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0, INF])
+def test_log_density_is_concave_in_the_mean_and_not_in_its_log_odds(epsilon, rng):
+    u = np.linspace(0, 1, 201)[1:-1]
+    for _ in range(50):
+        n = int(10 ** rng.uniform(0, 4))
+        x = float(rng.integers(n + 1)) if epsilon == INF else rng.uniform(-3, n + 3)
+        values = batch_log_likelihood(n, x, u, epsilon)
+        assert np.diff(values, 2).max() <= 1e-11 * (1 + np.abs(values).max())
+    u = 1 / (1 + np.exp(-np.linspace(-5, -4, 11)))  # around 0.01
+    assert np.diff(batch_log_likelihood(10, 5.0, u, 1.0), 2).max() > 1e-3
+
+
+def test_without_noise_the_law_is_binomial():
+    assert float(batch_log_likelihood(3, 2.0, 0.5, INF)) == pytest.approx(math.log(3 / 8))
+    assert batch_log_likelihood(3, 3.0, [0.0, 1.0], INF).tolist() == [-INF, 0.0]
+
+
+# --- evidence -------------------------------------------------------------------------------------
+
+
+def exact_log_e_value(batches_c, batches_b, u_c, u_b, epsilon):
+    """log E(u_c, u_b) from its definition, with every gap and share."""
+
+    def log_likelihood(batches, means):
+        inside = (means >= 0) & (means <= 1)
+        values = [batch_log_likelihood(n, x, means[inside], epsilon) for n, x in batches]
+        result = np.full(means.shape, -INF)
+        result[inside] = np.sum(values, axis=0)
+        return result
+
+    gaps, shares = np.meshgrid(evidence.GAPS, evidence.SHARES, indexing="ij")
+    terms = evidence._LOG_GAP_WEIGHTS[:, None] + evidence._LOG_SHARE_WEIGHTS
+    up, down = (u_c + shares * gaps).ravel(), (u_b - (1 - shares) * gaps).ravel()
+    terms = terms.ravel() + log_likelihood(batches_c, up) + log_likelihood(batches_b, down)
+    at = log_likelihood(batches_c, np.array([u_c])) + log_likelihood(batches_b, np.array([u_b]))
+    return float(np.logaddexp.reduce(terms) - at[0])
+
+
+def test_the_prior_has_mass_one_at_most():
+    mass = np.exp(evidence._LOG_GAP_WEIGHTS).sum() * np.exp(evidence._LOG_SHARE_WEIGHTS).sum()
+    assert 0.9 < mass <= 1 + 1e-15
+    assert evidence.SHARES[0] == 0 and evidence.SHARES[-1] == 1
+
+
+@pytest.mark.parametrize("believed", [0.8, 3.0])
+def test_e_values_are_a_martingale_under_adaptive_batch_sizes(believed):
+    """E[E(μ_c, μ_b)] is the prior's mass inside [0, 1], integrated; noise of another ε is caught.
+
+    First a batch of b; then one of c, of a size that depends on what b's release was.
+    """
+    epsilon, mean_c, mean_b = 0.8, 0.35, 0.6
+    gaps, shares = np.meshgrid(evidence.GAPS[::8], evidence.SHARES, indexing="ij")
+    weights = np.exp(evidence._LOG_GAP_WEIGHTS[::8, None] + evidence._LOG_SHARE_WEIGHTS)
+    up, down = mean_c + shares * gaps, mean_b - (1 - shares) * gaps
+    inside = (up <= 1) & (down >= 0)
+    ups = np.concatenate([[mean_c], up[inside]])
+    downs = np.concatenate([[mean_b], down[inside]])
+
+    def ratios(n, at):
+        x, dx = nodes_of(n, epsilon)
+        law = densities(n, x, at[:1], epsilon)[:, 0]
+        judged = densities(n, x, at, believed)
+        return x, dx * law, judged[:, 1:] / judged[:, :1]
+
+    expected_c = {n: dx @ ratio for n in (2, 5) for _, dx, ratio in [ratios(n, ups)]}
+    x, dx, ratio = ratios(3, downs)
+    then = np.where((x > 1.5)[:, None], expected_c[5], expected_c[2])
+    total = float((dx[:, None] * ratio * then).sum(axis=0) @ weights[inside])
+    wrong = abs(total / weights[inside].sum() - 1)
+    assert wrong < 1e-8 if believed == epsilon else wrong > 1e-3
+
+
+def some_arms(rng):
+    """Two arms with a few releases each."""
+    epsilon = float(rng.choice([0.01, 0.1, 1.0, 10.0, INF]))
+    arms, batches = [], []
+    for mean in np.sort(rng.random(2))[::-1]:
+        arm, own = ArmLikelihood(epsilon), []
+        n = int(10 ** rng.uniform(0.5, 2)) * (20 if epsilon == 0.01 else 1)
+        for _ in range(rng.integers(1, 6)):
+            x = float(rng.binomial(n, mean)) + (0 if epsilon == INF else rng.laplace() / epsilon)
+            arm.add(n, x)
+            own.append((n, x))
+            n += int(rng.integers(0, n + 1))
+        arms.append(arm)
+        batches.append(own)
+    return epsilon, arms, batches
+
+
+def certified(better, worse):
+    """The largest threshold that the evidence certainly reaches, by bisection."""
+    low, high = 0.0, 1.0
+    while is_better(better, worse, high):
+        low, high = high, 2 * high
+    while high - low > 1e-4:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if is_better(better, worse, middle) else (low, middle)
+    return low
+
+
+def test_certified_infimum_is_below_the_true_one_and_near_it(rng):
+    """Below E everywhere on a grid, on and off the diagonal; near E where it is smallest."""
+    losses = []
+    while len(losses) < 15:
+        epsilon, (better, worse), (batches_c, batches_b) = some_arms(rng)
+        if log_evidence(better, worse) < 2:
+            continue
+        place = evidence._least(better.table, worse.table, -INF)[1]
+        around = place + 0.03 * (better.maximiser - worse.maximiser) * np.arange(-3, 4)
+        grid = np.concatenate([np.linspace(0.03, 0.97, 13), np.clip(around, 0.001, 0.999)])
+        diagonal = [exact_log_e_value(batches_c, batches_b, u, u, epsilon) for u in grid]
+        lower = certified(better, worse)
+        assert lower <= min(diagonal) + 1e-9
+        for _ in range(5):  # off the diagonal nothing is lower
+            u_c, u_b = np.sort(rng.choice(grid, 2))
+            value = exact_log_e_value(batches_c, batches_b, u_c, u_b, epsilon)
+            assert value >= exact_log_e_value(batches_c, batches_b, u_b, u_b, epsilon) - 1e-9
+        exact = exact_log_e_value(batches_c, batches_b, place, place, epsilon)
+        losses.append((exact - lower) / (1 + exact))
+    assert max(losses) < 0.03 and np.median(losses) < 0.01
+
+
+def test_an_e_value_is_never_overstated(rng):
+    """The table's bound at any point, also off the diagonal, against the definition."""
+    losses = []
+    for _ in range(60):
+        epsilon, (better, worse), (batches_c, batches_b) = some_arms(rng)
+        y, x = rng.uniform(0.02, 0.98, 2)
+        exact = exact_log_e_value(batches_c, batches_b, y, x, epsilon)
+        bound = evidence._log_e_value(better.table, worse.table, y, x, 0, evidence.GAPS.size)
+        assert bound <= exact + 1e-9
+        if 0 < exact < 30:
+            losses.append((exact - bound) / (1 + exact))
+    assert len(losses) >= 5 and np.median(losses) < 0.05
+
+
+def test_bounds_of_a_table_bracket_the_likelihood(rng):
+    for _ in range(30):
+        epsilon, (arm, _), (batches, _) = some_arms(rng)
+        knots, values, slack = arm.table
+        assert 0 <= slack < 1e-8 and (np.diff(knots) > 0).all()
+        u = rng.uniform(0.001, 0.999, 30)
+        exact = sum(batch_log_likelihood(n, x, u, epsilon) for n, x in batches)
+        above = np.array([evidence._upper(knots, values, slack, point) for point in u])
+        below = np.interp(u, knots, values)
+        assert (above >= exact - 1e-10 * np.abs(exact)).all()
+        assert (below <= exact + 1e-10 * np.abs(exact)).all()
+        high = values.max() - exact < 20
+        assert ((above - below)[high] <= 0.021 * (1 + values.max() - below)[high]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("n", (0, 1.0, 0.5, 1.0)),
+        ("x", (5, INF, 0.5, 1.0)),
+        ("x", (5, 1.5, 0.5, INF)),
+        ("x", (5, 6.0, 0.5, INF)),
+        ("u", (5, 1.0, 1.5, 1.0)),
+        ("u", (5, 1.0, math.nan, 1.0)),
+        ("epsilon", (5, 1.0, 0.5, 0.0)),
+    ],
+)
+def test_bad_batches(name, arguments):
+    with pytest.raises(ValueError, match=f"{name}="):
+        batch_log_likelihood(*arguments)
