@@ -166,7 +166,9 @@ def test_many_rounds_at_once_are_the_rounds_one_by_one(monkeypatch):
     for name, advance in (("leaps", right), ("plain", plain), ("wrong", wrong)):
         monkeypatch.setattr(adap_tt, "advance_doubling", advance)
         found[name] = [identify(s, i, 12).pulls for s in LEAPERS for i in instances]
-    assert max(pulls.sum(axis=1).max() for pulls in found["plain"]) > 5 * 10**5, "there is room to leap"
+    assert max(pulls.sum(axis=1).max() for pulls in found["plain"]) > 5 * 10**5, (
+        "there is room to leap"
+    )
     for leaps, one_by_one in zip(found["leaps"], found["plain"], strict=True):
         assert (leaps == one_by_one).all()
     pairs = zip(found["wrong"], found["plain"], strict=True)
