@@ -121,7 +121,7 @@ def test_what_notation_says_of_the_package_is_there():
         fields = getattr(found, "__annotations__", {})
         assert hasattr(found, attribute) or attribute in fields, name
     for algorithm in re.findall(r"\| `([A-Z]\w+)` \|$", symbols, re.MULTILINE):
-        assert algorithm in {**dpb.registry, **dpb.stopping_rules}
+        assert algorithm in {**dpb.registry, **dpb.stopping_rules, **dpb.identifiers}
 
 
 def test_the_colours_of_the_figures_are_those_of_the_style():

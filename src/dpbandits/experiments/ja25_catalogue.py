@@ -195,9 +195,10 @@ def _over_arms(grid: JA25Grid) -> Places:
 def _over_etas(grid: JA25Grid) -> Places:
     for panel, epsilon in ETA_PANELS.items():
         for eta in grid.etas:
-            yield panel, DPTT(epsilon, DELTA, eta=eta), FIRST["a"], "", grid.n_runs
+            growth = f"η = {eta:g}"
+            yield panel, DPTT(epsilon, DELTA, eta=eta), FIRST["a"], growth, grid.n_runs
             union = DPTT(epsilon, DELTA, threshold="union", eta=eta)
-            yield panel, union, FIRST["a"], "union", grid.n_runs
+            yield panel, union, FIRST["a"], f"union, {growth}", grid.n_runs
 
 
 def _errors(grid: JA25Grid) -> Places:

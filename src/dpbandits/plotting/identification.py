@@ -95,7 +95,10 @@ def _panels_of(
         s = row.summary
         if s.panel in found:
             point = IdentificationPoint(s, row.replicates, row.setting.cell)
-            found[s.panel].setdefault((s.algorithm, s.variant), []).append(point)
+            variant = s.variant
+            if experiment.axis == "eta":  # every point has a variant of its own
+                variant = variant.partition("η")[0].rstrip(", ")
+            found[s.panel].setdefault((s.algorithm, variant), []).append(point)
     return experiment, titles, {**found}
 
 

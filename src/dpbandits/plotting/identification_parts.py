@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from dpbandits.plotting.style import (
     COLOURS,
@@ -72,34 +73,36 @@ def draw_tails(titles: Mapping[str, str], by_panel: Mapping[str, Any]) -> Figure
 
 
 def _tails(axes: Axes, groups: Any) -> PanelRange:
-    ends, lows, highs = [], [], []
-    least = 1.0
+    ends, lows, highs, least = [], [], [], 1.0
     for (name, variant), points in groups.items():
         look = IDENTIFIER_LOOKS[name, variant]
-        times = np.sort(np.concatenate([p.replicates.stopping_time for p in points]))
+        times = np.concatenate([p.replicates.stopping_time for p in points])
         stopped = np.concatenate([p.replicates.recommendation for p in points]) >= 0
-        share = 1.0 - np.arange(times.size) / times.size  # of runs with τ ≥ that time
+        ended = 1.0 - float(stopped.mean())
+        x = np.sort(times[stopped])
+        share = 1.0 - np.arange(x.size) / times.size  # of runs with τ ≥ that time
+        if ended:  # the others were still going on when they were ended
+            x, share = np.append(x, times.max()), np.append(share, ended)
         axes.plot(
-            times,
+            x,
             share,
             color=look.colour,
             linestyle=look.line,
             linewidth=look.width,
             drawstyle="steps-pre",
         )
-        ended = 1.0 - float(stopped.mean())
-        text = f"{variant or name}" + (f": {ended:.1%} never" if ended else "")
-        last = ended if ended else float(share[-1])
-        ends.append(End(float(times[-1]), last, text, look.colour))
-        lows.append(float(times[0]))
-        highs.append(float(times[-1]))
+        text = (variant or name).replace("W̃", r"$\tilde{W}$")
+        text += f": {ended:.1%} never" if ended else ""
+        ends.append(End(float(x[-1]), float(share[-1]), text, look.colour))
+        lows.append(float(x[0]))
+        highs.append(float(x[-1]))
         least = min(least, float(share[-1]))
     return PanelRange((min(lows) / 1.1, max(highs)), (least, 1.0), tuple(ends))
 
 
 def draw_errors(titles: Mapping[str, str], by_panel: Mapping[str, Any], theory: bool) -> Figure:
     """Draw the shares of wrong recommendations against δ; see `identification_figure`."""
-    figure, grid = make_panels(titles, width=4.4, height=3.4)
+    figure, grid = make_panels(titles, 0.3, width=4.4, height=3.4)
     ranges = [_errors(grid[panel], by_panel[panel], theory) for panel in titles]
     for axes in grid.values():
         axes.set(xscale="log", yscale="log")
@@ -109,6 +112,29 @@ def draw_errors(titles: Mapping[str, str], by_panel: Mapping[str, Any], theory: 
         ranges,
         x_label="probability δ of a wrong arm that is allowed",
         y_label="share of runs with a wrong arm",
+    )
+    names = dict.fromkeys(key for groups in by_panel.values() for key in groups)
+    looks = [(name, variant, IDENTIFIER_LOOKS[name, variant]) for name, variant in names]
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=look.colour,
+            marker=look.marker,
+            label=f"{name}, {variant}" if variant else name,
+        )
+        for name, variant, look in looks
+    ]
+    handles.append(Line2D([], [], color=INK, marker="v", linestyle="none", label="no run wrong"))
+    figure.legend(
+        handles=handles,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 0.0),
+        ncols=len(handles),
+        frameon=False,
+        fontsize=10,
+        handlelength=1.4,
+        columnspacing=1.2,
     )
     return figure
 
@@ -121,7 +147,6 @@ def _errors(axes: Axes, groups: Any, theory: bool) -> PanelRange:
         look = IDENTIFIER_LOOKS[name, variant]
         shift = 1.16 ** (place - (len(names) - 1) / 2)
         points = sorted(groups[name, variant], key=lambda p: float(p.summary.delta))
-        tops = []
         for p in points:
             x, s = p.summary.delta * shift, p.summary
             low = max(s.error_low95, _LEAST / 10)
@@ -136,9 +161,6 @@ def _errors(axes: Axes, groups: Any, theory: bool) -> PanelRange:
                 markerfacecolor=look.colour if s.error_rate > 0 else "white",
                 markeredgewidth=1.3,
             )
-            tops.append((x, value))
-        label = f"{name}, {variant}" if variant else name
-        ends.append(End(*tops[-1], label, look.colour))
     if theory:
         span = [deltas[0] / 2, deltas[-1] * 2]
         axes.plot(span, span, color=INK, linestyle=DOTTED, linewidth=1.6)
