@@ -70,7 +70,7 @@ def _private() -> Finding:
     n_batches = n_entries = 0
     scales: list[float] = []
     noises: list[float] = []
-    drawn = batches.laplace
+    drawn = vars(batches)["laplace"]
 
     def recording(rng: np.random.Generator, scale: float) -> float:
         scales.append(scale)
