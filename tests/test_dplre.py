@@ -1,6 +1,7 @@
 """DP-LRE: privacy, error rate, schedule; its evidence is tested in ``test_evidence.py``."""
 
 import math
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 from statistical import clopper_pearson, may_be_at_most
 
 import dpbandits as dpb
-from dpbandits.identification import TableRewards, dplre, identify
+from dpbandits.experiments.identification_cells import IdentificationLabels
+from dpbandits.experiments.identification_tables import IdentificationReplicates
+from dpbandits.identification import DrawnRewards, TableRewards, dplre, identify
 from dpbandits.identification.dplre import DPLRE
 from dpbandits.identification.evidence import ArmLikelihood
 
@@ -31,19 +34,27 @@ class Seen:
         return self.sums[-1]
 
 
+EPSILON = 0.8
+
+
 def run_with_noise(monkeypatch, table, noise):
     """Run on a table with given noise; return what was asked for, the sums and the verdict."""
     supply = iter(noise)
-    monkeypatch.setattr(dplre, "laplace", lambda rng, scale: next(supply))
+
+    def given(rng, scale):
+        assert scale == 1 / EPSILON, "every noise has scale 1/ε"
+        return next(supply)
+
+    monkeypatch.setattr(dplre, "laplace", given)
     seen = Seen(TableRewards(table))
-    verdict = DPLRE(1.0, 0.1).decide(seen, np.random.default_rng(0), 4000)
+    verdict = DPLRE(EPSILON, 0.1).decide(seen, np.random.default_rng(0), 4000)
     return seen, (seen.asked, verdict.recommendation, verdict.pulls.tolist()), supply
 
 
 def differing_output(monkeypatch, rng, flips=12):
     """How often a changed reward is seen, when the one noise of its batch makes up for it."""
     table = [(rng.random(4000) < mean).astype(int) for mean in (0.7, 0.55, 0.3)]
-    noise = rng.laplace(0.0, 1.0, 500).round(3) / 1.0
+    noise = rng.laplace(0.0, 1 / EPSILON, 500).round(3)
     seen, output, supply = run_with_noise(monkeypatch, table, noise)
     assert output[1] >= 0 and len(seen.asked) == 500 - len(list(supply))  # one noise a release
     assert [sum(n for arm, n in seen.asked if arm == a) for a in range(3)] == output[2]
@@ -75,6 +86,18 @@ def test_a_size_that_depends_on_raw_rewards_is_caught(monkeypatch, rng):
 
     monkeypatch.setattr(dplre, "_Releases", Peeks)
     assert differing_output(monkeypatch, rng) > 0
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_noise_of_another_scale_is_caught(factor, monkeypatch, rng):
+    class Other(dplre._Releases):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            self._scale *= factor
+
+    monkeypatch.setattr(dplre, "_Releases", Other)
+    with pytest.raises(AssertionError, match="scale 1/ε"):
+        differing_output(monkeypatch, rng)
 
 
 ERROR_CASES = [
@@ -165,9 +188,37 @@ def test_a_run_ends_in_time():
     instance = dpb.instances.bernoulli([0.51, 0.5])
     for most in (2, 40, 1000, 20_000):
         verdict = DPLRE(1.0, 0.01).draw(instance, np.random.default_rng(0), most)
-        assert not verdict.stopped and verdict.stopping_time <= most
-    verdict = DPLRE(1e-90, 0.01).draw(instance, np.random.default_rng(0))
-    assert not verdict.stopped and verdict.stopping_time == 0
+        assert not verdict.stopped and verdict.stopping_time == most
+    for most in (10**15, 2**62):
+        verdict = DPLRE(1e-90, 0.01).draw(instance, np.random.default_rng(0), most)
+        assert not verdict.stopped and verdict.stopping_time == min(most, 2**53)
+
+
+@pytest.mark.parametrize("most", [300, 5000, 10**6])
+def test_a_batch_that_is_cut_short_counts_and_asks_for_nothing(most):
+    algorithm = DPLRE(1.0, 0.01, most_growth=20.0)
+    rng = np.random.default_rng(3)
+    seen = Seen(DrawnRewards(dpb.instances.bernoulli([0.5001, 0.5]), rng))
+    verdict = algorithm.decide(seen, rng, most)
+    assert not verdict.stopped and verdict.stopping_time == most
+    asked = np.array([sum(n for arm, n in seen.asked if arm == a) for a in (0, 1)])
+    assert (asked <= verdict.pulls).all() and (asked < verdict.pulls).sum() == 1
+
+
+def test_a_run_that_was_ended_counts_as_longer_than_all_that_stopped():
+    """With batches that grow twentyfold, runs that stop have times of very different sizes."""
+    algorithm, instance = DPLRE(1.0, 0.1, most_growth=20.0), dpb.instances.bernoulli([0.6, 0.5])
+    times = identify(algorithm, instance, 30).stopping_time
+    runs = identify(algorithm, instance, 30, max_pulls=int(np.median(times)))
+    assert 0 < runs.stopped.sum() < 30
+    assert (runs.stopping_time[~runs.stopped] == runs.max_pulls).all()
+    assert (runs.stopping_time[runs.stopped] == times[runs.stopped]).all()
+    assert math.isnan(runs.time_quantiles(0.95)) and runs.time_quantiles(0.1) < runs.max_pulls
+    labels = IdentificationLabels("a", "x", 2, 1.0, 0.1, "DP-LRE", "")
+    group = IdentificationReplicates(labels, runs.stopping_time // 100, runs.recommendation)
+    (values,) = group.headline()
+    assert (values[runs.stopped] == group.stopping_time[runs.stopped]).all()
+    assert (values[~runs.stopped] == 2.0**63).all(), "whatever its pulls are"
 
 
 def test_growth_limits_are_kept():
@@ -192,13 +243,34 @@ def test_growth_limits_are_kept():
         {"least_growth": 0.0},
         {"most_growth": 0.01},
         {"most_growth": INF},
+        {"most_growth": 1e308},
+        {"most_growth": 1000.1},
+        {"least_growth": 1e308},
+        {"least_growth": 1e-4},
+        {"least_growth": "much"},
         {"epsilon": "1"},
     ],
 )
 def test_bad_arguments(arguments):
-    name = next(iter(arguments))
-    with pytest.raises(ValueError, match=name):
+    ((name, value),) = arguments.items()
+    with pytest.raises(ValueError, match=re.escape(f"{name}={value!r} ") + ".*; allowed: "):
         DPLRE(**{"epsilon": 1.0, "delta": 0.1, **arguments})
+
+
+@pytest.mark.parametrize("n_arms", [1, 0, -2, 2.5, "3"])
+def test_numbers_of_arms_that_cannot_be_are_refused(n_arms):
+    for function in (DPLRE(1.0, 0.1).threshold, DPLRE(1.0, 0.1).first_batch):
+        with pytest.raises(ValueError, match=re.escape(f"n_arms={n_arms!r} ") + ".*; allowed: "):
+            function(n_arms)
+
+
+@pytest.mark.parametrize(
+    "growth", [{"least_growth": 1000.0, "most_growth": 1000.0}, {"least_growth": 0.001}]
+)
+def test_the_ends_of_the_growths(growth):
+    instance = dpb.instances.bernoulli([0.9, 0.1])
+    verdict = DPLRE(1.0, 0.1, **growth).draw(instance, np.random.default_rng(0))
+    assert verdict.recommendation == 0
 
 
 def test_tied_best_arms_are_refused():

@@ -1,6 +1,7 @@
 """What all algorithms for identification share, DP successive elimination, and the thresholds."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scipy import special, stats
 from statistical import clopper_pearson, may_be_at_most
 
 import dpbandits as dpb
+from dpbandits.experiments import IdentificationCell
 from dpbandits.identification import (
     DrawnRewards,
     Identifications,
@@ -32,9 +34,38 @@ def test_rewards_of_a_table_come_in_order_and_run_out():
     assert [rewards.total(0, 3), rewards.total(0, 1), rewards.total(1, 0)] == [2, 1, 0]
     with pytest.raises(ValueError, match=r"table\[0\] has 4 rewards, and 5 are asked for"):
         rewards.total(0, 1)
-    for table in ([[1, 0]], [[1, 2], [0]], [[1], [[0]]], [[1], [0.5]]):
-        with pytest.raises(ValueError, match=r"table.*allowed"):
+    ragged = [[1, [0, 1]], [0]]
+    texts = [["1", "0"], ["0", "1"]]
+    for table in (
+        [[1, 0]], [[1, 2], [0]], [[1], [[0]]], [[1], [0.5]],
+        3, None, "01", ragged, texts, [1, 0], [],
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=re.escape(f"table={table!r} ") + ".*; allowed: "):
             TableRewards(table)
+    assert TableRewards([[], [True, False]]).total(1, 2) == 1
+
+
+@pytest.mark.parametrize(
+    "rewards",
+    [TableRewards([[1, 0, 1], [0, 0, 1]]), DrawnRewards(EASY, np.random.default_rng(0))],
+    ids=["table", "drawn"],
+)
+def test_what_rewards_cannot_be_asked_for(rewards):
+    for name, value, arguments in [
+        ("arm", 2, (2, 1)), ("arm", -1, (-1, 1)), ("arm", 0.5, (0.5, 1)),
+        ("size", -1, (0, -1)), ("size", 1.5, (0, 1.5)), ("size", "1", (0, "1")),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=re.escape(f"{name}={value!r} ") + ".*; allowed: "):
+            rewards.total(*arguments)
+    assert rewards.total(0, 0) == 0
+
+
+def test_drawn_rewards_check_their_instance():
+    for wrong in ([0.5, 0.4], None, dpb.instances.twzw22("S1", order=0.9)):
+        with pytest.raises(ValueError, match="instance=.*; allowed: "):
+            DrawnRewards(wrong, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="rng=0 .*; allowed: "):
+        DrawnRewards(EASY, 0)
 
 
 @pytest.mark.statistical
@@ -70,6 +101,25 @@ def test_summaries_of_replicates():
     ended = Identifications(TopTwo(0.1), THREE, 100, np.array([1, 1, 0, 1]), pulls)
     mean, low, high = ended.mean_time()
     assert mean == pulls.sum() / 4 and low < mean < high
+    for level in (0.0, 1.0, math.nan, "0.9"):
+        for function in (runs.mean_time, ended.mean_time, ended.error_rate):
+            with pytest.raises(ValueError, match="level=.*; allowed: "):
+                function(level)
+
+
+def test_quantiles_of_stopping_times():
+    pulls = np.array([[3, 4, 5], [1, 1, 1], [10, 20, 30], [2, 2, 2]])
+    runs = Identifications(TopTwo(0.1), THREE, 100, np.array([1, 1, 0, 1]), pulls)
+    levels = [0.0, 0.25, 0.26, 0.5, 0.75, 0.76, 1.0]
+    assert runs.time_quantiles(levels).tolist() == [3, 3, 6, 6, 12, 60, 60]
+    # an ended run takes longer than all that stopped, whatever it was given
+    runs = Identifications(TopTwo(0.1), THREE, 100, np.array([1, -1, 0, 1]), pulls)
+    known = runs.time_quantiles(levels)
+    assert known[:6].tolist()[:5] == [6, 6, 12, 12, 60] and np.isnan(known[5:]).all()
+    assert runs.time_quantiles(0.5).shape == () and runs.time_quantiles(0.5) == 12
+    for wrong in (1.5, [-0.1], "half", math.nan):
+        with pytest.raises(ValueError, match="levels=.*; allowed: "):
+            runs.time_quantiles(wrong)
 
 
 def test_runs_as_a_table(tmp_path):
@@ -100,6 +150,14 @@ def test_bad_arguments_of_replicates():
     ]:
         with pytest.raises(ValueError, match=message):
             call()
+
+
+def test_a_cell_has_the_limits_of_a_run():
+    for most in (1, 2**62 + 1, 0.5):
+        with pytest.raises(ValueError, match=re.escape(f"max_pulls={most!r} ") + ".*; allowed: "):
+            IdentificationCell(TopTwo(0.1), EASY, most, 3)
+    for most in (2, 2**62):
+        assert IdentificationCell(TopTwo(0.1), EASY, most, 3).max_pulls == most
 
 
 def test_a_verdict():
@@ -229,26 +287,21 @@ def test_probabilities_of_errors_add_up_to_less_than_delta():
         union += K * math.exp(-0.5 * thresholds.union_threshold(delta, K, k, k))
     assert 0.1 * delta < chernoff <= delta and 0.5 * delta < union <= delta
     # Hoeffding for the rewards, and the tails of the Laplace variables, as in the proofs
-    theoretical = separate = published = 0.0
+    theoretical = separate = 0.0
     for k in range(1, top):
         n = 2 ** min(k - 1, 60)
         for j in range(1, top):
             m = 2 ** min(j - 1, 60)
             noise = [math.log(2 * K * special.zeta(2) * i**2 / delta) for i in (k, j)]
             inverse = 1 / n + 1 / m
-            for kind in ("theoretical", "published"):
-                c = thresholds.gaussian_threshold(kind, delta, eps, K, (k, j), (n, m))
-                if kind == "theoretical":
-                    rest = c - (noise[0] ** 2 / n + noise[1] ** 2 / m) / eps**2
-                    theoretical += (K - 1) * math.exp(-2 * rest)
-                else:
-                    published += (K - 1) * special.zeta(2) ** -1 * delta / max(k, j) ** 2
+            c = thresholds.gaussian_threshold("theoretical", delta, eps, K, (k, j), (n, m))
+            rest = c - (noise[0] ** 2 / n + noise[1] ** 2 / m) / eps**2
+            theoretical += (K - 1) * math.exp(-2 * rest)
             width = thresholds.separate_threshold(delta, eps, K, (k, j), (n, m))
             rest = width - noise[0] / (n * eps) - noise[1] / (m * eps)
             separate += (K - 1) * math.exp(-2 * rest**2 / inverse)
     each = sum(K * delta / (2 * K * special.zeta(2) * i**2) for i in range(1, top))
     assert theoretical + each <= delta and 0.9 * delta < separate + each <= delta
-    assert published > delta, "a single phase index does not sum"
 
 
 def test_the_mixture_bounds_every_likelihood():

@@ -14,10 +14,18 @@ import numpy as np
 import pytest
 from statistical import may_be_at_most
 from test_registry import subclasses
-from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, refusal
+from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, NOT_WHOLE, refusal
 
 import dpbandits as dpb
-from dpbandits.identification import IdentificationAlgorithm, TableRewards, Verdict
+from dpbandits.identification import (
+    DrawnRewards,
+    IdentificationAlgorithm,
+    TableRewards,
+    Verdict,
+    batches,
+    dp_se,
+    dplre,
+)
 
 CONFIGURATIONS = {
     "TopTwo": [dpb.TopTwo(0.1), dpb.TopTwo(0.05, leader_share=0.4)],
@@ -73,7 +81,7 @@ def test_a_configuration_is_a_value(algorithm):
     for field in dataclasses.fields(algorithm):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(algorithm, field.name, getattr(algorithm, field.name))
-        assert type(getattr(algorithm, field.name)) in (float, str)
+        assert type(getattr(algorithm, field.name)) in (float, int, str)
     assert algorithm not in [other.values[0] for other in EVERY if other.values[0] is not algorithm]
 
 
@@ -105,6 +113,9 @@ BAD = {
     "eta": [*NOT_A_NUMBER, *NOT_POSITIVE, math.inf],
     "exploration": [*NOT_A_NUMBER, -1.0, math.inf],
     "exponent": [*NOT_A_NUMBER, 1.0, 0.5, math.inf],
+    "least_growth": [*NOT_A_NUMBER, 0.0, 1e-4, 1e308, math.inf],
+    "most_growth": [*NOT_A_NUMBER, 0.0, 1e-4, 1e308, math.inf],
+    "first": [*NOT_WHOLE, 0, -1, 2**53 + 1],
 }
 CASES = [
     pytest.param(cls, field.name, value, id=f"{cls.__name__}-{field.name}-{value!r:.30}")
@@ -160,7 +171,7 @@ def test_a_run_ends_at_its_limit(algorithm, rng):
         verdict = algorithm.draw(near, rng, max_pulls=most)
         assert isinstance(verdict, Verdict)
         assert verdict.recommendation == -1 and not verdict.stopped
-        assert verdict.stopping_time <= most
+        assert verdict.stopping_time == most
 
 
 class Watched:
@@ -187,6 +198,88 @@ def test_own_tables_are_read_no_further_than_pulled(algorithm, rng):
     assert verdict.recommendation in (1, -1)
     if isinstance(algorithm, dpb.TopTwo):
         assert (rewards.asked == verdict.pulls).all()
+
+
+class Recorder:
+    """Rewards and noise, with a note of the size of each batch and of the scale of each draw."""
+
+    def __init__(self, instance, factor=1.0, twice=False):
+        self.rewards = DrawnRewards(instance, np.random.default_rng(7))
+        self.own, self.factor, self.twice = np.random.default_rng(8), factor, twice
+        self.sizes, self.scales = [], []
+
+    @property
+    def n_arms(self):
+        return self.rewards.n_arms
+
+    def total(self, arm, size):
+        self.sizes.append(int(size))
+        return self.rewards.total(arm, size)
+
+    def laplace(self, rng, scale):
+        return float(self.laplace_noise(rng, scale, 1)[0])
+
+    def laplace_noise(self, rng, scale, size):
+        scale *= self.factor
+        for _ in range(1 + self.twice):
+            self.scales += [scale] * size
+        return self.own.laplace(0.0, scale, size)
+
+
+# where each private algorithm has its noise from, and whether means are released, or sums
+NOISE = {
+    "DPTT": (batches, "laplace", False),
+    "AdaPTT": (batches, "laplace", False),
+    "AdaPTTStar": (batches, "laplace", False),
+    "DPSEIdentifier": (dp_se, "laplace_noise", True),
+    "DPLRE": (dplre, "laplace", False),
+}
+
+
+def test_every_private_algorithm_has_its_noise_examined():
+    private = {n for n, each in CONFIGURATIONS.items() if any(a.guarantee.is_private for a in each)}
+    assert private == NOISE.keys()
+
+
+def noise_is_right(algorithm, monkeypatch, **twin):
+    """Whether every batch was released once, with noise of scale 1/ε for its sum."""
+    module, name, is_mean = NOISE[type(algorithm).__name__]
+    recorder, rng = Recorder(EASY, **twin), np.random.default_rng(9)
+    before = rng.bit_generator.state
+    monkeypatch.setattr(module, name, getattr(recorder, name))
+    assert algorithm.decide(recorder, rng, 10**6).stopped
+    assert rng.bit_generator.state == before, "nothing is random but rewards and this noise"
+    if len(recorder.scales) != len(recorder.sizes):
+        return False
+    scales = np.array(recorder.scales) * (np.array(recorder.sizes) if is_mean else 1)
+    return bool(np.allclose(scales, 1 / algorithm.epsilon, rtol=1e-12, atol=0.0))
+
+
+@pytest.mark.parametrize("epsilon", [0.4, 3.0])
+@pytest.mark.parametrize("algorithm", [p for p in EVERY if p.values[0].guarantee.is_private])
+def test_every_batch_is_released_with_noise_of_scale_one_over_epsilon(
+    algorithm, epsilon, monkeypatch
+):
+    algorithm = dataclasses.replace(algorithm, epsilon=epsilon)
+    assert noise_is_right(algorithm, monkeypatch)
+    assert not noise_is_right(algorithm, monkeypatch, factor=0.5), "control"
+    assert not noise_is_right(algorithm, monkeypatch, twice=True), "control"
+
+
+@every_algorithm
+def test_what_is_no_source_of_rewards_is_refused(algorithm, rng):
+    class OneArm:
+        n_arms = 1
+
+        def total(self, arm, size):
+            return 0
+
+    for wrong in (EASY, [[0, 1], [1, 0]], None, OneArm()):
+        refusal("rewards", wrong, lambda wrong=wrong: algorithm.decide(wrong, rng, 100))
+    rewards = TableRewards([[0, 1], [1, 0]])
+    for most in (1, 2**62 + 1, 3.5, "many"):
+        refusal("max_pulls", most, lambda most=most: algorithm.decide(rewards, rng, most))
+    refusal("rng", 5, lambda: algorithm.decide(rewards, 5, 100))
 
 
 SURE = [

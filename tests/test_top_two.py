@@ -22,6 +22,7 @@ from dpbandits.identification import (
     challenger,
     dp_tt,
     identify,
+    thresholds,
 )
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.divergences import calibrated_minus, calibrated_plus, d_minus
@@ -375,9 +376,9 @@ def test_errors_are_seen_with_a_threshold_that_is_too_small(monkeypatch):
     """Control for the test above."""
 
     def small(*arguments):
-        return 0.05 * dp_tt.chernoff_threshold(*arguments)
+        return 0.05 * thresholds.chernoff_threshold(*arguments)
 
-    monkeypatch.setitem(dp_tt._THRESHOLDS, "chernoff", small)
+    monkeypatch.setitem(thresholds.PAIR_RULES, "chernoff", small)
     runs = identify(DPTT(0.5, 0.1), NEAR, 1000)
     assert not may_be_at_most(runs.errors(), 1000, 0.1)
 

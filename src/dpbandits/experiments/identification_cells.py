@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 from dpbandits._validation import check_integer
 from dpbandits.experiments.settings import Arrays, Cell, Setting, check_part, describe
 from dpbandits.experiments.tables import rounded
-from dpbandits.identification.base import IdentificationAlgorithm, check_unique_best_arm
+from dpbandits.identification.base import (
+    MOST_PULLS,
+    IdentificationAlgorithm,
+    check_unique_best_arm,
+)
 from dpbandits.identification.identify import Identifications, identify_replicate
 from dpbandits.instances import BernoulliInstance
 from dpbandits.provenance import Name
@@ -55,7 +59,7 @@ class IdentificationCell(Cell):
     instance : BernoulliInstance
         The bandit, with one best arm.
     max_pulls : int
-        Pulls after which a run that has not stopped is ended.
+        Pulls after which a run that has not stopped is ended, from K to 2^62.
     n_runs : int
         Number of replicates.
     """
@@ -69,8 +73,9 @@ class IdentificationCell(Cell):
 
     def __post_init__(self) -> None:
         check_part("algorithm", self.algorithm, IdentificationAlgorithm)
-        check_unique_best_arm(self.instance)
-        object.__setattr__(self, "max_pulls", check_integer("max_pulls", self.max_pulls, 1))
+        n_arms = check_unique_best_arm(self.instance).n_arms
+        most = check_integer("max_pulls", self.max_pulls, n_arms, MOST_PULLS)
+        object.__setattr__(self, "max_pulls", most)
         object.__setattr__(self, "n_runs", check_integer("n_runs", self.n_runs, 1))
 
     @property

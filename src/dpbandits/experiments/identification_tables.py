@@ -138,8 +138,8 @@ class IdentificationReplicates(Group):
 
     def headline(self) -> list[NDArray[np.float64]]:
         """Return the stopping times; a run that was ended has a value of its own, beyond all."""
-        unfinished = np.where(self.recommendation < 0, 2.0, 1.0)
-        return [np.asarray(self.stopping_time * unfinished, dtype=np.float64)]
+        times = self.stopping_time.astype(np.float64)
+        return [np.where(self.recommendation < 0, 2.0**63, times)]
 
 
 @dataclass(frozen=True)
@@ -222,14 +222,10 @@ class IdentificationTable(Table):
 
 
 def _summary(setting: IdentificationSetting, runs: Identifications) -> IdentificationSummary:
-    # a run that was ended takes longer than it was let, so its time stands above all others
-    times = np.where(runs.stopped, runs.stopping_time.astype(np.float64), math.inf)
-    levels = [0.05, 0.5, 0.95]
-    quantiles = [float(x) for x in np.quantile(times, levels, method="inverted_cdf")]
-    low, middle, high = (x if math.isfinite(x) else math.nan for x in quantiles)
+    low, middle, high = runs.time_quantiles([0.05, 0.5, 0.95]).tolist()
     deviation = math.nan
     if runs.stopped.all() and runs.n_runs > 1:
-        deviation = float(times.std(ddof=1))
+        deviation = float(runs.stopping_time.astype(np.float64).std(ddof=1))
     return IdentificationSummary(
         *setting.labels,
         runs.n_runs,

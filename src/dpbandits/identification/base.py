@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_fraction, check_generator, check_integer
-from dpbandits.identification.rewards import DrawnRewards, Rewards
+from dpbandits.identification.rewards import MOST_PULLS, DrawnRewards, Rewards
 from dpbandits.instances import BernoulliInstance
 from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
 
-__all__ = ["IdentificationAlgorithm", "Verdict", "check_unique_best_arm"]
+__all__ = [
+    "DEFAULT_MAX_PULLS",
+    "MOST_PULLS",
+    "IdentificationAlgorithm",
+    "Verdict",
+    "check_run",
+    "check_unique_best_arm",
+]
+
+DEFAULT_MAX_PULLS = 10**15
+"""Pulls after which a run is ended unless something else is asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +38,12 @@ class Verdict:
     pulls : numpy.ndarray of int, shape (K,)
         Pulls of each arm. Their sum is the stopping time τ: every pull counts, also those of
         batches that were never released.
+
+    Examples
+    --------
+    >>> verdict = Verdict(1, np.array([20, 35]))
+    >>> verdict.stopped, verdict.stopping_time
+    (True, 55)
     """
 
     recommendation: int
@@ -45,7 +61,22 @@ class Verdict:
 
 
 def check_unique_best_arm(instance: object) -> BernoulliInstance:
-    """Return `instance` if its rewards are 0 or 1 and one arm alone has the largest mean."""
+    """Return `instance` if its rewards are 0 or 1 and one arm alone has the largest mean.
+
+    Parameters
+    ----------
+    instance : object
+        What was given.
+
+    Returns
+    -------
+    BernoulliInstance
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+    """
     if not isinstance(instance, BernoulliInstance):
         raise ValueError(
             f"instance={instance!r} is no instance for identification; allowed: one with rewards "
@@ -56,6 +87,38 @@ def check_unique_best_arm(instance: object) -> BernoulliInstance:
             f"means={instance.mean_rewards!r} has several best arms; allowed: one best arm"
         )
     return instance
+
+
+def check_run(rewards: object, rng: object, max_pulls: object) -> int:
+    """Check what `IdentificationAlgorithm.decide` was given; return `max_pulls`.
+
+    Parameters
+    ----------
+    rewards : object
+        Should be a source of rewards of two arms or more.
+    rng : object
+        Should be a generator.
+    max_pulls : object
+        Should be a whole number from K to `MOST_PULLS`.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        If one of them is something else.
+    """
+    n_arms: Any = getattr(rewards, "n_arms", None)
+    counted = isinstance(n_arms, int | np.integer) and n_arms >= 2
+    if not counted or not callable(getattr(rewards, "total", None)):
+        raise ValueError(
+            f"rewards={rewards!r} is no source of rewards; allowed: one with 2 or more arms, such "
+            "as DrawnRewards(instance, rng) or TableRewards(table)"
+        )
+    check_generator("rng", rng)
+    return check_integer("max_pulls", max_pulls, int(n_arms), MOST_PULLS)
 
 
 class IdentificationAlgorithm(abc.ABC):
@@ -100,7 +163,8 @@ class IdentificationAlgorithm(abc.ABC):
         rng : numpy.random.Generator
             Source of the noise, and of whatever else the algorithm draws.
         max_pulls : int
-            Pulls after which a run that has not stopped is ended, within one batch.
+            Pulls after which a run that has not stopped is ended. Those of the batch in which that
+            happens count, but it asks for no rewards.
 
         Returns
         -------
@@ -108,7 +172,10 @@ class IdentificationAlgorithm(abc.ABC):
         """
 
     def draw(
-        self, instance: BernoulliInstance, rng: np.random.Generator, max_pulls: int = 10**15
+        self,
+        instance: BernoulliInstance,
+        rng: np.random.Generator,
+        max_pulls: int = DEFAULT_MAX_PULLS,
     ) -> Verdict:
         """Run once on rewards drawn from an instance.
 
@@ -132,5 +199,5 @@ class IdentificationAlgorithm(abc.ABC):
         """
         instance = check_unique_best_arm(instance)
         check_generator("rng", rng)
-        max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, 2**62)
+        max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
         return self.decide(DrawnRewards(instance, rng), rng, max_pulls)

@@ -15,8 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._validation import check_generator, check_integer
-from dpbandits.identification.base import IdentificationAlgorithm, Verdict
+from dpbandits.identification.base import (
+    MOST_PULLS,
+    IdentificationAlgorithm,
+    Verdict,
+    check_run,
+)
 from dpbandits.identification.rewards import Rewards
 from dpbandits.mechanisms.laplace import laplace
 from dpbandits.privacy.guarantees import PrivacyGuarantee
@@ -26,6 +30,19 @@ __all__ = ["BatchState", "BatchedTopTwo", "next_release"]
 
 def next_release(pulls: int, eta: float, first: int = 1) -> int:
     """Return the least number of the grid ⌈first·(1 + η)^j⌉, j = 0, 1, …, that is above `pulls`.
+
+    Parameters
+    ----------
+    pulls : int
+        Pulls of an arm, at least 0.
+    eta : float
+        Growth η > 0 of the grid.
+    first : int
+        Its first number.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -134,8 +151,7 @@ class BatchedTopTwo(IdentificationAlgorithm):
 
     def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Verdict:
         """Run once; see `IdentificationAlgorithm.decide`."""
-        check_generator("rng", rng)
-        max_pulls = check_integer("max_pulls", max_pulls, rewards.n_arms, 2**62)
+        max_pulls = check_run(rewards, rng, max_pulls)
         state = BatchState.start(rewards.n_arms)
         first = self._next_release(0)
         for arm in range(state.n_arms):
@@ -165,5 +181,5 @@ class BatchedTopTwo(IdentificationAlgorithm):
         state.batch[arm] = size
         state.released[arm] = pulls
         state.releases[arm] += 1
-        # beyond 2^62 pulls no batch ends: no run has room for them
-        state.following[arm] = min(self._next_release(pulls), 2**62)
+        # beyond so many pulls no batch ends: no run has room for them
+        state.following[arm] = min(self._next_release(pulls), MOST_PULLS)

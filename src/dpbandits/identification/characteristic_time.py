@@ -55,6 +55,12 @@ class CharacteristicTime:
         w, the share of the pulls that each arm has.
     costs : numpy.ndarray of float, shape (K,)
         W_a(w) for each arm, at least 1/T* and equal to it where the arm limits; inf for the best.
+
+    Examples
+    --------
+    >>> time = characteristic_time([0.9, 0.5], epsilon=1.0)
+    >>> bool(abs(time.weights.sum() - 1) < 1e-12), bool(abs(time.costs[1] * time.value - 1) < 1e-9)
+    (True, True)
     """
 
     value: float

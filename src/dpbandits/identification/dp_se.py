@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpbandits._validation import check_generator, check_integer, check_positive
-from dpbandits.identification.base import IdentificationAlgorithm, Verdict
+from dpbandits._validation import check_positive
+from dpbandits.identification.base import IdentificationAlgorithm, Verdict, check_run
 from dpbandits.identification.rewards import Rewards
 from dpbandits.mechanisms.laplace import laplace_noise
 from dpbandits.privacy.guarantees import PrivacyGuarantee
@@ -45,9 +45,9 @@ class DPSEIdentifier(IdentificationAlgorithm):
     δ/(2e²), over all viable arms, and δ/2·(1 + 1/4 + …) = δπ²/12 < δ. While neither happens, the
     best arm is at most 2h_e + 2c_e below any other.
 
-    Deviations from the printed algorithm: none. An epoch that `max_pulls` cuts short asks for no
-    rewards and releases nothing. If the best arm has been eliminated, with probability below δ,
-    and several others are tied, the algorithm does not stop: its expected stopping time is
+    Deviations from the printed algorithm: none but that an epoch which `max_pulls` cuts short asks
+    for no rewards and releases nothing. If the best arm has been eliminated, with probability below
+    δ, and several others are tied, the algorithm does not stop: its expected stopping time is
     infinite on such instances, and `max_pulls` ends the run.
 
     Examples
@@ -76,8 +76,7 @@ class DPSEIdentifier(IdentificationAlgorithm):
 
     def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Verdict:
         """Run once; see `IdentificationAlgorithm.decide`."""
-        check_generator("rng", rng)
-        room = check_integer("max_pulls", max_pulls, rewards.n_arms, 2**62)
+        room = check_run(rewards, rng, max_pulls)
         pulls = np.zeros(rewards.n_arms, dtype=np.int64)
         viable = np.arange(rewards.n_arms)
         epoch = 0

@@ -17,11 +17,7 @@ from dpbandits._validation import (
 )
 from dpbandits.identification.batches import BatchedTopTwo, BatchState, next_release
 from dpbandits.identification.challenger import advance_costs
-from dpbandits.identification.thresholds import (
-    PAIR_THRESHOLDS,
-    chernoff_threshold,
-    union_threshold,
-)
+from dpbandits.identification.thresholds import PAIR_RULES, PAIR_THRESHOLDS
 from dpbandits.identification.transport_kernels import calibrated_cost_kernel
 
 __all__ = ["COSTS", "DPTT"]
@@ -29,7 +25,6 @@ __all__ = ["COSTS", "DPTT"]
 COSTS = ("calibrated", "plain")
 """Costs of the challenger: W̃, which knows the noise of the estimates, or W."""
 
-_THRESHOLDS = {"chernoff": chernoff_threshold, "union": union_threshold}
 _RANGES = (("eta", 1e-3, 1e3), ("exploration", 0.0, 1e3), ("exponent", 1.001, 100.0))
 
 
@@ -64,7 +59,7 @@ class DPTT(BatchedTopTwo):
     exponent : float
         Exponent s of the sums over releases in the thresholds, from 1.001 to 100.
     first : int
-        Pulls of each arm before its first release: the grid is ⌈first·(1 + η)^j⌉.
+        Pulls of each arm before its first release, from 1 to 2^53: the grid is ⌈first·(1 + η)^j⌉.
 
     Raises
     ------
@@ -134,7 +129,7 @@ class DPTT(BatchedTopTwo):
     def _stops(self, state: BatchState, means: NDArray[np.float64]) -> bool:
         best = int(means.argmax())
         ratios = state.releases / state.released
-        threshold = _THRESHOLDS[self.threshold]
+        threshold = PAIR_RULES[self.threshold]
         for b in range(state.n_arms):
             if b == best:
                 continue

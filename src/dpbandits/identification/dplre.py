@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._validation import check_generator, check_integer, check_positive
-from dpbandits.identification.base import IdentificationAlgorithm, Verdict
+from dpbandits._validation import check_integer, check_number, check_positive
+from dpbandits.identification.base import IdentificationAlgorithm, Verdict, check_run
 from dpbandits.identification.divergence_kernels import d_eps_kernel
 from dpbandits.identification.evidence import ArmLikelihood, is_better, log_evidence
 from dpbandits.identification.rewards import Rewards
@@ -25,6 +25,7 @@ _SCARCE = 15.0
 √(K − 1) times those of its rivals."""
 _MOST_PULLS = 2**53
 """Pulls after which a run is ended in any case: up to here floats count without a gap."""
+_LEAST_GROWTH, _MOST_GROWTH = 1e-3, 1e3
 
 
 def _noise_share(upper: float, lower: float, epsilon: float) -> float:
@@ -55,11 +56,16 @@ class _Releases:
         self._rng = rng
         self._scale = 1.0 / epsilon  # 0 without privacy
         self._room = min(max_pulls, _MOST_PULLS)
+        self._cut = np.zeros(rewards.n_arms, dtype=np.int64)
         self.arms = [ArmLikelihood(epsilon) for _ in range(rewards.n_arms)]
 
     def release(self, arm: int, size: int) -> None:
-        """Pull an arm `size` times and release the sum of its rewards."""
+        """Pull an arm `size` times and release the sum of its rewards.
+
+        A batch for which there is no room is cut short: no reward is asked for.
+        """
         if size > self._room:
+            self._cut[arm] = self._room
             raise _OutOfPullsError
         self._room -= size
         total = float(self._rewards.total(arm, size))
@@ -69,8 +75,8 @@ class _Releases:
 
     @property
     def pulls(self) -> NDArray[np.int64]:
-        """Pulls of each arm, shape (K,)."""
-        return np.array([arm.pulls for arm in self.arms], dtype=np.int64)
+        """Pulls of each arm, shape (K,), those of a batch that was cut short included."""
+        return self._cut + np.array([arm.pulls for arm in self.arms], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,7 @@ class DPLRE(IdentificationAlgorithm):
         Confidence δ in (0, 1).
     least_growth, most_growth : float
         Least and largest size of a batch, as a share of the arm's pulls before;
-        0 < `least_growth` ≤ `most_growth`.
+        0.001 ≤ `least_growth` ≤ `most_growth` ≤ 1000.
 
     Raises
     ------
@@ -147,7 +153,12 @@ class DPLRE(IdentificationAlgorithm):
         self._check()
         object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
         for name in ("least_growth", "most_growth"):
-            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
+            given = getattr(self, name)
+            allowed = f"a number from {_LEAST_GROWTH:g} to {_MOST_GROWTH:g}"
+            value = check_number(name, given, allowed)
+            if not _LEAST_GROWTH <= value <= _MOST_GROWTH:
+                raise ValueError(f"{name}={given!r} is out of range; allowed: {allowed}")
+            object.__setattr__(self, name, value)
         if self.most_growth < self.least_growth:
             raise ValueError(
                 f"most_growth={self.most_growth!r} is out of range; allowed: at least "
@@ -162,15 +173,43 @@ class DPLRE(IdentificationAlgorithm):
     def threshold(self, n_arms: int) -> float:
         """Return log((K − 1)/δ), the evidence in nats at which an arm is dropped.
 
+        Parameters
+        ----------
+        n_arms : int
+            Number of arms K, at least 2.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If `n_arms` is out of range.
+
         Examples
         --------
         >>> round(DPLRE(1.0, 0.01).threshold(5), 4)
         5.9915
         """
-        return math.log(n_arms - 1) - math.log(self.delta)
+        return math.log(check_integer("n_arms", n_arms, 2) - 1) - math.log(self.delta)
 
     def first_batch(self, n_arms: int) -> int:
-        """Return the size of the first batch of each arm.
+        """Return ⌈log((K − 1)/δ)/d_ε(1, ½)⌉, the size of the first batch of each arm.
+
+        Parameters
+        ----------
+        n_arms : int
+            Number of arms K, at least 2.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ValueError
+            If `n_arms` is out of range.
 
         Examples
         --------
@@ -182,10 +221,10 @@ class DPLRE(IdentificationAlgorithm):
     def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Verdict:
         """Run once; see `IdentificationAlgorithm.decide`.
 
-        A batch that would exceed `max_pulls` is not begun. A run is ended after 2^53 pulls.
+        A batch that would exceed `max_pulls` is cut short: its pulls count, it asks for no rewards
+        and releases nothing. A run is ended after 2^53 pulls in any case.
         """
-        check_generator("rng", rng)
-        max_pulls = check_integer("max_pulls", max_pulls, rewards.n_arms, 2**62)
+        max_pulls = check_run(rewards, rng, max_pulls)
         releases = _Releases(rewards, rng, self.epsilon, max_pulls)
         try:
             best = self._identify(releases)

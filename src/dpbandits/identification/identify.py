@@ -9,12 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dpbandits._files import write_atomically
-from dpbandits._validation import check_fraction, check_integer
-from dpbandits.identification.base import IdentificationAlgorithm, Verdict, check_unique_best_arm
+from dpbandits._validation import check_fraction, check_integer, check_values
+from dpbandits.identification.base import (
+    DEFAULT_MAX_PULLS,
+    MOST_PULLS,
+    IdentificationAlgorithm,
+    Verdict,
+    check_unique_best_arm,
+)
 from dpbandits.instances import BernoulliInstance
 from dpbandits.simulation import replicate_seeds
 
@@ -40,6 +46,16 @@ class Identifications:
         The arm that each run recommends, 0-based; −1 if the run was ended before.
     pulls : numpy.ndarray of int, shape (n_runs, K)
         Pulls of each arm in each run.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> easy = dpb.instances.bernoulli([0.9, 0.1])
+    >>> runs = identify(dpb.DPSEIdentifier(1.0, 0.1), easy, n_runs=3)
+    >>> runs.stopping_time.tolist(), runs.errors()
+    ([1302, 1302, 1302], 0)
+    >>> runs.time_quantiles([0.5, 0.9]).tolist()
+    [1302.0, 1302.0]
     """
 
     algorithm: IdentificationAlgorithm
@@ -82,20 +98,37 @@ class Identifications:
         -------
         tuple of float
             Rate, lower end, upper end.
+
+        Raises
+        ------
+        ValueError
+            If `level` is out of range.
         """
+        level = check_fraction("level", level)
         wrong = self.errors()
-        test = stats.binomtest(wrong, self.n_runs)
-        interval = test.proportion_ci(check_fraction("level", level), method="exact")
+        interval = stats.binomtest(wrong, self.n_runs).proportion_ci(level, method="exact")
         return wrong / self.n_runs, float(interval.low), float(interval.high)
 
     def mean_time(self, level: float = 0.95) -> tuple[float, float, float]:
         """Return the mean stopping time, with Student's interval.
 
+        Parameters
+        ----------
+        level : float
+            Confidence of the interval.
+
         Returns
         -------
         tuple of float
-            Mean, lower end, upper end; nan if a run was ended early, for then it is unknown.
+            Mean, lower end, upper end; nan if a run was ended early, for then it is unknown. With
+            one run the ends are nan.
+
+        Raises
+        ------
+        ValueError
+            If `level` is out of range.
         """
+        level = check_fraction("level", level)
         if not self.stopped.all():
             return math.nan, math.nan, math.nan
         times = self.stopping_time.astype(np.float64)
@@ -103,8 +136,33 @@ class Identifications:
         if self.n_runs < 2:
             return mean, math.nan, math.nan
         error = float(times.std(ddof=1)) / math.sqrt(self.n_runs)
-        width = float(stats.t.ppf((1 + check_fraction("level", level)) / 2, self.n_runs - 1))
+        width = float(stats.t.ppf((1 + level) / 2, self.n_runs - 1))
         return mean, mean - width * error, mean + width * error
+
+    def time_quantiles(self, levels: ArrayLike) -> NDArray[np.float64]:
+        """Return quantiles of the stopping time, each the time of a run.
+
+        Parameters
+        ----------
+        levels : array_like of float
+            Shares of the runs, from 0 to 1.
+
+        Returns
+        -------
+        numpy.ndarray of float, of the shape of `levels`
+            For each level the least time within which this share of the runs stopped; nan if so
+            many did not stop, for a run that was ended would have taken longer.
+
+        Raises
+        ------
+        ValueError
+            If a level is out of range.
+        """
+        levels = check_values("levels", levels, 0.0, 1.0)
+        times = np.where(self.stopped, self.stopping_time.astype(np.float64), math.inf)
+        quantiles = np.asarray(np.quantile(times, levels, method="inverted_cdf"))
+        known: NDArray[np.float64] = np.where(np.isfinite(quantiles), quantiles, math.nan)
+        return known
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the runs to `path`, a row a run: stopping time, recommendation, pulls of each arm.
@@ -123,7 +181,23 @@ def identify_replicate(
     max_pulls: int,
     seed: np.random.SeedSequence,
 ) -> Verdict:
-    """Run one replicate from its own seed: the unit of parallel work."""
+    """Run one replicate from its own seed: the unit of parallel work.
+
+    Parameters
+    ----------
+    algorithm : IdentificationAlgorithm
+        Configuration to run.
+    instance : BernoulliInstance
+        The bandit, with one best arm.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended.
+    seed : numpy.random.SeedSequence
+        Seed of the replicate.
+
+    Returns
+    -------
+    Verdict
+    """
     return algorithm.draw(instance, np.random.default_rng(seed), max_pulls)
 
 
@@ -141,7 +215,7 @@ def identify(
     instance: BernoulliInstance,
     n_runs: int = 100,
     seed: int | Sequence[int] = 0,
-    max_pulls: int = 10**15,
+    max_pulls: int = DEFAULT_MAX_PULLS,
     n_jobs: int = 1,
 ) -> Identifications:
     """Simulate independent replicates of an algorithm for best-arm identification.
@@ -172,6 +246,14 @@ def identify(
     ------
     ValueError
         If an argument is out of range: the message names it and says what is allowed.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> easy = dpb.instances.bernoulli([0.9, 0.5, 0.1])
+    >>> runs = identify(dpb.DPLRE(1.0, 0.1), easy, n_runs=5, seed=1)
+    >>> runs.stopped.all(), runs.pulls.shape
+    (np.True_, (5, 3))
     """
     if not isinstance(algorithm, IdentificationAlgorithm):
         raise ValueError(
@@ -180,7 +262,7 @@ def identify(
         )
     instance = check_unique_best_arm(instance)
     n_runs = check_integer("n_runs", n_runs, 1)
-    max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, 2**62)
+    max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
     if n_jobs != -1:
         n_jobs = check_integer("n_jobs", n_jobs, 1)
     seeds = replicate_seeds(seed, n_runs)

@@ -12,7 +12,10 @@ from dpbandits._binomial import binomial
 from dpbandits._validation import check_generator, check_integer
 from dpbandits.instances import BernoulliInstance
 
-__all__ = ["DrawnRewards", "Rewards", "TableRewards"]
+__all__ = ["MOST_PULLS", "DrawnRewards", "Rewards", "TableRewards"]
+
+MOST_PULLS = 2**62
+"""The most pulls that a run may be let."""
 
 
 class Rewards(Protocol):
@@ -36,6 +39,11 @@ class DrawnRewards:
     rng : numpy.random.Generator
         Source of randomness.
 
+    Raises
+    ------
+    ValueError
+        If an argument is something else.
+
     Examples
     --------
     >>> import dpbandits as dpb
@@ -45,6 +53,11 @@ class DrawnRewards:
     """
 
     def __init__(self, instance: BernoulliInstance, rng: np.random.Generator) -> None:
+        if not isinstance(instance, BernoulliInstance):
+            raise ValueError(
+                f"instance={instance!r} has no rewards of 0 or 1; allowed: one such as "
+                "bernoulli([0.5, 0.4])"
+            )
         check_generator("rng", rng)
         self._means: list[float] = instance.means.tolist()
         self._rng = rng
@@ -55,19 +68,40 @@ class DrawnRewards:
         return len(self._means)
 
     def total(self, arm: int, size: int) -> int:
-        """Draw the sum of `size` fresh rewards of `arm`."""
+        """Draw the sum of `size` fresh rewards of `arm`.
+
+        Parameters
+        ----------
+        arm : int
+            The arm, from 0 to K − 1.
+        size : int
+            Number of rewards, at least 0.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
+        arm = check_integer("arm", arm, 0, self.n_arms - 1)
+        size = check_integer("size", size, 0, MOST_PULLS)
         return int(binomial(self._rng, size, self._means[arm]))
 
 
 class TableRewards:
     """Rewards that are fixed beforehand: the n-th pull of an arm gives its n-th entry.
 
-    Two tables that differ in one entry are neighbours in the sense of differential privacy.
+    Two tables that differ in one entry are neighbours in the sense of differential privacy. A run
+    uses the rewards up that it asks for: a second run needs a new `TableRewards`.
 
     Parameters
     ----------
     table : sequence of array_like
-        For each arm its rewards, each 0 or 1, in the order of the pulls.
+        For each arm its rewards, each 0 or 1, in the order of the pulls; the arms may have
+        different numbers of them.
 
     Raises
     ------
@@ -83,13 +117,20 @@ class TableRewards:
     """
 
     def __init__(self, table: Sequence[ArrayLike]) -> None:
-        arms = [np.asarray(rewards) for rewards in table]
+        allowed = "for each of 2 or more arms a sequence of rewards, each 0 or 1"
+        try:
+            arms = [np.asarray(rewards) for rewards in table]
+        except (TypeError, ValueError):
+            raise ValueError(f"table={table!r} is no table; allowed: {allowed}") from None
         if len(arms) < 2:
-            raise ValueError(f"table has {len(arms)} arms; allowed: 2 or more")
+            raise ValueError(f"table={table!r} has {len(arms)} arms; allowed: {allowed}")
         sums: list[NDArray[np.int64]] = []
         for arm, rewards in enumerate(arms):
-            if rewards.ndim != 1 or not np.isin(rewards, (0, 1)).all():
-                raise ValueError(f"table[{arm}]={rewards!r} is out of range; allowed: 0s and 1s")
+            numeric = rewards.dtype.kind in "biuf" or rewards.size == 0
+            if rewards.ndim != 1 or not numeric or not np.isin(rewards, (0, 1)).all():
+                raise ValueError(
+                    f"table={table!r} has other rewards for arm {arm}; allowed: {allowed}"
+                )
             sums.append(np.concatenate([[0], np.cumsum(rewards.astype(np.int64))]))
         self._sums = sums
         self._pulled = [0] * len(arms)
@@ -100,7 +141,25 @@ class TableRewards:
         return len(self._sums)
 
     def total(self, arm: int, size: int) -> int:
-        """Return the sum of the next `size` entries of `arm`."""
+        """Return the sum of the next `size` entries of `arm`, which are used up by that.
+
+        Parameters
+        ----------
+        arm : int
+            The arm, from 0 to K − 1.
+        size : int
+            Number of rewards, at least 0.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, or the arm has fewer rewards left.
+        """
+        arm = check_integer("arm", arm, 0, self.n_arms - 1)
         size = check_integer("size", size, 0)
         first, last = self._pulled[arm], self._pulled[arm] + size
         if last >= self._sums[arm].size:

@@ -8,12 +8,14 @@ look after every pull. The proofs are in the book's chapter on best-arm identifi
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from numba import njit
 from scipy import special
 
 __all__ = [
     "ADAP_THRESHOLDS",
+    "PAIR_RULES",
     "PAIR_THRESHOLDS",
     "gamma_tail_point",
     "chernoff_threshold",
@@ -22,9 +24,6 @@ __all__ = [
     "separate_threshold",
     "union_threshold",
 ]
-
-PAIR_THRESHOLDS = ("chernoff", "union")
-"""Thresholds of `dpbandits.identification.DPTT`."""
 
 ADAP_THRESHOLDS = ("theoretical", "separate", "heuristic", "published")
 """Thresholds of `dpbandits.identification.AdaPTT`."""
@@ -38,6 +37,16 @@ def gamma_tail_point(log_inverse: float) -> float:
 
     (1 + c)·e^−c is the tail of a Gamma variable of shape 2, the sum of two exponential ones.
     c − log(1 + c) is convex and increasing: Newton's method from above descends to the root.
+
+    Parameters
+    ----------
+    log_inverse : float
+        L, the logarithm of 1 over the probability.
+
+    Returns
+    -------
+    float
+        c; 0 for L ≤ 0.
 
     Examples
     --------
@@ -64,7 +73,7 @@ def chernoff_threshold(
     """Return c with (1 + c)·e^−c = δ/((K − 1)·ζ(s)²·(k·k′)^s): log(1/δ) to leading order.
 
     Two independent deviations of tail e^−x each add up to at least c with probability at most
-    (1 + c)·e^−c; the right-hand sides add up to δ over all k, k′ ≥ 1 and K − 1 arms.
+    (1 + c)·e^−c; the right-hand sides add up to at most δ over all k, k′ ≥ 1 and K − 1 arms.
 
     Parameters
     ----------
@@ -100,7 +109,7 @@ def union_threshold(
     """Return log(K·ζ(s)·k^s/δ) + log(K·ζ(s)·k′^s/δ): 2·log(1/δ) to leading order.
 
     Each deviation is bounded for itself, by what it exceeds with probability δ/(K·ζ(s)·k^s); one
-    side of each arm's deviation matters, so that all of them add up to δ.
+    side of each arm's deviation matters, so that all of them add up to at most δ.
 
     Parameters
     ----------
@@ -125,6 +134,16 @@ def union_threshold(
     return 2.0 * math.log(n_arms * special.zeta(exponent) / delta) + exponent * math.log(
         float(first) * float(second)
     )
+
+
+PAIR_RULES: dict[str, Callable[[float, int, int, int, float], float]] = {
+    "chernoff": chernoff_threshold,
+    "union": union_threshold,
+}
+"""Thresholds of `dpbandits.identification.DPTT`."""
+
+PAIR_THRESHOLDS = tuple(PAIR_RULES)
+"""Their names."""
 
 
 @njit(cache=True, nogil=True)
@@ -161,6 +180,16 @@ def mixture_threshold(delta: float, n_arms: int, first: int, second: int) -> flo
 
 def _calibration(x: float) -> float:
     return x + math.log(x)
+
+
+def _sampling_log(delta: float, n_arms: int, k: int, j: int) -> float:
+    """Return log(2(K − 1)ζ(2)²(kk′)²/δ): half of δ goes to the rewards of all pairs of batches."""
+    return math.log(2 * (n_arms - 1) * _ZETA_2**2 / delta) + 2 * math.log(k * j)
+
+
+def _noise_log(delta: float, n_arms: int, k: int) -> float:
+    """Return log(2Kζ(2)k²/δ): the other half goes to the noise of all batches."""
+    return math.log(2 * n_arms * _ZETA_2 * k**2 / delta)
 
 
 def gaussian_threshold(
@@ -211,9 +240,9 @@ def gaussian_threshold(
         k = j = max(k, j)
         sampling = math.log((n_arms - 1) * _ZETA_2 / delta) + 2 * math.log(k)
     else:
-        sampling = math.log(2 * (n_arms - 1) * _ZETA_2**2 / delta) + 2 * math.log(k * j)
+        sampling = _sampling_log(delta, n_arms, k, j)
     private = sum(
-        (math.log(2 * n_arms * _ZETA_2 * release**2 / delta) / epsilon) ** 2 / batch
+        (_noise_log(delta, n_arms, release) / epsilon) ** 2 / batch
         for release, batch in ((k, n), (j, m))
     )
     return 2 * _calibration(sampling / 2) + grown + private
@@ -230,7 +259,7 @@ def separate_threshold(
 
     √(½(1/n + 1/n′)·log(2(K−1)ζ(2)²(kk′)²/δ)) + Σ log(2Kζ(2)k_i²/δ)/(n_i·ε): Hoeffding's
     inequality for the rewards and the tail of each Laplace variable; the probabilities add up to
-    δ over all k, k′ and arms.
+    at most δ over all k, k′ and arms.
 
     Parameters
     ----------
@@ -254,10 +283,9 @@ def separate_threshold(
     >>> round(separate_threshold(0.01, 1.0, 5, (9, 9), (256, 256)), 4)
     0.3458
     """
-    pairs = releases[0] * releases[1]
-    sampling = math.log(2 * (n_arms - 1) * _ZETA_2**2 / delta) + 2 * math.log(pairs)
+    sampling = _sampling_log(delta, n_arms, *releases)
     width = math.sqrt(0.5 * (1 / batches[0] + 1 / batches[1]) * sampling)
     return width + sum(
-        math.log(2 * n_arms * _ZETA_2 * release**2 / delta) / (batch * epsilon)
+        _noise_log(delta, n_arms, release) / (batch * epsilon)
         for release, batch in zip(releases, batches, strict=True)
     )

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from dpbandits._binomial import binomial
 from dpbandits._validation import check_fraction, check_generator, check_integer
-from dpbandits.identification.base import IdentificationAlgorithm, Verdict, check_unique_best_arm
+from dpbandits.identification.base import (
+    DEFAULT_MAX_PULLS,
+    MOST_PULLS,
+    IdentificationAlgorithm,
+    Verdict,
+    check_run,
+    check_unique_best_arm,
+)
 from dpbandits.identification.divergence_kernels import kl_kernel
 from dpbandits.identification.rewards import Rewards
 from dpbandits.identification.thresholds import mixture_threshold
@@ -137,8 +144,8 @@ class TopTwo(IdentificationAlgorithm):
 
     def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Verdict:
         """Run once; see `IdentificationAlgorithm.decide`. The generator is not used."""
+        max_pulls = check_run(rewards, rng, max_pulls)
         n_arms = rewards.n_arms
-        max_pulls = check_integer("max_pulls", max_pulls, n_arms, 2**62)
         sums, pulls, led, own = (np.zeros(n_arms, dtype=np.int64) for _ in range(4))
         t = 0
         while True:
@@ -154,11 +161,14 @@ class TopTwo(IdentificationAlgorithm):
             t += 1
 
     def draw(
-        self, instance: BernoulliInstance, rng: np.random.Generator, max_pulls: int = 10**15
+        self,
+        instance: BernoulliInstance,
+        rng: np.random.Generator,
+        max_pulls: int = DEFAULT_MAX_PULLS,
     ) -> Verdict:
         """Run once on rewards drawn from an instance; see `IdentificationAlgorithm.draw`."""
         instance = check_unique_best_arm(instance)
         check_generator("rng", rng)
-        max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, 2**62)
+        max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
         arm, pulls = _draw(instance.means, rng, self.leader_share, self.delta, max_pulls)
         return Verdict(int(arm), pulls)
