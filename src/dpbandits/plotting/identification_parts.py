@@ -110,7 +110,7 @@ def _tails(axes: Axes, groups: Any) -> PanelRange:
         lows.append(float(x[0]))
         highs.append(float(x[-1]))
         least = min(least, float(share[-1]))
-    return PanelRange((min(lows) / 1.1, max(highs)), (least, 1.0), tuple(ends))
+    return PanelRange((min(lows) / 1.1, max(highs)), (min(least, 0.5), 1.0), tuple(ends))
 
 
 def draw_errors(titles: Mapping[str, str], by_panel: Mapping[str, Any], theory: bool) -> Figure:
