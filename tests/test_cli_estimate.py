@@ -18,7 +18,7 @@ def said(capsys, *arguments):
 
 
 def test_replicates_are_those_of_the_package(capsys, tmp_path):
-    path = tmp_path / "runs.csv"
+    path = tmp_path / "new" / "runs.csv"
     arguments = ["--mean", "0.2", "--runs", "7", "--seed", "3", "--csv", str(path)]
     status, out, _ = said(capsys, "DPExponentialNAS", *RULE, "--set", "epsilon=1", *arguments)
     rule = dpb.DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05)

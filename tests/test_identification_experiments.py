@@ -1,5 +1,6 @@
 """Experiments on best-arm identification: data to text and back, spot checks, figures."""
 
+import dataclasses
 import json
 import math
 
@@ -9,9 +10,10 @@ from matplotlib import pyplot as plt
 
 import dpbandits as dpb
 from dpbandits import experiments, plotting
-from dpbandits.experiments import EXPERIMENTS, IdentificationCell
+from dpbandits.experiments import EXPERIMENTS, IdentificationCell, spot
 from dpbandits.experiments.identification_cells import identification_setting
 from dpbandits.identification import sample_lower_bound
+from dpbandits.plotting import identification
 
 IDS = [name for name, e in EXPERIMENTS.items() if e.table.kind == "identification"]
 ID = "ja25-fig1"
@@ -97,6 +99,20 @@ def test_stored_runs_are_run_again(folder):
     assert check.passed and (check.kind, check.n_compared) == ("bits", 3)
 
 
+def test_a_stored_run_that_was_changed_does_not_pass(folder):
+    """The negative control of the spot check: one run of one setting, longer by one pull."""
+    n_settings = len(EXPERIMENTS[ID].settings("smoke"))
+    data = experiments.load(ID, folder)
+    assert experiments.spot_check(ID, n_settings, 3, folder=folder).passed
+    first = data.replicates[0]
+    longer = first.stopping_time + np.array([1, 0, 0])
+    changed = dataclasses.replace(first, stopping_time=longer)
+    wrong = dataclasses.replace(data, replicates=(changed, *data.replicates[1:]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spot, "load", lambda *_: wrong)
+        assert not experiments.spot_check(ID, n_settings, 3, folder=folder).passed
+
+
 @pytest.mark.parametrize("name", IDS)
 def test_every_figure_is_drawn(name, smoke):
     part = smoke.subset(name)
@@ -146,6 +162,108 @@ def test_the_privacy_switches_are_marked(smoke):
 def test_unknown_options_are_refused(options, message, smoke):
     with pytest.raises(ValueError, match=message):
         plotting.draw(smoke.subset(ID), **options)
+
+
+@pytest.mark.parametrize("name", ["ours-bai-tail", "ours-bai-error"])
+@pytest.mark.parametrize("values", ["time", "ratio", "share"])
+def test_tails_and_errors_have_no_choice_of_values(name, values, smoke):
+    with pytest.raises(ValueError, match=rf"values='{values}' .*{name}.*allowed: None"):
+        plotting.draw(smoke.subset(name), values=values)
+
+
+BY_AXIS = {EXPERIMENTS[name].axis: name for name in IDS}
+
+
+@pytest.mark.parametrize("axis", [axis for axis in BY_AXIS if axis != "tail"])
+def test_without_theory_there_is_no_bound(axis, smoke):
+    def words(figure):
+        shown = {text.get_text() for axes in figure.axes for text in axes.texts}
+        plt.close(figure)
+        return shown
+
+    part = smoke.subset(BY_AXIS[axis])
+    theory = words(plotting.draw(part, theory=True))
+    bare = words(plotting.draw(part, theory=False))
+    assert theory - bare == {"allowed" if axis == "error" else "lower bound"}
+    assert bare <= theory
+
+
+def ended(pairs, which):
+    """Return rows of which some runs, all or the first, were ended by the time they stopped."""
+    _, rows = pairs
+    for row in rows:
+        times = row.replicates.stopping_time
+        cut = np.arange(times.size) < (times.size if which == "all" else 1)
+        group = dataclasses.replace(
+            row.replicates, recommendation=np.where(cut, -1, row.replicates.recommendation)
+        )
+        summary = dataclasses.replace(
+            row.summary, stopped=int((~cut).sum()), mean_time=math.nan, time_sd=math.nan
+        )
+        yield dataclasses.replace(row, summary=summary, replicates=group)
+
+
+@pytest.mark.parametrize("which", ["one", "all"])
+def test_a_tail_says_how_many_never_stopped(which, smoke, monkeypatch):
+    pairs = experiments.rows_of(smoke.subset("ours-bai-tail"))
+    rows = list(ended(pairs, which))
+    monkeypatch.setattr(identification, "rows_of", lambda source: (pairs[0], rows))
+    figure = plotting.identification_figure("ours-bai-tail")
+    for panel, axes in zip(pairs[0].panels, figure.axes, strict=True):
+        shown = [text.get_text() for text in axes.texts]
+        shares = [
+            np.mean(r.replicates.recommendation < 0) for r in rows if r.summary.panel == panel
+        ]
+        told = sorted(text.partition(": ")[2] for text in shown if "never" in text)
+        assert told == sorted(f"{share:.1%} never" for share in shares)
+        assert which == "one" or told == ["100.0% never"] * 4
+    plt.close(figure)
+
+
+def test_a_panel_without_a_mean_is_refused(smoke, monkeypatch):
+    pairs = experiments.rows_of(smoke.subset(ID))
+    rows = [
+        row if row.summary.panel == "a" else new
+        for row, new in zip(pairs[1], ended(pairs, "one"), strict=True)
+    ]
+    monkeypatch.setattr(identification, "rows_of", lambda source: (pairs[0], rows))
+    plt.close(plotting.identification_figure(ID, panels=["a"]))
+    for theory in (True, False):
+        with pytest.raises(ValueError, match=r"panel='b' has no setting with a mean; allowed: "):
+            plotting.identification_figure(ID, theory=theory)
+
+
+@pytest.mark.parametrize("values", ["time", "ratio"])
+def test_panels_without_private_algorithms(values, smoke, monkeypatch):
+    for name in (ID, "ours-bai-delta"):
+        experiment, rows = experiments.rows_of(smoke.subset(name))
+        free = [row for row in rows if math.isinf(row.summary.epsilon)]
+        monkeypatch.setattr(identification, "rows_of", lambda source, e=experiment, r=free: (e, r))
+        if name == ID:
+            with pytest.raises(ValueError, match=r"panel='a' has no setting with epsilon; allowed"):
+                plotting.identification_figure(name, values=values)
+            continue
+        figure = plotting.identification_figure(name, values=values)
+        shown = {text.get_text() for text in figure.axes[0].texts}
+        assert shown == {"Top Two, no privacy", "lower bound"}
+        plt.close(figure)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_an_algorithm_without_a_look_is_drawn(name, smoke, monkeypatch):
+    experiment, rows = experiments.rows_of(smoke.subset(name))
+    new = [
+        dataclasses.replace(row, summary=dataclasses.replace(row.summary, algorithm="Own"))
+        if row.summary.algorithm == rows[0].summary.algorithm
+        else row
+        for row in rows
+    ]
+    monkeypatch.setattr(identification, "rows_of", lambda source: (experiment, new))
+    figure = plotting.identification_figure(name)
+    words = [text.get_text() for axes in figure.axes for text in axes.texts]
+    words += [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert any(word.startswith("Own") for word in words)
+    plt.close(figure)
 
 
 def test_other_kinds_are_refused():

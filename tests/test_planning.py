@@ -1,17 +1,24 @@
 """Plans of private trials: what they say, the command line, the picture."""
 
+import dataclasses
 import math
 import re
 
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
-from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, refusal
+from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, NOT_WHOLE, refusal
 
 import dpbandits as dpb
-from dpbandits import plotting
+from dpbandits import cli_identify, plotting
 from dpbandits.cli import main
-from dpbandits.identification import characteristic_time, privacy_switches, sample_lower_bound
+from dpbandits.identification import (
+    AdaPTTStar,
+    characteristic_time,
+    privacy_switches,
+    sample_lower_bound,
+)
+from dpbandits.planning import _pulls
 
 MEANS = (0.8, 0.5, 0.2)
 
@@ -48,13 +55,43 @@ def test_a_plan_reads_as_a_table(small):
     for size in small.sizes:
         (line,) = [x for x in text.splitlines() if x.startswith(size.algorithm.label + " ")]
         numbers = [float(word.replace(",", "")) for word in re.findall(r"[\d,]+(?= |$)", line)]
-        wanted = (size.mean, size.mean_low, size.mean_high, size.quantile90)
-        np.testing.assert_allclose(numbers[-4:], wanted, rtol=6e-3, atol=0.6)
+        low = max(size.mean_low, 3)
+        wanted = (size.mean, low, size.mean_high, size.quantile90, size.wrong, 6)
+        np.testing.assert_allclose(numbers[-6:], wanted, rtol=6e-3, atol=0.6)
+    assert text.splitlines()[5].endswith("wrong")
+    assert text.count(" of 6") == 4
+
+
+def test_an_interval_is_shown_from_the_least_number_of_samples_on(small):
+    size = dataclasses.replace(small.sizes[0], mean=40_000.0, mean_low=-12_345.6, mean_high=92_346)
+    told = str(dataclasses.replace(small, sizes=(size,)))
+    assert " 3 to 92,300 " in told and "-" not in told.splitlines()[6].removeprefix("DP-LRE")
+    assert _pulls(-12_345.6) == "-12,300" and _pulls(-3.0) == "-3"
+
+
+def test_runs_that_were_ended_leave_the_mean_unknown(small):
+    short = dpb.plan(MEANS, 0.4, 0.1, n_runs=3, seed=3, max_pulls=600)
+    means = {size.algorithm.label: size.mean for size in short.sizes}
+    assert math.isnan(means["DP-SE"]) and math.isfinite(means["Top Two"])
+    text = str(short)
+    assert "unknown to unknown" in text and "runs were ended before they stopped" in text
+    assert "unknown" not in str(small)
+    nothing, something = (
+        dataclasses.replace(small.sizes[0], mean=mean) for mean in (math.nan, 1e6)
+    )
+    assert dataclasses.replace(small, sizes=(nothing, something)).best is something
+    figure = plotting.plan_figure(short)
+    shown = {text.get_text() for text in figure.axes[0].texts}
+    assert "Top Two, no privacy" in shown and "DP-SE" not in shown
+    plt.close(figure)
 
 
 def test_without_privacy_nothing_private_is_planned():
     free = dpb.plan(MEANS, epsilon=math.inf, delta=0.1, n_runs=2)
     assert free.price == 1 and [s.algorithm.label for s in free.sizes] == ["Top Two"]
+    assert free.best is free.sizes[0] and "ε = inf" in str(free)
+    message = refusal("plan.epsilon", math.inf, lambda: plotting.plan_figure(free))
+    assert "a finite ε" in message
 
 
 def test_means_at_the_ends_are_never_free():
@@ -74,6 +111,21 @@ def test_bad_delta(value):
     refusal("delta", value, lambda: dpb.plan(MEANS, 1.0, value))
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("n_runs", value) for value in (1, 0, -3, *NOT_WHOLE)),
+        *(("seed", value) for value in (-1, "0", 1.5)),
+        *(("n_jobs", value) for value in (0, -2, "2", 1.5)),
+        *(("max_pulls", value) for value in (2, -1, 2**62 + 1, "9")),
+    ],
+    ids=repr,
+)
+def test_bad_numbers_of_runs_and_the_like(name, value):
+    with pytest.raises(ValueError, match=rf"^{name}=.*allowed: "):
+        dpb.plan(MEANS, 1.0, 0.1, **{"n_runs": 2, name: value})
+
+
 @pytest.mark.parametrize("means", [(0.5, 0.5), (0.5,), (0.5, 1.2), "0.5", 0.5])
 def test_bad_means(means):
     with pytest.raises(ValueError, match=r"means=.*allowed: "):
@@ -91,6 +143,13 @@ def test_the_picture_shows_every_algorithm(small):
     plt.close(figure)
 
 
+def test_the_picture_shows_an_algorithm_without_a_look_of_its_own(small):
+    own = dataclasses.replace(small.sizes[0], algorithm=AdaPTTStar(0.4, 0.1))
+    figure = plotting.plan_figure(dataclasses.replace(small, sizes=(*small.sizes, own)))
+    assert "AdaP-TT*" in {text.get_text() for text in figure.axes[0].texts}
+    plt.close(figure)
+
+
 # ------------------------------------------------------------------------- command line
 
 OPTIONS = ["--means", "0.8,0.5,0.2", "--epsilon", "0.4", "--delta", "0.1", "--runs", "6"]
@@ -103,16 +162,37 @@ def said(capsys, *arguments):
 
 
 def test_plan_on_the_command_line(small, capsys, tmp_path):
-    for ending in ("svg", "png"):
-        path = tmp_path / f"plan.{ending}"
+    for ending in ("svg", "png", "SVG", "PNG"):
+        path = tmp_path / ending / "new" / f"plan.{ending}"
         arguments = ["plan", *OPTIONS, "--seed", "3", "--plot", str(path)]
         status, out, _ = said(capsys, *arguments)
         assert status == 0 and out == f"{small}\n"
         assert path.stat().st_size > 5_000
+        assert path.read_bytes().startswith(b"<?xml" if ending.lower() == "svg" else b"\x89PNG")
+
+
+def test_what_cannot_be_drawn_is_told_before_anything_is_simulated(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(cli_identify, "plan", lambda *_: pytest.fail("simulated"))
+    monkeypatch.setattr(cli_identify, "identify", lambda *_: pytest.fail("simulated"))
+    file = tmp_path / "file"
+    file.write_text("", "utf-8")
+    plot = ["--plot", str(tmp_path / "x.svg")]
+    status, out, err = said(capsys, "plan", *OPTIONS, "--epsilon", "inf", *plot)
+    assert status == 2 and out == "" and "epsilon=inf has no picture" in err and "allowed" in err
+    assert said(capsys, "plan", *OPTIONS, "--plot", str(file / "x.svg"))[0] == 1
+    run = ["identify", "TopTwo", "--set", "delta=0.1", "--means", "0.8,0.5"]
+    assert said(capsys, *run, "--csv", str(file / "x.csv"))[0] == 1
+
+
+def test_a_plan_on_the_command_line_can_be_cut_short(capsys):
+    status, out, _ = said(capsys, "plan", *OPTIONS, "--max-pulls", "600")
+    assert status == 0 and "unknown: some runs were ended" in out
+    status, _, err = said(capsys, "plan", *OPTIONS, "--max-pulls", "2")
+    assert status == 2 and "max-pulls=2 is out of range" in err
 
 
 def test_identify_on_the_command_line(capsys, tmp_path):
-    path = tmp_path / "runs.csv"
+    path = tmp_path / "new" / "runs.csv"
     options = ["--set", "epsilon=1", "--set", "delta=0.1", "--means", "0.8,0.5,0.2"]
     arguments = ["identify", "DPLRE", *options, "--runs", "5", "--seed", "2", "--csv", str(path)]
     status, out, _ = said(capsys, *arguments)
@@ -128,14 +208,22 @@ def test_identify_on_the_command_line(capsys, tmp_path):
 def test_a_run_that_was_ended_is_not_counted_as_stopped(capsys):
     options = ["--set", "epsilon=1", "--set", "delta=0.1", "--means", "0.8,0.5,0.2"]
     status, out, _ = said(capsys, "identify", "DPTT", *options, "--runs", "2", "--max-pulls", "9")
-    assert status == 0 and "stopped: 0 of 2" in out and "mean nan" in out
+    assert status == 0 and "stopped: 0 of 2" in out
+    assert (
+        "mean unknown, median unknown, 90 % of runs unknown to unknown" in out and "nan" not in out
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["plan", *OPTIONS, "--plot", "x.pdf"], "plot='x.pdf' has another ending"),
-        (["plan", *OPTIONS[:-2], "--means", "0.8,x"], "means='x' is no number"),
+        (
+            ["plan", *OPTIONS, "--means", "0.9,"],
+            "means='0.9,' is no list of numbers; allowed: numbers in [0, 1] such as 0.75,0.7,0.7",
+        ),
+        (["plan", *OPTIONS, "--means", "0.8,x"], "means='0.8,x' is no list of numbers"),
+        (["plan", *OPTIONS, "--epsilon", "x"], "epsilon='x' is no number"),
         (["plan", "--means", "0.8,0.8", *OPTIONS[2:]], "has several best arms"),
         (["plan", *OPTIONS, "--epsilon", "0"], "epsilon=0.0 is out of range"),
         (["plan", *OPTIONS, "--delta", "0.45"], "delta=0.45 is out of range"),

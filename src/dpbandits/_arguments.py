@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from dpbandits import chapters
 from dpbandits._validation import check_choice, check_integer
 
-__all__ = ["configure", "jobs_of", "whole"]
+__all__ = ["configure", "jobs_of", "make_folder", "number", "numbers", "whole"]
 
 Kind = TypeVar("Kind")
 
@@ -26,9 +27,31 @@ def whole(name: str, text: str, minimum: int) -> int:
     return check_integer(name, value, minimum)
 
 
+def number(name: str, text: str) -> float:
+    """Read a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name}={text!r} is no number; allowed: a number") from None
+
+
+def numbers(name: str, text: str, allowed: str) -> list[float]:
+    """Read numbers that are split by commas; `allowed` says in errors what they may be."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{name}={text!r} is no list of numbers; allowed: {allowed}") from None
+
+
 def jobs_of(text: str) -> int:
     """Read a number of workers; -1 is all processors."""
     return -1 if text == "-1" else whole("jobs", text, 1)
+
+
+def make_folder(path: Path | None) -> None:
+    """Make the folder of a file that is written at the end, so that it fails at the start."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
 
 
 def configure(

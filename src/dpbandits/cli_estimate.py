@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpbandits import instances
-from dpbandits._arguments import configure, jobs_of, whole
+from dpbandits._arguments import configure, jobs_of, make_folder, number, whole
 from dpbandits._validation import check_choice
 from dpbandits.laws import Law
 from dpbandits.registry import stopping_rules
@@ -60,24 +60,17 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=_estimate)
 
 
-def _number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{name}={text!r} is no number; allowed: a number") from None
-
-
 def _law(args: argparse.Namespace, half_range: float) -> Law:
     check_choice("law", args.law, LAWS)
     if args.law == "beta":
         first, comma, second = args.shapes.partition(",")
         if not comma:
             raise ValueError(f"shapes={args.shapes!r} is no pair; allowed: A,B such as 3,2")
-        a, b = _number("shapes", first), _number("shapes", second)
+        a, b = number("shapes", first), number("shapes", second)
         return instances.shifted_beta(a, b, half_range)
-    mean = _number("mean", args.mean)
+    mean = number("mean", args.mean)
     if args.law == "low-variance":
-        deviation = _number("deviation", args.deviation)
+        deviation = number("deviation", args.deviation)
         return instances.low_variance(mean, deviation, half_range)
     make = {"two-point": instances.two_point, "uniform": instances.uniform}[args.law]
     return make(mean, half_range)
@@ -86,10 +79,10 @@ def _law(args: argparse.Namespace, half_range: float) -> Law:
 def _numbers(name: str) -> Iterator[float]:
     """Read numbers from a file, line by line, no further than asked."""
     if name == "-":
-        yield from (_number("stream", text) for line in sys.stdin for text in line.split())
+        yield from (number("stream", text) for line in sys.stdin for text in line.split())
         return
     with Path(name).open(encoding="utf-8") as lines:
-        yield from (_number("stream", text) for line in lines for text in line.split())
+        yield from (number("stream", text) for line in lines for text in line.split())
 
 
 def _estimate(args: argparse.Namespace) -> int:
@@ -98,6 +91,7 @@ def _estimate(args: argparse.Namespace) -> int:
     if args.stream is not None:
         return _own(rule, args.stream, seed, most)
     law = _law(args, rule.half_range)
+    make_folder(args.csv)
     runs = estimate(rule, law, whole("runs", args.runs, 1), seed, most, n_jobs=jobs_of(args.jobs))
     low, middle, high = np.quantile(runs.samples, [0.05, 0.5, 0.95])
     print(f"{rule!r} on {law.name} of mean {law.mean:g}, {runs.n_runs} runs")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from dpbandits._arguments import configure, jobs_of, whole
+from dpbandits._arguments import configure, jobs_of, make_folder, number, numbers, whole
 from dpbandits.identification import identify
 from dpbandits.instances import bernoulli
 from dpbandits.planning import Plan, plan
@@ -35,8 +34,7 @@ def add_parsers(commands: Any) -> None:
         dest="options",
         help="an argument of the algorithm, such as epsilon=0.5; may be given several times",
     )
-    _add_shared(parser, runs="100")
-    parser.add_argument("--max-pulls", default="1e15", metavar="N", help="default: 1e15")
+    _add_shared(parser, runs="100", max_pulls="1e15")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the runs")
     parser.set_defaults(run=_identify)
 
@@ -51,32 +49,37 @@ def add_parsers(commands: Any) -> None:
     )
     parser.add_argument("--epsilon", required=True, metavar="E", help="privacy budget, or inf")
     parser.add_argument("--delta", required=True, metavar="D", help="probability of a wrong arm")
-    _add_shared(parser, runs="40")
+    _add_shared(parser, runs="40", max_pulls="1e12")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw a picture: .svg or .png")
     parser.set_defaults(run=_plan)
 
 
-def _add_shared(parser: argparse.ArgumentParser, runs: str) -> None:
+def _add_shared(parser: argparse.ArgumentParser, runs: str, max_pulls: str) -> None:
     parser.add_argument("--means", required=True, metavar="M,M,…", help="such as 0.75,0.7,0.7")
     parser.add_argument("--runs", default=runs, metavar="R", help=f"replicates (default: {runs})")
+    parser.add_argument(
+        "--max-pulls",
+        default=max_pulls,
+        metavar="N",
+        help=f"end a run that has not stopped by then (default: {max_pulls})",
+    )
     parser.add_argument("--seed", default="0", metavar="S", help="seed (default: 0)")
     parser.add_argument("--jobs", default="1", metavar="N", help="workers; -1 for all processors")
 
 
-def _number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{name}={text!r} is no number; allowed: a number") from None
-
-
 def _means(text: str) -> list[float]:
-    return [_number("means", part) for part in text.split(",")]
+    return numbers("means", text, "numbers in [0, 1] such as 0.75,0.7,0.7")
+
+
+def _count(value: float) -> str:
+    """Write a number of pulls; what runs that were ended hide is unknown."""
+    return f"{value:.6g}" if math.isfinite(value) else "unknown"
 
 
 def _identify(args: argparse.Namespace) -> int:
     algorithm = configure("algorithm", identifiers, args.algorithm, args.options)
     instance = bernoulli(_means(args.means), "own means")
+    make_folder(args.csv)
     runs = identify(
         algorithm,
         instance,
@@ -88,9 +91,9 @@ def _identify(args: argparse.Namespace) -> int:
     print(f"{algorithm!r} on means {args.means}, {runs.n_runs} runs")
     print(f"privacy: {algorithm.guarantee}")
     print(f"stopped: {int(runs.stopped.sum())} of {runs.n_runs}")
-    low, middle, high = np.quantile(runs.stopping_time, [0.05, 0.5, 0.95])
-    mean = runs.mean_time()[0]
-    print(f"samples: mean {mean:.6g}, median {middle:.6g}, 90 % of runs {low:.6g} to {high:.6g}")
+    low, middle, high = map(_count, runs.time_quantiles([0.05, 0.5, 0.95]))
+    mean = _count(runs.mean_time()[0])
+    print(f"samples: mean {mean}, median {middle}, 90 % of runs {low} to {high}")
     rate, least, greatest = runs.error_rate()
     print(f"wrong arm: {rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}")
     print("pulls of each arm, mean:", " ".join(f"{n:.6g}" for n in runs.pulls.mean(axis=0)))
@@ -100,16 +103,21 @@ def _identify(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> int:
-    if args.plot is not None and args.plot.suffix not in (".svg", ".png"):
-        raise ValueError(f"plot={str(args.plot)!r} has another ending; allowed: .svg or .png")
-    found = plan(
-        _means(args.means),
-        _number("epsilon", args.epsilon),
-        _number("delta", args.delta),
+    means = _means(args.means)
+    epsilon, delta = number("epsilon", args.epsilon), number("delta", args.delta)
+    rest = (
         whole("runs", args.runs, 2),
         whole("seed", args.seed, 0),
         jobs_of(args.jobs),
+        whole("max-pulls", args.max_pulls, len(means)),
     )
+    if args.plot is not None:
+        if args.plot.suffix.lower() not in (".svg", ".png"):
+            raise ValueError(f"plot={str(args.plot)!r} has another ending; allowed: .svg or .png")
+        if epsilon == math.inf:
+            raise ValueError(f"epsilon={epsilon!r} has no picture; allowed with --plot: below inf")
+        make_folder(args.plot)
+    found = plan(means, epsilon, delta, *rest)
     print(found)
     if args.plot is not None:
         _draw(found, args.plot)
@@ -123,7 +131,7 @@ def _draw(found: Plan, path: Path) -> None:
     from dpbandits import plotting
 
     figure = plotting.plan_figure(found)
-    if path.suffix == ".svg":
+    if path.suffix.lower() == ".svg":
         plotting.save_vector(figure, path)
     else:
         figure.savefig(path, dpi=150)

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from dpbandits._validation import check_fraction, check_integer, check_positive
 from dpbandits.identification import (
     DPLRE,
@@ -38,10 +36,18 @@ class SampleSize:
         Mean stopping time with Student's 95 % interval, in pulls.
     quantile90 : float
         Nine in ten simulated runs took at most so many pulls.
+        Mean, interval and quantile are nan where runs that were ended hide them.
     wrong : int
         Simulated runs that recommend a wrong arm.
     n_runs : int
         Number of simulated runs.
+
+    Examples
+    --------
+    >>> from dpbandits import plan
+    >>> size = plan([0.9, 0.5], epsilon=1.0, delta=0.05, n_runs=4).sizes[0]
+    >>> size.algorithm.label, size.n_runs, size.mean_low <= size.mean <= size.mean_high
+    ('DP-LRE', 4, True)
     """
 
     algorithm: IdentificationAlgorithm
@@ -77,6 +83,15 @@ class Plan:
         Shares of the samples that the bound's best allocation gives to the arms.
     sizes : tuple of SampleSize
         What the algorithms take, private ones first.
+
+    Examples
+    --------
+    >>> from dpbandits import plan
+    >>> p = plan([0.9, 0.5], epsilon=1.0, delta=0.05, n_runs=4)
+    >>> print(str(p).splitlines()[0])
+    means 0.9, 0.5; ε = 1, δ = 0.05
+    >>> round(sum(p.weights), 9), p.best in p.sizes
+    (1.0, True)
     """
 
     means: tuple[float, ...]
@@ -95,9 +110,13 @@ class Plan:
 
     @property
     def best(self) -> SampleSize:
-        """The private algorithm with the least mean."""
+        """The private algorithm with the least mean, of all algorithms if none is private.
+
+        An unknown mean comes after all others.
+        """
         private = [size for size in self.sizes if size.algorithm.guarantee.is_private]
-        return min(private, key=lambda size: size.mean)
+        sizes = private or self.sizes
+        return min(sizes, key=lambda size: (math.isnan(size.mean), size.mean))
 
     def __str__(self) -> str:
         means = ", ".join(f"{mean:g}" for mean in self.means)
@@ -110,25 +129,32 @@ class Plan:
             "privacy is free, by the lower bound, "
             + (f"from ε = {self.free_from:.4g} on" if self.free_from < math.inf else "at no ε"),
             "",
-            f"{'algorithm':12} {'privacy':8} {'mean':>12} {'95 % interval':>25} {'9 in 10 by':>12}",
+            f"{'algorithm':12} {'privacy':8} {'mean':>12} {'95 % interval':>25} {'9 in 10 by':>12} "
+            f"{'wrong':>12}",
         ]
+        n_arms = len(self.means)
         for size in self.sizes:
             privacy = f"ε = {self.epsilon:g}" if size.algorithm.guarantee.is_private else "none"
-            interval = f"{_pulls(size.mean_low)} to {_pulls(size.mean_high)}"
+            # no run stops before each arm has been pulled; Student's interval does not know
+            low = size.mean_low if math.isnan(size.mean_low) else max(size.mean_low, n_arms)
+            interval = f"{_pulls(low)} to {_pulls(size.mean_high)}"
+            wrong = f"{size.wrong} of {size.n_runs}"
             lines.append(
                 f"{size.algorithm.label:12} {privacy:8} {_pulls(size.mean):>12} {interval:>25} "
-                f"{_pulls(size.quantile90):>12}"
+                f"{_pulls(size.quantile90):>12} {wrong:>12}"
             )
         runs = sorted({size.n_runs for size in self.sizes})
         lines += ["", f"simulated runs of each: {', '.join(map(str, runs))}"]
+        if any(math.isnan(size.mean) for size in self.sizes):
+            lines.append("unknown: some runs were ended before they stopped")
         return "\n".join(lines)
 
 
 def _pulls(count: float) -> str:
     """Write a number of samples with three digits, those above a thousand grouped."""
     if not math.isfinite(count):
-        return str(count)
-    digits = max(0, int(math.log10(max(count, 1.0))) - 2)
+        return "unknown" if math.isnan(count) else str(count)
+    digits = max(0, int(math.log10(max(abs(count), 1.0))) - 2)
     return f"{round(count, -digits):,.0f}"
 
 
@@ -139,6 +165,7 @@ def plan(
     n_runs: int = 40,
     seed: int | Sequence[int] = 0,
     n_jobs: int = 1,
+    max_pulls: int = 10**12,
 ) -> Plan:
     """Say what it takes to find the best of some treatments under ε-differential privacy.
 
@@ -152,11 +179,14 @@ def plan(
     delta : float
         Probability δ, below 1/2.4, with which a wrong treatment may be recommended.
     n_runs : int
-        Simulated trials of each algorithm.
+        Simulated trials of each algorithm, at least 2, for the interval of the mean.
     seed : int or sequence of int
         Entropy of the root seed.
     n_jobs : int
         Number of workers, −1 for all processors.
+    max_pulls : int
+        Pulls after which a simulated trial that has not stopped is ended; the mean is unknown
+        then.
 
     Returns
     -------
@@ -185,9 +215,9 @@ def plan(
         algorithms = [DPLRE(epsilon, delta), DPTT(epsilon, delta), DPSEIdentifier(epsilon, delta)]
     sizes = []
     for algorithm in (*algorithms, TopTwo(delta)):
-        runs = identify(algorithm, instance, n_runs, seed, n_jobs=n_jobs)
-        quantile = float(np.quantile(runs.stopping_time, 0.9, method="inverted_cdf"))
-        size = SampleSize(algorithm, *runs.mean_time(), quantile, runs.errors(), n_runs)
+        runs = identify(algorithm, instance, n_runs, seed, max_pulls, n_jobs)
+        (quantile,) = runs.time_quantiles([0.9])
+        size = SampleSize(algorithm, *runs.mean_time(), float(quantile), runs.errors(), n_runs)
         sizes.append(size)
     optimum = characteristic_time(instance.means, epsilon)
     return Plan(

@@ -100,12 +100,12 @@ Places = Iterator[tuple[str, IdentificationAlgorithm, BernoulliInstance, str, in
 
 
 def _each(
-    places: Callable[[JA25Grid], Places],
+    places: Callable[[JA25Grid], Places], max_pulls: int = MAX_PULLS
 ) -> Callable[[Experiment, Preset], Iterable[Setting]]:
     def make(experiment: Experiment, preset: Preset) -> Iterable[IdentificationSetting]:
         grid = JA25_GRIDS[check_choice("preset", preset.name, tuple(JA25_GRIDS))]
         for panel, algorithm, instance, variant, n_runs in places(grid):
-            cell = IdentificationCell(algorithm, instance, MAX_PULLS, n_runs)
+            cell = IdentificationCell(algorithm, instance, max_pulls, n_runs)
             yield identification_setting(experiment.id, panel, cell, variant)
 
     return make
@@ -203,7 +203,7 @@ def _over_etas(grid: JA25Grid) -> Places:
 
 def _errors(grid: JA25Grid) -> Places:
     for panel, instance in (("a", EASY), ("b", NEAR)):
-        for delta, n_runs in zip(grid.deltas, grid.error_runs, strict=False):
+        for delta, n_runs in zip(grid.deltas, grid.error_runs, strict=True):
             for algorithm, variant in _private(1.0, delta):
                 yield panel, algorithm, instance, variant, n_runs
             yield panel, DPSEIdentifier(1.0, delta), instance, "", n_runs
@@ -222,13 +222,11 @@ TAIL_MAX = 10**7
 """Pulls after which a run of the experiment on tails is ended."""
 
 
-def _tails(experiment: Experiment, preset: Preset) -> Iterable[IdentificationSetting]:
-    grid = JA25_GRIDS[check_choice("preset", preset.name, tuple(JA25_GRIDS))]
+def _tails(grid: JA25Grid) -> Places:
     for panel, (name, epsilon) in TAIL_PANELS.items():
         for costs, exploration, variant in TAIL_COSTS:
             algorithm = DPTT(epsilon, DELTA, costs=costs, exploration=exploration)
-            cell = IdentificationCell(algorithm, ja25(name), TAIL_MAX, grid.tail_runs)
-            yield identification_setting(experiment.id, panel, cell, variant)
+            yield panel, algorithm, ja25(name), variant, grid.tail_runs
 
 
 def _by_epsilon(panels: dict[str, float]) -> dict[str, str]:
@@ -318,7 +316,7 @@ JA25_EXPERIMENTS = (
         "ours, after JA25",
         {panel: f"{name}, ε = {epsilon:g}" for panel, (name, epsilon) in TAIL_PANELS.items()},
         "tail",
-        _tails,
+        _each(_tails, TAIL_MAX),
         TABLE,
     ),
 )

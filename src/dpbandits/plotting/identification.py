@@ -24,9 +24,9 @@ from dpbandits.plotting.identification_parts import (
     BOUND,
     FREE,
     IDENTIFIER_LOOKS,
-    OTHER_LOOKS,
     draw_errors,
     draw_tails,
+    look_of,
 )
 from dpbandits.plotting.style import (
     DOTTED,
@@ -124,7 +124,7 @@ def identification_figure(
         of an experiment whose committed data is fresh.
     values : {"time", "ratio"}, optional
         What is drawn against a parameter: times if not given, or ratios where the curves of a
-        panel are of different instances.
+        panel are of different instances. Not for figures of tails and errors.
     theory : bool
         Whether to draw the lower bound T*_ε·log(1/(2.4δ)), and against ε, as vertical lines,
         where privacy begins to cost something: the exact switch, and the one that holds for any
@@ -140,11 +140,25 @@ def identification_figure(
     Raises
     ------
     ValueError
-        If an argument is unknown, or the committed data is stale.
+        If an argument is unknown, a panel has nothing to draw, or the committed data is stale.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> results = dpb.experiments.run("ours-bai-delta", preset="smoke")
+    >>> figure = identification_figure(results, values="ratio", panels=["b"])
+    >>> figure.axes[0].get_ylabel()
+    'mean of τ / lower bound'
     """
     experiment, titles, by_panel = _panels_of(source, panels)
+    if values is not None and experiment.axis not in _X_LABELS:
+        raise ValueError(
+            f"values={values!r} is nothing that the figure of {experiment.id} has; allowed: None"
+        )
     values = values or ("ratio" if experiment.readings else "time")
     check_choice("values", values, tuple(_VALUES))
+    if experiment.axis in _X_LABELS:
+        _check_drawable(by_panel, experiment.axis)
     with styled():
         if experiment.axis == "tail":
             return draw_tails(titles, by_panel)
@@ -159,6 +173,21 @@ def identification_figure(
         x_label, y_label = _X_LABELS[experiment.axis], _VALUES[values]
         finish_panels(figure, axes, ranges, x_label=x_label, y_label=y_label)
     return figure
+
+
+def _check_drawable(by_panel: Mapping[str, Points], axis: str) -> None:
+    """Refuse panels in which there is nothing to draw."""
+    for panel, groups in by_panel.items():
+        points = [point for points in groups.values() for point in points]
+        if all(math.isnan(point.summary.mean_time) for point in points):
+            raise ValueError(
+                f"panel={panel!r} has no setting with a mean; allowed: panels with a setting of "
+                "which every run stopped"
+            )
+        if not _shown(groups, axis):
+            raise ValueError(
+                f"panel={panel!r} has no setting with {axis}; allowed: panels with one or more"
+            )
 
 
 def _sorted(points: Sequence[IdentificationPoint], axis: str) -> list[IdentificationPoint]:
@@ -180,7 +209,7 @@ def _curves(
     shown = _shown(groups, axis)
     ends, drawn = [], []
     for place, ((name, variant), unordered) in enumerate(groups.items()):
-        look = IDENTIFIER_LOOKS.get((name, variant), OTHER_LOOKS[place % len(OTHER_LOOKS)])
+        look = look_of(name, variant, place)
         points = _sorted(unordered, axis)
         x = np.array([point.place(axis) for point in points])
         rows = np.array([columns(point) for point in points], dtype=np.float64)
@@ -208,8 +237,8 @@ def _curves(
         )
         drawn += [*value[known]]
         label = f"{name}, {variant}" if variant else name
-        if (name, variant) not in IDENTIFIER_LOOKS:
-            label = variant
+        if (name, variant) not in IDENTIFIER_LOOKS and (name, "") in IDENTIFIER_LOOKS:
+            label = variant  # curves of one algorithm
         label += FREE if math.isinf(points[0].summary.epsilon) else ""
         ends.append(End(float(x[known[-1]]), float(value[known[-1]]), label, look.colour))
     return ends, drawn
@@ -238,16 +267,13 @@ def _times(axes: Axes, groups: Points, axis: str, theory: bool) -> PanelRange:
 
 
 def _ratios(axes: Axes, groups: Points, axis: str, theory: bool) -> PanelRange:
-    private = next(points for points in groups.values() if math.isfinite(points[0].summary.epsilon))
-    budgets = {point.place(axis): point for point in private}
-
     def columns(point: IdentificationPoint) -> tuple[float, ...]:
         s = point.summary
         ratio, error = (x / point.lower_bound() for x in (s.mean_time, _errors_of_mean(s)))
         return ratio, ratio - error, ratio + error, ratio, ratio
 
     ends, drawn = _curves(axes, groups, axis, columns)
-    shown = sorted(budgets)
+    shown = _shown(groups, axis)
     if theory:
         axes.plot([shown[0], shown[-1]], [1, 1], color=INK, linestyle=DOTTED, linewidth=1.6)
         ends.append(End(shown[-1], 1.0, BOUND, INK))
@@ -259,8 +285,9 @@ def _ratios(axes: Axes, groups: Points, axis: str, theory: bool) -> PanelRange:
 
 def _bound(groups: Points, axis: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lower bound along an axis, for the budget of the private algorithms."""
-    private = next(points for points in groups.values() if math.isfinite(points[0].summary.epsilon))
-    points = _sorted(private, axis)
+    private = (p for p in groups.values() if math.isfinite(p[0].summary.epsilon))
+    every = [point for points in groups.values() for point in points]
+    points = _sorted(next(private, every), axis)
     if axis in ("epsilon", "delta"):
         x = np.geomspace(points[0].place(axis), points[-1].place(axis), _FINE)
         return x, np.array([points[0].lower_bound(**{axis: float(at)}) for at in x])

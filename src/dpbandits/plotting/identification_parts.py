@@ -22,7 +22,15 @@ from dpbandits.plotting.style import (
     make_panels,
 )
 
-__all__ = ["BOUND", "FREE", "IDENTIFIER_LOOKS", "OTHER_LOOKS", "draw_errors", "draw_tails"]
+__all__ = [
+    "BOUND",
+    "FREE",
+    "IDENTIFIER_LOOKS",
+    "OTHER_LOOKS",
+    "draw_errors",
+    "draw_tails",
+    "look_of",
+]
 
 BOUND = "lower bound"
 FREE = ", no privacy"
@@ -56,6 +64,11 @@ _LEAST = 1e-5
 """Bottom of the panels of errors; the lower end of an interval may lie below."""
 
 
+def look_of(name: str, variant: str, place: int) -> Look:
+    """Return the look of an algorithm's curve; one without a look of its own gets one by place."""
+    return IDENTIFIER_LOOKS.get((name, variant), OTHER_LOOKS[place % len(OTHER_LOOKS)])
+
+
 def draw_tails(titles: Mapping[str, str], by_panel: Mapping[str, Any]) -> Figure:
     """Draw the share of runs that took longer than t; see `identification_figure`."""
     figure, grid = make_panels(titles, width=4.4, height=3.2)
@@ -74,8 +87,8 @@ def draw_tails(titles: Mapping[str, str], by_panel: Mapping[str, Any]) -> Figure
 
 def _tails(axes: Axes, groups: Any) -> PanelRange:
     ends, lows, highs, least = [], [], [], 1.0
-    for (name, variant), points in groups.items():
-        look = IDENTIFIER_LOOKS[name, variant]
+    for place, ((name, variant), points) in enumerate(groups.items()):
+        look = look_of(name, variant, place)
         times = np.concatenate([p.replicates.stopping_time for p in points])
         stopped = np.concatenate([p.replicates.recommendation for p in points]) >= 0
         ended = 1.0 - float(stopped.mean())
@@ -97,13 +110,18 @@ def _tails(axes: Axes, groups: Any) -> PanelRange:
         lows.append(float(x[0]))
         highs.append(float(x[-1]))
         least = min(least, float(share[-1]))
-    return PanelRange((min(lows) / 1.1, max(highs)), (least, 1.0), tuple(ends))
+    return PanelRange((min(lows) / 1.1, max(highs)), (min(least, 0.5), 1.0), tuple(ends))
 
 
 def draw_errors(titles: Mapping[str, str], by_panel: Mapping[str, Any], theory: bool) -> Figure:
     """Draw the shares of wrong recommendations against δ; see `identification_figure`."""
     figure, grid = make_panels(titles, 0.3, width=4.4, height=3.4)
-    ranges = [_errors(grid[panel], by_panel[panel], theory) for panel in titles]
+    names = dict.fromkeys(key for groups in by_panel.values() for key in groups)
+    looks = {
+        (name, variant): look_of(name, variant, place)
+        for place, (name, variant) in enumerate(names)
+    }
+    ranges = [_errors(grid[panel], by_panel[panel], looks, theory) for panel in titles]
     for axes in grid.values():
         axes.set(xscale="log", yscale="log")
     finish_panels(
@@ -113,8 +131,6 @@ def draw_errors(titles: Mapping[str, str], by_panel: Mapping[str, Any], theory: 
         x_label="probability δ of a wrong arm that is allowed",
         y_label="share of runs with a wrong arm",
     )
-    names = dict.fromkeys(key for groups in by_panel.values() for key in groups)
-    looks = [(name, variant, IDENTIFIER_LOOKS[name, variant]) for name, variant in names]
     handles = [
         Line2D(
             [],
@@ -123,7 +139,7 @@ def draw_errors(titles: Mapping[str, str], by_panel: Mapping[str, Any], theory: 
             marker=look.marker,
             label=f"{name}, {variant}" if variant else name,
         )
-        for name, variant, look in looks
+        for (name, variant), look in looks.items()
     ]
     handles.append(Line2D([], [], color=INK, marker="v", linestyle="none", label="no run wrong"))
     figure.legend(
@@ -139,12 +155,14 @@ def draw_errors(titles: Mapping[str, str], by_panel: Mapping[str, Any], theory: 
     return figure
 
 
-def _errors(axes: Axes, groups: Any, theory: bool) -> PanelRange:
+def _errors(
+    axes: Axes, groups: Any, looks: Mapping[tuple[str, str], Look], theory: bool
+) -> PanelRange:
     names = list(groups)
     deltas = sorted({p.summary.delta for points in groups.values() for p in points})
     ends = []
     for place, (name, variant) in enumerate(names):
-        look = IDENTIFIER_LOOKS[name, variant]
+        look = looks[name, variant]
         shift = 1.16 ** (place - (len(names) - 1) / 2)
         points = sorted(groups[name, variant], key=lambda p: float(p.summary.delta))
         for p in points:

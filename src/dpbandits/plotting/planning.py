@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from dpbandits.identification.characteristic_time import sample_lower_bound
 from dpbandits.planning import Plan
-from dpbandits.plotting.identification_parts import BOUND, FREE, IDENTIFIER_LOOKS
+from dpbandits.plotting.identification_parts import BOUND, FREE, look_of
 from dpbandits.plotting.style import (
     DOTTED,
     INK,
@@ -36,12 +36,27 @@ def plan_figure(plan: Plan) -> Figure:
     Parameters
     ----------
     plan : Plan
-        As `dpbandits.plan` returns it, for a finite ε.
+        As `dpbandits.plan` returns it, for a finite ε. An algorithm whose mean is unknown, as runs
+        were ended before they stopped, is left out.
 
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the plan is for ε = ∞, which has no place on the axis.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> figure = plan_figure(dpb.plan([0.9, 0.5], epsilon=1.0, delta=0.05, n_runs=2))
+    >>> figure.axes[0].get_xlabel()
+    'privacy budget ε'
     """
+    if math.isinf(plan.epsilon):
+        raise ValueError(f"plan.epsilon={plan.epsilon!r} has no picture; allowed: a finite ε")
     places = [at for at in (plan.epsilon, plan.free_from) if math.isfinite(at)]
     low, high = min(places) / 10**_DECADES, max(places) * 10**_DECADES
     x = np.geomspace(low, high, 161)
@@ -53,8 +68,11 @@ def plan_figure(plan: Plan) -> Figure:
         ends = [End(float(x[-1]), float(bound[-1]), BOUND, INK)]
         if math.isfinite(plan.free_from):
             axes.axvline(plan.free_from, color="0.55", linewidth=1.0, zorder=0.5)
+        known = [size for size in plan.sizes if math.isfinite(size.mean)]
         for i, size in enumerate(plan.sizes):
-            look = IDENTIFIER_LOOKS[size.algorithm.label, ""]
+            if size not in known:
+                continue
+            look = look_of(size.algorithm.label, "", i)
             at = plan.epsilon * 1.13 ** (i - (len(plan.sizes) - 1) / 2)
             axes.plot([at, at], [size.mean, size.quantile90], color=look.colour, linewidth=2.0)
             axes.plot(
@@ -69,7 +87,7 @@ def plan_figure(plan: Plan) -> Figure:
             text = size.algorithm.label + ("" if size.algorithm.guarantee.is_private else FREE)
             ends.append(End(at, size.mean, text, look.colour))
         axes.set(xscale="log", yscale="log")
-        heights = [*bound, *(size.quantile90 for size in plan.sizes)]
+        heights = [*bound, *(size.mean for size in known), *(size.quantile90 for size in known)]
         least, most = 10 ** np.floor(np.log10(min(heights))), 10 ** np.ceil(np.log10(max(heights)))
         shown = PanelRange((low, high), (float(least), float(most)), (ends[0],))
         finish_panels(
