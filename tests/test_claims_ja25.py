@@ -267,7 +267,7 @@ DATA_CONTROLS = [
     ("ja25-linear-measured", lambda s, c: (s.n_arms - 1) ** 1.4, claims.CONDITION),
     ("ja25-linear-measured", lambda s, c: s.n_arms**2.0, claims.FAILS),
     ("ja25-linear-measured", lambda s, c: 1000.0, claims.FAILS),
-    ("ja25-eta-tradeoff", lambda s, c: getattr(c.algorithm, "eta", 1.0), claims.CANNOT_TELL),
+    ("ja25-eta-tradeoff", lambda s, c: getattr(c.algorithm, "eta", 1.0), claims.FAILS),
 ]
 
 

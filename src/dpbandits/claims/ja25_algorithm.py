@@ -150,9 +150,9 @@ def _smaller_than_8() -> Finding:
     factor, ours = _constant(True, 1.0), _constant(False, 1.0)
     return Finding(
         decide(factor < 8 and factor > 7, CONDITION),
-        "If the proportions of the pulls converge fast enough, which the paper proves for distinct "
-        "means and we take as a hypothesis: 2 for the threshold, 1 + η = 2 for the batches, and "
-        "T* with β = 1/2, less than 2. With our threshold it is less than 4.",
+        "If the proportions of the pulls converge fast enough, which the paper proves for its rule "
+        "and distinct means, and we take as a hypothesis: 2 for the threshold, 1 + η = 2 for the "
+        "batches, and T* with β = 1/2, less than 2. With our threshold it is less than 4.",
         {"greatest factor, union": round(factor, 3), "greatest factor, chernoff": round(ours, 3)},
     )
 

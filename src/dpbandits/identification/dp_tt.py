@@ -71,7 +71,7 @@ class DPTT(BatchedTopTwo):
     The paper is known through its reviews only. Its costs are W, in the challenger and when it
     stops; calibrated costs, log N_a and the thresholds are ours. An unlucky early release can make
     the best arm look so bad that it is not played while two others are tied; with γ = 0 it may
-    starve for ever, which for W is a matter of percents. With W̃ it starves beyond a time t with a
+    starve for ever, which for W can be one run in four. With W̃ it starves beyond a time t with a
     probability of about t^−γ: a finite mean takes γ > 1. Such runs stop late; they are not wrong
     more often. Set `max_pulls` where starving is to be seen.
 
