@@ -88,8 +88,8 @@ def _outperforms() -> Finding:
         decide(every, HOLDS, CONDITION if correct else FAILS),
         f"For some ε, not for all. Of {total} pairs of instance and ε, DP-TT with our threshold "
         f"surely takes fewer samples than AdaP-TT with a proved threshold in {counts['AdaP-TT']}, "
-        f"and than DP-SE in {counts['DP-SE']}: {where or 'in all'}. With the heuristic threshold of the published "
-        f"experiments, which is not proved, AdaP-TT is beaten in "
+        f"and than DP-SE in {counts['DP-SE']}: {where or 'in all'}. With the heuristic "
+        f"threshold of the published experiments, which is not proved, AdaP-TT is beaten in "
         f"{counts['AdaP-TT, heuristic']}. The paper's own settings of the rivals, and its "
         "threshold, cannot be seen.",
         {
