@@ -105,7 +105,7 @@ class Plan:
 
     @property
     def price(self) -> float:
-        """Price of privacy: the lower bound at ε over that at ε = ∞."""
+        """The price of privacy, which is the lower bound at ε over that at ε = ∞."""
         return self.lower_bound / self.lower_bound_free
 
     @property

@@ -150,7 +150,7 @@ def write(
 
     Returns
     -------
-    Verdict
+    `dpbandits.experiments.compare.Verdict`
     """
     (name,) = results.experiments
     table = EXPERIMENTS[name].table

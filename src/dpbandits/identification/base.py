@@ -168,7 +168,7 @@ class IdentificationAlgorithm(abc.ABC):
 
         Returns
         -------
-        Verdict
+        `dpbandits.identification.base.Verdict`
         """
 
     def draw(
@@ -190,7 +190,7 @@ class IdentificationAlgorithm(abc.ABC):
 
         Returns
         -------
-        Verdict
+        `dpbandits.identification.base.Verdict`
 
         Raises
         ------

@@ -23,7 +23,7 @@ from dpbandits.identification.transport_kernels import calibrated_cost_kernel
 __all__ = ["COSTS", "DPTT"]
 
 COSTS = ("calibrated", "plain")
-"""Costs of the challenger: W̃, which knows the noise of the estimates, or W."""
+"""What the challenger may have the least of, W̃, which knows the noise of the estimates, or W."""
 
 _RANGES = (("eta", 1e-3, 1e3), ("exploration", 0.0, 1e3), ("exponent", 1.001, 100.0))
 

@@ -196,7 +196,7 @@ def identify_replicate(
 
     Returns
     -------
-    Verdict
+    `dpbandits.identification.base.Verdict`
     """
     return algorithm.draw(instance, np.random.default_rng(seed), max_pulls)
 
