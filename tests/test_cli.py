@@ -220,7 +220,7 @@ def wait_for_cells(folder, count, process):
     ("blow", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)]
 )
 def test_a_stopped_run_resumes(book, capsys, blow, status):
-    name = "ss19-fig7"
+    name = "ours-price-of-privacy"  # some seconds, so that it can be stopped
     command = ["reproduce", name, "--preset", "quick", "--out", "data"]
     process = subprocess.Popen([PROGRAM, *command], stderr=subprocess.PIPE, text=True)
     cache = book / "_build" / "cache"

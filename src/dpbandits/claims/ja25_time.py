@@ -96,8 +96,8 @@ def _seen_at() -> Finding:
         "The condition without an allocation asks for more than 0.45 on mu1 and not on mu2. The "
         f"exact switches are elsewhere: on mu1 at {one.exact:.2f}, since an arm that is hardly "
         "pulled makes its own condition stricter, though its influence is small; at 0.45 the time "
-        f"is {ratio:.4f} times that without privacy. On mu2 privacy is free long before. (Our copy "
-        "of the reply gives 0.45 for both panels.)",
+        f"is {ratio:.4f} times that without privacy. On mu2, for which our copy of the reply "
+        "gives 0.45 as well, privacy is free long before.",
         {
             "mu1: exact switch": round(one.exact, 4),
             "mu2: exact switch": round(two.exact, 4),
@@ -137,7 +137,7 @@ def _tighter() -> Finding:
     return Finding(
         decide(min(ratios) >= 1 - SAME and max(ratios) > 1.1),
         "It is at least the larger of the bound without privacy and of the total-variation bound "
-        "at its best constant, 1/ε, and above both in between; at most so much:",
+        "at its best constant, 1/ε, and above both in between.",
         {"least ratio": round(min(ratios), 6), "greatest ratio": round(max(ratios), 4)},
     )
 
