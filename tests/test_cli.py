@@ -224,7 +224,13 @@ def test_a_stopped_run_resumes(book, capsys, blow, status):
     command = ["reproduce", name, "--preset", "quick", "--out", "data"]
     # while a kernel is compiled an interrupt may pass unheard: all are compiled beforehand
     assert main(["reproduce", name, "--preset", "smoke", "--out", "warm", "--no-cache"]) == 0
-    process = subprocess.Popen([PROGRAM, *command], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [PROGRAM, *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        # a shell that runs the tests in the background has them ignore interrupts
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     cache = book / "_build" / "cache"
     wait_for_cells(cache, 2, process)
     process.send_signal(blow)
