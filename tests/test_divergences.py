@@ -98,7 +98,7 @@ def mirrored(x, u):
 def test_divergences_against_certified_values():
     rng = np.random.default_rng(1)
     caught = 0
-    for _ in range(3000):
+    for _ in range(3500):
         (x, u), epsilon = pair(rng), budget(rng) if rng.random() < 0.9 else math.inf
         low, high = exact.restricted(x, u, epsilon), exact.restricted(*mirrored(x, u), epsilon)
         assert agree(kernels.d_minus_kernel(x, u, epsilon), low), (x, u, epsilon)
@@ -112,7 +112,7 @@ def test_divergences_against_certified_values():
 def test_calibrated_divergences_against_certified_values():
     rng = np.random.default_rng(2)
     caught = 0
-    for _ in range(2500):
+    for _ in range(3000):
         (x, u), epsilon, ratio = pair(rng), budget(rng), noise_ratio(rng)
         for value, (a, b) in (
             (kernels.calibrated_minus_kernel(x, u, ratio, epsilon), (x, u)),
@@ -214,7 +214,7 @@ def start_of(t):
 def test_plain_costs_against_certified_values():
     rng = np.random.default_rng(4)
     caught = 0
-    for _ in range(1500):
+    for _ in range(1750):
         case = problem(rng, plain=True)
         a, b, weight_a, weight_b, _, _, epsilon = case
         if a == b:
@@ -232,7 +232,7 @@ def test_plain_costs_against_certified_values():
 def test_calibrated_costs_against_certified_values():
     rng = np.random.default_rng(5)
     caught = 0
-    for _ in range(1500):
+    for _ in range(1750):
         case = problem(rng, plain=False)
         if case[0] == case[1]:
             continue
