@@ -152,7 +152,7 @@ def _private(epsilon: float, delta: float) -> Iterator[tuple[IdentificationAlgor
 
 FRESH = {
     "0.51, 0.5": (0.51, 0.5),
-    "0.6, 0.599, 0.3": (0.6, 0.599, 0.3),
+    "0.4, 0.399, 0.1": (0.4, 0.399, 0.1),
     "0.2, 0.1, 0.05": (0.2, 0.1, 0.05),
     "K = 10": tuple(0.5 - 0.04 * i for i in range(10)),
     "K = 20": (0.3, *(0.2,) * 19),
