@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpbandits.experiments.estimation_cells import EstimationLabels, EstimationSetting
-from dpbandits.experiments.tables import ROUNDING, Group, Labels, Summary, Table, rounded
+from dpbandits.experiments.tables import ROUNDING, CappedTable, Group, Labels, Summary, rounded
 
 if TYPE_CHECKING:
-    from dpbandits.experiments.settings import Preset, Setting
+    from dpbandits.experiments.settings import Setting
 
 __all__ = ["EstimationReplicates", "EstimationSummary", "EstimationTable"]
 
@@ -103,22 +103,14 @@ class EstimationReplicates(Group):
 
 
 @dataclass(frozen=True)
-class EstimationTable(Table):
-    """How the data of experiments on private means is made, written and read.
-
-    Attributes
-    ----------
-    max_rows : int
-        About how many runs ``ID.runs.csv`` may hold, as for `StoppingTable`.
-    """
+class EstimationTable(CappedTable):
+    """How the data of experiments on private means is made, written and read."""
 
     kind: ClassVar[str] = "estimation"
     CALLED: ClassVar[str] = "errors"
     LABELS: ClassVar[type[Labels]] = EstimationLabels
     SUMMARY: ClassVar[tuple[str, ...]] = ("n_runs", *_NUMBERS)
     RUNS: ClassVar[tuple[str, ...]] = ("run", "error")
-
-    max_rows: int = 16_000
 
     def summaries(self, pairs: Sequence[tuple[Setting, Any]]) -> tuple[EstimationSummary, ...]:
         """Return the errors of each setting."""
@@ -131,21 +123,6 @@ class EstimationTable(Table):
             EstimationReplicates(cast(EstimationSetting, setting).labels, runs[:kept])
             for setting, runs in pairs
         )
-
-    def runs_kept(self, n_settings: int) -> int:
-        """Return how many runs of each setting the file holds at most."""
-        return max(self.max_rows // n_settings, 1)
-
-    def about(self, preset: Preset, settings: Sequence[Setting]) -> dict[str, Any]:
-        """Return how many runs were made of each setting, and how many of them are in the file."""
-        made = [setting.cell.n_runs for setting in settings]
-        kept = self.runs_kept(len(made))
-        return {
-            "n_runs": max(made),
-            "runs": f"the first {kept} of each setting, of {max(made)}"
-            if max(made) > kept
-            else "all",
-        }
 
     def summary_rows(self, summary: EstimationSummary) -> Iterator[list[str]]:
         """Write a summary: one row."""

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits.experiments.identification_cells import IdentificationLabels, IdentificationSetting
-from dpbandits.experiments.tables import ROUNDING, Group, Labels, Summary, Table, rounded
+from dpbandits.experiments.tables import ROUNDING, CappedTable, Group, Labels, Summary, rounded
 from dpbandits.identification.identify import Identifications
 
 if TYPE_CHECKING:
-    from dpbandits.experiments.settings import Preset, Setting
+    from dpbandits.experiments.settings import Setting
 
 __all__ = ["IdentificationReplicates", "IdentificationSummary", "IdentificationTable"]
 
@@ -143,22 +143,14 @@ class IdentificationReplicates(Group):
 
 
 @dataclass(frozen=True)
-class IdentificationTable(Table):
-    """How the data of experiments on identification is made, written and read.
-
-    Attributes
-    ----------
-    max_rows : int
-        About how many runs ``ID.runs.csv`` may hold, as for `StoppingTable`.
-    """
+class IdentificationTable(CappedTable):
+    """How the data of experiments on identification is made, written and read."""
 
     kind: ClassVar[str] = "identification"
     CALLED: ClassVar[str] = "stopping times"
     LABELS: ClassVar[type[Labels]] = IdentificationLabels
     SUMMARY: ClassVar[tuple[str, ...]] = ("n_runs", "stopped", *_NUMBERS)
     RUNS: ClassVar[tuple[str, ...]] = ("run", "stopping_time", "recommendation")
-
-    max_rows: int = 16_000
 
     def summaries(self, pairs: Sequence[tuple[Setting, Any]]) -> tuple[IdentificationSummary, ...]:
         """Return times and errors of each setting."""
@@ -179,21 +171,6 @@ class IdentificationTable(Table):
             )
             for setting, runs in pairs
         )
-
-    def runs_kept(self, n_settings: int) -> int:
-        """Return how many runs of each setting the file holds at most."""
-        return max(self.max_rows // n_settings, 1)
-
-    def about(self, preset: Preset, settings: Sequence[Setting]) -> dict[str, Any]:
-        """Return how many runs were made of each setting, and how many of them are in the file."""
-        made = [setting.cell.n_runs for setting in settings]
-        kept = self.runs_kept(len(made))
-        return {
-            "n_runs": max(made),
-            "runs": f"the first {kept} of each setting, of {min(made)} to {max(made)}"
-            if max(made) > kept
-            else "all",
-        }
 
     def summary_rows(self, summary: IdentificationSummary) -> Iterator[list[str]]:
         """Write a summary: one row."""

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits.experiments.stopping_cells import StoppingLabels, StoppingSetting
-from dpbandits.experiments.tables import ROUNDING, Group, Labels, Summary, Table, rounded
+from dpbandits.experiments.tables import ROUNDING, CappedTable, Group, Labels, Summary, rounded
 from dpbandits.stopping.estimate import Estimates
 
 if TYPE_CHECKING:
-    from dpbandits.experiments.settings import Preset, Setting
+    from dpbandits.experiments.settings import Setting
 
 __all__ = ["StoppingReplicates", "StoppingSummary", "StoppingTable"]
 
@@ -143,23 +143,14 @@ class StoppingReplicates(Group):
 
 
 @dataclass(frozen=True)
-class StoppingTable(Table):
-    """How the data of experiments on stopping rules is made, written and read.
-
-    Attributes
-    ----------
-    max_rows : int
-        About how many runs ``ID.runs.csv`` may hold: where an experiment has more, the file has
-        the first runs of each setting, the same number of each. ``ID.csv`` is made of all runs.
-    """
+class StoppingTable(CappedTable):
+    """How the data of experiments on stopping rules is made, written and read."""
 
     kind: ClassVar[str] = "stopping"
     CALLED: ClassVar[str] = "samples"
     LABELS: ClassVar[type[Labels]] = StoppingLabels
     SUMMARY: ClassVar[tuple[str, ...]] = ("n_runs", "halted", *_NUMBERS)
     RUNS: ClassVar[tuple[str, ...]] = ("run", "samples", "estimate", "halted")
-
-    max_rows: int = 16_000
 
     def summaries(self, pairs: Sequence[tuple[Setting, Any]]) -> tuple[StoppingSummary, ...]:
         """Return samples and errors of each setting."""
@@ -177,21 +168,6 @@ class StoppingTable(Table):
             )
             for setting, runs in pairs
         )
-
-    def runs_kept(self, n_settings: int) -> int:
-        """Return how many runs of each setting the file holds at most."""
-        return max(self.max_rows // n_settings, 1)
-
-    def about(self, preset: Preset, settings: Sequence[Setting]) -> dict[str, Any]:
-        """Return how many runs were made of each setting, and how many of them are in the file."""
-        made = [setting.cell.n_runs for setting in settings]
-        kept = self.runs_kept(len(made))
-        return {
-            "n_runs": max(made),
-            "runs": f"the first {kept} of each setting, of {min(made)} to {max(made)}"
-            if max(made) > kept
-            else "all",
-        }
 
     def summary_rows(self, summary: StoppingSummary) -> Iterator[list[str]]:
         """Write a summary: one row."""

@@ -6,6 +6,7 @@ import abc
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from dpbandits.experiments.settings import Preset, Setting
 
-__all__ = ["Group", "Labels", "Summary", "Table", "rounded"]
+__all__ = ["CappedTable", "Group", "Labels", "Summary", "Table", "rounded"]
 
 Labels = tuple[Any, ...]
 """A setting, as the first columns of its rows name it: a named tuple with a text of its own."""
@@ -164,3 +165,29 @@ class Table(abc.ABC):
         for key, rows in groupby(table, key=lambda row: row[:width]):
             values = (kind(value) for kind, value in zip(kinds.values(), key, strict=True))
             yield self.LABELS(*values), [row[width:] for row in rows]
+
+
+@dataclass(frozen=True)
+class CappedTable(Table):
+    """A table of experiments that may have more runs than a file should hold.
+
+    Attributes
+    ----------
+    max_rows : int
+        About how many runs ``ID.runs.csv`` may hold: where an experiment has more, the file has
+        the first runs of each setting, the same number of each. ``ID.csv`` is made of all runs.
+    """
+
+    max_rows: int = 16_000
+
+    def runs_kept(self, n_settings: int) -> int:
+        """Return how many runs of each setting the file holds at most."""
+        return max(self.max_rows // n_settings, 1)
+
+    def about(self, preset: Preset, settings: Sequence[Setting]) -> dict[str, Any]:
+        """Return how many runs were made of each setting, and how many of them are in the file."""
+        made = [setting.cell.n_runs for setting in settings]
+        kept, fewest, most = self.runs_kept(len(made)), min(made), max(made)
+        of = f"{most}" if fewest == most else f"{fewest} to {most}"
+        held = f"the first {kept} of each setting, of {of}" if most > kept else "all"
+        return {"n_runs": most, "runs": held}
