@@ -1,0 +1,413 @@
+"""An auditor for adaptive algorithms: it runs them on neighbouring tables, and tries to tell which.
+
+What is audited is the whole output: arms pulled, halting time, released values, recommendation.
+`audit` runs an algorithm many times on each table of a `TablePair`, chooses an event on one half
+of the runs, and bounds its two probabilities with the other half. The result is a lower bound on
+ε that fails with a stated probability. `search` looks for a pair that gives a high one.
+
+An audit can convict. It cannot prove privacy: a low bound may be due to a bad pair, a bad event,
+or too few runs.
+
+Anything that implements the protocol `Auditable` can be audited; so can a plain function of
+(rewards, rng), see `FunctionSubject`. `dpbandits.privacy.audit_subjects` makes the algorithms of
+this package auditable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from dpbandits._validation import check_fraction, check_integer
+from dpbandits.privacy.audit_events import Tally, choose_event
+from dpbandits.privacy.audit_tables import FixedRewards, TablePair
+from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
+
+__all__ = ["Audit", "Auditable", "FunctionSubject", "Outputs", "audit", "candidate_pairs", "search"]
+
+Floats = NDArray[np.float64]
+_CHUNK = 50_000
+_FEWEST = 16
+
+
+class Outputs(NamedTuple):
+    """What runs put out, a row a run.
+
+    Attributes
+    ----------
+    values : numpy.ndarray of float, shape (n_runs, v)
+        Numbers: halting time, released values, recommendation; nan for what was not released.
+    actions : numpy.ndarray of float, shape (n_runs, m)
+        Arms pulled, in order; −1 behind the last.
+    """
+
+    values: Floats
+    actions: Floats
+
+
+class Auditable(Protocol):
+    """What can be audited: something that can be run many times on a table of rewards."""
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """What is declared about its whole output."""
+
+    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
+        """Return the outputs of independent runs on one table, of shape (K, N)."""
+
+
+@dataclass(frozen=True)
+class FunctionSubject:
+    """A function of one's own, made auditable.
+
+    Attributes
+    ----------
+    function : callable
+        Maps (`FixedRewards`, generator) to what is released at the end: nothing, a number, or a
+        sequence of numbers, always as many. It pulls arms by ``rewards.pull(arm)``; the arms that
+        it pulls are part of the output, and need not be returned.
+    declared : PrivacyGuarantee
+        What is declared about it.
+    label : str
+        What tables call it.
+
+    Examples
+    --------
+    >>> def leaky(rewards, rng):
+    ...     better = rewards.pull(0) < rewards.pull(1)
+    ...     rewards.pull(1 if better else 0)
+    >>> subject = FunctionSubject(leaky, PrivacyGuarantee("global", 1.0))
+    >>> table = np.array([[0.0, 0.0], [1.0, 1.0]])
+    >>> subject.outputs(table, 2, np.random.default_rng(0)).actions.tolist()
+    [[0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
+    """
+
+    function: Callable[[FixedRewards, np.random.Generator], Any]
+    declared: PrivacyGuarantee = NO_PRIVACY
+    label: str = "function"
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """What is declared."""
+        return self.declared
+
+    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
+        """Run the function; values are the number of pulls, and what it returns."""
+        rewards = FixedRewards(table)
+        values, actions = [], []
+        for _ in range(n_runs):
+            rewards.restart()
+            released = self.function(rewards, rng)
+            arms = rewards.actions
+            values.append([len(arms), *([] if released is None else np.atleast_1d(released))])
+            actions.append(arms)
+        return Outputs(np.array(values, dtype=np.float64), _padded(actions))
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What an audit found.
+
+    Attributes
+    ----------
+    label : str
+        What was audited.
+    guarantee : PrivacyGuarantee
+        What is declared about it.
+    pair : TablePair
+        The neighbouring tables.
+    epsilon_lower : float
+        No ε below this goes with the declared δ.
+    tally : Tally or None
+        Counts of the event in the runs that tested it; None if probabilities were integrated.
+    event : str
+        The event, in words.
+    """
+
+    label: str
+    guarantee: PrivacyGuarantee
+    pair: TablePair
+    epsilon_lower: float
+    tally: Tally | None
+    event: str
+
+    @property
+    def exact(self) -> bool:
+        """Whether probabilities were integrated, not estimated."""
+        return self.tally is None
+
+    @property
+    def convicted(self) -> bool:
+        """Whether what is declared cannot be true (but with the tally's failure probability)."""
+        slack = 1e-9 if self.exact else 0.0
+        return self.epsilon_lower > self.guarantee.epsilon * (1.0 + slack)
+
+    @property
+    def verdict(self) -> str:
+        """One of "convicted", "acquitted" and, where nothing is declared, "nothing declared"."""
+        if not self.guarantee.is_private:
+            return "nothing declared"
+        return "convicted" if self.convicted else "acquitted"
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.label}: {self.verdict}",
+            f"declared: {self.guarantee}",
+            f"tables: {self.pair}",
+        ]
+        if self.tally is None:
+            return "\n".join(
+                [*lines, f"exact: ε is at least {self.epsilon_lower:.4g} ({self.event})"]
+            )
+        t = self.tally
+        return "\n".join(
+            [
+                *lines,
+                f"event: {self.event}",
+                f"seen: {t.hits} of {t.runs} runs, and {t.neighbour_hits} of {t.neighbour_runs} on "
+                "the neighbour",
+                f"ε is at least {self.epsilon_lower:.4g}, but with probability {t.failure:g}; so "
+                f"many runs could have shown {t.ceiling:.4g}",
+            ]
+        )
+
+
+def audit(
+    subject: Auditable | Callable[[FixedRewards, np.random.Generator], Any],
+    pair: TablePair,
+    n_runs: int = 100_000,
+    seed: int | Sequence[int] = 0,
+    failure: float = 1e-6,
+    n_jobs: int = 1,
+    guarantee: PrivacyGuarantee | None = None,
+) -> Audit:
+    """Audit an algorithm on two neighbouring tables of rewards.
+
+    Parameters
+    ----------
+    subject : Auditable or callable
+        What is audited: see `audit_subjects.subject_of` for the algorithms of this package, and
+        `FunctionSubject` for a function of one's own.
+    pair : TablePair
+        The tables.
+    n_runs : int
+        Runs on each table, at least 16; half of them choose the event.
+    seed : int or sequence of int
+        Entropy of the root seed.
+    failure : float
+        Probability in (0, 1) with which the bound on ε may be too high.
+    n_jobs : int
+        Number of workers; −1 is all processors.
+    guarantee : PrivacyGuarantee, optional
+        What is declared, in place of what the subject says.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    A mean of three rewards with half of the noise that it takes:
+
+    >>> def mean(rewards, rng):
+    ...     return rewards.total(0, 3) / 3 + rng.laplace(0.0, 1 / 6)
+    >>> pair = TablePair([[0, 0, 0]], arm=0, pull=1, value=1)
+    >>> found = audit(mean, pair, n_runs=4000, guarantee=PrivacyGuarantee("global", 1.0))
+    >>> found.verdict, found.epsilon_lower > 1.2
+    ('convicted', True)
+    """
+    target = _as_subject(subject, guarantee)
+    n_runs = check_integer("n_runs", n_runs, _FEWEST)
+    failure = check_fraction("failure", failure)
+    promised = target.guarantee if guarantee is None else guarantee
+    outputs, others, n_values = _run_both(target, pair, n_runs, seed, n_jobs)
+    half = n_runs // 2
+    event, _ = choose_event(outputs[:half], others[:half], n_values, promised.delta, failure)
+    tally = event.tally(outputs[half:], others[half:], failure)
+    return Audit(
+        target.label, promised, pair, tally.epsilon_lower(promised.delta), tally, str(event)
+    )
+
+
+def candidate_pairs(
+    n_arms: int, n_pulls: int, rng: np.random.Generator, count: int
+) -> list[TablePair]:
+    """Return pairs of tables of rewards 0 and 1 that are worth a try.
+
+    The first ones are constant arms with one early entry changed; the others are drawn: an arm's
+    rewards have a random mean, and the place that differs is more often early than late.
+
+    Parameters
+    ----------
+    n_arms, n_pulls : int
+        Shape of the tables.
+    rng : numpy.random.Generator
+        Source of randomness.
+    count : int
+        How many pairs.
+
+    Returns
+    -------
+    list of TablePair
+    """
+    pairs = []
+    constants = [np.zeros((n_arms, n_pulls)), np.ones((n_arms, n_pulls))]
+    constants.append(constants[0].copy())
+    constants[2][0] = 1.0
+    for pull in sorted({0, min(1, n_pulls - 1), n_pulls // 4}):
+        for table in constants:
+            for arm in range(min(n_arms, 2)):
+                pairs.append(_flipped(table, arm, pull))
+    while len(pairs) < count:
+        means = rng.choice([0.0, 0.5, 1.0], size=(n_arms, 1))
+        table = (rng.random((n_arms, n_pulls)) < means).astype(np.float64)
+        pull = min(int(n_pulls * rng.random() ** 3), n_pulls - 1)
+        pairs.append(_flipped(table, int(rng.integers(n_arms)), pull))
+    return pairs[:count]
+
+
+def search(
+    subject: Auditable | Callable[[FixedRewards, np.random.Generator], Any],
+    n_arms: int = 2,
+    n_pulls: int = 16,
+    count: int = 32,
+    n_runs: int = 4000,
+    seed: int | Sequence[int] = 0,
+    n_jobs: int = 1,
+    guarantee: PrivacyGuarantee | None = None,
+) -> TablePair:
+    """Look for neighbouring tables that an algorithm's outputs tell apart well.
+
+    Each of `candidate_pairs` is tried with a few runs; the best quarter again with eight times as
+    many; then single entries of the best one are turned, as long as that helps. Audit the result
+    with another seed: the bounds of a search are those of the best of many.
+
+    Parameters
+    ----------
+    subject : Auditable or callable
+        As for `audit`.
+    n_arms, n_pulls : int
+        Shape of the tables, of rewards 0 and 1.
+    count : int
+        How many pairs are tried first.
+    n_runs : int
+        Runs on each table at first, at least 16.
+    seed : int or sequence of int
+        Entropy of the root seed.
+    n_jobs : int
+        Number of workers.
+    guarantee : PrivacyGuarantee, optional
+        What is declared, in place of what the subject says.
+
+    Returns
+    -------
+    TablePair
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    target = _as_subject(subject, guarantee)
+    n_arms, n_pulls = check_integer("n_arms", n_arms, 1), check_integer("n_pulls", n_pulls, 1)
+    count = check_integer("count", count, 1)
+    n_runs = check_integer("n_runs", n_runs, _FEWEST)
+    delta = (target.guarantee if guarantee is None else guarantee).delta
+    root = np.random.SeedSequence(_entropy(seed))
+    rng = np.random.default_rng(root.spawn(1)[0])
+    trials = iter(range(10**9))
+
+    def score(pair: TablePair, runs: int) -> float:
+        found = _run_both(target, pair, runs, [*_entropy(seed), next(trials)], n_jobs)
+        return choose_event(*found, delta, 0.05)[1]
+
+    pairs = candidate_pairs(n_arms, n_pulls, rng, count)
+    first = sorted(pairs, key=lambda pair: -score(pair, n_runs))
+    better = [(score(pair, 8 * n_runs), pair) for pair in first[: max(count // 4, 1)]]
+    highest, best = max(better, key=lambda found: found[0])
+    for _ in range(count // 4):
+        arm, pull = int(rng.integers(n_arms)), int(rng.integers(n_pulls))
+        if (arm, pull) == (best.arm, best.pull):
+            continue
+        table = best.table.copy()
+        table[arm, pull] = 1.0 - table[arm, pull]
+        changed = TablePair(table, best.arm, best.pull, best.value)
+        reached = score(changed, 8 * n_runs)
+        if reached > highest:
+            highest, best = reached, changed
+    return best
+
+
+def _flipped(table: Floats, arm: int, pull: int) -> TablePair:
+    return TablePair(table, arm, pull, 1.0 - table[arm, pull])
+
+
+def _as_subject(subject: Any, guarantee: PrivacyGuarantee | None) -> Auditable:
+    if callable(getattr(subject, "outputs", None)):
+        found: Auditable = subject
+        return found
+    if not callable(subject):
+        raise ValueError(
+            f"subject={subject!r} cannot be audited; allowed: a function of (rewards, rng), or "
+            "what has label, guarantee and outputs"
+        )
+    name = getattr(subject, "__name__", "function")
+    return FunctionSubject(subject, NO_PRIVACY if guarantee is None else guarantee, name)
+
+
+def _entropy(seed: int | Sequence[int]) -> list[int]:
+    parts = [seed] if isinstance(seed, int | np.integer) else list(seed)
+    return [check_integer("seed", part, 0) for part in parts]
+
+
+def _padded(actions: Sequence[Sequence[int]]) -> Floats:
+    """Return sequences of arms as rows of one length, with −1 behind the last arm."""
+    rows = np.full((len(actions), max(map(len, actions), default=0)), -1.0)
+    for row, arms in zip(rows, actions, strict=True):
+        row[: len(arms)] = arms
+    return rows
+
+
+def _joined(parts: Sequence[Outputs], width: int) -> Floats:
+    """Return values and actions of all parts as rows, with `width` columns for actions."""
+    return np.concatenate(
+        [
+            np.hstack([values, actions, np.full((len(actions), width - actions.shape[1]), -1.0)])
+            for values, actions in parts
+        ]
+    )
+
+
+def _run_both(
+    subject: Auditable, pair: TablePair, n_runs: int, seed: int | Sequence[int], n_jobs: int
+) -> tuple[Floats, Floats, int]:
+    """Run on both tables, in parts that have seeds of their own; count the columns of values."""
+    sizes = [min(_CHUNK, n_runs - start) for start in range(0, n_runs, _CHUNK)]
+    seeds = iter(np.random.SeedSequence(_entropy(seed)).spawn(2 * len(sizes)))
+    tasks = [(table, size) for table in (pair.table, pair.neighbour) for size in sizes]
+    parts: list[Outputs] = Parallel(n_jobs=n_jobs)(
+        delayed(_run_part)(subject, table, size, next(seeds)) for table, size in tasks
+    )
+    width = max(part.actions.shape[1] for part in parts)
+    first, second = _joined(parts[: len(sizes)], width), _joined(parts[len(sizes) :], width)
+    return first, second, parts[0].values.shape[1]
+
+
+def _run_part(
+    subject: Auditable, table: Floats, n_runs: int, seed: np.random.SeedSequence
+) -> Outputs:
+    return subject.outputs(table, n_runs, np.random.default_rng(seed))

@@ -1,0 +1,291 @@
+"""Audits without runs: where the probabilities of outputs can be integrated.
+
+Elimination between two arms
+    While both arms are viable, what is decided at the end of an epoch depends on the difference
+    of their sums and on that of two Laplace variables, whose law is known. An output is the epoch
+    in which an arm leaves, and which one; its probability is a product over epochs.
+
+Stopping rules of the NAS family
+    `dpbandits.privacy.halting_loss` has the exact law of halting time and estimate.
+
+A report in the local model
+    A truncated reward with one Laplace variable: the ratio of two densities.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits.heavy_instances import HeavyTailInstance
+from dpbandits.heavy_schedules import heavy_epoch
+from dpbandits.identification.dp_se import DPSEIdentifier
+from dpbandits.privacy.audit import Audit
+from dpbandits.privacy.audit_tables import TablePair
+from dpbandits.privacy.halting_loss import privacy_loss
+from dpbandits.regret.dp_se import DPSE
+from dpbandits.regret.dprse import DPRSE
+from dpbandits.regret.ldprse import LDPRSE
+from dpbandits.schedules import elimination_epoch
+from dpbandits.stopping.base import NASFamily
+
+__all__ = [
+    "audit_elimination",
+    "audit_report",
+    "audit_stopping",
+    "elimination_law",
+    "log_loss",
+    "two_arm_epochs",
+]
+
+Floats = NDArray[np.float64]
+
+
+class Epoch(Protocol):
+    """What is needed of an epoch; `EpochPlan` and `HeavyEpochPlan` have it."""
+
+    @property
+    def pulls(self) -> int:
+        """Pulls of each arm."""
+
+    @property
+    def threshold(self) -> float:
+        """Gap between released means beyond which an arm leaves."""
+
+
+def two_arm_epochs(
+    algorithm: DPSE | DPSEIdentifier | DPRSE,
+    horizon: int,
+    instance: HeavyTailInstance | None = None,
+) -> Callable[[int], tuple[int, float, float, float]]:
+    """Return what an elimination algorithm does in each epoch while both of two arms are viable.
+
+    Parameters
+    ----------
+    algorithm : DPSE, DPSEIdentifier or DPRSE
+        The algorithm.
+    horizon : int
+        Horizon that it is told.
+    instance : HeavyTailInstance, optional
+        For `DPRSE`: what has its `moment_bound` and `order`.
+
+    Returns
+    -------
+    callable
+        Maps the number of an epoch to (pulls of each arm, scale of the noise of a sum, gap
+        between noisy sums beyond which an arm leaves, bound B of the absolute value of a reward).
+
+    Raises
+    ------
+    ValueError
+        If it is another algorithm, or `instance` is missing.
+    """
+    if isinstance(algorithm, DPSE | DPSEIdentifier):
+        beta = algorithm.delta if isinstance(algorithm, DPSEIdentifier) else algorithm.beta
+        make = partial(
+            elimination_epoch,
+            2,
+            beta=1 / horizon if beta is None else beta,
+            epsilon=algorithm.epsilon,
+        )
+
+        def plain(epoch: int) -> tuple[int, float, float, float]:
+            plan = make(epoch)
+            return plan.pulls, plan.noise_scale * plan.pulls, plan.threshold * plan.pulls, 1.0
+
+        return plain
+    if not isinstance(algorithm, DPRSE) or instance is None:
+        raise ValueError(
+            f"algorithm={algorithm!r} has no epochs that can be integrated; allowed: DPSE, "
+            "DPSEIdentifier, and DPRSE with an instance"
+        )
+    heavy = partial(
+        heavy_epoch,
+        2,
+        beta=1 / horizon if algorithm.beta is None else algorithm.beta,
+        epsilon=algorithm.epsilon,
+        moment=instance.moment_bound,
+        order=instance.order,
+        model=algorithm.model,
+        schedule=algorithm.schedule,
+    )
+
+    def truncated(epoch: int) -> tuple[int, float, float, float]:
+        plan = heavy(epoch)
+        return plan.pulls, plan.noise_scale, plan.threshold * plan.pulls, plan.bound
+
+    return truncated
+
+
+def elimination_law(differences: Floats, scales: Floats, thresholds: Floats) -> Floats:
+    """Return the logs of the probabilities of what elimination between two arms can put out.
+
+    Parameters
+    ----------
+    differences : numpy.ndarray of float, shape (E,)
+        Sum of arm 0 minus sum of arm 1 in each epoch, without noise.
+    scales : numpy.ndarray of float, shape (E,)
+        Scale b of the noise of each of the two sums.
+    thresholds : numpy.ndarray of float, shape (E,)
+        Gap beyond which an arm leaves.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (2E + 1,)
+        For each epoch: arm 0 leaves, arm 1 leaves; last, both stay.
+
+    Notes
+    -----
+    The difference of two Laplace variables of scale b is above x ≥ 0 with probability
+    exp(−x/b)·(1/2 + x/(4b)).
+
+    Examples
+    --------
+    >>> law = np.exp(elimination_law(np.array([0.0]), np.array([1.0]), np.array([0.0])))
+    >>> law.round(6).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    logs, staying = [], 0.0
+    for gap, scale, threshold in zip(differences, scales, thresholds, strict=True):
+        leave_0 = _log_tail((threshold + gap) / scale)
+        leave_1 = _log_tail((threshold - gap) / scale)
+        logs += [staying + leave_0, staying + leave_1]
+        rest = -math.expm1(np.logaddexp(leave_0, leave_1))
+        staying += math.log(rest) if rest > 0 else -math.inf
+    return np.array([*logs, staying])
+
+
+def _log_tail(x: float) -> float:
+    """Return log P(Z − Z' > x) for two standard Laplace variables."""
+    if x >= 0:
+        return -x + math.log(0.5 + 0.25 * x)
+    return math.log1p(-math.exp(x) * (0.5 - 0.25 * x))
+
+
+def log_loss(first: Floats, second: Floats) -> float:
+    """Return the greatest |log ratio| of two laws on the same outputs, given as logs.
+
+    Outputs that neither law has are left out; one that a single law has gives ``inf``.
+    """
+    possible = (first > -np.inf) | (second > -np.inf)
+    return float(np.abs(first[possible] - second[possible]).max())
+
+
+def audit_elimination(
+    algorithm: DPSE | DPSEIdentifier | DPRSE,
+    horizon: int = 10**6,
+    n_epochs: int = 2,
+    instance: HeavyTailInstance | None = None,
+) -> Audit:
+    """Audit elimination exactly, on the pair of tables that tells most.
+
+    Arm 0 has the least reward throughout and arm 1 the greatest, but for one reward of arm 0: that
+    arm 1 leaves is then so improbable that the tails of the noise decide, where the ratio is
+    greatest. Tables in which the difference is small, or the change in a later epoch, are tried
+    as well.
+
+    Parameters
+    ----------
+    algorithm : DPSE, DPSEIdentifier or DPRSE
+        What is audited.
+    horizon : int
+        Horizon that it is told.
+    n_epochs : int
+        How many epochs the tables have.
+    instance : HeavyTailInstance, optional
+        For `DPRSE`: what has its `moment_bound` and `order`.
+
+    Returns
+    -------
+    Audit
+
+    Examples
+    --------
+    >>> found = audit_elimination(DPSE(epsilon=0.5))
+    >>> found.verdict, 0.49 < found.epsilon_lower <= 0.5
+    ('acquitted', True)
+    """
+    epochs = two_arm_epochs(algorithm, horizon, instance)
+    plans = [epochs(e) for e in range(1, n_epochs + 1)]
+    pulls = np.array([plan[0] for plan in plans])
+    scales, thresholds = (np.array([plan[i] for plan in plans]) for i in (1, 2))
+    bounds = np.array([plan[3] for plan in plans])
+    least = -bounds if instance is not None else np.zeros(n_epochs)
+    best, pair = -1.0, None
+    for changed in range(n_epochs):
+        for opposed in (True, False):
+            others = bounds if opposed else least
+            gaps = pulls * (least - others)
+            moved = gaps.copy()
+            moved[changed] += bounds[changed] - least[changed]
+            laws = [elimination_law(each, scales, thresholds) for each in (gaps, moved)]
+            loss = log_loss(*laws)
+            if loss > best:
+                best = loss
+                rows = [np.repeat(least, pulls), np.repeat(others, pulls)]
+                place = int(pulls[:changed].sum())
+                pair = TablePair(np.array(rows), 0, place, float(bounds[changed]))
+    assert pair is not None
+    event = "in which epoch an arm leaves, and which"
+    return Audit(algorithm.label, algorithm.guarantee, pair, best, None, event)
+
+
+def audit_stopping(rule: NASFamily, pair: TablePair) -> Audit:
+    """Audit a stopping rule exactly on two streams: halting time and estimate together.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        `DPNAS` or `DPExponentialNAS`.
+    pair : TablePair
+        Two streams, as tables of one arm.
+
+    Returns
+    -------
+    Audit
+    """
+    loss = privacy_loss(rule, pair.table[0], pair.neighbour[0])
+    when = "no halt" if loss.time is None else f"halting at {loss.time}"
+    return Audit(rule.label, rule.guarantee, pair, loss.total, None, f"{when}, and the estimate")
+
+
+def audit_report(
+    algorithm: LDPRSE, instance: HeavyTailInstance, horizon: int = 10**6, epoch: int = 1
+) -> Audit:
+    """Audit exactly what one person reports in the local model.
+
+    Parameters
+    ----------
+    algorithm : LDPRSE
+        What is audited.
+    instance : HeavyTailInstance
+        What has `moment_bound` and `order`.
+    horizon : int
+        Horizon that the algorithm is told.
+    epoch : int
+        Epoch in which the report is made.
+
+    Returns
+    -------
+    Audit
+        Its tables hold one reward: the least and the greatest that truncation leaves.
+    """
+    plan = heavy_epoch(
+        instance.n_arms,
+        epoch,
+        beta=1 / horizon if algorithm.beta is None else algorithm.beta,
+        epsilon=algorithm.epsilon,
+        moment=instance.moment_bound,
+        order=instance.order,
+        model=algorithm.model,
+        schedule=algorithm.schedule,
+    )
+    least = 0.0 if algorithm.schedule == "non-negative" else -plan.bound
+    pair = TablePair(np.array([[least]]), 0, 0, plan.bound)
+    loss = (plan.bound - least) / plan.noise_scale
+    return Audit(algorithm.label, algorithm.guarantee, pair, loss, None, "one person's report")
