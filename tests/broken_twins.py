@@ -17,14 +17,16 @@ from dpbandits.privacy.audit_tables import TablePair
 def elimination(rewards, rng, epsilon, *, flaw=""):
     """Two arms, epochs of 2, 4, 8 pulls of each; the worse one leaves beyond a threshold of 1/2.
 
-    Flaws: "reused" (noise drawn once and used in every epoch), "kept" (sums are not reset between
-    epochs, so that a reward is released again), "quadratic" (scale 1/(εn²) in place of 1/(εn)),
-    "halved" (sensitivity 1/2), "raw" (the better raw mean is recommended).
+    The means of all epochs are released. Flaws: "reused" (noise drawn once and used in every
+    epoch), "kept" (sums are not reset between epochs, so that a reward is released again),
+    "quadratic" (scale 1/(εn²) in place of 1/(εn)), "halved" (sensitivity 1/2), "raw" (the better
+    raw mean is recommended), "split" (the last means are released once more, with all of ε).
     """
     sums, pulls = np.zeros(2), 0
     lasting = rng.laplace(0.0, 1.0, 2)
-    for epoch in range(1, 4):
-        size = 2**epoch
+    released = np.full((4, 2), np.nan)
+    for epoch in range(3):
+        size = 2 ** (epoch + 1)
         if flaw != "kept":
             sums, pulls = np.zeros(2), 0
         sums += [rewards.total(arm, size) for arm in (0, 1)]
@@ -32,21 +34,22 @@ def elimination(rewards, rng, epsilon, *, flaw=""):
         scale = 1 / (epsilon * pulls**2) if flaw == "quadratic" else 1 / (epsilon * pulls)
         scale *= 0.5 if flaw == "halved" else 1.0
         noise = lasting if flaw == "reused" else rng.laplace(0.0, 1.0, 2)
-        means = sums / pulls + scale * noise
+        released[epoch] = means = sums / pulls + scale * noise
         if abs(means[0] - means[1]) > 0.5:
-            return int(means.argmax()), *means
-    return int((sums if flaw == "raw" else means).argmax()), *means
+            break
+    if flaw == "split":
+        released[3] = sums / pulls + scale * rng.laplace(0.0, 1.0, 2)
+    return int((sums if flaw == "raw" else means).argmax()), *released.ravel()
 
 
 def sparse_vector(rewards, rng, epsilon, *, flaw=""):
     """Halt at the first n at which the sum of an arm is large, and release its mean.
 
-    Two thirds of the budget are for halting, one third for the mean. Flaws: "threshold" (the
-    threshold has no noise), "queries" (the sums have none), "split" (each part gets all of ε),
-    "raw" (the mean has no noise).
+    Two thirds of the budget are for halting, one third for the mean. Flaws: "queries" (the sums
+    have no noise), "raw" (the mean has none).
     """
-    first, second = (epsilon, epsilon) if flaw == "split" else (2 * epsilon / 3, epsilon / 3)
-    threshold = 2.0 + (0.0 if flaw == "threshold" else rng.laplace(0.0, 2 / first))
+    first, second = 2 * epsilon / 3, epsilon / 3
+    threshold = 2.0 + rng.laplace(0.0, 2 / first)
     total = 0.0
     for n in range(1, 9):
         total += rewards.pull(0)
@@ -138,24 +141,22 @@ def _pair(rows, arm, pull, value):
 
 
 _EQUAL = _pair(np.zeros((2, 28)), 0, 0, 1)
-_LOW = _pair(np.zeros((1, 8)), 0, 0, 1)
 
 TWINS = {
     "noise drawn once and reused": Twin(elimination, "reused", _EQUAL),
     "sums not reset between epochs": Twin(elimination, "kept", _EQUAL),
     "scale falls like 1/n²": Twin(elimination, "quadratic", _EQUAL),
     "sensitivity halved": Twin(elimination, "halved", _EQUAL),
+    "budget not split": Twin(elimination, "split", _EQUAL),
     "raw argmax recommended": Twin(elimination, "raw", _pair(np.zeros((2, 28)), 1, 13, 1)),
-    "threshold without noise": Twin(sparse_vector, "threshold", _LOW),
-    "queries without noise": Twin(sparse_vector, "queries", _LOW),
-    "budget not split": Twin(sparse_vector, "split", _LOW),
-    "mean released without noise": Twin(sparse_vector, "raw", _LOW),
+    "queries without noise": Twin(sparse_vector, "queries", _pair([[1, 1, 1] + [0] * 5], 0, 3, 1)),
+    "mean released without noise": Twin(sparse_vector, "raw", _pair(np.zeros((1, 8)), 0, 0, 1)),
     "tree: every level gets all": Twin(tree_counter, "levels", _pair(np.zeros((1, 4)), 0, 0, 1)),
     "tree: leaves without noise": Twin(tree_counter, "leaf", _pair(np.zeros((1, 4)), 0, 2, 1)),
     "hybrid: both parts get all": Twin(hybrid_counter, "full", _pair(np.zeros((1, 4)), 0, 2, 1)),
-    "clipping left out": Twin(clipped_mean, "clipping", _pair([[0.0, 0.0, 0.0, 0.0]], 0, 1, 20.0)),
+    "clipping left out": Twin(clipped_mean, "clipping", _pair(np.zeros((1, 4)), 0, 1, 20.0)),
     "ties broken by raw sums": Twin(leader, "tie", _pair(np.zeros((2, 28)), 1, 0, 1)),
     "arm at rest released again": Twin(leader, "resting", _pair(np.zeros((2, 28)), 1, 0, 1)),
-    "one coin for all reports": Twin(local_reports, "once", _pair([[0.0] * 4], 0, 0, 1)),
+    "one coin for all reports": Twin(local_reports, "once", _pair(np.zeros((1, 4)), 0, 0, 1)),
 }
 """What is wrong → a twin."""

@@ -10,6 +10,9 @@ Stopping rules of the NAS family
 
 A report in the local model
     A truncated reward with one Laplace variable: the ratio of two densities.
+
+The third pull of DPRUCB
+    With two arms it compares two first rewards, each with the noise of one node.
 """
 
 from __future__ import annotations
@@ -17,25 +20,30 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.heavy_instances import HeavyTailInstance
+from dpbandits._validation import check_integer
+from dpbandits.heavy_instances import HeavyTailInstance, heavy_two_point
 from dpbandits.heavy_schedules import heavy_epoch
 from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.privacy.audit import Audit
 from dpbandits.privacy.audit_tables import TablePair
-from dpbandits.privacy.halting_loss import privacy_loss
+from dpbandits.privacy.halting_loss import crossing_streams, privacy_loss
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.regret.dprse import DPRSE
+from dpbandits.regret.dprucb import DPRUCB
+from dpbandits.regret.guess_and_double import GuessAndDouble
 from dpbandits.regret.ldprse import LDPRSE
 from dpbandits.schedules import elimination_epoch
 from dpbandits.stopping.base import NASFamily
 
 __all__ = [
     "audit_elimination",
+    "audit_exactly",
+    "audit_first_choice",
     "audit_report",
     "audit_stopping",
     "elimination_law",
@@ -45,21 +53,15 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+_LOOK = 12  # number of the look at which the crossing pair of a stopping rule ends
 
-class Epoch(Protocol):
-    """What is needed of an epoch; `EpochPlan` and `HeavyEpochPlan` have it."""
 
-    @property
-    def pulls(self) -> int:
-        """Pulls of each arm."""
-
-    @property
-    def threshold(self) -> float:
-        """Gap between released means beyond which an arm leaves."""
+Elimination = DPSE | DPSEIdentifier | DPRSE | GuessAndDouble
+"""What `audit_elimination` takes; of `GuessAndDouble`, with one of the others as its base."""
 
 
 def two_arm_epochs(
-    algorithm: DPSE | DPSEIdentifier | DPRSE,
+    algorithm: Elimination,
     horizon: int,
     instance: HeavyTailInstance | None = None,
 ) -> Callable[[int], tuple[int, float, float, float]]:
@@ -67,10 +69,10 @@ def two_arm_epochs(
 
     Parameters
     ----------
-    algorithm : DPSE, DPSEIdentifier or DPRSE
-        The algorithm.
+    algorithm : DPSE, DPSEIdentifier, DPRSE or GuessAndDouble
+        The algorithm; of `GuessAndDouble` one stretch.
     horizon : int
-        Horizon that it is told.
+        Horizon that it is told; for `GuessAndDouble` the guess.
     instance : HeavyTailInstance, optional
         For `DPRSE`: what has its `moment_bound` and `order`.
 
@@ -85,6 +87,8 @@ def two_arm_epochs(
     ValueError
         If it is another algorithm, or `instance` is missing.
     """
+    if isinstance(algorithm, GuessAndDouble):
+        return two_arm_epochs(algorithm.base, horizon, instance)  # type: ignore[arg-type]
     if isinstance(algorithm, DPSE | DPSEIdentifier):
         beta = algorithm.delta if isinstance(algorithm, DPSEIdentifier) else algorithm.beta
         make = partial(
@@ -102,7 +106,7 @@ def two_arm_epochs(
     if not isinstance(algorithm, DPRSE) or instance is None:
         raise ValueError(
             f"algorithm={algorithm!r} has no epochs that can be integrated; allowed: DPSE, "
-            "DPSEIdentifier, and DPRSE with an instance"
+            "DPSEIdentifier, DPRSE with an instance, and GuessAndDouble of one of them"
         )
     heavy = partial(
         heavy_epoch,
@@ -177,7 +181,7 @@ def log_loss(first: Floats, second: Floats) -> float:
 
 
 def audit_elimination(
-    algorithm: DPSE | DPSEIdentifier | DPRSE,
+    algorithm: Elimination,
     horizon: int = 10**6,
     n_epochs: int = 2,
     instance: HeavyTailInstance | None = None,
@@ -191,10 +195,10 @@ def audit_elimination(
 
     Parameters
     ----------
-    algorithm : DPSE, DPSEIdentifier or DPRSE
-        What is audited.
+    algorithm : DPSE, DPSEIdentifier, DPRSE or GuessAndDouble
+        What is audited; of `GuessAndDouble` one stretch.
     horizon : int
-        Horizon that it is told.
+        Horizon that it is told; for `GuessAndDouble` the guess.
     n_epochs : int
         How many epochs the tables have.
     instance : HeavyTailInstance, optional
@@ -289,3 +293,76 @@ def audit_report(
     pair = TablePair(np.array([[least]]), 0, 0, plan.bound)
     loss = (plan.bound - least) / plan.noise_scale
     return Audit(algorithm.label, algorithm.guarantee, pair, loss, None, "one person's report")
+
+
+def audit_first_choice(algorithm: DPRUCB, instance: HeavyTailInstance, horizon: int = 3) -> Audit:
+    """Audit exactly the first pull of DPRUCB that depends on rewards, with two arms.
+
+    Both arms have been pulled once, their bonuses are equal, and the larger of two truncated
+    rewards wins, each with the noise of one node. The worst tables have the least reward for one
+    arm, or the greatest, and the greatest for the other.
+
+    Parameters
+    ----------
+    algorithm : DPRUCB
+        What is audited.
+    instance : HeavyTailInstance
+        What has `moment_bound` and `order`.
+    horizon : int
+        Horizon that the algorithm is told, at least 3.
+
+    Returns
+    -------
+    Audit
+    """
+    tree = algorithm.plan(instance, check_integer("horizon", horizon, 3)).tree
+    bound, scale = tree.bound(1), np.array([tree.node_scale(1)])
+    pair = TablePair(np.array([[-bound], [bound]]), 0, 0, bound)
+    gaps = [np.array([float(t[0, 0] - t[1, 0])]) for t in (pair.table, pair.neighbour)]
+    loss = log_loss(*(elimination_law(gap, scale, np.zeros(1))[:2] for gap in gaps))
+    return Audit(algorithm.label, algorithm.guarantee, pair, loss, None, "the third pull")
+
+
+def audit_exactly(target: Any, instance: HeavyTailInstance | None = None) -> Audit | None:
+    """Audit by integration what can be audited so; return None for anything else.
+
+    Parameters
+    ----------
+    target : object
+        An algorithm or a stopping rule.
+    instance : HeavyTailInstance, optional
+        For algorithms for heavy-tailed rewards: what has `moment_bound` and `order`. None means
+        ``heavy_two_point(0.5, order=0.9)``, with two arms.
+
+    Returns
+    -------
+    Audit or None
+        On the pair of tables that is known to tell most. None also without noise, as outputs are
+        then certain.
+
+    Examples
+    --------
+    >>> from dpbandits import LDPRSE, UCB
+    >>> round(audit_exactly(LDPRSE(epsilon=2.0)).epsilon_lower, 9)
+    2.0
+    >>> audit_exactly(UCB()) is None
+    True
+    """
+    if not target.guarantee.is_private:
+        return None
+    heavy = heavy_two_point(0.5, order=0.9) if instance is None else instance
+    base = getattr(target, "base", target)
+    if isinstance(base, DPRSE):
+        return audit_elimination(target, n_epochs=1, instance=heavy)
+    if isinstance(base, DPSE | DPSEIdentifier):
+        return audit_elimination(target)
+    if isinstance(target, LDPRSE):
+        return audit_report(target, heavy)
+    if isinstance(target, DPRUCB):
+        return audit_first_choice(target, heavy)
+    if isinstance(target, NASFamily):
+        streams = crossing_streams(target, _LOOK)
+        different = int(np.flatnonzero(streams[0] != streams[1])[0])
+        pair = TablePair(streams[0][None, :], 0, different, float(streams[1][different]))
+        return audit_stopping(target, pair)
+    return None
