@@ -39,16 +39,22 @@ from dpbandits.planning import Plan, plan
 from dpbandits.privacy import PrivacyGuarantee
 from dpbandits.registry import identifiers, registry, stopping_rules
 from dpbandits.regret import (
+    DPIMED,
+    DPKLUCB,
     DPRSE,
     DPRUCB,
     DPSE,
     DPUCB,
     LDPRSE,
     UCB,
+    AdaPKLUCB,
+    AdaPUCB,
+    AnytimeLazyUCB,
     DPUCBBound,
     DPUCBHybrid,
     DPUCBInt,
     GuessAndDouble,
+    LazyDPTS,
     RegretAlgorithm,
     RobustUCB,
     SuccessiveElimination,
@@ -67,6 +73,12 @@ from dpbandits.stopping import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "DPIMED",
+    "DPKLUCB",
+    "AdaPKLUCB",
+    "AdaPUCB",
+    "AnytimeLazyUCB",
+    "LazyDPTS",
     "DPLRE",
     "DPTT",
     "AdaPTT",

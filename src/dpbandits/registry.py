@@ -8,7 +8,9 @@ from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.dplre import DPLRE
 from dpbandits.identification.top_two import TopTwo
+from dpbandits.regret.adap_ucb import AdaPKLUCB, AdaPUCB
 from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.regret.dp_klucb import DPIMED, DPKLUCB
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.regret.dp_ucb import DPUCB
 from dpbandits.regret.dp_ucb_bound import DPUCBBound
@@ -17,6 +19,8 @@ from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.dprse import DPRSE
 from dpbandits.regret.dprucb import DPRUCB
 from dpbandits.regret.guess_and_double import GuessAndDouble
+from dpbandits.regret.lazy_dp_ts import LazyDPTS
+from dpbandits.regret.lazy_ucb import AnytimeLazyUCB
 from dpbandits.regret.ldprse import LDPRSE
 from dpbandits.regret.robust_ucb import RobustUCB
 from dpbandits.regret.successive_elimination import SuccessiveElimination
@@ -44,6 +48,12 @@ registry: dict[str, type[RegretAlgorithm]] = {
         DPRUCB,
         DPRSE,
         LDPRSE,
+        AnytimeLazyUCB,
+        AdaPUCB,
+        AdaPKLUCB,
+        LazyDPTS,
+        DPKLUCB,
+        DPIMED,
     )
 }
 """Name of each algorithm's class → the class."""

@@ -1,5 +1,12 @@
 """Bounds, upper and lower, each with the constants that its proof gives."""
 
+from dpbandits.bounds.newer import (
+    adap_klucb_regret,
+    dp_imed_regret,
+    dp_klucb_regret,
+    lazy_ucb_regret,
+    private_regret_rate,
+)
 from dpbandits.bounds.regret import (
     dp_ucb_pulls,
     dp_ucb_regret,
@@ -57,6 +64,11 @@ from dpbandits.bounds.twzw22_lower import (
 )
 
 __all__ = [
+    "adap_klucb_regret",
+    "dp_imed_regret",
+    "dp_klucb_regret",
+    "lazy_ucb_regret",
+    "private_regret_rate",
     "heavy_divergence",
     "heavy_minimax_lower_bound",
     "heavy_pulls_lower_bound",

@@ -1,6 +1,8 @@
 """Algorithms that minimise regret."""
 
+from dpbandits.regret.adap_ucb import AdaPKLUCB, AdaPUCB
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
+from dpbandits.regret.dp_klucb import DPIMED, DPKLUCB
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.regret.dp_ucb import DPUCB
 from dpbandits.regret.dp_ucb_bound import DPUCBBound
@@ -10,12 +12,22 @@ from dpbandits.regret.dprse import DPRSE
 from dpbandits.regret.dprucb import DPRUCB
 from dpbandits.regret.guess_and_double import GuessAndDouble
 from dpbandits.regret.heavy import HeavyTailAlgorithm
+from dpbandits.regret.lazy_batches import LazyBatches
+from dpbandits.regret.lazy_dp_ts import LazyDPTS
+from dpbandits.regret.lazy_ucb import AnytimeLazyUCB
 from dpbandits.regret.ldprse import LDPRSE
 from dpbandits.regret.robust_ucb import RobustUCB
 from dpbandits.regret.successive_elimination import SuccessiveElimination
 from dpbandits.regret.ucb import UCB
 
 __all__ = [
+    "DPIMED",
+    "DPKLUCB",
+    "AdaPKLUCB",
+    "AdaPUCB",
+    "AnytimeLazyUCB",
+    "LazyBatches",
+    "LazyDPTS",
     "DPRSE",
     "DPRUCB",
     "LDPRSE",

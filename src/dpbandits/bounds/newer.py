@@ -1,0 +1,441 @@
+"""Bounds on the regret of algorithms that play lazy batches (derived here).
+
+All batches of an arm are fixed in advance: batch j has b_j pulls, e_j is their number up to its
+end, and the estimate from then on has n_j rewards and k_j Laplace variables. Batch j + 1 of a
+suboptimal arm a that begins with pull number t has t ≥ e_j + K, and if the best arm has finished i
+batches by then, t ≥ e_i + e_j + K − 1. For each j let p_j bound the probability that the estimate
+of a is so high that a can be chosen by time T although the best arm is not underrated, and q_j the
+probability that the best arm is underrated when batch j + 1 begins. Then
+
+    E N_a(T) ≤ b_1 + Σ_j min(b_{j+1}, T − e_j − K + 1)⁺ · min(1, p_j + q_j).
+
+For an index that increases with the estimate and with t, "underrated" means an index below μ*, and
+q_j = Σ_i f_i(e_i + e_j + K − 1), f_i(s) a bound on P(index after i releases, at time s, is < μ*):
+an index that is too low at some later time is too low at s. All tails of estimates are Chernoff's
+with the exact law of a sum of rewards and Laplace variables (`calibrated_minus`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from dpbandits._validation import check_positive
+from dpbandits.bounds.regret import _fractions, _times
+from dpbandits.identification.divergence_kernels import (
+    calibrated_minus_kernel,
+    calibrated_plus_kernel,
+    d_eps_kernel,
+)
+
+__all__ = [
+    "adap_klucb_regret",
+    "dp_imed_regret",
+    "dp_klucb_regret",
+    "lazy_ucb_regret",
+    "least_estimate",
+    "private_regret_rate",
+]
+
+FloatArray = NDArray[np.float64]
+
+_SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
+"""Levels y = μ* − share·Δ_a that are tried for DP-IMED."""
+
+_HALVINGS = 200
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float) -> float:
+    """Return min {x ≤ mean : n·d̃⁺(x, mean, k/n) ≤ level}, to rounding from below.
+
+    Examples
+    --------
+    >>> round(least_estimate(0.5, 100.0, 5.0, 1.0, 5.0), 4)
+    0.3094
+    """
+    if level <= 0.0 or mean <= 0.0:
+        return mean
+    step = math.sqrt(0.5 * level / n) + 2.0**-60
+    low, high = mean - step, mean
+    while n * calibrated_plus_kernel(low, mean, k / n, epsilon) <= level:
+        step *= 2.0
+        low, high = mean - step, low
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        if n * calibrated_plus_kernel(middle, mean, k / n, epsilon) <= level:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _least_estimates(
+    mean: float,
+    rewards: FloatArray,
+    noises: FloatArray,
+    epsilon: float,
+    levels: FloatArray,
+) -> FloatArray:
+    """Return `least_estimate` for the levels, shape (times, J)."""
+    result = np.empty(levels.shape)
+    for c in range(levels.shape[0]):
+        for j in range(rewards.size):
+            result[c, j] = least_estimate(mean, rewards[j], noises[j], epsilon, levels[c, j])
+    return result
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _reaching(
+    mean: float, thresholds: FloatArray, rewards: FloatArray, noises: FloatArray, epsilon: float
+) -> FloatArray:
+    """Bound the probability that an estimate reaches a threshold, shape (times, J)."""
+    result = np.empty(thresholds.shape)
+    for c in range(thresholds.shape[0]):
+        for j in range(rewards.size):
+            n = rewards[j]
+            x = thresholds[c, j]
+            result[c, j] = math.exp(-n * calibrated_minus_kernel(x, mean, noises[j] / n, epsilon))
+    return result
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _underrated(
+    best: float,
+    y: float,
+    rewards: FloatArray,
+    noises: FloatArray,
+    counted: FloatArray,
+    epsilon: float,
+) -> FloatArray:
+    """Return q_j of DP-IMED: Σ_i P(y_i < y and n_i·d(y_i, y) ≥ log(n_j/n_i)), shape (J,).
+
+    d is the evidence of the index, d̃⁺ with as many noises as are counted.
+    """
+    result = np.zeros(rewards.size)
+    for i in range(rewards.size):
+        n, k = rewards[i], noises[i]
+        for j in range(rewards.size):
+            level = math.log(rewards[j] / n)
+            x = y
+            if level > 0.0:
+                if n * calibrated_plus_kernel(0.0, y, counted[i] / n, epsilon) < level:
+                    break  # and for all later j
+                x = least_estimate(y, n, counted[i], epsilon, level)
+            result[j] += math.exp(-n * calibrated_plus_kernel(x, best, k / n, epsilon))
+    return result
+
+
+class _Frame:
+    """The batches of an arm, and what is common to all bounds."""
+
+    def __init__(
+        self,
+        means: ArrayLike,
+        horizon: float,
+        times: ArrayLike | None,
+        epsilon: float,
+        eta: float,
+        forgets: bool,
+    ) -> None:
+        from dpbandits.regret.lazy_batches import batch_grid  # regret imports bounds
+
+        self.means = _fractions("means", means)
+        self.best = float(self.means.max())
+        self.epsilon = check_positive("epsilon", epsilon, infinite=True)
+        self.wanted = _times(horizon, times)
+        self.at = np.maximum(np.unique(self.wanted), 1.0)
+        most = int(min(self.at.max(), 2.0**60))
+        sizes, ends, rewards, noises = batch_grid(2 * most, eta, forgets)
+        within = ends[:-1] <= most
+        self.ends = ends[:-1][within].astype(np.float64)
+        self.rewards = rewards[:-1][within].astype(np.float64)
+        self.noises = noises[:-1][within].astype(np.float64)
+        self.room = np.minimum(
+            sizes[1:][within], np.maximum(self.at[:, None] - self.ends - self.means.size + 1, 0.0)
+        )
+
+    @property
+    def log_times(self) -> FloatArray:
+        """Log T of each time, shape (times, 1)."""
+        result: FloatArray = np.log(self.at)[:, None]
+        return result
+
+    def too_low(self, failure: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """Return q_j = Σ_i f(e_i + e_j + K − 1) for an index, f a function of log s."""
+        when = self.ends[:, None] + self.ends + self.means.size - 1
+        result: FloatArray = failure(np.log(when)).sum(axis=0)
+        return result
+
+    def reaching(self, mean: float, thresholds: FloatArray) -> FloatArray:
+        """Bound the probability that an arm's estimates reach thresholds of shape (times, J)."""
+        return _reaching(mean, thresholds, self.rewards, self.noises, self.epsilon)
+
+    def pulls(self, likely: FloatArray) -> FloatArray:
+        """Bound E N_a at the times, given p_j + q_j."""
+        result: FloatArray = 1.0 + np.sum(self.room * np.minimum(likely, 1.0), axis=1)
+        return np.minimum(result, self.at)
+
+    def regret(self, pulls: Callable[[float], FloatArray]) -> Any:
+        """Add up the regret of all suboptimal arms; `pulls` bounds E N_a for a given mean."""
+        total = np.zeros(self.at.size)
+        lower = self.means[self.means < self.best]
+        for mean, arms in zip(*np.unique(lower, return_counts=True), strict=True):
+            total += arms * (self.best - mean) * pulls(float(mean))
+        worst = self.wanted * (self.best - self.means.min())
+        return np.minimum(total[np.searchsorted(self.at, self.wanted)], worst)[()]
+
+
+def lazy_ucb_regret(
+    means: ArrayLike,
+    horizon: float,
+    *,
+    epsilon: float,
+    sampling: float,
+    noise: float,
+    eta: float = 1.0,
+    times: ArrayLike | None = None,
+) -> Any:
+    """Bound the expected pseudo-regret of AdaP-UCB and Lazy-UCB (derived here).
+
+    The index x + √(c·log t/n) + d·log t/(εn) of an arm is below its mean with probability at most
+    t^(−2c) + t^(−d)/2, by Hoeffding's inequality and the tail of the Laplace law.
+
+    Parameters
+    ----------
+    means : array_like, shape (K,)
+        Means of the arms.
+    horizon : float
+        Horizon T.
+    epsilon : float
+        Privacy budget ε, inf included.
+    sampling, noise : float
+        c and d.
+    eta : float
+        Growth η of the batches.
+    times : array_like, optional
+        Times at which the bound is wanted; None means T.
+
+    Returns
+    -------
+    float or numpy.ndarray, of the shape of `times`
+
+    Examples
+    --------
+    >>> small, large = (
+    ...     lazy_ucb_regret([0.5, 0.4], 10**6, epsilon=e, sampling=1.5, noise=3.0)
+    ...     for e in (0.1, 1.0)
+    ... )
+    >>> bool(small > large)
+    True
+    """
+    from dpbandits.regret.lazy_indices import ucb_width
+
+    frame = _Frame(means, horizon, times, epsilon, eta, forgets=True)
+    private = 0.5 if math.isfinite(frame.epsilon) else 0.0
+    thresholds = frame.best - np.vectorize(ucb_width)(
+        frame.rewards, frame.log_times, sampling, noise, frame.epsilon
+    )
+    q = frame.too_low(
+        lambda log_s: np.exp(-2 * sampling * log_s) + private * np.exp(-noise * log_s)
+    )
+    return frame.regret(lambda mean: frame.pulls(frame.reaching(mean, thresholds) + q))
+
+
+def adap_klucb_regret(
+    means: ArrayLike,
+    horizon: float,
+    *,
+    epsilon: float,
+    alpha: float,
+    eta: float = 1.0,
+    times: ArrayLike | None = None,
+) -> Any:
+    """Bound the expected pseudo-regret of AdaP-KLUCB (derived here).
+
+    The index of an arm is below its mean with probability at most 1.5·t^(−α): the noise's width
+    makes up for the noise but for t^(−α)/2, and then Chernoff's inequality for the sample mean.
+
+    Parameters
+    ----------
+    means : array_like, shape (K,)
+        Means of the arms.
+    horizon : float
+        Horizon T.
+    epsilon : float
+        Privacy budget ε, inf included.
+    alpha : float
+        α of the index.
+    eta : float
+        Growth η of the batches.
+    times : array_like, optional
+        Times at which the bound is wanted; None means T.
+
+    Returns
+    -------
+    float or numpy.ndarray, of the shape of `times`
+
+    Examples
+    --------
+    >>> means = [0.95, 0.85]
+    >>> bool(
+    ...     adap_klucb_regret(means, 10**6, epsilon=1.0, alpha=3.0)
+    ...     < lazy_ucb_regret(means, 10**6, epsilon=1.0, sampling=1.5, noise=3.0)
+    ... )
+    True
+    """
+    frame = _Frame(means, horizon, times, epsilon, eta, forgets=True)
+    levels = alpha * frame.log_times + 0 * frame.rewards
+    none = np.zeros_like(frame.noises)
+    lowest = _least_estimates(frame.best, frame.rewards, none, math.inf, levels)
+    thresholds = np.where(lowest > 0, lowest - levels / (frame.epsilon * frame.rewards), -math.inf)
+    thresholds = np.maximum(thresholds, -1.0)  # certain from the mean down
+    private = 1.5 if math.isfinite(frame.epsilon) else 1.0
+    q = frame.too_low(lambda log_s: private * np.exp(-alpha * log_s))
+    return frame.regret(lambda mean: frame.pulls(frame.reaching(mean, thresholds) + q))
+
+
+def dp_klucb_regret(
+    means: ArrayLike,
+    horizon: float,
+    *,
+    epsilon: float,
+    eta: float,
+    slack: float,
+    times: ArrayLike | None = None,
+) -> Any:
+    """Bound the expected pseudo-regret of DP-KLUCB (derived here).
+
+    The index of an arm is below its mean with probability at most 1/(t·(1 + log t)^ξ), by
+    Chernoff's inequality for rewards and noise together.
+
+    Parameters
+    ----------
+    means : array_like, shape (K,)
+        Means of the arms.
+    horizon : float
+        Horizon T.
+    epsilon : float
+        Privacy budget ε, inf included.
+    eta : float
+        Growth η of the grid.
+    slack : float
+        ξ of the index.
+    times : array_like, optional
+        Times at which the bound is wanted; None means T.
+
+    Returns
+    -------
+    float or numpy.ndarray, of the shape of `times`
+
+    Examples
+    --------
+    >>> long = 1e300
+    >>> bound = dp_klucb_regret([0.5, 0.25], long, epsilon=0.5, eta=0.1, slack=3.0)
+    >>> bool(bound < 1.4 * private_regret_rate([0.5, 0.25], 0.5) * math.log(long))
+    True
+    """
+    frame = _Frame(means, horizon, times, epsilon, eta, forgets=False)
+    levels = frame.log_times + slack * np.log1p(frame.log_times) + 0 * frame.rewards
+    thresholds = _least_estimates(frame.best, frame.rewards, frame.noises, frame.epsilon, levels)
+    q = frame.too_low(lambda log_s: np.exp(-log_s - slack * np.log1p(log_s)))
+    return frame.regret(lambda mean: frame.pulls(frame.reaching(mean, thresholds) + q))
+
+
+def dp_imed_regret(
+    means: ArrayLike,
+    horizon: float,
+    *,
+    epsilon: float,
+    eta: float,
+    calibrated: bool = True,
+    times: ArrayLike | None = None,
+) -> Any:
+    """Bound the expected pseudo-regret of DP-IMED (derived here).
+
+    Take a level y between μ_a and μ*, and let d be the evidence of the index. When arm a is
+    chosen at n_j, and some estimate is at least y, then n_j·d(y_a, y) ≤ log(T/n_j). If none is,
+    the best arm with n_i is underrated so much that n_i·d(y_*, y) ≥ log(n_j/n_i), as log n_j is at
+    most the index of a. The bound is the least over some y.
+
+    Parameters
+    ----------
+    means : array_like, shape (K,)
+        Means of the arms.
+    horizon : float
+        Horizon T.
+    epsilon : float
+        Privacy budget ε, inf included.
+    eta : float
+        Growth η of the grid.
+    calibrated : bool
+        Whether the evidence is d̃⁺ or d_ε.
+    times : array_like, optional
+        Times at which the bound is wanted; None means T.
+
+    Returns
+    -------
+    float or numpy.ndarray, of the shape of `times`
+
+    Examples
+    --------
+    >>> bound = dp_imed_regret([0.9, 0.2], 10**6, epsilon=1.0, eta=1.0)
+    >>> bool(private_regret_rate([0.9, 0.2], 1.0) * math.log(10**6) < bound < 1000)
+    True
+    """
+    frame = _Frame(means, horizon, times, epsilon, eta, forgets=False)
+    levels = np.maximum(frame.log_times - np.log(frame.rewards), 0.0)
+    counted = frame.noises if calibrated else np.zeros_like(frame.noises)
+
+    def pulls(mean: float) -> FloatArray:
+        least = np.full(frame.at.size, math.inf)
+        for share in _SHARES:
+            y = frame.best - share * (frame.best - mean)
+            lowest = _least_estimates(y, frame.rewards, counted, frame.epsilon, levels)
+            thresholds = np.where(lowest > 0, lowest, -1.0)
+            q = _underrated(frame.best, y, frame.rewards, frame.noises, counted, frame.epsilon)
+            least = np.minimum(least, frame.pulls(frame.reaching(mean, thresholds) + q))
+        return least
+
+    return frame.regret(pulls)
+
+
+def private_regret_rate(means: ArrayLike, epsilon: float) -> float:
+    """Return a lower bound on lim inf regret/log T of any consistent ε-DP policy (derived here).
+
+    Σ Δ_a/d_ε(μ_a, μ*) on Bernoulli arms with max mean below 1, the rate that Azize et al. (2025)
+    state (reconstructed); `lai_robbins_rate` for ε = ∞, and never below
+    `private_lower_bound_rate`. Asymptotic: at a finite T a policy may well lie below rate·log T.
+
+    Parameters
+    ----------
+    means : array_like, shape (K,)
+        Means of the arms.
+    epsilon : float
+        Privacy budget ε, inf included.
+
+    Returns
+    -------
+    float
+        Where the largest mean is 1 it is what the formula gives, and no bound.
+
+    Examples
+    --------
+    >>> round(private_regret_rate([0.5, 0.25], 10.0), 3)
+    1.911
+    >>> round(private_regret_rate([0.5, 0.25], 0.1), 3)
+    10.526
+    """
+    mu = _fractions("means", means)
+    epsilon = check_positive("epsilon", epsilon, infinite=True)
+    best = float(mu.max())
+    others = mu[mu < best].tolist()
+    return float(sum((best - mean) / d_eps_kernel(mean, best, epsilon) for mean in others))

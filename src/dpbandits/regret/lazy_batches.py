@@ -1,0 +1,194 @@
+"""Algorithms that release each arm's rewards batch by batch: the loop that they share.
+
+An arm is played for a whole batch once it is chosen; at its end the sum of the batch is released
+with one Laplace variable of scale 1/ε, and then the next arm is chosen. Between two releases
+nothing random happens, so that a batch is simulated in one step, and a run draws O(K log T) sums.
+
+Every reward is in one batch, which is released once, and all else depends on released sums, sizes
+of batches and private randomness: the sequence of pulls is ε-differentially private.
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits._validation import check_number, check_positive
+from dpbandits.identification.batches import next_release
+from dpbandits.instances import BernoulliInstance
+from dpbandits.mechanisms.laplace import laplace
+from dpbandits.privacy.guarantees import PrivacyGuarantee
+from dpbandits.regret.base import Play, RegretAlgorithm
+
+__all__ = ["LazyBatches", "Released", "batch_grid", "check_range"]
+
+_MOST = 2**62
+
+
+def check_range(name: str, value: Any, low: float, high: float) -> float:
+    """Return `value` as a float if it is a number from `low` to `high`."""
+    allowed = f"a number from {low:g} to {high:g}"
+    number = check_number(name, value, allowed)
+    if not low <= number <= high:
+        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+    return number
+
+
+def batch_grid(pulls: int, eta: float, forgets: bool) -> tuple[NDArray[np.int64], ...]:
+    """Return the batches of an arm up to the first that brings it to `pulls` pulls or more.
+
+    Parameters
+    ----------
+    pulls : int
+        Pulls of the arm, at least 1.
+    eta : float
+        Growth η > 0.
+    forgets : bool
+        Whether the sizes of the batches are the grid ⌈(1 + η)^j⌉ and an estimate rests on the last
+        batch alone, or the pulls at the releases are that grid and estimates rest on all batches.
+
+    Returns
+    -------
+    tuple of numpy.ndarray of int, shape (J,) each
+        Sizes of the batches, pulls at their ends, and how many rewards and how many Laplace
+        variables the estimate has from then on.
+
+    Examples
+    --------
+    >>> sizes, ends, rewards, noises = batch_grid(10, 1.0, forgets=True)
+    >>> sizes.tolist(), ends.tolist(), noises.tolist()
+    ([1, 2, 4, 8], [1, 3, 7, 15], [1, 1, 1, 1])
+    >>> sizes, ends, rewards, noises = batch_grid(10, 1.0, forgets=False)
+    >>> sizes.tolist(), rewards.tolist(), noises.tolist()
+    ([1, 1, 2, 4, 8], [1, 2, 4, 8, 16], [1, 2, 3, 4, 5])
+    """
+    sizes: list[int] = []
+    end = 0
+    while end < pulls:
+        sizes.append(_next_size(sizes[-1] if sizes else 0, end, eta, forgets))
+        end += sizes[-1]
+    batches = np.array(sizes, dtype=np.int64)
+    ends = np.cumsum(batches)
+    if forgets:
+        return batches, ends, batches, np.ones_like(batches)
+    return batches, ends, ends, np.arange(1, batches.size + 1)
+
+
+def _next_size(last: int, pulls: int, eta: float, forgets: bool) -> int:
+    """Return the size of the batch after one of size `last` that ended at `pulls`, 0 if none."""
+    size = next_release(last, eta) if forgets else next_release(pulls, eta) - pulls
+    return min(size, _MOST - pulls)
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """What the algorithm knows of the arms; all arrays have shape (K,).
+
+    Attributes
+    ----------
+    totals : numpy.ndarray of float
+        Released sum that an arm's estimate rests on, noise included.
+    rewards : numpy.ndarray of int
+        How many rewards n_a are in it.
+    noises : numpy.ndarray of int
+        How many Laplace variables k_a are in it.
+    """
+
+    totals: NDArray[np.float64]
+    rewards: NDArray[np.int64]
+    noises: NDArray[np.int64]
+
+
+@dataclass
+class _Log:
+    """Which arm was played up to when."""
+
+    arms: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+
+    def counts(self, n_arms: int, checkpoints: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count the pulls of each arm at the checkpoints, which the batches cover."""
+        arms, ends = np.array(self.arms), np.array([0, *self.ends])
+        before = np.zeros((ends.size, n_arms), dtype=np.int64)
+        before[np.arange(1, ends.size), arms] = np.diff(ends)
+        before = np.cumsum(before, axis=0)
+        batch = np.searchsorted(ends[1:], checkpoints)
+        counts = before[batch]
+        counts[np.arange(checkpoints.size), arms[batch]] += checkpoints - ends[batch]
+        return counts
+
+
+class LazyBatches(RegretAlgorithm):
+    """Base class: one batch of each arm in turn, then whole batches of the chosen arms.
+
+    A subclass has the fields `epsilon` and `eta` and says which arm is next. Batches grow by the
+    factor 1 + η; see `batch_grid`. A batch that the horizon cuts short is not released. The
+    horizon is not used otherwise.
+    """
+
+    forgets: ClassVar[bool] = True
+    """Whether an estimate rests on the arm's last batch alone."""
+
+    # fields of the subclasses
+    epsilon: float
+    """Privacy budget ε of the sequence of pulls."""
+    eta: float
+    """Growth η of the batches."""
+
+    def _check_frame(self) -> None:
+        """Validate the fields that all have."""
+        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
+        object.__setattr__(self, "eta", check_range("eta", self.eta, 0.05, 100.0))
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """Pure ε-differential privacy of the whole sequence of pulls.
+
+        A reward is in one batch, of sensitivity 1, which is released once, with one Lap(1/ε).
+        """
+        return PrivacyGuarantee("global", self.epsilon)
+
+    @abc.abstractmethod
+    def _choose(self, released: Released, t: int, rng: np.random.Generator) -> int:
+        """Return the arm whose next batch begins with pull number t."""
+
+    def play(
+        self,
+        instance: BernoulliInstance,
+        horizon: int,
+        checkpoints: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> Play:
+        """Play once; see `RegretAlgorithm.play`."""
+        n_arms, last_pull = instance.n_arms, int(checkpoints[-1])
+        scale = 1.0 / self.epsilon
+        released = Released(
+            np.zeros(n_arms), np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms, dtype=np.int64)
+        )
+        log, pulls, sizes = _Log(), [0] * n_arms, [0] * n_arms
+        t = 0
+        while t < last_pull:
+            turn = len(log.arms)
+            arm = turn if turn < n_arms else self._choose(released, t + 1, rng)
+            size = _next_size(sizes[arm], pulls[arm], self.eta, self.forgets)
+            log.arms.append(arm)
+            log.ends.append(t + size)
+            t += size
+            if t > last_pull:
+                break
+            total = float(instance.sample_sum(rng, np.array([arm]), size)[0]) + laplace(rng, scale)
+            pulls[arm] += size
+            sizes[arm] = size
+            if self.forgets:
+                released.totals[arm], released.rewards[arm] = total, size
+                released.noises[arm] = 1
+            else:
+                released.totals[arm] += total
+                released.rewards[arm] = pulls[arm]
+                released.noises[arm] += 1
+        ends = [end for end in log.ends if end <= last_pull]
+        return Play(log.counts(n_arms, checkpoints), np.array(ends, dtype=np.int64))
