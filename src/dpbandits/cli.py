@@ -7,7 +7,6 @@ status 2; a failure 1; an interrupt 130.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import os
 import sys
@@ -19,15 +18,13 @@ from typing import Any, NoReturn
 
 from tqdm import tqdm
 
-from dpbandits import chapters, cli_estimate, cli_identify, experiments
-from dpbandits._arguments import configure, jobs_of, whole
+from dpbandits import chapters, cli_audit, cli_estimate, cli_identify, experiments
+from dpbandits._arguments import configure, jobs_of, plain_algorithms, whole
 from dpbandits._validation import check_choice
 from dpbandits.cache import Cache, CacheWarning
 from dpbandits.experiments import Experiment, Finished, Results, StaleDataError
 from dpbandits.experiments.workers import dask_workers
 from dpbandits.instances import SS19_NAMES, ss19
-from dpbandits.registry import registry
-from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.simulation import simulate
 
 __all__ = ["main"]
@@ -106,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(commands)
     cli_estimate.add_parser(commands)
     cli_identify.add_parsers(commands)
+    cli_audit.add_parser(commands)
     _add_claims(commands)
     chapters.add_parser(commands)
     return parser
@@ -265,7 +263,7 @@ def _add_run(commands: Any) -> None:
         help="simulate one algorithm",
         description="Simulate one algorithm on one of SS19's instances.",
     )
-    parser.add_argument("algorithm", metavar="ALGORITHM", help=", ".join(_plain_algorithms()))
+    parser.add_argument("algorithm", metavar="ALGORITHM", help=", ".join(plain_algorithms()))
     parser.add_argument("--instance", default="C1", help="C1, C2, C3 or C4 (default: C1)")
     parser.add_argument("--arms", default="5", metavar="K", help="number of arms (default: 5)")
     parser.add_argument("--horizon", default="1e6", metavar="T", help="default: 1e6")
@@ -284,17 +282,8 @@ def _add_run(commands: Any) -> None:
     parser.set_defaults(run=_run)
 
 
-def _plain_algorithms() -> dict[str, type[RegretAlgorithm]]:
-    """Return the algorithms that are made from numbers and words alone."""
-    return {
-        name: kind
-        for name, kind in registry.items()
-        if all("RegretAlgorithm" not in str(f.type) for f in dataclasses.fields(kind))  # type: ignore[arg-type]
-    }
-
-
 def _run(args: argparse.Namespace) -> int:
-    algorithm = configure("algorithm", _plain_algorithms(), args.algorithm, args.options)
+    algorithm = configure("algorithm", plain_algorithms(), args.algorithm, args.options)
     check_choice("instance", args.instance, SS19_NAMES)
     instance = ss19(args.instance, whole("arms", args.arms, 2))
     horizon = whole("horizon", args.horizon, instance.n_arms)
