@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpbandits._validation import check_number, check_positive
 from dpbandits.identification.batches import next_release
 from dpbandits.instances import BernoulliInstance
-from dpbandits.mechanisms.laplace import laplace
+from dpbandits.mechanisms.laplace import laplace_noise
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
 
@@ -199,7 +199,7 @@ class LazyBatches(RegretAlgorithm):
     ) -> None:
         """Draw the sum of a batch and release it."""
         total = float(instance.sample_sum(rng, np.array([arm]), size)[0])
-        total += laplace(rng, 1.0 / self.epsilon)
+        total += float(laplace_noise(rng, 1.0 / self.epsilon, 1)[0])
         if self.forgets:
             released.totals[arm], released.rewards[arm], released.noises[arm] = 0.0, 0, 0
         released.totals[arm] += total

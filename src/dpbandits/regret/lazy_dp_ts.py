@@ -128,15 +128,11 @@ class LazyDPTS(LazyBatches):
                 probabilities = largest_draw(*self.posteriors(released, t + 1))
                 arm, stretch = first_to_finish(rng, probabilities, due)
             size = int(stretch.sum())
-            rest = stretch.copy()
-            rest[arm] -= 1  # the last pull is fixed
-            now = t
-            for c in range(*np.searchsorted(checkpoints, (t + 1, t + size))):
-                part = first_of(rng, rest, int(checkpoints[c]) - now)
-                rest -= part
-                now = int(checkpoints[c])
-                counts[c] = pulled + stretch - rest
-                counts[c, arm] -= 1
+            first, last = np.searchsorted(checkpoints, (t + 1, t + size))
+            if first < last:
+                rest = stretch.copy()
+                rest[arm] -= 1  # the last pull is of that arm
+                counts[first:last] = pulled + first_of(rng, rest, checkpoints[first:last] - t)
             t += size
             if t > last_pull:
                 break

@@ -127,30 +127,8 @@ def first_to_finish(
 
 
 @njit(cache=True, nogil=True)
-def first_of(rng: np.random.Generator, pulls: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Draw how often each arm comes among the first `size` of pulls in uniformly random order.
-
-    Pulls at uniform times: half of the interval after half is split off, each with as many pulls
-    as its Binomial variables say, until the place is found.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    pulls : numpy.ndarray of int64, shape (K,)
-        How often each arm comes in all.
-    size : int
-        At most the sum of `pulls`.
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape (K,)
-
-    Examples
-    --------
-    >>> first_of(np.random.default_rng(0), np.array([0, 9]), 5).tolist()
-    [0, 5]
-    """
+def _first_of(rng: np.random.Generator, pulls: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Draw how often each arm comes among the first `size` of `pulls`, in random order."""
     result = np.zeros(pulls.size, np.int64)
     rest = pulls.copy()
     left = np.zeros(pulls.size, np.int64)
@@ -166,4 +144,39 @@ def first_of(rng: np.random.Generator, pulls: NDArray[np.int64], size: int) -> N
             size -= left.sum()
         else:
             rest[:] = left
+    return result
+
+
+@njit(cache=True, nogil=True)
+def first_of(
+    rng: np.random.Generator, pulls: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Draw how often each arm comes among the first of pulls in uniformly random order.
+
+    Pulls at uniform times: half of the interval after half is split off, each with as many pulls
+    as its Binomial variables say, until the place is found.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    pulls : numpy.ndarray of int64, shape (K,)
+        How often each arm comes in all.
+    sizes : numpy.ndarray of int64, shape (C,)
+        Increasing, at most the sum of `pulls`: the first how many.
+
+    Returns
+    -------
+    numpy.ndarray of int64, shape (C, K)
+
+    Examples
+    --------
+    >>> first_of(np.random.default_rng(0), np.array([0, 9]), np.array([2, 5])).tolist()
+    [[0, 2], [0, 5]]
+    """
+    result = np.zeros((sizes.size, pulls.size), np.int64)
+    so_far = np.zeros(pulls.size, np.int64)
+    for c in range(sizes.size):
+        so_far = so_far + _first_of(rng, pulls - so_far, sizes[c] - so_far.sum())
+        result[c] = so_far
     return result
