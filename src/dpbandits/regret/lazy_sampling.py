@@ -102,9 +102,9 @@ def first_to_finish(
 
     Returns
     -------
-    tuple of int and numpy.ndarray of int64, shape (K,)
-        The arm, and the pulls of all arms. The last pull is of that arm; the order of those before
-        it is uniformly random (`first_of`).
+    tuple
+        The arm, and the pulls of all arms, shape (K,). The last pull is of that arm; the order of
+        those before it is uniformly random (`first_of`).
 
     Examples
     --------
