@@ -16,6 +16,8 @@ from typing import Any
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_choice
 from dpbandits.claims.ja25_algorithm import CLAIMS as JA25_ALGORITHM
+from dpbandits.claims.ja25_beyond import CLAIMS as JA25_BEYOND
+from dpbandits.claims.ja25_design import CLAIMS as JA25_DESIGN
 from dpbandits.claims.ja25_experiments import CLAIMS as JA25_EXPERIMENTS
 from dpbandits.claims.ja25_time import CLAIMS as JA25_TIME
 from dpbandits.claims.ledger import (
@@ -28,20 +30,27 @@ from dpbandits.claims.ledger import (
     Finding,
 )
 from dpbandits.claims.ss19_elimination import CLAIMS as SS19_ELIMINATION
+from dpbandits.claims.ss19_elimination_steps import CLAIMS as SS19_ELIMINATION_STEPS
 from dpbandits.claims.ss19_experiments import CLAIMS as SS19_EXPERIMENTS
+from dpbandits.claims.ss19_introduction import CLAIMS as SS19_INTRODUCTION
 from dpbandits.claims.ss19_optimality import CLAIMS as SS19_OPTIMALITY
 from dpbandits.claims.ss19_stopping import CLAIMS as SS19_STOPPING
+from dpbandits.claims.ss19_stopping_cited import CLAIMS as SS19_STOPPING_CITED
 from dpbandits.claims.ss19_stopping_optimality import CLAIMS as SS19_STOPPING_OPTIMALITY
 from dpbandits.claims.td16_actions import CLAIMS as TD16_ACTIONS
 from dpbandits.claims.td16_counters import CLAIMS as TD16_COUNTERS
 from dpbandits.claims.td16_experiments import CLAIMS as TD16_EXPERIMENTS
+from dpbandits.claims.td16_factors import CLAIMS as TD16_FACTORS
 from dpbandits.claims.td16_intervals import CLAIMS as TD16_INTERVALS
+from dpbandits.claims.td16_noise import CLAIMS as TD16_NOISE
 from dpbandits.claims.td16_regret import CLAIMS as TD16_REGRET
 from dpbandits.claims.td16_steps import CLAIMS as TD16_STEPS
 from dpbandits.claims.twzw22_central import CLAIMS as TWZW22_CENTRAL
+from dpbandits.claims.twzw22_comparisons import CLAIMS as TWZW22_COMPARISONS
 from dpbandits.claims.twzw22_experiments import CLAIMS as TWZW22_EXPERIMENTS
 from dpbandits.claims.twzw22_local import CLAIMS as TWZW22_LOCAL
 from dpbandits.claims.twzw22_local_lower import CLAIMS as TWZW22_LOCAL_LOWER
+from dpbandits.claims.twzw22_preliminaries import CLAIMS as TWZW22_PRELIMINARIES
 from dpbandits.claims.twzw22_rates import CLAIMS as TWZW22_RATES
 from dpbandits.claims.twzw22_tree import CLAIMS as TWZW22_TREE
 from dpbandits.provenance import processor, versions
@@ -61,7 +70,7 @@ __all__ = [
 ]
 
 _BY_CHAPTER = {
-    "01": (*SS19_STOPPING, *SS19_STOPPING_OPTIMALITY),
+    "01": (*SS19_STOPPING, *SS19_STOPPING_OPTIMALITY, *SS19_STOPPING_CITED),
     "02": (
         *TD16_COUNTERS,
         *TD16_ACTIONS,
@@ -69,8 +78,16 @@ _BY_CHAPTER = {
         *TD16_STEPS,
         *TD16_REGRET,
         *TD16_EXPERIMENTS,
+        *TD16_NOISE,
+        *TD16_FACTORS,
     ),
-    "03": (*SS19_ELIMINATION, *SS19_OPTIMALITY, *SS19_EXPERIMENTS),
+    "03": (
+        *SS19_ELIMINATION,
+        *SS19_OPTIMALITY,
+        *SS19_EXPERIMENTS,
+        *SS19_INTRODUCTION,
+        *SS19_ELIMINATION_STEPS,
+    ),
     "04": (
         *TWZW22_TREE,
         *TWZW22_CENTRAL,
@@ -78,8 +95,10 @@ _BY_CHAPTER = {
         *TWZW22_LOCAL,
         *TWZW22_LOCAL_LOWER,
         *TWZW22_EXPERIMENTS,
+        *TWZW22_PRELIMINARIES,
+        *TWZW22_COMPARISONS,
     ),
-    "05": (*JA25_TIME, *JA25_ALGORITHM, *JA25_EXPERIMENTS),
+    "05": (*JA25_TIME, *JA25_ALGORITHM, *JA25_EXPERIMENTS, *JA25_DESIGN, *JA25_BEYOND),
 }
 
 
