@@ -29,6 +29,7 @@ from dpbandits.claims.ledger import (
     Claim,
     Finding,
 )
+from dpbandits.claims.sections import SECTIONS, VERDICTS_SECTION
 from dpbandits.claims.ss19_elimination import CLAIMS as SS19_ELIMINATION
 from dpbandits.claims.ss19_elimination_steps import CLAIMS as SS19_ELIMINATION_STEPS
 from dpbandits.claims.ss19_experiments import CLAIMS as SS19_EXPERIMENTS
@@ -66,6 +67,7 @@ __all__ = [
     "differences",
     "ledger",
     "records",
+    "section",
     "write",
 ]
 
@@ -128,6 +130,20 @@ def ledger(prefix: str = "", chapter: str | None = None) -> list[Claim]:
     return chosen
 
 
+def section(claim_id: str) -> tuple[str, str]:
+    """Return the number of the chapter that judges a claim, and the label of the place there.
+
+    Examples
+    --------
+    >>> section("ss19-svt")
+    ('01', 'thm-svt')
+    """
+    for chapter, claims in _BY_CHAPTER.items():
+        if any(claim.id == claim_id for claim in claims):
+            return chapter, SECTIONS.get(claim_id, VERDICTS_SECTION)
+    raise ValueError(f"claim={claim_id!r} is unknown; allowed: an id of `dpbandits claims`")
+
+
 def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:
     """Check the claims and return them as plain data."""
     return [
@@ -135,6 +151,8 @@ def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:
             "id": claim.id,
             "paper": claim.paper,
             "place": claim.place,
+            "chapter": section(claim.id)[0],
+            "section": section(claim.id)[1],
             "statement": claim.statement,
             "verdict": claim.verdict,
             "reason": claim.finding.reason,
@@ -153,8 +171,15 @@ def write(path: str | os.PathLike[str]) -> Path:
     return write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
-def differences(path: str | os.PathLike[str]) -> list[str]:
-    """Check every claim again and describe where the verdicts written in `path` differ.
+def differences(path: str | os.PathLike[str], claims: Sequence[Claim] | None = None) -> list[str]:
+    """Check claims again and describe where the verdicts written in `path` differ.
+
+    Parameters
+    ----------
+    path : path-like
+        File that `write` made.
+    claims : sequence of Claim, optional
+        Which; None means all, and that `path` has no others.
 
     Returns
     -------
@@ -162,9 +187,10 @@ def differences(path: str | os.PathLike[str]) -> list[str]:
         One line a difference; empty if every verdict and every reason is the same.
     """
     stored = {r["id"]: r for r in json.loads(Path(path).read_text(encoding="utf-8"))["claims"]}
-    computed = {r["id"]: r for r in records(ledger())}
+    computed = {r["id"]: r for r in records(ledger() if claims is None else claims)}
     lines = [f"{name}: not in {Path(path).name}" for name in computed if name not in stored]
-    lines += [f"{name}: no longer a claim" for name in stored if name not in computed]
+    if claims is None:
+        lines += [f"{name}: no longer a claim" for name in stored if name not in computed]
     for name, record in computed.items():
         for field in ("verdict", "reason"):
             if name in stored and stored[name][field] != record[field]:
