@@ -150,13 +150,29 @@ def entry(claim: Record, places: dict[str, str] | None = None) -> list[str]:
         lines.append(f"- {plain(name)}: {plain(value)}")
     if places is not None:
         number, at = int(claim["chapter"]), claim["section"]
-        title = plain(places[at])
+        title = places[at]
         lines += ["", f"**Judged in** {{judged}}`chapter {number}, {title} <{at}>`."]
     return [*lines, ""]
 
 
 HEADING = re.compile(r"^(?:\(([\w.-]+)\)=\n)?#{2,} +(.+)$", re.MULTILINE)
 PROOF = re.compile(r"^`{3,}\{prf:(\w+)\} ?(.*)\n(?::.*\n)*?:label: (\S+)$", re.MULTILINE)
+
+
+SIGNS = {
+    "$": "",
+    r"\varepsilon": "ε",
+    r"\lfloor": "⌊",
+    r"\rfloor": "⌋",
+    r"\log": "log",
+}
+
+
+def words(title: str) -> str:
+    """Write the formulas in a title without TeX."""
+    for tex, sign in SIGNS.items():
+        title = title.replace(tex, sign)
+    return title
 
 
 def places_of(notebook: Path) -> dict[str, str]:
@@ -169,9 +185,9 @@ def places_of(notebook: Path) -> dict[str, str]:
             found[figure] = f"figure {figure}"
         if cell["cell_type"] == "markdown":
             for name, title in HEADING.findall(text):
-                found[name or nodes.make_id(title)] = title.replace("$", "")
+                found[name or nodes.make_id(title)] = words(title)
             for kind, title, name in PROOF.findall(text):
-                found[name] = f"{kind}: {title}" if title else kind
+                found[name] = f"{kind}: {words(title)}" if title else kind
     return found
 
 
@@ -229,19 +245,8 @@ class ClaimsLedger(ClaimsDirective):
                 if claim["section"] not in places[claim["chapter"]]:
                     raise self.error(f"{claim['id']}: no {claim['section']} in its chapter")
                 lines += entry(claim, places[claim["chapter"]])
-        parsed = self.parse(lines, headings=True)
-        by_id = {label(claim): claim for claim in claims}
-        for top in parsed:
-            rows = [row for body in top.findall(nodes.tbody) for row in body.findall(nodes.row)]
-            for row, claim in zip(rows, claims, strict=False):
-                tag(row, claim)
-            for section in top.findall(nodes.section):
-                for name in set(section["names"]) & by_id.keys():
-                    tag(section, by_id[name])
-        form = nodes.raw("", controls(claims), format="html")
-        table = next(node for top in parsed for node in top.findall(nodes.table))
-        table.parent.insert(table.parent.index(table), form)
-        return parsed
+        self.env.temp_data[TABLE] = claims
+        return self.parse(lines, headings=True)
 
 
 class ClaimsSummary(ClaimsDirective):
@@ -287,6 +292,24 @@ class VerdictRole(SphinxRole):
         return [nodes.inline(self.rawtext, self.text, classes=["verdict", style])], []
 
 
+def prepare_filter(app: Any, document: nodes.document) -> None:
+    """Mark rows and sections of the claims for the filter, and put its form before the table."""
+    claims = app.env.temp_data.get(TABLE, [])
+    if not claims:
+        return
+    by_id = {nodes.make_id(label(claim)): claim for claim in claims}
+    for section in document.findall(nodes.section):
+        if TABLE in section["ids"]:
+            (table,) = section.findall(nodes.table)
+            (body,) = table.findall(nodes.tbody)
+            for row, claim in zip(body.findall(nodes.row), claims, strict=True):
+                tag(row, claim)
+            form = nodes.raw("", controls(claims), format="html")
+            table.parent.insert(table.parent.index(table), form)
+        for name in by_id.keys() & set(section["ids"]):
+            tag(section, by_id[name])
+
+
 def add_script(app: Any, pagename: str, *args: Any) -> None:
     """Load the filter on its page, and nowhere else."""
     if pagename == PAGE:
@@ -300,5 +323,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_role("verdict", VerdictRole())
     app.add_role("claims-shown", ShownRole())
     app.add_role("judged", JudgedRole())
+    app.connect("doctree-read", prepare_filter)
     app.connect("html-page-context", add_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -115,7 +115,7 @@ def _subsumed() -> Finding:
     within = sum(value <= 1 for value in settings)
     largest = 1 / math.log(T) ** 1.5
     return Finding(
-        decide(within < len(settings), CONDITION),
+        decide(within == len(settings), HOLDS, CONDITION),
         "If gaps are at most about ε/log^{1.5} T. In the settings of the paper's experiments the "
         f"private part K·log^{{2.5}} T/ε is subsumed in {within} of {len(settings)}. The text does "
         "not say which settings are natural.",

@@ -136,10 +136,10 @@ PRINTED = {
 
 
 def _settings() -> Finding:
-    gaps = {name: np.sort(twzw22(name, 0.5).gaps) for name in PRINTED}
+    gaps = {name: np.sort(twzw22(name, 0.5).gaps) for name in ("S1", "S2", "S3")}
     off = max(
-        float(np.abs(twzw22(name, v).means - np.array(means)).max())
-        for name, means in PRINTED.items()
+        float(np.abs(twzw22(name, v).means - np.array(PRINTED[name])).max())
+        for name in gaps
         for v in (0.5, 0.9)
     )
     ordered = bool(np.all(gaps["S2"] >= gaps["S1"] - 1e-12)) and bool(
