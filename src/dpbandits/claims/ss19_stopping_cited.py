@@ -32,8 +32,9 @@ def _nas_samples() -> Finding:
     edge = bounds.stopping_samples(NAS(1 - 1e-9, 0.5), 1.0) / _nas_rate(1.0, 1 - 1e-9, 0.5)
     return Finding(
         decide(max(*ratios, edge) < 1000),
-        "Proved in the chapter, as the time by which NAS surely halts. The logarithm stays above "
-        "log(1/β), so that α·|μ| near R does no harm, as it does in Theorem 3.3.",
+        "The time by which NAS surely halts, which is proved in the chapter, stays in proportion "
+        "to it. The logarithm is at least log(1/β), so that α·|μ| near R does no harm, as it does "
+        "in Theorem 3.3.",
         {
             "time / rate, least": round(min(ratios), 1),
             "time / rate, greatest": round(max(ratios), 1),
