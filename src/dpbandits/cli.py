@@ -7,7 +7,6 @@ status 2; a failure 1; an interrupt 130.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import warnings
@@ -18,7 +17,7 @@ from typing import Any, NoReturn
 
 from tqdm import tqdm
 
-from dpbandits import chapters, cli_audit, cli_estimate, cli_identify, experiments
+from dpbandits import chapters, cli_audit, cli_claims, cli_estimate, cli_identify, experiments
 from dpbandits._arguments import configure, jobs_of, plain_algorithms, whole
 from dpbandits._validation import check_choice
 from dpbandits.cache import Cache, CacheWarning
@@ -104,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_estimate.add_parser(commands)
     cli_identify.add_parsers(commands)
     cli_audit.add_parser(commands)
-    _add_claims(commands)
+    cli_claims.add_parser(commands)
     chapters.add_parser(commands)
     return parser
 
@@ -299,38 +298,4 @@ def _run(args: argparse.Namespace) -> int:
     print("pulls of each arm, mean:", " ".join(f"{n:.6g}" for n in runs.pulls.mean(axis=0)))
     if args.csv is not None:
         runs.to_csv(args.csv)
-    return 0
-
-
-# ----------------------------------------------------------------------------------- claims
-
-
-def _add_claims(commands: Any) -> None:
-    parser = commands.add_parser(
-        "claims",
-        help="list the papers' claims with our verdicts",
-        description="List the papers' claims with the verdicts in book/data/claims.json.",
-    )
-    action = parser.add_mutually_exclusive_group()
-    action.add_argument("--check", action="store_true", help="compute every verdict again")
-    action.add_argument("--write", action="store_true", help="renew book/data/claims.json")
-    parser.set_defaults(run=_claims)
-
-
-def _claims(args: argparse.Namespace) -> int:
-    from dpbandits import claims
-
-    path = experiments.data_folder() / "claims.json"
-    if args.write:
-        print(_relative(claims.write(path)))
-        return 0
-    if not path.is_file():
-        raise ValueError("book/data/claims.json is absent; allowed: dpbandits claims --write")
-    if args.check:
-        lines = claims.differences(path)
-        print("\n".join(lines) if lines else "every verdict is as written")
-        return 1 if lines else 0
-    for record in json.loads(path.read_text(encoding="utf-8"))["claims"]:
-        print(f"{record['id']}: {record['verdict']}")
-        print(f"    {record['paper']}, {record['place']}: {record['statement']}")
     return 0

@@ -6,6 +6,7 @@ The proofs stand in the chapter on private stopping rules. SS19 is Sajed & Sheff
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy import optimize
@@ -79,6 +80,7 @@ def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
     return (1 - 2 * beta) * math.log((1 - beta) / beta) / min(costs)
 
 
+@lru_cache(maxsize=1024)  # laws are frozen dataclasses: equal fields, equal laws
 def _least_entropy(law: Law, direction: float, size: float) -> float:
     """Return inf KL(P, Q) over laws Q on [−R, R] whose mean is moved to `size` (in |μ|/R).
 

@@ -31,7 +31,7 @@ from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.schedules import noise_width
 from dpbandits.simulation import simulate
 
-__all__ = ["CLAIMS", "regrets", "surely_mean"]
+__all__ = ["CLAIMS", "printed_bound", "regrets", "surely_mean"]
 
 PAPER = "td16"
 
@@ -202,6 +202,16 @@ def _theorem_3_3_order() -> Finding:
 
 def _printed_3_5(algorithm: DPUCBInt, gap: float, time: float) -> float:
     return float(gap * (1 / algorithm.epsilon + 8 * math.log(time) / gap**2 + 1 + 4 * zeta(1.5)))
+
+
+def printed_bound(name: str, gaps: tuple[float, ...], time: float, epsilon: float) -> float:
+    """Return the printed regret bound of an algorithm, ε being its input."""
+    positive = [gap for gap in gaps if gap > 0]
+    if name == DPUCBBound.label:
+        return sum(_printed_3_2(gap, math.log(time), epsilon) for gap in positive)
+    if name == DPUCBHybrid.label:
+        return _printed_3_3(gaps, time, epsilon)
+    return sum(_printed_3_5(DPUCBInt(epsilon), gap, time) for gap in positive)
 
 
 def surely_mean(sample: Floats, most: float, levels: int = 25) -> float:
