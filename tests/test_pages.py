@@ -188,6 +188,7 @@ def test_claims_are_written_as_they_are(extension):
     assert ledger.plain("R_e ≤ R_{e+1}/2") == "R{sub}`e` ≤ R{sub}`e+1`/2"
     assert ledger.plain("e^{6n} and |S|·x*y") == r"e{sup}`6n` and \|S\|·x\*y"
     assert ledger.plain("(1 + d)^n, T^(1−p), n_arms") == r"(1 + d){sup}`n`, T{sup}`1−p`, n\_arms"
+    assert ledger.plain("log^1.5 n, n^2.") == "log{sup}`1.5` n, n{sup}`2`."
     assert ledger.plain("T = 1e+07") == "T = 10{sup}`7`"
     assert ledger.plain(-1.5) == "\N{MINUS SIGN}1.5"
     assert ledger.plain(9e-05) == "9\N{MIDDLE DOT}10{sup}`\N{MINUS SIGN}5`"

@@ -36,7 +36,7 @@ Record = dict[str, Any]
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>$|~#])")
 SHIFTED = re.compile(
     r"(?<=[\w)])_(?:\{(?P<sub>[^{}]+)\}|(?P<letter>\w)(?!\w))"
-    r"|(?<=[\w)])\^(?:\{(?P<sup>[^{}]+)\}|\((?P<round>[^()]+)\)|(?P<word>\w+))"
+    r"|(?<=[\w)])\^(?:\{(?P<sup>[^{}]+)\}|\((?P<round>[^()]+)\)|(?P<word>\w+(?:\.\d+)?))"
     r"|(?<![\w.])(?P<digits>\d(?:\.\d+)?)e(?P<sign>[+-]?)0*(?P<power>\d+)\b"
 )
 

@@ -42,14 +42,16 @@
     show();
   }
 
-  // A link to a claim that is filtered away shows all claims, and goes there.
+  // A link to a claim that is filtered away shows all claims; either way it goes to the claim.
   function reveal() {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     const section = target && target.closest("section.claim");
-    if (!section || !section.hidden) return;
-    for (const field of fields) field.value = "";
-    show();
-    target.scrollIntoView();
+    if (!section) return;
+    if (section.hidden) {
+      for (const field of fields) field.value = "";
+      show();
+    }
+    section.scrollIntoView();
   }
 
   form.addEventListener("submit", event => event.preventDefault());
