@@ -60,7 +60,7 @@ types: $(STAMP) ## check the types
 	$(BIN)/mypy
 
 unit: $(STAMP) ## run the tests of the package and the examples of its docstrings
-	$(BIN)/python -m pytest -q -n $(JOBS) --doctest-modules tests src
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder tests
 
 notebooks: $(STAMP) ## run every chapter again and compare with its outputs
 	$(if $(NOTEBOOKS),$(BIN)/python -m pytest -q --nbval --nbval-current-env \
