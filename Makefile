@@ -67,8 +67,11 @@ notebooks: $(STAMP) ## run every chapter again and compare with its outputs
 	    --nbval-sanitize-with tests/nbval_sanitize.cfg -n $(JOBS) --dist loadfile $(NOTEBOOKS),\
 	    @echo "no chapter to run")
 
-test: BUILD += -q
-test: lint types html unit notebooks ## all of lint, types, unit, notebooks and html
+# What runs on one processor runs side by side; the others share the processors themselves.
+test: $(STAMP) ## all of lint, types, unit, notebooks and html
+	@$(MAKE) --no-print-directory -j $(JOBS) BUILD='$(BUILD) -q' html lint types
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory notebooks
 
 check-pages: $(STAMP) ## drive a headless browser over the built pages
 	@test -e $(HTML)/index.html || $(MAKE) --no-print-directory html
