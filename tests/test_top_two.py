@@ -6,8 +6,8 @@ loop and the package have to play the very same run.
 """
 
 import dataclasses
-import itertools
 import functools
+import itertools
 import math
 
 import numpy as np
