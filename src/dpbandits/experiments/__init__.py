@@ -17,6 +17,7 @@ from dpbandits.experiments.identification_tables import (
     IdentificationReplicates,
     IdentificationSummary,
 )
+from dpbandits.experiments.ranking import Best, Estimate, Standing, best_of, standings
 from dpbandits.experiments.ratios import Ratio, ratio_of_means, ratios_to
 from dpbandits.experiments.regret_cells import RegretCell, RegretLabels, RegretSetting
 from dpbandits.experiments.regret_tables import Curve, Replicates, curves, replicates
@@ -43,9 +44,11 @@ __all__ = [
     "EXPERIMENTS",
     "FALSE_ALARM",
     "PRESETS",
+    "Best",
     "Cell",
     "Curve",
     "Data",
+    "Estimate",
     "EstimationCell",
     "EstimationLabels",
     "EstimationReplicates",
@@ -70,12 +73,14 @@ __all__ = [
     "Slope",
     "SpotCheck",
     "StaleDataError",
+    "Standing",
     "StoppingCell",
     "StoppingLabels",
     "StoppingReplicates",
     "StoppingSetting",
     "StoppingSummary",
     "Verdict",
+    "best_of",
     "cache_folder",
     "compare",
     "curves",
@@ -92,6 +97,7 @@ __all__ = [
     "run",
     "run_cells",
     "spot_check",
+    "standings",
     "work_through",
     "write",
 ]
