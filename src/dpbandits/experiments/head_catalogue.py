@@ -114,9 +114,19 @@ def pull_by_pull(epsilon: float) -> Iterator[RegretAlgorithm]:
     yield DPUCBBound(epsilon, width="repaired")
 
 
+def best_last(instance: BernoulliInstance, name: str) -> BernoulliInstance:
+    """Return an instance with its arms in reverse order, if the best one stands first.
+
+    Ties go to the lowest arm number, and indices that are cut at 1 are tied for long: an algorithm
+    would play the best arm from the start, by its place alone.
+    """
+    means = instance.mean_rewards
+    return bernoulli(means[::-1] if instance.best_arm == 0 else means, name)
+
+
 CURVE_INSTANCES: dict[str, BernoulliInstance] = {
-    **{name: ss19(name, 5) for name in ("C1", "C2", "C3", "C4")},
-    **{f"{name} arms": td16(name) for name in ("two", "ten")},
+    **{name: best_last(ss19(name, 5), name) for name in ("C1", "C2", "C3", "C4")},
+    **{f"{name} arms": best_last(td16(name), f"{name} arms") for name in ("two", "ten")},
 }
 CURVE_PLACES = [(name, epsilon) for name in CURVE_INSTANCES for epsilon in (0.1, 1.0)]
 CURVE_PANELS = dict(zip("abcdefghijkl", CURVE_PLACES, strict=True))
@@ -156,9 +166,9 @@ MAP_PANELS = dict(zip("abcdef", MAP_PLACES, strict=True))
 
 
 def equal_gaps(n_arms: int, gap: float) -> BernoulliInstance:
-    """Return one arm of mean 0.75, and all others worse by `gap`."""
+    """Return arms that are all worse by `gap` than the last, of mean 0.75."""
     other = round(BEST_MEAN - gap, 12)
-    return bernoulli((BEST_MEAN, *(other,) * (n_arms - 1)), f"gap {gap:g}")
+    return bernoulli((*(other,) * (n_arms - 1), BEST_MEAN), f"gap {gap:g}")
 
 
 def _map(experiment: Experiment, preset: Preset) -> Iterable[Setting]:
@@ -179,18 +189,20 @@ def _map(experiment: Experiment, preset: Preset) -> Iterable[Setting]:
 
 TAIL_PLACES = [(name, epsilon) for name in ("C1", "two arms") for epsilon in (0.1, 1.0)]
 TAIL_PANELS = dict(zip("abcd", TAIL_PLACES, strict=True))
-NOT_IN_TAILS = ("Lazy-UCB", "AdaP-UCB")
 
 
 def _tails(experiment: Experiment, preset: Preset) -> Iterable[Setting]:
     grid = _grid(preset)
     for panel, (name, epsilon) in TAIL_PANELS.items():
         instance = CURVE_INSTANCES[name]
-        for algorithm in skipping(epsilon):
-            if algorithm.label not in NOT_IN_TAILS:
-                cell = RegretCell(algorithm, instance, grid.horizon, grid.tail_runs)
-                where = experiment.id, panel, name, instance.n_arms, epsilon
-                yield RegretSetting(*where, algorithm.label, "", cell)
+        algorithms: list[tuple[RegretAlgorithm, str]] = [
+            *((kind(epsilon), "") for kind in (DPSE, AdaPKLUCB, LazyDPTS, DPKLUCB, DPIMED)),
+            (DPIMED(epsilon, calibrated=False), "d_ε"),
+        ]
+        for algorithm, variant in algorithms:
+            cell = RegretCell(algorithm, instance, grid.horizon, grid.tail_runs)
+            where = experiment.id, panel, name, instance.n_arms, epsilon
+            yield RegretSetting(*where, algorithm.label, variant, cell)
 
 
 # -------------------------------------------------------------------------- identification
@@ -201,13 +213,13 @@ BAI_PANELS = dict(zip("abcd", BAI_PLACES, strict=True))
 
 
 def ladder(n_arms: int, gap: float) -> BernoulliInstance:
-    """Return one arm of mean 0.75, and others worse by `gap` to twice as much, evenly.
+    """Return arms that are worse by twice `gap` to `gap`, evenly, than the last, of mean 0.75.
 
     No two are tied: with ties for second, elimination has no mean stopping time.
     """
-    others = BEST_MEAN - gap * np.linspace(1, 2, n_arms - 1) if n_arms > 2 else [BEST_MEAN - gap]
-    means = (BEST_MEAN, *(round(float(mean), 12) for mean in others))
-    return bernoulli(means, f"gap {gap:g}")
+    shares = np.linspace(2, 1, n_arms - 1) if n_arms > 2 else [1.0]
+    others = (round(BEST_MEAN - gap * float(share), 12) for share in shares)
+    return bernoulli((*others, BEST_MEAN), f"gap {gap:g}")
 
 
 def identifiers_at(epsilon: float, delta: float) -> Iterator[IdentificationAlgorithm]:
@@ -248,7 +260,7 @@ HEAD_EXPERIMENTS = (
         {p: f"{name}, ε = {epsilon:g}" for p, (name, epsilon) in TAIL_PANELS.items()},
         "head-tail",
         _tails,
-        HeadTable(max_rows=20_000, every=0),
+        HeadTable(max_rows=24_000, every=0),
     ),
     Experiment(
         "ours-head-map",

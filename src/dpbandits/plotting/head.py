@@ -22,7 +22,7 @@ from dpbandits.plotting.style import (
     styled,
 )
 
-__all__ = ["CODES", "HEAD_LOOKS", "head_time_figure"]
+__all__ = ["CODES", "HEAD_LOOKS", "head_time_figure", "look_of"]
 
 _LONG, _DOTS, _CHAIN = (0, (9, 2)), (0, (1.2, 0.9)), (0, (6, 1.2, 1.2, 1.2))
 
@@ -40,8 +40,9 @@ HEAD_LOOKS: dict[str, Look] = {
     "Lazy-DP-TS": Look(COLOURS["sky"], "-", "D", 1.4),
     "DP-KLUCB": Look(COLOURS["green"], "-", "v", 1.4),
     "DP-IMED": Look(COLOURS["blue"], "-", "P", 1.4),
+    "DP-IMED, d_ε": Look(COLOURS["black"], (0, (5, 1.3, 1, 1.3)), "X", 1.4),
 }
-"""Algorithm → its colour, line and marker; no two have the same line and marker."""
+"""Algorithm, or with a variant that has a look → its own colour, line and marker together."""
 
 CODES = {
     "DP-UCB": "TU",
@@ -64,6 +65,12 @@ CODES = {
 _NAMES = {"DP-UCB-HYBRID": "HYBRID", "DP-UCB-BOUND": "BOUND", "DP-UCB-INT": "INT"}
 
 
+def look_of(line: Line) -> Look:
+    """Return the look of a curve."""
+    name = line.curve.algorithm
+    return HEAD_LOOKS.get(f"{name}, {line.curve.variant}", HEAD_LOOKS[name])
+
+
 def _label(line: Line) -> str:
     """Write the name of a curve; one that is not private, or in a weaker sense, says so."""
     name = line.curve.algorithm
@@ -78,7 +85,7 @@ def _draw(axes: Axes, lines: Sequence[Line], theory: bool) -> PanelRange:
     start = first_shown(horizon)
     ends, heights = [], []
     for line in lines:
-        curve, look = line.curve, HEAD_LOOKS[line.curve.algorithm]
+        curve, look = line.curve, look_of(line)
         shown = curve.times >= start
         times, mean = curve.times[shown], curve.mean[shown]
         low = np.maximum(curve.mean_low95[shown], mean / 100)  # few runs may reach below 0

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
+from matplotlib.patheffects import withStroke
 
 from dpbandits.experiments.ranking import Best
 from dpbandits.plotting.head import CODES, HEAD_LOOKS
@@ -86,11 +88,14 @@ def _cells(axes: Axes, cells: Sequence[MapCell], xs: Sequence[float], ys: Sequen
                     0.94,
                     facecolor="none",
                     edgecolor="white",
-                    hatch="////",
+                    hatch="///",
                     linewidth=0,
                 )
             )
-        style = {"ha": "center", "va": "center", "color": INK}
+        ground = "0.93" if cell.faint else fill_of(cell.best.names[0])
+        style: dict[str, Any] = {"ha": "center", "va": "center", "color": INK}
+        if tied:  # so that the hatches do not cross the letters
+            style["path_effects"] = [withStroke(linewidth=3.5, foreground=ground)]
         axes.text(
             column,
             row + 0.14,
@@ -153,7 +158,7 @@ def map_figure(
         figure.supylabel(y_label, x=0.01, fontsize=plt.rcParams["axes.labelsize"])
         handles = [Patch(facecolor=fill_of(n), label=f"{CODES[n]}  {n}") for n in keys]
         if any(cell.best.winner is None and not cell.faint for cell in every):
-            tie = Patch(facecolor="0.75", edgecolor="white", hatch="////", label="undecided")
+            tie = Patch(facecolor="0.75", edgecolor="white", hatch="///", label="undecided")
             handles.append(tie)
         if faint and any(cell.faint for cell in every):
             handles.append(Patch(facecolor="0.93", label=faint))

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from dpbandits.plotting.head import HEAD_LOOKS
+from dpbandits.plotting.head import look_of
 from dpbandits.plotting.regret_lines import Line
-from dpbandits.plotting.style import End, PanelRange, finish_panels, make_panels, styled
+from dpbandits.plotting.style import PanelRange, finish_panels, make_panels, styled
 
 __all__ = ["head_tail_figure"]
 
 
-def _draw(axes: Axes, lines: Sequence[Line]) -> PanelRange:
-    ends, reach = [], []
+def _draw(axes: Axes, lines: Sequence[Line]) -> None:
     for line in lines:
-        look = HEAD_LOOKS[line.curve.algorithm]
+        look = look_of(line)
         regret = np.sort(line.runs.regret)
         n_runs = regret.size
         above = np.arange(n_runs, 0, -1)  # runs with this regret or more
         low = stats.beta.ppf(0.025, above, n_runs - above + 1)
-        high = stats.beta.isf(0.025, above + 1, np.maximum(n_runs - above, 1e-9))
-        high[above == n_runs] = 1.0
-        style = {"step": "pre", "color": look.colour, "linewidth": 0}
-        axes.fill_between(regret, low, high, alpha=0.18, **style)
+        high = np.ones(n_runs)
+        high[1:] = stats.beta.isf(0.025, above[1:] + 1, n_runs - above[1:])
+        band: dict[str, Any] = {"step": "pre", "color": look.colour, "linewidth": 0}
+        axes.fill_between(regret, low, high, alpha=0.18, **band)
+        name, variant = line.name
         axes.step(
             regret,
             above / n_runs,
@@ -40,12 +41,9 @@ def _draw(axes: Axes, lines: Sequence[Line]) -> PanelRange:
             markersize=5.0,
             markerfacecolor="white",
             markeredgewidth=1.2,
+            label=f"{name} with ${variant[0]}_{variant[-1]}$" if variant else name,
         )
-        ends.append(End(float(regret[-1]), 1 / n_runs, line.curve.algorithm, look.colour))
-        reach += [max(float(regret[0]), 1.0), float(regret[-1])]
     axes.set(xscale="log", yscale="log")
-    least = min(1 / line.runs.regret.size for line in lines)
-    return PanelRange((min(reach), max(reach)), (least, 1.0), tuple(ends))
 
 
 def head_tail_figure(titles: Mapping[str, str], by_panel: Sequence[Sequence[Line]]) -> Figure:
@@ -62,15 +60,24 @@ def head_tail_figure(titles: Mapping[str, str], by_panel: Sequence[Sequence[Line
     -------
     matplotlib.figure.Figure
     """
+    regrets = [line.runs.regret for lines in by_panel for line in lines]
+    least, most = max(min(map(np.min, regrets)), 1.0), max(map(np.max, regrets))
+    share = min(1 / regret.size for regret in regrets)
+    ranges = [PanelRange((float(least), float(most)), (share, 1.0), ())] * len(titles)
     with styled():
-        figure, grid = make_panels(titles, width=4.6, height=3.4)
+        figure, grid = make_panels(titles, foot=0.7, width=4.6, height=3.2)
         axes = list(grid.values())
-        ranges = [_draw(a, lines) for a, lines in zip(axes, by_panel, strict=True)]
+        for a, lines in zip(axes, by_panel, strict=True):
+            _draw(a, lines)
         finish_panels(
             figure,
             axes,
             ranges,
             x_label="regret r at the horizon (units of reward)",
             y_label="share of runs with regret ≥ r",
+        )
+        names, labels = axes[0].get_legend_handles_labels()
+        figure.legend(
+            names, labels, loc="lower center", ncols=3, frameon=False, fontsize=10.5, handlelength=3
         )
     return figure
