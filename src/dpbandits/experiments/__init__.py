@@ -8,6 +8,7 @@ from dpbandits.experiments.estimation_cells import (
     EstimationSetting,
 )
 from dpbandits.experiments.estimation_tables import EstimationReplicates, EstimationSummary
+from dpbandits.experiments.head_settings import Place, best_in_each, learnt, means_of, without_some
 from dpbandits.experiments.identification_cells import (
     IdentificationCell,
     IdentificationLabels,
@@ -61,6 +62,7 @@ __all__ = [
     "IdentificationReplicates",
     "IdentificationSetting",
     "IdentificationSummary",
+    "Place",
     "Preset",
     "Ratio",
     "RegretCell",
@@ -80,6 +82,7 @@ __all__ = [
     "StoppingSetting",
     "StoppingSummary",
     "Verdict",
+    "best_in_each",
     "best_of",
     "cache_folder",
     "compare",
@@ -87,7 +90,9 @@ __all__ = [
     "data_folder",
     "experiment_of",
     "fit_slope",
+    "learnt",
     "load",
+    "means_of",
     "ratio_of_means",
     "ratios_to",
     "read",
@@ -99,5 +104,6 @@ __all__ = [
     "spot_check",
     "standings",
     "work_through",
+    "without_some",
     "write",
 ]

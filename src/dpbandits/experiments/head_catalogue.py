@@ -80,15 +80,15 @@ HEAD_GRIDS: dict[str, HeadGrid] = {
     ),
     "paper": HeadGrid(
         10**7,
-        100,
+        60,
         10,
         (10**4, 10**6, 10**8),
         10**4,
-        (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
-        (0.02, 0.05, 0.1, 0.2, 0.37),
-        50,
+        (0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
+        (0.02, 0.05, 0.15, 0.37),
         40,
-        1000,
+        30,
+        500,
     ),
 }
 """Name of the preset → its grid. No paper has these experiments."""
@@ -260,7 +260,7 @@ HEAD_EXPERIMENTS = (
         {p: f"{name}, ε = {epsilon:g}" for p, (name, epsilon) in TAIL_PANELS.items()},
         "head-tail",
         _tails,
-        HeadTable(max_rows=24_000, every=0),
+        HeadTable(max_rows=12_000, every=0),
     ),
     Experiment(
         "ours-head-map",

@@ -119,7 +119,7 @@ def regret_figure(
     check_choice("scale", scale, ("log", "linear"))
     experiment, titles, by_panel = lines_of(source, panels)
     if experiment.axis == "head-map":
-        return regret_map_figure(titles, by_panel, without)
+        return regret_map_figure(source, titles, without)
     check_no_choice(experiment, without)
     if experiment.axis == "head-time":
         return head_time_figure(titles, by_panel, theory)

@@ -161,7 +161,7 @@ def identification_figure(
             f"values={values!r} is nothing that the figure of {experiment.id} has; allowed: None"
         )
     if experiment.axis == "head-map":
-        return identification_map_figure(titles, by_panel, without)
+        return identification_map_figure(source, titles, without)
     check_no_choice(experiment, without)
     values = values or ("ratio" if experiment.readings else "time")
     check_choice("values", values, tuple(_VALUES))
