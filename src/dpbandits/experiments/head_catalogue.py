@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -81,7 +82,7 @@ HEAD_GRIDS: dict[str, HeadGrid] = {
     "paper": HeadGrid(
         10**7,
         60,
-        10,
+        5,
         (10**4, 10**6, 10**8),
         10**4,
         (0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
@@ -112,6 +113,12 @@ def pull_by_pull(epsilon: float) -> Iterator[RegretAlgorithm]:
     """Make the private algorithms whose counters need a draw at each pull."""
     yield DPUCBHybrid(epsilon)
     yield DPUCBBound(epsilon, width="repaired")
+
+
+@cache
+def calibrated_interval(epsilon: float, horizon: int) -> DPUCBInt:
+    """Make DP-UCB-INT with (ε, e^(−10)) for all pulls up to the horizon."""
+    return DPUCBInt.calibrated(epsilon, HEAD_DELTA, horizon)
 
 
 def best_last(instance: BernoulliInstance, name: str) -> BernoulliInstance:
@@ -155,8 +162,7 @@ def _curves(experiment: Experiment, preset: Preset) -> Iterable[Setting]:
             yield setting(algorithm, grid.n_runs, epsilon)
         for algorithm in pull_by_pull(epsilon):
             yield setting(algorithm, grid.n_slow, epsilon)
-        weaker = DPUCBInt.calibrated(epsilon, HEAD_DELTA, grid.horizon)
-        yield setting(weaker, grid.n_slow, epsilon, "(ε, δ)")
+        yield setting(calibrated_interval(epsilon, grid.horizon), grid.n_slow, epsilon, "(ε, δ)")
 
 
 MAP_ARMS = (2, 10)

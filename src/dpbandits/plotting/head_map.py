@@ -26,8 +26,9 @@ _COLOURS = {
     "AdaP-TT*": COLOURS["orange"],
     "DP-LRE": COLOURS["green"],
 }
-_TINTS = {"AdaP-KLUCB": 0.75, "Lazy-DP-TS": 0.8, "DP-KLUCB": 0.55, "DP-SE": 0.75, "DP-UCB": 0.75}
+_TINTS = {"AdaP-KLUCB": 0.6, "Lazy-DP-TS": 0.75, "DP-KLUCB": 0.55, "DP-SE": 0.6, "DP-UCB": 0.75}
 """Share of white in a cell's colour, so that one colour can stand for two algorithms."""
+_HATCH = "0.55"
 
 
 @dataclass(frozen=True)
@@ -81,17 +82,17 @@ def _cells(axes: Axes, cells: Sequence[MapCell], xs: Sequence[float], ys: Sequen
             )
         )
         if tied and not cell.faint:
-            axes.add_patch(
-                Rectangle(
-                    (column - 0.47, row - 0.47),
-                    0.94,
-                    0.94,
-                    facecolor="none",
-                    edgecolor="white",
-                    hatch="///",
-                    linewidth=0,
-                )
+            hatched = Rectangle(
+                (column - 0.47, row - 0.47),
+                0.94,
+                0.94,
+                facecolor="none",
+                edgecolor=_HATCH,
+                hatch="///",
+                linewidth=0,
             )
+            hatched.set_hatch_linewidth(0.8)
+            axes.add_patch(hatched)
         ground = "0.93" if cell.faint else fill_of(cell.best.names[0])
         style: dict[str, Any] = {"ha": "center", "va": "center", "color": INK}
         if tied:  # so that the hatches do not cross the letters
@@ -158,7 +159,7 @@ def map_figure(
         figure.supylabel(y_label, x=0.01, fontsize=plt.rcParams["axes.labelsize"])
         handles = [Patch(facecolor=fill_of(n), label=f"{CODES[n]}  {n}") for n in keys]
         if any(cell.best.winner is None and not cell.faint for cell in every):
-            tie = Patch(facecolor="0.75", edgecolor="white", hatch="///", label="undecided")
+            tie = Patch(facecolor="0.88", edgecolor=_HATCH, hatch="///", label="undecided")
             handles.append(tie)
         if faint and any(cell.faint for cell in every):
             handles.append(Patch(facecolor="0.93", label=faint))

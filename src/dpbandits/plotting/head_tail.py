@@ -16,15 +16,19 @@ from dpbandits.plotting.style import PanelRange, finish_panels, make_panels, sty
 
 __all__ = ["head_tail_figure"]
 
+_POINTS = 60
+"""About how many runs of a curve are drawn, the greatest ones more densely."""
+
 
 def _draw(axes: Axes, lines: Sequence[Line]) -> None:
     for line in lines:
         look = look_of(line)
-        regret = np.sort(line.runs.regret)
-        n_runs = regret.size
-        above = np.arange(n_runs, 0, -1)  # runs with this regret or more
+        every = np.sort(line.runs.regret)
+        n_runs = every.size
+        above = np.unique(np.round(np.geomspace(1, n_runs, _POINTS)).astype(np.int64))[::-1]
+        regret = every[n_runs - above]  # so many runs have this regret or more
         low = stats.beta.ppf(0.025, above, n_runs - above + 1)
-        high = np.ones(n_runs)
+        high = np.ones(above.size)
         high[1:] = stats.beta.isf(0.025, above[1:] + 1, n_runs - above[1:])
         band: dict[str, Any] = {"step": "pre", "color": look.colour, "linewidth": 0}
         axes.fill_between(regret, low, high, alpha=0.18, **band)
@@ -37,7 +41,7 @@ def _draw(axes: Axes, lines: Sequence[Line]) -> None:
             linestyle=look.line,
             linewidth=look.width,
             marker=look.marker or None,
-            markevery=0.12,
+            markevery=(3, 9),
             markersize=5.0,
             markerfacecolor="white",
             markeredgewidth=1.2,
