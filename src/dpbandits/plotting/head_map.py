@@ -28,7 +28,7 @@ _COLOURS = {
 }
 _TINTS = {"AdaP-KLUCB": 0.6, "Lazy-DP-TS": 0.75, "DP-KLUCB": 0.55, "DP-SE": 0.6, "DP-UCB": 0.75}
 """Share of white in a cell's colour, so that one colour can stand for two algorithms."""
-_HATCH = "0.55"
+_HATCH = "0.35"
 
 
 @dataclass(frozen=True)
