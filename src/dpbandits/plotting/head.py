@@ -66,9 +66,10 @@ _NAMES = {"DP-UCB-HYBRID": "HYBRID", "DP-UCB-BOUND": "BOUND", "DP-UCB-INT": "INT
 
 
 def look_of(line: Line) -> Look:
-    """Return the look of a curve."""
+    """Return the look of a curve, a thin grey one if the algorithm has none of its own."""
     name = line.curve.algorithm
-    return HEAD_LOOKS.get(f"{name}, {line.curve.variant}", HEAD_LOOKS[name])
+    own = HEAD_LOOKS.get(name, Look("0.5", (0, (3, 1, 1, 1)), "", 1.2))
+    return HEAD_LOOKS.get(f"{name}, {line.curve.variant}", own)
 
 
 def _label(line: Line) -> str:
