@@ -91,7 +91,12 @@ def _draw(axes: Axes, lines: Sequence[Line], theory: bool) -> PanelRange:
         times, mean = curve.times[shown], curve.mean[shown]
         low = np.maximum(curve.mean_low95[shown], mean / 100)  # few runs may reach below 0
         axes.fill_between(
-            times, low, curve.mean_high95[shown], color=look.colour, alpha=0.25, linewidth=0
+            times,
+            low,
+            curve.mean_high95[shown],
+            color=look.colour,
+            alpha=0.25 if look.width > 1.3 else 0.07,
+            linewidth=0,
         )
         axes.plot(
             times,
