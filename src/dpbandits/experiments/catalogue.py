@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dpbandits._validation import check_choice
+from dpbandits.experiments.audit_catalogue import AUDIT_EXPERIMENTS
 from dpbandits.experiments.ja25_catalogue import JA25_EXPERIMENTS
 from dpbandits.experiments.regret_catalogue import REGRET_EXPERIMENTS
 from dpbandits.experiments.settings import Experiment
@@ -22,6 +23,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         *TD16_EXPERIMENTS,
         *TWZW22_EXPERIMENTS,
         *JA25_EXPERIMENTS,
+        *AUDIT_EXPERIMENTS,
     )
 }
 """Id → experiment, by the order in which they came to the book."""
