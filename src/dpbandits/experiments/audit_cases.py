@@ -6,7 +6,7 @@ Keys are names of classes, those of `dpbandits.registry` among them; a test comp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from dpbandits.mechanisms.adaptive_tree import AdaptiveTree
 from dpbandits.mechanisms.binary_tree import BinaryTree
 from dpbandits.mechanisms.hybrid import HybridCounter
 from dpbandits.mechanisms.logarithmic import LogarithmicCounter
-from dpbandits.registry import registry
+from dpbandits.registry import identifiers, registry, stopping_rules
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.guess_and_double import GuessAndDouble
@@ -31,7 +31,7 @@ from dpbandits.stopping.dp_nas import DPNAS
 from dpbandits.stopping.ebgstop import EBGStop
 from dpbandits.stopping.nas import NAS
 
-__all__ = ["COMPILED", "LOOPS", "NOT_AUDITED", "AuditCase", "audit_cases", "free_cases"]
+__all__ = ["COMPILED", "LOOPS", "NOT_AUDITED", "AuditCase", "audit_cases", "free_cases", "group_of"]
 
 COMPILED, LOOPS = "compiled", "loops"
 """Speeds of runs: of compiled kernels, and of Python's loops."""
@@ -127,3 +127,19 @@ def free_cases() -> dict[str, AuditCase]:
 
 NOT_AUDITED = {"RobustUCB": "promises nothing, and draws its rewards from laws"}
 """Name → why it has no audit."""
+
+
+def group_of(name: str) -> str:
+    """Return which kind of thing a class is: a counter unless a registry has it.
+
+    Examples
+    --------
+    >>> group_of("DPSE"), group_of("BinaryTree")
+    ('regret', 'counters')
+    """
+    groups: dict[str, Collection[str]] = {
+        "stopping rules": stopping_rules,
+        "regret": registry,
+        "identification": identifiers,
+    }
+    return next((group for group, names in groups.items() if name in names), "counters")
