@@ -60,15 +60,18 @@ types: $(STAMP) ## check the types
 	$(BIN)/mypy
 
 unit: $(STAMP) ## run the tests of the package and the examples of its docstrings
-	$(BIN)/python -m pytest -q -n $(JOBS) --doctest-modules tests src
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder tests
 
 notebooks: $(STAMP) ## run every chapter again and compare with its outputs
 	$(if $(NOTEBOOKS),$(BIN)/python -m pytest -q --nbval --nbval-current-env \
 	    --nbval-sanitize-with tests/nbval_sanitize.cfg -n $(JOBS) --dist loadfile $(NOTEBOOKS),\
 	    @echo "no chapter to run")
 
-test: BUILD += -q
-test: lint types html unit notebooks ## all of lint, types, unit, notebooks and html
+# What runs on one processor runs side by side; the others share the processors themselves.
+test: $(STAMP) ## all of lint, types, unit, notebooks and html
+	@$(MAKE) --no-print-directory -j $(JOBS) BUILD='$(BUILD) -q' html lint types
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory notebooks
 
 check-pages: $(STAMP) ## drive a headless browser over the built pages
 	@test -e $(HTML)/index.html || $(MAKE) --no-print-directory html

@@ -4,13 +4,15 @@ Usage: python tests/check_pages.py [_build/html] [--screenshots DIR] [--pdf DIR]
 
 Each page is one set of checks: nothing on the console, no request to another host or without an
 answer, every formula typeset, every image shown and described, every internal link with a target,
-nothing wider than a phone. Then the search has to find a theorem. Without a browser the check is
-skipped, and says so.
+nothing wider than a phone. Then the filter of the claims is worked, and has to show as many as the
+file of verdicts has; and the search has to find a theorem. Without a browser the check is skipped,
+and says so.
 """
 
 import argparse
 import functools
 import http.server
+import json
 import re
 import shutil
 import sys
@@ -215,6 +217,86 @@ def check_links(html: Path, base: str, seen: dict, report: Report) -> None:
         report.check(name, "links", problems)
 
 
+LEDGER = "book/claims.html"
+WORDS = {
+    "": None,
+    "holds": "holds",
+    "condition": "holds with a condition",
+    "fails": "does not hold",
+    "cannot-tell": "cannot be told from the text",
+}
+SHOWN = """() => {
+    const seen = tag => [...document.querySelectorAll('.bd-article ' + tag + '.claim')]
+        .filter(node => node.checkVisibility()).length;
+    return {rows: seen('tr'), entries: seen('section'),
+        said: document.querySelector('.claims-filter output')?.textContent || ''};
+}"""
+
+
+def check_filter(browser, base: str, report: Report, records: list[dict]) -> None:
+    """Work the filter of the claims by its fields, by keyboard, by address, and without script."""
+    page = browser.new_page(viewport=DESKTOP)
+    problems: list[str] = []
+
+    def compare(what: str, paper: str, verdict: str) -> None:
+        expected = sum(
+            (not paper or r["paper"] == paper) and (not verdict or r["verdict"] == WORDS[verdict])
+            for r in records
+        )
+        found = page.evaluate(SHOWN)
+        said = str(expected) if expected else "None"
+        if not found["rows"] == found["entries"] == expected:
+            problems.append(f"{what}: {found} for {expected} claims")
+        if not found["said"].startswith(f"{said} of {len(records)} claims"):
+            problems.append(f"{what}: says {found['said']!r}")
+
+    papers = ["", *dict.fromkeys(r["paper"] for r in records)]
+    page.goto(f"{base}/{LEDGER}", wait_until="load")
+    compare("at first", "", "")
+    for paper in papers:
+        for verdict in WORDS:
+            page.get_by_label("Paper").select_option(paper)
+            page.get_by_label("Verdict").select_option(verdict)
+            compare(f"chosen {paper or 'all'}, {verdict or 'all'}", paper, verdict)
+            query = urlsplit(page.url).query
+            pairs = (("paper", paper), ("verdict", verdict))
+            if query != "&".join(f"{name}={value}" for name, value in pairs if value):
+                problems.append(f"the address says {query!r} for {paper!r}, {verdict!r}")
+    page.get_by_role("button", name="Show all").press("Enter")
+    page.wait_for_timeout(100)
+    compare("after Show all", "", "")
+    page.get_by_label("Paper").focus()
+    page.keyboard.press("ArrowDown")
+    compare("by keyboard", papers[1], "")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    compare("by keyboard, further", papers[1], "holds")
+    page.goto(f"{base}/{LEDGER}?paper={papers[-1].upper()}&verdict=fails", wait_until="load")
+    compare("by address", papers[-1], "fails")
+    page.goto(f"{base}/{LEDGER}?paper=nothing&verdict=", wait_until="load")
+    compare("by an address that makes no sense", "", "")
+    hidden = next(r["id"] for r in records if r["verdict"] != WORDS["fails"])
+    anchor = f"claim-{hidden.replace('.', '-')}"
+    page.goto(f"{base}/{LEDGER}?verdict=fails#{anchor}", wait_until="load")
+    compare("at a claim that the filter hides", "", "")
+    first = page.locator("a[href*='verdict=fails']").first
+    count = int(first.inner_text())
+    first.click()
+    page.wait_for_load_state("load")
+    if page.evaluate(SHOWN)["rows"] != count:
+        problems.append(f"a count of {count} links to {page.evaluate(SHOWN)}")
+    page.close()
+    bare = browser.new_context(java_script_enabled=False).new_page()
+    bare.goto(f"{base}/{LEDGER}", wait_until="load")
+    if bare.locator(".claims-filter").is_visible():
+        problems.append("the filter shows where no script runs")
+    shown = sum(row.is_visible() for row in bare.locator("tr.claim").all())
+    if shown != len(records):
+        problems.append(f"{shown} of {len(records)} claims show where no script runs")
+    bare.context.close()
+    report.check(LEDGER, "filter", problems)
+
+
 def check_search(browser, base: str, report: Report, expected: list[str]) -> None:
     """Type a word in the search and see whether the pages that have it are found."""
     page = browser.new_page(viewport=DESKTOP)
@@ -272,6 +354,9 @@ def main() -> int:
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         for name in pages:
             check_page(browser, base, name, report, seen, options)
+        if LEDGER in pages:
+            verdicts = Path(__file__).resolve().parents[1] / "book/data/claims.json"
+            check_filter(browser, base, report, json.loads(verdicts.read_text("utf-8"))["claims"])
         if not options.only:
             check_links(html, base, seen, report)
             theorem = re.compile(r'class="(?:proof )?theorem|class="proof theorem')

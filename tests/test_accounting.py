@@ -293,8 +293,8 @@ def test_without_delta_the_factor_is_that_of_the_sum(losses, epsilon):
     assert basic_composition(factor * np.array(losses)) <= epsilon
 
 
-@pytest.mark.parametrize("delta", [1e-12, 1e-9, TD16_DELTA, 0.1, 0.5, 0.99])
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 10.0])
+@pytest.mark.parametrize("delta", [1e-12, TD16_DELTA, 0.1, 0.99])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 10.0])
 def test_the_factor_of_one_release_is_the_closed_form(epsilon, delta):
     """δ = 1 − exp((ε − c·e)/2)."""
     greatest = epsilon - 2 * math.log1p(-delta)

@@ -1,4 +1,4 @@
-"""Audits as experiments: every algorithm has one, truths are true, data to text and back, figures."""
+"""Audits as experiments: all algorithms, mechanisms of known truth, data to text and figures."""
 
 import dataclasses
 import math

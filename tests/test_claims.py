@@ -9,11 +9,18 @@ import pytest
 import dpbandits as dpb
 from dpbandits import bounds, claims
 from dpbandits.claims import ss19_elimination, ss19_experiments, ss19_stopping
+from dpbandits.claims.sections import SECTIONS
 from dpbandits.experiments import ratio_of_means, ratios_to
 from dpbandits.halting import Halting
 from dpbandits.mechanisms import BinaryTree
 
 ALL = claims.ledger()
+
+
+def verdict_before(claim_id):
+    """Return the verdict of a claim, which is found once for all tests."""
+    (claim,) = [c for c in ALL if c.id == claim_id]
+    return claim.verdict
 
 
 def verdict_of(claim_id):
@@ -27,6 +34,7 @@ def test_a_claim_is_complete(claim):
     assert claim.verdict in claims.VERDICTS
     assert claim.statement.endswith(".") and claim.finding.reason.endswith(".")
     assert claim.place and claim.paper
+    assert claim.evidence, "no row without evidence"
     for value in claim.evidence.values():
         assert isinstance(value, (int, float, str)) and not isinstance(value, np.generic)
         assert isinstance(value, str) or math.isfinite(value)
@@ -47,6 +55,15 @@ def test_chapters_share_the_ledger():
     assert [c for name in chapters for c in claims.ledger(chapter=name)] == ALL
     with pytest.raises(ValueError, match="chapter='9' is unknown; allowed: '01'"):
         claims.ledger(chapter="9")
+
+
+def test_every_claim_has_its_place_in_a_chapter():
+    assert set(SECTIONS) == {claim.id for claim in ALL}
+    assert claims.section("ss19-thm-4.1") == ("03", "thm-privacy")
+    for number in ("01", "02", "03", "04", "05"):
+        assert {claims.section(c.id)[0] for c in claims.ledger(chapter=number)} == {number}
+    with pytest.raises(ValueError, match="claim='ss19-nothing' is unknown; allowed: an id"):
+        claims.section("ss19-nothing")
 
 
 def test_unknown_verdict_is_refused():
@@ -257,7 +274,7 @@ CONTROLS = [
 
 @pytest.mark.parametrize(("claim", "module", "name", "wrong"), CONTROLS)
 def test_a_wrong_formula_changes_the_verdict(claim, module, name, wrong, monkeypatch):
-    before = verdict_of(claim)
+    before = verdict_before(claim)
     # a bound is known to the package of bounds, and to the module that holds it
     for place in (
         (bounds, bounds.regret, bounds.stopping, bounds.stopping_lower)
@@ -271,7 +288,7 @@ def test_a_wrong_formula_changes_the_verdict(claim, module, name, wrong, monkeyp
 
 @pytest.mark.parametrize("claim", ["ss19-tree-variance", "ss19-tree-union"])
 def test_a_wrong_tree_changes_the_verdict(claim, monkeypatch):
-    before = verdict_of(claim)
+    before = verdict_before(claim)
     wrong = property(lambda tree: tree.levels**1.5 / tree.epsilon)
     monkeypatch.setattr(BinaryTree, "node_scale", wrong)
     assert verdict_of(claim) != before

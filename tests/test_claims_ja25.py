@@ -210,11 +210,6 @@ def test_a_wrong_formula_changes_the_verdict(claim, place, name, wrong, expected
     assert verdict_of(claim) == expected
 
 
-def test_every_claim_has_a_control():
-    assert {name for name, *_ in CONTROLS} == {claim.id for claim in ALL} - set(FROM_DATA)
-    assert {name for name, *_ in DATA_CONTROLS} == set(FROM_DATA)
-
-
 # ------------------------------------------------------------------------------ from data
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -158,7 +159,7 @@ def test_reproduce_an_experiment_on_stopping_rules(capsys, book):
     assert drawn.is_file()
     assert main(["figures"]) == 0
     shown = capsys.readouterr().out.partition(f"{name}  ")[2].splitlines()[1]
-    assert "ours, after SS19, §3; 11000 runs of 55 cells; 0 s of computing" in shown
+    assert re.search(r"ours, after SS19, §3; 11000 runs of 55 cells; \d+ s of computing", shown)
 
 
 def test_reproduce_tells_when_data_differs(capsys, book, monkeypatch):

@@ -1,5 +1,6 @@
 """DPRUCB by walks: rewards of a stretch, first passages of a growing tree, the law of the pulls."""
 
+import functools
 import math
 from dataclasses import replace
 
@@ -192,6 +193,13 @@ SHORT = {
 HORIZON = 40_000
 
 
+@functools.cache
+def per_step_counts(name):
+    """The reference of a short case, once for the test and its controls."""
+    algorithm, instance = SHORT[name]
+    return counts(replace(algorithm, engine="per-step"), instance, 1000, 1)
+
+
 def counts(algorithm, instance, size, seed):
     """Pulls at two times of `size` runs, shape (size, 2·K)."""
     rng, times = np.random.default_rng(seed), np.array([HORIZON // 5, HORIZON])
@@ -225,8 +233,7 @@ def test_law_of_the_pulls(name):
         arguments = kernel_arguments(algorithm, instance, np.array([HORIZON]), 0)
         assert tree_skip_and_tally(*arguments)[1].walked_pulls > 0.3 * HORIZON
     mine = counts(algorithm, instance, 1000, 0)
-    theirs = counts(replace(algorithm, engine="per-step"), instance, 1000, 1)
-    assert all_the_same_law(mine, theirs)
+    assert all_the_same_law(mine, per_step_counts(name))
 
 
 @pytest.mark.statistical
@@ -234,7 +241,7 @@ def test_law_of_the_pulls(name):
 def test_another_law_of_the_pulls_is_refuted(fault):
     """Negative control."""
     algorithm, instance = SHORT["Pareto"]
-    theirs = counts(replace(algorithm, engine="per-step"), instance, 1000, 1)
+    theirs = per_step_counts("Pareto")
     if fault == "budget":
         algorithm = dpb.DPRUCB(1.2)
     elif fault == "moment":
@@ -263,7 +270,10 @@ def kernel_counts(kernel, case, size, seed):
     return np.array(runs).reshape(size, -1)
 
 
-def plain_counts(case):
+@functools.cache
+def plain_counts(name):
+    """The reference of a case, once for the test and its controls."""
+    case = RULED_BY_NOISE[name]
     kernel = play_published_width if case[-1] else play_fixed_width
     return kernel_counts(kernel, case, 4000, 1)
 
@@ -272,7 +282,7 @@ def plain_counts(case):
 @pytest.mark.parametrize("name", RULED_BY_NOISE)
 def test_law_where_noise_decides(name):
     case = RULED_BY_NOISE[name]
-    assert all_the_same_law(kernel_counts(play_tree_skipping, case, 4000, 0), plain_counts(case))
+    assert all_the_same_law(kernel_counts(play_tree_skipping, case, 4000, 0), plain_counts(name))
 
 
 @pytest.mark.statistical
@@ -281,7 +291,7 @@ def test_law_where_noise_decides(name):
 def test_another_law_is_refuted(name, fault, monkeypatch):
     """Negative control."""
     case = RULED_BY_NOISE[name]
-    theirs = plain_counts(case)
+    theirs = plain_counts(name)
     if fault == "noise forgotten":
         table = growing_passage_table()
         blind = table._replace(fail=np.zeros_like(table.fail))

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import socket
+import sys
 from collections import Counter
 
 import joblib
@@ -189,10 +190,21 @@ def test_bits_do_not_depend_on_the_backend(sequential):
 
 @pytest.mark.slow
 def test_bits_on_a_dask_cluster(sequential):
-    pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed")
+    cell = small_cells()[0]
+    task = cell.algorithm, cell.instance, 10**6, 6
+
+    def has_worked():
+        return "dpbandits" in sys.modules
+
     with dask_workers("local", 2):
+        client = distributed.default_client()
+        assert not any(client.run(has_worked).values())
         remote = experiments.run_cells(small_cells(), seed=7, n_jobs=2)
+        assert any(client.run(has_worked).values()), "the replicates were played on the cluster"
+        simulated = dpb.simulate(*task, n_jobs=2)
     assert all(same(remote[cell].runs, sequential[cell].runs) for cell in sequential)
+    assert same(simulated, dpb.simulate(*task))
 
 
 def test_fewer_runs_are_the_first_of_more(sequential):

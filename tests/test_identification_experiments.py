@@ -86,8 +86,7 @@ def test_what_is_written_is_read(name, smoke, folder):
     part, stored = smoke.subset(name), experiments.read(name, folder)
     for mine, other in zip(part.summaries(), stored.summaries, strict=True):
         assert mine.same_as(other)
-        shifted = part.summaries()[0].__class__(**{**vars(mine), "error_rate": 0.77})
-        assert not shifted.same_as(other)
+        assert not type(mine)(**{**vars(mine), "error_rate": 0.77}).same_as(other)
     for mine, other in zip(part.replicates(), stored.replicates, strict=True):
         assert mine.same_as(other) and mine.take([0]).n_runs == 1
     manifest = json.loads((folder / f"{name}.json").read_text("utf-8"))
@@ -174,7 +173,7 @@ def test_tails_and_errors_have_no_choice_of_values(name, values, smoke):
 BY_AXIS = {EXPERIMENTS[name].axis: name for name in IDS}
 
 
-@pytest.mark.parametrize("axis", [axis for axis in BY_AXIS if axis != "tail"])
+@pytest.mark.parametrize("axis", [axis for axis in BY_AXIS if axis not in ("tail", "head-map")])
 def test_without_theory_there_is_no_bound(axis, smoke):
     def words(figure):
         shown = {text.get_text() for axes in figure.axes for text in axes.texts}

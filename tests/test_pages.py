@@ -178,6 +178,7 @@ def test_the_written_verdicts_are_those_of_the_ledger():
         assert record["verdict"] in claims.VERDICTS
         for field in ("paper", "place", "statement"):
             assert record[field] == getattr(claim, field), claim.id
+        assert (record["chapter"], record["section"]) == claims.section(claim.id)
         assert record["paper"] in bibtex(BIBLIOGRAPHY)
 
 
@@ -187,6 +188,7 @@ def test_claims_are_written_as_they_are(extension):
     assert ledger.plain("R_e ≤ R_{e+1}/2") == "R{sub}`e` ≤ R{sub}`e+1`/2"
     assert ledger.plain("e^{6n} and |S|·x*y") == r"e{sup}`6n` and \|S\|·x\*y"
     assert ledger.plain("(1 + d)^n, T^(1−p), n_arms") == r"(1 + d){sup}`n`, T{sup}`1−p`, n\_arms"
+    assert ledger.plain("log^1.5 n, n^2.") == "log{sup}`1.5` n, n{sup}`2`."
     assert ledger.plain("T = 1e+07") == "T = 10{sup}`7`"
     assert ledger.plain(-1.5) == "\N{MINUS SIGN}1.5"
     assert ledger.plain(9e-05) == "9\N{MIDDLE DOT}10{sup}`\N{MINUS SIGN}5`"
@@ -199,11 +201,44 @@ def test_claims_are_written_as_they_are(extension):
         "reason": "so it is",
         "evidence": {"x": 2},
     }
-    lines = ledger.entry(record)
+    lines = ledger.entry({**record, "chapter": "03", "section": "x-y"}, {"x-y": "theorem: Z"})
     assert "(claim-a-b)=" in lines
     assert "- x: 2" in lines
-    assert "| {verdict}`holds` | 1 |" in ledger.summary([record])
-    assert "| claims in all | 1 |" in ledger.summary([record])
+    assert "**Judged in** {judged}`chapter 3, theorem: Z <x-y>`." in lines
+    link = "{claims-shown}`1 ?paper=ss19&verdict=holds#all-claims`"
+    everywhere = "{claims-shown}`1 ?verdict=holds#all-claims`"
+    assert f"| {{verdict}}`holds` | {link} | {everywhere} |" in ledger.summary([record])
+    assert "| {verdict}`does not hold` | 0 | 0 |" in ledger.summary([record])
+    paper = "{claims-shown}`1 ?paper=ss19#all-claims`"
+    assert f"| claims in all | {paper} | 1 |" in ledger.summary([record])
+
+
+def test_each_claim_links_to_a_place_that_is_in_its_chapter(extension):
+    ledger = extension("claims_ledger")
+    places = {
+        n: ledger.places_of(ledger.chapter_of(ROOT, n)) for n in ("01", "02", "03", "04", "05")
+    }
+    for claim in claims.ledger():
+        chapter, section = claims.section(claim.id)
+        assert section in places[chapter], claim.id
+    assert places["03"]["thm-privacy"] == "theorem: The paper's Theorem 4.1"
+    assert places["01"]["small-variance"] == "What would a small variance buy?"
+    assert places["01"]["where-privacy-is-free"] == "Where privacy is free"
+    assert places["05"]["ja25-fig1"] == "figure ja25-fig1"
+    assert "thm-nothing" not in places["03"]
+
+
+def test_the_filter_offers_what_the_command_does(extension):
+    """The words of the addresses are those of `dpbandits claims --verdict`."""
+    from dpbandits.cli_claims import WORDS
+
+    ledger = extension("claims_ledger")
+    assert {word: verdict for verdict, (_, word) in ledger.VERDICTS.items()} == WORDS
+    records = [{"paper": paper} for paper in ("ss19", "td16", "ss19")]
+    form = ledger.controls(records)
+    for option in ("ss19", "td16", *WORDS):
+        assert form.count(f'<option value="{option}">') == 1
+    assert " hidden " in form and 'aria-live="polite"' in form
 
 
 def test_tables_are_made_from_the_package_and_the_data(extension, tmp_path):

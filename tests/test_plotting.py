@@ -22,6 +22,7 @@ NAMES = [
     if e.table.kind == "regret"
     and e.axis != "spread"  # which has labels of its own
     and not e.axis.startswith("heavy")  # whose rows have limits of their own
+    and e.axis not in ("head-map", "head-tail")  # which have no curves with names at their ends
 ]
 
 

@@ -75,6 +75,37 @@ CONFIGURATIONS = {
         dpb.LDPRSE(epsilon=2.0, beta=0.01, schedule="non-negative"),
         dpb.LDPRSE(epsilon=math.inf),
     ],
+    "AnytimeLazyUCB": [
+        dpb.AnytimeLazyUCB(epsilon=1.0),
+        dpb.AnytimeLazyUCB(epsilon=0.5, alpha=1.5, eta=0.5),
+        dpb.AnytimeLazyUCB(epsilon=math.inf),
+    ],
+    "AdaPUCB": [
+        dpb.AdaPUCB(epsilon=1.0),
+        dpb.AdaPUCB(epsilon=0.5, alpha=1.5, eta=2.0),
+        dpb.AdaPUCB(epsilon=math.inf),
+    ],
+    "AdaPKLUCB": [
+        dpb.AdaPKLUCB(epsilon=1.0),
+        dpb.AdaPKLUCB(epsilon=0.5, alpha=1.5, eta=0.5),
+        dpb.AdaPKLUCB(epsilon=math.inf),
+    ],
+    "LazyDPTS": [
+        dpb.LazyDPTS(epsilon=1.0),
+        dpb.LazyDPTS(epsilon=0.5, alpha=1.5, eta=0.5),
+        dpb.LazyDPTS(epsilon=1.0, draws="batches"),
+        dpb.LazyDPTS(epsilon=math.inf),
+    ],
+    "DPKLUCB": [
+        dpb.DPKLUCB(epsilon=1.0),
+        dpb.DPKLUCB(epsilon=0.3, eta=0.1, slack=0.0),
+        dpb.DPKLUCB(epsilon=math.inf),
+    ],
+    "DPIMED": [
+        dpb.DPIMED(epsilon=1.0),
+        dpb.DPIMED(epsilon=2.0, eta=1.0, calibrated=False),
+        dpb.DPIMED(epsilon=math.inf),
+    ],
 }
 # Nothing better is proved than playing the worst arm throughout.
 WORST = [
@@ -83,10 +114,12 @@ WORST = [
         *CONFIGURATIONS["DPUCBHybrid"],
         *CONFIGURATIONS["DPUCBInt"],
         *CONFIGURATIONS["DPRUCB"],
+        *CONFIGURATIONS["LazyDPTS"],
     ]
     if getattr(algorithm, "literal", False)
     or getattr(algorithm, "reading", "") == "literal"
     or getattr(algorithm, "width", "") == "published"
+    or getattr(algorithm, "draws", "") == "batches"
 ]
 EVERY = [
     pytest.param(algorithm, id=repr(algorithm).replace("[", "(").replace("]", ")"))

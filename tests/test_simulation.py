@@ -49,26 +49,6 @@ def test_threads_do_not_change_bits():
         assert_same_bits(one, dpb.simulate(ALGORITHMS[1], C2, 20_000, n_runs=6, n_jobs=3))
 
 
-@pytest.mark.slow
-def test_a_dask_cluster_does_not_change_bits():
-    distributed = pytest.importorskip("distributed")
-    one = dpb.simulate(ALGORITHMS[0], C2, 10**6, n_runs=6)
-
-    def has_worked():
-        return "dpbandits" in sys.modules
-
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        assert not any(client.run(has_worked).values())
-        with joblib.parallel_config(backend="dask"):
-            assert_same_bits(one, dpb.simulate(ALGORITHMS[0], C2, 10**6, n_runs=6, n_jobs=2))
-        assert any(client.run(has_worked).values()), "the replicates were played on the cluster"
-
-
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.label)
 def test_the_seed_decides(algorithm):
     first, again, other = (

@@ -435,7 +435,7 @@ def test_the_repaired_width_costs_no_more_and_keeps_the_rate():
                 for flag in (False, True)
             ]
         )
-        for p in (30, 40)
+        for p in (20, 30)
     )
     assert farther[1] < 2 * far[1] and farther[0] > 1000 * far[0]
 

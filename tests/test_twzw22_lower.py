@@ -171,13 +171,13 @@ def test_no_estimator_of_a_few_rewards_beats_the_bound():
         counts = np.arange(n + 1)
         weights = stats.binom(n, law.probability).pmf(counts)
         best = math.inf
-        for guess_low, guess_high in itertools.product(np.linspace(0, 1.2, 13), repeat=2):
-            for cut in np.linspace(0.2, 30, 60):
-                # says guess_high where the count, with noise, exceeds the cut
-                if model == "none":
-                    above = (counts > cut).astype(float)
-                else:
-                    above = stats.laplace(counts, 1 / epsilon).sf(cut)
+        for cut in np.linspace(0.2, 30, 60):
+            # says guess_high where the count, with noise, exceeds the cut
+            if model == "none":
+                above = (counts > cut).astype(float)
+            else:
+                above = stats.laplace(counts, 1 / epsilon).sf(cut)
+            for guess_low, guess_high in itertools.product(np.linspace(0, 1.2, 13), repeat=2):
                 size = [law.mean * g for g in (guess_low, guess_high)]
                 on_zero = size[0] * (1 - above[0]) + size[1] * above[0]
                 misses = [abs(s - law.mean) for s in size]

@@ -1,27 +1,34 @@
 """The ledger of claims as a page.
 
-``claims-ledger`` writes every claim of a file of verdicts under a heading of its own, by which it
-can be linked and cited; ``claims-summary`` counts the verdicts of each paper. Both take the file,
-relative to the page: ``data/claims.json``, which ``dpbandits claims --write`` makes.
+``claims-ledger`` lists every claim of a file of verdicts in one table, which ``claims.js`` filters,
+and writes each under a heading of its own, by which it can be linked and cited;
+``claims-summary`` counts the verdicts of each paper, with links to the filtered table. Both take
+the file, relative to the page: ``data/claims.json``, which ``dpbandits claims --write`` makes.
 """
 
 import json
 import re
 from collections.abc import Iterator
-from itertools import groupby
+from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.docutils import ReferenceRole, SphinxDirective, SphinxRole
+
+PAGE = "book/claims"
+SCRIPT = "claims.js"
+TABLE = "all-claims"
 
 VERDICTS = {
     "holds": ("✓", "holds"),
     "holds with a condition": ("◐", "condition"),
     "does not hold": ("✗", "fails"),
-    "cannot be told from the text": ("?", "unknown"),
+    "cannot be told from the text": ("?", "cannot-tell"),
 }
+"""Verdict → its sign, and the word for it in addresses and styles."""
 
 Record = dict[str, Any]
 
@@ -29,7 +36,7 @@ Record = dict[str, Any]
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>$|~#])")
 SHIFTED = re.compile(
     r"(?<=[\w)])_(?:\{(?P<sub>[^{}]+)\}|(?P<letter>\w)(?!\w))"
-    r"|(?<=[\w)])\^(?:\{(?P<sup>[^{}]+)\}|\((?P<round>[^()]+)\)|(?P<word>\w+))"
+    r"|(?<=[\w)])\^(?:\{(?P<sup>[^{}]+)\}|\((?P<round>[^()]+)\)|(?P<word>\w+(?:\.\d+)?))"
     r"|(?<![\w.])(?P<digits>\d(?:\.\d+)?)e(?P<sign>[+-]?)0*(?P<power>\d+)\b"
 )
 
@@ -65,34 +72,70 @@ def label(claim: Record) -> str:
 
 def by_paper(claims: list[Record]) -> Iterator[tuple[str, list[Record]]]:
     """Yield each paper's key with its claims, in the order of the file."""
-    for paper, group in groupby(claims, key=lambda claim: str(claim["paper"])):
-        yield paper, list(group)
+    for paper in dict.fromkeys(str(claim["paper"]) for claim in claims):
+        yield paper, [claim for claim in claims if claim["paper"] == paper]
+
+
+def address(**chosen: str) -> str:
+    """Return the address, from the page of claims, at which some of the claims are shown."""
+    return f"?{urlencode(chosen)}#{TABLE}"
 
 
 def summary(claims: list[Record]) -> list[str]:
-    """Count the verdicts, a column a paper."""
+    """Count the verdicts, a column a paper; each count stands in a role that makes it a link."""
     papers = dict(by_paper(claims))
     heads = [f"{{cite:t}}`{paper}`" for paper in papers]
-    lines = [f"| | {' | '.join(heads)} |", f"|---|{'---:|' * len(heads)}"]
-    for verdict in VERDICTS:
-        counts = [sum(claim["verdict"] == verdict for claim in group) for group in papers.values()]
-        lines.append(f"| {{verdict}}`{verdict}` | {' | '.join(map(str, counts))} |")
-    totals = [str(len(group)) for group in papers.values()]
-    return [*lines, f"| claims in all | {' | '.join(totals)} |"]
+    lines = [f"| | {' | '.join(heads)} | all |", f"|---|{'---:|' * (len(heads) + 1)}"]
+
+    def cell(count: int, **chosen: str) -> str:
+        return f"{{claims-shown}}`{count} {address(**chosen)}`" if count else "0"
+
+    for verdict, (_, word) in VERDICTS.items():
+        counts = {
+            paper: sum(claim["verdict"] == verdict for claim in group)
+            for paper, group in papers.items()
+        }
+        cells = [cell(count, paper=paper, verdict=word) for paper, count in counts.items()]
+        cells.append(cell(sum(counts.values()), verdict=word))
+        lines.append(f"| {{verdict}}`{verdict}` | {' | '.join(cells)} |")
+    totals = [cell(len(group), paper=paper) for paper, group in papers.items()]
+    return [*lines, f"| claims in all | {' | '.join([*totals, str(len(claims))])} |"]
 
 
 def overview(claims: list[Record]) -> list[str]:
     """List the claims, a row each."""
-    lines = ["| where | what the paper says | verdict |", "|---|---|---|"]
+    lines = ["| claim | what the paper says | verdict |", "|---|---|---|"]
     for claim in claims:
-        link = f"{{ref}}`{plain(claim['place'])} <{label(claim)}>`"
+        link = f"{{ref}}`{plain(claim['id'])} <{label(claim)}>`"
         verdict = f"{{verdict}}`{claim['verdict']}`"
-        lines.append(f"| {link} | {plain(claim['statement'])} | {verdict} |")
+        place = f"{plain(claim['place'])}: {plain(claim['statement'])}"
+        lines.append(f"| {link} | {place} | {verdict} |")
     return lines
 
 
-def entry(claim: Record) -> list[str]:
-    """Write one claim: what the paper says, the verdict, its reason, and the numbers."""
+def controls(claims: list[Record]) -> str:
+    """Write the filter as HTML; it stays hidden where no script runs, and all claims are shown."""
+
+    def select(name: str, title: str, options: dict[str, str]) -> str:
+        chosen = "".join(
+            f'<option value="{escape(value)}">{escape(text)}</option>'
+            for value, text in {"": "all", **options}.items()
+        )
+        return f'<label>{title} <select name="{name}">{chosen}</select></label>'
+
+    papers = {paper: paper.upper() for paper, _ in by_paper(claims)}
+    verdicts = {word: verdict for verdict, (_, word) in VERDICTS.items()}
+    return (
+        '<form class="claims-filter" hidden aria-label="Filter the claims">'
+        + select("paper", "Paper", papers)
+        + select("verdict", "Verdict", verdicts)
+        + '<button type="reset">Show all</button>'
+        + '<output role="status" aria-live="polite"></output></form>'
+    )
+
+
+def entry(claim: Record, places: dict[str, str] | None = None) -> list[str]:
+    """Write one claim: what the paper says, the verdict, its reason, numbers, and where to read."""
     mark, _ = VERDICTS[claim["verdict"]]
     lines = [
         f"({label(claim)})=",
@@ -105,7 +148,53 @@ def entry(claim: Record) -> list[str]:
     ]
     for name, value in claim["evidence"].items():
         lines.append(f"- {plain(name)}: {plain(value)}")
+    if places is not None:
+        number, at = int(claim["chapter"]), claim["section"]
+        title = places[at]
+        lines += ["", f"**Judged in** {{judged}}`chapter {number}, {title} <{at}>`."]
     return [*lines, ""]
+
+
+HEADING = re.compile(r"^(?:\(([\w.-]+)\)=\n)?#{2,} +(.+)$", re.MULTILINE)
+PROOF = re.compile(r"^`{3,}\{prf:(\w+)\} ?(.*)\n(?::.*\n)*?:label: (\S+)$", re.MULTILINE)
+
+
+SIGNS = {
+    "$": "",
+    r"\varepsilon": "ε",
+    r"\lfloor": "⌊",
+    r"\rfloor": "⌋",
+    r"\log": "log",
+}
+
+
+def words(title: str) -> str:
+    """Write the formulas in a title without TeX."""
+    for tex, sign in SIGNS.items():
+        title = title.replace(tex, sign)
+    return title
+
+
+def places_of(notebook: Path) -> dict[str, str]:
+    """Return what can be linked in a chapter: label → what a reader calls it."""
+    found: dict[str, str] = {}
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        text = "".join(cell["source"])
+        figure = cell["metadata"].get("mystnb", {}).get("figure", {}).get("name")
+        if figure:
+            found[figure] = f"figure {figure}"
+        if cell["cell_type"] == "markdown":
+            for name, title in HEADING.findall(text):
+                found[name or nodes.make_id(title)] = words(title)
+            for kind, title, name in PROOF.findall(text):
+                found[name] = f"{kind}: {words(title)}" if title else kind
+    return found
+
+
+def chapter_of(root: Path, number: str) -> Path:
+    """Return the notebook of a chapter."""
+    (path,) = (root / "notebooks").glob(f"{number}_*.ipynb")
+    return path
 
 
 class ClaimsDirective(SphinxDirective):
@@ -132,16 +221,31 @@ class ClaimsDirective(SphinxDirective):
         )
 
 
+def tag(node: nodes.Element, claim: Record) -> None:
+    """Give a node the classes by which the filter finds it."""
+    _, word = VERDICTS[claim["verdict"]]
+    node["classes"] += ["claim", f"paper-{claim['paper']}", f"verdict-{word}"]
+
+
 class ClaimsLedger(ClaimsDirective):
-    """Write the claims, grouped by paper, after a list of all of them."""
+    """Write the filter, the table of all claims, and each claim, grouped by paper."""
 
     def run(self) -> list[nodes.Node]:
-        """Write a section a paper."""
-        lines = []
-        for paper, group in by_paper(self.read()["claims"]):
-            lines += ["", f"## Claims of {{cite:t}}`{paper}`", "", *overview(group), ""]
+        """Write a section for the table, and one a paper."""
+        claims = self.read()["claims"]
+        places = {}
+        for number in {claim["chapter"] for claim in claims}:
+            notebook = chapter_of(Path(self.env.srcdir), number)
+            self.env.note_dependency(str(notebook))
+            places[number] = places_of(notebook)
+        lines = [f"({TABLE})=", "## All claims", "", *overview(claims), ""]
+        for paper, group in by_paper(claims):
+            lines += ["", f"## Claims of {{cite:t}}`{paper}`", ""]
             for claim in group:
-                lines += entry(claim)
+                if claim["section"] not in places[claim["chapter"]]:
+                    raise self.error(f"{claim['id']}: no {claim['section']} in its chapter")
+                lines += entry(claim, places[claim["chapter"]])
+        self.env.temp_data[TABLE] = claims
         return self.parse(lines, headings=True)
 
 
@@ -151,6 +255,29 @@ class ClaimsSummary(ClaimsDirective):
     def run(self) -> list[nodes.Node]:
         """Count."""
         return self.parse(summary(self.read()["claims"]))
+
+
+class ShownRole(SphinxRole):
+    """Write a count as a link to the claims that it counts: `count address`."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Make the link, from whatever page it stands on."""
+        count, where = self.text.split()
+        page = self.env.app.builder.get_relative_uri(self.env.docname, PAGE)
+        link = nodes.reference(self.rawtext, count, refuri=page + where, internal=True)
+        return [link], []
+
+
+class JudgedRole(ReferenceRole):
+    """Write a link into the chapter that judges a claim: `chapter N, title <label>`."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Make the link; that its target exists, `ClaimsLedger` has checked."""
+        number = re.search(r"chapter (\d+)", self.title)
+        path = chapter_of(Path(self.env.srcdir), f"{int(number[1]):02d}" if number else "")
+        page = self.env.app.builder.get_relative_uri(self.env.docname, f"notebooks/{path.stem}")
+        uri = f"{page}#{self.target}"
+        return [nodes.reference(self.rawtext, self.title, refuri=uri, internal=True)], []
 
 
 class VerdictRole(SphinxRole):
@@ -165,9 +292,37 @@ class VerdictRole(SphinxRole):
         return [nodes.inline(self.rawtext, self.text, classes=["verdict", style])], []
 
 
+def prepare_filter(app: Any, document: nodes.document) -> None:
+    """Mark rows and sections of the claims for the filter, and put its form before the table."""
+    claims = app.env.temp_data.get(TABLE, [])
+    if not claims:
+        return
+    by_id = {nodes.make_id(label(claim)): claim for claim in claims}
+    for section in document.findall(nodes.section):
+        if TABLE in section["ids"]:
+            (table,) = section.findall(nodes.table)
+            (body,) = table.findall(nodes.tbody)
+            for row, claim in zip(body.findall(nodes.row), claims, strict=True):
+                tag(row, claim)
+            form = nodes.raw("", controls(claims), format="html")
+            table.parent.insert(table.parent.index(table), form)
+        for name in by_id.keys() & set(section["ids"]):
+            tag(section, by_id[name])
+
+
+def add_script(app: Any, pagename: str, *args: Any) -> None:
+    """Load the filter on its page, and nowhere else."""
+    if pagename == PAGE:
+        app.add_js_file(SCRIPT, loading_method="defer")
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Add the directives and the role."""
     app.add_directive("claims-ledger", ClaimsLedger)
     app.add_directive("claims-summary", ClaimsSummary)
     app.add_role("verdict", VerdictRole())
+    app.add_role("claims-shown", ShownRole())
+    app.add_role("judged", JudgedRole())
+    app.connect("doctree-read", prepare_filter)
+    app.connect("html-page-context", add_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

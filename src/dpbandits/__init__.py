@@ -37,6 +37,8 @@ from dpbandits.identification import (
 )
 from dpbandits.planning import Plan, plan
 from dpbandits.privacy import PrivacyGuarantee
+from dpbandits.privacy.audit import Audit, audit
+from dpbandits.privacy.audit_tables import TablePair
 from dpbandits.registry import identifiers, registry, stopping_rules
 from dpbandits.regret import (
     DPIMED,
@@ -77,6 +79,9 @@ __all__ = [
     "DPKLUCB",
     "AdaPKLUCB",
     "AdaPUCB",
+    "Audit",
+    "audit",
+    "TablePair",
     "AnytimeLazyUCB",
     "LazyDPTS",
     "DPLRE",

@@ -9,8 +9,18 @@ from typing import Any, TypeVar
 
 from dpbandits import chapters
 from dpbandits._validation import check_choice, check_integer
+from dpbandits.registry import registry
+from dpbandits.regret.base import RegretAlgorithm
 
-__all__ = ["configure", "jobs_of", "make_folder", "number", "numbers", "whole"]
+__all__ = [
+    "configure",
+    "jobs_of",
+    "make_folder",
+    "number",
+    "numbers",
+    "plain_algorithms",
+    "whole",
+]
 
 Kind = TypeVar("Kind")
 
@@ -85,3 +95,12 @@ def configure(
         if field.default is dataclasses.MISSING and argument not in values:
             raise ValueError(f"{argument} is missing; allowed: --set {argument}=VALUE for {name}")
     return kind(**values)
+
+
+def plain_algorithms() -> dict[str, type[RegretAlgorithm]]:
+    """Return the regret-minimising algorithms that are made from numbers and words alone."""
+    return {
+        name: kind
+        for name, kind in registry.items()
+        if all("RegretAlgorithm" not in str(f.type) for f in dataclasses.fields(kind))  # type: ignore[arg-type]
+    }

@@ -7,8 +7,6 @@ status 2; a failure 1; an interrupt 130.
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import os
 import sys
 import warnings
@@ -19,15 +17,13 @@ from typing import Any, NoReturn
 
 from tqdm import tqdm
 
-from dpbandits import chapters, cli_estimate, cli_identify, experiments
-from dpbandits._arguments import configure, jobs_of, whole
+from dpbandits import chapters, cli_audit, cli_claims, cli_estimate, cli_identify, experiments
+from dpbandits._arguments import configure, jobs_of, plain_algorithms, whole
 from dpbandits._validation import check_choice
 from dpbandits.cache import Cache, CacheWarning
 from dpbandits.experiments import Experiment, Finished, Results, StaleDataError
 from dpbandits.experiments.workers import dask_workers
 from dpbandits.instances import SS19_NAMES, ss19
-from dpbandits.registry import registry
-from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.simulation import simulate
 
 __all__ = ["main"]
@@ -106,7 +102,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(commands)
     cli_estimate.add_parser(commands)
     cli_identify.add_parsers(commands)
-    _add_claims(commands)
+    cli_audit.add_parser(commands)
+    cli_claims.add_parser(commands)
     chapters.add_parser(commands)
     return parser
 
@@ -265,7 +262,7 @@ def _add_run(commands: Any) -> None:
         help="simulate one algorithm",
         description="Simulate one algorithm on one of SS19's instances.",
     )
-    parser.add_argument("algorithm", metavar="ALGORITHM", help=", ".join(_plain_algorithms()))
+    parser.add_argument("algorithm", metavar="ALGORITHM", help=", ".join(plain_algorithms()))
     parser.add_argument("--instance", default="C1", help="C1, C2, C3 or C4 (default: C1)")
     parser.add_argument("--arms", default="5", metavar="K", help="number of arms (default: 5)")
     parser.add_argument("--horizon", default="1e6", metavar="T", help="default: 1e6")
@@ -284,17 +281,8 @@ def _add_run(commands: Any) -> None:
     parser.set_defaults(run=_run)
 
 
-def _plain_algorithms() -> dict[str, type[RegretAlgorithm]]:
-    """Return the algorithms that are made from numbers and words alone."""
-    return {
-        name: kind
-        for name, kind in registry.items()
-        if all("RegretAlgorithm" not in str(f.type) for f in dataclasses.fields(kind))  # type: ignore[arg-type]
-    }
-
-
 def _run(args: argparse.Namespace) -> int:
-    algorithm = configure("algorithm", _plain_algorithms(), args.algorithm, args.options)
+    algorithm = configure("algorithm", plain_algorithms(), args.algorithm, args.options)
     check_choice("instance", args.instance, SS19_NAMES)
     instance = ss19(args.instance, whole("arms", args.arms, 2))
     horizon = whole("horizon", args.horizon, instance.n_arms)
@@ -310,38 +298,4 @@ def _run(args: argparse.Namespace) -> int:
     print("pulls of each arm, mean:", " ".join(f"{n:.6g}" for n in runs.pulls.mean(axis=0)))
     if args.csv is not None:
         runs.to_csv(args.csv)
-    return 0
-
-
-# ----------------------------------------------------------------------------------- claims
-
-
-def _add_claims(commands: Any) -> None:
-    parser = commands.add_parser(
-        "claims",
-        help="list the papers' claims with our verdicts",
-        description="List the papers' claims with the verdicts in book/data/claims.json.",
-    )
-    action = parser.add_mutually_exclusive_group()
-    action.add_argument("--check", action="store_true", help="compute every verdict again")
-    action.add_argument("--write", action="store_true", help="renew book/data/claims.json")
-    parser.set_defaults(run=_claims)
-
-
-def _claims(args: argparse.Namespace) -> int:
-    from dpbandits import claims
-
-    path = experiments.data_folder() / "claims.json"
-    if args.write:
-        print(_relative(claims.write(path)))
-        return 0
-    if not path.is_file():
-        raise ValueError("book/data/claims.json is absent; allowed: dpbandits claims --write")
-    if args.check:
-        lines = claims.differences(path)
-        print("\n".join(lines) if lines else "every verdict is as written")
-        return 1 if lines else 0
-    for record in json.loads(path.read_text(encoding="utf-8"))["claims"]:
-        print(f"{record['id']}: {record['verdict']}")
-        print(f"    {record['paper']}, {record['place']}: {record['statement']}")
     return 0

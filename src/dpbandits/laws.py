@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -298,14 +299,25 @@ class BetaLaw(Law):
 
     def expectation(self, function: Callable[[NDArray[np.float64]], Any]) -> float:
         """Return the expectation of a function of one reward; see `Law`."""
-        # over the quantiles, in pieces for each power of ten of the tails and with a cut at 0, so
-        # that no peak is missed
-        law = stats.beta(self.a, self.b)
-        ends = [0.0, *np.geomspace(1e-12, 0.1, 12), 0.5]
-        cuts = np.unique([*ends, *(1 - q for q in ends), law.cdf(0.5)])
-        places = (cuts[1:] + cuts[:-1])[:, None] / 2 + np.diff(cuts)[:, None] / 2 * _NODES
-        low = law.ppf(np.minimum(places, 0.5))
-        high = 1 - stats.beta(self.b, self.a).ppf(np.minimum(1 - places, 0.5))
-        points = self.half_range * (2 * np.where(places < 0.5, low, high) - 1)
+        shares, weights = _beta_nodes(self.a, self.b)
+        points = self.half_range * (2 * shares - 1)
         values = np.asarray(function(points.ravel())).reshape(points.shape)
-        return float(np.sum(np.diff(cuts)[:, None] / 2 * _WEIGHTS * values))
+        return float(np.sum(weights * values))
+
+
+@functools.lru_cache(maxsize=64)
+def _beta_nodes(a: float, b: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return points of [0, 1] and their weights, with which Beta(a, b) is integrated.
+
+    Over the quantiles, in pieces for each power of ten of the tails and with a cut at 0, so that
+    no peak is missed.
+    """
+    ends = [0.0, *np.geomspace(1e-12, 0.1, 12), 0.5]
+    cuts = np.unique([*ends, *(1 - q for q in ends), stats.beta(a, b).cdf(0.5)])
+    places = (cuts[1:] + cuts[:-1])[:, None] / 2 + np.diff(cuts)[:, None] / 2 * _NODES
+    low = stats.beta(a, b).ppf(np.minimum(places, 0.5))
+    high = 1 - stats.beta(b, a).ppf(np.minimum(1 - places, 0.5))
+    nodes = np.where(places < 0.5, low, high), np.diff(cuts)[:, None] / 2 * _WEIGHTS
+    for array in nodes:
+        array.flags.writeable = False
+    return nodes

@@ -4,6 +4,7 @@ from dpbandits.bounds.newer import (
     adap_klucb_regret,
     dp_imed_regret,
     dp_klucb_regret,
+    lazy_dp_ts_regret,
     lazy_ucb_regret,
     private_regret_rate,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "adap_klucb_regret",
     "dp_imed_regret",
     "dp_klucb_regret",
+    "lazy_dp_ts_regret",
     "lazy_ucb_regret",
     "private_regret_rate",
     "heavy_divergence",

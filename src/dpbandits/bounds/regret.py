@@ -194,8 +194,10 @@ def elimination_regret(
     epsilon = check_positive("epsilon", epsilon, infinite=True)
     beta = 1 / check_positive("horizon", horizon) if beta is None else beta
     at = _times(horizon, times)
-    distinct = np.maximum(positive, SMALLEST)  # lesser gaps overflow; no horizon is that long
-    pulls = np.array([elimination_pulls(d, all_gaps.size, beta, epsilon) for d in distinct], float)
+    known = np.maximum(positive, SMALLEST)  # lesser gaps overflow; no horizon is that long
+    distinct, which = np.unique(known, return_inverse=True)
+    found = [elimination_pulls(gap, all_gaps.size, beta, epsilon) for gap in distinct.tolist()]
+    pulls = np.array(found, float)[which]
     failure = elimination_failure(beta, private=math.isfinite(epsilon))
     worst = at * positive.max(initial=0.0)
     return np.minimum(_spend_pulls(positive, pulls, at) + failure * worst, worst)[()]

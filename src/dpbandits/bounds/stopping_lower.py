@@ -6,8 +6,11 @@ The proofs stand in the chapter on private stopping rules. SS19 is Sajed & Sheff
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import optimize
 
 from dpbandits._validation import check_fraction, check_positive
@@ -79,6 +82,7 @@ def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
     return (1 - 2 * beta) * math.log((1 - beta) / beta) / min(costs)
 
 
+@lru_cache(maxsize=1024)  # laws are frozen dataclasses: equal fields, equal laws
 def _least_entropy(law: Law, direction: float, size: float) -> float:
     """Return inf KL(P, Q) over laws Q on [−R, R] whose mean is moved to `size` (in |μ|/R).
 
@@ -158,12 +162,27 @@ def _privacy_rate(
 
 
 def stopping_complexity_lower_bound(
-    law: Law, alpha: float, beta: float, epsilon: float = math.inf
-) -> float:
+    law: Law, alpha: float, beta: float, epsilon: ArrayLike = math.inf
+) -> Any:
     """Bound from below the expected samples of any ε-DP rule on `law`: SS19, Corollary 3.6.
 
     The largest of `stopping_lower_bound`, half of `private_stopping_lower_bound`, and
     log(1/β)/(8·log(1 + d(e^ε − 1))), which serves for β near 1/4.
+
+    Parameters
+    ----------
+    law : Law
+        Law of the samples, of mean μ ≠ 0.
+    alpha : float
+        Relative error α.
+    beta : float
+        Probability β < 1/4 of a greater error.
+    epsilon : float or list of float
+        Privacy budget ε, or several; ``inf`` asks for no privacy.
+
+    Returns
+    -------
+    float or numpy.ndarray, of the shape of `epsilon`
 
     Examples
     --------
@@ -173,9 +192,14 @@ def stopping_complexity_lower_bound(
     """
     _check_law(law)
     on_ends = isinstance(law, TwoPointLaw) and law.high == -law.low == law.half_range
-    rate = _privacy_rate(law.mean, alpha, beta, epsilon, law.half_range, on_ends)
-    private = max(math.log((0.5 - beta) / beta) / 2, math.log(1 / beta) / 8) / rate
-    return max(stopping_lower_bound(law, alpha, beta), private)
+    several = isinstance(epsilon, (list, tuple, np.ndarray))
+    budgets: Any = epsilon if several else [epsilon]
+    rates = np.array(
+        [_privacy_rate(law.mean, alpha, beta, e, law.half_range, on_ends) for e in budgets]
+    )
+    private = max(math.log((0.5 - beta) / beta) / 2, math.log(1 / beta) / 8) / rates
+    found = np.maximum(stopping_lower_bound(law, alpha, beta), private)
+    return found if several else float(found[0])
 
 
 def _check_law(law: Law) -> tuple[float, float]:

@@ -16,6 +16,8 @@ from typing import Any
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_choice
 from dpbandits.claims.ja25_algorithm import CLAIMS as JA25_ALGORITHM
+from dpbandits.claims.ja25_beyond import CLAIMS as JA25_BEYOND
+from dpbandits.claims.ja25_design import CLAIMS as JA25_DESIGN
 from dpbandits.claims.ja25_experiments import CLAIMS as JA25_EXPERIMENTS
 from dpbandits.claims.ja25_time import CLAIMS as JA25_TIME
 from dpbandits.claims.ledger import (
@@ -27,21 +29,29 @@ from dpbandits.claims.ledger import (
     Claim,
     Finding,
 )
+from dpbandits.claims.sections import SECTIONS, VERDICTS_SECTION
 from dpbandits.claims.ss19_elimination import CLAIMS as SS19_ELIMINATION
+from dpbandits.claims.ss19_elimination_steps import CLAIMS as SS19_ELIMINATION_STEPS
 from dpbandits.claims.ss19_experiments import CLAIMS as SS19_EXPERIMENTS
+from dpbandits.claims.ss19_introduction import CLAIMS as SS19_INTRODUCTION
 from dpbandits.claims.ss19_optimality import CLAIMS as SS19_OPTIMALITY
 from dpbandits.claims.ss19_stopping import CLAIMS as SS19_STOPPING
+from dpbandits.claims.ss19_stopping_cited import CLAIMS as SS19_STOPPING_CITED
 from dpbandits.claims.ss19_stopping_optimality import CLAIMS as SS19_STOPPING_OPTIMALITY
 from dpbandits.claims.td16_actions import CLAIMS as TD16_ACTIONS
 from dpbandits.claims.td16_counters import CLAIMS as TD16_COUNTERS
 from dpbandits.claims.td16_experiments import CLAIMS as TD16_EXPERIMENTS
+from dpbandits.claims.td16_factors import CLAIMS as TD16_FACTORS
 from dpbandits.claims.td16_intervals import CLAIMS as TD16_INTERVALS
+from dpbandits.claims.td16_noise import CLAIMS as TD16_NOISE
 from dpbandits.claims.td16_regret import CLAIMS as TD16_REGRET
 from dpbandits.claims.td16_steps import CLAIMS as TD16_STEPS
 from dpbandits.claims.twzw22_central import CLAIMS as TWZW22_CENTRAL
+from dpbandits.claims.twzw22_comparisons import CLAIMS as TWZW22_COMPARISONS
 from dpbandits.claims.twzw22_experiments import CLAIMS as TWZW22_EXPERIMENTS
 from dpbandits.claims.twzw22_local import CLAIMS as TWZW22_LOCAL
 from dpbandits.claims.twzw22_local_lower import CLAIMS as TWZW22_LOCAL_LOWER
+from dpbandits.claims.twzw22_preliminaries import CLAIMS as TWZW22_PRELIMINARIES
 from dpbandits.claims.twzw22_rates import CLAIMS as TWZW22_RATES
 from dpbandits.claims.twzw22_tree import CLAIMS as TWZW22_TREE
 from dpbandits.provenance import processor, versions
@@ -57,11 +67,12 @@ __all__ = [
     "differences",
     "ledger",
     "records",
+    "section",
     "write",
 ]
 
 _BY_CHAPTER = {
-    "01": (*SS19_STOPPING, *SS19_STOPPING_OPTIMALITY),
+    "01": (*SS19_STOPPING, *SS19_STOPPING_OPTIMALITY, *SS19_STOPPING_CITED),
     "02": (
         *TD16_COUNTERS,
         *TD16_ACTIONS,
@@ -69,8 +80,16 @@ _BY_CHAPTER = {
         *TD16_STEPS,
         *TD16_REGRET,
         *TD16_EXPERIMENTS,
+        *TD16_NOISE,
+        *TD16_FACTORS,
     ),
-    "03": (*SS19_ELIMINATION, *SS19_OPTIMALITY, *SS19_EXPERIMENTS),
+    "03": (
+        *SS19_ELIMINATION,
+        *SS19_OPTIMALITY,
+        *SS19_EXPERIMENTS,
+        *SS19_INTRODUCTION,
+        *SS19_ELIMINATION_STEPS,
+    ),
     "04": (
         *TWZW22_TREE,
         *TWZW22_CENTRAL,
@@ -78,8 +97,10 @@ _BY_CHAPTER = {
         *TWZW22_LOCAL,
         *TWZW22_LOCAL_LOWER,
         *TWZW22_EXPERIMENTS,
+        *TWZW22_PRELIMINARIES,
+        *TWZW22_COMPARISONS,
     ),
-    "05": (*JA25_TIME, *JA25_ALGORITHM, *JA25_EXPERIMENTS),
+    "05": (*JA25_TIME, *JA25_ALGORITHM, *JA25_EXPERIMENTS, *JA25_DESIGN, *JA25_BEYOND),
 }
 
 
@@ -109,6 +130,20 @@ def ledger(prefix: str = "", chapter: str | None = None) -> list[Claim]:
     return chosen
 
 
+def section(claim_id: str) -> tuple[str, str]:
+    """Return the number of the chapter that judges a claim, and the label of the place there.
+
+    Examples
+    --------
+    >>> section("ss19-svt")
+    ('01', 'thm-svt')
+    """
+    for chapter, claims in _BY_CHAPTER.items():
+        if any(claim.id == claim_id for claim in claims):
+            return chapter, SECTIONS.get(claim_id, VERDICTS_SECTION)
+    raise ValueError(f"claim={claim_id!r} is unknown; allowed: an id of `dpbandits claims`")
+
+
 def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:
     """Check the claims and return them as plain data."""
     return [
@@ -116,6 +151,8 @@ def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:
             "id": claim.id,
             "paper": claim.paper,
             "place": claim.place,
+            "chapter": section(claim.id)[0],
+            "section": section(claim.id)[1],
             "statement": claim.statement,
             "verdict": claim.verdict,
             "reason": claim.finding.reason,
@@ -134,8 +171,15 @@ def write(path: str | os.PathLike[str]) -> Path:
     return write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
-def differences(path: str | os.PathLike[str]) -> list[str]:
-    """Check every claim again and describe where the verdicts written in `path` differ.
+def differences(path: str | os.PathLike[str], claims: Sequence[Claim] | None = None) -> list[str]:
+    """Check claims again and describe where the verdicts written in `path` differ.
+
+    Parameters
+    ----------
+    path : path-like
+        File that `write` made.
+    claims : sequence of Claim, optional
+        Which; None means all, and that `path` has no others.
 
     Returns
     -------
@@ -143,9 +187,10 @@ def differences(path: str | os.PathLike[str]) -> list[str]:
         One line a difference; empty if every verdict and every reason is the same.
     """
     stored = {r["id"]: r for r in json.loads(Path(path).read_text(encoding="utf-8"))["claims"]}
-    computed = {r["id"]: r for r in records(ledger())}
+    computed = {r["id"]: r for r in records(ledger() if claims is None else claims)}
     lines = [f"{name}: not in {Path(path).name}" for name in computed if name not in stored]
-    lines += [f"{name}: no longer a claim" for name in stored if name not in computed]
+    if claims is None:
+        lines += [f"{name}: no longer a claim" for name in stored if name not in computed]
     for name, record in computed.items():
         for field in ("verdict", "reason"):
             if name in stored and stored[name][field] != record[field]:

@@ -145,7 +145,8 @@ def _bound_used() -> Finding:
         decide(broken, FAILS, HOLDS),
         "Equation (2.2) has log n, and Algorithm 1 has log2 n', which is 0 at n = 2^k + 1: there "
         "ν does not grow with k, and the node does. The greatest such n up to t misses 2t^(−4) by "
-        f"many orders of magnitude. With ⌊log2 n⌋ in place of log2 n' it {then}.",
+        f"many orders of magnitude. With ⌊log2 n⌋ in place of log2 n' it {then}. The "
+        "index is wider then, most of all just after powers of two.",
         {
             f"failure at t = 10^{power}, 2t^(−4) = {claimed[power]:.0e}": float(f"{p:.3g}")
             for power, p in failures.items()

@@ -10,6 +10,7 @@ from dpbandits.experiments.estimation_cells import (
     EstimationSetting,
 )
 from dpbandits.experiments.estimation_tables import EstimationReplicates, EstimationSummary
+from dpbandits.experiments.head_settings import Place, best_in_each, learnt, means_of, without_some
 from dpbandits.experiments.identification_cells import (
     IdentificationCell,
     IdentificationLabels,
@@ -19,6 +20,7 @@ from dpbandits.experiments.identification_tables import (
     IdentificationReplicates,
     IdentificationSummary,
 )
+from dpbandits.experiments.ranking import Best, Estimate, Standing, best_of, standings
 from dpbandits.experiments.ratios import Ratio, ratio_of_means, ratios_to
 from dpbandits.experiments.regret_cells import RegretCell, RegretLabels, RegretSetting
 from dpbandits.experiments.regret_tables import Curve, Replicates, curves, replicates
@@ -50,9 +52,11 @@ __all__ = [
     "AuditReplicates",
     "AuditSetting",
     "AuditSummary",
+    "Best",
     "Cell",
     "Curve",
     "Data",
+    "Estimate",
     "EstimationCell",
     "EstimationLabels",
     "EstimationReplicates",
@@ -65,6 +69,7 @@ __all__ = [
     "IdentificationReplicates",
     "IdentificationSetting",
     "IdentificationSummary",
+    "Place",
     "Preset",
     "Ratio",
     "RegretCell",
@@ -77,19 +82,24 @@ __all__ = [
     "Slope",
     "SpotCheck",
     "StaleDataError",
+    "Standing",
     "StoppingCell",
     "StoppingLabels",
     "StoppingReplicates",
     "StoppingSetting",
     "StoppingSummary",
     "Verdict",
+    "best_in_each",
+    "best_of",
     "cache_folder",
     "compare",
     "curves",
     "data_folder",
     "experiment_of",
     "fit_slope",
+    "learnt",
     "load",
+    "means_of",
     "ratio_of_means",
     "ratios_to",
     "read",
@@ -99,6 +109,8 @@ __all__ = [
     "run",
     "run_cells",
     "spot_check",
+    "standings",
     "work_through",
+    "without_some",
     "write",
 ]

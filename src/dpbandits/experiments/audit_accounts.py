@@ -34,7 +34,9 @@ def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:
 
 
 def tree_losses(element: int, length: int, levels: int, epsilon: float) -> list[float]:
-    """Return the losses of the blocks of a binary tree that hold an element and have ended.
+    """Return the losses of the blocks of a binary tree that hold an element and have been used.
+
+    A block is used if it has ended, and if no larger one ends with it.
 
     Parameters
     ----------
@@ -53,10 +55,11 @@ def tree_losses(element: int, length: int, levels: int, epsilon: float) -> list[
 
     Examples
     --------
-    >>> len(tree_losses(1, 14, 5, 1.0)), len(tree_losses(9, 14, 5, 1.0))
-    (4, 3)
+    >>> [len(tree_losses(element, 14, 5, 1.0)) for element in (1, 2, 3, 9)]
+    [4, 3, 3, 3]
     """
-    ends = (-(-element // 2**level) * 2**level for level in range(levels))
+    places = (element - 1 >> level for level in range(levels))  # among the blocks of a level
+    ends = [(place + 1) << level for level, place in enumerate(places) if place % 2 == 0]
     return [epsilon / levels for end in ends if end <= length]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from dpbandits._validation import check_choice
 from dpbandits.experiments.audit_catalogue import AUDIT_EXPERIMENTS
+from dpbandits.experiments.head_catalogue import HEAD_EXPERIMENTS
 from dpbandits.experiments.ja25_catalogue import JA25_EXPERIMENTS
 from dpbandits.experiments.regret_catalogue import REGRET_EXPERIMENTS
 from dpbandits.experiments.settings import Experiment
@@ -24,6 +25,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         *TWZW22_EXPERIMENTS,
         *JA25_EXPERIMENTS,
         *AUDIT_EXPERIMENTS,
+        *HEAD_EXPERIMENTS,
     )
 }
 """Id → experiment, by the order in which they came to the book."""

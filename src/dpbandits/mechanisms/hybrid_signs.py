@@ -118,11 +118,11 @@ def negative_before(count: int, horizon: int) -> float:
     count = check_integer("count", count, 1)
     horizon = check_integer("horizon", horizon, 1, 2**62)
     s, logs = _log_transforms(8 * math.ceil(horizon.bit_length() / 8))
-    likely = np.minimum(0.5, np.exp(np.minimum(s * (count - 1) + logs, 0.0)).min(axis=-1))
-    negative, chance = 0.5, 0.5  # n = 1
-    for k in range(horizon.bit_length()):
-        for j in range(k + 1):
-            chance = min(chance, float(likely[k, j]))
-            first, size = 2**k + 2**j, 2**j if j < k else 1
-            negative += chance * max(0, min(size, horizon + 1 - first))
-    return negative
+    bits = horizon.bit_length()
+    least = (s * (count - 1) + logs[:bits, :bits]).min(axis=-1)
+    likely = np.minimum(0.5, np.exp(np.minimum(least, 0.0)))
+    k, j = np.tril_indices(bits)  # in the order of the lengths 2^k + 2^j
+    chances = np.minimum.accumulate(likely[k, j])
+    before, sizes = 2**k + (2**j - 1), np.where(j < k, 2**j, 1)
+    lengths = np.clip(horizon - before, 0, sizes)
+    return 0.5 + float(np.sum(chances * lengths))  # 0.5 at n = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike
 
 from dpbandits._validation import check_choice
 from dpbandits.experiments import Data, Results
+from dpbandits.plotting.head import head_time_figure
+from dpbandits.plotting.head_cells import check_no_choice, regret_map_figure
+from dpbandits.plotting.head_tail import head_tail_figure
 from dpbandits.plotting.heavy_gaps import heavy_gaps_figure, heavy_schedule_figure
 from dpbandits.plotting.heavy_time import heavy_time_figure
 from dpbandits.plotting.readings import readings_over_time
@@ -65,6 +68,7 @@ def regret_figure(
     epochs: bool = True,
     scale: str = "log",
     panels: Sequence[str] | None = None,
+    without: Collection[str] = (),
 ) -> Figure:
     """Draw the figure of one experiment.
 
@@ -74,7 +78,8 @@ def regret_figure(
     epochs are marked. The figure of the spread has a row for each of them: a dot at the mean
     regret, a bar over the central 90 % of the runs and a line from the least to the greatest. With
     heavy-tailed rewards the bands over time are a quarter of the standard deviation wide on each
-    side.
+    side. Head to head, bands are 95 % intervals of means, and a map has a cell for each setting
+    with the code of the algorithm that is best there.
 
     Parameters
     ----------
@@ -89,6 +94,8 @@ def regret_figure(
         Axes of the curves over time; SS19 has linear ones.
     panels : sequence of str, optional
         Which panels, all if not given.
+    without : collection of str
+        Algorithms that a map leaves out; for maps only.
 
     Returns
     -------
@@ -111,6 +118,13 @@ def regret_figure(
     """
     check_choice("scale", scale, ("log", "linear"))
     experiment, titles, by_panel = lines_of(source, panels)
+    if experiment.axis == "head-map":
+        return regret_map_figure(source, titles, without)
+    check_no_choice(experiment, without)
+    if experiment.axis == "head-time":
+        return head_time_figure(titles, by_panel, theory)
+    if experiment.axis == "head-tail":
+        return head_tail_figure(titles, by_panel)
     if experiment.axis == "spread":
         return spread_figure(titles, by_panel)
     if experiment.axis == "heavy-time":

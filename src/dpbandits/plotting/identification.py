@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from dpbandits.experiments.identification_tables import (
     IdentificationSummary,
 )
 from dpbandits.identification.characteristic_time import privacy_switches, sample_lower_bound
+from dpbandits.plotting.head_cells import check_no_choice, identification_map_figure
 from dpbandits.plotting.identification_parts import (
     BOUND,
     FREE,
@@ -108,6 +109,7 @@ def identification_figure(
     values: str | None = None,
     theory: bool = True,
     panels: Sequence[str] | None = None,
+    without: Collection[str] = (),
 ) -> Figure:
     """Draw the figure of one experiment on best-arm identification.
 
@@ -115,7 +117,8 @@ def identification_figure(
     band and two standard deviations as a light one, or its ratio to the lower bound with two
     standard errors. Settings in which a run was ended before it stopped have no mean, and are
     left out. The figure of tails shows the share of runs that took longer than t; that of errors
-    the share of wrong recommendations with Clopper-Pearson's 95 % interval.
+    the share of wrong recommendations with Clopper-Pearson's 95 % interval. A map has a cell for
+    each setting with the code of the algorithm that is fastest there.
 
     Parameters
     ----------
@@ -131,6 +134,8 @@ def identification_figure(
         allocation.
     panels : sequence of str, optional
         Which panels, all if not given.
+    without : collection of str
+        Algorithms that a map leaves out; for maps only.
 
     Returns
     -------
@@ -155,6 +160,9 @@ def identification_figure(
         raise ValueError(
             f"values={values!r} is nothing that the figure of {experiment.id} has; allowed: None"
         )
+    if experiment.axis == "head-map":
+        return identification_map_figure(source, titles, without)
+    check_no_choice(experiment, without)
     values = values or ("ratio" if experiment.readings else "time")
     check_choice("values", values, tuple(_VALUES))
     if experiment.axis in _X_LABELS:

@@ -175,8 +175,8 @@ class Audit:
                 f"event: {self.event}",
                 f"seen: {t.hits} of {t.runs} runs, and {t.neighbour_hits} of {t.neighbour_runs} on "
                 "the neighbour",
-                f"ε is at least {self.epsilon_lower:.4g}, but with probability {t.failure:g}; so "
-                f"many runs could have shown {t.ceiling:.4g}",
+                f"ε is at least {self.epsilon_lower:.4g}; false with probability {t.failure:g} at "
+                f"most; so many runs could have shown {t.ceiling:.4g}",
             ]
         )
 

@@ -17,6 +17,7 @@ The third pull of DPRUCB
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable
 from functools import partial
@@ -53,7 +54,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-_LOOK = 12  # number of the look at which the crossing pair of a stopping rule ends
+_LATEST = 16_384  # samples of the pair for a stopping rule, and looks before it ends
+_MOST_LOOKS = 1_024
 
 
 Elimination = DPSE | DPSEIdentifier | DPRSE | GuessAndDouble
@@ -323,7 +325,9 @@ def audit_first_choice(algorithm: DPRUCB, instance: HeavyTailInstance, horizon: 
     return Audit(algorithm.label, algorithm.guarantee, pair, loss, None, "the third pull")
 
 
-def audit_exactly(target: Any, instance: HeavyTailInstance | None = None) -> Audit | None:
+def audit_exactly(
+    target: Any, instance: HeavyTailInstance | None = None, look: int | None = None
+) -> Audit | None:
     """Audit by integration what can be audited so; return None for anything else.
 
     Parameters
@@ -333,6 +337,9 @@ def audit_exactly(target: Any, instance: HeavyTailInstance | None = None) -> Aud
     instance : HeavyTailInstance, optional
         For algorithms for heavy-tailed rewards: what has `moment_bound` and `order`. None means
         ``heavy_two_point(0.5, order=0.9)``, with two arms.
+    look : int, optional
+        For stopping rules: the look at which the `crossing_streams` end. None means the last one
+        up to the 1024th and up to 16384 samples; later ones tell more, and take longer.
 
     Returns
     -------
@@ -361,7 +368,10 @@ def audit_exactly(target: Any, instance: HeavyTailInstance | None = None) -> Aud
     if isinstance(target, DPRUCB):
         return audit_first_choice(target, heavy)
     if isinstance(target, NASFamily):
-        streams = crossing_streams(target, _LOOK)
+        if look is None:
+            looks = range(1, _MOST_LOOKS + 1)
+            look = bisect.bisect_right(looks, _LATEST, key=target.look_time)
+        streams = crossing_streams(target, look)
         different = int(np.flatnonzero(streams[0] != streams[1])[0])
         pair = TablePair(streams[0][None, :], 0, different, float(streams[1][different]))
         return audit_stopping(target, pair)

@@ -103,8 +103,8 @@ class TablePair:
         arms, pulls = self.table.shape
         before = self.table[self.arm, self.pull]
         return (
-            f"{arms} × {pulls} rewards, of which the {self.pull + 1}. of arm {self.arm} "
-            f"is {before:g} or {self.value:g}"
+            f"{arms} × {pulls} rewards; number {self.pull + 1} of arm {self.arm} is {before:g} or "
+            f"{self.value:g}"
         )
 
 

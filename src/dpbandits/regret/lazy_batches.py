@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from dpbandits._validation import check_number, check_positive
 from dpbandits.identification.batches import next_release
 from dpbandits.instances import BernoulliInstance
-from dpbandits.mechanisms.laplace import laplace
+from dpbandits.mechanisms.laplace import laplace_noise
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
 
-__all__ = ["LazyBatches", "Released", "batch_grid", "check_range"]
+__all__ = ["LazyBatches", "Released", "batch_grid", "check_range", "next_size"]
 
 _MOST = 2**62
 
@@ -69,7 +69,7 @@ def batch_grid(pulls: int, eta: float, forgets: bool) -> tuple[NDArray[np.int64]
     sizes: list[int] = []
     end = 0
     while end < pulls:
-        sizes.append(_next_size(sizes[-1] if sizes else 0, end, eta, forgets))
+        sizes.append(next_size(sizes[-1] if sizes else 0, end, eta, forgets))
         end += sizes[-1]
     batches = np.array(sizes, dtype=np.int64)
     ends = np.cumsum(batches)
@@ -78,7 +78,7 @@ def batch_grid(pulls: int, eta: float, forgets: bool) -> tuple[NDArray[np.int64]
     return batches, ends, ends, np.arange(1, batches.size + 1)
 
 
-def _next_size(last: int, pulls: int, eta: float, forgets: bool) -> int:
+def next_size(last: int, pulls: int, eta: float, forgets: bool) -> int:
     """Return the size of the batch after one of size `last` that ended at `pulls`, 0 if none."""
     size = next_release(last, eta) if forgets else next_release(pulls, eta) - pulls
     return min(size, _MOST - pulls)
@@ -101,6 +101,12 @@ class Released:
     totals: NDArray[np.float64]
     rewards: NDArray[np.int64]
     noises: NDArray[np.int64]
+
+    @classmethod
+    def start(cls, n_arms: int) -> Released:
+        """Return what is known before the first pull."""
+        rewards, noises = np.zeros((2, n_arms), dtype=np.int64)
+        return cls(np.zeros(n_arms), rewards, noises)
 
 
 @dataclass
@@ -165,30 +171,37 @@ class LazyBatches(RegretAlgorithm):
     ) -> Play:
         """Play once; see `RegretAlgorithm.play`."""
         n_arms, last_pull = instance.n_arms, int(checkpoints[-1])
-        scale = 1.0 / self.epsilon
-        released = Released(
-            np.zeros(n_arms), np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms, dtype=np.int64)
-        )
+        released = Released.start(n_arms)
         log, pulls, sizes = _Log(), [0] * n_arms, [0] * n_arms
         t = 0
         while t < last_pull:
             turn = len(log.arms)
             arm = turn if turn < n_arms else self._choose(released, t + 1, rng)
-            size = _next_size(sizes[arm], pulls[arm], self.eta, self.forgets)
+            size = next_size(sizes[arm], pulls[arm], self.eta, self.forgets)
             log.arms.append(arm)
             log.ends.append(t + size)
             t += size
             if t > last_pull:
                 break
-            total = float(instance.sample_sum(rng, np.array([arm]), size)[0]) + laplace(rng, scale)
+            self._release(instance, released, arm, size, rng)
             pulls[arm] += size
             sizes[arm] = size
-            if self.forgets:
-                released.totals[arm], released.rewards[arm] = total, size
-                released.noises[arm] = 1
-            else:
-                released.totals[arm] += total
-                released.rewards[arm] = pulls[arm]
-                released.noises[arm] += 1
         ends = [end for end in log.ends if end <= last_pull]
         return Play(log.counts(n_arms, checkpoints), np.array(ends, dtype=np.int64))
+
+    def _release(
+        self,
+        instance: BernoulliInstance,
+        released: Released,
+        arm: int,
+        size: int,
+        rng: np.random.Generator,
+    ) -> None:
+        """Draw the sum of a batch and release it."""
+        total = float(instance.sample_sum(rng, np.array([arm]), size)[0])
+        total += float(laplace_noise(rng, 1.0 / self.epsilon, 1)[0])
+        if self.forgets:
+            released.totals[arm], released.rewards[arm], released.noises[arm] = 0.0, 0, 0
+        released.totals[arm] += total
+        released.rewards[arm] += size
+        released.noises[arm] += 1

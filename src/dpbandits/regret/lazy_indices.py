@@ -93,7 +93,7 @@ def calibrated_upper(x: float, n: float, k: float, epsilon: float, level: float)
     >>> round(calibrated_upper(0.5, 100.0, 5.0, 1.0, 5.0), 4)
     0.6856
     >>> round(calibrated_upper(0.5, 100.0, 1.0, math.inf, 5.0), 4)
-    0.6543
+    0.6542
     """
     if x >= 1.0:
         return 1.0

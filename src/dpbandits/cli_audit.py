@@ -1,0 +1,172 @@
+"""``dpbandits audit``: look for a violation of what an algorithm declares, one's own included."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpbandits._arguments import configure, jobs_of, number, plain_algorithms, whole
+from dpbandits.privacy.audit import Audit, audit, search
+from dpbandits.privacy.audit_exact import audit_exactly
+from dpbandits.privacy.audit_subjects import subject_of
+from dpbandits.privacy.audit_tables import TablePair
+from dpbandits.privacy.guarantees import PrivacyGuarantee
+from dpbandits.registry import identifiers, stopping_rules
+
+__all__ = ["add_parser"]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "audit",
+        help="look for a violation of the privacy that an algorithm declares",
+        description=(
+            "Run an algorithm many times on two tables of rewards that differ in one entry, and "
+            "bound its ε from below. Exact where outputs can be integrated. Exit status 1 if what "
+            "is declared cannot be true."
+        ),
+        epilog="examples: dpbandits audit DPUCB --set epsilon=1; "
+        "dpbandits audit mine.py:algorithm --epsilon 1 --pulls 8, where mine.py has a function "
+        "algorithm(rewards, rng) that calls rewards.pull(arm)",
+    )
+    parser.add_argument(
+        "algorithm",
+        metavar="ALGORITHM",
+        help=f"{', '.join(_known())}; or FILE.py:NAME, MODULE:NAME",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="options",
+        help="an argument of the algorithm, such as epsilon=1; may be given several times",
+    )
+    parser.add_argument("--epsilon", metavar="E", help="what is declared, if not by the algorithm")
+    parser.add_argument("--delta", default="0", metavar="D", help="δ that goes with --epsilon")
+    parser.add_argument("--sampled", action="store_true", help="do not integrate, run it")
+    parser.add_argument("--runs", default="1e5", metavar="R", help="runs on each table (1e5)")
+    parser.add_argument("--arms", default="2", metavar="K", help="arms of the tables (2)")
+    parser.add_argument("--pulls", default="16", metavar="N", help="rewards of each arm (16)")
+    parser.add_argument(
+        "--candidates", default="32", metavar="C", help="pairs of tables that are tried (32)"
+    )
+    parser.add_argument(
+        "--table",
+        type=Path,
+        metavar="FILE",
+        help="a table of one's own, a row of numbers an arm, instead of a search; with --change",
+    )
+    parser.add_argument(
+        "--change", metavar="ARM,PULL,VALUE", help="what its neighbour has where, from 0"
+    )
+    parser.add_argument(
+        "--failure", default="1e-6", metavar="P", help="probability of a wrong bound (1e-6)"
+    )
+    parser.add_argument("--seed", default="0", metavar="S", help="seed (default: 0)")
+    parser.add_argument("--jobs", default="1", metavar="N", help="workers; -1 for all processors")
+    parser.set_defaults(run=_audit)
+
+
+def _audit(args: argparse.Namespace) -> int:
+    promised = None
+    if args.epsilon is not None:
+        promised = PrivacyGuarantee(
+            "global", number("epsilon", args.epsilon), number("delta", args.delta)
+        )
+    found = _exact(args, promised) or _sampled(args, promised)
+    print(found)
+    return 1 if found.convicted else 0
+
+
+def _target(args: argparse.Namespace) -> Any:
+    """Return a configured algorithm of the package, or what the user's own file has."""
+    where, colon, name = args.algorithm.rpartition(":")
+    if colon:
+        if args.options:
+            raise ValueError(
+                f"set={args.options[0]!r} is for algorithms of the package; allowed: none"
+            )
+        return _own(where, name)
+    return configure("algorithm", _known(), args.algorithm, args.options)
+
+
+def _known() -> dict[str, type]:
+    """Return what can be named without a file."""
+    return {**plain_algorithms(), **stopping_rules, **identifiers}
+
+
+def _own(where: str, name: str) -> Callable[..., Any]:
+    """Load an object from a file, or from a module that can be imported."""
+    allowed = "FILE.py:NAME or MODULE:NAME"
+    try:
+        if where.endswith(".py"):
+            spec = importlib.util.spec_from_file_location(Path(where).stem, where)
+            assert spec is not None and spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[spec.name] = module
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(where)
+        found: Callable[..., Any] = getattr(module, name)
+    except (ImportError, AttributeError, FileNotFoundError) as error:
+        raise ValueError(
+            f"algorithm={where}:{name} is not there ({error}); allowed: {allowed}"
+        ) from None
+    return found
+
+
+def _exact(args: argparse.Namespace, promised: PrivacyGuarantee | None) -> Audit | None:
+    own = ":" in args.algorithm
+    if args.sampled or own or args.table is not None or promised is not None:
+        return None
+    return audit_exactly(_target(args))
+
+
+def _sampled(args: argparse.Namespace, promised: PrivacyGuarantee | None) -> Audit:
+    target = _target(args)
+    subject: Any = target
+    pulls, seed, jobs = (
+        whole("pulls", args.pulls, 1),
+        whole("seed", args.seed, 0),
+        jobs_of(args.jobs),
+    )
+    if ":" not in args.algorithm:
+        subject = subject_of(target, pulls)
+    n_runs, failure = whole("runs", args.runs, 16), number("failure", args.failure)
+    one_arm = args.algorithm in stopping_rules
+    if args.table is not None:
+        pair = _pair(args.table, args.change)
+    else:
+        arms = 1 if one_arm else whole("arms", args.arms, 1)
+        count = whole("candidates", args.candidates, 1)
+        fewer = min(max(n_runs // 25, 16), 4000)  # the search has about as many runs as the audit
+        pair = search(subject, arms, pulls, count, fewer, [seed, 1], jobs, promised)
+    return audit(subject, pair, n_runs, [seed, 0], failure, jobs, promised)
+
+
+def _pair(path: Path, change: str | None) -> TablePair:
+    """Read a table from a file of numbers, split by commas or blanks, and its neighbour's entry."""
+    rows = [line.replace(",", " ").split() for line in path.read_text("utf-8").splitlines()]
+    try:
+        table = np.array([[float(x) for x in row] for row in rows if row])
+    except ValueError:
+        raise ValueError(
+            f"table={str(path)!r} has other things than numbers; allowed: numbers"
+        ) from None
+    parts = (change or "").split(",")
+    if len(parts) != 3:
+        raise ValueError(f"change={change!r} is no entry; allowed: ARM,PULL,VALUE such as 0,3,1")
+    value = number("change", parts[2])
+    if not math.isfinite(value):
+        raise ValueError(f"change={change!r} is no entry; allowed: a finite VALUE")
+    return TablePair(table, whole("change", parts[0], 0), whole("change", parts[1], 0), value)

@@ -1,0 +1,112 @@
+"""``dpbandits claims``: the papers' claims, their verdicts, and those verdicts computed again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dpbandits import experiments
+from dpbandits._validation import check_choice
+
+__all__ = ["add_parser"]
+
+WORDS = {
+    "holds": "holds",
+    "condition": "holds with a condition",
+    "fails": "does not hold",
+    "cannot-tell": "cannot be told from the text",
+}
+"""Short words for the verdicts, as in the addresses of the page of claims."""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "claims",
+        help="list the papers' claims with our verdicts",
+        description="List the papers' claims with the verdicts in book/data/claims.json, or "
+        "compute verdicts again and compare.",
+        epilog="example: dpbandits claims --paper SS19 --verdict fails",
+    )
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument(
+        "--check",
+        nargs="*",
+        metavar="ID",
+        help="compute the verdicts of these claims again; without an ID, of all of them",
+    )
+    action.add_argument("--write", action="store_true", help="renew book/data/claims.json")
+    parser.add_argument("--paper", metavar="PAPER", help="only this paper's, such as SS19")
+    parser.add_argument(
+        "--verdict", metavar="VERDICT", help=f"only with this verdict: {', '.join(WORDS)}"
+    )
+    parser.set_defaults(run=_claims)
+
+
+def _claims(args: argparse.Namespace) -> int:
+    from dpbandits import claims
+
+    if (args.write or args.check is not None) and (args.paper or args.verdict):
+        raise ValueError(
+            "paper and verdict choose what is listed; allowed: neither --check nor --write beside"
+        )
+    path = experiments.data_folder() / "claims.json"
+    if args.write:
+        print(os.path.relpath(claims.write(path)))
+        return 0
+    if not path.is_file():
+        raise ValueError("book/data/claims.json is absent; allowed: dpbandits claims --write")
+    if args.check:
+        return _check(args.check, path)
+    if args.check is not None:
+        lines = claims.differences(path)
+        print("\n".join(lines) if lines else "every verdict is as written")
+        return 1 if lines else 0
+    return _list(path, args.paper, args.verdict)
+
+
+def _list(path: Path, paper: str | None, verdict: str | None) -> int:
+    """Print the claims that are asked for, and how many there are."""
+    records = json.loads(path.read_text(encoding="utf-8"))["claims"]
+    chosen = records
+    if paper is not None:
+        papers = tuple(dict.fromkeys(record["paper"] for record in records))
+        key = check_choice("paper", paper.lower(), papers)
+        chosen = [record for record in chosen if record["paper"] == key]
+    if verdict is not None:
+        asked = verdict.lower()
+        full = asked if asked in WORDS.values() else WORDS.get(asked)
+        if full is None:
+            check_choice("verdict", verdict, (*WORDS, *WORDS.values()))
+        chosen = [record for record in chosen if record["verdict"] == full]
+    for record in chosen:
+        print(f"{record['id']}: {record['verdict']}")
+        print(f"    {record['paper'].upper()}, {record['place']}: {record['statement']}")
+    print(f"{len(chosen)} of {len(records)} claims")
+    return 0
+
+
+def _check(names: Sequence[str], path: Path) -> int:
+    """Compute some verdicts, print what was found, and whether it is as written."""
+    from dpbandits import claims
+
+    known = {claim.id: claim for claim in claims.ledger()}
+    for name in names:
+        if name.lower() not in known:
+            raise ValueError(f"claim={name!r} is unknown; allowed: an id of dpbandits claims")
+    status = 0
+    for name in dict.fromkeys(name.lower() for name in names):
+        claim = known[name]
+        print(f"{claim.id}: {claim.verdict}")
+        print(f"    {claim.paper.upper()}, {claim.place}: {claim.statement}")
+        print(f"    {claim.finding.reason}")
+        for what, value in claim.evidence.items():
+            print(f"    - {what}: {value}")
+        lines = claims.differences(path, [claim])
+        print("    as written" if not lines else "    differs: " + "; ".join(lines))
+        status = status or (1 if lines else 0)
+    return status

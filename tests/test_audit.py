@@ -1,0 +1,278 @@
+"""The auditor itself: its bounds hold and come near to the truth; its runs are the algorithm's."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from statistical import FALSE_ALARM, clopper_pearson
+
+import dpbandits as dpb
+from dpbandits.heavy_laws import TwoPointHeavyLaw
+from dpbandits.mechanisms import laplace_noise
+from dpbandits.privacy import PrivacyGuarantee, delta_at
+from dpbandits.privacy.audit import FunctionSubject, Outputs, audit, candidate_pairs, search
+from dpbandits.privacy.audit_events import Tally, choose_event
+from dpbandits.privacy.audit_exact import (
+    audit_exactly,
+    audit_first_choice,
+    elimination_law,
+    log_loss,
+    two_arm_epochs,
+)
+from dpbandits.privacy.audit_features import Features
+from dpbandits.privacy.audit_subjects import RegretSubject, subject_of
+from dpbandits.privacy.audit_tables import FixedRewards, TablePair
+
+
+class Releases:
+    """Sums of a table's first reward with independent Laplace noises: the truth is known."""
+
+    label = "releases"
+
+    def __init__(self, losses, guarantee):
+        self.losses, self.guarantee = losses, guarantee
+
+    def outputs(self, table, n_runs, rng):
+        noises = [laplace_noise(rng, 1 / loss, n_runs) for loss in self.losses]
+        return Outputs(table[0, 0] + np.stack(noises, axis=1), np.empty((n_runs, 0)))
+
+
+ONE = TablePair([[0.0]], 0, 0, 1.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+@pytest.mark.statistical
+def test_the_bound_holds_and_is_near_for_one_release(epsilon):
+    subject = Releases([epsilon], PrivacyGuarantee("global", epsilon))
+    found = audit(subject, ONE, 100_000, failure=FALSE_ALARM)
+    assert found.verdict == "acquitted"
+    assert found.epsilon_lower > 0.8 * epsilon
+    boast = audit(subject, ONE, 100_000, guarantee=PrivacyGuarantee("global", 0.8 * epsilon))
+    assert boast.verdict == "convicted", "control"
+
+
+@pytest.mark.statistical
+def test_many_releases_are_told_apart_together():
+    """Five releases of loss 0.3 each: no single one shows more than 0.3."""
+    subject = Releases([0.3] * 5, PrivacyGuarantee("global", 1.5))
+    found = audit(subject, ONE, 60_000, failure=FALSE_ALARM)
+    assert 0.5 < found.epsilon_lower <= 1.5
+
+
+@pytest.mark.statistical
+def test_a_delta_is_taken_into_account():
+    losses, epsilon = [0.5] * 3, 0.7
+    truth = delta_at(epsilon, losses).upper
+    subject = Releases(losses, PrivacyGuarantee("global", epsilon, truth))
+    found = audit(subject, ONE, 100_000, failure=FALSE_ALARM)
+    assert found.verdict == "acquitted"
+    assert 0.25 * truth < found.tally.delta_lower(epsilon) <= truth
+    without = audit(subject, ONE, 100_000, guarantee=PrivacyGuarantee("global", epsilon))
+    assert without.verdict == "convicted", "control: with δ = 0 the same ε is too small"
+
+
+@pytest.mark.parametrize(
+    ("hits", "runs", "misses", "others"), [(700, 1000, 200, 900), (5, 50, 0, 60), (9, 9, 3, 9)]
+)
+def test_a_tally_has_the_bounds_of_clopper_and_pearson(hits, runs, misses, others):
+    tally = Tally(hits, runs, misses, others, FALSE_ALARM)
+    low, _ = clopper_pearson(hits, runs)
+    _, high = clopper_pearson(misses, others)
+    assert tally.epsilon_lower() == pytest.approx(max(math.log(low / high), 0.0), rel=1e-6)
+    assert tally.delta_lower(0.5) == pytest.approx(max(low - math.exp(0.5) * high, 0.0), rel=1e-6)
+    assert tally.epsilon_lower() <= tally.ceiling
+
+
+def test_the_ceiling_has_a_formula():
+    """All of n runs, and none of m: log((f/2)^(1/n)) − log(1 − (f/2)^(1/m))."""
+    tally = Tally(1, 1000, 7, 2000, 0.01)
+    expected = math.log(0.005) / 1000 - math.log(1 - 0.005 ** (1 / 2000))
+    assert tally.ceiling == pytest.approx(expected)
+
+
+def test_a_tally_without_hits_shows_nothing():
+    assert Tally(0, 10, 10, 10, 0.1).epsilon_lower() == 0.0
+    assert Tally(0, 10, 10, 10, 0.1).delta_lower(0.0) == 0.0
+
+
+@pytest.mark.statistical
+def test_equal_tables_are_not_told_apart():
+    pair = TablePair([[0.0] * 8, [1.0] * 8], 0, 7, 1.0)  # a reward that a run hardly reaches
+    found = audit(subject_of(dpb.UCB()), pair, 1000, failure=FALSE_ALARM)
+    assert found.epsilon_lower == 0.0
+
+
+def test_the_result_depends_on_the_seed_alone():
+    subject = subject_of(dpb.DPUCBBound(2.0))
+    pair = TablePair([[0.0] * 8, [1.0] * 8], 0, 0, 1.0)
+    first, again, other = (
+        audit(subject, pair, 60_000, seed, n_jobs=j) for seed, j in ((5, 1), (5, 2), (6, 1))
+    )
+    assert first.tally == again.tally and first.epsilon_lower == again.epsilon_lower
+    assert first.tally != other.tally
+    assert str(first) == str(again)
+
+
+def flat(rewards, rng):
+    """Pull each arm twice and say which was better: no privacy at all."""
+    sums = [rewards.pull(arm) + rewards.pull(arm) for arm in (0, 1)]
+    return int(sums[1] > sums[0])
+
+
+def test_a_function_can_be_audited():
+    pair = search(flat, n_arms=2, n_pulls=2, count=20, n_runs=200)
+    found = audit(flat, pair, 2000, guarantee=PrivacyGuarantee("global", 2.0))
+    assert found.verdict == "convicted" and found.label == "flat"
+    assert found.epsilon_lower == pytest.approx(found.tally.ceiling)
+    assert "declared: ε = 2" in str(found) and "convicted" in str(found)
+    outputs = FunctionSubject(flat).outputs(pair.table, 3, np.random.default_rng(0))
+    assert outputs.actions.tolist() == [[0, 0, 1, 1]] * 3 and outputs.values.shape == (3, 2)
+
+
+def test_a_search_finds_better_tables_than_the_first():
+    subject = subject_of(dpb.DPUCBHybrid(8.0, literal=True))
+    first = candidate_pairs(2, 10, np.random.default_rng(0), 1)[0]
+    best = search(subject, n_pulls=10, count=20, n_runs=500)
+    bounds = [audit(subject, pair, 40_000, seed=9).epsilon_lower for pair in (first, best)]
+    assert bounds[1] > bounds[0]
+
+
+def test_candidates_are_neighbours():
+    for pair in candidate_pairs(3, 6, np.random.default_rng(1), 40):
+        assert (pair.table != pair.neighbour).sum() == 1 and abs(pair.change) == 1
+        assert np.isin(pair.table, (0, 1)).all()
+
+
+KERNELS = [
+    dpb.UCB(),
+    dpb.DPUCB(2.0),
+    dpb.DPUCB(2.0, "mishra-thakurta"),
+    dpb.DPUCBBound(2.0),
+    dpb.DPUCBBound(2.0, ucb_term=False, width="repaired"),
+    dpb.DPUCBHybrid(2.0),
+    dpb.DPUCBHybrid(2.0, literal=True),
+    *(dpb.DPUCBInt(0.4, reading) for reading in ("refreshed", "frozen", "literal")),
+    dpb.DPSE(2.0),
+    dpb.AdaPUCB(2.0),
+]
+
+
+@pytest.mark.parametrize("algorithm", KERNELS, ids=repr)
+def test_what_is_audited_is_the_algorithm(algorithm):
+    """On arms that always give the same, a run on a table is a run on an instance, pull by pull."""
+    horizon = 40
+    means = (1.0, 0.0, 1.0)
+    table = np.repeat(np.array(means)[:, None], horizon, axis=1)
+    rng = np.random.default_rng(3)
+    actions = RegretSubject(algorithm, horizon).outputs(table, 5, rng).actions
+    if hasattr(algorithm, "engine"):
+        algorithm = type(algorithm)(**{**vars(algorithm), "engine": "per-step"})
+    instance, times = dpb.instances.bernoulli(means), np.arange(1, horizon + 1)
+    rng = np.random.default_rng(3)
+    for row in actions:
+        counts = algorithm.play(instance, horizon, times, rng).counts
+        expected = np.diff(counts, axis=0, prepend=np.zeros((1, 3), dtype=int)).argmax(axis=1)
+        assert row.tolist() == expected.tolist()
+
+
+def test_tables_are_read_in_the_order_of_the_pulls():
+    """A reward that turns up at an arm's fifth pull changes nothing before its fifth pull."""
+    table = np.zeros((2, 30))
+    other = table.copy()
+    other[0, 4] = 1.0
+    subject = RegretSubject(dpb.UCB(), 30)
+    first, second = (
+        subject.outputs(each, 1, np.random.default_rng(0)).actions[0] for each in (table, other)
+    )
+    fifth = np.flatnonzero(first == 0)[4]
+    assert first[: fifth + 1].tolist() == second[: fifth + 1].tolist()
+    assert first.tolist() != second.tolist()
+
+
+@pytest.mark.statistical
+def test_the_law_of_elimination_is_that_of_the_algorithm():
+    """4000 runs of DP-SE, whose first epoch ends near the threshold; control: wrong noise."""
+    algorithm, runs = dpb.DPSE(0.05, beta=0.5), 4000
+    pulls, scale, threshold, _ = two_arm_epochs(algorithm, 10**6)(1)
+    short = round(threshold - scale)
+    table = np.zeros((2, pulls + 1))
+    table[1, :short] = 1.0
+    law = np.exp(elimination_law(np.array([-short]), np.array([scale]), np.array([threshold])))
+    wrong = np.exp(
+        elimination_law(np.array([-short]), np.array([1.5 * scale]), np.array([threshold]))
+    )
+    rewards, rng = FixedRewards(table), np.random.default_rng(0)
+    left = np.zeros(3)
+    for _ in range(runs):
+        rewards.restart()
+        counts = algorithm.play(rewards, 10**6, np.array([2 * pulls, 2 * pulls + 2]), rng).counts
+        more = counts[1] - counts[0]
+        left[0 if more[0] == 0 else 1 if more[1] == 0 else 2] += 1
+    inside = [clopper_pearson(int(n), runs, share=1 / 3) for n in left]
+    assert all(low <= p <= high for p, (low, high) in zip(law, inside, strict=True))
+    assert not all(low <= p <= high for p, (low, high) in zip(wrong, inside, strict=True))
+    assert law.sum() == pytest.approx(1.0) and min(law[0], law[2]) > 0.05
+
+
+@pytest.mark.statistical
+def test_the_law_of_the_first_choice_is_that_of_dprucb():
+    """Two-point rewards, mixed over what the two first ones are; control: arms exchanged."""
+    high, chances = 0.4, (0.95, 0.05)
+    laws = [TwoPointHeavyLaw(high, chance) for chance in chances]
+    instance = dpb.instances.heavy(laws, order=1.0, moment_bound=1.0)
+    algorithm, runs = dpb.DPRUCB(10.0), 4000
+    tree = algorithm.plan(instance, 3).tree
+    assert high < tree.bound(1), "not truncated"
+    first, second = 0.0, 0.0
+    for x, y in itertools.product((0, 1), repeat=2):
+        weight = np.prod([c if z else 1 - c for z, c in zip((x, y), chances, strict=True)])
+        gap = np.array([high * (x - y)])
+        law = np.exp(elimination_law(gap, np.array([tree.node_scale(1)]), np.zeros(1)))
+        first, second = first + weight * law[1], second + weight * law[0]
+    rng, times = np.random.default_rng(0), np.array([3])
+    hits = sum(int(algorithm.play(instance, 3, times, rng).counts[0, 0] == 2) for _ in range(runs))
+    low, high = clopper_pearson(hits, runs)
+    assert low <= first <= high and not low <= second <= high
+    assert audit_first_choice(algorithm, instance).epsilon_lower < algorithm.epsilon
+
+
+def test_the_loss_of_laws():
+    assert log_loss(np.log([0.5, 0.5]), np.log([0.25, 0.75])) == pytest.approx(math.log(2))
+    with np.errstate(divide="ignore"):
+        assert log_loss(np.log([1.0, 0.0]), np.log([0.5, 0.5])) == math.inf
+        assert log_loss(np.log([1.0, 0.0]), np.log([1.0, 0.0])) == 0.0
+    assert audit_exactly(dpb.UCB()) is None and audit_exactly(dpb.DPUCB(1.0)) is None
+    with pytest.raises(ValueError, match="no epochs that can be integrated; allowed: DPSE"):
+        two_arm_epochs(dpb.DPRSE(1.0), 10)
+
+
+def test_what_is_not_released_is_a_value_of_its_own():
+    values = np.array([[1.0, np.nan], [2.0, 0.5], [1.0, np.nan], [2.0, 0.7]] * 50)
+    features = Features.fit(values, values, 2)
+    codes = features.encode(features.of(values), (1,), False)
+    assert codes[0] == codes[2] and len({int(codes[0]), int(codes[1]), int(codes[3])}) == 3
+    event, score = choose_event(values, values, 2, 0.0, 0.01)
+    assert score <= 0.0 and event.contains(values).dtype == bool
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TablePair([[0, 1], [0]], 0, 0, 1), "table=.* is no table; allowed"),
+        (lambda: TablePair([[0, 1]], 1, 0, 1), "arm=1 is out of range"),
+        (lambda: TablePair([[0, 1]], 0, 2, 1), "pull=2 is out of range"),
+        (lambda: TablePair([[0, 1]], 0, 0, math.inf), "value=inf is out of range"),
+        (lambda: FixedRewards([[0, 1]]).total(0, 3), "arm=0 is asked for more rewards"),
+        (lambda: FixedRewards([[0, 1]]).pull(1), "arm=1 is asked for more rewards"),
+        (lambda: audit(3, ONE), "subject=3 cannot be audited"),
+        (lambda: audit(flat, ONE, 15), "n_runs=15 is out of range"),
+        (lambda: audit(flat, ONE, failure=0.0), "failure=0.0 is out of range"),
+        (lambda: subject_of(3), "target=3 cannot be audited"),
+        (lambda: subject_of(dpb.DPRSE(1.0)), "cannot be run on a table"),
+        (lambda: search(flat, count=0), "count=0 is out of range"),
+    ],
+)
+def test_bad_arguments(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

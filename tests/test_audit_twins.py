@@ -1,0 +1,83 @@
+"""Broken twins are convicted, and what they are twins of is acquitted, at the same declared ε.
+
+Each audit fails with probability 1e-6 at most: that is the false alarm of an acquittal. A
+conviction of a private algorithm would be a wrong alarm of the auditor; an acquittal of a twin
+means that the auditor has become blind.
+"""
+
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from broken_twins import TWINS
+from statistical import FALSE_ALARM
+
+import dpbandits as dpb
+from dpbandits.halting import Halting
+from dpbandits.privacy import PrivacyGuarantee, crossing_streams
+from dpbandits.privacy.audit import audit
+from dpbandits.privacy.audit_exact import audit_exactly, audit_stopping
+from dpbandits.privacy.audit_tables import TablePair
+
+EPSILON = 1.0
+RUNS = 20_000
+PROMISE = PrivacyGuarantee("global", EPSILON)
+
+
+def verdict(algorithm, flaw, pair):
+    function = partial(algorithm, epsilon=EPSILON, flaw=flaw)
+    return audit(function, pair, RUNS, failure=FALSE_ALARM, guarantee=PROMISE).verdict
+
+
+@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.statistical
+def test_a_broken_twin_is_convicted(name):
+    assert verdict(*TWINS[name]) == "convicted"
+
+
+@pytest.mark.parametrize(
+    "name", {twin.algorithm.__name__: name for name, twin in TWINS.items()}.values()
+)
+@pytest.mark.statistical
+def test_without_its_flaw_it_is_acquitted(name):
+    algorithm, _, pair = TWINS[name]
+    assert verdict(algorithm, "", pair) == "acquitted"
+
+
+class WithHalting(dpb.DPExponentialNAS):
+    """The stopping rule with other noise than it should have."""
+
+    changes: ClassVar[dict[str, float]] = {}
+
+    @property
+    def halting(self) -> Halting:
+        return super().halting._replace(**self.changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"threshold_scale": 1e-3},  # threshold not noised
+        {"threshold_scale": 6.0, "query_scale": 6.0, "release_scale": 2.0},  # ε for each part
+        {"release_scale": 2.0},  # sensitivity of the released sum halved
+        {"query_scale": 1.0},  # nearly no noise on the sums
+    ],
+)
+def test_broken_stopping_rules_are_convicted_exactly(changes):
+    twin = type("Twin", (WithHalting,), {"changes": changes})(EPSILON, 0.5, 0.05)
+    assert audit_exactly(twin).verdict == "convicted"
+    sound = audit_exactly(dpb.DPExponentialNAS(EPSILON, 0.5, 0.05))
+    assert sound.verdict == "acquitted" and sound.epsilon_lower > 0.99 * EPSILON
+
+
+def test_an_exact_audit_depends_on_the_pair():
+    """On streams that nearly halt at once the rule shows little, and the twin as well."""
+    rule = dpb.DPExponentialNAS(EPSILON, 0.5, 0.05)
+    stream = crossing_streams(rule, 5)[0][None, :]
+    same_sign = TablePair(np.ones_like(stream), 0, 0, 0.5)
+    assert audit_stopping(rule, same_sign).epsilon_lower < 0.5
+
+
+def test_there_are_enough_twins():
+    assert len(TWINS) >= 10

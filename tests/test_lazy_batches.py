@@ -1,0 +1,503 @@
+"""Algorithms that play lazy batches: against plain loops, and what is claimed of their parts."""
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+from statistical import may_be_at_most, mean_may_be_at_most, same_law
+
+import dpbandits as dpb
+from dpbandits.bounds.newer import _mean_odds, least_estimate
+from dpbandits.identification.divergences import calibrated_plus, d_eps, kl
+from dpbandits.mechanisms import laplace_noise
+from dpbandits.regret import lazy_batches
+from dpbandits.regret.lazy_batches import Released, batch_grid
+from dpbandits.regret.lazy_indices import calibrated_upper, ucb_width
+from dpbandits.regret.lazy_sampling import first_of, first_to_finish, largest_draw
+
+ALGORITHMS = [
+    dpb.AnytimeLazyUCB(epsilon=0.5),
+    dpb.AnytimeLazyUCB(epsilon=math.inf, eta=0.3),
+    dpb.AdaPUCB(epsilon=0.5, alpha=1.2, eta=2.0),
+    dpb.AdaPKLUCB(epsilon=0.5),
+    dpb.AdaPKLUCB(epsilon=math.inf, alpha=1.1),
+    dpb.LazyDPTS(epsilon=5.0, draws="batches"),
+    dpb.DPKLUCB(epsilon=0.5, eta=0.2),
+    dpb.DPKLUCB(epsilon=math.inf, slack=0.0),
+    dpb.DPIMED(epsilon=0.5),
+    dpb.DPIMED(epsilon=3.0, calibrated=False),
+    dpb.DPIMED(epsilon=math.inf),
+]
+EVERY = [*ALGORITHMS, dpb.LazyDPTS(epsilon=5.0)]
+ARMS = dpb.instances.bernoulli([0.3, 0.6, 0.45])
+every_algorithm = pytest.mark.parametrize("algorithm", EVERY, ids=repr)
+
+
+class Recorded:
+    """An instance with nothing but arms and sums, which keeps what it was asked for."""
+
+    def __init__(self, instance, change=None):
+        self.n_arms = instance.n_arms
+        self.instance = instance
+        self.change = change  # number of the batch whose sum is 10 more
+        self.asked = []
+
+    def sample_sum(self, rng, arms, size):
+        assert arms.shape == (1,)
+        self.asked.append((int(arms[0]), int(size)))
+        total = self.instance.sample_sum(rng, arms, size)
+        return total + 10 * (self.change == len(self.asked) - 1)
+
+
+# ------------------------------------------------------------------ the loop, from pseudo-code
+
+
+def plain_upper(rate, x, level):
+    """max {q in [0, 1] : rate(x, q) <= level} by a root finder, 0 if there is none."""
+    low = min(max(x, 0.0), 1.0)
+    if rate(x, 1.0) <= level:
+        return 1.0
+    if rate(x, low) > level:
+        return 0.0
+    high = np.nextafter(1.0, 0.0)
+    if rate(x, high) <= level:
+        return high
+    return optimize.brentq(lambda q: rate(x, q) - level, low, high, xtol=1e-16)
+
+
+def plain_index(algorithm, x, n, k, t, highest):
+    """The index of an arm, the larger the better."""
+    log_t, epsilon = math.log(t), algorithm.epsilon
+    if isinstance(algorithm, dpb.AnytimeLazyUCB):
+        a = algorithm.alpha
+        return x + math.sqrt(a * log_t / n) + a * log_t / (epsilon * n)
+    if isinstance(algorithm, dpb.AdaPUCB):
+        a = algorithm.alpha
+        return x + math.sqrt(a * log_t / (2 * n)) + a * log_t / (epsilon * n)
+    if isinstance(algorithm, dpb.AdaPKLUCB):
+        a = algorithm.alpha
+        y = float(np.clip(x + a * log_t / (epsilon * n), 0, 1))
+        return plain_upper(kl, y, a * log_t / n)
+    if isinstance(algorithm, dpb.DPKLUCB):
+        level = log_t + algorithm.slack * math.log(1 + log_t)
+        return plain_upper(partial(calibrated_plus, ratio=k / n, epsilon=epsilon), x, level / n)
+    y, best = np.clip([x, highest], 0, 1)
+    if algorithm.calibrated:
+        return -(n * calibrated_plus(y, best, k / n, epsilon) + math.log(n))
+    return -(n * d_eps(y, best, epsilon) + math.log(n))
+
+
+def plain_size(algorithm, batches, pulls):
+    """Size of the next batch: the first number of the grid that is beyond the last."""
+    forgets = not isinstance(algorithm, dpb.DPKLUCB | dpb.DPIMED)
+    last = (batches[-1] if batches else 0) if forgets else pulls
+    beyond = next(
+        size for j in range(10_000) if (size := math.ceil((1 + algorithm.eta) ** j)) > last
+    )
+    return beyond if forgets else beyond - pulls
+
+
+def plain_loop(algorithm, instance, horizon, rng):
+    """Pull by pull, from the docstrings; return the arms and the number of releases."""
+    n_arms = instance.n_arms
+    total, pulls = np.zeros(n_arms), [0] * n_arms
+    batches = [[] for _ in range(n_arms)]
+    arms, releases = [], 0
+    forgets = not isinstance(algorithm, dpb.DPKLUCB | dpb.DPIMED)
+    while True:
+        t = len(arms) + 1
+        if releases < n_arms:
+            arm = releases
+        else:
+            n = np.array([b[-1] if forgets else sum(b) for b in batches])
+            k = np.array([1 if forgets else len(b) for b in batches])
+            means = total / n
+            if isinstance(algorithm, dpb.LazyDPTS):
+                centres = np.clip(
+                    means + algorithm.alpha * math.log(t) / (algorithm.epsilon * n), 0, 1
+                )
+                index = [rng.normal(c, m**-0.5) for c, m in zip(centres, n, strict=True)]
+            else:
+                parts = zip(means.tolist(), n.tolist(), k.tolist(), strict=True)
+                highest = means.max()
+                index = [plain_index(algorithm, x, m, j, t, highest) for x, m, j in parts]
+            arm = int(np.argmax(index))
+        size = plain_size(algorithm, batches[arm], pulls[arm])
+        for _ in range(size):
+            if len(arms) == horizon:
+                return np.array(arms), releases
+            arms.append(arm)
+        batch = instance.sample_sum(rng, np.array([arm]), size)[0]
+        batch += 0.0 + laplace_noise(rng, 1 / algorithm.epsilon, 1)[0]
+        total[arm] = batch if forgets else total[arm] + batch
+        pulls[arm] += size
+        batches[arm].append(size)
+        releases += 1
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=repr)
+def test_the_plain_loop_pulls_the_same_arms(algorithm):
+    """At every pull, with checkpoints inside batches, the same numbers drawn."""
+    for seed in range(4):
+        horizon = 3000 + 7 * seed
+        arms, releases = plain_loop(algorithm, ARMS, horizon, np.random.default_rng(seed))
+        times = np.arange(1, horizon + 1)
+        play = algorithm.play(ARMS, horizon, times, np.random.default_rng(seed))
+        assert np.array_equal(play.counts, np.cumsum(np.eye(3, dtype=int)[arms], axis=0))
+        assert play.epoch_ends.size == releases
+    # the same algorithm with another ε pulls other arms
+    twin = replace(algorithm, epsilon=0.05 if algorithm.epsilon > 1 else math.inf)
+    other = twin.play(ARMS, horizon, times, np.random.default_rng(seed))
+    assert not np.array_equal(other.counts, play.counts), "control"
+
+
+# --------------------------------------------------------------------------------- privacy
+
+
+@every_algorithm
+def test_each_reward_is_in_one_release(algorithm, monkeypatch):
+    """One sum and one Laplace variable of scale 1/ε a batch; batches follow each other."""
+    drawn = []
+
+    def counted(rng, scale, size):
+        drawn.append((scale, size))
+        return laplace_noise(rng, scale, size)
+
+    monkeypatch.setattr(lazy_batches, "laplace_noise", counted)
+    for horizon in (1, 2, 3, 50, 4999):
+        drawn.clear()
+        recorded = Recorded(ARMS)
+        times = np.array([horizon])
+        play = algorithm.play(recorded, horizon, times, np.random.default_rng(horizon))
+        assert drawn == [(1 / algorithm.epsilon, 1)] * len(recorded.asked)
+        assert play.epoch_ends.size == len(recorded.asked)
+        released = np.zeros(3, dtype=int)
+        forgets = algorithm.forgets
+        for arm in range(3):
+            sizes = [size for a, size in recorded.asked if a == arm]
+            assert sizes == batch_grid(2**40, algorithm.eta, forgets)[0][: len(sizes)].tolist()
+            released[arm] = sum(sizes)
+        open_pulls = play.counts[0] - released
+        assert np.all(open_pulls >= 0)
+        if not isinstance(algorithm, dpb.LazyDPTS) or algorithm.draws == "batches":
+            assert np.count_nonzero(open_pulls) <= 1, "one batch is open at a time"
+            assert open_pulls.sum() == horizon - (play.epoch_ends[-1] if drawn else 0)
+
+
+@every_algorithm
+def test_decisions_know_released_sums_alone(algorithm, monkeypatch):
+    """A sum that is 10 more, and a noise that is 10 less: the same pulls."""
+    times = np.arange(1, 3001)
+
+    def pulls(change, compensated):
+        released = 0
+
+        def noise(rng, scale, size):
+            nonlocal released
+            released += 1
+            shift = 10.0 * (compensated and released - 1 == change)
+            return laplace_noise(rng, scale, size) - shift
+
+        monkeypatch.setattr(lazy_batches, "laplace_noise", noise)
+        recorded = Recorded(ARMS, change)
+        return algorithm.play(recorded, 3000, times, np.random.default_rng(1)).counts
+
+    plain = pulls(None, False)
+    changes = range(16)
+    for change in changes:
+        assert np.array_equal(pulls(change, True), plain)
+    assert not all(np.array_equal(pulls(change, False), plain) for change in changes), "control"
+
+
+@every_algorithm
+def test_a_batch_that_the_horizon_cuts_short_changes_nothing_before(algorithm):
+    """The pulls up to T are those of a longer run, where no draw lies between."""
+    if isinstance(algorithm, dpb.LazyDPTS) and algorithm.draws == "pulls":
+        return  # its open batches are drawn with the checkpoints
+    long = algorithm.play(ARMS, 4000, np.arange(1, 4001), np.random.default_rng(3))
+    for horizon in (2, 100, 1001, 2500):
+        short = algorithm.play(ARMS, horizon, np.array([horizon]), np.random.default_rng(3))
+        assert np.array_equal(short.counts[-1], long.counts[horizon - 1])
+        assert np.array_equal(short.epoch_ends, long.epoch_ends[long.epoch_ends <= horizon])
+
+
+# --------------------------------------------------------------------------------- indices
+
+
+def test_inversions_against_a_root_finder():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        epsilon = float(rng.choice([0.01, 0.1, 1.0, 10.0, math.inf]))
+        n = float(rng.integers(1, 10 ** rng.integers(1, 7)))
+        k = float(rng.integers(0, 30))
+        x = float(rng.uniform(0, 1) if epsilon == math.inf else rng.normal(0.5, 0.5))
+        level = float(rng.uniform(0.1, 40))
+        rate = partial(calibrated_plus, ratio=k / n, epsilon=epsilon)
+        expected = plain_upper(rate, x, level / n)
+        assert calibrated_upper(x, n, k, epsilon, level) == pytest.approx(expected, abs=1e-12)
+        mean = float(rng.uniform(0.05, 1))
+        if epsilon == math.inf and n * kl(0.0, mean) <= level:
+            continue
+        lowest = least_estimate(mean, n, k, epsilon, level)
+        assert n * calibrated_plus(lowest, mean, k / n, epsilon) == pytest.approx(level, rel=1e-6)
+
+
+def failures(algorithm, mean, n, k, t, draws, rng, noises=None):
+    """How often the index at a release, or the centre of a posterior, is below what it covers."""
+    sums = rng.binomial(n, mean, draws)
+    noise = sum(laplace_noise(rng, 1 / algorithm.epsilon, draws) for _ in range(k))
+    if isinstance(algorithm, dpb.LazyDPTS):
+        released = Released(sums + noise, np.full(draws, n), np.full(draws, k))
+        return int(np.count_nonzero(algorithm.posteriors(released, t)[0] < sums / n))
+    x = (sums + noise) / n
+    counted = k if noises is None else noises
+    values = [plain_index(algorithm, v, n, counted, t, 1.0) for v in x.tolist()]
+    return int(np.count_nonzero(np.array(values) < mean))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("algorithm", "bound"),
+    [
+        (dpb.AnytimeLazyUCB(0.5, alpha=1.01), lambda t: t**-2.02 + t**-1.01 / 2),
+        (dpb.AdaPUCB(0.5, alpha=1.01), lambda t: 1.5 * t**-1.01),
+        (dpb.AdaPKLUCB(0.5, alpha=1.01), lambda t: 1.5 * t**-1.01),
+        (dpb.LazyDPTS(0.5, alpha=1.01), lambda t: t**-1.01 / 2),
+        (dpb.DPKLUCB(0.5, slack=0.0), lambda t: 1 / t),
+    ],
+    ids=lambda value: getattr(value, "label", ""),
+)
+def test_an_index_is_an_upper_confidence_bound(algorithm, bound):
+    """Where noise and sampling weigh about the same. 9 comparisons at most, a binomial test each.
+
+    Control: with the noise of a smaller ε, or fewer noises counted, the bound is exceeded.
+    """
+    rng, draws = np.random.default_rng(5), 4000
+    k = 1 if algorithm.forgets else 6
+    for mean, n, t in ((0.5, 8, 10), (0.8, 20, 30), (0.1, 30, 5)):
+        failed = failures(algorithm, mean, n, k, t, draws, rng)
+        assert may_be_at_most(failed, draws, bound(t), 1 / 3)
+    if isinstance(algorithm, dpb.DPKLUCB):
+        failed = failures(algorithm, 0.5, 30, 6, 10, draws, rng, noises=0)
+    else:
+        noisier = type(algorithm)(algorithm.epsilon / 20, alpha=algorithm.alpha)
+        failed = failures_with_noise(algorithm, noisier, 0.5, 8, 10, draws, rng)
+    assert not may_be_at_most(failed, draws, bound(10)), "control"
+
+
+def failures_with_noise(algorithm, noisier, mean, n, t, draws, rng):
+    """As `failures`, with the index of one algorithm and the noise of another."""
+    sums = rng.binomial(n, mean, draws)
+    totals = sums + laplace_noise(rng, 1 / noisier.epsilon, draws)
+    if isinstance(algorithm, dpb.LazyDPTS):
+        released = Released(totals, np.full(draws, n), np.ones(draws))
+        return int(np.count_nonzero(algorithm.posteriors(released, t)[0] < sums / n))
+    values = [plain_index(algorithm, v, n, 1, t, 1.0) for v in (totals / n).tolist()]
+    return int(np.count_nonzero(np.array(values) < mean))
+
+
+# ------------------------------------------------------------------- draws between releases
+
+
+def test_the_largest_of_normal_variables_against_quadrature():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        n_arms = int(rng.integers(2, 6))
+        centres = rng.uniform(0, 1, n_arms)
+        deviations = 10 ** rng.uniform(-4, 0, n_arms)
+        found = largest_draw(centres, deviations)
+        assert found.sum() == pytest.approx(1)
+        if n_arms == 2:  # a difference of normal variables
+            gap, width = centres[0] - centres[1], math.hypot(*deviations)
+            expected = stats.norm.sf([-gap / width, gap / width])
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-16)
+        else:
+            laws = stats.norm(centres[:, None], deviations[:, None])
+            x = np.unique(
+                np.concatenate([laws.ppf(p).ravel() for p in np.linspace(0, 1, 2003)[1:-1]])
+            )
+            ends = np.concatenate([[x[0] - 9], x, [x[-1] + 9]])
+            middle = (ends[1:] + ends[:-1]) / 2
+            below = laws.cdf(middle)
+            for a in range(n_arms):
+                others = np.delete(below, a, axis=0).prod(axis=0)
+                mass = np.diff(stats.norm(centres[a], deviations[a]).cdf(ends))
+                assert found[a] == pytest.approx(float(mass @ others), abs=2e-4)
+
+
+@pytest.mark.statistical
+def test_the_race_against_pull_by_pull():
+    """Two arms' pulls at the end of the race, and at a place inside: 4 comparisons of 2000 runs."""
+    probabilities, due = np.array([0.5, 0.2, 0.3]), np.array([9, 4, 6])
+    rng = np.random.default_rng(1)
+
+    def plain():
+        pulls, early = np.zeros(3, dtype=int), None
+        while np.all(pulls < due):
+            pulls[rng.choice(3, p=probabilities)] += 1
+            if pulls.sum() == 5:
+                early = pulls.copy()
+        return *pulls[:2], *(early[:2] if early is not None else (-1, -1))
+
+    def quick():
+        arm, pulls = first_to_finish(rng, probabilities, due)
+        rest = pulls.copy()
+        rest[arm] -= 1
+        if rest.sum() >= 5:
+            early = first_of(rng, rest, np.array([5]))[0]
+        elif rest.sum() == 4:
+            early = pulls
+        else:
+            early = (-1, -1)
+        return *pulls[:2], *early[:2]
+
+    expected = np.array([plain() for _ in range(2000)]).T
+    found = np.array([quick() for _ in range(2000)]).T
+    for place in range(4):
+        assert same_law(found[place], expected[place], 1 / 4)
+    assert not same_law(found[0], expected[1]), "control"
+
+
+@pytest.mark.statistical
+def test_thompson_sampling_against_pull_by_pull():
+    """Pulls of the best arm by four times, of which two lie inside batches; 800 runs each."""
+    algorithm, horizon = dpb.LazyDPTS(epsilon=3.0, alpha=1.5), 60
+    times = np.array([7, 20, 41, 60])
+
+    def plain(rng):
+        released = Released.start(3)
+        pulls, due, arms, t = np.zeros(3, dtype=int), np.ones(3, dtype=int), [], 0
+        while len(arms) < horizon:
+            if len(arms) < 3:
+                arm = len(arms)
+            else:
+                arm = int(rng.normal(*algorithm.posteriors(released, t)).argmax())
+            arms.append(arm)
+            pulls[arm] += 1
+            due[arm] -= 1
+            if due[arm] == 0:
+                size = int(2 * released.rewards[arm]) or 1
+                total = ARMS.sample_sum(rng, np.array([arm]), size)[0]
+                released.totals[arm] = total + laplace_noise(rng, 1 / 3.0, 1)[0]
+                released.rewards[arm] = size
+                due[arm] = 2 * size
+                t = len(arms) + 1
+        return [np.count_nonzero(np.array(arms[:c]) == 1) for c in times]
+
+    rng = np.random.default_rng(2)
+    expected = np.array([plain(rng) for _ in range(800)]).T
+    plays = [algorithm.play(ARMS, horizon, times, rng) for _ in range(800)]
+    found = np.array([play.counts[:, 1] for play in plays]).T
+    for sample, other in zip(found, expected, strict=True):
+        assert same_law(sample, other, 1 / 4)
+    batches = dpb.LazyDPTS(epsilon=3.0, alpha=1.5, draws="batches")
+    other = [batches.play(ARMS, horizon, times, rng).counts[-1, 1] for _ in range(800)]
+    assert not same_law(np.array(other), expected[-1]), "control"
+
+
+# ---------------------------------------------------------------------------------- bounds
+
+
+def test_the_rate_against_a_search_for_the_worst_alternative():
+    """inf over z of ε·abs(μ_a − z) + kl(z, μ*): the truth comes first, the alternative second."""
+    for epsilon in (0.05, 0.5, 1.0, 3.0):
+        for means in ([0.5, 0.25], [0.9, 0.3, 0.85], [0.2, 0.05]):
+            best, rate, swapped = max(means), 0.0, 0.0
+            for mean in means:
+                if mean < best:
+                    z = np.linspace(mean, best, 200_001)
+                    least = np.min(epsilon * (z - mean) + kl(z, best))
+                    rate += (best - mean) / least
+                    swapped += (best - mean) / float(d_eps(best, mean, epsilon))
+            found = dpb.bounds.private_regret_rate(means, epsilon)
+            assert found == pytest.approx(rate, rel=1e-6)
+            assert abs(swapped / rate - 1) > 1e-3, "the order matters"
+            assert found >= dpb.bounds.private_lower_bound_rate(means, epsilon)
+            assert found >= dpb.bounds.lai_robbins_rate(means) * (1 - 1e-12)
+    assert dpb.bounds.private_regret_rate([0.5, 0.2], math.inf) == pytest.approx(
+        dpb.bounds.lai_robbins_rate([0.5, 0.2])
+    )
+
+
+def test_the_bound_of_lazy_ucb_from_its_formula():
+    """Two arms, in plain Python, with sums over batches as the proof has them."""
+    best, mean, horizon, epsilon = 0.7, 0.4, 5000, 0.5
+    sizes, ends = [1], [1]
+    while ends[-1] <= horizon:
+        sizes.append(2 * sizes[-1])
+        ends.append(ends[-1] + sizes[-1])
+    pulls = 1.0
+    for j, end in enumerate(ends[:-1]):
+        n = sizes[j]
+        threshold = best - ucb_width(n, math.log(horizon), 1.55, 3.1, epsilon)
+        high = math.exp(
+            -n * float(dpb.identification.calibrated_minus(threshold, mean, 1 / n, epsilon))
+        )
+        low = sum(1.5 * (other + end + 1) ** -3.1 for other in ends[:-1])
+        pulls += min(sizes[j + 1], max(horizon - end - 1, 0)) * min(1, high + low)
+    found = dpb.AdaPUCB(epsilon).regret_bound(dpb.instances.bernoulli([best, mean]), horizon)
+    assert found == pytest.approx(0.3 * pulls, rel=1e-9)
+
+
+def test_odds_of_thompson_sampling_on_the_grid_are_above_the_exact_ones():
+    for best, y in ((0.7, 0.65), (0.5, 0.499), (1.0, 0.9)):
+        n = 4000
+        x = np.arange(n + 1)
+        z = math.sqrt(n) * (y - x / n)
+        logs = stats.norm.logcdf(z) - stats.norm.logsf(z) + stats.binom.logpmf(x, n, best)
+        exact = float(np.exp(logs).sum())
+        found = float(_mean_odds(best, y, np.array([float(n)]))[0])
+        assert exact <= found * (1 + 1e-9) and found <= 100 * exact + 1e-3
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
+def test_bounds_approach_the_rate(epsilon):
+    """(1 + η) times the rate, but for lower-order terms, which are large still at 10^300."""
+    means = [0.6, 0.3]
+    rate = dpb.bounds.private_regret_rate(means, epsilon)
+    times = 10.0 ** np.array([20, 100, 300])
+    for algorithm in (dpb.DPKLUCB(epsilon), dpb.DPIMED(epsilon, eta=1.0)):
+        bound = algorithm.regret_bound(dpb.instances.bernoulli(means), 10**300, times)
+        ratio = bound / (rate * np.log(times))
+        assert np.all(np.diff(ratio) < 0) and 1 < ratio[-1] < 1.25 * (1 + algorithm.eta)
+
+
+@pytest.mark.statistical
+def test_dp_imed_comes_near_the_lower_bound():
+    """Between 10^6 and 10^15 regret grows by about the rate; AdaP-UCB, the control, by more."""
+    arms, epsilon = dpb.instances.bernoulli([0.75, 0.25]), 2.0
+    rate = dpb.bounds.private_regret_rate(arms.means, epsilon)
+    times = np.array([10**6, 10**15])
+
+    def slope(algorithm):
+        runs = dpb.simulate(algorithm, arms, 10**15, n_runs=200, checkpoints=times)
+        return np.diff(runs.regret, axis=1)[:, 0] / math.log(10**9) / rate
+
+    found = slope(dpb.DPIMED(epsilon, eta=0.1, calibrated=False))
+    assert mean_may_be_at_most(found, 1.15)
+    assert not mean_may_be_at_most(found, 0.85)
+    assert not mean_may_be_at_most(slope(dpb.AdaPUCB(epsilon)), 1.15), "control"
+
+
+# ------------------------------------------------------------------------------- arguments
+
+
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (partial(dpb.AdaPUCB, -1.0), "epsilon"),
+        (partial(dpb.DPIMED, math.nan), "epsilon"),
+        (partial(dpb.AdaPUCB, 1.0, alpha=1.0), "alpha"),
+        (partial(dpb.AnytimeLazyUCB, 1.0, alpha="3"), "alpha"),
+        (partial(dpb.AdaPKLUCB, 1.0, eta=0.0), "eta"),
+        (partial(dpb.DPKLUCB, 1.0, slack=-1), "slack"),
+        (partial(dpb.DPIMED, 1.0, calibrated=1), "calibrated"),
+        (partial(dpb.LazyDPTS, 1.0, draws="both"), "draws"),
+    ],
+)
+def test_bad_arguments_are_named(build, name):
+    with pytest.raises(ValueError, match=f"^{name}=.* allowed: "):
+        build()
