@@ -1,5 +1,7 @@
 """The published figures, and ours, as experiments that anyone can run again."""
 
+from dpbandits.experiments.audit_cells import AuditCell, AuditLabels, AuditSetting
+from dpbandits.experiments.audit_tables import AuditReplicates, AuditSummary
 from dpbandits.experiments.catalogue import EXPERIMENTS, resolve
 from dpbandits.experiments.compare import FALSE_ALARM, Verdict, compare
 from dpbandits.experiments.estimation_cells import (
@@ -45,6 +47,11 @@ __all__ = [
     "EXPERIMENTS",
     "FALSE_ALARM",
     "PRESETS",
+    "AuditCell",
+    "AuditLabels",
+    "AuditReplicates",
+    "AuditSetting",
+    "AuditSummary",
     "Best",
     "Cell",
     "Curve",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dpbandits._validation import check_choice
+from dpbandits.experiments.audit_catalogue import AUDIT_EXPERIMENTS
 from dpbandits.experiments.head_catalogue import HEAD_EXPERIMENTS
 from dpbandits.experiments.ja25_catalogue import JA25_EXPERIMENTS
 from dpbandits.experiments.regret_catalogue import REGRET_EXPERIMENTS
@@ -23,6 +24,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         *TD16_EXPERIMENTS,
         *TWZW22_EXPERIMENTS,
         *JA25_EXPERIMENTS,
+        *AUDIT_EXPERIMENTS,
         *HEAD_EXPERIMENTS,
     )
 }

@@ -1,5 +1,6 @@
 """Figures of the experiments, drawn from results or from committed data in one style."""
 
+from dpbandits.plotting.audit import audit_figure
 from dpbandits.plotting.curves import Downloads, curves_figure
 from dpbandits.plotting.dispatch import draw
 from dpbandits.plotting.figures import regret_figure
@@ -15,6 +16,7 @@ __all__ = [
     "RULE_LOOKS",
     "STYLE",
     "Downloads",
+    "audit_figure",
     "curves_figure",
     "draw",
     "identification_figure",

@@ -13,6 +13,7 @@ from dpbandits.experiments import Data, Results, experiment_of
 __all__ = ["draw"]
 
 _FIGURES = {
+    "audit": ("dpbandits.plotting.audit", "audit_figure"),
     "estimation": ("dpbandits.plotting.estimation", "estimation_figure"),
     "identification": ("dpbandits.plotting.identification", "identification_figure"),
     "regret": ("dpbandits.plotting.figures", "regret_figure"),

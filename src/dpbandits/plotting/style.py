@@ -202,7 +202,7 @@ def finish_panels(
         What each must show.
     x_label, y_label : str
         Labels of the axes, with units.
-    log : {"xy", "y", ""}
+    log : {"xy", "x", "y", ""}
         Which axes are logarithmic.
     """
     x = min(r.x[0] for r in ranges), max(r.x[1] for r in ranges)
