@@ -186,6 +186,12 @@ class _Module:
         return found
 
 
+@functools.cache
+def _parsed(name: str, path: Path, _changed: int) -> _Module:
+    """Read a module once, for as long as its file does not change."""
+    return _Module(name, path)
+
+
 class _Reach:
     """The definitions that are reached so far, and the attribute names they use."""
 
@@ -204,7 +210,7 @@ class _Reach:
             path = _source_path(name)
             if path is None or path.suffix != ".py":
                 return None
-            self.modules[name] = _Module(name, path)
+            self.modules[name] = _parsed(name, path, path.stat().st_mtime_ns)
         return self.modules[name]
 
     def add(self, module_name: str, name: str) -> None:
