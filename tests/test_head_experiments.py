@@ -376,6 +376,14 @@ def test_a_tie_is_hatched_and_what_is_not_learnt_is_grey():
     assert words == ["SE  DP-SE", "IM  DP-IMED", "undecided", "nothing"]
 
 
+def test_an_algorithm_without_a_look_is_drawn():
+    best = Best(("Own idea", "DP-SE"), 1.1, 1.0)
+    cells = {"a": [MapCell(0.1, 1, best, "×1.1")]}
+    figure = map_figure({"a": "t"}, cells, x_label="x", y_label="y")
+    assert figure.axes[0].texts[0].get_text() == "Ow/SE"
+    assert figure.legends[0].get_texts()[0].get_text() == "Ow  Own idea"
+
+
 def test_only_maps_leave_algorithms_out(smoke):
     for name in ("ours-head-curves", "ours-head-tail"):
         with pytest.raises(ValueError, match=f"without=.* is for maps, which {name} is not"):

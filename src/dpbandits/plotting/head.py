@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -66,9 +67,10 @@ _NAMES = {"DP-UCB-HYBRID": "HYBRID", "DP-UCB-BOUND": "BOUND", "DP-UCB-INT": "INT
 
 
 def look_of(line: Line) -> Look:
-    """Return the look of a curve."""
+    """Return the look of a curve, a thin grey one if the algorithm has none of its own."""
     name = line.curve.algorithm
-    return HEAD_LOOKS.get(f"{name}, {line.curve.variant}", HEAD_LOOKS[name])
+    own = HEAD_LOOKS.get(name, Look("0.5", (0, (3, 1, 1, 1)), "", 1.2))
+    return HEAD_LOOKS.get(f"{name}, {line.curve.variant}", own)
 
 
 def _label(line: Line) -> str:
@@ -89,9 +91,9 @@ def _draw(axes: Axes, lines: Sequence[Line], theory: bool) -> PanelRange:
         shown = curve.times >= start
         times, mean = curve.times[shown], curve.mean[shown]
         low = np.maximum(curve.mean_low95[shown], mean / 100)  # few runs may reach below 0
-        axes.fill_between(
-            times, low, curve.mean_high95[shown], color=look.colour, alpha=0.25, linewidth=0
-        )
+        alpha = 0.25 if look.width > 1.3 else 0.07  # what is not ranked stays behind
+        band: dict[str, Any] = {"color": look.colour, "alpha": alpha, "linewidth": 0}
+        axes.fill_between(times, low, curve.mean_high95[shown], **band)
         axes.plot(
             times,
             mean,

@@ -55,15 +55,20 @@ class MapCell:
 
 
 def fill_of(name: str) -> tuple[float, float, float]:
-    """Return the colour of an algorithm's cells: its own, mixed with white."""
+    """Return the colour of an algorithm's cells: its own, mixed with white; grey if it has none."""
     share = _TINTS.get(name, 0.35)
-    r, g, b = to_rgb(_COLOURS[name])
+    r, g, b = to_rgb(_COLOURS.get(name, "0.5"))
     return r + share * (1 - r), g + share * (1 - g), b + share * (1 - b)
+
+
+def code_of(name: str) -> str:
+    """Return what a map calls an algorithm: its code, or else two letters of its name."""
+    return CODES.get(name, name[:2])
 
 
 def _text(best: Best) -> str:
     """Write who may be best: the winner's code, two, or the first and how many more."""
-    codes = [CODES[name] for name in best.names]
+    codes = [code_of(name) for name in best.names]
     return "/".join(codes) if len(codes) <= 2 else f"{codes[0]}+{len(codes) - 1}"
 
 
@@ -139,7 +144,7 @@ def map_figure(
     every = [cell for cells in by_panel.values() for cell in cells]
     xs, ys = sorted({cell.x for cell in every}), sorted({cell.y for cell in every})
     first = {cell.best.names[0] for cell in every if not cell.faint}
-    keys = [name for name in CODES if name in first]
+    keys = [name for name in CODES if name in first] + sorted(first - CODES.keys())
     with styled():
         figure, grid = make_panels(
             titles, foot=0.75, width=0.62 * len(xs) + 0.3, height=0.52 * len(ys) + 0.55
@@ -157,7 +162,7 @@ def map_figure(
             if place + columns >= len(titles):
                 axes.set_xlabel(x_label)
         figure.supylabel(y_label, x=0.01, fontsize=plt.rcParams["axes.labelsize"])
-        handles = [Patch(facecolor=fill_of(n), label=f"{CODES[n]}  {n}") for n in keys]
+        handles = [Patch(facecolor=fill_of(n), label=f"{code_of(n)}  {n}") for n in keys]
         if any(cell.best.winner is None and not cell.faint for cell in every):
             tie = Patch(facecolor="0.88", edgecolor=_HATCH, hatch="///", label="undecided")
             handles.append(tie)
