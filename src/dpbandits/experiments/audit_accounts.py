@@ -69,8 +69,8 @@ def hybrid_losses(element: int, length: int, counter: HybridCounter) -> list[flo
     Examples
     --------
     >>> from dpbandits.mechanisms import HybridCounter
-    >>> sum(hybrid_losses(9, 16, HybridCounter(1.0))), hybrid_losses(9, 12, HybridCounter(0.75))
-    (1.0, [0.125, 0.125, 0.125])
+    >>> hybrid_losses(9, 12, HybridCounter(0.75)), hybrid_losses(9, 16, HybridCounter(0.75))
+    ([0.125, 0.125, 0.125], [0.375, 0.125, 0.125, 0.125])
     """
     part = counter.part_epsilon
     levels = (element - 1).bit_length()  # the block ends at 2^levels

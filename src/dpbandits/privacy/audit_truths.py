@@ -7,6 +7,7 @@ with a δ. Runs are drawn all at once; noise is that of `dpbandits.mechanisms`.
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import dataclass
 from typing import ClassVar
@@ -39,7 +40,7 @@ Floats = NDArray[np.float64]
 _HORIZON = 10**6
 
 
-class KnownLoss:
+class KnownLoss(abc.ABC):
     """Base class: what is audited, on which pair of tables, and what is true there."""
 
     # a field of the subclasses
@@ -55,17 +56,17 @@ class KnownLoss:
         return PrivacyGuarantee("global", self.epsilon)
 
     @property
+    @abc.abstractmethod
     def pair(self) -> TablePair:
         """The neighbouring tables."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def truth(self, delta: float = 0.0) -> float:
         """Return the least ε that goes with a δ on the pair of tables."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
         """Draw outputs."""
-        raise NotImplementedError
 
     def _check(self) -> None:
         object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon))
