@@ -34,7 +34,7 @@ from dpbandits.stopping.nas import NAS
 __all__ = ["COMPILED", "LOOPS", "NOT_AUDITED", "AuditCase", "audit_cases", "free_cases", "group_of"]
 
 COMPILED, LOOPS = "compiled", "loops"
-"""Speeds of runs: of compiled kernels, and of Python's loops."""
+"""How fast runs are, those of compiled kernels and those of loops in Python."""
 
 N_PULLS = 16
 N_COUNTED = 8

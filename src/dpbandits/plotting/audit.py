@@ -182,6 +182,7 @@ def _bounds_against_runs(titles: Mapping[str, str], by_panel: Mapping[str, list[
                 markersize=5,
             )
             ends.append(End(x[-1], middle[-1], name, look.colour))
+        axes.set_xscale("log")
         sizes = [row.summary.audit_runs for row in by_panel[panel]]
         axes.plot([min(sizes), max(sizes)], [1, 1], color=INK, linestyle=DOTTED, linewidth=1.4)
         ranges.append(PanelRange((min(sizes), max(sizes)), (0.0, 1.0), tuple(ends)))
