@@ -97,7 +97,7 @@ def clipped_mean(rewards, rng, epsilon, *, flaw=""):
 
 
 def leader(rewards, rng, epsilon, *, flaw=""):
-    """Eight times: pull the arm with the larger noisy mean of its own latest batch of 2.
+    """Eight times: pull the arm with the larger noisy sum of its own latest batch of 2.
 
     Flaws: "tie" (near ties are broken by the raw sums), "resting" (an arm that rests is released
     again, with fresh noise, at every step).

@@ -9,11 +9,12 @@ from statistical import FALSE_ALARM, clopper_pearson
 
 import dpbandits as dpb
 from dpbandits.heavy_laws import TwoPointHeavyLaw
-from dpbandits.mechanisms import laplace_noise
+from dpbandits.mechanisms import BinaryTree, laplace_noise
 from dpbandits.privacy import PrivacyGuarantee, delta_at
-from dpbandits.privacy.audit import FunctionSubject, Outputs, audit, candidate_pairs, search
+from dpbandits.privacy.audit import FunctionSubject, Outputs, audit
 from dpbandits.privacy.audit_events import Tally, choose_event
 from dpbandits.privacy.audit_exact import (
+    audit_elimination,
     audit_exactly,
     audit_first_choice,
     elimination_law,
@@ -21,6 +22,7 @@ from dpbandits.privacy.audit_exact import (
     two_arm_epochs,
 )
 from dpbandits.privacy.audit_features import Features
+from dpbandits.privacy.audit_search import candidate_pairs, search
 from dpbandits.privacy.audit_subjects import RegretSubject, subject_of
 from dpbandits.privacy.audit_tables import FixedRewards, TablePair
 
@@ -39,6 +41,8 @@ class Releases:
 
 
 ONE = TablePair([[0.0]], 0, 0, 1.0)
+HALF = TablePair(np.zeros((2, 4)), 0, 0, 0.5)
+FIFTY = TablePair(np.zeros((2, 16)), 0, 0, 50.0)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
@@ -121,7 +125,7 @@ def flat(rewards, rng):
 
 
 def test_a_function_can_be_audited():
-    pair = search(flat, n_arms=2, n_pulls=2, count=20, n_runs=200)
+    pair = search(flat, n_arms=2, n_pulls=2, count=20, n_runs=200)  # and other random numbers below
     found = audit(flat, pair, 2000, guarantee=PrivacyGuarantee("global", 2.0))
     assert found.verdict == "convicted" and found.label == "flat"
     assert found.epsilon_lower == pytest.approx(found.tally.ceiling)
@@ -271,8 +275,31 @@ def test_what_is_not_released_is_a_value_of_its_own():
         (lambda: subject_of(3), "target=3 cannot be audited"),
         (lambda: subject_of(dpb.DPRSE(1.0)), "cannot be run on a table"),
         (lambda: search(flat, count=0), "count=0 is out of range"),
+        (lambda: candidate_pairs(0, 2, np.random.default_rng(0), 3), "n_arms=0 is out of range"),
+        (lambda: FixedRewards([[0, 1]]).total(0, -1), "arm=0 is asked for more rewards"),
+        (lambda: audit(lambda r, g: [1.0] * g.integers(1, 3), ONE, 99), "allowed: always as many"),
+        (lambda: audit(subject_of(dpb.AdaPUCB(1.0)), FIFTY, 99), "the reward 50; allowed: from 0"),
+        (lambda: audit(subject_of(dpb.DPUCB(1.0)), HALF, 99), "the reward 0.5; allowed: 0 or 1"),
+        (lambda: audit(subject_of(dpb.DPTT(1.0, 0.1)), FIFTY, 99), "the reward 50; allowed"),
+        (lambda: audit(subject_of(BinaryTree(1.0, 4)), HALF, 99), "table has 2 arms; allowed: 1"),
+        (lambda: audit_elimination(dpb.DPSE(1.0), n_epochs=0), "n_epochs=0 is out of range"),
+        (lambda: audit_elimination(dpb.DPSE(1.0), horizon=1), "horizon=1 is out of range"),
     ],
 )
 def test_bad_arguments(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_an_instance_changes_nothing_for_bounded_rewards():
+    """Rewards of DP-SE lie in [0, 1], whatever bandit is at hand."""
+    heavy = dpb.instances.heavy_two_point(0.5, order=0.9)
+    with_it, without = (audit_elimination(dpb.DPSE(0.5), instance=i) for i in (heavy, None))
+    assert with_it.epsilon_lower == without.epsilon_lower and with_it.verdict == "acquitted"
+
+
+def test_infinite_releases_are_values_too():
+    def certain(rewards, rng):
+        return [math.inf, math.inf if rewards.pull(0) else 1.0]
+
+    assert audit(certain, ONE, 400).epsilon_lower > 2

@@ -18,7 +18,7 @@ def raw(rewards, rng):
 
 @pytest.fixture
 def mine(tmp_path):
-    path = tmp_path / "mine.py"
+    path = tmp_path / f"{tmp_path.name}.py"  # a module of its own
     path.write_text(MINE, encoding="utf-8")
     return path
 
@@ -46,6 +46,7 @@ def test_what_cannot_is_run(capsys):
 @pytest.mark.parametrize(("name", "status"), [("noisy", 0), ("raw", 1)])
 def test_algorithms_of_ones_own(mine, name, status, capsys):
     command = ["audit", f"{mine}:{name}", "--epsilon", "1", "--pulls", "2", "--runs", "4000"]
+    command += ["--jobs", "2"] if name == "raw" else []
     assert main([*command, "--candidates", "6"]) == status
     text = capsys.readouterr().out
     assert text.startswith(f"{name}: {'convicted' if status else 'acquitted'}")
@@ -71,6 +72,9 @@ def test_a_table_of_ones_own(mine, tmp_path, capsys):
         (["DPUCB", "--set", "epsilon=1", "--failure", "2"], "failure=2.0 is out of range"),
         (["DPUCB", "--set", "epsilon=1", "--table", "MINE"], "has other things than numbers"),
         (["RobustUCB"], "cannot be run on a table"),
+        (["DPSE", "--set", "epsilon=1", "--delta", "0.1"], "delta='0.1' goes with --epsilon"),
+        (["DPSE", "--set", "epsilon=1", "--change", "0,0,1"], "goes with --table"),
+        (["DPSE", "--set", "epsilon=1", "--runs", "abc"], "runs='abc'"),
     ],
 )
 def test_what_is_refused(arguments, message, mine, capsys):

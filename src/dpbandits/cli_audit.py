@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpbandits._arguments import configure, jobs_of, number, plain_algorithms, whole
-from dpbandits.privacy.audit import Audit, audit, search
+from dpbandits._kernels import drop_stale_kernels
+from dpbandits.privacy.audit import Audit, audit
 from dpbandits.privacy.audit_exact import audit_exactly
+from dpbandits.privacy.audit_search import search
 from dpbandits.privacy.audit_subjects import subject_of
 from dpbandits.privacy.audit_tables import TablePair
 from dpbandits.privacy.guarantees import PrivacyGuarantee
@@ -77,13 +79,39 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=_audit)
 
 
+class _Numbers(NamedTuple):
+    """The numbers of the command line, checked."""
+
+    runs: int
+    arms: int
+    pulls: int
+    candidates: int
+    failure: float
+    seed: int
+    jobs: int
+
+
 def _audit(args: argparse.Namespace) -> int:
     promised = None
     if args.epsilon is not None:
         promised = PrivacyGuarantee(
             "global", number("epsilon", args.epsilon), number("delta", args.delta)
         )
-    found = _exact(args, promised) or _sampled(args, promised)
+    elif args.delta != "0":
+        raise ValueError(f"delta={args.delta!r} goes with --epsilon; allowed: both, or neither")
+    if args.change is not None and args.table is None:
+        raise ValueError(f"change={args.change!r} goes with --table; allowed: both, or neither")
+    numbers = _Numbers(
+        whole("runs", args.runs, 16),
+        whole("arms", args.arms, 1),
+        whole("pulls", args.pulls, 1),
+        whole("candidates", args.candidates, 1),
+        number("failure", args.failure),
+        whole("seed", args.seed, 0),
+        jobs_of(args.jobs),
+    )
+    drop_stale_kernels()  # what is audited is the source as it stands
+    found = _exact(args, promised) or _sampled(args, numbers, promised)
     print(found)
     return 1 if found.convicted else 0
 
@@ -110,11 +138,7 @@ def _own(where: str, name: str) -> Callable[..., Any]:
     allowed = "FILE.py:NAME or MODULE:NAME"
     try:
         if where.endswith(".py"):
-            spec = importlib.util.spec_from_file_location(Path(where).stem, where)
-            assert spec is not None and spec.loader is not None
-            module = importlib.util.module_from_spec(spec)
-            sys.modules[spec.name] = module
-            spec.loader.exec_module(module)
+            module = _module_of(Path(where).resolve())
         else:
             module = importlib.import_module(where)
         found: Callable[..., Any] = getattr(module, name)
@@ -125,6 +149,23 @@ def _own(where: str, name: str) -> Callable[..., Any]:
     return found
 
 
+def _module_of(path: Path) -> ModuleType:
+    """Import a file by its name, from its folder, as workers will."""
+    earlier = sys.modules.get(path.stem)
+    if earlier is not None and getattr(earlier, "__file__", None) != str(path):
+        raise ValueError(
+            f"algorithm={path.name} has the name of another module; allowed: a name of its own"
+        )
+    sys.modules.pop(path.stem, None)
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    importlib.invalidate_caches()
+    module = importlib.import_module(path.stem)
+    if getattr(module, "__file__", None) != str(path):
+        raise ImportError(f"{path} is hidden by {getattr(module, '__file__', path.stem)}")
+    return module
+
+
 def _exact(args: argparse.Namespace, promised: PrivacyGuarantee | None) -> Audit | None:
     own = ":" in args.algorithm
     if args.sampled or own or args.table is not None or promised is not None:
@@ -132,26 +173,20 @@ def _exact(args: argparse.Namespace, promised: PrivacyGuarantee | None) -> Audit
     return audit_exactly(_target(args))
 
 
-def _sampled(args: argparse.Namespace, promised: PrivacyGuarantee | None) -> Audit:
-    target = _target(args)
-    subject: Any = target
-    pulls, seed, jobs = (
-        whole("pulls", args.pulls, 1),
-        whole("seed", args.seed, 0),
-        jobs_of(args.jobs),
-    )
+def _sampled(
+    args: argparse.Namespace, numbers: _Numbers, promised: PrivacyGuarantee | None
+) -> Audit:
+    runs, arms, pulls, candidates, failure, seed, jobs = numbers
+    subject: Any = _target(args)
     if ":" not in args.algorithm:
-        subject = subject_of(target, pulls)
-    n_runs, failure = whole("runs", args.runs, 16), number("failure", args.failure)
-    one_arm = args.algorithm in stopping_rules
+        subject = subject_of(subject, pulls)
     if args.table is not None:
         pair = _pair(args.table, args.change)
     else:
-        arms = 1 if one_arm else whole("arms", args.arms, 1)
-        count = whole("candidates", args.candidates, 1)
-        fewer = min(max(n_runs // 25, 16), 4000)  # the search has about as many runs as the audit
-        pair = search(subject, arms, pulls, count, fewer, [seed, 1], jobs, promised)
-    return audit(subject, pair, n_runs, [seed, 0], failure, jobs, promised)
+        arms = 1 if args.algorithm in stopping_rules else arms
+        fewer = min(max(runs // 25, 16), 4000)  # the search has about as many runs as the audit
+        pair = search(subject, arms, pulls, candidates, fewer, [seed, 1], jobs, promised)
+    return audit(subject, pair, runs, [seed, 0], failure, jobs, promised)
 
 
 def _pair(path: Path, change: str | None) -> TablePair:

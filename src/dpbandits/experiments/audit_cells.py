@@ -10,18 +10,20 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._validation import check_choice, check_fraction, check_integer
+from dpbandits._validation import check_choice, check_fraction, check_integer, check_number
 from dpbandits.experiments.audit_accounts import accounted, declared, worst_element
 from dpbandits.experiments.settings import Arrays, Cell, Setting, describe
 from dpbandits.experiments.tables import rounded
-from dpbandits.privacy.audit import Audit, audit, search
+from dpbandits.privacy.audit import Audit, audit
 from dpbandits.privacy.audit_events import Tally
 from dpbandits.privacy.audit_exact import audit_exactly
+from dpbandits.privacy.audit_search import search
 from dpbandits.privacy.audit_subjects import subject_of
 from dpbandits.privacy.audit_tables import TablePair
 from dpbandits.privacy.audit_truths import KnownLoss
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.provenance import Name
+from dpbandits.stopping.base import StoppingRule
 
 __all__ = [
     "METHODS",
@@ -61,7 +63,7 @@ def certain_pair(target: object, n_pulls: int) -> TablePair | None:
         None if the two tables give the same.
     """
     subject = subject_of(target, n_pulls)
-    n_arms = 1 if hasattr(target, "half_range") else 2
+    n_arms = _n_arms(target)
 
     def table(ones: int) -> NDArray[np.float64]:
         rewards = np.zeros((n_arms, n_pulls))
@@ -84,6 +86,11 @@ def certain_pair(target: object, n_pulls: int) -> TablePair | None:
         else:
             high = middle
     return TablePair(table(low), 0, low, 1.0)
+
+
+def _n_arms(target: object) -> int:
+    """Arms of the tables: a stopping rule reads one stream."""
+    return 1 if isinstance(target, StoppingRule) else 2
 
 
 def play_audits(
@@ -145,7 +152,12 @@ def _audit(
         return audit(target, target.pair, audit_runs, [*words, 1], failure, 1, promised)
     subject = subject_of(target, n_pulls)
     pair = _known_pair(target, n_pulls) or search(
-        subject, 2, n_pulls, tried, max(audit_runs // _TRIAL_SHARE, _FEWEST), [*words, 0]
+        subject,
+        _n_arms(target),
+        n_pulls,
+        tried,
+        max(audit_runs // _TRIAL_SHARE, _FEWEST),
+        [*words, 0],
     )
     return audit(subject, pair, audit_runs, [*words, 1], failure)
 
@@ -216,6 +228,13 @@ class AuditCell(Cell):
         object.__setattr__(self, "audit_runs", runs)
         object.__setattr__(self, "tried", check_integer("tried", self.tried, 0))
         object.__setattr__(self, "failure", check_fraction("failure", self.failure))
+        if not 0.0 <= check_number("delta", self.delta, "[0, 1)") < 1.0:
+            raise ValueError(f"delta={self.delta!r} is out of range; allowed: [0, 1)")
+        if self.method == "certain" and self.guarantee.is_private:
+            raise ValueError(
+                f"target={self.target!r} has noise; allowed with method='certain': what declares "
+                "no privacy"
+            )
         object.__setattr__(self, "n_runs", check_integer("n_runs", self.n_runs, 1))
 
     @property

@@ -3,7 +3,8 @@
 What is audited is the whole output: arms pulled, halting time, released values, recommendation.
 `audit` runs an algorithm many times on each table of a `TablePair`, chooses an event on one half
 of the runs, and bounds its two probabilities with the other half. The result is a lower bound on
-ε that fails with a stated probability. `search` looks for a pair that gives a high one.
+ε that fails with a stated probability. `dpbandits.privacy.audit_search` looks for a pair that gives
+a high one.
 
 An audit can convict. It cannot prove privacy: a low bound may be due to a bad pair, a bad event,
 or too few runs.
@@ -28,11 +29,12 @@ from dpbandits.privacy.audit_events import Tally, choose_event
 from dpbandits.privacy.audit_tables import FixedRewards, TablePair
 from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
 
-__all__ = ["Audit", "Auditable", "FunctionSubject", "Outputs", "audit", "candidate_pairs", "search"]
+__all__ = ["FEWEST_RUNS", "Audit", "Auditable", "FunctionSubject", "Outputs", "audit"]
 
 Floats = NDArray[np.float64]
 _CHUNK = 50_000
-_FEWEST = 16
+FEWEST_RUNS = 16
+"""Least number of runs on each table that an audit can do with."""
 
 
 class Outputs(NamedTuple):
@@ -109,6 +111,11 @@ class FunctionSubject:
             released = self.function(rewards, rng)
             arms = rewards.actions
             values.append([len(arms), *([] if released is None else np.atleast_1d(released))])
+            if len(values[-1]) != len(values[0]):
+                raise ValueError(
+                    f"function={self.function!r} returned {len(values[0]) - 1} and "
+                    f"{len(values[-1]) - 1} numbers; allowed: always as many"
+                )
             actions.append(arms)
         return Outputs(np.array(values, dtype=np.float64), _padded(actions))
 
@@ -230,11 +237,11 @@ def audit(
     >>> found.verdict, found.epsilon_lower > 1.2
     ('convicted', True)
     """
-    target = _as_subject(subject, guarantee)
-    n_runs = check_integer("n_runs", n_runs, _FEWEST)
+    target = as_subject(subject, guarantee)
+    n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS)
     failure = check_fraction("failure", failure)
     promised = target.guarantee if guarantee is None else guarantee
-    outputs, others, n_values = _run_both(target, pair, n_runs, seed, n_jobs)
+    outputs, others, n_values = run_both(target, pair, n_runs, seed, n_jobs)
     half = n_runs // 2
     event, _ = choose_event(outputs[:half], others[:half], n_values, promised.delta, failure)
     tally = event.tally(outputs[half:], others[half:], failure)
@@ -243,120 +250,14 @@ def audit(
     )
 
 
-def candidate_pairs(
-    n_arms: int, n_pulls: int, rng: np.random.Generator, count: int
-) -> list[TablePair]:
-    """Return pairs of tables of rewards 0 and 1 that are worth a try.
-
-    The first ones are constant arms with one early entry changed; the others are drawn: an arm's
-    rewards have a random mean, and the place that differs is more often early than late.
-
-    Parameters
-    ----------
-    n_arms, n_pulls : int
-        Shape of the tables.
-    rng : numpy.random.Generator
-        Source of randomness.
-    count : int
-        How many pairs.
-
-    Returns
-    -------
-    list of TablePair
-    """
-    pairs = []
-    constants = [np.zeros((n_arms, n_pulls)), np.ones((n_arms, n_pulls))]
-    constants.append(constants[0].copy())
-    constants[2][0] = 1.0
-    for pull in sorted({0, min(1, n_pulls - 1), n_pulls // 4}):
-        for table in constants:
-            for arm in range(min(n_arms, 2)):
-                pairs.append(_flipped(table, arm, pull))
-    while len(pairs) < count:
-        means = rng.choice([0.0, 0.5, 1.0], size=(n_arms, 1))
-        table = (rng.random((n_arms, n_pulls)) < means).astype(np.float64)
-        pull = min(int(n_pulls * rng.random() ** 3), n_pulls - 1)
-        pairs.append(_flipped(table, int(rng.integers(n_arms)), pull))
-    return pairs[:count]
-
-
-def search(
-    subject: Auditable | Callable[[FixedRewards, np.random.Generator], Any],
-    n_arms: int = 2,
-    n_pulls: int = 16,
-    count: int = 32,
-    n_runs: int = 4000,
-    seed: int | Sequence[int] = 0,
-    n_jobs: int = 1,
-    guarantee: PrivacyGuarantee | None = None,
-) -> TablePair:
-    """Look for neighbouring tables that an algorithm's outputs tell apart well.
-
-    Each of `candidate_pairs` is tried with a few runs; the best quarter again with eight times as
-    many; then single entries of the best one are turned, as long as that helps. Audit the result
-    with another seed: the bounds of a search are those of the best of many.
-
-    Parameters
-    ----------
-    subject : Auditable or callable
-        As for `audit`.
-    n_arms, n_pulls : int
-        Shape of the tables, of rewards 0 and 1.
-    count : int
-        How many pairs are tried first.
-    n_runs : int
-        Runs on each table at first, at least 16.
-    seed : int or sequence of int
-        Entropy of the root seed.
-    n_jobs : int
-        Number of workers.
-    guarantee : PrivacyGuarantee, optional
-        What is declared, in place of what the subject says.
-
-    Returns
-    -------
-    TablePair
+def as_subject(subject: Any, guarantee: PrivacyGuarantee | None) -> Auditable:
+    """Return what can be audited; a function is made into a `FunctionSubject`.
 
     Raises
     ------
     ValueError
-        If an argument is out of range.
+        If it can be neither.
     """
-    target = _as_subject(subject, guarantee)
-    n_arms, n_pulls = check_integer("n_arms", n_arms, 1), check_integer("n_pulls", n_pulls, 1)
-    count = check_integer("count", count, 1)
-    n_runs = check_integer("n_runs", n_runs, _FEWEST)
-    delta = (target.guarantee if guarantee is None else guarantee).delta
-    root = np.random.SeedSequence(_entropy(seed))
-    rng = np.random.default_rng(root.spawn(1)[0])
-    trials = iter(range(10**9))
-
-    def score(pair: TablePair, runs: int) -> float:
-        found = _run_both(target, pair, runs, [*_entropy(seed), next(trials)], n_jobs)
-        return choose_event(*found, delta, 0.05)[1]
-
-    pairs = candidate_pairs(n_arms, n_pulls, rng, count)
-    first = sorted(pairs, key=lambda pair: -score(pair, n_runs))
-    better = [(score(pair, 8 * n_runs), pair) for pair in first[: max(count // 4, 1)]]
-    highest, best = max(better, key=lambda found: found[0])
-    for _ in range(count // 4):
-        arm, pull = int(rng.integers(n_arms)), int(rng.integers(n_pulls))
-        if (arm, pull) == (best.arm, best.pull):
-            continue
-        table = best.table.copy()
-        table[arm, pull] = 1.0 - table[arm, pull]
-        changed = TablePair(table, best.arm, best.pull, best.value)
-        reached = score(changed, 8 * n_runs)
-        if reached > highest:
-            highest, best = reached, changed
-    return best
-
-
-def _flipped(table: Floats, arm: int, pull: int) -> TablePair:
-    return TablePair(table, arm, pull, 1.0 - table[arm, pull])
-
-
-def _as_subject(subject: Any, guarantee: PrivacyGuarantee | None) -> Auditable:
     if callable(getattr(subject, "outputs", None)):
         found: Auditable = subject
         return found
@@ -369,7 +270,14 @@ def _as_subject(subject: Any, guarantee: PrivacyGuarantee | None) -> Auditable:
     return FunctionSubject(subject, NO_PRIVACY if guarantee is None else guarantee, name)
 
 
-def _entropy(seed: int | Sequence[int]) -> list[int]:
+def entropy_of(seed: int | Sequence[int]) -> list[int]:
+    """Return a seed as a list of whole numbers.
+
+    Raises
+    ------
+    ValueError
+        If a part of it is no whole number of at least 0.
+    """
     parts = [seed] if isinstance(seed, int | np.integer) else list(seed)
     return [check_integer("seed", part, 0) for part in parts]
 
@@ -392,12 +300,12 @@ def _joined(parts: Sequence[Outputs], width: int) -> Floats:
     )
 
 
-def _run_both(
+def run_both(
     subject: Auditable, pair: TablePair, n_runs: int, seed: int | Sequence[int], n_jobs: int
 ) -> tuple[Floats, Floats, int]:
     """Run on both tables, in parts that have seeds of their own; count the columns of values."""
     sizes = [min(_CHUNK, n_runs - start) for start in range(0, n_runs, _CHUNK)]
-    seeds = iter(np.random.SeedSequence(_entropy(seed)).spawn(2 * len(sizes)))
+    seeds = iter(np.random.SeedSequence(entropy_of(seed)).spawn(2 * len(sizes)))
     tasks = [(table, size) for table in (pair.table, pair.neighbour) for size in sizes]
     parts: list[Outputs] = Parallel(n_jobs=n_jobs)(
         delayed(_run_part)(subject, table, size, next(seeds)) for table, size in tasks

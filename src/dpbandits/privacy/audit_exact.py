@@ -31,7 +31,7 @@ from dpbandits.heavy_instances import HeavyTailInstance, heavy_two_point
 from dpbandits.heavy_schedules import heavy_epoch
 from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.privacy.audit import Audit
-from dpbandits.privacy.audit_tables import TablePair
+from dpbandits.privacy.audit_tables import TablePair, check_one_arm
 from dpbandits.privacy.halting_loss import crossing_streams, privacy_loss
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.regret.dprse import DPRSE
@@ -210,18 +210,26 @@ def audit_elimination(
     -------
     Audit
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or `instance` is missing.
+
     Examples
     --------
     >>> found = audit_elimination(DPSE(epsilon=0.5))
     >>> found.verdict, 0.49 < found.epsilon_lower <= 0.5
     ('acquitted', True)
     """
+    horizon = check_integer("horizon", horizon, 2)
+    n_epochs = check_integer("n_epochs", n_epochs, 1)
     epochs = two_arm_epochs(algorithm, horizon, instance)
     plans = [epochs(e) for e in range(1, n_epochs + 1)]
     pulls = np.array([plan[0] for plan in plans])
     scales, thresholds = (np.array([plan[i] for plan in plans]) for i in (1, 2))
     bounds = np.array([plan[3] for plan in plans])
-    least = -bounds if instance is not None else np.zeros(n_epochs)
+    signed = isinstance(getattr(algorithm, "base", algorithm), DPRSE)
+    least = -bounds if signed else np.zeros(n_epochs)
     best, pair = -1.0, None
     for changed in range(n_epochs):
         for opposed in (True, False):
@@ -254,7 +262,13 @@ def audit_stopping(rule: NASFamily, pair: TablePair) -> Audit:
     Returns
     -------
     Audit
+
+    Raises
+    ------
+    ValueError
+        If the tables have several arms, or a value is out of the rule's range.
     """
+    check_one_arm(pair.table)
     loss = privacy_loss(rule, pair.table[0], pair.neighbour[0])
     when = "no halt" if loss.time is None else f"halting at {loss.time}"
     return Audit(rule.label, rule.guarantee, pair, loss.total, None, f"{when}, and the estimate")
@@ -280,7 +294,13 @@ def audit_report(
     -------
     Audit
         Its tables hold one reward: the least and the greatest that truncation leaves.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
+    horizon = check_integer("horizon", horizon, 2)
     plan = heavy_epoch(
         instance.n_arms,
         epoch,
@@ -316,6 +336,11 @@ def audit_first_choice(algorithm: DPRUCB, instance: HeavyTailInstance, horizon: 
     Returns
     -------
     Audit
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     tree = algorithm.plan(instance, check_integer("horizon", horizon, 3)).tree
     bound, scale = tree.bound(1), np.array([tree.node_scale(1)])
@@ -346,6 +371,11 @@ def audit_exactly(
     Audit or None
         On the pair of tables that is known to tell most. None also without noise, as outputs are
         then certain.
+
+    Raises
+    ------
+    ValueError
+        If `look` is out of range.
 
     Examples
     --------

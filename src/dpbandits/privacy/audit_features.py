@@ -106,7 +106,8 @@ class Features:
     def of(self, outputs: Floats) -> Floats:
         """Return the features of outputs, shape (runs, features)."""
         columns = [_numbers(outputs[:, j]) for j in self.kept]
-        columns += [_numbers(outputs[:, j] - outputs[:, i]) for i, j in self.pairs]
+        with np.errstate(invalid="ignore"):  # of what was not released, or infinite
+            columns += [_numbers(outputs[:, j] - outputs[:, i]) for i, j in self.pairs]
         table = np.stack(columns, axis=1)
         return np.hstack([table, _scores(table, self.scores, self.fine)])
 

@@ -14,7 +14,7 @@ from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.identification.rewards import Rewards
 from dpbandits.privacy import audit_kernels as kernels
 from dpbandits.privacy.audit import Auditable, Outputs
-from dpbandits.privacy.audit_tables import FixedRewards
+from dpbandits.privacy.audit_tables import FixedRewards, check_one_arm, check_rewards
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.dp_ucb import DPUCB
@@ -142,7 +142,9 @@ class RegretSubject:
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Run the algorithm; there are no values."""
-        play = _COMPILED.get(type(self.algorithm), _played)
+        compiled = _COMPILED.get(type(self.algorithm))
+        check_rewards(table, whole=compiled is not None)
+        play = compiled or _played
         actions = play(self.algorithm, np.ascontiguousarray(table), n_runs, rng)
         return Outputs(np.empty((n_runs, 0)), actions.astype(np.float64))
 
@@ -174,6 +176,7 @@ class IdentificationSubject:
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Run the algorithm for N pulls at most."""
+        check_rewards(table)
         rewards, most = FixedRewards(table), table.shape[1]
         values = np.empty((n_runs, 2 + table.shape[0]))
         actions = np.full((n_runs, most), -1.0)
@@ -210,6 +213,7 @@ class StoppingSubject:
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Run the rule on the stream."""
+        check_one_arm(table)
         stream = table[0].tolist()
         found = [self.rule.run(stream, rng, len(stream)) for _ in range(n_runs)]
         values = np.array([[outcome.samples, outcome.estimate] for outcome in found])
@@ -239,6 +243,7 @@ class CounterSubject:
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Run the counter over the stream."""
+        check_one_arm(table)
         stream = table[0].tolist()
         sums = np.empty((n_runs, len(stream)))
         for row in sums:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import check_integer, check_number
 
-__all__ = ["FixedRewards", "TablePair", "check_table"]
+__all__ = ["FixedRewards", "TablePair", "check_one_arm", "check_rewards", "check_table"]
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +41,39 @@ def check_table(table: ArrayLike) -> Floats:
     if values.ndim != 2 or values.size == 0 or not np.isfinite(values).all():
         raise ValueError(f"table={table!r} is no table; allowed: {allowed}")
     return values
+
+
+def check_rewards(table: Floats, whole: bool = False) -> None:
+    """Refuse a table with other rewards than an algorithm's noise is made for.
+
+    Parameters
+    ----------
+    table : numpy.ndarray of float, shape (K, N)
+        Rewards.
+    whole : bool
+        Whether only 0 and 1 will do, and not what lies between them.
+
+    Raises
+    ------
+    ValueError
+        If a reward is out of [0, 1], or, if `whole`, strictly between 0 and 1.
+    """
+    fine = np.isin(table, (0.0, 1.0)) if whole else (table >= 0.0) & (table <= 1.0)
+    if not fine.all():
+        allowed = "0 or 1" if whole else "from 0 to 1"
+        raise ValueError(f"table has the reward {table[~fine][0]:g}; allowed: {allowed}")
+
+
+def check_one_arm(table: Floats) -> None:
+    """Refuse a table of several arms where a stream is meant.
+
+    Raises
+    ------
+    ValueError
+        If the table has not one row.
+    """
+    if len(table) != 1:
+        raise ValueError(f"table has {len(table)} arms; allowed: 1, as a stream is read")
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +216,7 @@ class FixedRewards:
     def _take(self, arm: int, size: int) -> int:
         arms, pulls = self._table.shape
         done = self._pulled[arm] if 0 <= arm < arms else pulls
-        if done + size > pulls:
+        if size < 0 or done + size > pulls:
             raise ValueError(
                 f"arm={arm!r} is asked for more rewards than its {pulls}; allowed: 0 to "
                 f"{arms - 1}, and no more pulls than the table has entries"
