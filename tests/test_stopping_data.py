@@ -119,7 +119,7 @@ def test_the_file_of_runs_stays_small(tiny, tmp_path, monkeypatch):
     data = experiments.read(ID, tmp_path)
     assert {group.n_runs for group in data.replicates} == {15}
     assert {summary.n_runs for summary in data.summaries} == {40}
-    assert data.manifest["runs"] == "the first 15 of each setting, of 40 to 40"
+    assert data.manifest["runs"] == "the first 15 of each setting, of 40"
     for setting, group in zip(results.settings, data.replicates, strict=True):
         assert np.array_equal(group.samples, results[setting].samples[:15])
 
