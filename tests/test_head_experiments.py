@@ -250,12 +250,20 @@ def test_a_score_is_a_geometric_mean():
         ),
         (lambda: best_of({}, 1.5), "error=1.5"),
         (lambda: standings({}, np.random.default_rng(0)), "allowed: the same two or more"),
-        (
-            lambda: standings(
-                {1: {"a": Estimate(0, 0, 3), "b": Estimate(1, 0, 3)}}, np.random.default_rng(0)
-            ),
-            "a mean of 0 or less; allowed: above 0",
+        *(
+            (
+                lambda mean=mean: standings(
+                    {1: {"a": Estimate(mean, 0, 3), "b": Estimate(1, 0, 3)}},
+                    np.random.default_rng(0),
+                ),
+                "a mean that is 0 or less, infinite or unknown; allowed: above 0 and finite",
+            )
+            for mean in (0, -1.0, math.inf, math.nan)
         ),
+        (lambda: Estimate(1.0, 0.1, 1), "n_runs=1 is out of range; allowed: .* at least 2"),
+        (lambda: Estimate(1.0, 0.1, 2.5), "n_runs=2.5 is not a whole number"),
+        (lambda: Estimate(1.0, -0.1, 3), "error=-0.1 is out of range; allowed: 0 or more"),
+        (lambda: Estimate(1.0, math.nan, 3), "error=nan is out of range; allowed: 0 or more"),
         (lambda: experiments.means_of("ours-stopping-mean"), "on stopping; allowed: .* regret"),
         (
             lambda: experiments.without_some(

@@ -10,7 +10,8 @@ from scipy import optimize, stats
 from statistical import may_be_at_most, mean_may_be_at_most, same_law
 
 import dpbandits as dpb
-from dpbandits.bounds.newer import _mean_odds, least_estimate
+from dpbandits.bounds.lazy_frame import Frame, least_estimate
+from dpbandits.bounds.newer_sampling import _mean_odds
 from dpbandits.identification.divergences import calibrated_plus, d_eps, kl
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.regret import lazy_batches
@@ -453,6 +454,28 @@ def test_odds_of_thompson_sampling_on_the_grid_are_above_the_exact_ones():
         assert exact <= found * (1 + 1e-9) and found <= 100 * exact + 1e-3
 
 
+def test_pulls_of_thompson_sampling_in_a_batch_beyond_the_horizon(monkeypatch):
+    """Each pull that fits has θ above y with probability Q at least, however long the batch."""
+    seen = []
+
+    def spied(frame, likely, lost=0.0):
+        seen.append((frame, likely))
+        return plain(frame, likely, lost)
+
+    plain = Frame.pulls
+    monkeypatch.setattr(Frame, "pulls", spied)
+    horizon = 20_000
+    dpb.bounds.lazy_dp_ts_regret([0.9, 0.2], horizon, epsilon=1.0, alpha=3.0, eta=99.0)
+    least = stats.norm.sf(math.sqrt(2 * math.log(horizon)))  # of the widest posterior
+    beyond = 0
+    for frame, likely in seen:
+        assert np.all(likely >= least * (1 - 1e-9))
+        long = frame.next_sizes > horizon
+        beyond += np.sum(likely[0, long] < 1.5 * least)
+        assert np.all(least * horizon / frame.next_sizes[long] < 0.1 * least), "control"
+    assert beyond > 0, "the chance of a high estimate alone is much smaller there"
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
 def test_bounds_approach_the_rate(epsilon):
     """(1 + η) times the rate, but for lower-order terms, which are large still at 10^300."""
@@ -485,6 +508,33 @@ def test_dp_imed_comes_near_the_lower_bound():
 # ------------------------------------------------------------------------------- arguments
 
 
+GOOD = {
+    "lazy_ucb_regret": {"epsilon": 1.0, "sampling": 1.5, "noise": 3.0},
+    "adap_klucb_regret": {"epsilon": 1.0, "alpha": 3.0},
+    "dp_klucb_regret": {"epsilon": 1.0, "eta": 1.0, "slack": 0.0},
+    "lazy_dp_ts_regret": {"epsilon": 1.0, "alpha": 3.0},
+    "dp_imed_regret": {"epsilon": 1.0, "eta": 1.0},
+}
+BAD_BOUNDS = [
+    (partial(getattr(dpb.bounds, bound), [0.5, 0.4], 100, **(GOOD[bound] | {name: value})), name)
+    for bound, name, value in [
+        *((bound, "epsilon", -1.0) for bound in GOOD),
+        *((bound, "eta", value) for bound in GOOD for value in (0.0, 1e-9, math.inf, math.nan)),
+        ("lazy_ucb_regret", "sampling", 0.0),
+        ("lazy_ucb_regret", "noise", -3.0),
+        ("adap_klucb_regret", "alpha", math.nan),
+        ("lazy_dp_ts_regret", "alpha", 1.0),
+        ("dp_klucb_regret", "slack", -0.5),
+        ("dp_imed_regret", "calibrated", 1),
+    ]
+]
+
+
+@pytest.mark.parametrize("bound", GOOD)
+def test_bounds_take_good_arguments(bound):
+    assert 0 < getattr(dpb.bounds, bound)([0.5, 0.4], 100, **GOOD[bound]) <= 10.0
+
+
 @pytest.mark.parametrize(
     ("build", "name"),
     [
@@ -496,6 +546,8 @@ def test_dp_imed_comes_near_the_lower_bound():
         (partial(dpb.DPKLUCB, 1.0, slack=-1), "slack"),
         (partial(dpb.DPIMED, 1.0, calibrated=1), "calibrated"),
         (partial(dpb.LazyDPTS, 1.0, draws="both"), "draws"),
+        (partial(dpb.bounds.private_regret_rate, [0.5, 0.4], 0.0), "epsilon"),
+        *BAD_BOUNDS,
     ],
 )
 def test_bad_arguments_are_named(build, name):

@@ -2,12 +2,11 @@
 
 from dpbandits.bounds.newer import (
     adap_klucb_regret,
-    dp_imed_regret,
     dp_klucb_regret,
-    lazy_dp_ts_regret,
     lazy_ucb_regret,
     private_regret_rate,
 )
+from dpbandits.bounds.newer_sampling import dp_imed_regret, lazy_dp_ts_regret
 from dpbandits.bounds.regret import (
     dp_ucb_pulls,
     dp_ucb_regret,

@@ -25,16 +25,29 @@ class Estimate:
     Attributes
     ----------
     mean : float
-        Mean of the runs.
+        Mean of the runs; nan if it is unknown.
     error : float
-        Standard deviation of the runs over the root of their number.
+        Standard deviation of the runs over the root of their number, 0 or more; nan only if the
+        mean is unknown.
     n_runs : int
         Number of runs, 2 or more.
+
+    Raises
+    ------
+    ValueError
+        If `error` or `n_runs` is none of these.
     """
 
     mean: float
     error: float
     n_runs: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_runs", check_integer("n_runs", self.n_runs, 2))
+        if not (self.error >= 0 or (math.isnan(self.mean) and math.isnan(self.error))):
+            raise ValueError(
+                f"error={self.error!r} is out of range; allowed: 0 or more, nan if the mean is nan"
+            )
 
     @classmethod
     def of(cls, sample: ArrayLike) -> Estimate:
@@ -187,19 +200,23 @@ def standings(
     The score of an algorithm is the geometric mean over the settings of its mean divided by the
     least mean there. Logarithms of means of many runs are close to normal, with the coefficient of
     variation as standard deviation (delta method): the interval of a score is that of scores that
-    are drawn so. Two algorithms are compared by the mean over the settings of the difference of
-    the logarithms. With Bonferroni's quantile for all ordered pairs, all ranks lie in their sets
-    with probability about `level` at least. The settings themselves are given: nothing is said
-    of others.
+    are drawn so, around the means that were found. It is good where it is clear which mean of a
+    setting is least. Where several are near the least, scores and intervals are too high, as the
+    least of some estimates is too low. Two algorithms are compared by the mean over the settings
+    of the difference of the logarithms, which knows of no least. With Bonferroni's quantile for
+    all ordered pairs, all ranks lie in their sets with probability about `level` at least. The
+    settings themselves are given: nothing is said of others.
 
     Parameters
     ----------
     estimates : mapping of place to (mapping of str to Estimate)
-        Setting → algorithm → its mean, above 0; the same two algorithms or more in each setting.
+        Setting → algorithm → its mean, above 0 and finite; the same two algorithms or more in each
+        setting.
     rng : numpy.random.Generator
         Source of randomness of the intervals of scores.
     level : float
-        Confidence level in (0, 1), of the intervals one by one and of the ranks together.
+        Confidence level in (0, 1): of the ranks together, and of the interval of each score where
+        the least means are clear.
     n_resamples : int
         How many scores are drawn.
 
@@ -211,7 +228,8 @@ def standings(
     Raises
     ------
     ValueError
-        If settings differ in their algorithms, or an argument is out of range.
+        If settings differ in their algorithms, a mean is not positive and finite, or an argument
+        is out of range.
 
     Examples
     --------
@@ -229,8 +247,11 @@ def standings(
             f"estimates={estimates!r} are of different algorithms, or of too few; allowed: the "
             "same two or more in each setting"
         )
-    if not all(e.mean > 0 for place in places for e in place.values()):
-        raise ValueError(f"estimates={estimates!r} have a mean of 0 or less; allowed: above 0")
+    if not all(0 < e.mean < math.inf for place in places for e in place.values()):
+        raise ValueError(
+            f"estimates={estimates!r} have a mean that is 0 or less, infinite or unknown; allowed: "
+            "above 0 and finite"
+        )
     means = np.array([[place[name].mean for name in names] for place in places])
     errors = np.array([[place[name].error for name in names] for place in places]) / means
     logs = np.log(means)
