@@ -9,8 +9,8 @@ probability that the best arm is underrated when batch j + 1 begins. Then
 
     E N_a(T) ≤ b_1 + Σ_j min(b_{j+1}, T − e_j − K + 1)⁺ · min(1, p_j + q_j).
 
-For an index that increases with the estimate and with t, "underrated" means an index below μ*, and
-q_j = Σ_i f_i(e_i + e_j + K − 1), f_i(s) a bound on P(index after i releases, at time s, is < μ*):
+For an index that increases with the estimate and with t, "underrated" means an index below the best mean, and
+q_j = Σ_i f_i(e_i + e_j + K − 1), f_i(s) a bound on P(index after i releases, at time s, is < the best mean):
 an index that is too low at some later time is too low at s. All tails of estimates are Chernoff's
 with the exact law of a sum of rewards and Laplace variables (`calibrated_minus`).
 """
@@ -144,7 +144,7 @@ class Frame:
         return _reaching(mean, thresholds, self.rewards, self.noises, self.epsilon)
 
     def pulls(self, likely: FloatArray, lost: FloatArray | float = 0.0) -> FloatArray:
-        """Bound E N_a at the times, given p_j + q_j and pulls that are lost in each state of *."""
+        """Bound E N_a, given p_j + q_j and the pulls lost in each state of the best arm."""
         result: FloatArray = 1.0 + np.sum(self.room * np.minimum(likely, 1.0), axis=1)
         result += np.sum((self.ends <= self.at[:, None]) * lost, axis=1)
         return np.minimum(result, self.at)
