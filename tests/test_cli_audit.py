@@ -18,7 +18,7 @@ def raw(rewards, rng):
 
 @pytest.fixture
 def mine(tmp_path):
-    path = tmp_path / f"{tmp_path.name}.py"  # a module of its own
+    path = tmp_path / "mine.py"
     path.write_text(MINE, encoding="utf-8")
     return path
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import math
 import sys
 from collections.abc import Callable
@@ -150,19 +151,16 @@ def _own(where: str, name: str) -> Callable[..., Any]:
 
 
 def _module_of(path: Path) -> ModuleType:
-    """Import a file by its name, from its folder, as workers will."""
-    earlier = sys.modules.get(path.stem)
-    if earlier is not None and getattr(earlier, "__file__", None) != str(path):
-        raise ValueError(
-            f"algorithm={path.name} has the name of another module; allowed: a name of its own"
-        )
-    sys.modules.pop(path.stem, None)
-    if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))
-    importlib.invalidate_caches()
-    module = importlib.import_module(path.stem)
-    if getattr(module, "__file__", None) != str(path):
-        raise ImportError(f"{path} is hidden by {getattr(module, '__file__', path.stem)}")
+    """Run a file as a module that is in no list, so that its functions go to workers by value."""
+    spec = importlib.util.spec_from_file_location(f"_audited_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # as dataclasses ask for
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[spec.name]
     return module
 
 

@@ -9,10 +9,11 @@ probability that the best arm is underrated when batch j + 1 begins. Then
 
     E N_a(T) ≤ b_1 + Σ_j min(b_{j+1}, T − e_j − K + 1)⁺ · min(1, p_j + q_j).
 
-For an index that increases with the estimate and with t, "underrated" means an index below the best mean, and
-q_j = Σ_i f_i(e_i + e_j + K − 1), f_i(s) a bound on P(index after i releases, at time s, is < the best mean):
-an index that is too low at some later time is too low at s. All tails of estimates are Chernoff's
-with the exact law of a sum of rewards and Laplace variables (`calibrated_minus`).
+For an index that increases with the estimate and with t, "underrated" means an index below the
+best mean, and q_j = Σ_i f_i(e_i + e_j + K − 1), f_i(s) a bound on P(index after i releases, at time
+s, is below the best mean): an index that is too low at some later time is too low at s. All tails
+of estimates are Chernoff's with the exact law of a sum of rewards and Laplace variables
+(`calibrated_minus`).
 """
 
 from __future__ import annotations
