@@ -14,7 +14,7 @@ from dpbandits import experiments, plotting
 from dpbandits.experiments import EXPERIMENTS, AuditCell
 from dpbandits.experiments.audit_accounts import accounted, hybrid_losses, worst_element
 from dpbandits.experiments.audit_cases import NOT_AUDITED, audit_cases, free_cases, group_of
-from dpbandits.experiments.audit_catalogue import FAILURE, TRUTHS
+from dpbandits.experiments.audit_catalogue import FAILURE, known_truths
 from dpbandits.experiments.audit_cells import certain_pair
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.privacy.audit_subjects import StoppingSubject, subject_of
@@ -153,7 +153,7 @@ def test_the_truth_of_a_halting_time_is_that_of_its_streams():
 
 
 def test_what_is_declared_for_truths_is_enough():
-    for target, delta in TRUTHS.values():
+    for target, delta in known_truths().values():
         assert 0 < target.truth(delta) <= target.guarantee.epsilon
         assert target.pair.change in (1.0, 2.0)
 

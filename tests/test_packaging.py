@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -176,3 +177,21 @@ def test_every_page_stands_in_a_finished_build(name):
     ):
         pytest.skip("the build is older than the table of contents")
     assert built.is_file()
+
+
+def test_importing_the_package_runs_no_kernel():
+    """A compiled function that runs at import would be compiled, or read from disk, each time."""
+    code = """
+import sys
+
+from numba.core.dispatcher import Dispatcher
+
+import dpbandits
+
+modules = [m for name, m in list(sys.modules.items()) if name.startswith("dpbandits")]
+compiled = [v for m in modules for v in vars(m).values() if isinstance(v, Dispatcher)]
+assert len(compiled) > 20
+print(*(function.__name__ for function in compiled if function.signatures))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"

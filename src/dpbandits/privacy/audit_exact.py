@@ -1,18 +1,11 @@
 """Audits without runs: where the probabilities of outputs can be integrated.
 
-Elimination between two arms
-    While both arms are viable, what is decided at the end of an epoch depends on the difference
-    of their sums and on that of two Laplace variables, whose law is known. An output is the epoch
-    in which an arm leaves, and which one; its probability is a product over epochs.
-
-Stopping rules of the NAS family
-    `dpbandits.privacy.halting_loss` has the exact law of halting time and estimate.
-
-A report in the local model
-    A truncated reward with one Laplace variable: the ratio of two densities.
-
-The third pull of DPRUCB
-    With two arms it compares two first rewards, each with the noise of one node.
+- Elimination between two arms: while both are viable, an epoch's decision depends on the
+  difference of two sums and of two Laplace variables. An output is the epoch in which an arm
+  leaves, and which one; its probability is a product over epochs.
+- Stopping rules of the NAS family: `dpbandits.privacy.halting_loss`.
+- A report in the local model: a truncated reward with one Laplace variable.
+- The third pull of DPRUCB: two first rewards, each with the noise of one node.
 """
 
 from __future__ import annotations
@@ -190,10 +183,8 @@ def audit_elimination(
 ) -> Audit:
     """Audit elimination exactly, on the pair of tables that tells most.
 
-    Arm 0 has the least reward throughout and arm 1 the greatest, but for one reward of arm 0: that
-    arm 1 leaves is then so improbable that the tails of the noise decide, where the ratio is
-    greatest. Tables in which the difference is small, or the change in a later epoch, are tried
-    as well.
+    Arm 0 has the least reward throughout and arm 1 the greatest, but for one reward of arm 0: the
+    tails of the noise decide, where the ratio is greatest. Equal arms, and later epochs, are tried.
 
     Parameters
     ----------
