@@ -23,6 +23,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
+from check_explorer import PAGE as EXPLORER
+from check_explorer import check_explorer
+
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}
 SLICE = 2400
@@ -357,6 +360,8 @@ def main() -> int:
         if LEDGER in pages:
             verdicts = Path(__file__).resolve().parents[1] / "book/data/claims.json"
             check_filter(browser, base, report, json.loads(verdicts.read_text("utf-8"))["claims"])
+        if EXPLORER in pages:
+            check_explorer(browser, base, report, DESKTOP)
         if not options.only:
             check_links(html, base, seen, report)
             theorem = re.compile(r'class="(?:proof )?theorem|class="proof theorem')

@@ -23,9 +23,8 @@ PAGE = "book/explorer"
 SCRIPT, STYLE = "explorer.js", "explorer.css"
 
 FORM = """
-<noscript><p class="explorer-problem">What follows needs a script, and scripts are off.
-<a href="explorer.json">The data</a> can be read without.</p></noscript>
-<p class="explorer-problem" id="x-problem" role="alert" hidden></p>
+<p class="explorer-problem" id="x-problem" role="status">What follows needs a script and
+<a href="explorer.json">its data</a>.</p>
 <form class="explorer-form" id="x-form" aria-label="What to explore" hidden>
 <label for="x-instance">Instance <select id="x-instance"></select></label>
 <label for="x-arms">Arms <i>K</i> <select id="x-arms"></select></label>
@@ -82,7 +81,9 @@ class ExplorerFigure(SphinxDirective):
         for paragraph in self.parse_content_to_nodes():
             caption += paragraph.children
         figure = nodes.figure(classes=["explorer-figure"], ids=[f"x-{part}"], names=[f"x-{part}"])
-        figure += nodes.raw("", f'<div class="explorer-plot" id="x-{part}-plot"></div>', format="html")
+        figure += nodes.raw(
+            "", f'<div class="explorer-plot" id="x-{part}-plot"></div>', format="html"
+        )
         figure += caption
         self.state.document.note_explicit_target(figure, figure)
         table = TABLE.format(part=part, title=escape(self.options["title"]))

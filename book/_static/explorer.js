@@ -6,7 +6,7 @@
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const WITHOUT = "without privacy";
-  const FIRST = { instance: "C1", k: 5, e: 0.25, t: 5e7, view: "time", d: 0.01,
+  const FIRST = { instance: "C1", k: 5, e: 0.1, t: 5e7, view: "time", d: 0.01,
     regret: ["UCB", "SE", "DP-SE", "DP-UCB"], found: ["DP-TT", "DP-LRE", "DP-SE"] };
   const DELTAS = [0.1, 0.01, 0.001];
   const BOUNDS = {
@@ -247,10 +247,10 @@
   function settle() {
     if (!data.instances.some(one => one.id === state.instance)) state.instance = FIRST.instance;
     const arms = instance().arms.map(one => one.k);
-    if (!arms.includes(state.k)) state.k = nearest(arms, Math.max(1, state.k));
+    if (!arms.includes(state.k)) state.k = nearest(arms, state.k > 0 ? state.k : FIRST.k);
     const horizons = entry().regret.map(one => one.horizon);
     if (horizons.length && !horizons.includes(state.t))
-      state.t = nearest(horizons, Math.max(1, state.t));
+      state.t = nearest(horizons, state.t > 0 ? state.t : FIRST.t);
     if (!["time", "budget"].includes(state.view)) state.view = FIRST.view;
     if (!DELTAS.includes(state.d)) state.d = FIRST.d;
   }
@@ -552,10 +552,13 @@
       read();
       show();
     });
-    let width = innerWidth;
-    window.addEventListener("resize", () => {
-      if (innerWidth !== width) { width = innerWidth; show(); }
-    });
+    // Figures are drawn to the width that they have: again when it changes.
+    let width = at("x-time-plot").clientWidth;
+    new ResizeObserver(() => {
+      if (at("x-time-plot").clientWidth === width) return;
+      width = at("x-time-plot").clientWidth;
+      show();
+    }).observe(at("x-time-plot"));
   }
 
   fetch("explorer.json").then(answer => {
@@ -564,14 +567,14 @@
   }).then(content => {
     data = content;
     read();
+    at("x-problem").hidden = true;
     for (const each of document.querySelectorAll(".explorer-form, .explorer-own"))
       each.hidden = false;
     listen();
     show();
   }).catch(error => {
-    const problem = at("x-problem");
-    problem.textContent = `The data cannot be read (${error.message}). From a copy on a disk, run `
+    at("x-problem").textContent = `The data cannot be read (${error.message}). From a copy on a disk, run `
       + "python -m http.server in its folder, and open the page by that address.";
-    problem.hidden = false;
+    at("x-problem").hidden = false;
   });
 })();

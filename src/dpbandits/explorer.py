@@ -249,7 +249,7 @@ def theory(means: Sequence[float], epsilons: Sequence[float]) -> Content:
     }
 
 
-def assemble(load: Callable[[str], Data] = read) -> Content:
+def assemble(load: Callable[[str], Data] = read, per_decade: int = PER_DECADE) -> Content:
     """Bring all that the explorer shows into one dictionary that JSON can hold.
 
     Parameters
@@ -258,6 +258,8 @@ def assemble(load: Callable[[str], Data] = read) -> Content:
         Id of an experiment → its data. `dpbandits.experiments.read` takes the committed data,
         which must agree with their manifests; `dpbandits.experiments.load` also asks whether
         the present code would make them, which takes longer.
+    per_decade : int
+        Budgets for each factor of 10, besides those that were simulated; as for `budgets`.
 
     Returns
     -------
@@ -274,7 +276,7 @@ def assemble(load: Callable[[str], Data] = read) -> Content:
     regret = {name: load(name) for name in REGRET_SOURCES}
     found = {name: load(name) for name in IDENTIFICATION_SOURCES}
     summaries = (s for data in (*regret.values(), *found.values()) for s in data.summaries)
-    epsilons = budgets({s.epsilon for s in summaries})
+    epsilons = budgets({s.epsilon for s in summaries}, per_decade)
     instances: list[Content] = []
     for instance in INSTANCES:
         entries = []
