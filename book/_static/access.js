@@ -23,6 +23,8 @@
   let waiting;
   const later = () => { clearTimeout(waiting); waiting = setTimeout(reach, 100); };
   window.addEventListener("resize", later);
+  document.fonts.addEventListener("loadingdone", later);
+  document.addEventListener("toggle", later, true);
   window.addEventListener("load", async () => {
     if (window.MathJax && MathJax.startup && MathJax.startup.promise) await MathJax.startup.promise;
     reach();
