@@ -136,12 +136,15 @@ def test_times_and_rates_are_those_of_the_package(content):
 
 
 def test_privacy_costs_time_and_the_limits_are_right(content):
-    """A tight budget costs T*_TV/ε, a loose one nothing."""
-    least = content["epsilons"][0]
+    """No less than without privacy and than T*_TV/ε, as d_ε ≤ min(kl, ε·TV); near either."""
+    epsilons = np.array(content["epsilons"])
     for name, entry in entries(content):
-        assert all(np.diff(entry["time"]) <= 0), name
-        assert entry["time"][-1] >= entry["free"]
-        assert entry["time"][0] * least == pytest.approx(entry["tv"], rel=0.05)
+        times = np.array(entry["time"])
+        assert all(np.diff(times) <= 0), name
+        assert all(times >= np.maximum(entry["free"], entry["tv"] / epsilons) * (1 - 1e-4)), name
+        assert times[0] * epsilons[0] == pytest.approx(entry["tv"], rel=0.15), name
+        if name != "even":
+            assert times[-1] == entry["free"], name
 
 
 def test_what_is_written_is_json_and_small():
