@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbandits._arguments import configure, jobs_of, make_folder, number, numbers, whole
+from dpbandits.cli_output import add_json, show
 from dpbandits.identification import identify
 from dpbandits.instances import bernoulli
 from dpbandits.planning import Plan, plan
@@ -36,6 +37,7 @@ def add_parsers(commands: Any) -> None:
     )
     _add_shared(parser, runs="100", max_pulls="1e15")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the runs")
+    add_json(parser)
     parser.set_defaults(run=_identify)
 
     parser = commands.add_parser(
@@ -88,15 +90,29 @@ def _identify(args: argparse.Namespace) -> int:
         whole("max-pulls", args.max_pulls, instance.n_arms),
         jobs_of(args.jobs),
     )
-    print(f"{algorithm!r} on means {args.means}, {runs.n_runs} runs")
-    print(f"privacy: {algorithm.guarantee}")
-    print(f"stopped: {int(runs.stopped.sum())} of {runs.n_runs}")
-    low, middle, high = map(_count, runs.time_quantiles([0.05, 0.5, 0.95]))
-    mean = _count(runs.mean_time()[0])
-    print(f"samples: mean {mean}, median {middle}, 90 % of runs {low} to {high}")
+    low, middle, high = runs.time_quantiles([0.05, 0.5, 0.95])
+    mean, pulls = runs.mean_time()[0], runs.pulls.mean(axis=0)
     rate, least, greatest = runs.error_rate()
-    print(f"wrong arm: {rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}")
-    print("pulls of each arm, mean:", " ".join(f"{n:.6g}" for n in runs.pulls.mean(axis=0)))
+    lines = [
+        f"{algorithm!r} on means {args.means}, {runs.n_runs} runs",
+        f"privacy: {algorithm.guarantee}",
+        f"stopped: {int(runs.stopped.sum())} of {runs.n_runs}",
+        f"samples: mean {_count(mean)}, median {_count(middle)}, "
+        f"90 % of runs {_count(low)} to {_count(high)}",
+        f"wrong arm: {rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}",
+        "pulls of each arm, mean: " + " ".join(f"{n:.6g}" for n in pulls),
+    ]
+    record = {
+        "algorithm": algorithm,
+        "guarantee": algorithm.guarantee,
+        "means": instance.means,
+        "n_runs": runs.n_runs,
+        "stopped": int(runs.stopped.sum()),
+        "samples": {"mean": mean, "median": middle, "q05": low, "q95": high},
+        "wrong_arm": {"value": rate, "low95": least, "high95": greatest},
+        "pulls": pulls,
+    }
+    show(args, lines, record)
     if args.csv is not None:
         runs.to_csv(args.csv)
     return 0
