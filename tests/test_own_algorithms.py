@@ -70,5 +70,5 @@ def test_the_commands_of_the_page_work(tmp_path, monkeypatch, capsys):
 
 def test_it_can_be_registered(explore_first, monkeypatch, capsys):
     monkeypatch.setitem(dpb.registry, "ExploreFirst", explore_first)
-    assert main("run explore-first --epsilon 1 --horizon 1000 --runs 1".split()) == 0
+    assert main(["run", "explore-first", "--epsilon", "1", "--horizon", "1000", "--runs", "1"]) == 0
     assert capsys.readouterr().out.startswith("ExploreFirst(")

@@ -1,9 +1,9 @@
 """Sphinx extension: buttons that open a chapter in Binder or Colab, off unless asked for.
 
 They lead to other hosts, so that a build has them only with the address of a repository in the
-environment: ``BOOK_REPOSITORY=https://github.com/OWNER/NAME make html`` (and ``BOOK_BRANCH``, main
-if not given). Binder builds its environment from ``environment.yml``; in Colab the first cell to run
-is ``%pip install`` with the same address.
+environment: ``BOOK_REPOSITORY=https://github.com/OWNER/NAME make html`` (and
+``BOOK_BRANCH``, main if not given). Binder builds its environment from ``environment.yml``; in
+Colab the first cell to run is ``%pip install`` with the same address.
 """
 
 from __future__ import annotations
