@@ -17,7 +17,16 @@ from typing import Any, NoReturn
 
 from tqdm import tqdm
 
-from dpbandits import chapters, cli_audit, cli_claims, cli_estimate, cli_identify, experiments
+from dpbandits import (
+    chapters,
+    cli_audit,
+    cli_cite,
+    cli_claims,
+    cli_estimate,
+    cli_figure,
+    cli_identify,
+    experiments,
+)
 from dpbandits._arguments import configure, jobs_of, plain_algorithms, whole
 from dpbandits._validation import check_choice
 from dpbandits.cache import Cache, CacheWarning
@@ -104,6 +113,8 @@ def _parser() -> argparse.ArgumentParser:
     cli_identify.add_parsers(commands)
     cli_audit.add_parser(commands)
     cli_claims.add_parser(commands)
+    cli_figure.add_parser(commands)
+    cli_cite.add_parser(commands)
     chapters.add_parser(commands)
     return parser
 
