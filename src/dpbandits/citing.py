@@ -111,7 +111,7 @@ def cite(what: str = "") -> str:
 
     Examples
     --------
-    >>> print(cite("ss19-thm-4.1").splitlines()[2].strip())
+    >>> print(cite("ja25-thm-1").splitlines()[0])
     title        = {{Verdict on claim \texttt{ss19-thm-4.1}: Sajed and Sheffet (2019), Theorem 4.1}},
     """
     if not what:

@@ -141,7 +141,6 @@ class PaperFigure:
 
 def _scaled_file(buffer: io.BytesIO, about: dict[str, Any], scale: float) -> Any:
     """Return a PDF whose pages are scaled, for which matplotlib has no setting."""
-
     base: Any = backend_pdf.PdfFile
 
     class Scaled(base):
