@@ -96,7 +96,7 @@ def in_words(paper: str) -> str:
 
 
 def cite(what: str = "") -> str:
-    r"""Return the BibTeX entry of something that can be cited.
+    """Return the BibTeX entry of something that can be cited.
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ def cite(what: str = "") -> str:
 
     Examples
     --------
-    >>> print(cite("ja25-thm-1").splitlines()[0])
-    title        = {{Verdict on claim \texttt{ss19-thm-4.1}: Sajed and Sheffet (2019), Theorem 4.1}},
+    >>> print(cite("ss19-thm-4.1").splitlines()[0])
+    @misc{dpbandits-ss19-thm-4.1,
     """
     if not what:
         version = dpbandits.__version__
