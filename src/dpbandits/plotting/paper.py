@@ -189,7 +189,7 @@ def paper_figure(
     ----------
     draw : callable
         Draws the figure: a function without arguments, such as a `functools.partial` of
-        `dpbandits.plotting.draw`.
+        ``dpbandits.plotting.draw``.
     width : {"single", "double"} or float
         Width as printed, by name or in millimetres.
     grey : bool
@@ -274,6 +274,8 @@ def _texts(figure: Figure) -> list[Text]:
 
 def fit_below(figure: Figure) -> None:
     """Break legends and texts of the figure that are too wide for it, and make room for them."""
+    if not (figure.legends or figure.texts):
+        return
     width, height = figure.get_size_inches()
     figure.draw_without_rendering()
     pixels = figure.bbox.width

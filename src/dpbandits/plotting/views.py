@@ -30,7 +30,7 @@ class View:
     title : str
         What this view shows; empty for the title of the experiment.
     function : tuple of (str, str)
-        Module and name of the function that draws it; `dpbandits.plotting.draw` by default.
+        Module and name of the function that draws it; ``dpbandits.plotting.draw`` by default.
     """
 
     experiment: str
