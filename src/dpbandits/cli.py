@@ -21,8 +21,10 @@ from tqdm import tqdm
 from dpbandits import (
     chapters,
     cli_audit,
+    cli_cite,
     cli_claims,
     cli_estimate,
+    cli_figure,
     cli_identify,
     cli_run,
     experiments,
@@ -112,6 +114,8 @@ def _parser() -> argparse.ArgumentParser:
     cli_identify.add_parsers(commands)
     cli_audit.add_parser(commands)
     cli_claims.add_parser(commands)
+    cli_figure.add_parser(commands)
+    cli_cite.add_parser(commands)
     chapters.add_parser(commands)
     _add_completion(commands)
     return parser
