@@ -38,8 +38,8 @@ from dpbandits.plotting.files import figure_files
 PAGE = "book/gallery"
 SCRIPT = "gallery.js"
 FOLDER = Path("_build", "gallery")
-THUMBNAIL = 360  # pixels wide; a card is half as wide, so that it is sharp on fine screens too
-COLOURS = 64
+THUMBNAIL = 340  # pixels, as wide as a card
+COLOURS = 32
 
 LINKS = {
     "pdf": "PDF",
@@ -271,7 +271,7 @@ def card(entry: Entry, uri: str) -> Iterator[str]:
 
 
 class FigureGallery(SphinxDirective):
-    """Write the filter, and a card for each figure, grouped by chapter."""
+    """Write a card for each figure, grouped by chapter."""
 
     def run(self) -> list[nodes.Node]:
         """Write a section for each chapter."""
@@ -286,10 +286,9 @@ class FigureGallery(SphinxDirective):
             for entry in group:
                 lines += card(entry, uri)
             self.env.note_dependency(f"{page}.ipynb")
-        parsed = self.parse_text_to_nodes(
+        return self.parse_text_to_nodes(
             StringList(lines, source="figure-gallery"), allow_section_headings=True
         )
-        return [nodes.raw("", controls(entries), format="html"), *parsed]
 
 
 # -------------------------------------------------------------------------------------- chapters
@@ -321,14 +320,22 @@ def footer(entry: Entry, docname: str, gallery: str) -> nodes.paragraph:
     return line
 
 
-def add_footers(app: Any, document: nodes.document) -> None:
-    """Put a line below each figure, and take links out that carry files themselves."""
+def finish_page(app: Any, document: nodes.document) -> None:
+    """Put the filter before the cards of the gallery, and a line below each figure of a chapter."""
     docname = app.env.docname
     entries = [e for e in app.figure_entries.values() if e.figure.page == docname]
-    if not entries:
-        return
+    if docname == PAGE:
+        (page,) = (node for node in document.children if isinstance(node, nodes.section))
+        first = next(node for node in page.children if isinstance(node, nodes.section))
+        form = nodes.raw("", controls(list(app.figure_entries.values())), format="html")
+        page.insert(page.index(first), form)
+    if entries:
+        add_footers(document, entries, docname, app.builder.get_relative_uri(docname, PAGE))
+
+
+def add_footers(document: nodes.document, entries: list[Entry], docname: str, gallery: str) -> None:
+    """Put a line below each figure, and take links out that carry files themselves."""
     by_id = {nodes.make_id(entry.name): entry for entry in entries}
-    gallery = app.builder.get_relative_uri(docname, PAGE)
     for figure in list(document.findall(nodes.figure)):
         for name in by_id.keys() & set(figure["ids"]):
             line = footer(by_id[name], docname, gallery)
@@ -368,6 +375,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("figure-gallery", FigureGallery)
     app.connect("builder-inited", prepare)
     # before Sphinx collects the files that are to be downloaded
-    app.connect("doctree-read", add_footers, priority=400)
+    app.connect("doctree-read", finish_page, priority=400)
     app.connect("html-page-context", add_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
