@@ -21,12 +21,12 @@ from dpbandits.identification.divergences import (
 from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.dplre import DPLRE
-from dpbandits.identification.identify import Identifications, identify, identify_replicate
 from dpbandits.identification.fixed_design import (
     FixedDesign,
     fixed_design,
     fixed_design_error,
 )
+from dpbandits.identification.identify import Identifications, identify, identify_replicate
 from dpbandits.identification.population import FinitePopulation, PopulationRewards, isis2
 from dpbandits.identification.rewards import DrawnRewards, Rewards, TableRewards
 from dpbandits.identification.top_two import TopTwo

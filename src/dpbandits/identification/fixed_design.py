@@ -1,4 +1,4 @@
-"""The fixed design: equal arms, one private count of each at the end, the largest is recommended."""
+"""The fixed design: equal arms, one private count each at the end, the largest is chosen."""
 
 from __future__ import annotations
 

@@ -208,11 +208,17 @@ class PopulationRewards:
         self._rng = rng
         self._good = list(population.successes)
         self._left = list(population.sizes)
+        self._total = population.total
 
     @property
     def n_arms(self) -> int:
         """Number of arms K."""
         return len(self._left)
+
+    @property
+    def drawn(self) -> int:
+        """How many patients of all arms have come."""
+        return self._total - sum(self._left)
 
     def left(self, arm: int) -> int:
         """Return how many patients of `arm` have not come yet."""

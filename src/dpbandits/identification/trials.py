@@ -1,4 +1,4 @@
-"""Trials on a finite population: an algorithm runs until it decides or an arm's patients run out."""
+"""Trials on a finite population: an algorithm runs until it decides or patients run out."""
 
 from __future__ import annotations
 
@@ -63,15 +63,19 @@ def _ended(
     population: FinitePopulation,
     seed: np.random.SeedSequence,
     most: int,
-) -> tuple[Verdict, PopulationRewards] | None:
-    """Run until `most` patients have come; None if an arm's patients run out before."""
+) -> tuple[Verdict, PopulationRewards] | int:
+    """Run until `most` patients have come.
+
+    If an arm's patients run out before, return how many have come by then, supposed that batches
+    come one after the other.
+    """
     rng = np.random.default_rng(seed)
     rewards = PopulationRewards(population, rng)
     try:
         verdict = algorithm.decide(rewards, rng, most)
-    except OutOfPatientsError:
-        return None
-    return (verdict, rewards) if (verdict.pulls <= population.sizes).all() else None
+    except OutOfPatientsError as error:
+        return rewards.drawn + rewards.left(error.arm)
+    return (verdict, rewards) if (verdict.pulls <= population.sizes).all() else rewards.drawn
 
 
 def run_trial(
@@ -110,12 +114,13 @@ def run_trial(
     """
     if type(algorithm) is TopTwo:
         rng = np.random.default_rng(seed)
-        counts = (np.array(each, np.int64) for each in (population.successes, population.sizes))
-        arm, patients, sums = run_top_two(*counts, rng, algorithm.leader_share, algorithm.delta)
-        return TrialEnd(int(arm), patients, patients - sums)
+        good, sizes = (np.array(n, np.int64) for n in (population.successes, population.sizes))
+        share = algorithm.leader_share
+        best, came, sums = run_top_two(good, sizes, rng, share, algorithm.delta)
+        return TrialEnd(int(best), came, came - sums)
     found = _ended(algorithm, population, seed, population.total)
-    if found is None:
-        found = _last(algorithm, population, seed)
+    if isinstance(found, int):
+        found = _last(algorithm, population, seed, found)
     verdict, rewards = found
     failures = np.zeros(population.n_arms, dtype=np.int64)
     for arm, (size, good) in enumerate(zip(population.sizes, population.successes, strict=True)):
@@ -126,29 +131,31 @@ def run_trial(
 
 
 def _last(
-    algorithm: IdentificationAlgorithm, population: FinitePopulation, seed: np.random.SeedSequence
+    algorithm: IdentificationAlgorithm,
+    population: FinitePopulation,
+    seed: np.random.SeedSequence,
+    guess: int,
 ) -> tuple[Verdict, PopulationRewards]:
     """Run with the largest number of patients with which no arm's patients run out.
 
-    Every second guess supposes that the arm with the fewest patients left has every second turn,
-    as a leader has; the others halve the interval.
+    After the first guess others suppose that the arm with the fewest patients left has every
+    second turn, as a leader has. In between the interval is halved.
     """
     low, high = population.n_arms, population.total
     found = _ended(algorithm, population, seed, low)
-    assert found is not None  # an arm has at least as many patients as there are arms
-    guesses: list[int] = []
+    guesses = [guess + 1, guess]
     while high - low > 1:
         middle = guesses.pop() if guesses else (low + high) // 2
-        if not low < middle < high:
-            continue
-        tried = _ended(algorithm, population, seed, middle)
-        if tried is None:
-            high = middle
-        else:
-            low, found = middle, tried
-        if not guesses:
+        if low < middle < high:
+            tried = _ended(algorithm, population, seed, middle)
+            if isinstance(tried, int):
+                high = middle
+            else:
+                low, found = middle, tried
+        if not guesses and not isinstance(found, int):
             left = int((np.array(population.sizes) - found[0].pulls).min())
-            guesses = [(low + high) // 2, low + 2 * left + 2, low + 2 * left - 2, low + left + 1]
+            guesses = [(low + high) // 2, low + 2 * left + 2, low + 2 * left - 2]
+    assert not isinstance(found, int)  # an arm has at least as many patients as there are arms
     return found
 
 
