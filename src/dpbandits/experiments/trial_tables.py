@@ -195,15 +195,8 @@ def _summary(setting: TrialSetting, trials: Trials) -> TrialSummary:
     totals = trials.totals
     values = (totals, trials.inferior, trials.failures.sum(axis=1), trials.excess)
     means = [number for each in values for number in mean_interval(each)]
+    used = float(totals.mean()) / trials.population.total
     middle, high = np.quantile(totals, [0.5, 0.9], method="inverted_cdf").tolist()
-    return TrialSummary(
-        *setting.labels,
-        trials.n_runs,
-        trials.decided,
-        trials.right,
-        *trials.share(trials.right),
-        *means,
-        middle,
-        high,
-        float(totals.mean()) / trials.population.total,
-    )
+    numbers = [*trials.share(trials.right), *means, middle, high, used]
+    counts = (trials.n_runs, trials.decided, trials.right)
+    return TrialSummary(*setting.labels, *counts, *numbers)

@@ -126,8 +126,10 @@ class FinitePopulation:
         (30, 30)
         """
         factor = check_integer("factor", factor, 1)
-        counts = (tuple(factor * n for n in each) for each in (self.successes, self.sizes))
-        return FinitePopulation(*counts, name=self.name)
+        successes, sizes = (
+            tuple(factor * n for n in each) for each in (self.successes, self.sizes)
+        )
+        return FinitePopulation(successes, sizes, self.name)
 
     def only(self, arms: Sequence[int], name: str | None = None) -> FinitePopulation:
         """Return the population of some of the arms.
@@ -154,8 +156,10 @@ class FinitePopulation:
         (8, 7)
         """
         chosen = [check_integer("arms", arm, 0, self.n_arms - 1) for arm in arms]
-        counts = (tuple(each[arm] for arm in chosen) for each in (self.successes, self.sizes))
-        return FinitePopulation(*counts, name=self.name if name is None else name)
+        successes, sizes = (
+            tuple(each[arm] for arm in chosen) for each in (self.successes, self.sizes)
+        )
+        return FinitePopulation(successes, sizes, self.name if name is None else name)
 
     def superpopulation(self) -> BernoulliInstance:
         """Return the bandit whose means are the shares: an unlimited supply of such patients."""

@@ -123,10 +123,10 @@ def run_trial(
         found = _last(algorithm, population, seed, found)
     verdict, rewards = found
     failures = np.zeros(population.n_arms, dtype=np.int64)
-    for arm, (size, good) in enumerate(zip(population.sizes, population.successes, strict=True)):
-        patients = int(verdict.pulls[arm])
-        rewards.total(arm, patients - (size - rewards.left(arm)))  # those of an open batch
-        failures[arm] = patients - (good - rewards.successes_left(arm))
+    for a, (size, successes) in enumerate(zip(population.sizes, population.successes, strict=True)):
+        patients = int(verdict.pulls[a])
+        rewards.total(a, patients - (size - rewards.left(a)))  # those of an open batch
+        failures[a] = patients - (successes - rewards.successes_left(a))
     return TrialEnd(verdict.recommendation, verdict.pulls, failures)
 
 

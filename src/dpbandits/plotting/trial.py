@@ -150,7 +150,7 @@ def _draw(
         )
         if not mine:
             continue
-        look = look_of(name, "", i)
+        look = look_of(name.rstrip("*"), "", i)
         y, low, high = (np.array([getattr(s, each) for s in mine]) for each in value.names)
         x = np.array([float(getattr(s, places)) for s in mine])
         label = name + ("" if math.isfinite(mine[0].epsilon) else FREE)
