@@ -1,7 +1,10 @@
 """The code hash: what counts as a change of the source and what does not."""
 
+import os
+import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import dpbandits as dpb
@@ -148,3 +151,33 @@ def test_platform():
     assert provenance.versions()["python"] == sys.version.split()[0]
     assert set(provenance.versions()) == {"python", "numpy", "numba", "scipy"}
     assert provenance.processor()
+
+
+# ---------------------------------------------------------------- processors
+SETTINGS_HASHES = """
+from dpbandits.experiments import EXPERIMENTS
+from dpbandits.experiments.store import fingerprint
+for name in ("ours-td16-honest", "ours-heavy-gaps"):
+    print(fingerprint(EXPERIMENTS[name], "paper", 0)["settings"])
+"""
+LAST_BITS = "import numpy as np; print(np.tanh(np.linspace(0.1, 3, 999)).tobytes().hex())"
+
+
+def printed(program, **environment):
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return run.stdout
+
+
+@pytest.mark.slow
+def test_settings_are_the_same_whatever_instructions_the_processor_has():
+    found = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+    plain = {"NPY_DISABLE_CPU_FEATURES": " ".join(found)} if found else {}
+    if printed(LAST_BITS) == printed(LAST_BITS, **plain):
+        pytest.skip("fewer instructions give the same last bits here: nothing to compare")
+    assert printed(SETTINGS_HASHES) == printed(SETTINGS_HASHES, **plain)

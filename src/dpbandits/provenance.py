@@ -13,6 +13,8 @@ from dataclasses import is_dataclass
 from importlib import metadata
 from pathlib import Path
 
+from llvmlite.binding import get_host_cpu_name
+
 __all__ = ["Name", "code_hash", "processor", "source_hash", "versions"]
 
 Name = tuple[str, str]
@@ -34,16 +36,21 @@ def versions() -> dict[str, str]:
 
 
 def processor() -> str:
-    """Return the model name of the processor, as far as the system tells it."""
+    """Return the model name of the processor, as far as the system tells it, and its kind.
+
+    Its kind, such as ``znver3``, says which instructions compiled code uses, and so the last bits
+    of logarithms and powers; processors of several kinds can have one model name.
+    """
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
+    kind = f"({platform.machine()}, {get_host_cpu_name()})"
     for line in lines:
         key, _, value = line.partition(":")
         if key.strip() == "model name":
-            return f"{value.strip()} ({platform.machine()})"
-    return f"{platform.processor() or 'unknown'} ({platform.machine()})"
+            return f"{value.strip()} {kind}"
+    return f"{platform.processor() or 'unknown'} {kind}"
 
 
 def code_hash(entry: Iterable[Name], parts: Iterable[object]) -> str:

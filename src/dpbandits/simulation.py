@@ -97,6 +97,8 @@ class Runs:
 def log_checkpoints(horizon: int, per_decade: int = 32) -> NDArray[np.int64]:
     """Return increasing whole times from 1 to `horizon`, evenly spaced on a log axis.
 
+    From 10¹² on they have twelve digits.
+
     Examples
     --------
     >>> log_checkpoints(100, per_decade=2).tolist()
@@ -105,9 +107,12 @@ def log_checkpoints(horizon: int, per_decade: int = 32) -> NDArray[np.int64]:
     horizon = check_integer("horizon", horizon, 1)
     per_decade = check_integer("per_decade", per_decade, 1)
     count = 1 + math.ceil(per_decade * math.log10(horizon))
-    grid = np.rint(np.geomspace(1, horizon, count)).astype(np.int64)
-    grid[-1] = horizon
-    return np.unique(grid)
+    grid = np.geomspace(1, horizon, count)
+    # twelve digits: the last bits of a power are not the same on all processors
+    unit = 10 ** np.maximum(np.floor(np.log10(grid)).astype(np.int64) - 11, 0)
+    times = np.rint(grid / unit).astype(np.int64) * unit
+    times[-1] = horizon
+    return np.unique(times)
 
 
 def replicate_seeds(seed: int | Sequence[int], n_runs: int) -> list[np.random.SeedSequence]:
