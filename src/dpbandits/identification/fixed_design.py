@@ -17,6 +17,7 @@ from dpbandits.instances import BernoulliInstance
 __all__ = ["FixedDesign", "fixed_design", "fixed_design_error"]
 
 _NODES = 24  # of Gauss and Legendre, between two whole numbers
+_FELT = 80.0  # at greater ε noise only breaks ties: it is above ½ with probability e^-40
 _TAIL = 40.0  # e^-40 of a Laplace variable lies beyond so many scales
 _MOST = 10**6
 """Patients of an arm up to which a design is looked for."""
@@ -69,7 +70,7 @@ def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) 
     Each arm has the same number of patients. At the end the number of successes of each is
     released once, with one Lap(1/ε), and the arm with the largest is recommended. That is
     ε-private: who gets what is fixed beforehand, and each outcome is in one count. Without noise,
-    ties count as errors.
+    ties are broken at random.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) 
     --------
     >>> from dpbandits.instances import bernoulli
     >>> round(fixed_design_error(bernoulli([1.0, 0.5]), 3), 9)
-    0.125
+    0.0625
     >>> fixed_design_error(bernoulli([0.9, 0.5]), 50, 0.1) > fixed_design_error(
     ...     bernoulli([0.9, 0.5]), 50, 1.0)
     True
@@ -102,28 +103,36 @@ def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) 
     per_arm = check_integer("per_arm", per_arm, 1, _MOST)
     epsilon = check_positive("epsilon", epsilon, infinite=True)
     best, laws = _laws(source, per_arm)
-    if math.isinf(epsilon):
-        below = [np.concatenate([[0.0], np.cumsum(law)[:-1]]) for law in laws]
-        others = np.prod([b for arm, b in enumerate(below) if arm != best], axis=0)
-        return float(np.clip(1.0 - laws[best] @ others, 0.0, 1.0))
+    noisy = epsilon <= _FELT
+    nodes, weights = np.polynomial.legendre.leggauss(
+        _NODES + (2 * math.ceil(epsilon) if noisy else 0)
+    )
+    share = 0.5 * weights
+    product: NDArray[np.float64] = np.ones((1, nodes.size))
+    if not noisy:
+        # ∫ Π (P(below) + x·P(tied)) dx over [0, 1] is the mean of 1/(1 + number tied)
+        x = 0.5 * (nodes + 1.0)
+        for arm, law in enumerate(laws):
+            if arm != best:
+                below = np.concatenate([[0.0], np.cumsum(law)[:-1]])
+                product = product * (below[:, None] + law[:, None] * x)
+        return float(np.clip(1.0 - laws[best] @ (product @ share), 0.0, 1.0))
     # between whole numbers the distribution function of count plus noise is made of exponentials
     pad = math.ceil(_TAIL / epsilon)
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     rise = np.exp(epsilon * 0.5 * (nodes + 1.0))
     fade = math.exp(-epsilon)
-    right = 0.5 * weights
-    for_best = np.zeros(0)
-    product: NDArray[np.float64] | float = 1.0
+    for_best = product
     for arm, law in enumerate(laws):
         mass = np.concatenate([np.zeros(pad), law, np.zeros(pad)])
         low = signal.lfilter([1.0], [1.0, -fade], mass)  # Σ_{s ≤ j} p(s)·e^(−ε(j − s))
-        high = signal.lfilter([1.0], [1.0, -fade], mass[::-1])[::-1] - mass  # the same for s > j
+        above = signal.lfilter([1.0], [1.0, -fade], mass[::-1])[::-1]  # the same for s ≥ j
+        high = fade * np.append(above[1:], 0.0)  # and for s > j
         falling, rising = low[:, None] / rise, high[:, None] * rise
         if arm == best:
             for_best = 0.5 * epsilon * (falling + rising)
         else:
             product = product * (np.cumsum(mass)[:, None] - 0.5 * falling + 0.5 * rising)
-    return float(np.clip(1.0 - (for_best * product) @ right @ np.ones(for_best.shape[0]), 0.0, 1.0))
+    return float(np.clip(1.0 - float(((for_best * product) @ share).sum()), 0.0, 1.0))
 
 
 def fixed_design(

@@ -10,6 +10,7 @@ from dpbandits.plotting.stopping import stopping_figure
 from dpbandits.plotting.stopping_parts import RULE_LOOKS
 from dpbandits.plotting.stopping_slopes import slopes_figure
 from dpbandits.plotting.style import COLOURS, STYLE, save_vector
+from dpbandits.plotting.trial import trial_figure
 
 __all__ = [
     "COLOURS",
@@ -25,4 +26,5 @@ __all__ = [
     "save_vector",
     "slopes_figure",
     "stopping_figure",
+    "trial_figure",
 ]
