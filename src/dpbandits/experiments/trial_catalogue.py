@@ -104,7 +104,7 @@ TRIAL_EXPERIMENTS = (
         {p: f"{title}, δ = {delta:g}" for p, (_, title, delta) in COUNT_PANELS.items()},
         "epsilon",
         _counts,
-        TrialTable(),
+        TrialTable(max_rows=6_000),
     ),
     Experiment(
         "ours-trial-scale",
@@ -113,7 +113,7 @@ TRIAL_EXPERIMENTS = (
         {p: f"ε = {epsilon:g}, δ = {SCALE_DELTA:g}" for p, epsilon in SCALE_PANELS.items()},
         "patients",
         _scale,
-        TrialTable(),
+        TrialTable(max_rows=6_000),
     ),
 )
 """In the order of the book."""
