@@ -41,7 +41,7 @@ class TrialGrid:
 
 
 TRIAL_GRIDS: dict[str, TrialGrid] = {
-    "smoke": TrialGrid(2, 3, (0.1, 1.0), (1, 8)),
+    "smoke": TrialGrid(2, 2, (0.1, 1.0), (1, 2)),
     "quick": TrialGrid(20, 40, (0.1, 1.0, 10.0), (1, 4, 16)),
     "paper": TrialGrid(100, 200, (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), (1, 2, 3, 4, 8, 16, 32, 64)),
 }
