@@ -16,8 +16,9 @@ from dpbandits.instances import BernoulliInstance
 
 __all__ = ["FixedDesign", "fixed_design", "fixed_design_error"]
 
-_NODES = 24  # of Gauss and Legendre, between two whole numbers
+_NODES = 8  # of Gauss and Legendre, between two whole numbers, at small ε
 _FELT = 80.0  # at greater ε noise only breaks ties: it is above ½ with probability e^-40
+_NEGLIGIBLE = 1e-20  # probability of a count
 _TAIL = 40.0  # e^-40 of a Laplace variable lies beyond so many scales
 _MOST = 10**6
 """Patients of an arm up to which a design is looked for."""
@@ -104,9 +105,9 @@ def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) 
     epsilon = check_positive("epsilon", epsilon, infinite=True)
     best, laws = _laws(source, per_arm)
     noisy = epsilon <= _FELT
-    nodes, weights = np.polynomial.legendre.leggauss(
-        _NODES + (2 * math.ceil(epsilon) if noisy else 0)
-    )
+    # without noise the integrand is a polynomial of degree K − 1
+    more = 3 * math.ceil(epsilon) if noisy else len(laws)
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES + more)
     share = 0.5 * weights
     product: NDArray[np.float64] = np.ones((1, nodes.size))
     if not noisy:
@@ -122,16 +123,18 @@ def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) 
     rise = np.exp(epsilon * 0.5 * (nodes + 1.0))
     fade = math.exp(-epsilon)
     for_best = product
+    known = np.flatnonzero(laws[best] > _NEGLIGIBLE)
+    kept = slice(int(known[0]), int(known[-1]) + 2 * pad + 1)  # where the best count may be
     for arm, law in enumerate(laws):
         mass = np.concatenate([np.zeros(pad), law, np.zeros(pad)])
         low = signal.lfilter([1.0], [1.0, -fade], mass)  # Σ_{s ≤ j} p(s)·e^(−ε(j − s))
         above = signal.lfilter([1.0], [1.0, -fade], mass[::-1])[::-1]  # the same for s ≥ j
         high = fade * np.append(above[1:], 0.0)  # and for s > j
-        falling, rising = low[:, None] / rise, high[:, None] * rise
+        falling, rising = low[kept, None] / rise, high[kept, None] * rise
         if arm == best:
             for_best = 0.5 * epsilon * (falling + rising)
         else:
-            product = product * (np.cumsum(mass)[:, None] - 0.5 * falling + 0.5 * rising)
+            product = product * (np.cumsum(mass)[kept, None] - 0.5 * falling + 0.5 * rising)
     return float(np.clip(1.0 - float(((for_best * product) @ share).sum()), 0.0, 1.0))
 
 
