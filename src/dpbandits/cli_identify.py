@@ -9,6 +9,7 @@ from typing import Any
 
 from dpbandits import cli_trial
 from dpbandits._arguments import configure, jobs_of, make_folder, number, numbers, whole
+from dpbandits.cli_output import add_json, show
 from dpbandits.identification import identify
 from dpbandits.instances import bernoulli
 from dpbandits.planning import Plan, plan
@@ -40,6 +41,7 @@ def add_parsers(commands: Any) -> None:
     parser.add_argument("--means", required=True, metavar="M,M,…", help=_MEANS)
     _add_shared(parser, runs="100", max_pulls="1e15")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the runs")
+    add_json(parser)
     parser.set_defaults(run=_identify)
 
     parser = commands.add_parser(
@@ -62,6 +64,7 @@ def add_parsers(commands: Any) -> None:
         help="successes of patients of each arm, such as 3732/4300,3949/4292",
     )
     cli_trial.add_options(parser)
+    add_json(parser)
     parser.add_argument("--epsilon", required=True, metavar="E", help="privacy budget, or inf")
     parser.add_argument("--delta", required=True, metavar="D", help="probability of a wrong arm")
     _add_shared(parser, runs="40", max_pulls="1e12")
@@ -102,15 +105,29 @@ def _identify(args: argparse.Namespace) -> int:
         whole("max-pulls", args.max_pulls, instance.n_arms),
         jobs_of(args.jobs),
     )
-    print(f"{algorithm!r} on means {args.means}, {runs.n_runs} runs")
-    print(f"privacy: {algorithm.guarantee}")
-    print(f"stopped: {int(runs.stopped.sum())} of {runs.n_runs}")
-    low, middle, high = map(_count, runs.time_quantiles([0.05, 0.5, 0.95]))
-    mean = _count(runs.mean_time()[0])
-    print(f"samples: mean {mean}, median {middle}, 90 % of runs {low} to {high}")
+    low, middle, high = runs.time_quantiles([0.05, 0.5, 0.95])
+    mean, pulls = runs.mean_time()[0], runs.pulls.mean(axis=0)
     rate, least, greatest = runs.error_rate()
-    print(f"wrong arm: {rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}")
-    print("pulls of each arm, mean:", " ".join(f"{n:.6g}" for n in runs.pulls.mean(axis=0)))
+    lines = [
+        f"{algorithm!r} on means {args.means}, {runs.n_runs} runs",
+        f"privacy: {algorithm.guarantee}",
+        f"stopped: {int(runs.stopped.sum())} of {runs.n_runs}",
+        f"samples: mean {_count(mean)}, median {_count(middle)}, "
+        f"90 % of runs {_count(low)} to {_count(high)}",
+        f"wrong arm: {rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}",
+        "pulls of each arm, mean: " + " ".join(f"{n:.6g}" for n in pulls),
+    ]
+    record = {
+        "algorithm": algorithm,
+        "guarantee": algorithm.guarantee,
+        "means": instance.means,
+        "n_runs": runs.n_runs,
+        "stopped": int(runs.stopped.sum()),
+        "samples": {"mean": mean, "median": middle, "q05": low, "q95": high},
+        "wrong_arm": {"value": rate, "low95": least, "high95": greatest},
+        "pulls": pulls,
+    }
+    show(args, lines, record)
     if args.csv is not None:
         runs.to_csv(args.csv)
     return 0
@@ -137,10 +154,7 @@ def _plan(args: argparse.Namespace) -> int:
             raise ValueError(f"epsilon={epsilon!r} has no picture; allowed with --plot: below inf")
         make_folder(args.plot)
     found = plan(means, epsilon, delta, *rest)
-    if args.json:
-        cli_trial.print_json(cli_trial.plan_as_dict(found))
-    else:
-        print(found)
+    show(args, str(found), cli_trial.plan_as_dict(found))
     if args.plot is not None:
         _draw(found, args.plot)
     return 0

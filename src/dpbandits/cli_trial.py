@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
 from typing import Any
 
 from dpbandits._arguments import jobs_of, number, whole
+from dpbandits.cli_output import show
 from dpbandits.identification import FinitePopulation
 from dpbandits.planning import Plan
 from dpbandits.trial_planning import plan_trial
 
-__all__ = ["add_options", "plan_as_dict", "print_json", "run"]
+__all__ = ["add_options", "plan_as_dict", "read_counts", "run"]
 
 _ALLOWED = "EVENTS/PATIENTS of each arm, such as 568/4300,343/4292"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that belong to counts, and ``--json``."""
+    """Add the options that belong to counts."""
     parser.add_argument(
         "--deaths",
         action="store_true",
@@ -29,7 +28,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="F",
         help="F times as many patients with the same shares (default: 1)",
     )
-    parser.add_argument("--json", action="store_true", help="write JSON instead of a table")
 
 
 def read_counts(text: str, deaths: bool, factor: int) -> FinitePopulation:
@@ -59,27 +57,20 @@ def run(args: argparse.Namespace) -> int:
         whole("seed", args.seed, 0),
         jobs_of(args.jobs),
     )
-    if args.json:
-        print_json(found.as_dict())
-    else:
-        print(found)
+    show(args, str(found), found.as_dict())
     return 0
 
 
 def plan_as_dict(found: Plan) -> dict[str, Any]:
-    """Return a plan on means as plain values; what is unknown or infinite is None."""
-
-    def finite(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
+    """Return a plan on means as plain values."""
     return {
         "means": list(found.means),
-        "epsilon": finite(found.epsilon),
+        "epsilon": found.epsilon,
         "delta": found.delta,
         "lower_bound": found.lower_bound,
         "lower_bound_without_privacy": found.lower_bound_free,
         "price_of_privacy": found.price,
-        "free_from_epsilon": finite(found.free_from),
+        "free_from_epsilon": found.free_from,
         "weights": list(found.weights),
         "algorithms": [
             {
@@ -87,18 +78,13 @@ def plan_as_dict(found: Plan) -> dict[str, Any]:
                 "private": size.algorithm.guarantee.is_private,
                 "trials": size.n_runs,
                 "samples": {
-                    "mean": finite(size.mean),
-                    "low95": finite(size.mean_low),
-                    "high95": finite(size.mean_high),
-                    "quantile90": finite(size.quantile90),
+                    "mean": size.mean,
+                    "low95": size.mean_low,
+                    "high95": size.mean_high,
+                    "quantile90": size.quantile90,
                 },
                 "wrong": size.wrong,
             }
             for size in found.sizes
         ],
     }
-
-
-def print_json(content: dict[str, Any]) -> None:
-    """Print plain values as JSON."""
-    print(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))

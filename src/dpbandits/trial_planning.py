@@ -147,10 +147,10 @@ class TrialPlan:
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values, ready for JSON; what is unknown or infinite is None."""
+        """Return the plan as plain values."""
 
-        def named(interval: Interval, what: str) -> dict[str, float | None]:
-            return dict(zip((what, "low95", "high95"), map(_finite, interval), strict=True))
+        def named(interval: Interval, what: str) -> dict[str, float]:
+            return dict(zip((what, "low95", "high95"), interval, strict=True))
 
         def design(found: FixedDesign | None) -> dict[str, Any] | None:
             if found is None:
@@ -163,7 +163,7 @@ class TrialPlan:
                 "successes": list(self.population.successes),
                 "sizes": list(self.population.sizes),
             },
-            "epsilon": _finite(self.epsilon),
+            "epsilon": self.epsilon,
             "delta": self.delta,
             "lower_bound": self.lower_bound,
             "lower_bound_without_privacy": self.lower_bound_free,
@@ -185,10 +185,6 @@ class TrialPlan:
                 for size in self.sizes
             ],
         }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _design(found: FixedDesign | None) -> str:

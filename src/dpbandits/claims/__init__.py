@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,7 @@ from dpbandits.claims.twzw22_local_lower import CLAIMS as TWZW22_LOCAL_LOWER
 from dpbandits.claims.twzw22_preliminaries import CLAIMS as TWZW22_PRELIMINARIES
 from dpbandits.claims.twzw22_rates import CLAIMS as TWZW22_RATES
 from dpbandits.claims.twzw22_tree import CLAIMS as TWZW22_TREE
+from dpbandits.experiments import data_folder
 from dpbandits.provenance import processor, versions
 
 __all__ = [
@@ -66,6 +69,7 @@ __all__ = [
     "Finding",
     "differences",
     "ledger",
+    "recorded",
     "records",
     "section",
     "write",
@@ -128,6 +132,44 @@ def ledger(prefix: str = "", chapter: str | None = None) -> list[Claim]:
         known = ", ".join(claim.id for claim in claims)
         raise ValueError(f"prefix={prefix!r} fits no claim; allowed: beginnings of {known}")
     return chosen
+
+
+def recorded(prefix: str = "", chapter: str | None = None) -> list[Claim]:
+    """Return claims as `ledger` does, with the findings that the repository holds.
+
+    What the chapters and the page of claims show. They are what the checks found when
+    ``book/data/claims.json`` was last written; `differences` computes them again.
+
+    Parameters
+    ----------
+    prefix, chapter
+        As of `ledger`.
+
+    Raises
+    ------
+    ValueError
+        As of `ledger`, or if the file is absent or lacks one of the claims.
+
+    Examples
+    --------
+    >>> from dpbandits import claims
+    >>> claims.recorded("ss19-thm-4.1")[0].verdict in claims.VERDICTS
+    True
+    """
+    path = data_folder() / "claims.json"
+    try:
+        written = json.loads(path.read_text(encoding="utf-8"))["claims"]
+    except FileNotFoundError:
+        written = []
+    by_id = {record["id"]: record for record in written}
+    found = []
+    for claim in ledger(prefix, chapter):
+        if claim.id not in by_id:
+            raise ValueError(f"{path.name} lacks {claim.id}; allowed: dpbandits claims --write")
+        record = by_id[claim.id]
+        finding = partial(Finding, record["verdict"], record["reason"], record["evidence"])
+        found.append(replace(claim, check=finding))
+    return found
 
 
 def section(claim_id: str) -> tuple[str, str]:

@@ -39,6 +39,7 @@ from dpbandits.experiments.store import (
     experiment_of,
     load,
     read,
+    results_of,
     rows_of,
     write,
 )
@@ -112,6 +113,7 @@ __all__ = [
     "read",
     "replicates",
     "resolve",
+    "results_of",
     "rows_of",
     "run",
     "run_cells",

@@ -16,7 +16,7 @@ from dpbandits._validation import check_choice
 from dpbandits.chapters import find_root
 from dpbandits.experiments.catalogue import EXPERIMENTS
 from dpbandits.experiments.compare import Verdict, compare
-from dpbandits.experiments.running import Results
+from dpbandits.experiments.running import Results, run
 from dpbandits.experiments.settings import PRESETS, Experiment
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "experiment_of",
     "load",
     "read",
+    "results_of",
     "rows_of",
     "write",
 ]
@@ -35,6 +36,10 @@ __all__ = [
 
 class StaleDataError(ValueError):
     """Committed data is absent, damaged, or made by other code; the message says what renews it."""
+
+
+COMMITTED = ("paper", 0)
+"""Preset and seed of the data in the repository."""
 
 
 @dataclass(frozen=True)
@@ -245,6 +250,56 @@ def load(experiment: str, folder: str | os.PathLike[str] | None = None) -> Data:
         if manifest[part] != now[part]:
             raise _stale(experiment, f"{experiment}.csv was made with other {text}", preset, seed)
     return data
+
+
+def results_of(
+    experiment: str, preset: str = "paper", seed: int = 0, n_jobs: int = 1
+) -> Data | Results:
+    """Return an experiment's committed data, or, where that is of another kind, compute it.
+
+    What the chapters call: at their own parameters they show the data of the repository, with
+    a reader's they compute.
+
+    Parameters
+    ----------
+    experiment : str
+        Id of the experiment.
+    preset : {"paper", "quick", "smoke"}
+        How much to compute.
+    seed : int
+        Root seed.
+    n_jobs : int
+        Number of workers, if it has to be computed.
+
+    Returns
+    -------
+    Data or Results
+        Both of which `rows_of` and the figures take.
+
+    Raises
+    ------
+    ValueError
+        If the id or the preset is unknown, or an argument is out of range.
+    StaleDataError
+        If the data is of this preset and seed but other code made it, or if what the repository
+        always has, the preset "paper" with seed 0, is absent or damaged.
+
+    Examples
+    --------
+    >>> from dpbandits import experiments
+    >>> len(experiments.results_of("ss19-fig1", preset="smoke", seed=1))
+    8
+    """
+    check_choice("preset", preset, tuple(PRESETS))
+    try:
+        manifest = read(experiment).manifest
+    except StaleDataError:
+        if (preset, seed) == COMMITTED:
+            raise
+        manifest = {}
+    if (manifest.get("preset"), manifest.get("seed")) == (preset, seed):
+        return load(experiment)
+    return run(experiment, preset=preset, seed=seed, n_jobs=n_jobs)
 
 
 def experiment_of(source: Results | Data | str) -> Experiment:

@@ -6,6 +6,7 @@ from dpbandits.plotting.dispatch import draw
 from dpbandits.plotting.figures import regret_figure
 from dpbandits.plotting.identification import identification_figure
 from dpbandits.plotting.planning import plan_figure
+from dpbandits.plotting.runs import runs_figure
 from dpbandits.plotting.stopping import stopping_figure
 from dpbandits.plotting.stopping_parts import RULE_LOOKS
 from dpbandits.plotting.stopping_slopes import slopes_figure
@@ -23,6 +24,7 @@ __all__ = [
     "identification_figure",
     "plan_figure",
     "regret_figure",
+    "runs_figure",
     "save_vector",
     "slopes_figure",
     "stopping_figure",
