@@ -12,6 +12,7 @@ from dpbandits.plotting.stopping import stopping_figure
 from dpbandits.plotting.stopping_parts import RULE_LOOKS
 from dpbandits.plotting.stopping_slopes import slopes_figure
 from dpbandits.plotting.style import COLOURS, STYLE, save_vector
+from dpbandits.plotting.trial import trial_figure
 from dpbandits.plotting.views import VIEWS, View, book_figure, figure_names, view_of
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "slopes_figure",
     "stopping_figure",
     "view_of",
+    "trial_figure",
 ]
