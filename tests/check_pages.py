@@ -4,10 +4,12 @@ Usage: python tests/check_pages.py [_build/html] [--screenshots DIR] [--pdf DIR]
 
 Each page is one set of checks: nothing on the console, no request to another host or without an
 answer, every formula typeset, every image shown and described, every internal link with a target,
-nothing wider than a phone. Then the filter of the claims is worked, and has to show as many as the
-file of verdicts has; the gallery has to have every figure of the chapters, with its files; and the
-search has to find a theorem. Without a browser the check is skipped,
-and says so.
+nothing wider than a phone, not more than 2 MB, and nothing that axe-core calls a serious fault for
+readers with a screen reader or weak eyes, in light and in dark. Then the filter of the claims is
+worked, and has to show as many as the file of verdicts has; the gallery has to have every figure of
+the chapters, with its files; the explorer's controls are moved, and its numbers compared with the
+package's; and the search has to find a theorem. Without a browser the check is skipped, and says
+so.
 """
 
 import argparse
@@ -24,6 +26,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
+from check_access import check_access, check_the_check, check_weight, violations
+from check_explorer import PAGE as EXPLORER
+from check_explorer import check_explorer
+
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}
 SLICE = 2400
@@ -39,6 +45,9 @@ FLAGS = [
     "--disable-sync",
     "--disable-dev-shm-usage",
 ]
+
+ON_A_PHONE = ("book/notation.html", "book/explorer.html")
+"""Pages on which axe runs at the width of a phone as well."""
 
 TYPESET = """async () => {
     if (!document.querySelector('.math, .tex2jax_process')) return;
@@ -174,7 +183,9 @@ def check_page(browser, base: str, name: str, report: Report, seen: dict, option
     page.on("pageerror", lambda error: console.append(str(error)))
     page.on("request", on_request)
     page.on("response", on_response)
+    start = time.perf_counter()
     page.goto(f"{base}/{name}", wait_until="load")
+    check_weight(options.html, name, time.perf_counter() - start, report)
     page.evaluate(TYPESET)
     report.check(name, "formulas", page.evaluate(FORMULAS))
     report.check(name, "images", page.evaluate(IMAGES))
@@ -191,8 +202,15 @@ def check_page(browser, base: str, name: str, report: Report, seen: dict, option
     page.set_viewport_size(PHONE)
     page.wait_for_timeout(200)
     report.check(name, "width on a phone", page.evaluate(WIDE))
+    if name in ON_A_PHONE:
+        page.wait_for_timeout(1000)  # fonts of formulas, and what then scrolls
+        report.check(name, "axe on a phone", violations(page))
     if options.screenshots:
         shoot(page, options.screenshots, f"{name}.phone")
+    page.set_viewport_size(DESKTOP)
+    check_access(page, name, report)
+    if name == "book/intro.html":
+        check_the_check(page, name, report)
     report.check(name, "console", console)
     report.check(name, "requests", requests)
     context.close()
@@ -444,7 +462,7 @@ def main() -> int:
     parser.add_argument("--pdf", type=Path, help="a folder for every page as it is printed")
     parser.add_argument("--only", default="", help="only the pages whose address has this text")
     options = parser.parse_args()
-    html = options.html.resolve()
+    html = options.html = options.html.resolve()
     if not (html / "search.html").is_file():
         print(f"FAILED: no pages in {options.html}; make html builds them")
         return 1
@@ -474,6 +492,8 @@ def main() -> int:
         if GALLERY in pages:
             figures = chapter_figures(Path(__file__).resolve().parents[1])
             check_gallery(browser, base, html, report, figures)
+        if EXPLORER in pages:
+            check_explorer(browser, base, report, DESKTOP)
         if not options.only:
             check_links(html, base, seen, report)
             theorem = re.compile(r'class="(?:proof )?theorem|class="proof theorem')

@@ -1,0 +1,118 @@
+"""The explorer: its form, its empty figures, and the data that its script fills them with.
+
+``explorer-form`` writes the controls that everything follows, and ``explorer-figure PART`` one of
+the figures ``regret``, ``found``, ``time`` and ``weights``: with its own controls, its place, a
+numbered caption, which is the directive's content, and a table of the same numbers. The data is
+written beside the page when the build ends; ``explorer.js`` reads it.
+"""
+
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+from dpbandits import explorer
+from dpbandits._files import write_atomically
+from dpbandits.experiments import StaleDataError
+
+PAGE = "book/explorer"
+SCRIPT, STYLE = "explorer.js", "explorer.css"
+
+FORM = """
+<p class="explorer-problem" id="x-problem" role="status">What follows needs a script and
+<a href="explorer.json">its data</a>.</p>
+<form class="explorer-form" id="x-form" aria-label="What to explore" hidden>
+<label for="x-instance">Instance <select id="x-instance"></select></label>
+<label for="x-arms">Arms <i>K</i> <select id="x-arms"></select></label>
+<label for="x-epsilon" class="wide">Privacy budget ε = <output id="x-epsilon-now"
+ for="x-epsilon"></output> <input type="range" id="x-epsilon" min="0" step="1"></label>
+</form>
+<p class="explorer-said" id="x-said" role="status" aria-live="polite"></p>
+"""
+
+CONTROLS = {
+    "regret": """
+<form class="explorer-own" aria-label="Regret: what to show" hidden>
+<label for="x-horizon">Pulls <i>T</i> <select id="x-horizon"></select></label>
+<label for="x-view">Against <select id="x-view"><option value="time">pulls</option>
+<option value="budget">ε</option></select></label>
+<fieldset id="x-regret-budgets"><legend>Budgets simulated</legend></fieldset>
+<fieldset id="x-regret-names"><legend>Algorithms</legend></fieldset>
+</form>""",
+    "found": """
+<form class="explorer-own" aria-label="Identification: what to show" hidden>
+<label for="x-delta">Probability of error δ <select id="x-delta"></select></label>
+<fieldset id="x-found-names"><legend>Algorithms</legend></fieldset>
+</form>""",
+    "time": "",
+    "weights": "",
+}
+
+TABLE = """
+<details class="explorer-table"><summary>{title}, as a table</summary>
+<div class="explorer-scroll" tabindex="0" role="region" aria-label="{title}, as a table">
+<table class="table" id="x-{part}-table"></table></div></details>
+"""
+
+
+class ExplorerForm(SphinxDirective):
+    """The controls that all figures follow."""
+
+    def run(self) -> list[nodes.Node]:
+        """Write them, hidden until the script has the data."""
+        return [nodes.raw("", FORM, format="html")]
+
+
+class ExplorerFigure(SphinxDirective):
+    """A figure that the script draws."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar = {"title": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        """Write its controls, its place with a caption, and its table."""
+        part = directives.choice(self.arguments[0], tuple(CONTROLS))
+        caption = nodes.caption()
+        for paragraph in self.parse_content_to_nodes():
+            caption += paragraph.children
+        figure = nodes.figure(classes=["explorer-figure"], ids=[f"x-{part}"], names=[f"x-{part}"])
+        figure += nodes.raw(
+            "", f'<div class="explorer-plot" id="x-{part}-plot"></div>', format="html"
+        )
+        figure += caption
+        self.state.document.note_explicit_target(figure, figure)
+        table = TABLE.format(part=part, title=escape(self.options["title"]))
+        before = [nodes.raw("", CONTROLS[part], format="html")] if CONTROLS[part] else []
+        return [*before, figure, nodes.raw("", table, format="html")]
+
+
+def add_files(app: Any, pagename: str, *args: Any) -> None:
+    """Load script and style on the explorer's page, and nowhere else."""
+    if pagename == PAGE:
+        app.add_js_file(SCRIPT, loading_method="defer")
+        app.add_css_file(STYLE)
+
+
+def write_data(app: Any, exception: Exception | None) -> None:
+    """Write the data beside the page."""
+    if exception or app.builder.format != "html" or PAGE not in app.env.found_docs:
+        return
+    try:
+        text = explorer.to_text(explorer.assemble())
+    except StaleDataError as error:
+        raise ExtensionError(str(error)) from error
+    write_atomically(Path(app.outdir, f"{PAGE}.json"), text)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Add the directives, the files and the data."""
+    app.add_directive("explorer-form", ExplorerForm)
+    app.add_directive("explorer-figure", ExplorerFigure)
+    app.connect("html-page-context", add_files)
+    app.connect("build-finished", write_data)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,32 @@
+// What scrolls sideways in its own box, on a narrow screen, can be reached and scrolled by keyboard.
+"use strict";
+
+(() => {
+  const BOXES = ".bd-article mjx-container, .bd-article div.math, .bd-article table, "
+    + ".bd-article figure, .bd-article pre, .bd-article div.table-wrapper, "
+    + ".bd-article .pst-scrollable-table-container, .bd-article .output.text_html";
+
+  function reach() {
+    for (const box of document.querySelectorAll(BOXES)) {
+      const scrolls = box.scrollWidth > box.clientWidth + 1
+        && /auto|scroll/.test(getComputedStyle(box).overflowX);
+      if (scrolls && !box.hasAttribute("tabindex")) {
+        box.tabIndex = 0;
+        box.dataset.scrolls = "";
+      } else if (!scrolls && "scrolls" in box.dataset) {
+        box.removeAttribute("tabindex");
+        delete box.dataset.scrolls;
+      }
+    }
+  }
+
+  let waiting;
+  const later = () => { clearTimeout(waiting); waiting = setTimeout(reach, 100); };
+  window.addEventListener("resize", later);
+  document.fonts.addEventListener("loadingdone", later);
+  document.addEventListener("toggle", later, true);
+  window.addEventListener("load", async () => {
+    if (window.MathJax && MathJax.startup && MathJax.startup.promise) await MathJax.startup.promise;
+    reach();
+  });
+})();
