@@ -6,9 +6,10 @@ Each page is one set of checks: nothing on the console, no request to another ho
 answer, every formula typeset, every image shown and described, every internal link with a target,
 nothing wider than a phone, not more than 2 MB, and nothing that axe-core calls a serious fault for
 readers with a screen reader or weak eyes, in light and in dark. Then the filter of the claims is
-worked, and has to show as many as the file of verdicts has; the explorer's controls are moved, and
-its numbers compared with the package's; and the search has to find a theorem. Without a browser
-the check is skipped, and says so.
+worked, and has to show as many as the file of verdicts has; the gallery has to have every figure of
+the chapters, with its files; the explorer's controls are moved, and its numbers compared with the
+package's; and the search has to find a theorem. Without a browser the check is skipped, and says
+so.
 """
 
 import argparse
@@ -78,14 +79,20 @@ FORMULAS = r"""() => {
     return found;
 }"""
 
-IMAGES = r"""() => [...document.querySelectorAll('.bd-article img')].flatMap(image => {
-    const name = image.getAttribute('src').split('/').pop();
-    const found = [];
-    const alt = (image.getAttribute('alt') || '').trim();
-    if (!alt || /_images\/|\.(png|svg|jpe?g)$/.test(alt)) found.push(name + ' has no description');
-    if (!image.complete || image.naturalWidth === 0) found.push(name + ' is not shown');
-    return found;
-})"""
+IMAGES = r"""async () => {
+    const images = [...document.querySelectorAll('.bd-article img')];
+    for (const image of images) image.loading = 'eager';
+    await Promise.all(images.map(image => image.decode().catch(() => null)));
+    return images.flatMap(image => {
+        const name = image.getAttribute('src').split('/').pop();
+        const found = [];
+        const alt = (image.getAttribute('alt') || '').trim();
+        if (!alt || /_images\/|\.(png|svg|jpe?g)$/.test(alt))
+            found.push(name + ' has no description');
+        if (!image.complete || image.naturalWidth === 0) found.push(name + ' is not shown');
+        return found;
+    });
+}"""
 
 WIDE = r"""() => {
     const width = document.documentElement.clientWidth;
@@ -315,6 +322,113 @@ def check_filter(browser, base: str, report: Report, records: list[dict]) -> Non
     report.check(LEDGER, "filter", problems)
 
 
+GALLERY = "book/gallery.html"
+GALLERY_WEIGHT = 2_000_000  # bytes, of the page and what only it has
+CARDS = """() => [...document.querySelectorAll('.bd-article .figure-entry')].map(node => ({
+    id: node.id, shown: node.checkVisibility(), classes: [...node.classList],
+    picture: node.querySelector('a img')?.closest('a').href || '',
+    links: Object.fromEntries([...node.querySelectorAll('a.download')]
+        .map(link => [link.textContent.trim(), link.href])),
+    text: node.textContent}))"""
+FILTER = "() => document.querySelector('.page-filter output')?.textContent || ''"
+
+
+def chapter_figures(root: Path) -> dict[str, int]:
+    """Return the names of the chapters' figures, and the numbers of their chapters."""
+    found = {}
+    for path in sorted((root / "notebooks").glob("*.ipynb")):
+        for cell in json.loads(path.read_text("utf-8"))["cells"]:
+            name = cell["metadata"].get("mystnb", {}).get("figure", {}).get("name")
+            if name:
+                found[name] = int(path.name[:2])
+    return found
+
+
+def check_gallery(browser, base: str, html: Path, report: Report, figures: dict) -> None:
+    """Look for each figure and its files in the gallery, and work the filter."""
+    context = browser.new_context(viewport=DESKTOP)
+    page = context.new_page()
+    problems: list[str] = []
+    page.goto(f"{base}/{GALLERY}", wait_until="load")
+    cards = {card["id"].removeprefix("entry-"): card for card in page.evaluate(CARDS)}
+    if list(cards) != list(figures):
+        problems.append(f"not the chapters' figures: {sorted(set(cards) ^ set(figures))}")
+    weight = (html / GALLERY).stat().st_size
+    for name, number in figures.items():
+        card = cards.get(name, {"links": {}, "classes": [], "picture": "", "text": ""})
+        if f"chapter-{number}" not in card["classes"]:
+            problems.append(f"{name} is not in chapter {number}")
+        if (
+            not re.search(rf"Fig\. {number}\.\d+\D", card["text"])
+            or "dpbandits" not in card["text"]
+        ):
+            problems.append(f"{name} lacks its number or its command")
+        if not card["picture"].endswith(f"#{name}"):
+            problems.append(f"{name} links to {card['picture']!r}")
+        for kind in ("PNG", "BibTeX", *(("PDF", "CSV") if number < 8 else ())):
+            path = html / unquote(urlsplit(card["links"].get(kind, "-")).path).lstrip("/")
+            if not path.is_file() or not path.stat().st_size:
+                problems.append(f"{name} has no {kind}")
+        weight += (html / "_images" / f"{name}.thumb.png").stat().st_size
+        footers = (html / urlsplit(card["picture"]).path.lstrip("/")).read_text("utf-8")
+        if f"gallery.html#entry-{name}" not in footers:
+            problems.append(f"{name} has no line below it that leads here")
+    if weight > GALLERY_WEIGHT:
+        problems.append(f"{weight} bytes; allowed: {GALLERY_WEIGHT}")
+    report.check(GALLERY, "figures", problems)
+    report.check(GALLERY, "filter", list(gallery_filter_problems(page, base, cards)))
+    context.close()
+    bare = browser.new_context(java_script_enabled=False).new_page()
+    bare.goto(f"{base}/{GALLERY}", wait_until="load")
+    seen = sum(card.is_visible() for card in bare.locator(".figure-entry").all())
+    hidden = not bare.locator(".page-filter").is_visible()
+    report.check(GALLERY, "without script", [] if hidden and seen == len(figures) else [str(seen)])
+    bare.context.close()
+
+
+def gallery_filter_problems(page, base: str, cards: dict) -> Iterator[str]:
+    """Work the filter by its fields, by keyboard, and by address."""
+
+    def compare(what: str, *classes: str) -> Iterator[str]:
+        wanted = [name for name, card in cards.items() if set(classes) <= set(card["classes"])]
+        shown = [c["id"].removeprefix("entry-") for c in page.evaluate(CARDS) if c["shown"]]
+        said = page.evaluate(FILTER)
+        if shown != wanted:
+            yield f"{what}: {len(shown)} shown, {len(wanted)} are so"
+        if not said.startswith(f"{len(wanted) or 'None'} of {len(cards)} figures"):
+            yield f"{what}: says {said!r}"
+
+    yield from compare("at first")
+    options = {
+        field: page.locator(f".page-filter select[name={field}] option").evaluate_all(
+            "options => options.map(option => option.value)"
+        )
+        for field in ("chapter", "paper")
+    }
+    for chapter in options["chapter"]:
+        for paper in options["paper"]:
+            page.get_by_label("Chapter").select_option(chapter)
+            page.get_by_label("Figure of").select_option(paper)
+            classes = [f"chapter-{chapter}"] * bool(chapter) + [f"paper-{paper}"] * bool(paper)
+            yield from compare(f"chosen {classes}", *classes)
+    page.get_by_role("button", name="Show all").press("Enter")
+    page.wait_for_timeout(100)
+    yield from compare("after Show all")
+    page.get_by_label("Chapter").focus()
+    page.keyboard.press("ArrowDown")
+    yield from compare("by keyboard", f"chapter-{options['chapter'][1]}")
+    for _ in range(3):  # the other field, the button, the first card's picture
+        page.keyboard.press("Tab")
+    at = page.evaluate("() => document.activeElement.closest('.figure-entry')?.id || ''")
+    if not at:
+        yield "the keyboard does not come to the first figure"
+    page.goto(f"{base}/{GALLERY}?chapter=3&paper=SS19", wait_until="load")
+    yield from compare("by address", "chapter-3", "paper-ss19")
+    hidden = next(name for name, card in cards.items() if "chapter-3" not in card["classes"])
+    page.goto(f"{base}/{GALLERY}?chapter=3#entry-{hidden}", wait_until="load")
+    yield from compare("at a figure that the filter hides")
+
+
 def check_search(browser, base: str, report: Report, expected: list[str]) -> None:
     """Type a word in the search and see whether the pages that have it are found."""
     page = browser.new_page(viewport=DESKTOP)
@@ -375,6 +489,9 @@ def main() -> int:
         if LEDGER in pages:
             verdicts = Path(__file__).resolve().parents[1] / "book/data/claims.json"
             check_filter(browser, base, report, json.loads(verdicts.read_text("utf-8"))["claims"])
+        if GALLERY in pages:
+            figures = chapter_figures(Path(__file__).resolve().parents[1])
+            check_gallery(browser, base, html, report, figures)
         if EXPLORER in pages:
             check_explorer(browser, base, report, DESKTOP)
         if not options.only:

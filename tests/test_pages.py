@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import dpbandits as dpb
-from dpbandits import claims, experiments
+from dpbandits import citing, claims, experiments
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -133,16 +133,29 @@ def test_the_colours_of_the_figures_are_those_of_the_style():
 
 
 def test_ways_to_cite_agree_with_the_citation_file():
-    entries = bibtex(PAGES["citing"])
-    book = entries["dpbandits"]
-    assert book["title"] == CITATION["title"]
-    assert book["author"] == CITATION["authors"][0]["name"]
-    assert book["version"] == CITATION["version"] == dpb.__version__
-    for key, entry in entries.items():
-        assert entry["author"] == book["author"]
-        assert entry["year"] == book["year"]
-        if key != "dpbandits":
+    preferred = CITATION["preferred-citation"]
+    (book,) = bibtex(citing.cite()).values()
+    assert book["title"] == CITATION["title"] == preferred["title"]
+    assert book["author"] == CITATION["authors"][0]["name"] == preferred["authors"][0]["name"]
+    assert book["version"] == CITATION["version"] == preferred["version"] == dpb.__version__
+    assert int(book["year"]) == preferred["year"]
+    named = re.findall(r"^```\{bibtex-entry\}(.*)$", PAGES["citing"], re.MULTILINE)
+    assert "" in named
+    for name in filter(None, map(str.strip, named)):
+        (entry,) = bibtex(citing.cite(name)).values()
+        if name not in citing.papers():
+            assert entry["author"] == book["author"]
+            assert entry["year"] == book["year"]
             assert entry["howpublished"] == f"{book['title']}, version {book['version']}"
+
+
+def test_the_papers_in_the_package_are_those_of_the_bibliography():
+    known = bibtex(BIBLIOGRAPHY)
+    packaged = bibtex("\n".join(citing.papers().values()))
+    assert len(packaged) == 4
+    for key, entry in packaged.items():
+        assert entry == known[key]
+        assert citing.papers()[key] in BIBLIOGRAPHY  # braces included
 
 
 def test_the_papers_in_the_citation_file_are_those_of_the_bibliography():

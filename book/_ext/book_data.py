@@ -1,8 +1,8 @@
 """Tables and numbers of the pages, made from the package and from the data in ``book/data``.
 
 ``presets-table``, ``experiments-table DATA``, ``platforms DATA``, ``benchmark-table FILE`` and
-``stopping-benchmark-table FILE`` write tables. The role ``datum`` writes one number, as in
-``data/benchmarks.json: manifest.uniform_ns``.
+``stopping-benchmark-table FILE`` write tables; ``bibtex-entry ID`` writes how to cite. The role
+``datum`` writes one number, as in ``data/benchmarks.json: manifest.uniform_ns``.
 Paths are relative to the page.
 """
 
@@ -17,6 +17,7 @@ from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from dpbandits.citing import cite
 from dpbandits.experiments import EXPERIMENTS, PRESETS
 
 Rows = list[dict[str, Any]]
@@ -242,6 +243,20 @@ class StoppingBenchmarkTable(DataDirective):
         return self.parse(stopping_benchmarks(content))
 
 
+class BibtexEntry(SphinxDirective):
+    """An entry as ``dpbandits cite`` prints it."""
+
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Write the entry."""
+        try:
+            text = cite(*self.arguments)
+        except ValueError as error:
+            raise self.error(str(error)) from None
+        return [nodes.literal_block(text, text, language="bibtex")]
+
+
 class DatumRole(SphinxRole):
     """One value of a file of data: ``FILE: key.key``."""
 
@@ -270,5 +285,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("platforms", Platforms)
     app.add_directive("benchmark-table", BenchmarkTable)
     app.add_directive("stopping-benchmark-table", StoppingBenchmarkTable)
+    app.add_directive("bibtex-entry", BibtexEntry)
     app.add_role("datum", DatumRole())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

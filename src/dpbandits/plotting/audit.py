@@ -24,6 +24,7 @@ from dpbandits.plotting.style import (
     End,
     Look,
     PanelRange,
+    columns_of,
     finish_panels,
     make_panels,
     styled,
@@ -110,7 +111,7 @@ def _guarantees(titles: Mapping[str, str], by_panel: Mapping[str, list[Row]]) ->
         titles, foot=_FOOT, width=3.9, height=_ROW * longest + _HEAD, left=_LEFT
     )
     for place, (panel, axes) in enumerate(grid.items()):
-        _dots(axes, by_panel[panel], named=place % 2 == 0)
+        _dots(axes, by_panel[panel], named=place % columns_of(axes) == 0)
     handles: list[Any] = [
         Line2D([], [], color=INK, marker="|", markersize=11, linestyle="", markeredgewidth=2),
         Patch(facecolor=_BETWEEN),

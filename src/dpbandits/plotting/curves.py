@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import check_choice
+from dpbandits.plotting.paper import SCALE, PaperFigure
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -171,7 +172,7 @@ def curves_figure(
 
 
 class Downloads:
-    """Links to the data and to the vector file of a figure, which the page itself carries.
+    """Links to the data and to vector files of a figure, which the page itself carries.
 
     Parameters
     ----------
@@ -179,8 +180,9 @@ class Downloads:
         Beginning of the files' names.
     figure : matplotlib.figure.Figure
         The figure.
-    panels : mapping
-        What was drawn, as `curves_figure` takes it.
+    panels : mapping, optional
+        What was drawn, as `curves_figure` takes it; the lines of the figure that have a label if
+        not given.
 
     Examples
     --------
@@ -194,8 +196,11 @@ class Downloads:
     >>> plt.close(figure)
     """
 
-    def __init__(self, name: str, figure: Figure, panels: Mapping[str, Curves]) -> None:
+    def __init__(
+        self, name: str, figure: Figure, panels: Mapping[str, Curves] | None = None
+    ) -> None:
         self.name = name
+        panels = _labelled(figure) if panels is None else panels
         rows = io.StringIO()
         writer = csv.writer(rows, lineterminator="\n")
         writer.writerow(("panel", "curve", "x", "y"))
@@ -209,6 +214,7 @@ class Downloads:
         with tempfile.TemporaryDirectory() as folder:
             path = save_vector(figure, Path(folder) / f"{name}.svg")
             self.vector = path.read_text(encoding="utf-8")
+        self.pdf = PaperFigure(figure, SCALE).pdf(name)
 
     def __repr__(self) -> str:
         return f"Downloads({self.name!r})"
@@ -216,9 +222,22 @@ class Downloads:
     def _repr_html_(self) -> str:
         return " · ".join(
             f'<a class="download" download="{html.escape(self.name)}.{ending}" '
-            f'href="data:{kind};base64,{base64.b64encode(text.encode()).decode()}">{what}</a>'
-            for ending, kind, text, what in (
-                ("csv", "text/csv", self.table, "data"),
-                ("svg", "image/svg+xml", self.vector, "vector figure"),
+            f'href="data:{kind};base64,{base64.b64encode(content).decode()}">{what}</a>'
+            for ending, kind, content, what in (
+                ("csv", "text/csv", self.table.encode(), "data"),
+                ("svg", "image/svg+xml", self.vector.encode(), "vector figure"),
+                ("pdf", "application/pdf", self.pdf, "PDF"),
             )
         )
+
+
+def _labelled(figure: Figure) -> dict[str, Curves]:
+    """Return the lines of a figure that have a label, by the titles of their panels."""
+    return {
+        axes.get_title(loc="left") or axes.get_title(): {
+            str(line.get_label()): (line.get_xdata(), line.get_ydata())
+            for line in axes.get_lines()
+            if not str(line.get_label()).startswith("_")
+        }
+        for axes in figure.axes
+    }

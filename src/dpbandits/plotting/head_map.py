@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 
 from dpbandits.experiments.ranking import Best
 from dpbandits.plotting.head import CODES, HEAD_LOOKS
-from dpbandits.plotting.style import COLOURS, INK, make_panels, styled
+from dpbandits.plotting.style import COLOURS, INK, columns_of, make_panels, styled
 
 __all__ = ["MapCell", "map_figure"]
 
@@ -149,7 +149,7 @@ def map_figure(
         figure, grid = make_panels(
             titles, foot=0.75, width=0.62 * len(xs) + 0.3, height=0.52 * len(ys) + 0.55
         )
-        columns = min(len(titles), 2)
+        columns = columns_of(next(iter(grid.values())))
         for place, (panel, axes) in enumerate(grid.items()):
             _cells(axes, by_panel[panel], xs, ys)
             axes.grid(visible=False)

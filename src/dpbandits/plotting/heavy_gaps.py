@@ -21,6 +21,7 @@ from dpbandits.plotting.style import (
     End,
     Look,
     PanelRange,
+    columns_of,
     finish_panels,
     make_panels,
     styled,
@@ -173,8 +174,11 @@ def heavy_schedule_figure(titles: Mapping[str, str], by_panel: Sequence[Sequence
         for a in upper:
             a.set_xlabel("")
             a.set_ylim(-0.04, 1.04)
-        upper[0].set_ylabel("share of runs that\nlose the better arm")
-        lower[0].set_ylabel("mean regret (units of reward)")
+        in_a_row = columns_of(axes[0])
+        unit = " (units of reward)" if in_a_row == columns else "\n(units of reward)"
+        for place in range(0, columns, in_a_row):
+            upper[place].set_ylabel("share of runs that\nlose the better arm")
+            lower[place].set_ylabel(f"mean regret{unit}")
     return figure
 
 

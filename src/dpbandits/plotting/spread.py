@@ -12,7 +12,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from dpbandits.plotting.readings import NAMES, with_looks
 from dpbandits.plotting.regret_lines import Line
-from dpbandits.plotting.style import INK, make_panels, power_of_ten, styled
+from dpbandits.plotting.style import INK, columns_of, make_panels, power_of_ten, styled
 
 __all__ = ["spread_figure"]
 
@@ -44,9 +44,10 @@ def spread_figure(titles: Mapping[str, str], by_panel: Sequence[Sequence[Line]])
         for place, (axes, lines) in enumerate(zip(grid.values(), by_panel, strict=True)):
             _rows(axes, lines)
             _limits(axes, max(float(low), 1.0), float(high))
-            axes.tick_params(left=False, labelleft=place % 2 == 0)
-            axes.tick_params(labelbottom=place + 2 >= len(titles))
-            if place + 2 >= len(titles):
+            axes.tick_params(left=False, labelleft=place % columns_of(axes) == 0)
+            is_lowest = place + columns_of(axes) >= len(titles)
+            axes.tick_params(labelbottom=is_lowest)
+            if is_lowest:
                 horizon = lines[0].curve.horizon
                 axes.set_xlabel(f"regret at T = {horizon:,} (units of reward)".replace(",", " "))
     return figure

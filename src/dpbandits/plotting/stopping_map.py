@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from dpbandits.plotting.stopping_parts import Groups, smooth_time
-from dpbandits.plotting.style import DASHED, DOTTED, End, label_ends, power_of_ten
+from dpbandits.plotting.style import DASHED, DOTTED, End, filled_width, label_ends, power_of_ten
 from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
 
 __all__ = ["overhead_figure"]
@@ -45,9 +45,11 @@ def overhead_figure(
         s = point.summary
         where = budgets.index(s.epsilon), means.index(s.mean)
         ratios[where] = s.mean_samples / twins[s.mean]
-    figure = plt.figure(figsize=_SIZE)
+    size = filled_width(_SIZE[0]), _SIZE[1]
+    more = size[0] - _SIZE[0]
+    figure = plt.figure(figsize=size)
     axes, bar = (
-        figure.add_axes((left / _SIZE[0], low / _SIZE[1], width / _SIZE[0], high / _SIZE[1]))
+        figure.add_axes((left / size[0], low / size[1], (width + more) / size[0], high / size[1]))
         for left, low, width, high in (_PLACE, _BAR)
     )
     x, y = _edges(means), _edges(budgets)
@@ -76,7 +78,7 @@ def overhead_figure(
     bar.xaxis.set_ticks_position("top")
     bar.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     bar.xaxis.set_minor_locator(NullLocator())
-    figure.text(_BAR[0] / _SIZE[0], 1 - 0.08 / _SIZE[1], title, va="top")
+    figure.text(_BAR[0] / size[0], 1 - 0.08 / size[1], title, va="top")
     if theory:
         label_ends(axes, _lines(axes, cast(DPExponentialNAS, points[0].cell.rule), x))
     return figure

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,11 @@ __all__ = [
     "STYLE",
     "End",
     "Look",
+    "NarrowError",
     "PanelRange",
+    "columns_of",
+    "filled_width",
+    "filling",
     "finish_panels",
     "label_ends",
     "make_panels",
@@ -85,6 +90,21 @@ PANEL_WIDTH, PANEL_HEIGHT = 3.7, 3.0  # inches
 _LEFT, _RIGHT, _BOTTOM, _TOP = 0.85, 0.12, 0.6, 0.36  # margins of the figure, inches
 _LABEL_SIZE = 10.5
 _LABEL_OFFSET = 12.0  # points from the end of a curve to its label
+_OVERLAP = 0.25  # inches by which two panels in a row stand closer than their widths say
+_NARROWEST = 0.8  # share of its own width that a panel keeps where there is little room
+_LOWEST = 0.8  # share of its own height that it has where panels stand below each other
+
+_LEAST_SHARE = 0.3  # of a panel's width that its curves keep beside their labels
+
+_room: ContextVar[tuple[float, int] | None] = ContextVar("room", default=None)
+
+
+class NarrowError(ValueError):
+    """A figure has too little width for its labels; `needed` inches would do."""
+
+    def __init__(self, needed: float) -> None:
+        super().__init__(f"labels leave no room; {needed:.1f} inches would do")
+        self.needed = needed
 
 
 @dataclass(frozen=True)
@@ -125,6 +145,33 @@ def styled() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def filling(width: float, columns: int = 2) -> Iterator[None]:
+    """Have the figures that are made inside a block fill `width` inches.
+
+    Up to `columns` panels stand in a row, two where that leaves each four fifths of its own width.
+    A figure that needs more room than there is becomes wider than `width`; where labels would
+    leave little room for curves, making it fails with a `NarrowError`.
+    """
+    token = _room.set((width, columns))
+    try:
+        yield
+    finally:
+        _room.reset(token)
+
+
+def filled_width(natural: float) -> float:
+    """Return how wide a figure that is `natural` inches wide becomes: see `filling`."""
+    room = _room.get()
+    return natural if room is None else max(room[0], _NARROWEST * natural)
+
+
+def columns_of(axes: Axes) -> int:
+    """Return how many panels stand beside each other in the figure of `make_panels`."""
+    place = axes.get_subplotspec()
+    return 1 if place is None else int(place.get_gridspec().ncols)
+
+
 def save_vector(figure: Figure, path: str | os.PathLike[str]) -> Path:
     """Write a figure as SVG: the same figure gives the same bytes.
 
@@ -156,12 +203,14 @@ def make_panels(
 ) -> tuple[Figure, dict[str, Axes]]:
     """Make a figure of panels, two a row, each with its letter and title.
 
-    A column is `width` inches wide, a row `height` inches high. Below them `foot` inches are left
+    A column is `width` inches wide, unless the figure has a width to fill (`filling`), and a row
+    `height` inches high. Below them `foot` inches are left
     free, for a legend, and `left` inches beside them, for what stands at the vertical axis.
     """
-    columns = min(len(titles), 2)
+    usual = min(len(titles), 2)
+    columns, width = _arranged(usual, width, left)
+    height *= 1.0 if columns == usual else _LOWEST
     rows = math.ceil(len(titles) / columns)
-    width = left + columns * width - (columns - 1) * 0.25
     height = rows * height + 0.3 + foot
     figure, grid = plt.subplots(rows, columns, figsize=(width, height), squeeze=False)
     figure.subplots_adjust(
@@ -179,6 +228,20 @@ def make_panels(
     for panel, axes in panels.items():
         axes.set_title(f"({panel})  {titles[panel]}" if len(titles) > 1 else titles[panel])
     return figure, panels
+
+
+def _arranged(columns: int, panel: float, left: float) -> tuple[int, float]:
+    """Return how many panels stand in a row, and how wide the figure is."""
+
+    def width(columns: int, share: float = 1.0) -> float:
+        return left + columns * share * panel - (columns - 1) * _OVERLAP
+
+    room = _room.get()
+    if room is None:
+        return columns, width(columns)
+    if room[1] < columns or width(columns, _NARROWEST) > room[0]:
+        columns = 1
+    return columns, max(room[0], width(columns, _NARROWEST))
 
 
 def finish_panels(
@@ -207,10 +270,14 @@ def finish_panels(
     """
     x = min(r.x[0] for r in ranges), max(r.x[1] for r in ranges)
     y = min(r.y[0] for r in ranges), max(r.y[1] for r in ranges)
-    columns = min(len(panels), 2)
+    columns = min(len(panels), columns_of(panels[0]))
     inner = panels[0].get_position().width * figure.get_size_inches()[0] * 72
     labels = [_text_width(end.text) for r in ranges for end in r.ends]
-    room = (max(labels, default=0.0) + _LABEL_OFFSET + 4) / inner
+    beside = max(labels, default=0.0) + _LABEL_OFFSET + 4
+    room = beside / inner
+    if _room.get() is not None and 1 - room < _LEAST_SHARE:
+        more = beside / (1 - _LEAST_SHARE) - inner
+        raise NarrowError(float(figure.get_size_inches()[0]) + columns * more / 72)
     for place, axes in enumerate(panels):
         _set_limits(axes.xaxis, x, 0.0, room, "x" in log)
         _set_limits(axes.yaxis, y, 0.05 if log else 0.0, 0.05, "y" in log)

@@ -1,0 +1,116 @@
+"""``dpbandits figure``: a figure of the book as a file for a paper."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dpbandits.cli_output import add_json, show
+
+__all__ = ["add_parser"]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "figure",
+        help="draw a figure for a paper, from the data in the repository",
+        description=(
+            "Draw a figure from the data in book/data as wide as a journal's column, with fonts "
+            "embedded and letters of 6 points or more."
+        ),
+        epilog="examples: dpbandits figure ss19-fig1 --pdf fig.pdf --width single --grey; "
+        "dpbandits figure ss19-fig5 --panels a,b --png fig.png --width 120; "
+        "dpbandits figure --list",
+    )
+    parser.add_argument("id", nargs="?", metavar="ID", help="the figure; --list lists them")
+    parser.add_argument("--pdf", type=Path, metavar="FILE", help="write a vector file")
+    parser.add_argument("--png", type=Path, metavar="FILE", help="write a picture of 300 dpi")
+    parser.add_argument(
+        "--width",
+        default="double",
+        metavar="W",
+        help="single (84 mm), double (174 mm, default), or millimetres",
+    )
+    parser.add_argument("--panels", metavar="A,B", help="only these panels, such as a,b")
+    parser.add_argument("--grey", action="store_true", help="for print in grey")
+    parser.add_argument("--cite", action="store_true", help="print the figure's BibTeX entry")
+    parser.add_argument("--list", action="store_true", help="list the figures")
+    add_json(parser)
+    parser.set_defaults(run=_figure)
+
+
+def _figure(args: argparse.Namespace) -> int:
+    from dpbandits.plotting import figure_names, view_of
+
+    if args.list:
+        return _list(args)
+    if args.id is None:
+        raise ValueError(f"id=None is no figure; allowed: --list, or {', '.join(figure_names())}")
+    view_of(args.id)
+    outputs = {".pdf": args.pdf, ".png": args.png}
+    for ending, path in outputs.items():
+        if path is not None and path.suffix.lower() != ending:
+            raise ValueError(f"{ending[1:]}={str(path)!r} ends otherwise; allowed: NAME{ending}")
+    if not (args.cite or any(outputs.values())):
+        raise ValueError("pdf=None and png=None write nothing; allowed: --pdf, --png or --cite")
+    lines: list[str] = []
+    record: dict[str, Any] = {"id": args.id}
+    if any(outputs.values()):
+        record["files"] = _save(args, [path for path in outputs.values() if path is not None])
+        lines += [
+            f"{file['path']}: {file['mm'][0]:.0f} mm by {file['mm'][1]:.0f} mm, "
+            f"letters of {file['letters'][0]:.1f} to {file['letters'][1]:.1f} points"
+            for file in record["files"]
+        ]
+    if args.cite:
+        from dpbandits.citing import cite
+
+        record["bibtex"] = cite(args.id)
+        lines.append(record["bibtex"])
+    show(args, lines, record)
+    return 0
+
+
+def _save(args: argparse.Namespace, paths: list[Path]) -> list[dict[str, Any]]:
+    """Draw the figure, write the files and return what they are."""
+    from matplotlib import pyplot as plt
+
+    from dpbandits.plotting import book_figure, paper_figure
+
+    plt.switch_backend("agg")  # files need no display
+    options = {} if args.panels is None else {"panels": args.panels.split(",")}
+    wanted = partial(book_figure, args.id, **options)
+    printed = paper_figure(wanted, width=args.width, grey=args.grey)
+    for path in paths:
+        printed.save(path, title=args.id)
+    plt.close(printed.figure)
+    measures = {"mm": printed.size, "letters": printed.letters}
+    return [{"path": os.path.relpath(path), **measures} for path in paths]
+
+
+def _list(args: argparse.Namespace) -> int:
+    """List the figures, and the experiments that they are drawn from."""
+    from dpbandits.experiments import EXPERIMENTS
+    from dpbandits.plotting import figure_names, view_of
+
+    lines, records = [], []
+    for name in figure_names():
+        view = view_of(name)
+        experiment = EXPERIMENTS[view.experiment]
+        of = "" if view.experiment == name else f" [{view.experiment}]"
+        title = view.title or experiment.title
+        lines.append(f"{name}: {title} ({experiment.source}){of}")
+        records.append(
+            {
+                "id": name,
+                "title": title,
+                "source": experiment.source,
+                "experiment": view.experiment,
+            }
+        )
+    show(args, lines, {"figures": records})
+    return 0
