@@ -5,7 +5,8 @@ PYTHON ?= python3
 JOBS ?= 2
 export UV_PYTHON_DOWNLOADS = never
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
-unexport MPLBACKEND PYTHONPATH VIRTUAL_ENV
+# Without compiled files of Python each kernel and worker would compile all that it imports anew.
+unexport MPLBACKEND PYTHONDONTWRITEBYTECODE PYTHONPATH VIRTUAL_ENV
 
 BIN := .venv/bin
 STAMP := .venv/.stamp
