@@ -15,7 +15,7 @@ BUILD := $(BIN)/jupyter-book build . --all -W -n --keep-going
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock book html format lint types unit notebooks test check-pages reproduce bench clean distclean
+.PHONY: help setup lock book html format lint types unit notebooks test check-pages pdf dist reproduce bench clean distclean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of"
@@ -76,6 +76,19 @@ test: $(STAMP) ## all of lint, types, unit, notebooks and html
 check-pages: $(STAMP) ## drive a headless browser over the built pages
 	@test -e $(HTML)/index.html || $(MAKE) --no-print-directory html
 	$(BIN)/python tests/check_pages.py $(HTML)
+
+pdf: $(STAMP) ## print the chapters to _build/pdf, where Chromium is installed
+	@test -e $(HTML)/index.html || $(MAKE) --no-print-directory html
+	$(BIN)/python tests/print_pages.py $(HTML) _build/pdf
+
+dist: $(STAMP) ## build wheel and sdist, and try the wheel with its run-time dependencies alone
+	rm -rf _build/dist _build/trial
+	$(UV) build --quiet --python $(BIN)/python --out-dir _build/dist
+	$(UV) venv --quiet --python $(PYTHON) _build/trial
+	$(UV) pip install --quiet --python _build/trial/bin/python _build/dist/*.whl
+	cd / && $(CURDIR)/_build/trial/bin/dpbandits run dp-se --means 0.9,0.8 --epsilon 1 --runs 3
+	cd / && $(CURDIR)/_build/trial/bin/dpbandits cite ss19
+	! _build/trial/bin/python -c "import sphinx" 2>/dev/null
 
 reproduce: $(STAMP) ## compute every figure of the book from nothing
 	$(BIN)/dpbandits reproduce all --preset paper --jobs $(JOBS)

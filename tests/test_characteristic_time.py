@@ -97,13 +97,13 @@ def instance(rng, n_arms=None):
 
 def test_times_lie_between_their_bounds():
     rng = np.random.default_rng(1)
-    for _ in range(1500):
+    for _ in range(600):
         check(instance(rng), budget(rng))
 
 
 def test_times_with_a_fixed_share_lie_between_their_bounds():
     rng = np.random.default_rng(2)
-    for _ in range(800):
+    for _ in range(300):
         check(instance(rng), budget(rng), float(rng.choice([0.5, rng.uniform(0.05, 0.95)])))
 
 

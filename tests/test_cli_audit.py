@@ -67,7 +67,7 @@ def test_a_table_of_ones_own(mine, tmp_path, capsys):
         (["DPSE"], "epsilon is missing"),
         (["nowhere.py:f"], "is not there"),
         (["json:nothing"], "is not there"),
-        (["json:loads", "--set", "epsilon=1"], "is for algorithms of the package"),
+        (["json:loads", "--set", "epsilon=1"], "is for algorithms with arguments"),
         (["DPUCB", "--set", "epsilon=1", "--runs", "3"], "runs=3 is out of range"),
         (["DPUCB", "--set", "epsilon=1", "--failure", "2"], "failure=2.0 is out of range"),
         (["DPUCB", "--set", "epsilon=1", "--table", "MINE"], "has other things than numbers"),

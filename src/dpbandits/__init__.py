@@ -71,6 +71,7 @@ from dpbandits.stopping import (
     StoppingRule,
     estimate,
 )
+from dpbandits.trial_planning import TrialPlan, plan_trial
 
 __version__ = "0.1.0"
 
@@ -94,6 +95,8 @@ __all__ = [
     "TopTwo",
     "Plan",
     "plan",
+    "TrialPlan",
+    "plan_trial",
     "characteristic_time",
     "d_eps",
     "transportation_cost",

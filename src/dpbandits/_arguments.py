@@ -14,6 +14,7 @@ from dpbandits.regret.base import RegretAlgorithm
 
 __all__ = [
     "configure",
+    "find_name",
     "jobs_of",
     "make_folder",
     "number",
@@ -64,8 +65,28 @@ def make_folder(path: Path | None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
 
 
+def find_name(what: str, known: Mapping[str, Any], name: str) -> str:
+    """Return the name among those known that is meant: case, blanks and hyphens do not matter.
+
+    Examples
+    --------
+    >>> find_name("algorithm", {"DPSE": 1, "DPUCB": 2}, "dp-se")
+    'DPSE'
+    """
+
+    def bare(text: str) -> str:
+        return "".join(character for character in text.lower() if character not in " -_")
+
+    meant = [each for each in known if bare(each) == bare(name)]
+    return meant[0] if len(meant) == 1 else check_choice(what, name, tuple(known))
+
+
 def configure(
-    what: str, known: Mapping[str, type[Kind]], name: str, options: Sequence[str]
+    what: str,
+    known: Mapping[str, type[Kind]],
+    name: str,
+    options: Sequence[str],
+    shorthands: Mapping[str, str | None] | None = None,
 ) -> Kind:
     """Build one of the known configurations from settings such as ``epsilon=0.25``.
 
@@ -79,8 +100,12 @@ def configure(
         Which of them.
     options : sequence of str
         Its arguments, each NAME=VALUE.
+    shorthands : mapping of str to (str or None), optional
+        Arguments with options of their own, such as ``--epsilon``; left out where they are None
+        or the configuration has no such argument.
     """
-    kind = known[check_choice(what, name, tuple(known))]
+    name = find_name(what, known, name)
+    kind = known[name]
     arguments = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     for option in options:
@@ -91,6 +116,11 @@ def configure(
             allowed = ", ".join(arguments) or "none"
             raise ValueError(f"set={argument!r} is no argument of {name}; allowed: {allowed}")
         values[argument] = chapters.read_literal(text)
+    for argument, given in (shorthands or {}).items():
+        if given is not None and argument in arguments:
+            if argument in values:
+                raise ValueError(f"{argument}={given!r} is given twice; allowed: once")
+            values[argument] = chapters.read_literal(given)
     for argument, field in arguments.items():
         if field.default is dataclasses.MISSING and argument not in values:
             raise ValueError(f"{argument} is missing; allowed: --set {argument}=VALUE for {name}")

@@ -27,6 +27,7 @@ from typing import Any
 from tqdm import tqdm
 
 from dpbandits._files import write_atomically
+from dpbandits.cli_output import add_json, show
 
 __all__ = [
     "ChapterError",
@@ -243,6 +244,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
             "executed in a copy of the book, _build/stage, and the chapters in notebooks/ stay "
             "as they are; without, their outputs in notebooks/ are renewed."
         ),
+        epilog="examples: dpbandits execute 3; dpbandits execute 3 --preset quick --set seed=1 "
+        "--build",
     )
     parser.add_argument("chapter", nargs="*", help="a chapter's number, name or path")
     parser.add_argument("--preset", choices=PRESETS, help="the size of the experiments")
@@ -255,6 +258,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="a parameter of the chapter, its value as in Python; may be given several times",
     )
     parser.add_argument("--build", action="store_true", help="build the pages afterwards")
+    add_json(parser)
     parser.set_defaults(run=run)
     return parser
 
@@ -275,6 +279,8 @@ def run(args: argparse.Namespace) -> int:
     for chapter in chosen:
         check_parameters(chapter, parameters)
     book = stage(root) if parameters else root
+    report = sys.stderr if args.json else sys.stdout
+    executed = []
     try:
         for chapter in chosen:
             before = chapter.read_bytes()
@@ -283,17 +289,21 @@ def run(args: argparse.Namespace) -> int:
             seconds = time.perf_counter() - start
             state = "unchanged" if output.read_bytes() == before else "renewed"
             where = output.relative_to(root)
-            tqdm.write(f"{where}: {state}, {seconds:.1f} s", file=sys.stdout)
+            tqdm.write(f"{where}: {state}, {seconds:.1f} s", file=report)
+            executed.append({"chapter": where, "state": state, "seconds": round(seconds, 1)})
     except ChapterError as error:
         tqdm.write(str(error), file=sys.stderr)
         return 1
+    page = None
     if args.build:
         try:
             page = build(book)
         except subprocess.CalledProcessError as error:
             tqdm.write(f"the pages were not built: {error}", file=sys.stderr)
             return 1
-        tqdm.write(f"the pages: {page.relative_to(root)}", file=sys.stdout)
+        tqdm.write(f"the pages: {page.relative_to(root)}", file=report)
+    if args.json:
+        show(args, (), {"chapters": executed, "pages": page})
     return 0
 
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+import shtab
 from tqdm import tqdm
 
 from dpbandits import (
@@ -25,15 +26,15 @@ from dpbandits import (
     cli_estimate,
     cli_figure,
     cli_identify,
+    cli_run,
     experiments,
 )
-from dpbandits._arguments import configure, jobs_of, plain_algorithms, whole
+from dpbandits._arguments import jobs_of, whole
 from dpbandits._validation import check_choice
 from dpbandits.cache import Cache, CacheWarning
+from dpbandits.cli_output import add_json, show
 from dpbandits.experiments import Experiment, Finished, Results, StaleDataError
 from dpbandits.experiments.workers import dask_workers
-from dpbandits.instances import SS19_NAMES, ss19
-from dpbandits.simulation import simulate
 
 __all__ = ["main"]
 
@@ -108,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_figures(commands)
     _add_reproduce(commands)
-    _add_run(commands)
+    cli_run.add_parser(commands)
     cli_estimate.add_parser(commands)
     cli_identify.add_parsers(commands)
     cli_audit.add_parser(commands)
@@ -116,7 +117,28 @@ def _parser() -> argparse.ArgumentParser:
     cli_figure.add_parser(commands)
     cli_cite.add_parser(commands)
     chapters.add_parser(commands)
+    _add_completion(commands)
     return parser
+
+
+def _add_completion(commands: Any) -> None:
+    parser = commands.add_parser(
+        "completion",
+        help="print a script that completes commands and options in a shell",
+        description="Print a script by which a shell completes commands and options.",
+        epilog='examples: eval "$(dpbandits completion bash)"; '
+        "dpbandits completion zsh > ~/.zfunc/_dpbandits",
+    )
+    parser.add_argument("shell", metavar="SHELL", help=", ".join(shtab.SUPPORTED_SHELLS))
+    add_json(parser)
+    parser.set_defaults(run=_completion)
+
+
+def _completion(args: argparse.Namespace) -> int:
+    shell = check_choice("shell", args.shell, tuple(shtab.SUPPORTED_SHELLS))
+    script = shtab.complete(_parser(), shell=shell)
+    show(args, script, {"shell": shell, "script": script})
+    return 0
 
 
 # ---------------------------------------------------------------------------------- figures
@@ -127,39 +149,56 @@ def _add_figures(commands: Any) -> None:
         "figures",
         help="list the experiments: what they show and what they cost",
         description="List the experiments, or draw them from the data in book/data.",
+        epilog="examples: dpbandits figures; dpbandits figures --draw ss19-fig1",
     )
     parser.add_argument(
         "--draw", nargs="+", metavar="ID", help="draw book/figures/ID.svg; all for all of them"
     )
+    add_json(parser)
     parser.set_defaults(run=_figures)
 
 
 def _figures(args: argparse.Namespace) -> int:
     if args.draw:
-        for experiment in experiments.resolve(args.draw):
-            print(_relative(_draw(experiment)))
+        drawn = [_relative(_draw(experiment)) for experiment in experiments.resolve(args.draw)]
+        show(args, drawn, {"drawn": drawn})
         return 0
     width = max(map(len, experiments.EXPERIMENTS))
+    lines: list[str] = []
+    records = []
     for name, experiment in experiments.EXPERIMENTS.items():
         cells = experiment.cells()
         n_runs = sum(cell.n_runs for cell in cells)
         cost = f"{n_runs} runs of {len(cells)} cells"
-        print(f"{name:{width}}  {experiment.title}")
-        print(f"{'':{width}}  {experiment.source}; {cost}; {_state(name)}")
+        seconds, state = _state(name)
+        lines.append(f"{name:{width}}  {experiment.title}")
+        lines.append(f"{'':{width}}  {experiment.source}; {cost}; {state}")
+        records.append(
+            {
+                "id": name,
+                "title": experiment.title,
+                "source": experiment.source,
+                "n_cells": len(cells),
+                "n_runs": n_runs,
+                "seconds": seconds,
+                "state": state,
+            }
+        )
+    show(args, lines, {"figures": records})
     return 0
 
 
-def _state(name: str) -> str:
-    """Describe the data of an experiment in the repository."""
+def _state(name: str) -> tuple[float | None, str]:
+    """Tell how long an experiment's data in the repository took, and describe it."""
     try:
-        data = experiments.load(name)
+        seconds = experiments.load(name).manifest["seconds"]
     except StaleDataError:
         try:
-            data = experiments.read(name)
+            seconds = experiments.read(name).manifest["seconds"]
         except StaleDataError:
-            return "no data yet"
-        return f"{data.manifest['seconds']:.0f} s, data is stale"
-    return f"{data.manifest['seconds']:.0f} s of computing"
+            return None, "no data yet"
+        return seconds, f"{seconds:.0f} s, data is stale"
+    return seconds, f"{seconds:.0f} s of computing"
 
 
 def _draw(experiment: Experiment) -> Path:
@@ -199,6 +238,8 @@ def _add_reproduce(commands: Any) -> None:
             "_build/cache, so that a killed run resumes. Ends, for each experiment, with "
             '"identical", "equal in law" or "differs", against book/data.'
         ),
+        epilog="examples: dpbandits reproduce ss19-fig1 --jobs 2; "
+        "dpbandits reproduce all --preset quick --seed 1",
     )
     parser.add_argument("ids", nargs="+", metavar="ID", help="experiments; all for all of them")
     parser.add_argument("--preset", default="paper", help="smoke, quick or paper (default: paper)")
@@ -222,6 +263,7 @@ def _add_reproduce(commands: Any) -> None:
         action="store_true",
         help="renew book/data also where the result differs (default: to _build/data/differs)",
     )
+    add_json(parser)
     parser.set_defaults(run=_reproduce)
 
 
@@ -243,7 +285,7 @@ def _reproduce(args: argparse.Namespace) -> int:
     todo = {experiment: experiment.settings(preset) for experiment in chosen}
     cells = [setting.cell for settings in todo.values() for setting in settings]
     finished: dict[experiments.Cell, Finished] = {}
-    differing = False
+    verdicts: list[dict[str, Any]] = []
     with dask_workers(args.dask, jobs):
         for cell, done in experiments.work_through(cells, seed=seed, n_jobs=jobs, cache=cache):
             finished[cell] = done
@@ -251,62 +293,18 @@ def _reproduce(args: argparse.Namespace) -> int:
                 if all(setting.cell in finished for setting in todo[experiment]):
                     results = Results(todo.pop(experiment), finished, preset, seed)
                     verdict = experiments.write(results, folder, committed, rejected)
-                    differing |= verdict.name == "differs"
                     if renews and (args.accept or verdict.name != "differs"):
                         _draw(experiment)
                     line = f"{experiment.id}: {verdict} [{results.seconds:.1f} s of computing]"
-                    tqdm.write(line, file=sys.stdout)
+                    tqdm.write(line, file=sys.stderr if args.json else sys.stdout)
+                    record = {"id": experiment.id, "verdict": verdict.name, "detail": str(verdict)}
+                    verdicts.append({**record, "seconds": results.seconds})
     seconds = sum(done.seconds for done in finished.values())
     where = _relative(folder)
+    differing = any(record["verdict"] == "differs" for record in verdicts)
     if differing and rejected is not None:
         where += f", except what differs, in {_relative(rejected)}; --accept renews it all the same"
-    print(f"{len(finished)} cells, {seconds:.1f} s of computing in all; data in {where}")
+    line = f"{len(finished)} cells, {seconds:.1f} s of computing in all; data in {where}"
+    totals = {"n_cells": len(finished), "seconds": seconds, "folder": folder}
+    show(args, line, {"experiments": verdicts, **totals})
     return 1 if differing else 0
-
-
-# -------------------------------------------------------------------------------------- run
-
-
-def _add_run(commands: Any) -> None:
-    parser = commands.add_parser(
-        "run",
-        help="simulate one algorithm",
-        description="Simulate one algorithm on one of SS19's instances.",
-    )
-    parser.add_argument("algorithm", metavar="ALGORITHM", help=", ".join(plain_algorithms()))
-    parser.add_argument("--instance", default="C1", help="C1, C2, C3 or C4 (default: C1)")
-    parser.add_argument("--arms", default="5", metavar="K", help="number of arms (default: 5)")
-    parser.add_argument("--horizon", default="1e6", metavar="T", help="default: 1e6")
-    parser.add_argument("--runs", default="30", metavar="R", help="replicates (default: 30)")
-    parser.add_argument("--seed", default="0", metavar="S", help="seed (default: 0)")
-    parser.add_argument("--jobs", default="1", metavar="N", help="workers; -1 for all processors")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        dest="options",
-        help="an argument of the algorithm, such as epsilon=0.25; may be given several times",
-    )
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the regret of each run")
-    parser.set_defaults(run=_run)
-
-
-def _run(args: argparse.Namespace) -> int:
-    algorithm = configure("algorithm", plain_algorithms(), args.algorithm, args.options)
-    check_choice("instance", args.instance, SS19_NAMES)
-    instance = ss19(args.instance, whole("arms", args.arms, 2))
-    horizon = whole("horizon", args.horizon, instance.n_arms)
-    n_runs, seed, jobs = (
-        whole("runs", args.runs, 1),
-        whole("seed", args.seed, 0),
-        jobs_of(args.jobs),
-    )
-    runs = simulate(algorithm, instance, horizon, n_runs, seed, jobs)
-    low, high = runs.band(0.9)
-    print(f"{algorithm!r} on {instance.name}, T = {horizon}, {n_runs} runs")
-    print(f"regret at T: mean {runs.mean()[-1]:.6g}, 90 % of runs {low[-1]:.6g} to {high[-1]:.6g}")
-    print("pulls of each arm, mean:", " ".join(f"{n:.6g}" for n in runs.pulls.mean(axis=0)))
-    if args.csv is not None:
-        runs.to_csv(args.csv)
-    return 0

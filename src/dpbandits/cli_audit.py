@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
+import dataclasses
 import math
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpbandits._arguments import configure, jobs_of, number, plain_algorithms, whole
 from dpbandits._kernels import drop_stale_kernels
+from dpbandits._own import is_own, load_own
+from dpbandits.cli_output import add_json, show
+from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.privacy.audit import Audit, audit
 from dpbandits.privacy.audit_exact import audit_exactly
 from dpbandits.privacy.audit_search import search
@@ -23,8 +22,13 @@ from dpbandits.privacy.audit_subjects import subject_of
 from dpbandits.privacy.audit_tables import TablePair
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.registry import identifiers, stopping_rules
+from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.stopping.base import StoppingRule
 
 __all__ = ["add_parser"]
+
+KINDS = (RegretAlgorithm, IdentificationAlgorithm, StoppingRule)
+"""What can be audited as it is, one's own included."""
 
 
 def add_parser(commands: Any) -> None:
@@ -77,6 +81,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--seed", default="0", metavar="S", help="seed (default: 0)")
     parser.add_argument("--jobs", default="1", metavar="N", help="workers; -1 for all processors")
+    add_json(parser)
     parser.set_defaults(run=_audit)
 
 
@@ -113,19 +118,22 @@ def _audit(args: argparse.Namespace) -> int:
     )
     drop_stale_kernels()  # what is audited is the source as it stands
     found = _exact(args, promised) or _sampled(args, numbers, promised)
-    print(found)
+    record = {"convicted": found.convicted, **vars(found)}
+    show(args, str(found), record)
     return 1 if found.convicted else 0
 
 
 def _target(args: argparse.Namespace) -> Any:
     """Return a configured algorithm of the package, or what the user's own file has."""
-    where, colon, name = args.algorithm.rpartition(":")
-    if colon:
+    if is_own(args.algorithm):
+        own = load_own(args.algorithm)
+        if isinstance(own, type) and dataclasses.is_dataclass(own):
+            return configure("algorithm", {own.__name__: own}, own.__name__, args.options)
         if args.options:
             raise ValueError(
-                f"set={args.options[0]!r} is for algorithms of the package; allowed: none"
+                f"set={args.options[0]!r} is for algorithms with arguments; allowed: none"
             )
-        return _own(where, name)
+        return own
     return configure("algorithm", _known(), args.algorithm, args.options)
 
 
@@ -134,39 +142,8 @@ def _known() -> dict[str, type]:
     return {**plain_algorithms(), **stopping_rules, **identifiers}
 
 
-def _own(where: str, name: str) -> Callable[..., Any]:
-    """Load an object from a file, or from a module that can be imported."""
-    allowed = "FILE.py:NAME or MODULE:NAME"
-    try:
-        if where.endswith(".py"):
-            module = _module_of(Path(where).resolve())
-        else:
-            module = importlib.import_module(where)
-        found: Callable[..., Any] = getattr(module, name)
-    except (ImportError, AttributeError, FileNotFoundError) as error:
-        raise ValueError(
-            f"algorithm={where}:{name} is not there ({error}); allowed: {allowed}"
-        ) from None
-    return found
-
-
-def _module_of(path: Path) -> ModuleType:
-    """Run a file as a module that is in no list, so that its functions go to workers by value."""
-    spec = importlib.util.spec_from_file_location(f"_audited_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # as dataclasses ask for
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        del sys.modules[spec.name]
-    return module
-
-
 def _exact(args: argparse.Namespace, promised: PrivacyGuarantee | None) -> Audit | None:
-    own = ":" in args.algorithm
-    if args.sampled or own or args.table is not None or promised is not None:
+    if args.sampled or is_own(args.algorithm) or args.table is not None or promised is not None:
         return None
     return audit_exactly(_target(args))
 
@@ -175,13 +152,13 @@ def _sampled(
     args: argparse.Namespace, numbers: _Numbers, promised: PrivacyGuarantee | None
 ) -> Audit:
     runs, arms, pulls, candidates, failure, seed, jobs = numbers
-    subject: Any = _target(args)
-    if ":" not in args.algorithm:
-        subject = subject_of(subject, pulls)
+    target = _target(args)
+    known = not is_own(args.algorithm) or isinstance(target, KINDS)
+    subject: Any = subject_of(target, pulls) if known else target
     if args.table is not None:
         pair = _pair(args.table, args.change)
     else:
-        arms = 1 if args.algorithm in stopping_rules else arms
+        arms = 1 if isinstance(target, StoppingRule) else arms
         fewer = min(max(runs // 25, 16), 4000)  # the search has about as many runs as the audit
         pair = search(subject, arms, pulls, candidates, fewer, [seed, 1], jobs, promised)
     return audit(subject, pair, runs, [seed, 0], failure, jobs, promised)

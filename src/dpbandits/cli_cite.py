@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from dpbandits.cli_output import add_json, show
+
 __all__ = ["add_parser"]
 
 
@@ -21,11 +23,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "what", nargs="*", metavar="ID", help="figures, claims or papers; none for the book"
     )
+    add_json(parser)
     parser.set_defaults(run=_cite)
 
 
 def _cite(args: argparse.Namespace) -> int:
     from dpbandits.citing import cite
 
-    print("\n\n".join([cite(what) for what in args.what] or [cite()]))
+    entries = {what: cite(what) for what in args.what} or {"book": cite()}
+    show(args, "\n\n".join(entries.values()), {"entries": entries})
     return 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dpbandits import experiments
 from dpbandits._validation import check_choice
+from dpbandits.cli_output import add_json, show
 
 __all__ = ["add_parser"]
 
@@ -44,6 +44,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--verdict", metavar="VERDICT", help=f"only with this verdict: {', '.join(WORDS)}"
     )
+    add_json(parser)
     parser.set_defaults(run=_claims)
 
 
@@ -56,23 +57,24 @@ def _claims(args: argparse.Namespace) -> int:
         )
     path = experiments.data_folder() / "claims.json"
     if args.write:
-        print(os.path.relpath(claims.write(path)))
+        written = os.path.relpath(claims.write(path))
+        show(args, written, {"written": written})
         return 0
     if not path.is_file():
         raise ValueError("book/data/claims.json is absent; allowed: dpbandits claims --write")
     if args.check:
-        return _check(args.check, path)
+        return _check(args, path)
     if args.check is not None:
         lines = claims.differences(path)
-        print("\n".join(lines) if lines else "every verdict is as written")
+        show(args, lines or "every verdict is as written", {"differences": lines})
         return 1 if lines else 0
-    return _list(path, args.paper, args.verdict)
+    return _list(args, path)
 
 
-def _list(path: Path, paper: str | None, verdict: str | None) -> int:
+def _list(args: argparse.Namespace, path: Path) -> int:
     """Print the claims that are asked for, and how many there are."""
     records = json.loads(path.read_text(encoding="utf-8"))["claims"]
-    chosen = records
+    chosen, paper, verdict = records, args.paper, args.verdict
     if paper is not None:
         papers = tuple(dict.fromkeys(record["paper"] for record in records))
         key = check_choice("paper", paper.lower(), papers)
@@ -83,30 +85,34 @@ def _list(path: Path, paper: str | None, verdict: str | None) -> int:
         if full is None:
             check_choice("verdict", verdict, (*WORDS, *WORDS.values()))
         chosen = [record for record in chosen if record["verdict"] == full]
+    lines = []
     for record in chosen:
-        print(f"{record['id']}: {record['verdict']}")
-        print(f"    {record['paper'].upper()}, {record['place']}: {record['statement']}")
-    print(f"{len(chosen)} of {len(records)} claims")
+        lines.append(f"{record['id']}: {record['verdict']}")
+        lines.append(f"    {record['paper'].upper()}, {record['place']}: {record['statement']}")
+    show(args, [*lines, f"{len(chosen)} of {len(records)} claims"], {"claims": chosen})
     return 0
 
 
-def _check(names: Sequence[str], path: Path) -> int:
+def _check(args: argparse.Namespace, path: Path) -> int:
     """Compute some verdicts, print what was found, and whether it is as written."""
     from dpbandits import claims
 
     known = {claim.id: claim for claim in claims.ledger()}
-    for name in names:
+    for name in args.check:
         if name.lower() not in known:
             raise ValueError(f"claim={name!r} is unknown; allowed: an id of dpbandits claims")
-    status = 0
-    for name in dict.fromkeys(name.lower() for name in names):
+    lines: list[str] = []
+    found: list[dict[str, Any]] = []
+    for name in dict.fromkeys(name.lower() for name in args.check):
         claim = known[name]
-        print(f"{claim.id}: {claim.verdict}")
-        print(f"    {claim.paper.upper()}, {claim.place}: {claim.statement}")
-        print(f"    {claim.finding.reason}")
-        for what, value in claim.evidence.items():
-            print(f"    - {what}: {value}")
-        lines = claims.differences(path, [claim])
-        print("    as written" if not lines else "    differs: " + "; ".join(lines))
-        status = status or (1 if lines else 0)
-    return status
+        differences = claims.differences(path, [claim])
+        lines += [
+            f"{claim.id}: {claim.verdict}",
+            f"    {claim.paper.upper()}, {claim.place}: {claim.statement}",
+            f"    {claim.finding.reason}",
+            *(f"    - {what}: {value}" for what, value in claim.evidence.items()),
+            "    differs: " + "; ".join(differences) if differences else "    as written",
+        ]
+        found.append({**claims.records([claim])[0], "differences": differences})
+    show(args, lines, {"claims": found})
+    return 1 if any(record["differences"] for record in found) else 0

@@ -13,6 +13,7 @@ import numpy as np
 from dpbandits import instances
 from dpbandits._arguments import configure, jobs_of, make_folder, number, whole
 from dpbandits._validation import check_choice
+from dpbandits.cli_output import add_json, show
 from dpbandits.laws import Law
 from dpbandits.registry import stopping_rules
 from dpbandits.stopping import StoppingRule, estimate
@@ -31,6 +32,9 @@ def add_parser(commands: Any) -> None:
             "Estimate a mean to a relative error with a stopping rule: replicates on a law, or "
             "one run on a stream of your own."
         ),
+        epilog="examples: dpbandits estimate DPExponentialNAS --set epsilon=1 --set alpha=0.5 "
+        "--set beta=0.05 --mean 0.1; dpbandits estimate NAS --set alpha=0.1 --set beta=0.01 "
+        "--stream numbers.txt",
     )
     parser.add_argument("rule", metavar="RULE", help=", ".join(stopping_rules))
     parser.add_argument(
@@ -57,6 +61,7 @@ def add_parser(commands: Any) -> None:
         metavar="FILE",
         help="run once on these numbers, split by white space; - is stdin",
     )
+    add_json(parser)
     parser.set_defaults(run=_estimate)
 
 
@@ -89,30 +94,45 @@ def _estimate(args: argparse.Namespace) -> int:
     rule = configure("rule", stopping_rules, args.rule, args.options)
     seed, most = whole("seed", args.seed, 0), whole("max-samples", args.max_samples, 1)
     if args.stream is not None:
-        return _own(rule, args.stream, seed, most)
+        return _own(args, rule, seed, most)
     law = _law(args, rule.half_range)
     make_folder(args.csv)
     runs = estimate(rule, law, whole("runs", args.runs, 1), seed, most, n_jobs=jobs_of(args.jobs))
     low, middle, high = np.quantile(runs.samples, [0.05, 0.5, 0.95])
-    print(f"{rule!r} on {law.name} of mean {law.mean:g}, {runs.n_runs} runs")
-    print(f"privacy: {rule.guarantee}")
-    print(f"halted: {int(runs.halted.sum())} of {runs.n_runs}")
-    print(f"samples: median {middle:.6g}, 90 % of runs {low:.6g} to {high:.6g}")
+    lines = [
+        f"{rule!r} on {law.name} of mean {law.mean:g}, {runs.n_runs} runs",
+        f"privacy: {rule.guarantee}",
+        f"halted: {int(runs.halted.sum())} of {runs.n_runs}",
+        f"samples: median {middle:.6g}, 90 % of runs {low:.6g} to {high:.6g}",
+    ]
+    record: dict[str, Any] = {
+        "rule": rule,
+        "guarantee": rule.guarantee,
+        "law": {"name": law.name, "mean": law.mean},
+        "n_runs": runs.n_runs,
+        "seed": seed,
+        "halted": int(runs.halted.sum()),
+        "samples": {"median": middle, "q05": low, "q95": high},
+    }
     if law.mean != 0:
         rate, least, greatest = runs.error_rate()
         text = f"{rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}"
-        print(f"off by more than {rule.alpha:g} of the mean: {text}")
+        lines.append(f"off by more than {rule.alpha:g} of the mean: {text}")
+        record["error_rate"] = {"value": rate, "low95": least, "high95": greatest}
+    show(args, lines, record)
     if args.csv is not None:
         runs.to_csv(args.csv)
     return 0
 
 
-def _own(rule: StoppingRule, name: str, seed: int, most: int) -> int:
-    outcome = rule.run(_numbers(name), np.random.default_rng(seed), most)
-    print(f"{rule!r}")
-    print(f"privacy: {rule.guarantee}")
+def _own(args: argparse.Namespace, rule: StoppingRule, seed: int, most: int) -> int:
+    outcome = rule.run(_numbers(args.stream), np.random.default_rng(seed), most)
+    lines = [f"{rule!r}", f"privacy: {rule.guarantee}"]
     if outcome.halted:
-        print(f"halted after {outcome.samples} samples; estimate {outcome.estimate:.6g}")
+        lines.append(f"halted after {outcome.samples} samples; estimate {outcome.estimate:.6g}")
     else:
-        print(f"not halted after {outcome.samples} samples: no estimate")
+        lines.append(f"not halted after {outcome.samples} samples: no estimate")
+    estimated = outcome.estimate if outcome.halted else None
+    record = {"rule": rule, "guarantee": rule.guarantee, "halted": outcome.halted}
+    show(args, lines, {**record, "samples": outcome.samples, "estimate": estimated})
     return 0

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dpbandits.cli_output import add_json, show
+
 __all__ = ["add_parser"]
 
 
@@ -37,6 +39,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--grey", action="store_true", help="for print in grey")
     parser.add_argument("--cite", action="store_true", help="print the figure's BibTeX entry")
     parser.add_argument("--list", action="store_true", help="list the figures")
+    add_json(parser)
     parser.set_defaults(run=_figure)
 
 
@@ -44,7 +47,7 @@ def _figure(args: argparse.Namespace) -> int:
     from dpbandits.plotting import figure_names, view_of
 
     if args.list:
-        return _list()
+        return _list(args)
     if args.id is None:
         raise ValueError(f"id=None is no figure; allowed: --list, or {', '.join(figure_names())}")
     view_of(args.id)
@@ -54,17 +57,26 @@ def _figure(args: argparse.Namespace) -> int:
             raise ValueError(f"{ending[1:]}={str(path)!r} ends otherwise; allowed: NAME{ending}")
     if not (args.cite or any(outputs.values())):
         raise ValueError("pdf=None and png=None write nothing; allowed: --pdf, --png or --cite")
+    lines: list[str] = []
+    record: dict[str, Any] = {"id": args.id}
     if any(outputs.values()):
-        _save(args, [path for path in outputs.values() if path is not None])
+        record["files"] = _save(args, [path for path in outputs.values() if path is not None])
+        lines += [
+            f"{file['path']}: {file['mm'][0]:.0f} mm by {file['mm'][1]:.0f} mm, "
+            f"letters of {file['letters'][0]:.1f} to {file['letters'][1]:.1f} points"
+            for file in record["files"]
+        ]
     if args.cite:
         from dpbandits.citing import cite
 
-        print(cite(args.id))
+        record["bibtex"] = cite(args.id)
+        lines.append(record["bibtex"])
+    show(args, lines, record)
     return 0
 
 
-def _save(args: argparse.Namespace, paths: list[Path]) -> None:
-    """Draw the figure, write the files and say what they are."""
+def _save(args: argparse.Namespace, paths: list[Path]) -> list[dict[str, Any]]:
+    """Draw the figure, write the files and return what they are."""
     from matplotlib import pyplot as plt
 
     from dpbandits.plotting import book_figure, paper_figure
@@ -73,25 +85,32 @@ def _save(args: argparse.Namespace, paths: list[Path]) -> None:
     options = {} if args.panels is None else {"panels": args.panels.split(",")}
     wanted = partial(book_figure, args.id, **options)
     printed = paper_figure(wanted, width=args.width, grey=args.grey)
-    width, height = printed.size
-    least, most = printed.letters
     for path in paths:
         printed.save(path, title=args.id)
-        print(
-            f"{os.path.relpath(path)}: {width:.0f} mm by {height:.0f} mm, "
-            f"letters of {least:.1f} to {most:.1f} points"
-        )
     plt.close(printed.figure)
+    measures = {"mm": printed.size, "letters": printed.letters}
+    return [{"path": os.path.relpath(path), **measures} for path in paths]
 
 
-def _list() -> int:
+def _list(args: argparse.Namespace) -> int:
     """List the figures, and the experiments that they are drawn from."""
     from dpbandits.experiments import EXPERIMENTS
     from dpbandits.plotting import figure_names, view_of
 
+    lines, records = [], []
     for name in figure_names():
         view = view_of(name)
         experiment = EXPERIMENTS[view.experiment]
         of = "" if view.experiment == name else f" [{view.experiment}]"
-        print(f"{name}: {view.title or experiment.title} ({experiment.source}){of}")
+        title = view.title or experiment.title
+        lines.append(f"{name}: {title} ({experiment.source}){of}")
+        records.append(
+            {
+                "id": name,
+                "title": title,
+                "source": experiment.source,
+                "experiment": view.experiment,
+            }
+        )
+    show(args, lines, {"figures": records})
     return 0

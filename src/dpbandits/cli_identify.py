@@ -7,13 +7,17 @@ import math
 from pathlib import Path
 from typing import Any
 
+from dpbandits import cli_trial
 from dpbandits._arguments import configure, jobs_of, make_folder, number, numbers, whole
+from dpbandits.cli_output import add_json, show
 from dpbandits.identification import identify
 from dpbandits.instances import bernoulli
 from dpbandits.planning import Plan, plan
 from dpbandits.registry import identifiers
 
 __all__ = ["add_parsers"]
+
+_MEANS = "such as 0.75,0.7,0.7"
 
 
 def add_parsers(commands: Any) -> None:
@@ -34,8 +38,10 @@ def add_parsers(commands: Any) -> None:
         dest="options",
         help="an argument of the algorithm, such as epsilon=0.5; may be given several times",
     )
+    parser.add_argument("--means", required=True, metavar="M,M,…", help=_MEANS)
     _add_shared(parser, runs="100", max_pulls="1e15")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the runs")
+    add_json(parser)
     parser.set_defaults(run=_identify)
 
     parser = commands.add_parser(
@@ -43,10 +49,22 @@ def add_parsers(commands: Any) -> None:
         help="plan a private trial: sample sizes, and what privacy costs",
         description=(
             "Say how many samples it takes to find the best of some arms under differential "
-            "privacy: the lower bound, what each algorithm takes, and the price of privacy."
+            "privacy: the lower bound, what each algorithm takes, and the price of privacy. With "
+            "counts of a table: what trials on its patients, each drawn once, would decide, after "
+            "how many of them, and at what price."
         ),
-        epilog="example: dpbandits plan --means 0.75,0.7,0.7 --epsilon 0.5 --delta 0.05",
+        epilog="examples: dpbandits plan --means 0.75,0.7,0.7 --epsilon 0.5 --delta 0.05; "
+        "dpbandits plan --counts 568/4300,343/4292 --deaths --epsilon 1 --delta 0.05",
     )
+    given = parser.add_mutually_exclusive_group(required=True)
+    given.add_argument("--means", metavar="M,M,…", help=_MEANS)
+    given.add_argument(
+        "--counts",
+        metavar="N/N,N/N,…",
+        help="successes of patients of each arm, such as 3732/4300,3949/4292",
+    )
+    cli_trial.add_options(parser)
+    add_json(parser)
     parser.add_argument("--epsilon", required=True, metavar="E", help="privacy budget, or inf")
     parser.add_argument("--delta", required=True, metavar="D", help="probability of a wrong arm")
     _add_shared(parser, runs="40", max_pulls="1e12")
@@ -55,7 +73,6 @@ def add_parsers(commands: Any) -> None:
 
 
 def _add_shared(parser: argparse.ArgumentParser, runs: str, max_pulls: str) -> None:
-    parser.add_argument("--means", required=True, metavar="M,M,…", help="such as 0.75,0.7,0.7")
     parser.add_argument("--runs", default=runs, metavar="R", help=f"replicates (default: {runs})")
     parser.add_argument(
         "--max-pulls",
@@ -88,21 +105,40 @@ def _identify(args: argparse.Namespace) -> int:
         whole("max-pulls", args.max_pulls, instance.n_arms),
         jobs_of(args.jobs),
     )
-    print(f"{algorithm!r} on means {args.means}, {runs.n_runs} runs")
-    print(f"privacy: {algorithm.guarantee}")
-    print(f"stopped: {int(runs.stopped.sum())} of {runs.n_runs}")
-    low, middle, high = map(_count, runs.time_quantiles([0.05, 0.5, 0.95]))
-    mean = _count(runs.mean_time()[0])
-    print(f"samples: mean {mean}, median {middle}, 90 % of runs {low} to {high}")
+    low, middle, high = runs.time_quantiles([0.05, 0.5, 0.95])
+    mean, pulls = runs.mean_time()[0], runs.pulls.mean(axis=0)
     rate, least, greatest = runs.error_rate()
-    print(f"wrong arm: {rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}")
-    print("pulls of each arm, mean:", " ".join(f"{n:.6g}" for n in runs.pulls.mean(axis=0)))
+    lines = [
+        f"{algorithm!r} on means {args.means}, {runs.n_runs} runs",
+        f"privacy: {algorithm.guarantee}",
+        f"stopped: {int(runs.stopped.sum())} of {runs.n_runs}",
+        f"samples: mean {_count(mean)}, median {_count(middle)}, "
+        f"90 % of runs {_count(low)} to {_count(high)}",
+        f"wrong arm: {rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}",
+        "pulls of each arm, mean: " + " ".join(f"{n:.6g}" for n in pulls),
+    ]
+    record = {
+        "algorithm": algorithm,
+        "guarantee": algorithm.guarantee,
+        "means": instance.means,
+        "n_runs": runs.n_runs,
+        "stopped": int(runs.stopped.sum()),
+        "samples": {"mean": mean, "median": middle, "q05": low, "q95": high},
+        "wrong_arm": {"value": rate, "low95": least, "high95": greatest},
+        "pulls": pulls,
+    }
+    show(args, lines, record)
     if args.csv is not None:
         runs.to_csv(args.csv)
     return 0
 
 
 def _plan(args: argparse.Namespace) -> int:
+    if args.counts is not None:
+        return cli_trial.run(args)
+    if args.deaths or args.factor is not None:
+        option = "deaths" if args.deaths else "factor"
+        raise ValueError(f"{option} is about counts; allowed with --counts only")
     means = _means(args.means)
     epsilon, delta = number("epsilon", args.epsilon), number("delta", args.delta)
     rest = (
@@ -118,7 +154,7 @@ def _plan(args: argparse.Namespace) -> int:
             raise ValueError(f"epsilon={epsilon!r} has no picture; allowed with --plot: below inf")
         make_folder(args.plot)
     found = plan(means, epsilon, delta, *rest)
-    print(found)
+    show(args, str(found), cli_trial.plan_as_dict(found))
     if args.plot is not None:
         _draw(found, args.plot)
     return 0

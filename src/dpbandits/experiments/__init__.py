@@ -43,6 +43,8 @@ from dpbandits.experiments.store import (
     rows_of,
     write,
 )
+from dpbandits.experiments.trial_cells import TrialCell, TrialLabels, TrialSetting
+from dpbandits.experiments.trial_tables import TrialReplicates, TrialSummary
 
 __all__ = [
     "EXPERIMENTS",
@@ -89,6 +91,11 @@ __all__ = [
     "StoppingReplicates",
     "StoppingSetting",
     "StoppingSummary",
+    "TrialCell",
+    "TrialLabels",
+    "TrialReplicates",
+    "TrialSetting",
+    "TrialSummary",
     "Verdict",
     "best_in_each",
     "best_of",

@@ -12,6 +12,7 @@ from dpbandits.experiments.regret_catalogue import REGRET_EXPERIMENTS
 from dpbandits.experiments.settings import Experiment
 from dpbandits.experiments.stopping_catalogue import STOPPING_EXPERIMENTS
 from dpbandits.experiments.td16_catalogue import TD16_EXPERIMENTS
+from dpbandits.experiments.trial_catalogue import TRIAL_EXPERIMENTS
 from dpbandits.experiments.twzw22_catalogue import TWZW22_EXPERIMENTS
 
 __all__ = ["EXPERIMENTS", "resolve"]
@@ -26,6 +27,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         *JA25_EXPERIMENTS,
         *AUDIT_EXPERIMENTS,
         *HEAD_EXPERIMENTS,
+        *TRIAL_EXPERIMENTS,
     )
 }
 """Id → experiment, by the order in which they came to the book."""

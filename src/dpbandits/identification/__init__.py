@@ -21,10 +21,17 @@ from dpbandits.identification.divergences import (
 from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.dplre import DPLRE
+from dpbandits.identification.fixed_design import (
+    FixedDesign,
+    fixed_design,
+    fixed_design_error,
+)
 from dpbandits.identification.identify import Identifications, identify, identify_replicate
+from dpbandits.identification.population import FinitePopulation, PopulationRewards, isis2
 from dpbandits.identification.rewards import DrawnRewards, Rewards, TableRewards
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.identification.transport import calibrated_cost, transportation_cost
+from dpbandits.identification.trials import TrialEnd, Trials, run_trial, simulate_trials
 
 __all__ = [
     "DPLRE",
@@ -33,11 +40,16 @@ __all__ = [
     "AdaPTTStar",
     "DPSEIdentifier",
     "DrawnRewards",
+    "FinitePopulation",
+    "FixedDesign",
     "IdentificationAlgorithm",
     "Identifications",
+    "PopulationRewards",
     "Rewards",
     "TableRewards",
     "TopTwo",
+    "TrialEnd",
+    "Trials",
     "Verdict",
     "CharacteristicTime",
     "characteristic_time",
@@ -50,9 +62,14 @@ __all__ = [
     "d_eps",
     "d_minus",
     "d_plus",
+    "fixed_design",
+    "fixed_design_error",
     "identify",
     "identify_replicate",
+    "isis2",
     "kl",
+    "run_trial",
+    "simulate_trials",
     "total_variation",
     "transportation_cost",
 ]

@@ -18,6 +18,7 @@ _FIGURES = {
     "identification": ("dpbandits.plotting.identification", "identification_figure"),
     "regret": ("dpbandits.plotting.figures", "regret_figure"),
     "stopping": ("dpbandits.plotting.stopping", "stopping_figure"),
+    "trial": ("dpbandits.plotting.trial", "trial_figure"),
 }
 """Kind of experiment → module and name of the function that draws it."""
 

@@ -1,0 +1,198 @@
+"""The fixed design: equal arms, one private count each at the end, the largest is chosen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import signal, stats
+
+from dpbandits._validation import check_fraction, check_integer, check_positive
+from dpbandits.identification.base import check_unique_best_arm
+from dpbandits.identification.population import FinitePopulation
+from dpbandits.instances import BernoulliInstance
+
+__all__ = ["FixedDesign", "fixed_design", "fixed_design_error"]
+
+_NODES = 8  # of Gauss and Legendre, between two whole numbers, at small ε
+_FELT = 80.0  # at greater ε noise only breaks ties: it is above ½ with probability e^-40
+_NEGLIGIBLE = 1e-20  # probability of a count
+_TAIL = 40.0  # e^-40 of a Laplace variable lies beyond so many scales
+_MOST = 10**6
+"""Patients of an arm up to which a design is looked for."""
+
+Source = BernoulliInstance | FinitePopulation
+
+
+@dataclass(frozen=True)
+class FixedDesign:
+    """A fixed design and the probability that it recommends a wrong arm.
+
+    Attributes
+    ----------
+    per_arm : int
+        Patients of each arm.
+    patients : int
+        Patients of all arms together.
+    error : float
+        Probability of a wrong recommendation.
+    epsilon : float
+        Privacy budget ε; ``inf`` without privacy.
+
+    Examples
+    --------
+    >>> FixedDesign(per_arm=10, patients=40, error=0.05, epsilon=math.inf).patients
+    40
+    """
+
+    per_arm: int
+    patients: int
+    error: float
+    epsilon: float
+
+
+def _laws(source: object, per_arm: int) -> tuple[int, list[NDArray[np.float64]]]:
+    """Return the best arm, and for each arm the law of its successes, on 0 … per_arm."""
+    counts = np.arange(per_arm + 1)
+    if isinstance(source, FinitePopulation):
+        check_integer("per_arm", per_arm, 1, min(source.sizes))
+        arms = zip(source.sizes, source.successes, strict=True)
+        return source.best_arm, [stats.hypergeom.pmf(counts, n, s, per_arm) for n, s in arms]
+    instance = check_unique_best_arm(source)
+    means = instance.means.tolist()
+    return instance.best_arm, [stats.binom.pmf(counts, per_arm, mean) for mean in means]
+
+
+def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) -> float:
+    """Return the probability that the largest of the arms' private counts is not the best arm's.
+
+    Each arm has the same number of patients. At the end the number of successes of each is
+    released once, with one Lap(1/ε), and the arm with the largest is recommended. That is
+    ε-private: who gets what is fixed beforehand, and each outcome is in one count. Without noise,
+    ties are broken at random.
+
+    Parameters
+    ----------
+    source : BernoulliInstance or FinitePopulation
+        Independent outcomes with these means, or patients without replacement.
+    per_arm : int
+        Patients of each arm.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no noise.
+
+    Returns
+    -------
+    float
+        By quadrature between whole numbers, to about 10 digits.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from dpbandits.instances import bernoulli
+    >>> round(fixed_design_error(bernoulli([1.0, 0.5]), 3), 9)
+    0.0625
+    >>> fixed_design_error(bernoulli([0.9, 0.5]), 50, 0.1) > fixed_design_error(
+    ...     bernoulli([0.9, 0.5]), 50, 1.0)
+    True
+    """
+    per_arm = check_integer("per_arm", per_arm, 1, _MOST)
+    epsilon = check_positive("epsilon", epsilon, infinite=True)
+    best, laws = _laws(source, per_arm)
+    noisy = epsilon <= _FELT
+    # without noise the integrand is a polynomial of degree K − 1
+    more = 3 * math.ceil(epsilon) if noisy else len(laws)
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES + more)
+    share = 0.5 * weights
+    product: NDArray[np.float64] = np.ones((1, nodes.size))
+    if not noisy:
+        # ∫ Π (P(below) + x·P(tied)) dx over [0, 1] is the mean of 1/(1 + number tied)
+        x = 0.5 * (nodes + 1.0)
+        for arm, law in enumerate(laws):
+            if arm != best:
+                below = np.concatenate([[0.0], np.cumsum(law)[:-1]])
+                product = product * (below[:, None] + law[:, None] * x)
+        return float(np.clip(1.0 - laws[best] @ (product @ share), 0.0, 1.0))
+    # between whole numbers the distribution function of count plus noise is made of exponentials
+    pad = math.ceil(_TAIL / epsilon)
+    rise = np.exp(epsilon * 0.5 * (nodes + 1.0))
+    fade = math.exp(-epsilon)
+    for_best = product
+    known = np.flatnonzero(laws[best] > _NEGLIGIBLE)
+    kept = slice(int(known[0]), int(known[-1]) + 2 * pad + 1)  # where the best count may be
+    for arm, law in enumerate(laws):
+        mass = np.concatenate([np.zeros(pad), law, np.zeros(pad)])
+        low = signal.lfilter([1.0], [1.0, -fade], mass)  # Σ_{s ≤ j} p(s)·e^(−ε(j − s))
+        above = signal.lfilter([1.0], [1.0, -fade], mass[::-1])[::-1]  # the same for s ≥ j
+        high = fade * np.append(above[1:], 0.0)  # and for s > j
+        falling, rising = low[kept, None] / rise, high[kept, None] * rise
+        if arm == best:
+            for_best = 0.5 * epsilon * (falling + rising)
+        else:
+            product = product * (np.cumsum(mass)[kept, None] - 0.5 * falling + 0.5 * rising)
+    return float(np.clip(1.0 - float(((for_best * product) @ share).sum()), 0.0, 1.0))
+
+
+def fixed_design(
+    source: Source, delta: float, epsilon: float = math.inf, at_most: int | None = None
+) -> FixedDesign | None:
+    """Return the smallest fixed design that is wrong with probability at most δ.
+
+    It is found by halving, since the error falls with the number of patients. The arms' shares
+    have to be known to plan it: on others its error may be larger than δ, unlike that of the
+    δ-correct algorithms.
+
+    Parameters
+    ----------
+    source : BernoulliInstance or FinitePopulation
+        Independent outcomes with these means, or patients without replacement.
+    delta : float
+        Probability δ of a wrong recommendation that is allowed.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no noise.
+    at_most : int, optional
+        Patients that an arm has at most; those of the smallest arm for a population, else 10^6.
+
+    Returns
+    -------
+    FixedDesign or None
+        None if there are too few patients.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from dpbandits.instances import bernoulli
+    >>> instance = bernoulli([0.9, 0.5])
+    >>> design = fixed_design(instance, 0.05, epsilon=1.0)
+    >>> design.error <= 0.05 < fixed_design_error(instance, design.per_arm - 1, 1.0)
+    True
+    """
+    delta = check_fraction("delta", delta)
+    limit = min(source.sizes) if isinstance(source, FinitePopulation) else _MOST
+    if at_most is not None:
+        limit = min(limit, check_integer("at_most", at_most, 1))
+
+    def error(per_arm: int) -> float:
+        return fixed_design_error(source, per_arm, epsilon)
+
+    low, high = 0, 1
+    while high < limit and error(high) > delta:
+        low, high = high, min(2 * high, limit)
+    if error(high) > delta:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if error(middle) <= delta:
+            high = middle
+        else:
+            low = middle
+    return FixedDesign(high, high * len(_laws(source, 1)[1]), error(high), epsilon)

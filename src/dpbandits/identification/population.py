@@ -1,0 +1,291 @@
+"""Finite populations: patients drawn without replacement from a published table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits._validation import check_generator, check_integer
+from dpbandits.instances import BernoulliInstance
+
+__all__ = ["FinitePopulation", "OutOfPatientsError", "PopulationRewards", "isis2"]
+
+_MOST = 10**9 - 1
+"""Patients of all arms that NumPy's hypergeometric sampler can serve."""
+
+
+@dataclass(frozen=True)
+class FinitePopulation:
+    """For each arm a finite number of patients, each with an outcome of 0 or 1.
+
+    Attributes
+    ----------
+    successes : tuple of int, length K
+        Patients of each arm whose outcome is 1, such as survival.
+    sizes : tuple of int, length K
+        Patients of each arm.
+    name : str
+        What tables and figures call the population.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two arms, a count is out of range, an arm has fewer patients than
+        there are arms, or several arms have the greatest share of successes.
+
+    Examples
+    --------
+    >>> population = FinitePopulation((8, 5), (10, 10))
+    >>> population.shares.tolist(), population.best_arm, population.total
+    ([0.8, 0.5], 0, 20)
+    """
+
+    successes: tuple[int, ...]
+    sizes: tuple[int, ...]
+    name: str = "population"
+
+    def __post_init__(self) -> None:
+        for name in ("successes", "sizes"):
+            given = getattr(self, name)
+            if not isinstance(given, Sequence) or isinstance(given, str):
+                raise ValueError(f"{name}={given!r} is no list; allowed: a count for each arm")
+        if len(self.sizes) < 2 or len(self.successes) != len(self.sizes):
+            raise ValueError(
+                f"successes={self.successes!r} and sizes={self.sizes!r} are not those of a trial; "
+                "allowed: two lists of one length, 2 or more arms"
+            )
+        n_arms = len(self.sizes)
+        sizes = tuple(check_integer("sizes", n, n_arms, _MOST) for n in self.sizes)
+        pairs = zip(self.successes, sizes, strict=True)
+        successes = tuple(check_integer("successes", s, 0, n) for s, n in pairs)
+        if sum(sizes) > _MOST:
+            raise ValueError(f"sizes={sizes!r} are too many patients; allowed: {_MOST} in all")
+        shares = [Fraction(s, n) for s, n in zip(successes, sizes, strict=True)]
+        if shares.count(max(shares)) > 1:
+            raise ValueError(
+                f"successes={successes!r} of sizes={sizes!r} have several best arms; allowed: one"
+            )
+        object.__setattr__(self, "successes", successes)
+        object.__setattr__(self, "sizes", sizes)
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms K."""
+        return len(self.sizes)
+
+    @property
+    def total(self) -> int:
+        """Patients of all arms together."""
+        return sum(self.sizes)
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """Share of successes of each arm, shape (K,), read-only."""
+        shares = np.array(self.successes, dtype=np.float64) / np.array(self.sizes)
+        shares.flags.writeable = False
+        return shares
+
+    @property
+    def best_arm(self) -> int:
+        """The arm (0-based) with the greatest share of successes."""
+        return int(self.shares.argmax())
+
+    @cached_property
+    def gaps(self) -> NDArray[np.float64]:
+        """How much smaller each arm's share is than the greatest, shape (K,), read-only."""
+        gaps = self.shares.max() - self.shares
+        gaps.flags.writeable = False
+        return gaps
+
+    def scaled(self, factor: int) -> FinitePopulation:
+        """Return a population with the same shares, `factor` times as large.
+
+        Parameters
+        ----------
+        factor : int
+            At least 1.
+
+        Returns
+        -------
+        FinitePopulation
+
+        Raises
+        ------
+        ValueError
+            If there would be too many patients.
+
+        Examples
+        --------
+        >>> FinitePopulation((8, 5), (10, 10)).scaled(3).sizes
+        (30, 30)
+        """
+        factor = check_integer("factor", factor, 1)
+        successes, sizes = (
+            tuple(factor * n for n in each) for each in (self.successes, self.sizes)
+        )
+        return FinitePopulation(successes, sizes, self.name)
+
+    def only(self, arms: Sequence[int], name: str | None = None) -> FinitePopulation:
+        """Return the population of some of the arms.
+
+        Parameters
+        ----------
+        arms : sequence of int
+            Which, 0-based, in the order that is wanted.
+        name : str, optional
+            What to call it; as before if not given.
+
+        Returns
+        -------
+        FinitePopulation
+
+        Raises
+        ------
+        ValueError
+            If an arm does not exist, or fewer than two are chosen.
+
+        Examples
+        --------
+        >>> FinitePopulation((8, 5, 7), (10, 10, 10)).only([0, 2]).successes
+        (8, 7)
+        """
+        chosen = [check_integer("arms", arm, 0, self.n_arms - 1) for arm in arms]
+        successes, sizes = (
+            tuple(each[arm] for arm in chosen) for each in (self.successes, self.sizes)
+        )
+        return FinitePopulation(successes, sizes, self.name if name is None else name)
+
+    def superpopulation(self) -> BernoulliInstance:
+        """Return the bandit whose means are the shares: an unlimited supply of such patients."""
+        return BernoulliInstance(cast(tuple[float, ...], tuple(self.shares.tolist())), self.name)
+
+
+class OutOfPatientsError(Exception):
+    """More patients of an arm are asked for than are left."""
+
+    def __init__(self, arm: int) -> None:
+        super().__init__(f"arm {arm} has no more patients")
+        self.arm = arm
+
+
+class PopulationRewards:
+    """Outcomes of patients who come in random order, each of them once.
+
+    The outcomes of an arm are a random permutation of those in the table. The sum of the next
+    `size` of them is hypergeometric, given those before, and is drawn as such: the law is exact,
+    up to the rounding of floating-point numbers.
+
+    Parameters
+    ----------
+    population : FinitePopulation
+        The table.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Raises
+    ------
+    ValueError
+        If an argument is something else.
+
+    Examples
+    --------
+    >>> population = FinitePopulation((8, 5), (10, 10))
+    >>> rewards = PopulationRewards(population, np.random.default_rng(0))
+    >>> parts = rewards.total(0, 4), rewards.total(0, 6)
+    >>> sum(parts), rewards.left(0), rewards.left(1)
+    (8, 0, 10)
+    """
+
+    def __init__(self, population: FinitePopulation, rng: np.random.Generator) -> None:
+        if not isinstance(population, FinitePopulation):
+            raise ValueError(
+                f"population={population!r} is no population; allowed: one such as "
+                "FinitePopulation((8, 5), (10, 10))"
+            )
+        check_generator("rng", rng)
+        self._rng = rng
+        self._good = list(population.successes)
+        self._left = list(population.sizes)
+        self._total = population.total
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms K."""
+        return len(self._left)
+
+    @property
+    def drawn(self) -> int:
+        """How many patients of all arms have come."""
+        return self._total - sum(self._left)
+
+    def left(self, arm: int) -> int:
+        """Return how many patients of `arm` have not come yet."""
+        return self._left[check_integer("arm", arm, 0, self.n_arms - 1)]
+
+    def successes_left(self, arm: int) -> int:
+        """Return how many successes there are among the patients of `arm` that are left."""
+        return self._good[check_integer("arm", arm, 0, self.n_arms - 1)]
+
+    def total(self, arm: int, size: int) -> int:
+        """Draw the sum of the outcomes of the next `size` patients of `arm`.
+
+        Parameters
+        ----------
+        arm : int
+            The arm, from 0 to K − 1.
+        size : int
+            Number of patients, at least 0.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        OutOfPatientsError
+            If the arm has fewer patients left; none of them is used up then.
+        """
+        arm = check_integer("arm", arm, 0, self.n_arms - 1)
+        size = check_integer("size", size, 0)
+        good, left = self._good[arm], self._left[arm]
+        if size > left:
+            raise OutOfPatientsError(arm)
+        if size == 1:
+            found = int(self._rng.random() * left < good)
+        else:
+            found = int(self._rng.hypergeometric(good, left - good, size))
+        self._good[arm] -= found
+        self._left[arm] -= size
+        return found
+
+
+def isis2() -> FinitePopulation:
+    """Return the published counts of ISIS-2 (1988): 17 187 patients, four arms, survival is 1.
+
+    Suspected acute myocardial infarction, streptokinase and aspirin in a 2 × 2 factorial design,
+    vascular deaths within five weeks: neither 568 of 4300, streptokinase 448 of 4300, aspirin 461
+    of 4295, both 343 of 4292. The paper's abstract has the first and the last, and the margins of
+    both treatments, of which the other two are differences.
+
+    Returns
+    -------
+    FinitePopulation
+        Arms in this order.
+
+    Examples
+    --------
+    >>> trial = isis2()
+    >>> trial.total, trial.best_arm, trial.shares.round(3).tolist()
+    (17187, 3, [0.868, 0.896, 0.893, 0.92])
+    """
+    deaths, sizes = (568, 448, 461, 343), (4300, 4300, 4295, 4292)
+    survived = tuple(n - d for n, d in zip(sizes, deaths, strict=True))
+    return FinitePopulation(survived, sizes, "ISIS-2")

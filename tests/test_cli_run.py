@@ -1,0 +1,139 @@
+"""``dpbandits run`` and what all commands share: JSON, examples, completion."""
+
+import argparse
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import dpbandits as dpb
+from dpbandits.cli import _parser, main
+from dpbandits.cli_output import plain
+
+OWN = '''
+from dataclasses import dataclass
+import numpy as np
+import dpbandits as dpb
+from dpbandits.regret.base import Play, RegretAlgorithm
+
+@dataclass(frozen=True)
+class Alternate(RegretAlgorithm):
+    """Plays the arms in turn, whatever happens."""
+    epsilon: float
+    label = "Alternate"
+    source = "test"
+    @property
+    def guarantee(self):
+        return dpb.PrivacyGuarantee("global", self.epsilon)
+    def play(self, instance, horizon, checkpoints, rng):
+        arms = np.arange(instance.n_arms)
+        counts = (checkpoints[:, None] - arms - 1) // instance.n_arms + 1
+        return Play(counts, np.empty(0, dtype=np.int64))
+    def regret_bound(self, instance, horizon, times=None):
+        return horizon
+made = Alternate(2.0)
+number = 3
+'''
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(OWN)
+    return tmp_path
+
+
+def printed(capsys, *words):
+    assert main([*words]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_numbers_are_those_of_the_package(capsys, folder):
+    words = "run --algorithm dp-se --means 0.9,0.8 --epsilon 0.5 --horizon 1e6 --runs 3 --seed 4"
+    text = printed(capsys, *words.split(), "--json", "--csv", "out.csv", "--plot", "out.png")
+    (found,) = json.loads(text)["runs"]
+    instance = dpb.instances.bernoulli([0.9, 0.8])
+    runs = dpb.simulate(dpb.DPSE(0.5), instance, 10**6, n_runs=3, seed=4)
+    assert found["regret"]["mean"] == runs.mean()[-1]
+    assert found["pulls"] == runs.pulls.mean(axis=0).tolist()
+    assert found["algorithm"] == {"name": "DPSE", "epsilon": 0.5, "beta": None}
+    assert found["guarantee"]["epsilon"] == 0.5 and found["means"] == [0.9, 0.8]
+    table = np.loadtxt(folder / "out.csv", delimiter=",", skiprows=1)
+    np.testing.assert_array_equal(table[:, 0], runs.times)
+    np.testing.assert_array_equal(table[:, 1:], runs.regret.T)
+    assert (folder / "out.png").read_bytes().startswith(b"\x89PNG")
+    other = dpb.simulate(dpb.DPSE(0.01), instance, 10**6, n_runs=3, seed=4)
+    assert found["regret"]["mean"] != other.mean()[-1]
+
+
+def test_several_algorithms_and_ones_own(capsys):
+    words = "run DPSE mine.py:Alternate --algorithm mine.py:made --epsilon 1 --means 1,0"
+    text = printed(capsys, *words.split(), "--horizon", "1000", "--runs", "2", "--json")
+    found = json.loads(text)["runs"]
+    assert [run["algorithm"]["name"] for run in found] == ["DPSE", "Alternate", "Alternate"]
+    assert [run["guarantee"]["epsilon"] for run in found] == [1.0, 1.0, 2.0]
+    assert found[1]["regret"]["mean"] == 500.0  # every other pull costs the gap 1
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        ("run", ["algorithm", "DPSE"]),
+        ("run DPSE UCB --epsilon 1 --csv x.csv", ["csv", "one at a time"]),
+        ("run UCB --plot x.gif", ["plot='x.gif'", ".png"]),
+        ("run UCB --means 0.5,two", ["means='0.5,two'", "0.9,0.8"]),
+        ("run UCB --means 0.5,0.4 --arms 3", ["means='0.5,0.4'", "--arms"]),
+        ("run DPSE --epsilon 1 --set epsilon=2", ["epsilon", "twice"]),
+        ("run mine.py:none", ["mine.py:none", "FILE.py:NAME"]),
+        ("run mine.py:number", ["mine.py:number is 3", "RegretAlgorithm"]),
+        ("completion dosh", ["shell='dosh'", "bash"]),
+    ],
+)
+def test_bad_input_is_one_line(capsys, words, parts):
+    assert main(words.split()) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert all(part in error for part in parts)
+
+
+@pytest.mark.parametrize("name", ["dp-se", "DPSE", "dp_se", "Dp Se"])
+def test_names_are_found_whatever_their_case_and_hyphens(capsys, name):
+    text = printed(capsys, "run", name, "--epsilon", "1", "--horizon", "100", "--runs", "1")
+    assert text.startswith("DPSE(")
+
+
+def commands():
+    (sub,) = [a for a in _parser()._actions if isinstance(a, argparse._SubParsersAction)]
+    return sub.choices
+
+
+@pytest.mark.parametrize("name", list(commands()))
+def test_every_command_has_json_and_an_example(name):
+    parser = commands()[name]
+    assert "--json" in parser._option_string_actions
+    assert f"dpbandits {name}" in (parser.epilog or "")
+
+
+def test_the_completion_is_a_script_that_knows_commands_and_options(capsys, folder):
+    script = printed(capsys, "completion", "bash")
+    shell = shutil.which("bash")
+    if shell is None:
+        pytest.skip("no bash here")
+    (folder / "script").write_text(script)
+    ask = 'source ./script; COMP_WORDS=({words}); COMP_CWORD={at}; F; echo "${{COMPREPLY[@]}}"'
+    function = script.split("complete ")[-1].split("-F ")[1].split()[0]
+    answers = {}
+    for at, words in ((1, "dpbandits cl"), (2, "dpbandits run --hor")):
+        lines = ask.format(words=words, at=at).replace("F;", f"{function};")
+        answers[words] = subprocess.check_output([shell, "-c", lines], text=True).strip()
+    assert answers == {"dpbandits cl": "claims", "dpbandits run --hor": "--horizon"}
+
+
+def test_json_has_no_numbers_that_json_lacks():
+    found = plain(
+        {"a": np.float64("nan"), "b": [-np.inf, 1.5], "c": np.array([1, 2]), "d": (True,)}
+    )
+    assert found == {"a": "nan", "b": ["-inf", 1.5], "c": [1, 2], "d": [True]}
+    json.dumps(found, allow_nan=False)
