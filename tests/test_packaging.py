@@ -64,8 +64,9 @@ def tracked_text() -> list[tuple[str, str]]:
             text = path.read_text("utf-8")
         except UnicodeDecodeError:
             continue
-        # A picture's letters spell anything.
-        found.append((name, re.sub(r'"image/png": "[^"]*"', "", text)))
+        # The letters of a picture, or of a file that a page carries, spell anything.
+        carried = r'"image/png": "[^"]*"|;base64,[\w+/=]+'
+        found.append((name, re.sub(carried, "", text)))
     return found
 
 

@@ -39,7 +39,7 @@ PAGE = "book/gallery"
 SCRIPT = "gallery.js"
 FOLDER = Path("_build", "gallery")
 THUMBNAIL = 340  # pixels, as wide as a card
-COLOURS = 32
+COLOURS = 64
 
 LINKS = {
     "pdf": "PDF",
@@ -123,7 +123,8 @@ def thumbnail(picture: bytes) -> bytes:
         flat.paste(image, mask=image.getchannel("A") if "A" in image.getbands() else None)
     flat.thumbnail((THUMBNAIL, 2 * THUMBNAIL), Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
-    flat.quantize(COLOURS).save(buffer, "png", optimize=True)
+    few = flat.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(buffer, "png", optimize=True)
     return buffer.getvalue()
 
 
