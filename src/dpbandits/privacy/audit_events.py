@@ -13,6 +13,7 @@ probabilities are estimated on runs that had no part in finding it.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from dpbandits.privacy.audit_features import Codes, Features, Floats
 __all__ = ["Event", "Tally", "choose_event"]
 
 _SIZES = 256  # sizes of an event that are tried
+_COUNTED = 2**17  # codes below this are counted, others sorted
 _LEADING = 6  # features of which pairs and triples are tried
 
 
@@ -159,14 +161,20 @@ def choose_event(
     best = Event(features, (0,), False, np.zeros(1, np.uint64), False)
     highest = -math.inf
 
+    @functools.cache  # a feature is looked at many times
+    def digits(j: int, coarse: bool) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        return features.digits(first, j, coarse), features.digits(second, j, coarse)
+
     def attempt(columns: tuple[int, ...], coarse: bool) -> float:
         nonlocal best, highest
-        codes, others = (features.encode(each, columns, coarse) for each in (first, second))
+        parts = zip(*(digits(j, coarse) for j in columns), strict=True)
+        codes, others = (features.joined(part, columns, coarse) for part in parts)
+        size = features.n_codes(columns, coarse)
         samples = [codes[:cut], others[:other_cut], codes[cut:], others[other_cut:]]
         scores = []
         for reverse in (False, True):
             ordered = [samples[i] for i in ((1, 0, 3, 2) if reverse else (0, 1, 2, 3))]
-            kept, score = _best_set(ordered, delta, failure)
+            kept, score = _best_set(ordered, size, delta, failure)
             scores.append(score)
             if score > highest:
                 best, highest = Event(features, columns, coarse, kept, reverse), score
@@ -182,14 +190,18 @@ def choose_event(
     return best, highest
 
 
-def _best_set(samples: list[Codes], delta: float, failure: float) -> tuple[Codes, float]:
-    """Order the codes by the first two samples; choose how many to take by the last two."""
+def _best_set(samples: list[Codes], size: int, delta: float, failure: float) -> tuple[Codes, float]:
+    """Order the codes, all below `size`, by the first two samples; take how many the others say."""
     first, second, test, other = samples
-    known, places = np.unique(np.concatenate([first, second]), return_inverse=True)
-    here = np.bincount(places[: first.size], minlength=known.size)
-    there = np.bincount(places[first.size :], minlength=known.size)
+    if size <= _COUNTED:
+        counts = [np.bincount(each.view(np.int64), minlength=size) for each in samples]
+        known = np.flatnonzero(counts[0] + counts[1]).astype(np.uint64)
+        here, there, tested, others = (each[known] for each in counts)
+    else:
+        known = np.unique(np.concatenate([first, second]))
+        here, there, tested, others = (_counts(known, each) for each in samples)
     order = np.argsort(-(here + 1.0) / (there + 1.0), kind="stable")
-    hits, misses = (np.cumsum(_counts(known, sample)[order]) for sample in (test, other))
+    hits, misses = np.cumsum(tested[order]), np.cumsum(others[order])
     sizes = np.unique(np.geomspace(1, known.size, _SIZES).astype(np.int64)) - 1
     scores = _losses(hits[sizes], misses[sizes], test.size, other.size, delta, failure)
     best = int(np.argmax(scores))
@@ -198,9 +210,9 @@ def _best_set(samples: list[Codes], delta: float, failure: float) -> tuple[Codes
 
 def _counts(known: Codes, sample: Codes) -> NDArray[np.int64]:
     """Count each of the known codes in a sample."""
-    places = np.minimum(np.searchsorted(known, sample), known.size - 1)
-    found = places[known[places] == sample]
-    return np.bincount(found, minlength=known.size)
+    values, counts = np.unique(sample, return_counts=True)
+    places = np.minimum(np.searchsorted(values, known), values.size - 1)
+    return np.where(values[places] == known, counts[places], 0)
 
 
 def _bounds(
