@@ -7,6 +7,7 @@ algorithms call. On the same generator a run is the algorithm's, pull by pull.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -30,6 +31,17 @@ Ints = NDArray[np.int64]
 
 _RULES = (AnytimeLazyUCB, AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED)
 """Classes that play whole batches; their places are what `_choose` knows them by."""
+
+
+_DEAR = 3
+"""Place in `_RULES` from which on a choice takes so long that it is looked up."""
+_LEAST, _GREATEST = -3.0, 4.0
+_CELLS = (64, 512)
+"""Released means that are looked up, and cells between them: coarse ones, and fine ones."""
+_MOST_BATCHES = 24
+"""Batches of an arm for which there are tables, of 0.3 MB for each two numbers of batches."""
+_NEW, _EITHER = -2, -1
+"""What is known of a cell: nothing, or that both arms can be chosen in it; else the arm."""
 
 
 class _Fields(NamedTuple):
@@ -113,6 +125,43 @@ def _choose(
 
 
 @njit(cache=True, nogil=True)
+def _look(
+    rule: int,
+    fields: _Fields,
+    released: _Released,
+    t: int,
+    rng: np.random.Generator,
+    known: Actions,
+) -> int:
+    """Return which of two arms is chosen for all released means in the cell of these, if one is.
+
+    An arm that is chosen stays so if its released sum grows and that of the other falls. Hence a
+    choice at one corner of a cell may hold in all of it; `known` keeps what is known of the cells.
+    """
+    cells = known.shape[0]
+    width = (_GREATEST - _LEAST) / cells
+    places = np.empty(2, np.int64)
+    for arm in range(2):
+        place = (released.totals[arm] / released.rewards[arm] - _LEAST) / width
+        if not 0.0 <= place < cells:
+            return _EITHER
+        places[arm] = int(place)
+    here = known[places[0], places[1]]
+    if here == _NEW:
+        here = _EITHER
+        corner = _Released(np.empty(2), released.rewards, released.noises)
+        for loser in (0, 1):  # at the corner that is best for it
+            for arm in range(2):
+                edge = places[arm] + (1 if arm == loser else 0)
+                corner.totals[arm] = (_LEAST + width * edge) * released.rewards[arm]
+            if _choose(rule, fields, corner, t, rng) != loser:
+                here = 1 - loser
+                break
+        known[places[0], places[1]] = here
+    return here
+
+
+@njit(cache=True, nogil=True)
 def _release(
     sums: Floats,
     grid: _Grid,
@@ -140,6 +189,7 @@ def _batch_actions(
     fields: _Fields,
     grid: _Grid,
     forgets: bool,
+    memory: tuple[Actions, Actions],
 ) -> Actions:
     """Run algorithms that play whole batches of the arm that is chosen."""
     n_arms, n_pulls = table.shape
@@ -152,7 +202,16 @@ def _batch_actions(
         batches[:] = 0
         t, turn = 0, 0
         while t < n_pulls:
-            arm = turn if turn < n_arms else _choose(rule, fields, released, t + 1, rng)
+            if turn < n_arms:
+                arm = turn
+            else:
+                arm = _EITHER
+                for known in memory:  # t is a function of the numbers of batches
+                    if arm == _EITHER and known.size > 0:
+                        cells = known[batches[0], batches[1]]
+                        arm = _look(rule, fields, released, t + 1, rng, cells)
+                if arm == _EITHER:
+                    arm = _choose(rule, fields, released, t + 1, rng)
             end = t + grid.sizes[batches[arm]]
             actions[r, t : min(end, n_pulls)] = arm
             if end > n_pulls:
@@ -242,7 +301,21 @@ def lazy_actions(algorithm: Any, table: Floats, n_runs: int, rng: np.random.Gene
     if isinstance(algorithm, LazyDPTS):
         return _sampling_actions(table, n_runs, rng, fields, grid)
     rule = _RULES.index(type(algorithm))
-    return _batch_actions(table, n_runs, rng, rule, fields, grid, algorithm.forgets)
+    n_batches = grid.sizes.size
+    looked_up = len(table) == 2 and rule >= _DEAR and n_batches <= _MOST_BATCHES
+    memory = _memory(algorithm, n_batches if looked_up else 0)
+    return _batch_actions(table, n_runs, rng, rule, fields, grid, algorithm.forgets, memory)
+
+
+@functools.lru_cache(maxsize=1)
+def _memory(algorithm: object, n_batches: int) -> tuple[Actions, Actions]:
+    """Return tables for `_look`, cell by cell for each two numbers of batches.
+
+    They are filled while an algorithm runs, and are good for all its runs: what they hold are
+    choices, which depend on the algorithm alone.
+    """
+    coarse, fine = (np.full((n_batches, n_batches, n, n), _NEW, np.int8) for n in _CELLS)
+    return coarse, fine
 
 
 def has_loop(algorithm: object) -> bool:
