@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from dpbandits.privacy.audit_features import Codes, Features, Floats
 
@@ -202,10 +202,16 @@ def _best_set(samples: list[Codes], size: int, delta: float, failure: float) -> 
         here, there, tested, others = (_counts(known, each) for each in samples)
     order = np.argsort(-(here + 1.0) / (there + 1.0), kind="stable")
     hits, misses = np.cumsum(tested[order]), np.cumsum(others[order])
-    sizes = np.unique(np.geomspace(1, known.size, _SIZES).astype(np.int64)) - 1
+    sizes = _tried(known.size) - 1
     scores = _losses(hits[sizes], misses[sizes], test.size, other.size, delta, failure)
     best = int(np.argmax(scores))
     return np.sort(known[order[: sizes[best] + 1]]), float(scores[best])
+
+
+@functools.lru_cache(maxsize=256)
+def _tried(n_codes: int) -> NDArray[np.int64]:
+    """Return the sizes of an event that are tried."""
+    return np.unique(np.geomspace(1, n_codes, _SIZES).astype(np.int64))
 
 
 def _counts(known: Codes, sample: Codes) -> NDArray[np.int64]:
@@ -223,8 +229,9 @@ def _bounds(
     failure: float,
 ) -> tuple[Floats, Floats]:
     """Return a lower bound for the probability of a hit, and an upper one for that of a miss."""
-    low = np.where(hits > 0, stats.beta.ppf(failure / 2, np.maximum(hits, 1), runs - hits + 1), 0.0)
-    fail = stats.beta.isf(failure / 2, misses + 1, np.maximum(others - misses, 1))
+    some = np.maximum(hits, 1)
+    low = np.where(hits > 0, special.betaincinv(some, runs - some + 1, failure / 2), 0.0)
+    fail = special.betainccinv(misses + 1, np.maximum(others - misses, 1), failure / 2)
     return low, np.where(misses < others, fail, 1.0)
 
 
