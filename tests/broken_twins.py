@@ -1,20 +1,23 @@
 """Small private bandit algorithms and their broken twins, which the auditor must tell apart.
 
-Each function runs once on `FixedRewards`; with its flaw switched off it is private with
-`epsilon`, with the flaw it is not. They are plain loops, written to be read: what is wrong is one
-line. Rewards lie in [0, 1] unless it says otherwise.
+Each function runs `n` times on a table of rewards; with its flaw switched off it is private with
+`epsilon`, with the flaw it is not. They are written to be read, with all runs in one array: what is
+wrong is one line. Rewards lie in [0, 1] unless it says otherwise.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from dpbandits.privacy import PrivacyGuarantee
+from dpbandits.privacy.audit import Outputs
 from dpbandits.privacy.audit_tables import TablePair
 
 
-def elimination(rewards, rng, epsilon, *, flaw=""):
+def elimination(table, n, rng, epsilon, *, flaw=""):
     """Two arms, epochs of 2, 4, 8 pulls of each; the worse one leaves beyond a threshold of 1/2.
 
     The means of all epochs are released. Flaws: "reused" (noise drawn once and used in every
@@ -22,110 +25,116 @@ def elimination(rewards, rng, epsilon, *, flaw=""):
     "quadratic" (scale 1/(εn²) in place of 1/(εn)), "halved" (sensitivity 1/2), "raw" (the better
     raw mean is recommended), "split" (the last means are released once more, with all of ε).
     """
-    sums, pulls = np.zeros(2), 0
-    lasting = rng.laplace(0.0, 1.0, 2)
-    released = np.full((4, 2), np.nan)
+    sums, pulls, start = np.zeros(2), 0, 0
+    lasting = rng.laplace(0.0, 1.0, (n, 2))
+    released = np.full((n, 4, 2), np.nan)
+    means, raw, playing = np.empty((n, 2)), np.empty((n, 2)), np.ones(n, dtype=bool)
     for epoch in range(3):
         size = 2 ** (epoch + 1)
         if flaw != "kept":
             sums, pulls = np.zeros(2), 0
-        sums += [rewards.total(arm, size) for arm in (0, 1)]
-        pulls += size
+        sums = sums + table[:, start : start + size].sum(axis=1)
+        pulls, start = pulls + size, start + size
         scale = 1 / (epsilon * pulls**2) if flaw == "quadratic" else 1 / (epsilon * pulls)
         scale *= 0.5 if flaw == "halved" else 1.0
-        noise = lasting if flaw == "reused" else rng.laplace(0.0, 1.0, 2)
-        released[epoch] = means = sums / pulls + scale * noise
-        if abs(means[0] - means[1]) > 0.5:
-            break
-    if flaw == "split":
-        released[3] = sums / pulls + scale * rng.laplace(0.0, 1.0, 2)
-    return int((sums if flaw == "raw" else means).argmax()), *released.ravel()
+        noise = lasting if flaw == "reused" else rng.laplace(0.0, 1.0, (n, 2))
+        raw[playing] = sums
+        released[playing, epoch] = means[playing] = (sums / pulls + scale * noise)[playing]
+        if flaw == "split":
+            again = sums / pulls + scale * rng.laplace(0.0, 1.0, (n, 2))
+            released[playing, 3] = again[playing]
+        playing &= ~(np.abs(means[:, 0] - means[:, 1]) > 0.5)
+    best = (raw if flaw == "raw" else means).argmax(axis=1)
+    return np.column_stack([best, released.reshape(n, 8)])
 
 
-def sparse_vector(rewards, rng, epsilon, *, flaw=""):
-    """Halt at the first n at which the sum of an arm is large, and release its mean.
+def sparse_vector(table, n, rng, epsilon, *, flaw=""):
+    """Halt at the first time at which the sum of an arm is large, and release its mean.
 
     Two thirds of the budget are for halting, one third for the mean. Flaws: "queries" (the sums
     have no noise), "raw" (the mean has none).
     """
     first, second = 2 * epsilon / 3, epsilon / 3
-    threshold = 2.0 + rng.laplace(0.0, 2 / first)
-    total = 0.0
-    for n in range(1, 9):
-        total += rewards.pull(0)
-        query = total + (0.0 if flaw == "queries" else rng.laplace(0.0, 4 / first))
-        if query >= threshold:
-            return (total + (0.0 if flaw == "raw" else rng.laplace(0.0, 1 / second))) / n
-    return np.nan
+    threshold = 2.0 + rng.laplace(0.0, 2 / first, (n, 1))
+    totals = np.cumsum(table[0, :8])
+    queries = totals + (0.0 if flaw == "queries" else rng.laplace(0.0, 4 / first, (n, 8)))
+    over = queries >= threshold
+    pulls = np.where(over.any(axis=1), over.argmax(axis=1) + 1, 8)
+    total = totals[pulls - 1] + (0.0 if flaw == "raw" else rng.laplace(0.0, 1 / second, n))
+    return np.column_stack([pulls, np.where(over.any(axis=1), total / pulls, np.nan)])
 
 
-def tree_counter(rewards, rng, epsilon, *, flaw=""):
+def tree_counter(table, n, rng, epsilon, *, flaw=""):
     """Sums of the first 1, 2, 3, 4 rewards of an arm by a binary tree, 3 levels.
 
     Flaws: "levels" (each level gets all of ε), "leaf" (leaves have no noise).
     """
     scale = (1 if flaw == "levels" else 3) / epsilon
-    x = [rewards.pull(0) for _ in range(4)]
+    x = table[0]
     leaf = 0.0 if flaw == "leaf" else scale
-    one = x[0] + rng.laplace(0.0, leaf)
-    two = x[0] + x[1] + rng.laplace(0.0, scale)
-    three = two + x[2] + rng.laplace(0.0, leaf)
-    return one, two, three, sum(x) + rng.laplace(0.0, scale)
+    one = x[0] + rng.laplace(0.0, leaf, n)
+    two = x[0] + x[1] + rng.laplace(0.0, scale, n)
+    three = two + x[2] + rng.laplace(0.0, leaf, n)
+    return np.column_stack([one, two, three, x[:4].sum() + rng.laplace(0.0, scale, n)])
 
 
-def hybrid_counter(rewards, rng, epsilon, *, flaw=""):
+def hybrid_counter(table, n, rng, epsilon, *, flaw=""):
     """Sums at 2, 3 and 4 by a hybrid counter: blocks that end at powers of two, trees between.
 
     Flaw: "full" (both parts get all of ε).
     """
     part = epsilon if flaw == "full" else epsilon / 2
-    x = [rewards.pull(0) for _ in range(4)]
-    two = x[0] + x[1] + rng.laplace(0.0, 1 / part)
-    three = two + x[2] + rng.laplace(0.0, 1 / part)
-    return two, three, two + x[2] + x[3] + rng.laplace(0.0, 1 / part)
+    x = table[0]
+    two = x[0] + x[1] + rng.laplace(0.0, 1 / part, n)
+    three = two + x[2] + rng.laplace(0.0, 1 / part, n)
+    return np.column_stack([two, three, two + x[2] + x[3] + rng.laplace(0.0, 1 / part, n)])
 
 
-def clipped_mean(rewards, rng, epsilon, *, flaw=""):
+def clipped_mean(table, n, rng, epsilon, *, flaw=""):
     """The mean of 4 rewards, each cut off at ±1, whatever they are.
 
     Flaw: "clipping" (they are not cut off).
     """
-    x = np.array([rewards.pull(0) for _ in range(4)])
+    x = table[0, :4]
     if flaw != "clipping":
         x = np.clip(x, -1.0, 1.0)
-    return x.mean() + rng.laplace(0.0, 2 / (4 * epsilon))
+    return (x.mean() + rng.laplace(0.0, 2 / (4 * epsilon), n))[:, None]
 
 
-def leader(rewards, rng, epsilon, *, flaw=""):
-    """Eight times: pull the arm with the larger noisy sum of its own latest batch of 2.
+def leader(table, n, rng, epsilon, *, flaw=""):
+    """Six times: play the arm with the larger noisy sum of its own latest batch of 2 once more.
 
-    Flaws: "tie" (near ties are broken by the raw sums), "resting" (an arm that rests is released
-    again, with fresh noise, at every step).
+    The arms are the output. Flaws: "tie" (near ties are broken by the raw sums), "resting" (an arm
+    that rests is released again, with fresh noise, at every step).
     """
-    sums = np.array([rewards.total(arm, 2) for arm in (0, 1)])
-    noisy = sums + rng.laplace(0.0, 1 / epsilon, 2)
+    batches = table[:, 0::2] + table[:, 1::2]
+    run, done, played = np.arange(n), np.zeros((n, 2), dtype=int), []
+    sums = np.tile(batches[:, 0], (n, 1))
+    noisy = sums + rng.laplace(0.0, 1 / epsilon, (n, 2))
     for _ in range(6):
-        best = int(noisy.argmax())
-        if flaw == "tie" and abs(noisy[0] - noisy[1]) < 1.0:
-            best = int(sums.argmax())
-        sums[best] = rewards.total(best, 2)
-        fresh = sums + rng.laplace(0.0, 1 / epsilon, 2)
+        best = noisy.argmax(axis=1)
+        if flaw == "tie":
+            near = np.abs(noisy[:, 0] - noisy[:, 1]) < 1.0
+            best = np.where(near, sums.argmax(axis=1), best)
+        done[run, best] += 1
+        sums[run, best] = batches[best, done[run, best]]
+        fresh = sums + rng.laplace(0.0, 1 / epsilon, (n, 2))
         if flaw == "resting":
             noisy = fresh
         else:
-            noisy[best] = fresh[best]
-    return None
+            noisy[run, best] = fresh[run, best]
+        played.append(best)
+    return Outputs(np.empty((n, 0)), np.column_stack(played).astype(float))
 
 
-def local_reports(rewards, rng, epsilon, *, flaw=""):
+def local_reports(table, n, rng, epsilon, *, flaw=""):
     """Four rewards of an arm, each randomised before it is seen: kept with odds e^ε : 1.
 
     Flaw: "once" (one coin decides for all of them whether they are turned).
     """
     keep = np.exp(epsilon) / (1 + np.exp(epsilon))
-    truth = np.array([rewards.pull(0) for _ in range(4)])
-    turned = rng.random(1 if flaw == "once" else 4) > keep
-    return tuple(np.where(turned, 1 - truth, truth))
+    turned = rng.random((n, 1 if flaw == "once" else 4)) > keep
+    return np.where(turned, 1 - table[0, :4], table[0, :4])
 
 
 class Twin(NamedTuple):
@@ -134,6 +143,24 @@ class Twin(NamedTuple):
     algorithm: object
     flaw: str
     pair: TablePair
+
+
+@dataclass(frozen=True)
+class TwinSubject:
+    """An algorithm with or without a flaw, as `audit` takes it."""
+
+    algorithm: object
+    flaw: str
+    epsilon: float
+    label: str = "twin"
+
+    @property
+    def guarantee(self):
+        return PrivacyGuarantee("global", self.epsilon)
+
+    def outputs(self, table, n_runs, rng):
+        found = self.algorithm(table, n_runs, rng, self.epsilon, flaw=self.flaw)
+        return found if isinstance(found, Outputs) else Outputs(found, np.empty((n_runs, 0)))
 
 
 def _pair(rows, arm, pull, value):

@@ -5,29 +5,27 @@ conviction of a private algorithm would be a wrong alarm of the auditor; an acqu
 means that the auditor has become blind.
 """
 
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import pytest
-from broken_twins import TWINS
+from broken_twins import TWINS, TwinSubject
 from statistical import FALSE_ALARM
 
 import dpbandits as dpb
 from dpbandits.halting import Halting
-from dpbandits.privacy import PrivacyGuarantee, crossing_streams
+from dpbandits.privacy import crossing_streams
 from dpbandits.privacy.audit import audit
 from dpbandits.privacy.audit_exact import audit_exactly, audit_stopping
 from dpbandits.privacy.audit_tables import TablePair
 
 EPSILON = 1.0
 RUNS = 20_000
-PROMISE = PrivacyGuarantee("global", EPSILON)
 
 
 def verdict(algorithm, flaw, pair):
-    function = partial(algorithm, epsilon=EPSILON, flaw=flaw)
-    return audit(function, pair, RUNS, failure=FALSE_ALARM, guarantee=PROMISE).verdict
+    subject = TwinSubject(algorithm, flaw, EPSILON)
+    return audit(subject, pair, RUNS, failure=FALSE_ALARM).verdict
 
 
 @pytest.mark.parametrize("name", TWINS)

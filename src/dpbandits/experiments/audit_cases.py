@@ -34,7 +34,10 @@ from dpbandits.stopping.nas import NAS
 __all__ = ["COMPILED", "LOOPS", "NOT_AUDITED", "AuditCase", "audit_cases", "free_cases", "group_of"]
 
 COMPILED, LOOPS = "compiled", "loops"
-"""How fast runs are, those of compiled kernels and those of loops in Python."""
+"""How fast runs are, those of compiled loops and those of loops in Python."""
+
+LAZY = ("AnytimeLazyUCB", "AdaPUCB", "AdaPKLUCB", "LazyDPTS", "DPKLUCB", "DPIMED")
+"""Names of the algorithms of lazy batches."""
 
 N_PULLS = 16
 N_COUNTED = 8
@@ -83,10 +86,10 @@ def audit_cases() -> dict[str, AuditCase]:
     tables with their defaults.
     """
     cases = {
-        "BinaryTree": _runs(lambda e: BinaryTree(e, N_COUNTED), n_pulls=N_COUNTED),
-        "LogarithmicCounter": _runs(LogarithmicCounter, n_pulls=N_COUNTED),
-        "HybridCounter": _runs(HybridCounter, n_pulls=N_COUNTED),
-        "AdaptiveTree": _runs(lambda e: AdaptiveTree(e, N_COUNTED), n_pulls=N_COUNTED),
+        "BinaryTree": _runs(lambda e: BinaryTree(e, N_COUNTED), COMPILED, N_COUNTED),
+        "LogarithmicCounter": _runs(LogarithmicCounter, COMPILED, N_COUNTED),
+        "HybridCounter": _runs(HybridCounter, COMPILED, N_COUNTED),
+        "AdaptiveTree": _runs(lambda e: AdaptiveTree(e, N_COUNTED), COMPILED, N_COUNTED),
         "DPNAS": _exact(lambda e: DPNAS(e, ALPHA, BETA)),
         "DPExponentialNAS": _exact(lambda e: DPExponentialNAS(e, ALPHA, BETA)),
         "DPUCB": _runs(_private("DPUCB"), COMPILED),
@@ -101,10 +104,11 @@ def audit_cases() -> dict[str, AuditCase]:
         "DPRSE": _exact(_private("DPRSE")),
         "LDPRSE": _exact(_private("LDPRSE")),
         "DPSEIdentifier": _exact(lambda e: DPSEIdentifier(e, WRONG)),
-        "DPTT": _runs(lambda e: DPTT(e, WRONG)),
-        "AdaPTT": _runs(lambda e: AdaPTT(e, WRONG)),
-        "AdaPTTStar": _runs(lambda e: AdaPTTStar(e, WRONG)),
+        "DPTT": _runs(lambda e: DPTT(e, WRONG), COMPILED),
+        "AdaPTT": _runs(lambda e: AdaPTT(e, WRONG), COMPILED),
+        "AdaPTTStar": _runs(lambda e: AdaPTTStar(e, WRONG), COMPILED),
         "DPLRE": _runs(lambda e: DPLRE(e, WRONG)),
+        **{name: _runs(_private(name), COMPILED) for name in LAZY},
     }
     known = {*cases, *free_cases(), *NOT_AUDITED}
     return cases | {name: _runs(_private(name)) for name in registry if name not in known}
@@ -121,7 +125,7 @@ def free_cases() -> dict[str, AuditCase]:
         "EBGStop": certain(EBGStop(ALPHA, BETA), 1024),
         "UCB": certain(UCB(), N_PULLS),
         "SuccessiveElimination": certain(SuccessiveElimination(), 4096),
-        "TopTwo": _runs(lambda _: TopTwo(WRONG)),
+        "TopTwo": _runs(lambda _: TopTwo(WRONG), COMPILED),
     }
 
 

@@ -13,19 +13,21 @@ probabilities are estimated on runs that had no part in finding it.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from dpbandits.privacy.audit_features import Codes, Features, Floats
 
 __all__ = ["Event", "Tally", "choose_event"]
 
 _SIZES = 256  # sizes of an event that are tried
+_COUNTED = 2**17  # codes below this are counted, others sorted
 _LEADING = 6  # features of which pairs and triples are tried
 
 
@@ -159,14 +161,20 @@ def choose_event(
     best = Event(features, (0,), False, np.zeros(1, np.uint64), False)
     highest = -math.inf
 
+    @functools.cache  # a feature is looked at many times
+    def digits(j: int, coarse: bool) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        return features.digits(first, j, coarse), features.digits(second, j, coarse)
+
     def attempt(columns: tuple[int, ...], coarse: bool) -> float:
         nonlocal best, highest
-        codes, others = (features.encode(each, columns, coarse) for each in (first, second))
+        parts = zip(*(digits(j, coarse) for j in columns), strict=True)
+        codes, others = (features.joined(part, columns, coarse) for part in parts)
+        size = features.n_codes(columns, coarse)
         samples = [codes[:cut], others[:other_cut], codes[cut:], others[other_cut:]]
         scores = []
         for reverse in (False, True):
             ordered = [samples[i] for i in ((1, 0, 3, 2) if reverse else (0, 1, 2, 3))]
-            kept, score = _best_set(ordered, delta, failure)
+            kept, score = _best_set(ordered, size, delta, failure)
             scores.append(score)
             if score > highest:
                 best, highest = Event(features, columns, coarse, kept, reverse), score
@@ -182,25 +190,35 @@ def choose_event(
     return best, highest
 
 
-def _best_set(samples: list[Codes], delta: float, failure: float) -> tuple[Codes, float]:
-    """Order the codes by the first two samples; choose how many to take by the last two."""
+def _best_set(samples: list[Codes], size: int, delta: float, failure: float) -> tuple[Codes, float]:
+    """Order the codes, all below `size`, by the first two samples; take how many the others say."""
     first, second, test, other = samples
-    known, places = np.unique(np.concatenate([first, second]), return_inverse=True)
-    here = np.bincount(places[: first.size], minlength=known.size)
-    there = np.bincount(places[first.size :], minlength=known.size)
+    if size <= _COUNTED:
+        counts = [np.bincount(each.view(np.int64), minlength=size) for each in samples]
+        known = np.flatnonzero(counts[0] + counts[1]).astype(np.uint64)
+        here, there, tested, others = (each[known] for each in counts)
+    else:
+        known = np.unique(np.concatenate([first, second]))
+        here, there, tested, others = (_counts(known, each) for each in samples)
     order = np.argsort(-(here + 1.0) / (there + 1.0), kind="stable")
-    hits, misses = (np.cumsum(_counts(known, sample)[order]) for sample in (test, other))
-    sizes = np.unique(np.geomspace(1, known.size, _SIZES).astype(np.int64)) - 1
+    hits, misses = np.cumsum(tested[order]), np.cumsum(others[order])
+    sizes = _tried(known.size) - 1
     scores = _losses(hits[sizes], misses[sizes], test.size, other.size, delta, failure)
     best = int(np.argmax(scores))
     return np.sort(known[order[: sizes[best] + 1]]), float(scores[best])
 
 
+@functools.lru_cache(maxsize=256)
+def _tried(n_codes: int) -> NDArray[np.int64]:
+    """Return the sizes of an event that are tried."""
+    return np.unique(np.geomspace(1, n_codes, _SIZES).astype(np.int64))
+
+
 def _counts(known: Codes, sample: Codes) -> NDArray[np.int64]:
     """Count each of the known codes in a sample."""
-    places = np.minimum(np.searchsorted(known, sample), known.size - 1)
-    found = places[known[places] == sample]
-    return np.bincount(found, minlength=known.size)
+    values, counts = np.unique(sample, return_counts=True)
+    places = np.minimum(np.searchsorted(values, known), values.size - 1)
+    return np.where(values[places] == known, counts[places], 0)
 
 
 def _bounds(
@@ -211,8 +229,9 @@ def _bounds(
     failure: float,
 ) -> tuple[Floats, Floats]:
     """Return a lower bound for the probability of a hit, and an upper one for that of a miss."""
-    low = np.where(hits > 0, stats.beta.ppf(failure / 2, np.maximum(hits, 1), runs - hits + 1), 0.0)
-    fail = stats.beta.isf(failure / 2, misses + 1, np.maximum(others - misses, 1))
+    some = np.maximum(hits, 1)
+    low = np.where(hits > 0, special.betaincinv(some, runs - some + 1, failure / 2), 0.0)
+    fail = special.betainccinv(misses + 1, np.maximum(others - misses, 1), failure / 2)
     return low, np.where(misses < others, fail, 1.0)
 
 

@@ -12,7 +12,10 @@ freely, also by looking at some of the runs. Those of `Features` are
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,18 +114,34 @@ class Features:
         table = np.stack(columns, axis=1)
         return np.hstack([table, _scores(table, self.scores, self.fine)])
 
-    def encode(self, table: Floats, columns: tuple[int, ...], coarse: bool) -> Codes:
-        """Return one number for each row of features: the bins of the features in `columns`.
+    def digits(self, table: Floats, j: int, coarse: bool) -> NDArray[np.uint8]:
+        """Return the bin of feature j in each row of features, of fewer than 256."""
+        cuts = (self.coarse if coarse else self.fine)[j]
+        return np.searchsorted(cuts, table[:, j], side="right").astype(np.uint8)
+
+    def joined(
+        self, digits: Iterable[NDArray[np.uint8]], columns: Sequence[int], coarse: bool
+    ) -> Codes:
+        """Return one number for each row: the bins of the features in `columns`, joined.
 
         Numbers of more than 64 bits wrap around, so that rows may share one: an event of them is
         a little coarser, and no less valid.
         """
         cuts = self.coarse if coarse else self.fine
-        codes = np.zeros(len(table), dtype=np.uint64)
-        for j in columns:
-            places = np.searchsorted(cuts[j], table[:, j], side="right").astype(np.uint64)
+        codes: Any = np.uint64(0)
+        for j, places in zip(columns, digits, strict=True):
             codes = codes * np.uint64(cuts[j].size + 1) + places
-        return codes
+        joined: Codes = codes
+        return joined
+
+    def encode(self, table: Floats, columns: tuple[int, ...], coarse: bool) -> Codes:
+        """Return `joined` of the `digits` of rows of features."""
+        return self.joined((self.digits(table, j, coarse) for j in columns), columns, coarse)
+
+    def n_codes(self, columns: tuple[int, ...], coarse: bool) -> int:
+        """Return a bound on the numbers that `encode` returns, which they are below."""
+        cuts = self.coarse if coarse else self.fine
+        return math.prod(cuts[j].size + 1 for j in columns)
 
 
 def _numbers(column: Floats) -> Floats:

@@ -14,6 +14,9 @@ from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.identification.rewards import Rewards
 from dpbandits.privacy import audit_kernels as kernels
 from dpbandits.privacy.audit import Auditable, Outputs
+from dpbandits.privacy.audit_batches import BATCHED, top_two_outputs
+from dpbandits.privacy.audit_counters import COUNTERS, counter_sums
+from dpbandits.privacy.audit_lazy import has_loop, lazy_actions
 from dpbandits.privacy.audit_tables import FixedRewards, check_one_arm, check_rewards
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import RegretAlgorithm
@@ -87,6 +90,7 @@ _COMPILED: dict[type, Callable[[Any, Floats, int, Rng], NDArray[np.int8]]] = {
     DPUCBHybrid: _hybrid,
     DPUCBInt: _interval,
 }
+"""Index policies, whose compiled loops draw rewards of 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -142,10 +146,10 @@ class RegretSubject:
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Run the algorithm; there are no values."""
-        compiled = _COMPILED.get(type(self.algorithm))
-        check_rewards(table, whole=compiled is not None)
-        play = compiled or _played
-        actions = play(self.algorithm, np.ascontiguousarray(table), n_runs, rng)
+        index_policy = _COMPILED.get(type(self.algorithm))
+        check_rewards(table, whole=index_policy is not None)
+        play = index_policy or (lazy_actions if has_loop(self.algorithm) else _played)
+        actions = play(self.algorithm, np.array(table, np.float64, order="C"), n_runs, rng)
         return Outputs(np.empty((n_runs, 0)), actions.astype(np.float64))
 
 
@@ -177,6 +181,9 @@ class IdentificationSubject:
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Run the algorithm for N pulls at most."""
         check_rewards(table)
+        if type(self.algorithm) in BATCHED and table.shape[1] >= table.shape[0] >= 2:
+            fixed = np.array(table, np.float64, order="C")
+            return Outputs(*top_two_outputs(self.algorithm, fixed, n_runs, rng))
         rewards, most = FixedRewards(table), table.shape[1]
         values = np.empty((n_runs, 2 + table.shape[0]))
         actions = np.full((n_runs, most), -1.0)
@@ -245,6 +252,9 @@ class CounterSubject:
         """Run the counter over the stream."""
         check_one_arm(table)
         stream = table[0].tolist()
+        if type(self.mechanism) in COUNTERS:
+            sums = counter_sums(self.mechanism, np.array(stream), n_runs, rng)
+            return Outputs(sums, np.empty((n_runs, 0)))
         sums = np.empty((n_runs, len(stream)))
         for row in sums:
             counter = self.mechanism.counter(rng)
