@@ -142,7 +142,7 @@ def test_a_search_finds_better_tables_than_the_first():
     subject = subject_of(dpb.DPUCBHybrid(8.0, literal=True))
     first = candidate_pairs(2, 10, np.random.default_rng(0), 1)[0]
     best = search(subject, n_pulls=10, count=20, n_runs=500)
-    bounds = [audit(subject, pair, 20_000, seed=9).epsilon_lower for pair in (first, best)]
+    bounds = [audit(subject, pair, 40_000, seed=9).epsilon_lower for pair in (first, best)]
     assert bounds[1] > bounds[0]
 
 

@@ -87,7 +87,7 @@ def test_top_two(algorithm, n_arms):
 
 def test_top_two_stops_and_is_stopped():
     """The runs above end in both ways: some recommend, and some use the table up."""
-    table = np.vstack([np.ones(60), np.zeros(60)])
+    table = np.vstack([np.ones(200), np.zeros(200)])
     for algorithm in (dpb.DPTT(4.0, 0.9), dpb.AdaPTT(8.0, 0.5, "separate"), dpb.TopTwo(0.1)):
         for rewards in (table, table[:, :4]):
             (loop, _), (own, _) = both(algorithm, rewards, 20)
