@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 JOBS ?= 2
+AXE ?= some
 export UV_PYTHON_DOWNLOADS = never
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 # Without compiled files of Python each kernel and worker would compile all that it imports anew.
@@ -68,15 +69,16 @@ notebooks: $(STAMP) ## run every chapter again and compare with its outputs
 	    --nbval-sanitize-with tests/nbval_sanitize.cfg -n $(JOBS) --dist loadfile $(NOTEBOOKS),\
 	    @echo "no chapter to run")
 
-# What runs on one processor runs side by side; the others share the processors themselves.
+# What runs on one processor runs side by side; the others share the processors themselves. The
+# figures' vector files are drawn by the other targets that build pages.
 test: $(STAMP) ## all of lint, types, unit, notebooks and html
-	@$(MAKE) --no-print-directory -j $(JOBS) BUILD='$(BUILD) -q' html lint types
+	@BOOK_VECTOR_FILES=none $(MAKE) --no-print-directory -j $(JOBS) BUILD='$(BUILD) -q' html lint types
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory notebooks
 
-check-pages: $(STAMP) ## drive a headless browser over the built pages
-	@test -e $(HTML)/index.html || $(MAKE) --no-print-directory html
-	$(BIN)/python tests/check_pages.py $(HTML)
+check-pages: $(STAMP) ## build the pages with all their files, and drive a headless browser over them
+	@$(MAKE) --no-print-directory BUILD='$(BUILD) -q' html
+	$(BIN)/python tests/check_pages.py $(HTML) --axe $(AXE)
 
 pdf: $(STAMP) ## print the chapters to _build/pdf, where Chromium is installed
 	@test -e $(HTML)/index.html || $(MAKE) --no-print-directory html

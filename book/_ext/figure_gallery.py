@@ -10,6 +10,7 @@ and kept in ``_build/gallery`` for as long as data and package stay as they are.
 import hashlib
 import io
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -146,7 +147,9 @@ def state_of(name: str, data: Path) -> str:
 
 
 def draw_all(names: list[str], data: Path, folder: Path) -> None:
-    """Draw the figures whose files are not there or are of another state, side by side."""
+    """Draw, unless the environment asks for none, the figures whose files are not there or are of another state, side by side."""
+    if os.environ.get("BOOK_VECTOR_FILES") == "none":
+        return
     stored = folder / "drawn.json"
     try:
         drawn = json.loads(stored.read_text(encoding="utf-8"))
