@@ -20,7 +20,7 @@ from dpbandits.chapter_figures import chapter_figures, files_in
 from dpbandits.cli import main
 from dpbandits.experiments import EXPERIMENTS
 from dpbandits.plotting import paper
-from dpbandits.plotting.files import figure_files
+from dpbandits.plotting.files import figure_pdf
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "book" / "data"
@@ -307,10 +307,8 @@ def test_downloads_have_what_they_say():
     ]
 
 
-def test_the_files_of_the_book():
-    files = figure_files("ours-bai-error", DATA)
-    assert files["png"].startswith(b"\x89PNG")
-    assert not font_problems(files["pdf"])
+def test_the_vector_file_of_the_book_is_that_of_the_command():
+    assert figure_pdf("ours-bai-error", DATA) == drawn("ours-bai-error").pdf("ours-bai-error")
 
 
 # ---------------------------------------------------------------------------------------- command

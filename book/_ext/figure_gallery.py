@@ -2,8 +2,8 @@
 
 ``figure-gallery`` lists every numbered figure of the chapters, with a thumbnail, where it stands,
 what makes it, how long that took, and its files; ``gallery.js`` filters them. The line below a
-figure has the same in short. Files are drawn from the data in ``book/data`` when the build begins,
-and kept in ``_build/gallery`` for as long as data and package stay as they are. What
+figure has the same in short. Vector files are drawn from the data in ``book/data`` when the build
+begins, and kept in ``_build/gallery`` for as long as data and package stay as they are. What
 `dpbandits.plotting.Downloads` put on a page moves into files of its own.
 """
 
@@ -34,7 +34,7 @@ from dpbandits.chapter_figures import DOWNLOAD, ChapterFigure, chapter_figures
 from dpbandits.citing import entry_of_figure, papers
 from dpbandits.experiments import EXPERIMENTS
 from dpbandits.plotting import figure_names, view_of
-from dpbandits.plotting.files import figure_files
+from dpbandits.plotting.files import figure_pdf
 
 PAGE = "book/gallery"
 SCRIPT = "gallery.js"
@@ -159,18 +159,16 @@ def draw_all(names: list[str], data: Path, folder: Path) -> None:
     todo = [
         name
         for name in names
-        if drawn.get(name) != states[name]
-        or not all((folder / f"{name}.{ending}").is_file() for ending in ("pdf", "png"))
+        if drawn.get(name) != states[name] or not (folder / f"{name}.pdf").is_file()
     ]
     if not todo:
         return
     work = joblib.Parallel(n_jobs=-1, return_as="generator")(
-        joblib.delayed(figure_files)(name, data) for name in todo
+        joblib.delayed(figure_pdf)(name, data) for name in todo
     )
     shown = status_iterator(todo, "drawing figures... ", length=len(todo), stringify_func=str)
-    for name, files in zip(shown, work, strict=True):
-        for ending, content in files.items():
-            write_atomically(folder / f"{name}.{ending}", content)
+    for name, content in zip(shown, work, strict=True):
+        write_atomically(folder / f"{name}.pdf", content)
         drawn[name] = states[name]
     write_atomically(stored, json.dumps(drawn, indent=1) + "\n")
 
@@ -182,6 +180,8 @@ def make_entry(figure: ChapterFigure, root: Path) -> Entry:
     if figure.picture:
         renew(folder / f"{name}.thumb.png", thumbnail(figure.picture))
     own = dict(figure.files)
+    if figure.picture:
+        own["png"] = figure.picture
     found: dict[str, str] = {}
     if name in figure_names():
         view = view_of(name)
@@ -191,7 +191,7 @@ def make_entry(figure: ChapterFigure, root: Path) -> Entry:
         command = f"dpbandits reproduce {experiment.id}"
         manifest = json.loads((data / f"{experiment.id}.json").read_text(encoding="utf-8"))
         seconds = float(manifest["seconds"])
-        found = {ending: f"{FOLDER.as_posix()}/{name}.{ending}" for ending in ("pdf", "png")}
+        found = {"pdf": f"{FOLDER.as_posix()}/{name}.pdf"}
         for ending in ("csv", "runs.csv", "json"):
             found[ending] = f"book/data/{experiment.id}.{ending}"
         if view.options == {} and not view.function[0] and name in EXPERIMENTS:
@@ -200,8 +200,6 @@ def make_entry(figure: ChapterFigure, root: Path) -> Entry:
     else:
         title, source, paper = first_sentence(figure.caption), "", "ours"
         command, seconds = f"dpbandits execute {figure.chapter}", None
-        if figure.picture:
-            own.setdefault("png", figure.picture)
         entry = entry_of_figure(name, chapter=figure.chapter)
     own["bib"] = f"{entry}\n".encode()
     for ending, content in own.items():

@@ -1,4 +1,4 @@
-"""The files that the book offers of each of its figures."""
+"""The vector files that the book offers of its figures."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from matplotlib import pyplot as plt
 from dpbandits.plotting.paper import paper_figure
 from dpbandits.plotting.views import book_figure
 
-__all__ = ["figure_files"]
-
-_DPI = 200.0
+__all__ = ["figure_pdf"]
 
 
-def figure_files(name: str, folder: Path) -> dict[str, bytes]:
-    """Draw a figure of the book for a page of two columns.
+def figure_pdf(name: str, folder: Path) -> bytes:
+    """Draw a figure of the book for a page of two columns, as a PDF.
 
     Parameters
     ----------
@@ -28,8 +26,7 @@ def figure_files(name: str, folder: Path) -> dict[str, bytes]:
 
     Returns
     -------
-    dict of str to bytes
-        The vector file under "pdf", and a picture under "png".
+    bytes
 
     Raises
     ------
@@ -38,6 +35,6 @@ def figure_files(name: str, folder: Path) -> dict[str, bytes]:
     """
     with matplotlib.rc_context({"backend": "agg"}):
         printed = paper_figure(partial(book_figure, name, folder=folder))
-        files = {"pdf": printed.pdf(name), "png": printed.png(_DPI)}
+        content = printed.pdf(name)
         plt.close(printed.figure)
-    return files
+    return content
