@@ -147,7 +147,7 @@ def state_of(name: str, data: Path) -> str:
 
 
 def draw_all(names: list[str], data: Path, folder: Path) -> None:
-    """Draw, unless the environment asks for none, the figures whose files are not there or are of another state, side by side."""
+    """Draw the figures whose files are not there or are of another state, side by side."""
     if os.environ.get("BOOK_VECTOR_FILES") == "none":
         return
     stored = folder / "drawn.json"
