@@ -138,6 +138,12 @@ class _Bare(ast.NodeTransformer):
         return None if is_text else self.generic_visit(node)
 
 
+@functools.cache
+def _canonical_statement(node: ast.stmt) -> str:
+    """Return `_canonical` of a statement, which is part of what many experiments run."""
+    return _canonical(node)
+
+
 def _canonical(node: object) -> str:
     """Write a syntax tree as text that does not depend on layout or on Python's version."""
     if isinstance(node, ast.AST):
@@ -168,6 +174,7 @@ class _Module:
 
     def __init__(self, name: str, path: Path) -> None:
         tree = _Bare().visit(ast.parse(path.read_text(encoding="utf-8")))
+        self._local: dict[ast.AST, dict[str, Name]] = {}
         self.package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         self.statements: dict[str, list[ast.stmt]] = {}
         self.imports: dict[str, Name] = {}
@@ -175,6 +182,12 @@ class _Module:
             self.imports.update(self.read_imports(statement))
             for bound in _bound_names(statement):
                 self.statements.setdefault(bound, []).append(statement)
+
+    def local_imports(self, tree: ast.AST) -> dict[str, Name]:
+        """Return `read_imports` of a part of the module, which is read once."""
+        if tree not in self._local:
+            self._local[tree] = self.read_imports(tree)
+        return self._local[tree]
 
     def read_imports(self, tree: ast.AST) -> dict[str, Name]:
         """Return what the import statements in `tree` bind: local name → (module, name or "")."""
@@ -197,6 +210,23 @@ class _Module:
 def _parsed(name: str, path: Path, _changed: int) -> _Module:
     """Read a module once, for as long as its file does not change."""
     return _Module(name, path)
+
+
+@functools.cache
+def _taken_apart(
+    statement: ast.ClassDef,
+) -> tuple[ast.ClassDef, list[ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Return a class without its methods, and these."""
+    methods = [node for node in statement.body if isinstance(node, _FUNCTION)]
+    rest = [node for node in statement.body if not isinstance(node, _FUNCTION)]
+    skeleton = ast.ClassDef(
+        name=statement.name,
+        bases=statement.bases,
+        keywords=statement.keywords,
+        body=rest,
+        decorator_list=statement.decorator_list,
+    )
+    return skeleton, methods
 
 
 class _Reach:
@@ -243,15 +273,7 @@ class _Reach:
         if not isinstance(statement, ast.ClassDef):
             self._add_part(module, name, "", statement)
             return
-        methods = [node for node in statement.body if isinstance(node, _FUNCTION)]
-        rest = [node for node in statement.body if not isinstance(node, _FUNCTION)]
-        skeleton = ast.ClassDef(
-            name=statement.name,
-            bases=statement.bases,
-            keywords=statement.keywords,
-            body=rest,
-            decorator_list=statement.decorator_list,
-        )
+        skeleton, methods = _taken_apart(statement)
         self._add_part(module, name, "", skeleton)
         for method in methods:
             if method.name.startswith("__") or method.name in self.attributes:
@@ -260,22 +282,20 @@ class _Reach:
                 self.waiting.setdefault(method.name, []).append((module, name, method))
 
     def _add_part(self, module_name: str, name: str, method: str, node: ast.stmt) -> None:
-        self.parts[module_name, name, method] = _canonical(node)
+        self.parts[module_name, name, method] = _canonical_statement(node)
         module = self.modules[module_name]
-        local = module.read_imports(node)
-        for inner in _walk_code(node):
-            if isinstance(inner, ast.Attribute):
-                self._use_attribute(inner.attr)
-                if isinstance(inner.value, ast.Name):
-                    target = local.get(inner.value.id) or module.imports.get(inner.value.id)
-                    if target is not None:
-                        path = ".".join(part for part in target if part)
-                        self.add(path, inner.attr)
-            elif isinstance(inner, ast.Name):
-                if inner.id in local:
-                    self._follow(*local[inner.id])
-                else:
-                    self.add(module_name, inner.id)
+        local = module.local_imports(node)
+        names, attributes = _uses(node)
+        for name_used in names:
+            if name_used in local:
+                self._follow(*local[name_used])
+            else:
+                self.add(module_name, name_used)
+        for base, attribute in attributes:
+            self._use_attribute(attribute)
+            target = local.get(base) or module.imports.get(base)
+            if target is not None:
+                self.add(".".join(part for part in target if part), attribute)
 
     def _use_attribute(self, attribute: str) -> None:
         if attribute not in self.attributes:
@@ -286,6 +306,19 @@ class _Reach:
     def text(self) -> str:
         """Return everything that is reached, in an order that does not depend on the way."""
         return "\n".join(f"{'/'.join(key)}: {self.parts[key]}" for key in sorted(self.parts))
+
+
+@functools.cache
+def _uses(node: ast.AST) -> tuple[list[str], list[Name]]:
+    """Return the names in a tree without annotations, and attributes with the names before them."""
+    names, attributes = set(), set()
+    for inner in _walk_code(node):
+        if isinstance(inner, ast.Name):
+            names.add(inner.id)
+        elif isinstance(inner, ast.Attribute):
+            before = inner.value.id if isinstance(inner.value, ast.Name) else ""
+            attributes.add((before, inner.attr))
+    return sorted(names), sorted(attributes)
 
 
 def _walk_code(node: ast.AST) -> Iterator[ast.AST]:
