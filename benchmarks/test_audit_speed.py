@@ -39,7 +39,7 @@ def test_a_million_runs(target, benchmark, request):
 
 @pytest.mark.parametrize("algorithm", LOOPS, ids=name)
 def test_fifty_thousand_runs(algorithm, benchmark, request):
-    """What has its loop in Python: its likelihoods take a millisecond a run, however looped."""
+    """What has its loop in Python: compiled likelihoods take most of its time, however looped."""
     runs = 100 if request.config.getoption("--short") else 50_000
     subject = subject_of(algorithm, 16)
     dpb.audit(subject, PAIR, 100, n_jobs=2)
