@@ -295,7 +295,7 @@ def top_two_outputs(
     >>> table = np.array([[1.0] * 20, [0.0] * 20])
     >>> values, _ = top_two_outputs(TopTwo(0.1), table, 1, np.random.default_rng(0))
     >>> values.tolist()
-    [[0.0, 14.0, 7.0, 7.0]]
+    [[0.0, 8.0, 4.0, 4.0]]
     """
     if isinstance(algorithm, TopTwo):
         return _plain_outputs(table, n_runs, algorithm.leader_share, algorithm.delta)
