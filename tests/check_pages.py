@@ -1,63 +1,29 @@
 """Look at the built pages in a headless browser, as a reader would.
 
-Usage: python tests/check_pages.py [_build/html] [--screenshots DIR] [--pdf DIR] [--only TEXT]
+Usage: python tests/check_pages.py [_build/html] [--screenshots DIR] [--only TEXT]
 
-Each page is one set of checks: nothing on the console, no request to another host or without an
-answer, every formula typeset, every image shown and described, every internal link with a target,
-nothing wider than a phone, not more than 2 MB, and nothing that axe-core calls a serious fault for
-readers with a screen reader or weak eyes, in light and in dark. Then the filter of the claims is
-worked, and has to show as many as the file of verdicts has; the gallery has to have every figure of
-the chapters, with its files; the explorer's controls are moved, and its numbers compared with the
-package's; and the search has to find a theorem. Without a browser the check is skipped, and says
-so.
 """
 
 import argparse
-import functools
-import http.server
 import json
 import re
-import shutil
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
+from browser import FLAGS, TYPESET, find_browser, serve
 from check_access import check_access, check_the_check, check_weight, violations
 from check_explorer import PAGE as EXPLORER
 from check_explorer import check_explorer
+from check_print import check_print, check_the_paper
 
+SLICE = 2400  # pixels of a page in one picture
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}
-SLICE = 2400
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-]
-
 ON_A_PHONE = ("book/notation.html", "book/explorer.html")
 """Pages on which axe runs at the width of a phone as well."""
-
-TYPESET = """async () => {
-    if (!document.querySelector('.math, .tex2jax_process')) return;
-    const deadline = Date.now() + 60000;
-    while (!(window.MathJax && MathJax.startup && MathJax.startup.promise)) {
-        if (!document.querySelector('script[src*="mathjax"]') || Date.now() > deadline) return;
-        await new Promise(done => setTimeout(done, 20));
-    }
-    await MathJax.startup.promise;
-}"""
 
 FORMULAS = r"""() => {
     const found = [];
@@ -113,27 +79,6 @@ WIDE = r"""() => {
 
 LINKS = "() => [...document.querySelectorAll('a[href]')].map(link => link.href)"
 NAMES = "() => [...document.querySelectorAll('[id], a[name]')].map(node => node.id || node.name)"
-
-
-class QuietHandler(http.server.SimpleHTTPRequestHandler):
-    """A file server that writes no log."""
-
-    def log_message(self, format, *args):
-        """Say nothing."""
-
-
-@contextmanager
-def serve(folder: Path) -> Iterator[str]:
-    """Serve a folder on a free loopback port and give its address."""
-    handler = functools.partial(QuietHandler, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 class Report:
@@ -206,9 +151,6 @@ def check_page(browser, base: str, name: str, report: Report, seen: dict, option
         page.wait_for_timeout(300)
         shoot(page, options.screenshots, f"{name}.dark")
         page.emulate_media(color_scheme="light")
-    if options.pdf:
-        target = options.pdf / name.replace("/", ".").replace(".html", ".pdf")
-        page.pdf(path=str(target), prefer_css_page_size=True)
     page.set_viewport_size(PHONE)
     page.wait_for_timeout(200)
     report.check(name, "width on a phone", page.evaluate(WIDE))
@@ -218,10 +160,12 @@ def check_page(browser, base: str, name: str, report: Report, seen: dict, option
     if options.screenshots:
         shoot(page, options.screenshots, f"{name}.phone")
     page.set_viewport_size(DESKTOP)
+    check_print(page, name, report)
     if options.axe == "all" or name in AXE_PAGES:
         check_access(page, name, report)
     if name == "book/intro.html":
         check_the_check(page, name, report)
+        check_the_paper(page, name, report)
     report.check(name, "console", console)
     report.check(name, "requests", requests)
     context.close()
@@ -265,7 +209,7 @@ SHOWN = """() => {
     const seen = tag => [...document.querySelectorAll('.bd-article ' + tag + '.claim')]
         .filter(node => node.checkVisibility()).length;
     return {rows: seen('tr'), entries: seen('section'),
-        said: document.querySelector('.claims-filter output')?.textContent || ''};
+        said: document.querySelector('.page-filter output')?.textContent || ''};
 }"""
 
 
@@ -324,7 +268,7 @@ def check_filter(browser, base: str, report: Report, records: list[dict]) -> Non
     page.close()
     bare = browser.new_context(java_script_enabled=False).new_page()
     bare.goto(f"{base}/{LEDGER}", wait_until="load")
-    if bare.locator(".claims-filter").is_visible():
+    if bare.locator(".page-filter").is_visible():
         problems.append("the filter shows where no script runs")
     shown = sum(row.is_visible() for row in bare.locator("tr.claim").all())
     if shown != len(records):
@@ -474,7 +418,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("html", nargs="?", type=Path, default=Path("_build/html"))
     parser.add_argument("--screenshots", type=Path, help="a folder for pictures of every page")
-    parser.add_argument("--pdf", type=Path, help="a folder for every page as it is printed")
     parser.add_argument(
         "--axe", choices=["some", "all"], default="some", help="which pages axe-core looks at"
     )
@@ -487,16 +430,15 @@ def main() -> int:
     if not (html / "search.html").is_file():
         print(f"FAILED: no pages in {options.html}; make html builds them")
         return 1
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    program = find_browser()
     if program is None:
         print("!" * 78)
         print("!! SKIPPED: no browser here, so the pages were NOT checked (install chromium)")
         print("!" * 78)
         print("0 passed, 0 failed, 1 skipped")
         return 0
-    for folder in (options.screenshots, options.pdf):
-        if folder:
-            folder.mkdir(parents=True, exist_ok=True)
+    if options.screenshots:
+        options.screenshots.mkdir(parents=True, exist_ok=True)
 
     from playwright.sync_api import sync_playwright
 

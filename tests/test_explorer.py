@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dpbandits import bounds, experiments, explorer
+from dpbandits._explorer_lines import line_name
 from dpbandits.identification import characteristic_time
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,7 +61,7 @@ def test_a_setting_that_two_experiments_have_is_the_same_in_both():
     finals = defaultdict(set)
     for name in explorer.REGRET_SOURCES:
         for c in source(name).summaries:
-            key = c.instance, c.n_arms, c.horizon, c.epsilon, explorer._name(*c.labels[4:6])
+            key = c.instance, c.n_arms, c.horizon, c.epsilon, line_name(*c.labels[4:6])
             finals[key].add(float(c.mean[-1]))
     assert max(map(len, finals.values())) == 1
     times = defaultdict(set)
@@ -77,7 +78,7 @@ def test_every_setting_is_there_with_the_numbers_of_its_file(content):
         for s in source(name).summaries:
             kind = "regret" if hasattr(s, "times") else "found"
             entry = known[shown_as(s.instance, s.n_arms, kind)[0].id, s.n_arms]
-            called = explorer._name(s.algorithm, s.variant)
+            called = line_name(s.algorithm, s.variant)
             epsilon = s.epsilon if math.isfinite(s.epsilon) else None
             if kind == "regret":
                 (group,) = (g for g in entry["regret"] if g["horizon"] == s.horizon)

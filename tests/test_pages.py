@@ -248,7 +248,7 @@ def test_the_filter_offers_what_the_command_does(extension):
     ledger = extension("claims_ledger")
     assert {word: verdict for verdict, (_, word) in ledger.VERDICTS.items()} == WORDS
     records = [{"paper": paper} for paper in ("ss19", "td16", "ss19")]
-    form = ledger.controls(records)
+    form = ledger.controls(records).astext()
     for option in ("ss19", "td16", *WORDS):
         assert form.count(f'<option value="{option}">') == 1
     assert " hidden " in form and 'aria-live="polite"' in form

@@ -1,6 +1,6 @@
 """The ledger of claims as a page.
 
-``claims-ledger`` lists every claim of a file of verdicts in one table, which ``claims.js`` filters,
+``claims-ledger`` lists every claim of a file of verdicts in one table, which a form filters,
 and writes each under a heading of its own, by which it can be linked and cited;
 ``claims-summary`` counts the verdicts of each paper, with links to the filtered table. Both take
 the file, relative to the page: ``data/claims.json``, which ``dpbandits claims --write`` makes.
@@ -9,17 +9,16 @@ the file, relative to the page: ``data/claims.json``, which ``dpbandits claims -
 import json
 import re
 from collections.abc import Iterator
-from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from page_filter import load_script, make_form
 from sphinx.util.docutils import ReferenceRole, SphinxDirective, SphinxRole
 
 PAGE = "book/claims"
-SCRIPT = "claims.js"
 TABLE = "all-claims"
 
 VERDICTS = {
@@ -113,25 +112,12 @@ def overview(claims: list[Record]) -> list[str]:
     return lines
 
 
-def controls(claims: list[Record]) -> str:
-    """Write the filter as HTML; it stays hidden where no script runs, and all claims are shown."""
-
-    def select(name: str, title: str, options: dict[str, str]) -> str:
-        chosen = "".join(
-            f'<option value="{escape(value)}">{escape(text)}</option>'
-            for value, text in {"": "all", **options}.items()
-        )
-        return f'<label>{title} <select name="{name}">{chosen}</select></label>'
-
+def controls(claims: list[Record]) -> nodes.raw:
+    """Write the filter."""
     papers = {paper: paper.upper() for paper, _ in by_paper(claims)}
     verdicts = {word: verdict for verdict, (_, word) in VERDICTS.items()}
-    return (
-        '<form class="claims-filter" hidden aria-label="Filter the claims">'
-        + select("paper", "Paper", papers)
-        + select("verdict", "Verdict", verdicts)
-        + '<button type="reset">Show all</button>'
-        + '<output role="status" aria-live="polite"></output></form>'
-    )
+    fields = {"paper": ("Paper", papers), "verdict": ("Verdict", verdicts)}
+    return make_form("claims", ".claim", fields, counted="tr", anchor=f"#{TABLE}")
 
 
 def entry(claim: Record, places: dict[str, str] | None = None) -> list[str]:
@@ -304,16 +290,9 @@ def prepare_filter(app: Any, document: nodes.document) -> None:
             (body,) = table.findall(nodes.tbody)
             for row, claim in zip(body.findall(nodes.row), claims, strict=True):
                 tag(row, claim)
-            form = nodes.raw("", controls(claims), format="html")
-            table.parent.insert(table.parent.index(table), form)
+            table.parent.insert(table.parent.index(table), controls(claims))
         for name in by_id.keys() & set(section["ids"]):
             tag(section, by_id[name])
-
-
-def add_script(app: Any, pagename: str, *args: Any) -> None:
-    """Load the filter on its page, and nowhere else."""
-    if pagename == PAGE:
-        app.add_js_file(SCRIPT, loading_method="defer")
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -324,5 +303,5 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_role("claims-shown", ShownRole())
     app.add_role("judged", JudgedRole())
     app.connect("doctree-read", prepare_filter)
-    app.connect("html-page-context", add_script)
+    load_script(app, PAGE)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

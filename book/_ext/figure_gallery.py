@@ -1,7 +1,7 @@
 """The gallery of figures, and the line below each figure of a chapter.
 
 ``figure-gallery`` lists every numbered figure of the chapters, with a thumbnail, where it stands,
-what makes it, how long that took, and its files; ``gallery.js`` filters them. The line below a
+what makes it, how long that took, and its files; a form filters them. The line below a
 figure has the same in short. Vector files are drawn from the data in ``book/data`` when the build
 begins, and kept in ``_build/gallery`` for as long as data and package stay as they are. What
 `dpbandits.plotting.Downloads` put on a page moves into files of its own.
@@ -14,7 +14,6 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ import joblib
 import matplotlib
 from docutils import nodes
 from docutils.statemachine import StringList
+from page_filter import load_script, make_form
 from PIL import Image
 from sphinx import addnodes
 from sphinx.util import logging
@@ -37,7 +37,6 @@ from dpbandits.plotting import figure_names, view_of
 from dpbandits.plotting.files import figure_pdf
 
 PAGE = "book/gallery"
-SCRIPT = "gallery.js"
 FOLDER = Path("_build", "gallery")
 THUMBNAIL = 340  # pixels, as wide as a card
 COLOURS = 64
@@ -226,28 +225,18 @@ def short_heading(heading: str) -> str:
     return heading.partition(":")[0]
 
 
-def controls(entries: list[Entry]) -> str:
-    """Write the filter as HTML; it stays hidden where no script runs, and all figures are shown."""
-
-    def select(name: str, title: str, options: dict[str, str]) -> str:
-        chosen = "".join(
-            f'<option value="{escape(value)}">{escape(text)}</option>'
-            for value, text in {"": "all", **options}.items()
-        )
-        return f'<label>{title} <select name="{name}">{chosen}</select></label>'
-
+def controls(entries: list[Entry]) -> nodes.raw:
+    """Write the filter."""
     numbers = {
         str(e.figure.chapter): f"{e.figure.chapter}. {short_heading(e.figure.heading)}"
         for e in entries
     }
     keys = {key: key.upper() for key in papers() if any(e.paper == key for e in entries)}
-    return (
-        '<form class="page-filter" hidden aria-label="Filter the figures">'
-        + select("chapter", "Chapter", numbers)
-        + select("paper", "Figure of", keys | {"ours": "none, ours"})
-        + '<button type="reset">Show all</button>'
-        + '<output role="status" aria-live="polite"></output></form>'
-    )
+    fields = {
+        "chapter": ("Chapter", numbers),
+        "paper": ("Figure of", keys | {"ours": "none, ours"}),
+    }
+    return make_form("figures", ".figure-entry", fields)
 
 
 def card(entry: Entry, uri: str) -> Iterator[str]:
@@ -329,8 +318,7 @@ def finish_page(app: Any, document: nodes.document) -> None:
     if docname == PAGE:
         (page,) = (node for node in document.children if isinstance(node, nodes.section))
         first = next(node for node in page.children if isinstance(node, nodes.section))
-        form = nodes.raw("", controls(list(app.figure_entries.values())), format="html")
-        page.insert(page.index(first), form)
+        page.insert(page.index(first), controls(list(app.figure_entries.values())))
     if entries:
         add_footers(document, entries, docname, app.builder.get_relative_uri(docname, PAGE))
 
@@ -366,17 +354,11 @@ def remove_output(node: nodes.Node) -> None:
             cell.parent.remove(cell)
 
 
-def add_script(app: Any, pagename: str, *args: Any) -> None:
-    """Load the filter on its page, and nowhere else."""
-    if pagename == PAGE:
-        app.add_js_file(SCRIPT, loading_method="defer")
-
-
 def setup(app: Any) -> dict[str, bool]:
     """Add the directive and what stands below figures."""
     app.add_directive("figure-gallery", FigureGallery)
     app.connect("builder-inited", prepare)
     # before Sphinx collects the files that are to be downloaded
     app.connect("doctree-read", finish_page, priority=400)
-    app.connect("html-page-context", add_script)
+    load_script(app, PAGE)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

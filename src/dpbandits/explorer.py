@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits._explorer_lines import curves_of, line_name, short, times_of
 from dpbandits._validation import check_integer
 from dpbandits.bounds.newer import private_regret_rate
 from dpbandits.bounds.regret import lai_robbins_rate
 from dpbandits.experiments.head_catalogue import equal_gaps, ladder
 from dpbandits.experiments.ja25_catalogue import EQUAL_GAPS
-from dpbandits.experiments.regret_cells import round_times
 from dpbandits.experiments.store import Data, read
 from dpbandits.identification.characteristic_time import characteristic_time, total_variation_time
 from dpbandits.instances import BernoulliInstance, bernoulli, ja25, ss19, td16
@@ -62,17 +62,7 @@ IDENTIFICATION_SOURCES = (
 
 PER_DECADE = 40
 LEAST, GREATEST = 0.001, 125.0
-THINNED = 3  # of the checkpoints between round times, each third is kept
 GAPS = (0.02, 0.05, 0.15, 0.37)
-
-MAIN = {
-    ("DP-UCB", "tree-tight"),
-    ("DP-UCB", "tree-tight, calibrated"),
-    ("Private-UCB", "calibrated"),
-    ("DP-UCB-HYBRID", "half"),
-    ("DP-UCB-BOUND", "repaired"),
-}
-"""Variants that the algorithm's name alone stands for."""
 
 
 @dataclass(frozen=True)
@@ -239,13 +229,13 @@ def theory(means: Sequence[float], epsilons: Sequence[float]) -> Content:
     return {
         "values": (-values).tolist(),
         "counts": counts.tolist(),
-        "time": [_short(time.value, 5) for time in times],
+        "time": [short(time.value, 5) for time in times],
         "weights": [[_fixed(time.weights[i]) for time in times] for i in first],
-        "free": _short(free.value, 5),
+        "free": short(free.value, 5),
         "free_weights": [_fixed(free.weights[i]) for i in first],
-        "tv": _short(total_variation_time(arms), 5),
-        "lai_robbins": _short(lai_robbins_rate(arms), 5) if bounded else None,
-        "private": [_short(private_regret_rate(arms, e), 5) for e in epsilons] if bounded else None,
+        "tv": short(total_variation_time(arms), 5),
+        "lai_robbins": short(lai_robbins_rate(arms), 5) if bounded else None,
+        "private": [short(private_regret_rate(arms, e), 5) for e in epsilons] if bounded else None,
     }
 
 
@@ -287,8 +277,8 @@ def assemble(load: Callable[[str], Data] = read, per_decade: int = PER_DECADE) -
                 {
                     "k": n_arms,
                     **theory(instance.means(n_arms), epsilons),
-                    "regret": _regret(regret, names, n_arms),
-                    "found": _found(found, others, n_arms),
+                    "regret": curves_of(regret, names, n_arms),
+                    "found": times_of(found, others, n_arms),
                 }
             )
         instances.append({"id": instance.id, "title": instance.title, "arms": entries})
@@ -307,113 +297,6 @@ def to_text(content: Content) -> str:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-# ------------------------------------------------------------------------------- simulations
-
-
-def _regret(sources: Mapping[str, Data], names: set[str], n_arms: int) -> list[Content]:
-    """Return the curves of an instance, a group for each horizon."""
-    groups: dict[int, Content] = {}
-    seen = set()
-    for source, data in sources.items():
-        runs = _runs(data)
-        for curve in data.summaries:
-            if curve.instance not in names or curve.n_arms != n_arms:
-                continue
-            group = groups.setdefault(
-                curve.horizon,
-                {"horizon": curve.horizon, "sources": [], "grids": [], "lines": []},
-            )
-            line = _name(curve.algorithm, curve.variant)
-            if (curve.horizon, line, curve.epsilon) in seen:
-                continue
-            seen.add((curve.horizon, line, curve.epsilon))
-            if source not in group["sources"]:
-                group["sources"].append(source)
-            keep = _kept(curve.times, curve.horizon)
-            times = curve.times[keep].tolist()
-            if times not in group["grids"]:
-                group["grids"].append(times)
-            group["lines"].append(
-                {
-                    "name": line,
-                    "epsilon": curve.epsilon if math.isfinite(curve.epsilon) else None,
-                    "runs": runs[curve.labels],
-                    "grid": group["grids"].index(times),
-                    **{
-                        key: [_short(x, 4) for x in values[keep]]
-                        for key, values in (
-                            ("mean", curve.mean),
-                            ("low", curve.low90),
-                            ("high", curve.high90),
-                        )
-                    },
-                }
-            )
-    return [groups[horizon] for horizon in sorted(groups)]
-
-
-def _found(sources: Mapping[str, Data], names: set[str], n_arms: int) -> list[Content]:
-    """Return the times of identification of an instance, a group for each δ."""
-    groups: dict[float, Content] = {}
-    points: dict[tuple[float, str], dict[float, Any]] = {}
-    for source, data in sources.items():
-        for s in data.summaries:
-            if s.instance not in names or s.n_arms != n_arms:
-                continue
-            group = groups.setdefault(s.delta, {"delta": s.delta, "sources": [], "lines": []})
-            known = points.setdefault((s.delta, _name(s.algorithm, s.variant)), {})
-            if s.epsilon in known:
-                continue
-            known[s.epsilon] = s
-            if source not in group["sources"]:
-                group["sources"].append(source)
-    for (delta, name), known in points.items():
-        line: Content = {"name": name, "epsilon": []}
-        columns = {"runs": "n_runs", "mean": "mean_time", "low": "time_q05", "high": "time_q95"}
-        line |= {key: [] for key in (*columns, "error")}
-        for epsilon in sorted(known):
-            line["epsilon"].append(epsilon if math.isfinite(epsilon) else None)
-            for key, column in columns.items():
-                line[key].append(_short(getattr(known[epsilon], column), 4))
-            line["error"].append(_short(known[epsilon].error_rate, 4))
-        groups[delta]["lines"].append(line)
-    return [groups[delta] for delta in sorted(groups, reverse=True)]
-
-
-def _name(algorithm: str, variant: str) -> str:
-    return f"{algorithm}, {variant}" if variant and (algorithm, variant) not in MAIN else algorithm
-
-
-def _runs(data: Data) -> dict[Any, int]:
-    """Return how many runs each setting had, from the manifest where it has a cell for each."""
-    cells = data.manifest["cells"]
-    if len(cells) == len(data.summaries):
-        counts = [int(cell["n_runs"]) for cell in cells]
-    else:
-        counts = [group.n_runs for group in data.replicates]
-    return {s.labels: count for s, count in zip(data.summaries, counts, strict=True)}
-
-
-def _kept(times: NDArray[np.int64], horizon: int) -> NDArray[np.bool_]:
-    """Choose checkpoints: all of a few, else the round times and each third of the others."""
-    keep = np.isin(times, round_times(horizon))
-    if np.sum(~keep) <= 60:
-        return np.ones(times.size, dtype=bool)
-    keep[np.flatnonzero(~keep)[::THINNED]] = True
-    return keep
-
-
-# ----------------------------------------------------------------------------------- numbers
-
-
-def _short(value: float, digits: int) -> float | int | None:
-    """Round to significant digits; nan is None, and a whole number an integer."""
-    if not math.isfinite(value):
-        return None
-    number = float(f"{value:.{digits}g}")
-    return int(number) if number.is_integer() else number
-
-
 def _fixed(share: float) -> float | int:
     """Round a share of the pulls to five decimals."""
     number = round(float(share), 5)
@@ -427,7 +310,7 @@ def _looks(names: Iterable[str]) -> dict[str, Content]:
     from dpbandits.plotting.style import COLOURS
 
     known = {
-        **{_name(*key): look for key, look in IDENTIFIER_LOOKS.items()},
+        **{line_name(*key): look for key, look in IDENTIFIER_LOOKS.items()},
         **HEAD_LOOKS,
     }
     called = {value: key for key, value in COLOURS.items()}

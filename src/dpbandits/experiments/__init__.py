@@ -41,10 +41,10 @@ from dpbandits.experiments.store import (
     read,
     results_of,
     rows_of,
-    write,
 )
 from dpbandits.experiments.trial_cells import TrialCell, TrialLabels, TrialSetting
 from dpbandits.experiments.trial_tables import TrialReplicates, TrialSummary
+from dpbandits.experiments.writing import write
 
 __all__ = [
     "EXPERIMENTS",

@@ -1,4 +1,4 @@
-"""The figures' data in the repository: written with a manifest, read back only when fresh."""
+"""The figures' data in the repository: read, and believed only when fresh."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from dpbandits import provenance
-from dpbandits._files import write_atomically
 from dpbandits._validation import check_choice
 from dpbandits.chapters import find_root
 from dpbandits.experiments.catalogue import EXPERIMENTS
-from dpbandits.experiments.compare import Verdict, compare
 from dpbandits.experiments.running import Results, run
 from dpbandits.experiments.settings import PRESETS, Experiment
 
@@ -30,7 +27,6 @@ __all__ = [
     "read",
     "results_of",
     "rows_of",
-    "write",
 ]
 
 
@@ -111,82 +107,6 @@ def renewal(experiment: str, preset: str = "paper", seed: int = 0) -> str:
     return f"dpbandits reproduce {experiment} --preset {preset} --seed {seed}"
 
 
-def make_manifest(results: Results, files: Mapping[str, str]) -> dict[str, Any]:
-    """Describe the results of one experiment; `files` maps a file's name to its text."""
-    (name,) = results.experiments
-    experiment = EXPERIMENTS[name]
-    return {
-        "id": name,
-        "title": experiment.title,
-        "source": experiment.source,
-        "preset": results.preset,
-        **experiment.table.about(PRESETS[results.preset], results.settings),
-        "seed": results.seed,
-        **fingerprint(experiment, results.preset, results.seed),
-        "versions": provenance.versions(),
-        "processor": provenance.processor(),
-        "seconds": round(results.seconds, 2),
-        "files": {file: hashlib.sha256(text.encode()).hexdigest() for file, text in files.items()},
-        "cells": [
-            {**cell.configuration(), "n_runs": cell.n_runs, "seed": list(cell.seed(results.seed))}
-            for cell in results
-        ],
-    }
-
-
-def write(
-    results: Results, folder: Path, against: Path | None = None, rejected: Path | None = None
-) -> Verdict:
-    """Write the data of one experiment to `folder`, and compare it with what `against` holds.
-
-    Files that would not change are left alone: with identical data from the same code, the
-    manifest keeps the platform and the seconds of the run that made it.
-
-    Parameters
-    ----------
-    results : Results
-        Results of one experiment.
-    folder : Path
-        Where ``ID.csv``, ``ID.runs.csv`` and ``ID.json`` go.
-    against : Path, optional
-        Folder with the data to compare with; `folder` if not given.
-    rejected : Path, optional
-        Where the files go instead if the verdict is "differs"; `folder` if not given.
-
-    Returns
-    -------
-    `dpbandits.experiments.compare.Verdict`
-    """
-    (name,) = results.experiments
-    table = EXPERIMENTS[name].table
-    summaries, new = results.summaries(), results.replicates()
-    texts = {
-        f"{name}.csv": table.summaries_to_text(summaries),
-        f"{name}.runs.csv": table.replicates_to_text(new),
-    }
-    try:
-        old = read(name, folder if against is None else against)
-    except StaleDataError:
-        verdict = Verdict("not compared", "no earlier data")
-    else:
-        if old.manifest["preset"] == results.preset:
-            verdict = compare(new, old.replicates)
-            if verdict.name == "identical" and not _same_summaries(summaries, old.summaries):
-                verdict = Verdict("differs", f"the runs are the same, {name}.csv is not")
-        else:
-            verdict = Verdict("not compared", f"the data is of preset {old.manifest['preset']}")
-    if verdict.name == "differs" and rejected is not None:
-        folder = rejected
-    manifest = make_manifest(results, texts)
-    if not _same_origin(folder / f"{name}.json", manifest):
-        texts[f"{name}.json"] = _manifest_text(manifest)
-    for file, text in texts.items():
-        path = folder / file
-        if not path.is_file() or path.read_bytes() != text.encode():
-            write_atomically(path, text)
-    return verdict
-
-
 def read(experiment: str, folder: str | os.PathLike[str] | None = None) -> Data:
     """Read data as it is, whether fresh or not.
 
@@ -242,14 +162,7 @@ def load(experiment: str, folder: str | os.PathLike[str] | None = None) -> Data:
         If the data is absent, damaged, or stale: made by other code or for another
         configuration. The message ends with the command that renews it.
     """
-    data = read(experiment, folder)
-    manifest = data.manifest
-    preset, seed = manifest["preset"], manifest["seed"]
-    now = fingerprint(data.experiment, preset, seed)
-    for part, text in (("code", "code"), ("settings", "settings")):
-        if manifest[part] != now[part]:
-            raise _stale(experiment, f"{experiment}.csv was made with other {text}", preset, seed)
-    return data
+    return _fresh(read(experiment, folder))
 
 
 def results_of(
@@ -292,13 +205,13 @@ def results_of(
     """
     check_choice("preset", preset, tuple(PRESETS))
     try:
-        manifest = read(experiment).manifest
+        data = read(experiment)
     except StaleDataError:
         if (preset, seed) == COMMITTED:
             raise
-        manifest = {}
-    if (manifest.get("preset"), manifest.get("seed")) == (preset, seed):
-        return load(experiment)
+    else:
+        if (data.manifest["preset"], data.manifest["seed"]) == (preset, seed):
+            return _fresh(data)
     return run(experiment, preset=preset, seed=seed, n_jobs=n_jobs)
 
 
@@ -381,26 +294,15 @@ def _path(name: str, value: str | os.PathLike[str]) -> Path:
         raise ValueError(f"{name}={value!r} is no path; allowed: str, path-like") from None
 
 
-def _manifest_text(manifest: Mapping[str, Any]) -> str:
-    """Write a manifest as JSON, a line a cell."""
-    cells = ",\n".join("  " + json.dumps(cell, ensure_ascii=False) for cell in manifest["cells"])
-    text = json.dumps({**manifest, "cells": []}, indent=1, ensure_ascii=False)
-    return text.replace('"cells": []', f'"cells": [\n{cells}\n ]') + "\n"
-
-
-def _same_summaries(new: tuple[Any, ...], old: tuple[Any, ...]) -> bool:
-    """Tell whether summaries agree up to the rounding of the file."""
-    return len(new) == len(old) and all(a.same_as(b) for a, b in zip(new, old, strict=True))
-
-
-def _same_origin(path: Path, manifest: Mapping[str, Any]) -> bool:
-    """Tell whether a manifest on the disk describes the same data, made by the same code."""
-    try:
-        old = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    names = ("title", "source", "preset", "seed", "code", "settings", "files")
-    return all(old.get(name) == manifest[name] for name in names)
+def _fresh(data: Data) -> Data:
+    """Return data that the present code would make."""
+    manifest = data.manifest
+    name, preset, seed = manifest["id"], manifest["preset"], manifest["seed"]
+    now = fingerprint(data.experiment, preset, seed)
+    for part in ("code", "settings"):
+        if manifest[part] != now[part]:
+            raise _stale(name, f"{name}.csv was made with other {part}", preset, seed)
+    return data
 
 
 def _stale(experiment: str, why: str, preset: str = "paper", seed: int = 0) -> StaleDataError:
