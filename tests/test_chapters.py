@@ -1,7 +1,6 @@
 """Execution of chapters, on a small book in a temporary folder."""
 
 import argparse
-import os
 
 import nbformat
 import pytest
@@ -145,22 +144,8 @@ def test_without_the_extra_the_message_says_what_to_install(book, monkeypatch):
         chapters.execute("3", {"seed": 1})
 
 
-SMALL = ("01", "05", "08")
-"""Chapters that are executed at a small size: one for stopping rules, one for best arms, one for
-trials. `ALL_CHAPTERS=1` in the environment asks for all of them; `make notebooks` executes each of
-them in full."""
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "chapter",
-    [
-        chapter
-        for chapter in chapters.list_chapters()
-        if os.environ.get("ALL_CHAPTERS") or chapter.stem.startswith(SMALL)
-    ],
-    ids=lambda chapter: chapter.stem,
-)
+@pytest.mark.parametrize("chapter", chapters.list_chapters(), ids=lambda chapter: chapter.stem)
 def test_a_chapter_runs_at_a_small_size(chapter):
     """With parameters a chapter runs in a copy; its assertions hold at any size."""
     before = chapter.read_bytes()
