@@ -12,9 +12,6 @@ from axe_playwright_python.base import AXE_SCRIPT
 HEAVIEST = 2_000_000
 """How many bytes a page and its own images may have."""
 
-HEAVIER = {"book/api.html": 3_000_000}
-"""The reference of the whole package stands on one page, for its search by name: text alone."""
-
 BAD = ("serious", "critical")
 ALSO = ("heading-order", "empty-heading", "page-has-heading-one", "landmark-one-main")
 """Rules that axe calls moderate, and we do not."""
@@ -95,6 +92,6 @@ def check_weight(html: Path, name: str, seconds: float, report) -> None:
     """Say what a page weighs and how long it took to load; the weight is checked."""
     heavy = weight(html, name)
     print(f"{heavy / 1000:7.0f} KB {seconds:6.2f} s  {name}")
-    most = HEAVIER.get(name, HEAVIEST)
-    too_much = [f"{heavy} bytes with its images; allowed: {most}"] if heavy > most else []
+    allowed = f"{heavy} bytes with its images; allowed: {HEAVIEST}"
+    too_much = [allowed] if heavy > HEAVIEST else []
     report.check(name, "weight", too_much)

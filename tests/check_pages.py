@@ -324,7 +324,7 @@ def check_gallery(browser, base: str, html: Path, report: Report, figures: dict,
             problems.append(f"{name} lacks its number or its command")
         if not card["picture"].endswith(f"#{name}"):
             problems.append(f"{name} links to {card['picture']!r}")
-        for kind in ("PNG", "BibTeX", *(drawn if number < 8 else ())):
+        for kind in ("PNG", "BibTeX", *drawn):
             path = html / unquote(urlsplit(card["links"].get(kind, "-")).path).lstrip("/")
             if not path.is_file() or not path.stat().st_size:
                 problems.append(f"{name} has no {kind}")

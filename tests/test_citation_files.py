@@ -87,7 +87,9 @@ def test_the_archive_is_told_what_the_citation_says():
     assert [creator["name"] for creator in ZENODO["creators"]] == names
 
 
-@pytest.mark.parametrize("change", [{"license": None}, {"creators": []}, {"uploadtype": "software"}])
+@pytest.mark.parametrize(
+    "change", [{"license": None}, {"creators": []}, {"uploadtype": "software"}]
+)
 def test_a_spoilt_deposit_is_refused(change):
     with pytest.raises(jsonschema.ValidationError):
         validate({**ZENODO, **change}, DEPOSIT)

@@ -99,7 +99,8 @@ def test_buttons_are_off_unless_asked_for(extension, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "bad", ["dpbandits", "https://example.org/a/b", "https://github.com/a", "https://github.com/a/b/c"]
+    "bad",
+    ["dpbandits", "https://example.org/a/b", "https://github.com/a", "https://github.com/a/b/c"],
 )
 def test_what_is_no_repository_is_refused(extension, monkeypatch, bad):
     launch = extension("launch")
@@ -141,3 +142,20 @@ def test_the_script_comes_with_its_page_alone(extension):
     assert scripts == []
     handlers[0](app, "book/claims", None, {}, None)
     assert scripts == [module.SCRIPT]
+
+
+# ------------------------------------------------------------------------------------ reference
+
+
+def test_each_module_is_on_one_page_of_the_reference(extension):
+    module = extension("package_reference")
+    shown = []
+    for path in sorted((ROOT / "book").glob("api_*.md")):
+        text = path.read_text("utf-8")
+        (named,) = re.findall(r"\.\. package-reference:: (.+)", text)
+        without = re.findall(r":without: (.+)", text)
+        left_out = {m for names in without for n in names.split() for m in module.public_modules(n)}
+        mine = [m for n in named.split() for m in module.public_modules(n)]
+        shown += [m for m in mine if m not in left_out and m != "dpbandits"]
+    assert sorted(shown) == sorted(module.public_modules("dpbandits")[1:])
+    assert len(shown) > 100

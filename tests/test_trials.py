@@ -376,6 +376,7 @@ def test_a_plan_on_means_as_json(capsys):
         (["--counts", "1/10,1/10"], "several best arms"),
         (["--counts", "1/10,2/10", "--factor", "0"], "factor=0"),
         (["--counts", "1/10,2/10", "--plot", "x.svg"], "no picture of counts"),
+        (["--counts", "1/10,2/10", "--max-pulls", "9"], "max-pulls='9' is set by the table"),
         (["--means", "0.9,0.2", "--deaths"], "deaths is about counts"),
         (["--means", "0.9,0.2", "--factor", "2"], "factor is about counts"),
         (["--means", "0.9,0.2", "--counts", "1/10,2/10"], "not allowed with"),

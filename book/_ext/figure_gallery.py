@@ -172,6 +172,11 @@ def draw_all(names: list[str], data: Path, folder: Path) -> None:
     write_atomically(stored, json.dumps(drawn, indent=1) + "\n")
 
 
+def from_data(figure: ChapterFigure) -> bool:
+    """Tell whether a figure is drawn from the data in the repository."""
+    return figure.name in figure_names() and not figure.changed
+
+
 def make_entry(figure: ChapterFigure, root: Path) -> Entry:
     """Gather what is said of a figure, and write its smaller files."""
     name, folder = figure.name, root / FOLDER
@@ -187,6 +192,11 @@ def make_entry(figure: ChapterFigure, root: Path) -> Entry:
         experiment = EXPERIMENTS[view.experiment]
         title = (view.title or experiment.title).replace("|", r"\|")
         source, paper = experiment.source, paper_of(experiment.source)
+        entry = entry_of_figure(name)
+    else:
+        title, source, paper = first_sentence(figure.caption), "", "ours"
+        entry = entry_of_figure(name, chapter=figure.chapter)
+    if from_data(figure):
         command = f"dpbandits reproduce {experiment.id}"
         manifest = json.loads((data / f"{experiment.id}.json").read_text(encoding="utf-8"))
         seconds = float(manifest["seconds"])
@@ -195,11 +205,8 @@ def make_entry(figure: ChapterFigure, root: Path) -> Entry:
             found[ending] = f"book/data/{experiment.id}.{ending}"
         if view.options == {} and not view.function[0] and name in EXPERIMENTS:
             found["svg"] = f"book/figures/{name}.svg"
-        entry = entry_of_figure(name)
     else:
-        title, source, paper = first_sentence(figure.caption), "", "ours"
         command, seconds = f"dpbandits execute {figure.chapter}", None
-        entry = entry_of_figure(name, chapter=figure.chapter)
     own["bib"] = f"{entry}\n".encode()
     for ending, content in own.items():
         renew(folder / f"{name}.{ending}", content)
@@ -212,7 +219,7 @@ def prepare(app: Any) -> None:
     """Draw what is to be drawn, and gather the entries."""
     root = Path(app.srcdir)
     figures = chapter_figures(root)
-    names = [figure.name for figure in figures if figure.name in figure_names()]
+    names = [figure.name for figure in figures if from_data(figure)]
     draw_all(names, root / "book" / "data", root / FOLDER)
     app.figure_entries = {figure.name: make_entry(figure, root) for figure in figures}
 

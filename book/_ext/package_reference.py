@@ -1,8 +1,8 @@
 """The reference of the package, made from its docstrings, compiled functions included.
 
 ``.. package-reference:: dpbandits.regret dpbandits.bounds`` documents these modules and those
-below them, so a new algorithm appears on the page without being named there. With the option
-``:rest:`` it leaves out the modules that the page has already.
+below them, so a new algorithm appears on the page without being named there. The option
+``:without:`` names modules that other pages have, which are left out with those below them.
 """
 
 import importlib
@@ -45,22 +45,25 @@ class PackageReference(SphinxDirective):
 
     required_arguments = 1
     final_argument_whitespace = True
-    option_spec: ClassVar = {"rest": directives.flag}
+    option_spec: ClassVar = {"without": directives.unchanged}
 
     def run(self) -> list[Any]:
         """Write one ``automodule`` per module."""
         lines: list[str] = []
-        covered: set[str] = self.env.temp_data.setdefault("package-reference", set())
+        elsewhere = {
+            name
+            for argument in self.options.get("without", "").split()
+            for name in public_modules(argument)
+        }
         for argument in self.arguments[0].split():
             for name in public_modules(argument):
-                if "rest" in self.options and (name in covered or name == argument):
+                if name in elsewhere or (elsewhere and name == argument):
                     continue
-                covered.add(name)
                 # A package's names are those of its modules, which document them.
                 module = importlib.import_module(name)
                 options = [] if hasattr(module, "__path__") else ["   :members:"]
-                if options and (elsewhere := from_elsewhere(module)):
-                    options.append(f"   :exclude-members: {', '.join(elsewhere)}")
+                if options and (others := from_elsewhere(module)):
+                    options.append(f"   :exclude-members: {', '.join(others)}")
                 lines += [f".. rubric:: {name}", "", f".. automodule:: {name}", *options, ""]
         return self.parse_text_to_nodes(StringList(lines, source=self.env.docname))
 

@@ -42,6 +42,9 @@ class ChapterFigure:
         The picture as it stands on the page, a PNG; empty if the chapter was not executed.
     files : mapping of str to bytes
         Ending → file of the name ``NAME.ending`` that the chapter offers for downloading.
+    changed : bool
+        Whether the chapter was executed with other parameters than its own, so that the data in
+        the repository is not that of the figure.
     """
 
     name: str
@@ -52,6 +55,7 @@ class ChapterFigure:
     alt: str
     picture: bytes = field(repr=False)
     files: Mapping[str, bytes] = field(repr=False)
+    changed: bool = False
 
 
 def files_in(page: str) -> dict[str, dict[str, bytes]]:
@@ -77,6 +81,7 @@ def figures_of(notebook: Path) -> Iterator[ChapterFigure]:
     heading = re.search(
         r"^# (.+)$", "\n".join("".join(cell["source"]) for cell in cells), re.MULTILINE
     )
+    changed = any("injected-parameters" in cell["metadata"].get("tags", ()) for cell in cells)
     files: dict[str, dict[str, bytes]] = {}
     for cell in cells:
         for output in cell.get("outputs", ()):
@@ -96,6 +101,7 @@ def figures_of(notebook: Path) -> Iterator[ChapterFigure]:
                 alt=about.get("image", {}).get("alt", ""),
                 picture=base64.b64decode(next(filter(None, pictures), "")),
                 files=files.get(name, {}),
+                changed=changed,
             )
 
 

@@ -73,10 +73,10 @@ def add_parsers(commands: Any) -> None:
 
 
 def _add_shared(parser: argparse.ArgumentParser, runs: str, max_pulls: str) -> None:
+    parser.set_defaults(most=max_pulls)
     parser.add_argument("--runs", default=runs, metavar="R", help=f"replicates (default: {runs})")
     parser.add_argument(
         "--max-pulls",
-        default=max_pulls,
         metavar="N",
         help=f"end a run that has not stopped by then (default: {max_pulls})",
     )
@@ -86,6 +86,11 @@ def _add_shared(parser: argparse.ArgumentParser, runs: str, max_pulls: str) -> N
 
 def _means(text: str) -> list[float]:
     return numbers("means", text, "numbers in [0, 1] such as 0.75,0.7,0.7")
+
+
+def _most(args: argparse.Namespace, least: int) -> int:
+    """Return after how many pulls a run is ended: those asked for, or the command's own."""
+    return whole("max-pulls", args.max_pulls or args.most, least)
 
 
 def _count(value: float) -> str:
@@ -102,7 +107,7 @@ def _identify(args: argparse.Namespace) -> int:
         instance,
         whole("runs", args.runs, 1),
         whole("seed", args.seed, 0),
-        whole("max-pulls", args.max_pulls, instance.n_arms),
+        _most(args, instance.n_arms),
         jobs_of(args.jobs),
     )
     low, middle, high = runs.time_quantiles([0.05, 0.5, 0.95])
@@ -145,7 +150,7 @@ def _plan(args: argparse.Namespace) -> int:
         whole("runs", args.runs, 2),
         whole("seed", args.seed, 0),
         jobs_of(args.jobs),
-        whole("max-pulls", args.max_pulls, len(means)),
+        _most(args, len(means)),
     )
     if args.plot is not None:
         if args.plot.suffix.lower() not in (".svg", ".png"):

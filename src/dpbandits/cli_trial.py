@@ -48,6 +48,11 @@ def run(args: argparse.Namespace) -> int:
     """Plan a trial on counts."""
     if args.plot is not None:
         raise ValueError(f"plot={str(args.plot)!r} has no picture of counts; allowed with --means")
+    if args.max_pulls is not None:
+        raise ValueError(
+            f"max-pulls={args.max_pulls!r} is set by the table: a trial ends with its patients; "
+            "allowed with --means"
+        )
     factor = 1 if args.factor is None else whole("factor", args.factor, 1)
     found = plan_trial(
         read_counts(args.counts, args.deaths, factor),

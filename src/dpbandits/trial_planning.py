@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dpbandits._intervals import mean_interval
 from dpbandits._validation import check_fraction, check_integer, check_positive
 from dpbandits.identification import (
     DPLRE,
@@ -21,7 +22,7 @@ from dpbandits.identification import (
     sample_lower_bound,
     simulate_trials,
 )
-from dpbandits.identification.trials import Trials, mean_interval
+from dpbandits.identification.trials import Trials
 
 __all__ = ["TrialPlan", "TrialSize", "plan_trial"]
 

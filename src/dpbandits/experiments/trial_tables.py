@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits._intervals import mean_interval
 from dpbandits.experiments.tables import ROUNDING, CappedTable, Group, Labels, Summary, rounded
 from dpbandits.experiments.trial_cells import TrialLabels, TrialSetting
-from dpbandits.identification.trials import Trials, mean_interval
+from dpbandits.identification.trials import Trials
 
 if TYPE_CHECKING:
     from dpbandits.experiments.settings import Setting

@@ -143,9 +143,9 @@ def fixed_design(
 ) -> FixedDesign | None:
     """Return the smallest fixed design that is wrong with probability at most δ.
 
-    It is found by halving, since the error falls with the number of patients. The arms' shares
-    have to be known to plan it: on others its error may be larger than δ, unlike that of the
-    δ-correct algorithms.
+    It is found by halving: with one patient fewer in each arm the error is larger than δ. The arms'
+    shares have to be known to plan it: on others its error may be larger than δ, unlike that of
+    the δ-correct algorithms.
 
     Parameters
     ----------

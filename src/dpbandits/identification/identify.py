@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from dpbandits._files import write_atomically
-from dpbandits._validation import check_fraction, check_integer, check_values
+from dpbandits._intervals import mean_interval, share_interval
+from dpbandits._validation import check_integer, check_values
 from dpbandits.identification.base import (
     DEFAULT_MAX_PULLS,
     MOST_PULLS,
@@ -104,10 +104,7 @@ class Identifications:
         ValueError
             If `level` is out of range.
         """
-        level = check_fraction("level", level)
-        wrong = self.errors()
-        interval = stats.binomtest(wrong, self.n_runs).proportion_ci(level, method="exact")
-        return wrong / self.n_runs, float(interval.low), float(interval.high)
+        return share_interval(self.errors(), self.n_runs, level)
 
     def mean_time(self, level: float = 0.95) -> tuple[float, float, float]:
         """Return the mean stopping time, with Student's interval.
@@ -128,16 +125,8 @@ class Identifications:
         ValueError
             If `level` is out of range.
         """
-        level = check_fraction("level", level)
-        if not self.stopped.all():
-            return math.nan, math.nan, math.nan
-        times = self.stopping_time.astype(np.float64)
-        mean = float(times.mean())
-        if self.n_runs < 2:
-            return mean, math.nan, math.nan
-        error = float(times.std(ddof=1)) / math.sqrt(self.n_runs)
-        width = float(stats.t.ppf((1 + level) / 2, self.n_runs - 1))
-        return mean, mean - width * error, mean + width * error
+        found = mean_interval(self.stopping_time, level)
+        return found if self.stopped.all() else (math.nan, math.nan, math.nan)
 
     def time_quantiles(self, levels: ArrayLike) -> NDArray[np.float64]:
         """Return quantiles of the stopping time, each the time of a run.

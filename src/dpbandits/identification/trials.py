@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy import stats
 
-from dpbandits._validation import check_fraction, check_integer
+from dpbandits._intervals import share_interval
+from dpbandits._validation import check_integer
 from dpbandits.identification.base import IdentificationAlgorithm, Verdict
 from dpbandits.identification.population import (
     FinitePopulation,
@@ -247,21 +246,7 @@ class Trials:
             If an argument is out of range.
         """
         count = check_integer("count", count, 0, self.n_runs)
-        level = check_fraction("level", level)
-        ends = stats.binomtest(count, self.n_runs).proportion_ci(level, method="exact")
-        return count / self.n_runs, float(ends.low), float(ends.high)
-
-
-def mean_interval(
-    values: NDArray[np.int64] | NDArray[np.float64], level: float = 0.95
-) -> tuple[float, float, float]:
-    """Return a mean with Student's interval; its ends are nan for a single value."""
-    mean = float(values.mean())
-    if values.size < 2:
-        return mean, math.nan, math.nan
-    error = float(values.std(ddof=1)) / math.sqrt(values.size)
-    width = error * float(stats.t.ppf((1 + level) / 2, values.size - 1))
-    return mean, mean - width, mean + width
+        return share_interval(count, self.n_runs, level)
 
 
 def _chunk(

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy import stats
 
 from dpbandits._files import write_atomically
-from dpbandits._validation import check_fraction, check_integer
+from dpbandits._intervals import mean_interval, share_interval
+from dpbandits._validation import check_integer
 from dpbandits.laws import Law
 from dpbandits.simulation import replicate_seeds
 from dpbandits.stopping.base import Outcome, StoppingRule
@@ -91,10 +91,7 @@ class Estimates:
         tuple of float
             Rate, lower end, upper end.
         """
-        failed = self.failures()
-        test = stats.binomtest(failed, self.n_runs)
-        interval = test.proportion_ci(check_fraction("level", level), method="exact")
-        return failed / self.n_runs, float(interval.low), float(interval.high)
+        return share_interval(self.failures(), self.n_runs, level)
 
     def mean_samples(self, level: float = 0.95) -> tuple[float, float, float]:
         """Return the mean number of samples, with Student's interval.
@@ -104,14 +101,8 @@ class Estimates:
         tuple of float
             Mean, lower end, upper end; nan if a run has not halted, for then the mean is unknown.
         """
-        if not self.halted.all():
-            return math.nan, math.nan, math.nan
-        mean = float(self.samples.mean())
-        if self.n_runs < 2:
-            return mean, math.nan, math.nan
-        error = float(self.samples.std(ddof=1)) / math.sqrt(self.n_runs)
-        width = float(stats.t.ppf((1 + check_fraction("level", level)) / 2, self.n_runs - 1))
-        return mean, mean - width * error, mean + width * error
+        found = mean_interval(self.samples, level)
+        return found if self.halted.all() else (math.nan, math.nan, math.nan)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the runs to `path`, a row a run: samples, estimate, whether it halted."""

@@ -1,0 +1,33 @@
+"""Confidence intervals of what runs come to: means and shares."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpbandits._validation import check_fraction
+
+__all__ = ["mean_interval", "share_interval"]
+
+
+def mean_interval(
+    values: NDArray[np.int64] | NDArray[np.float64], level: float = 0.95
+) -> tuple[float, float, float]:
+    """Return a mean with Student's interval; its ends are nan for a single value."""
+    level = check_fraction("level", level)
+    mean = float(values.mean())
+    if values.size < 2:
+        return mean, math.nan, math.nan
+    error = float(values.std(ddof=1)) / math.sqrt(values.size)
+    width = error * float(stats.t.ppf((1 + level) / 2, values.size - 1))
+    return mean, mean - width, mean + width
+
+
+def share_interval(count: int, n_runs: int, level: float = 0.95) -> tuple[float, float, float]:
+    """Return a share of the runs with its Clopper–Pearson interval."""
+    level = check_fraction("level", level)
+    ends = stats.binomtest(count, n_runs).proportion_ci(level, method="exact")
+    return count / n_runs, float(ends.low), float(ends.high)
