@@ -48,7 +48,9 @@ def locked() -> dict[str, list[Requirement]]:
 
 
 def toc_files() -> list[str]:
-    return [TOC["root"]] + [entry["file"] for part in TOC["parts"] for entry in part["chapters"]]
+    entries = [entry for part in TOC["parts"] for entry in part["chapters"]]
+    entries += [section for entry in entries for section in entry.get("sections", ())]
+    return [TOC["root"]] + [entry["file"] for entry in entries]
 
 
 def tracked_text() -> list[tuple[str, str]]:
