@@ -39,8 +39,8 @@ ON_PAPER = r"""() => {
 }"""
 DARK = r"""() => {
     const light = colour => {
-        const [r, g, b, a] = colour.match(/[\d.]+/g).map(Number);
-        return a === 0 ? null : (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255;
+        const [r, g, b, a = 1] = colour.match(/[\d.]+/g).map(Number);
+        return 1 - a + a * (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255;  // on white
     };
     const found = [];
     for (const node of document.querySelectorAll('body, .bd-article *')) {
@@ -48,7 +48,7 @@ DARK = r"""() => {
         const style = getComputedStyle(node);
         const name = node.tagName.toLowerCase() + '.' + [...node.classList].join('.');
         const ground = light(style.backgroundColor), ink = light(style.color);
-        if (ground !== null && ground < 0.7) found.push('a dark ground: ' + name);
+        if (ground < 0.7) found.push('a dark ground: ' + name);
         if ([...node.childNodes].some(child => child.nodeType === 3 && child.data.trim())
                 && ink > 0.45) found.push('faint ink: ' + name);
     }
@@ -73,10 +73,11 @@ def problems(page: Page) -> list[str]:
     page.wait_for_timeout(50)
     page.set_viewport_size(TEXT)
     page.emulate_media(media="print", color_scheme="dark")
-    page.wait_for_timeout(150)
+    page.wait_for_timeout(400)
     found = [*page.evaluate(ON_PAPER), *page.evaluate(DARK)]
     page.emulate_media(media="screen", color_scheme="light")
     page.set_viewport_size(size)
+    page.wait_for_timeout(600)  # the theme and ``access.js`` look again at what scrolls
     return found
 
 

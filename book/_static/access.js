@@ -1,4 +1,5 @@
-// What scrolls sideways in its own box, on a narrow screen, can be reached and scrolled by keyboard.
+// What scrolls sideways in its own box, on a narrow screen, can be reached and scrolled by keyboard;
+// and what unfolds the list of pages says what it unfolds.
 "use strict";
 
 (() => {
@@ -10,7 +11,7 @@
     for (const box of document.querySelectorAll(BOXES)) {
       const scrolls = box.scrollWidth > box.clientWidth + 1
         && /auto|scroll/.test(getComputedStyle(box).overflowX);
-      if (scrolls && !box.hasAttribute("tabindex")) {
+      if (scrolls && box.getAttribute("tabindex") !== "0") {
         box.tabIndex = 0;
         box.dataset.scrolls = "";
       } else if (!scrolls && "scrolls" in box.dataset) {
@@ -18,6 +19,11 @@
         delete box.dataset.scrolls;
       }
     }
+  }
+
+  for (const fold of document.querySelectorAll("nav details > summary")) {
+    const link = fold.closest("li")?.querySelector("a");
+    if (link && !fold.textContent.trim()) fold.ariaLabel = `Pages below “${link.textContent.trim()}”`;
   }
 
   let waiting;
