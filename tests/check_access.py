@@ -89,7 +89,7 @@ def weight(html: Path, name: str) -> int:
 
 
 def check_weight(html: Path, name: str, seconds: float, report) -> None:
-    """Say what a page weighs and how long it took to load; the weight is checked."""
+    """Say what a page weighs and when its text could be read; the weight is checked."""
     heavy = weight(html, name)
     print(f"{heavy / 1000:7.0f} KB {seconds:6.2f} s  {name}")
     allowed = f"{heavy} bytes with its images; allowed: {HEAVIEST}"

@@ -77,6 +77,16 @@ WIDE = r"""() => {
         + ': ' + found.slice(0, 4).join(' | ')];
 }"""
 
+PAINTED = """async () => {
+    for (let tries = 0; tries < 50; tries++) {
+        const [first] = performance.getEntriesByName('first-contentful-paint');
+        if (first) return first.startTime / 1000;
+        await new Promise(done => setTimeout(done, 20));
+    }
+    return NaN;
+}"""
+"""Seconds until the text of a page is there to be read; its formulas may follow."""
+
 LINKS = "() => [...document.querySelectorAll('a[href]')].map(link => link.href)"
 NAMES = "() => [...document.querySelectorAll('[id], a[name]')].map(node => node.id || node.name)"
 
@@ -138,10 +148,9 @@ def check_page(browser, base: str, name: str, report: Report, seen: dict, option
     page.on("pageerror", lambda error: console.append(str(error)))
     page.on("request", on_request)
     page.on("response", on_response)
-    start = time.perf_counter()
     page.goto(f"{base}/{name}", wait_until="load")
-    check_weight(options.html, name, time.perf_counter() - start, report)
     page.evaluate(TYPESET)
+    check_weight(options.html, name, page.evaluate(PAINTED), report)
     report.check(name, "formulas", page.evaluate(FORMULAS))
     report.check(name, "images", page.evaluate(IMAGES))
     seen[name] = (page.evaluate(NAMES), page.evaluate(LINKS))

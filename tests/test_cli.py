@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbandits import experiments
+from dpbandits import __version__, experiments
 from dpbandits.cache import Cache
 from dpbandits.cli import main
 
@@ -96,6 +96,11 @@ def test_no_scheduler_is_one_line(capsys, monkeypatch):
 def test_help(capsys, arguments):
     assert main(arguments.split()) == 0
     assert "usage" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"dpbandits {__version__}\n"
 
 
 def test_figures_lists_every_experiment(capsys):

@@ -352,6 +352,10 @@ def test_counts_on_the_command_line(plan, capsys):
     assert status == 0 and json.loads(out)["algorithms"] == plan.as_dict()["algorithms"]
     status, out, _ = said(capsys, *COMMAND, "--counts", "45/60,20/60")
     assert status == 0 and out == str(plan).replace("small:", "table:") + "\n"
+    hint = "`dpbandits plan --factor F`"
+    assert hint not in out
+    _, out, _ = said(capsys, *COMMAND, "--counts", "9/10,8/10")
+    assert out.splitlines()[-1].startswith("no trial decided") and hint in out
     assert read_counts("1/10,2/10", False, 3) == FinitePopulation((3, 6), (30, 30), "table")
 
 

@@ -133,7 +133,7 @@ def cite(what: str = "") -> str:
     names = [*papers(), *_drawn(), *computed, *known]
     near = difflib.get_close_matches(what, names, n=3)
     raise ValueError(
-        f"what={what!r} is unknown; allowed: nothing, for the book; {', '.join(papers())}; "
+        f"what={what!r} is unknown; allowed: no name, for the book; {', '.join(papers())}; "
         "a figure of `dpbandits figure --list`; a claim of `dpbandits claims`"
         + (f"; near: {', '.join(near)}" if near else "")
     )

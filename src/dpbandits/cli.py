@@ -1,4 +1,4 @@
-"""The command line: ``dpbandits figures``, ``reproduce``, ``run``, ``claims`` and ``execute``.
+"""The command line, ``dpbandits``, and its commands ``figures``, ``reproduce`` and ``completion``.
 
 A bad argument gives one line on stderr, which names it and says what is allowed, and exit
 status 2; a failure 1; an interrupt 130.
@@ -19,6 +19,7 @@ import shtab
 from tqdm import tqdm
 
 from dpbandits import (
+    __version__,
     chapters,
     cli_audit,
     cli_cite,
@@ -104,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="dpbandits", description="Differentially private bandits, reproduced and checked."
     )
+    parser.add_argument("--version", action="version", version=f"dpbandits {__version__}")
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", parser_class=_Parser
     )

@@ -145,6 +145,11 @@ class TrialPlan:
             "inferior: patients that did not get the best arm; excess: bad outcomes that the best "
             "arm would have avoided; both in the mean",
         ]
+        if not any(size.decided[0] for size in self.sizes):
+            lines.append(
+                "no trial decided: these are too few patients; `dpbandits plan --factor F` asks "
+                "about F times as many, with the same shares"
+            )
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
