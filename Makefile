@@ -84,7 +84,7 @@ pdf: $(STAMP) ## print the chapters to _build/pdf, where Chromium is installed
 	@test -e $(HTML)/index.html || $(MAKE) --no-print-directory html
 	$(BIN)/python tests/print_pages.py $(HTML) _build/pdf
 
-dist: $(STAMP) ## build wheel and sdist, and try the wheel with its run-time dependencies alone
+dist: $(STAMP) ## build wheel and sdist, and try both with the run-time dependencies alone
 	rm -rf _build/dist _build/trial
 	$(UV) build --quiet --python $(BIN)/python --out-dir _build/dist
 	$(UV) venv --quiet --python $(PYTHON) _build/trial
@@ -92,6 +92,8 @@ dist: $(STAMP) ## build wheel and sdist, and try the wheel with its run-time dep
 	cd / && $(CURDIR)/_build/trial/bin/dpbandits run dp-se --means 0.9,0.8 --epsilon 1 --runs 3
 	cd / && $(CURDIR)/_build/trial/bin/dpbandits cite ss19
 	! _build/trial/bin/python -c "import sphinx" 2>/dev/null
+	$(UV) pip install --quiet --python _build/trial/bin/python --reinstall --no-deps _build/dist/*.tar.gz
+	cd / && $(CURDIR)/_build/trial/bin/dpbandits plan --means 0.9,0.5 --epsilon 1 --delta 0.1 --runs 3
 
 reproduce: $(STAMP) ## compute every figure of the book from nothing
 	$(BIN)/dpbandits reproduce all --preset paper --jobs $(JOBS)

@@ -61,7 +61,10 @@ def _claims(args: argparse.Namespace) -> int:
         show(args, written, {"written": written})
         return 0
     if not path.is_file():
-        raise ValueError("book/data/claims.json is absent; allowed: dpbandits claims --write")
+        raise ValueError(
+            "book/data/claims.json is absent; allowed: a copy of the book as working directory, "
+            "with what dpbandits claims --write makes"
+        )
     if args.check:
         return _check(args, path)
     if args.check is not None:
