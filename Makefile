@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 JOBS ?= 2
-AXE ?= some
+AXE ?= all
 export UV_PYTHON_DOWNLOADS = never
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 # Without compiled files of Python each kernel and worker would compile all that it imports anew.

@@ -18,6 +18,14 @@ ARMS = (3, 5, 10, 20)
 BUDGETS = (0.1, 0.25, 0.5, 1.0)
 PAPER = 50_000_000
 VARIANTS = ("tree-tight", "mishra-thakurta-parallel", "mishra-thakurta")
+LAZY = (
+    dpb.AnytimeLazyUCB,
+    dpb.AdaPUCB,
+    dpb.AdaPKLUCB,
+    dpb.LazyDPTS,
+    dpb.DPKLUCB,
+    dpb.DPIMED,
+)
 UNIFORMS = 1_000_000
 
 
@@ -81,6 +89,9 @@ def list_cases():
         epochs = partial(Case, how="epochs at once", n_arms=k, horizon=PAPER)
         yield epochs("DP-SE", make=partial(packaged, dpb.DPSE), budgets=BUDGETS)
         yield epochs("SE", make=partial(packaged, lambda _: dpb.SuccessiveElimination()))
+        batches = partial(epochs, how="batches at once", budgets=BUDGETS)
+        for build in LAZY:
+            yield batches(build.label, make=partial(packaged, build))
     for how, horizon, budgets in (("skipping", PAPER, BUDGETS), ("per-step", 1_000_000, (0.25,))):
         for k in ARMS:
             case = partial(Case, how=how, n_arms=k, horizon=horizon, repetitions=3)

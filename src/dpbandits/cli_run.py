@@ -113,7 +113,10 @@ def _algorithms(
     arguments = [_arguments(kind) for kind in kinds]
     for option in options:
         if len(names) > 1 and not any(option.partition("=")[0] in own for own in arguments):
-            raise ValueError(f"set={option!r} is an argument of none of {', '.join(names)}")
+            allowed = ", ".join(sorted(set().union(*arguments)))
+            raise ValueError(
+                f"set={option!r} is an argument of none of {', '.join(names)}; allowed: {allowed}"
+            )
     made = []
     for kind, own in zip(kinds, arguments, strict=True):
         if isinstance(kind, RegretAlgorithm):
