@@ -1,8 +1,11 @@
 """The tutorial's algorithm: short, simulated, audited, and its bound is one."""
 
 import importlib.util
+import re
 import sys
+from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -66,6 +69,20 @@ def test_the_commands_of_the_page_work(tmp_path, monkeypatch, capsys):
     (tmp_path / "explore_first.py").write_text(FILE.read_text("utf-8").replace(noisy, ""))
     assert main([*words.split(), *quick]) == 1
     assert "convicted" in capsys.readouterr().out
+
+
+def test_the_picture_of_the_page_is_what_its_command_draws(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "explore_first.py").write_text(FILE.read_text("utf-8"))
+    page = (ROOT / "book/own_algorithms.md").read_text("utf-8")
+    (command,) = re.findall(r"```\ndpbandits (run .+?)```", page, re.DOTALL)
+    assert main(command.replace("\\\n", " ").split()) == 0
+    kept, drawn = ROOT / "book/_static/own-algorithm.svg", tmp_path / "regret.svg"
+    assert kept.name in page
+    roots = [ElementTree.parse(path).getroot() for path in (drawn, kept)]
+    assert roots[0].get("viewBox") == roots[1].get("viewBox")
+    counts = [Counter(node.tag for node in root.iter()) for root in roots]
+    assert counts[0] == counts[1]
 
 
 def test_it_can_be_registered(explore_first, monkeypatch, capsys):
