@@ -8,6 +8,7 @@ MEDIANS = pytest.StashKey[list]()
 STOPPING = pytest.StashKey[list]()
 HEAVY = pytest.StashKey[list]()
 IDENTIFICATION = pytest.StashKey[list]()
+AUDITS = pytest.StashKey[list]()
 
 
 def pytest_addoption(parser):
@@ -21,6 +22,7 @@ def pytest_configure(config):
     config.stash[STOPPING] = []
     config.stash[HEAVY] = []
     config.stash[IDENTIFICATION] = []
+    config.stash[AUDITS] = []
 
 
 @pytest.fixture
@@ -74,6 +76,19 @@ def keep_identification(request):
 
 
 @pytest.fixture
+def keep_audit(request):
+    """Take note of a measurement of an audit."""
+
+    def note(target, how, runs, benchmark):
+        if benchmark.stats is not None:
+            seconds = record.rounded(benchmark.stats.stats.median)
+            label = getattr(target, "label", type(target).__name__)
+            request.config.stash[AUDITS].append(record.AuditRow(label, how, runs, seconds))
+
+    return note
+
+
+@pytest.fixture
 def keep_uniform(request):
     """Take note of the nanoseconds that one uniform costs."""
 
@@ -114,6 +129,16 @@ def pytest_terminal_summary(terminalreporter, config):
         for case, run, pull in found:
             cells = (f"{case.epsilon:g}", f"{run * 1e3:.4g}", f"{pull * 1e9:.4g}")
             terminalreporter.write_line(line(case.algorithm.label, *cells))
+    audits = config.stash[AUDITS]
+    if audits:
+        line = "{:34} {:28} {:>11} {:>11}".format
+        terminalreporter.section("speed of audits, on two processors")
+        terminalreporter.write_line(line("", "", "runs", "seconds"))
+        for r in audits:
+            terminalreporter.write_line(line(r.target, r.how, f"{r.runs:,}", f"{r.seconds:.4g}"))
+        if config.getoption("--record"):
+            path = record.write_audits(config.getoption("--record"), audits)
+            terminalreporter.write_line(f"written: {path}")
     uniform = config.stash.get(UNIFORM, None)
     medians = config.stash[MEDIANS]
     if uniform is None or not medians:

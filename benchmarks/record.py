@@ -45,6 +45,16 @@ class StoppingRow:
     ns_per_sample: float
 
 
+@dataclass(frozen=True)
+class AuditRow:
+    """One measurement of an audit: so many runs on each of two tables, event and test included."""
+
+    target: str
+    how: str
+    runs: int
+    seconds: float
+
+
 def rounded(value):
     return float(f"{value:.4g}")
 
@@ -99,6 +109,16 @@ def write_stopping(folder, rows):
     write_atomically(folder / "benchmarks-stopping.csv", to_csv(rows))
     text = json.dumps({"manifest": manifest, "rows": plain}, indent=1, ensure_ascii=False) + "\n"
     return write_atomically(folder / "benchmarks-stopping.json", text)
+
+
+def write_audits(folder, rows):
+    """Write ``benchmarks-audit.csv`` and ``benchmarks-audit.json``."""
+    manifest = {"command": COMMAND, "processor": processor(), "versions": versions()}
+    content = {"manifest": manifest, "rows": [asdict(row) for row in rows]}
+    folder = Path(folder)
+    write_atomically(folder / "benchmarks-audit.csv", to_csv(rows))
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    return write_atomically(folder / "benchmarks-audit.json", text)
 
 
 def write(folder, rows, uniform_ns):

@@ -29,23 +29,26 @@ def name(target):
 
 
 @pytest.mark.parametrize("target", COMPILED, ids=name)
-def test_a_million_runs(target, benchmark, request):
+def test_a_million_runs(target, benchmark, request, keep_audit):
     runs = 1000 if request.config.getoption("--short") else 10**6
     subject = subject_of(target, 16)
     pair = STREAM if isinstance(subject, CounterSubject) else PAIR
     dpb.audit(subject, pair, 1000, n_jobs=2)
     benchmark.pedantic(dpb.audit, (subject, pair, runs), {"n_jobs": 2}, rounds=1)
+    keep_audit(target, "compiled runs", runs, benchmark)
 
 
 @pytest.mark.parametrize("algorithm", LOOPS, ids=name)
-def test_fifty_thousand_runs(algorithm, benchmark, request):
+def test_fifty_thousand_runs(algorithm, benchmark, request, keep_audit):
     """What has its loop in Python: compiled likelihoods take most of its time, however looped."""
     runs = 100 if request.config.getoption("--short") else 50_000
     subject = subject_of(algorithm, 16)
     dpb.audit(subject, PAIR, 100, n_jobs=2)
     benchmark.pedantic(dpb.audit, (subject, PAIR, runs), {"n_jobs": 2}, rounds=1)
+    keep_audit(algorithm, "runs in Python", runs, benchmark)
 
 
 @pytest.mark.parametrize("target", EXACT, ids=name)
-def test_an_exact_audit(target, benchmark):
+def test_an_exact_audit(target, benchmark, keep_audit):
     benchmark.pedantic(audit_exactly, (target,), rounds=3, warmup_rounds=1)
+    keep_audit(target, "by integration", 0, benchmark)

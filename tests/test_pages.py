@@ -319,6 +319,22 @@ def test_the_recorded_speeds_of_stopping_rules_are_those_of_the_cases(bench):
     assert content["manifest"]["processor"]
 
 
+def test_the_recorded_speeds_of_audits_are_those_of_the_cases(bench):
+    content = json.loads((BOOK / "data/benchmarks-audit.json").read_text("utf-8"))
+    speed = bench("test_audit_speed")
+    wanted = [
+        (getattr(target, "label", type(target).__name__), how, runs)
+        for targets, how, runs in (
+            (speed.COMPILED, "compiled runs", 10**6),
+            (speed.LOOPS, "runs in Python", 50_000),
+            (speed.EXACT, "by integration", 0),
+        )
+        for target in targets
+    ]
+    assert [(r["target"], r["how"], r["runs"]) for r in content["rows"]] == wanted
+    assert all(row["seconds"] > 0 for row in content["rows"])
+
+
 def test_every_case_plays(bench, rng):
     pytest.importorskip("mabwiser")
     for case in bench("test_speed").list_cases():

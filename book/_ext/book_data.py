@@ -1,8 +1,9 @@
 """Tables and numbers of the pages, made from the package and from the data in ``book/data``.
 
-``presets-table``, ``experiments-table DATA``, ``platforms DATA``, ``benchmark-table FILE`` and
-``stopping-benchmark-table FILE`` write tables; ``bibtex-entry ID`` writes how to cite. The role
-``datum`` writes one number, as in ``data/benchmarks.json: manifest.uniform_ns``.
+``presets-table``, ``experiments-table DATA``, ``platforms DATA``, ``benchmark-table FILE``,
+``stopping-benchmark-table FILE`` and ``audit-benchmark-table FILE`` write tables; ``bibtex-entry
+ID`` writes how to cite. The role ``datum`` writes one number, as in
+``data/benchmarks.json: manifest.uniform_ns``.
 Paths are relative to the page.
 """
 
@@ -166,6 +167,20 @@ def stopping_benchmarks(content: dict[str, Any]) -> list[str]:
     return lines
 
 
+def audit_benchmarks(content: dict[str, Any]) -> list[str]:
+    """Write the measured times of audits, a row each."""
+    lines = [
+        [
+            row["target"],
+            row["how"],
+            grouped(row["runs"]) if row["runs"] else "",
+            short(row["seconds"]),
+        ]
+        for row in content["rows"]
+    ]
+    return table(["audited", "how", "runs on each table", "seconds"], lines, right=2)
+
+
 class DataDirective(SphinxDirective):
     """What the directives on data share."""
 
@@ -243,6 +258,17 @@ class StoppingBenchmarkTable(DataDirective):
         return self.parse(stopping_benchmarks(content))
 
 
+class AuditBenchmarkTable(DataDirective):
+    """The measured times of audits."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Write the table."""
+        content = self.read(self.arguments[0], "make bench RECORD=book/data")
+        return self.parse(audit_benchmarks(content))
+
+
 class BibtexEntry(SphinxDirective):
     """An entry as ``dpbandits cite`` prints it."""
 
@@ -285,6 +311,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("platforms", Platforms)
     app.add_directive("benchmark-table", BenchmarkTable)
     app.add_directive("stopping-benchmark-table", StoppingBenchmarkTable)
+    app.add_directive("audit-benchmark-table", AuditBenchmarkTable)
     app.add_directive("bibtex-entry", BibtexEntry)
     app.add_role("datum", DatumRole())
     return {"parallel_read_safe": True, "parallel_write_safe": True}
