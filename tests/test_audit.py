@@ -271,9 +271,10 @@ def test_what_is_not_released_is_a_value_of_its_own():
         (lambda: TablePair([[0, 1]], 1, 0, 1), "arm=1 is out of range"),
         (lambda: TablePair([[0, 1]], 0, 2, 1), "pull=2 is out of range"),
         (lambda: TablePair([[0, 1]], 0, 0, math.inf), "value=inf is out of range"),
+        (lambda: TablePair([[0, 1]], 0, 1, 1), "value=1 is what the table has there"),
         (lambda: FixedRewards([[0, 1]]).total(0, 3), "arm=0 is asked for more rewards"),
         (lambda: FixedRewards([[0, 1]]).pull(1), "arm=1 is asked for more rewards"),
-        (lambda: audit(3, ONE), "subject=3 cannot be audited"),
+        (lambda: audit(3, ONE), "target=3 cannot be audited"),
         (lambda: audit(flat, ONE, 15), "n_runs=15 is out of range"),
         (lambda: audit(flat, ONE, failure=0.0), "failure=0.0 is out of range"),
         (lambda: subject_of(3), "target=3 cannot be audited"),
@@ -307,3 +308,31 @@ def test_infinite_releases_are_values_too():
         return [math.inf, math.inf if rewards.pull(0) else 1.0]
 
     assert audit(certain, ONE, 400).epsilon_lower > 2
+
+
+# ------------------------------------------------------------------------------- nothing decided
+
+
+def test_runs_that_all_do_the_same_are_no_acquittal():
+    """What ends before it looks at a reward tests nothing, whatever it would do later."""
+    promise = dpb.PrivacyGuarantee("global", 1.0)
+
+    def released(rewards, rng):
+        return rewards.pull(0)
+
+    short = TablePair([[0, 0, 0, 0]], 0, 1, 1.0)
+    found = audit(
+        lambda rewards, rng: [rewards.pull(0) * 0, math.nan], short, 99, 0, guarantee=promise
+    )
+    assert found.constant and found.verdict == "nothing tested" and "did the same" in str(found)
+    found = audit(released, TablePair([[0.0]], 0, 0, 1.0), 99, guarantee=promise)
+    assert not found.constant
+    found = audit(lambda rewards, rng: rng.random(), short, 99, guarantee=promise)
+    assert not found.constant and found.verdict == "acquitted"
+
+
+def test_algorithms_are_audited_as_they_are():
+    pair = TablePair([[0.0] * 8, [1.0] * 8], 0, 0, 1.0)
+    for algorithm in (dpb.DPUCB(1.0), dpb.DPTT(1.0, 0.1)):
+        mine = audit(algorithm, pair, 1000)
+        assert mine.tally == audit(subject_of(algorithm, 8), pair, 1000).tally

@@ -39,8 +39,21 @@ def test_what_cannot_is_run(capsys):
     assert capsys.readouterr().out == first, "the seed decides"
     settings = ["--set", "epsilon=1", "--set", "alpha=0.5", "--set", "beta=0.1"]
     command = ["audit", "DPNAS", "--sampled", *settings, "--runs", "100", "--pulls", "4"]
-    assert main([*command, "--candidates", "2"]) == 0
-    assert "tables: 1 × 4 rewards" in capsys.readouterr().out
+    assert main([*command, "--candidates", "2"]) == 3
+    text = capsys.readouterr().out
+    assert text.startswith("DP-NAS: nothing tested") and "tables: 1 × 4 rewards" in text
+
+
+def test_epsilon_is_the_algorithms_own_or_what_is_tested(mine, capsys):
+    assert main(["audit", "DPSE", "--epsilon", "0.5"]) == 0
+    short = capsys.readouterr().out
+    assert main(["audit", "DPSE", "--set", "epsilon=0.5"]) == 0
+    assert capsys.readouterr().out == short and "exact" in short
+    fast = ["--pulls", "2", "--runs", "400", "--candidates", "2"]
+    assert main(["audit", "UCB", "--epsilon", "1", "--delta", "0.1", *fast]) in (0, 1, 3)
+    assert "declared: (ε = 1, δ = 0.1)" in capsys.readouterr().out
+    assert main(["audit", f"{mine}:raw", *fast]) == 0
+    assert "raw: nothing declared" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("name", "status"), [("noisy", 0), ("raw", 1)])
@@ -72,7 +85,10 @@ def test_a_table_of_ones_own(mine, tmp_path, capsys):
         (["DPUCB", "--set", "epsilon=1", "--failure", "2"], "failure=2.0 is out of range"),
         (["DPUCB", "--set", "epsilon=1", "--table", "MINE"], "has other things than numbers"),
         (["RobustUCB"], "cannot be run on a table"),
-        (["DPSE", "--set", "epsilon=1", "--delta", "0.1"], "delta='0.1' goes with --epsilon"),
+        (["DPSE", "--set", "epsilon=1", "--delta", "0.1"], "delta='0.1' is declared already"),
+        (["UCB", "--delta", "0.1"], "delta='0.1' goes with --epsilon"),
+        (["DPSE", "--set", "epsilon=1", "--epsilon", "0.1"], "epsilon='0.1' is given twice"),
+        (["DPSE", "--set", "epsilon=1", "--failure", "2"], "failure=2.0 is out of range"),
         (["DPSE", "--set", "epsilon=1", "--change", "0,0,1"], "goes with --table"),
         (["DPSE", "--set", "epsilon=1", "--runs", "abc"], "runs='abc'"),
     ],

@@ -13,6 +13,7 @@ import numpy as np
 from dpbandits._arguments import configure, jobs_of, number, plain_algorithms, whole
 from dpbandits._kernels import drop_stale_kernels
 from dpbandits._own import is_own, load_own
+from dpbandits._validation import check_fraction
 from dpbandits.cli_output import add_json, show
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.privacy.audit import Audit, audit
@@ -39,9 +40,9 @@ def add_parser(commands: Any) -> None:
         description=(
             "Run an algorithm many times on two tables of rewards that differ in one entry, and "
             "bound its ε from below. Exact where outputs can be integrated. Exit status 1 if what "
-            "is declared cannot be true."
+            "is declared cannot be true, 3 if all runs did the same, so that nothing was tested."
         ),
-        epilog="examples: dpbandits audit DPUCB --set epsilon=1; "
+        epilog="examples: dpbandits audit DPUCB --epsilon 1; "
         "dpbandits audit mine.py:algorithm --epsilon 1 --pulls 8, where mine.py has a function "
         "algorithm(rewards, rng) that calls rewards.pull(arm)",
     )
@@ -58,12 +59,22 @@ def add_parser(commands: Any) -> None:
         dest="options",
         help="an argument of the algorithm, such as epsilon=1; may be given several times",
     )
-    parser.add_argument("--epsilon", metavar="E", help="what is declared, if not by the algorithm")
-    parser.add_argument("--delta", default="0", metavar="D", help="δ that goes with --epsilon")
+    parser.add_argument(
+        "--epsilon",
+        metavar="E",
+        help="short for --set epsilon=E; of what declares nothing itself, such as a function: "
+        "what is to be tested",
+    )
+    parser.add_argument("--delta", metavar="D", help="δ that goes with the latter (0)")
     parser.add_argument("--sampled", action="store_true", help="do not integrate, run it")
     parser.add_argument("--runs", default="1e5", metavar="R", help="runs on each table (1e5)")
     parser.add_argument("--arms", default="2", metavar="K", help="arms of the tables (2)")
-    parser.add_argument("--pulls", default="16", metavar="N", help="rewards of each arm (16)")
+    parser.add_argument(
+        "--pulls",
+        default="16",
+        metavar="N",
+        help="rewards of each arm, and the length of a run (16)",
+    )
     parser.add_argument(
         "--candidates", default="32", metavar="C", help="pairs of tables that are tried (32)"
     )
@@ -98,13 +109,6 @@ class _Numbers(NamedTuple):
 
 
 def _audit(args: argparse.Namespace) -> int:
-    promised = None
-    if args.epsilon is not None:
-        promised = PrivacyGuarantee(
-            "global", number("epsilon", args.epsilon), number("delta", args.delta)
-        )
-    elif args.delta != "0":
-        raise ValueError(f"delta={args.delta!r} goes with --epsilon; allowed: both, or neither")
     if args.change is not None and args.table is None:
         raise ValueError(f"change={args.change!r} goes with --table; allowed: both, or neither")
     numbers = _Numbers(
@@ -112,15 +116,17 @@ def _audit(args: argparse.Namespace) -> int:
         whole("arms", args.arms, 1),
         whole("pulls", args.pulls, 1),
         whole("candidates", args.candidates, 1),
-        number("failure", args.failure),
+        check_fraction("failure", number("failure", args.failure)),
         whole("seed", args.seed, 0),
         jobs_of(args.jobs),
     )
     drop_stale_kernels()  # what is audited is the source as it stands
-    found = _exact(args, promised) or _sampled(args, numbers, promised)
-    record = {"convicted": found.convicted, **vars(found)}
+    target = _target(args)
+    promised = _promised(args, target)
+    found = _exact(args, target, promised) or _sampled(args, target, numbers, promised)
+    record = {"convicted": found.convicted, "verdict": found.verdict, **vars(found)}
     show(args, str(found), record)
-    return 1 if found.convicted else 0
+    return {"convicted": 1, "nothing tested": 3}.get(found.verdict, 0)
 
 
 def _target(args: argparse.Namespace) -> Any:
@@ -128,13 +134,38 @@ def _target(args: argparse.Namespace) -> Any:
     if is_own(args.algorithm):
         own = load_own(args.algorithm)
         if isinstance(own, type) and dataclasses.is_dataclass(own):
-            return configure("algorithm", {own.__name__: own}, own.__name__, args.options)
+            known = {own.__name__: own}
+            return configure("algorithm", known, own.__name__, args.options, _short(args))
         if args.options:
             raise ValueError(
                 f"set={args.options[0]!r} is for algorithms with arguments; allowed: none"
             )
         return own
-    return configure("algorithm", _known(), args.algorithm, args.options)
+    return configure("algorithm", _known(), args.algorithm, args.options, _short(args))
+
+
+def _short(args: argparse.Namespace) -> dict[str, str | None]:
+    """Return the arguments that have an option of their own."""
+    return {"epsilon": args.epsilon}
+
+
+def _promised(args: argparse.Namespace, target: Any) -> PrivacyGuarantee | None:
+    """Return what is to be tested, if the target does not say so itself."""
+    own = getattr(target, "guarantee", None)
+    if own is not None and own.is_private:
+        has_argument = args.epsilon is None or hasattr(target, "epsilon")
+        for name in ("delta",) if has_argument else ("epsilon", "delta"):
+            if getattr(args, name) is not None:
+                raise ValueError(
+                    f"{name}={getattr(args, name)!r} is declared already, {own}; allowed: without"
+                )
+        return None
+    if args.epsilon is None:
+        if args.delta is not None:
+            raise ValueError(f"delta={args.delta!r} goes with --epsilon; allowed: both, or neither")
+        return None
+    epsilon, delta = number("epsilon", args.epsilon), number("delta", args.delta or "0")
+    return PrivacyGuarantee("global", epsilon, delta)
 
 
 def _known() -> dict[str, type]:
@@ -142,17 +173,18 @@ def _known() -> dict[str, type]:
     return {**plain_algorithms(), **stopping_rules, **identifiers}
 
 
-def _exact(args: argparse.Namespace, promised: PrivacyGuarantee | None) -> Audit | None:
+def _exact(
+    args: argparse.Namespace, target: Any, promised: PrivacyGuarantee | None
+) -> Audit | None:
     if args.sampled or is_own(args.algorithm) or args.table is not None or promised is not None:
         return None
-    return audit_exactly(_target(args))
+    return audit_exactly(target)
 
 
 def _sampled(
-    args: argparse.Namespace, numbers: _Numbers, promised: PrivacyGuarantee | None
+    args: argparse.Namespace, target: Any, numbers: _Numbers, promised: PrivacyGuarantee | None
 ) -> Audit:
     runs, arms, pulls, candidates, failure, seed, jobs = numbers
-    target = _target(args)
     known = not is_own(args.algorithm) or isinstance(target, KINDS)
     subject: Any = subject_of(target, pulls) if known else target
     if args.table is not None:

@@ -138,6 +138,8 @@ class Audit:
         Counts of the event in the runs that tested it; None if probabilities were integrated.
     event : str
         The event, in words.
+    constant : bool
+        Whether all runs on both tables had one output, so that nothing could have been seen.
     """
 
     label: str
@@ -146,6 +148,7 @@ class Audit:
     epsilon_lower: float
     tally: Tally | None
     event: str
+    constant: bool = False
 
     @property
     def exact(self) -> bool:
@@ -160,9 +163,15 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """One of "convicted", "acquitted" and, where nothing is declared, "nothing declared"."""
+        """One of "convicted", "acquitted", "nothing declared" and "nothing tested".
+
+        Nothing is tested where all runs on both tables did the same: as a rule they were over
+        before anything was decided.
+        """
         if not self.guarantee.is_private:
             return "nothing declared"
+        if self.constant:
+            return "nothing tested"
         return "convicted" if self.convicted else "acquitted"
 
     def __str__(self) -> str:
@@ -176,6 +185,16 @@ class Audit:
                 [*lines, f"exact: ε is at least {self.epsilon_lower:.4g} ({self.event})"]
             )
         t = self.tally
+        if self.constant:
+            n_pulls = self.pair.table.shape[1]
+            return "\n".join(
+                [
+                    *lines,
+                    f"all {2 * t.runs} runs and as many on the neighbour did the same: within "
+                    f"{n_pulls} pulls, the length of the tables, no reward decided anything; "
+                    "longer tables, or shorter phases of the algorithm, may test more",
+                ]
+            )
         return "\n".join(
             [
                 *lines,
@@ -201,9 +220,10 @@ def audit(
 
     Parameters
     ----------
-    subject : Auditable or callable
-        What is audited: see `audit_subjects.subject_of` for the algorithms of this package, and
-        `FunctionSubject` for a function of one's own.
+    subject : Auditable, algorithm or callable
+        What is audited: an algorithm, a stopping rule or a counter of this package (as
+        `dpbandits.privacy.audit_subjects.subject_of` takes them), one of one's own of these
+        kinds, or a function of one's own, see `FunctionSubject`.
     pair : TablePair
         The tables.
     n_runs : int
@@ -230,14 +250,22 @@ def audit(
     --------
     A mean of three rewards with half of the noise that it takes:
 
+    >>> import dpbandits as dpb
     >>> def mean(rewards, rng):
     ...     return rewards.total(0, 3) / 3 + rng.laplace(0.0, 1 / 6)
-    >>> pair = TablePair([[0, 0, 0]], arm=0, pull=1, value=1)
-    >>> found = audit(mean, pair, n_runs=4000, guarantee=PrivacyGuarantee("global", 1.0))
+    >>> pair = dpb.TablePair([[0, 0, 0]], arm=0, pull=1, value=1)
+    >>> promise = dpb.PrivacyGuarantee("global", 1.0)
+    >>> found = dpb.audit(mean, pair, n_runs=4000, guarantee=promise)
     >>> found.verdict, found.epsilon_lower > 1.2
     ('convicted', True)
+
+    An algorithm of the package:
+
+    >>> pair = dpb.TablePair([[0] * 8, [1] * 8], arm=0, pull=0, value=1)
+    >>> dpb.audit(dpb.DPUCB(epsilon=1.0), pair, n_runs=4000).verdict
+    'acquitted'
     """
-    target = as_subject(subject, guarantee)
+    target = as_subject(subject, guarantee, pair.table.shape[1])
     n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS)
     failure = check_fraction("failure", failure)
     promised = target.guarantee if guarantee is None else guarantee
@@ -245,13 +273,15 @@ def audit(
     half = n_runs // 2
     event, _ = choose_event(outputs[:half], others[:half], n_values, promised.delta, failure)
     tally = event.tally(outputs[half:], others[half:], failure)
-    return Audit(
-        target.label, promised, pair, tally.epsilon_lower(promised.delta), tally, str(event)
-    )
+    constant = _is_constant(outputs, outputs[0]) and _is_constant(others, outputs[0])
+    lower = tally.epsilon_lower(promised.delta)
+    return Audit(target.label, promised, pair, lower, tally, str(event), constant)
 
 
-def as_subject(subject: Any, guarantee: PrivacyGuarantee | None) -> Auditable:
-    """Return what can be audited; a function is made into a `FunctionSubject`.
+def as_subject(subject: Any, guarantee: PrivacyGuarantee | None, n_pulls: int) -> Auditable:
+    """Return what can be audited on tables of length N.
+
+    A function is made into a `FunctionSubject`, an algorithm into what `subject_of` makes of it.
 
     Raises
     ------
@@ -262,12 +292,16 @@ def as_subject(subject: Any, guarantee: PrivacyGuarantee | None) -> Auditable:
         found: Auditable = subject
         return found
     if not callable(subject):
-        raise ValueError(
-            f"subject={subject!r} cannot be audited; allowed: a function of (rewards, rng), or "
-            "what has label, guarantee and outputs"
-        )
+        from dpbandits.privacy.audit_subjects import subject_of  # which imports this module
+
+        return subject_of(subject, n_pulls)
     name = getattr(subject, "__name__", "function")
     return FunctionSubject(subject, NO_PRIVACY if guarantee is None else guarantee, name)
+
+
+def _is_constant(rows: Floats, row: Floats) -> bool:
+    """Tell whether all rows are one; what was not released (nan) equals itself."""
+    return bool(((rows == row) | (np.isnan(rows) & np.isnan(row))).all())
 
 
 def entropy_of(seed: int | Sequence[int]) -> list[int]:

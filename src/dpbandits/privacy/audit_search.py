@@ -83,7 +83,7 @@ def search(
 
     Parameters
     ----------
-    subject : Auditable or callable
+    subject : Auditable, algorithm or callable
         As for `audit`.
     n_arms, n_pulls : int
         Shape of the tables, of rewards 0 and 1.
@@ -107,8 +107,8 @@ def search(
     ValueError
         If an argument is out of range.
     """
-    target = as_subject(subject, guarantee)
     n_arms, n_pulls = check_integer("n_arms", n_arms, 1), check_integer("n_pulls", n_pulls, 1)
+    target = as_subject(subject, guarantee, n_pulls)
     count = check_integer("count", count, 1)
     n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS)
     delta = (target.guarantee if guarantee is None else guarantee).delta

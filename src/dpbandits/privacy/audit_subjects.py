@@ -297,6 +297,6 @@ def subject_of(target: object, n_pulls: int = 16) -> Auditable:
     if callable(getattr(target, "counter", None)) and hasattr(target, "guarantee"):
         return CounterSubject(target, type(target).__name__)
     raise ValueError(
-        f"target={target!r} cannot be audited as it is; allowed: an algorithm, a stopping rule or "
-        "a counter of this package"
+        f"target={target!r} cannot be audited; allowed: an algorithm, a stopping rule or a counter "
+        "of this package, a function of (rewards, rng), or what has label, guarantee and outputs"
     )

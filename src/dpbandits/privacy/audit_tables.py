@@ -118,6 +118,10 @@ class TablePair:
         value = check_number("value", self.value, "a finite number")
         if not np.isfinite(value):
             raise ValueError(f"value={self.value!r} is out of range; allowed: a finite number")
+        if value == table[self.arm, self.pull]:
+            raise ValueError(
+                f"value={self.value!r} is what the table has there; allowed: another number"
+            )
         object.__setattr__(self, "value", value)
 
     @property
