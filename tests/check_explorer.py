@@ -176,6 +176,9 @@ def work_the_controls(x: Explorer) -> None:
         for _ in range(times):
             slider.press(key)
         check_theory(x, c1, 0.01)
+        (bound,) = re.findall(r"rate times log T: (\S+) (?:at|with)", x.said())
+        rate = bounds.private_regret_rate(c1, x.epsilon())
+        x.compare(f"bound on regret, in words, after {key}", bound, rate * math.log(50_000_000))
     x.choose("Instance", "mu1")
     mu1 = ja25("mu1").means
     x.expect("regret where there is none", page.locator("#x-regret-plot").is_visible(), False)

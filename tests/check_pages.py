@@ -418,6 +418,11 @@ def check_search(browser, base: str, report: Report, expected: list[str]) -> Non
             problems.append(f"'Theorem' is in {name}, which is not among {len(found)} results")
     if not found:
         problems.append("nothing found for 'Theorem'")
+    page.goto(f"{base}/search.html?q=DP-SE", wait_until="load")
+    page.wait_for_timeout(2000)
+    first = page.locator("#search-results li a").first.get_attribute("href") or ""
+    if "notebooks/" not in first:
+        problems.append(f"'DP-SE' leads to {first!r} first, and not to a chapter")
     report.check("search.html", "search", problems)
     page.close()
 

@@ -84,4 +84,4 @@ def test_bad_numbers_are_named_with_their_place(capsys, tmp_path):
     path.write_text("0.5\n1.5\n", "utf-8")
     status, _, err = said(capsys, "NAS", *RULE, "--stream", str(path))
     assert status == 2 and "stream[1]=1.5 is out of range" in err
-    assert said(capsys, "NAS", *RULE, "--stream", str(tmp_path / "none"))[0] == 1
+    assert said(capsys, "NAS", *RULE, "--stream", str(tmp_path / "none"))[0] == 2

@@ -11,6 +11,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits.cli import _parser, main
 from dpbandits.cli_output import plain
+from dpbandits.regret.base import Play
 
 OWN = '''
 from dataclasses import dataclass
@@ -31,9 +32,13 @@ class Alternate(RegretAlgorithm):
         arms = np.arange(instance.n_arms)
         counts = (checkpoints[:, None] - arms - 1) // instance.n_arms + 1
         return Play(counts, np.empty(0, dtype=np.int64))
-    def regret_bound(self, instance, horizon, times=None):
-        return horizon
 made = Alternate(2.0)
+@dataclass(frozen=True)
+class Forgets(Alternate):
+    count: int = 1
+    def play(self, instance, horizon, checkpoints, rng):
+        play = super().play(instance, horizon, checkpoints, rng)
+        return Play(play.counts // 2, play.epoch_ends) if self.count == 1 else play.counts
 number = 3
 '''
 
@@ -84,7 +89,7 @@ def test_several_algorithms_and_ones_own(capsys):
         ("run DPSE UCB --epsilon 1 --csv x.csv", ["csv", "one at a time"]),
         ("run UCB --plot x.gif", ["plot='x.gif'", ".png"]),
         ("run UCB --means 0.5,two", ["means='0.5,two'", "0.9,0.8"]),
-        ("run UCB --means 0.5,0.4 --arms 3", ["means='0.5,0.4'", "--arms"]),
+        ("run UCB --means 0.5,0.4 --arms 3", ["arms='3'", "--means"]),
         ("run DPSE --epsilon 1 --set epsilon=2", ["epsilon", "twice"]),
         ("run mine.py:none", ["mine.py:none", "FILE.py:NAME"]),
         ("run mine.py:number", ["mine.py:number is 3", "RegretAlgorithm"]),
@@ -137,3 +142,68 @@ def test_json_has_no_numbers_that_json_lacks():
     )
     assert found == {"a": "nan", "b": ["-inf", 1.5], "c": [1, 2], "d": [True]}
     json.dumps(found, allow_nan=False)
+
+
+def test_heavy_tailed_rewards_have_instances_too(capsys, folder):
+    words = "run DPRSE --epsilon 1 --instance s1 --order 0.9 --horizon 1e4 --runs 2 --seed 3"
+    assert main([*words.split(), "--plot", "heavy.svg", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["runs"]
+    instance = dpb.instances.twzw22("S1", order=0.9)
+    runs = dpb.simulate(dpb.DPRSE(1.0), instance, 10**4, n_runs=2, seed=3)
+    assert found["regret"]["mean"] == runs.mean()[-1]
+
+
+def test_an_own_algorithm_needs_no_bound(capsys, folder):
+    assert (
+        main(["run", "mine.py:Alternate", "--epsilon", "1", "--horizon", "1000", "--runs", "1"])
+        == 0
+    )
+    own = dpb.RegretAlgorithm.regret_bound
+    assert own(None, None, 10) == np.inf
+    assert own(None, None, 10, [1, 2]).tolist() == [np.inf] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("mine.py:Forgets --epsilon 1", "Forgets.play counts 0 pulls by the time 1"),
+        ("mine.py:Forgets --epsilon 1 --set count=2", "Forgets.play returned ndarray"),
+        ("mine.py:Forgets --epsilon 1 --set count=1.5", "count=1.5 is no whole number"),
+        ("mine.py:Forgets --epsilon 1 --set count=a", "count='a' is no whole number"),
+        ("mine.py:Alternate --epsilon much", "epsilon='much' is no number"),
+        ("UCB --epsilon 1", "epsilon='1' is no argument of UCB"),
+        ("UCB --order 0.5", "order='0.5' is for S1 to S3"),
+        ("UCB --means 0.5,0.4 --arms 2", "arms='2' does not go with --means"),
+        ("UCB DPSE --epsilon 1 --set gamma=3", "allowed: beta, engine, epsilon"),
+        ("UCB --jobs 0", "or -1 for all processors"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(capsys, folder, words, said):
+    assert main(["run", *words.split()]) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == 1
+
+
+def test_counts_that_no_run_can_have(folder):
+    """`simulate` looks at what an algorithm of one's own returns."""
+
+    class Wrong(dpb.RegretAlgorithm):
+        label, source, guarantee = "wrong", "test", dpb.DPSE(1.0).guarantee
+
+        def __init__(self, counts):
+            self.counts = counts
+
+        def play(self, instance, horizon, checkpoints, rng):
+            return Play(np.array(self.counts), np.empty(0, dtype=np.int64))
+
+    two = dpb.instances.bernoulli([0.5, 0.4])
+    dpb.simulate(Wrong([[1, 1], [2, 2]]), two, 4, n_runs=1, checkpoints=[2, 4])
+    for counts, said in (
+        ([[1, 1]], "shape (1, 2)"),
+        ([[1, 1], [2, 1]], "counts 3 pulls by the time 4"),
+        ([[2, 0], [1, 3]], "fall"),
+        ([[3, -1], [5, -1]], "fall"),
+    ):
+        with pytest.raises(ValueError) as caught:
+            dpb.simulate(Wrong(counts), two, 4, n_runs=1, checkpoints=[2, 4])
+        assert said in str(caught.value)

@@ -1,5 +1,7 @@
 """Every example in a docstring runs, and every public object has a docstring."""
 
+import ast
+import builtins
 import doctest
 import importlib
 import inspect
@@ -47,6 +49,38 @@ def test_examples_are_found_and_can_fail():
     assert sum(len(test.examples) for test in found) > 40
     wrong = doctest.DocTestParser().get_doctest(">>> 1 + 1\n3\n", {}, "wrong", None, 0)
     assert doctest.DocTestRunner(verbose=False).run(wrong, out=lambda text: None).failed == 1
+
+
+def unbound(docstring):
+    """Names that the examples of a docstring use and neither import nor make, `dpb` aside."""
+    examples = doctest.DocTestParser().get_examples(docstring)
+    nodes = [node for e in examples for node in ast.walk(ast.parse(e.source))]
+    known = {"dpb", *dir(builtins)}
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            known |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            known.add(node.name)
+        elif isinstance(node, ast.arg):
+            known.add(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            known.add(node.id)
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - known
+
+
+@pytest.mark.parametrize("name", [n for n in dpbandits.__all__ if n[0] != "_"])
+def test_examples_run_after_import_dpbandits_as_dpb(name):
+    """What ``help(dpb.NAME)`` shows can be pasted."""
+    value = getattr(dpbandits, name)
+    owned = vars(value).values() if inspect.isclass(value) else ()
+    for each in (value, *owned):
+        docstring = getattr(getattr(each, "py_func", each), "__doc__", None)
+        if docstring and not inspect.ismodule(each):
+            assert unbound(docstring) == set()
+
+
+def test_unbound_names_are_found():
+    assert unbound(">>> dpb.f(x)\n>>> y = [z for z in (1, 2)]\n>>> print(y)") == {"x"}
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -333,10 +333,12 @@
     const last = Math.log(now.horizon);
     const final = line => line.mean[line.mean.length - 1];
     const ends = shown.map(line => `${line.name} ${three(final(line))}`);
+    const bounded = x => three(here.private[data.epsilons.indexOf(x)] * last);
     const text = `Regret after ${pulls(now.horizon)} pulls, simulated at ε = ${budget(e)}: `
       + (ends.length ? `${ends.join("; ")}. ` : "no algorithm of those chosen. ")
-      + (here.private ? `Lower bounds, as rate times log T: ${three(rates.private * last)} with `
-        + `ε-DP, ${three(rates.free * last)} ${WITHOUT}.` : "");
+      + (here.private ? `Lower bounds, as rate times log T: ${bounded(epsilon())}`
+        + `${e === epsilon() ? "" : ` at ε = ${budget(epsilon())} and ${bounded(e)} at ε = ${budget(e)}`} `
+        + `with ε-DP, ${three(rates.free * last)} ${WITHOUT}.` : "");
     if (view() === "time") drawTime(shown, rates, text);
     else drawBudgets(chosen, known, text);
     return text;

@@ -56,7 +56,10 @@ def numbers(name: str, text: str, allowed: str) -> list[float]:
 
 def jobs_of(text: str) -> int:
     """Read a number of workers; -1 is all processors."""
-    return -1 if text == "-1" else whole("jobs", text, 1)
+    try:
+        return -1 if text == "-1" else whole("jobs", text, 1)
+    except ValueError as error:
+        raise ValueError(f"{error}, or -1 for all processors") from None
 
 
 def make_folder(path: Path | None) -> None:
@@ -103,6 +106,11 @@ def configure(
     shorthands : mapping of str to (str or None), optional
         Arguments with options of their own, such as ``--epsilon``; left out where they are None
         or the configuration has no such argument.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or a value missing, given twice or refused.
     """
     name = find_name(what, known, name)
     kind = known[name]
@@ -124,7 +132,20 @@ def configure(
     for argument, field in arguments.items():
         if field.default is dataclasses.MISSING and argument not in values:
             raise ValueError(f"{argument} is missing; allowed: --set {argument}=VALUE for {name}")
+    if not kind.__module__.startswith("dpbandits."):
+        _check_kinds(arguments, values)
     return kind(**values)
+
+
+def _check_kinds(arguments: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Refuse words where one's own class says int or float; the package's classes look closer."""
+    for argument, value in values.items():
+        wanted = str(getattr(arguments[argument].type, "__name__", arguments[argument].type))
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if wanted == "int" and not (is_number and value == int(value)):
+            raise ValueError(f"{argument}={value!r} is no whole number; allowed: one")
+        if wanted == "float" and not is_number:
+            raise ValueError(f"{argument}={value!r} is no number; allowed: one")
 
 
 def plain_algorithms() -> dict[str, type[RegretAlgorithm]]:

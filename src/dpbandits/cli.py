@@ -200,7 +200,7 @@ def _state(name: str) -> tuple[float | None, str]:
         except StaleDataError:
             return None, "no data yet"
         return seconds, f"{seconds:.0f} s, data is stale"
-    return seconds, f"{seconds:.0f} s of computing"
+    return seconds, f"{seconds:.0f} s of computing, data is current"
 
 
 def _draw(experiment: Experiment) -> Path:

@@ -198,7 +198,13 @@ def _sampled(
 
 def _pair(path: Path, change: str | None) -> TablePair:
     """Read a table from a file of numbers, split by commas or blanks, and its neighbour's entry."""
-    rows = [line.replace(",", " ").split() for line in path.read_text("utf-8").splitlines()]
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise ValueError(
+            f"table={str(path)!r} cannot be read ({error.strerror}); allowed: a file of numbers"
+        ) from None
+    rows = [line.replace(",", " ").split() for line in lines]
     try:
         table = np.array([[float(x) for x in row] for row in rows if row])
     except ValueError:

@@ -86,7 +86,7 @@ def _list(args: argparse.Namespace, path: Path) -> int:
         asked = verdict.lower()
         full = asked if asked in WORDS.values() else WORDS.get(asked)
         if full is None:
-            check_choice("verdict", verdict, (*WORDS, *WORDS.values()))
+            check_choice("verdict", verdict, tuple(dict.fromkeys((*WORDS, *WORDS.values()))))
         chosen = [record for record in chosen if record["verdict"] == full]
     lines = []
     for record in chosen:

@@ -45,6 +45,7 @@ def add_parser(commands: Any) -> None:
         dest="options",
         help="an argument of the rule, such as alpha=0.5; may be given several times",
     )
+    parser.add_argument("--epsilon", metavar="E", help="short for --set epsilon=E")
     parser.add_argument(
         "--law", default="two-point", help=f"{', '.join(LAWS)} (default: two-point)"
     )
@@ -86,12 +87,17 @@ def _numbers(name: str) -> Iterator[float]:
     if name == "-":
         yield from (number("stream", text) for line in sys.stdin for text in line.split())
         return
-    with Path(name).open(encoding="utf-8") as lines:
-        yield from (number("stream", text) for line in lines for text in line.split())
+    try:
+        with Path(name).open(encoding="utf-8") as lines:
+            yield from (number("stream", text) for line in lines for text in line.split())
+    except OSError as error:
+        raise ValueError(
+            f"stream={name!r} cannot be read ({error.strerror}); allowed: a file of numbers, or -"
+        ) from None
 
 
 def _estimate(args: argparse.Namespace) -> int:
-    rule = configure("rule", stopping_rules, args.rule, args.options)
+    rule = configure("rule", stopping_rules, args.rule, args.options, {"epsilon": args.epsilon})
     seed, most = whole("seed", args.seed, 0), whole("max-samples", args.max_samples, 1)
     if args.stream is not None:
         return _own(args, rule, seed, most)
@@ -127,6 +133,8 @@ def _estimate(args: argparse.Namespace) -> int:
 
 def _own(args: argparse.Namespace, rule: StoppingRule, seed: int, most: int) -> int:
     outcome = rule.run(_numbers(args.stream), np.random.default_rng(seed), most)
+    if not outcome.samples:
+        raise ValueError(f"stream={args.stream!r} has no numbers; allowed: one or more")
     lines = [f"{rule!r}", f"privacy: {rule.guarantee}"]
     if outcome.halted:
         lines.append(f"halted after {outcome.samples} samples; estimate {outcome.estimate:.6g}")

@@ -49,14 +49,14 @@ def _figure(args: argparse.Namespace) -> int:
     if args.list:
         return _list(args)
     if args.id is None:
-        raise ValueError(f"id=None is no figure; allowed: --list, or {', '.join(figure_names())}")
+        raise ValueError(f"id is missing; allowed: --list, or {', '.join(figure_names())}")
     view_of(args.id)
     outputs = {".pdf": args.pdf, ".png": args.png}
     for ending, path in outputs.items():
         if path is not None and path.suffix.lower() != ending:
             raise ValueError(f"{ending[1:]}={str(path)!r} ends otherwise; allowed: NAME{ending}")
     if not (args.cite or any(outputs.values())):
-        raise ValueError("pdf=None and png=None write nothing; allowed: --pdf, --png or --cite")
+        raise ValueError("nothing is to be written; allowed: --pdf, --png or --cite")
     lines: list[str] = []
     record: dict[str, Any] = {"id": args.id}
     if any(outputs.values()):

@@ -38,6 +38,7 @@ def add_parsers(commands: Any) -> None:
         dest="options",
         help="an argument of the algorithm, such as epsilon=0.5; may be given several times",
     )
+    parser.add_argument("--epsilon", metavar="E", help="short for --set epsilon=E")
     parser.add_argument("--means", required=True, metavar="M,M,…", help=_MEANS)
     _add_shared(parser, runs="100", max_pulls="1e15")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the runs")
@@ -99,7 +100,9 @@ def _count(value: float) -> str:
 
 
 def _identify(args: argparse.Namespace) -> int:
-    algorithm = configure("algorithm", identifiers, args.algorithm, args.options)
+    algorithm = configure(
+        "algorithm", identifiers, args.algorithm, args.options, {"epsilon": args.epsilon}
+    )
     instance = bernoulli(_means(args.means), "own means")
     make_folder(args.csv)
     runs = identify(

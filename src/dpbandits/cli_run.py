@@ -13,6 +13,7 @@ from dpbandits._arguments import (
     find_name,
     jobs_of,
     make_folder,
+    number,
     numbers,
     plain_algorithms,
     whole,
@@ -20,12 +21,13 @@ from dpbandits._arguments import (
 from dpbandits._own import is_own, load_own
 from dpbandits._validation import check_choice
 from dpbandits.cli_output import add_json, show
-from dpbandits.instances import SS19_NAMES, BernoulliInstance, bernoulli, ss19
-from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.instances import SS19_NAMES, bernoulli, ss19, twzw22
+from dpbandits.regret.base import Instance, RegretAlgorithm
 from dpbandits.simulation import Runs, simulate
 
 __all__ = ["add_parser"]
 
+HEAVY = ("S1", "S2", "S3")
 ENDINGS = (".svg", ".png", ".pdf")
 
 
@@ -56,8 +58,15 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--means", metavar="M,M,…", help="means of the arms, such as 0.9,0.8 (default: --instance)"
     )
-    parser.add_argument("--instance", help="C1, C2, C3 or C4 of SS19 (default: C1)")
+    parser.add_argument(
+        "--instance",
+        help="C1, C2, C3 or C4 of SS19 (default: C1); for algorithms for heavy-tailed rewards "
+        "S1, S2 or S3 of TWZW22",
+    )
     parser.add_argument("--arms", metavar="K", help="number of arms of C1 to C4 (default: 5)")
+    parser.add_argument(
+        "--order", metavar="V", help="order v of S1 to S3: moments up to 1 + v (default: 0.5)"
+    )
     parser.add_argument("--epsilon", metavar="E", help="short for --set epsilon=E")
     parser.add_argument("--horizon", default="1e6", metavar="T", help="default: 1e6")
     parser.add_argument("--runs", default="30", metavar="R", help="replicates (default: 30)")
@@ -117,6 +126,10 @@ def _algorithms(
             raise ValueError(
                 f"set={option!r} is an argument of none of {', '.join(names)}; allowed: {allowed}"
             )
+    if epsilon is not None and not any("epsilon" in own for own in arguments):
+        raise ValueError(
+            f"epsilon={epsilon!r} is no argument of {', '.join(names)}; allowed: without"
+        )
     made = []
     for kind, own in zip(kinds, arguments, strict=True):
         if isinstance(kind, RegretAlgorithm):
@@ -150,12 +163,19 @@ def _kind(name: str) -> type[RegretAlgorithm] | RegretAlgorithm:
     )
 
 
-def _instance(args: argparse.Namespace) -> BernoulliInstance:
+def _instance(args: argparse.Namespace) -> Instance:
+    own = {"instance": args.instance, "arms": args.arms, "order": args.order}
     if args.means is None:
-        name = check_choice("instance", args.instance or "C1", SS19_NAMES)
+        name = (args.instance or "C1").upper()
+        if name in HEAVY:
+            return twzw22(name, order=number("order", args.order or "0.5"))
+        name = check_choice("instance", name, (*SS19_NAMES, *HEAVY))
+        if args.order is not None:
+            raise ValueError(f"order={args.order!r} is for S1 to S3; allowed: without")
         return ss19(name, whole("arms", args.arms or "5", 2))
-    if args.instance is not None or args.arms is not None:
-        raise ValueError(f"means={args.means!r} says it all; allowed: no --instance, no --arms")
+    for given, value in own.items():
+        if value is not None:
+            raise ValueError(f"{given}={value!r} does not go with --means; allowed: one of them")
     means = numbers("means", args.means, "numbers in [0, 1] such as 0.9,0.8")
     return bernoulli(means, f"means {args.means}")
 

@@ -101,7 +101,8 @@ def log_checkpoints(horizon: int, per_decade: int = 32) -> NDArray[np.int64]:
 
     Examples
     --------
-    >>> log_checkpoints(100, per_decade=2).tolist()
+    >>> import dpbandits as dpb
+    >>> dpb.log_checkpoints(100, per_decade=2).tolist()
     [1, 3, 10, 32, 100]
     """
     horizon = check_integer("horizon", horizon, 1)
@@ -152,6 +153,30 @@ def _checked_checkpoints(checkpoints: ArrayLike | None, horizon: int) -> NDArray
     if not times or times[-1] != horizon or any(a >= b for a, b in pairwise(times)):
         raise ValueError(f"checkpoints={checkpoints!r} is out of range; {allowed}")
     return np.array(times, dtype=np.int64)
+
+
+def _check_play(
+    play: object, algorithm: RegretAlgorithm, times: NDArray[np.int64], n_arms: int
+) -> None:
+    """Refuse what no run can have returned: an algorithm of one's own may be wrong."""
+    name = type(algorithm).__name__
+    if not isinstance(play, Play):
+        raise ValueError(f"{name}.play returned {type(play).__name__}; allowed: Play")
+    counts = np.asarray(play.counts)
+    if counts.shape != (times.size, n_arms):
+        raise ValueError(
+            f"{name}.play returned counts of the shape {counts.shape}; allowed: "
+            f"{(times.size, n_arms)}, a row a checkpoint and a column an arm"
+        )
+    wrong = counts.sum(axis=1) != times
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"{name}.play counts {counts[at].sum()} pulls by the time {times[at]}; allowed: as "
+            "many as the time"
+        )
+    if (counts < 0).any() or (np.diff(counts, axis=0) < 0).any():
+        raise ValueError(f"{name}.play has counts that fall; allowed: pulls so far, of each arm")
 
 
 def simulate(
@@ -229,6 +254,7 @@ def simulate(
         plays, total=n_runs, desc=algorithm.label, unit="run", leave=False, disable=None
     )
     for i, play in enumerate(progress):
+        _check_play(play, algorithm, times, instance.n_arms)
         regret[i] = play.counts @ instance.gaps
         pulls[i] = play.counts[-1]
         epoch_ends.append(play.epoch_ends)

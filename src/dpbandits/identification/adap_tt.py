@@ -295,9 +295,10 @@ class AdaPTT(_Doubling):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import dpbandits as dpb
     >>> instance = dpb.instances.bernoulli([0.9, 0.1])
-    >>> verdict = AdaPTT(epsilon=1.0, delta=0.1).draw(instance, np.random.default_rng(0))
+    >>> verdict = dpb.AdaPTT(epsilon=1.0, delta=0.1).draw(instance, np.random.default_rng(0))
     >>> verdict.recommendation
     0
     """
@@ -357,9 +358,10 @@ class AdaPTTStar(_Doubling):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import dpbandits as dpb
     >>> instance = dpb.instances.bernoulli([0.9, 0.1])
-    >>> verdict = AdaPTTStar(epsilon=1.0, delta=0.1).draw(instance, np.random.default_rng(0))
+    >>> verdict = dpb.AdaPTTStar(epsilon=1.0, delta=0.1).draw(instance, np.random.default_rng(0))
     >>> verdict.recommendation
     0
     """

@@ -250,10 +250,11 @@ def characteristic_time(
 
     Examples
     --------
-    >>> time = characteristic_time([0.75, 0.7, 0.7, 0.7, 0.7], 0.1)
+    >>> import dpbandits as dpb
+    >>> time = dpb.characteristic_time([0.75, 0.7, 0.7, 0.7, 0.7], 0.1)
     >>> round(time.value, 1), time.weights.round(3).tolist()
     (1620.3, [0.244, 0.189, 0.189, 0.189, 0.189])
-    >>> round(characteristic_time([0.75, 0.7, 0.7, 0.7, 0.7], 0.1, 0.5).value, 1)
+    >>> round(dpb.characteristic_time([0.75, 0.7, 0.7, 0.7, 0.7], 0.1, 0.5).value, 1)
     2105.9
     """
     values = _checked_means(means)

@@ -165,7 +165,9 @@ def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Array:
 
     Examples
     --------
-    >>> d_eps([0.9, -1.5], 0.5, [[0.1], [np.inf]]).round(4).tolist()
+    >>> import numpy as np
+    >>> import dpbandits as dpb
+    >>> dpb.d_eps([0.9, -1.5], 0.5, [[0.1], [np.inf]]).round(4).tolist()
     [[0.0388, 0.1988], [0.3681, inf]]
     """
     return _divergence(_BOTH, x, ("y", y), 0.0, epsilon)

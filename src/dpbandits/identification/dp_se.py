@@ -52,9 +52,10 @@ class DPSEIdentifier(IdentificationAlgorithm):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import dpbandits as dpb
     >>> instance = dpb.instances.bernoulli([0.9, 0.1])
-    >>> verdict = DPSEIdentifier(1.0, 0.1).draw(instance, np.random.default_rng(0))
+    >>> verdict = dpb.DPSEIdentifier(1.0, 0.1).draw(instance, np.random.default_rng(0))
     >>> verdict.recommendation, verdict.stopping_time
     (0, 1302)
     """

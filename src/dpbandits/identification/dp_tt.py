@@ -83,9 +83,10 @@ class DPTT(BatchedTopTwo):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import dpbandits as dpb
     >>> instance = dpb.instances.bernoulli([0.9, 0.1])
-    >>> verdict = DPTT(epsilon=1.0, delta=0.1).draw(instance, np.random.default_rng(0))
+    >>> verdict = dpb.DPTT(epsilon=1.0, delta=0.1).draw(instance, np.random.default_rng(0))
     >>> verdict.recommendation
     0
     """

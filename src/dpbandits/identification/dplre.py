@@ -134,9 +134,10 @@ class DPLRE(IdentificationAlgorithm):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import dpbandits as dpb
     >>> instance = dpb.instances.bernoulli([0.9, 0.1])
-    >>> verdict = DPLRE(1.0, 0.1).draw(instance, np.random.default_rng(0))
+    >>> verdict = dpb.DPLRE(1.0, 0.1).draw(instance, np.random.default_rng(0))
     >>> verdict.recommendation
     0
     """
@@ -189,7 +190,8 @@ class DPLRE(IdentificationAlgorithm):
 
         Examples
         --------
-        >>> round(DPLRE(1.0, 0.01).threshold(5), 4)
+        >>> import dpbandits as dpb
+        >>> round(dpb.DPLRE(1.0, 0.01).threshold(5), 4)
         5.9915
         """
         return math.log(check_integer("n_arms", n_arms, 2) - 1) - math.log(self.delta)
@@ -213,7 +215,8 @@ class DPLRE(IdentificationAlgorithm):
 
         Examples
         --------
-        >>> DPLRE(1.0, 0.01).first_batch(5), DPLRE(0.01, 0.01).first_batch(5)
+        >>> import dpbandits as dpb
+        >>> dpb.DPLRE(1.0, 0.01).first_batch(5), dpb.DPLRE(0.01, 0.01).first_batch(5)
         (16, 1202)
         """
         return math.ceil(self.threshold(n_arms) / d_eps_kernel(1.0, 0.5, self.epsilon))

@@ -51,7 +51,7 @@ class Identifications:
     --------
     >>> import dpbandits as dpb
     >>> easy = dpb.instances.bernoulli([0.9, 0.1])
-    >>> runs = identify(dpb.DPSEIdentifier(1.0, 0.1), easy, n_runs=3)
+    >>> runs = dpb.identify(dpb.DPSEIdentifier(1.0, 0.1), easy, n_runs=3)
     >>> runs.stopping_time.tolist(), runs.errors()
     ([1302, 1302, 1302], 0)
     >>> runs.time_quantiles([0.5, 0.9]).tolist()
@@ -240,7 +240,7 @@ def identify(
     --------
     >>> import dpbandits as dpb
     >>> easy = dpb.instances.bernoulli([0.9, 0.5, 0.1])
-    >>> runs = identify(dpb.DPLRE(1.0, 0.1), easy, n_runs=5, seed=1)
+    >>> runs = dpb.identify(dpb.DPLRE(1.0, 0.1), easy, n_runs=5, seed=1)
     >>> runs.stopped.all(), runs.pulls.shape
     (np.True_, (5, 3))
     """

@@ -125,9 +125,10 @@ class TopTwo(IdentificationAlgorithm):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import dpbandits as dpb
     >>> instance = dpb.instances.bernoulli([0.9, 0.1])
-    >>> TopTwo(delta=0.1).draw(instance, np.random.default_rng(0)).recommendation
+    >>> dpb.TopTwo(delta=0.1).draw(instance, np.random.default_rng(0)).recommendation
     0
     """
 

@@ -71,7 +71,9 @@ def transportation_cost(
 
     Examples
     --------
-    >>> cost, u = transportation_cost(0.75, 0.5, 3, 1, [0.5, np.inf])
+    >>> import numpy as np
+    >>> import dpbandits as dpb
+    >>> cost, u = dpb.transportation_cost(0.75, 0.5, 3, 1, [0.5, np.inf])
     >>> cost.round(4).tolist(), u.round(4).tolist()
     ([0.0896, 0.1042], [0.7127, 0.6875])
     """

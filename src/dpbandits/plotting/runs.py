@@ -68,11 +68,11 @@ def runs_figure(found: Sequence[Runs]) -> Figure:
         finite = [epsilon for epsilon in budgets if np.isfinite(epsilon)]
         if means.min() < means.max():
             rate = bounds.lai_robbins_rate(means)
-            label = "Lai–Robbins rate · log t"
+            label = "Lai–Robbins rate · log t (as t → ∞)"
             axes.plot(times, rate * np.log(times), color="0.55", lw=1.3, label=label)
         if means.min() < means.max() and finite:
             rate = bounds.private_regret_rate(means, min(finite))
-            label = f"private rate · log t, ε = {min(finite):g}"
+            label = f"private rate · log t, ε = {min(finite):g} (as t → ∞)"
             axes.plot(times, rate * np.log(times), linestyle=DOTTED, color=INK, lw=1.3, label=label)
         axes.set(xscale="log", yscale="log", xlabel="number of pulls t")
         axes.set_ylabel("pseudo-regret (units of reward)")

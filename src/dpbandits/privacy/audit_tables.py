@@ -98,7 +98,8 @@ class TablePair:
 
     Examples
     --------
-    >>> pair = TablePair([[0, 0, 0], [1, 1, 1]], arm=0, pull=2, value=1)
+    >>> import dpbandits as dpb
+    >>> pair = dpb.TablePair([[0, 0, 0], [1, 1, 1]], arm=0, pull=2, value=1)
     >>> pair.neighbour.tolist()
     [[0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]
     """

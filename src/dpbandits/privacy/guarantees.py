@@ -28,7 +28,8 @@ class PrivacyGuarantee:
 
     Examples
     --------
-    >>> PrivacyGuarantee("global", epsilon=0.5).is_pure
+    >>> import dpbandits as dpb
+    >>> dpb.PrivacyGuarantee("global", epsilon=0.5).is_pure
     True
     """
 

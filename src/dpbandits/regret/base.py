@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -63,7 +64,8 @@ class RegretAlgorithm(abc.ABC):
     """Base class of the regret-minimising algorithms.
 
     A subclass is a frozen dataclass that validates its arguments, sets `label` and `source`,
-    and defines `guarantee`, `play` and `regret_bound`; see ``CONTRIBUTING.md``.
+    and defines `guarantee` and `play`, and, where one is known, `regret_bound`; see
+    ``CONTRIBUTING.md``.
     """
 
     label: ClassVar[str]
@@ -118,11 +120,10 @@ class RegretAlgorithm(abc.ABC):
         Play
         """
 
-    @abc.abstractmethod
     def regret_bound(
         self, instance: Any, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
-        """Return an upper bound on the expected pseudo-regret, from `bounds`.
+        """Return an upper bound on the expected pseudo-regret; here infinity: none is known.
 
         Parameters
         ----------
@@ -137,3 +138,4 @@ class RegretAlgorithm(abc.ABC):
         -------
         float or numpy.ndarray, of the shape of `times`
         """
+        return math.inf if times is None else np.full(np.shape(times), math.inf)

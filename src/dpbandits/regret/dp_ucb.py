@@ -136,6 +136,7 @@ class DPUCB(RegretAlgorithm):
 
         Examples
         --------
+        >>> import math
         >>> import dpbandits as dpb
         >>> round(dpb.DPUCB.calibrated(1.0, math.exp(-10), 100_000).epsilon, 3)
         1.319

@@ -199,7 +199,8 @@ class DPUCBInt(RegretAlgorithm):
 
         Examples
         --------
-        >>> round(DPUCBInt.target_input(1.0), 5), round(DPUCBInt.target_input(0.1), 5)
+        >>> import dpbandits as dpb
+        >>> round(dpb.DPUCBInt.target_input(1.0), 5), round(dpb.DPUCBInt.target_input(0.1), 5)
         (0.06296, 0.00681)
         """
         series = 8 * zeta(check_exponent(exponent))
@@ -247,6 +248,7 @@ class DPUCBInt(RegretAlgorithm):
 
         Examples
         --------
+        >>> import math
         >>> import dpbandits as dpb
         >>> dpb.DPUCBInt.calibrated(1.0, math.exp(-10), 100_000, by="interval").interval
         44

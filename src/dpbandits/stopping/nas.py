@@ -43,6 +43,7 @@ class NAS(NASFamily):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import dpbandits as dpb
     >>> rule = dpb.NAS(alpha=0.5, beta=0.05)
     >>> rule.run([1.0] * 1000, np.random.default_rng(0))
