@@ -151,6 +151,26 @@ def test_heavy_tailed_rewards_have_instances_too(capsys, folder):
     instance = dpb.instances.twzw22("S1", order=0.9)
     runs = dpb.simulate(dpb.DPRSE(1.0), instance, 10**4, n_runs=2, seed=3)
     assert found["regret"]["mean"] == runs.mean()[-1]
+    bounds_for_bits = "Lai–Robbins"
+    assert bounds_for_bits not in (folder / "heavy.svg").read_text("utf-8")
+    assert (
+        main(
+            [
+                "run",
+                "DPSE",
+                "--epsilon",
+                "1",
+                "--horizon",
+                "1e4",
+                "--runs",
+                "2",
+                "--plot",
+                "light.svg",
+            ]
+        )
+        == 0
+    )
+    assert bounds_for_bits in (folder / "light.svg").read_text("utf-8")
 
 
 def test_an_own_algorithm_needs_no_bound(capsys, folder):

@@ -57,7 +57,7 @@ AUDIT_GRIDS: dict[str, AuditGrid] = {
     "smoke": AuditGrid({COMPILED: 1000, LOOPS: 100}, 2, ((1000, 3), (4000, 2))),
     "quick": AuditGrid({COMPILED: 10**5, LOOPS: 4000}, 4, ((10**3, 5), (10**4, 5), (10**5, 3))),
     "paper": AuditGrid(
-        {COMPILED: 10**6, LOOPS: 10**6},
+        {COMPILED: 10**6, LOOPS: 200_000},
         8,
         (
             (10**3, 20),

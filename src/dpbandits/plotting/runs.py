@@ -9,6 +9,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from dpbandits import bounds
+from dpbandits.instances import BernoulliInstance
 from dpbandits.plotting.style import COLOURS, DASHED, DOTTED, INK, styled
 from dpbandits.simulation import Runs
 
@@ -31,8 +32,9 @@ def runs_figure(found: Sequence[Runs]) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        Logarithmic axes. The shade holds the central 90 % of the runs. Thin lines: the rate of Lai
-        and Robbins times log t, and for the least ε that a pure guarantee has, the private rate.
+        Logarithmic axes. The shade holds the central 90 % of the runs. Thin lines, for rewards of 0
+        and 1: the rate of Lai and Robbins times log t, and for the least ε that a pure guarantee
+        has, the private rate. They are bounds in the limit alone.
 
     Raises
     ------
@@ -47,9 +49,10 @@ def runs_figure(found: Sequence[Runs]) -> Figure:
     >>> len(figure.axes)
     1
     """
-    if len({tuple(runs.instance.means.tolist()) for runs in found}) != 1:
+    if len({(runs.instance.name, *runs.instance.means.tolist()) for runs in found}) != 1:
         raise ValueError(f"found={len(found)} runs are not on one instance; allowed: runs on one")
     means = found[0].instance.means
+    bounded = isinstance(found[0].instance, BernoulliInstance) and means.min() < means.max()
     with styled():
         figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
         for i, runs in enumerate(found):
@@ -66,11 +69,11 @@ def runs_figure(found: Sequence[Runs]) -> Figure:
         times = np.geomspace(_FIRST, max(float(found[0].horizon), 2 * _FIRST), 100)
         budgets = [r.algorithm.guarantee.epsilon for r in found if r.algorithm.guarantee.delta == 0]
         finite = [epsilon for epsilon in budgets if np.isfinite(epsilon)]
-        if means.min() < means.max():
+        if bounded:
             rate = bounds.lai_robbins_rate(means)
             label = "Lai–Robbins rate · log t (as t → ∞)"
             axes.plot(times, rate * np.log(times), color="0.55", lw=1.3, label=label)
-        if means.min() < means.max() and finite:
+        if bounded and finite:
             rate = bounds.private_regret_rate(means, min(finite))
             label = f"private rate · log t, ε = {min(finite):g} (as t → ∞)"
             axes.plot(times, rate * np.log(times), linestyle=DOTTED, color=INK, lw=1.3, label=label)

@@ -219,7 +219,7 @@ def make_panels(
         bottom=(_BOTTOM + foot) / height,
         top=1 - _TOP / height,
         wspace=0.08,
-        hspace=0.22,
+        hspace=0.22 if columns > 1 else 0.34,  # room for ticks above titles
     )
     places = list(grid.flat)
     for axes in places[len(titles) :]:

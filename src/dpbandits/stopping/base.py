@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import math
-import reprlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -145,10 +144,7 @@ class StoppingRule(abc.ABC):
     def _check_draw(self, law: Law, rng: np.random.Generator, max_samples: int) -> int:
         check_generator("rng", rng)
         if not isinstance(law, Law):
-            raise ValueError(
-                f"law={reprlib.repr(law)} is no law; allowed: one such as two_point(0.1) of "
-                "dpb.instances; rule.run takes numbers of one's own"
-            )
+            raise ValueError(f"law={law!r} is no law; allowed: one such as two_point(0.1)")
         if law.half_range > self.half_range:
             raise ValueError(
                 f"law={law!r} has half_range {law.half_range:g}; "
