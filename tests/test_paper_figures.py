@@ -42,7 +42,7 @@ def drawn(name, **options):
 
 def streams(pdf):
     """The content of a PDF's streams that are text."""
-    found = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL)
+    found = re.findall(rb"stream\r?\n(.*?)\nendstream", pdf, re.DOTALL)
     texts = []
     for stream in found:
         try:
@@ -344,7 +344,7 @@ def test_the_command(capsys, quick):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        ("figure", ["id=None", "--list", "ss19-fig1"]),
+        ("figure", ["id is missing", "--list", "ss19-fig1"]),
         ("figure ss19-fig1", ["--pdf, --png or --cite"]),
         ("figure ss19-fig1 --pdf a.png", ["pdf='a.png'", "NAME.pdf"]),
         ("figure fig-time --pdf a.pdf", ["figure='fig-time'", "chapter computes"]),
