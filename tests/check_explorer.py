@@ -176,7 +176,7 @@ def work_the_controls(x: Explorer) -> None:
         for _ in range(times):
             slider.press(key)
         check_theory(x, c1, 0.01)
-        (bound,) = re.findall(r"rate times log T: (\S+) (?:at|with)", x.said())
+        (bound,) = re.findall(r"rate times log T: (.+?) (?:at|with)", x.said())
         rate = bounds.private_regret_rate(c1, x.epsilon())
         x.compare(f"bound on regret, in words, after {key}", bound, rate * math.log(50_000_000))
     x.choose("Instance", "mu1")
