@@ -79,6 +79,19 @@ def test_bad_arguments_get_one_line(arguments, message, capsys):
     assert message in err and err.count("\n") == 1
 
 
+def test_epsilon_is_short_for_the_argument(capsys):
+    settings = ["--set", "alpha=0.5", "--set", "beta=0.1", "--mean", "0.5", "--runs", "2"]
+    short = said(capsys, "DPNAS", "--epsilon", "2", *settings)
+    assert short[0] == 0 and short == said(capsys, "DPNAS", "--set", "epsilon=2", *settings)
+    status, _, err = said(capsys, "NAS", "--epsilon", "2", *settings)
+    assert status == 2 and "epsilon='2' is no argument of NAS" in err
+    assert (
+        main(["identify", "TopTwo", "--epsilon", "1", "--set", "delta=0.1", "--means", "0.9,0.2"])
+        == 2
+    )
+    assert "no argument of TopTwo" in capsys.readouterr().err
+
+
 def test_bad_numbers_are_named_with_their_place(capsys, tmp_path):
     path = tmp_path / "numbers.txt"
     path.write_text("0.5\n1.5\n", "utf-8")

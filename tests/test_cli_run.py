@@ -195,6 +195,7 @@ def test_an_own_algorithm_needs_no_bound(capsys, folder):
         ("UCB --order 0.5", "order='0.5' is for S1 to S3"),
         ("UCB --means 0.5,0.4 --arms 2", "arms='2' does not go with --means"),
         ("UCB DPSE --epsilon 1 --set gamma=3", "allowed: beta, engine, epsilon"),
+        ("mine.py:Forgets --epsilon 1 --set count=inf", "count=inf is no whole number"),
         ("UCB --jobs 0", "or -1 for all processors"),
     ],
 )

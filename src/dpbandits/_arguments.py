@@ -90,6 +90,7 @@ def configure(
     name: str,
     options: Sequence[str],
     shorthands: Mapping[str, str | None] | None = None,
+    strict: bool = False,
 ) -> Kind:
     """Build one of the known configurations from settings such as ``epsilon=0.25``.
 
@@ -106,6 +107,8 @@ def configure(
     shorthands : mapping of str to (str or None), optional
         Arguments with options of their own, such as ``--epsilon``; left out where they are None
         or the configuration has no such argument.
+    strict : bool
+        Whether to refuse a shorthand that the configuration has no argument for.
 
     Raises
     ------
@@ -125,6 +128,8 @@ def configure(
             raise ValueError(f"set={argument!r} is no argument of {name}; allowed: {allowed}")
         values[argument] = chapters.read_literal(text)
     for argument, given in (shorthands or {}).items():
+        if given is not None and argument not in arguments and strict:
+            raise ValueError(f"{argument}={given!r} is no argument of {name}; allowed: without")
         if given is not None and argument in arguments:
             if argument in values:
                 raise ValueError(f"{argument}={given!r} is given twice; allowed: once")
@@ -142,7 +147,7 @@ def _check_kinds(arguments: Mapping[str, Any], values: Mapping[str, Any]) -> Non
     for argument, value in values.items():
         wanted = str(getattr(arguments[argument].type, "__name__", arguments[argument].type))
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if wanted == "int" and not (is_number and value == int(value)):
+        if wanted == "int" and not (is_number and float(value).is_integer()):
             raise ValueError(f"{argument}={value!r} is no whole number; allowed: one")
         if wanted == "float" and not is_number:
             raise ValueError(f"{argument}={value!r} is no number; allowed: one")

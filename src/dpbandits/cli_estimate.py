@@ -97,7 +97,9 @@ def _numbers(name: str) -> Iterator[float]:
 
 
 def _estimate(args: argparse.Namespace) -> int:
-    rule = configure("rule", stopping_rules, args.rule, args.options, {"epsilon": args.epsilon})
+    rule = configure(
+        "rule", stopping_rules, args.rule, args.options, {"epsilon": args.epsilon}, strict=True
+    )
     seed, most = whole("seed", args.seed, 0), whole("max-samples", args.max_samples, 1)
     if args.stream is not None:
         return _own(args, rule, seed, most)

@@ -101,7 +101,12 @@ def _count(value: float) -> str:
 
 def _identify(args: argparse.Namespace) -> int:
     algorithm = configure(
-        "algorithm", identifiers, args.algorithm, args.options, {"epsilon": args.epsilon}
+        "algorithm",
+        identifiers,
+        args.algorithm,
+        args.options,
+        {"epsilon": args.epsilon},
+        strict=True,
     )
     instance = bernoulli(_means(args.means), "own means")
     make_folder(args.csv)

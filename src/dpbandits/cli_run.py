@@ -21,13 +21,12 @@ from dpbandits._arguments import (
 from dpbandits._own import is_own, load_own
 from dpbandits._validation import check_choice
 from dpbandits.cli_output import add_json, show
-from dpbandits.instances import SS19_NAMES, bernoulli, ss19, twzw22
+from dpbandits.instances import SS19_NAMES, TWZW22_NAMES, bernoulli, ss19, twzw22
 from dpbandits.regret.base import Instance, RegretAlgorithm
 from dpbandits.simulation import Runs, simulate
 
 __all__ = ["add_parser"]
 
-HEAVY = ("S1", "S2", "S3")
 ENDINGS = (".svg", ".png", ".pdf")
 
 
@@ -167,9 +166,9 @@ def _instance(args: argparse.Namespace) -> Instance:
     own = {"instance": args.instance, "arms": args.arms, "order": args.order}
     if args.means is None:
         name = (args.instance or "C1").upper()
-        if name in HEAVY:
+        if name in TWZW22_NAMES:
             return twzw22(name, order=number("order", args.order or "0.5"))
-        name = check_choice("instance", name, (*SS19_NAMES, *HEAVY))
+        name = check_choice("instance", name, (*SS19_NAMES, *TWZW22_NAMES))
         if args.order is not None:
             raise ValueError(f"order={args.order!r} is for S1 to S3; allowed: without")
         return ss19(name, whole("arms", args.arms or "5", 2))
