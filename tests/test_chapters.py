@@ -1,12 +1,17 @@
 """Execution of chapters, on a small book in a temporary folder."""
 
 import argparse
+import base64
+import io
 
 import nbformat
+import numpy as np
 import pytest
 from nbformat import v4
+from PIL import Image
 
 from dpbandits import chapters
+from dpbandits._pictures import look_alike
 
 
 def code(number, source, **metadata):
@@ -119,6 +124,43 @@ def test_parameters_run_in_a_copy_and_failures_leave_the_chapter_alone(book, cap
     assert "RuntimeError: broken" in capsys.readouterr().err
     assert (book / "_build/execute/03_small.ipynb").is_file()
     assert path.read_bytes() == before
+
+
+def picture(value):
+    """A small grey PNG, in base64, whose first pixel has a value of its own."""
+    buffer = io.BytesIO()
+    pixels = np.full((4, 4, 3), 100, dtype=np.uint8)
+    pixels[0, 0] = value
+    Image.fromarray(pixels).save(buffer, "png")
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+@pytest.mark.parametrize(("value", "is_kept"), [(101, True), (102, True), (104, False)])
+def test_pictures_that_look_alike_stay(book, value, is_kept):
+    """Another processor may round a pixel the other way: that is no change of a chapter."""
+    path = book / "notebooks/03_small.ipynb"
+    source = (
+        "from IPython.display import Image, display\nimport base64\n"
+        f"display(Image(base64.b64decode({picture(100)!r})))"
+    )
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells = [notebook.cells[0], code(1, source)]
+    nbformat.write(notebook, path)
+    assert command("3") == 0
+    notebook = nbformat.read(path, as_version=4)
+    (output,) = notebook.cells[1].outputs
+    assert look_alike(base64.b64decode(output.data["image/png"]), base64.b64decode(picture(100)))
+    output.data["image/png"] = picture(value)
+    nbformat.write(notebook, path)
+    assert command("3") == 0
+    (output,) = nbformat.read(path, as_version=4).cells[1].outputs
+    assert (output.data["image/png"].strip() == picture(value)) == is_kept
+
+
+def test_pictures_of_other_sizes_do_not_look_alike():
+    buffer = io.BytesIO()
+    Image.new("RGB", (4, 5), (100, 100, 100)).save(buffer, "png")
+    assert not look_alike(buffer.getvalue(), base64.b64decode(picture(100)))
 
 
 def test_a_full_disk_leaves_the_old_file(book, monkeypatch):

@@ -27,6 +27,7 @@ from typing import Any
 from tqdm import tqdm
 
 from dpbandits._files import write_atomically
+from dpbandits._pictures import keep_pictures
 from dpbandits.cli_output import add_json, show
 
 __all__ = [
@@ -199,6 +200,8 @@ def execute(
         for number, cell in enumerate(notebook.cells):
             if "injected-parameters" in cell.metadata.get("tags", ()):
                 cell["id"] = f"injected-{number}"
+    elif output.is_file():
+        keep_pictures(notebook, nbformat.read(output, as_version=4))
     write_atomically(output, nbformat.writes(notebook).rstrip("\n") + "\n")
     work.unlink(missing_ok=True)
     return output
