@@ -59,11 +59,12 @@ PLANT = """() => {
     node.innerHTML = '<div style="width: 2000px">wide</div>'
         + '<div style="width: 50px; overflow-x: hidden"><span style="white-space: nowrap">'
         + 'words that are cut off</span></div><button>click</button>'
+        + '<div style="max-height: 20px; overflow: hidden">a<br>b<br>c<br>d<br>e</div>'
         + '<p style="background: #222; color: #eee">dark</p>';
     node.id = 'planted';
     document.querySelector('.bd-article').append(node);
 }"""
-PLANTED = ("is shown", "px of", "is cut", "a dark ground", "faint ink")
+PLANTED = ("is shown", "px of", "is cut: ", "is cut below", "a dark ground", "faint ink")
 
 
 def problems(page: Page) -> list[str]:

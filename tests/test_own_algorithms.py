@@ -71,7 +71,7 @@ def test_the_commands_of_the_page_work(tmp_path, monkeypatch, capsys):
     assert "convicted" in capsys.readouterr().out
 
 
-def test_the_picture_of_the_page_is_what_its_command_draws(tmp_path, monkeypatch):
+def test_the_picture_of_the_page_is_what_its_command_draws(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "explore_first.py").write_text(FILE.read_text("utf-8"))
     page = (ROOT / "book/own_algorithms.md").read_text("utf-8")
@@ -81,6 +81,8 @@ def test_the_picture_of_the_page_is_what_its_command_draws(tmp_path, monkeypatch
     assert kept.name in page
     roots = [ElementTree.parse(path).getroot() for path in (drawn, kept)]
     assert roots[0].get("viewBox") == roots[1].get("viewBox")
+    mine, other = map(float, re.findall(r"regret at T: mean ([\d.]+)", capsys.readouterr().out))
+    assert mine == 100 and round(other / mine) == 11, "as the picture's description says"
     counts = [Counter(node.tag for node in root.iter()) for root in roots]
     assert counts[0] == counts[1]
 
