@@ -33,6 +33,7 @@ from dpbandits.identification import (
     characteristic_time,
     d_eps,
     identify,
+    identify_many,
     transportation_cost,
 )
 from dpbandits.planning import Plan, plan
@@ -61,7 +62,7 @@ from dpbandits.regret import (
     RobustUCB,
     SuccessiveElimination,
 )
-from dpbandits.simulation import Runs, log_checkpoints, simulate
+from dpbandits.simulation import Runs, log_checkpoints, simulate, simulate_many
 from dpbandits.stopping import (
     DPNAS,
     NAS,
@@ -70,6 +71,7 @@ from dpbandits.stopping import (
     Estimates,
     StoppingRule,
     estimate,
+    estimate_many,
 )
 from dpbandits.trial_planning import TrialPlan, plan_trial
 
@@ -103,6 +105,7 @@ __all__ = [
     "identification",
     "identifiers",
     "identify",
+    "identify_many",
     "DPRSE",
     "DPRUCB",
     "LDPRSE",
@@ -129,6 +132,7 @@ __all__ = [
     "bounds",
     "claims",
     "estimate",
+    "estimate_many",
     "experiments",
     "halting",
     "instances",
@@ -139,6 +143,7 @@ __all__ = [
     "registry",
     "schedules",
     "simulate",
+    "simulate_many",
     "stopping",
     "stopping_rules",
 ]

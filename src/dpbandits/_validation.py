@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 import operator
@@ -92,10 +93,13 @@ def check_generator(name: str, value: Any) -> np.random.Generator:
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """Return `value` if it is one of `choices`."""
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name}={value!r} is unknown; allowed: {', '.join(map(repr, choices))}")
-    return value
+    """Return `value` if it is one of `choices`; a long list is named by what is nearest."""
+    if isinstance(value, str) and value in choices:
+        return value
+    near = difflib.get_close_matches(str(value), choices, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    listed = ", ".join(map(repr, choices if len(choices) <= 16 or not near else near))
+    raise ValueError(f"{name}={value!r} is unknown; allowed: {listed}{hint}")
 
 
 def check_flag(name: str, value: Any) -> bool:

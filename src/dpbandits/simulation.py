@@ -4,21 +4,39 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-from tqdm import tqdm
 
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_fraction, check_integer
+from dpbandits.instances import BernoulliInstance
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
+from dpbandits.running import (
+    Replicated,
+    describe,
+    label_errors,
+    replicate_seeds,
+    run_replicates,
+)
 
-__all__ = ["Runs", "log_checkpoints", "play_replicate", "replicate_seeds", "simulate"]
+__all__ = [
+    "Runs",
+    "log_checkpoints",
+    "play_chunk",
+    "play_replicate",
+    "replicate_seeds",
+    "simulate",
+    "simulate_many",
+]
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +104,27 @@ class Runs:
         width = stats.t.ppf((1 + check_fraction("level", level)) / 2, self.n_runs - 1) * error
         return self.mean() - width, self.mean() + width
 
+    def summary(self, level: float = 0.9) -> dict[str, Any]:
+        """Return the columns that tables and figures show: a value a checkpoint.
+
+        Returns
+        -------
+        dict
+            ``time``, ``mean`` and the ends ``low``, ``high`` of `band`.
+        """
+        low, high = self.band(level)
+        return {"time": self.times, "mean": self.mean(), "low": low, "high": high}
+
+    def final(self, level: float = 0.9) -> dict[str, Any]:
+        """Return the columns of the regret at the horizon: its mean, and the ends of the band.
+
+        Returns
+        -------
+        dict
+            ``time``, ``mean``, ``low``, ``high``, of one value each.
+        """
+        return replace(self, times=self.times[-1:], regret=self.regret[:, -1:]).summary(level)
+
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the runs to `path`, a row a checkpoint: its time, then the regret of each run."""
         header = ",".join(["time", *(f"run_{i}" for i in range(self.n_runs))])
@@ -114,20 +153,6 @@ def log_checkpoints(horizon: int, per_decade: int = 32) -> NDArray[np.int64]:
     times = np.rint(grid / unit).astype(np.int64) * unit
     times[-1] = horizon
     return np.unique(times)
-
-
-def replicate_seeds(seed: int | Sequence[int], n_runs: int) -> list[np.random.SeedSequence]:
-    """Return one child seed per replicate, all derived from `seed`."""
-    try:
-        parts = list(seed) if isinstance(seed, Iterable) else [seed]
-        entropy = [check_integer("seed", part, 0) for part in parts]
-    except ValueError:
-        entropy = []
-    if not entropy:
-        raise ValueError(
-            f"seed={seed!r} is no seed; allowed: a whole number of at least 0, or several"
-        )
-    return np.random.SeedSequence(entropy).spawn(n_runs)
 
 
 def play_replicate(
@@ -179,6 +204,78 @@ def _check_play(
         raise ValueError(f"{name}.play has counts that fall; allowed: pulls so far, of each arm")
 
 
+def play_chunk(
+    algorithm: RegretAlgorithm,
+    instance: Instance,
+    horizon: int,
+    checkpoints: NDArray[np.int64],
+    seeds: Sequence[np.random.SeedSequence],
+) -> list[Play]:
+    """Play one replicate per seed, and refuse what no run can have returned."""
+    plays = algorithm.play_many(instance, horizon, checkpoints, seeds)
+    for play in plays:
+        _check_play(play, algorithm, checkpoints, instance.n_arms)
+    return plays
+
+
+def _replicated(
+    algorithm: RegretAlgorithm,
+    instance: Instance,
+    horizon: int,
+    n_runs: int,
+    times: ArrayLike | None,
+) -> tuple[Replicated, NDArray[np.int64]]:
+    """Check a case and describe it to the runner; also return its checkpoints."""
+    if not isinstance(algorithm, RegretAlgorithm):
+        raise ValueError(
+            f"algorithm={algorithm!r} is no algorithm; allowed: one such as DPSE(epsilon=1)"
+        )
+    algorithm.check_instance(instance)
+    horizon = check_integer("horizon", horizon, instance.n_arms, 2**62)
+    checkpoints = _checked_checkpoints(times, horizon)
+    configuration = {
+        "algorithm": describe(algorithm),
+        **instance_description(instance),
+        "horizon": horizon,
+    }
+    # the smallest horizon that has the checkpoints' type and leads through every kernel
+    short = min(horizon, max(64, 4 * instance.n_arms))
+    return (
+        Replicated(
+            f"{algorithm.label}, {instance.name}",
+            configuration,
+            partial(play_chunk, algorithm, instance, horizon, checkpoints),
+            check_integer("n_runs", n_runs, 1),
+            chunk=100,
+            warm_up=partial(
+                algorithm.play,
+                instance,
+                horizon,
+                np.array([short], dtype=np.int64),
+                np.random.default_rng(0),
+            ),
+        ),
+        checkpoints,
+    )
+
+
+def instance_description(instance: Instance) -> dict[str, Any]:
+    """Return what of an instance the law of its rewards depends on: not its name.
+
+    Examples
+    --------
+    >>> from dpbandits.instances import bernoulli
+    >>> instance_description(bernoulli([0.5, 0.25], "demo"))
+    {'means': [0.5, 0.25]}
+    """
+    if isinstance(instance, BernoulliInstance):
+        return {"means": list(instance.mean_rewards)}
+    described = describe(instance)
+    if not isinstance(described, dict):
+        return {"instance": described, "means": instance.means.tolist()}
+    return {name: value for name, value in described.items() if name != "name"}
+
+
 def simulate(
     algorithm: RegretAlgorithm,
     instance: Instance,
@@ -190,8 +287,8 @@ def simulate(
 ) -> Runs:
     """Simulate independent replicates of a regret-minimising algorithm.
 
-    The result depends on the arguments alone: neither on `n_jobs` nor on the backend, since
-    every replicate has its own child of ``SeedSequence(seed)``.
+    The result depends on the arguments alone: neither on `n_jobs` nor on the backend. It is the
+    same as that of `simulate_many`, in whatever grid the case stands there.
 
     Parameters
     ----------
@@ -234,28 +331,91 @@ def simulate(
     >>> runs.regret.shape == (2, runs.times.size)
     True
     """
-    if not isinstance(algorithm, RegretAlgorithm):
-        raise ValueError(
-            f"algorithm={algorithm!r} is no algorithm; allowed: one such as DPSE(epsilon=1)"
-        )
-    algorithm.check_instance(instance)
-    horizon = check_integer("horizon", horizon, instance.n_arms, 2**62)
-    n_runs = check_integer("n_runs", n_runs, 1)
-    times = _checked_checkpoints(checkpoints, horizon)
-    if n_jobs != -1:
-        n_jobs = check_integer("n_jobs", n_jobs, 1)
-    seeds = replicate_seeds(seed, n_runs)
-    tasks = (delayed(play_replicate)(algorithm, instance, horizon, times, child) for child in seeds)
-    plays = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-    regret = np.empty((n_runs, times.size))
-    pulls = np.empty((n_runs, instance.n_arms), dtype=np.int64)
-    epoch_ends = []
-    progress = tqdm(
-        plays, total=n_runs, desc=algorithm.label, unit="run", leave=False, disable=None
+    case, times = _replicated(algorithm, instance, horizon, n_runs, checkpoints)
+    plays = run_replicates({None: case}, seed, n_jobs)[None]
+    return _runs(algorithm, instance, times, plays)
+
+
+def simulate_many(
+    cases: Mapping[Key, tuple[RegretAlgorithm, Instance] | tuple[RegretAlgorithm, Instance, int]],
+    horizon: int | None = None,
+    n_runs: int | Mapping[Key, int] = 30,
+    seed: int | Sequence[int] = 0,
+    n_jobs: int = 1,
+    checkpoints: ArrayLike | None = None,
+) -> dict[Key, Runs]:
+    """Simulate a whole grid of cases: the replicates of all of them share the workers.
+
+    Each replicate has its own seed, derived from `seed` and from what is simulated, not from
+    the case's key or its place in the grid.
+
+    Parameters
+    ----------
+    cases : mapping of key to (algorithm, instance) or (algorithm, instance, horizon)
+        What is simulated; the keys are yours, such as ``("C1", 5, 0.25, "DP-SE")``.
+    horizon : int, optional
+        Horizon T of the cases that do not name their own.
+    n_runs : int or mapping of key to int
+        Number of replicates of each case.
+    seed : int or sequence of int
+        Entropy of the root seed.
+    n_jobs : int
+        Number of workers, −1 for all processors; see `simulate`.
+    checkpoints : array_like of int, optional
+        Times at which the regret is kept, those beyond a case's horizon left out; the horizon
+        is always kept. None gives `log_checkpoints`.
+
+    Returns
+    -------
+    dict of Runs
+        With the keys of `cases`, in their order.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or a case cannot be played: the message has its key.
+    Interrupted
+        After Ctrl-C: a `KeyboardInterrupt` that says how many runs were done.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> C1 = dpb.instances.ss19("C1")
+    >>> cases = {eps: (dpb.DPSE(eps), C1) for eps in (0.25, 1.0)}
+    >>> runs = dpb.simulate_many(cases, horizon=10**6, n_runs=2)
+    >>> alone = dpb.simulate(dpb.DPSE(1.0), C1, 10**6, n_runs=2)
+    >>> [runs[eps].n_runs for eps in runs], bool((runs[1.0].pulls == alone.pulls).all())
+    ([2, 2], True)
+    """
+    replicated: dict[Key, Replicated] = {}
+    known: dict[Key, tuple[RegretAlgorithm, Instance, NDArray[np.int64]]] = {}
+    for key, case in cases.items():
+        with label_errors(key):
+            algorithm, instance, *own = case
+            last = own[0] if own else horizon
+            if last is None:
+                raise ValueError("horizon=None must be given, as the case does not name its own")
+            times = checkpoints
+            if times is not None:
+                times = np.asarray(times)
+                times = np.append(times[times < last], last)
+            runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
+            replicated[key], kept = _replicated(algorithm, instance, last, runs, times)
+            known[key] = algorithm, instance, kept
+    played = run_replicates(replicated, seed, n_jobs)
+    return {key: _runs(*known[key], played.pop(key)) for key in cases}
+
+
+def _runs(
+    algorithm: RegretAlgorithm, instance: Instance, times: NDArray[np.int64], plays: list[Play]
+) -> Runs:
+    """Put the replicates of a case together."""
+    return Runs(
+        algorithm,
+        instance,
+        int(times[-1]),
+        times,
+        np.array([play.counts @ instance.gaps for play in plays]),
+        np.array([play.counts[-1] for play in plays], dtype=np.int64),
+        tuple(play.epoch_ends for play in plays),
     )
-    for i, play in enumerate(progress):
-        _check_play(play, algorithm, times, instance.n_arms)
-        regret[i] = play.counts @ instance.gaps
-        pulls[i] = play.counts[-1]
-        epoch_ends.append(play.epoch_ends)
-    return Runs(algorithm, instance, horizon, times, regret, pulls, tuple(epoch_ends))

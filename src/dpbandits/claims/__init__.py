@@ -8,15 +8,15 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_choice
+from dpbandits.chapters import find_root
 from dpbandits.claims.ja25_algorithm import CLAIMS as JA25_ALGORITHM
 from dpbandits.claims.ja25_beyond import CLAIMS as JA25_BEYOND
 from dpbandits.claims.ja25_design import CLAIMS as JA25_DESIGN
@@ -56,8 +56,9 @@ from dpbandits.claims.twzw22_local_lower import CLAIMS as TWZW22_LOCAL_LOWER
 from dpbandits.claims.twzw22_preliminaries import CLAIMS as TWZW22_PRELIMINARIES
 from dpbandits.claims.twzw22_rates import CLAIMS as TWZW22_RATES
 from dpbandits.claims.twzw22_tree import CLAIMS as TWZW22_TREE
-from dpbandits.experiments import data_folder
-from dpbandits.provenance import processor, versions
+
+if TYPE_CHECKING:
+    from dpbandits.publishing import Page
 
 __all__ = [
     "CANNOT_TELL",
@@ -68,11 +69,11 @@ __all__ = [
     "Claim",
     "Finding",
     "differences",
+    "judge",
     "ledger",
     "recorded",
     "records",
     "section",
-    "write",
 ]
 
 _BY_CHAPTER = {
@@ -135,10 +136,9 @@ def ledger(prefix: str = "", chapter: str | None = None) -> list[Claim]:
 
 
 def recorded(prefix: str = "", chapter: str | None = None) -> list[Claim]:
-    """Return claims as `ledger` does, with the findings that the repository holds.
+    """Return claims as `ledger` does, with the findings that the chapters have published.
 
-    What the chapters and the page of claims show. They are what the checks found when
-    ``book/data/claims.json`` was last written; `differences` computes them again.
+    What the page of claims shows. `differences` computes again what needs no chapter.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def recorded(prefix: str = "", chapter: str | None = None) -> list[Claim]:
     Raises
     ------
     ValueError
-        As of `ledger`, or if the file is absent or lacks one of the claims.
+        As of `ledger`, or if no chapter has judged one of the claims yet.
 
     Examples
     --------
@@ -156,20 +156,60 @@ def recorded(prefix: str = "", chapter: str | None = None) -> list[Claim]:
     >>> claims.recorded("ss19-thm-4.1")[0].verdict in claims.VERDICTS
     True
     """
-    path = data_folder() / "claims.json"
-    try:
-        written = json.loads(path.read_text(encoding="utf-8"))["claims"]
-    except FileNotFoundError:
-        written = []
-    by_id = {record["id"]: record for record in written}
+    written = _written()
     found = []
     for claim in ledger(prefix, chapter):
-        if claim.id not in by_id:
-            raise ValueError(f"{path.name} lacks {claim.id}; allowed: dpbandits claims --write")
-        record = by_id[claim.id]
+        if claim.id not in written:
+            raise ValueError(f"claim {claim.id} is not judged yet; its chapter must be executed")
+        record = written[claim.id]
         finding = partial(Finding, record["verdict"], record["reason"], record["evidence"])
-        found.append(replace(claim, check=finding))
+        found.append(replace(claim, check=finding, needs=()))
     return found
+
+
+def _file(chapter: str) -> Path:
+    """Return where a chapter publishes its verdicts."""
+    return find_root() / "book" / "data" / f"claims-{chapter}.json"
+
+
+def _written() -> dict[str, dict[str, Any]]:
+    """Return the published records by the ids of the claims."""
+    files = [path for path in map(_file, _BY_CHAPTER) if path.is_file()]
+    content = [json.loads(path.read_text(encoding="utf-8")) for path in files]
+    return {record["id"]: record for part in content for record in part["claims"]}
+
+
+def judge(page: Page, results: Mapping[str, Any] | None = None) -> list[Claim]:
+    """Judge the claims of a chapter, publish the verdicts and return the claims.
+
+    Claims about the chapter's experiments are judged from their results. The others do not
+    depend on the page's parameters: at parameters other than the book's, their published
+    verdicts stand.
+
+    Parameters
+    ----------
+    page : Page
+        The chapter that is being executed.
+    results : mapping of str to object, optional
+        The results that the chapter's claims need, by the names that the claims have for them.
+
+    Returns
+    -------
+    list of Claim
+        Those of the chapter, in the ledger's order.
+    """
+    results = {} if results is None else results
+    stored = {} if page.at_its_own else {c.id: c for c in recorded(chapter=page.chapter)}
+    judged = [
+        claim.given(results) if claim.needs or page.at_its_own else stored[claim.id]
+        for claim in ledger(chapter=page.chapter)
+    ]
+    content = {"manifest": {"preset": page.preset, "seed": page.seed}, "claims": records(judged)}
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    path = _file(page.chapter)
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        write_atomically(path, text)
+    return judged
 
 
 def section(claim_id: str) -> tuple[str, str]:
@@ -204,35 +244,28 @@ def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:
     ]
 
 
-def write(path: str | os.PathLike[str]) -> Path:
-    """Check every claim and write the verdicts, with what they were computed with, to `path`."""
-    content = {
-        "manifest": {"versions": versions(), "processor": processor()},
-        "claims": records(ledger()),
-    }
-    return write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+def differences(claims: Sequence[Claim] | None = None) -> list[str]:
+    """Judge claims again and describe where the published verdicts differ.
 
-
-def differences(path: str | os.PathLike[str], claims: Sequence[Claim] | None = None) -> list[str]:
-    """Check claims again and describe where the verdicts written in `path` differ.
+    Claims that need results of a chapter are left out: executing the chapter judges them.
 
     Parameters
     ----------
-    path : path-like
-        File that `write` made.
     claims : sequence of Claim, optional
-        Which; None means all, and that `path` has no others.
+        Which; None means all.
 
     Returns
     -------
     list of str
         One line a difference; empty if every verdict and every reason is the same.
     """
-    stored = {r["id"]: r for r in json.loads(Path(path).read_text(encoding="utf-8"))["claims"]}
-    computed = {r["id"]: r for r in records(ledger() if claims is None else claims)}
-    lines = [f"{name}: not in {Path(path).name}" for name in computed if name not in stored]
+    stored = _written()
+    chosen = [claim for claim in (ledger() if claims is None else claims) if not claim.needs]
+    computed = {record["id"]: record for record in records(chosen)}
+    lines = [f"{name}: not judged yet" for name in computed if name not in stored]
     if claims is None:
-        lines += [f"{name}: no longer a claim" for name in stored if name not in computed]
+        known = {claim.id for claim in ledger()}
+        lines += [f"{name}: no longer a claim" for name in stored if name not in known]
     for name, record in computed.items():
         for field in ("verdict", "reason"):
             if name in stored and stored[name][field] != record[field]:

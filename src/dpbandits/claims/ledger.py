@@ -7,8 +7,9 @@ what it would take to judge the claim, or neither a proof of it nor a counterexa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
 
 from dpbandits._validation import check_choice
 
@@ -61,6 +62,9 @@ class Claim:
         What it says, in our words.
     check : callable
         Computes the `Finding`; called once, when it is first asked for.
+    needs : tuple of str
+        Names of results of the chapter's experiments that `check` takes, in this order; such a
+        claim is judged where they are computed, by `dpbandits.claims.judge` in the chapter.
 
     Examples
     --------
@@ -73,12 +77,32 @@ class Claim:
     paper: str
     place: str
     statement: str
-    check: Callable[[], Finding] = field(repr=False)
+    check: Callable[..., Finding] = field(repr=False)
+    needs: tuple[str, ...] = ()
 
     @cached_property
     def finding(self) -> Finding:
         """What the check found."""
+        if self.needs:
+            raise ValueError(
+                f"claim {self.id} is judged from runs of its chapter, {', '.join(self.needs)}; "
+                "execute the chapter, or use `given`"
+            )
         return self.check()
+
+    def given(self, results: Mapping[str, Any]) -> Claim:
+        """Return the claim with the results that it needs.
+
+        Raises
+        ------
+        ValueError
+            If one of them is missing.
+        """
+        for name in self.needs:
+            if name not in results:
+                raise ValueError(f"results lack {name!r}, which the claim {self.id} needs")
+        check = partial(self.check, *(results[name] for name in self.needs))
+        return replace(self, check=check, needs=())
 
     @property
     def verdict(self) -> str:

@@ -26,7 +26,12 @@ from dpbandits.identification.fixed_design import (
     fixed_design,
     fixed_design_error,
 )
-from dpbandits.identification.identify import Identifications, identify, identify_replicate
+from dpbandits.identification.identify import (
+    Identifications,
+    identify,
+    identify_many,
+    identify_replicate,
+)
 from dpbandits.identification.population import FinitePopulation, PopulationRewards, isis2
 from dpbandits.identification.rewards import DrawnRewards, Rewards, TableRewards
 from dpbandits.identification.top_two import TopTwo
@@ -65,6 +70,7 @@ __all__ = [
     "fixed_design",
     "fixed_design_error",
     "identify",
+    "identify_many",
     "identify_replicate",
     "isis2",
     "kl",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._files import write_atomically
@@ -22,9 +23,11 @@ from dpbandits.identification.base import (
     check_unique_best_arm,
 )
 from dpbandits.instances import BernoulliInstance
-from dpbandits.simulation import replicate_seeds
+from dpbandits.running import Replicated, describe, label_errors, run_replicates
 
-__all__ = ["Identifications", "identify", "identify_replicate"]
+__all__ = ["Identifications", "identify", "identify_many", "identify_replicate"]
+
+Key = TypeVar("Key", bound=Hashable)
 
 _CHUNK = 10
 """Replicates that a worker runs at a time."""
@@ -153,6 +156,33 @@ class Identifications:
         known: NDArray[np.float64] = np.where(np.isfinite(quantiles), quantiles, math.nan)
         return known
 
+    def summary(self) -> dict[str, Any]:
+        """Return the columns that tables and figures show, one value each.
+
+        Returns
+        -------
+        dict
+            Mean stopping time with its 95 % interval, standard deviation, quantiles and maximum;
+            error rate with its 95 % interval. What runs that were ended early hide is nan.
+        """
+        mean, low, high = self.mean_time()
+        rate, rate_low, rate_high = self.error_rate()
+        known = self.stopped.all() and self.n_runs > 1
+        quantiles = self.time_quantiles([0.05, 0.5, 0.95]).tolist()
+        return {
+            "n_runs": self.n_runs,
+            "stopped": int(self.stopped.sum()),
+            "mean_time": mean,
+            "time_low95": low,
+            "time_high95": high,
+            "time_sd": float(self.stopping_time.std(ddof=1)) if known else math.nan,
+            **dict(zip(("time_q05", "time_q50", "time_q95"), quantiles, strict=True)),
+            "time_max": float(self.stopping_time.max()),
+            "error_rate": rate,
+            "error_low95": rate_low,
+            "error_high95": rate_high,
+        }
+
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the runs to `path`, a row a run: stopping time, recommendation, pulls of each arm.
 
@@ -194,9 +224,36 @@ def _identify_chunk(
     algorithm: IdentificationAlgorithm,
     instance: BernoulliInstance,
     max_pulls: int,
-    seeds: list[np.random.SeedSequence],
+    seeds: Sequence[np.random.SeedSequence],
 ) -> list[Verdict]:
     return [identify_replicate(algorithm, instance, max_pulls, seed) for seed in seeds]
+
+
+def _replicated(
+    algorithm: IdentificationAlgorithm, instance: BernoulliInstance, n_runs: int, max_pulls: int
+) -> Replicated:
+    """Check a case and describe it to the runner."""
+    if not isinstance(algorithm, IdentificationAlgorithm):
+        raise ValueError(
+            f"algorithm={algorithm!r} is no algorithm for identification; allowed: one such as "
+            "DPTT(epsilon=1.0, delta=0.01)"
+        )
+    instance = check_unique_best_arm(instance)
+    max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
+    configuration = {
+        "algorithm": describe(algorithm),
+        "means": list(instance.mean_rewards),
+        "max_pulls": max_pulls,
+    }
+    short = min(max_pulls, max(64, 4 * instance.n_arms))
+    return Replicated(
+        f"{algorithm.label}, {instance.name}",
+        configuration,
+        partial(_identify_chunk, algorithm, instance, max_pulls),
+        check_integer("n_runs", n_runs, 1),
+        chunk=_CHUNK,
+        warm_up=partial(algorithm.draw, instance, np.random.default_rng(0), short),
+    )
 
 
 def identify(
@@ -209,8 +266,8 @@ def identify(
 ) -> Identifications:
     """Simulate independent replicates of an algorithm for best-arm identification.
 
-    The result depends on the arguments alone, and not on `n_jobs`: every replicate has its own
-    child of ``SeedSequence(seed)``.
+    The result depends on the arguments alone, and not on `n_jobs`. It is the same as that of
+    `identify_many`, in whatever grid the case stands there.
 
     Parameters
     ----------
@@ -244,26 +301,72 @@ def identify(
     >>> runs.stopped.all(), runs.pulls.shape
     (np.True_, (5, 3))
     """
-    if not isinstance(algorithm, IdentificationAlgorithm):
-        raise ValueError(
-            f"algorithm={algorithm!r} is no algorithm for identification; allowed: one such as "
-            "DPTT(epsilon=1.0, delta=0.01)"
-        )
-    instance = check_unique_best_arm(instance)
-    n_runs = check_integer("n_runs", n_runs, 1)
-    max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
-    if n_jobs != -1:
-        n_jobs = check_integer("n_jobs", n_jobs, 1)
-    seeds = replicate_seeds(seed, n_runs)
-    tasks = (
-        delayed(_identify_chunk)(algorithm, instance, max_pulls, seeds[first : first + _CHUNK])
-        for first in range(0, n_runs, _CHUNK)
+    case = _replicated(algorithm, instance, n_runs, max_pulls)
+    return _identifications(
+        algorithm, instance, max_pulls, run_replicates({None: case}, seed, n_jobs)[None]
     )
-    verdicts = [verdict for chunk in Parallel(n_jobs=n_jobs)(tasks) for verdict in chunk]
+
+
+def identify_many(
+    cases: Mapping[Key, tuple[IdentificationAlgorithm, BernoulliInstance]],
+    n_runs: int | Mapping[Key, int] = 100,
+    seed: int | Sequence[int] = 0,
+    max_pulls: int = DEFAULT_MAX_PULLS,
+    n_jobs: int = 1,
+) -> dict[Key, Identifications]:
+    """Simulate a whole grid of cases; the arguments are those of `identify`.
+
+    Parameters
+    ----------
+    cases : mapping of key to (algorithm, instance)
+        What is simulated; the keys are yours.
+    n_runs : int or mapping of key to int
+        Number of replicates of each case.
+    seed, max_pulls, n_jobs
+        As of `identify`.
+
+    Returns
+    -------
+    dict of Identifications
+        With the keys of `cases`, in their order.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or a case cannot be played: the message has its key.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> easy = dpb.instances.bernoulli([0.9, 0.5, 0.1])
+    >>> cases = {eps: (dpb.DPTT(eps, 0.1), easy) for eps in (0.5, 1.0)}
+    >>> runs = dpb.identify_many(cases, n_runs=5)
+    >>> runs[0.5].stopping_time.mean() > runs[1.0].stopping_time.mean()
+    np.True_
+    """
+    replicated: dict[Key, Replicated] = {}
+    for key, (algorithm, instance) in cases.items():
+        with label_errors(key):
+            runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
+            replicated[key] = _replicated(algorithm, instance, runs, max_pulls)
+    verdicts = run_replicates(replicated, seed, n_jobs)
+    return {
+        key: _identifications(algorithm, instance, max_pulls, verdicts[key])
+        for key, (algorithm, instance) in cases.items()
+    }
+
+
+def _identifications(
+    algorithm: IdentificationAlgorithm,
+    instance: BernoulliInstance,
+    max_pulls: int,
+    verdicts: Sequence[Verdict],
+) -> Identifications:
+    """Put the replicates of a case together."""
     return Identifications(
         algorithm,
         instance,
-        max_pulls,
+        int(max_pulls),
         np.array([verdict.recommendation for verdict in verdicts], dtype=np.int64),
         np.array([verdict.pulls for verdict in verdicts], dtype=np.int64),
     )

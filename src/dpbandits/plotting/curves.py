@@ -1,21 +1,17 @@
-"""Figures of computed curves, and what is offered for download beside them."""
+"""Figures of computed curves."""
 
 from __future__ import annotations
 
-import base64
-import csv
-import html
-import io
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import check_choice
-from dpbandits.plotting.paper import SCALE, PaperFigure
+from dpbandits.plotting.redraw import redrawable
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -26,11 +22,11 @@ from dpbandits.plotting.style import (
     PanelRange,
     finish_panels,
     make_panels,
-    save_vector,
     styled,
 )
+from dpbandits.tables import records, tabulate
 
-__all__ = ["Downloads", "curves_figure"]
+__all__ = ["curves_figure", "curves_table"]
 
 Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
@@ -133,8 +129,20 @@ def curves_figure(
     ['line', 'root']
     >>> plt.close(figure)
     """
-    marks = marks or {}
+    marks = {title: [list(mark) for mark in some] for title, some in (marks or {}).items()}
     _check(panels, log, lowest, marks)
+    options = {"x_label": x_label, "y_label": y_label, "log": log, "lowest": lowest, "marks": marks}
+    return _draw(curves_table(panels), **options)
+
+
+def _drawn(
+    panels: Mapping[str, Curves],
+    x_label: str,
+    y_label: str,
+    log: str,
+    lowest: float | None,
+    marks: Mapping[str, Sequence[Any]],
+) -> Figure:
     letters = dict(zip(_LETTERS, panels, strict=False))
     with styled():
         wide = {"width": 5.6, "height": 3.6} if len(panels) == 1 else {}
@@ -171,73 +179,26 @@ def curves_figure(
     return figure
 
 
-class Downloads:
-    """Links to the data and to vector files of a figure, which the page itself carries.
-
-    Parameters
-    ----------
-    name : str
-        Beginning of the files' names.
-    figure : matplotlib.figure.Figure
-        The figure.
-    panels : mapping, optional
-        What was drawn, as `curves_figure` takes it; the lines of the figure that have a label if
-        not given.
+def curves_table(panels: Mapping[str, Curves]) -> pd.DataFrame:
+    """Return the points of curves as a table: what `curves_figure` draws, ready to publish.
 
     Examples
     --------
-    >>> from matplotlib import pyplot as plt
-    >>> curves = {"": {"line": ([1.0, 2.0], [3.0, 4.0])}}
-    >>> figure = curves_figure(curves, x_label="x", y_label="y")
-    >>> print(Downloads("demo", figure, curves).table, end="")
-    panel,curve,x,y
-    ,line,1,3
-    ,line,2,4
-    >>> plt.close(figure)
+    >>> curves_table({"": {"line": ([1.0, 2.0], [3.0, 4.0])}}).columns.tolist()
+    ['panel', 'curve', 'x', 'y']
     """
-
-    def __init__(
-        self, name: str, figure: Figure, panels: Mapping[str, Curves] | None = None
-    ) -> None:
-        self.name = name
-        panels = _labelled(figure) if panels is None else panels
-        rows = io.StringIO()
-        writer = csv.writer(rows, lineterminator="\n")
-        writer.writerow(("panel", "curve", "x", "y"))
-        writer.writerows(
-            (title, curve, f"{x:.7g}", f"{y:.7g}")
-            for title, curves in panels.items()
-            for curve, points in curves.items()
-            for x, y in zip(*_points(points), strict=True)
-        )
-        self.table = rows.getvalue()
-        with tempfile.TemporaryDirectory() as folder:
-            path = save_vector(figure, Path(folder) / f"{name}.svg")
-            self.vector = path.read_text(encoding="utf-8")
-        self.pdf = PaperFigure(figure, SCALE).pdf(name)
-
-    def __repr__(self) -> str:
-        return f"Downloads({self.name!r})"
-
-    def _repr_html_(self) -> str:
-        return " · ".join(
-            f'<a class="download" download="{html.escape(self.name)}.{ending}" '
-            f'href="data:{kind};base64,{base64.b64encode(content).decode()}">{what}</a>'
-            for ending, kind, content, what in (
-                ("csv", "text/csv", self.table.encode(), "data"),
-                ("svg", "image/svg+xml", self.vector.encode(), "vector figure"),
-                ("pdf", "application/pdf", self.pdf, "PDF"),
-            )
-        )
-
-
-def _labelled(figure: Figure) -> dict[str, Curves]:
-    """Return the lines of a figure that have a label, by the titles of their panels."""
-    return {
-        axes.get_title(loc="left") or axes.get_title(): {
-            str(line.get_label()): (line.get_xdata(), line.get_ydata())
-            for line in axes.get_lines()
-            if not str(line.get_label()).startswith("_")
-        }
-        for axes in figure.axes
+    points = {
+        (title, name): dict(zip("xy", _points(xy), strict=True))
+        for title, curves in panels.items()
+        for name, xy in curves.items()
     }
+    return tabulate(points, dict, ("panel", "curve"))
+
+
+@redrawable
+def _draw(table: pd.DataFrame, **options: Any) -> Figure:
+    """Draw a table of curves, with the options of `curves_figure`."""
+    panels: dict[str, dict[str, Any]] = {}
+    for each in records(table, ("panel", "curve")):
+        panels.setdefault(each.panel, {})[each.curve] = (each.x, each.y)
+    return _drawn(panels, **options)

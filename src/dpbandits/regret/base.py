@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -119,6 +120,17 @@ class RegretAlgorithm(abc.ABC):
         -------
         Play
         """
+
+    def play_many(
+        self,
+        instance: Any,
+        horizon: int,
+        checkpoints: NDArray[np.int64],
+        seeds: Sequence[np.random.SeedSequence],
+    ) -> list[Play]:
+        """Play one replicate per seed; the same bits as `play` with a generator of each seed."""
+        generators = (np.random.default_rng(seed) for seed in seeds)
+        return [self.play(instance, horizon, checkpoints, rng) for rng in generators]
 
     def regret_bound(
         self, instance: Any, horizon: int, times: ArrayLike | None = None

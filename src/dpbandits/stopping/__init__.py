@@ -4,7 +4,7 @@ from dpbandits.stopping.base import NASFamily, Outcome, StoppingRule
 from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
 from dpbandits.stopping.dp_nas import DPNAS
 from dpbandits.stopping.ebgstop import EBGStop
-from dpbandits.stopping.estimate import Estimates, estimate, estimate_replicate
+from dpbandits.stopping.estimate import Estimates, estimate, estimate_many, estimate_replicate
 from dpbandits.stopping.nas import NAS
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "Outcome",
     "StoppingRule",
     "estimate",
+    "estimate_many",
     "estimate_replicate",
 ]

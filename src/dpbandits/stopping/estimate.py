@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer
 from dpbandits.laws import Law
-from dpbandits.simulation import replicate_seeds
+from dpbandits.running import Replicated, describe, label_errors, run_replicates
 from dpbandits.stopping.base import Outcome, StoppingRule
 
-__all__ = ["Estimates", "estimate", "estimate_replicate"]
+__all__ = ["Estimates", "estimate", "estimate_many", "estimate_replicate"]
+
+Key = TypeVar("Key", bound=Hashable)
 
 _CHUNK = 200
 """Replicates that a worker runs at a time."""
@@ -104,6 +107,33 @@ class Estimates:
         found = mean_interval(self.samples, level)
         return found if self.halted.all() else (math.nan, math.nan, math.nan)
 
+    def summary(self) -> dict[str, Any]:
+        """Return the columns that tables and figures show, one value each.
+
+        Returns
+        -------
+        dict
+            Mean number of samples with its 95 % interval, quantiles (nan unless every run has
+            halted); error rate with its 95 % interval (nan if the law has mean 0).
+        """
+        mean, low, high = self.mean_samples()
+        nothing = (math.nan, math.nan, math.nan)
+        rate, rate_low, rate_high = self.error_rate() if self.law.mean else nothing
+        quantiles = np.quantile(self.samples, [0.05, 0.5, 0.95]).tolist()
+        if not self.halted.all():
+            quantiles = nothing
+        return {
+            "n_runs": self.n_runs,
+            "halted": int(self.halted.sum()),
+            "mean_samples": mean,
+            "samples_low95": low,
+            "samples_high95": high,
+            **dict(zip(("samples_q05", "samples_q50", "samples_q95"), quantiles, strict=True)),
+            "error_rate": rate,
+            "error_low95": rate_low,
+            "error_high95": rate_high,
+        }
+
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the runs to `path`, a row a run: samples, estimate, whether it halted."""
         rows = zip(self.samples.tolist(), self.estimate.tolist(), self.halted, strict=True)
@@ -119,9 +149,28 @@ def estimate_replicate(
 
 
 def _estimate_chunk(
-    rule: StoppingRule, law: Law, max_samples: int, seeds: list[np.random.SeedSequence]
+    rule: StoppingRule, law: Law, max_samples: int, seeds: Sequence[np.random.SeedSequence]
 ) -> list[Outcome]:
     return [estimate_replicate(rule, law, max_samples, seed) for seed in seeds]
+
+
+def _replicated(rule: StoppingRule, law: Law, n_runs: int, max_samples: int) -> Replicated:
+    """Check a case and describe it to the runner."""
+    if not isinstance(rule, StoppingRule):
+        raise ValueError(f"rule={rule!r} is no rule; allowed: one such as NAS(0.5, 0.05)")
+    configuration = {
+        "rule": describe(rule),
+        "law": describe(law),
+        "max_samples": int(max_samples),
+    }
+    return Replicated(
+        f"{rule.label}, mean {law.mean:g}",
+        configuration,
+        partial(_estimate_chunk, rule, law, max_samples),
+        check_integer("n_runs", n_runs, 1),
+        chunk=_CHUNK,
+        warm_up=partial(rule.draw, law, np.random.default_rng(0), min(max_samples, 64)),
+    )
 
 
 def estimate(
@@ -134,8 +183,8 @@ def estimate(
 ) -> Estimates:
     """Simulate independent replicates of a stopping rule.
 
-    The result depends on the arguments alone, and not on `n_jobs`: every replicate has its own
-    child of ``SeedSequence(seed)``.
+    The result depends on the arguments alone, and not on `n_jobs`. It is the same as that of
+    `estimate_many`, in whatever grid the case stands there.
 
     Parameters
     ----------
@@ -169,17 +218,62 @@ def estimate(
     >>> bool(runs.halted.all()), runs.samples.shape, runs.failures()
     (True, (20,), 0)
     """
-    if not isinstance(rule, StoppingRule):
-        raise ValueError(f"rule={rule!r} is no rule; allowed: one such as NAS(0.5, 0.05)")
-    n_runs = check_integer("n_runs", n_runs, 1)
-    if n_jobs != -1:
-        n_jobs = check_integer("n_jobs", n_jobs, 1)
-    seeds = replicate_seeds(seed, n_runs)
-    tasks = (
-        delayed(_estimate_chunk)(rule, law, max_samples, seeds[first : first + _CHUNK])
-        for first in range(0, n_runs, _CHUNK)
-    )
-    outcomes = [outcome for chunk in Parallel(n_jobs=n_jobs)(tasks) for outcome in chunk]
+    case = _replicated(rule, law, n_runs, max_samples)
+    return _estimates(rule, law, max_samples, run_replicates({None: case}, seed, n_jobs)[None])
+
+
+def estimate_many(
+    cases: Mapping[Key, tuple[StoppingRule, Law]],
+    n_runs: int | Mapping[Key, int] = 100,
+    seed: int | Sequence[int] = 0,
+    max_samples: int = 10**12,
+    n_jobs: int = 1,
+) -> dict[Key, Estimates]:
+    """Simulate a whole grid of cases; the arguments are those of `estimate`.
+
+    Parameters
+    ----------
+    cases : mapping of key to (rule, law)
+        What is simulated; the keys are yours.
+    n_runs : int or mapping of key to int
+        Number of replicates of each case.
+    seed, max_samples, n_jobs
+        As of `estimate`.
+
+    Returns
+    -------
+    dict of Estimates
+        With the keys of `cases`, in their order.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or a case cannot be played: the message has its key.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> law = dpb.instances.two_point(0.1)
+    >>> cases = {alpha: (dpb.NAS(alpha, 0.05, 1.0), law) for alpha in (0.5, 0.25)}
+    >>> runs = dpb.estimate_many(cases, n_runs=5)
+    >>> runs[0.25].samples.mean() > runs[0.5].samples.mean()
+    np.True_
+    """
+    replicated: dict[Key, Replicated] = {}
+    for key, (rule, law) in cases.items():
+        with label_errors(key):
+            runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
+            replicated[key] = _replicated(rule, law, runs, max_samples)
+    outcomes = run_replicates(replicated, seed, n_jobs)
+    return {
+        key: _estimates(rule, law, max_samples, outcomes[key]) for key, (rule, law) in cases.items()
+    }
+
+
+def _estimates(
+    rule: StoppingRule, law: Law, max_samples: int, outcomes: Sequence[Outcome]
+) -> Estimates:
+    """Put the replicates of a case together."""
     return Estimates(
         rule,
         law,

@@ -1,0 +1,253 @@
+"""One runner for everything that is replicated: seeds, chunks, workers, progress, interruption.
+
+`simulate_many`, `identify_many`, `estimate_many` and their kin describe each case as a `Replicated`
+and leave the rest to `run_replicates`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from tqdm import tqdm
+
+from dpbandits._validation import check_integer
+
+__all__ = [
+    "Interrupted",
+    "Replicated",
+    "case_seeds",
+    "describe",
+    "label_errors",
+    "replicate_seeds",
+    "run_replicates",
+]
+
+Key = TypeVar("Key", bound=Hashable)
+Seeds = Sequence[np.random.SeedSequence]
+
+_SHARES = 8
+"""Chunks that a case is cut into at least, as far as it has replicates."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C came while replicates ran; the message says how many were done."""
+
+
+@dataclass(frozen=True)
+class Replicated:
+    """A case as the runner sees it.
+
+    Attributes
+    ----------
+    title : str
+        What the progress bar calls it.
+    configuration : dict
+        What the law of one replicate depends on, ready for JSON: its seeds are derived from it.
+    play : callable
+        Takes seeds and returns one outcome per seed. It travels to workers, so it is a function of
+        a module or a `functools.partial` of one.
+    n_runs : int
+        Number of replicates.
+    chunk : int
+        Replicates that a worker plays at a time, at most.
+    warm_up : callable, optional
+        Plays as little as possible; what it needs is compiled then, before the replicates.
+    """
+
+    title: str
+    configuration: Mapping[str, Any]
+    play: Callable[[Seeds], Sequence[Any]]
+    n_runs: int
+    chunk: int = 10
+    warm_up: Callable[[], object] | None = None
+
+    def chunks(self, seed: int | Sequence[int]) -> Iterator[Seeds]:
+        """Yield the seeds of the replicates, in chunks."""
+        seeds = case_seeds(self.configuration, seed, self.n_runs)
+        size = max(1, min(self.chunk, math.ceil(self.n_runs / _SHARES)))
+        for first in range(0, self.n_runs, size):
+            yield seeds[first : first + size]
+
+
+def replicate_seeds(seed: int | Sequence[int], n_runs: int) -> list[np.random.SeedSequence]:
+    """Return one child seed per replicate, all derived from `seed`."""
+    return np.random.SeedSequence(_entropy(seed)).spawn(n_runs)
+
+
+def case_seeds(
+    configuration: Mapping[str, Any], seed: int | Sequence[int], n_runs: int
+) -> list[np.random.SeedSequence]:
+    """Return one seed per replicate, derived from `seed` and from what is simulated.
+
+    The root is `seed`, followed by 128 bits hashed from the configuration. The number of
+    replicates and the place in a grid play no role: fewer replicates are the first of more.
+
+    Examples
+    --------
+    >>> first, second = case_seeds({"name": "demo"}, 0, 2)
+    >>> first.spawn_key, second.spawn_key
+    ((0,), (1,))
+    """
+    text = json.dumps(configuration, sort_keys=True)
+    words = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], dtype="<u4")
+    return np.random.SeedSequence([*_entropy(seed), *map(int, words)]).spawn(n_runs)
+
+
+def _entropy(seed: int | Sequence[int]) -> list[int]:
+    try:
+        parts = list(seed) if isinstance(seed, Iterable) else [seed]
+        entropy = [check_integer("seed", part, 0) for part in parts]
+    except ValueError:
+        entropy = []
+    if not entropy:
+        raise ValueError(
+            f"seed={seed!r} must be a whole number of at least 0, or a sequence of such numbers"
+        )
+    return entropy
+
+
+def describe(part: object) -> Any:
+    """Describe an algorithm, a rule, a law or an instance for JSON.
+
+    Arguments that have their default value are left out, so that a class may gain options
+    without a change of seeds.
+
+    Examples
+    --------
+    >>> from dpbandits import DPSE
+    >>> describe(DPSE(epsilon=0.5))
+    {'name': 'DPSE', 'epsilon': 0.5}
+    """
+    if is_dataclass(part):
+        described: dict[str, Any] = {"name": type(part).__name__}
+        for option in fields(part):
+            value = getattr(part, option.name)
+            if option.default is MISSING or value != option.default:
+                described[option.name] = describe(value)
+        return described
+    if isinstance(part, list | tuple):
+        return [describe(each) for each in part]
+    if isinstance(part, np.ndarray):
+        return part.tolist()
+    if isinstance(part, np.generic):
+        return describe(part.item())
+    if isinstance(part, float) and not math.isfinite(part):
+        return str(part)  # JSON has no infinity
+    if part is None or isinstance(part, bool | int | float | str):
+        return part
+    return getattr(part, "__qualname__", type(part).__qualname__)
+
+
+@contextmanager
+def label_errors(key: Hashable) -> Iterator[None]:
+    """Put the key of a case in front of what is wrong with it."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"case {key!r}: {error}") from error
+
+
+def _play_chunk(key: Hashable, case: Replicated, seeds: Seeds) -> Sequence[Any]:
+    """Play a chunk: the unit of parallel work."""
+    with label_errors(key):
+        return case.play(seeds)
+
+
+def run_replicates(
+    cases: Mapping[Key, Replicated], seed: int | Sequence[int] = 0, n_jobs: int = 1
+) -> dict[Key, list[Any]]:
+    """Play the replicates of all cases, in chunks spread over the workers.
+
+    The outcomes depend on the cases and on `seed` alone, neither on `n_jobs` nor on the backend
+    that ``joblib.parallel_config`` sets. Progress is shown on a terminal and nowhere else.
+
+    Parameters
+    ----------
+    cases : mapping of key to Replicated
+        What is played.
+    seed : int or sequence of int
+        Entropy of the root seed.
+    n_jobs : int
+        Number of workers, −1 for all processors.
+
+    Returns
+    -------
+    dict
+        The keys of `cases`, in their order, each with its outcomes.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or a case cannot be played: the message has its key.
+    Interrupted
+        After Ctrl-C.
+    """
+    if n_jobs != -1:
+        n_jobs = check_integer("n_jobs", n_jobs, 1)
+    _entropy(seed)
+    total = sum(case.n_runs for case in cases.values())
+    found: dict[Key, list[Any]] = {key: [] for key in cases}
+    done = 0
+    with tqdm(total=total, unit="run", disable=None, leave=False, smoothing=0.05) as progress:
+        try:
+            _warm_up(cases, progress)
+            for key, outcomes in _outcomes(cases, seed, n_jobs):
+                progress.set_description(cases[key].title, refresh=False)
+                found[key] += outcomes
+                done += len(outcomes)
+                progress.update(len(outcomes))
+        except KeyboardInterrupt:
+            whole = sum(len(found[key]) == case.n_runs for key, case in cases.items())
+            raise Interrupted(
+                f"interrupted: {done} of {total} runs were done, {whole} of {len(cases)} cases "
+                "whole; nothing is kept"
+            ) from None
+    return found
+
+
+def _warm_up(cases: Mapping[Key, Replicated], progress: tqdm[Any]) -> None:
+    """Compile what the cases need, one case of each name after another."""
+    waiting = {case.title.partition(",")[0]: key for key, case in reversed(list(cases.items()))}
+    for name, key in waiting.items():
+        warm_up = cases[key].warm_up
+        if warm_up is not None:
+            progress.set_description(f"compiling {name}")
+            with label_errors(key):
+                warm_up()
+    progress.unpause()
+
+
+def _outcomes(
+    cases: Mapping[Key, Replicated], seed: int | Sequence[int], n_jobs: int
+) -> Iterator[tuple[Key, Sequence[Any]]]:
+    """Yield the outcomes of chunk after chunk, in the order of the cases."""
+    chunks = [(key, seeds) for key, case in cases.items() for seeds in case.chunks(seed)]
+    if n_jobs == 1:
+        for key, seeds in chunks:
+            yield key, _play_chunk(key, cases[key], seeds)
+        return
+    tasks = (delayed(_play_chunk)(key, cases[key], seeds) for key, seeds in chunks)
+    outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+    try:
+        for (key, _), part in zip(chunks, outcomes, strict=True):
+            yield key, part
+    except KeyboardInterrupt:
+        _end_workers()
+        raise
+    finally:
+        outcomes.close()
+
+
+def _end_workers() -> None:
+    """End joblib's own workers at once, whatever they do."""
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor().shutdown(wait=False, kill_workers=True)

@@ -1,0 +1,159 @@
+"""Results as tables: one row per case, or one per case and checkpoint."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpbandits.simulation import Runs
+
+__all__ = ["curve", "from_csv", "records", "tabulate", "to_csv"]
+
+DIGITS = 7
+"""Significant digits of every number in a table: the last bits differ between processors."""
+
+Result = TypeVar("Result")
+
+
+def tabulate(
+    results: Mapping[Any, Result],
+    columns: Callable[[Result], Mapping[str, Any]] | None = None,
+    names: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Make a table of results: the parts of the keys first, then the columns of each result.
+
+    Parameters
+    ----------
+    results : mapping
+        Key → result, as `simulate_many` and its kin return them. A key is a tuple, a named
+        tuple or a single value.
+    columns : callable, optional
+        Takes a result and returns name → value, or name → array with a value per row;
+        ``result.summary()`` if not given.
+    names : sequence of str, optional
+        Names of the parts of the keys; those of the named tuple if not given.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Numbers are rounded to 7 significant digits.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> C1 = dpb.instances.ss19("C1")
+    >>> cases = {(eps, 5): (dpb.DPSE(eps), C1) for eps in (0.25, 1.0)}
+    >>> runs = dpb.simulate_many(cases, horizon=10**6, n_runs=2)
+    >>> table = tabulate(runs, lambda r: r.final(), names=("epsilon", "n_arms"))
+    >>> list(table.columns), len(table)
+    (['epsilon', 'n_arms', 'time', 'mean', 'low', 'high'], 2)
+    """
+    parts = []
+    for key, result in results.items():
+        labels = key if isinstance(key, tuple) else (key,)
+        called = names or getattr(key, "_fields", None)
+        if called is None or len(called) != len(labels):
+            raise ValueError(f"names={names!r} must name each part of the key {key!r}")
+        values = result.summary() if columns is None else columns(result)  # type: ignore[attr-defined]
+        rows = max((np.size(value) for value in values.values()), default=1)
+        both = {**dict(zip(called, labels, strict=True)), **values}
+        parts.append(pd.DataFrame(both, index=range(rows)))
+    if not parts:
+        raise ValueError("results is empty; it must hold at least one case")
+    table = pd.concat(parts, ignore_index=True)
+    for name in table.columns[table.dtypes == np.float64]:
+        table[name] = [float(f"{x:.{DIGITS}g}") for x in table[name]]
+    return table
+
+
+def curve(
+    runs: Runs, *, first: int = 100, epochs: bool = False, bound: bool = False
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of a curve of regret over time.
+
+    Parameters
+    ----------
+    runs : Runs
+        Replicates of a case.
+    first : int
+        Where the curve begins.
+    epochs : bool
+        Whether the times at which the first run's epochs ended have rows of their own, with a 1
+        in the column ``epoch`` and the mean between the neighbouring checkpoints.
+    bound : bool
+        Whether there is a column ``bound``, the algorithm's proved bound on the regret.
+
+    Returns
+    -------
+    dict
+        ``time``, ``mean``, ``low``, ``high``, and the columns asked for.
+    """
+    columns = runs.summary()
+    kept = columns["time"] >= min(first, runs.horizon)
+    columns = {name: values[kept] for name, values in columns.items()}
+    if epochs:
+        old, ends = columns["time"], runs.epoch_ends[0]
+        ends = ends[(ends >= old[0]) & (ends <= runs.horizon)]
+        order = np.argsort(np.concatenate([old, ends]), kind="stable")
+        columns = {
+            name: np.concatenate([values, np.interp(ends, old, values)])[order]
+            for name, values in columns.items()
+        }
+        columns["time"] = columns["time"].astype(np.int64)
+        columns["epoch"] = np.repeat([0, 1], [old.size, ends.size])[order]
+    if bound:
+        columns["bound"] = np.asarray(
+            runs.algorithm.regret_bound(runs.instance, runs.horizon, times=columns["time"])
+        )
+    return columns
+
+
+def records(table: pd.DataFrame, by: Sequence[str], **chosen: object) -> Iterator[SimpleNamespace]:
+    """Yield a record for each combination of labels: labels are values, other columns arrays.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `tabulate` returns it.
+    by : sequence of str
+        Names of the columns that are labels.
+    **chosen
+        Values that labels must have, such as ``panel="a"``.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"rule": ["a", "a", "b"], "x": [1, 2, 3]})
+    >>> [(r.rule, r.x.tolist()) for r in records(table, ["rule"])]
+    [('a', [1, 2]), ('b', [3])]
+    """
+    for name, value in chosen.items():
+        table = table[table[name] == value]
+    for labels, part in table.groupby(list(by), sort=False, dropna=False):
+        arrays = {name: part[name].to_numpy() for name in part.columns if name not in by}
+        yield SimpleNamespace(**dict(zip(by, labels, strict=True)), **arrays)
+
+
+def to_csv(table: pd.DataFrame) -> str:
+    """Write a table as text."""
+    text: str = table.to_csv(
+        index=False, float_format=f"%.{DIGITS}g", na_rep="nan", lineterminator="\n"
+    )
+    return text
+
+
+def from_csv(text: str) -> pd.DataFrame:
+    """Read what `to_csv` wrote.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"variant": ["", "half"], "mean": [float("nan"), float("inf")]})
+    >>> from_csv(to_csv(table)).equals(table)
+    True
+    """
+    return pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=["nan"])
