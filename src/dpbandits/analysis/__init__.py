@@ -1,0 +1,1 @@
+"""What chapters and claims compute from runs: ratios, slopes, rankings, with their uncertainty."""
