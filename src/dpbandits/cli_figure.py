@@ -22,8 +22,8 @@ def add_parser(commands: Any) -> None:
         "figure",
         help="draw a figure for a paper, from its published data",
         description=(
-            "Draw a figure again from its data in book/figures, as wide as a journal's column, with "
-            "fonts embedded and letters of 6 points or more."
+            "Draw a figure again from its data in book/figures, as wide as a journal's column, "
+            "with fonts embedded and letters of 6 points or more."
         ),
         epilog="examples: dpbandits figure ss19-fig1 --pdf fig.pdf --width single --grey; "
         "dpbandits figure ss19-fig5 --panels a,b --png fig.png --width 120; "
