@@ -17,6 +17,7 @@ from tqdm import tqdm
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
+from dpbandits.regret.elimination import EliminationPlay
 
 __all__ = ["Runs", "log_checkpoints", "play_replicate", "replicate_seeds", "simulate"]
 
@@ -162,6 +163,13 @@ def _check_play(
     name = type(algorithm).__name__
     if not isinstance(play, Play):
         raise ValueError(f"{name}.play returned {type(play).__name__}; allowed: Play")
+    if isinstance(play, EliminationPlay):  # whose counts cannot be wrong otherwise
+        if not np.array_equal(play.checkpoints, times) or play.last_epoch.shape != (n_arms,):
+            raise ValueError(
+                f"{name}.play returned a run of {play.last_epoch.size} arms with other checkpoints "
+                "or arms than it was asked for; allowed: those that it was given"
+            )
+        return
     counts = np.asarray(play.counts)
     if counts.shape != (times.size, n_arms):
         raise ValueError(
@@ -255,7 +263,7 @@ def simulate(
     )
     for i, play in enumerate(progress):
         _check_play(play, algorithm, times, instance.n_arms)
-        regret[i] = play.counts @ instance.gaps
-        pulls[i] = play.counts[-1]
+        regret[i] = play.regret(instance.gaps)
+        pulls[i] = play.pulls
         epoch_ends.append(play.epoch_ends)
     return Runs(algorithm, instance, horizon, times, regret, pulls, tuple(epoch_ends))
