@@ -119,7 +119,8 @@ class Estimates:
         mean, low, high = self.mean_samples()
         nothing = (math.nan, math.nan, math.nan)
         rate, rate_low, rate_high = self.error_rate() if self.law.mean else nothing
-        quantiles = np.quantile(self.samples, [0.05, 0.5, 0.95]).tolist()
+        # values that occur: between the looks of a rule there is nothing
+        quantiles = np.quantile(self.samples, [0.05, 0.5, 0.95], method="inverted_cdf").tolist()
         if not self.halted.all():
             quantiles = nothing
         return {
