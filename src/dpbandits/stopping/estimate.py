@@ -159,10 +159,11 @@ def _replicated(rule: StoppingRule, law: Law, n_runs: int, max_samples: int) -> 
     """Check a case and describe it to the runner."""
     if not isinstance(rule, StoppingRule):
         raise ValueError(f"rule={rule!r} is no rule; allowed: one such as NAS(0.5, 0.05)")
+    max_samples = rule._check_draw(law, np.random.default_rng(0), max_samples)
     configuration = {
         "rule": describe(rule),
         "law": describe(law),
-        "max_samples": int(max_samples),
+        "max_samples": max_samples,
     }
     return Replicated(
         f"{rule.label}, mean {law.mean:g}",
