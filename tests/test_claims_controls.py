@@ -58,7 +58,6 @@ ELSEWHERE = {
     "ss19-bernstein": test_claims_stopping.test_more_samples_of_ebgstop_change_the_verdict,
     "ja25-thm-5": "test_more_errors_change_the_verdict",
     "ja25-ties": "test_runs_that_stop_change_the_verdict",
-    "twzw22-support": "test_support_depends_on_the_figures",
 }
 
 
@@ -284,15 +283,3 @@ def test_proportional_depends_on_the_regrets(factor, expected, monkeypatch):
     changed = {k: (factor if k[0] in "bd" else 1.0) * regret for k, regret in original.items()}
     monkeypatch.setattr(td16_factors, "_regrets", lambda: changed)
     assert ALL["td16-proportional"].check().verdict == expected
-
-
-@pytest.mark.parametrize(
-    ("counts", "expected"),
-    [({"surely agree": 3}, H), ({"surely agree": 0, "surely disagree": 3}, F)],
-)
-def test_support_depends_on_the_figures(counts, expected, monkeypatch):
-    finding = claims.Finding(H, "Made up.", counts)
-    figure = claims.Claim("made-up-fig", "twzw22", "§6", "Made up.", lambda: finding)
-    assert ALL["twzw22-support"].verdict == C
-    monkeypatch.setattr(twzw22_comparisons, "EXPERIMENTS", (figure,))
-    assert ALL["twzw22-support"].check().verdict == expected
