@@ -18,7 +18,7 @@ from dpbandits._files import write_atomically
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.instances import BernoulliInstance
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
-<<<<<<< HEAD
+from dpbandits.regret.elimination import EliminationPlay
 from dpbandits.running import (
     Replicated,
     describe,
@@ -26,9 +26,6 @@ from dpbandits.running import (
     replicate_seeds,
     run_replicates,
 )
-=======
-from dpbandits.regret.elimination import EliminationPlay
->>>>>>> k1
 
 __all__ = [
     "Runs",
