@@ -22,8 +22,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from dpbandits._exponentials import exponentials
 from dpbandits.growing_sums import growing_sum
-from dpbandits.heavy_laws import HeavyCode, draw_heavy
+from dpbandits.heavy_laws import PARETO, HeavyCode, draw_heavy
+from dpbandits.lower_lines import lower_lines
+from dpbandits.matched_sums import matched_rows
 from dpbandits.mechanisms.adaptive_passage import (
     GrowingPassageTable,
     growing_passage_table,
@@ -39,6 +42,9 @@ __all__ = ["TreeSkipTally", "certify_tree", "play_tree_skipping", "tree_skip_and
 _SHORTEST = 16  # pulls that make a walk worth its cost
 _LEAST_LEAD = 1.0  # node scales
 _SPENT = 0.125  # part of the lead that the certificate may give away
+_NOISELESS_SHORTEST = 64
+_STOCK = 64
+_NOISELESS_SPENT = 0.95
 
 
 class TreeSkipTally(NamedTuple):
@@ -85,6 +91,15 @@ def _rival(
 
 
 @njit(cache=True, nogil=True)
+def _beyond(law: HeavyCode, bound: float) -> float:
+    """Return P(X > B) of a reward X."""
+    kind, first, second = law
+    if kind == PARETO:
+        return 1.0 if bound <= second else (bound / second) ** -first
+    return second if first > bound else 0.0
+
+
+@njit(cache=True, nogil=True)
 def certify_tree(
     means: NDArray[np.float64],
     shrunk: NDArray[np.float64],
@@ -99,6 +114,8 @@ def certify_tree(
     width: float,
     published: bool,
     ratio: float,
+    lines: NDArray[np.float64],
+    beyond: float,
 ) -> tuple[int, float]:
     """Return a certificate (m, z) for the leader `arm`, or m = 0 when none is worth a walk.
 
@@ -115,11 +132,15 @@ def certify_tree(
     t, horizon : int
         Pulls made, and in all.
     first_scale, growth : float
-        A node that ends at an arm's n-th reward has scale ``first_scale``·n^g.
+        A node that ends at an arm's n-th reward has scale ``first_scale``·n^g; 0 without noise.
     width, published
         As in `play_tree_skipping`.
     ratio : float
         κ of the table: the scales of the stretch may differ by so much.
+    lines : numpy.ndarray of float
+        `dpbandits.lower_lines.lower_lines` of the leader's rewards.
+    beyond : float
+        Probability that one is beyond the bound on the next.
 
     Returns
     -------
@@ -130,16 +151,31 @@ def certify_tree(
     """
     bonus = _bonus(width, growth, published, t + 1)
     lead = (means[arm] + bonus * shrunk[arm] - rival) * n
-    if lead < _LEAST_LEAD * first_scale * n * shrunk[arm]:
+    scale = first_scale * n * shrunk[arm]
+    shortest, spent = _SHORTEST, _SPENT
+    if scale == 0.0:
+        shortest, spent = _NOISELESS_SHORTEST, _NOISELESS_SPENT
+    if lead < _LEAST_LEAD * scale:
         return 0, 0.0
     longest = min(float(horizon - t), (ratio - 1.0) * n)
-    fall = rival - growth * bonus * shrunk[arm]  # −f′ at 0
-    if fall * longest > _SPENT * lead:
-        longest = _SPENT * lead / fall
-    stretch = int(longest)
-    if stretch < _SHORTEST:
+    spent *= lead
+    fall = rival - growth * bonus * shrunk[arm]  # −f′ at 0, if no reward counts
+    alone = spent / fall if fall * longest > spent else longest
+    most, slope, intercept = alone, 0.0, 0.0
+    for i in range(lines.shape[0]):
+        left = spent - lines[i, 0]
+        if left <= 0.0:
+            break
+        rise = lines[i, 1] - beyond * lines[i, 2]
+        m = left / (fall - rise) if (fall - rise) * longest > left else longest
+        if m > most:
+            most, slope, intercept = m, rise, lines[i, 0]
+            if m == longest:
+                break
+    stretch = int(most)
+    if stretch < shortest:
         return 0, 0.0
-    if stretch < horizon - t:
+    if stretch < horizon - t and scale > 0.0:
         # end at a multiple of a large power of two: few subtrees to walk through
         unit = 1
         while unit << 3 <= stretch:
@@ -148,11 +184,11 @@ def certify_tree(
     rival = _rival(means, shrunk, _bonus(width, growth, published, t + stretch), arm)
     last = n + stretch - 1.0
     at_first = bonus * n * shrunk[arm] - rival * n
-    at_last = bonus * last**growth - rival * last
+    at_last = slope * (stretch - 1.0) + bonus * last**growth - rival * last
     # thousands of times the rounding of f and of the indices that a kernel by pulls compares
     slack = 1e-12 * (abs(total) + (abs(rival) + bonus) * last)
-    barrier = total + min(at_first, at_last) - slack
-    if barrier + means[arm] * n - total < 0.5 * lead:
+    barrier = total + min(at_first, at_last) - intercept - slack
+    if barrier + means[arm] * n - total < (0.5 * lead if scale > 0.0 else 0.0):
         return 0, 0.0
     return stretch, barrier
 
@@ -194,6 +230,52 @@ def _pull_while_leading(
 
 
 @njit(cache=True, nogil=True)
+def _pull_without_noise(
+    rng: np.random.Generator,
+    law: HeavyCode,
+    first_bound: float,
+    growth: float,
+    stock: NDArray[np.float64],
+    used: int,
+    n: int,
+    total: float,
+    bonus: float,
+    rival: float,
+    block: int,
+) -> tuple[int, float, int]:
+    """As `_pull_while_leading` without noise; rewards are drawn in advance, many at once.
+
+    The bonus is bounded from below by the chord of n^g over the block. `stock` keeps the arm's
+    rewards that are drawn and not yet used, from the place `used` on.
+    """
+    rival += 1e-12 * (abs(rival) + bonus)  # more than rounding
+    last = n + block
+    low = first_bound * (n + 1.0) ** growth
+    start = float(n) ** growth if n > 0 else 0.0
+    rise = (float(last) ** growth - start) / block * bonus
+    ahead = total + bonus * start - rival * n
+    while True:
+        if used == stock.size:
+            if law[0] == PARETO:
+                for i in range(used):
+                    stock[i] = rng.standard_exponential()
+                exponentials(stock, 1.0 / law[1], law[2], used)
+            else:
+                for i in range(used):
+                    stock[i] = draw_heavy(rng, law)
+            used = 0
+        n += 1
+        reward = stock[used]
+        used += 1
+        if reward > low and reward > first_bound * float(n) ** growth:
+            reward = 0.0
+        total += reward
+        ahead += reward + rise - rival
+        if n == last or ahead <= 0.0:
+            return n, total, used
+
+
+@njit(cache=True, nogil=True)
 def _play(
     kinds: NDArray[np.int64],
     parameters: NDArray[np.float64],
@@ -205,6 +287,8 @@ def _play(
     checkpoints: NDArray[np.int64],
     rng: np.random.Generator,
     table: GrowingPassageTable,
+    rows: NDArray[np.float64],
+    lines: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Play an index policy with walks; return the counts and the tally."""
     n_arms = kinds.size
@@ -214,6 +298,8 @@ def _play(
     shrunk = np.zeros(n_arms)  # n^(−v/(1+v))
     ends = np.zeros((n_arms, TREE_LEVELS))
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    stock = np.empty((n_arms, _STOCK))
+    used = np.full(n_arms, _STOCK)
     first_scale = node_factor * first_bound
     walks, walked = 0, 0
     horizon = checkpoints[-1]
@@ -226,29 +312,39 @@ def _play(
         n, total = pulls[arm], sums[arm]
         law = (kinds[arm], parameters[arm, 0], parameters[arm, 1])
         if t >= n_arms:
+            beyond = _beyond(law, first_bound * (n + 1.0) ** growth)
             stretch, barrier = certify_tree(
                 means, shrunk, arm, rival, n, total, t, horizon,
-                first_scale, growth, width, published, table.ratio,
+                first_scale, growth, width, published, table.ratio, lines[arm], beyond,
             )  # fmt: skip
         start = n
         if stretch > 0:
-            n = walk_growing_tree(
-                rng, table, first_scale, growth, barrier, ends, arm, start, start + stretch
-            )
-            total += growing_sum(rng, law, first_bound, growth, start, n)
+            n = start + stretch
+            if node_factor > 0.0:
+                n = walk_growing_tree(
+                    rng, table, first_scale, growth, barrier, ends, arm, start, n
+                )
+            total += growing_sum(rng, law, rows[arm], first_bound, growth, start, n)
             noise = prefix_noise_at(ends, arm, n)
             walks += 1
             walked += n - start
         else:
             if t >= n_arms:
-                block = min(horizon - t, _SHORTEST)
+                block = min(horizon - t, _SHORTEST if node_factor > 0.0 else _NOISELESS_SHORTEST)
                 later = _bonus(width, growth, published, t + block)
                 rival = _rival(means, shrunk, later, arm)
-            noise = prefix_noise_at(ends, arm, n)
-            n, total, noise = _pull_while_leading(
-                rng, law, first_bound, growth, node_factor, ends[arm],
-                n, total, noise, n * shrunk[arm], bonus, rival, block,
-            )  # fmt: skip
+            if node_factor > 0.0:
+                noise = prefix_noise_at(ends, arm, n)
+                n, total, noise = _pull_while_leading(
+                    rng, law, first_bound, growth, node_factor, ends[arm],
+                    n, total, noise, n * shrunk[arm], bonus, rival, block,
+                )  # fmt: skip
+            else:
+                noise = 0.0
+                n, total, used[arm] = _pull_without_noise(
+                    rng, law, first_bound, growth, stock[arm], used[arm],
+                    n, total, bonus, rival, block,
+                )  # fmt: skip
         t += n - start
         pulls[arm], sums[arm] = n, total
         means[arm] = (total + noise) / n
@@ -284,6 +380,7 @@ def tree_skip_and_tally(
     counts : numpy.ndarray of int64, shape (C, K)
     tally : TreeSkipTally
     """
+    codes = [(int(k), float(a), float(b)) for k, (a, b) in zip(kinds, parameters, strict=True)]
     counts, tally = _play(
         kinds,
         parameters,
@@ -295,6 +392,8 @@ def tree_skip_and_tally(
         checkpoints,
         rng,
         growing_passage_table(),
+        np.array([matched_rows(first if kind == PARETO else 2.0) for kind, first, _ in codes]),
+        np.array([lower_lines(code) for code in codes]),
     )
     return counts, TreeSkipTally(*tally.tolist())
 
