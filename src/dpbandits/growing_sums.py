@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial import binomial
+from dpbandits._binomial_rejection import binomial_by_rejection
 from dpbandits._exponentials import BLOCK, exponentials
 from dpbandits.heavy_laws import PARETO, HeavyCode, draw_heavy
 from dpbandits.matched_sums import matched_sum, pareto_below
@@ -63,7 +63,7 @@ def growing_sum(
     low, high = first_bound * (start + 1.0) ** growth, first_bound * float(stop) ** growth
     if kind != PARETO:
         if first <= low:
-            return first * binomial(rng, stop - start, second)
+            return first * binomial_by_rejection(rng, stop - start, second)
         total = 0.0
         if first > high:
             return total
@@ -91,7 +91,7 @@ def growing_sum(
         reward = low * math.exp(rng.standard_exponential() / first)
         if reward <= first_bound * place**growth:
             total += reward
-    single = binomial(rng, rest, max(0.0, (row[2] - beyond) / (1.0 - beyond)))
+    single = binomial_by_rejection(rng, rest, max(0.0, (row[2] - beyond) / (1.0 - beyond)))
     cut = row[1] * second
     total += pareto_below(rng, first, cut, low, single)
     rest -= single

@@ -45,6 +45,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dpbandits._binomial import binomial
+from dpbandits._binomial_rejection import binomial_by_rejection
 from dpbandits._exponentials import BLOCK, exponentials
 
 __all__ = [
@@ -62,10 +63,10 @@ __all__ = [
 MATCHED_ERROR = 1e-13
 """Total variation distance of a `matched_sum`, at most."""
 
-_NODES = 6  # J
-_KERNEL = 0.02  # τ, halved until there is a quadrature
+_NODES = 8  # J
+_KERNEL = 0.01  # τ, halved until there is a quadrature
 _DIGITS = 120
-_OCTAVES = (3, 4, 5, 6, 8, 10, 12, 14)  # the cuts of `matched_rows` leave 2^−k beyond them
+_OCTAVES = (2, 3, 4, 5, 6, 8, 10, 12, 14)  # the cuts of `matched_rows` leave 2^−k beyond them
 _FIRST = 4  # numbers of a row before its nodes
 _EXACT = 2**62  # counts up to this are exact Binomial variables
 _NORMAL_FROM = 1e16  # variance from which counts beyond `_EXACT` are rounded normal variables
@@ -190,7 +191,7 @@ def matched_law(shape: float, ratio: float) -> MatchedLaw:
             found = _quadrature(rest)
             kernel = kernel if found else kernel / 2
         nodes, weights = found
-        powers = [sum(w * y**n for y, w in zip(nodes, weights, strict=True)) for n in range(13)]
+        powers = [sum(w * y**n for y, w in zip(nodes, weights, strict=True)) for n in range(order + 1)]
         matched = _with_kernel(powers, order, kernel)
         return MatchedLaw(
             shape,
@@ -296,7 +297,7 @@ def matched_rows(shape: float) -> NDArray[np.float64]:
     rows = []
     for octave in _OCTAVES:
         law = matched_law(shape, 2.0 ** (octave / shape))
-        low, high = 24, 160  # quarters of octaves
+        low, high = 20, 160  # quarters of octaves
         while high > low:
             middle = (low + high) // 2
             if matched_error(law, math.ceil(2 ** (middle / 4))) <= MATCHED_ERROR:
@@ -317,7 +318,7 @@ def binomial_count(rng: np.random.Generator, n: float, p: float) -> float:
     the count in doubles; above, a rounded normal variable.
     """
     if n <= _EXACT:
-        return float(binomial(rng, int(n), p))
+        return float(binomial_by_rejection(rng, int(n), p))
     sign, total = 1.0, 0.0
     if p > 0.5:
         sign, total, p = -1.0, n, 1.0 - p

@@ -34,7 +34,7 @@ from dpbandits.mechanisms.adaptive_passage import (
 )
 from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, prefix_noise_at
-from dpbandits.regret.dprucb_steps import grown_power
+from dpbandits.regret.dprucb_steps import grown_by, grown_power
 
 __all__ = ["TreeSkipTally", "certify_tree", "play_tree_skipping", "tree_skip_and_tally"]
 
@@ -181,7 +181,8 @@ def certify_tree(
         while unit << 3 <= stretch:
             unit <<= 1
         stretch -= (n + stretch) % unit
-    rival = _rival(means, shrunk, _bonus(width, growth, published, t + stretch), arm)
+    if published:
+        rival = _rival(means, shrunk, _bonus(width, growth, published, t + stretch), arm)
     last = n + stretch - 1.0
     at_first = bonus * n * shrunk[arm] - rival * n
     at_last = slope * (stretch - 1.0) + bonus * last**growth - rival * last
@@ -239,21 +240,21 @@ def _pull_without_noise(
     used: int,
     n: int,
     total: float,
+    power: float,
     bonus: float,
     rival: float,
     block: int,
 ) -> tuple[int, float, int]:
     """As `_pull_while_leading` without noise; rewards are drawn in advance, many at once.
 
-    The bonus is bounded from below by the chord of n^g over the block. `stock` keeps the arm's
-    rewards that are drawn and not yet used, from the place `used` on.
+    (n + r)^g is at least n^g·(1 + g·r/(n + m)) for r ≤ m, by its slope at n + m. `stock` keeps the
+    arm's rewards that are drawn and not yet used, from the place `used` on.
     """
     rival += 1e-12 * (abs(rival) + bonus)  # more than rounding
     last = n + block
-    low = first_bound * (n + 1.0) ** growth
-    start = float(n) ** growth if n > 0 else 0.0
-    rise = (float(last) ** growth - start) / block * bonus
-    ahead = total + bonus * start - rival * n
+    low = first_bound * power  # at most the bound on the next reward
+    rise = bonus * growth * power / last - rival
+    ahead = total + bonus * power - rival * n
     while True:
         if used == stock.size:
             if law[0] == PARETO:
@@ -270,7 +271,7 @@ def _pull_without_noise(
         if reward > low and reward > first_bound * float(n) ** growth:
             reward = 0.0
         total += reward
-        ahead += reward + rise - rival
+        ahead += reward + rise
         if n == last or ahead <= 0.0:
             return n, total, used
 
@@ -300,6 +301,7 @@ def _play(
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
     stock = np.empty((n_arms, _STOCK))
     used = np.full(n_arms, _STOCK)
+    beyond, renewed = np.ones(n_arms), np.zeros(n_arms)
     first_scale = node_factor * first_bound
     walks, walked = 0, 0
     horizon = checkpoints[-1]
@@ -312,10 +314,12 @@ def _play(
         n, total = pulls[arm], sums[arm]
         law = (kinds[arm], parameters[arm, 0], parameters[arm, 1])
         if t >= n_arms:
-            beyond = _beyond(law, first_bound * (n + 1.0) ** growth)
+            if n >= renewed[arm]:  # it falls with n: an old value serves
+                beyond[arm] = _beyond(law, first_bound * float(n) ** growth)
+                renewed[arm] = 1.05 * n
             stretch, barrier = certify_tree(
                 means, shrunk, arm, rival, n, total, t, horizon,
-                first_scale, growth, width, published, table.ratio, lines[arm], beyond,
+                first_scale, growth, width, published, table.ratio, lines[arm], beyond[arm],
             )  # fmt: skip
         start = n
         if stretch > 0:
@@ -331,8 +335,9 @@ def _play(
         else:
             if t >= n_arms:
                 block = min(horizon - t, _SHORTEST if node_factor > 0.0 else _NOISELESS_SHORTEST)
-                later = _bonus(width, growth, published, t + block)
-                rival = _rival(means, shrunk, later, arm)
+                if published:
+                    later = _bonus(width, growth, published, t + block)
+                    rival = _rival(means, shrunk, later, arm)
             if node_factor > 0.0:
                 noise = prefix_noise_at(ends, arm, n)
                 n, total, noise = _pull_while_leading(
@@ -343,12 +348,16 @@ def _play(
                 noise = 0.0
                 n, total, used[arm] = _pull_without_noise(
                     rng, law, first_bound, growth, stock[arm], used[arm],
-                    n, total, bonus, rival, block,
+                    n, total, n * shrunk[arm], bonus, rival, block,
                 )  # fmt: skip
         t += n - start
         pulls[arm], sums[arm] = n, total
         means[arm] = (total + noise) / n
-        shrunk[arm] = float(n) ** growth / n
+        part = (n - start) / max(start, 1)
+        if part < 1e-3 and n & 63:
+            shrunk[arm] *= grown_by(part, growth - 1.0)
+        else:
+            shrunk[arm] = float(n) ** (growth - 1.0)
         while c < checkpoints.size and checkpoints[c] <= t:
             # since the last decision only this arm was pulled
             counts[c] = pulls
