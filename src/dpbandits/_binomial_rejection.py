@@ -13,9 +13,12 @@ __all__ = ["binomial_by_rejection"]
 
 _HALF_LOG_2_PI = 0.5 * math.log(2 * math.pi)
 _SMALL = np.array(  # of Stirling's formula, log n! − (n + ½)·log n + n − ½·log 2π; 0 is not read
-    [0.0, *(math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n - _HALF_LOG_2_PI for n in range(1, 16))]
+    [
+        0.0,
+        *(math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n - _HALF_LOG_2_PI for n in range(1, 16)),
+    ]
 )
-_MOST = 2**45
+_MOST = 2**50
 
 
 @njit(cache=True, nogil=True)
@@ -62,7 +65,7 @@ def _log_probability(k: float, n: float, p: float) -> float:
 def binomial_by_rejection(rng: np.random.Generator, n: int, p: float) -> int:
     """Draw how many of n trials succeed: Hörmann (1993), algorithm BTRS.
 
-    With fewer than ten successes, or failures, expected by adding up probabilities; beyond 2^45
+    With fewer than ten successes, or failures, expected by adding up probabilities; beyond 2^50
     trials by `binomial`.
 
     Parameters

@@ -97,7 +97,7 @@ def growing_sum(
     rest -= single
     if rest < row[0]:
         return total + pareto_below(rng, first, second, cut, rest)
-    return total + second * matched_sum(rng, row, float(rest))
+    return total + second * matched_sum(rng, row, rest)
 
 
 @njit(cache=True, nogil=True)

@@ -65,7 +65,9 @@ def lower_lines(code: HeavyCode) -> NDArray[np.float64]:
             lost = -second * math.expm1(-rate)
         lost = min(lost, 1 - 1e-9) * (1 - _ROUNDING)
         rate /= smallest
-        lines.append((-math.log(LINE_ERROR) / rate, -math.log1p(-lost) / rate, 1 / rate / (1 - lost)))
+        lines.append(
+            (-math.log(LINE_ERROR) / rate, -math.log1p(-lost) / rate, 1 / rate / (1 - lost))
+        )
     array = np.array(lines)
     array.setflags(write=False)
     return array

@@ -44,14 +44,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial import binomial
 from dpbandits._binomial_rejection import binomial_by_rejection
 from dpbandits._exponentials import BLOCK, exponentials
 
 __all__ = [
     "MATCHED_ERROR",
     "MatchedLaw",
-    "binomial_count",
     "matched_error",
     "matched_law",
     "matched_row",
@@ -68,8 +66,6 @@ _KERNEL = 0.01  # τ, halved until there is a quadrature
 _DIGITS = 120
 _OCTAVES = (2, 3, 4, 5, 6, 8, 10, 12, 14)  # the cuts of `matched_rows` leave 2^−k beyond them
 _FIRST = 4  # numbers of a row before its nodes
-_EXACT = 2**62  # counts up to this are exact Binomial variables
-_NORMAL_FROM = 1e16  # variance from which counts beyond `_EXACT` are rounded normal variables
 
 
 @dataclass(frozen=True)
@@ -191,7 +187,9 @@ def matched_law(shape: float, ratio: float) -> MatchedLaw:
             found = _quadrature(rest)
             kernel = kernel if found else kernel / 2
         nodes, weights = found
-        powers = [sum(w * y**n for y, w in zip(nodes, weights, strict=True)) for n in range(order + 1)]
+        powers = [
+            sum(w * y**n for y, w in zip(nodes, weights, strict=True)) for n in range(order + 1)
+        ]
         matched = _with_kernel(powers, order, kernel)
         return MatchedLaw(
             shape,
@@ -311,36 +309,7 @@ def matched_rows(shape: float) -> NDArray[np.float64]:
 
 
 @njit(cache=True, nogil=True)
-def binomial_count(rng: np.random.Generator, n: float, p: float) -> float:
-    """Draw a Binomial variable of n trials: `binomial`, and normal variables beyond 2^62.
-
-    Beyond, where the variance is below 10^16, by order statistics as in `binomial`, with n and
-    the count in doubles; above, a rounded normal variable.
-    """
-    if n <= _EXACT:
-        return float(binomial_by_rejection(rng, int(n), p))
-    sign, total = 1.0, 0.0
-    if p > 0.5:
-        sign, total, p = -1.0, n, 1.0 - p
-    while n > _EXACT and p > 0.0:
-        variance = n * p * (1.0 - p)
-        if variance >= _NORMAL_FROM:
-            number = np.floor(n * p + math.sqrt(variance) * rng.standard_normal() + 0.5)
-            return total + sign * max(0.0, min(n, number))
-        i = max(1.0, np.floor(n * p))
-        place = rng.beta(i, n + 1.0 - i)
-        if place <= p:
-            total, n, p = total + sign * i, n - i, (p - place) / (1.0 - place)
-        else:
-            n = i - 1.0
-            total, sign, p = total + sign * n, -sign, (place - p) / place
-    if p <= 0.0 or n <= 0.0:
-        return total
-    return total + sign * binomial(rng, int(n), p)
-
-
-@njit(cache=True, nogil=True)
-def matched_sum(rng: np.random.Generator, row: NDArray[np.float64], n: float) -> float:
+def matched_sum(rng: np.random.Generator, row: NDArray[np.float64], n: int) -> float:
     """Draw the sum of n copies of Y, in units of the smallest reward.
 
     Parameters
@@ -349,8 +318,8 @@ def matched_sum(rng: np.random.Generator, row: NDArray[np.float64], n: float) ->
         Source of randomness.
     row : numpy.ndarray of float
         From `matched_row`.
-    n : float
-        How many, up to 10^30.
+    n : int
+        How many.
 
     Returns
     -------
@@ -359,14 +328,14 @@ def matched_sum(rng: np.random.Generator, row: NDArray[np.float64], n: float) ->
     Examples
     --------
     >>> row = matched_rows(1.55)[2]
-    >>> total = matched_sum(np.random.default_rng(0), row, 1e12)
+    >>> total = matched_sum(np.random.default_rng(0), row, 10**12)
     >>> abs(total / 1e12 - matched_law(1.55, float(row[1])).mean) < 1e-5
     True
     """
     total = row[3] * math.sqrt(n) * rng.standard_normal()
     size = (row.size - _FIRST) // 2
     for j in range(size - 1):
-        count = binomial_count(rng, n, row[_FIRST + size + j])
+        count = binomial_by_rejection(rng, n, row[_FIRST + size + j])
         total += count * row[_FIRST + j]
         n -= count
     return total + n * row[_FIRST + size - 1]
