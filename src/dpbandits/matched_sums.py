@@ -17,7 +17,7 @@ between the sums is at most
     I = N²·C²·Γ(m + ½)·(2/(N − 1))^(m+½)/(2π) + 2fρ^(2N−2) + (2/π)·∫ g^(2N), over θ > θ0.
 
 *Proof.* The distance is half of ∫|f_N − g_N| for the densities of the sums. Beyond r√N the integral
-is at most the two sums' tails: by Bernstein's inequality each is at most 2·exp(−½r²/(1 + rb/(3√N))),
+is at most the two sums' tails, each by Bernstein's inequality at most 2·exp(−½r²/(1 + rb/(3√N))),
 for a normal variable makes the moment generating function no larger than it allows. Within, by
 Cauchy and Schwarz and by Parseval, it is at most √(2r√N·I) with I = (1/2π)∫|φ^N − γ^N|². For
 |θ| ≤ θ0: |φ − γ| ≤ C|θ|^m by Taylor's formula, since the lower moments agree. With an independent
@@ -176,7 +176,7 @@ def matched_law(shape: float, ratio: float) -> MatchedLaw:
             for k in range(order + 1)
         ]
         central = [
-            sum(math.comb(n, k) * raw[k] * (-raw[1]) ** (n - k) for k in range(n + 1))
+            sum((math.comb(n, k) * raw[k] * (-raw[1]) ** (n - k) for k in range(n + 1)), Decimal(0))
             for n in range(order + 1)
         ]
         deviation = central[2].sqrt()
@@ -188,7 +188,8 @@ def matched_law(shape: float, ratio: float) -> MatchedLaw:
             kernel = kernel if found else kernel / 2
         nodes, weights = found
         powers = [
-            sum(w * y**n for y, w in zip(nodes, weights, strict=True)) for n in range(order + 1)
+            sum((w * y**n for y, w in zip(nodes, weights, strict=True)), Decimal(0))
+            for n in range(order + 1)
         ]
         matched = _with_kernel(powers, order, kernel)
         return MatchedLaw(
