@@ -52,7 +52,7 @@ def lower_lines(code: HeavyCode) -> NDArray[np.float64]:
     --------
     >>> lines = lower_lines((0, 1.95, 1.0))  # mean 2.05
     >>> lines.shape, lines[[0, 10, 30], 1].round(2).tolist()
-    ((40, 3), [1.29, 1.78, 2.05])
+    ((40, 3), [1.3, 1.84, 2.05])
     """
     kind, first, second = code
     smallest = second if kind == PARETO else first
