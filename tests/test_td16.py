@@ -22,6 +22,7 @@ from dpbandits.privacy import NO_PRIVACY
 from dpbandits.privacy.accounting import basic_composition, epsilon_at
 from dpbandits.regret.dp_ucb_bound import WIDTHS
 from dpbandits.regret.dp_ucb_int import READINGS, play_dp_ucb_int
+from dpbandits.regret.intervals import input_of
 
 TWO = dpb.instances.bernoulli([0.9, 0.6], "two arms")
 
@@ -110,6 +111,22 @@ def pseudo_code(algorithm, means, horizon, rng):
     return run(algorithm, means, horizon, rng, lambda: algorithm.counter.counter(rng))
 
 
+def pull_by_pull(algorithm, means, times, rng):
+    """The counts of the algorithm's kernel without skips."""
+    if isinstance(algorithm, dpb.DPUCBInt):
+        return interval_counts(algorithm, means, times, rng, 0)
+    return algorithm.play(dpb.instances.bernoulli(means), times[-1], times, rng).counts
+
+
+def interval_counts(algorithm, means, times, rng, max_skips, noise=None):
+    """The counts of DP-UCB-INT's kernel."""
+    reading = algorithm.reading
+    return play_dp_ucb_int(
+        np.array(means), algorithm.interval, algorithm.exponent, noise or algorithm.noise,
+        reading == "refreshed", reading == "literal", times, rng, max_skips,
+    )  # fmt: skip
+
+
 class Blocks:
     """A hybrid counter that keeps all of its noise, drawn by NumPy, under the names of blocks."""
 
@@ -155,10 +172,9 @@ def test_same_numbers_give_the_pulls_of_the_pseudo_code(algorithm, means, seed):
     played = pseudo_code(algorithm, means, horizon, np.random.default_rng(seed))
     times = np.arange(1, horizon + 1)
     rng = np.random.default_rng(seed)
-    play = algorithm.play(dpb.instances.bernoulli(means), 10 * horizon, times, rng)
+    counts = pull_by_pull(algorithm, means, times, rng)
     expected = np.cumsum(np.eye(len(means), dtype=np.int64)[played], axis=0)
-    np.testing.assert_array_equal(play.counts, expected)
-    assert play.epoch_ends.size == 0
+    np.testing.assert_array_equal(counts, expected)
 
 
 @every_algorithm
@@ -168,7 +184,7 @@ def test_the_comparison_notices_one_forgotten_number(algorithm):
     played = pseudo_code(algorithm, [0.9, 0.6], horizon, np.random.default_rng(0))
     rng = np.random.default_rng(0)
     rng.random()
-    counts = algorithm.play(TWO, horizon, np.arange(1, horizon + 1), rng).counts
+    counts = pull_by_pull(algorithm, [0.9, 0.6], np.arange(1, horizon + 1), rng)
     assert np.any(np.diff(counts[:, 1], prepend=0) != np.array(played))
 
 
@@ -203,6 +219,37 @@ def test_the_law_is_that_of_the_pseudo_code_with_noise_drawn_block_by_block(algo
     if not isinstance(algorithm, dpb.DPUCBInt):
         tamer = type(algorithm)(3 * algorithm.epsilon)
         assert not same_law(pulls, np.array([compiled(tamer) for _ in range(runs)]))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("interval, noise", [(2, 1.0), (7, 20.0), (40, 3.0)])
+@pytest.mark.parametrize("reading", READINGS)
+def test_skips_of_dp_ucb_int_keep_the_law(reading, interval, noise):
+    """All arms at a time inside skips and at the end: 6 comparisons of 1500 runs."""
+    means, times, runs = [0.4, 0.7, 0.65], np.array([1000, 3000]), 1500
+    algorithm = dpb.DPUCBInt(input_of(interval), reading, noise=noise)
+    rng = np.random.default_rng([interval, READINGS.index(reading)])
+
+    def counts(max_skips, noise):
+        played = [
+            interval_counts(algorithm, means, times, rng, max_skips, noise) for _ in range(runs)
+        ]
+        return np.array(played).reshape(runs, -1).T
+
+    plain = counts(0, noise)
+    for sample, other in zip(counts(10**6, noise), plain, strict=True):
+        assert same_law(sample, other, 1 / 6)
+    control = counts(10**6, noise / 2)
+    assert not all(same_law(*pair, 1 / 6) for pair in zip(control, plain, strict=True))
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_skips_of_dp_ucb_int_are_long(reading):
+    """A run of 10^12 pulls ends, where no other arm releases for ever."""
+    algorithm = dpb.DPUCBInt(0.01, reading)
+    horizon = 10**7 if reading == "literal" else 10**12
+    play = algorithm.play(TWO, horizon, np.array([horizon]), np.random.default_rng(0))
+    assert play.counts.sum() == horizon and play.epoch_ends.size == 0
 
 
 @pytest.mark.parametrize(
