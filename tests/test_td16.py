@@ -239,7 +239,7 @@ def test_skips_of_dp_ucb_int_keep_the_law(reading, interval, noise):
     plain = counts(0, noise)
     for sample, other in zip(counts(10**6, noise), plain, strict=True):
         assert same_law(sample, other, 1 / 6)
-    control = counts(10**6, noise / 2)
+    control = counts(10**6, noise / 8)
     assert not all(same_law(*pair, 1 / 6) for pair in zip(control, plain, strict=True))
 
 
