@@ -20,7 +20,7 @@ from dpbandits.mechanisms import HybridCounter, hybrid_signs, laplace, laplace_s
 from dpbandits.mechanisms.hybrid_signs import negative_before
 from dpbandits.privacy import NO_PRIVACY
 from dpbandits.privacy.accounting import basic_composition, epsilon_at
-from dpbandits.regret.dp_ucb_bound import WIDTHS
+from dpbandits.regret.dp_ucb_bound import WIDTHS, play_dp_ucb_bound
 from dpbandits.regret.dp_ucb_int import READINGS, play_dp_ucb_int
 from dpbandits.regret.intervals import input_of
 
@@ -115,6 +115,9 @@ def pull_by_pull(algorithm, means, times, rng):
     """The counts of the algorithm's kernel without skips."""
     if isinstance(algorithm, dpb.DPUCBInt):
         return interval_counts(algorithm, means, times, rng, 0)
+    if isinstance(algorithm, dpb.DPUCBBound):
+        scale, repaired = algorithm.counter.block_scale, algorithm.width == "repaired"
+        return play_dp_ucb_bound(np.array(means), scale, algorithm.ucb_term, repaired, times, rng)
     return algorithm.play(dpb.instances.bernoulli(means), times[-1], times, rng).counts
 
 
@@ -241,6 +244,33 @@ def test_skips_of_dp_ucb_int_keep_the_law(reading, interval, noise):
         assert same_law(sample, other, 1 / 6)
     control = counts(10**6, noise / 8)
     assert not all(same_law(*pair, 1 / 6) for pair in zip(control, plain, strict=True))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("epsilon", [1.0, 30.0])
+@pytest.mark.parametrize("width, ucb_term", [("printed", True), ("repaired", True), ("printed", 0)])
+def test_skips_of_dp_ucb_bound_keep_the_law(width, ucb_term, epsilon):
+    """All arms at a time inside skips and at the end: 6 comparisons of 600 runs."""
+    means, times, runs = [0.4, 0.7, 0.65], np.array([5000, 20_000]), 600
+    rng = np.random.default_rng([int(epsilon), WIDTHS.index(width), ucb_term])
+
+    def counts(play, epsilon):
+        algorithm = dpb.DPUCBBound(epsilon, bool(ucb_term), width=width)
+        return np.array([play(algorithm) for _ in range(runs)]).reshape(runs, -1).T
+
+    def skipping(algorithm):
+        return algorithm.play(dpb.instances.bernoulli(means), times[-1], times, rng).counts
+
+    plain = counts(lambda algorithm: pull_by_pull(algorithm, means, times, rng), epsilon)
+    for sample, other in zip(counts(skipping, epsilon), plain, strict=True):
+        assert same_law(sample, other, 1 / 6)
+    control = counts(skipping, 3 * epsilon)
+    assert not all(same_law(*pair, 1 / 6) for pair in zip(control, plain, strict=True))
+
+
+def test_skips_of_dp_ucb_bound_are_long():
+    play = dpb.DPUCBBound(1.0).play(TWO, 10**12, np.array([10**12]), np.random.default_rng(0))
+    assert play.counts.sum() == 10**12 and play.epoch_ends.size == 0
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -505,7 +535,7 @@ def test_worst_regret():
 @pytest.mark.statistical
 def test_the_frozen_reading_breaks_theorem_3_5_where_the_paper_plays():
     """Two arms of 0.9 and 0.6, ε = 1, T = 10^5: in some runs the best arm is never back."""
-    epsilon, horizon, size = dpb.DPUCBInt.target_input(1.0), 100_000, 600
+    epsilon, horizon, size = dpb.DPUCBInt.target_input(1.0), 100_000, 6000
     algorithm = dpb.DPUCBInt(epsilon, "frozen")
     regret = dpb.simulate(algorithm, TWO, horizon, n_runs=size).regret[:, -1]
     lost = int((regret > 20_000).sum())

@@ -344,7 +344,8 @@ class DPUCBInt(RegretAlgorithm):
     With f = ⌈1/ε⌉, each arm is played f times in turns. From then on an arm releases its mean with
     noise Lap(n^(v/2 − 1)) each time that its number n of pulls has become a multiple of f, and the
     arm with the largest index value + √(2 log t/n) is played, n that of the release; ties go to
-    the lowest arm number. The horizon is not used.
+    the lowest arm number. The horizon is not used. Runs take steps of many pulls
+    (`play_dp_ucb_int`; total-variation error at most 4·10⁻¹⁰ a run).
 
     Parameters
     ----------
