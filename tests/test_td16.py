@@ -6,6 +6,7 @@ block by block and drawn by NumPy.
 """
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from dpbandits.mechanisms.hybrid_signs import negative_before
 from dpbandits.privacy import NO_PRIVACY
 from dpbandits.privacy.accounting import basic_composition, epsilon_at
 from dpbandits.regret.dp_ucb_bound import WIDTHS, play_dp_ucb_bound
+from dpbandits.regret.dp_ucb_hybrid import play_dp_ucb_hybrid
 from dpbandits.regret.dp_ucb_int import READINGS, play_dp_ucb_int
 from dpbandits.regret.intervals import input_of
 
@@ -118,7 +120,8 @@ def pull_by_pull(algorithm, means, times, rng):
     if isinstance(algorithm, dpb.DPUCBBound):
         scale, repaired = algorithm.counter.block_scale, algorithm.width == "repaired"
         return play_dp_ucb_bound(np.array(means), scale, algorithm.ucb_term, repaired, times, rng)
-    return algorithm.play(dpb.instances.bernoulli(means), times[-1], times, rng).counts
+    scale, bonus = algorithm.counter.block_scale, not algorithm.literal
+    return play_dp_ucb_hybrid(np.array(means), scale, bonus, times, rng)
 
 
 def interval_counts(algorithm, means, times, rng, max_skips, noise=None):
@@ -248,14 +251,24 @@ def test_skips_of_dp_ucb_int_keep_the_law(reading, interval, noise):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("epsilon", [1.0, 30.0])
-@pytest.mark.parametrize("width, ucb_term", [("printed", True), ("repaired", True), ("printed", 0)])
-def test_skips_of_dp_ucb_bound_keep_the_law(width, ucb_term, epsilon):
+@pytest.mark.parametrize(
+    "make",
+    [
+        dpb.DPUCBBound,
+        partial(dpb.DPUCBBound, width="repaired"),
+        partial(dpb.DPUCBBound, ucb_term=False),
+        dpb.DPUCBHybrid,
+        partial(dpb.DPUCBHybrid, literal=True),
+    ],
+    ids=repr,
+)
+def test_skips_on_hybrid_counters_keep_the_law(make, epsilon):
     """All arms at a time inside skips and at the end: 6 comparisons of 600 runs."""
     means, times, runs = [0.4, 0.7, 0.65], np.array([5000, 20_000]), 600
-    rng = np.random.default_rng([int(epsilon), WIDTHS.index(width), ucb_term])
+    rng = np.random.default_rng(int(epsilon))
 
     def counts(play, epsilon):
-        algorithm = dpb.DPUCBBound(epsilon, bool(ucb_term), width=width)
+        algorithm = make(epsilon)
         return np.array([play(algorithm) for _ in range(runs)]).reshape(runs, -1).T
 
     def skipping(algorithm):
@@ -268,9 +281,10 @@ def test_skips_of_dp_ucb_bound_keep_the_law(width, ucb_term, epsilon):
     assert not all(same_law(*pair, 1 / 6) for pair in zip(control, plain, strict=True))
 
 
-def test_skips_of_dp_ucb_bound_are_long():
-    play = dpb.DPUCBBound(1.0).play(TWO, 10**12, np.array([10**12]), np.random.default_rng(0))
-    assert play.counts.sum() == 10**12 and play.epoch_ends.size == 0
+@pytest.mark.parametrize("make", [dpb.DPUCBBound, dpb.DPUCBHybrid])
+def test_skips_on_hybrid_counters_are_long(make):
+    play = make(1.0).play(TWO, 10**10, np.array([10**10]), np.random.default_rng(0))
+    assert play.counts.sum() == 10**10 and play.epoch_ends.size == 0
 
 
 @pytest.mark.parametrize("reading", READINGS)
