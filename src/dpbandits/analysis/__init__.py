@@ -1,0 +1,1 @@
+"""What is read off results: slopes, ratios and rankings, with their uncertainty."""
