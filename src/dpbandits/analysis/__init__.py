@@ -1,1 +1,1 @@
-"""What is read off results: slopes, ratios and rankings, with their uncertainty."""
+"""What chapters and claims compute from runs: ratios, slopes, rankings, with their uncertainty."""
