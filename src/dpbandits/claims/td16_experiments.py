@@ -207,12 +207,14 @@ def _spread(runs: Readings) -> Finding:
     wide = sum(value >= SPREAD for value in others.values())
     near = sorted({f"{name} in panel {p}" for (p, name, _), v in spreads.items() if v > 20_000})
     so = "" if small and large else "Not so in our runs: "
+    most = "near T·Δ = 30000, the most there is"
+    far = f"the runs {most}, are of {_list(near)}" if near else f"no run is {most}"
     return Finding(
         decide(small and large, HOLDS, CONDITION if small else FAILS),
-        f"{so}the runs near T·Δ = 30000, the most there is, are of {_list(near)}. All runs of "
-        f"{PRIVATE}, in both readings, differ by at most {max(private.values()):.0f}. In {wide} of "
-        f"{len(others)} settings of the others the spread is {SPREAD} or more. Which runs the "
-        f"paper has, and which variant of {PRIVATE}, we cannot tell.",
+        f"{so}{far}. All runs of {PRIVATE}, in both readings, differ by at most "
+        f"{max(private.values()):.0f}. In {wide} of {len(others)} settings of the others the "
+        f"spread is {SPREAD} or more. Which runs the paper has, and which variant of {PRIVATE}, we "
+        "cannot tell.",
         {f"greatest spread, {name}": round(value, 1) for name, value in worst.items()}
         | {f"greatest spread, {PRIVATE}": round(max(private.values()), 1)},
     )
