@@ -17,7 +17,7 @@ BUILD := $(BIN)/jupyter-book build . --all -W -n --keep-going
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock book html format lint types unit notebooks test check-pages pdf dist reproduce bench clean distclean
+.PHONY: help setup lock book html format lint types unit notebooks test check-pages pdf dist bench clean distclean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of"
@@ -43,7 +43,7 @@ lock: | $(UV) ## renew requirements.lock from pyproject.toml (versions and hashe
 	rm -f uv.lock
 
 book: $(STAMP) ## execute every chapter at the paper preset, then build the pages
-	$(BIN)/dpbandits execute
+	$(BIN)/dpbandits execute --at-a-time $(JOBS)
 	@$(MAKE) --no-print-directory html
 
 html: $(STAMP) ## build the pages from the outputs in the repository
@@ -69,14 +69,13 @@ notebooks: $(STAMP) ## run every chapter again and compare with its outputs
 	    --nbval-sanitize-with tests/nbval_sanitize.cfg -n $(JOBS) --dist loadfile $(NOTEBOOKS),\
 	    @echo "no chapter to run")
 
-# What runs on one processor runs side by side; the others share the processors themselves. The
-# figures' vector files are drawn by the other targets that build pages.
+# What runs on one processor runs side by side; the others share the processors themselves.
 test: $(STAMP) ## all of lint, types, unit, notebooks and html
-	@BOOK_VECTOR_FILES=none $(MAKE) --no-print-directory -j $(JOBS) BUILD='$(BUILD) -q' html lint types
+	@$(MAKE) --no-print-directory -j $(JOBS) BUILD='$(BUILD) -q' html lint types
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory notebooks
 
-check-pages: $(STAMP) ## build the pages with all their files, and drive a headless browser over them
+check-pages: $(STAMP) ## build the pages, and drive a headless browser over them
 	@$(MAKE) --no-print-directory BUILD='$(BUILD) -q' html
 	$(BIN)/python tests/check_pages.py $(HTML) --axe $(AXE)
 
@@ -94,9 +93,6 @@ dist: $(STAMP) ## build wheel and sdist, and try both with the run-time dependen
 	! _build/trial/bin/python -c "import sphinx" 2>/dev/null
 	$(UV) pip install --quiet --python _build/trial/bin/python --reinstall --no-deps _build/dist/*.tar.gz
 	cd / && $(CURDIR)/_build/trial/bin/dpbandits plan --means 0.9,0.5 --epsilon 1 --delta 0.1 --runs 3
-
-reproduce: $(STAMP) ## compute every figure of the book from nothing
-	$(BIN)/dpbandits reproduce all --preset paper --jobs $(JOBS)
 
 bench: $(STAMP) ## measure the speed of the algorithms; RECORD=book/data renews the book's table
 	$(BIN)/python -m pytest -q benchmarks --benchmark-only --benchmark-sort=name \

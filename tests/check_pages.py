@@ -308,12 +308,8 @@ def chapter_figures(root: Path) -> dict[str, int]:
     return found
 
 
-def check_gallery(browser, base: str, html: Path, report: Report, figures: dict, vector) -> None:
-    """Look for each figure and its files in the gallery, and work the filter.
-
-    Pages that were built with ``BOOK_VECTOR_FILES=none`` have no PDFs: `vector` is False.
-    """
-    drawn = ("PDF", "CSV") if vector else ("CSV",)
+def check_gallery(browser, base: str, html: Path, report: Report, figures: dict) -> None:
+    """Look for each figure and its files in the gallery, and work the filter."""
     context = browser.new_context(viewport=DESKTOP)
     page = context.new_page()
     problems: list[str] = []
@@ -333,7 +329,7 @@ def check_gallery(browser, base: str, html: Path, report: Report, figures: dict,
             problems.append(f"{name} lacks its number or its command")
         if not card["picture"].endswith(f"#{name}"):
             problems.append(f"{name} links to {card['picture']!r}")
-        for kind in ("PNG", "BibTeX", *drawn):
+        for kind in ("PNG", "BibTeX", "PDF", "CSV"):
             path = html / unquote(urlsplit(card["links"].get(kind, "-")).path).lstrip("/")
             if not path.is_file() or not path.stat().st_size:
                 problems.append(f"{name} has no {kind}")
@@ -438,9 +434,6 @@ def main() -> int:
     parser.add_argument(
         "--axe", choices=["some", "all"], default="some", help="which pages axe-core looks at"
     )
-    parser.add_argument(
-        "--no-vector-files", action="store_true", help="the pages were built without PDFs"
-    )
     parser.add_argument("--only", default="", help="only the pages whose address has this text")
     options = parser.parse_args()
     html = options.html = options.html.resolve()
@@ -467,11 +460,13 @@ def main() -> int:
         for name in pages:
             check_page(browser, base, name, report, seen, options)
         if LEDGER in pages:
-            verdicts = Path(__file__).resolve().parents[1] / "book/data/claims.json"
-            check_filter(browser, base, report, json.loads(verdicts.read_text("utf-8"))["claims"])
+            folder = Path(__file__).resolve().parents[1] / "book/data"
+            verdicts = [json.loads(path.read_text("utf-8")) for path in folder.glob("claims-*.json")]
+            claims = [claim for chapter in verdicts for claim in chapter["claims"]]
+            check_filter(browser, base, report, claims)
         if GALLERY in pages:
             figures = chapter_figures(Path(__file__).resolve().parents[1])
-            check_gallery(browser, base, html, report, figures, not options.no_vector_files)
+            check_gallery(browser, base, html, report, figures)
         if EXPLORER in pages:
             check_explorer(browser, base, report, DESKTOP)
         if not options.only:

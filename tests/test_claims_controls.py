@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import test_claims
 import test_claims_ja25
+import test_claims_stopping
 import test_claims_td16
 import test_claims_twzw22
 
@@ -52,10 +53,12 @@ ELSEWHERE = {
     "td16-thm-3.5": test_claims_td16.test_theorem_3_5_depends_on_the_lost_runs,
     "td16-validate": test_claims_td16.test_verdicts_depend_on_the_regrets,
     "td16-proportional": test_claims_td16.test_verdicts_depend_on_the_regrets,
-    "ss19-bernstein": "test_more_samples_change_the_verdict",
+    "ss19-halting-monotone": (
+        test_claims_stopping.test_a_rule_that_halts_later_for_greater_means_changes_the_verdict
+    ),
+    "ss19-bernstein": test_claims_stopping.test_more_samples_of_ebgstop_change_the_verdict,
     "ja25-thm-5": "test_more_errors_change_the_verdict",
     "ja25-ties": "test_runs_that_stop_change_the_verdict",
-    "twzw22-support": "test_support_depends_on_the_figures",
 }
 
 
@@ -76,13 +79,6 @@ class Greedy(ja25_design._Led):
 
     def __init__(self, epsilon, delta):
         super().__init__(epsilon, delta, leader_share=0.9)
-
-
-class Rising(SimpleNamespace):
-    """A rule that halts later for greater means."""
-
-    def __init__(self, alpha, beta):
-        super().__init__(noiseless_time=lambda mean: 1000 * mean)
 
 
 def of_one_instance(name, n_arms=5):
@@ -107,7 +103,6 @@ CONTROLS = [
     ("ss19-nas-improved", ss19_stopping_cited, "_improved_rate", lambda m, a, b: 1 / (a * m), F),
     ("ss19-dagum-matching", bounds, "dagum_rate", lambda *_: 1.0, F),
     ("ss19-dagum-matching", bounds, "dagum_rate", lambda *_: 5e4, H),
-    ("ss19-halting-monotone", ss19_stopping_cited, "NAS", Rising, F),
     ("ss19-svt", ss19_stopping_cited, "sparse_vector_law", "less noise", F),
     (
         "ss19-noise-facts",
@@ -257,16 +252,6 @@ def altered(experiment, change, monkeypatch):
     monkeypatch.setattr(experiments, "rows_of", lambda data: (original[0], rows))
 
 
-def test_more_samples_change_the_verdict(monkeypatch):
-    assert ALL["ss19-bernstein"].verdict == H
-    altered(
-        "ours-stopping-variance",
-        lambda s: dataclasses.replace(s, mean_samples=100 * s.mean_samples),
-        monkeypatch,
-    )
-    assert ALL["ss19-bernstein"].check().verdict == F
-
-
 def test_more_errors_change_the_verdict(monkeypatch):
     assert ALL["ja25-thm-5"].verdict == H
     altered(
@@ -281,15 +266,3 @@ def test_runs_that_stop_change_the_verdict(monkeypatch):
     assert ALL["ja25-ties"].verdict == U
     altered("ours-bai-tail", lambda s: dataclasses.replace(s, stopped=s.n_runs), monkeypatch)
     assert ALL["ja25-ties"].check().verdict == C
-
-
-@pytest.mark.parametrize(
-    ("counts", "expected"),
-    [({"surely agree": 3}, H), ({"surely agree": 0, "surely disagree": 3}, F)],
-)
-def test_support_depends_on_the_figures(counts, expected, monkeypatch):
-    finding = claims.Finding(H, "Made up.", counts)
-    figure = claims.Claim("made-up-fig", "twzw22", "§6", "Made up.", lambda: finding)
-    assert ALL["twzw22-support"].verdict == C
-    monkeypatch.setattr(twzw22_comparisons, "EXPERIMENTS", (figure,))
-    assert ALL["twzw22-support"].check().verdict == expected

@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,8 +15,10 @@ from dpbandits.claims import (
     twzw22_rates,
     twzw22_tree,
 )
+from dpbandits.claims.twzw22_experiments import Setting
 from dpbandits.heavy_schedules import heavy_epoch
 from dpbandits.mechanisms import AdaptiveTree
+from dpbandits.simulation import Runs
 
 ALL = claims.ledger(chapter="04")
 
@@ -245,51 +246,36 @@ def test_the_width_of_one_reward_is_that_of_an_epoch_of_one():
         assert twzw22_local._index_width(1, order, epsilon, 2.0, 1) == pytest.approx(1.0)
 
 
-# ------------------------------------------------------------------------------ from data
+# ------------------------------------------------------------------------------ from runs
 
-FROM_DATA = [claim for claim in twzw22_experiments.CLAIMS if "fig" in claim.id]
+FROM_RUNS = [claim for claim in ALL if twzw22_experiments.FIGURES in claim.needs]
 SHORT, LONG, LATE = 10**7, 10**10, 10**17
 
 
 def made_up(regret, spread=0.001):
-    """Return `load` for figures in which a setting's mean regret at t is regret(curve)·t/T."""
-
-    def curve(figure, panel, instance, epsilon, algorithm, variant, horizon):
+    """Return runs of the figures in which a setting's mean regret at t is regret(setting)·t."""
+    places = [
+        ("twzw22-fig2", panel, "S3", e, "LDPRSE", schedule, LATE * (10 if panel == "b" else 1))
+        for panel in "ab"
+        for e in (0.5, 1.0)
+        for schedule in ("minimax", "non-negative")
+    ] + [
+        (figure, panel, name, e, algorithm, variant, SHORT if panel in "ab" else LONG)
+        for figure, name in (("twzw22-fig1", "S1"), ("twzw22-fig3", "S2"), ("twzw22-fig4", "S3"))
+        for panel in "abcd"
+        for e in (0.5, 1.0)
+        for algorithm, variant in (("DPRSE", "printed"), ("DPRUCB", ""), ("RobustUCB", ""))
+        if panel in "ab" or algorithm == "DPRSE"
+    ]
+    found = {}
+    for figure, panel, name, epsilon, algorithm, variant, horizon in places:
         order = 0.9 if panel in "ac" else 0.5
-        labels = (panel, f"{instance}, v = {order:g}", 5, epsilon, algorithm, variant, horizon)
-        setting = SimpleNamespace(order=order, epsilon=epsilon, algorithm=algorithm, figure=figure)
-        setting.instance, setting.horizon = instance, horizon
+        key = Setting(figure, panel, name, order, epsilon, algorithm, variant)
         times = np.geomspace(10, horizon, 80).astype(np.int64)
         times[-1] = horizon
-        mean = regret(setting) * times
-        names = ("panel", "instance", "n_arms", "epsilon", "algorithm", "variant", "horizon")
-        curve = SimpleNamespace(**dict(zip(names, labels, strict=True)), labels=labels)
-        curve.times, curve.mean = times, mean
-        curve.mean_low95, curve.mean_high95 = mean * (1 - spread), mean * (1 + spread)
-        return curve
-
-    def load(figure):
-        if figure == "twzw22-fig2":
-            places = [
-                (figure, panel, "S3", e, "LDPRSE", schedule, LATE * (10 if panel == "b" else 1))
-                for panel in "ab"
-                for e in (0.5, 1.0)
-                for schedule in ("minimax", "non-negative")
-            ]
-        else:
-            name = {"1": "S1", "3": "S2", "4": "S3"}[figure[-1]]
-            places = [
-                (figure, panel, name, e, algorithm, variant, SHORT if panel in "ab" else LONG)
-                for panel in "abcd"
-                for e in (0.5, 1.0)
-                for algorithm, variant in (("DPRSE", "printed"), ("DPRUCB", ""), ("RobustUCB", ""))
-                if panel in "ab" or algorithm == "DPRSE"
-            ]
-        curves = [curve(*place) for place in places]
-        runs = [SimpleNamespace(labels=c.labels, n_runs=80) for c in curves]
-        return SimpleNamespace(curves=curves, replicates=runs)
-
-    return load
+        rows = regret(key) * times * (1 + spread * np.array([[1.0], [-1.0]] * 10))
+        found[key] = Runs(None, None, horizon, times, rows, None, ())
+    return found
 
 
 def as_published(s):
@@ -302,6 +288,7 @@ FIGURES = [
     ("twzw22-fig-epsilon", as_published, claims.HOLDS),
     ("twzw22-fig-v", as_published, claims.HOLDS),
     ("twzw22-fig-local", as_published, claims.HOLDS),
+    ("twzw22-support", as_published, claims.HOLDS),
     ("twzw22-fig-dprse", lambda s: 1.0 if s.algorithm == "DPRUCB" else 1.1, claims.FAILS),
     (
         "twzw22-fig-dprse",
@@ -314,26 +301,39 @@ FIGURES = [
     ("twzw22-fig-v", lambda s: s.order, claims.FAILS),
     ("twzw22-fig-v", lambda s: s.epsilon - s.order * (s.epsilon > 0.7), claims.CONDITION),
     ("twzw22-fig-local", lambda s: 1.0 if s.algorithm == "LDPRSE" else 1.1, claims.FAILS),
+    ("twzw22-support", lambda s: s.epsilon / as_published(s), claims.FAILS),
+    (
+        "twzw22-support",
+        lambda s: as_published(s) * (2.5 if s.algorithm == "DPRSE" else 1.0),
+        claims.CONDITION,
+    ),
 ]
 
 
+def judged(claim_id, runs):
+    """Return what the check of a claim finds from runs."""
+    (claim,) = [c for c in FROM_RUNS if c.id == claim_id]
+    return claim.given({twzw22_experiments.FIGURES: runs}).finding
+
+
 @pytest.mark.parametrize(("claim", "regret", "expected"), FIGURES)
-def test_verdicts_of_the_figures_depend_on_the_regrets(claim, regret, expected, monkeypatch):
-    monkeypatch.setattr(twzw22_experiments.experiments, "load", made_up(regret))
-    (found,) = [c for c in twzw22_experiments.CLAIMS if c.id == claim]
-    assert found.check().verdict == expected
+def test_verdicts_of_the_figures_depend_on_the_regrets(claim, regret, expected):
+    assert judged(claim, made_up(regret)).verdict == expected
 
 
-def test_a_wide_spread_decides_nothing(monkeypatch):
-    monkeypatch.setattr(twzw22_experiments.experiments, "load", made_up(as_published, 0.9))
-    for claim in FROM_DATA:
-        finding = claim.check()
-        assert finding.verdict == claims.CANNOT_TELL and finding.evidence["surely agree"] == 0
-        assert finding.evidence["comparisons"] >= 4
+def test_a_wide_spread_decides_nothing():
+    runs = made_up(as_published, 0.9)
+    for claim in FROM_RUNS:
+        finding = judged(claim.id, runs)
+        assert finding.evidence["surely agree"] == 0
+        if claim.id != "twzw22-support":
+            assert finding.verdict == claims.CANNOT_TELL
+            assert finding.evidence["comparisons"] >= 4
 
 
-def test_how_many_comparisons_the_figures_have(monkeypatch):
+def test_how_many_comparisons_the_figures_have():
     """Per figure: 2 orders × 2 budgets, and the pairs of budgets and of orders for each curve."""
-    monkeypatch.setattr(twzw22_experiments.experiments, "load", made_up(as_published))
-    counts = [c.check().evidence["comparisons"] for c in FROM_DATA]
-    assert counts == [3 * 4, 3 * (4 + 2) + 4, 3 * (4 + 2) + 4, 4 * 2]
+    runs = made_up(as_published)
+    counts = [judged(c.id, runs).evidence.get("comparisons") for c in FROM_RUNS]
+    assert counts == [3 * 4, 3 * (4 + 2) + 4, 3 * (4 + 2) + 4, 4 * 2, None]
+    assert judged("twzw22-support", runs).evidence["surely agree"] == sum(counts[:-1])

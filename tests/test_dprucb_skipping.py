@@ -12,9 +12,12 @@ from numba import njit
 from statistical import same_law
 
 import dpbandits as dpb
-from dpbandits.growing_sums import BLOCK, exponentials, growing_sum
+from dpbandits._exponentials import BLOCK, exponentials
+from dpbandits.growing_sums import growing_sum
 from dpbandits.heavy_instances import HeavyTailInstance
 from dpbandits.heavy_laws import ParetoLaw, TwoPointHeavyLaw, draw_heavy
+from dpbandits.lower_lines import lower_lines
+from dpbandits.matched_sums import matched_rows
 from dpbandits.mechanisms.adaptive_passage import growing_passage_table, walk_growing_tree
 from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, first_passage_table, prefix_noise_at
@@ -56,6 +59,9 @@ def sums(draw, *arguments, seed, size=4000):
         (ParetoLaw(1.55, 0.3), 0, 30),
         (ParetoLaw(1.55, 0.3), 3, 4),
         (ParetoLaw(1.95, 0.4), 100, 100 + BLOCK + 77),
+        (ParetoLaw(1.95, 0.4), 10**5, 10**5 + 150),
+        (ParetoLaw(1.95, 0.1), 10**3, 10**3 + 1300),
+        (ParetoLaw(1.55, 0.3), 10**6, 10**6 + 5000),
         (ParetoLaw(1.95, 2.0), 0, 60),
         (TwoPointHeavyLaw(2.0, 0.3), 0, 60),
         (TwoPointHeavyLaw(2.0, 0.3), 200, 300),
@@ -65,11 +71,12 @@ def sums(draw, *arguments, seed, size=4000):
 def test_law_of_a_growing_sum(law, start, stop):
     """Against single rewards. Control: with the bound on the last reward for all of them."""
     bound, growth = 0.5, 0.4
-    mine = sums(growing_sum, law.code, bound, growth, start, stop, seed=0)
+    rows = matched_rows(getattr(law, "shape", 2.0))
+    mine = sums(growing_sum, law.code, rows, bound, growth, start, stop, seed=0)
     theirs = sums(one_by_one, law.code, bound, growth, start, stop, seed=1)
     assert same_law(mine, theirs, share=1)
     if start == 0 and stop == 60:
-        wrong = sums(growing_sum, law.code, bound * stop**growth, 0.0, start, stop, seed=0)
+        wrong = sums(growing_sum, law.code, rows, bound * stop**growth, 0.0, start, stop, seed=0)
         assert not same_law(wrong, theirs), "control"
 
 
@@ -306,7 +313,7 @@ def test_another_law_is_refuted(name, fault, monkeypatch):
 
 @pytest.mark.parametrize("width", ["valid", "published"])
 def test_certificates(width):
-    """Whatever the rewards: while the noise is above −z, the leader leads at each pull."""
+    """With rewards above some line: while the noise is above −z, the leader leads at each pull."""
     rng, seen = np.random.default_rng(0), 0
     published = width == "published"
     for _ in range(2000):
@@ -322,17 +329,24 @@ def test_certificates(width):
         arm = int(index.argmax())
         others = [b for b in range(4) if b != arm]
         n, total = int(pulls[arm]), float(rng.uniform(0, 1) * pulls[arm])
+        lines = lower_lines((0, 1.8, 0.05 + 0.1 * (seen % 7)))
         m, z = certify_tree(
             means, shrunk, arm, float(index[others].max()), n, total, t, 10**9,
-            factor, growth, h, published, 1.0625,
+            factor, growth, h, published, 1.0625, lines, 0.0,
         )  # fmt: skip
         if m == 0:
             continue
         seen += 1
         assert ((n + m) / (n + 1)) ** growth <= 1.0625
-        for r in {0, 1, m // 3, m // 2, m - 2, m - 1}:
-            lowest = (total - z) / (n + r) + bonus(t + r + 1) * (n + r) ** (growth - 1)
-            assert lowest > (means[others] + bonus(t + r + 1) * shrunk[others]).max()
+        leads = []
+        for slope, intercept in [(0.0, 0.0), *((rise, drop) for drop, rise, _ in lines)]:
+            safe = True
+            for r in {0, 1, m // 3, m // 2, m - 2, m - 1}:
+                least = total - z + slope * r - intercept
+                lowest = least / (n + r) + bonus(t + r + 1) * (n + r) ** (growth - 1)
+                safe &= lowest > (means[others] + bonus(t + r + 1) * shrunk[others]).max()
+            leads.append(safe)
+        assert any(leads)
         # and with the noise as it is the arm leads: z is not too cautious
         assert means[arm] * n - total + z > 0
     assert seen > 300
@@ -362,16 +376,53 @@ def test_plain_pulls_are_few():
             assert tally.plain_pulls < 0.02 * horizon and 0 < tally.walks < 20_000
 
 
-def test_without_noise_both_engines_play_every_pull():
-    times = np.array([100, 5000])
-    for width in ("valid", "published"):
-        plays = [
-            dpb.DPRUCB(math.inf, width, engine=engine)
-            .play(PARETO, 5000, times, np.random.default_rng(3))
-            .counts.tolist()
-            for engine in ("skipping", "per-step")
-        ]
-        assert plays[0] == plays[1]
+# without noise: laws, first bound, growth, width, published
+NOISELESS = {
+    "Pareto": (((0, 1.5, 0.05), (0, 1.5, 0.02), (0, 1.8, 0.03)), 0.1, 0.7, 1.0, False),
+    "small bounds": (((0, 1.9, 0.3), (0, 1.9, 0.28)), 0.02, 0.6, 0.3, False),
+    "two points": (((1, 2.0, 0.3), (1, 3.0, 0.18)), 0.2, 0.6, 1.0, False),
+    "published": (((0, 2.0, 0.05), (1, 0.1, 0.1)), 0.3, 0.9, 0.1, True),
+}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", NOISELESS)
+def test_law_without_noise(name):
+    """Control: another width."""
+    laws, bound, growth, width, published = NOISELESS[name]
+    plain = play_published_width if published else play_fixed_width
+    theirs = kernel_counts(plain, (laws, bound, growth, 0.0, width, published), 3000, 1)
+    case = (laws, bound, growth, 0.0, width, published)
+    assert all_the_same_law(kernel_counts(play_tree_skipping, case, 3000, 0), theirs)
+    case = (laws, bound, growth, 0.0, 4 * width, published)
+    assert not all_the_same_law(kernel_counts(play_tree_skipping, case, 3000, 0), theirs)
+
+
+def test_walks_without_noise():
+    kinds, parameters = law_codes(PARETO)
+    times, rng = np.array([10**6]), np.random.default_rng(0)
+    _, tally = tree_skip_and_tally(kinds, parameters, 0.4, 0.53, 0.0, 15.0, times, rng)
+    assert tally.walked_pulls > 0.2 * 10**6 and tally.walked_pulls > 160 * tally.walks
+
+
+@pytest.mark.statistical
+def test_law_of_robust_ucb():
+    """Against the kernel pull by pull. Control: another moment."""
+    times = np.array([HORIZON // 5, HORIZON])
+
+    def play(moment, kernel, seed):
+        level, power = 2 * math.log(HORIZON), 1 / 1.9
+        width = 4 * moment**power * level ** (0.9 * power)
+        arguments = (*law_codes(PARETO), (moment / level) ** power, power, 0.0, width, times)
+        rng = np.random.default_rng(seed)
+        runs = [kernel(*arguments, rng) for _ in range(RUNS)]
+        return np.array(runs).reshape(RUNS, -1)
+
+    moment = PARETO.moment_bound
+    theirs = play(moment, play_fixed_width, 1)
+    mine = counts(dpb.RobustUCB("fixed"), PARETO, RUNS, 0)
+    assert all_the_same_law(mine, theirs)
+    assert not all_the_same_law(play(1.3 * moment, play_tree_skipping, 0), theirs)
 
 
 @given(

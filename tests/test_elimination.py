@@ -185,6 +185,68 @@ def test_the_schedule_is_that_of_the_paper(n_viable, epoch, beta, epsilon):
     assert plain.privacy_width == plain.noise_scale == 0 and plain.length <= plan.length
 
 
+class Uncompiled(BernoulliInstance):
+    """The same bandit, played by the loop that any instance can be played by."""
+
+    def sample_sum(self, rng, arms, size):
+        return super().sample_sum(rng, arms, size)
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=2, max_size=6),
+    st.sampled_from([1e-3, 0.05, 1.0, math.inf]),
+    st.floats(1e-9, 0.9),
+    st.integers(0, 2**32),
+)
+def test_the_compiled_loop_is_the_plain_one_bit_for_bit(means, epsilon, beta, seed):
+    times = np.array([1, 2, 5000, 10**7])
+    for horizon in (10**4, 10**7):
+        kept = [*times[times < horizon].tolist(), horizon]
+        compiled, plain = (
+            dpb.DPSE(epsilon, beta).play(
+                kind(tuple(means)), horizon, np.array(kept), np.random.default_rng(seed)
+            )
+            for kind in (BernoulliInstance, Uncompiled)
+        )
+        assert np.array_equal(compiled.epoch_ends, plain.epoch_ends)
+        assert np.array_equal(compiled.last_epoch, plain.last_epoch)
+
+
+@given(st.integers(1, 300), st.lists(st.integers(1, 4), min_size=1, max_size=5), st.data())
+def test_counts_regret_and_pulls_of_a_record(horizon, last_epoch, data):
+    """Against a walk through the run, pull by pull."""
+    last_epoch = np.array(last_epoch)
+    wanted = int(last_epoch.max())
+    ends, pulled = [], []
+    for epoch in range(1, wanted + 1):
+        viable = np.flatnonzero(last_epoch >= epoch).tolist()
+        turns = data.draw(st.integers(1, 9)) if epoch < wanted else horizon
+        pulled += viable * turns
+        ends.append(len(pulled))
+    horizon = ends[-2] + horizon if wanted > 1 else horizon
+    counts = cumulative_counts(pulled[:horizon], last_epoch.size)
+    ends = np.array(ends[:-1], dtype=np.int64)
+    play = elimination.EliminationPlay(np.arange(1, horizon + 1), ends, last_epoch)
+    gaps = np.arange(last_epoch.size) / 8
+    assert np.array_equal(play.counts, counts) and np.array_equal(play.pulls, counts[-1])
+    assert np.array_equal(play.regret(gaps), counts @ gaps), "eighths add up without rounding"
+
+
+def test_a_record_for_other_checkpoints_is_refused():
+    class Late(dpb.DPSE):
+        def play(self, instance, horizon, checkpoints, rng):
+            return super().play(instance, horizon, checkpoints - self.late, rng)
+
+    two = dpb.instances.bernoulli([0.5, 0.4])
+    for late in (0, 1):
+        Late.late = late
+        if late:
+            with pytest.raises(ValueError, match="other checkpoints"):
+                dpb.simulate(Late(1.0), two, 100, n_runs=1, checkpoints=[50, 100])
+        else:
+            dpb.simulate(Late(1.0), two, 100, n_runs=1, checkpoints=[50, 100])
+
+
 # ---------------------------------------------------------------- law
 # With ε = 0.05 the threshold of epoch 1 is 0.214, and noise moves the difference of two means as
 # much as sampling does: arm 1 goes in epoch 1 in one run of six, and hardly ever without noise.
@@ -293,7 +355,7 @@ def lost_best_arm(instance, runs, beta, epsilon, shrink=1.0):
     rng = np.random.default_rng(8)
     for _ in range(runs):
         times = np.array([horizon - instance.n_arms, horizon])
-        counts = elimination.play_elimination(instance, times, rng, plan).counts
+        counts = elimination.play_epochs(instance, times, rng, plan).counts
         lost += int(counts[1, instance.best_arm] == counts[0, instance.best_arm])
     return lost
 

@@ -1,6 +1,7 @@
 """Replicates of a stopping rule: seeds, workers, error rates, what counts as a failure."""
 
 import csv
+import dataclasses
 import math
 
 import joblib
@@ -10,6 +11,7 @@ from scipy import stats
 from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_WHOLE, refusal
 
 import dpbandits as dpb
+from dpbandits.running import case_seeds, describe
 from dpbandits.stopping import Estimates, estimate_replicate
 
 LAW = dpb.instances.two_point(0.4)
@@ -55,7 +57,8 @@ def test_a_replicate_depends_on_its_own_seed_alone():
     many = dpb.estimate(RULE, LAW, n_runs=450, seed=5)
     few = dpb.estimate(RULE, LAW, n_runs=3, seed=5)
     assert results(few) == tuple(column[:3] for column in results(many))
-    seeds = np.random.SeedSequence([5]).spawn(450)
+    configuration = {"rule": describe(RULE), "law": describe(LAW), "max_samples": 10**12}
+    seeds = case_seeds(configuration, 5, 450)
     for place in (0, 199, 200, 449):
         outcome = estimate_replicate(RULE, LAW, 10**12, seeds[place])
         assert (outcome.samples, outcome.estimate) == (many.samples[place], many.estimate[place])
@@ -137,6 +140,47 @@ def test_the_file_holds_every_bit(tmp_path):
     assert [int(row["samples"]) for row in rows] == runs.samples.tolist()
     assert [row["halted"] == "1" for row in rows] == runs.halted.tolist()
     np.testing.assert_array_equal([float(row["estimate"]) for row in rows], runs.estimate)
+
+
+# ---------------------------------------------------------------- many cases
+MANY = {
+    (rule.label, mean): (rule, dpb.instances.two_point(mean))
+    for rule in (RULE, dpb.NAS(0.9, 0.9))
+    for mean in (0.4, 0.3)
+}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_grid_has_the_bits_of_each_case_alone(n_jobs):
+    counts = {key: 3 + place for place, key in enumerate(MANY)}
+    found = dpb.estimate_many(MANY, counts, seed=4, n_jobs=n_jobs)
+    assert list(found) == list(MANY)
+    for key, runs in found.items():
+        assert (runs.rule, runs.law) == MANY[key]
+        assert results(runs) == results(dpb.estimate(*MANY[key], n_runs=counts[key], seed=4))
+    assert len({tuple(runs.estimate[:3]) for runs in found.values()}) == len(MANY)
+
+
+def test_what_is_wrong_with_a_case_names_its_key():
+    cases = MANY | {"wrong": (dpb.NAS(0.5, 0.05), None)}
+    with pytest.raises(ValueError, match="case 'wrong': law=None is no law"):
+        dpb.estimate_many(cases, n_runs=2)
+    with pytest.raises(ValueError, match=r"case \('DP-exp-NAS', 0.4\): n_runs=0"):
+        dpb.estimate_many(MANY, n_runs=0)
+
+
+def test_a_summary():
+    samples = np.array([2, 4, 4, 8, 8, 8, 16, 16, 32, 64])
+    runs = dataclasses.replace(made_up([0.4] * 8 + [0.7, 0.1]), samples=samples)
+    found = runs.summary()
+    assert (found["n_runs"], found["halted"], found["mean_samples"]) == (10, 10, 16.2)
+    ends = found["samples_low95"], found["samples_high95"]
+    assert ends == pytest.approx(tuple(stats.ttest_1samp(samples, 0).confidence_interval(0.95)))
+    # quantiles are values that occur
+    assert [found[f"samples_q{q}"] for q in ("05", "50", "95")] == [2, 8, 64]
+    rate = found["error_rate"], found["error_low95"], found["error_high95"]
+    assert rate == runs.error_rate() and rate[0] == 0.2
+    assert math.isnan(made_up([0.4, math.nan]).summary()["samples_q50"])
 
 
 # ---------------------------------------------------------------- bad input

@@ -18,7 +18,6 @@ from dpbandits.bounds import (
     robust_ucb_pulls,
     worst_heavy_regret,
 )
-from dpbandits.experiments.regret_cells import RegretCell
 from dpbandits.heavy_instances import HeavyTailInstance
 from dpbandits.heavy_laws import ParetoLaw, SampledLaw, TwoPointHeavyLaw, draw_heavy
 from dpbandits.heavy_schedules import (
@@ -34,6 +33,7 @@ from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
 from dpbandits.regret import heavy
 from dpbandits.regret.dprucb_steps import grown_power
 from dpbandits.regret.heavy import play_heavy_elimination
+from dpbandits.simulation import instance_description
 
 PARETO = dpb.instances.twzw22("S1", order=0.9)
 WIDE = dpb.instances.twzw22("S3", order=0.5)
@@ -343,8 +343,6 @@ def test_half_the_noise_is_for_rewards_that_cannot_be_negative():
         with pytest.raises(ValueError, match="may be negative; allowed"):
             call()
     assert dpb.simulate(dpb.LDPRSE(1.0), signed, 1000, 1).pulls.sum() == 1000
-    with pytest.raises(ValueError, match="law .* is a function; allowed"):
-        RegretCell(dpb.DPRSE(1.0), signed, 1000, 1)
 
 
 def worst_loss_of_a_tree(tree, horizon, scale):
@@ -627,7 +625,6 @@ def test_rewards_without_a_moment_bound_are_refused(algorithm):
         for call in (
             lambda i=instance: dpb.simulate(algorithm, i, 1000),
             lambda i=instance: algorithm.regret_bound(i, 1000),
-            lambda i=instance: RegretCell(algorithm, i, 1000, 1),
             lambda i=instance: algorithm.play(i, 1000, np.array([1000]), np.random.default_rng(0)),
         ):
             if isinstance(algorithm, dpb.GuessAndDouble) and not hasattr(instance, "n_arms"):
@@ -643,15 +640,14 @@ def test_heavy_tails_are_refused(algorithm):
     for call in (
         lambda: dpb.simulate(algorithm, PARETO, 1000),
         lambda: algorithm.regret_bound(PARETO, 1000),
-        lambda: RegretCell(algorithm, PARETO, 1000, 1),
     ):
         with pytest.raises(ValueError, match=r"instance=.*allowed: one with rewards of 0 or 1"):
             call()
 
 
-def test_cells():
-    cell = RegretCell(dpb.DPRSE(1.0), PARETO, 10**6, 2)
-    described = cell.configuration()
+def test_what_the_seeds_depend_on():
+    """A case is described by its laws, which tell instances apart, and not by its name."""
+    described = instance_description(PARETO)
     assert described["order"] == 0.9 and described["moment_bound"] == PARETO.moment_bound
     assert described["laws"][1] == {
         "name": "ParetoLaw",
@@ -659,23 +655,21 @@ def test_cells():
         "scale": PARETO.laws[1].scale,
     }
     json.dumps(described)
-    assert [type(part).__name__ for part in cell.parts] == [
-        "DPRSE",
-        "HeavyTailInstance",
-        "ParetoLaw",
-    ]
-    runs = dpb.simulate(cell.algorithm, PARETO, 10**6, 2, cell.seed(), checkpoints=cell.checkpoints)
-    seeds = np.random.SeedSequence(list(cell.seed())).spawn(2)
-    again = cell.assemble(cell.play(seeds))
-    assert np.array_equal(runs.regret, again.regret) and runs.instance is PARETO
-    other = dpb.instances.twzw22("S1", order=0.8)
-    assert RegretCell(dpb.DPRSE(1.0), other, 10**6, 2).seed() != cell.seed()
-    # what a Bernoulli cell is described by has not changed
-    assert set(RegretCell(dpb.DPSE(1.0), BERNOULLI, 10, 1).configuration()) == {
-        "algorithm",
-        "means",
-        "horizon",
+    assert described != instance_description(dpb.instances.twzw22("S1", order=0.8))
+    assert described == instance_description(replace(PARETO, name="another"))
+
+
+def test_a_grid_of_heavy_cases_has_the_bits_of_single_ones():
+    cases = {
+        (algorithm.label, v): (algorithm, dpb.instances.twzw22("S1", v))
+        for algorithm in HEAVY
+        for v in (0.9, 0.5)
     }
+    one, two = (dpb.simulate_many(cases, 3000, 4, seed=5, n_jobs=jobs) for jobs in (1, 2))
+    for key, (algorithm, instance) in cases.items():
+        alone = dpb.simulate(algorithm, instance, 3000, 4, seed=5)
+        assert alone.regret.tobytes() == one[key].regret.tobytes() == two[key].regret.tobytes()
+        assert alone.pulls.tobytes() == one[key].pulls.tobytes() == two[key].pulls.tobytes()
 
 
 @pytest.mark.parametrize("algorithm", [dpb.DPRSE(1.0), dpb.LDPRSE(1.0)], ids=repr)

@@ -69,7 +69,7 @@ def test_a_replicate_is_played_from_its_own_child_seed():
     runs = dpb.simulate(ALGORITHMS[0], C2, 20_000, n_runs=3, seed=5)
     for i, child in enumerate(np.random.SeedSequence(5).spawn(3)):
         play = play_replicate(ALGORITHMS[0], C2, 20_000, runs.times, child)
-        assert np.array_equal(play.counts @ C2.gaps, runs.regret[i])
+        assert np.array_equal(play.regret(C2.gaps), runs.regret[i])
         assert np.array_equal(play.counts[-1], runs.pulls[i])
         assert np.array_equal(play.epoch_ends, runs.epoch_ends[i])
 
@@ -256,11 +256,27 @@ def test_memory_and_time_do_not_grow_with_the_horizon():
     assert all(ends[-1] < 10**9 for ends in runs.epoch_ends), "the best arm stands alone soon"
 
 
+def test_memory_of_many_arms_does_not_grow_with_the_checkpoints():
+    """Counts at 400 checkpoints would take 320 MB."""
+    instance = dpb.instances.ss19("C2", 100_000)
+    dpb.simulate(dpb.DPSE(epsilon=1), C2, 10**4, n_runs=1)
+    tracemalloc.start()
+    try:
+        runs = dpb.simulate(dpb.DPSE(epsilon=1), instance, 10**12, n_runs=1)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert runs.times.size > 300 and runs.epoch_ends[0].size > 3
+    assert peak < 2e7
+    assert runs.pulls.sum() == 10**12
+    np.testing.assert_allclose(runs.regret[0, -1], runs.pulls[0] @ instance.gaps, rtol=1e-11)
+
+
 def test_replicates_are_taken_as_they_come(monkeypatch):
     """Not all replicates are held at once: what is kept of each is its regret, pulls and epochs."""
     alive, most = 0, 0
 
-    class Counted(simulation.Play):
+    class Counted(simulation.EliminationPlay):
         def __init__(self, *parts):
             nonlocal alive, most
             super().__init__(*parts)
@@ -271,6 +287,6 @@ def test_replicates_are_taken_as_they_come(monkeypatch):
             nonlocal alive
             alive -= 1
 
-    monkeypatch.setattr("dpbandits.regret.elimination.Play", Counted)
+    monkeypatch.setattr("dpbandits.regret.elimination.EliminationPlay", Counted)
     dpb.simulate(ALGORITHMS[0], C2, 10**5, n_runs=50)
     assert 1 <= most <= 5

@@ -1,4 +1,9 @@
-"""Sums of heavy-tailed rewards, each truncated at a bound that grows with its number."""
+"""Sums of heavy-tailed rewards, each truncated at a bound that grows with its number.
+
+Pareto rewards of a long stretch are of three kinds. Those beyond the bound on the first reward,
+few, are placed one by one, and so compared each with its own bound. Those below a cut are drawn at
+once (`dpbandits.matched_sums`), those between, about a hundred, one by one.
+"""
 
 from __future__ import annotations
 
@@ -8,74 +13,25 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial import binomial
+from dpbandits._binomial_rejection import binomial_by_rejection
+from dpbandits._exponentials import BLOCK, exponentials
 from dpbandits.heavy_laws import PARETO, HeavyCode, draw_heavy
+from dpbandits.matched_sums import matched_sum, pareto_below
 
-__all__ = ["BLOCK", "exponentials", "growing_sum"]
-
-BLOCK = 1024
-"""Rewards that are drawn at once; few enough for a processor's first cache."""
-
-_PER_OCTAVE = 1 / math.log(2)
-_LOG_2 = 0.6931471803691238  # log 2, its last 32 bits cut off: k times it is exact
-_LOG_2_REST = 1.9082149292705877e-10
-
-
-@njit(cache=True, nogil=True)
-def exponentials(x: NDArray[np.float64], factor: float, scale: float, n: int) -> None:
-    """Replace each of x_1, …, x_n by scale·exp(factor·x_i), up to two units of rounding.
-
-    exp y = 2^k·exp r with k = ⌊y/log 2 + ½⌋ and |r| ≤ ½·log 2, where the series to r^12 leaves out
-    less than 2·10^−16: without branches and calls, so that a compiler does several at a time.
-
-    Parameters
-    ----------
-    x : numpy.ndarray of float
-        Values with 0 ≤ factor·x_i ≤ 700.
-    factor, scale : float
-        As above.
-    n : int
-        How many.
-
-    Examples
-    --------
-    >>> x = np.array([0.0, 1.0, 50.0])
-    >>> exponentials(x, 2.0, 3.0, 3)
-    >>> bool(np.allclose(x, 3 * np.exp([0.0, 2.0, 100.0]), rtol=1e-15))
-    True
-    """
-    bits = np.empty(x.size, np.int64)
-    powers = bits.view(np.float64)
-    for i in range(n):
-        y = x[i] * factor
-        k = np.floor(y * _PER_OCTAVE + 0.5)
-        r = (y - k * _LOG_2) - k * _LOG_2_REST
-        p = r / 479001600.0 + 1.0 / 39916800.0
-        p = p * r + 1.0 / 3628800.0
-        p = p * r + 1.0 / 362880.0
-        p = p * r + 1.0 / 40320.0
-        p = p * r + 1.0 / 5040.0
-        p = p * r + 1.0 / 720.0
-        p = p * r + 1.0 / 120.0
-        p = p * r + 1.0 / 24.0
-        p = p * r + 1.0 / 6.0
-        p = p * r + 0.5
-        x[i] = scale * ((p * r + 1.0) * r + 1.0)
-        bits[i] = (np.int64(k) + 1023) << 52  # the double 2^k
-    for i in range(n):
-        x[i] *= powers[i]
+__all__ = ["growing_sum"]
 
 
 @njit(cache=True, nogil=True)
 def growing_sum(
     rng: np.random.Generator,
     code: HeavyCode,
+    rows: NDArray[np.float64],
     first_bound: float,
     growth: float,
     start: int,
     stop: int,
 ) -> float:
-    """Draw the sum of x_n·1{x_n ≤ b·n^g} over n = start + 1, …, stop; exact in law.
+    """Draw the sum of x_n·1{x_n ≤ b·n^g} over n = start + 1, …, stop.
 
     Parameters
     ----------
@@ -83,6 +39,8 @@ def growing_sum(
         Source of randomness.
     code : tuple of (int, float, float)
         The law of a reward.
+    rows : numpy.ndarray of float
+        `matched_rows` of the shape, for a Pareto law; not read for another one.
     first_bound, growth : float
         b > 0 and g ≥ 0.
     start, stop : int
@@ -91,19 +49,21 @@ def growing_sum(
     Returns
     -------
     float
+        Exact in law for two points, and for Pareto laws up to a total variation distance of
+        `dpbandits.matched_sums.MATCHED_ERROR`.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> two_points = (1, 4.0, 1.0)  # 4 with probability 1
-    >>> growing_sum(rng, two_points, 1.0, 0.5, 0, 100)  # counts from the 16th on
+    >>> growing_sum(rng, two_points, np.empty((0, 0)), 1.0, 0.5, 0, 100)  # from the 16th on
     340.0
     """
     kind, first, second = code
     low, high = first_bound * (start + 1.0) ** growth, first_bound * float(stop) ** growth
     if kind != PARETO:
         if first <= low:
-            return first * binomial(rng, stop - start, second)
+            return first * binomial_by_rejection(rng, stop - start, second)
         total = 0.0
         if first > high:
             return total
@@ -112,13 +72,52 @@ def growing_sum(
             if reward <= first_bound * float(n) ** growth:
                 total += reward
         return total
-    x = np.empty(BLOCK)
+    enough, best = 0.9 * (stop - start), -1
+    for i in range(rows.shape[0]):
+        if rows[i, 0] <= enough and rows[i, 1] * second <= low:
+            best = i
+    if best < 0:
+        return _one_by_one(rng, first, second, first_bound, growth, start, stop)
+    row = rows[best]
+    beyond = (low / second) ** -first
+    total, rest = 0.0, stop - start
+    rate = -math.log1p(-beyond)
+    place = float(start)
+    while rate > 0.0:  # the gaps between the rewards beyond `low` are geometric
+        place += 1.0 + np.floor(rng.standard_exponential() / rate)
+        if place > stop:
+            break
+        rest -= 1
+        reward = low * math.exp(rng.standard_exponential() / first)
+        if reward <= first_bound * place**growth:
+            total += reward
+    single = binomial_by_rejection(rng, rest, max(0.0, (row[2] - beyond) / (1.0 - beyond)))
+    cut = row[1] * second
+    total += pareto_below(rng, first, cut, low, single)
+    rest -= single
+    if rest < row[0]:
+        return total + pareto_below(rng, first, second, cut, rest)
+    return total + second * matched_sum(rng, row, rest)
+
+
+@njit(cache=True, nogil=True)
+def _one_by_one(
+    rng: np.random.Generator,
+    shape: float,
+    scale: float,
+    first_bound: float,
+    growth: float,
+    start: int,
+    stop: int,
+) -> float:
+    low = first_bound * (start + 1.0) ** growth
+    x = np.empty(min(BLOCK, stop - start))
     total = 0.0
     for done in range(start, stop, BLOCK):
         size = min(BLOCK, stop - done)
         for i in range(size):
             x[i] = rng.standard_exponential()
-        exponentials(x, 1.0 / first, second, size)
+        exponentials(x, 1.0 / shape, scale, size)
         for i in range(size):
             if x[i] > low and x[i] > first_bound * (done + i + 1.0) ** growth:
                 x[i] = 0.0

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpbandits._intervals import mean_interval
 from dpbandits._validation import (
     check_choice,
     check_generator,
@@ -23,9 +28,21 @@ from dpbandits.robust_means import (
     local_threshold,
     local_width,
 )
+from dpbandits.running import Replicated, describe, label_errors, run_replicates
 from dpbandits.truncated_sums import truncated_sum
 
-__all__ = ["MODELS", "TruncatedMean", "error_lower_bound", "error_rate", "hard_law"]
+__all__ = [
+    "MODELS",
+    "MeanErrors",
+    "TruncatedMean",
+    "error_lower_bound",
+    "error_rate",
+    "hard_law",
+    "mean_errors",
+    "mean_errors_many",
+]
+
+Key = TypeVar("Key", bound=Hashable)
 
 MODELS = ("none", "global", "local")
 """Who is trusted with the rewards: everybody, a curator, nobody."""
@@ -121,6 +138,182 @@ class TruncatedMean:
             draws = 1 if self.model == "global" else n
             total += laplace_total(rng, 2 * bound / self.epsilon, draws)
         return total / n - law.mean
+
+
+@dataclass(frozen=True, eq=False)
+class MeanErrors:
+    """Errors of one mean in independent replicates.
+
+    Attributes
+    ----------
+    estimator : TruncatedMean
+        What estimated the mean.
+    law : HeavyLaw
+        Law of the rewards.
+    n_rewards : int
+        Number n of rewards of each estimate.
+    error : numpy.ndarray of float, shape (n_runs,)
+        Estimate minus the law's mean, in units of reward.
+    """
+
+    estimator: TruncatedMean
+    law: HeavyLaw
+    n_rewards: int
+    error: NDArray[np.float64]
+
+    @property
+    def n_runs(self) -> int:
+        """Number of replicates."""
+        return self.error.size
+
+    def summary(self) -> dict[str, float]:
+        """Return the columns that tables and figures show.
+
+        Returns
+        -------
+        dict
+            ``rms``, the root of the mean square, with ``rms_low95`` and ``rms_high95``, the roots
+            of Student's 95 % interval for the mean square (nan for one run); ``median``, of the
+            errors' sizes; ``bias``, their mean.
+        """
+        square, low, high = mean_interval(self.error**2)
+        return {
+            "rms": math.sqrt(square),
+            "rms_low95": math.sqrt(max(low, 0.0)) if self.n_runs > 1 else math.nan,
+            "rms_high95": math.sqrt(high),
+            "median": float(np.median(np.abs(self.error))),
+            "bias": float(self.error.mean()),
+        }
+
+
+def _errors_chunk(
+    estimator: TruncatedMean,
+    law: HeavyLaw,
+    n_rewards: int,
+    seeds: Sequence[np.random.SeedSequence],
+) -> list[float]:
+    return [estimator.error(np.random.default_rng(seed), law, n_rewards) for seed in seeds]
+
+
+def _replicated(estimator: TruncatedMean, law: HeavyLaw, n_rewards: int, n_runs: int) -> Replicated:
+    """Check a case and describe it to the runner."""
+    if not isinstance(estimator, TruncatedMean):
+        raise ValueError(f"estimator={estimator!r} must be a TruncatedMean")
+    if not isinstance(law, HeavyLaw):
+        raise ValueError(f"law={law!r} must be a law of heavy-tailed rewards, such as ParetoLaw")
+    n_rewards = check_integer("n_rewards", n_rewards, 1)
+    configuration = {
+        "estimator": describe(estimator),
+        "law": describe(law),
+        "n_rewards": n_rewards,
+    }
+    return Replicated(
+        f"mean of {type(law).__name__}, n = {n_rewards:g}",
+        configuration,
+        partial(_errors_chunk, estimator, law, n_rewards),
+        check_integer("n_runs", n_runs, 1),
+        chunk=200,
+        warm_up=partial(estimator.error, np.random.default_rng(0), law, n_rewards),
+    )
+
+
+def mean_errors(
+    estimator: TruncatedMean,
+    law: HeavyLaw,
+    n_rewards: int,
+    n_runs: int = 1000,
+    seed: int | Sequence[int] = 0,
+    n_jobs: int = 1,
+) -> MeanErrors:
+    """Draw independent errors of a mean.
+
+    The result depends on the arguments alone, and not on `n_jobs`. It is the same as that of
+    `mean_errors_many`, in whatever grid the case stands there.
+
+    Parameters
+    ----------
+    estimator : TruncatedMean
+        What estimates the mean.
+    law : HeavyLaw
+        Law of the rewards.
+    n_rewards : int
+        Number n of rewards of each estimate.
+    n_runs : int
+        Number of replicates.
+    seed : int or sequence of int
+        Entropy of the root seed.
+    n_jobs : int
+        Number of workers, −1 for all processors.
+
+    Returns
+    -------
+    MeanErrors
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range: the message names it and says what must hold.
+
+    Examples
+    --------
+    >>> law = hard_law("local", 10**6, 0.5, order=1.0)
+    >>> errors = mean_errors(TruncatedMean("local", 0.5, order=1.0), law, 10**6, n_runs=5)
+    >>> errors.n_runs
+    5
+    """
+    case = _replicated(estimator, law, n_rewards, n_runs)
+    return _errors(estimator, law, n_rewards, run_replicates({None: case}, seed, n_jobs)[None])
+
+
+def mean_errors_many(
+    cases: Mapping[Key, tuple[TruncatedMean, HeavyLaw, int]],
+    n_runs: int | Mapping[Key, int] = 1000,
+    seed: int | Sequence[int] = 0,
+    n_jobs: int = 1,
+) -> dict[Key, MeanErrors]:
+    """Draw the errors of a whole grid of cases; the arguments are those of `mean_errors`.
+
+    Parameters
+    ----------
+    cases : mapping of key to (estimator, law, n_rewards)
+        What is simulated; the keys are yours.
+    n_runs : int or mapping of key to int
+        Number of replicates of each case.
+    seed, n_jobs
+        As of `mean_errors`.
+
+    Returns
+    -------
+    dict of MeanErrors
+        With the keys of `cases`, in their order.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range: the message has the key of its case.
+
+    Examples
+    --------
+    >>> mean = TruncatedMean("none", math.inf, order=1.0)
+    >>> cases = {n: (mean, hard_law("none", n, math.inf, 1.0), n) for n in (10**4, 10**6)}
+    >>> errors = mean_errors_many(cases, n_runs=5)
+    >>> [round(errors[n].summary()["rms"], 6) for n in cases]
+    [0.01, 0.001]
+    """
+    replicated: dict[Key, Replicated] = {}
+    for key, case in cases.items():
+        with label_errors(key):
+            runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
+            replicated[key] = _replicated(*case, runs)
+    outcomes = run_replicates(replicated, seed, n_jobs)
+    return {key: _errors(*case, outcomes[key]) for key, case in cases.items()}
+
+
+def _errors(
+    estimator: TruncatedMean, law: HeavyLaw, n_rewards: int, outcomes: Sequence[float]
+) -> MeanErrors:
+    """Put the replicates of a case together."""
+    return MeanErrors(estimator, law, n_rewards, np.array(outcomes, dtype=np.float64))
 
 
 def _rare(model: str, n: int, epsilon: float) -> float:

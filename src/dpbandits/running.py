@@ -204,13 +204,22 @@ def run_replicates(
                 found[key] += outcomes
                 done += len(outcomes)
                 progress.update(len(outcomes))
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as error:
+            if not _interrupts(error):
+                raise
             whole = sum(len(found[key]) == case.n_runs for key, case in cases.items())
             raise Interrupted(
                 f"interrupted: {done} of {total} runs were done, {whole} of {len(cases)} cases "
                 "whole; nothing is kept"
             ) from None
     return found
+
+
+def _interrupts(error: BaseException | None) -> bool:
+    """Tell Ctrl-C, which compiled code may turn into a `SystemError`."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _warm_up(cases: Mapping[Key, Replicated], progress: tqdm[Any]) -> None:
@@ -239,11 +248,9 @@ def _outcomes(
     try:
         for (key, _), part in zip(chunks, outcomes, strict=True):
             yield key, part
-    except KeyboardInterrupt:
+    except BaseException:
         _end_workers()
         raise
-    finally:
-        outcomes.close()
 
 
 def _end_workers() -> None:

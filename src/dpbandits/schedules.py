@@ -6,9 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from numba import njit
+
 from dpbandits._validation import check_fraction, check_integer, check_positive
 
-__all__ = ["EpochPlan", "elimination_epoch", "noise_bracket", "noise_width"]
+__all__ = [
+    "EpochPlan",
+    "elimination_epoch",
+    "elimination_widths",
+    "noise_bracket",
+    "noise_width",
+]
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,18 @@ class EpochPlan:
     def threshold(self) -> float:
         """Gap 2h_e + 2c_e between released means beyond which an arm is eliminated."""
         return 2 * self.sampling_width + 2 * self.privacy_width
+
+
+@njit(cache=True, nogil=True)
+def elimination_widths(
+    n_viable: int, epoch: int, beta: float, epsilon: float
+) -> tuple[float, float, float]:
+    """Return R_e, h_e and c_e of `elimination_epoch`, whose arguments these are, for kernels."""
+    gap = 0.5**epoch
+    log_sampling = math.log(8 * n_viable * epoch**2 / beta)
+    log_privacy = math.log(4 * n_viable * epoch**2 / beta)
+    length = max(32 * log_sampling / gap**2, 8 * log_privacy / (epsilon * gap)) + 1
+    return length, math.sqrt(log_sampling / (2 * length)), log_privacy / (length * epsilon)
 
 
 def elimination_epoch(
@@ -81,16 +101,10 @@ def elimination_epoch(
     check_integer("epoch", epoch, 1)
     check_fraction("beta", beta)
     check_positive("epsilon", epsilon, infinite=True)
-    gap = 2.0**-epoch
-    log_sampling = math.log(8 * n_viable * epoch**2 / beta)
-    log_privacy = math.log(4 * n_viable * epoch**2 / beta)
-    length = max(32 * log_sampling / gap**2, 8 * log_privacy / (epsilon * gap)) + 1
-    return EpochPlan(
-        length=length,
-        sampling_width=math.sqrt(log_sampling / (2 * length)),
-        privacy_width=log_privacy / (length * epsilon),
-        noise_scale=1 / (epsilon * math.ceil(length)),
+    length, sampling_width, privacy_width = elimination_widths(
+        n_viable, epoch, float(beta), float(epsilon)
     )
+    return EpochPlan(length, sampling_width, privacy_width, 1 / (epsilon * math.ceil(length)))
 
 
 def noise_bracket(length: int, repaired: bool = False) -> float:

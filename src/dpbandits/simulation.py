@@ -18,6 +18,7 @@ from dpbandits._files import write_atomically
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.instances import BernoulliInstance
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
+from dpbandits.regret.elimination import EliminationPlay
 from dpbandits.running import (
     Replicated,
     describe,
@@ -37,6 +38,8 @@ __all__ = [
 ]
 
 Key = TypeVar("Key", bound=Hashable)
+Replicate = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+"""Regret at the checkpoints, pulls of the arms at the end, and ends of epochs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +190,13 @@ def _check_play(
     name = type(algorithm).__name__
     if not isinstance(play, Play):
         raise ValueError(f"{name}.play returned {type(play).__name__}; allowed: Play")
+    if isinstance(play, EliminationPlay):  # whose counts cannot be wrong otherwise
+        if not np.array_equal(play.checkpoints, times) or play.last_epoch.shape != (n_arms,):
+            raise ValueError(
+                f"{name}.play returned a run of {play.last_epoch.size} arms with other checkpoints "
+                "or arms than it was asked for; allowed: those that it was given"
+            )
+        return
     counts = np.asarray(play.counts)
     if counts.shape != (times.size, n_arms):
         raise ValueError(
@@ -210,12 +220,12 @@ def play_chunk(
     horizon: int,
     checkpoints: NDArray[np.int64],
     seeds: Sequence[np.random.SeedSequence],
-) -> list[Play]:
+) -> list[Replicate]:
     """Play one replicate per seed, and refuse what no run can have returned."""
     plays = algorithm.play_many(instance, horizon, checkpoints, seeds)
     for play in plays:
         _check_play(play, algorithm, checkpoints, instance.n_arms)
-    return plays
+    return [(play.regret(instance.gaps), play.pulls, play.epoch_ends) for play in plays]
 
 
 def _replicated(
@@ -407,15 +417,13 @@ def simulate_many(
 
 
 def _runs(
-    algorithm: RegretAlgorithm, instance: Instance, times: NDArray[np.int64], plays: list[Play]
+    algorithm: RegretAlgorithm,
+    instance: Instance,
+    times: NDArray[np.int64],
+    played: Sequence[Replicate],
 ) -> Runs:
     """Put the replicates of a case together."""
+    regret, pulls, epoch_ends = zip(*played, strict=True)
     return Runs(
-        algorithm,
-        instance,
-        int(times[-1]),
-        times,
-        np.array([play.counts @ instance.gaps for play in plays]),
-        np.array([play.counts[-1] for play in plays], dtype=np.int64),
-        tuple(play.epoch_ends for play in plays),
+        algorithm, instance, int(times[-1]), times, np.array(regret), np.array(pulls), epoch_ends
     )

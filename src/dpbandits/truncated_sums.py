@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial import binomial
+from dpbandits._binomial_rejection import binomial_by_rejection
 from dpbandits._validation import check_generator, check_integer, check_positive
 from dpbandits.heavy_laws import (
     HeavyCode,
@@ -208,13 +208,13 @@ def _check_count(law: HeavyLaw, n: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _count(rng: np.random.Generator, n: float, p: float) -> float:
-    """Draw a Binomial variable of n trials: `binomial`, and beyond 2^62 what is said above.
+    """Draw a Binomial variable of n trials, beyond 2^62 as is said above.
 
-    Beyond, where the variance is below 10^16, by order statistics as in `binomial`, with n and
-    the count in doubles.
+    Beyond, where the variance is below 10^16, by order statistics as in `dpbandits._binomial`,
+    with n and the count in doubles.
     """
     if n <= _EXACT:
-        return float(binomial(rng, int(n), p))
+        return float(binomial_by_rejection(rng, int(n), p))
     sign, total = 1.0, 0.0
     if p > 0.5:
         sign, total, p = -1.0, n, 1.0 - p
@@ -232,7 +232,7 @@ def _count(rng: np.random.Generator, n: float, p: float) -> float:
             total, sign, p = total + sign * n, -sign, (place - p) / place
     if p <= 0.0 or n <= 0.0:
         return total
-    return total + sign * binomial(rng, int(n), p)
+    return total + sign * binomial_by_rejection(rng, int(n), p)
 
 
 @njit(cache=True, nogil=True)

@@ -14,6 +14,7 @@ from dpbandits import bounds, robust_means
 from dpbandits.claims.ledger import CANNOT_TELL, CONDITION, FAILS, HOLDS, Claim, Finding, decide
 from dpbandits.claims.td16_counters import element_loss
 from dpbandits.claims.twzw22_experiments import CLAIMS as EXPERIMENTS
+from dpbandits.claims.twzw22_experiments import FIGURES, Results
 from dpbandits.claims.twzw22_rates import ORDERS, growth
 from dpbandits.heavy_instances import twzw22
 from dpbandits.heavy_laws import ParetoLaw
@@ -203,10 +204,10 @@ def _local_noise() -> Finding:
     )
 
 
-def _support() -> Finding:
+def _support(results: Results) -> Finding:
     counts = {"surely agree": 0, "ties": 0, "surely disagree": 0}
     for claim in EXPERIMENTS:
-        evidence = claim.check().evidence if "fig" in claim.id else {}
+        evidence = claim.check(results).evidence if FIGURES in claim.needs else {}
         for name in counts:
             counts[name] += int(evidence.get(name, 0))
     verdict = decide(counts["surely disagree"] == 0, HOLDS, CONDITION)
@@ -285,5 +286,6 @@ CLAIMS = (
         "Abstract; §6",
         "All results of the experiments support the theory.",
         _support,
+        needs=(FIGURES,),
     ),
 )

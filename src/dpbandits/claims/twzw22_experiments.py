@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
-from dpbandits import bounds, experiments
+from dpbandits import bounds
 from dpbandits.claims.ledger import (
     CANNOT_TELL,
     CONDITION,
@@ -21,16 +20,20 @@ from dpbandits.claims.ledger import (
     decide,
 )
 from dpbandits.heavy_instances import twzw22
+from dpbandits.simulation import Runs
 
-__all__ = ["CLAIMS"]
+__all__ = ["CLAIMS", "FIGURES", "Setting"]
 
 PAPER = "twzw22"
 
-CENTRAL = ("twzw22-fig1", "twzw22-fig3", "twzw22-fig4")
+FIGURES = "twzw22-figures"
+"""Name of the results that claims need: the runs of Figures 1 to 4, a `Setting` → its `Runs`."""
 LOCAL = "twzw22-fig2"
 PRIVATE = ("DPRSE", "DPRUCB", "LDPRSE")
 LEVEL = 1e-8
 """One-sided false alarm of a comparison; there are fewer than 100."""
+ROUNDING = 1e-6
+"""Share of a regret up to which a difference is none."""
 
 
 class Mean(NamedTuple):
@@ -42,56 +45,38 @@ class Mean(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """Figure and panel, and what is compared there."""
+    """Figure and panel, and what is simulated there."""
 
     figure: str
     panel: str
-    instance: str
+    setting: str
     order: float
     epsilon: float
     algorithm: str
     variant: str
-    horizon: int
 
 
-def _curves() -> dict[Setting, Any]:
-    """Return the curves of the private algorithms, with the number of their runs."""
-    found: dict[Setting, Any] = {}
-    for figure in (*CENTRAL, LOCAL):
-        data = experiments.load(figure)
-        runs = {g.labels: g.n_runs for g in data.replicates}
-        for c in data.curves:
-            if c.algorithm in PRIVATE:
-                instance, order = c.instance.split(", v = ")
-                setting = Setting(
-                    figure,
-                    c.panel,
-                    instance,
-                    float(order),
-                    c.epsilon,
-                    c.algorithm,
-                    c.variant,
-                    c.horizon,
-                )
-                found[setting] = (c, runs[c.labels])
-    return found
+Results = Mapping[Setting, Runs]
 
 
-def _mean(setting: Setting, found: dict[Setting, Any], time: float = math.inf) -> Mean:
+def _private(results: Results) -> Results:
+    """Return the runs of the private algorithms."""
+    return {case: runs for case, runs in results.items() if case.algorithm in PRIVATE}
+
+
+def _mean(setting: Setting, found: Results, time: float = math.inf) -> Mean:
     """Return the mean regret at the last checkpoint up to a time, with an interval of `LEVEL`."""
-    curve, n_runs = found[setting]
-    at = int(np.searchsorted(curve.times, min(time, float(setting.horizon)), side="right")) - 1
-    half = (curve.mean_high95[at] - curve.mean_low95[at]) / 2
-    wider = stats.t.isf(LEVEL, n_runs - 1) / stats.t.ppf(0.975, n_runs - 1)
-    name = f"{setting.instance} (v = {setting.order:g}, ε = {setting.epsilon:g})"
-    return Mean(name, float(curve.mean[at]), float(half * wider))
+    runs = found[setting]
+    at = int(np.searchsorted(runs.times, min(time, float(runs.horizon)), side="right")) - 1
+    low, high = runs.mean_interval(1 - 2 * LEVEL)
+    name = f"{setting.setting} (v = {setting.order:g}, ε = {setting.epsilon:g})"
+    return Mean(name, float(runs.mean()[at]), float(high[at] - low[at]) / 2)
 
 
 def _sign(less: Mean, more: Mean) -> int:
     """Return 1 if the first is surely less than the second, −1 if surely more, else 0."""
     difference, off = more.value - less.value, math.hypot(less.off, more.off)
-    # files have 7 digits
-    off += 1e-6 * max(less.value, more.value)
+    off += ROUNDING * max(less.value, more.value)
     return int(difference > off) - int(difference < -off)
 
 
@@ -139,15 +124,15 @@ def _bounds_ratio(order: float, power: int) -> float:
     return float(ours / other)
 
 
-def _against_ucb() -> Finding:
-    found = _curves()
+def _against_ucb(results: Results) -> Finding:
+    found = _private(results)
     pairs = [
         (_mean(ours, found), _mean(other, found))
         for ours, other in itertools.product(found, found)
         if ours.algorithm == "DPRSE"
         and other.algorithm == "DPRUCB"
         and ours[:5] == other[:5]
-        and ours.horizon == other.horizon
+        and found[ours].horizon == found[other].horizon
     ]
     return _judge(
         pairs,
@@ -167,8 +152,8 @@ def _against_ucb() -> Finding:
     )
 
 
-def _by_epsilon() -> Finding:
-    found = _curves()
+def _by_epsilon(results: Results) -> Finding:
+    found = _private(results)
     pairs = [
         (_mean(large, found), _mean(small, found))
         for large, small in itertools.product(found, found)
@@ -183,16 +168,17 @@ def _by_epsilon() -> Finding:
     )
 
 
-def _by_order() -> Finding:
-    found = _curves()
+def _by_order(results: Results) -> Finding:
+    found = _private(results)
     pairs = []
     for large, small in itertools.product(found, found):
-        one, other = (s._replace(order=0.0, panel="", horizon=0) for s in (large, small))
+        one, other = (s._replace(order=0.0, panel="") for s in (large, small))
+        horizons = found[large].horizon, found[small].horizon
         # panels a and b are for the same horizon, and so are c and d; in Figure 2 it differs
         if one == other and large.order > small.order:
-            if large.figure != LOCAL and large.horizon != small.horizon:
+            if large.figure != LOCAL and horizons[0] != horizons[1]:
                 continue
-            time = min(large.horizon, small.horizon)
+            time = min(horizons)
             pairs.append((_mean(large, found), _mean(small, found, time)))
     return _judge(
         pairs,
@@ -202,16 +188,16 @@ def _by_order() -> Finding:
     )
 
 
-def _local() -> Finding:
-    found = _curves()
-    longest = max(s.horizon for s in found if s.algorithm == "DPRSE")
+def _local(results: Results) -> Finding:
+    found = _private(results)
+    longest = max(runs.horizon for s, runs in found.items() if s.algorithm == "DPRSE")
     pairs = [
         (_mean(central, found), _mean(local, found, longest))
         for central, local in itertools.product(found, found)
         if central.algorithm == "DPRSE"
         and local.algorithm == "LDPRSE"
         and central[2:5] == local[2:5]
-        and central.horizon == longest
+        and found[central].horizon == longest
     ]
     return _judge(
         pairs,
@@ -266,6 +252,7 @@ CLAIMS = (
         "§6; Figures 1, 3 and 4",
         "DPRSE always outperforms DPRUCB.",
         _against_ucb,
+        needs=(FIGURES,),
     ),
     Claim(
         "twzw22-fig-epsilon",
@@ -273,6 +260,7 @@ CLAIMS = (
         "§6; Figures 1 to 4",
         "Regret increases as ε decreases.",
         _by_epsilon,
+        needs=(FIGURES,),
     ),
     Claim(
         "twzw22-fig-v",
@@ -280,6 +268,7 @@ CLAIMS = (
         "§6; Figures 1 to 4",
         "Regret is smaller for greater v.",
         _by_order,
+        needs=(FIGURES,),
     ),
     Claim(
         "twzw22-fig-local",
@@ -287,5 +276,6 @@ CLAIMS = (
         "§6; Figures 2 and 4",
         "Regret is larger in the local model than in the central one.",
         _local,
+        needs=(FIGURES,),
     ),
 )

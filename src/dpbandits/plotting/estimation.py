@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpbandits._validation import check_choice
-from dpbandits.experiments import Data, Results, rows_of
-from dpbandits.experiments.estimation_cells import EstimationCell
-from dpbandits.experiments.estimation_tables import EstimationSummary
-from dpbandits.experiments.slopes import Slope, fit_slope
-from dpbandits.heavy_estimates import MODELS, error_lower_bound, error_rate
+from dpbandits.analysis.slopes import Slope, fit_slope
+from dpbandits.heavy_estimates import MODELS, MeanErrors, error_lower_bound, error_rate
+from dpbandits.plotting.lines import band, chosen_panels
+from dpbandits.plotting.redraw import redrawable
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -27,8 +25,9 @@ from dpbandits.plotting.style import (
     make_panels,
     styled,
 )
+from dpbandits.tables import records
 
-__all__ = ["ERROR_LOOKS", "ErrorCurve", "error_curves", "estimation_figure"]
+__all__ = ["ERROR_LOOKS", "error_columns", "error_slopes", "errors_over_rewards"]
 
 HARD, EASY = "two points", "Pareto"
 _THIN = 1.1
@@ -40,7 +39,7 @@ ERROR_LOOKS = {
     ("local", HARD): Look(COLOURS["vermilion"], DASHED, "s", 1.9),
     ("local", EASY): Look(COLOURS["vermilion"], (0, (5, 2.5)), "", _THIN),
 }
-"""(Model, variant) → look."""
+"""(Model, law) → look."""
 _NAMES = {"none": "no privacy", "global": "central", "local": "local"}
 _LEGEND = (
     "markers: hardest two-point law for each n and model;  dotted: what no estimator "
@@ -48,68 +47,57 @@ _LEGEND = (
 )
 
 
-@dataclass(frozen=True)
-class ErrorCurve:
-    """Errors of one model on one kind of law, against n.
+def error_columns(errors: MeanErrors) -> dict[str, float]:
+    """Return the columns of a point of `errors_over_rewards`.
 
-    Attributes
+    Errors are in units of u^(1/(1+v)), so that laws of different moments can be compared.
+
+    Returns
+    -------
+    dict
+        ``rms``, the root of the mean square, ends ``low95``, ``high95`` of its interval, and
+        ``lower_bound``, what no estimator of the model stays below both on `hard_law` and on the
+        law at 0.
+    """
+    estimator, found = errors.estimator, errors.summary()
+    unit = estimator.moment ** (1 / (1 + estimator.order))
+    bound = error_lower_bound(estimator.model, errors.n_rewards, estimator.epsilon, estimator.order)
+    return {
+        "rms": found["rms"] / unit,
+        "low95": found["rms_low95"] / unit,
+        "high95": found["rms_high95"] / unit,
+        "lower_bound": bound,
+    }
+
+
+def error_slopes(table: pd.DataFrame) -> dict[tuple[str, str, str], tuple[Slope, float]]:
+    """Fit log error to log n: (panel, model, law) → (slope, what theory says).
+
+    Parameters
     ----------
-    model, variant : str
-        Who is trusted, and the kind of law: "two points" or "Pareto".
-    summaries : tuple of EstimationSummary
-        By increasing n.
-    cells : tuple of EstimationCell
-        What was simulated.
-    slope : Slope
-        Of log error in log n.
-    theory : float
-        `error_rate`.
+    table : pandas.DataFrame
+        As of `errors_over_rewards`.
+
+    Returns
+    -------
+    dict
     """
-
-    model: str
-    variant: str
-    summaries: tuple[EstimationSummary, ...]
-    cells: tuple[EstimationCell, ...]
-    slope: Slope
-    theory: float
-
-    def scaled(self, values: Sequence[float]) -> np.ndarray:
-        """Divide errors by u^(1/(1+v)), so that laws of different moment can be compared."""
-        estimator = self.cells[0].estimator
-        return np.array(values) / estimator.moment ** (1 / (1 + estimator.order))
-
-
-def error_curves(source: Results | Data | str) -> dict[tuple[str, str, str], ErrorCurve]:
-    """Return the curves of an experiment on estimation: (panel, model, variant) → curve.
-
-    Examples
-    --------
-    >>> from dpbandits import experiments
-    >>> curves = error_curves(experiments.run("ours-heavy-error", preset="smoke"))
-    >>> round(curves["a", "none", "two points"].slope.slope, 3)
-    -0.5
-    """
-    experiment, rows = rows_of(source)
-    if experiment.table.kind != "estimation":
-        raise ValueError(
-            f"source={experiment.id!r} is on {experiment.table.kind}; allowed: an experiment on "
-            "estimation; dpbandits.plotting.draw draws any"
+    return {
+        (line.panel, line.model, line.law): (
+            fit_slope(line.n_rewards, line.rms),
+            error_rate(line.model, line.order),
         )
-    groups: dict[tuple[str, str, str], list[tuple[EstimationSummary, EstimationCell]]] = {}
-    for row in rows:
-        s = row.summary
-        groups.setdefault((s.panel, s.model, s.variant), []).append((s, row.setting.cell))
-    found = {}
-    for key, pairs in groups.items():
-        summaries, cells = zip(*sorted(pairs, key=lambda pair: pair[0].n_rewards), strict=True)
-        slope = fit_slope([s.n_rewards for s in summaries], [s.rms for s in summaries])
-        rate = error_rate(key[1], cells[0].estimator.order)
-        found[key] = ErrorCurve(key[1], key[2], summaries, cells, slope, rate)
-    return found
+        for line in records(table, ("panel", "order", "model", "law"))
+    }
 
 
-def estimation_figure(
-    source: Results | Data | str, *, theory: bool = True, panels: Sequence[str] | None = None
+@redrawable
+def errors_over_rewards(
+    table: pd.DataFrame,
+    *,
+    titles: Mapping[str, str],
+    panels: Sequence[str] | None = None,
+    theory: bool = True,
 ) -> Figure:
     """Draw the root-mean-square error against n, in units of u^(1/(1+v)), with fitted slopes.
 
@@ -118,12 +106,15 @@ def estimation_figure(
 
     Parameters
     ----------
-    source : Results, Data or str
-        Of ``ours-heavy-error``.
+    table : pandas.DataFrame
+        Columns ``panel``, ``order``, ``model``, ``law``, "two points" or "Pareto", ``n_rewards``,
+        increasing, and those of `error_columns`.
+    titles : mapping of str to str
+        Panel → its title.
+    panels : sequence of str, optional
+        Panels to draw; all if not given.
     theory : bool
         Whether to draw, dotted, what no estimator of the model can stay below.
-    panels : sequence of str, optional
-        Which panels, all if not given.
 
     Returns
     -------
@@ -132,17 +123,31 @@ def estimation_figure(
     Raises
     ------
     ValueError
-        If an argument is unknown, or the committed data is stale.
+        If a panel is unknown.
+
+    Examples
+    --------
+    >>> import math
+    >>> from dpbandits.heavy_estimates import TruncatedMean, hard_law, mean_errors_many
+    >>> from dpbandits.tables import tabulate
+    >>> cases = {
+    ...     ("a", 1.0, model, law, n): (TruncatedMean(model, e, 1.0), hard_law(model, n, e, 1.0), n)
+    ...     for model, e in (("none", math.inf), ("global", 0.5), ("local", 0.5))
+    ...     for law in ("two points", "Pareto")
+    ...     for n in (10**3, 10**4, 10**5)
+    ... }
+    >>> labels = ("panel", "order", "model", "law", "n_rewards")
+    >>> table = tabulate(mean_errors_many(cases, n_runs=5), error_columns, labels)
+    >>> round(error_slopes(table)["a", "none", "two points"][0].slope, 3)
+    -0.5
+    >>> len(errors_over_rewards(table, titles={"a": "v = 1"}).axes)
+    1
     """
-    curves = error_curves(source)
-    experiment, _ = rows_of(source)
-    for panel in panels or ():
-        check_choice("panel", panel, tuple(experiment.panels))
-    titles = {p: t for p, t in experiment.panels.items() if not panels or p in panels}
+    titles = chosen_panels(titles, panels)
     with styled():
         figure, grid = make_panels(titles, 0.3 * theory, width=5.1, height=4.2)
         axes = list(grid.values())
-        ranges = [_panel(grid[panel], panel, curves, theory) for panel in titles]
+        ranges = [_panel(a, table, panel, theory) for panel, a in grid.items()]
         for a in axes:
             a.set(xscale="log", yscale="log")
         finish_panels(
@@ -157,19 +162,16 @@ def estimation_figure(
     return figure
 
 
-def _panel(
-    axes: Axes, panel: str, curves: Mapping[tuple[str, str, str], ErrorCurve], theory: bool
-) -> PanelRange:
+def _panel(axes: Axes, table: pd.DataFrame, panel: str, theory: bool) -> PanelRange:
+    lines = {(r.model, r.law): r for r in records(table, ("model", "law"), panel=panel)}
+    slopes = error_slopes(table)
     ends, heights = [], []
     n = np.array([])
-    for variant in (EASY, HARD):
+    for law in (EASY, HARD):
         for model in MODELS:
-            curve, look = curves[panel, model, variant], ERROR_LOOKS[model, variant]
-            n = np.array([s.n_rewards for s in curve.summaries], dtype=np.float64)
-            y = curve.scaled([s.rms for s in curve.summaries])
-            low = curve.scaled([s.rms_low95 for s in curve.summaries])
-            high = curve.scaled([s.rms_high95 for s in curve.summaries])
-            axes.fill_between(n, low, high, color=look.colour, alpha=0.22, linewidth=0)
+            line, look = lines[model, law], ERROR_LOOKS[model, law]
+            n, y = line.n_rewards, line.rms
+            band(axes, n, line.low95, line.high95, look)
             axes.plot(
                 n,
                 y,
@@ -182,12 +184,10 @@ def _panel(
                 markeredgewidth=1.2,
             )
             heights += [y.min(), y.max()]
-            name = _NAMES[model] if variant == HARD else f"{_NAMES[model]}, Pareto"
-            text = f"{name}: {curve.slope}"
-            ends.append(End(n[-1], y[-1], text, look.colour))
-            if theory and variant == HARD:
-                e = curve.cells[0].estimator
-                bound = [error_lower_bound(model, int(k), e.epsilon, e.order) for k in n]
+            name = _NAMES[model] if law == HARD else f"{_NAMES[model]}, Pareto"
+            ends.append(End(n[-1], y[-1], f"{name}: {slopes[panel, model, law][0]}", look.colour))
+            if theory and law == HARD:
+                bound = line.lower_bound
                 axes.plot(n, bound, color=look.colour, linestyle=DOTTED, linewidth=1.4)
-                heights += [min(bound), max(bound)]
+                heights += [bound.min(), bound.max()]
     return PanelRange((n[0] / 1.2, n[-1]), (min(heights), max(heights)), tuple(ends))

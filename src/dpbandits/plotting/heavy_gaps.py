@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from scipy import stats
 
-from dpbandits.experiments.slopes import Slope, fit_slope
-from dpbandits.heavy_instances import HeavyTailInstance
-from dpbandits.plotting.regret_lines import Line
+from dpbandits._intervals import share_interval
+from dpbandits.analysis.slopes import Slope, fit_slope
+from dpbandits.plotting.lines import band, chosen_panels
+from dpbandits.plotting.redraw import redrawable
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -26,24 +29,28 @@ from dpbandits.plotting.style import (
     make_panels,
     styled,
 )
+from dpbandits.simulation import Runs
+from dpbandits.tables import records
 
 __all__ = [
     "GAP_LOOKS",
     "SCHEDULE_LOOKS",
     "gap_slopes",
-    "heavy_gaps_figure",
-    "heavy_schedule_figure",
     "lost_best_arm",
+    "pulls_over_gap",
+    "pulls_until_dropped",
+    "schedule_outcome",
+    "schedules_over_gap",
 ]
 
 GAP_LOOKS = {
-    "local, two points": Look(COLOURS["vermilion"], DASHED, "s", 1.8),
-    "local, Pareto": Look(COLOURS["orange"], (0, (2.4, 1)), "D", 1.2),
-    "central, two points": Look(COLOURS["blue"], "-", "o", 1.8),
-    "central, Pareto": Look(COLOURS["sky"], (0, (6, 1.2, 1.2, 1.2)), "^", 1.2),
-    "no noise, two points": Look(COLOURS["black"], (0, (9, 2)), "v", 1.2),
+    ("local", "two points"): Look(COLOURS["vermilion"], DASHED, "s", 1.8),
+    ("local", "Pareto"): Look(COLOURS["orange"], (0, (2.4, 1)), "D", 1.2),
+    ("central", "two points"): Look(COLOURS["blue"], "-", "o", 1.8),
+    ("central", "Pareto"): Look(COLOURS["sky"], (0, (6, 1.2, 1.2, 1.2)), "^", 1.2),
+    ("no noise", "two points"): Look(COLOURS["black"], (0, (9, 2)), "v", 1.2),
 }
-"""Name of a curve of pulls against the gap → its look."""
+"""(Model, law) of a curve of pulls against the gap → its look."""
 
 SCHEDULE_LOOKS = {
     "minimax": Look(COLOURS["blue"], "-", "o", 1.8),
@@ -52,72 +59,95 @@ SCHEDULE_LOOKS = {
 _SCHEDULE_NAMES = {"minimax": "minimax", "published-remark": "as Remark 3"}
 
 
-def _gap(line: Line) -> float:
-    return float(line.cell.instance.gaps.max())
+def pulls_until_dropped(runs: Runs) -> dict[str, float]:
+    """Return the columns of a point of `pulls_over_gap`: pulls of the worse of two arms.
+
+    Returns
+    -------
+    dict
+        ``mean``, and the ends ``low``, ``high`` of the central 90 % of the runs.
+    """
+    pulls = runs.pulls[:, int(np.argmax(runs.instance.gaps))]
+    low, high = np.quantile(pulls, [0.05, 0.95])
+    return {"mean": float(pulls.mean()), "low": float(low), "high": float(high)}
 
 
-def _sorted(lines: Sequence[Line]) -> list[Line]:
-    return sorted(lines, key=_gap, reverse=True)
-
-
-def _name(line: Line) -> str:
-    curve = line.curve
-    model = "local" if curve.algorithm == "LDPRSE" else "central"
-    if np.isinf(curve.epsilon):
-        model = "no noise"
-    return f"{model}, {curve.variant}"
-
-
-def _worse_pulls(line: Line) -> NDArray[np.float64]:
-    worse = int(np.argmax(line.cell.instance.gaps))
-    return line.runs.pulls[:, worse].astype(np.float64)
-
-
-def lost_best_arm(line: Line) -> NDArray[np.bool_]:
+def lost_best_arm(runs: Runs) -> NDArray[np.bool_]:
     """Tell of each run, with two arms, whether the better one was dropped: it was pulled less.
 
     While both are viable their pulls differ by one at most.
     """
-    best = line.cell.instance.best_arm
-    pulls = line.runs.pulls
-    lost: NDArray[np.bool_] = pulls[:, best] < pulls[:, 1 - best] - 1
+    best = runs.instance.best_arm
+    lost: NDArray[np.bool_] = runs.pulls[:, best] < runs.pulls[:, 1 - best] - 1
     return lost
 
 
-def gap_slopes(lines: Sequence[Line]) -> dict[str, tuple[Slope, float]]:
-    """Fit log pulls of the worse arm to log Δ: curve → (slope, what theory says).
+def schedule_outcome(runs: Runs) -> dict[str, float]:
+    """Return the columns of a point of `schedules_over_gap`.
+
+    Returns
+    -------
+    dict
+        ``lost``, the share of the runs that lose the better arm, with the ends ``lost_low95`` and
+        ``lost_high95`` of its Clopper–Pearson interval; ``regret``, the mean at the horizon;
+        ``even``, the regret of playing both arms in turn.
+    """
+    share, low, high = share_interval(int(lost_best_arm(runs).sum()), runs.n_runs)
+    return {
+        "lost": share,
+        "lost_low95": low,
+        "lost_high95": high,
+        "regret": float(runs.regret[:, -1].mean()),
+        "even": runs.horizon * float(runs.instance.gaps.max()) / 2,
+    }
+
+
+def gap_slopes(table: pd.DataFrame) -> dict[tuple[str, str, str], tuple[Slope, float]]:
+    """Fit log pulls of the worse arm to log Δ: (panel, model, law) → (slope, what theory says).
 
     Theory is −(1+v)/v, and in the local model twice that.
 
     Parameters
     ----------
-    lines : sequence of Line
-        Those of one panel of ``ours-heavy-gaps``.
+    table : pandas.DataFrame
+        As of `pulls_over_gap`.
 
     Returns
     -------
-    dict of str to (Slope, float)
+    dict
     """
     found = {}
-    for name in GAP_LOOKS:
-        chosen = _sorted([line for line in lines if _name(line) == name])
-        instance = chosen[0].cell.instance
-        if not isinstance(instance, HeavyTailInstance):
-            raise ValueError(f"lines={lines!r} are of other arms; allowed: ours-heavy-gaps")
-        slope = fit_slope(
-            [_gap(line) for line in chosen], [_worse_pulls(line).mean() for line in chosen]
-        )
-        price = 2 if name.startswith("local") else 1
-        found[name] = slope, -price * (1 + instance.order) / instance.order
+    for line in records(table, ("panel", "order", "model", "law")):
+        theory = -(2 if line.model == "local" else 1) * (1 + line.order) / line.order
+        found[line.panel, line.model, line.law] = fit_slope(line.gap, line.mean), theory
     return found
 
 
-def heavy_gaps_figure(titles: Mapping[str, str], by_panel: Sequence[Sequence[Line]]) -> Figure:
-    """Draw the pulls of the worse arm against 1/Δ, with lines of the slopes that theory has."""
+@redrawable
+def pulls_over_gap(
+    table: pd.DataFrame, *, titles: Mapping[str, str], panels: Sequence[str] | None = None
+) -> Figure:
+    """Draw the pulls of the worse arm against 1/Δ, with lines of the slopes that theory has.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns ``panel``, ``order``, ``model``, ``law``, ``gap``, falling, and those of
+        `pulls_until_dropped`.
+    titles : mapping of str to str
+        Panel → its title.
+    panels : sequence of str, optional
+        Panels to draw; all if not given.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    titles = chosen_panels(titles, panels)
     with styled():
         figure, grid = make_panels(titles, width=4.9, height=4.0)
+        ranges = [_gaps_panel(a, table, panel) for panel, a in grid.items()]
         axes = list(grid.values())
-        ranges = [_gaps_panel(a, lines) for a, lines in zip(axes, by_panel, strict=True)]
         for a in axes:
             a.set(xscale="log", yscale="log")
         finish_panels(
@@ -130,28 +160,48 @@ def heavy_gaps_figure(titles: Mapping[str, str], by_panel: Sequence[Sequence[Lin
     return figure
 
 
-def _gaps_panel(axes: Axes, lines: Sequence[Line]) -> PanelRange:
+def _gaps_panel(axes: Axes, table: pd.DataFrame, panel: str) -> PanelRange:
+    slopes = gap_slopes(table)
+    lines = {(r.model, r.law): r for r in records(table, ("model", "law"), panel=panel)}
     ends, heights, places = [], [], []
-    for name, (slope, theory) in gap_slopes(lines).items():
-        look = GAP_LOOKS[name]
-        chosen = _sorted([line for line in lines if _name(line) == name])
-        x = np.array([1 / _gap(line) for line in chosen])
-        pulls = [_worse_pulls(line) for line in chosen]
-        y = np.array([each.mean() for each in pulls])
-        low, high = np.array([np.quantile(each, [0.05, 0.95]) for each in pulls]).T
-        axes.fill_between(x, low, high, color=look.colour, alpha=0.22, linewidth=0)
+    for name, look in GAP_LOOKS.items():
+        line, (slope, theory) = lines[name], slopes[panel, *name]
+        x, y = 1 / line.gap, line.mean
+        band(axes, x, line.low, line.high, look)
         axes.plot(x, y[-1] * (x / x[-1]) ** -theory, color=INK, linestyle=DOTTED, linewidth=1.0)
         _marked(axes, x, y, look)
-        text = f"{name}: {slope.slope:.2f} ± {slope.error:.2f}"
+        text = f"{', '.join(name)}: {slope.slope:.2f} ± {slope.error:.2f}"
         ends.append(End(x[-1], y[-1], text.replace("-", "\N{MINUS SIGN}"), look.colour))
         heights += [y.min(), y.max()]
         places += [x[0], x[-1]]
     return PanelRange((min(places) / 1.1, max(places)), (min(heights), max(heights)), tuple(ends))
 
 
-def heavy_schedule_figure(titles: Mapping[str, str], by_panel: Sequence[Sequence[Line]]) -> Figure:
-    """Draw, above, the share of the runs that lose the better arm, and below the mean regret."""
+@redrawable
+def schedules_over_gap(
+    table: pd.DataFrame, *, titles: Mapping[str, str], panels: Sequence[str] | None = None
+) -> Figure:
+    """Draw, above, the share of the runs that lose the better arm, and below the mean regret.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns ``panel``, ``schedule``, ``gap``, falling, and those of `schedule_outcome`.
+    titles : mapping of str to str
+        Panel → its title.
+    panels : sequence of str, optional
+        Panels to draw; all if not given.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    titles = chosen_panels(titles, panels)
     columns = len(titles)
+    by_panel = [
+        {line.schedule: line for line in records(table, ("schedule",), panel=panel)}
+        for panel in titles
+    ]
     keys = {**titles, **{f"{panel} below": "" for panel in titles}}
     with styled():
         figure, grid = make_panels(keys, width=4.3, height=2.9)
@@ -182,17 +232,14 @@ def heavy_schedule_figure(titles: Mapping[str, str], by_panel: Sequence[Sequence
     return figure
 
 
-def _shares(axes: Axes, lines: Sequence[Line]) -> PanelRange:
+def _shares(axes: Axes, lines: Mapping[str, SimpleNamespace]) -> PanelRange:
     ends = []
-    x = np.array([])
+    x: Any = None
     for schedule, look in SCHEDULE_LOOKS.items():
-        chosen = _sorted([line for line in lines if line.curve.variant == schedule])
-        x = np.array([1 / _gap(line) for line in chosen])
-        tests = [stats.binomtest(int(lost.sum()), lost.size) for lost in map(lost_best_arm, chosen)]
-        y = np.array([test.statistic for test in tests])
-        sure = [test.proportion_ci(0.95, "exact") for test in tests]
-        low, high = np.array([(one.low, one.high) for one in sure]).T
-        axes.errorbar(x, y, [y - low, high - y], color=look.colour, linestyle="none", linewidth=1.2)
+        line = lines[schedule]
+        x, y = 1 / line.gap, line.lost
+        sure = [y - line.lost_low95, line.lost_high95 - y]
+        axes.errorbar(x, y, sure, color=look.colour, linestyle="none", linewidth=1.2)
         _marked(axes, x, y, look)
         ends.append(End(x[-1], y[-1], _SCHEDULE_NAMES[schedule], look.colour))
     axes.plot([x[0], x[-1]], [0.5, 0.5], color=INK, linestyle=DOTTED, linewidth=1.0)
@@ -200,16 +247,14 @@ def _shares(axes: Axes, lines: Sequence[Line]) -> PanelRange:
     return PanelRange((x[0] / 1.1, x[-1]), (0.0, 1.0), tuple(ends))
 
 
-def _regrets(axes: Axes, lines: Sequence[Line]) -> PanelRange:
+def _regrets(axes: Axes, lines: Mapping[str, SimpleNamespace]) -> PanelRange:
     ends, heights = [], []
     for schedule, look in SCHEDULE_LOOKS.items():
-        chosen = _sorted([line for line in lines if line.curve.variant == schedule])
-        x = np.array([1 / _gap(line) for line in chosen])
-        y = np.array([line.final()[0] for line in chosen])
-        _marked(axes, x, y, look)
-        ends.append(End(x[-1], y[-1], _SCHEDULE_NAMES[schedule], look.colour))
-        heights += [*y]
-    even = np.array([line.curve.horizon * _gap(line) / 2 for line in chosen])
+        line = lines[schedule]
+        _marked(axes, 1 / line.gap, line.regret, look)
+        ends.append(End(1 / line.gap[-1], line.regret[-1], _SCHEDULE_NAMES[schedule], look.colour))
+        heights += [*line.regret]
+    x, even = 1 / line.gap, line.even
     axes.plot(x, even, color=INK, linestyle=DOTTED, linewidth=1.0)
     ends.append(End(x[-1], even[-1], "both arms evenly", INK))
     heights += [*even]

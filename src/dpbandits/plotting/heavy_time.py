@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
-from numpy.typing import NDArray
-from scipy import stats
 
-from dpbandits.plotting.regret_lines import Line
+from dpbandits._validation import check_choice
+from dpbandits.plotting.lines import chosen_panels, lines_of
+from dpbandits.plotting.redraw import redrawable
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -24,11 +27,16 @@ from dpbandits.plotting.style import (
     make_panels,
     styled,
 )
+from dpbandits.simulation import Runs
+from dpbandits.tables import curve
 
-__all__ = ["HEAVY_LOOKS", "deviation", "heavy_time_figure"]
+__all__ = ["HEAVY_LOOKS", "heavy_curve", "heavy_regret_over_time"]
+
+LABELS = ("panel", "setting", "order", "epsilon", "algorithm", "variant")
 
 _WIDE, _THIN = 3.2, 1.4
 _DECADES = {"global": 3.7, "local": 6.7}  # of time that a panel shows
+_KEPT = {"global": 3.8, "local": 7.8}  # of time in a table: local horizons differ by a decade
 _SHORT_DASHES, _LONG_DASHES = (0, (2.4, 1)), (0, (9, 2))
 
 HEAVY_LOOKS: dict[tuple[str, str], tuple[Look, ...]] = {
@@ -67,18 +75,92 @@ _NAMES = {
 _MARKED = (("DPRSE", "printed"), ("LDPRSE", "minimax"))
 
 
-def heavy_time_figure(
+def _start(horizon: float, algorithm: str, decades: Mapping[str, float] = _DECADES) -> float:
+    """Return where curves over time begin, if the axis is logarithmic."""
+    model = "local" if algorithm == "LDPRSE" else "global"
+    return float(max(100.0, horizon / 10 ** decades[model]))
+
+
+def heavy_curve(runs: Runs) -> dict[str, Any]:
+    """Return the columns of a curve of `heavy_regret_over_time`.
+
+    Parameters
+    ----------
+    runs : Runs
+        Replicates of a case.
+
+    Returns
+    -------
+    dict
+        ``time``, ``mean``, ``deviation``, the standard deviation of the runs (0 for one run),
+        ``bound``, the proved bound on the regret, and ``epoch``, 1 where the first run's epochs
+        ended.
+    """
+    first = _start(runs.horizon, runs.algorithm.label, _KEPT)
+    columns = curve(runs, first=round(first), epochs=True, bound=True)
+    spread = runs.regret.std(axis=0, ddof=1) if runs.n_runs > 1 else np.zeros(runs.times.size)
+    return {
+        "time": columns["time"],
+        "mean": columns["mean"],
+        "deviation": np.interp(columns["time"], runs.times, spread),
+        "bound": columns["bound"],
+        "epoch": columns["epoch"],
+    }
+
+
+@redrawable
+def heavy_regret_over_time(
+    table: pd.DataFrame,
+    *,
     titles: Mapping[str, str],
-    by_panel: Sequence[Sequence[Line]],
+    panels: Sequence[str] | None = None,
+    scale: str = "log",
     theory: bool = False,
     epochs: bool = True,
-    scale: str = "log",
 ) -> Figure:
     """Draw regret over time; each row of panels has axes of its own.
 
-    The bands reach a quarter of the standard deviation of the runs up and down, as in TWZW22;
-    see `regret_figure` for the options.
+    The bands reach a quarter of the standard deviation of the runs up and down, as in TWZW22.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns ``panel``, ``setting``, ``order``, ``epsilon``, ``algorithm``, ``variant`` and
+        those of `heavy_curve`.
+    titles : mapping of str to str
+        Panel → its title.
+    panels : sequence of str, optional
+        Panels to draw; all if not given.
+    scale : {"log", "linear"}
+        Scale of both axes.
+    theory : bool
+        Whether the upper bounds are drawn, from the column ``bound``.
+    epochs : bool
+        Whether circles mark ends of epochs, from the column ``epoch``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If a panel or the scale is unknown.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> from dpbandits.tables import tabulate
+    >>> S3 = dpb.instances.twzw22("S3", order=0.9)
+    >>> cases = {("a", "S3", 0.9, e, "LDPRSE", "minimax"): (dpb.LDPRSE(e), S3) for e in (0.5, 1.0)}
+    >>> runs = dpb.simulate_many(cases, horizon=10**12, n_runs=2)
+    >>> table = tabulate(runs, heavy_curve, LABELS)
+    >>> len(heavy_regret_over_time(table, titles={"a": "v = 0.9"}).axes)
+    1
     """
+    check_choice("scale", scale, ("log", "linear"))
+    titles = chosen_panels(titles, panels)
+    by_panel = lines_of(table, titles, LABELS)
     with styled():
         wider = {"left": 1.15} if scale == "linear" else {}
         figure, grid = make_panels(titles, width=4.3, height=3.35, **wider)
@@ -115,48 +197,31 @@ def _scientific(value: float, _: object = None) -> str:
     return f"${value / 10**power:.3g}{{\\times}}10^{{{power}}}$"
 
 
-def deviation(line: Line) -> NDArray[np.float64]:
-    """Return the standard deviation of the runs at each time, from the interval of the mean."""
-    curve, n_runs = line.curve, line.runs.n_runs
-    if n_runs < 2:
-        return np.zeros(curve.mean.size)
-    half = (curve.mean_high95 - curve.mean_low95) / 2
-    spread: NDArray[np.float64] = half * math.sqrt(n_runs) / stats.t.ppf(0.975, n_runs - 1)
-    return spread
-
-
 def _over_time(
-    axes: Axes, lines: Sequence[Line], theory: bool, epochs: bool, scale: str
+    axes: Axes, lines: Sequence[SimpleNamespace], theory: bool, epochs: bool, scale: str
 ) -> PanelRange:
-    budgets = sorted({line.curve.epsilon for line in lines if math.isfinite(line.curve.epsilon)})
-    horizon = max(line.curve.horizon for line in lines)
-    model = "local" if lines[0].curve.algorithm == "LDPRSE" else "global"
-    start = 0.0 if scale == "linear" else max(100.0, horizon / 10 ** _DECADES[model])
+    budgets = sorted({line.epsilon for line in lines if math.isfinite(line.epsilon)})
+    horizon = max(line.time[-1] for line in lines)
+    start = 0.0 if scale == "linear" else _start(horizon, lines[0].algorithm)
     ends, heights = [], []
     for line in lines:
-        curve = line.curve
-        rank = budgets.index(curve.epsilon) if curve.epsilon in budgets else 0
-        look = HEAVY_LOOKS[line.name][min(rank, len(HEAVY_LOOKS[line.name]) - 1)]
-        quarter = deviation(line) / 4
-        low, high = curve.mean - quarter, curve.mean + quarter
-        axes.fill_between(curve.times, low, high, color=look.colour, alpha=0.22, linewidth=0)
+        name = line.algorithm, line.variant
+        rank = budgets.index(line.epsilon) if line.epsilon in budgets else 0
+        look = HEAVY_LOOKS[name][min(rank, len(HEAVY_LOOKS[name]) - 1)]
+        low, high = line.mean - line.deviation / 4, line.mean + line.deviation / 4
+        axes.fill_between(line.time, low, high, color=look.colour, alpha=0.22, linewidth=0)
         axes.plot(
-            curve.times, curve.mean, color=look.colour, linestyle=look.line, linewidth=look.width
+            line.time, line.mean, color=look.colour, linestyle=look.line, linewidth=look.width
         )
-        shown = curve.times >= start
-        heights += [curve.mean[shown].min(), high[-1]]
+        heights += [line.mean[line.time >= start].min(), high[-1]]
         if theory:
-            algorithm, instance = line.cell.algorithm, line.cell.instance
-            bound = algorithm.regret_bound(instance, curve.horizon, times=curve.times)
-            bound = np.asarray(bound)
-            axes.plot(curve.times, bound, color=look.colour, linestyle=DOTTED, linewidth=1.2)
-            heights.append(bound[-1])
-        if epochs and line.name in _MARKED:
-            stops = line.runs.epoch_ends[0]
-            stops = stops[(stops >= start) & (stops <= curve.horizon)]
+            axes.plot(line.time, line.bound, color=look.colour, linestyle=DOTTED, linewidth=1.2)
+            heights.append(line.bound[-1])
+        if epochs and name in _MARKED:
+            marked = (line.epoch == 1) & (line.time >= start)
             axes.plot(
-                stops,
-                np.interp(stops, curve.times, curve.mean),
+                line.time[marked],
+                line.mean[marked],
                 linestyle="none",
                 marker="o",
                 markersize=4.5,
@@ -164,9 +229,9 @@ def _over_time(
                 markeredgecolor=look.colour,
                 markeredgewidth=1.2,
             )
-        text = _NAMES[line.name]
-        if math.isfinite(curve.epsilon):
-            text += f", ε={curve.epsilon:g}"
-        ends.append(End(curve.times[-1], curve.mean[-1], text, look.colour))
+        text = _NAMES[name]
+        if math.isfinite(line.epsilon):
+            text += f", ε={line.epsilon:g}"
+        ends.append(End(line.time[-1], line.mean[-1], text, look.colour))
     lowest = 0.0 if scale == "linear" else min(heights)
     return PanelRange((start, horizon), (lowest, max(heights)), tuple(ends))

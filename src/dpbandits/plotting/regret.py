@@ -316,7 +316,7 @@ def _ratios(axes: Axes, lines: Lines) -> PanelRange:
             _marked(axes, place + offsets, y, Look(look.colour, width=1.2, marker=look.marker))
             drawn += y
         ends.append(End(last + offsets[-1], y[-1], text, look.colour))
-    if lines[0].line.panel == "a":  # what the four points of a group are, said once
+    if lines[0].panel == "a":  # what the four points of a group are, said once
         for variant, place, shift in (("mishra-thakurta", 0, (-4, 8)), ("tree-tight", -1, (5, 2))):
             where = (arms[0], budgets[place])
             axes.annotate(

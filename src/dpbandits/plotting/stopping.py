@@ -1,88 +1,242 @@
-"""One figure per experiment on stopping rules: what its panels show and how."""
+"""Samples of stopping rules against a parameter, and what the other figures of the rules share."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
+from scipy import optimize
 
+from dpbandits._validation import check_choice
 from dpbandits.bounds import (
     stopping_complexity_lower_bound,
     stopping_lower_bound,
     stopping_samples,
 )
-from dpbandits.experiments import Data, Results, StoppingCell
+from dpbandits.halting import boundary
 from dpbandits.instances import low_variance, two_point
 from dpbandits.laws import Law
-from dpbandits.plotting.stopping_errors import error_figure
-from dpbandits.plotting.stopping_map import overhead_figure
-from dpbandits.plotting.stopping_parts import (
-    RULE_LOOKS,
-    Groups,
-    Point,
-    band,
-    marked,
-    panels_of,
-)
+from dpbandits.plotting.lines import band, chosen_panels, lines_of
+from dpbandits.plotting.redraw import redrawable
 from dpbandits.plotting.style import (
+    COLOURS,
+    DASHED,
     DOTTED,
     End,
+    Look,
     PanelRange,
     finish_panels,
     make_panels,
     styled,
 )
-from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
+from dpbandits.stopping import DPExponentialNAS, Estimates, NASFamily, StoppingRule
+from dpbandits.tables import tabulate
 
-__all__ = ["RULE_LOOKS", "stopping_figure"]
+__all__ = [
+    "RULE_LOOKS",
+    "THEORY",
+    "Results",
+    "marked",
+    "measured",
+    "samples_figure",
+    "samples_table",
+    "smooth_time",
+]
+
+Results = Mapping[tuple[Any, ...], Estimates]
+"""What `dpbandits.estimate_many` returned, with keys whose first part is the panel."""
+
+RULE_LOOKS = {
+    "NAS": Look(COLOURS["black"], (0, (5, 1.3, 1, 1.3)), "D", 1.7),
+    "DP-NAS": Look(COLOURS["vermilion"], DASHED, "s", 1.7),
+    "DP-exp-NAS": Look(COLOURS["blue"], "-", "o", 1.7),
+    "EBGStop": Look(COLOURS["green"], (0, (8, 1.5)), "^", 1.7),
+}
+"""Label of a stopping rule → its colour, line and marker, the same in every figure."""
+
+LABELS = ("panel", "rule", "law", "mean", "deviation", "alpha", "beta", "epsilon")
+THEORY = "theory"
+"""What stands in the column ``rule`` in rows that are computed from theorems."""
 
 _X_LABELS = {
     "mean": "size |μ| of the mean (units of R)",
     "alpha": "relative error α",
     "epsilon": "privacy budget ε",
     "beta": "probability β of a greater error",
-    "variance": "standard deviation σ (units of R)",
+    "deviation": "standard deviation σ (units of R)",
 }
 _EXPLAINED = "DP-exp-NAS"
 """Rule whose noiseless halting time and upper bound are drawn; that of others is their curve."""
-_FINE, _COARSE = 181, 41  # points of curves with steps, and of smooth ones
+_POINTS = 91  # of the curves from theory
 _DEPTH = 40.0
 """How far below the least mean a panel goes, as a factor."""
-_EDGE = "0.45"  # grey of the lines around these regions
+_EDGE = "0.45"  # grey of the lines around the regions where no rule can be
 
 
-def stopping_figure(
-    source: Results | Data | str, *, theory: bool = True, panels: Sequence[str] | None = None
-) -> Figure:
-    """Draw the figure of one experiment on stopping rules.
+# ------------------------------------------------------------------------------------ tables
 
-    Curves over a parameter are means over the runs, and the shaded band holds the central 90 %
-    of the runs; settings in which a run has not halted are left out. The map shows the mean
-    samples of DP-exp-NAS relative to those that it takes with ε = ∞. The figure of errors shows
-    the share of runs that failed with Clopper-Pearson's 95 % confidence interval, and where none
-    failed an arrow down from the interval's upper end.
+
+def measured(runs: Results) -> pd.DataFrame:
+    """Make a table of what the runs of each case found, a row per case.
 
     Parameters
     ----------
-    source : Results, Data or str
-        Results of one experiment, data as `dpbandits.experiments.load` returns it, or the id
-        of an experiment whose committed data is fresh.
-    theory : bool
-        Whether to draw what theory says. Over a parameter, for DP-exp-NAS: when it halts on a
-        stream that is constantly its mean and without noise (thin, with steps from the
-        doubling), and its upper bound `dpbandits.bounds.stopping_samples` (dotted). As shaded
-        regions: where no rule that keeps its promise on every law can be, below
-        `stopping_lower_bound`; and no ε-DP rule, below `stopping_complexity_lower_bound`. On
-        the map: where the halting condition needs twice and ten times the samples, and the line
-        ε = α|μ|. With errors: the β that is allowed.
+    runs : mapping of tuple to Estimates
+        As `dpbandits.estimate_many` returns it; the first part of each key is the panel.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``panel``, ``rule``, ``law``, ``mean``, ``deviation``, ``alpha``, ``beta``,
+        ``epsilon`` and those of `Estimates.summary`.
+    """
+    labelled = {}
+    for (panel, *_), found in runs.items():
+        rule, law = found.rule, found.law
+        epsilon = float(getattr(rule, "epsilon", math.inf))
+        numbers = (law.mean, math.sqrt(law.variance), rule.alpha, rule.beta, epsilon)
+        labelled[panel, rule.label, law.name, *numbers] = found
+    return tabulate(labelled, names=LABELS)
+
+
+def samples_table(runs: Results, over: str) -> pd.DataFrame:
+    """Make the table of `samples_figure`: what was measured, and what theory says.
+
+    Parameters
+    ----------
+    runs : mapping of tuple to Estimates
+        As `dpbandits.estimate_many` returns it; the first part of each key is the panel. Each
+        panel has runs of `DPExponentialNAS`.
+    over : {"mean", "alpha", "epsilon", "beta", "deviation"}
+        What differs within a panel.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of `measured` without errors. Rows whose ``rule`` is "theory" have, at places
+        in between, ``noiseless``: when DP-exp-NAS halts on a stream that is constantly its mean
+        and without noise; ``surely``: its upper bound `dpbandits.bounds.stopping_samples`;
+        ``any_rule`` and ``private_rule``: lower bounds for every rule that is right on every
+        law, and for those that are ε-DP as well.
+    """
+    check_choice("over", over, tuple(_X_LABELS))
+    table = measured(runs)
+    table = table.drop(columns=[name for name in table.columns if name.startswith("error_")])
+    if over != "deviation":
+        table = table.drop(columns="deviation")
+    theory = {}
+    for panel in dict.fromkeys(key[0] for key in runs):
+        pairs = [(r.rule, r.law) for key, r in runs.items() if key[0] == panel]
+        explained = [pair for pair in pairs if pair[0].label == _EXPLAINED]
+        theory[panel, THEORY] = _theory(explained, over)
+    rows = tabulate(theory, lambda columns: columns, ("panel", "rule"))
+    return pd.concat([table, rows], ignore_index=True).fillna({"law": ""})
+
+
+def _theory(pairs: Sequence[tuple[StoppingRule, Law]], over: str) -> dict[str, Any]:
+    """Return the columns that theorems fill, between the least and the greatest place."""
+    rows = []
+    for x, rule, law in _between(pairs, over):
+        any_rule = private = math.nan
+        if rule.beta < 0.5:
+            any_rule = private = stopping_lower_bound(law, rule.alpha, rule.beta)
+        if rule.beta < 0.25:
+            private = stopping_complexity_lower_bound(law, rule.alpha, rule.beta, rule.epsilon)
+        noiseless = float(rule.noiseless_time(law.mean))
+        rows.append((x, noiseless, float(stopping_samples(rule, law.mean)), any_rule, private))
+    names = (over, "noiseless", "surely", "any_rule", "private_rule")
+    return dict(zip(names, np.array(rows).T, strict=True))
+
+
+def _place(rule: StoppingRule, law: Law, over: str) -> float:
+    """Return where a rule on a law stands on the horizontal axis."""
+    if over in ("mean", "deviation"):
+        return abs(law.mean) if over == "mean" else math.sqrt(law.variance)
+    return float(getattr(rule, over))
+
+
+def _between(
+    pairs: Sequence[tuple[StoppingRule, Law]], over: str
+) -> Iterator[tuple[float, DPExponentialNAS, Law]]:
+    """Yield places from the least to the greatest of the pairs, each with its rule and law."""
+    rule, law = cast(DPExponentialNAS, pairs[0][0]), pairs[0][1]
+    places = [_place(*pair, over) for pair in pairs]
+    if over == "deviation":
+        room = (law.half_range - abs(law.mean)) * (1 - 1e-12)
+        for x in np.geomspace(min(places), room, _POINTS):
+            yield float(x), rule, low_variance(law.mean, float(x), law.half_range)
+        # beyond the deviations that `low_variance` reaches, the laws of the pairs themselves
+        for place, (_, other) in zip(places, pairs, strict=True):
+            if place > room:
+                yield place, rule, other
+        return
+    grid = np.geomspace(min(places), max(places), _POINTS)
+    if over == "beta":  # the lower bounds fall to 0 at β = 1/2
+        grid = np.unique(np.append(grid, min(0.4999, max(places))))
+    for x in map(float, grid):
+        if over == "mean":
+            yield x, rule, two_point(x, law.half_range)
+        else:
+            options: dict[str, Any] = {over: x}
+            yield x, replace(rule, **options), law
+
+
+def smooth_time(rule: NASFamily, mean: float) -> float:
+    """Solve n·|μ| = n·h·(1 + 1/α) + c for a real n: `noiseless_time` without its rounding up.
+
+    For a rule that looks at n = 2, 4, 8, … this takes away the steps: the number of the look is
+    log2(n), whole or not.
+    """
+    halting, by_doubling = rule.halting, isinstance(rule, DPExponentialNAS)
+
+    def missing(log_n: float) -> float:
+        n = math.exp(log_n)
+        look: Any = math.log2(n) if by_doubling else n
+        return float(n * abs(mean) - boundary(halting, n, look))
+
+    # the condition holds at the noiseless time, and never at the first look, where h > R
+    ends = math.log(rule.look_time(1)), math.log(rule.noiseless_time(mean)) + 1e-9
+    return math.exp(float(optimize.brentq(missing, *ends)))
+
+
+# ------------------------------------------------------------------------------------ figure
+
+
+@redrawable
+def samples_figure(
+    table: pd.DataFrame,
+    *,
+    over: str,
+    titles: Mapping[str, str],
+    panels: Sequence[str] | None = None,
+    theory: bool = True,
+) -> Figure:
+    """Draw the mean number of samples against a parameter, with a band of 90 % of the runs.
+
+    Cases in which a run has not halted are left out.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `samples_table` makes it.
+    over : {"mean", "alpha", "epsilon", "beta", "deviation"}
+        What the horizontal axis shows. A rule without ε is level over ε.
+    titles : mapping of str to str
+        Panel → its title.
     panels : sequence of str, optional
-        Which panels, all if not given.
+        Panels to draw; all if not given.
+    theory : bool
+        Whether to draw what theory says: the noiseless time of DP-exp-NAS (thin, with steps from
+        the doubling) and its upper bound (dotted), and as shaded regions where no rule, and no
+        ε-DP rule, can have its mean.
 
     Returns
     -------
@@ -92,159 +246,93 @@ def stopping_figure(
     Raises
     ------
     ValueError
-        If an argument is unknown, or the committed data is stale.
+        If `over` or a panel is unknown.
 
     Examples
     --------
-    >>> from matplotlib import pyplot as plt
-    >>> from dpbandits import experiments, plotting
-    >>> results = experiments.run("ours-stopping-alpha", preset="smoke")
-    >>> figure = plotting.stopping_figure(results)
+    >>> import dpbandits as dpb
+    >>> rule = dpb.DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05)
+    >>> laws = [dpb.instances.two_point(mean) for mean in (0.5, 0.2)]
+    >>> runs = dpb.estimate_many({("a", rule, law): (rule, law) for law in laws}, n_runs=5)
+    >>> figure = samples_figure(samples_table(runs, "mean"), over="mean", titles={"a": "ε = 1"})
     >>> len(figure.axes)
-    2
-    >>> plt.close(figure)
+    1
     """
-    experiment, titles, by_panel = panels_of(source, panels)
+    check_choice("over", over, tuple(_X_LABELS))
+    titles = chosen_panels(titles, panels)
+    by_panel = lines_of(table, titles, by=("panel", "rule"))
     with styled():
-        if experiment.axis == "overhead":
-            return overhead_figure(titles, by_panel, theory=theory)
-        if experiment.axis == "error":
-            return error_figure(titles, by_panel, theory=theory)
         figure, grid = make_panels(titles)
         axes = list(grid.values())
-        ranges = [_sweep(grid[p], by_panel[p], experiment.axis, theory) for p in titles]
+        ranges = [_sweep(a, lines, over, theory) for a, lines in zip(axes, by_panel, strict=True)]
         for a in axes:
             a.set(xscale="log", yscale="log")
-        x_label = _X_LABELS[experiment.axis]
-        finish_panels(figure, axes, ranges, x_label=x_label, y_label="mean number of samples")
+        finish_panels(
+            figure, axes, ranges, x_label=_X_LABELS[over], y_label="mean number of samples"
+        )
     return figure
 
 
-# ----------------------------------------------------------------------------- a parameter
-
-
-def _place(cell: StoppingCell, axis: str) -> float:
-    """Return where a cell stands on an axis; a rule without ε at infinity."""
-    if axis == "mean":
-        return abs(cell.law.mean)
-    if axis == "variance":
-        return math.sqrt(cell.law.variance)
-    return float(getattr(cell.rule, axis, math.inf))
-
-
-def _moved(cell: StoppingCell, axis: str, x: float) -> tuple[DPExponentialNAS, Law]:
-    """Return rule and law of a cell with `x` in place of the mean, or of an argument."""
-    rule = cast(DPExponentialNAS, cell.rule)
-    if axis == "mean":
-        return rule, two_point(x, cell.law.half_range)
-    if axis == "variance":  # the halting time of a stream without noise has nothing to do with it
-        return rule, cell.law
-    options: dict[str, Any] = {axis: x}
-    return replace(rule, **options), cell.law
-
-
-def _sweep(axes: Axes, groups: Groups, axis: str, theory: bool) -> PanelRange:
+def _sweep(axes: Axes, lines: Sequence[SimpleNamespace], over: str, theory: bool) -> PanelRange:
     """Draw the samples of some rules against a parameter."""
-    places = {_place(point.cell, axis) for points in groups.values() for point in points}
+    rules = [line for line in lines if line.rule != THEORY]
+    places = {abs(x) for line in rules for x in getattr(line, over)}
     shown = sorted(x for x in places if math.isfinite(x))
     ends, drawn = [], []
-    for (rule, _), unordered in groups.items():
-        look = RULE_LOOKS[rule]
-        points = sorted(unordered, key=lambda point: _place(point.cell, axis))
-        x = [_place(point.cell, axis) for point in points]
-        mean, low, high = np.array([point.samples for point in points]).T
+    for line in rules:
+        look = RULE_LOOKS[line.rule]
+        x = np.abs(getattr(line, over))
+        order = np.argsort(x)
+        x = x[order]
+        curves = (line.mean_samples, line.samples_q05, line.samples_q95)
+        mean, low, high = (values[order] for values in curves)
         drawn += [*mean, *low, *high]
         if math.isinf(x[0]):  # without ε, so that the curve is level
-            x = [shown[0], shown[-1]]
+            x = np.array([shown[0], shown[-1]])
             mean, low, high = (np.repeat(values, 2) for values in (mean, low, high))
             look = replace(look, marker="")
         band(axes, x, low, high, look)
         marked(axes, x, mean, look)
         known = np.flatnonzero(np.isfinite(mean))
         if known.size:
-            ends.append(End(x[known[-1]], mean[known[-1]], rule, look.colour))
+            ends.append(End(x[known[-1]], mean[known[-1]], line.rule, look.colour))
     if theory:
-        points = sorted(groups[_EXPLAINED, ""], key=lambda point: _place(point.cell, axis))
-        look = RULE_LOOKS[_EXPLAINED]
-        above = _above(points, axis, shown)
-        axes.plot(above.x, above.noiseless, color=look.colour, linewidth=0.8)
-        axes.plot(above.x, above.upper, color=look.colour, linestyle=DOTTED, linewidth=1.3)
-        ends.append(End(above.x[-1], above.upper[-1], "upper bound", look.colour))
-        drawn += [*above.upper]
-        below = _below(points, axis, shown)
-        lowest = min(float(np.nanmin(drawn)) / _DEPTH, below.any_rule.max())
-        ends += _shade(axes, below, lowest)
-        drawn.append(max(lowest, below.any_rule.min()))
+        (line,) = (line for line in lines if line.rule == THEORY)
+        look, x = RULE_LOOKS[_EXPLAINED], getattr(line, over)
+        axes.plot(x, line.noiseless, color=look.colour, linewidth=0.8)
+        axes.plot(x, line.surely, color=look.colour, linestyle=DOTTED, linewidth=1.3)
+        ends.append(End(x[-1], line.surely[-1], "upper bound", look.colour))
+        drawn += [*line.surely]
+        lowest = min(float(np.nanmin(drawn)) / _DEPTH, np.nanmax(line.any_rule))
+        ends += _shade(axes, x, line, lowest)
+        drawn.append(max(lowest, np.nanmin(line.any_rule)))
     heights = float(np.nanmin(drawn)), float(np.nanmax(drawn))
     return PanelRange((shown[0] / 1.15, shown[-1]), heights, tuple(ends))
 
 
-# ----------------------------------------------------------------------------------- theory
-
-
-class _Above(NamedTuple):
-    """Noiseless halting time and upper bound of a rule, on a fine grid."""
-
-    x: NDArray[np.float64]
-    noiseless: NDArray[np.float64]
-    upper: NDArray[np.float64]
-
-
-class _Below(NamedTuple):
-    """Lower bounds on the mean samples of every rule, and of every private one."""
-
-    x: NDArray[np.float64]
-    any_rule: NDArray[np.float64]
-    private: NDArray[np.float64]
-
-
-def _above(points: Sequence[Point], axis: str, shown: Sequence[float]) -> _Above:
-    cell = points[0].cell
-    x = np.geomspace(shown[0], shown[-1], 2 if axis == "variance" else _FINE)
-    pairs = [_moved(cell, axis, float(at)) for at in x]
-    noiseless = [float(rule.noiseless_time(law.mean)) for rule, law in pairs]
-    upper = [float(stopping_samples(rule, law.mean)) for rule, law in pairs]
-    return _Above(x, np.array(noiseless), np.array(upper))
-
-
-def _below(points: Sequence[Point], axis: str, shown: Sequence[float]) -> _Below:
-    first = points[0].cell
-    if axis == "variance":
-        mean, half_range = first.law.mean, first.law.half_range
-        room = (half_range - abs(mean)) * (1 - 1e-12)
-        # beyond the deviations that `low_variance` reaches, the laws of the points themselves
-        grid = np.geomspace(shown[0], room, _COARSE)
-        laws = [low_variance(mean, float(at), half_range) for at in grid]
-        others = [point.cell.law for point in points if _place(point.cell, axis) > room]
-        pairs = [(cast(DPExponentialNAS, first.rule), law) for law in (*laws, *others)]
-        x = np.array([math.sqrt(law.variance) for _, law in pairs])
-    else:
-        # the bounds fall to 0 at β = 1/2, and the private one at 1/4
-        last = min(shown[-1], 0.4999) if axis == "beta" else shown[-1]
-        x = np.geomspace(shown[0], last, _COARSE)
-        pairs = [_moved(first, axis, float(at)) for at in x]
-    any_rule, private = [], []
-    for rule, law in pairs:
-        any_rule.append(stopping_lower_bound(law, rule.alpha, rule.beta))
-        private.append(
-            stopping_complexity_lower_bound(law, rule.alpha, rule.beta, rule.epsilon)
-            if rule.beta < 0.25
-            else any_rule[-1]
-        )
-    return _Below(x, np.array(any_rule), np.array(private))
-
-
-def _shade(axes: Axes, below: _Below, lowest: float) -> list[End]:
+def _shade(axes: Axes, x: ArrayLike, line: SimpleNamespace, lowest: float) -> list[End]:
     """Shade where no rule can be; the label stands where the region's edge leaves the panel."""
-    ends = []
-    regions = [("no rule", below.any_rule, "0.8")]
-    if np.any(below.private > below.any_rule):
-        regions.append(("no ε-DP rule", below.private, "0.91"))
+    ends, x = [], np.asarray(x)
+    regions = [("no rule", line.any_rule, "0.8")]
+    if np.any(line.private_rule > line.any_rule):
+        regions.append(("no ε-DP rule", line.private_rule, "0.91"))
     for height, (text, edge, shade) in enumerate(regions):
-        axes.fill_between(
-            below.x, edge * 1e-9, edge, color=shade, linewidth=0, zorder=0.5 - height / 10
-        )
-        axes.plot(below.x, edge, color=_EDGE, linewidth=0.9, zorder=0.6)
+        axes.fill_between(x, edge * 1e-9, edge, color=shade, linewidth=0, zorder=0.5 - height / 10)
+        axes.plot(x, edge, color=_EDGE, linewidth=0.9, zorder=0.6)
         last = np.flatnonzero(edge >= lowest)[-1]
-        ends.append(End(below.x[last], edge[last], text, _EDGE))
+        ends.append(End(float(x[last]), edge[last], text, _EDGE))
     return ends
+
+
+def marked(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look, **options: Any) -> None:
+    """Draw a curve through measured points."""
+    chosen = {"linestyle": look.line, "marker": look.marker, "markersize": 4.2, **options}
+    axes.plot(
+        np.asarray(x),
+        np.asarray(y),
+        color=look.colour,
+        linewidth=look.width,
+        markerfacecolor="white",
+        markeredgewidth=1.2,
+        **chosen,
+    )

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from dpbandits.plotting.stopping_parts import RULE_LOOKS, Groups
-from dpbandits.plotting.style import INK, PanelRange, finish_panels, make_panels
+from dpbandits.plotting.lines import chosen_panels, lines_of
+from dpbandits.plotting.redraw import redrawable
+from dpbandits.plotting.stopping import RULE_LOOKS
+from dpbandits.plotting.style import INK, PanelRange, finish_panels, make_panels, styled
 
-__all__ = ["error_figure"]
+__all__ = ["errors_figure"]
 
 _LEAST = 1e-6
 """Bottom of the panels; the lower end of an interval may lie below."""
@@ -21,41 +24,79 @@ _NONE_FAILED = "no run failed: upper end of the interval"
 _GAP = 0.4  # between groups with different β
 
 
-def error_figure(
-    titles: Mapping[str, str], by_panel: Mapping[str, Groups], *, theory: bool
+@redrawable
+def errors_figure(
+    table: pd.DataFrame,
+    *,
+    titles: Mapping[str, str],
+    panels: Sequence[str] | None = None,
+    theory: bool = True,
 ) -> Figure:
-    """Draw the shares of runs that failed, with 95 % intervals; see `stopping_figure`."""
-    all_groups = [item for groups in by_panel.values() for item in groups.items()]
-    rules = list(dict.fromkeys(rule for (rule, _), _ in all_groups))
-    told = sorted({(p.summary.beta, p.summary.alpha) for _, points in all_groups for p in points})
+    """Draw the share of runs that failed, with Clopper–Pearson's 95 % intervals.
+
+    Where no run failed, a hollow mark stands at the interval's upper end, with an arrow down.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `dpbandits.plotting.stopping.measured` makes it.
+    titles : mapping of str to str
+        Panel → its title.
+    panels : sequence of str, optional
+        Panels to draw; all if not given.
+    theory : bool
+        Whether to draw the share β that is allowed.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If a panel is unknown.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> from dpbandits.plotting.stopping import measured
+    >>> case = dpb.NAS(0.5, 0.05), dpb.instances.two_point(0.5)
+    >>> table = measured(dpb.estimate_many({("a", *case): case}, n_runs=20))
+    >>> len(errors_figure(table, titles={"a": "two points"}).axes)
+    1
+    """
+    titles = chosen_panels(titles, panels)
+    by_panel = lines_of(table, titles, by=("panel", "rule", "alpha", "beta"))
+    every = [line for lines in by_panel for line in lines]
+    rules = list(dict.fromkeys(line.rule for line in every))
+    told = sorted({(line.beta, line.alpha) for line in every})
     betas = sorted({beta for beta, _ in told})
     centres = {pair: i + _GAP * betas.index(pair[0]) for i, pair in enumerate(told)}
-    figure, grid = make_panels(titles, foot=_FOOT)
-    for panel, axes in grid.items():
-        for (rule, _), points in by_panel[panel].items():
-            shift = 0.26 * (rules.index(rule) - (len(rules) - 1) / 2)
-            for point in points:
-                s = point.summary
-                x = centres[s.beta, s.alpha] + shift
-                _rate(axes, x, (s.error_rate, s.error_low95, s.error_high95), rule)
-        if theory:
-            _allowed(axes, centres)
-        axes.set_yscale("log")
-    width = -0.5, max(centres.values()) + 0.5
-    panels = list(grid.values())
-    ranges = [PanelRange(width, (_LEAST, 1.0), ())] * len(panels)
-    finish_panels(
-        figure,
-        panels,
-        ranges,
-        x_label="relative error α, probability β",
-        y_label="share of runs that failed",
-        log="y",
-    )
-    for axes in panels:
-        axes.xaxis.labelpad = 20  # room for the names of the groups
-        _name_groups(axes, width, centres)
-    _explain(figure, rules, theory=theory)
+    with styled():
+        figure, grid = make_panels(titles, foot=_FOOT)
+        for axes, lines in zip(grid.values(), by_panel, strict=True):
+            for line in lines:
+                shift = 0.26 * (rules.index(line.rule) - (len(rules) - 1) / 2)
+                x = centres[line.beta, line.alpha] + shift
+                rate = line.error_rate[0], line.error_low95[0], line.error_high95[0]
+                _rate(axes, x, rate, line.rule)
+            if theory:
+                _allowed(axes, centres)
+            axes.set_yscale("log")
+        width = -0.5, max(centres.values()) + 0.5
+        axes_list = list(grid.values())
+        finish_panels(
+            figure,
+            axes_list,
+            [PanelRange(width, (_LEAST, 1.0), ())] * len(axes_list),
+            x_label="relative error α, probability β",
+            y_label="share of runs that failed",
+            log="y",
+        )
+        for axes in axes_list:
+            axes.xaxis.labelpad = 20  # room for the names of the groups
+            _name_groups(axes, width, centres)
+        _explain(figure, rules, theory=theory)
     return figure
 
 

@@ -3,58 +3,85 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple, cast
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
-from dpbandits.experiments import Data, Results
-from dpbandits.plotting.stopping_parts import (
-    RULE_LOOKS,
-    Groups,
-    Point,
-    marked,
-    panels_of,
-    smooth_time,
-)
+from dpbandits.plotting.lines import chosen_panels, lines_of
+from dpbandits.plotting.redraw import redrawable
+from dpbandits.plotting.stopping import RULE_LOOKS, Results, marked, measured, smooth_time
 from dpbandits.plotting.style import INK, End, PanelRange, finish_panels, make_panels, styled
-from dpbandits.stopping.base import NASFamily
+from dpbandits.stopping import NASFamily
+from dpbandits.tables import records, tabulate
 
-__all__ = ["slopes_figure"]
+__all__ = ["slopes_figure", "slopes_table"]
 
 _SPAN = (0.45, 1.3)
 """Decades of |μ| that a measured slope may span; as near to one as possible."""
 _REFERENCES = {-1.0: "1/|μ|", -2.0: "1/μ²"}
+_POINTS = 41  # of a computed curve
 
 
-class _Slope(NamedTuple):
-    """Slope between two measured points, and half its 95 % confidence interval."""
-
-    mean: float
-    slope: float
-    error: float
-
-
-def slopes_figure(
-    source: Results | Data | str, *, theory: bool = True, panels: Sequence[str] | None = None
-) -> Figure:
-    """Draw d log(samples)/d log|μ| of each rule: −2 where sampling rules, −1 where noise does.
-
-    Markers are slopes between mean samples about a decade of |μ| apart, at the decade's middle,
-    with 95 % confidence intervals (not visible where they are smaller than the marker).
+def slopes_table(runs: Results) -> pd.DataFrame:
+    """Make the table of `slopes_figure`: measured and computed slopes d log(samples)/d log|μ|.
 
     Parameters
     ----------
-    source : Results, Data or str
-        Of ``ours-stopping-mean``; see `stopping_figure`.
-    theory : bool
-        Whether to draw the slopes of the halting conditions, without noise and without the
-        steps of doubling, as curves.
+    runs : mapping of tuple to Estimates
+        Runs for several means, as `dpbandits.estimate_many` returns them; the first part of each
+        key is the panel.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``panel``, ``rule``, ``of``, ``mean``, ``slope``, ``error``. Where ``of`` is
+        "runs", the slope is one between mean samples about a decade of |μ| apart, at the
+        decade's middle, with half its 95 % confidence interval; where it is "condition", one of
+        the halting condition without noise and without the steps of doubling.
+    """
+    rules: dict[tuple[str, str], NASFamily] = {}
+    for (panel, *_), found in runs.items():
+        rules.setdefault((panel, found.rule.label), cast(NASFamily, found.rule))
+    columns: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for line in records(measured(runs), ["panel", "rule"]):
+        chords = _chords(line)
+        if chords:
+            names = ("mean", "slope", "error")
+            measures = dict(zip(names, np.array(chords).T, strict=True))
+            columns[line.panel, line.rule, "runs"] = measures
+        grid = np.geomspace(np.abs(line.mean).min(), np.abs(line.mean).max(), _POINTS)
+        curve = [_slope(rules[line.panel, line.rule], float(mean)) for mean in grid]
+        computed = {"mean": grid, "slope": np.array(curve), "error": np.full(grid.size, np.nan)}
+        columns[line.panel, line.rule, "condition"] = computed
+    return tabulate(columns, lambda values: values, ("panel", "rule", "of"))
+
+
+@redrawable
+def slopes_figure(
+    table: pd.DataFrame,
+    *,
+    titles: Mapping[str, str],
+    panels: Sequence[str] | None = None,
+    theory: bool = True,
+) -> Figure:
+    """Draw d log(samples)/d log|μ| of each rule: −2 where sampling rules, −1 where noise does.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `slopes_table` makes it.
+    titles : mapping of str to str
+        Panel → its title.
     panels : sequence of str, optional
-        Which panels, all if not given.
+        Panels to draw; all if not given.
+    theory : bool
+        Whether to draw the slopes of the halting conditions, as curves.
 
     Returns
     -------
@@ -63,27 +90,23 @@ def slopes_figure(
     Raises
     ------
     ValueError
-        If an argument is unknown, the experiment is another, or the committed data is stale.
+        If a panel is unknown.
 
     Examples
     --------
-    >>> from matplotlib import pyplot as plt
-    >>> from dpbandits import experiments, plotting
-    >>> results = experiments.run("ours-stopping-mean", preset="smoke")
-    >>> figure = plotting.slopes_figure(results)
-    >>> len(figure.axes)
-    4
-    >>> plt.close(figure)
+    >>> import dpbandits as dpb
+    >>> rule = dpb.DPNAS(epsilon=1, alpha=0.5, beta=0.05)
+    >>> laws = [dpb.instances.two_point(mean) for mean in (0.5, 0.1)]
+    >>> runs = dpb.estimate_many({("a", rule, law): (rule, law) for law in laws}, n_runs=5)
+    >>> len(slopes_figure(slopes_table(runs), titles={"a": "ε = 1"}).axes)
+    1
     """
-    experiment, titles, by_panel = panels_of(source, panels)
-    if experiment.axis != "mean":
-        raise ValueError(
-            f"source={experiment.id!r} is not over the mean; allowed: ours-stopping-mean"
-        )
+    titles = chosen_panels(titles, panels)
+    by_panel = lines_of(table, titles, by=("panel", "rule", "of"))
     with styled():
         figure, grid = make_panels(titles)
         axes = list(grid.values())
-        ranges = [_panel(grid[panel], by_panel[panel], theory) for panel in titles]
+        ranges = [_panel(a, lines, theory) for a, lines in zip(axes, by_panel, strict=True)]
         for a in axes:
             a.set(xscale="log")
         finish_panels(
@@ -99,63 +122,51 @@ def slopes_figure(
     return figure
 
 
-def _panel(axes: Axes, groups: Groups, theory: bool) -> PanelRange:
-    sizes = sorted({abs(p.cell.law.mean) for points in groups.values() for p in points})
-    low, high = sizes[0], sizes[-1]
+def _panel(axes: Axes, lines: Sequence[SimpleNamespace], theory: bool) -> PanelRange:
+    means = np.concatenate([line.mean for line in lines])
+    low, high = float(means.min()), float(means.max())
     ends = []
     for level, text in _REFERENCES.items():
         axes.plot([low, high], [level, level], color=INK, linewidth=1.0)
         ends.append(End(high, level, text, INK))
-    drawn = [*_REFERENCES]
-    for (rule, _), points in groups.items():
-        look = RULE_LOOKS[rule]
-        measured = _measured(points)
-        if not measured:
-            continue
-        x, slopes, errors = np.array(measured).T
-        axes.errorbar(x, slopes, errors, color=look.colour, linestyle="none", linewidth=1.4)
-        marked(axes, x, slopes, look, linestyle="none")
-        drawn += [*slopes, *(slopes - errors), *(slopes + errors)]
-        end = x[-1], slopes[-1]
-        if theory:
-            grid = np.geomspace(low, high, 61)
-            curve = [_slope(cast(NASFamily, points[0].cell.rule), float(mean)) for mean in grid]
-            axes.plot(grid, curve, color=look.colour, linestyle=look.line, linewidth=1.5)
-            drawn += curve
-            end = high, curve[-1]
-        ends.append(End(*end, rule, look.colour))
-    return PanelRange(
-        (low / 1.15, high), (np.nanmin(drawn) - 0.1, np.nanmax(drawn) + 0.1), tuple(ends)
-    )
-
-
-def _measured(points: Sequence[Point]) -> list[_Slope]:
-    """Return slopes between points about a decade apart."""
-    known = [point for point in points if math.isfinite(point.summary.mean_samples)]
-    ordered = sorted(known, key=lambda point: abs(point.cell.law.mean))
-    slopes = []
-    for i, left in enumerate(ordered):
-        spans = [
-            (abs(_decades(left, right) - 1), right)
-            for right in ordered[i + 1 :]
-            if _SPAN[0] <= _decades(left, right) <= _SPAN[1]
-        ]
-        if spans:
-            _, right = min(spans, key=lambda span: span[0])
-            a, b = left.summary, right.summary
-            width = _decades(left, right)
-            slope = math.log10(b.mean_samples / a.mean_samples) / width
-            half = (
-                math.log10(s.samples_high95 / s.mean_samples) if s.n_runs > 1 else math.nan
-                for s in (a, b)
+    drawn, labelled = [*_REFERENCES], {}
+    for line in lines:
+        look = RULE_LOOKS[line.rule]
+        if line.of == "runs":
+            error = line.error
+            axes.errorbar(
+                line.mean, line.slope, error, color=look.colour, linestyle="none", linewidth=1.4
             )
-            middle = math.sqrt(abs(left.cell.law.mean * right.cell.law.mean))
-            slopes.append(_Slope(middle, slope, math.hypot(*half) / width))
-    return slopes
+            marked(axes, line.mean, line.slope, look, linestyle="none")
+            drawn += [*line.slope, *(line.slope - error), *(line.slope + error)]
+        elif theory:
+            axes.plot(line.mean, line.slope, color=look.colour, linestyle=look.line, linewidth=1.5)
+            drawn += [*line.slope]
+        else:
+            continue
+        labelled[line.rule] = End(line.mean[-1], line.slope[-1], line.rule, look.colour)
+    ends += labelled.values()
+    heights = np.nanmin(drawn) - 0.1, np.nanmax(drawn) + 0.1
+    return PanelRange((low / 1.15, high), heights, tuple(ends))
 
 
-def _decades(left: Point, right: Point) -> float:
-    return math.log10(abs(right.cell.law.mean / left.cell.law.mean))
+def _chords(line: SimpleNamespace) -> list[tuple[float, float, float]]:
+    """Return place, slope and half its interval for points about a decade apart."""
+    order = np.argsort(np.abs(line.mean))
+    order = order[np.isfinite(line.mean_samples[order])]
+    sizes, samples = np.abs(line.mean[order]), line.mean_samples[order]
+    half = np.log10(line.samples_high95[order] / samples)  # nan for a single run
+    chords = []
+    for i, size in enumerate(sizes):
+        decades = np.log10(sizes[i + 1 :] / size)
+        allowed = np.flatnonzero((_SPAN[0] <= decades) & (decades <= _SPAN[1]))
+        if allowed.size:
+            j = allowed[np.argmin(np.abs(decades[allowed] - 1))]
+            width, k = decades[j], i + 1 + j
+            slope = math.log10(samples[k] / samples[i]) / width
+            error = math.hypot(half[i], half[k]) / width
+            chords.append((math.sqrt(size * sizes[k]), slope, error))
+    return chords
 
 
 def _slope(rule: NASFamily, mean: float) -> float:

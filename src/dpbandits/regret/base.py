@@ -49,6 +49,9 @@ class Instance(Protocol):
 class Play:
     """One replicate of an algorithm on an instance.
 
+    What a simulation keeps of it is `regret` and `pulls`; a subclass that knows these without
+    the counts makes `counts` when it is read.
+
     Attributes
     ----------
     counts : numpy.ndarray of int, shape (C, K)
@@ -59,6 +62,23 @@ class Play:
 
     counts: NDArray[np.int64]
     epoch_ends: NDArray[np.int64]
+
+    @property
+    def pulls(self) -> NDArray[np.int64]:
+        """Pulls of each arm at the last checkpoint, shape (K,)."""
+        last: NDArray[np.int64] = self.counts[-1]
+        return last
+
+    def regret(self, gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the pseudo-regret Σ_a Δ_a·(pulls of a) at each checkpoint, shape (C,).
+
+        Parameters
+        ----------
+        gaps : numpy.ndarray of float, shape (K,)
+            Gaps Δ_a of the instance that was played.
+        """
+        regret: NDArray[np.float64] = self.counts @ gaps
+        return regret
 
 
 class RegretAlgorithm(abc.ABC):
@@ -128,9 +148,25 @@ class RegretAlgorithm(abc.ABC):
         checkpoints: NDArray[np.int64],
         seeds: Sequence[np.random.SeedSequence],
     ) -> list[Play]:
-        """Play one replicate per seed; the same bits as `play` with a generator of each seed."""
-        generators = (np.random.default_rng(seed) for seed in seeds)
-        return [self.play(instance, horizon, checkpoints, rng) for rng in generators]
+        """Play one replicate per seed: bit for bit `play` with ``np.random.default_rng(seed)``.
+
+        Parameters
+        ----------
+        instance, horizon, checkpoints
+            As of `play`.
+        seeds : sequence of numpy.random.SeedSequence
+            Seeds of the replicates.
+
+        Returns
+        -------
+        list of Play, of the length of `seeds`
+        """
+        rng = np.random.default_rng()  # one for all: a compiled kernel is slow to accept a new one
+        plays = []
+        for seed in seeds:
+            rng.bit_generator.state = np.random.default_rng(seed).bit_generator.state
+            plays.append(self.play(instance, horizon, checkpoints, rng))
+        return plays
 
     def regret_bound(
         self, instance: Any, horizon: int, times: ArrayLike | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +14,6 @@ from dpbandits.instances import BernoulliInstance
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.elimination import play_elimination
-from dpbandits.schedules import elimination_epoch
 
 __all__ = ["DPSE"]
 
@@ -50,7 +48,7 @@ class DPSE(RegretAlgorithm):
     Deviations from the printed algorithm: none. R_e is real; the printed loop runs while
     r < R_e, that is ⌈R_e⌉ times. An epoch that the horizon cuts short releases nothing.
     The simulation draws an epoch's sums at once (`dpbandits.regret.elimination`): a run at
-    any horizon costs O(K log T), and its law is exact.
+    any horizon takes O(K log T) steps and O(K) memory, and its law is exact.
 
     Examples
     --------
@@ -85,8 +83,7 @@ class DPSE(RegretAlgorithm):
     ) -> Play:
         """Play once; see `RegretAlgorithm.play`."""
         beta = 1 / horizon if self.beta is None else self.beta
-        plan = partial(elimination_epoch, beta=beta, epsilon=self.epsilon)
-        return play_elimination(instance, checkpoints, rng, plan)
+        return play_elimination(instance, checkpoints, rng, beta, self.epsilon)
 
     def regret_bound(
         self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None

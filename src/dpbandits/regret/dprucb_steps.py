@@ -12,17 +12,30 @@ from dpbandits.heavy_laws import draw_heavy
 from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS
 
-__all__ = ["grown_power", "play_fixed_width", "play_published_width"]
+__all__ = ["grown_by", "grown_power", "play_fixed_width", "play_published_width"]
 
 _EXACT_BELOW = 1024
 
 
 @njit(cache=True, nogil=True)
-def grown_power(power: float, inverse: float, n: int, growth: float) -> float:
-    """Return n^g from (n − 1)^g and 1/(n − 1): by the binomial series, anew at every 1024th n.
+def grown_by(part: float, growth: float) -> float:
+    """Return (1 + h)^g for 0 ≤ h < 10^−3: the binomial series to the fifth power.
 
-    The series is (1 + h)^g, h = 1/(n − 1) < 10^−3, to the fifth power; what it leaves out is below
-    10^−18 of the result.
+    What it leaves out is below 10^−18 of the result.
+
+    Examples
+    --------
+    >>> abs(grown_by(0.0009, 0.6) / 1.0009**0.6 - 1) < 1e-15
+    True
+    """
+    tail = 1.0 + part * (growth - 3.0) / 4.0 * (1.0 + part * (growth - 4.0) / 5.0)
+    tail = 1.0 + part * (growth - 1.0) / 2.0 * (1.0 + part * (growth - 2.0) / 3.0 * tail)
+    return 1.0 + part * growth * tail
+
+
+@njit(cache=True, nogil=True)
+def grown_power(power: float, inverse: float, n: int, growth: float) -> float:
+    """Return n^g from (n − 1)^g and 1/(n − 1): by `grown_by`, anew at every 1024th n.
 
     Examples
     --------
@@ -31,9 +44,7 @@ def grown_power(power: float, inverse: float, n: int, growth: float) -> float:
     """
     if n < _EXACT_BELOW or n % _EXACT_BELOW == 0:
         return n**growth
-    tail = 1.0 + inverse * (growth - 3.0) / 4.0 * (1.0 + inverse * (growth - 4.0) / 5.0)
-    tail = 1.0 + inverse * (growth - 1.0) / 2.0 * (1.0 + inverse * (growth - 2.0) / 3.0 * tail)
-    return power * (1.0 + inverse * growth * tail)
+    return power * grown_by(inverse, growth)
 
 
 @njit(cache=True, nogil=True)

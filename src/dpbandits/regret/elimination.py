@@ -1,18 +1,29 @@
-"""Elimination algorithms simulated epoch by epoch: exact in law, at a cost of O(K · epochs)."""
+"""Elimination algorithms simulated epoch by epoch: exact in law, at a cost of O(K · epochs).
+
+Each epoch pulls the viable arms in turn, ⌈R_e⌉ times each. What is decided at its end depends on
+each arm's sum of rewards alone, so the sum is drawn at once, as one Binomial variable: the law of
+the run is that of the step-by-step algorithm. When the epochs ended and in which of them each arm
+was pulled last is all there is to know of a run; pulls and regret are arithmetic on it.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
+from dpbandits._binomial import binomial
 from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace_noise
 from dpbandits.regret.base import Play
-from dpbandits.schedules import EpochPlan
+from dpbandits.schedules import EpochPlan, elimination_epoch, elimination_widths
 
-__all__ = ["play_elimination", "round_robin"]
+__all__ = ["EliminationPlay", "play_elimination", "play_epochs", "round_robin"]
+
+_MOST_EPOCHS = 32  # epoch e has more than 4^e pulls, a run at most 2^62
 
 
 def round_robin(pulls: NDArray[np.int64], n_viable: int) -> NDArray[np.int64]:
@@ -28,56 +39,228 @@ def round_robin(pulls: NDArray[np.int64], n_viable: int) -> NDArray[np.int64]:
     return turns
 
 
+class EliminationPlay(Play):
+    """A run of elimination, without its counts: O(K) numbers, whatever the checkpoints.
+
+    Parameters
+    ----------
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing times; the run ends at the last one.
+    epoch_ends : numpy.ndarray of int, shape (E,)
+        Times at which the epochs ended.
+    last_epoch : numpy.ndarray of int, shape (K,)
+        Number, from 1, of the epoch in which each arm was pulled last: E + 1 where it was viable
+        to the end.
+
+    Examples
+    --------
+    Three arms, of which the second goes after 6 pulls:
+
+    >>> import numpy as np
+    >>> play = EliminationPlay(np.array([4, 9]), np.array([6]), np.array([2, 1, 2]))
+    >>> play.counts.tolist(), play.pulls.tolist()
+    ([[2, 1, 1], [4, 2, 3]], [4, 2, 3])
+    >>> play.regret(np.array([0.0, 0.5, 0.25])).tolist()
+    [0.75, 1.75]
+    """
+
+    checkpoints: NDArray[np.int64]
+    last_epoch: NDArray[np.int64]
+
+    def __init__(
+        self,
+        checkpoints: NDArray[np.int64],
+        epoch_ends: NDArray[np.int64],
+        last_epoch: NDArray[np.int64],
+    ) -> None:
+        object.__setattr__(self, "checkpoints", checkpoints)
+        object.__setattr__(self, "epoch_ends", epoch_ends)
+        object.__setattr__(self, "last_epoch", last_epoch)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Pulls of each arm at the checkpoints, shape (C, K), counted anew when read."""
+        counts: NDArray[np.int64] = _counts(self.checkpoints, self.epoch_ends, self.last_epoch)
+        return counts
+
+    @property
+    def pulls(self) -> NDArray[np.int64]:
+        """Pulls of each arm at the last checkpoint, shape (K,)."""
+        pulls: NDArray[np.int64] = _counts(self.checkpoints[-1:], self.epoch_ends, self.last_epoch)[
+            0
+        ]
+        return pulls
+
+    def regret(self, gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the pseudo-regret at each checkpoint; see `Play.regret`."""
+        regret: NDArray[np.float64] = _regret(
+            gaps, self.checkpoints, self.epoch_ends, self.last_epoch
+        )
+        return regret
+
+
+@njit(cache=True, nogil=True)
+def _counts(
+    checkpoints: NDArray[np.int64], epoch_ends: NDArray[np.int64], last_epoch: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the pulls of each arm at the checkpoints, shape (C, K)."""
+    counts = np.zeros((checkpoints.size, last_epoch.size), np.int64)
+    done = np.zeros(last_epoch.size, np.int64)
+    start, c = 0, 0
+    for e in range(epoch_ends.size + 1):
+        viable = np.flatnonzero(last_epoch > e)
+        stop = epoch_ends[e] if e < epoch_ends.size else checkpoints[-1]
+        while c < checkpoints.size and checkpoints[c] <= stop:
+            counts[c] = done
+            turns, rest = divmod(checkpoints[c] - start, viable.size)
+            for i in range(viable.size):
+                counts[c, viable[i]] += turns + (i < rest)
+            c += 1
+        for a in viable:
+            done[a] += (stop - start) // viable.size
+        start = stop
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _regret(
+    gaps: NDArray[np.float64],
+    checkpoints: NDArray[np.int64],
+    epoch_ends: NDArray[np.int64],
+    last_epoch: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return the pseudo-regret at the checkpoints, shape (C,)."""
+    regret = np.empty(checkpoints.size)
+    turn = np.zeros(gaps.size + 1)  # regret of the first pulls of one turn of the viable arms
+    start, before, c = 0, 0.0, 0
+    for e in range(epoch_ends.size + 1):
+        size = 0
+        for a in range(gaps.size):
+            if last_epoch[a] > e:
+                turn[size + 1] = turn[size] + gaps[a]
+                size += 1
+        stop = epoch_ends[e] if e < epoch_ends.size else checkpoints[-1]
+        while c < checkpoints.size and checkpoints[c] <= stop:
+            turns, rest = divmod(checkpoints[c] - start, size)
+            regret[c] = before + turns * turn[size] + turn[rest]
+            c += 1
+        before += (stop - start) // size * turn[size]
+        start = stop
+    return regret
+
+
+@njit(cache=True, nogil=True)
+def _eliminate(
+    means: NDArray[np.float64], horizon: int, beta: float, epsilon: float, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Run `play_epochs` on Bernoulli arms with the epochs of `elimination_epoch`.
+
+    Returns the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,).
+    """
+    viable = np.arange(means.size)
+    released = np.empty(means.size)
+    last_epoch = np.empty(means.size, np.int64)
+    epoch_ends = np.empty(_MOST_EPOCHS, np.int64)
+    size, epoch, t = means.size, 0, 0
+    while size > 1:
+        length, sampling_width, privacy_width = elimination_widths(size, epoch + 1, beta, epsilon)
+        if not length < 2.0**62:
+            break
+        pulls = math.ceil(length)
+        if pulls > (horizon - t) // size:
+            break
+        epoch += 1
+        t += pulls * size
+        epoch_ends[epoch - 1] = t
+        for i in range(size):
+            released[i] = binomial(rng, pulls, means[viable[i]]) / pulls
+        if epsilon < math.inf:
+            scale = 1 / (epsilon * pulls)
+            for i in range(size):
+                released[i] += rng.laplace(0.0, scale)
+        best = released[:size].max()
+        threshold = 2 * sampling_width + 2 * privacy_width
+        kept = 0
+        for i in range(size):
+            last_epoch[viable[i]] = epoch
+            if best - released[i] <= threshold:
+                viable[kept] = viable[i]
+                kept += 1
+        size = kept
+    last_epoch[viable[:size]] = epoch + 1
+    return epoch_ends[:epoch].copy(), last_epoch
+
+
 def play_elimination(
     instance: BernoulliInstance,
     checkpoints: NDArray[np.int64],
     rng: np.random.Generator,
-    plan_epoch: Callable[[int, int], EpochPlan],
-) -> Play:
-    """Play successive elimination with fresh means in every epoch.
-
-    Each epoch pulls the viable arms in turn, ⌈R_e⌉ times each. What is decided at its end
-    depends on each arm's sum of rewards alone, so the sum is drawn at once, as one Binomial
-    variable, and pulls are counted by arithmetic: the law of the run is that of the
-    step-by-step algorithm.
+    beta: float,
+    epsilon: float,
+) -> EliminationPlay:
+    """Play (DP) successive elimination with the epochs of `elimination_epoch`.
 
     Parameters
     ----------
     instance : BernoulliInstance
-        The bandit.
+        The bandit. One that has a `sample_sum` of its own, such as recorded rewards, is played by
+        `play_epochs`, which draws the same numbers in the same order as the compiled loop.
     checkpoints : numpy.ndarray of int, shape (C,)
         Increasing times at which the pulls are counted; the run ends at the last one.
     rng : numpy.random.Generator
         Source of randomness.
+    beta : float
+        Confidence β.
+    epsilon : float
+        Privacy budget ε; ``inf`` for no noise.
+
+    Returns
+    -------
+    EliminationPlay
+    """
+    if getattr(type(instance), "sample_sum", None) is not BernoulliInstance.sample_sum:
+        return play_epochs(
+            instance,
+            checkpoints,
+            rng,
+            lambda size, epoch: elimination_epoch(size, epoch, beta, epsilon),
+        )
+    record = _eliminate(instance.means, checkpoints[-1], float(beta), float(epsilon), rng)
+    return EliminationPlay(checkpoints, *record)
+
+
+def play_epochs(
+    instance: BernoulliInstance,
+    checkpoints: NDArray[np.int64],
+    rng: np.random.Generator,
+    plan_epoch: Callable[[int, int], EpochPlan],
+) -> EliminationPlay:
+    """Play successive elimination with fresh means in every epoch, with any plan of the epochs.
+
+    Parameters
+    ----------
+    instance, checkpoints, rng
+        As in `play_elimination`.
     plan_epoch : callable
         Maps (number of viable arms, epoch number from 1) to an `EpochPlan`.
 
     Returns
     -------
-    Play
+    EliminationPlay
     """
-    end = int(checkpoints[-1])
-    counts = np.zeros((checkpoints.size, instance.n_arms), dtype=np.int64)
-    pulled = np.zeros(instance.n_arms, dtype=np.int64)
+    left = int(checkpoints[-1])
     viable = np.arange(instance.n_arms)
+    last_epoch = np.ones(instance.n_arms, dtype=np.int64)
     epoch_ends: list[int] = []
-    t = 0
-    while t < end:
-        if viable.size > 1:
-            plan = plan_epoch(viable.size, len(epoch_ends) + 1)
-            planned = plan.pulls * viable.size
-        else:
-            planned = end - t
-        stretch = min(planned, end - t)
-        first, last = np.searchsorted(checkpoints, (t, t + stretch), side="right")
-        counts[first:last] = pulled
-        counts[first:last, viable] += round_robin(checkpoints[first:last] - t, viable.size)
-        pulled[viable] += round_robin(np.array(stretch), viable.size)
-        t += stretch
-        if viable.size > 1 and stretch == planned:
-            means = instance.sample_sum(rng, viable, plan.pulls) / plan.pulls
-            if plan.noise_scale > 0:
-                means = means + laplace_noise(rng, plan.noise_scale, viable.size)
-            viable = viable[means.max() - means <= plan.threshold]
-            epoch_ends.append(t)
-    return Play(counts, np.array(epoch_ends, dtype=np.int64))
+    while viable.size > 1:
+        plan = plan_epoch(viable.size, len(epoch_ends) + 1)
+        left -= plan.pulls * viable.size
+        if left < 0:
+            break
+        epoch_ends.append(int(checkpoints[-1]) - left)
+        means = instance.sample_sum(rng, viable, plan.pulls) / plan.pulls
+        if plan.noise_scale > 0:
+            means = means + laplace_noise(rng, plan.noise_scale, viable.size)
+        viable = viable[means.max() - means <= plan.threshold]
+        last_epoch[viable] = len(epoch_ends) + 1
+    return EliminationPlay(checkpoints, np.array(epoch_ends, dtype=np.int64), last_epoch)

@@ -96,10 +96,10 @@ class GuessAndDouble(RegretAlgorithm):
         for guess, start, stop in self.stretches(int(checkpoints[-1])):
             inside = checkpoints[(checkpoints > start) & (checkpoints < stop)] - start
             play = self.base.play(instance, guess, np.append(inside, stop - start), rng)
-            kept = play.counts if stop in checkpoints else play.counts[:-1]
-            parts.append(before + kept)
+            counts = before + play.counts
+            parts.append(counts if stop in checkpoints else counts[:-1])
             ends.append(start + play.epoch_ends)
-            before = before + play.counts[-1]
+            before = counts[-1]
         return Play(np.concatenate(parts), np.concatenate(ends))
 
     def regret_bound(

@@ -16,7 +16,7 @@ from dpbandits.heavy_instances import HeavyTailInstance
 from dpbandits.heavy_laws import draw_heavy
 from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import Play
-from dpbandits.regret.dprucb_steps import play_fixed_width
+from dpbandits.regret.dprucb_skipping import play_tree_skipping
 from dpbandits.regret.heavy import HeavyTailAlgorithm, law_codes, require_heavy
 
 __all__ = ["CONFIDENCES", "ROBUST_FACTOR", "RobustUCB", "play_robust_ucb"]
@@ -190,7 +190,7 @@ class RobustUCB(HeavyTailAlgorithm):
     A reward drops out when log(t²) exceeds u·s/|x|^(1+v). Those that will before the end wait in a
     heap of these values: a pull costs O(log n) instead of O(n), and the result is the same up to
     the rounding of sums. With a fixed δ none does, and the index is that of `DPRUCB` without noise
-    but for its constants: it has the same kernel.
+    but for its constants: it has the same kernel, `dpbandits.regret.dprucb_skipping`.
     In the comparison of TWZW22 there is no non-private algorithm; this one is ours.
 
     Examples
@@ -230,7 +230,7 @@ class RobustUCB(HeavyTailAlgorithm):
             log_term, power = 2 * math.log(horizon), 1 / (1 + order)
             bound = (moment / log_term) ** power
             width = ROBUST_FACTOR * moment**power * log_term ** (order * power)
-            counts = play_fixed_width(*laws, bound, power, 0.0, width, checkpoints, rng)
+            counts = play_tree_skipping(*laws, bound, power, 0.0, width, checkpoints, rng)
         else:
             counts = play_robust_ucb(*laws, moment, order, ROBUST_FACTOR, checkpoints, rng)
         return Play(counts, np.empty(0, dtype=np.int64))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,6 @@ from dpbandits.instances import BernoulliInstance
 from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.elimination import play_elimination
-from dpbandits.schedules import elimination_epoch
 
 __all__ = ["SuccessiveElimination"]
 
@@ -70,7 +69,7 @@ class SuccessiveElimination(RegretAlgorithm):
     ) -> Play:
         """Play once; see `RegretAlgorithm.play`."""
         beta = 1 / horizon if self.beta is None else self.beta
-        return play_elimination(instance, checkpoints, rng, partial(elimination_epoch, beta=beta))
+        return play_elimination(instance, checkpoints, rng, beta, math.inf)
 
     def regret_bound(
         self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None

@@ -119,7 +119,8 @@ class Estimates:
         mean, low, high = self.mean_samples()
         nothing = (math.nan, math.nan, math.nan)
         rate, rate_low, rate_high = self.error_rate() if self.law.mean else nothing
-        quantiles = np.quantile(self.samples, [0.05, 0.5, 0.95]).tolist()
+        # values that occur: between the looks of a rule there is nothing
+        quantiles = np.quantile(self.samples, [0.05, 0.5, 0.95], method="inverted_cdf").tolist()
         if not self.halted.all():
             quantiles = nothing
         return {
@@ -158,10 +159,11 @@ def _replicated(rule: StoppingRule, law: Law, n_runs: int, max_samples: int) -> 
     """Check a case and describe it to the runner."""
     if not isinstance(rule, StoppingRule):
         raise ValueError(f"rule={rule!r} is no rule; allowed: one such as NAS(0.5, 0.05)")
+    max_samples = rule._check_draw(law, np.random.default_rng(0), max_samples)
     configuration = {
         "rule": describe(rule),
         "law": describe(law),
-        "max_samples": int(max_samples),
+        "max_samples": max_samples,
     }
     return Replicated(
         f"{rule.label}, mean {law.mean:g}",

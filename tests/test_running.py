@@ -1,0 +1,201 @@
+"""One runner under everything that is replicated: bits, seeds, workers, progress, interruption."""
+
+import contextlib
+import dataclasses
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import joblib
+import numpy as np
+import pytest
+
+import dpbandits as dpb
+from dpbandits.running import Replicated, case_seeds, describe, run_replicates
+
+C1 = dpb.instances.ss19("C1", 3)
+REGRET = {
+    ("se", 0.5): (dpb.DPSE(0.5), C1),
+    ("ucb", 0.5): (dpb.DPUCB(0.5), C1),
+    ("se", 1.0): (dpb.DPSE(1.0), C1, 20_000),
+}
+EASY = dpb.instances.bernoulli([0.9, 0.5, 0.1])
+FOUND = {eps: (dpb.DPTT(eps, 0.1), EASY) for eps in (0.5, 1.0)}
+RULES = {a: (dpb.DPExponentialNAS(1.0, a, 0.05), dpb.instances.two_point(0.3)) for a in (0.5, 0.25)}
+
+
+def bits(results):
+    """Everything that runs hold, by key."""
+    return {
+        key: [
+            np.asarray(value).tobytes()
+            for field in dataclasses.fields(runs)
+            if isinstance(value := getattr(runs, field.name), np.ndarray)
+        ]
+        for key, runs in results.items()
+    }
+
+
+def everything(n_jobs):
+    return (
+        bits(dpb.simulate_many(REGRET, 50_000, 9, seed=3, n_jobs=n_jobs)),
+        bits(dpb.identify_many(FOUND, 9, seed=3, n_jobs=n_jobs)),
+        bits(dpb.estimate_many(RULES, 9, seed=3, n_jobs=n_jobs)),
+    )
+
+
+@pytest.fixture(scope="module")
+def sequential():
+    return everything(1)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_bits_do_not_depend_on_workers(sequential, n_jobs):
+    assert everything(n_jobs) == sequential
+
+
+def test_bits_on_a_dask_cluster(sequential):
+    distributed = pytest.importorskip("distributed")
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with cluster, distributed.Client(cluster), joblib.parallel_config(backend="dask"):
+        assert everything(2) == sequential
+
+
+def test_the_single_forms_are_the_many_forms(sequential):
+    alone = {("ucb", 0.5): dpb.simulate(dpb.DPUCB(0.5), C1, 50_000, 9, seed=3)}
+    assert bits(alone)["ucb", 0.5] == sequential[0]["ucb", 0.5]
+    alone = {0.5: dpb.identify(*FOUND[0.5], 9, seed=3)}
+    assert bits(alone)[0.5] == sequential[1][0.5]
+    alone = {0.25: dpb.estimate(*RULES[0.25], 9, seed=3)}
+    assert bits(alone)[0.25] == sequential[2][0.25]
+
+
+def test_seeds_depend_on_what_is_simulated_and_not_on_its_place(sequential):
+    """Neither the order of the cases, nor their keys, nor the number of runs changes a run."""
+    turned = dict(reversed(list(REGRET.items())))
+    again = bits(dpb.simulate_many(turned, 50_000, 9, seed=3))
+    assert again == sequential[0]
+    fewer = dpb.simulate_many({"x": REGRET["se", 0.5]}, 50_000, 2, seed=3)["x"]
+    more = dpb.simulate_many(REGRET, 50_000, 9, seed=3)["se", 0.5]
+    assert (fewer.regret == more.regret[:2]).all()
+    other = bits(dpb.simulate_many(REGRET, 50_000, 9, seed=4))
+    assert other["ucb", 0.5] != sequential[0]["ucb", 0.5]
+
+
+def test_seeds_of_different_configurations_differ():
+    made = [describe(dpb.DPSE(e)) for e in (0.1, 0.2)] + [describe(dpb.DPUCB(0.1))]
+    states = {tuple(case_seeds(each, 0, 1)[0].generate_state(4)) for each in made}
+    assert len(states) == 3
+
+
+def test_a_new_option_with_a_default_keeps_the_seed():
+    @dataclasses.dataclass(frozen=True)
+    class Old:
+        epsilon: float
+
+    @dataclasses.dataclass(frozen=True)
+    class New:
+        epsilon: float
+        option: float = 1.0
+
+    New.__name__ = "Old"
+    assert describe(Old(0.5)) == describe(New(0.5))
+    assert describe(New(0.5, 2.0)) != describe(New(0.5))
+    assert describe(New(float("inf"), 1.0))["epsilon"] == "inf"
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_key_of_a_case_that_cannot_be_played_is_in_the_message(n_jobs):
+    with pytest.raises(ValueError, match=r"case 'heavy': .*moment bound"):
+        dpb.simulate_many({"fine": (dpb.UCB(), C1), "heavy": (dpb.DPRUCB(1.0), C1)}, 1000, 2)
+    with pytest.raises(ValueError, match=r"case 'tie': "):
+        tie = dpb.instances.bernoulli([0.5, 0.5])
+        dpb.identify_many({"tie": (dpb.DPTT(1.0, 0.1), tie)}, 2, n_jobs=n_jobs)
+    with pytest.raises(ValueError, match=r"case 'late': no such luck"):
+        run_replicates({"late": Replicated("late", {}, unlucky, 4)}, n_jobs=n_jobs)
+
+
+def unlucky(seeds):
+    raise ValueError("no such luck")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"horizon": None}, "horizon"),
+        ({"horizon": 2}, "horizon"),
+        ({"n_runs": 0}, "n_runs"),
+        ({"seed": -1}, "seed"),
+        ({"seed": "x"}, "seed"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"checkpoints": [0, 5]}, "checkpoints"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, named):
+    good = {"horizon": 1000, "n_runs": 2}
+    with pytest.raises(ValueError, match=named):
+        dpb.simulate_many({"a": (dpb.UCB(), C1)}, **{**good, **arguments})
+
+
+def test_chunks_cover_the_replicates_once():
+    case = Replicated("x", {}, unlucky, 37, chunk=10)
+    keys = [seed.spawn_key for part in case.chunks(0) for seed in part]
+    assert keys == [(i,) for i in range(37)]
+
+
+LONG = """
+import dpbandits as dpb
+C1 = dpb.instances.ss19("C4", 20)
+cases = {("UCB", i): (dpb.UCB(), C1, 10**9 + i) for i in range(500)}
+print("ready", flush=True)
+try:
+    dpb.simulate_many(cases, n_runs=2, n_jobs=JOBS)
+except KeyboardInterrupt as stop:
+    print("stopped:", stop, flush=True)
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_progress_on_a_terminal_and_an_interrupt(jobs):
+    """The case, done/total and the time left are shown; Ctrl-C ends it and says what was done."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-c", LONG.replace("JOBS", str(jobs))],
+        stderr=follower,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout.readline() == "ready\n"
+        shown, end = "", time.monotonic() + 120
+        while "UCB, " not in shown and time.monotonic() < end:
+            if select.select([leader], [], [], 1.0)[0]:
+                shown += os.read(leader, 4096).decode(errors="replace")
+        assert "compiling UCB" in shown
+        assert "/1000 [" in shown
+        os.killpg(process.pid, signal.SIGINT)
+        start = time.monotonic()
+        said, _ = process.communicate(timeout=60)
+        seconds = time.monotonic() - start
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        os.close(leader)
+        os.close(follower)
+    assert said.startswith("stopped: interrupted: ")
+    assert "of 1000 runs were done" in said
+    assert seconds < 20, "two seconds on an idle machine"
+
+
+def test_nothing_is_shown_off_a_terminal(capfd):
+    dpb.simulate_many({"a": (dpb.UCB(), C1)}, 1000, 2)
+    assert capfd.readouterr() == ("", "")
