@@ -1,0 +1,74 @@
+"""Slopes on logarithmic axes, with standard errors."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["Slope", "fit_slope"]
+
+
+class Slope(NamedTuple):
+    """A straight line through points on logarithmic axes, y ≈ exp(level)·x^slope.
+
+    Attributes
+    ----------
+    slope : float
+        d log y/d log x.
+    error : float
+        Its standard error, from how far the points lie off the line: both what is due to chance
+        and what is due to a curve that is no line. nan for two points.
+    level : float
+        log y of the line at x = 1.
+    """
+
+    slope: float
+    error: float
+    level: float
+
+    def __str__(self) -> str:
+        return f"{self.slope:.3f} ± {self.error:.3f}".replace("-", "\N{MINUS SIGN}")
+
+
+def fit_slope(x: ArrayLike, y: ArrayLike) -> Slope:
+    """Fit a line to log y against log x by least squares.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n,)
+        Positive numbers, two or more, of at least two different x.
+
+    Returns
+    -------
+    Slope
+
+    Raises
+    ------
+    ValueError
+        If there are fewer points, or one is not positive.
+
+    Examples
+    --------
+    >>> fit = fit_slope([1.0, 10.0, 100.0], [5.0, 0.5, 0.05])
+    >>> round(fit.slope, 12), abs(fit.error) < 1e-12
+    (-1.0, True)
+    """
+    if np.shape(x) != np.shape(y):
+        raise ValueError(f"x={x!r}, y={y!r} are no points; allowed: positive numbers, as many each")
+    points = np.array([x, y], dtype=np.float64)
+    if points.ndim != 2 or not np.all((points > 0) & np.isfinite(points)):
+        raise ValueError(f"x={x!r}, y={y!r} are no points; allowed: positive numbers, as many each")
+    a, b = np.log(points)
+    if np.unique(a).size < 2:
+        raise ValueError(f"x={x!r} has no two different numbers; allowed: two or more")
+    spread = float(((a - a.mean()) ** 2).sum())
+    slope = float(((a - a.mean()) * (b - b.mean())).sum()) / spread
+    level = float(b.mean() - slope * a.mean())
+    error = math.nan
+    if a.size > 2:
+        residuals = b - level - slope * a
+        error = math.sqrt(float(residuals @ residuals) / (a.size - 2) / spread)
+    return Slope(slope, error, level)
