@@ -1,6 +1,6 @@
 """Tables and numbers of the pages, made from the package and from the data in ``book/data``.
 
-``presets-table``, ``experiments-table DATA``, ``platforms DATA``, ``benchmark-table FILE``,
+``figures-table``, ``benchmark-table FILE``,
 ``stopping-benchmark-table FILE`` and ``audit-benchmark-table FILE`` write tables; ``bibtex-entry
 ID`` writes how to cite. The role ``datum`` writes one number, as in
 ``data/benchmarks.json: manifest.uniform_ns``.
@@ -19,7 +19,7 @@ from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbandits.citing import cite
-from dpbandits.experiments import EXPERIMENTS, PRESETS
+from dpbandits.publishing import published, published_names
 
 Rows = list[dict[str, Any]]
 
@@ -44,94 +44,19 @@ def short(number: float) -> str:
     return f"{number:.{digits}f}"
 
 
-def span(numbers: Iterable[int]) -> str:
-    """Write whole numbers as one, or as the least and the greatest."""
-    numbers = set(numbers)
-    return " to ".join(grouped(number) for number in sorted({min(numbers), max(numbers)}))
-
-
-def presets() -> list[str]:
-    """Describe the presets, with the runs of each kind of experiment."""
-    kinds = list(dict.fromkeys(e.table.kind for e in EXPERIMENTS.values()))
+def figures(root: Path) -> list[str]:
+    """List the published figures, with what was run for each."""
     rows = []
-    for preset in PRESETS.values():
-        cells = {e: e.cells(preset.name) for e in EXPERIMENTS.values()}
-        by_kind = [
-            [cell.n_runs for e in cells if e.table.kind == kind for cell in cells[e]]
-            for kind in kinds
-        ]
-        every = {cell for some in cells.values() for cell in some}
-        rows.append(
-            [
-                f"`{preset.name}`",
-                grouped(preset.horizon),
-                span(cell.horizon for cell in EXPERIMENTS["td16-fig2"].cells(preset.name)),
-                *map(span, by_kind),
-                grouped(len(every)),
-                grouped(sum(cell.n_runs for cell in every)),
-            ]
+    for name in published_names(root):
+        about = published(name, root).manifest
+        text = f"{about['title']} ({about['source']}).".replace("|", r"\|")
+        counts = [grouped(about[key]) if key in about else "–" for key in ("cases", "runs")]
+        files = " ".join(
+            f"{{download}}`{ending.upper()} <figures/{name}.{ending}>`"
+            for ending in ("csv", "pdf", "json")
         )
-    runs = [f"runs a setting: {kind}" for kind in kinds]
-    head = ["preset", "$T$: SS19", "$T$: TD16", *runs, "settings in all", "runs in all"]
-    return table(head, rows, right=len(head) - 1)
-
-
-def manifests(folder: Path) -> dict[str, dict[str, Any]]:
-    """Read the manifests of the experiments whose data is there."""
-    paths = {name: folder / f"{name}.json" for name in EXPERIMENTS}
-    return {
-        name: json.loads(path.read_text(encoding="utf-8"))
-        for name, path in paths.items()
-        if path.is_file()
-    }
-
-
-def experiments(folder: Path, where: str) -> list[str]:
-    """List the experiments, with their data for downloading where it is there."""
-    found = manifests(folder)
-    rows = []
-    for name, experiment in EXPERIMENTS.items():
-        files = [
-            (f"{name}.csv", experiment.table.CALLED),
-            (f"{name}.runs.csv", "runs"),
-            (f"{name}.json", "manifest"),
-        ]
-        links = [
-            f"{{download}}`{text} <{where}/{file}>`"
-            for file, text in files
-            if (folder / file).is_file()
-        ]
-        seconds = f"{found[name]['seconds']:.1f}" if name in found else "–"
-        n_runs = sum(cell.n_runs for cell in experiment.cells())
-        text = f"{experiment.title} ({experiment.source}).".replace("|", r"\|")
-        rows.append(
-            [
-                f"`{name}`",
-                f"{text} {' '.join(links)}".rstrip(),
-                grouped(n_runs),
-                seconds,
-            ]
-        )
-    head = ["id", "what it shows, and its data", "runs", "seconds"]
-    return table(head, rows, right=2)
-
-
-def platforms(folder: Path) -> list[str]:
-    """Say on what the data was computed, and how long it took."""
-    found = manifests(folder)
-    seconds = sum(manifest["seconds"] for manifest in found.values())
-    kinds = {
-        (m["processor"], ", ".join(f"{name} {v}" for name, v in m["versions"].items()))
-        for m in found.values()
-    }
-    lines = [f"- {processor}; {versions}" for processor, versions in sorted(kinds)]
-    return [
-        f"The data of {len(found)} experiments took {short(seconds)} seconds of computing, "
-        "summed over the workers; a setting that two experiments share counts in both. "
-        "It was made on:",
-        "",
-        *(lines or ["- nothing yet: `make reproduce` makes it"]),
-    ]
+        rows.append([f"`{name}`", str(int(about["chapter"])), f"{text} {files}", *counts])
+    return table(["id", "chapter", "what it shows", "settings", "runs"], rows, right=2)
 
 
 def benchmarks(content: dict[str, Any], unit: str) -> list[str]:
@@ -203,32 +128,12 @@ class DataDirective(SphinxDirective):
         return self.parse_text_to_nodes(StringList(lines, source=self.name))
 
 
-class PresetsTable(DataDirective):
-    """The presets."""
+class FiguresTable(DataDirective):
+    """The published figures."""
 
     def run(self) -> list[nodes.Node]:
         """Write the table."""
-        return self.parse(presets())
-
-
-class ExperimentsTable(DataDirective):
-    """The experiments, with the seconds of their manifests."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Write the table."""
-        return self.parse(experiments(self.place(self.arguments[0]), self.arguments[0]))
-
-
-class Platforms(DataDirective):
-    """Where the data was computed."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Write the list."""
-        return self.parse(platforms(self.place(self.arguments[0])))
+        return self.parse(figures(Path(self.env.srcdir)))
 
 
 class BenchmarkTable(DataDirective):
@@ -306,9 +211,7 @@ class DatumRole(SphinxRole):
 
 def setup(app: Any) -> dict[str, bool]:
     """Add the directives and the role."""
-    app.add_directive("presets-table", PresetsTable)
-    app.add_directive("experiments-table", ExperimentsTable)
-    app.add_directive("platforms", Platforms)
+    app.add_directive("figures-table", FiguresTable)
     app.add_directive("benchmark-table", BenchmarkTable)
     app.add_directive("stopping-benchmark-table", StoppingBenchmarkTable)
     app.add_directive("audit-benchmark-table", AuditBenchmarkTable)

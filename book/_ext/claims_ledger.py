@@ -1,9 +1,9 @@
 """The ledger of claims as a page.
 
-``claims-ledger`` lists every claim of a file of verdicts in one table, which a form filters,
+``claims-ledger`` lists every claim of the files of verdicts in one table, which a form filters,
 and writes each under a heading of its own, by which it can be linked and cited;
 ``claims-summary`` counts the verdicts of each paper, with links to the filtered table. Both take
-the file, relative to the page: ``data/claims.json``, which ``dpbandits claims --write`` makes.
+the folder, relative to the page, with the files ``claims-NN.json`` that the chapters publish.
 """
 
 import json
@@ -30,6 +30,9 @@ VERDICTS = {
 """Verdict → its sign, and the word for it in addresses and styles."""
 
 Record = dict[str, Any]
+
+PAPERS = ("ss19", "td16", "twzw22", "ja25")
+"""The order of the page."""
 
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>$|~#])")
@@ -184,21 +187,23 @@ def chapter_of(root: Path, number: str) -> Path:
 
 
 class ClaimsDirective(SphinxDirective):
-    """What the directives on a file of verdicts share."""
+    """What the directives on verdicts share."""
 
     required_arguments = 1
 
-    def read(self) -> Record:
-        """Read the file of verdicts."""
-        path = Path(self.env.srcdir, self.env.docname).parent / self.arguments[0]
-        self.env.note_dependency(str(path))
-        try:
-            content: Record = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise self.error(
-                f"{path.name} cannot be read ({error}); dpbandits claims --write renews it"
-            ) from None
-        return content
+    def read(self) -> list[Record]:
+        """Read the chapters' verdicts."""
+        folder = Path(self.env.srcdir, self.env.docname).parent / self.arguments[0]
+        claims: list[Record] = []
+        for path in sorted(folder.glob("claims-*.json")):
+            self.env.note_dependency(str(path))
+            try:
+                claims += json.loads(path.read_text(encoding="utf-8"))["claims"]
+            except (OSError, ValueError) as error:
+                raise self.error(f"{path.name} cannot be read: {error}") from None
+        if not claims:
+            raise self.error(f"{folder} has no verdicts; make book publishes them")
+        return sorted(claims, key=lambda claim: PAPERS.index(claim["paper"]))
 
     def parse(self, lines: list[str], headings: bool = False) -> list[nodes.Node]:
         """Let MyST parse what was written."""
@@ -218,7 +223,7 @@ class ClaimsLedger(ClaimsDirective):
 
     def run(self) -> list[nodes.Node]:
         """Write a section for the table, and one a paper."""
-        claims = self.read()["claims"]
+        claims = self.read()
         places = {}
         for number in {claim["chapter"] for claim in claims}:
             notebook = chapter_of(Path(self.env.srcdir), number)
@@ -240,7 +245,7 @@ class ClaimsSummary(ClaimsDirective):
 
     def run(self) -> list[nodes.Node]:
         """Count."""
-        return self.parse(summary(self.read()["claims"]))
+        return self.parse(summary(self.read()))
 
 
 class ShownRole(SphinxRole):

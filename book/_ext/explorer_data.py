@@ -17,7 +17,6 @@ from sphinx.util.docutils import SphinxDirective
 
 from dpbandits import explorer
 from dpbandits._files import write_atomically
-from dpbandits.experiments import StaleDataError
 
 PAGE = "book/explorer"
 SCRIPT, STYLE = "explorer.js", "explorer.css"
@@ -104,7 +103,7 @@ def write_data(app: Any, exception: Exception | None) -> None:
         return
     try:
         text = explorer.to_text(explorer.assemble())
-    except StaleDataError as error:
+    except ValueError as error:
         raise ExtensionError(str(error)) from error
     write_atomically(Path(app.outdir, f"{PAGE}.json"), text)
 

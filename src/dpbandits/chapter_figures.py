@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -13,13 +12,7 @@ from typing import Any
 
 from dpbandits import chapters
 
-__all__ = ["DOWNLOAD", "ChapterFigure", "chapter_figures", "files_in", "figures_of"]
-
-DOWNLOAD = re.compile(
-    r'<a class="download" download="(?P<name>[^"]+)\.(?P<ending>\w+)" '
-    r'href="data:[\w/+.-]+;base64,(?P<content>[\w+/=]+)">'
-)
-"""A link of `dpbandits.plotting.Downloads`, which carries its file."""
+__all__ = ["ChapterFigure", "chapter_figures", "figures_of"]
 
 
 @dataclass(frozen=True)
@@ -40,11 +33,6 @@ class ChapterFigure:
         Caption, in MyST, and description.
     picture : bytes
         The picture as it stands on the page, a PNG; empty if the chapter was not executed.
-    files : mapping of str to bytes
-        Ending → file of the name ``NAME.ending`` that the chapter offers for downloading.
-    changed : bool
-        Whether the chapter was executed with other parameters than its own, so that the data in
-        the repository is not that of the figure.
     """
 
     name: str
@@ -54,24 +42,6 @@ class ChapterFigure:
     caption: str
     alt: str
     picture: bytes = field(repr=False)
-    files: Mapping[str, bytes] = field(repr=False)
-    changed: bool = False
-
-
-def files_in(page: str) -> dict[str, dict[str, bytes]]:
-    """Return what an output in HTML carries: name → ending → file.
-
-    Examples
-    --------
-    >>> link = '<a class="download" download="a.csv" href="data:text/csv;base64,eA==">data</a>'
-    >>> files_in(link)
-    {'a': {'csv': b'x'}}
-    """
-    found: dict[str, dict[str, bytes]] = {}
-    for match in DOWNLOAD.finditer(page):
-        content = base64.b64decode(match["content"])
-        found.setdefault(html.unescape(match["name"]), {})[match["ending"]] = content
-    return found
 
 
 def figures_of(notebook: Path) -> Iterator[ChapterFigure]:
@@ -81,12 +51,6 @@ def figures_of(notebook: Path) -> Iterator[ChapterFigure]:
     heading = re.search(
         r"^# (.+)$", "\n".join("".join(cell["source"]) for cell in cells), re.MULTILINE
     )
-    changed = any("injected-parameters" in cell["metadata"].get("tags", ()) for cell in cells)
-    files: dict[str, dict[str, bytes]] = {}
-    for cell in cells:
-        for output in cell.get("outputs", ()):
-            for name, carried in files_in(_text(output, "text/html")).items():
-                files.setdefault(name, {}).update(carried)
     for cell in cells:
         about = cell["metadata"].get("mystnb", {})
         name = about.get("figure", {}).get("name")
@@ -100,8 +64,6 @@ def figures_of(notebook: Path) -> Iterator[ChapterFigure]:
                 caption=about["figure"].get("caption", ""),
                 alt=about.get("image", {}).get("alt", ""),
                 picture=base64.b64decode(next(filter(None, pictures), "")),
-                files=files.get(name, {}),
-                changed=changed,
             )
 
 

@@ -24,10 +24,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from joblib import Parallel, delayed
 from tqdm import tqdm
 
+from dpbandits._arguments import jobs_of
 from dpbandits._files import write_atomically
 from dpbandits._pictures import keep_pictures
+from dpbandits._validation import check_choice
 from dpbandits.cli_output import add_json, show
 
 __all__ = [
@@ -91,8 +94,8 @@ def find(name: str, root: Path | None = None) -> Path:
         number = path.stem.partition("_")[0]
         if wanted in (path.stem, number, number.lstrip("0")):
             return path
-    known = ", ".join(path.stem for path in chapters) or "none yet"
-    raise ValueError(f"chapter is {name!r}; allowed: {known}")
+    check_choice("chapter", wanted, tuple(path.stem for path in chapters))
+    raise AssertionError  # unreachable: the stems were compared above
 
 
 def check_parameters(chapter: Path, parameters: Mapping[str, Any]) -> None:
@@ -109,11 +112,7 @@ def check_parameters(chapter: Path, parameters: Mapping[str, Any]) -> None:
         return
     known: dict[str, dict[str, Any]] = _need("papermill").inspect_notebook(str(chapter))
     for name, value in parameters.items():
-        if name not in known:
-            exist = ", ".join(sorted(known)) or "none"
-            raise ValueError(
-                f"parameter {name!r} is unknown to chapter {chapter.stem}; allowed: {exist}"
-            )
+        check_choice(f"chapter {chapter.stem}: parameter", name, tuple(sorted(known)))
         default = read_literal(str(known[name]["default"]))
         if not _same_kind(default, value):
             raise ValueError(
@@ -260,6 +259,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         dest="settings",
         help="a parameter of the chapter, its value as in Python; may be given several times",
     )
+    parser.add_argument(
+        "--at-a-time",
+        default="1",
+        metavar="N",
+        help="chapters that are executed side by side; -1 for as many as there are processors",
+    )
     parser.add_argument("--build", action="store_true", help="build the pages afterwards")
     add_json(parser)
     parser.set_defaults(run=run)
@@ -284,13 +289,10 @@ def run(args: argparse.Namespace) -> int:
     book = stage(root) if parameters else root
     report = sys.stderr if args.json else sys.stdout
     executed = []
+    tasks = (delayed(_execute)(chapter, parameters) for chapter in chosen)
+    workers = min(jobs_of(args.at_a_time), len(chosen))
     try:
-        for chapter in chosen:
-            before = chapter.read_bytes()
-            start = time.perf_counter()
-            output = execute(chapter, parameters)
-            seconds = time.perf_counter() - start
-            state = "unchanged" if output.read_bytes() == before else "renewed"
+        for output, state, seconds in Parallel(workers, return_as="generator_unordered")(tasks):
             where = output.relative_to(root)
             tqdm.write(f"{where}: {state}, {seconds:.1f} s", file=report)
             executed.append({"chapter": where, "state": state, "seconds": round(seconds, 1)})
@@ -308,6 +310,15 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         show(args, (), {"chapters": executed, "pages": page})
     return 0
+
+
+def _execute(chapter: Path, parameters: Mapping[str, Any]) -> tuple[Path, str, float]:
+    """Execute a chapter; return the result, whether it is new, and the seconds that it took."""
+    before = chapter.read_bytes()
+    start = time.perf_counter()
+    output = execute(chapter, parameters)
+    state = "unchanged" if output.read_bytes() == before else "renewed"
+    return output, state, time.perf_counter() - start
 
 
 def _need(module: str) -> ModuleType:

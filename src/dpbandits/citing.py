@@ -15,8 +15,7 @@ from types import MappingProxyType
 
 import dpbandits
 from dpbandits import claims
-from dpbandits.chapter_figures import chapter_figures
-from dpbandits.experiments import EXPERIMENTS
+from dpbandits.publishing import Published, published, published_names
 
 __all__ = ["AUTHORS", "TITLE", "YEAR", "cite", "entry_of_figure", "in_tex", "in_words", "papers"]
 
@@ -120,18 +119,15 @@ def cite(what: str = "") -> str:
         return _entry("software", "dpbandits", fields)
     if what.lower() in papers():
         return papers()[what.lower()]
-    if what in _drawn():
-        return entry_of_figure(what)
+    figures = published_names()
+    if what in figures:
+        return entry_of_figure(published(what))
     known = {claim.id: claim for claim in claims.ledger()}
     if what in known:
         claim = known[what]
         place = f"{in_words(claim.paper)}, {claim.place}"
         return _part(what, f"Verdict on claim \\texttt{{{what}}}: {in_tex(place)}")
-    computed = {figure.name: figure for figure in chapter_figures()}
-    if what in computed:
-        return entry_of_figure(what, chapter=computed[what].chapter)
-    names = [*papers(), *_drawn(), *computed, *known]
-    near = difflib.get_close_matches(what, names, n=3)
+    near = difflib.get_close_matches(what, [*papers(), *figures, *known], n=3)
     raise ValueError(
         f"what={what!r} is unknown; allowed: no name, for the book; {', '.join(papers())}; "
         "a figure of `dpbandits figure --list`; a claim of `dpbandits claims`"
@@ -139,42 +135,25 @@ def cite(what: str = "") -> str:
     )
 
 
-def entry_of_figure(name: str, chapter: int | None = None) -> str:
+def entry_of_figure(figure: Published) -> str:
     """Return the entry of a figure.
 
     Parameters
     ----------
-    name : str
-        Name of the figure.
-    chapter : int, optional
-        Number of the chapter that computes it, for a figure that is not drawn from data.
+    figure : Published
+        The figure, as `dpbandits.publishing.published` reads it.
     """
-    if chapter is not None:
-        return _part(name, f"Figure \\texttt{{{name}}}, computed in chapter {chapter}")
-    from dpbandits.plotting import view_of
-
-    view = view_of(name)
-    experiment = EXPERIMENTS[view.experiment]
-    title = f"Experiment \\texttt{{{name}}}: "
-    if name not in EXPERIMENTS:
-        title = f"Figure \\texttt{{{name}}}, of experiment \\texttt{{{experiment.id}}}: "
-    source = re.sub("|".join(map(str.upper, papers())), _named, experiment.source)
+    about = figure.manifest
+    words = str(about["title"])
+    source = re.sub("|".join(map(str.upper, papers())), _named, str(about["source"]))
     source = re.sub("^ours(, )?", "", source)
-    words = (
-        f"{view.title or experiment.title}; {source}" if source else view.title or experiment.title
-    )
-    return _part(name, title + in_tex(words))
+    if source:
+        words += f"; {source}"
+    return _part(figure.name, f"Figure \\texttt{{{figure.name}}}: {in_tex(words)}")
 
 
 def _named(match: re.Match[str]) -> str:
     return in_words(match[0].lower())
-
-
-def _drawn() -> tuple[str, ...]:
-    # matplotlib takes a while to import: not before it is needed.
-    from dpbandits.plotting import figure_names
-
-    return figure_names()
 
 
 def _part(name: str, title: str) -> str:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
-from pathlib import Path
 from typing import Any
 
-from dpbandits import experiments
 from dpbandits._validation import check_choice
 from dpbandits.cli_output import add_json, show
 
@@ -28,18 +24,17 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "claims",
         help="list the papers' claims with our verdicts",
-        description="List the papers' claims with the verdicts in book/data/claims.json, or "
-        "compute verdicts again and compare.",
+        description="List the papers' claims with the verdicts that the chapters have published, "
+        "or compute verdicts again and compare.",
         epilog="example: dpbandits claims --paper SS19 --verdict fails",
     )
-    action = parser.add_mutually_exclusive_group()
-    action.add_argument(
+    parser.add_argument(
         "--check",
         nargs="*",
         metavar="ID",
-        help="compute the verdicts of these claims again; without an ID, of all of them",
+        help="compute the verdicts of these claims again; without an ID, of all that rest on no "
+        "experiment of a chapter",
     )
-    action.add_argument("--write", action="store_true", help="renew book/data/claims.json")
     parser.add_argument("--paper", metavar="PAPER", help="only this paper's, such as SS19")
     parser.add_argument(
         "--verdict", metavar="VERDICT", help=f"only with this verdict: {', '.join(WORDS)}"
@@ -51,32 +46,24 @@ def add_parser(commands: Any) -> None:
 def _claims(args: argparse.Namespace) -> int:
     from dpbandits import claims
 
-    if (args.write or args.check is not None) and (args.paper or args.verdict):
+    if args.check is not None and (args.paper or args.verdict):
         raise ValueError(
-            "paper and verdict choose what is listed; allowed: neither --check nor --write beside"
-        )
-    path = experiments.data_folder() / "claims.json"
-    if args.write:
-        written = os.path.relpath(claims.write(path))
-        show(args, written, {"written": written})
-        return 0
-    if not path.is_file():
-        raise ValueError(
-            "book/data/claims.json is absent; allowed: a copy of the book as working directory, "
-            "with what dpbandits claims --write makes"
+            "paper and verdict choose what is listed; allowed: not together with --check"
         )
     if args.check:
-        return _check(args, path)
+        return _check(args)
     if args.check is not None:
-        lines = claims.differences(path)
-        show(args, lines or "every verdict is as written", {"differences": lines})
+        lines = claims.differences()
+        show(args, lines or "every verdict is as published", {"differences": lines})
         return 1 if lines else 0
-    return _list(args, path)
+    return _list(args)
 
 
-def _list(args: argparse.Namespace, path: Path) -> int:
+def _list(args: argparse.Namespace) -> int:
     """Print the claims that are asked for, and how many there are."""
-    records = json.loads(path.read_text(encoding="utf-8"))["claims"]
+    from dpbandits import claims
+
+    records = claims.records(claims.recorded())
     chosen, paper, verdict = records, args.paper, args.verdict
     if paper is not None:
         papers = tuple(dict.fromkeys(record["paper"] for record in records))
@@ -96,19 +83,24 @@ def _list(args: argparse.Namespace, path: Path) -> int:
     return 0
 
 
-def _check(args: argparse.Namespace, path: Path) -> int:
+def _check(args: argparse.Namespace) -> int:
     """Compute some verdicts, print what was found, and whether it is as written."""
     from dpbandits import claims
 
     known = {claim.id: claim for claim in claims.ledger()}
     for name in args.check:
-        if name.lower() not in known:
-            raise ValueError(f"claim={name!r} is unknown; allowed: an id of dpbandits claims")
+        claim = known[check_choice("claim", name.lower(), tuple(known))]
+        if claim.needs:
+            chapter = claims.section(claim.id)[0]
+            raise ValueError(
+                f"claim={name!r} is judged by runs of its chapter; allowed: dpbandits execute "
+                f"{int(chapter)}"
+            )
     lines: list[str] = []
     found: list[dict[str, Any]] = []
     for name in dict.fromkeys(name.lower() for name in args.check):
         claim = known[name]
-        differences = claims.differences(path, [claim])
+        differences = claims.differences([claim])
         lines += [
             f"{claim.id}: {claim.verdict}",
             f"    {claim.paper.upper()}, {claim.place}: {claim.statement}",

@@ -6,9 +6,12 @@ import argparse
 import os
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpbandits.cli_output import add_json, show
+
+if TYPE_CHECKING:
+    from dpbandits.publishing import Published
 
 __all__ = ["add_parser"]
 
@@ -17,10 +20,10 @@ def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "figure",
-        help="draw a figure for a paper, from the data in the repository",
+        help="draw a figure for a paper, from its published data",
         description=(
-            "Draw a figure from the data in book/data as wide as a journal's column, with fonts "
-            "embedded and letters of 6 points or more."
+            "Draw a figure again from its data in book/figures, as wide as a journal's column, with "
+            "fonts embedded and letters of 6 points or more."
         ),
         epilog="examples: dpbandits figure ss19-fig1 --pdf fig.pdf --width single --grey; "
         "dpbandits figure ss19-fig5 --panels a,b --png fig.png --width 120; "
@@ -44,13 +47,13 @@ def add_parser(commands: Any) -> None:
 
 
 def _figure(args: argparse.Namespace) -> int:
-    from dpbandits.plotting import figure_names, view_of
+    from dpbandits.publishing import published, published_names
 
     if args.list:
         return _list(args)
     if args.id is None:
-        raise ValueError(f"id is missing; allowed: --list, or {', '.join(figure_names())}")
-    view_of(args.id)
+        raise ValueError(f"id is missing; allowed: --list, or {', '.join(published_names())}")
+    figure = published(args.id)
     outputs = {".pdf": args.pdf, ".png": args.png}
     for ending, path in outputs.items():
         if path is not None and path.suffix.lower() != ending:
@@ -60,7 +63,8 @@ def _figure(args: argparse.Namespace) -> int:
     lines: list[str] = []
     record: dict[str, Any] = {"id": args.id}
     if any(outputs.values()):
-        record["files"] = _save(args, [path for path in outputs.values() if path is not None])
+        wanted = [path for path in outputs.values() if path is not None]
+        record["files"] = _save(args, figure, wanted)
         lines += [
             f"{file['path']}: {file['mm'][0]:.0f} mm by {file['mm'][1]:.0f} mm, "
             f"letters of {file['letters'][0]:.1f} to {file['letters'][1]:.1f} points"
@@ -75,16 +79,15 @@ def _figure(args: argparse.Namespace) -> int:
     return 0
 
 
-def _save(args: argparse.Namespace, paths: list[Path]) -> list[dict[str, Any]]:
+def _save(args: argparse.Namespace, figure: Published, paths: list[Path]) -> list[dict[str, Any]]:
     """Draw the figure, write the files and return what they are."""
     from matplotlib import pyplot as plt
 
-    from dpbandits.plotting import book_figure, paper_figure
+    from dpbandits.plotting import paper_figure
 
     plt.switch_backend("agg")  # files need no display
     options = {} if args.panels is None else {"panels": args.panels.split(",")}
-    wanted = partial(book_figure, args.id, **options)
-    printed = paper_figure(wanted, width=args.width, grey=args.grey)
+    printed = paper_figure(partial(figure.draw, **options), width=args.width, grey=args.grey)
     for path in paths:
         printed.save(path, title=args.id)
     plt.close(printed.figure)
@@ -93,24 +96,13 @@ def _save(args: argparse.Namespace, paths: list[Path]) -> list[dict[str, Any]]:
 
 
 def _list(args: argparse.Namespace) -> int:
-    """List the figures, and the experiments that they are drawn from."""
-    from dpbandits.experiments import EXPERIMENTS
-    from dpbandits.plotting import figure_names, view_of
+    """List the published figures."""
+    from dpbandits.publishing import published, published_names
 
     lines, records = [], []
-    for name in figure_names():
-        view = view_of(name)
-        experiment = EXPERIMENTS[view.experiment]
-        of = "" if view.experiment == name else f" [{view.experiment}]"
-        title = view.title or experiment.title
-        lines.append(f"{name}: {title} ({experiment.source}){of}")
-        records.append(
-            {
-                "id": name,
-                "title": title,
-                "source": experiment.source,
-                "experiment": view.experiment,
-            }
-        )
+    for name in published_names():
+        about = published(name).manifest
+        lines.append(f"{name}: {about['title']} ({about['source']}; chapter {about['chapter']})")
+        records.append({"id": name, **{key: about[key] for key in ("title", "source", "chapter")}})
     show(args, lines, {"figures": records})
     return 0

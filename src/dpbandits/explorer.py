@@ -1,7 +1,7 @@
 """What the book's explorer shows: simulated curves and times, lower bounds, and T*_ε on a grid.
 
-Simulations come out of the committed data; bounds, characteristic times and their allocations are
-computed exactly, on a grid of budgets that is fine enough to be moved through.
+Simulations come out of the published figures; bounds, characteristic times and their allocations
+are computed exactly, on a grid of budgets that is fine enough to be moved through.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ from dpbandits._explorer_lines import curves_of, line_name, short, times_of
 from dpbandits._validation import check_integer
 from dpbandits.bounds.newer import private_regret_rate
 from dpbandits.bounds.regret import lai_robbins_rate
-from dpbandits.experiments.head_catalogue import equal_gaps, ladder
-from dpbandits.experiments.ja25_catalogue import EQUAL_GAPS
-from dpbandits.experiments.store import Data, read
 from dpbandits.identification.characteristic_time import characteristic_time, total_variation_time
-from dpbandits.instances import BernoulliInstance, bernoulli, ja25, ss19, td16
+from dpbandits.instances import BernoulliInstance, bernoulli, equal_gaps, ja25, ladder, ss19, td16
+from dpbandits.publishing import Published, published
 
 __all__ = [
     "IDENTIFICATION_SOURCES",
@@ -41,14 +39,16 @@ Array = NDArray[np.float64]
 Content = dict[str, Any]
 
 REGRET_SOURCES = (
-    "ours-head-curves",
-    *(f"ss19-fig{number}" for number in range(1, 13)),
+    "h-curves-near",
+    "h-curves-far",
+    "h-curves-td16",
+    *(f"ss19-fig{number}" for number in range(5, 13)),
     "ss19-baselines",
     "ours-price-of-privacy",
     "ours-td16-honest",
-    "ours-head-map",
+    "h-map-all",
 )
-"""Experiments on regret that are shown; of a setting that two of them have, the first is."""
+"""Figures of regret that are shown; of a setting that two of them have, the first is."""
 
 IDENTIFICATION_SOURCES = (
     "ja25-fig1",
@@ -56,13 +56,15 @@ IDENTIFICATION_SOURCES = (
     "ours-bai-own",
     "ours-bai-delta",
     "ours-bai-arms",
-    "ours-head-bai",
+    "h-bai-all",
 )
-"""Experiments on identification that are shown; of a setting that two have, the first is."""
+"""Figures of identification that are shown; of a setting that two have, the first is."""
 
 PER_DECADE = 40
 LEAST, GREATEST = 0.001, 125.0
 GAPS = (0.02, 0.05, 0.15, 0.37)
+EQUAL_GAPS = (0.8, 0.6)
+"""Mean of the best arm, and of all others, in chapter 5's experiment on K."""
 
 
 @dataclass(frozen=True)
@@ -239,15 +241,13 @@ def theory(means: Sequence[float], epsilons: Sequence[float]) -> Content:
     }
 
 
-def assemble(load: Callable[[str], Data] = read, per_decade: int = PER_DECADE) -> Content:
+def assemble(load: Callable[[str], Published] = published, per_decade: int = PER_DECADE) -> Content:
     """Bring all that the explorer shows into one dictionary that JSON can hold.
 
     Parameters
     ----------
     load : callable
-        Id of an experiment → its data. `dpbandits.experiments.read` takes the committed data,
-        which must agree with their manifests; `dpbandits.experiments.load` also asks whether
-        the present code would make them, which takes longer.
+        Name of a figure → the figure as it was published.
     per_decade : int
         Budgets for each factor of 10, besides those that were simulated; as for `budgets`.
 
@@ -260,13 +260,13 @@ def assemble(load: Callable[[str], Data] = read, per_decade: int = PER_DECADE) -
 
     Raises
     ------
-    StaleDataError
-        If data is absent or damaged.
+    ValueError
+        If a figure is not published.
     """
     regret = {name: load(name) for name in REGRET_SOURCES}
     found = {name: load(name) for name in IDENTIFICATION_SOURCES}
-    summaries = (s for data in (*regret.values(), *found.values()) for s in data.summaries)
-    epsilons = budgets({s.epsilon for s in summaries}, per_decade)
+    figures = (*regret.values(), *found.values())
+    epsilons = budgets({e for figure in figures for e in figure.table["epsilon"]}, per_decade)
     instances: list[Content] = []
     for instance in INSTANCES:
         entries = []

@@ -29,6 +29,8 @@ __all__ = [
     "TWZW22_NAMES",
     "BernoulliInstance",
     "HeavyTailInstance",
+    "equal_gaps",
+    "ladder",
     "bernoulli",
     "heavy",
     "heavy_two_point",
@@ -287,3 +289,55 @@ def ja25(name: str) -> BernoulliInstance:
         "even": (0.0, 0.25, 0.5, 0.75, 1.0),
     }
     return BernoulliInstance(means[check_choice("name", name, JA25_NAMES)], name)
+
+
+BEST_MEAN = 0.75
+
+
+def equal_gaps(n_arms: int, gap: float) -> BernoulliInstance:
+    """Return arms that are all worse by `gap` than the last, whose mean is 0.75.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms K ≥ 2.
+    gap : float
+        Gap of the others, in (0, 0.75].
+
+    Examples
+    --------
+    >>> equal_gaps(3, 0.05).mean_rewards
+    (0.7, 0.7, 0.75)
+    """
+    n_arms, gap = check_integer("n_arms", n_arms, 2), _check_gap(gap, BEST_MEAN)
+    other = round(BEST_MEAN - gap, 12)
+    return bernoulli((*(other,) * (n_arms - 1), BEST_MEAN), f"gap {gap:g}")
+
+
+def ladder(n_arms: int, gap: float) -> BernoulliInstance:
+    """Return arms worse by twice `gap` to `gap`, evenly, than the last, whose mean is 0.75.
+
+    No two are tied: with ties for second, elimination has no mean stopping time.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms K ≥ 2.
+    gap : float
+        The least gap, in (0, 0.375].
+
+    Examples
+    --------
+    >>> ladder(3, 0.05).mean_rewards
+    (0.65, 0.7, 0.75)
+    """
+    n_arms, gap = check_integer("n_arms", n_arms, 2), _check_gap(gap, BEST_MEAN / 2)
+    shares = np.linspace(2, 1, n_arms - 1) if n_arms > 2 else [1.0]
+    others = (round(BEST_MEAN - gap * float(share), 12) for share in shares)
+    return bernoulli((*others, BEST_MEAN), f"gap {gap:g}")
+
+
+def _check_gap(gap: float, most: float) -> float:
+    if not 0 < check_number("gap", gap, f"(0, {most:g}]") <= most:
+        raise ValueError(f"gap={gap!r} is out of range; allowed: (0, {most:g}]")
+    return float(gap)

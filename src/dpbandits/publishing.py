@@ -7,6 +7,7 @@ to ``book/figures``, from where the line below the figure, the gallery and the e
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import json
 from collections.abc import Mapping
@@ -130,10 +131,9 @@ class Page:
         text : str
             The runs of the page, in MyST, such as ``f"{RUNS} runs of {number(T)} pulls"``.
         """
-        from IPython.display import Markdown, display
-
+        show: Any = importlib.import_module("IPython.display")
         parts = (f"Computed with the preset {self.preset}", f"seed {self.seed}", text)
-        display(Markdown(f"*{', '.join(part for part in parts if part)}.*"))
+        show.display(show.Markdown(f"*{', '.join(part for part in parts if part)}.*"))
 
     def publish(
         self,
@@ -199,8 +199,11 @@ def _renew(path: Path, content: bytes) -> None:
 
 
 def published_names(root: Path | None = None) -> tuple[str, ...]:
-    """Return the names of the figures that are published, in the order of the alphabet."""
-    folder = (find_root() if root is None else root) / FOLDER
+    """Return the names of the published figures in alphabetical order; none outside of the book."""
+    try:
+        folder = (find_root() if root is None else root) / FOLDER
+    except ValueError:
+        return ()
     return tuple(sorted(path.stem for path in folder.glob("*.json")))
 
 

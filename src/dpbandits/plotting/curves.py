@@ -129,7 +129,7 @@ def curves_figure(
     ['line', 'root']
     >>> plt.close(figure)
     """
-    marks = {title: [list(mark) for mark in some] for title, some in (marks or {}).items()}
+    marks = marks or {}
     _check(panels, log, lowest, marks)
     options = {"x_label": x_label, "y_label": y_label, "log": log, "lowest": lowest, "marks": marks}
     return _draw(curves_table(panels), **options)
