@@ -191,7 +191,8 @@ def _ties(tails: Runs) -> Finding:
         rule = result.algorithm
         assert isinstance(rule, DPTT)
         cost = "W" if rule.costs == "plain" else "W̃"
-        cost += f" + {rule.exploration:g} log N" if rule.exploration else ""
+        if rule.exploration:
+            cost += " + log N" if rule.exploration == 1 else f" + {rule.exploration:g} log N"
         starved[cost] = starved.get(cost, 0) + int((~result.stopped).sum())
         runs[cost] = runs.get(cost, 0) + result.n_runs
     with_calibrated = sum(n for cost, n in starved.items() if cost.startswith("W̃"))

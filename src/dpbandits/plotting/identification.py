@@ -53,7 +53,9 @@ _NAMES = ("panel", "algorithm", "variant")
 _FINE = 61
 """Points of the lower bound against ε and δ."""
 _LONGEST = 20
-"""Runs at the end of a tail that its table has one by one; before them the shares are thinned."""
+"""Runs at the end of a tail that its table has one by one."""
+_THINNED = 30
+"""Runs before them that it has, evenly by share and by the share's logarithm, each so many."""
 _LEAST = 1e-5
 """Bottom of the panels of errors; the lower end of an interval may lie below."""
 
@@ -91,9 +93,10 @@ def times_table(runs: Runs, axis: str) -> pd.DataFrame:
     -------
     pandas.DataFrame
         A row per case: what was run, `Identifications.summary`, and T*_ε·log(1/(2.4δ)). Below, the
-        lower bound along the axis as rows of the algorithm "lower bound", with 0 runs; panels of
-        several instances have none. Against ε, ``switch`` is the least budget at which the bound
-        is the one without privacy, and ``switch_any`` the one that does for any allocation.
+        lower bound along the axis as rows of the algorithm "lower bound", with 0 runs and without
+        the name of an instance; panels of several instances have none. Against ε, ``switch`` is
+        the least budget at which the bound is the one without privacy, and ``switch_any`` the one
+        that does for any allocation.
     """
     check_choice("axis", axis, tuple(_X_LABELS))
     table = tabulate(runs, _measured, (*_NAMES, axis))
@@ -132,7 +135,7 @@ def _bound_rows(panel: str, cases: Sequence[Identifications], axis: str) -> pd.D
             "panel": panel,
             "algorithm": BOUND,
             "variant": "",
-            "instance": each.name,
+            "instance": "",
             "n_arms": each.n_arms,
             "epsilon": eps,
             "delta": confidence,
@@ -186,7 +189,8 @@ def _tail(runs: Identifications) -> dict[str, Any]:
     x = np.sort(runs.stopping_time[runs.stopped])
     share = 1.0 - np.arange(x.size) / n
     ranks = {*range(max(x.size - _LONGEST, 0), x.size)}
-    ranks |= {x.size - round(x.size / k) for k in np.geomspace(1, max(x.size, 1), 41)}
+    ranks |= {round(rank) for rank in np.linspace(0, x.size - 1, _THINNED)}
+    ranks |= {x.size - round(left) for left in np.geomspace(1, max(x.size, 1), _THINNED)}
     kept = sorted(rank for rank in ranks if 0 <= rank < x.size)
     times, shares = x[kept].tolist(), share[kept].tolist()
     ended = 1.0 - x.size / n

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -81,7 +82,7 @@ def plan_table(plan: Plan) -> pd.DataFrame:
     places = [at for at in (plan.epsilon, plan.free_from) if math.isfinite(at)]
     x = np.geomspace(min(places) / 10**_DECADES, max(places) * 10**_DECADES, 81)
     bound = np.array([sample_lower_bound(plan.means, float(at), plan.delta) for at in x])
-    rows = {
+    rows: dict[tuple[str, bool], dict[str, Any]] = {
         (size.algorithm.label, size.algorithm.guarantee.is_private): {
             "epsilon": plan.epsilon,
             "samples": float(size.mean),
@@ -91,7 +92,8 @@ def plan_table(plan: Plan) -> pd.DataFrame:
         for size in plan.sizes
     }
     curve = {"epsilon": x, "samples": bound, "samples_q90": np.full(x.size, math.nan), "n_runs": 0}
-    table = tabulate({**rows, (BOUND, True): curve}, dict, ("algorithm", "private"))
+    rows[BOUND, True] = curve
+    table = tabulate(rows, dict, ("algorithm", "private"))
     return table.assign(free_from=float(f"{plan.free_from:.7g}"))
 
 
