@@ -13,7 +13,7 @@ import test_claims_td16
 import test_claims_twzw22
 
 import dpbandits as dpb
-from dpbandits import bounds, claims, experiments, robust_means
+from dpbandits import bounds, claims, robust_means
 from dpbandits.bounds import regret as regret_bounds
 from dpbandits.claims import (
     ja25_beyond,
@@ -57,8 +57,8 @@ ELSEWHERE = {
         test_claims_stopping.test_a_rule_that_halts_later_for_greater_means_changes_the_verdict
     ),
     "ss19-bernstein": test_claims_stopping.test_more_samples_of_ebgstop_change_the_verdict,
-    "ja25-thm-5": "test_more_errors_change_the_verdict",
-    "ja25-ties": "test_runs_that_stop_change_the_verdict",
+    "ja25-thm-5": test_claims_ja25.test_more_errors_change_the_verdict,
+    "ja25-ties": test_claims_ja25.test_runs_that_stop_change_the_verdict,
 }
 
 
@@ -240,29 +240,3 @@ def test_a_false_variant_changes_the_verdict(
         if hasattr(module, name):
             monkeypatch.setattr(module, name, wrong)
     assert ALL[claim].check().verdict == expected
-
-
-# ------------------------------------------------------------------------------ from data
-
-
-def altered(experiment, change, monkeypatch):
-    """Let the checks see the summaries of an experiment as `change` leaves them."""
-    original = experiments.rows_of(experiments.load(experiment))
-    rows = [dataclasses.replace(row, summary=change(row.summary)) for row in original[1]]
-    monkeypatch.setattr(experiments, "rows_of", lambda data: (original[0], rows))
-
-
-def test_more_errors_change_the_verdict(monkeypatch):
-    assert ALL["ja25-thm-5"].verdict == H
-    altered(
-        "ours-bai-error",
-        lambda s: dataclasses.replace(s, error_low95=1.1 * s.delta),
-        monkeypatch,
-    )
-    assert ALL["ja25-thm-5"].check().verdict == F
-
-
-def test_runs_that_stop_change_the_verdict(monkeypatch):
-    assert ALL["ja25-ties"].verdict == U
-    altered("ours-bai-tail", lambda s: dataclasses.replace(s, stopped=s.n_runs), monkeypatch)
-    assert ALL["ja25-ties"].check().verdict == C

@@ -9,7 +9,6 @@ from scipy import special, stats
 from statistical import clopper_pearson, may_be_at_most
 
 import dpbandits as dpb
-from dpbandits.experiments import IdentificationCell
 from dpbandits.identification import (
     DrawnRewards,
     Identifications,
@@ -150,14 +149,6 @@ def test_bad_arguments_of_replicates():
     ]:
         with pytest.raises(ValueError, match=message):
             call()
-
-
-def test_a_cell_has_the_limits_of_a_run():
-    for most in (1, 2**62 + 1, 0.5):
-        with pytest.raises(ValueError, match=re.escape(f"max_pulls={most!r} ") + ".*; allowed: "):
-            IdentificationCell(TopTwo(0.1), EASY, most, 3)
-    for most in (2, 2**62):
-        assert IdentificationCell(TopTwo(0.1), EASY, most, 3).max_pulls == most
 
 
 def test_a_verdict():
