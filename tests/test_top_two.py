@@ -36,6 +36,11 @@ EASY = dpb.instances.bernoulli([0.3, 0.8])
 NEAR = dpb.instances.bernoulli([0.5, 0.6, 0.4])
 
 
+def loop(setting):
+    """The same, as a subclass, which is run by its own methods and not by the compiled loop."""
+    return type("Loop", (type(setting),), {})(**vars(setting))
+
+
 # ---------------------------------------------------------------- plain loops
 def grid_of(eta, top, first=1):
     """The grid, from its definition."""
@@ -135,7 +140,7 @@ def test_interpolated_costs_choose_as_evaluated_ones_do(monkeypatch):
     runs = [identify(s, TIED, 8, max_pulls=150_000) for s in settings]
     monkeypatch.setattr(dp_tt, "advance_costs", challenger.play_plainly)
     for setting, fast in zip(settings, runs, strict=True):
-        plain = identify(setting, TIED, 8, max_pulls=150_000)
+        plain = identify(loop(setting), TIED, 8, max_pulls=150_000)
         assert (plain.pulls == fast.pulls).all()
         assert (plain.recommendation == fast.recommendation).all()
 
@@ -149,7 +154,7 @@ def test_a_coarse_interpolation_is_told_apart(monkeypatch):
         return challenger.advance_costs(leader, means, 1.001 * ratios, *rest)
 
     monkeypatch.setattr(dp_tt, "advance_costs", wrong)
-    assert (identify(setting, TIED, 8, max_pulls=150_000).pulls != right.pulls).any()
+    assert (identify(loop(setting), TIED, 8, max_pulls=150_000).pulls != right.pulls).any()
 
 
 LEAPERS = [AdaPTT(1.0, 0.01), AdaPTT(0.05, 0.05), AdaPTT(20.0, 0.01, threshold="heuristic")]
@@ -173,7 +178,7 @@ def test_many_rounds_at_once_are_the_rounds_one_by_one(monkeypatch):
     found = {}
     for name, advance in (("leaps", right), ("plain", plain), ("wrong", wrong)):
         monkeypatch.setattr(adap_tt, "advance_doubling", advance)
-        found[name] = [identify(s, i, 12).pulls for s in LEAPERS for i in instances]
+        found[name] = [identify(loop(s), i, 12).pulls for s in LEAPERS for i in instances]
     assert max(pulls.sum(axis=1).max() for pulls in found["plain"]) > 5 * 10**5, (
         "there is room to leap"
     )
@@ -181,6 +186,27 @@ def test_many_rounds_at_once_are_the_rounds_one_by_one(monkeypatch):
         assert (leaps == one_by_one).all()
     pairs = zip(found["wrong"], found["plain"], strict=True)
     assert any((bad != good).any() for bad, good in pairs)
+
+
+COMPILED = [
+    *DP_TT[:4],
+    DPTT(0.3, 0.3, threshold="union", eta=0.3, first=5),
+    AdaPTT(0.5, 0.1, threshold="separate"),
+    AdaPTT(2.0, 0.1, threshold="published"),
+    *LEAPERS,
+    AdaPTTStar(0.5, 0.1),
+]
+
+
+@pytest.mark.parametrize("setting", COMPILED, ids=str)
+def test_compiled_runs_are_those_of_the_loop(setting):
+    """From the same seeds, runs that are ended included; control: other seeds."""
+    for instance in (TIED, NEAR):
+        for most in (10**6, 5000, 9):
+            runs, own = (identify(s, instance, 4, 1, most) for s in (setting, loop(setting)))
+            assert (runs.pulls == own.pulls).all()
+            assert (runs.recommendation == own.recommendation).all()
+    assert (identify(setting, TIED, 4, 2).pulls != identify(loop(setting), TIED, 4).pulls).any()
 
 
 def plain_adap_tt(setting, rewards, rng, star):
@@ -386,7 +412,7 @@ def test_errors_are_seen_with_a_threshold_that_is_too_small(monkeypatch):
         return 0.05 * thresholds.chernoff_threshold(*arguments)
 
     monkeypatch.setitem(thresholds.PAIR_RULES, "chernoff", small)
-    runs = identify(DPTT(0.5, 0.1), NEAR, 1000)
+    runs = identify(loop(DPTT(0.5, 0.1)), NEAR, 1000)
     assert not may_be_at_most(runs.errors(), 1000, 0.1)
 
 
