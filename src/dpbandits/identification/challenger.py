@@ -32,7 +32,7 @@ _WIDTH = 0.3
 _OUTER, _INNER = math.cos(math.pi / 8), math.cos(3 * math.pi / 8)  # Chebyshev's nodes
 
 
-_NO_SQUARES = np.empty(0)
+_NONE = np.empty(0)
 
 
 class _Models(NamedTuple):
@@ -64,7 +64,7 @@ def _cost(
 
     `start` holds where the search begins, and then where it ended.
     """
-    leader, _, ratios, epsilon, _, _ = setting
+    leader, _, ratios, epsilon, _, _, _ = setting
     cost, u, tilt_b, tilt_a, _, part = calibrated_cost_kernel(
         setting.means[leader], setting.means[arm], ahead, behind, ratios[leader], ratios[arm],
         epsilon, start[0], start[1], start[2],
@@ -88,7 +88,7 @@ def play_plainly(
     room: int,
 ) -> int:
     """Do what `advance_costs` does, with every cost evaluated in every round: for comparison."""
-    setting = Costs(leader, means, ratios, epsilon, bonus, _NO_SQUARES)
+    setting = Costs(leader, means, ratios, epsilon, bonus, _NONE, _NONE)
     start = np.zeros(3)
     while room > 0:
         room -= 1
@@ -206,7 +206,7 @@ def advance_costs(
     -------
     int
     """
-    setting = Costs(leader, means, ratios, epsilon, bonus, _NO_SQUARES)
+    setting = Costs(leader, means, ratios, epsilon, bonus, _NONE, _NONE)
     arms = np.array([a for a in range(means.size) if a != leader])
     k = arms.size
     size, log_size = pulls[arms].astype(np.float64), bonus * np.log(pulls[arms])

@@ -1,4 +1,4 @@
-"""The challenger of AdaP-TT and AdaP-TT* over a stretch of rounds, many rounds at once."""
+"""The challenger of AdaP-TT and AdaP-TT* over a stretch of rounds."""
 
 from __future__ import annotations
 
@@ -6,110 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from dpbandits.identification.leaps import Costs, leap
+
 __all__ = ["advance_doubling"]
-
-_LEAST_LEAP = 400
-"""Turns of challengers that are worth a leap."""
-_SETTLE = 120
-"""Turns that are played one by one after a leap, before a batch may end."""
-
-
-@njit(cache=True, nogil=True)
-def _spread(
-    square: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    leader: float,
-    turns: int,
-    result: NDArray[np.int64],
-) -> None:
-    """Share `turns` pulls among challengers so that their reciprocal costs are as equal as can be.
-
-    The reciprocal cost of a challenger is c·(1/N_B + 1/N), c = `square`, and N_B = `leader` in the
-    end. `result` gets the counts: those before, and all pulls that lower a reciprocal above a
-    common level, which is found by bisection; the last few go to the largest ones.
-    """
-    ahead = 1.0 / leader
-    low, high = 0.0, 0.0
-    for i in range(counts.size):
-        high = max(high, square[i] * (ahead + 1.0 / counts[i]))
-        low = max(low, square[i] * ahead)
-    for _ in range(200):
-        level = 0.5 * (low + high)
-        given = 0
-        for i in range(counts.size):
-            rest = level / square[i] - ahead
-            full = 4e18 if rest <= 0.0 else min(1.0 / rest, 4e18)
-            result[i] = max(counts[i], int(full))
-            given += min(result[i] - counts[i], turns + 1)
-        if given > turns:
-            low = level
-        else:
-            high = level
-        if high - low <= 1e-16 * high or 0 <= turns - given <= counts.size:
-            break
-    given = 0
-    for i in range(counts.size):
-        rest = high / square[i] - ahead
-        full = 4e18 if rest <= 0.0 else min(1.0 / rest, 4e18)
-        result[i] = max(counts[i], int(full))
-        given += result[i] - counts[i]
-    while given < turns:
-        best, largest = 0, -1.0
-        for i in range(counts.size):
-            reciprocal = square[i] * (ahead + 1.0 / result[i])
-            if reciprocal > largest:
-                best, largest = i, reciprocal
-        result[best] += 1
-        given += 1
-
-
-@njit(cache=True, nogil=True)
-def _leap(
-    leader: int,
-    candidates: NDArray[np.int64],
-    square: NDArray[np.float64],
-    pulls: NDArray[np.int64],
-    following: NDArray[np.int64],
-    room: int,
-) -> int:
-    """Play an even number of rounds at once, shortly before a batch ends at most; return how many.
-
-    With equal shares leader and challenger take turns, the leader first. Which challengers had the
-    turns is decided by the costs after the last of them. What single turns would decide can differ
-    from it by a pull or two; `_SETTLE` turns, one by one, settle that before a batch ends.
-    """
-    size = candidates.size
-    counts, chosen = np.empty(size, np.int64), np.empty(size)
-    result = np.empty(size, np.int64)
-    most = min(following[leader] - pulls[leader], room // 2) - _SETTLE
-    for i in range(size):
-        counts[i] = pulls[candidates[i]]
-        chosen[i] = square[candidates[i]]
-        if size == 1:
-            chosen[i] = 1.0  # it has all turns
-        elif not 0.0 < chosen[i] < np.inf:
-            return 0
-    low, high = 0, most + 1  # turns after which no batch has ended, and has
-    if high <= _LEAST_LEAP:
-        return 0
-    while high - low > 1 + low // 64:
-        turns = most if low == 0 and high == most + 1 else low + (high - low) // 2
-        _spread(chosen, counts, float(pulls[leader] + turns), turns, result)
-        fits = True
-        for i in range(size):
-            fits = fits and result[i] <= following[candidates[i]] - _SETTLE
-        if fits:
-            low = turns
-        else:
-            high = turns
-    if low < _LEAST_LEAP:
-        return 0
-    _spread(chosen, counts, float(pulls[leader] + low), low, result)
-    for i in range(size):
-        pulls[candidates[i]] = result[i]
-    pulls[leader] += low
-    return 2 * low
-
 
 @njit(cache=True, nogil=True)
 def advance_doubling(
@@ -150,18 +49,22 @@ def advance_doubling(
         square[a] = np.inf if gap == 0.0 else 0.5 / (gap * abs(gap))
         if epsilon < np.inf:
             linear[a] = np.inf if gap == 0.0 else 1.0 / (epsilon * gap)
-    leaps = leaps and share == 0.5 and epsilon == np.inf and size > 0
+    leaps = leaps and share == 0.5 and size > 0
+    for i in range(size):
+        leaps = leaps and (size == 1 or 0.0 < square[candidates[i]] < np.inf)
+    costs = Costs(leader, gaps, gaps, epsilon, 0.0, square, linear)
     while room > 0:
         if leaps and 2 * own[leader] == led[leader]:
-            leaps = False  # until the next batch
-            played = 1
-            while played > 0:
-                played = _leap(leader, candidates[:size], square, pulls, following, room)
-                room -= played
-                led[leader] += played
-                own[leader] += played // 2
+            most = min(following[leader] - 1 - pulls[leader], room // 2)
+            turns = leap(costs, candidates[:size], pulls[leader], pulls, following, most)
+            leaps = turns > 0
+            room -= 2 * turns
+            pulls[leader] += turns
+            led[leader] += 2 * turns
+            own[leader] += turns
             for a in range(n_arms):
                 inverse[a] = 1.0 / pulls[a]
+            continue
         room -= 1
         led[leader] += 1
         arm = leader

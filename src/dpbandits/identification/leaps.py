@@ -62,8 +62,8 @@ _CERTIFIED, _NEAR, _FAR = 0, 1, 2
 class Costs(NamedTuple):
     """What is fixed between two releases.
 
-    f_a = W̃ + bonus·log N_a, of `calibrated_cost_kernel`; or, where `square` is not empty,
-    1/(square_a·(1/N_B + 1/N_a)).
+    f_a = W̃ + bonus·log N_a, of `calibrated_cost_kernel`; or, where `square` is not empty, the
+    smaller of 1/(square_a·(1/N_B + 1/N_a)) and min(N_B, N_a)/linear_a.
     """
 
     leader: int
@@ -72,6 +72,7 @@ class Costs(NamedTuple):
     epsilon: float
     bonus: float
     square: Floats
+    linear: Floats
 
 
 @njit(cache=True, nogil=True)
@@ -85,8 +86,14 @@ def cost_of(
     if costs.square.size > 0:
         whole, c = ahead + behind, costs.square[arm]
         share = behind / whole
-        return ahead * share / c, share**2 / c, (ahead / whole) ** 2 / c
-    leader, means, ratios, epsilon, bonus, _ = costs
+        value, limit = ahead * share / c, costs.linear[arm]
+        if limit > 0.0 and min(ahead, behind) < value * limit:
+            part = 0.5 / limit if ahead == behind else 1.0 / limit
+            if behind > ahead:
+                return ahead / limit, part, 0.0
+            return behind / limit, 1.0 / limit - part, part
+        return value, share**2 / c, (ahead / whole) ** 2 / c
+    leader, means, ratios, epsilon, bonus, _, _ = costs
     cost, u, tilt_b, tilt_a, by_ahead, by_behind = calibrated_cost_kernel(
         means[leader], means[arm], ahead, behind, ratios[leader], ratios[arm], epsilon, start[0],
         start[1], start[2],
