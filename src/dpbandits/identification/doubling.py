@@ -10,6 +10,47 @@ from dpbandits.identification.leaps import Costs, leap
 
 __all__ = ["advance_doubling"]
 
+_LEAST = 50
+"""Turns that are worth a leap, if one challenger has all of them."""
+
+
+@njit(cache=True, nogil=True)
+def _reciprocal(square: float, linear: float, ahead: float, here: float) -> float:
+    """Return the reciprocal cost of a challenger at 1/N_B and 1/N."""
+    return max(square * (ahead + here), linear * max(ahead, here))
+
+
+@njit(cache=True, nogil=True)
+def _turns_of_one(
+    costs: Costs, candidates: NDArray[np.int64], pulls: NDArray[np.int64], most: int
+) -> tuple[int, int]:
+    """Return a challenger, and turns of leader and challenger that are certainly all its own.
+
+    With negative gaps reciprocal costs increase in both counts. So does that of the arm which has
+    the turns, and in t turns those of the others reach at most what they are at N_B + t.
+    """
+    ahead = float(pulls[costs.leader])
+    best, largest = candidates[0], -np.inf
+    for a in candidates:
+        now = _reciprocal(
+            costs.square[a], costs.linear[a], 1.0 / (ahead + 1.0), 1.0 / pulls[a]
+        )
+        if now > largest:
+            best, largest = a, now
+    while most >= _LEAST:
+        others = -np.inf
+        for a in candidates:
+            if a != best:
+                later = _reciprocal(
+                    costs.square[a], costs.linear[a], 1.0 / (ahead + most), 1.0 / pulls[a]
+                )
+                others = max(others, later)
+        if others < largest + 1e-12 * largest:  # both are negative
+            return best, most
+        most //= 2
+    return best, 0
+
+
 @njit(cache=True, nogil=True)
 def advance_doubling(
     leader: int,
@@ -49,14 +90,19 @@ def advance_doubling(
         square[a] = np.inf if gap == 0.0 else 0.5 / (gap * abs(gap))
         if epsilon < np.inf:
             linear[a] = np.inf if gap == 0.0 else 1.0 / (epsilon * gap)
-    leaps = leaps and share == 0.5 and size > 0
-    for i in range(size):
-        leaps = leaps and (size == 1 or 0.0 < square[candidates[i]] < np.inf)
+    candidates = candidates[:size]
+    for_one = size > 1 and gaps[candidates[0]] < 0.0
+    leaps = leaps and share == 0.5 and size > 0 and (size == 1 or square[candidates].max() < np.inf)
     costs = Costs(leader, gaps, gaps, epsilon, 0.0, square, linear)
     while room > 0:
         if leaps and 2 * own[leader] == led[leader]:
             most = min(following[leader] - 1 - pulls[leader], room // 2)
-            turns = leap(costs, candidates[:size], pulls[leader], pulls, following, most)
+            if for_one:
+                arm, turns = _turns_of_one(costs, candidates, pulls, most)
+                turns = min(turns, following[arm] - 1 - pulls[arm])
+                pulls[arm] += turns
+            else:
+                turns = leap(costs, candidates, pulls[leader], pulls, following, most)
             leaps = turns > 0
             room -= 2 * turns
             pulls[leader] += turns
@@ -74,10 +120,8 @@ def advance_doubling(
             arm = candidates[0]
             largest = -np.inf
             ahead = inverse[leader]
-            for i in range(size):
-                a = candidates[i]
-                here = inverse[a]
-                reciprocal = max(square[a] * (ahead + here), linear[a] * max(ahead, here))
+            for a in candidates:
+                reciprocal = _reciprocal(square[a], linear[a], ahead, inverse[a])
                 if reciprocal > largest:
                     arm = a
                     largest = reciprocal
