@@ -32,9 +32,7 @@ def _turns_of_one(
     ahead = float(pulls[costs.leader])
     best, largest = candidates[0], -np.inf
     for a in candidates:
-        now = _reciprocal(
-            costs.square[a], costs.linear[a], 1.0 / (ahead + 1.0), 1.0 / pulls[a]
-        )
+        now = _reciprocal(costs.square[a], costs.linear[a], 1.0 / (ahead + 1.0), 1.0 / pulls[a])
         if now > largest:
             best, largest = a, now
     while most >= _LEAST:

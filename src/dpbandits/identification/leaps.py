@@ -2,8 +2,8 @@
 
 Between two releases of a Top Two rule the leader B is fixed, and with a share of one half it and
 the challengers take turns. A challenger's turn with x = N_B goes to the arm of least f_a(x, N_a).
-Each f_a is jointly concave, does not fall in x, and grows in N_a: transportation costs are infima of
-linear functions of both weights.
+Each f_a is jointly concave, does not fall in x, and grows in N_a: transportation costs are infima
+of linear functions of both weights.
 
 Let the rounds start at x₀ with counts n⁰, so that turn i has x = x₀ + i. A leap of t turns ends
 with some counts n̂ ≥ n⁰ that add up to t more, x_t = x₀ + t. It is made if they are certified:
@@ -30,8 +30,9 @@ and p_a ∝ 1/f_n that add up to 1 over A, c = 1/Σ_A(1/f_n), concavity bounds t
     Σ_A p_a·f_a ≤ Σ_A p_a·(f_a(x_t, ñ_a) + (x − x_t)·f_x) + c·(Σ_A n_a − Σ_A ñ_a),
 
 and Σ_A n_a ≤ Σ_A n⁰_a + x − x₀ − 1. It is tight where the ñ of A equalise the costs: Newton's
-method finds them, n̂ are whole numbers near them, and one of a few t has a certificate as a rule. All
-comparisons leave a margin of 10⁻¹² of the costs for rounding. What is not certified is not leapt.
+method finds them, n̂ are whole numbers near them, and one of a few t has a certificate as a rule.
+All comparisons leave a margin of 10⁻¹² of the costs for rounding. What is not certified is not
+leapt.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ def _round(fluid: _Fluid, total: int, result: Ints) -> bool:
     left = total
     for i in range(k):
         target = max(fluid.point[i] + fluid.step[i], fluid.counts[i])
-        result[i] = int(math.floor(target))
+        result[i] = math.floor(target)
         left -= result[i]
     for _ in range(k):
         if left <= 0:
@@ -223,9 +224,7 @@ def _certificate(
             for j in range(k):
                 if j == i:
                     continue
-                if not (
-                    below[j] + margin < here and below[j] - fall[j] * back + margin < there
-                ):
+                if not (below[j] + margin < here and below[j] - fall[j] * back + margin < there):
                     return _NEAR
         near[:] = fluid.start[i]
         if cost_of(costs, arm, first, n, near)[0] < bottom + margin:
@@ -234,9 +233,7 @@ def _certificate(
 
 
 @njit(cache=True, nogil=True)
-def leap(
-    costs: Costs, arms: Ints, ahead: int, pulls: Ints, following: Ints, most: int
-) -> int:
+def leap(costs: Costs, arms: Ints, ahead: int, pulls: Ints, following: Ints, most: int) -> int:
     """Play up to `most` turns of leader and challenger, the leader first, before any batch ends.
 
     Parameters
