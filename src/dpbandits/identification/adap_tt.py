@@ -123,9 +123,8 @@ class AdaPTT(_Doubling):
     There the stopping time leaves out the pulls of open batches; here it counts them. The
     threshold that is proved takes both phase indices into the union; the authors' takes a single
     one, here the larger of the two, and its union leaves out the pairs of phases. Between releases
-    many rounds are played at once. Their counts are those of the rounds one by one up to a pull or
-    two, and the last 120 turns before a batch ends are played singly; in 3840 runs none differed.
-    Privacy does not depend on it: counts are a function of released values.
+    many rounds are played at once, certified to be the rounds one by one:
+    `dpbandits.identification.leaps`.
 
     Examples
     --------
@@ -187,8 +186,7 @@ class AdaPTTStar(_Doubling):
     -----
     The paper's own costs and threshold could not be read: both are derived here. A stopping rule
     that compares the cost with a threshold is weaker than one that compares the gap itself with
-    the two deviations that make it up, so that the latter is used. Every round is played by itself,
-    without the leaps of `AdaPTT`.
+    the two deviations that make it up, so that the latter is used.
 
     Examples
     --------

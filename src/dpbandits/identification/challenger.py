@@ -182,6 +182,7 @@ def advance_costs(
     own: NDArray[np.int64],
     share: float,
     room: int,
+    leaps: bool = True,
 ) -> int:
     """Play until an arm's batch ends (return the arm) or the room is used up (return −1).
 
@@ -201,6 +202,9 @@ def advance_costs(
         Share β of the rounds in which the leader is played.
     room : int
         Rounds that may be played.
+    leaps : bool
+        Whether many rounds may be played at once, where `dpbandits.identification.leaps` certifies
+        that they are those of the rounds one by one.
 
     Returns
     -------
@@ -217,7 +221,7 @@ def advance_costs(
         value, doubt,
     )  # fmt: skip
     led_now, own_now, ahead, end = led[leader], own[leader], pulls[leader], following[leader]
-    result, leaps = -1, share == 0.5
+    result, leaps = -1, leaps and share == 0.5
     while room > 0:
         if leaps and 2 * own_now == led_now:
             turns = leap(setting, arms, ahead, pulls, following, min(end - 1 - ahead, room // 2))

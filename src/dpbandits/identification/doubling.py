@@ -118,10 +118,10 @@ def advance_doubling(
             arm = candidates[0]
             largest = -np.inf
             ahead = inverse[leader]
-            for a in candidates:
-                reciprocal = _reciprocal(square[a], linear[a], ahead, inverse[a])
+            for b in candidates:
+                reciprocal = _reciprocal(square[b], linear[b], ahead, inverse[b])
                 if reciprocal > largest:
-                    arm = a
+                    arm = int(b)
                     largest = reciprocal
         pulls[arm] += 1
         if pulls[arm] == following[arm]:

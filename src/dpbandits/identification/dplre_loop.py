@@ -57,7 +57,7 @@ class _Arms(NamedTuple):
     xs: Floats
     slack: Floats
     size: Ints  # knots
-    count: Ints  # batches
+    batches: Ints
     pulls: Ints
 
 
@@ -130,10 +130,10 @@ def _release(arms: _Arms, a: int, size: int, source: _Source, rng: np.random.Gen
     if source.epsilon < math.inf:
         total += laplace(rng, 1.0 / source.epsilon)
     if source.log.size > 0:
-        source.log[arms.count.sum()] = a
-    count = arms.count[a]
+        source.log[arms.batches.sum()] = a
+    count = arms.batches[a]
     arms.ns[a, count], arms.xs[a, count] = size, total
-    arms.count[a] += 1
+    arms.batches[a] += 1
     arms.pulls[a] += size
     arms.size[a], arms.slack[a] = take_in(
         arms.knots[a], arms.values[a], arms.low[a], arms.slope[a], arms.size[a],
@@ -155,7 +155,9 @@ def _plan(
     """Return the sizes of the leader's batch, 0 for none, and of its rivals' batches."""
     lead, mean = math.sqrt(rivals.sum()), _maximiser(arms, leader)
     sizes, most = np.zeros(rivals.size, np.int64), 0
-    for b in np.flatnonzero(rivals):
+    for b in range(rivals.size):
+        if not rivals[b]:
+            continue
         other = _maximiser(arms, b)
         gain = transportation_cost_kernel(mean, other, lead, 1.0, rule.epsilon)[0]
         wanted = math.inf
@@ -240,9 +242,11 @@ def run_elimination(
             if size > 0:
                 if not _release(arms, leader, size, source, rng):
                     return -1, arms.pulls
-                for b in np.flatnonzero(rivals):
-                    rivals[b] = not _beats(arms, rule.threshold, leader, b)
-            for b in np.flatnonzero(rivals):
+                for b in range(n_arms):
+                    rivals[b] = rivals[b] and not _beats(arms, rule.threshold, leader, b)
+            for b in range(n_arms):
+                if not rivals[b]:
+                    continue
                 if not _release(arms, b, sizes[b], source, rng):
                     return -1, arms.pulls
                 rivals[b] = not _beats(arms, rule.threshold, leader, b)

@@ -361,9 +361,10 @@ class ArmLikelihood:
         self.pulls += n
         self._ns.append(float(n))
         self._xs.append(x)
+        knots, values, low, slope = self._table
         self._size, self._slack = take_in(
-            *self._table, self._size, np.array(self._ns), np.array(self._xs), self.epsilon,
-            self.pulls,
+            knots, values, low, slope, self._size, np.array(self._ns), np.array(self._xs),
+            self.epsilon, self.pulls,
         )  # fmt: skip
 
     @property
