@@ -120,8 +120,34 @@ def test_error_rate(means, epsilon, delta):
     assert may_be_at_most(runs.errors(), runs.n_runs, delta, share=1 / len(ERROR_CASES))
 
 
+def loop(algorithm):
+    """The same, as a subclass, which is run by its own methods and not by the compiled loop."""
+    return type("Loop", (type(algorithm),), {})(**vars(algorithm))
+
+
+COMPILED = [
+    DPLRE(1.0, 0.01),
+    DPLRE(0.1, 0.1, least_growth=0.3),
+    DPLRE(30.0, 0.001, most_growth=4.0),
+    DPLRE(INF, 0.05),
+]
+
+
+@pytest.mark.parametrize("setting", COMPILED, ids=str)
+def test_compiled_runs_are_those_of_the_loop(setting):
+    """From the same seeds, runs that are ended included; control: other seeds."""
+    means = [(0.95, 0.9, 0.9, 0.5), (0.6, 0.5), (0.02, 0.05, 0.0), (0.5, *(0.4,) * 9)]
+    for instance in map(dpb.instances.bernoulli, means):
+        for most in (2**60, 3000, 15):
+            runs, own = (identify(s, instance, 3, 1, most) for s in (setting, loop(setting)))
+            assert (runs.pulls == own.pulls).all()
+            assert (runs.recommendation == own.recommendation).all()
+    other = identify(setting, instance, 3, 2)
+    assert (other.pulls != identify(loop(setting), instance, 3, 1).pulls).any()
+
+
 def errors_of(algorithm, means, n_runs):
-    runs = identify(algorithm, dpb.instances.bernoulli(means), n_runs=n_runs, seed=6)
+    runs = identify(loop(algorithm), dpb.instances.bernoulli(means), n_runs=n_runs, seed=6)
     return runs.errors(), runs.n_runs
 
 
