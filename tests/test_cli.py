@@ -31,7 +31,7 @@ def one_line(capsys):
     [
         ("", ["COMMAND"]),
         ("nonsense", ["nonsense", "run", "execute"]),
-        ("run DPTS", ["algorithm='DPTS'", "DPSE", "DPUCB"]),
+        ("run DPTS", ["algorithm='DPTS'", "did you mean 'DPSE'"]),
         ("run DPSE", ["epsilon", "--set epsilon=VALUE"]),
         ("run DPSE --set epsilon", ["'epsilon'", "NAME=VALUE"]),
         ("run DPSE --set epsilon=0", ["epsilon=0", "positive"]),

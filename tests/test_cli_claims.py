@@ -49,7 +49,7 @@ def test_a_filter_lists_what_it_says(paper, verdict, capsys):
     [
         (["--paper", "SS20"], "paper='ss20' is unknown; allowed: 'ss19'"),
         (["--verdict", "perhaps"], "verdict='perhaps' is unknown; allowed: 'holds', 'condition'"),
-        (["--check", "ss19-nothing"], "claim='ss19-nothing' is unknown; allowed: an id of"),
+        (["--check", "ss19-nothing"], "claim='ss19-nothing' is unknown; allowed: 'ss19-"),
         (["--check", QUICK, "--paper", "ss19"], "not together with --check"),
         (["--check", "ss19-five-times"], "judged by runs of its chapter; allowed: dpbandits execu"),
     ],
