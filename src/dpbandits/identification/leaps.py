@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 
 from dpbandits.identification.transport_kernels import calibrated_cost_kernel
 
-__all__ = ["Costs", "cost_of", "leap"]
+__all__ = ["PAUSE", "Costs", "cost_of", "leap"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,6 +55,8 @@ _MARGIN = 1e-12
 # What follows steers the speed.
 _LEAST = 200
 """Turns that are worth a leap."""
+PAUSE = 1000
+"""Rounds one by one after a leap that was not certified; twice as many after the next one."""
 _NEWTON, _ATTEMPTS = 40, 24
 _CLOSE = 0.25  # pulls: a step of Newton's method that is the last
 _CERTIFIED, _NEAR, _FAR = 0, 1, 2
@@ -165,23 +167,33 @@ def _equalise(costs: Costs, fluid: _Fluid, ahead: float, total: float) -> float:
 
 @njit(cache=True, nogil=True)
 def _round(fluid: _Fluid, total: int, result: Ints) -> bool:
-    """Set whole counts n̂ of sum `total`, those of least cost being rounded up."""
+    """Set whole counts n̂ of sum `total` as rounds one by one would, if costs were linear.
+
+    No arm's last pull should cost more than the next one of another arm: a pull of an arm with
+    many is a small step, and makes room for one of an arm with few.
+    """
     k = fluid.arms.size
     left = total
     for i in range(k):
-        target = max(fluid.point[i] + fluid.step[i], fluid.counts[i])
-        result[i] = math.floor(target)
+        result[i] = math.floor(max(fluid.point[i] + fluid.step[i], fluid.counts[i]))
         left -= result[i]
-    for _ in range(k):
-        if left <= 0:
-            break
-        best, most = -1, -np.inf
+    for _ in range(4 * k):
+        cheap, dear, lowest, highest = -1, -1, np.inf, -np.inf
         for i in range(k):
-            lack = (fluid.point[i] + fluid.step[i] - result[i]) * fluid.by_behind[i]
-            if fluid.share[i] > 0.0 and lack > most:
-                best, most = i, lack
-        result[best] += 1
-        left -= 1
+            following = (result[i] - fluid.point[i] - fluid.step[i]) * fluid.by_behind[i]
+            if fluid.share[i] > 0.0 and following < lowest:
+                cheap, lowest = i, following
+            last = following - fluid.by_behind[i]
+            if result[i] > fluid.counts[i] and last > highest:
+                dear, highest = i, last
+        if left > 0:
+            result[cheap] += 1
+            left -= 1
+        elif dear >= 0 and (left < 0 or highest > lowest):
+            result[dear] -= 1
+            left += 1
+        else:
+            break
     return left == 0
 
 
