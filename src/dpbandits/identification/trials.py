@@ -90,7 +90,8 @@ def run_trial(
     """Run one trial: patients without replacement, until the algorithm decides or has no patient.
 
     The trial ends undecided as soon as the algorithm wants a patient of an arm that has none left.
-    To find that moment, the run is repeated from its seed with fewer patients in all.
+    Algorithms that plan without a look at how many patients are left are run again from the seed,
+    with fewer patients in all, to find that moment.
 
     Parameters
     ----------
