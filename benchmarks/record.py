@@ -4,12 +4,14 @@ import csv
 import io
 import json
 import math
+import platform
 from dataclasses import asdict, dataclass, fields
 from importlib import metadata
 from pathlib import Path
 
+from llvmlite.binding import get_host_cpu_name
+
 from dpbandits._files import write_atomically
-from dpbandits.provenance import processor, versions
 
 COMMAND = "make bench RECORD=book/data"
 
@@ -53,6 +55,33 @@ class AuditRow:
     how: str
     runs: int
     seconds: float
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what the numbers depend on."""
+    packages = ("numpy", "numba", "scipy")
+    return {
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in packages},
+    }
+
+
+def processor() -> str:
+    """Return the model name of the processor, as far as the system tells it, and its kind.
+
+    Its kind, such as ``znver3``, says which instructions compiled code uses, and so the last bits
+    of logarithms and powers; processors of several kinds can have one model name.
+    """
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    kind = f"({platform.machine()}, {get_host_cpu_name()})"
+    for line in lines:
+        key, _, value = line.partition(":")
+        if key.strip() == "model name":
+            return f"{value.strip()} {kind}"
+    return f"{platform.processor() or 'unknown'} {kind}"
 
 
 def rounded(value):

@@ -1,8 +1,6 @@
 """The ledger's claims of Tossou & Dimitrakakis: computed, and with checks that can fail."""
 
-import dataclasses
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,10 +15,12 @@ from dpbandits.claims import (
     td16_regret,
     td16_steps,
 )
+from dpbandits.instances import td16
 from dpbandits.mechanisms import HybridCounter
 from dpbandits.privacy import Bracket, accounting
 from dpbandits.privacy.accounting import epsilon_at
-from dpbandits.regret import DPUCBInt
+from dpbandits.regret import UCB, DPUCBBound, DPUCBHybrid, DPUCBInt
+from dpbandits.simulation import Runs
 
 ALL = claims.ledger(chapter="02")
 
@@ -131,13 +131,6 @@ CONTROLS = [
         lambda gaps, time, block_scale: math.log(time),
         claims.HOLDS,
     ),
-    (
-        "td16-thm-3.5",
-        td16_regret,
-        "_printed_3_5",
-        scaled(td16_regret._printed_3_5, 50),
-        claims.CANNOT_TELL,
-    ),
 ]
 
 
@@ -170,7 +163,6 @@ def test_what_reasons_say_beyond_the_verdict_is_computed(monkeypatch):
         ("td16-bound-2.2", td16_counters, "_failure", lambda *a: 0.5, "it fails there, too"),
         ("td16-bound-2.2-used", HybridCounter, "error_probability", lambda *a: 1.0, "n' it holds"),
         ("td16-thm-3.2", bounds, "dp_ucb_bound_regret", lambda g, t, **_: t, "no faster than"),
-        ("td16-thm-3.5", td16_regret, "surely_mean", lambda *a: 1e9, "but not surely so"),
     ):
         assert gone in claim_of(claim).finding.reason, claim
         with monkeypatch.context() as patch:
@@ -253,111 +245,191 @@ def test_an_arm_without_noise_never_falls_below_zero():
     assert 0.001 < td16_regret._falls_below_zero(20, 1e6) < 0.02
 
 
-# ------------------------------------------------------------------------------ from data
+# ------------------------------------------------------------------------------ from runs
+
+T = 100_000
+READINGS = {  # mean regrets at T in panels a to d, and the power of time by which they grow
+    ("UCB", ""): ((70, 70, 430, 430), 0.3),
+    ("Private-UCB", "ε/K"): ((9100, 14_300, 39_300, 39_500), 1.0),
+    ("Private-UCB", "ε per arm"): ((6200, 13_600, 36_100, 39_300), 0.9),
+    ("DP-UCB-HYBRID", "full"): ((331, 1650, 2860, 15_100), 0.5),
+    ("DP-UCB-HYBRID", "half"): ((512, 2900, 4570, 23_400), 0.5),
+    ("DP-UCB-HYBRID", "no bonus"): ((209, 1340, 1930, 13_000), 0.5),
+    ("DP-UCB-BOUND", "full"): ((307, 2050, 2500, 16_200), 0.2),
+    ("DP-UCB-BOUND", "half"): ((614, 3300, 4160, 30_800), 0.2),
+    ("DP-UCB-BOUND", "no bonus"): ((154, 1230, 1790, 15_800), 0.2),
+    ("DP-UCB-INT", "refreshed"): ((43, 176, 430, 818), 0.05),
+    ("DP-UCB-INT", "frozen"): ((66, 118, 431, 703), 0.05),
+    ("DP-UCB-INT", "literal"): ((591, 764, 4810, 7070), 0.5),
+}
+PANELS = {"a": ("two", 1.0), "b": ("two", 0.1), "c": ("ten", 1.0), "d": ("ten", 0.1)}
+FIGURE = {
+    (panel, *name): (levels["abcd".index(panel)], power)
+    for panel in PANELS
+    for name, (levels, power) in READINGS.items()
+}
 
 
-@pytest.fixture
-def changed(monkeypatch):
-    """Let the checks see the data of Figure 2 with the regrets of some settings multiplied."""
-    data = td16_experiments.experiments.load("td16-fig2")
-
-    def change(factor_of):
-        replicates = tuple(
-            dataclasses.replace(g, regret=g.regret * factor_of(g.labels)) for g in data.replicates
-        )
-        rows = ("mean", "mean_low95", "mean_high95")
-        curves = tuple(
-            dataclasses.replace(c, **{k: getattr(c, k) * factor_of(c.labels) for k in rows})
-            for c in data.summaries
-        )
-        changed = dataclasses.replace(data, replicates=replicates, summaries=curves)
-        monkeypatch.setattr(td16_experiments.experiments, "load", lambda name: changed)
-
-    return change
+def made_up(algorithm, arms, level, power=0.5, finals=None, n_runs=100):
+    """Runs whose regrets at T are within a tenth of a level, or as given."""
+    finals = level * np.linspace(0.9, 1.1, n_runs) if finals is None else np.asarray(finals)
+    times = np.array([T // 100, T // 10, T])
+    regret = finals[:, None] * (times / T) ** power
+    instance = td16(arms)
+    pulls = np.zeros((finals.size, instance.n_arms), dtype=np.int64)
+    return Runs(algorithm, instance, T, times, regret, pulls, ())
 
 
-@pytest.mark.parametrize(
-    ("claim", "algorithm", "factor", "expected"),
-    [
-        ("td16-fig2-best", "DP-UCB-INT", 1e-4, claims.HOLDS),
-        ("td16-fig2-best", "DP-UCB-INT", 1e3, claims.FAILS),
-        ("td16-fig2-worst", "Private-UCB", 0.5, claims.CONDITION),
-        ("td16-fig2-worst", "Private-UCB", 0.1, claims.FAILS),
-        ("td16-fig2-crossing", "DP-UCB-BOUND", 10.0, claims.FAILS),
-        ("td16-fig2-crossing", "DP-UCB-BOUND", 0.1, claims.FAILS),
-    ],
-)
-def test_verdicts_depend_on_the_regrets(claim, algorithm, factor, expected, changed):
-    changed(lambda labels: factor if labels.algorithm == algorithm else 1.0)
-    assert verdict_of(claim) == expected
+def figure_2(factor_of=lambda key: 1.0, powers=None, finals=None):
+    """Runs like those of Figure 2, some multiplied, with another growth, or of other regrets."""
+    makers = {"DP-UCB-HYBRID": DPUCBHybrid, "DP-UCB-BOUND": DPUCBBound}
+    runs = {}
+    for key, (level, power) in FIGURE.items():
+        arms, epsilon = PANELS[key[0]]
+        if key[1] == "DP-UCB-INT":
+            algorithm = DPUCBInt(DPUCBInt.target_input(epsilon), key[2])
+        else:
+            algorithm = makers.get(key[1], lambda epsilon: UCB())(epsilon)
+        power = (powers or {}).get(key[1], power)
+        sample = (finals or {}).get(key)
+        runs[key] = made_up(algorithm, arms, factor_of(key) * level, power, sample)
+    return runs
 
 
-def test_the_gap_depends_on_the_regrets(changed, monkeypatch):
-    changed(lambda labels: 1e-6 if labels.algorithm == "DP-UCB-INT" else 1.0)
-    original = td16_experiments.regrets
-    monkeypatch.setattr(td16_experiments, "regrets", lambda a, n: 1e-3 * original(a, n))
-    assert verdict_of("td16-fig2-gap") == claims.HOLDS
-    monkeypatch.setattr(td16_experiments, "_growth", lambda ours, ucb: (1.0, 0.5))
-    assert verdict_of("td16-fig2-gap") == claims.FAILS
+def lost_runs(share=0.04, usual=60.0):
+    """Many runs of DP-UCB-INT, a share of which loses the best arm."""
 
+    def regrets(n_runs, share):
+        n_lost = round(share * n_runs)
+        return np.append(np.full(n_lost, 29_000.0), usual * np.linspace(0.9, 1.1, n_runs - n_lost))
 
-@pytest.mark.parametrize(
-    ("bound", "expected"),
-    [
-        ([150.0, 150.0, 50.0], claims.HOLDS),
-        ([50.0, 150.0, 50.0], claims.FAILS),  # it leads first
-        ([150.0, 50.0, 150.0], claims.FAILS),  # and not at T
-    ],
-)
-def test_what_counts_as_a_crossing(bound, expected, monkeypatch):
-    def curve(mean):
-        mean = np.array(mean)
-        return SimpleNamespace(mean=mean, mean_low95=mean - 1, mean_high95=mean + 1)
-
-    curves = {
-        (panel, name, variant): curve([100.0] * 3 if name == "DP-UCB-HYBRID" else bound)
-        for panel in "abcd"
-        for name in ("DP-UCB-HYBRID", "DP-UCB-BOUND")
-        for variant in ("full", "half", "no bonus")
+    shares = {
+        ("frozen", 1.1): share,
+        ("refreshed", 1.1): 0.35 * share,
+        ("refreshed", 1.5): 5 * share,
     }
-    monkeypatch.setattr(td16_experiments, "_curves", lambda: curves)
-    assert verdict_of("td16-fig2-crossing") == expected
+    return {
+        (reading, v): made_up(UCB(), "two", 0.0, 1.0, regrets(1500, each))
+        for (reading, v), each in shares.items()
+    }
 
 
-def test_a_rise_by_a_lost_run_is_said_to_be_one(monkeypatch):
-    runs = np.array([29_000.0] + [100.0] * 99)
-    final = {(panel, "DP-UCB-INT", "refreshed"): runs for panel in "abcd"}
-    monkeypatch.setattr(td16_experiments, "_final", lambda: final)
-    growths = ((280, 500), (300, 500), (-9, 5), (9, 5))
-    found = {("refreshed", p): growth for p, growth in zip("abcd", growths, strict=True)}
-    assert td16_experiments._rises(found) == [
+def judged(claim_id, figure=None, lost=None):
+    """Judge a claim from results."""
+    results = {"td16-fig2": figure or figure_2(), "td16-lost": lost or lost_runs()}
+    return claim_of(claim_id).given(results)
+
+
+def times(factor, algorithm):
+    return lambda key: factor if key[1] == algorithm else 1.0
+
+
+@pytest.mark.parametrize(
+    ("claim", "found", "factor_of", "spoilt"),
+    [
+        ("td16-fig2-best", claims.CONDITION, times(1e-4, "DP-UCB-INT"), claims.HOLDS),
+        ("td16-fig2-best", claims.CONDITION, times(1e3, "DP-UCB-INT"), claims.FAILS),
+        ("td16-fig2-worst", claims.HOLDS, times(0.5, "Private-UCB"), claims.CONDITION),
+        ("td16-fig2-worst", claims.HOLDS, times(0.1, "Private-UCB"), claims.FAILS),
+        ("td16-fig2-crossing", claims.CONDITION, times(10.0, "DP-UCB-BOUND"), claims.FAILS),
+        ("td16-fig2-crossing", claims.CONDITION, times(0.1, "DP-UCB-BOUND"), claims.FAILS),
+        ("td16-validate", claims.CONDITION, lambda key: 100.0, claims.FAILS),
+        ("td16-validate", claims.CONDITION, lambda key: 1e-3, claims.HOLDS),
+        (
+            "td16-proportional",
+            claims.CONDITION,
+            lambda key: 2.5 if key[0] in "bd" else 1.0,
+            claims.HOLDS,
+        ),
+        (
+            "td16-proportional",
+            claims.CONDITION,
+            lambda key: 0.1 if key[0] in "bd" else 1.0,
+            claims.FAILS,
+        ),
+    ],
+)
+def test_verdicts_depend_on_the_regrets(claim, found, factor_of, spoilt):
+    assert judged(claim).verdict == found
+    assert judged(claim, figure_2(factor_of)).verdict == spoilt
+
+
+def test_a_claim_about_runs_is_not_judged_without_them():
+    with pytest.raises(ValueError, match="td16-fig2"):
+        _ = claim_of("td16-fig2-best").verdict
+    with pytest.raises(ValueError, match="'td16-lost'"):
+        claim_of("td16-fig2-gap").given({"td16-fig2": figure_2()})
+
+
+def test_the_gap_depends_on_the_regrets():
+    assert judged("td16-fig2-gap").verdict == claims.CONDITION
+    small = figure_2(times(1e-6, "DP-UCB-INT"))
+    assert judged("td16-fig2-gap", small, lost_runs(0.0, 10.0)).verdict == claims.HOLDS
+    assert judged("td16-fig2-gap", small, lost_runs(0.04, 10.0)).verdict == claims.CONDITION
+    linear = figure_2(times(10.0, "DP-UCB-INT"), powers={"DP-UCB-INT": 1.0})
+    assert judged("td16-fig2-gap", linear).verdict == claims.FAILS
+
+
+@pytest.mark.parametrize(
+    ("bound", "both"),
+    [
+        ((150.0, 0.1), True),  # early worse, at T better
+        ((50.0, 0.1), False),  # it leads first
+        ((150.0, 0.9), False),  # and not at T
+    ],
+)
+def test_what_counts_as_a_crossing(bound, both):
+    """Regret at T/100 and the power of time; that of DP-UCB-HYBRID is 100 at first, 1000 at T."""
+    early, power = bound
+    figure = figure_2()
+    for key in figure:
+        if key[1] in ("DP-UCB-HYBRID", "DP-UCB-BOUND"):
+            first, grows = (100.0, 0.5) if key[1] == "DP-UCB-HYBRID" else (early, power)
+            figure[key] = made_up(UCB(), PANELS[key[0]][0], first * 100**grows, grows)
+    expected = claims.HOLDS if both else claims.FAILS
+    assert judged("td16-fig2-crossing", figure).verdict == expected
+
+
+def test_a_rise_by_a_lost_run_is_said_to_be_one():
+    sample = np.append(np.full(99, 100.0), 29_000.0)
+    figure = figure_2(finals={("a", "DP-UCB-INT", "refreshed"): sample})
+    growths = ((280, 500), (7, 9), (-9, 5), (9, 5))
+    found = {("refreshed", panel): each for panel, each in zip("abcd", growths, strict=True)}
+    assert td16_experiments._rises(figure, found) == [
         "in panel a it rises, by one lost run",
         "in panel b it rises, not significantly",
     ]
 
 
-def test_regrets_are_shared_and_cannot_be_changed():
-    found = td16_regret.regrets(DPUCBInt(1 / 16), 2)
-    with pytest.raises(ValueError, match="read-only"):
-        found[0, 0] = 0.0
-
-
 def test_how_the_gap_grows():
-    """Ends of intervals ±1 and ±2 for one algorithm, ±3 and ±4 for the other."""
-    times = np.array([10_000, 100_000])
-
-    def curve(mean, half):
-        mean, half = np.array(mean), np.array(half)
-        return SimpleNamespace(
-            times=times, mean=mean, mean_low95=mean - half, mean_high95=mean + half
-        )
-
-    growth, off = td16_experiments._growth(
-        curve([10.0, 50.0], [1.0, 2.0]), curve([5.0, 15.0], [3.0, 4.0])
-    )
-    assert (growth, off) == (30.0, math.hypot(3, 7))
+    """Half the width of an interval of five runs is 2.776 standard errors."""
+    ours = made_up(UCB(), "two", 100.0, 1.0, n_runs=5)
+    ucb = made_up(UCB(), "two", 50.0, 0.0, n_runs=5)
+    growth, off = td16_experiments._growth(ours, ucb)
+    error = 100 * np.linspace(0.9, 1.1, 5).std(ddof=1) / math.sqrt(5)
+    assert growth == pytest.approx(90.0)
+    assert off == pytest.approx(2.776 * math.hypot(1.1 * error, error), rel=1e-3)
 
 
-def test_the_spread_depends_on_the_regrets(changed):
-    changed(lambda labels: 100.0 if labels.algorithm == "Private-UCB" else 0.01)
-    assert verdict_of("td16-fig2-spread") == claims.HOLDS
+def test_the_spread_depends_on_the_regrets():
+    lost = {("a", "DP-UCB-INT", "frozen"): np.append(np.full(99, 60.0), 29_990.0)}
+    claim = judged("td16-fig2-spread", figure_2(finals=lost))
+    assert claim.verdict == claims.FAILS
+    assert "are of DP-UCB-INT in panel a" in claim.finding.reason
+    wide = {
+        (panel, "Private-UCB", variant): np.linspace(0, 30_000, 100)
+        for panel in "ab"
+        for variant in ("ε/K", "ε per arm")
+    }
+    narrow = figure_2(lambda key: 0.01, finals=wide)
+    assert judged("td16-fig2-spread", narrow).verdict == claims.HOLDS
+    assert "no run is near" in judged("td16-fig2-spread", figure_2(lambda key: 0.01)).finding.reason
+
+
+def test_theorem_3_5_depends_on_the_lost_runs():
+    claim = judged("td16-thm-3.5", lost=lost_runs())
+    assert claim.verdict == claims.FAILS
+    assert "but not surely so" in claim.finding.reason
+    assert judged("td16-thm-3.5", lost=lost_runs(0.0)).verdict == claims.CANNOT_TELL
+    more = judged("td16-thm-3.5", lost=lost_runs(0.1))  # of refreshed values, too
+    assert "but not surely so" not in more.finding.reason

@@ -9,7 +9,6 @@ from scipy import special, stats
 from statistical import clopper_pearson, may_be_at_most
 
 import dpbandits as dpb
-from dpbandits.experiments import IdentificationCell
 from dpbandits.identification import (
     DrawnRewards,
     Identifications,
@@ -91,6 +90,16 @@ def test_replicates_depend_on_the_seed_alone():
     assert runs.n_runs == 23 and (runs.stopping_time == runs.pulls.sum(axis=1)).all()
 
 
+def test_many_runs_at_once_are_the_single_ones():
+    seeds = np.random.SeedSequence(7).spawn(5)
+    for setting in (TopTwo(0.1), DPTT(2.0, 0.1), DPSEIdentifier(1.0, 0.1)):
+        recommendation, pulls = setting.identify_many(THREE, seeds, 3000)
+        for seed, arm, counts in zip(seeds, recommendation, pulls, strict=True):
+            verdict = setting.draw(THREE, np.random.default_rng(seed), 3000)
+            assert (verdict.recommendation, verdict.pulls.tolist()) == (arm, counts.tolist())
+    assert pulls.shape == (5, 3) and setting.identify_many(THREE, [4])[1].sum() > 0
+
+
 def test_summaries_of_replicates():
     pulls = np.array([[3, 4, 5], [1, 1, 1], [10, 20, 30], [2, 2, 2]])
     runs = Identifications(TopTwo(0.1), THREE, 100, np.array([1, -1, 0, 1]), pulls)
@@ -150,14 +159,6 @@ def test_bad_arguments_of_replicates():
     ]:
         with pytest.raises(ValueError, match=message):
             call()
-
-
-def test_a_cell_has_the_limits_of_a_run():
-    for most in (1, 2**62 + 1, 0.5):
-        with pytest.raises(ValueError, match=re.escape(f"max_pulls={most!r} ") + ".*; allowed: "):
-            IdentificationCell(TopTwo(0.1), EASY, most, 3)
-    for most in (2, 2**62):
-        assert IdentificationCell(TopTwo(0.1), EASY, most, 3).max_pulls == most
 
 
 def test_a_verdict():

@@ -6,6 +6,7 @@ block by block and drawn by NumPy.
 """
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,8 +21,10 @@ from dpbandits.mechanisms import HybridCounter, hybrid_signs, laplace, laplace_s
 from dpbandits.mechanisms.hybrid_signs import negative_before
 from dpbandits.privacy import NO_PRIVACY
 from dpbandits.privacy.accounting import basic_composition, epsilon_at
-from dpbandits.regret.dp_ucb_bound import WIDTHS
+from dpbandits.regret.dp_ucb_bound import WIDTHS, play_dp_ucb_bound
+from dpbandits.regret.dp_ucb_hybrid import play_dp_ucb_hybrid
 from dpbandits.regret.dp_ucb_int import READINGS, play_dp_ucb_int
+from dpbandits.regret.intervals import input_of
 
 TWO = dpb.instances.bernoulli([0.9, 0.6], "two arms")
 
@@ -110,6 +113,26 @@ def pseudo_code(algorithm, means, horizon, rng):
     return run(algorithm, means, horizon, rng, lambda: algorithm.counter.counter(rng))
 
 
+def pull_by_pull(algorithm, means, times, rng):
+    """The counts of the algorithm's kernel without skips."""
+    if isinstance(algorithm, dpb.DPUCBInt):
+        return interval_counts(algorithm, means, times, rng, 0)
+    if isinstance(algorithm, dpb.DPUCBBound):
+        scale, repaired = algorithm.counter.block_scale, algorithm.width == "repaired"
+        return play_dp_ucb_bound(np.array(means), scale, algorithm.ucb_term, repaired, times, rng)
+    scale, bonus = algorithm.counter.block_scale, not algorithm.literal
+    return play_dp_ucb_hybrid(np.array(means), scale, bonus, times, rng)
+
+
+def interval_counts(algorithm, means, times, rng, max_skips, noise=None):
+    """The counts of DP-UCB-INT's kernel."""
+    reading = algorithm.reading
+    return play_dp_ucb_int(
+        np.array(means), algorithm.interval, algorithm.exponent, noise or algorithm.noise,
+        reading == "refreshed", reading == "literal", times, rng, max_skips,
+    )  # fmt: skip
+
+
 class Blocks:
     """A hybrid counter that keeps all of its noise, drawn by NumPy, under the names of blocks."""
 
@@ -155,10 +178,9 @@ def test_same_numbers_give_the_pulls_of_the_pseudo_code(algorithm, means, seed):
     played = pseudo_code(algorithm, means, horizon, np.random.default_rng(seed))
     times = np.arange(1, horizon + 1)
     rng = np.random.default_rng(seed)
-    play = algorithm.play(dpb.instances.bernoulli(means), 10 * horizon, times, rng)
+    counts = pull_by_pull(algorithm, means, times, rng)
     expected = np.cumsum(np.eye(len(means), dtype=np.int64)[played], axis=0)
-    np.testing.assert_array_equal(play.counts, expected)
-    assert play.epoch_ends.size == 0
+    np.testing.assert_array_equal(counts, expected)
 
 
 @every_algorithm
@@ -168,7 +190,7 @@ def test_the_comparison_notices_one_forgotten_number(algorithm):
     played = pseudo_code(algorithm, [0.9, 0.6], horizon, np.random.default_rng(0))
     rng = np.random.default_rng(0)
     rng.random()
-    counts = algorithm.play(TWO, horizon, np.arange(1, horizon + 1), rng).counts
+    counts = pull_by_pull(algorithm, [0.9, 0.6], np.arange(1, horizon + 1), rng)
     assert np.any(np.diff(counts[:, 1], prepend=0) != np.array(played))
 
 
@@ -203,6 +225,75 @@ def test_the_law_is_that_of_the_pseudo_code_with_noise_drawn_block_by_block(algo
     if not isinstance(algorithm, dpb.DPUCBInt):
         tamer = type(algorithm)(3 * algorithm.epsilon)
         assert not same_law(pulls, np.array([compiled(tamer) for _ in range(runs)]))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("interval, noise", [(2, 1.0), (7, 20.0), (40, 3.0)])
+@pytest.mark.parametrize("reading", READINGS)
+def test_skips_of_dp_ucb_int_keep_the_law(reading, interval, noise):
+    """All arms at a time inside skips and at the end: 6 comparisons of 1500 runs."""
+    means, times, runs = [0.4, 0.7, 0.65], np.array([1000, 3000]), 1500
+    algorithm = dpb.DPUCBInt(input_of(interval), reading, noise=noise)
+    rng = np.random.default_rng([interval, READINGS.index(reading)])
+
+    def counts(max_skips, noise):
+        played = [
+            interval_counts(algorithm, means, times, rng, max_skips, noise) for _ in range(runs)
+        ]
+        return np.array(played).reshape(runs, -1).T
+
+    plain = counts(0, noise)
+    for sample, other in zip(counts(10**6, noise), plain, strict=True):
+        assert same_law(sample, other, 1 / 6)
+    control = counts(10**6, noise / 8)
+    assert not all(same_law(*pair, 1 / 6) for pair in zip(control, plain, strict=True))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("epsilon", [1.0, 30.0])
+@pytest.mark.parametrize(
+    "make",
+    [
+        dpb.DPUCBBound,
+        partial(dpb.DPUCBBound, width="repaired"),
+        partial(dpb.DPUCBBound, ucb_term=False),
+        dpb.DPUCBHybrid,
+        partial(dpb.DPUCBHybrid, literal=True),
+    ],
+    ids=repr,
+)
+def test_skips_on_hybrid_counters_keep_the_law(make, epsilon):
+    """All arms at a time inside skips and at the end: 6 comparisons of 600 runs."""
+    means, times, runs = [0.4, 0.7, 0.65], np.array([5000, 20_000]), 600
+    rng = np.random.default_rng(int(epsilon))
+
+    def counts(play, epsilon):
+        algorithm = make(epsilon)
+        return np.array([play(algorithm) for _ in range(runs)]).reshape(runs, -1).T
+
+    def skipping(algorithm):
+        return algorithm.play(dpb.instances.bernoulli(means), times[-1], times, rng).counts
+
+    plain = counts(lambda algorithm: pull_by_pull(algorithm, means, times, rng), epsilon)
+    for sample, other in zip(counts(skipping, epsilon), plain, strict=True):
+        assert same_law(sample, other, 1 / 6)
+    control = counts(skipping, 3 * epsilon)
+    assert not all(same_law(*pair, 1 / 6) for pair in zip(control, plain, strict=True))
+
+
+@pytest.mark.parametrize("make", [dpb.DPUCBBound, dpb.DPUCBHybrid])
+def test_skips_on_hybrid_counters_are_long(make):
+    play = make(1.0).play(TWO, 10**10, np.array([10**10]), np.random.default_rng(0))
+    assert play.counts.sum() == 10**10 and play.epoch_ends.size == 0
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_skips_of_dp_ucb_int_are_long(reading):
+    """A run of 10^12 pulls ends, where no other arm releases for ever."""
+    algorithm = dpb.DPUCBInt(0.01, reading)
+    horizon = 10**7 if reading == "literal" else 10**12
+    play = algorithm.play(TWO, horizon, np.array([horizon]), np.random.default_rng(0))
+    assert play.counts.sum() == horizon and play.epoch_ends.size == 0
 
 
 @pytest.mark.parametrize(
@@ -458,7 +549,7 @@ def test_worst_regret():
 @pytest.mark.statistical
 def test_the_frozen_reading_breaks_theorem_3_5_where_the_paper_plays():
     """Two arms of 0.9 and 0.6, ε = 1, T = 10^5: in some runs the best arm is never back."""
-    epsilon, horizon, size = dpb.DPUCBInt.target_input(1.0), 100_000, 600
+    epsilon, horizon, size = dpb.DPUCBInt.target_input(1.0), 100_000, 6000
     algorithm = dpb.DPUCBInt(epsilon, "frozen")
     regret = dpb.simulate(algorithm, TWO, horizon, n_runs=size).regret[:, -1]
     lost = int((regret > 20_000).sum())

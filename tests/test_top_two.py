@@ -23,6 +23,7 @@ from dpbandits.identification import (
     challenger,
     dp_tt,
     identify,
+    leaps,
     thresholds,
 )
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
@@ -34,6 +35,11 @@ from dpbandits.identification.transport import calibrated_cost
 TIED = dpb.instances.bernoulli([0.95, 0.9, 0.9, 0.9, 0.5])  # an instance of the paper
 EASY = dpb.instances.bernoulli([0.3, 0.8])
 NEAR = dpb.instances.bernoulli([0.5, 0.6, 0.4])
+
+
+def loop(setting):
+    """The same, as a subclass, which is run by its own methods and not by the compiled loop."""
+    return type("Loop", (type(setting),), {})(**vars(setting))
 
 
 # ---------------------------------------------------------------- plain loops
@@ -135,7 +141,7 @@ def test_interpolated_costs_choose_as_evaluated_ones_do(monkeypatch):
     runs = [identify(s, TIED, 8, max_pulls=150_000) for s in settings]
     monkeypatch.setattr(dp_tt, "advance_costs", challenger.play_plainly)
     for setting, fast in zip(settings, runs, strict=True):
-        plain = identify(setting, TIED, 8, max_pulls=150_000)
+        plain = identify(loop(setting), TIED, 8, max_pulls=150_000)
         assert (plain.pulls == fast.pulls).all()
         assert (plain.recommendation == fast.recommendation).all()
 
@@ -149,38 +155,125 @@ def test_a_coarse_interpolation_is_told_apart(monkeypatch):
         return challenger.advance_costs(leader, means, 1.001 * ratios, *rest)
 
     monkeypatch.setattr(dp_tt, "advance_costs", wrong)
-    assert (identify(setting, TIED, 8, max_pulls=150_000).pulls != right.pulls).any()
+    assert (identify(loop(setting), TIED, 8, max_pulls=150_000).pulls != right.pulls).any()
 
 
-LEAPERS = [AdaPTT(1.0, 0.01), AdaPTT(0.05, 0.05), AdaPTT(20.0, 0.01, threshold="heuristic")]
+LEAPERS = [
+    DPTT(0.02, 0.05),
+    DPTT(1.0, 0.1, costs="plain", exploration=0.0),
+    AdaPTT(1.0, 0.01),
+    AdaPTT(0.05, 0.05),
+    AdaPTT(20.0, 0.01, threshold="heuristic"),
+    AdaPTTStar(0.1, 0.01),
+]
 
 
-def test_many_rounds_at_once_are_the_rounds_one_by_one(monkeypatch):
-    """AdaP-TT in leaps: 0 differences in these runs, and in 3840 on six instances.
+def test_leaps_are_the_rounds_one_by_one(monkeypatch):
+    """The same runs pull by pull, with certificates and without; most rounds are leapt over.
 
-    That bounds the probability that a run differs by 8·10⁻⁴, with confidence 95 %. The control
-    leaps with a challenger's cost a little wrong.
+    Control: leaps by costs that are a little wrong, on the same rounds.
     """
     instances = [TIED, NEAR, dpb.instances.bernoulli([0.5, 0.4, 0.3, 0.3, 0.2])]
-    right = adap_tt.advance_doubling
+    costs, doubling = challenger.advance_costs, adap_tt.advance_doubling
 
-    def plain(*arguments):
-        return right(*arguments, False)
+    def costs_by_rounds(*arguments):
+        return costs(*arguments, False)
 
-    def wrong(leader, gaps, *rest):
-        return right(leader, gaps * np.linspace(1, 1.01, gaps.size), *rest)
+    def doubling_by_rounds(*arguments):
+        return doubling(*arguments, False)
+
+    def wrong_costs(leader, means, ratios, *rest):
+        return costs(leader, means, 1.001 * ratios, *rest)
+
+    def wrong_doubling(leader, gaps, *rest):
+        return doubling(leader, gaps * np.linspace(1, 1.01, gaps.size), *rest)
 
     found = {}
-    for name, advance in (("leaps", right), ("plain", plain), ("wrong", wrong)):
-        monkeypatch.setattr(adap_tt, "advance_doubling", advance)
-        found[name] = [identify(s, i, 12).pulls for s in LEAPERS for i in instances]
-    assert max(pulls.sum(axis=1).max() for pulls in found["plain"]) > 5 * 10**5, (
-        "there is room to leap"
-    )
-    for leaps, one_by_one in zip(found["leaps"], found["plain"], strict=True):
-        assert (leaps == one_by_one).all()
-    pairs = zip(found["wrong"], found["plain"], strict=True)
-    assert any((bad != good).any() for bad, good in pairs)
+    for name, first, second in (
+        ("leaps", costs, doubling),
+        ("rounds", costs_by_rounds, doubling_by_rounds),
+        ("wrong", wrong_costs, wrong_doubling),
+    ):
+        monkeypatch.setattr(dp_tt, "advance_costs", first)
+        monkeypatch.setattr(adap_tt, "advance_doubling", second)
+        found[name] = [
+            identify(loop(s), i, 3, max_pulls=10**6).pulls for s in LEAPERS for i in instances
+        ]
+    assert max(pulls.sum(axis=1).max() for pulls in found["rounds"]) > 5 * 10**5
+    for name, same in (("leaps", True), ("wrong", False)):
+        pairs = zip(found[name], found["rounds"], strict=True)
+        assert all((a == b).all() for a, b in pairs) == same
+
+
+def test_a_leap_covers_most_of_the_way_and_is_a_plain_loop(rng):
+    """One stretch with given costs: harmonic ones, as AdaP-TT has them, and smaller ones."""
+    covered = []
+    for case in range(40):
+        k = int(rng.integers(2, 7))
+        square = np.concatenate([[np.nan], 10 ** rng.uniform(0, 2, k)])
+        linear = np.full(k + 1, -np.inf)
+        if case % 2:
+            linear = 10 ** rng.uniform(0, 1, k + 1)
+        pulls = rng.integers(1, 3000, k + 1)
+        following = 2 * pulls + rng.integers(1000, 5000, k + 1)
+        costs = leaps.Costs(0, square, square, np.inf, 0.0, square, linear)
+        arms = np.arange(1, k + 1)
+        after = pulls.copy()
+        turns = leaps.leap(costs, arms, int(pulls[0]), after, following, 4000)
+        now, start = pulls.astype(float), np.zeros(3)
+        for i in range(turns):
+            values = [leaps.cost_of(costs, a, now[0] + i + 1.0, now[a], start)[0] for a in arms]
+            now[arms[int(np.argmin(values))]] += 1
+        assert (now[1:] == after[1:]).all() and after[0] == pulls[0]
+        assert (after[1:] < following[1:]).all()
+        covered.append(turns)
+    assert np.median(covered) > 500
+
+
+def test_a_certificate_refuses_other_counts(rng):
+    """One pull more for an arm and one fewer for another is refused, wherever n̂ is certified."""
+    refused = 0
+    for _ in range(30):
+        k = int(rng.integers(3, 6))
+        square = np.concatenate([[np.nan], 10 ** rng.uniform(0, 2, k)])
+        pulls = rng.integers(500, 3000, k + 1)
+        costs = leaps.Costs(0, square, square, np.inf, 0.0, square, np.full(k + 1, -np.inf))
+        arms, n = np.arange(1, k + 1), pulls[1:].astype(float)
+        empty = [np.empty(k) for _ in range(5)]
+        fluid = leaps._Fluid(arms, n, n.copy(), *empty, np.zeros((k, 3)))
+        turns, result = 2000, np.empty(k, np.int64)
+        c = leaps._equalise(costs, fluid, float(pulls[0] + turns), n.sum() + turns)
+        assert leaps._round(fluid, int(n.sum()) + turns, result)
+        if leaps._certificate(costs, fluid, float(pulls[0]), turns, c, result) != 0:
+            continue
+        for more, less in itertools.permutations(np.flatnonzero(result > n + 1), 2):
+            wrong = result.copy()
+            wrong[more] += 1
+            wrong[less] -= 1
+            assert leaps._certificate(costs, fluid, float(pulls[0]), turns, c, wrong) != 0
+            refused += 1
+    assert refused > 10
+
+
+COMPILED = [
+    *DP_TT[:4],
+    DPTT(0.3, 0.3, threshold="union", eta=0.3, first=5),
+    AdaPTT(0.5, 0.1, threshold="separate"),
+    AdaPTT(2.0, 0.1, threshold="published"),
+    *LEAPERS,
+    AdaPTTStar(0.5, 0.1),
+]
+
+
+@pytest.mark.parametrize("setting", COMPILED, ids=str)
+def test_compiled_runs_are_those_of_the_loop(setting):
+    """From the same seeds, runs that are ended included; control: other seeds."""
+    for instance in (TIED, NEAR):
+        for most in (10**6, 5000, 9):
+            runs, own = (identify(s, instance, 4, 1, most) for s in (setting, loop(setting)))
+            assert (runs.pulls == own.pulls).all()
+            assert (runs.recommendation == own.recommendation).all()
+    assert (identify(setting, TIED, 4, 2).pulls != identify(loop(setting), TIED, 4).pulls).any()
 
 
 def plain_adap_tt(setting, rewards, rng, star):
@@ -386,7 +479,7 @@ def test_errors_are_seen_with_a_threshold_that_is_too_small(monkeypatch):
         return 0.05 * thresholds.chernoff_threshold(*arguments)
 
     monkeypatch.setitem(thresholds.PAIR_RULES, "chernoff", small)
-    runs = identify(DPTT(0.5, 0.1), NEAR, 1000)
+    runs = identify(loop(DPTT(0.5, 0.1)), NEAR, 1000)
     assert not may_be_at_most(runs.errors(), 1000, 0.1)
 
 

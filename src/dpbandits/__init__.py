@@ -10,7 +10,6 @@ True
 from dpbandits import (
     bounds,
     claims,
-    experiments,
     halting,
     heavy_schedules,
     identification,
@@ -133,7 +132,6 @@ __all__ = [
     "claims",
     "estimate",
     "estimate_many",
-    "experiments",
     "halting",
     "instances",
     "laws",

@@ -29,6 +29,7 @@ from tqdm import tqdm
 
 from dpbandits._arguments import jobs_of
 from dpbandits._files import write_atomically
+from dpbandits._kernels import drop_stale_kernels
 from dpbandits._pictures import keep_pictures
 from dpbandits._validation import check_choice
 from dpbandits.cli_output import add_json, show
@@ -289,6 +290,7 @@ def run(args: argparse.Namespace) -> int:
     book = stage(root) if parameters else root
     report = sys.stderr if args.json else sys.stdout
     executed = []
+    drop_stale_kernels()
     tasks = (delayed(_execute)(chapter, parameters) for chapter in chosen)
     workers = min(jobs_of(args.at_a_time), len(chosen))
     try:

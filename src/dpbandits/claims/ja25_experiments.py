@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from dpbandits import experiments
+from dpbandits.analysis.slopes import fit_slope
 from dpbandits.claims.ledger import CONDITION, FAILS, HOLDS, Claim, Finding, decide
-from dpbandits.experiments.slopes import fit_slope
 from dpbandits.identification.characteristic_time import sample_lower_bound
+from dpbandits.identification.dp_tt import DPTT
+from dpbandits.identification.identify import Identifications
 
 __all__ = ["CLAIMS"]
 
 PAPER = "ja25"
-FIGURES = ("ja25-fig1", "ja25-fig2")
 LEVEL = 1e-8
 """One-sided false alarm of a comparison; there are fewer than 1000."""
 LOW_PRIVACY = 10.0
@@ -36,42 +37,44 @@ class Mean(NamedTuple):
         return other.value - self.value > off * math.hypot(self.error, other.error)
 
 
-def _means(figure: str) -> dict[tuple[str, str, str, float], tuple[Mean, Any]]:
-    """Return (instance, algorithm, variant, ε) → mean stopping time and setting of a figure."""
+Runs = Mapping[Any, Identifications]
+"""Results of the chapter; what was run is read off each result, whatever its key."""
+
+Means = dict[tuple[str, str, str, float], Mean]
+
+
+def _means(runs: Runs) -> Means:
+    """Return (instance, algorithm, variant, ε) → mean stopping time."""
     found = {}
-    for row in experiments.rows_of(experiments.load(figure))[1]:
-        s = row.summary
-        key = (s.instance.removesuffix(", K = 5"), s.algorithm, s.variant, s.epsilon)
-        found[key] = (
-            Mean(s.mean_time, s.time_sd / math.sqrt(s.n_runs), s.n_runs),
-            row.setting,
-        )
+    for result in runs.values():
+        algorithm = result.algorithm
+        variant = "heuristic" if getattr(algorithm, "threshold", "") == "heuristic" else ""
+        key = (result.instance.name.removesuffix(", K = 5"), algorithm.label, variant)
+        error = float(result.stopping_time.std(ddof=1)) / math.sqrt(result.n_runs)
+        budget = float(getattr(algorithm, "epsilon", math.inf))
+        found[(*key, budget)] = Mean(result.mean_time()[0], error, result.n_runs)
     return found
 
 
-def _all_means() -> dict[tuple[str, str, str, float], tuple[Mean, Any]]:
-    return {key: value for figure in FIGURES for key, value in _means(figure).items()}
-
-
-def _budgets(found: dict[tuple[str, str, str, float], Any]) -> list[float]:
+def _budgets(found: Means) -> list[float]:
     return sorted({key[3] for key in found if math.isfinite(key[3])})
 
 
-def _names(found: dict[tuple[str, str, str, float], Any]) -> list[str]:
+def _names(found: Means) -> list[str]:
     return list(dict.fromkeys(key[0] for key in found))
 
 
-def _outperforms() -> Finding:
-    found = _all_means()
+def _outperforms(figures: Runs) -> Finding:
+    found = _means(figures)
     budgets, names = _budgets(found), _names(found)
     rivals = (("AdaP-TT", ""), ("AdaP-TT", "heuristic"), ("DP-SE", ""))
     counts = {"AdaP-TT": 0, "AdaP-TT, heuristic": 0, "DP-SE": 0}
     loses: dict[str, set[float]] = {name: set() for name in counts}
     for instance in names:
         for epsilon in budgets:
-            ours = found[instance, "DP-TT", "", epsilon][0]
+            ours = found[instance, "DP-TT", "", epsilon]
             for algorithm, variant in rivals:
-                theirs = found[instance, algorithm, variant, epsilon][0]
+                theirs = found[instance, algorithm, variant, epsilon]
                 label = f"{algorithm}, {variant}" if variant else algorithm
                 counts[label] += ours.surely_less(theirs)
                 if not ours.surely_less(theirs):
@@ -100,13 +103,13 @@ def _outperforms() -> Finding:
     )
 
 
-def _twice() -> Finding:
-    found = _all_means()
+def _twice(figures: Runs) -> Finding:
+    found = _means(figures)
     ratios = {}
     for instance in _names(found):
-        free = found[instance, "Top Two", "", math.inf][0]
+        free = found[instance, "Top Two", "", math.inf]
         private = [
-            found[instance, "DP-TT", "", e][0].value for e in _budgets(found) if e >= LOW_PRIVACY
+            found[instance, "DP-TT", "", e].value for e in _budgets(found) if e >= LOW_PRIVACY
         ]
         ratios[instance] = float(np.mean(private)) / free.value
     about = [name for name, ratio in ratios.items() if 1.5 <= ratio <= 2.5]
@@ -119,11 +122,9 @@ def _twice() -> Finding:
     )
 
 
-def _thousands() -> Finding:
-    found = _means("ours-bai-own")
-    times = {
-        algorithm: found["even", algorithm, "", 0.1][0].value for algorithm in ("DP-TT", "DP-LRE")
-    }
+def _thousands(quoted: Runs) -> Finding:
+    found = _means(quoted)
+    times = {name: found["even", name, "", 0.1].value for name in ("DP-TT", "DP-LRE")}
     return Finding(
         decide(all(1e3 <= time < 1e4 for time in times.values())),
         "On the means 0, 0.25, 0.5, 0.75, 1, at δ = 0.01 and ε = 0.1; on instances with smaller "
@@ -132,15 +133,15 @@ def _thousands() -> Finding:
     )
 
 
-def _above_bound() -> Finding:
+def _above_bound(figures: Runs, own: Runs) -> Finding:
     ratios = {}
-    for figure in (*FIGURES, "ours-bai-own"):
-        for (instance, algorithm, variant, epsilon), (mean, setting) in _means(figure).items():
-            cell = setting.cell
-            if not cell.algorithm.is_correct:
-                continue
-            bound = sample_lower_bound(cell.instance.means, epsilon, cell.algorithm.delta)
-            ratios[figure, instance, algorithm, variant, epsilon] = mean.value / bound
+    for result in (*figures.values(), *own.values()):
+        algorithm, instance = result.algorithm, result.instance
+        if algorithm.is_correct:
+            epsilon = float(getattr(algorithm, "epsilon", math.inf))
+            bound = sample_lower_bound(instance.means, epsilon, algorithm.delta)
+            name = f"{algorithm.label} on {instance.name.removesuffix(', K = 5')}, ε = {epsilon:g}"
+            ratios[name] = result.mean_time()[0] / bound
     least = min(ratios, key=ratios.__getitem__)
     return Finding(
         decide(all(ratio >= 1 for ratio in ratios.values())),
@@ -149,64 +150,56 @@ def _above_bound() -> Finding:
         {
             "settings": len(ratios),
             "least ratio to the bound": round(ratios[least], 3),
-            "found with": f"{least[2]} on {least[1]}, ε = {least[4]:g}",
+            "found with": least,
         },
     )
 
 
-def _confidence() -> Finding:
-    ratios, due = [], []
-    for row in _by_delta().values():
-        deltas = sorted(row)
-        ratios.append(row[deltas[0]] / row[deltas[-1]])
-        due.append(math.log(deltas[0]) / math.log(deltas[-1]))
-    return Finding(
-        decide(max(ratios) < min(due)),
-        "Mean samples of DP-TT at δ = 0.001 over those at 0.1, on mu1 for four budgets, against "
-        "log(1/δ) alone.",
-        {
-            "least ratio": round(min(ratios), 3),
-            "greatest ratio": round(max(ratios), 3),
-            "ratio of log(1/δ)": round(min(due), 3),
-        },
-    )
-
-
-def _by_delta() -> dict[float, dict[float, float]]:
+def _by(runs: Runs, read: Any) -> dict[float, dict[float, float]]:
+    """Return ε → what `read` reads off a result → mean, for DP-TT with its usual threshold."""
     found: dict[float, dict[float, float]] = {}
-    for row in experiments.rows_of(experiments.load("ours-bai-delta"))[1]:
-        s = row.summary
-        if (s.algorithm, s.variant) == ("DP-TT", ""):
-            found.setdefault(s.epsilon, {})[s.delta] = s.mean_time
+    for result in runs.values():
+        rule = result.algorithm
+        if isinstance(rule, DPTT) and rule.threshold == "chernoff":
+            found.setdefault(float(rule.epsilon), {})[read(result)] = result.mean_time()[0]
     return found
 
 
-def _arms() -> Finding:
-    by: dict[float, dict[int, float]] = {}
-    for row in experiments.rows_of(experiments.load("ours-bai-arms"))[1]:
-        s = row.summary
-        if s.algorithm == "DP-TT":
-            by.setdefault(s.epsilon, {})[s.n_arms] = s.mean_time
-    slopes = {}
-    for epsilon, times in by.items():
-        arms = [k for k in sorted(times) if k >= 5]
-        slopes[epsilon] = fit_slope([k - 1 for k in arms], [times[k] for k in arms]).slope
+def _confidence(delta: Runs) -> Finding:
+    by = _by(delta, lambda result: result.algorithm.delta)
+    deltas = sorted({d for times in by.values() for d in times})
+    ratios = [times[deltas[0]] / times[deltas[-1]] for times in by.values()]
+    due = math.log(deltas[0]) / math.log(deltas[-1])
+    return Finding(
+        decide(max(ratios) < due),
+        f"Mean samples of DP-TT at δ = {deltas[0]:g} over those at {deltas[-1]:g}, on mu1 for "
+        f"{len(by)} budgets, against log(1/δ) alone.",
+        {
+            "least ratio": round(min(ratios), 3),
+            "greatest ratio": round(max(ratios), 3),
+            "ratio of log(1/δ)": round(due, 3),
+        },
+    )
+
+
+def _arms(arms: Runs) -> Finding:
+    slopes, numbers = {}, []
+    for epsilon, times in _by(arms, lambda result: result.instance.n_arms).items():
+        numbers = [k for k in sorted(times) if k >= 5]
+        slopes[epsilon] = fit_slope([k - 1 for k in numbers], [times[k] for k in numbers]).slope
     linear = all(0.85 <= slope <= 1.25 for slope in slopes.values())
     nearly = all(0.85 <= slope <= 1.5 for slope in slopes.values())
     return Finding(
         decide(linear, HOLDS, CONDITION if nearly else FAILS),
         "Slope of log samples in log(K − 1) for DP-TT, one arm 0.2 better than all others, from "
-        "K = 5 to 100; 1 would be linear, from 0.85 to 1.25 counts as it, and above 1.5 as not.",
+        f"K = {min(numbers):g} to {max(numbers):g}; 1 would be linear, from 0.85 to 1.25 counts as "
+        "it, and above 1.5 as not.",
         {f"slope, ε = {epsilon:g}": round(slope, 3) for epsilon, slope in slopes.items()},
     )
 
 
-def _eta() -> Finding:
-    by: dict[float, dict[float, float]] = {}
-    for row in experiments.rows_of(experiments.load("ours-bai-eta"))[1]:
-        if not row.summary.variant.startswith("union"):
-            eta = row.setting.cell.algorithm.eta
-            by.setdefault(row.summary.epsilon, {})[eta] = row.summary.mean_time
+def _eta(eta: Runs) -> Finding:
+    by = _by(eta, lambda result: result.algorithm.eta)
     best = {epsilon: min(times, key=times.__getitem__) for epsilon, times in by.items()}
     price = {e: times[min(times)] / min(times.values()) for e, times in by.items()}
     pays = [e for e, ratio in price.items() if ratio > 1.2]
@@ -230,6 +223,7 @@ CLAIMS = (
         "DP-TT needs fewer samples than the existing δ-correct and ε-DP algorithms, for different "
         "values of ε.",
         _outperforms,
+        ("figures",),
     ),
     Claim(
         "ja25-twice-free",
@@ -238,6 +232,7 @@ CLAIMS = (
         "In the regime of low privacy it needs about twice as many samples as identification "
         "without privacy.",
         _twice,
+        ("figures",),
     ),
     Claim(
         "ja25-above-bound",
@@ -245,6 +240,7 @@ CLAIMS = (
         "Theorem 2, in the experiments",
         "No δ-correct ε-DP algorithm takes fewer samples in the mean than the lower bound.",
         _above_bound,
+        ("figures", "own"),
     ),
     Claim(
         "ja25-thousands",
@@ -252,6 +248,7 @@ CLAIMS = (
         "reply to reviewer iuVL, Q4.2",
         "On easy instances, at δ = 0.01 and ε = 0.1, the samples can be in the order of thousands.",
         _thousands,
+        ("quoted",),
     ),
     Claim(
         "ja25-moderate-delta",
@@ -260,6 +257,7 @@ CLAIMS = (
         "Conjectured: at moderate δ, terms that do not depend on δ cannot be ignored: samples grow "
         "less with log(1/δ) than proportionally.",
         _confidence,
+        ("delta",),
     ),
     Claim(
         "ja25-linear-measured",
@@ -267,6 +265,7 @@ CLAIMS = (
         "reply to reviewer VJtw, Q2",
         "Conjectured: the samples that DP-TT takes are linear in the number of arms on equal gaps.",
         _arms,
+        ("arms",),
     ),
     Claim(
         "ja25-eta-tradeoff",
@@ -274,6 +273,7 @@ CLAIMS = (
         "reply to reviewer iuVL, Q4.1",
         "A smaller η, better in the limit, is worse at moderate δ: more releases, more noise.",
         _eta,
+        ("eta",),
     ),
 )
 """In the order of the chapter."""

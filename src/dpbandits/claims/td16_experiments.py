@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
-from dpbandits import experiments
+from dpbandits.analysis.ratios import ratio_of_means
 from dpbandits.claims.ledger import CONDITION, FAILS, HOLDS, Claim, Finding, decide
-from dpbandits.claims.td16_intervals import DELTA, HORIZON
-from dpbandits.claims.td16_regret import FROZEN_RUNS, TWO, regrets, surely_mean
-from dpbandits.experiments.ratios import ratio_of_means
-from dpbandits.experiments.td16_catalogue import PANELS as INSTANCES
-from dpbandits.instances import td16
-from dpbandits.regret import UCB, DPUCBInt
+from dpbandits.claims.td16_intervals import EXPONENT
+from dpbandits.claims.td16_regret import Lost, surely_mean
+from dpbandits.simulation import Runs
 
 __all__ = ["CLAIMS"]
 
 PAPER = "td16"
 
-PANELS = tuple(INSTANCES)
+PANELS = tuple("abcd")
 READINGS = ("refreshed", "frozen", "literal")
 OURS, HYBRID, BOUND, PRIVATE = "DP-UCB-INT", "DP-UCB-HYBRID", "DP-UCB-BOUND", "Private-UCB"
 SPREAD = 664.5
@@ -31,17 +28,13 @@ SPREAD = 664.5
 Key = tuple[str, str, str]
 """Panel, algorithm, variant."""
 
-
-def _final() -> dict[Key, Any]:
-    """Return the regrets at T of the runs."""
-    groups = experiments.load("td16-fig2").replicates
-    return {(g.labels.panel, g.labels.algorithm, g.labels.variant): g.regret for g in groups}
+Readings = Mapping[Key, Runs]
+"""The runs of Figure 2."""
 
 
-def _curves() -> dict[Key, Any]:
-    """Return the mean regrets over time."""
-    curves = experiments.load("td16-fig2").curves
-    return {(c.panel, c.algorithm, c.variant): c for c in curves}
+def _final(runs: Readings) -> dict[Key, NDArray[np.float64]]:
+    """Return the regrets at T."""
+    return {key: each.regret[:, -1] for key, each in runs.items()}
 
 
 def _list(names: list[str]) -> str:
@@ -49,17 +42,22 @@ def _list(names: list[str]) -> str:
 
 
 APART = "significantly (95 %, each by itself)"
-RARE = "Such intervals, from 100 runs, cannot see what is rarer than 1 run in 100."
 
 
-def _lost(final: Mapping[Key, Any], panel: str, reading: str) -> Any:
+def _rare(runs: Readings) -> str:
+    """Say what intervals from so few runs do not show."""
+    n_runs = min(each.n_runs for each in runs.values())
+    return f"Such intervals, from {n_runs} runs, cannot see what is rarer than 1 run in {n_runs}."
+
+
+def _lost(runs: Runs) -> NDArray[np.float64]:
     """Return the regrets of the runs that leave the best arm for most of the time."""
-    regret = final[panel, OURS, reading]
-    return regret[regret > td16(INSTANCES[panel][0]).gaps.max() * HORIZON / 2]
+    final = runs.regret[:, -1]
+    return final[final > runs.instance.gaps.max() * runs.horizon / 2]
 
 
-def _best() -> Finding:
-    final = _final()
+def _best(runs: Readings) -> Finding:
+    final = _final(runs)
     better: dict[str, list[str]] = {}
     for reading in READINGS:
         better[reading] = [
@@ -71,7 +69,9 @@ def _best() -> Finding:
                 if where == panel and algorithm not in (OURS, "UCB")
             )
         ]
-    lost = {r: sum(_lost(final, panel, r).size for panel in PANELS) for r in READINGS}
+    played = {r: [runs[panel, OURS, r] for panel in PANELS] for r in READINGS}
+    lost = {r: sum(_lost(each).size for each in played[r]) for r in READINGS}
+    total = sum(each.n_runs for each in played[READINGS[0]])
     found = "; ".join(f"{reading}: {_list(panels)}" for reading, panels in better.items())
     return Finding(
         decide(
@@ -80,62 +80,72 @@ def _best() -> Finding:
             CONDITION if any(better.values()) else FAILS,
         ),
         f"Panels in which its mean is {APART} below that of all others, in all their readings, by "
-        f"reading: {found}. {RARE} In {min(lost.values())} to {max(lost.values())} of 400 runs, by "
-        "reading, the best arm is left for most of the time. The algorithms do not have the same "
-        "privacy there: see Corollary 3.2 and Theorem 3.1.",
+        f"reading: {found}. {_rare(runs)} In {min(lost.values())} to {max(lost.values())} of "
+        f"{total} runs, by reading, the best arm is left for most of the time. The algorithms do "
+        "not have the same privacy there: see Corollary 3.2 and Theorem 3.1.",
         {f"panels of 4, {reading}": len(panels) for reading, panels in better.items()}
-        | {f"runs of 400 that leave the best arm, {reading}": n for reading, n in lost.items()},
+        | {f"runs of {total} that leave the best arm, {reading}": n for reading, n in lost.items()},
     )
 
 
-def _growth(ours: Any, ucb: Any) -> tuple[float, float]:
+def _late_and_early(runs: Runs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the regrets at T and at T/10."""
+    early, late = np.searchsorted(runs.times, (runs.horizon // 10, runs.horizon))
+    return runs.regret[:, late], runs.regret[:, early]
+
+
+def _half_width(sample: NDArray[np.float64], above: float = 0.025) -> float:
+    """Return half the width of Student's interval for a mean, `above` being beyond either end."""
+    return float(stats.sem(sample) * stats.t.isf(above, sample.size - 1))
+
+
+def _growth(ours: Runs, ucb: Runs) -> tuple[float, float]:
     """Return by how much the gap of two means grows from T/10 to T, and what that may be off by.
 
     The 95 % intervals of one algorithm at both times are added, as the runs are the same; those
     of the two algorithms are independent.
     """
     growth, off = 0.0, []
-    for curve, sign in ((ours, 1.0), (ucb, -1.0)):
-        early, late = (int(np.searchsorted(curve.times, t)) for t in (HORIZON // 10, HORIZON))
-        growth += sign * (curve.mean[late] - curve.mean[early])
-        half = (curve.mean_high95 - curve.mean_low95) / 2
-        off.append(half[early] + half[late])
+    for runs, sign in ((ours, 1.0), (ucb, -1.0)):
+        late, early = _late_and_early(runs)
+        growth += sign * (late.mean() - early.mean())
+        off.append(_half_width(late) + _half_width(early))
     return float(growth), float(math.hypot(*off))
 
 
-def _rises(found: Mapping[tuple[str, str], tuple[float, float]]) -> list[str]:
+def _rises(runs: Readings, found: Mapping[tuple[str, str], tuple[float, float]]) -> list[str]:
     """Say where the mean gap of refreshed values rises, but not significantly, and by what."""
-    final, said = _final(), []
+    said = []
     for panel in PANELS:
         growth, off = found["refreshed", panel]
         if 0 < growth <= off:
-            lost = _lost(final, panel, "refreshed")
-            runs = "one lost run" if lost.size == 1 else f"{lost.size} lost runs"
+            refreshed = runs[panel, OURS, "refreshed"]
+            lost = _lost(refreshed)
+            what = "one lost run" if lost.size == 1 else f"{lost.size} lost runs"
             # the runs of a setting weigh the same in the mean
-            share = float(lost.sum()) / final[panel, OURS, "refreshed"].size
-            by = f", by {runs}" if share > growth else ", not significantly"
+            share = float(lost.sum()) / refreshed.n_runs
+            by = f", by {what}" if share > growth else ", not significantly"
             said.append(f"in panel {panel} it rises{by}")
     return said
 
 
-def _gap() -> Finding:
-    curves = _curves()
+def _gap(runs: Readings, lost: Lost) -> Finding:
     found = {
-        (reading, panel): _growth(curves[panel, OURS, reading], curves[panel, "UCB", ""])
+        (reading, panel): _growth(runs[panel, OURS, reading], runs[panel, "UCB", ""])
         for reading in READINGS
         for panel in PANELS
     }
     grows = {r: [p for p in PANELS if found[r, p][0] > found[r, p][1]] for r in READINGS}
-    frozen = regrets(DPUCBInt(DPUCBInt.target_input(1.0, DELTA), "frozen"), FROZEN_RUNS)
-    plain = regrets(UCB("per-step"), 100)
-    rise = surely_mean(frozen[:, 1] - frozen[:, 0], (TWO[0] - TWO[1]) * HORIZON)
-    usual = plain[:, 1] - plain[:, 0]
-    error = float(stats.sem(usual) * stats.t.ppf(1 - 1e-6, usual.size - 1))
-    surely = rise > float(usual.mean()) + error
+    frozen = lost["frozen", EXPONENT]
+    late, early = _late_and_early(frozen)
+    rise = surely_mean(late - early, float(frozen.instance.gaps.max()) * frozen.horizon)
+    late, early = _late_and_early(runs["a", "UCB", ""])
+    usual = late - early
+    surely = rise > float(usual.mean()) + _half_width(usual, 1e-6)
     falls = [p for p in PANELS if found["refreshed", p][0] < 0]
     listed = "; ".join(f"{reading}: {_list(panels)}" for reading, panels in grows.items())
     more = "it surely grows" if surely else "it does not surely grow"
-    refreshed = [f"the mean gap falls in panels {_list(falls)}", *_rises(found)]
+    refreshed = [f"the mean gap falls in panels {_list(falls)}", *_rises(runs, found)]
     any_growth = {r: bool(grows[r]) or (r == "frozen" and surely) for r in READINGS}
     return Finding(
         decide(
@@ -143,26 +153,29 @@ def _gap() -> Finding:
             HOLDS,
             FAILS if all(any_growth.values()) else CONDITION,
         ),
-        f"Panels in which the gap grows {APART} from T/10 to T, by reading: {listed}. {RARE} "
-        f"With {FROZEN_RUNS} runs of the frozen reading in panel a {more} (10^(−6) for each of two "
-        f"means). Where values are refreshed {'; '.join(refreshed)}.",
+        f"Panels in which the gap grows {APART} from T/10 to T, by reading: {listed}. "
+        f"{_rare(runs)} With {frozen.n_runs} runs of the frozen reading in panel a {more} (10^(−6) "
+        f"for each of two means). Where values are refreshed {'; '.join(refreshed)}.",
         {
             f"growth of the gap, {reading}, panel {panel}": round(growth)
             for (reading, panel), (growth, _) in found.items()
         }
-        | {f"growth surely above, frozen, panel a, {FROZEN_RUNS} runs": round(rise - usual.mean())},
+        | {
+            f"growth surely above, frozen, panel a, {frozen.n_runs} runs": round(
+                rise - usual.mean()
+            )
+        },
     )
 
 
-def _crossing() -> Finding:
-    curves = _curves()
+def _crossing(runs: Readings) -> Finding:
     early, late = [], []
     variants = ("full", "half", "no bonus")
     for variant in variants:
         for panel in PANELS:
-            hybrid, bound = (curves[panel, name, variant] for name in (HYBRID, BOUND))
-            before = hybrid.mean_high95 < bound.mean_low95
-            after = bound.mean_high95 < hybrid.mean_low95
+            hybrid, bound = (runs[panel, name, variant].mean_interval() for name in (HYBRID, BOUND))
+            before = hybrid[1] < bound[0]
+            after = bound[1] < hybrid[0]
             name = f"{panel} ({variant})"
             if before.any() and not after[: int(np.argmax(before))].any():
                 early.append(name)
@@ -174,7 +187,7 @@ def _crossing() -> Finding:
         decide(len(both) == everywhere, HOLDS, CONDITION if both else FAILS),
         f"Of {everywhere} comparisons, panels and readings, DP-UCB-HYBRID is {APART} better before "
         f"DP-UCB-BOUND ever is in {len(early)}, and DP-UCB-BOUND at T = 10⁵ in {len(late)}. Both "
-        f"are so in {len(both)}: {_list(both)}. {RARE}",
+        f"are so in {len(both)}: {_list(both)}. {_rare(runs)}",
         {
             "comparisons": everywhere,
             "DP-UCB-HYBRID better first": len(early),
@@ -184,10 +197,8 @@ def _crossing() -> Finding:
     )
 
 
-def _spread() -> Finding:
-    spreads = {
-        key: float(np.ptp(regret)) for key, regret in _final().items() if key[0] in ("a", "b")
-    }
+def _spread(runs: Readings) -> Finding:
+    spreads = {key: float(np.ptp(regret)) for key, regret in _final(runs).items() if key[0] in "ab"}
     others = {key: value for key, value in spreads.items() if key[1] != PRIVATE}
     private = {key: value for key, value in spreads.items() if key[1] == PRIVATE}
     small = max(others.values()) < SPREAD
@@ -196,19 +207,21 @@ def _spread() -> Finding:
     wide = sum(value >= SPREAD for value in others.values())
     near = sorted({f"{name} in panel {p}" for (p, name, _), v in spreads.items() if v > 20_000})
     so = "" if small and large else "Not so in our runs: "
+    most = "near T·Δ = 30000, the most there is"
+    far = f"the runs {most}, are of {_list(near)}" if near else f"no run is {most}"
     return Finding(
         decide(small and large, HOLDS, CONDITION if small else FAILS),
-        f"{so}the runs near T·Δ = 30000, the most there is, are of {_list(near)}. All runs of "
-        f"{PRIVATE}, in both readings, differ by at most {max(private.values()):.0f}. In {wide} of "
-        f"{len(others)} settings of the others the spread is {SPREAD} or more. Which runs the "
-        f"paper has, and which variant of {PRIVATE}, we cannot tell.",
+        f"{so}{far}. All runs of {PRIVATE}, in both readings, differ by at most "
+        f"{max(private.values()):.0f}. In {wide} of {len(others)} settings of the others the "
+        f"spread is {SPREAD} or more. Which runs the paper has, and which variant of {PRIVATE}, we "
+        "cannot tell.",
         {f"greatest spread, {name}": round(value, 1) for name, value in worst.items()}
         | {f"greatest spread, {PRIVATE}": round(max(private.values()), 1)},
     )
 
 
-def _worst() -> Finding:
-    final = _final()
+def _worst(runs: Readings) -> Finding:
+    final = _final(runs)
     ratios = {
         panel: [
             ratio_of_means(final[key], regret)
@@ -223,7 +236,7 @@ def _worst() -> Finding:
     return Finding(
         decide(len(worst) == len(PANELS), HOLDS, CONDITION if worst else FAILS),
         f"Panels in which its mean is {APART} above that of all others, for both readings of "
-        f"{PRIVATE} and all of the others: {_list(worst)}. {RARE}",
+        f"{PRIVATE} and all of the others: {_list(worst)}. {_rare(runs)}",
         {
             "comparisons": sum(map(len, ratios.values())),
             "least ratio of mean regrets": round(
@@ -240,6 +253,7 @@ CLAIMS = (
         "§4; Figure 2",
         "DP-UCB-INT is significantly better than all other private algorithms.",
         _best,
+        ("td16-fig2",),
     ),
     Claim(
         "td16-fig2-gap",
@@ -247,6 +261,7 @@ CLAIMS = (
         "§4; Figure 2",
         "The gap between the regrets of DP-UCB-INT and UCB does not increase with time.",
         _gap,
+        ("td16-fig2", "td16-lost"),
     ),
     Claim(
         "td16-fig2-crossing",
@@ -255,6 +270,7 @@ CLAIMS = (
         "DP-UCB (here DP-UCB-HYBRID) is better than DP-UCB-BOUND for small times, and DP-UCB-BOUND "
         "later.",
         _crossing,
+        ("td16-fig2",),
     ),
     Claim(
         "td16-fig2-worst",
@@ -262,6 +278,7 @@ CLAIMS = (
         "§4; Figure 2",
         "Private-UCB performs worse than all other algorithms.",
         _worst,
+        ("td16-fig2",),
     ),
     Claim(
         "td16-fig2-spread",
@@ -270,5 +287,6 @@ CLAIMS = (
         "Best and worst of 100 runs with two arms differ by less than 664.5, but for Private-UCB, "
         "where they differ by 30000.",
         _spread,
+        ("td16-fig2",),
     ),
 )

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from dpbandits import experiments
+from dpbandits.analysis.ratios import ratio_of_means
 from dpbandits.claims.ledger import CONDITION, FAILS, HOLDS, Claim, Finding, decide
-from dpbandits.claims.td16_intervals import DELTA, HORIZON
 from dpbandits.claims.td16_regret import printed_bound
-from dpbandits.experiments.ratios import ratio_of_means
-from dpbandits.experiments.td16_catalogue import PANELS
-from dpbandits.instances import td16
-from dpbandits.regret import DPUCBInt
 from dpbandits.schedules import noise_width
+from dpbandits.simulation import Runs
 
 __all__ = ["CLAIMS"]
 
@@ -74,16 +72,14 @@ def _factor_second() -> Finding:
     )
 
 
-def _regrets() -> dict[tuple[str, str, str], np.ndarray]:
-    """Return the regrets at T by panel, algorithm and variant."""
-    groups = experiments.load("td16-fig2").replicates
-    return {(g.labels.panel, g.labels.algorithm, g.labels.variant): g.regret for g in groups}
+Readings = Mapping[tuple[str, str, str], Runs]
+"""The runs of Figure 2 by panel, algorithm and variant."""
 
 
-def _proportional() -> Finding:
-    final = _regrets()
+def _proportional(runs: Readings) -> Finding:
+    final = {key: float(each.mean()[-1]) for key, each in runs.items()}
     ratios = {
-        (name, low): float(final[low, name, "full"].mean() / final[high, name, "full"].mean())
+        (name, low): final[low, name, "full"] / final[high, name, "full"]
         for name in (BOUND, HYBRID)
         for high, low in (("a", "b"), ("c", "d"))
     }
@@ -105,16 +101,15 @@ def _proportional() -> Finding:
     )
 
 
-def _validate() -> Finding:
+def _validate(runs: Readings) -> Finding:
     above: dict[str, list[str]] = {BOUND: [], HYBRID: [], INT: []}
     shares: dict[str, float] = {}
-    for (panel, name, variant), regret in _regrets().items():
+    for (panel, name, variant), each in runs.items():
         if name in above and variant not in ("half", "no bonus"):
-            instance, epsilon = PANELS[panel]
-            if name == INT:
-                epsilon = DPUCBInt.target_input(epsilon, DELTA)
-            printed = printed_bound(name, tuple(td16(instance).gaps), HORIZON, epsilon)
-            ratio, low, _ = ratio_of_means(regret, np.full(2, printed))
+            algorithm: Any = each.algorithm
+            gaps = tuple(each.instance.gaps)
+            printed = printed_bound(name, gaps, each.horizon, algorithm.epsilon)
+            ratio, low, _ = ratio_of_means(each.regret[:, -1], np.full(each.n_runs, printed))
             shares[name] = max(shares.get(name, 0.0), ratio)
             if low > 1:
                 above[name].append(f"{panel} ({variant})")
@@ -169,6 +164,7 @@ CLAIMS = (
         "§3.3",
         "With Algorithms 1 and 2, increasing privacy scales the total regret proportionally.",
         _proportional,
+        ("td16-fig2",),
     ),
     Claim(
         "td16-validate",
@@ -176,6 +172,7 @@ CLAIMS = (
         "Abstract; §4",
         "Experiments clearly validate the theoretical bounds.",
         _validate,
+        ("td16-fig2",),
     ),
     Claim(
         "td16-reason",

@@ -9,55 +9,27 @@ batch asked for.
 from __future__ import annotations
 
 import abc
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits._validation import check_generator, check_integer
 from dpbandits.identification.base import (
+    DEFAULT_MAX_PULLS,
     MOST_PULLS,
     IdentificationAlgorithm,
     Verdict,
     check_run,
+    check_unique_best_arm,
 )
+from dpbandits.identification.batch_loop import NO_LOG, NO_TABLE, Rule, next_release, run_batches
 from dpbandits.identification.rewards import Rewards
+from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 
 __all__ = ["BatchState", "BatchedTopTwo", "next_release"]
-
-
-def next_release(pulls: int, eta: float, first: int = 1) -> int:
-    """Return the least number of the grid ⌈first·(1 + η)^j⌉, j = 0, 1, …, that is above `pulls`.
-
-    Parameters
-    ----------
-    pulls : int
-        Pulls of an arm, at least 0.
-    eta : float
-        Growth η > 0 of the grid.
-    first : int
-        Its first number.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> grid = [1]
-    >>> while grid[-1] < 30:
-    ...     grid.append(next_release(grid[-1], 0.5))
-    >>> grid
-    [1, 2, 3, 4, 6, 8, 12, 18, 26, 39]
-    """
-    if pulls < first:
-        return first
-    j = max(math.floor(math.log(pulls / first) / math.log1p(eta)) - 1, 0)
-    while (release := math.ceil(first * (1.0 + eta) ** j)) <= pulls:
-        j += 1
-    return release
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +120,32 @@ class BatchedTopTwo(IdentificationAlgorithm):
     @abc.abstractmethod
     def _advance(self, state: BatchState, means: NDArray[np.float64], room: int) -> int:
         """Play up to `room` rounds; return the arm that is to be released, −1 if there is none."""
+
+    def compiled(self, n_arms: int) -> Rule | None:
+        """Return what `batch_loop.run_batches` has to know of this algorithm for K arms.
+
+        None for subclasses of the algorithms here: they are run by their own methods.
+        """
+        return None
+
+    def draw(
+        self,
+        instance: BernoulliInstance,
+        rng: np.random.Generator,
+        max_pulls: int = DEFAULT_MAX_PULLS,
+    ) -> Verdict:
+        """Run once on rewards drawn from an instance; see `IdentificationAlgorithm.draw`.
+
+        Compiled, it equals `decide` on the same generator.
+        """
+        instance = check_unique_best_arm(instance)
+        rule = self.compiled(instance.n_arms)
+        if rule is None:
+            return super().draw(instance, rng, max_pulls)
+        check_generator("rng", rng)
+        max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
+        arm, pulls = run_batches(rule, instance.means, NO_TABLE, rng, max_pulls, NO_LOG)
+        return Verdict(int(arm), pulls)
 
     def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Verdict:
         """Run once; see `IdentificationAlgorithm.decide`."""

@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from dpbandits.identification.leaps import Costs, leap
 from dpbandits.identification.transport_kernels import calibrated_cost_kernel
 
 __all__ = ["advance_costs", "play_plainly"]
@@ -31,14 +32,7 @@ _WIDTH = 0.3
 _OUTER, _INNER = math.cos(math.pi / 8), math.cos(3 * math.pi / 8)  # Chebyshev's nodes
 
 
-class _Setting(NamedTuple):
-    """What is fixed between two releases; see `advance_costs`."""
-
-    leader: int
-    means: NDArray[np.float64]
-    ratios: NDArray[np.float64]
-    epsilon: float
-    bonus: float
+_NONE = np.empty(0)
 
 
 class _Models(NamedTuple):
@@ -64,13 +58,13 @@ class _Models(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _cost(
-    setting: _Setting, arm: int, ahead: float, behind: float, start: NDArray[np.float64]
+    setting: Costs, arm: int, ahead: float, behind: float, start: NDArray[np.float64]
 ) -> tuple[float, float]:
     """Return W at the weights `ahead` and `behind`, and its derivative by `behind`.
 
     `start` holds where the search begins, and then where it ended.
     """
-    leader, _, ratios, epsilon, _ = setting
+    leader, _, ratios, epsilon, _, _, _ = setting
     cost, u, tilt_b, tilt_a, _, part = calibrated_cost_kernel(
         setting.means[leader], setting.means[arm], ahead, behind, ratios[leader], ratios[arm],
         epsilon, start[0], start[1], start[2],
@@ -94,7 +88,7 @@ def play_plainly(
     room: int,
 ) -> int:
     """Do what `advance_costs` does, with every cost evaluated in every round: for comparison."""
-    setting = _Setting(leader, means, ratios, epsilon, bonus)
+    setting = Costs(leader, means, ratios, epsilon, bonus, _NONE, _NONE)
     start = np.zeros(3)
     while room > 0:
         room -= 1
@@ -119,7 +113,7 @@ def play_plainly(
 
 
 @njit(cache=True, nogil=True)
-def _interpolate(setting: _Setting, models: _Models, i: int, ahead: float) -> float:
+def _interpolate(setting: Costs, models: _Models, i: int, ahead: float) -> float:
     """Interpolate h around q = N_B/N_a, if well enough, and return W there.
 
     The cubic through Chebyshev's four nodes of t ∈ [−1, 1], h(q(1 + r·t)) ≈ Σ c_i·t^i, errs by
@@ -157,7 +151,7 @@ def _interpolate(setting: _Setting, models: _Models, i: int, ahead: float) -> fl
 
 
 @njit(cache=True, nogil=True)
-def _settle(setting: _Setting, models: _Models, x: float, limit: float) -> int:
+def _settle(setting: Costs, models: _Models, x: float, limit: float) -> int:
     """Return the index of the least cost among those that may be at most `limit`."""
     chosen, least = -1, np.inf
     for i in range(models.arm.size):
@@ -188,6 +182,7 @@ def advance_costs(
     own: NDArray[np.int64],
     share: float,
     room: int,
+    leaps: bool = True,
 ) -> int:
     """Play until an arm's batch ends (return the arm) or the room is used up (return −1).
 
@@ -207,12 +202,15 @@ def advance_costs(
         Share β of the rounds in which the leader is played.
     room : int
         Rounds that may be played.
+    leaps : bool
+        Whether many rounds may be played at once, where `dpbandits.identification.leaps` certifies
+        that they are those of the rounds one by one.
 
     Returns
     -------
     int
     """
-    setting = _Setting(leader, means, ratios, epsilon, bonus)
+    setting = Costs(leader, means, ratios, epsilon, bonus, _NONE, _NONE)
     arms = np.array([a for a in range(means.size) if a != leader])
     k = arms.size
     size, log_size = pulls[arms].astype(np.float64), bonus * np.log(pulls[arms])
@@ -223,8 +221,15 @@ def advance_costs(
         value, doubt,
     )  # fmt: skip
     led_now, own_now, ahead, end = led[leader], own[leader], pulls[leader], following[leader]
-    result = -1
+    result, leaps = -1, leaps and share == 0.5
     while room > 0:
+        if leaps and 2 * own_now == led_now:
+            turns = leap(setting, arms, ahead, pulls, following, min(end - 1 - ahead, room // 2))
+            leaps = turns > 0
+            room, ahead = room - 2 * turns, ahead + turns
+            led_now, own_now = led_now + 2 * turns, own_now + turns
+            size[:], log_size[:] = pulls[arms], bonus * np.log(pulls[arms])
+            continue
         room -= 1
         led_now += 1
         if own_now < share * led_now:

@@ -15,9 +15,15 @@ from dpbandits._validation import (
     check_number,
     check_positive,
 )
+from dpbandits.identification.batch_loop import Rule
 from dpbandits.identification.batches import BatchedTopTwo, BatchState, next_release
 from dpbandits.identification.challenger import advance_costs
-from dpbandits.identification.thresholds import PAIR_RULES, PAIR_THRESHOLDS
+from dpbandits.identification.thresholds import (
+    PAIR_RULES,
+    PAIR_THRESHOLDS,
+    RULES,
+    pair_constant,
+)
 from dpbandits.identification.transport_kernels import calibrated_cost_kernel
 
 __all__ = ["COSTS", "DPTT"]
@@ -142,6 +148,17 @@ class DPTT(BatchedTopTwo):
             if not cost > threshold(self.delta, state.n_arms, first, second, self.exponent):
                 return False
         return True
+
+    def compiled(self, n_arms: int) -> Rule | None:
+        """Return the rule of the compiled loop; see `BatchedTopTwo.compiled`."""
+        if type(self) is not DPTT:
+            return None
+        constant = pair_constant(self.threshold, self.delta, n_arms, self.exponent)
+        return Rule(
+            self.epsilon, self.delta, self.leader_share, False, RULES.index(self.threshold),
+            constant, self.exponent, self.exploration, self.costs == "calibrated", np.inf,
+            self.eta, self.first,
+        )  # fmt: skip
 
     def _advance(self, state: BatchState, means: NDArray[np.float64], room: int) -> int:
         ratios = state.releases / state.released

@@ -9,37 +9,41 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._validation import check_integer, check_number, check_positive
-from dpbandits.identification.base import IdentificationAlgorithm, Verdict, check_run
+from dpbandits._validation import (
+    check_generator,
+    check_integer,
+    check_number,
+    check_positive,
+)
+from dpbandits.identification.base import (
+    DEFAULT_MAX_PULLS,
+    MOST_PULLS,
+    IdentificationAlgorithm,
+    Verdict,
+    check_run,
+    check_unique_best_arm,
+)
+from dpbandits.identification.batch_loop import NO_LOG, NO_TABLE
 from dpbandits.identification.divergence_kernels import d_eps_kernel
+from dpbandits.identification.dplre_loop import (
+    SCARCE,
+    EliminationRule,
+    noise_share,
+    run_elimination,
+)
 from dpbandits.identification.evidence import ArmLikelihood, is_better, log_evidence
 from dpbandits.identification.rewards import Rewards
 from dpbandits.identification.transport_kernels import transportation_cost_kernel
+from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 
 __all__ = ["DPLRE"]
 
-_SCARCE = 15.0
-"""An arm is scarce when another has this many times √(K − 1) times its pulls: a leader may have
-√(K − 1) times those of its rivals."""
+_SCARCE = SCARCE
 _MOST_PULLS = 2**53
 """Pulls after which a run is ended in any case: up to here floats count without a gap."""
 _LEAST_GROWTH, _MOST_GROWTH = 1e-3, 1e3
-
-
-def _noise_share(upper: float, lower: float, epsilon: float) -> float:
-    """Return half the tilt between two means, as a share of the tilt ε that the noise lets pass.
-
-    Each of two arms is tilted by about half of the difference of their log-odds; beyond ε the
-    noise takes over. At most 1.
-    """
-    if epsilon == math.inf:
-        return 0.0
-    if lower <= 0.0 or upper >= 1.0:
-        return 1.0
-    tilt = math.log(upper / (1.0 - upper)) - math.log(lower / (1.0 - lower))
-    return min(tilt / (2.0 * epsilon), 1.0)
 
 
 class _OutOfPullsError(Exception):
@@ -221,6 +225,35 @@ class DPLRE(IdentificationAlgorithm):
         """
         return math.ceil(self.threshold(n_arms) / d_eps_kernel(1.0, 0.5, self.epsilon))
 
+    def compiled(self, n_arms: int) -> EliminationRule | None:
+        """Return what `dplre_loop.run_elimination` has to know for K arms; None for subclasses."""
+        if type(self) is not DPLRE:
+            return None
+        first = min(self.first_batch(n_arms), 2 * _MOST_PULLS)  # more than any run has room for
+        growths = self.least_growth, self.most_growth
+        return EliminationRule(self.epsilon, self.threshold(n_arms), first, *growths)
+
+    def draw(
+        self,
+        instance: BernoulliInstance,
+        rng: np.random.Generator,
+        max_pulls: int = DEFAULT_MAX_PULLS,
+    ) -> Verdict:
+        """Run once on rewards drawn from an instance; see `IdentificationAlgorithm.draw`.
+
+        Compiled, it equals `decide` on the same generator.
+        """
+        instance = check_unique_best_arm(instance)
+        rule = self.compiled(instance.n_arms)
+        if rule is None:
+            return super().draw(instance, rng, max_pulls)
+        check_generator("rng", rng)
+        max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
+        arm, pulls = run_elimination(
+            rule, instance.means, NO_TABLE, rng, min(max_pulls, _MOST_PULLS), NO_LOG
+        )
+        return Verdict(int(arm), pulls)
+
     def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Verdict:
         """Run once; see `IdentificationAlgorithm.decide`.
 
@@ -290,7 +323,7 @@ class DPLRE(IdentificationAlgorithm):
             )[0]
             wanted = math.inf
             if gain > 0.0:
-                noise = _noise_share(first.maximiser, arms[b].maximiser, self.epsilon)
+                noise = noise_share(first.maximiser, arms[b].maximiser, self.epsilon)
                 wanted = (0.5 * (1.0 + noise) * lacking[b] + noise) / gain
             sizes[b] = self._batch(wanted, arms[b].pulls)
         most_pulls = max(arms[b].pulls + sizes[b] for b in lacking)

@@ -34,9 +34,24 @@ from numpy.typing import NDArray
 
 from dpbandits.identification.batch_likelihood import log_density
 
-__all__ = ["ArmLikelihood", "GAPS", "SHARES", "is_better", "log_evidence"]
+__all__ = [
+    "CAPACITY",
+    "GAPS",
+    "SHARES",
+    "START",
+    "ArmLikelihood",
+    "exceeds",
+    "is_better",
+    "least",
+    "log_evidence",
+    "peak",
+    "take_in",
+]
 
 Floats = NDArray[np.float64]
+Table = tuple[Floats, Floats, float, Floats, Floats]
+"""Knots, log L there, a bound on its error besides 10⁻¹⁵ of its size, and lower ends and slopes of
+the chords, less the error."""
 
 _STEPS = 4
 """Gaps in a factor of two."""
@@ -56,11 +71,20 @@ SHARES = np.arange(9) / 8
 """Shares of the gap by which the better arm's mean is above the common one."""
 _LOG_SHARE_WEIGHTS = np.log([0.2, *(0.75 * (1.5 - SHARES[1:-1]) / 7), 0.05])
 
+_REACH = 40.0
+"""Terms below e^−40 of the largest one are left out."""
+_STEPS_OF_EXP = 16
+_EXP = np.exp(-np.arange(int(_REACH) * _STEPS_OF_EXP + 1) / _STEPS_OF_EXP)
+
 _TOLERANCE = 0.02
 """Distance of the bounds in a table, as a share of 1 + (how far the likelihood has fallen)."""
 _LEAST_WIDTH = 1e-14
 """Width of an interval that no longer is halved; without noise log L(0) may be −inf."""
-_CAPACITY = 1024
+CAPACITY = 1024
+"""Knots of a table at most."""
+START = np.sin(np.linspace(0.0, 0.5 * math.pi, 17)) ** 2
+START[-1] = 1.0
+"""Its first knots."""
 
 
 @njit(cache=True, nogil=True)
@@ -128,6 +152,47 @@ def _rounding(value: float, slack: float) -> float:
 
 
 @njit(cache=True, nogil=True)
+def take_in(
+    knots: Floats,
+    values: Floats,
+    low: Floats,
+    slope: Floats,
+    size: int,
+    ns: Floats,
+    xs: Floats,
+    epsilon: float,
+    pulls: int,
+) -> tuple[int, float]:
+    """Take the last of an arm's batches into its table; return the size and the slack.
+
+    Parameters
+    ----------
+    knots, values, low, slope : numpy.ndarray of float, shape (CAPACITY,)
+        The table; changed in place.
+    size : int
+        How many knots it had.
+    ns, xs : numpy.ndarray of float
+        Sizes of all batches of the arm, and what they were released as.
+    epsilon : float
+        ε of the noise.
+    pulls : int
+        Pulls of all these batches.
+
+    Returns
+    -------
+    size : int
+    slack : float
+    """
+    _add_batch(knots[:size], values[:size], ns[-1], xs[-1], epsilon)
+    size = _refine(knots, values, size, ns, xs, epsilon)
+    slack = 1e-12 * ns.size + 2e-15 * pulls
+    for i in range(size - 1):
+        low[i] = values[i] - _rounding(min(values[i], values[i + 1]), slack)
+        slope[i] = (values[i + 1] - values[i]) / (knots[i + 1] - knots[i])
+    return size, slack
+
+
+@njit(cache=True, nogil=True)
 def _upper(knots: Floats, values: Floats, slack: float, u: float) -> float:
     """Return an upper bound of log L(u), 0 ≤ u ≤ 1."""
     i = min(max(int(np.searchsorted(knots, u)) - 1, 0), knots.size - 2)
@@ -145,50 +210,61 @@ def _upper(knots: Floats, values: Floats, slack: float, u: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _log_e_value(
-    better: tuple[Floats, Floats, float],
-    worse: tuple[Floats, Floats, float],
-    y: float,
-    x: float,
-    first: int,
-    last: int,
-) -> float:
+def _exp(x: float) -> float:
+    """Return e^x for −40 ≤ x ≤ 0: from a table, and a series for at most 1/32, to 10⁻¹⁴."""
+    i = int(0.5 - _STEPS_OF_EXP * x)
+    t = x + i / _STEPS_OF_EXP
+    tail = 1.0 / 6 + t * (1.0 / 24 + t * (1.0 / 120 + t * (1.0 / 720)))
+    return _EXP[i] * (1.0 + t * (1.0 + t * (0.5 + t * tail)))
+
+
+@njit(cache=True, nogil=True)
+def _log_e_value(better: Table, worse: Table, y: float, x: float, first: int, last: int) -> float:
     """Return a lower bound of log E(y, x), from the gaps of number first, …, last − 1."""
-    knots_c, values_c, slack_c = better
-    knots_b, values_b, slack_b = worse
+    knots_c, values_c, slack_c, low_c, slope_c = better
+    knots_b, values_b, slack_b, low_b, slope_b = worse
     above_c = _upper(knots_c, values_c, slack_c, y)
     above_b = _upper(knots_b, values_b, slack_b, x)
+    terms, size = np.empty(SHARES.size * max(last - first, 1)), 0
     top, total = -math.inf, 0.0
     for r in range(SHARES.size):
         share = SHARES[r]
-        c, b = knots_c.size - 2, 0
-        for i in range(first, last):  # from wide gaps to narrow ones: the pointers never turn
-            u, v = y + share * GAPS[i], x - (1.0 - share) * GAPS[i]
-            if u > 1.0 or v < 0.0:
-                continue
+        down = 1.0 - share
+        start = first
+        while start < last and (y + share * GAPS[start] > 1.0 or x - down * GAPS[start] < 0.0):
+            start += 1
+        if start == last:
+            continue
+        # from wide gaps to narrow ones: the pointers never turn
+        c = min(
+            int(np.searchsorted(knots_c, y + share * GAPS[start], side="right")), knots_c.size - 1
+        )
+        b = max(int(np.searchsorted(knots_b, x - down * GAPS[start])) - 1, 0)
+        c -= 1
+        for i in range(start, last):
             term = _LOG_GAP_WEIGHTS[i] + _LOG_SHARE_WEIGHTS[r]
             if share > 0.0:
+                u = y + share * GAPS[i]
                 while knots_c[c] > u:
                     c -= 1
-                part = (u - knots_c[c]) / (knots_c[c + 1] - knots_c[c])
-                term += values_c[c] + part * (values_c[c + 1] - values_c[c]) - above_c
-                term -= _rounding(min(values_c[c], values_c[c + 1]), slack_c)
+                term += low_c[c] + (u - knots_c[c]) * slope_c[c] - above_c
             if share < 1.0:
+                v = x - down * GAPS[i]
                 while knots_b[b + 1] < v:
                     b += 1
-                part = (v - knots_b[b]) / (knots_b[b + 1] - knots_b[b])
-                term += values_b[b] + part * (values_b[b + 1] - values_b[b]) - above_b
-                term -= _rounding(min(values_b[b], values_b[b + 1]), slack_b)
-            if term > top:
-                total = total * math.exp(top - term) + 1.0 if total > 0.0 else 1.0
-                top = term
-            elif term > top - 40.0:
-                total += math.exp(term - top)
+                term += low_b[b] + (v - knots_b[b]) * slope_b[b] - above_b
+            terms[size] = term
+            size += 1
+            top = max(top, term)
+    for i in range(size):
+        if terms[i] >= top - _REACH:
+            total += _exp(terms[i] - top)
     return top + math.log(total) if total > 0.0 else -math.inf
 
 
 @njit(cache=True, nogil=True)
-def _peak(knots: Floats, values: Floats) -> float:
+def peak(knots: Floats, values: Floats) -> float:
+    """Return the knot of the largest likelihood."""
     return float(knots[np.argmax(values)])
 
 
@@ -200,14 +276,12 @@ def _gap_range(distance: float) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _least(
-    better: tuple[Floats, Floats, float], worse: tuple[Floats, Floats, float], enough: float
-) -> tuple[float, float]:
+def least(better: Table, worse: Table, enough: float) -> tuple[float, float]:
     """Return log E on the diagonal at about its minimum, and where that is; (0, …) if none.
 
     A value below `enough` ends the search.
     """
-    low, high = _peak(worse[0], worse[1]), _peak(better[0], better[1])
+    low, high = peak(worse[0], worse[1]), peak(better[0], better[1])
     if low >= high:
         return 0.0, low
     first, last = _gap_range(high - low)
@@ -230,14 +304,9 @@ def _least(
 
 
 @njit(cache=True, nogil=True)
-def _exceeds(
-    better: tuple[Floats, Floats, float],
-    worse: tuple[Floats, Floats, float],
-    threshold: float,
-    place: float,
-) -> bool:
+def exceeds(better: Table, worse: Table, threshold: float, place: float) -> bool:
     """Whether cells certify that log E(u, u) ≥ threshold for all u in [0, 1]."""
-    low, high = _peak(worse[0], worse[1]), _peak(better[0], better[1])
+    low, high = peak(worse[0], worse[1]), peak(better[0], better[1])
     first, last = _gap_range(high - low)
     starts = np.empty(4096)
     ends = np.empty(4096)
@@ -283,34 +352,32 @@ class ArmLikelihood:
         self.pulls = 0
         self._ns: list[float] = []
         self._xs: list[float] = []
-        self._knots = np.empty(_CAPACITY)
-        self._values = np.zeros(_CAPACITY)
-        self._size = 17
-        self._knots[: self._size] = np.sin(np.linspace(0.0, 0.5 * math.pi, self._size)) ** 2
-        self._knots[self._size - 1] = 1.0
+        self._table = np.zeros((4, CAPACITY))
+        self._table[0, : START.size] = START
+        self._size, self._slack = START.size, 0.0
 
     def add(self, n: int, x: float) -> None:
         """Take in a batch of `n` pulls that was released as `x`."""
-        size = self._size
         self.pulls += n
         self._ns.append(float(n))
         self._xs.append(x)
-        _add_batch(self._knots[:size], self._values[:size], float(n), x, self.epsilon)
-        self._size = _refine(
-            self._knots, self._values, size, np.array(self._ns), np.array(self._xs), self.epsilon
-        )
+        knots, values, low, slope = self._table
+        self._size, self._slack = take_in(
+            knots, values, low, slope, self._size, np.array(self._ns), np.array(self._xs),
+            self.epsilon, self.pulls,
+        )  # fmt: skip
 
     @property
     def maximiser(self) -> float:
         """Mean of (nearly) the largest likelihood."""
-        knots, values, _ = self.table
-        return float(_peak(knots, values))
+        knots, values, *_ = self.table
+        return float(peak(knots, values))
 
     @property
-    def table(self) -> tuple[Floats, Floats, float]:
-        """Knots, log L there, and a bound on the values' error besides 10⁻¹⁵ of their size."""
-        slack = 1e-12 * len(self._ns) + 2e-15 * self.pulls
-        return self._knots[: self._size], self._values[: self._size], slack
+    def table(self) -> Table:
+        """The likelihood's table."""
+        knots, values, low, slope = self._table[:, : self._size]
+        return knots, values, self._slack, low, slope
 
 
 def log_evidence(better: ArmLikelihood, worse: ArmLikelihood) -> float:
@@ -318,7 +385,7 @@ def log_evidence(better: ArmLikelihood, worse: ArmLikelihood) -> float:
 
     It is a guess for schedules, with the search for the infimum cut short; `is_better` decides.
     """
-    return float(_least(better.table, worse.table, -math.inf)[0])
+    return float(least(better.table, worse.table, -math.inf)[0])
 
 
 def is_better(better: ArmLikelihood, worse: ArmLikelihood, threshold: float) -> bool:
@@ -337,5 +404,5 @@ def is_better(better: ArmLikelihood, worse: ArmLikelihood, threshold: float) -> 
         True only if log E(u_c, u_b) ≥ threshold for all u_c ≤ u_b.
     """
     c, b = better.table, worse.table
-    least, place = _least(c, b, threshold)
-    return bool(least >= threshold and _exceeds(c, b, threshold, place))
+    lowest, place = least(c, b, threshold)
+    return bool(lowest >= threshold and exceeds(c, b, threshold, place))

@@ -17,16 +17,25 @@ __all__ = [
     "ADAP_THRESHOLDS",
     "PAIR_RULES",
     "PAIR_THRESHOLDS",
+    "RULES",
     "gamma_tail_point",
     "chernoff_threshold",
+    "gaussian_kernel",
     "gaussian_threshold",
     "mixture_threshold",
+    "pair_constant",
+    "pair_kernel",
+    "separate_kernel",
     "separate_threshold",
     "union_threshold",
 ]
 
 ADAP_THRESHOLDS = ("theoretical", "separate", "heuristic", "published")
 """Thresholds of `dpbandits.identification.AdaPTT`."""
+
+RULES = ("chernoff", "union", "theoretical", "separate", "heuristic", "published")
+"""All thresholds for released batches; compiled loops know them by their places here."""
+_CHERNOFF, _UNION, _, _, _HEURISTIC, _PUBLISHED = range(6)
 
 _ZETA_2 = math.pi**2 / 6
 
@@ -67,6 +76,20 @@ def gamma_tail_point(log_inverse: float) -> float:
     return c
 
 
+def pair_constant(rule: str, delta: float, n_arms: int, exponent: float) -> float:
+    """Return what `pair_kernel` needs of δ, K and s."""
+    if rule == "chernoff":
+        return math.log((n_arms - 1) / delta) + 2.0 * math.log(special.zeta(exponent))
+    return 2.0 * math.log(n_arms * special.zeta(exponent) / delta)
+
+
+@njit(cache=True, nogil=True)
+def pair_kernel(kind: int, constant: float, exponent: float, first: int, second: int) -> float:
+    """Return `chernoff_threshold` or `union_threshold`, by their places in `RULES`."""
+    level = constant + exponent * math.log(float(first) * float(second))
+    return gamma_tail_point(level) if kind == _CHERNOFF else level
+
+
 def chernoff_threshold(
     delta: float, n_arms: int, first: int, second: int, exponent: float = 1.3
 ) -> float:
@@ -95,12 +118,8 @@ def chernoff_threshold(
     >>> round(chernoff_threshold(0.01, 5, 10, 10), 3)
     17.642
     """
-    log_inverse = (
-        math.log((n_arms - 1) / delta)
-        + 2.0 * math.log(special.zeta(exponent))
-        + exponent * math.log(float(first) * float(second))
-    )
-    return float(gamma_tail_point(log_inverse))
+    constant = pair_constant("chernoff", delta, n_arms, exponent)
+    return float(pair_kernel(_CHERNOFF, constant, exponent, first, second))
 
 
 def union_threshold(
@@ -131,9 +150,8 @@ def union_threshold(
     >>> round(union_threshold(0.01, 5, 10, 10), 3)
     21.154
     """
-    return 2.0 * math.log(n_arms * special.zeta(exponent) / delta) + exponent * math.log(
-        float(first) * float(second)
-    )
+    constant = pair_constant("union", delta, n_arms, exponent)
+    return float(pair_kernel(_UNION, constant, exponent, first, second))
 
 
 PAIR_RULES: dict[str, Callable[[float, int, int, int, float], float]] = {
@@ -178,18 +196,50 @@ def mixture_threshold(delta: float, n_arms: int, first: int, second: int) -> flo
     )
 
 
+@njit(cache=True, nogil=True)
 def _calibration(x: float) -> float:
     return x + math.log(x)
 
 
+@njit(cache=True, nogil=True)
 def _sampling_log(delta: float, n_arms: int, k: int, j: int) -> float:
     """Return log(2(K − 1)ζ(2)²(kk′)²/δ): half of δ goes to the rewards of all pairs of batches."""
     return math.log(2 * (n_arms - 1) * _ZETA_2**2 / delta) + 2 * math.log(k * j)
 
 
+@njit(cache=True, nogil=True)
 def _noise_log(delta: float, n_arms: int, k: int) -> float:
     """Return log(2Kζ(2)k²/δ): the other half goes to the noise of all batches."""
     return math.log(2 * n_arms * _ZETA_2 * k**2 / delta)
+
+
+@njit(cache=True, nogil=True)
+def gaussian_kernel(
+    kind: int, delta: float, epsilon: float, n_arms: int, k: int, j: int, n: int, m: int
+) -> float:
+    """Return `gaussian_threshold`, with its kind by the place in `RULES`."""
+    if kind == _HEURISTIC:
+        private = (1 / n + 1 / m) * (math.log(1 / delta) / epsilon) ** 2
+        return math.log((1 + math.log(n)) * (1 + math.log(m)) / delta) + private
+    grown = 2 * math.log(4 + math.log(n)) + 2 * math.log(4 + math.log(m))
+    if kind == _PUBLISHED:
+        k = j = max(k, j)
+        sampling = math.log((n_arms - 1) * _ZETA_2 / delta) + 2 * math.log(k)
+    else:
+        sampling = _sampling_log(delta, n_arms, k, j)
+    private = (_noise_log(delta, n_arms, k) / epsilon) ** 2 / n
+    private += (_noise_log(delta, n_arms, j) / epsilon) ** 2 / m
+    return 2 * _calibration(sampling / 2) + grown + private
+
+
+@njit(cache=True, nogil=True)
+def separate_kernel(
+    delta: float, epsilon: float, n_arms: int, k: int, j: int, n: int, m: int
+) -> float:
+    """Return `separate_threshold`."""
+    width = math.sqrt(0.5 * (1 / n + 1 / m) * _sampling_log(delta, n_arms, k, j))
+    noise = _noise_log(delta, n_arms, k) / (n * epsilon)
+    return width + (noise + _noise_log(delta, n_arms, j) / (m * epsilon))
 
 
 def gaussian_threshold(
@@ -231,21 +281,8 @@ def gaussian_threshold(
     >>> [round(gaussian_threshold(k, 0.01, 1.0, 5, (9, 9), (256, 256)), 2) for k in kinds]
     [30.8, 8.53, 24.38]
     """
-    (k, j), (n, m) = releases, batches
-    if kind == "heuristic":
-        private = (1 / n + 1 / m) * (math.log(1 / delta) / epsilon) ** 2
-        return math.log((1 + math.log(n)) * (1 + math.log(m)) / delta) + private
-    grown = 2 * math.log(4 + math.log(n)) + 2 * math.log(4 + math.log(m))
-    if kind == "published":
-        k = j = max(k, j)
-        sampling = math.log((n_arms - 1) * _ZETA_2 / delta) + 2 * math.log(k)
-    else:
-        sampling = _sampling_log(delta, n_arms, k, j)
-    private = sum(
-        (_noise_log(delta, n_arms, release) / epsilon) ** 2 / batch
-        for release, batch in ((k, n), (j, m))
-    )
-    return 2 * _calibration(sampling / 2) + grown + private
+    place = RULES.index(kind)
+    return float(gaussian_kernel(place, delta, epsilon, n_arms, *releases, *batches))
 
 
 def separate_threshold(
@@ -283,9 +320,4 @@ def separate_threshold(
     >>> round(separate_threshold(0.01, 1.0, 5, (9, 9), (256, 256)), 4)
     0.3458
     """
-    sampling = _sampling_log(delta, n_arms, *releases)
-    width = math.sqrt(0.5 * (1 / batches[0] + 1 / batches[1]) * sampling)
-    return width + sum(
-        _noise_log(delta, n_arms, release) / (batch * epsilon)
-        for release, batch in zip(releases, batches, strict=True)
-    )
+    return float(separate_kernel(delta, epsilon, n_arms, *releases, *batches))

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.cpython.unsafe.numbers import trailing_zeros
 from numpy.typing import NDArray
 
 from dpbandits.mechanisms.laplace import laplace
@@ -146,10 +147,7 @@ def lowest_level(n: int) -> int:
     >>> [lowest_level(n) for n in range(1, 9)]
     [0, 1, 0, 2, 0, 1, 0, 3]
     """
-    level = 0
-    while (n >> level) & 1 == 0:
-        level += 1
-    return level
+    return trailing_zeros(n)  # type: ignore[call-arg]
 
 
 @njit(cache=True, nogil=True)

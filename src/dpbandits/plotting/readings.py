@@ -3,17 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
 
-import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from dpbandits.plotting.regret_lines import Line, band, first_shown
-from dpbandits.plotting.style import COLOURS, DASHED, DOTTED, End, Look, PanelRange
+from dpbandits.plotting.lines import band, chosen_panels, first_shown, lines_of
+from dpbandits.plotting.redraw import redrawable
+from dpbandits.plotting.style import (
+    COLOURS,
+    DASHED,
+    DOTTED,
+    End,
+    Look,
+    PanelRange,
+    finish_panels,
+    make_panels,
+    styled,
+)
+from dpbandits.simulation import Runs
+from dpbandits.tables import curve, tabulate
 
-__all__ = ["ALGORITHM_LOOKS", "NAMES", "readings_over_time", "with_looks"]
+__all__ = [
+    "ALGORITHM_LOOKS",
+    "LABELS",
+    "NAMES",
+    "readings_over_time",
+    "readings_table",
+    "with_looks",
+]
+
+LABELS = ("panel", "algorithm", "variant")
+"""What the parts of a case's key are; the first reading of an algorithm is its main one."""
 
 _MAIN, _THIN = 2.6, 1.2
+_WIDTH, _HEIGHT = 4.4, 3.7  # inches of a panel with a dozen labels
 
 
 def _looks(colour: str, main: object, *others: object) -> tuple[Look, ...]:
@@ -55,41 +81,121 @@ NAMES = {
 """(Algorithm, variant) → what stands beside the curve."""
 
 
-def with_looks(lines: Sequence[Line]) -> Iterator[tuple[Line, Look, bool]]:
+Case = tuple[str, str, str]
+"""Panel, algorithm and variant."""
+
+
+def with_looks(
+    lines: Sequence[SimpleNamespace],
+) -> Iterator[tuple[SimpleNamespace, Look, bool]]:
     """Yield the lines of a panel, each with its look and whether it is its algorithm's first."""
     seen: Counter[str] = Counter()
     for line in lines:
-        place = seen[line.curve.algorithm]
-        seen[line.curve.algorithm] += 1
-        yield line, ALGORITHM_LOOKS[line.curve.algorithm][place], place == 0
+        place = seen[line.algorithm]
+        seen[line.algorithm] += 1
+        yield line, ALGORITHM_LOOKS[line.algorithm][place], place == 0
 
 
-def readings_over_time(
-    axes: Axes, lines: Sequence[Line], theory: bool, epochs: bool, scale: str
-) -> PanelRange:
-    """Draw the curves of a panel: the first reading of each algorithm with its band.
+def readings_table(runs: Mapping[Case, Runs]) -> pd.DataFrame:
+    """Make the table that `readings_over_time` draws.
 
-    `epochs` changes nothing, as most of these algorithms have none.
+    Parameters
+    ----------
+    runs : mapping of (panel, algorithm, variant) to Runs
+        Replicates of each case, the main reading of each algorithm first.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``panel``, ``algorithm``, ``variant``, ``time`` and ``mean``; and, of main readings
+        only, ``low`` and ``high``, the band of the runs, and ``bound``, the proved bound.
     """
-    horizon = max(line.curve.horizon for line in lines)
-    start = 0.0 if scale == "linear" else first_shown(horizon)
+    seen: set[tuple[str, str]] = set()
+    curves = {}
+    for (panel, algorithm, variant), result in runs.items():
+        columns = curve(result, bound=(panel, algorithm) not in seen)
+        if (panel, algorithm) in seen:
+            columns = {name: columns[name] for name in ("time", "mean")}
+        seen.add((panel, algorithm))
+        curves[panel, algorithm, variant] = columns
+    return tabulate(curves, dict, LABELS)
+
+
+@redrawable
+def readings_over_time(
+    table: pd.DataFrame,
+    *,
+    titles: Mapping[str, str],
+    panels: Sequence[str] | None = None,
+    theory: bool = False,
+) -> Figure:
+    """Draw the mean regret over time of every reading, main readings with the band of their runs.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `readings_table` makes it.
+    titles : mapping of str to str
+        Panel → its title.
+    panels : sequence of str, optional
+        Panels to draw; all if not given.
+    theory : bool
+        Whether the upper bounds of main readings are drawn.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If a panel is unknown.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> two = dpb.instances.td16("two")
+    >>> made = {r: dpb.DPUCBInt(0.1, r) for r in ("refreshed", "frozen")}
+    >>> cases = {("a", "DP-UCB-INT", r): (algorithm, two) for r, algorithm in made.items()}
+    >>> table = readings_table(dpb.simulate_many(cases, horizon=1000, n_runs=3))
+    >>> figure = readings_over_time(table, titles={"a": "two arms"})
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['INT', 'INT, frozen']
+    """
+    titles = chosen_panels(titles, panels)
+    by_panel = lines_of(table, titles, LABELS)
+    with styled():
+        figure, grid = make_panels(titles, width=_WIDTH, height=_HEIGHT)
+        axes = list(grid.values())
+        ranges = [_panel(a, lines, theory) for a, lines in zip(axes, by_panel, strict=True)]
+        for a in axes:
+            a.set(xscale="log", yscale="log")
+        finish_panels(
+            figure,
+            axes,
+            ranges,
+            x_label="number of pulls t",
+            y_label="mean regret (units of reward)",
+        )
+    return figure
+
+
+def _panel(axes: Axes, lines: Sequence[SimpleNamespace], theory: bool) -> PanelRange:
+    horizon = max(line.time[-1] for line in lines)
+    start = first_shown(horizon)
     ends, heights = [], []
     for line, look, is_main in with_looks(lines):
-        curve = line.curve
-        shown = curve.times >= start
-        heights += [curve.mean[shown].min(), curve.mean[-1]]
+        shown = line.time >= start
+        heights += [line.mean[shown].min(), line.mean[-1]]
         axes.plot(
-            curve.times, curve.mean, color=look.colour, linestyle=look.line, linewidth=look.width
+            line.time, line.mean, color=look.colour, linestyle=look.line, linewidth=look.width
         )
         if is_main:
-            band(axes, curve.times, curve.low90, curve.high90, look)
-            heights.append(curve.high90[-1])
+            band(axes, line.time, line.low, line.high, look)
+            heights.append(line.high[-1])
         if is_main and theory:
-            algorithm, instance = line.cell.algorithm, line.cell.instance
-            bound = algorithm.regret_bound(instance, curve.horizon, times=curve.times)
-            bound = np.asarray(bound)
-            axes.plot(curve.times, bound, color=look.colour, linestyle=DOTTED, linewidth=1.2)
-            heights.append(bound[-1])
-        ends.append(End(curve.times[-1], curve.mean[-1], NAMES[line.name], look.colour))
-    lowest = 0.0 if scale == "linear" else min(heights)
-    return PanelRange((start, horizon), (lowest, max(heights)), tuple(ends))
+            axes.plot(line.time, line.bound, color=look.colour, linestyle=DOTTED, linewidth=1.2)
+            heights.append(line.bound[-1])
+        name = NAMES[line.algorithm, line.variant]
+        ends.append(End(line.time[-1], line.mean[-1], name, look.colour))
+    return PanelRange((start, horizon), (min(heights), max(heights)), tuple(ends))

@@ -16,6 +16,7 @@ from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.hybrid import HYBRID_STATE, SPLITS, HybridCounter, next_hybrid_noise
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.regret.bound_skipping import play_bound_skipping
 
 __all__ = ["WIDTHS", "DPUCBBound", "play_dp_ucb_bound"]
 
@@ -116,7 +117,8 @@ class DPUCBBound(RegretAlgorithm):
 
         s/n + ν/n + √(2 log t/n),        ν = (4√8/ε₁)·log t·(log2 n' + 1);
 
-    every arm once first, ties to the lowest arm number. The horizon is not used.
+    every arm once first, ties to the lowest arm number. The horizon is not used. Runs take steps of
+    many pulls (`dpbandits.regret.bound_skipping`; total-variation error at most 4·10⁻¹⁰ a run).
 
     Parameters
     ----------
@@ -195,7 +197,8 @@ class DPUCBBound(RegretAlgorithm):
         rng: np.random.Generator,
     ) -> Play:
         """Play once; see `RegretAlgorithm.play`."""
-        counts = play_dp_ucb_bound(
+        play = play_bound_skipping if self.counter.block_scale > 0 else play_dp_ucb_bound
+        counts = play(
             instance.means,
             self.counter.block_scale,
             self.ucb_term,

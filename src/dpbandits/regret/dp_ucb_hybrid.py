@@ -16,6 +16,7 @@ from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.hybrid import HYBRID_STATE, SPLITS, HybridCounter, next_hybrid_noise
 from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.regret.hybrid_skipping import play_hybrid_skipping
 
 __all__ = ["DPUCBHybrid", "play_dp_ucb_hybrid"]
 
@@ -96,7 +97,8 @@ class DPUCBHybrid(RegretAlgorithm):
     One hybrid counter an arm, and at every step an element for each of them: the reward for the
     arm that was played, 0 for all others. With s the private sum of an arm's n rewards, the index
     at time t is s/n + √(2 log t/n); every arm once first, ties to the lowest arm number. The
-    horizon is not used. A step costs one Laplace variable for each arm.
+    horizon is not used. Runs take steps of many pulls (`dpbandits.regret.hybrid_skipping`;
+    total-variation error at most 4·10⁻¹⁰ a run).
 
     Parameters
     ----------
@@ -164,9 +166,8 @@ class DPUCBHybrid(RegretAlgorithm):
         rng: np.random.Generator,
     ) -> Play:
         """Play once; see `RegretAlgorithm.play`."""
-        counts = play_dp_ucb_hybrid(
-            instance.means, self.counter.block_scale, not self.literal, checkpoints, rng
-        )
+        play = play_hybrid_skipping if self.counter.block_scale > 0 else play_dp_ucb_hybrid
+        counts = play(instance.means, self.counter.block_scale, not self.literal, checkpoints, rng)
         return Play(counts, np.empty(0, dtype=np.int64))
 
     def regret_bound(

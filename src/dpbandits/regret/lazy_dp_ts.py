@@ -119,7 +119,7 @@ class LazyDPTS(LazyBatches):
         counts = np.zeros((checkpoints.size, n_arms), dtype=np.int64)
         pulled, due = np.zeros(n_arms, dtype=np.int64), np.ones(n_arms, dtype=np.int64)
         ends: list[int] = []
-        t = 0
+        t, first = 0, 0  # pulls so far, and the checkpoints among them
         while t < last_pull:
             if t < n_arms:
                 arm, stretch = t, np.zeros(n_arms, dtype=np.int64)
@@ -128,7 +128,7 @@ class LazyDPTS(LazyBatches):
                 probabilities = largest_draw(*self.posteriors(released, t + 1))
                 arm, stretch = first_to_finish(rng, probabilities, due)
             size = int(stretch.sum())
-            first, last = np.searchsorted(checkpoints, (t + 1, t + size))
+            last = first + int(checkpoints[first:].searchsorted(t + size))
             if first < last:
                 rest = stretch.copy()
                 rest[arm] -= 1  # the last pull is of that arm
@@ -136,8 +136,11 @@ class LazyDPTS(LazyBatches):
             t += size
             if t > last_pull:
                 break
-            counts[np.searchsorted(checkpoints, t) :] = pulled + stretch
             pulled += stretch
+            first = last
+            if checkpoints[first] == t:
+                counts[first] = pulled
+                first += 1
             due -= stretch
             batch = next_size(int(released.rewards[arm]), 0, self.eta, self.forgets)
             self._release(instance, released, arm, batch, rng)

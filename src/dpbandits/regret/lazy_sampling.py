@@ -22,9 +22,10 @@ from dpbandits._binomial import binomial
 
 __all__ = ["first_to_finish", "first_of", "largest_draw"]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-_BREAKS = np.array([-9.0, -7.0, -5.0, -3.5, -2.0, -0.7, 0.7, 2.0, 3.5, 5.0, 7.0, 9.0])
-_REACH = 9.0
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_PANEL = 2.0  # widest panel of the quadrature, in standard deviations of each arm
+_REACH = 8.25
+_TINY = 1e-16
 _ROOT_2 = math.sqrt(2.0)
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
@@ -35,8 +36,10 @@ def largest_draw(
 ) -> NDArray[np.float64]:
     """Return the probability that each of K independent normal variables is the largest.
 
-    ∫ φ_a Π_{b≠a} Φ_b by Gauss's rule on pieces that no law changes much in; what lies more than 9
-    standard deviations from a centre is left out, 10⁻¹⁸ of its probability.
+    ∫ φ_a Π_{b≠a} Φ_b by Gauss's rule on panels of at most 2 standard deviations of each arm, with
+    an error below 10⁻¹² (found by halving the panels). Left out are what lies more than 8.25
+    standard deviations from a centre, 2·10⁻¹⁶ of its probability, and panels that the largest
+    exceeds but for a probability Π Φ_b of 10⁻¹⁶.
 
     Parameters
     ----------
@@ -54,34 +57,35 @@ def largest_draw(
     [0.5, 0.5, 0.0]
     """
     n_arms = centres.size
-    start = np.max(centres - _REACH * deviations)
+    x = np.max(centres - _REACH * deviations)
     end = np.max(centres + _REACH * deviations)
-    breaks = np.empty(n_arms * _BREAKS.size + 1)
-    breaks[0] = start
-    size = 1
-    for a in range(n_arms):
-        for place in _BREAKS:
-            x = centres[a] + place * deviations[a]
-            if start < x <= end:
-                breaks[size] = x
-                size += 1
-    breaks = np.sort(breaks[:size])
-    below = np.empty(n_arms)
     result = np.zeros(n_arms)
-    for piece in range(size - 1):
-        half = 0.5 * (breaks[piece + 1] - breaks[piece])
-        for node in range(_NODES.size):
-            x = breaks[piece] + half * (1.0 + _NODES[node])
-            product = half * _WEIGHTS[node]
-            for a in range(n_arms):
-                z = (x - centres[a]) / deviations[a]
-                below[a] = 1.0 if z > _REACH else 0.5 * math.erfc(-z / _ROOT_2)
-                product *= below[a]
-            for a in range(n_arms):
-                z = (x - centres[a]) / deviations[a]
-                if abs(z) < _REACH and below[a] > 0.0:
-                    density = _DENSITY * math.exp(-0.5 * z * z) / deviations[a]
-                    result[a] += product * density / below[a]
+    rates = np.empty(n_arms)  # φ/Φ
+    near = np.empty(n_arms, np.int64)  # arms that are not certainly below the panel
+    while x < end:
+        width = end - x
+        size = 0
+        for a in range(n_arms):
+            if x < centres[a] + _REACH * deviations[a]:
+                width = min(width, _PANEL * deviations[a])
+                near[size] = a
+                size += 1
+        below = 1.0
+        for a in near[:size]:
+            below *= 0.5 * math.erfc((centres[a] - x - width) / (deviations[a] * _ROOT_2))
+        if below > _TINY:
+            for node in range(_NODES.size):
+                y = x + 0.5 * width * (1.0 + _NODES[node])
+                product = 0.5 * width * _WEIGHTS[node]
+                for i in range(size):
+                    a = near[i]
+                    z = (y - centres[a]) / deviations[a]
+                    below = 0.5 * math.erfc(-z / _ROOT_2)
+                    product *= below
+                    rates[i] = _DENSITY * math.exp(-0.5 * z * z) / (deviations[a] * below)
+                for i in range(size):
+                    result[near[i]] += product * rates[i]
+        x += width
     return result / result.sum()
 
 

@@ -104,16 +104,15 @@ def _rival_index(
 
 
 @njit(cache=True, nogil=True)
-def _reward_band(mean: float, stretch: int, error: float) -> float:
-    """Return c with P(S_r < S + μ r − c for some r ≤ stretch) ≤ error.
+def _reward_band(mean: float, stretch: int, log_error: float) -> float:
+    """Return c with P(S_r < S + μ r − c for some r ≤ stretch) ≤ exp(−log_error).
 
     Doob's inequality gives exp(−m kl(μ − c/m, μ)) and kl(μ − x, μ) ≥ x²/(2v), v the largest
-    Bernoulli variance p(1 − p) for p in [μ − x, μ]. By Hoeffding x = √(log(1/error)/(2m)) is
+    Bernoulli variance p(1 − p) for p in [μ − x, μ]. By Hoeffding x = √(log_error/(2m)) is
     always enough, so that v over that interval serves.
     """
     if mean <= 0.0 or mean >= 1.0:
         return 0.0  # the rewards are certain
-    log_error = -math.log(error)
     low = max(mean - math.sqrt(log_error / (2.0 * stretch)), 0.0)
     if low <= 0.5 <= mean:
         variance = 0.25
@@ -124,25 +123,24 @@ def _reward_band(mean: float, stretch: int, error: float) -> float:
 
 @njit(cache=True, nogil=True)
 def _barrier(
-    n: int, total: float, mean: float, rival: float, t: int, stretch: int, error: float
+    n: int, total: float, mean: float, rival: float, width: float, stretch: int, log_error: float
 ) -> float:
     """Return z = min(f(0), f(m − 1)) of the module's docstring, less a slack for rounding.
 
-    `total` is S + γ. The slack is thousands of times the rounding of f and of the indices that a
-    per-step simulation would compare.
+    `total` is S + γ and `width` √(2 log(t + 1)). The slack is thousands of times the rounding of f
+    and of the indices that a per-step simulation would compare.
     """
-    width = math.sqrt(2.0 * math.log(t + 1.0))
     last = n + stretch - 1.0
     at_first = total + width * math.sqrt(n) - rival * n
     at_last = total + mean * (stretch - 1.0) + width * math.sqrt(last) - rival * last
     slack = 1e-9 + 1e-12 * (abs(total) + (abs(rival) + 1.0) * last)
-    return min(at_first, at_last) - _reward_band(mean, stretch, error) - slack
+    return min(at_first, at_last) - _reward_band(mean, stretch, log_error) - slack
 
 
 @njit(cache=True, nogil=True)
-def _proposed_stretch(budget: float, drift: float, mean: float, error: float) -> float:
+def _proposed_stretch(budget: float, drift: float, mean: float, log_error: float) -> float:
     """Return the stretch m over which the reward band and a downward drift use up the budget."""
-    band = math.sqrt(-2.0 * mean * (1.0 - mean) * math.log(error))
+    band = math.sqrt(2.0 * mean * (1.0 - mean) * log_error)
     drift = max(drift, 0.0)
     # √m is the positive root of band √m + drift m = budget
     denominator = band + math.sqrt(band * band + 4.0 * drift * budget)
@@ -171,6 +169,7 @@ def certify(
     """Return a certificate (m, z) for the leader `arm`, or m = 0 when none is worth a skip."""
     root = math.sqrt(n)
     width = math.sqrt(2.0 * math.log(t + 1.0))
+    log_error = -math.log(error)
     lead = (private_means[arm] - rival) * n + width * root
     # Part of the lead is kept for the noise; a stretch that the noise ends early wastes band.
     kept, needed, room = 0.2 * lead, 0.0, limits.size - 1
@@ -182,10 +181,12 @@ def certify(
         shortest = _NOISY_SHORTEST
     drift = rival - mean - 0.5 * width / root
     longest = min(horizon - t, limits[room])
-    stretch = int(min(_proposed_stretch(lead - kept, drift, mean, error), float(longest)))
+    stretch = int(min(_proposed_stretch(lead - kept, drift, mean, log_error), float(longest)))
     while stretch >= shortest:
-        rival = _rival_index(private_means, inverse_roots, arm, t + stretch)
-        barrier = _barrier(n, total, mean, rival, t, stretch, error)
+        barrier = _barrier(n, total, mean, rival, width, stretch, log_error)
+        if barrier + noise > needed:  # else it is too low for the rival's later index all the more
+            later = _rival_index(private_means, inverse_roots, arm, t + stretch)
+            barrier = _barrier(n, total, mean, later, width, stretch, log_error)
         if node_scale > 0.0 and stretch < horizon - t:
             # end at a multiple of a large power of two: few subtrees to walk through
             unit = 1
