@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 
 from dpbandits.analysis.ranking import Estimate, best_in_each, without_some
 from dpbandits.identification.identify import Identifications
-from dpbandits.instances import BernoulliInstance
 from dpbandits.plotting.head_map import MapCell, map_figure
 from dpbandits.plotting.lines import LABELS, chosen_panels
 from dpbandits.plotting.redraw import redrawable
-from dpbandits.simulation import Instance, Runs
+from dpbandits.regret.base import Instance
+from dpbandits.simulation import Runs
 from dpbandits.tables import tabulate
 
 __all__ = [
@@ -203,7 +203,7 @@ def identification_map(
     return map_figure(titles, cells, x_label="privacy budget ε", y_label="least gap Δ")
 
 
-def _least_gap(instance: Instance | BernoulliInstance) -> float:
+def _least_gap(instance: Instance) -> float:
     return float(f"{np.sort(instance.gaps)[1]:.6g}")
 
 
