@@ -1,4 +1,4 @@
-"""Maps of who is best: a cell for each setting, with the code of its winner."""
+"""The drawing of maps of who is best: a cell for each setting, with the code of its winner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.patheffects import withStroke
 
-from dpbandits.experiments.ranking import Best
+from dpbandits.analysis.ranking import Best
 from dpbandits.plotting.head import CODES, HEAD_LOOKS
 from dpbandits.plotting.style import COLOURS, INK, columns_of, make_panels, styled
 
