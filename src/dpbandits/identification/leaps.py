@@ -290,6 +290,7 @@ def leap(costs: Costs, arms: Ints, ahead: int, pulls: Ints, following: Ints, mos
             fluid.point[:] = n
             fluid.start[:] = 0.0
             continue
+        whole = _round(fluid, base + turns, result)
         slope = c
         for i in range(k):
             if fluid.share[i] > 0.0:
@@ -297,19 +298,17 @@ def leap(costs: Costs, arms: Ints, ahead: int, pulls: Ints, following: Ints, mos
         late = 0.0  # turns that are too many for some batch
         for i in range(k):
             over = fluid.point[i] + fluid.step[i] - (following[arms[i]] - 1)
-            if over > 0.0 and fluid.share[i] > 0.0:
+            over = max(over, float(result[i] - (following[arms[i]] - 1)))
+            if over > 0.0:
                 rate = (slope - fluid.by_ahead[i]) / fluid.by_behind[i]
-                late = max(late, over / max(rate, 0.1))
+                late = max(late, over / max(rate, 1e-9))
         if late > 0.0:
-            turns -= min(int(late) + 1, turns - turns // 16)
+            turns -= int(min(late + 1.0, turns - turns // 16))
             continue
         found = _NEAR
-        if _round(fluid, base + turns, result):
+        if whole:
             found = _certificate(costs, fluid, float(ahead), turns, c, result)
         if found == _CERTIFIED:
-            for i in range(k):
-                if result[i] >= following[arms[i]]:
-                    return 0
             for i in range(k):
                 pulls[arms[i]] = result[i]
             return turns
