@@ -1,20 +1,24 @@
 """The ledger: well-formed, computed, and with checks that can come out otherwise."""
 
 import dataclasses
+import json
 import math
+import shutil
 
 import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits import bounds, claims
+from dpbandits import bounds, chapters, claims
+from dpbandits.analysis.ratios import ratio_of_means
 from dpbandits.claims import ss19_elimination, ss19_experiments, ss19_stopping
 from dpbandits.claims.sections import SECTIONS
-from dpbandits.experiments import ratio_of_means, ratios_to
 from dpbandits.halting import Halting
 from dpbandits.mechanisms import BinaryTree
+from dpbandits.publishing import Page
 
 ALL = claims.ledger()
+RECORDED = claims.recorded()
 
 
 def verdict_before(claim_id):
@@ -29,7 +33,7 @@ def verdict_of(claim_id):
     return claim.check().verdict
 
 
-@pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim.id)
+@pytest.mark.parametrize("claim", RECORDED, ids=lambda claim: claim.id)
 def test_a_claim_is_complete(claim):
     assert claim.verdict in claims.VERDICTS
     assert claim.statement.endswith(".") and claim.finding.reason.endswith(".")
@@ -42,7 +46,7 @@ def test_a_claim_is_complete(claim):
 
 def test_ids_are_unique_and_cover_every_verdict():
     assert len({claim.id for claim in ALL}) == len(ALL)
-    assert {claim.verdict for claim in ALL} == set(claims.VERDICTS)
+    assert {claim.verdict for claim in RECORDED} == set(claims.VERDICTS)
 
 
 def test_unknown_beginning_is_refused():
@@ -71,14 +75,36 @@ def test_unknown_verdict_is_refused():
         claims.Finding("perhaps", "because")
 
 
-def test_differences_name_what_changed(tmp_path):
-    path = claims.write(tmp_path / "claims.json")
-    assert claims.differences(path) == []
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace('"verdict": "holds"', '"verdict": "does not hold"', 1), "utf-8")
-    first = next(claim.id for claim in ALL if claim.verdict == claims.HOLDS)
-    (line,) = claims.differences(path)
-    assert line.startswith(f"{first}: verdict was 'does not hold', is 'holds'")
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """A copy of the published verdicts, as working directory."""
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "_toc.yml").touch()
+    (tmp_path / "book/data").mkdir(parents=True)
+    for path in (chapters.find_root() / "book/data").glob("claims-*.json"):
+        shutil.copy(path, tmp_path / "book/data")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "book/data"
+
+
+def test_the_published_verdicts_are_what_the_checks_find():
+    assert claims.differences() == []
+
+
+def test_differences_name_what_changed(book):
+    path = book / "claims-01.json"
+    content = json.loads(path.read_text("utf-8"))
+    first, second, *_ = content["claims"]
+    before, after = first["verdict"], claims.FAILS if first["verdict"] != claims.FAILS else "holds"
+    first["verdict"], second["id"] = after, "ss19-gone"
+    path.write_text(json.dumps(content), "utf-8")
+    assert claims.differences() == [
+        f"{ALL[1].id}: not judged yet",
+        "ss19-gone: no longer a claim",
+        f"{ALL[0].id}: verdict was {after!r}, is {before!r}",
+    ]
+    with pytest.raises(ValueError, match=f"claim {ALL[1].id} is not judged yet; its chapter must"):
+        claims.recorded(chapter="01")
 
 
 def with_plan(**changes):
@@ -302,33 +328,92 @@ def test_other_guesses_change_the_verdict(monkeypatch):
     assert verdict_of("ss19-guess-and-double") == claims.HOLDS
 
 
+T = 1000
+VARIANTS = ("tree-tight", "mishra-thakurta")
+
+
+def settings(ratios=(6.0, 6.0), rising=False):
+    """Runs of three settings; `ratios` are the variants' regrets over that of DP-SE."""
+    found = {}
+    noise = np.array([0.99, 1.0, 1.01])[:, None]
+    for eps in (0.1, 0.5, 1.0):
+        for variant, ratio in zip(("", *VARIANTS), (1.0, *ratios), strict=True):
+            early = 10 * ratio * (0.9 if rising and not variant else 1.0)
+            algorithm = dpb.DPUCB(eps, variant) if variant else dpb.DPSE(eps)
+            key = ("C1", 5, eps, "DP-UCB" if variant else "DP-SE", variant)
+            times, regret = np.array([400, T]), noise * [early, 10 * ratio]
+            found[key] = dpb.Runs(
+                algorithm, dpb.instances.ss19("C1"), T, times, regret, np.zeros((3, 5)), ()
+            )
+    return found
+
+
+def judged(claim_id, runs):
+    """Return the verdict of a claim on a chapter's runs."""
+    (claim,) = [c for c in ALL if c.id == claim_id]
+    return claim.given({"settings": runs}).verdict
+
+
 @pytest.mark.parametrize(
-    ("factor", "expected"),
-    [(1000.0, claims.HOLDS), (1.0, claims.CONDITION), (0.01, claims.FAILS)],
+    ("ratios", "expected"),
+    [
+        ((6.0, 6.0), claims.HOLDS),
+        ((6.0, 4.0), claims.CONDITION),
+        ((6.0, 5.01), claims.CONDITION),  # above five, but not surely
+        ((4.0, 4.0), claims.FAILS),
+    ],
 )
-def test_five_times_depends_on_the_regrets(factor, expected, monkeypatch):
-    data = ss19_experiments.experiments.load("ss19-baselines")
-    changed = tuple(
-        g if g.labels.algorithm == "DP-SE" else dataclasses.replace(g, regret=g.regret * factor)
-        for g in data.replicates
-    )
-    monkeypatch.setattr(
-        ss19_experiments.experiments,
-        "load",
-        lambda name: dataclasses.replace(data, replicates=changed),
-    )
-    assert verdict_of("ss19-five-times") == expected
+def test_five_times_depends_on_the_regrets(ratios, expected):
+    assert judged("ss19-five-times", settings(ratios)) == expected
 
 
-def test_shapes_depend_on_the_curves(monkeypatch):
+def test_five_times_is_asked_in_every_setting():
+    one = settings()
+    one["C1", 5, 0.5, "DP-UCB", "tree-tight"] = settings((4.0, 4.0))[
+        "C1", 5, 0.5, "DP-UCB", "tree-tight"
+    ]
+    assert judged("ss19-five-times", one) == claims.CONDITION
+
+
+@pytest.mark.parametrize(
+    ("rising", "smooth", "expected"),
+    [
+        (False, False, claims.HOLDS),
+        (True, False, claims.CONDITION),
+        (False, True, claims.FAILS),
+    ],
+)
+def test_shapes_depend_on_the_curves(rising, smooth, expected, monkeypatch):
     original = ss19_experiments.simulate
 
-    def smooth(algorithm, *args, **kwargs):
+    def bent(algorithm, *args, **kwargs):
         runs = original(algorithm, *args, **kwargs)
         return dataclasses.replace(runs, regret=runs.regret + np.log(runs.times))
 
-    monkeypatch.setattr(ss19_experiments, "simulate", smooth)
-    assert verdict_of("ss19-shapes") == claims.FAILS
+    if smooth:
+        monkeypatch.setattr(ss19_experiments, "simulate", bent)
+    assert judged("ss19-shapes", settings(rising=rising)) == expected
+
+
+def test_a_claim_on_runs_needs_them():
+    (claim,) = claims.ledger("ss19-five-times")
+    with pytest.raises(ValueError, match="judged from runs of its chapter, settings; execute"):
+        claim.finding
+    with pytest.raises(ValueError, match="results lack 'settings', which the claim ss19-five-time"):
+        claim.given({"other": 1})
+
+
+def test_a_chapter_judges_its_runs_and_keeps_the_other_verdicts(book):
+    path = book / "claims-03.json"
+    before = json.loads(path.read_text("utf-8"))["claims"]
+    mine = claims.judge(Page("03", "smoke", 1), {"settings": settings((4.0, 4.0))})
+    content = json.loads(path.read_text("utf-8"))
+    assert content["manifest"] == {"preset": "smoke", "seed": 1}
+    assert content["claims"] == claims.records(mine)
+    new = {record["id"]: record for record in content["claims"]}
+    assert new["ss19-five-times"]["verdict"] == claims.FAILS
+    same = [record for record in before if new[record["id"]] == record]
+    assert len(before) - 2 <= len(same) < len(before)
 
 
 def test_ratio_of_means_covers(rng):
@@ -338,22 +423,5 @@ def test_ratio_of_means_covers(rng):
         _, low, high = ratio_of_means(rng.normal(10, 2, 30), rng.normal(4, 1, 30))
         hits += low <= 2.5 <= high
     assert 0.92 < hits / 2000 < 0.98
-
-
-def test_ratios_to_compares_within_a_setting():
-    data = ss19_experiments.experiments.load("ss19-baselines")
-    ratios = ratios_to("DP-SE", data.replicates)
-    assert len(ratios) == 3 * 64
-    first = ratios[0]
-    groups = {g.labels[1:6]: g.regret for g in data.replicates}
-    place = (first.instance, first.n_arms, first.epsilon)
-    top = groups[(*place, first.algorithm, first.variant)].mean()
-    assert first.value == pytest.approx(top / groups[(*place, "DP-SE", "")].mean())
-    with pytest.raises(ValueError, match="allowed: DP-SE, DP-UCB"):
-        ratios_to("UCB", data.replicates)
     with pytest.raises(ValueError, match="denominator is no sample"):
         ratio_of_means([1.0, 2.0], [0.0, 0.0])
-
-
-def test_the_written_ledger_is_what_the_checks_find():
-    assert claims.differences(ss19_experiments.experiments.data_folder() / "claims.json") == []

@@ -1,14 +1,14 @@
 """``dpbandits claims``: what it lists, what it checks, and what it refuses."""
 
-import json
+import shutil
 
 import pytest
 
-from dpbandits import claims, experiments
+from dpbandits import chapters, claims
 from dpbandits.cli import main
 from dpbandits.cli_claims import WORDS
 
-RECORDS = json.loads((experiments.data_folder() / "claims.json").read_text("utf-8"))["claims"]
+RECORDS = claims.records(claims.recorded())
 QUICK = "ss19-fact-2.1-monotone"
 
 
@@ -49,9 +49,9 @@ def test_a_filter_lists_what_it_says(paper, verdict, capsys):
     [
         (["--paper", "SS20"], "paper='ss20' is unknown; allowed: 'ss19'"),
         (["--verdict", "perhaps"], "verdict='perhaps' is unknown; allowed: 'holds', 'condition'"),
-        (["--check", "ss19-nothing"], "claim='ss19-nothing' is unknown; allowed: an id of"),
-        (["--check", QUICK, "--paper", "ss19"], "neither --check nor --write"),
-        (["--write", "--check"], "not allowed with"),
+        (["--check", "ss19-nothing"], "claim='ss19-nothing' is unknown; allowed: 'ss19-"),
+        (["--check", QUICK, "--paper", "ss19"], "not together with --check"),
+        (["--check", "ss19-five-times"], "judged by runs of its chapter; allowed: dpbandits execu"),
     ],
 )
 def test_bad_values_are_one_line_and_status_2(arguments, message, capsys):
@@ -70,9 +70,14 @@ def test_checking_one_claim_says_what_was_found(capsys):
 
 
 def test_checking_a_claim_that_differs_is_status_1(capsys, tmp_path, monkeypatch):
-    changed = [{**r, "verdict": "holds"} if r["id"] == QUICK else r for r in RECORDS]
-    (tmp_path / "claims.json").write_text(json.dumps({"claims": changed}), "utf-8")
-    monkeypatch.setattr(experiments, "data_folder", lambda: tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "_toc.yml").touch()
+    shutil.copytree(chapters.find_root() / "book/data", tmp_path / "book/data")
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "book/data/claims-01.json"
+    before, changed = (f'"verdict": "{v}"' for v in ("holds with a condition", "holds"))
+    first, found, rest = path.read_text("utf-8").partition(f'"id": "{QUICK}"')
+    path.write_text(first + found + rest.replace(before, changed, 1), "utf-8")
     status, out, _ = said(capsys, "--check", QUICK, "ss19-two-arms")
     assert status == 1
     assert "verdict was 'holds', is 'holds with a condition'" in out

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 import dpbandits as dpb
-from dpbandits import citing, claims, experiments
+from dpbandits import citing, claims
+from dpbandits.publishing import published, published_names
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -22,6 +23,7 @@ CHAPTERS = {
 }
 TEXTS = {**PAGES, **CHAPTERS}
 BIBLIOGRAPHY = (BOOK / "references.bib").read_text("utf-8")
+LABELS = ("instance", "n_arms", "epsilon")
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
 
 
@@ -63,8 +65,8 @@ def test_cited_works_are_in_the_bibliography(name):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_experiments_and_claims_that_are_named_exist(name):
-    known = {*experiments.EXPERIMENTS, *(claim.id for claim in claims.ledger())}
+def test_figures_and_claims_that_are_named_exist(name):
+    known = {*published_names(ROOT), *(claim.id for claim in claims.ledger())}
     for named in re.findall(r"`((?:ss19|td16|twzw22|ja25|ours)-[\w.-]+)`", TEXTS[name]):
         assert named in known, named
 
@@ -170,24 +172,28 @@ def test_the_papers_in_the_citation_file_are_those_of_the_bibliography():
 
 def test_the_readme_counts_right():
     text = (ROOT / "README.md").read_text("utf-8")
-    figures = [e for name, e in experiments.EXPERIMENTS.items() if name.startswith("ss19-fig")]
-    grid = {(s.instance, s.n_arms, s.epsilon) for e in figures for s in e.settings("paper")}
-    paper = experiments.PRESETS["paper"]
-    assert f"{len(grid)} settings of {paper.n_runs} runs with 5·10⁷ pulls each" in text
-    assert paper.horizon == 5 * 10**7
-    readings = experiments.EXPERIMENTS["td16-fig2"].settings("paper")
-    (size,) = {(s.cell.n_runs, s.cell.horizon) for s in readings}
-    assert size == (100, 10**5)
-    assert f"{len(readings)} of 100 runs with 10⁵" in text
+    figures = [published(f"ss19-fig{number}", ROOT) for number in range(1, 13)]
+    settings = {row for f in figures for row in zip(*map(f.table.get, LABELS), strict=True)}
+    assert {f.manifest["runs"] / f.manifest["cases"] for f in figures} == {30}
+    assert {f.table["time"].max() for f in figures} == {5 * 10**7}
+    assert f"{len(settings)} settings of 30 runs with 5·10⁷ pulls each" in text
+    readings = published("td16-fig2", ROOT)
+    cases = readings.manifest["cases"]
+    assert readings.manifest["runs"] == 100 * cases
+    assert readings.table["time"].max() == 10**5
+    assert f"{cases} of 100 runs with 10⁵" in text
 
 
 # --------------------------------------------------------------------------------- claims and data
 
 
-def test_the_written_verdicts_are_those_of_the_ledger():
-    records = json.loads((BOOK / "data/claims.json").read_text("utf-8"))["claims"]
-    assert [record["id"] for record in records] == [claim.id for claim in claims.ledger()]
-    for record, claim in zip(records, claims.ledger(), strict=True):
+@pytest.mark.parametrize("chapter", ["01", "02", "03", "04", "05"])
+def test_the_published_verdicts_are_those_of_the_ledger(chapter):
+    content = json.loads((BOOK / f"data/claims-{chapter}.json").read_text("utf-8"))
+    assert content["manifest"] == {"preset": "paper", "seed": 0}
+    records, ledger = content["claims"], claims.ledger(chapter=chapter)
+    assert [record["id"] for record in records] == [claim.id for claim in ledger]
+    for record, claim in zip(records, ledger, strict=True):
         assert record["verdict"] in claims.VERDICTS
         for field in ("paper", "place", "statement"):
             assert record[field] == getattr(claim, field), claim.id
@@ -254,30 +260,18 @@ def test_the_filter_offers_what_the_command_does(extension):
     assert " hidden " in form and 'aria-live="polite"' in form
 
 
-def test_tables_are_made_from_the_package_and_the_data(extension, tmp_path):
+def test_the_table_of_figures_says_what_is_published(extension):
     data = extension("book_data")
-    shown = "\n".join(data.presets())
-    for preset in experiments.PRESETS.values():
-        kinds = (e for e in experiments.EXPERIMENTS.values() if e.table.kind == "regret")
-        runs = {cell.n_runs for e in kinds for cell in e.cells(preset.name)}
-        assert preset.n_runs in runs
-        span = " to ".join(str(n) for n in sorted({min(runs), max(runs)}))
-        (short,) = {c.horizon for c in experiments.EXPERIMENTS["td16-fig2"].cells(preset.name)}
-        horizons = f"{data.grouped(preset.horizon)} | {data.grouped(short)}"
-        assert f"| `{preset.name}` | {horizons} | {span} |" in shown
-    assert len(data.experiments(tmp_path, "data")) == 2 + len(experiments.EXPERIMENTS)
-    (tmp_path / "ss19-fig1.csv").write_text("")
-    (row,) = (line for line in data.experiments(tmp_path, "data") if "`ss19-fig1`" in line)
-    assert "{download}`curves <data/ss19-fig1.csv>`" in row
-    assert "manifest" not in row
-    (tmp_path / "ours-stopping-mean.csv").write_text("")
-    (row,) = (line for line in data.experiments(tmp_path, "data") if "`ours-stopping-mean`" in line)
-    assert "{download}`samples <data/ours-stopping-mean.csv>`" in row
-    assert len(re.findall(r"(?<!\\)\|", row)) == 5  # what stands in a title splits no cell
-    assert [data.span(runs) for runs in ([30, 30], [200, 50, 10_000])] == [
-        "30",
-        "50 to 10\N{NARROW NO-BREAK SPACE}000",
-    ]
+    _, _, *rows = data.figures(ROOT)
+    assert [row.split("`")[1] for row in rows] == list(published_names(ROOT))
+    for row in rows:
+        assert len(re.findall(r"(?<!\\)\|", row)) == 6, "what stands in a title splits no cell"
+    (row,) = (row for row in rows if "`td16-fig2`" in row)
+    about = published("td16-fig2", ROOT).manifest
+    assert row.startswith(f"| `td16-fig2` | 2 | {about['title']} (TD16, Figure 2). ")
+    for ending in ("csv", "pdf", "json"):
+        assert f"<figures/td16-fig2.{ending}>" in row
+    assert row.endswith("| 48 | 4\N{NARROW NO-BREAK SPACE}800 |")
     assert [data.short(x) for x in (0, 0.00123, 1.5, 45.67, 123.4, 45678)] == [
         "0",
         "0.00123",

@@ -1,9 +1,7 @@
 """Figures for papers: their width, their letters, their fonts, their greys, and their names."""
 
-import ast
 import io
 import itertools
-import json
 import re
 import zlib
 from functools import partial
@@ -16,15 +14,13 @@ from matplotlib.colors import to_hex
 from PIL import Image
 
 from dpbandits import plotting
-from dpbandits.chapter_figures import chapter_figures, files_in
+from dpbandits.chapter_figures import chapter_figures
 from dpbandits.cli import main
-from dpbandits.experiments import EXPERIMENTS
 from dpbandits.plotting import paper
-from dpbandits.plotting.files import figure_pdf
+from dpbandits.publishing import published, published_names
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT / "book" / "data"
-DRAWING = ("draw", "regret_figure", "stopping_figure", "slopes_figure")
+FIGURES = ROOT / "book" / "figures"
 
 
 @pytest.fixture(autouse=True)
@@ -34,10 +30,17 @@ def close_figures():
 
 
 def drawn(name, **options):
-    """Draw a figure as it is written, whether the data is fresh or not."""
+    """Draw a figure from what is published of it."""
     width, grey = options.pop("width", "double"), options.pop("grey", False)
-    wanted = partial(plotting.book_figure, name, folder=DATA, **options)
+    wanted = partial(published(name).draw, **options)
     return plotting.paper_figure(wanted, width=width, grey=grey)
+
+
+def long_names():
+    """Draw curves with names that need much room."""
+    x = np.geomspace(1, 100, 9)
+    curves = {f"the curve with the number {i}": (x, x**i) for i in (1, 2)}
+    return plotting.curves_figure({"left": curves, "right": curves}, x_label="x", y_label="y")
 
 
 def streams(pdf):
@@ -46,9 +49,11 @@ def streams(pdf):
     texts = []
     for stream in found:
         try:
-            texts.append(zlib.decompress(stream).decode("ascii"))
-        except (zlib.error, UnicodeDecodeError):
+            content = zlib.decompress(stream)
+        except zlib.error:
             continue
+        if content.isascii() or content.startswith(b"/DeviceRGB"):  # no font
+            texts.append(content.decode("latin-1"))
     return "\n".join(texts)
 
 
@@ -83,8 +88,8 @@ def colours_in(pdf):
 @pytest.mark.parametrize(
     ("name", "width", "millimetres"),
     [
-        ("ss19-fig1", "single", 84),
-        ("ours-bai-error", 100, 100),
+        ("td16-fig2", "single", 84),
+        ("ours-stopping-error", 100, 100),
     ],
 )
 def test_a_pdf_is_as_wide_as_asked_with_letters_that_can_be_read(name, width, millimetres):
@@ -104,7 +109,7 @@ def test_a_pdf_is_as_wide_as_asked_with_letters_that_can_be_read(name, width, mi
 
 
 def test_other_fonts_are_noticed():
-    figure = plotting.book_figure("ours-bai-error", folder=DATA, panels=["a"])
+    figure = published("ours-stopping-beta").draw(panels=["a"])
     buffer = io.BytesIO()
     with plt.rc_context({"pdf.fonttype": 3}):
         figure.savefig(buffer, format="pdf")
@@ -117,7 +122,7 @@ def test_other_fonts_are_noticed():
 
 
 def test_a_picture_has_300_points_to_an_inch(tmp_path):
-    path = drawn("ours-budget-split", width="single").save(tmp_path / "a.PNG")
+    path = drawn("ours-stopping-beta", width="single").save(tmp_path / "a.PNG")
     with Image.open(path) as image:
         assert image.size[0] == pytest.approx(84 / 25.4 * 300, abs=1)
         assert image.info["dpi"] == pytest.approx((300, 300), abs=0.1)
@@ -125,49 +130,48 @@ def test_a_picture_has_300_points_to_an_inch(tmp_path):
 
 def test_nothing_stands_outside_of_a_narrow_figure():
     """Legends are broken, and texts below the panels, until they fit."""
-    for name in ("ours-stopping-error", "ours-bai-error"):
-        figure = drawn(name, width="single").figure
-        figure.draw_without_rendering()
-        for artist in (*figure.legends, *figure.texts):
-            box = artist.get_window_extent()
-            assert box.x0 >= -1 and box.x1 <= figure.bbox.width + 1, (name, artist)
-            assert box.y0 >= -1, (name, artist)
-        lowest = min(a.get_tightbbox().y0 for a in figure.axes)
-        assert max(legend.get_window_extent().y1 for legend in figure.legends) <= lowest + 1
+    figure = drawn("ours-stopping-error", width="single").figure
+    figure.draw_without_rendering()
+    for artist in (*figure.legends, *figure.texts):
+        box = artist.get_window_extent()
+        assert box.x0 >= -1 and box.x1 <= figure.bbox.width + 1, artist
+        assert box.y0 >= -1, artist
+    lowest = min(a.get_tightbbox().y0 for a in figure.axes)
+    assert max(legend.get_window_extent().y1 for legend in figure.legends) <= lowest + 1
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "parts"),
+    ("width", "parts"),
     [
-        ("ss19-fig1", {"width": "triple"}, ["width='triple'", "single, double", "40 to 300"]),
-        ("ss19-fig1", {"width": "30"}, ["width='30'", "40 to 300"]),
-        ("ss19-fig1", {"width": None}, ["width=None", "40 to 300"]),
-        ("ours-heavy-error", {"width": "single"}, ["width='single'", "allowed: at least 1"]),
-        ("ss19-fig1", {"width": "single"}, ["mm high", "up to 100", "fewer panels"]),
-        ("fig-d-eps", {}, ["figure='fig-d-eps'", "ss19-fig12", "h-map-rest", "chapter computes"]),
-        ("ss19-fig1", {"panels": ["x"]}, ["x"]),
+        ("triple", ["width='triple'", "single, double", "40 to 300"]),
+        ("30", ["width='30'", "40 to 300"]),
+        (None, ["width=None", "40 to 300"]),
+        ("single", ["mm high", "up to 100", "fewer panels"]),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(name, options, parts, monkeypatch):
-    if "mm high" in parts:
-        monkeypatch.setattr(paper, "_HIGHEST", 100.0)
+def test_what_cannot_be_drawn_is_refused(width, parts, monkeypatch):
+    monkeypatch.setattr(paper, "_HIGHEST", 100.0)
     with pytest.raises(ValueError) as caught:
-        drawn(name, **options)
+        drawn("td16-fig2", width=width)
     for part in parts:
         assert part in str(caught.value)
     assert not plt.get_fignums()
 
 
-def test_the_width_that_is_allowed_is_enough():
-    def draw(width):
-        return drawn("ours-head-bai", panels=["a"], width=width)
-
-    with pytest.raises(ValueError) as caught:
-        draw(50)
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (partial(published("td16-fig2").draw, panels=["a"]), "leaves letters of"),
+        (long_names, "leaves no room beside the labels"),
+    ],
+)
+def test_the_width_that_is_allowed_is_enough(draw, said):
+    with pytest.raises(ValueError, match=said) as caught:
+        plotting.paper_figure(draw, width=40)
     allowed = int(re.search(r"at least (\d+)", str(caught.value))[1])
-    assert draw(allowed).letters[0] >= 5.99
-    with pytest.raises(ValueError, match="letters of"):
-        draw(allowed - 2)
+    assert plotting.paper_figure(draw, width=allowed).letters[0] >= 5.99
+    with pytest.raises(ValueError, match=said):
+        plotting.paper_figure(draw, width=allowed - 2)
 
 
 # ------------------------------------------------------------------------------------------- grey
@@ -182,8 +186,8 @@ def colourful(png):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("ours-budget-split", {}),
-        ("ours-head-bai", {"panels": ["a"]}),
+        ("ours-stopping-beta", {}),
+        ("td16-spread", {"panels": ["a"]}),
         ("ours-stopping-overhead", {}),
     ],
 )
@@ -195,13 +199,13 @@ def test_grey_is_grey(name, options):
 
 
 def test_a_grey_pdf_has_greys_only():
-    pdf, grey = (drawn("ours-budget-split", grey=grey).pdf() for grey in (False, True))
+    pdf, grey = (drawn("ours-stopping-beta", grey=grey).pdf() for grey in (False, True))
     assert any(len(set(colour)) > 1 for colour in colours_in(pdf))
     assert all(len(set(colour)) == 1 for colour in colours_in(grey))
     assert len(set(re.findall(r"([\d.]+) G\b", streams(grey)))) > 3
 
 
-@pytest.mark.parametrize("name", ["ours-budget-split", "ours-price-of-privacy", "ours-bai-error"])
+@pytest.mark.parametrize("name", ["td16-fig2", "ours-stopping-beta", "ours-stopping-error"])
 def test_curves_can_be_told_apart_in_grey(name):
     """Where two curves of a panel have other colours, style, marker or grey tell them apart."""
     figure = drawn(name).figure
@@ -229,133 +233,73 @@ def test_the_palette_has_its_greys():
     assert paper.grey_of("yellow")[0] > paper.grey_of("green")[0] > paper.grey_of("navy")[0]
 
 
-# ------------------------------------------------------------------------------------------ names
+# ------------------------------------------------------------------------------------ as published
 
 
-def figure_cells():
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        for cell in json.loads(path.read_text("utf-8"))["cells"]:
-            name = cell["metadata"].get("mystnb", {}).get("figure", {}).get("name")
-            if name:
-                yield name, "".join(cell["source"])
+@pytest.mark.parametrize("name", published_names(ROOT))
+def test_a_published_figure_can_be_printed(name):
+    pdf = (FIGURES / f"{name}.pdf").read_bytes()
+    assert not font_problems(pdf)
+    assert min(letters_in(pdf)) >= 0.7 * 6 - 0.01
 
 
-def calls_that_draw(source):
-    """What a cell draws: name of the function, and its options."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in DRAWING:
-            code = {k.arg: compile(ast.Expression(k.value), "", "eval") for k in node.keywords}
-            yield node.func.attr, {k: eval(v, {"list": list}) for k, v in code.items()}
-
-
-def test_the_figures_of_the_chapters_are_drawn_as_their_names_say():
-    names = []
-    for name, source in figure_cells():
-        names.append(name)
-        calls = list(calls_that_draw(source))
-        if name not in plotting.figure_names():
-            assert not calls, f"{name} shows an experiment, but is no view of one"
-            continue
-        view = plotting.view_of(name)
-        ((function, options),) = calls
-        assert options == view.options, name
-        assert (function == "slopes_figure") == (view.function[1] == "slopes_figure"), name
-    assert len(names) == len(set(names))
-    assert set(plotting.VIEWS) <= set(names)
-    shown = {plotting.view_of(n).experiment for n in names if n in plotting.figure_names()}
-    assert shown == set(EXPERIMENTS)
+@pytest.mark.parametrize("name", ["ours-stopping-alpha", "td16-spread"])
+def test_what_is_drawn_again_is_what_was_published(name):
+    """To the seven digits that the data has."""
+    again = paper.PaperFigure(published(name).draw(), paper.SCALE).pdf(name)
+    number = r"-?\d+(?:\.\d+)?"
+    texts = [streams(pdf) for pdf in (again, (FIGURES / f"{name}.pdf").read_bytes())]
+    assert re.sub(number, "0", texts[0]) == re.sub(number, "0", texts[1])
+    numbers = [np.array(re.findall(number, text), dtype=float) for text in texts]
+    np.testing.assert_allclose(*numbers, atol=1e-3)
+    assert numbers[0].size > 1000
 
 
 def test_what_a_chapter_shows_is_read_from_its_notebook():
     figures = {figure.name: figure for figure in chapter_figures(ROOT)}
-    assert list(figures) == [name for name, _ in figure_cells()]
-    figure = figures["fig-d-eps"]
-    assert (figure.chapter, figure.page) == (5, "notebooks/05_best_arm_identification")
-    assert figure.heading == "Best-arm identification and the characteristic time"
-    assert figure.picture.startswith(b"\x89PNG")
-    assert figure.files["csv"].startswith(b"panel,curve,x,y\n")
+    figure = figures["td16-fig2"]
+    assert (figure.chapter, figure.page) == (2, "notebooks/02_private_counters")
+    assert figure.heading == "Private counters and the DP-UCB family"
+    assert "UCB" in figure.caption
     for figure in figures.values():
         assert figure.alt and figure.caption, figure.name
-
-
-def test_chapters_1_to_7_offer_what_they_compute():
-    for figure in chapter_figures(ROOT):
-        if figure.name not in plotting.figure_names() and figure.chapter < 8:
-            assert {"csv", "svg", "pdf"} <= set(figure.files), figure.name
-            assert not font_problems(figure.files["pdf"]), figure.name
-
-
-def test_downloads_have_what_they_say():
-    x = [1.0, 10.0]
-    curves = {"one": {"line": (x, x)}}
-    figure = plotting.curves_figure(curves, x_label="x", y_label="y")
-    links = plotting.Downloads("a&b", figure, curves)
-    carried = files_in(links._repr_html_())["a&b"]
-    assert carried == {
-        "csv": links.table.encode(),
-        "svg": links.vector.encode(),
-        "pdf": links.pdf,
-    }
-    assert not font_problems(links.pdf)
-    plain, axes = plt.subplots()
-    axes.plot(x, [3, 4], label="seen")
-    axes.plot(x, x)
-    axes.set_title("top")
-    assert plotting.Downloads("a", plain).table.splitlines()[1:] == [
-        "top,seen,1,3",
-        "top,seen,10,4",
-    ]
-
-
-def test_the_vector_file_of_the_book_is_that_of_the_command():
-    assert figure_pdf("ours-bai-error", DATA) == drawn("ours-bai-error").pdf("ours-bai-error")
+        assert figure.picture.startswith(b"\x89PNG"), figure.name
 
 
 # ---------------------------------------------------------------------------------------- command
 
 
-@pytest.fixture
-def quick(monkeypatch, tmp_path):
-    """Whether the data is fresh is tested elsewhere."""
-    from dpbandits.experiments import read
-
-    monkeypatch.setattr("dpbandits.plotting.views.load", lambda name: read(name, DATA))
+def test_the_command(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_the_command(capsys, quick):
-    arguments = "figure ss19-fig5 --panels a --width 90 --grey --pdf f.pdf --png f.png --cite"
+    arguments = "figure td16-fig2 --panels a --width 90 --grey --pdf f.pdf --png f.png --cite"
     assert main(arguments.split()) == 0
     shown = capsys.readouterr().out
     assert shown.count("90 mm by ") == 2
-    assert "@misc{dpbandits-ss19-fig5," in shown
-    assert not font_problems((quick / "f.pdf").read_bytes())
+    assert "@misc{dpbandits-td16-fig2," in shown
+    assert not font_problems((tmp_path / "f.pdf").read_bytes())
     assert main(["figure", "--list"]) == 0
-    listed = capsys.readouterr().out
-    for name in plotting.figure_names():
-        assert re.search(rf"^{name}: ", listed, re.MULTILINE)
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in listed] == list(published_names())
     assert main(["figure", "td16-spread", "--cite"]) == 0
-    assert [p.name for p in quick.iterdir()] == ["f.pdf", "f.png"] or len(
-        list(quick.iterdir())
-    ) == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"f.pdf", "f.png"}
 
 
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        ("figure", ["id is missing", "--list", "ss19-fig1"]),
-        ("figure ss19-fig1", ["--pdf, --png or --cite"]),
-        ("figure ss19-fig1 --pdf a.png", ["pdf='a.png'", "NAME.pdf"]),
-        ("figure fig-time --pdf a.pdf", ["figure='fig-time'", "chapter computes"]),
-        ("figure ss19-fig1 --pdf a.pdf --width 5", ["width='5'", "single, double"]),
-        ("figure ss19-fig1 --pdf a.pdf --panels z", ["'z'"]),
+        ("figure", ["id is missing", "--list", "td16-fig2"]),
+        ("figure td16-fig2", ["--pdf, --png or --cite"]),
+        ("figure td16-fig2 --pdf a.png", ["pdf='a.png'", "NAME.pdf"]),
+        ("figure td16-fig3 --pdf a.pdf", ["figure='td16-fig3'", "did you mean 'td16-fig2'"]),
+        ("figure td16-fig2 --pdf a.pdf --width 5", ["width='5'", "single, double"]),
+        ("figure td16-fig2 --pdf a.pdf --panels z", ["'z'"]),
     ],
 )
-def test_a_bad_argument_is_one_line(capsys, quick, arguments, parts):
+def test_a_bad_argument_is_one_line(capsys, tmp_path, monkeypatch, arguments, parts):
+    monkeypatch.chdir(tmp_path)
     assert main(arguments.split()) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     for part in parts:
         assert part in error
-    assert not list(quick.iterdir())
+    assert not list(tmp_path.iterdir())

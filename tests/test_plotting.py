@@ -1,6 +1,7 @@
-"""Figures: complete, readable, the same to the byte, and without effect on other figures."""
+"""Figures of regret: complete, readable, the same to the byte, without effect on other figures."""
 
 import itertools
+import math
 import re
 
 import matplotlib as mpl
@@ -13,28 +14,104 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
-from dpbandits import experiments, plotting
-from dpbandits.plotting import figures, style
+import dpbandits as dpb
+from dpbandits import plotting
+from dpbandits.plotting import regret, style
+from dpbandits.tables import curve, records, tabulate
 
-NAMES = [
-    name
-    for name, e in experiments.EXPERIMENTS.items()
-    if e.table.kind == "regret"
-    and e.axis != "spread"  # which has labels of its own
-    and not e.axis.startswith("heavy")  # whose rows have limits of their own
-    and e.axis not in ("head-map", "head-tail")  # which have no curves with names at their ends
-]
+T, RUNS = 20_000, 3
+LABELS = ("panel", "instance", "n_arms", "epsilon", "algorithm", "variant")
+ARMS = {k: dpb.instances.ss19("C2", k) for k in (3, 5)}
+C2 = ARMS[5]
+
+
+def played(cases):
+    """Play algorithms by panel, K, ε and variant."""
+    keyed = {
+        (panel, "C2", k, eps, algorithm.label, variant, *rest): (algorithm, ARMS[k])
+        for (panel, k, eps, variant, *rest), algorithm in cases
+    }
+    return dpb.simulate_many(keyed, T, RUNS)
+
+
+def over_time():
+    cases = [
+        ((panel, 5, eps, ""), kind(eps))
+        for panel, budgets in {"a": (0.1, 0.25), "b": (0.5, 1.0)}.items()
+        for eps in budgets
+        for kind in (dpb.DPSE, dpb.DPUCB)
+    ]
+    return tabulate(played(cases), lambda r: curve(r, epochs=True, bound=True), LABELS)
+
+
+def over_epsilon():
+    cases = [
+        ((panel, 5, eps, ""), algorithm)
+        for panel in "ab"
+        for eps, algorithm in (
+            (math.inf, dpb.UCB()),
+            (math.inf, dpb.SuccessiveElimination()),
+            *((eps, kind(eps)) for eps in (0.1, 1.0) for kind in (dpb.DPSE, dpb.DPUCB)),
+        )
+    ]
+    return tabulate(played(cases), lambda r: r.final(), LABELS)
+
+
+def over_horizon():
+    told = {
+        ("a", "C2", 5, 1.0, "DP-SE", "told T", t): (dpb.DPSE(1.0), C2, t) for t in (2000, 20_000)
+    }
+    guess = {
+        ("a", "C2", 5, 1.0, "DP-SE", growth, T): (dpb.GuessAndDouble(dpb.DPSE(1.0), growth), C2, T)
+        for growth in ("double", "square")
+    }
+    runs = dpb.simulate_many({**told, **guess}, n_runs=RUNS)
+    return tabulate(
+        runs,
+        lambda r: r.final() if r.algorithm.label == "DP-SE" else curve(r, first=2000),
+        (*LABELS, "horizon"),
+    )
+
+
+def over_arms():
+    cases = [
+        ((panel, k, eps, variant), dpb.DPSE(eps / (k - 1) if variant else eps))
+        for panel, k, eps, variant in itertools.product("ab", ARMS, (0.25, 1.0), ("", "ε/(K−1)"))
+    ]
+    return tabulate(played(cases), lambda r: r.final(), LABELS)
+
+
+def ratios():
+    variants = dpb.regret.dp_ucb.DPUCB_VARIANTS
+    cases = [
+        (("a", k, eps, variant), dpb.DPUCB(eps, variant) if variant else dpb.DPSE(eps))
+        for k, eps, variant in itertools.product(ARMS, (0.1, 0.25, 1.0), ("", *variants))
+    ]
+    return tabulate(played(cases), lambda r: r.final(), LABELS)
+
+
+KINDS = {
+    regret.regret_over_time: over_time,
+    regret.regret_over_epsilon: over_epsilon,
+    regret.regret_over_horizon: over_horizon,
+    regret.regret_over_arms: over_arms,
+    regret.ratios_to_baselines: ratios,
+}
 
 
 @pytest.fixture(scope="module")
-def smoke():
-    return experiments.run(NAMES, preset="smoke")
+def table():
+    return over_time()
 
 
 @pytest.fixture(autouse=True)
 def closed():
     yield
     plt.close("all")
+
+
+def draw(table, **options):
+    return regret.regret_over_time(table, titles={"a": "low ε", "b": "high ε"}, **options)
 
 
 def boxes(figure):
@@ -53,15 +130,17 @@ def boxes(figure):
     return by_panel, figure.bbox
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_experiment_has_a_figure(smoke, name):
-    figure = plotting.regret_figure(smoke.subset(name), theory=True)
-    experiment = experiments.EXPERIMENTS[name]
-    assert len(figure.axes) == len(experiment.panels)
+@pytest.mark.parametrize("function", KINDS, ids=lambda function: function.__name__)
+def test_a_figure_is_complete_and_readable(function):
+    made = KINDS[function]()
+    panels = list(dict.fromkeys(made["panel"]))
+    figure = function(made, titles={panel: f"panel {panel}" for panel in panels})
+    assert len(figure.axes) == len(panels)
     titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles == [f"({panel})  {title}" for panel, title in experiment.panels.items()]
+    assert all(title.endswith(f"panel {p}") for title, p in zip(titles, panels, strict=True))
     assert to_rgb(figure.get_facecolor()) == (1, 1, 1)
-    assert "(units of reward)" in figure.get_supylabel() or experiment.axis == "ratio"
+    expected = "regret of DP-UCB" if function is regret.ratios_to_baselines else "(units of reward)"
+    assert expected in figure.get_supylabel()
     assert figure.axes[-1].get_xlabel()
     by_panel, whole = boxes(figure)
     for labels in by_panel:
@@ -73,30 +152,24 @@ def test_every_experiment_has_a_figure(smoke, name):
             assert box.x1 <= whole.x1
             assert whole.y0 <= box.y0
             assert box.y1 <= whole.y1
-    left = {round(axes.get_position().x0, 6) for axes in figure.axes}
-    assert len(left) <= 2
     assert len({axes.get_ylim() for axes in figure.axes}) == 1
 
 
 @pytest.mark.parametrize("scale", ["log", "linear"])
-def test_curves_are_the_means(smoke, scale):
-    part = smoke.subset("ss19-fig2")
-    figure = plotting.regret_figure(part, scale=scale, panels=["b"], epochs=False)
+def test_curves_are_the_means(table, scale):
+    figure = draw(table, scale=scale, panels=["b"], epochs=False)
     (axes,) = figure.axes
-    assert axes.get_title(loc="left") == "ε = 0.5 and 1"
+    assert axes.get_title(loc="left") == "high ε"
     assert axes.get_yscale() == scale
     drawn = [line.get_ydata() for line in axes.get_lines()]
-    expected = [runs.mean() for _, runs in part.select(panel="b")]
+    expected = [line.mean for line in records(table, LABELS, panel="b")]
     assert len(drawn) == len(expected) == 4
     assert all(map(np.array_equal, drawn, expected))
 
 
-def test_epochs_and_theory_are_options(smoke):
-    part = smoke.subset("ss19-fig2")
+def test_epochs_and_theory_are_options(table):
     counts = {
-        (epochs, theory): len(
-            plotting.regret_figure(part, epochs=epochs, theory=theory).axes[0].get_lines()
-        )
+        (epochs, theory): len(draw(table, epochs=epochs, theory=theory).axes[0].get_lines())
         for epochs in (False, True)
         for theory in (False, True)
     }
@@ -104,25 +177,18 @@ def test_epochs_and_theory_are_options(smoke):
     assert counts[True, False] > counts[False, False]
 
 
-def test_stored_data_gives_the_same_figure(smoke, tmp_path):
-    part = smoke.subset("ss19-fig2")
-    experiments.write(part, tmp_path)
-    paths = [
-        plotting.save_vector(plotting.regret_figure(source), tmp_path / f"{i}.svg")
-        for i, source in enumerate([part, part, experiments.load("ss19-fig2", tmp_path)])
-    ]
-    live, again, stored = (path.read_bytes() for path in paths)
-    assert live == again
-    assert len(stored) == pytest.approx(len(live), rel=0.01)  # numbers have 7 digits there
-    text = live.decode()
-    assert "<dc:date>" not in text
-    assert str(tmp_path) not in text
-    assert re.search(r"fill: #ffffff", text)
+def test_the_same_table_gives_the_same_file(table, tmp_path):
+    paths = [plotting.save_vector(draw(table), tmp_path / f"{i}.svg") for i in range(2)]
+    first, again = (path.read_text("utf-8") for path in paths)
+    assert first == again
+    assert "<dc:date>" not in first
+    assert str(tmp_path) not in first
+    assert re.search(r"fill: #ffffff", first)
 
 
-def test_settings_do_not_leak(smoke):
+def test_settings_do_not_leak(table):
     before = dict(mpl.rcParams)
-    plotting.regret_figure(smoke.subset("ss19-fig1"))
+    draw(table)
     assert dict(mpl.rcParams) == before
 
 
@@ -131,30 +197,16 @@ def test_curves_can_be_told_apart_in_grey():
         r, g, b = to_rgb(look.colour)
         return 0.299 * r + 0.587 * g + 0.114 * b
 
-    looks = [look for pair in figures._BY_BUDGET.values() for look in pair]
+    looks = [look for pair in regret._BY_BUDGET.values() for look in pair]
     for a, b in itertools.combinations(looks, 2):
         assert a.line != b.line or (a.width != b.width and abs(grey(a) - grey(b)) > 0.15)
-    baselines = [look for _, look in figures._BASELINES.values()]
+    baselines = [look for _, look in regret._BASELINES.values()]
     assert len({look.marker for look in baselines}) == len(baselines)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"scale": "cubic"}, "scale='cubic' is unknown; allowed: 'log', 'linear'"),
-        ({"panels": ["z"]}, "panel='z' is unknown; allowed: 'a', 'b'"),
-    ],
-)
-def test_bad_arguments(smoke, change, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.regret_figure(smoke.subset("ss19-fig1"), **change)
-
-
-def test_bad_sources(smoke):
-    with pytest.raises(ValueError, match="allowed: one experiment"):
-        plotting.regret_figure(smoke)
-    with pytest.raises(ValueError, match="source='fig1' is unknown"):
-        plotting.regret_figure("fig1")
+def test_an_unknown_scale_is_refused(table):
+    with pytest.raises(ValueError, match="scale='cubic' is unknown; allowed: 'log', 'linear'"):
+        draw(table, scale="cubic")
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=8).map(sorted), st.floats(0.1, 12))

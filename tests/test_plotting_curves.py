@@ -1,15 +1,12 @@
-"""Figures of computed curves, and the files that a page carries for them."""
-
-import base64
-import csv
-import io
-import re
+"""Figures of computed curves, and the tables that are published of them."""
 
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from dpbandits.plotting import Downloads, curves_figure
+from dpbandits.plotting import curves_figure
+from dpbandits.plotting.curves import curves_table
+from dpbandits.plotting.redraw import recipe_of, redraw
 
 X = np.geomspace(1, 100, 9)
 PANELS = {"left": {"line": (X, X), "root": (X, np.sqrt(X))}, "right": {"fall": (X, 1e-6 / X**3)}}
@@ -48,28 +45,18 @@ def test_marks_are_shown_with_what_they_are():
     plt.close(figure)
 
 
-def test_what_is_downloaded_is_what_is_drawn():
-    figure = figure_of()
-    offered = Downloads("demo", figure, PANELS)
-    shown = offered._repr_html_()
-    assert shown == Downloads("demo", figure_of(), PANELS)._repr_html_()
-    files = dict(re.findall(r'download="([\w.]+)" href="data:[\w/+]+;base64,([^"]+)"', shown))
-    table = base64.b64decode(files["demo.csv"]).decode().splitlines()
-    assert table[0] == "panel,curve,x,y"
-    assert len(table) == 1 + 3 * X.size
-    np.testing.assert_allclose([float(row.split(",")[3]) for row in table[1:10]], X, rtol=1e-6)
-    assert base64.b64decode(files["demo.svg"]).decode().lstrip().startswith("<?xml")
+def test_what_is_published_is_what_is_drawn():
+    figure = figure_of(marks={"right": [(10.0, 1e-3, "aim")]})
+    table = curves_table(PANELS)
+    assert len(table) == 3 * X.size
+    line = table[(table["panel"] == "left") & (table["curve"] == "root")]
+    np.testing.assert_allclose(line["y"], np.sqrt(X), rtol=1e-6)
+    again = redraw(table, recipe_of(figure))
+    for axes, other in zip(figure.axes, again.axes, strict=True):
+        assert [t.get_text() for t in axes.texts] == [t.get_text() for t in other.texts]
+        for one, two in zip(axes.lines, other.lines, strict=True):
+            np.testing.assert_array_equal(one.get_xydata(), two.get_xydata())
     plt.close("all")
-
-
-def test_names_with_commas_and_quotes_stay_one_field():
-    panels = {'two, "three"': {"a, b": ([1.0, 2.0], [3.0, 4.0])}}
-    figure = curves_figure(panels, x_label="x", y_label="y")
-    offered = Downloads("demo", figure, panels)
-    rows = list(csv.reader(io.StringIO(offered.table)))
-    assert rows[1:] == [['two, "three"', "a, b", "1", "3"], ['two, "three"', "a, b", "2", "4"]]
-    assert repr(offered) == "Downloads('demo')"
-    plt.close(figure)
 
 
 LINE = (X, X)

@@ -1,11 +1,9 @@
-"""Replicates: seeds, workers, checkpoints, summaries, files, silence, memory."""
+"""Replicates: seeds, checkpoints, summaries, files, memory."""
 
 import csv
 import errno
-import io
 import math
 import os
-import sys
 import tracemalloc
 from pathlib import Path
 
@@ -19,7 +17,7 @@ from scipy import stats
 import dpbandits as dpb
 from dpbandits import _files, simulation
 from dpbandits._files import write_atomically
-from dpbandits.simulation import play_replicate, replicate_seeds
+from dpbandits.running import case_seeds, replicate_seeds
 
 C2 = dpb.instances.ss19("C2")
 ALGORITHMS = [dpb.DPSE(epsilon=0.05, beta=0.9), dpb.DPUCB(epsilon=20.0, engine="per-step")]
@@ -33,16 +31,7 @@ def assert_same_bits(first, second):
     ]
 
 
-# ---------------------------------------------------------------- workers and seeds
-@pytest.mark.slow
-@pytest.mark.parametrize("n_jobs", [2, 4])
-def test_workers_do_not_change_bits(n_jobs):
-    for algorithm in ALGORITHMS:
-        one = dpb.simulate(algorithm, C2, 20_000, n_runs=6, seed=3)
-        assert_same_bits(one, dpb.simulate(algorithm, C2, 20_000, n_runs=6, seed=3, n_jobs=n_jobs))
-        assert len(np.unique(one.regret[:, -1])) > 1, "replicates differ"
-
-
+# ---------------------------------------------------------------- seeds
 def test_threads_do_not_change_bits():
     one = dpb.simulate(ALGORITHMS[1], C2, 20_000, n_runs=6)
     with joblib.parallel_config(backend="threading"):
@@ -58,17 +47,15 @@ def test_the_seed_decides(algorithm):
     assert not np.array_equal(first.regret, other.regret)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.label)
-def test_first_runs_do_not_depend_on_their_number(algorithm):
-    few, many = (dpb.simulate(algorithm, C2, 20_000, n_runs=n, seed=[1, 2]) for n in (3, 7))
-    assert few.regret.tobytes() == many.regret[:3].tobytes()
-    assert few.pulls.tobytes() == many.pulls[:3].tobytes()
-
-
 def test_a_replicate_is_played_from_its_own_child_seed():
     runs = dpb.simulate(ALGORITHMS[0], C2, 20_000, n_runs=3, seed=5)
-    for i, child in enumerate(np.random.SeedSequence(5).spawn(3)):
-        play = play_replicate(ALGORITHMS[0], C2, 20_000, runs.times, child)
+    configuration = {
+        "algorithm": {"name": "DPSE", "epsilon": 0.05, "beta": 0.9},
+        "means": [0.75, 0.625, 0.5, 0.375, 0.25],
+        "horizon": 20_000,
+    }
+    for i, child in enumerate(case_seeds(configuration, 5, 3)):
+        play = ALGORITHMS[0].play(C2, 20_000, runs.times, np.random.default_rng(child))
         assert np.array_equal(play.regret(C2.gaps), runs.regret[i])
         assert np.array_equal(play.counts[-1], runs.pulls[i])
         assert np.array_equal(play.epoch_ends, runs.epoch_ends[i])
@@ -225,25 +212,7 @@ def test_a_reader_never_sees_half_a_file(tmp_path, monkeypatch):
     assert seen == [("old", "new")] and path.read_text() == "new"
 
 
-# ---------------------------------------------------------------- progress, memory, scale
-def test_silence_off_the_terminal(capfd):
-    dpb.simulate(ALGORITHMS[0], C2, 10**5, n_runs=3)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_progress_on_a_terminal(monkeypatch):
-    """Control of the test above: with a terminal there is something to see."""
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    dpb.simulate(ALGORITHMS[0], C2, 10**5, n_runs=3)
-    assert "DP-SE" in terminal.getvalue() and "run" in terminal.getvalue()
-
-
+# ---------------------------------------------------------------- memory, scale
 def test_memory_and_time_do_not_grow_with_the_horizon():
     tracemalloc.start()
     try:
@@ -273,7 +242,7 @@ def test_memory_of_many_arms_does_not_grow_with_the_checkpoints():
 
 
 def test_replicates_are_taken_as_they_come(monkeypatch):
-    """Not all replicates are held at once: what is kept of each is its regret, pulls and epochs."""
+    """An eighth of the replicates are held at once; then only regret, pulls and epochs are kept."""
     alive, most = 0, 0
 
     class Counted(simulation.EliminationPlay):
@@ -289,4 +258,4 @@ def test_replicates_are_taken_as_they_come(monkeypatch):
 
     monkeypatch.setattr("dpbandits.regret.elimination.EliminationPlay", Counted)
     dpb.simulate(ALGORITHMS[0], C2, 10**5, n_runs=50)
-    assert 1 <= most <= 5
+    assert 1 <= most <= 7 + 1
