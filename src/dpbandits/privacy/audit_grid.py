@@ -153,10 +153,15 @@ class Audits:
 
     @property
     def verdict(self) -> str:
-        """One of "convicted", "acquitted" and, where nothing is declared, "nothing declared"."""
+        """One of "convicted", "acquitted", "nothing declared" and "nothing tested".
+
+        Nothing is tested where all runs on both tables did the same, in every audit.
+        """
         promised = self.case.guarantee
         if not promised.is_private:
             return "nothing declared"
+        if all(each.constant for each in self.found):
+            return "nothing tested"
         slack = 0.0 if self.case.method == "runs" else _SLACK
         convicted = self.bounds.max() > promised.epsilon * (1.0 + slack)
         return "convicted" if convicted else "acquitted"
