@@ -119,7 +119,7 @@ def check_regret(x: Explorer, source: str, means, horizon: int, names: dict[str,
         (curve,) = (
             c
             for c in curves
-            if (c.instance, c.n_arms, c.algorithm, c.variant, int(c.time[-1]))
+            if (c.instance, c.n_arms, c.algorithm, c.variant, c.time[-1])
             == (instance, len(means), algorithm, variant, horizon)
             and c.epsilon in (budget or epsilon, math.inf)
         )
@@ -144,12 +144,12 @@ def check_regret(x: Explorer, source: str, means, horizon: int, names: dict[str,
 
 def check_found(x: Explorer, source: str, instance: str, delta: float, names: list[str]) -> None:
     """Compare the table of identification with an experiment."""
-    summaries = list(published(source).table.itertuples())
+    table = published(source).table
     for name in names:
         row = x.row("found", name)
         own = [
             s
-            for s in summaries
+            for s in table.itertuples()
             if (s.instance, s.delta, s.algorithm, s.variant) == (instance, delta, name, "")
         ]
         summary = min(own, key=lambda s: abs(math.log(s.epsilon / x.epsilon())))
@@ -211,11 +211,11 @@ def work_the_controls(x: Explorer) -> None:
         "against ε, where there are no curves", page.locator("#x-view").input_value(), "budget"
     )
     gap = equal_gaps(10, 0.05)
-    for c in records(published("h-map-all").table, CURVE):
-        labels = c.instance, c.n_arms, int(c.time[-1]), c.algorithm
+    for c in published("h-map-all").table.itertuples():
+        labels = c.instance, c.n_arms, c.time, c.algorithm
         if labels == ("gap 0.05", 10, 10**6, "DP-KLUCB"):
             cell = x.row("regret", "DP-KLUCB")[f"ε = {c.epsilon:g}"]
-            x.compare(f"DP-KLUCB at ε = {c.epsilon:g}", cell.partition(" (")[0], float(c.mean[-1]))
+            x.compare(f"DP-KLUCB at ε = {c.epsilon:g}", cell.partition(" (")[0], c.mean)
             rate = bounds.private_regret_rate(gap.means, c.epsilon) * math.log(10**6)
             cell = x.row("regret", "lower bound, ε-DP")[f"ε = {c.epsilon:g}"]
             x.compare(f"lower bound at ε = {c.epsilon:g}", cell, rate)

@@ -398,7 +398,7 @@ def test_shapes_depend_on_the_curves(rising, smooth, expected, monkeypatch):
 def test_a_claim_on_runs_needs_them():
     (claim,) = claims.ledger("ss19-five-times")
     with pytest.raises(ValueError, match="judged from runs of its chapter, settings; execute"):
-        claim.finding
+        _ = claim.finding
     with pytest.raises(ValueError, match="results lack 'settings', which the claim ss19-five-time"):
         claim.given({"other": 1})
 

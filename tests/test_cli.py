@@ -88,7 +88,7 @@ def test_a_full_disk_is_one_line(capsys, book, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", fail)
-    assert main("run UCB --horizon 100 --runs 1 --csv out.csv".split()) == 1
+    assert main(["run", "UCB", "--horizon", "100", "--runs", "1", "--csv", "out.csv"]) == 1
     assert "No space left on device" in one_line(capsys)
     assert not list(book.glob("*.csv"))
 
@@ -104,5 +104,5 @@ def test_an_interrupt_is_one_line_that_says_what_was_done(capsys, monkeypatch):
 
     original = UCB.play_many
     monkeypatch.setattr(UCB, "play_many", interrupted)
-    assert main("run UCB --horizon 100 --runs 32".split()) == 130
+    assert main(["run", "UCB", "--horizon", "100", "--runs", "32"]) == 130
     assert f"interrupted: {sum(played[:2])} of 32 runs were done" in one_line(capsys)

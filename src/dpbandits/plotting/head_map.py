@@ -147,7 +147,7 @@ def map_figure(
     keys = [name for name in CODES if name in first] + sorted(first - CODES.keys())
     with styled():
         figure, grid = make_panels(
-            titles, foot=0.75, width=0.62 * len(xs) + 0.3, height=0.52 * len(ys) + 0.55
+            titles, foot=0.75, width=max(0.62 * len(xs) + 0.3, 2.8), height=0.52 * len(ys) + 0.55
         )
         columns = columns_of(next(iter(grid.values())))
         for place, (panel, axes) in enumerate(grid.items()):
