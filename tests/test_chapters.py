@@ -1,8 +1,16 @@
-"""Execution of chapters, on a small book in a temporary folder."""
+"""Execution of chapters: of a small book in a temporary folder, and of one of the book's own."""
 
 import argparse
 import base64
 import io
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -12,6 +20,10 @@ from PIL import Image
 
 from dpbandits import chapters
 from dpbandits._pictures import look_alike
+from dpbandits.chapter_figures import figures_of
+from dpbandits.publishing import published
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def code(number, source, **metadata):
@@ -186,12 +198,106 @@ def test_without_the_extra_the_message_says_what_to_install(book, monkeypatch):
         chapters.execute("3", {"seed": 1})
 
 
+def with_cell(path, source):
+    """Give the small chapter another cell in place of its third."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[2].source = source
+    nbformat.write(notebook, path)
+    return path.read_bytes()
+
+
+def test_a_failure_in_place_leaves_the_chapter_alone(book, capsys):
+    path = book / "notebooks/03_small.ipynb"
+    before = with_cell(path, "print('before')\nraise RuntimeError('broken')")
+    assert command() == 1
+    assert "RuntimeError: broken" in capsys.readouterr().err
+    assert path.read_bytes() == before
+
+
+def ended(pid):
+    """Wait until a process is gone, or has nothing left but its number."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_killed_execution_leaves_the_chapter_alone(book):
+    path = book / "notebooks/03_small.ipynb"
+    long = "import os, time\nfrom pathlib import Path\nprint('half')\n"
+    long += "Path('../started').write_text(str(os.getpid()))\ntime.sleep(1000)"
+    before = with_cell(path, long)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpbandits", "execute", "3"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    started, end = book / "started", time.monotonic() + 120
+    try:
+        while not (started.is_file() and started.read_text()):
+            assert process.poll() is None and time.monotonic() < end
+            time.sleep(0.05)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert ended(int(started.read_text())), "no kernel goes on alone"
+    assert path.read_bytes() == before
+    assert [entry.name for entry in (book / "notebooks").iterdir()] == ["03_small.ipynb"]
+    with_cell(path, "print('whole')")
+    assert command() == 0
+    assert nbformat.read(path, as_version=4).cells[2].outputs[0].text == "whole\n"
+
+
+# ------------------------------------------------------------------------------ a chapter as it is
+
+
+def contents(*folders):
+    """The files of folders, by name."""
+    return {
+        path: path.read_bytes()
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("chapter", chapters.list_chapters(), ids=lambda chapter: chapter.stem)
-def test_a_chapter_runs_at_a_small_size(chapter):
-    """With parameters a chapter runs in a copy; its assertions hold at any size."""
-    before = chapter.read_bytes()
-    # one worker: to start others takes longer than what they would compute
-    output = chapters.execute(chapter, {"preset": "smoke", "seed": 1, "n_jobs": 1})
-    assert output.is_file() and "stage" in output.parts
-    assert chapter.read_bytes() == before
+def test_a_chapter_at_another_size_and_its_figures_from_nothing(tmp_path, monkeypatch):
+    """It says what it computed, touches no file of the book, and gives the same bytes again."""
+    for name in ("_config.yml", "_toc.yml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    for name in ("notebooks", "book"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    folders = [place / name for place in (ROOT, tmp_path) for name in ("notebooks", "book")]
+    before = contents(*folders)
+    assert command("3", "--preset", "smoke", "--set", "seed=1") == 0
+    assert contents(*folders) == before
+
+    stage = tmp_path / "_build/stage"
+    chapter = chapters.find("3", stage)
+    shown = "".join(
+        output.get("data", {}).get("text/markdown", "")
+        for cell in nbformat.read(chapter, as_version=4).cells
+        for output in cell.get("outputs", ())
+    )
+    said = re.search(r"Computed with the preset smoke, seed 1, .*?(\d+) runs of each", shown)
+    names = [figure.name for figure in figures_of(chapter)]
+    for name in names:
+        about = published(name, stage).manifest
+        assert (about["chapter"], about["preset"], about["seed"]) == ("03", "smoke", 1)
+        assert about["runs"] == int(said[1]) * about["cases"]
+
+    files = [f"book/figures/{name}.{ending}" for name in names for ending in ("csv", "json", "pdf")]
+    first = [(stage / file).read_bytes() for file in files]
+    for file in files:
+        (tmp_path / file).unlink(missing_ok=True)
+    assert command("3", "--preset", "smoke", "--set", "seed=1") == 0
+    assert [(stage / file).read_bytes() for file in files] == first

@@ -47,7 +47,8 @@ def _scales_used(interval: int, exponent: float, releases: int) -> Floats:
     played = play_dp_ucb_int.py_func
     played = FunctionType(played.__code__, played.__globals__ | {"laplace": record})
     end = np.array([interval * releases + 1])
-    played(np.array([0.5]), interval, exponent, 1.0, True, False, end, np.random.default_rng(0))
+    start = np.random.default_rng(0)
+    played(np.array([0.5]), interval, exponent, 1.0, True, False, end, start, 0)
     return np.array(drawn)
 
 
