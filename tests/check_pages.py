@@ -461,15 +461,10 @@ def main() -> int:
             check_page(browser, base, name, report, seen, options)
         if LEDGER in pages:
             folder = Path(__file__).resolve().parents[1] / "book/data"
-<<<<<<< HEAD
-            files = [json.loads(path.read_text("utf-8")) for path in folder.glob("claims-*.json")]
-            claims = [claim for chapter in files for claim in chapter["claims"]]
-=======
             verdicts = [
                 json.loads(path.read_text("utf-8")) for path in folder.glob("claims-*.json")
             ]
             claims = [claim for chapter in verdicts for claim in chapter["claims"]]
->>>>>>> t1
             check_filter(browser, base, report, claims)
         if GALLERY in pages:
             figures = chapter_figures(Path(__file__).resolve().parents[1])

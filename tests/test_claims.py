@@ -395,17 +395,6 @@ def test_shapes_depend_on_the_curves(rising, smooth, expected, monkeypatch):
     assert judged("ss19-shapes", settings(rising=rising)) == expected
 
 
-<<<<<<< HEAD
-def test_a_claim_on_runs_needs_them():
-    (claim,) = claims.ledger("ss19-five-times")
-    with pytest.raises(ValueError, match="judged from runs of its chapter, settings; execute"):
-        _ = claim.finding
-    with pytest.raises(ValueError, match="results lack 'settings', which the claim ss19-five-time"):
-        claim.given({"other": 1})
-
-
-=======
->>>>>>> t1
 def test_a_chapter_judges_its_runs_and_keeps_the_other_verdicts(book):
     path = book / "claims-03.json"
     before = json.loads(path.read_text("utf-8"))["claims"]
