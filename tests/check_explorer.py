@@ -1,17 +1,19 @@
 """Work the explorer in a browser, and compare what it shows with what the package computes.
 
 `check_explorer` is called by ``check_pages.py``. Expected numbers come from `dpbandits` and from
-the committed data, not from the file that the page reads.
+the published figures, not from the file that the page reads.
 """
 
 import math
 import re
 
-from dpbandits import bounds, experiments
-from dpbandits.experiments.head_catalogue import equal_gaps
+from dpbandits import bounds
+from dpbandits._explorer_lines import CURVE
 from dpbandits.identification import characteristic_time
 from dpbandits.identification.characteristic_time import sample_lower_bound
-from dpbandits.instances import ja25, ss19
+from dpbandits.instances import equal_gaps, ja25, ss19
+from dpbandits.publishing import published
+from dpbandits.tables import records
 
 PAGE = "book/explorer.html"
 RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
@@ -111,13 +113,13 @@ def check_regret(x: Explorer, source: str, means, horizon: int, names: dict[str,
     (now,) = x.page.locator("#x-regret-budgets [aria-pressed=true]").all_inner_texts()
     epsilon = float(now)
     head = x.page.evaluate(TABLE, "regret")[0]
-    data = experiments.read(source)
+    curves = list(records(published(source).table, CURVE))
     for shown, labels in names.items():
         instance, algorithm, variant, budget = labels
         (curve,) = (
             c
-            for c in data.summaries
-            if (c.instance, c.n_arms, c.algorithm, c.variant, c.horizon)
+            for c in curves
+            if (c.instance, c.n_arms, c.algorithm, c.variant, c.time[-1])
             == (instance, len(means), algorithm, variant, horizon)
             and c.epsilon in (budget or epsilon, math.inf)
         )
@@ -126,12 +128,12 @@ def check_regret(x: Explorer, source: str, means, horizon: int, names: dict[str,
             cell = row[text]
             if cell == "–":
                 continue
-            (at,) = [i for i, t in enumerate(curve.times) if t == round(number(text))] or [None]
+            (at,) = [i for i, t in enumerate(curve.time) if t == round(number(text))] or [None]
             if at is None:
                 x.problems.append(f"{shown}: no checkpoint at {text}")
                 continue
             mean, low, high = re.fullmatch(r"(.+) \((.+) to (.+)\)", cell).groups()
-            for value, known in ((mean, curve.mean), (low, curve.low90), (high, curve.high90)):
+            for value, known in ((mean, curve.mean), (low, curve.low), (high, curve.high)):
                 x.compare(f"{shown} after {text} pulls", value, float(known[at]))
     for name, rate in (
         ("lower bound, ε-DP", bounds.private_regret_rate(means, epsilon)),
@@ -142,12 +144,12 @@ def check_regret(x: Explorer, source: str, means, horizon: int, names: dict[str,
 
 def check_found(x: Explorer, source: str, instance: str, delta: float, names: list[str]) -> None:
     """Compare the table of identification with an experiment."""
-    data = experiments.read(source)
+    table = published(source).table
     for name in names:
         row = x.row("found", name)
         own = [
             s
-            for s in data.summaries
+            for s in table.itertuples()
             if (s.instance, s.delta, s.algorithm, s.variant) == (instance, delta, name, "")
         ]
         summary = min(own, key=lambda s: abs(math.log(s.epsilon / x.epsilon())))
@@ -164,12 +166,12 @@ def work_the_controls(x: Explorer) -> None:
     """Move each control, and compare after each."""
     page, c1 = x.page, ss19("C1", 5).means
     both = {"DP-SE": ("C1", "DP-SE", "", None), "DP-UCB": ("C1", "DP-UCB", "tree-tight", None)}
-    check_regret(x, "ss19-fig1", c1, 50_000_000, both)
+    check_regret(x, "ss19-fig6", c1, 50_000_000, both)
     check_theory(x, c1, 0.01)
     check_found(x, "ours-bai-own", "mu2", 0.01, ["DP-TT", "DP-LRE"])
     page.get_by_role("button", name="ε = 0.5", exact=True).click()
     x.expect("after a budget's button", x.epsilon(), 0.5)
-    check_regret(x, "ss19-fig1", c1, 50_000_000, both)
+    check_regret(x, "ss19-fig5", c1, 50_000_000, both)
     check_theory(x, c1, 0.01)
     slider = page.get_by_role("slider", name="Privacy budget")
     for key, times in (("End", 1), ("ArrowLeft", 3), ("Home", 1), ("ArrowRight", 7)):
@@ -199,7 +201,7 @@ def work_the_controls(x: Explorer) -> None:
     page.get_by_role("checkbox", name="UCB", exact=True).uncheck()
     page.get_by_role("button", name="ε = 1", exact=True).click()
     c4 = ss19("C4", 5).means
-    check_regret(x, "ours-head-curves", c4, 10**7, {"DP-KLUCB": ("C4", "DP-KLUCB", "", None)})
+    check_regret(x, "h-curves-far", c4, 10**7, {"DP-KLUCB": ("C4", "DP-KLUCB", "", None)})
     rows = [row[0] for row in page.evaluate(TABLE, "regret")]
     x.expect("an algorithm that was unchecked", "UCB" in rows, False)
     x.choose("Instance", "gap-0.05")
@@ -209,12 +211,11 @@ def work_the_controls(x: Explorer) -> None:
         "against ε, where there are no curves", page.locator("#x-view").input_value(), "budget"
     )
     gap = equal_gaps(10, 0.05)
-    data = experiments.read("ours-head-map")
-    for c in data.summaries:
-        labels = c.instance, c.n_arms, c.horizon, c.algorithm
+    for c in published("h-map-all").table.itertuples():
+        labels = c.instance, c.n_arms, c.time, c.algorithm
         if labels == ("gap 0.05", 10, 10**6, "DP-KLUCB"):
             cell = x.row("regret", "DP-KLUCB")[f"ε = {c.epsilon:g}"]
-            x.compare(f"DP-KLUCB at ε = {c.epsilon:g}", cell.partition(" (")[0], float(c.mean[-1]))
+            x.compare(f"DP-KLUCB at ε = {c.epsilon:g}", cell.partition(" (")[0], c.mean)
             rate = bounds.private_regret_rate(gap.means, c.epsilon) * math.log(10**6)
             cell = x.row("regret", "lower bound, ε-DP")[f"ε = {c.epsilon:g}"]
             x.compare(f"lower bound at ε = {c.epsilon:g}", cell, rate)

@@ -1,4 +1,4 @@
-"""Audits as experiments: all algorithms, mechanisms of known truth, data to text and figures."""
+"""Many audits: of all algorithms, of mechanisms of known truth; their accounts and figures."""
 
 import dataclasses
 import math
@@ -10,13 +10,23 @@ from scipy import stats
 from statistical import one_sample_limit, same_law
 
 import dpbandits as dpb
-from dpbandits import experiments, plotting
-from dpbandits.experiments import EXPERIMENTS, AuditCell
-from dpbandits.experiments.audit_accounts import accounted, hybrid_losses, worst_element
-from dpbandits.experiments.audit_cases import NOT_AUDITED, audit_cases, free_cases, group_of
-from dpbandits.experiments.audit_catalogue import FAILURE, known_truths
-from dpbandits.experiments.audit_cells import certain_pair
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
+from dpbandits.plotting.audit import (
+    bounds_figure,
+    bounds_table,
+    guarantees_figure,
+    guarantees_table,
+)
+from dpbandits.plotting.redraw import recipe_of, redraw
+from dpbandits.privacy.audit_accounts import accounted, hybrid_losses, worst_element
+from dpbandits.privacy.audit_cases import (
+    NOT_AUDITED,
+    audit_cases,
+    free_cases,
+    group_of,
+    known_truths,
+)
+from dpbandits.privacy.audit_grid import FAILURE, AuditCase, Audits, audit_many, certain_pair
 from dpbandits.privacy.audit_subjects import StoppingSubject, subject_of
 from dpbandits.privacy.audit_tables import TablePair
 from dpbandits.privacy.audit_truths import (
@@ -26,27 +36,51 @@ from dpbandits.privacy.audit_truths import (
     Releases,
     TreeSums,
 )
+from dpbandits.tables import from_csv, to_csv
 
-IDS = ("ours-audit-algorithms", "ours-audit-truth")
 COUNTERS = {"BinaryTree", "LogarithmicCounter", "HybridCounter", "AdaptiveTree"}
+BUDGETS = {"a": 1.0, "b": 4.0}
+TITLES = {panel: f"ε = {epsilon:g}" for panel, epsilon in BUDGETS.items()}
+TRUTHS = {"a": "one release", "b": "many releases", "c": "an elimination", "d": "a halting time"}
+RUNS = 400
 
 
 @pytest.fixture(scope="module")
-def smoke():
-    return experiments.run(IDS, preset="smoke", n_jobs=1)
+def every():
+    """All algorithms, with few runs."""
+    cases = {
+        (panel, name): case
+        for panel, epsilon in BUDGETS.items()
+        for name, case in audit_cases(epsilon, RUNS, 100, tried=2).items()
+    }
+    return audit_many(cases | {("none", name): case for name, case in free_cases(RUNS, 2).items()})
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return {
+        (*key, n_runs): found
+        for n_runs in (500, 2000)
+        for key, found in audit_many(
+            {
+                key: AuditCase(target, n_runs=n_runs, delta=delta)
+                for key, (target, delta) in known_truths().items()
+            },
+            n_audits=3,
+        ).items()
+    }
 
 
 def test_everything_that_the_package_has_is_audited():
-    every = {*dpb.registry, *dpb.stopping_rules, *dpb.identifiers}
-    cases, free = audit_cases(), free_cases()
-    assert {*cases, *free, *NOT_AUDITED} == every | COUNTERS
+    registered = {*dpb.registry, *dpb.stopping_rules, *dpb.identifiers}
+    cases, free = audit_cases(2.0, 1000, 100), free_cases(1000)
+    assert {*cases, *free, *NOT_AUDITED} == registered | COUNTERS
     assert not set(cases) & set(free) and not set(NOT_AUDITED) & {*cases, *free}
     for name, case in cases.items():
-        target = case.make(2.0)
-        assert type(target).__name__ == name and target.guarantee.is_private
+        assert type(case.target).__name__ == name and case.guarantee.is_private
+        assert case.guarantee.epsilon <= 2.0
     for name, case in free.items():
-        target = case.make(math.inf)
-        assert type(target).__name__ == name and not target.guarantee.is_private
+        assert type(case.target).__name__ == name and not case.guarantee.is_private
     for name in NOT_AUDITED:
         assert not dpb.registry[name]().guarantee.is_private
 
@@ -56,34 +90,122 @@ def test_an_algorithm_that_joins_the_registry_is_audited(monkeypatch):
         pass
 
     monkeypatch.setitem(dpb.registry, "Newcomer", Newcomer)
-    case = audit_cases()["Newcomer"]
-    assert case.method == "runs" and isinstance(case.make(1.0), Newcomer)
+    case = audit_cases(1.0, 1000, 100)["Newcomer"]
+    assert (case.method, case.n_runs) == ("runs", 100) and isinstance(case.target, Newcomer)
     assert group_of("Newcomer") == "regret"
 
 
-def test_all_bounds_of_the_book_hold_together():
-    cells = [cell for name in IDS for cell in EXPERIMENTS[name].cells("paper")]
-    assert {cell.failure for cell in cells} == {FAILURE}
-    assert FAILURE * sum(cell.n_runs for cell in cells if cell.method == "runs") < 1e-6
+# ----------------------------------------------------------------------------------- the runner
 
 
-def test_no_audit_finds_more_than_is_accounted_for(smoke):
-    verdicts = set()
-    for name in IDS:
-        for summary in smoke.subset(name).summaries():
-            assert summary.epsilon_most <= summary.accounted * (1 + 1e-6)
-            assert summary.accounted <= summary.declared * (1 + 1e-6)
-            assert summary.epsilon_most <= summary.ceiling
-            verdicts.add(summary.verdict)
-    assert verdicts == {"acquitted", "nothing declared"}
+def test_no_audit_is_vacuous(every):
+    """Something differs between runs, and the runs could show more than nothing."""
+    for (panel, _), found in every.items():
+        (each,) = found.found
+        if found.case.method == "runs":
+            assert not each.constant and each.tally.runs == found.case.n_runs // 2
+        assert found.ceiling > 0
+        assert found.verdict == ("nothing declared" if panel == "none" else "acquitted")
 
 
-def test_a_bound_above_what_is_declared_convicts(smoke):
-    summary = next(s for s in smoke.subset(IDS[0]).summaries() if s.method == "runs")
-    higher = dataclasses.replace(summary, epsilon_most=summary.declared + 1e-3)
-    assert higher.verdict == "convicted"
-    exact = dataclasses.replace(higher, method="exact", epsilon_most=summary.declared * (1 + 1e-9))
-    assert exact.verdict == "acquitted"
+def test_audits_in_which_all_runs_do_the_same_test_nothing(every):
+    """Control of the test above, and of that of all chapters."""
+    found = every["a", "DPUCB"]
+    same = dataclasses.replace(found.found[0], constant=True)
+    assert Audits(found.case, FAILURE, (same,)).verdict == "nothing tested"
+    case = AuditCase(dpb.DPUCB(1.0), n_pulls=1, n_runs=50, tried=1)
+    assert audit_many({0: case})[0].verdict == "nothing tested"
+
+
+@pytest.mark.statistical
+def test_no_audit_finds_more_than_is_accounted_for(every, truth):
+    for found in (*every.values(), *truth.values()):
+        s = found.summary()
+        assert s["epsilon_most"] <= s["accounted"] * (1 + 1e-6)
+        assert s["accounted"] <= s["declared"] * (1 + 1e-6)
+        assert s["epsilon_least"] <= s["epsilon_lower"] <= s["epsilon_most"] <= s["ceiling"]
+
+
+def test_a_bound_above_what_is_declared_convicts(every):
+    for name, least in (("DPUCB", 1e-6), ("DPSE", 1e-6)):
+        found = every["a", name]
+        for excess, verdict in ((least, "convicted"), (-least, "acquitted")):
+            above = dataclasses.replace(found.found[0], epsilon_lower=1.0 + excess)
+            assert Audits(found.case, FAILURE, (found.found[0], above)).verdict == verdict
+
+
+@pytest.mark.statistical
+def test_a_target_with_too_little_noise_is_convicted():
+    """Control of all acquittals: the same call, on a counter that boasts."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Boastful(LogarithmicCounter):
+        @property
+        def guarantee(self):
+            return dpb.PrivacyGuarantee("global", self.epsilon / 4)
+
+    cases = {kind: AuditCase(kind(4.0), n_pulls=4, n_runs=4000) for kind in (Boastful,)}
+    cases[LogarithmicCounter] = AuditCase(LogarithmicCounter(4.0), n_pulls=4, n_runs=4000)
+    found = audit_many(cases)
+    assert found[Boastful].verdict == "convicted"
+    assert found[LogarithmicCounter].verdict == "acquitted"
+
+
+def test_audits_depend_on_their_case_and_seed_alone():
+    case = AuditCase(dpb.DPUCB(1.0), n_pulls=8, n_runs=200, tried=2)
+    other = dataclasses.replace(case, n_runs=300)
+    both = audit_many({"x": case, "y": other}, n_audits=2, seed=3)
+    (alone,) = audit_many({0: case}, seed=3)[0].found
+    spread = audit_many({"y": other, "x": case}, n_audits=2, seed=3, n_jobs=2)
+
+    def facts(each):
+        return each.tally, each.pair.table.tolist(), each.pair.arm, each.pair.pull
+
+    first, second = both["x"].found
+    assert facts(first) == facts(alone) and first.tally != second.tally
+    for key in both:
+        assert [*map(facts, both[key].found)] == [*map(facts, spread[key].found)]
+        assert len(both[key]) == 2
+    assert facts(audit_many({0: case}, seed=4)[0].found[0]) != facts(alone)
+
+
+def test_a_found_table_can_be_audited_again(every):
+    table = guarantees_table(every)
+    rows = table[table["table"] != ""]
+    assert len(rows) > 20
+    for row in rows.itertuples():
+        entries = [[int(x) for x in word] for word in row.table.split()]
+        pair = every[row.panel, row.target].found[0].pair
+        again = TablePair(entries, row.arm, row.pull, 1 - entries[row.arm][row.pull])
+        assert np.array_equal(pair.table, again.table)
+        assert np.array_equal(pair.neighbour, again.neighbour)
+
+
+def test_cases_refuse_what_they_cannot_do():
+    with pytest.raises(ValueError, match="target='UCB' must be a configuration"):
+        AuditCase("UCB", "runs", 8, 100)
+    with pytest.raises(ValueError, match="method='guess'"):
+        AuditCase(dpb.UCB(), "guess", 8, 100)
+    with pytest.raises(ValueError, match="n_runs=5"):
+        AuditCase(dpb.UCB(), "exact", 8, 5)
+    with pytest.raises(ValueError, match="n_pulls=0"):
+        AuditCase(dpb.UCB(), "runs", 0, 100)
+    with pytest.raises(ValueError, match="tried=0"):
+        AuditCase(dpb.UCB(), "runs", 8, 100, 0)
+    with pytest.raises(ValueError, match="delta=1.0"):
+        AuditCase(dpb.DPUCB(1.0), "runs", 8, 100, delta=1.0)
+    with pytest.raises(ValueError, match="has noise; allowed with method='certain'"):
+        AuditCase(dpb.DPUCB(1.0), "certain", 8)
+    with pytest.raises(ValueError, match="case 'x': .* has no exact audit; allowed: method='runs'"):
+        audit_many({"x": AuditCase(dpb.DPUCB(epsilon=1.0), "exact")})
+    with pytest.raises(ValueError, match="case 'y': .* shows nothing of 4 rewards; allowed: more"):
+        audit_many({"y": AuditCase(dpb.NAS(0.5, 0.05), "certain", 4)})
+    with pytest.raises(ValueError, match="case 'z': case='DPUCB' must be an AuditCase"):
+        audit_many({"z": "DPUCB"})
+    with pytest.raises(ValueError, match="failure=2"):
+        audit_many({}, failure=2)
+    with pytest.raises(ValueError, match="n_audits=0"):
+        audit_many({"x": AuditCase(dpb.DPSE(1.0), "exact")}, n_audits=0)
 
 
 # ------------------------------------------------------------------------- mechanisms of truth
@@ -199,74 +321,58 @@ def test_what_has_no_randomness_is_refuted_by_one_run_of_each():
     )
     assert not np.array_equal(first, second) and abs(pair.change) == 1
     assert certain_pair(dpb.NAS(0.5, 0.05), 4) is None
-    cell = AuditCell(dpb.NAS(0.5, 0.05), "certain", 4, 0, 0, 0.0, FAILURE)
-    with pytest.raises(ValueError, match="shows nothing of 4 rewards; allowed: more"):
-        cell.play(np.random.SeedSequence(0).spawn(1))
 
 
-def test_cells_refuse_what_they_cannot_do():
-    with pytest.raises(ValueError, match="target='UCB' cannot be played; allowed: a config"):
-        AuditCell("UCB", "runs", 8, 100, 0, 0.0, FAILURE)
-    with pytest.raises(ValueError, match="method='guess'"):
-        AuditCell(dpb.UCB(), "guess", 8, 100, 0, 0.0, FAILURE)
-    with pytest.raises(ValueError, match="audit_runs=5"):
-        AuditCell(dpb.UCB(), "exact", 8, 5, 0, 0.0, FAILURE)
-    cell = AuditCell(dpb.DPUCB(epsilon=1.0), "exact", 0, 0, 0, 0.0, FAILURE)
-    with pytest.raises(ValueError, match="has no exact audit; allowed: method='runs'"):
-        cell.play(np.random.SeedSequence(0).spawn(1))
+# -------------------------------------------------------------------------------------- figures
 
 
-# ------------------------------------------------------------------------------- data, figures
-
-
-@pytest.mark.parametrize("name", IDS)
-def test_data_goes_to_text_and_back(smoke, tmp_path, name):
-    part = smoke.subset(name)
-    experiments.write(part, tmp_path)
-    data = experiments.load(name, tmp_path)
-    for stored, fresh in zip(data.summaries, part.summaries(), strict=True):
-        assert stored.same_as(fresh) and stored.verdict == fresh.verdict
-    for stored, fresh in zip(data.replicates, part.replicates(), strict=True):
-        assert stored.same_as(fresh) and stored.n_runs == fresh.n_runs
-        assert stored.headline()[0].tolist() == fresh.headline()[0].tolist()
-    assert experiments.compare(part.replicates(), data.replicates).name == "identical"
-    changed = dataclasses.replace(data.summaries[0], epsilon_lower=9.0)
-    assert not changed.same_as(data.summaries[0])
-    counts = data.replicates[0].counts + 1
-    assert not dataclasses.replace(data.replicates[0], counts=counts).same_as(data.replicates[0])
-
-
-def test_stored_audits_are_made_again(smoke, tmp_path):
-    experiments.write(smoke.subset(IDS[1]), tmp_path)
-    check = experiments.spot_check(IDS[1], n_cells=3, folder=tmp_path)
-    assert check.passed and check.kind == "bits"
-
-
-def test_a_found_table_can_be_audited_again(smoke):
-    part = smoke.subset(IDS[0])
-    groups = [g for g in part.replicates() if g.table[0]]
-    assert groups
-    for group in groups:
-        rows = [[int(x) for x in word] for word in str(group.table[0]).split()]
-        arm, pull = group.counts[0, -2:]
-        pair = TablePair(rows, arm, pull, 1 - rows[arm][pull])
-        assert pair.table.shape == (2, group.labels.n_pulls)
-
-
-def test_figures(smoke):
-    for name in IDS:
-        figure = plotting.draw(smoke.subset(name))
-        titles = EXPERIMENTS[name].panels
-        drawn = [p for p in titles if name == IDS[1] or p != "c"]
-        assert len(figure.axes) == len(drawn)
-        plt.close(figure)
-    figure = plotting.audit_figure(smoke.subset(IDS[0]), panels=["b"])
-    (axes,) = figure.axes
-    names = [text.get_text() for text in axes.get_yticklabels()]
-    assert len(names) == len(audit_cases()) and {"binary tree", "DP-SE", "DP-LRE"} <= set(names)
+def shown(figure):
+    """Return what a figure shows: all its lines' points, and all its texts."""
+    points = [line.get_xydata().tolist() for axes in figure.axes for line in axes.lines]
+    texts = [text.get_text() for axes in figure.axes for text in axes.texts]
+    labels = [text.get_text() for axes in figure.axes for text in axes.get_yticklabels()]
     plt.close(figure)
-    with pytest.raises(ValueError, match="panels='c' is unknown; allowed: 'a', 'b'"):
-        plotting.audit_figure(smoke.subset(IDS[0]), panels=["c"])
-    other = experiments.run("ours-budget-split", "smoke")
-    with pytest.raises(ValueError, match="is on regret; allowed: an experiment on audits"):
-        plotting.audit_figure(other)
+    return points, texts, labels
+
+
+def test_figures_are_drawn_from_their_files(every, truth):
+    made = {
+        guarantees_figure: (guarantees_table(every), TITLES),
+        bounds_figure: (bounds_table(truth), TRUTHS),
+    }
+    for draw, (table, titles) in made.items():
+        text = to_csv(table)
+        assert len(text) < 20_000
+        figure = draw(table, titles=titles)
+        assert len(figure.axes) == len(titles)
+        recipe = recipe_of(figure)
+        assert shown(figure) == shown(redraw(from_csv(text), recipe))
+        (axes,) = redraw(table, recipe, panels=["b"]).axes
+        assert axes.get_title(loc="left") or axes.get_title() or axes.texts
+        with pytest.raises(ValueError, match="panel='z' is unknown"):
+            draw(table, titles=titles, panels=["z"])
+        plt.close("all")
+
+
+def test_the_figure_of_guarantees_has_a_row_for_each_class(every):
+    points, _, labels = shown(guarantees_figure(guarantees_table(every), titles=TITLES))
+    names = [name for name in labels if name]
+    assert len(names) == len(audit_cases(1.0, 100, 100))
+    assert {"binary tree", "DP-SE", "DP-LRE", "Lazy-DP-TS"} <= set(names)
+    (place,) = (i for i, name in enumerate(names) if name == "Lazy-UCB")
+    found = every["a", "AnytimeLazyUCB"]
+    between, stroke, marker = points[3 * place : 3 * place + 3]
+    (bound,) = found.bounds
+    assert [x for x, _ in between] == pytest.approx([bound, found.accounted])
+    assert stroke[0][0] == 1.0 and marker[0][0] == pytest.approx(bound, abs=1e-6)
+
+
+def test_the_figure_of_truths_shows_medians_over_the_truth(truth):
+    points, texts, _ = shown(bounds_figure(bounds_table(truth), titles=TRUTHS, panels=["b"]))
+    medians = [
+        np.median(truth["b", "4 releases, δ = 0.01", n].bounds)
+        / truth["b", "4 releases, δ = 0.01", n].accounted
+        for n in (500, 2000)
+    ]
+    assert np.array(points[1]) == pytest.approx(np.column_stack([(500, 2000), medians]), rel=1e-5)
+    assert set(TRUTHS) and "tree, 8 sums" in texts

@@ -36,7 +36,7 @@ def test_a_plan_is_what_the_package_says(small):
     assert small.free_from == privacy_switches(MEANS).exact
     assert small.weights == tuple(characteristic_time(MEANS, 0.4).weights)
     for size in small.sizes:
-        runs = dpb.identify(size.algorithm, dpb.instances.bernoulli(MEANS), 6, seed=3)
+        runs = dpb.identify(size.algorithm, dpb.instances.bernoulli(MEANS), 6, 3, 10**12)
         assert size.mean == runs.stopping_time.mean() and size.n_runs == 6
         assert size.quantile90 == np.sort(runs.stopping_time)[5]
         assert size.wrong == runs.errors()

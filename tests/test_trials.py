@@ -1,7 +1,5 @@
-"""Patients without replacement: their law, trials on them, fixed designs, plans, experiments."""
+"""Patients without replacement: their law, trials on them, fixed designs, plans, figures."""
 
-import csv
-import io
 import itertools
 import json
 import math
@@ -15,26 +13,30 @@ from statistical import FALSE_ALARM, clopper_pearson
 from test_validation import NOT_FRACTIONS, NOT_WHOLE, refusal
 
 import dpbandits as dpb
-from dpbandits import experiments, plotting
 from dpbandits.cli import main
 from dpbandits.cli_trial import read_counts
-from dpbandits.experiments import EXPERIMENTS
 from dpbandits.identification import (
     DrawnRewards,
     FinitePopulation,
     PopulationRewards,
+    batches,
+    dplre,
     fixed_design,
     fixed_design_error,
     isis2,
     run_trial,
     simulate_trials,
+    simulate_trials_many,
 )
+from dpbandits.identification import trials as trial_module
 from dpbandits.identification.population import OutOfPatientsError
 from dpbandits.identification.trials import _ended
+from dpbandits.plotting.redraw import recipe_of, redraw
+from dpbandits.plotting.trial import trial_figure, trial_table
+from dpbandits.tables import from_csv, to_csv
 
 SMALL = FinitePopulation((45, 20), (60, 60), "small")
 THREE = FinitePopulation((700, 500, 300), (1000, 900, 1000), "three")
-IDS = ("ours-trial-counts", "ours-trial-scale")
 
 
 def algorithms(epsilon=1.0, delta=0.1):
@@ -161,11 +163,11 @@ def test_an_undecided_trial_ends_when_an_arm_is_used_up(algorithm):
     for seed in map(np.random.SeedSequence, range(3)):
         end = run_trial(algorithm, SMALL, seed)
         came = int(end.patients.sum())
-        same = _ended(algorithm, SMALL, seed, came)
-        assert not isinstance(same, int) and (same[0].pulls == end.patients).all()
+        rng = np.random.default_rng(seed)
+        same = algorithm.decide(PopulationRewards(SMALL, rng), rng, came)
+        assert (same.pulls == end.patients).all()
         if end.recommendation < 0:
             undecided += 1
-            assert isinstance(_ended(algorithm, SMALL, seed, came + 1), int)
             assert end.patients.max() == 60
         for arm in np.flatnonzero(end.patients == SMALL.sizes):
             assert end.failures[arm] == SMALL.sizes[arm] - SMALL.successes[arm]
@@ -201,6 +203,64 @@ def test_trials_are_replicates(rng):
     for value in (0, *NOT_WHOLE):
         refusal("n_runs", value, lambda v=value: simulate_trials(dpb.TopTwo(0.1), THREE, v))
     refusal("count", 13, lambda: trials.share(13))
+
+
+def test_a_grid_of_trials_is_the_single_trials():
+    cases = {(a.label, p.name): (a, p) for a in algorithms() for p in (SMALL, THREE)}
+    runs = {key: 3 + len(key[1]) % 2 for key in cases}
+    found = simulate_trials_many(cases, runs, seed=[4, 1])
+    spread = simulate_trials_many(cases, runs, seed=[4, 1], n_jobs=2)
+    for key, case in cases.items():
+        alone = simulate_trials(*case, runs[key], seed=[4, 1])
+        for name in ("recommendation", "patients", "failures"):
+            assert (getattr(found[key], name) == getattr(alone, name)).all()
+            assert (getattr(found[key], name) == getattr(spread[key], name)).all()
+    other = simulate_trials(*case, 3, seed=5)
+    assert (other.failures != found[key].failures[:3]).any()
+
+
+def test_a_bad_case_is_named():
+    good = (dpb.TopTwo(0.1), SMALL)
+    for bad, told in (((3, SMALL), "algorithm=3"), ((dpb.TopTwo(0.1), 3), "population=3")):
+        with pytest.raises(ValueError, match=f"case 'bad': {told}.*allowed: "):
+            simulate_trials_many({"good": good, "bad": bad}, 2)
+    with pytest.raises(ValueError, match="case 'good': n_runs=0"):
+        simulate_trials_many({"good": good}, 0)
+
+
+def test_a_summary_has_the_numbers_of_the_trials():
+    trials = simulate_trials(dpb.DPLRE(0.3, 0.1), THREE, 9)
+    told = trials.summary()
+    assert (told["n_runs"], told["decided"], told["right"]) == (9, trials.decided, trials.right)
+    assert told["right_rate"] == trials.right / 9
+    assert told["right_low95"] <= told["right_rate"] <= told["right_high95"]
+    numbers = (trials.totals, trials.inferior, trials.failures.sum(axis=1), trials.excess)
+    for name, values in zip(("patients", "inferior", "failures", "excess"), numbers, strict=True):
+        half = stats.t.ppf(0.975, 8) * values.std(ddof=1) / 3
+        ends = [told[f"{name}{end}"] for end in ("_low95", "", "_high95")]
+        np.testing.assert_allclose(ends, values.mean() + half * np.array([-1, 0, 1]))
+    assert told["patients_q50"] == np.sort(trials.totals)[4]
+    assert told["patients_q90"] == np.sort(trials.totals)[8]
+    assert told["used"] == pytest.approx(trials.totals.mean() / 2900)
+
+
+@pytest.mark.parametrize("algorithm", algorithms(0.5)[:3], ids=lambda a: a.label)
+def test_looking_at_the_patients_left_changes_no_trial(algorithm, monkeypatch):
+    """The search over shorter runs, which other algorithms need, finds the same ends."""
+    seeds = list(map(np.random.SeedSequence, range(4)))
+    populations = (SMALL, THREE, isis2())
+    ends = [run_trial(algorithm, p, seed) for p in populations for seed in seeds]
+    assert any(not end.decided for end in ends)
+    for module in (batches, dplre):
+        monkeypatch.setattr(module, "patients_left", lambda *_: 2**62)
+    runs = []
+    monkeypatch.setattr(trial_module, "_ended", lambda *a: runs.append(a) or _ended(*a))
+    again = [run_trial(algorithm, p, seed) for p in populations for seed in seeds]
+    assert len(runs) > len(again)
+    for first, second in zip(ends, again, strict=True):
+        assert first.recommendation == second.recommendation
+        assert (first.patients == second.patients).all()
+        assert (first.failures == second.failures).all()
 
 
 @pytest.mark.statistical
@@ -392,71 +452,64 @@ def test_bad_options_are_one_line(options, told, capsys):
     assert status == 2 and out == "" and told in err and err.count("\n") == 1
 
 
-# ----------------------------------------------------------------------------------- experiments
+# ------------------------------------------------------------------------------------- figures
+
+TITLES = {"a": "two arms", "b": "three arms"}
 
 
 @pytest.fixture(scope="module")
-def smoke():
-    return experiments.run(IDS, preset="smoke")
+def table():
+    found = {
+        (panel, design, population): (design, population)
+        for panel, population in {"a": SMALL, "b": THREE}.items()
+        for epsilon in (0.5, 2.0)
+        for design in algorithms(epsilon)
+    }
+    return trial_table(simulate_trials_many(found, 3))
 
 
-def test_the_experiments_are_registered():
-    assert tuple(name for name in EXPERIMENTS if name.startswith("ours-trial-")) == IDS
-    for name in IDS:
-        for s in EXPERIMENTS[name].settings("paper"):
-            assert s.cell.algorithm.is_correct and s.total == s.cell.population.total
-            assert math.isinf(s.epsilon) != s.cell.algorithm.guarantee.is_private
-    factors = {s.total // 17_187 for s in EXPERIMENTS["ours-trial-scale"].settings("paper")}
-    assert min(factors) == 1 and max(factors) >= 32
+@pytest.fixture
+def closed():
+    yield
+    plt.close("all")
 
 
-def test_a_cell_is_simulated_trials(smoke):
-    setting = EXPERIMENTS["ours-trial-counts"].settings("smoke")[-1]
-    cell, found = setting.cell, smoke[setting]
-    again = simulate_trials(cell.algorithm, cell.population, cell.n_runs, cell.seed(0))
-    assert (found.patients == again.patients).all() and (found.failures == again.failures).all()
-    refusal("algorithm", 3, lambda: experiments.TrialCell(3, SMALL, 2))
-    refusal("population", 3, lambda: experiments.TrialCell(dpb.TopTwo(0.1), 3, 2))
+def drawn(figure):
+    """Every line of a figure, and every interval."""
+    parts = []
+    for axes in figure.axes:
+        parts += [line.get_xydata() for line in axes.get_lines()]
+        parts += [path.vertices for each in axes.collections for path in each.get_paths()]
+    return parts
 
 
-@pytest.mark.parametrize("name", IDS)
-def test_the_tables_come_back_as_they_were(name, smoke):
-    part, table = smoke.subset(name), EXPERIMENTS[name].table
-    summaries, groups = part.summaries(), part.replicates()
-    text = table.summaries_to_text(summaries)
-    back = table.summaries_from_text(text)
-    assert all(a.same_as(b) for a, b in zip(summaries, back, strict=True))
-    assert not summaries[0].same_as(summaries[-1])
-    read = table.replicates_from_text(table.replicates_to_text(groups))
-    assert all(a.same_as(b) for a, b in zip(groups, read, strict=True))
-    assert experiments.compare(read, groups).name == "identical"
-    for s, g, (_, trials) in zip(summaries, groups, part.select(), strict=True):
-        assert (s.decided, s.right) == (trials.decided, trials.right)
-        assert s.patients == trials.totals.mean() and (g.patients == trials.totals).all()
-        assert s.used == pytest.approx(trials.totals.mean() / s.total)
-        assert s.patients_q50 <= s.patients_q90 and s.n_runs == g.n_runs
-        assert g.take([0]).n_runs == 1
-    header = next(csv.reader(io.StringIO(text)))
-    assert header[:3] == ["panel", "population", "n_arms"] and "excess_high95" in header
-
-
+@pytest.mark.usefixtures("closed")
 @pytest.mark.parametrize("values", ["right", "patients", "inferior", "excess"])
-@pytest.mark.parametrize("name", IDS)
-def test_the_figures_show_every_algorithm(name, values, smoke):
-    figure = plotting.draw(smoke.subset(name), values=values)
-    assert len(figure.axes) == len(EXPERIMENTS[name].panels)
+@pytest.mark.parametrize("over", ["epsilon", "total"])
+def test_the_figure_shows_the_table(table, over, values):
+    figure = trial_figure(table, over=over, titles=TITLES, values=values)
+    assert len(figure.axes) == 2
     (legend,) = figure.legends
     shown = {text.get_text() for text in legend.get_texts()}
-    assert {"DP-LRE", "DP-TT", "AdaP-TT*", "DP-SE"} <= shown
-    assert any(text.startswith("Top Two") for text in shown)
-    plt.close(figure)
+    assert shown == {"DP-LRE", "DP-TT", "AdaP-TT*", "DP-SE", "Top Two, no privacy"}
+    column = {"right": "right_rate"}.get(values, values)
+    for panel, axes in zip(TITLES, figure.axes, strict=True):
+        lines = {line.get_label(): line.get_ydata() for line in axes.get_lines()}
+        for name in shown - {"Top Two, no privacy"}:
+            rows = table[(table.panel == panel) & (table.algorithm == name)]
+            assert lines[name].tolist() == rows.sort_values(over, kind="stable")[column].tolist()
+    from_file = redraw(from_csv(to_csv(table)), recipe_of(figure))
+    pairs = zip(drawn(figure), drawn(from_file), strict=True)
+    assert all(np.array_equal(first, second) for first, second in pairs)
+    other = table.assign(**{column: table[column] + 0.25})
+    changed = drawn(trial_figure(other, over=over, titles=TITLES, values=values))
+    assert not all(map(np.array_equal, drawn(figure), changed))
 
 
-def test_a_figure_refuses_what_it_cannot_draw(smoke):
-    part = smoke.subset(IDS[0])
-    refusal("values", "deaths", lambda: plotting.trial_figure(part, values="deaths"))
-    refusal("panel", "z", lambda: plotting.trial_figure(part, panels=["z"]))
-    refusal("source", "ss19-fig1", lambda: plotting.trial_figure("ss19-fig1"))
-    figure = plotting.trial_figure(part, panels=["b"])
-    assert len(figure.axes) == 1
-    plt.close(figure)
+@pytest.mark.usefixtures("closed")
+def test_a_figure_refuses_what_it_cannot_draw(table):
+    options = {"over": "epsilon", "titles": TITLES}
+    refusal("values", "deaths", lambda: trial_figure(table, **options, values="deaths"))
+    refusal("panel", "z", lambda: trial_figure(table, **options, panels=["z"]))
+    refusal("over", "delta", lambda: trial_figure(table, over="delta", titles=TITLES))
+    assert len(trial_figure(table, **options, panels=["b"]).axes) == 1

@@ -1,7 +1,8 @@
 """Tables and numbers of the pages, made from the package and from the data in ``book/data``.
 
 ``figures-table``, ``benchmark-table FILE``,
-``stopping-benchmark-table FILE`` and ``audit-benchmark-table FILE`` write tables; ``bibtex-entry
+``stopping-benchmark-table FILE``, ``audit-benchmark-table FILE`` and
+``edition-benchmark-table FILE`` write tables; ``bibtex-entry
 ID`` writes how to cite. The role ``datum`` writes one number, as in
 ``data/benchmarks.json: manifest.uniform_ns``.
 Paths are relative to the page.
@@ -106,6 +107,26 @@ def audit_benchmarks(content: dict[str, Any]) -> list[str]:
     return table(["audited", "how", "runs on each table", "seconds"], lines, right=2)
 
 
+def edition(content: dict[str, Any]) -> list[str]:
+    """Write the seconds of this edition beside those of edition 0.1, a row each."""
+    rows = [
+        [row["what"], short(row["before"]), short(row["now"]), short(row["before"] / row["now"])]
+        for row in content["rows"]
+    ]
+    chapters = content.get("chapters", {})
+    if chapters:
+        total = sum(chapters.values())
+        rows.append(
+            [
+                "all chapters at the paper preset",
+                short(content["chapters_before"]),
+                short(total),
+                short(content["chapters_before"] / total),
+            ]
+        )
+    return table(["what", "edition 0.1, s", "now, s", "times faster"], rows, right=3)
+
+
 class DataDirective(SphinxDirective):
     """What the directives on data share."""
 
@@ -174,6 +195,17 @@ class AuditBenchmarkTable(DataDirective):
         return self.parse(audit_benchmarks(content))
 
 
+class EditionBenchmarkTable(DataDirective):
+    """Speed of the present edition beside that of edition 0.1."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Write the table."""
+        content = self.read(self.arguments[0], "make bench RECORD=book/data")
+        return self.parse(edition(content))
+
+
 class BibtexEntry(SphinxDirective):
     """An entry as ``dpbandits cite`` prints it."""
 
@@ -215,6 +247,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("benchmark-table", BenchmarkTable)
     app.add_directive("stopping-benchmark-table", StoppingBenchmarkTable)
     app.add_directive("audit-benchmark-table", AuditBenchmarkTable)
+    app.add_directive("edition-benchmark-table", EditionBenchmarkTable)
     app.add_directive("bibtex-entry", BibtexEntry)
     app.add_role("datum", DatumRole())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from dpbandits.publishing import Published
@@ -50,7 +51,7 @@ def curves_of(sources: Mapping[str, Published], names: set[str], n_arms: int) ->
                 {
                     "name": line,
                     "epsilon": curve.epsilon if math.isfinite(curve.epsilon) else None,
-                    "runs": figure.manifest["runs"] // figure.manifest["cases"],
+                    "runs": _runs(curve, figure),
                     "grid": group["grids"].index(times),
                     **{
                         key: [short(x, 4) for x in getattr(curve, key)]
@@ -87,6 +88,13 @@ def times_of(sources: Mapping[str, Published], names: set[str], n_arms: int) -> 
             line["error"].append(short(known[epsilon].error_rate, 4))
         groups[delta]["lines"].append(line)
     return [groups[delta] for delta in sorted(groups, reverse=True)]
+
+
+def _runs(curve: SimpleNamespace, figure: Published) -> int:
+    """Return the number of runs of a curve: by its table, or else as many as each case has."""
+    if hasattr(curve, "n_runs"):
+        return int(curve.n_runs[0])
+    return int(figure.manifest["runs"]) // int(figure.manifest["cases"])
 
 
 def line_name(algorithm: str, variant: str) -> str:

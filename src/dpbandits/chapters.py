@@ -194,6 +194,8 @@ def execute(
         if error.ename == "ValueError" and values:
             raise ValueError(f"chapter {source.stem}: {error.evalue}") from None
         raise ChapterError(f"chapter {source.stem}, kept as {work}:{error}") from None
+    except _need("nbclient").exceptions.DeadKernelError:
+        raise ChapterError(f"chapter {source.stem}: its kernel died") from None
     clean(notebook)
     if values:
         # Papermill marks the cell it injects with a new random name each time.

@@ -266,7 +266,7 @@ def assemble(load: Callable[[str], Published] = published, per_decade: int = PER
     regret = {name: load(name) for name in REGRET_SOURCES}
     found = {name: load(name) for name in IDENTIFICATION_SOURCES}
     figures = (*regret.values(), *found.values())
-    epsilons = budgets({e for figure in figures for e in figure.table["epsilon"]}, per_decade)
+    epsilons = budgets(set().union(*map(_simulated, figures)), per_decade)
     instances: list[Content] = []
     for instance in INSTANCES:
         entries = []
@@ -295,6 +295,12 @@ def assemble(load: Callable[[str], Published] = published, per_decade: int = PER
 def to_text(content: Content) -> str:
     """Write what `assemble` returned as JSON, without spaces."""
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _simulated(figure: Published) -> set[float]:
+    """Return the budgets of a figure's cases; rows of bounds have no instance."""
+    table = figure.table
+    return {float(epsilon) for epsilon in table.loc[table["instance"] != "", "epsilon"]}
 
 
 def _fixed(share: float) -> float | int:

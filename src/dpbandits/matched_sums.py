@@ -8,27 +8,27 @@ from that of N copies of X, `matched_error` bounds.
 
 Notes
 -----
-**Lemma.** Let m = 2J ≥ 6, C = (E X^m + E Y^m)/m!, θ0² = 6/(E X⁴ + 3), and for |θ| ≥ θ0 let
-|φ(θ)| ≤ ρ for the characteristic function φ of X and |γ(θ)| ≤ g(θ) for γ, that of Y. Let X have a
-density of at most f and b ≥ |X|, |nodes|. Then for all N > 2 and r > 0 the total variation distance
+**Lemma.** Let m = 2J ≥ 6, C = (E X^m + E Y^m)/m!, θ0² = 6/(E X⁴ + 3), and for ∣θ∣ ≥ θ0 let
+∣φ(θ)∣ ≤ ρ for the characteristic function φ of X and ∣γ(θ)∣ ≤ g(θ) for γ, that of Y. Let X have a
+density of at most f and b ≥ ∣X∣, ∣nodes∣. Then for all N > 2 and r > 0 the total variation distance
 between the sums is at most
 
     ½·[√(2r√N·I) + 4·exp(−½r²/(1 + rb/(3√N)))],
     I = N²·C²·Γ(m + ½)·(2/(N − 1))^(m+½)/(2π) + 2fρ^(2N−2) + (2/π)·∫ g^(2N), over θ > θ0.
 
-*Proof.* The distance is half of ∫|f_N − g_N| for the densities of the sums. Beyond r√N the integral
+*Proof.* The distance is half of ∫∣f_N − g_N∣ for the densities of the sums. Beyond r√N the integral
 is at most the two sums' tails, each by Bernstein's inequality at most 2·exp(−½r²/(1 + rb/(3√N))),
 for a normal variable makes the moment generating function no larger than it allows. Within, by
-Cauchy and Schwarz and by Parseval, it is at most √(2r√N·I) with I = (1/2π)∫|φ^N − γ^N|². For
-|θ| ≤ θ0: |φ − γ| ≤ C|θ|^m by Taylor's formula, since the lower moments agree. With an independent
-copy X′, |φ|² = E cos θ(X − X′) ≤ 1 − θ² + θ⁴·(2·E X⁴ + 6)/24 ≤ 1 − θ²/2 there, so that
-|φ| ≤ exp(−θ²/4), and so is |γ|, whose fourth moment is the same. Hence |φ^N − γ^N| ≤
-N·C|θ|^m·exp(−(N − 1)θ²/4), and the integral of its square is the first term of I. For |θ| > θ0,
-|φ^N − γ^N|² ≤ 2|φ|^2N + 2|γ|^2N; the first is at most 2ρ^(2N−2)|φ|², where ∫|φ|² = 2π∫f² ≤ 2πf. ∎
+Cauchy and Schwarz and by Parseval, it is at most √(2r√N·I) with I = (1/2π)∫∣φ^N − γ^N∣². For
+∣θ∣ ≤ θ0: ∣φ − γ∣ ≤ C∣θ∣^m by Taylor's formula, since the lower moments agree. With an independent
+copy X′, ∣φ∣² = E cos θ(X − X′) ≤ 1 − θ² + θ⁴·(2·E X⁴ + 6)/24 ≤ 1 − θ²/2 there, so that
+∣φ∣ ≤ exp(−θ²/4), and so is ∣γ∣, whose fourth moment is the same. Hence ∣φ^N − γ^N∣ ≤
+N·C∣θ∣^m·exp(−(N − 1)θ²/4), and the integral of its square is the first term of I. For ∣θ∣ > θ0,
+∣φ^N − γ^N∣² ≤ 2∣φ∣^2N + 2∣γ∣^2N; the first is at most 2ρ^(2N−2)∣φ∣², where ∫∣φ∣² = 2π∫f² ≤ 2πf. ∎
 
 What is used for ρ and g: the density of X falls, so that X = x + U·L with U uniform and L > 0
-independent, and |φ(θ)| ≤ E|sin(θL/2)/(θL/2)|, where |sin(u)/u| ≤ max(exp(−u²/6), 0.2173) and both
-fall with u. |γ(θ)| = exp(−τθ²/2)·|Σ w_j·exp(iθy_j)| is bounded on a grid of θ by a Lipschitz
+independent, and ∣φ(θ)∣ ≤ E∣sin(θL/2)/(θL/2)∣, where ∣sin(u)/u∣ ≤ max(exp(−u²/6), 0.2173) and both
+fall with u. ∣γ(θ)∣ = exp(−τθ²/2)·∣Σ w_j·exp(iθy_j)∣ is bounded on a grid of θ by a Lipschitz
 constant, up to where exp(−Nτθ²/2) alone is enough.
 """
 

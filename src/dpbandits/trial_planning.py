@@ -20,7 +20,7 @@ from dpbandits.identification import (
     TopTwo,
     fixed_design,
     sample_lower_bound,
-    simulate_trials,
+    simulate_trials_many,
 )
 from dpbandits.identification.trials import Trials
 
@@ -276,6 +276,8 @@ def plan_trial(
             AdaPTTStar(epsilon, delta),
             DPSEIdentifier(epsilon, delta),
         ]
+    cases = {each.label: (each, population) for each in (*algorithms, TopTwo(delta))}
+    trials = simulate_trials_many(cases, n_runs, seed, n_jobs)
     supply = population.superpopulation()
     return TrialPlan(
         population,
@@ -285,8 +287,5 @@ def plan_trial(
         sample_lower_bound(supply.means, math.inf, delta),
         fixed_design(supply, delta, epsilon),
         fixed_design(supply, delta),
-        tuple(
-            _size(simulate_trials(algorithm, population, n_runs, seed, n_jobs))
-            for algorithm in (*algorithms, TopTwo(delta))
-        ),
+        tuple(_size(each) for each in trials.values()),
     )

@@ -64,7 +64,7 @@ class Claim:
         Computes the `Finding`; called once, when it is first asked for.
     needs : tuple of str
         Names of results of the chapter's experiments that `check` takes, in this order; such a
-        claim is judged where they are computed, by `dpbandits.claims.judge` in the chapter.
+        claim is judged where they are computed, by ``claims.judge`` in the chapter.
 
     Examples
     --------

@@ -27,7 +27,7 @@ __all__ = ["CLAIMS", "FIGURES", "Setting"]
 PAPER = "twzw22"
 
 FIGURES = "twzw22-figures"
-"""Name of the results that claims need: the runs of Figures 1 to 4, a `Setting` → its `Runs`."""
+"""Name of the results that claims need, which are the runs of Figures 1 to 4 by `Setting`."""
 LOCAL = "twzw22-fig2"
 PRIVATE = ("DPRSE", "DPRUCB", "LDPRSE")
 LEVEL = 1e-8

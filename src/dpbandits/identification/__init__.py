@@ -36,7 +36,13 @@ from dpbandits.identification.population import FinitePopulation, PopulationRewa
 from dpbandits.identification.rewards import DrawnRewards, Rewards, TableRewards
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.identification.transport import calibrated_cost, transportation_cost
-from dpbandits.identification.trials import TrialEnd, Trials, run_trial, simulate_trials
+from dpbandits.identification.trials import (
+    TrialEnd,
+    Trials,
+    run_trial,
+    simulate_trials,
+    simulate_trials_many,
+)
 
 __all__ = [
     "DPLRE",
@@ -76,6 +82,7 @@ __all__ = [
     "kl",
     "run_trial",
     "simulate_trials",
+    "simulate_trials_many",
     "total_variation",
     "transportation_cost",
 ]

@@ -24,6 +24,7 @@ from dpbandits.identification.base import (
     check_unique_best_arm,
 )
 from dpbandits.identification.batch_loop import NO_LOG, NO_TABLE, Rule, next_release, run_batches
+from dpbandits.identification.population import patients_left
 from dpbandits.identification.rewards import Rewards
 from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace
@@ -148,12 +149,16 @@ class BatchedTopTwo(IdentificationAlgorithm):
         return Verdict(int(arm), pulls)
 
     def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Verdict:
-        """Run once; see `IdentificationAlgorithm.decide`."""
+        """Run once; see `IdentificationAlgorithm.decide`.
+
+        On a finite population it ends when it wants a patient of an arm that has none left.
+        """
         max_pulls = check_run(rewards, rng, max_pulls)
         state = BatchState.start(rewards.n_arms)
         first = self._next_release(0)
         for arm in range(state.n_arms):
-            state.pulls[arm] = min(first, max_pulls - int(state.pulls.sum()))
+            room = max_pulls - int(state.pulls.sum())
+            state.pulls[arm] = min(first, room, patients_left(rewards, arm))
             if state.pulls[arm] < first:
                 return Verdict(-1, state.pulls)
             self._release(state, arm, rewards, rng)
@@ -164,6 +169,9 @@ class BatchedTopTwo(IdentificationAlgorithm):
             room = max_pulls - int(state.pulls.sum())
             arm = self._advance(state, means, room) if room else -1
             if arm < 0:
+                return Verdict(-1, state.pulls)
+            if state.pulls[arm] - state.released[arm] > patients_left(rewards, arm):
+                state.pulls[arm] -= 1  # there is no such patient
                 return Verdict(-1, state.pulls)
             self._release(state, arm, rewards, rng)
 
@@ -179,5 +187,6 @@ class BatchedTopTwo(IdentificationAlgorithm):
         state.batch[arm] = size
         state.released[arm] = pulls
         state.releases[arm] += 1
-        # beyond so many pulls no batch ends: no run has room for them
-        state.following[arm] = min(self._next_release(pulls), MOST_PULLS)
+        # beyond so many pulls no batch ends: no run has room for them, or no patient is left
+        most = min(MOST_PULLS, pulls + patients_left(rewards, arm) + 1)
+        state.following[arm] = min(self._next_release(pulls), most)

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits.identification.leaps import Costs, leap
+from dpbandits.identification.leaps import PAUSE, Costs, leap
 from dpbandits.identification.transport_kernels import calibrated_cost_kernel
 
 __all__ = ["advance_costs", "play_plainly"]
@@ -222,10 +222,13 @@ def advance_costs(
     )  # fmt: skip
     led_now, own_now, ahead, end = led[leader], own[leader], pulls[leader], following[leader]
     result, leaps = -1, leaps and share == 0.5
+    again, pause = room, PAUSE
     while room > 0:
-        if leaps and 2 * own_now == led_now:
+        if leaps and room <= again and 2 * own_now == led_now:
             turns = leap(setting, arms, ahead, pulls, following, min(end - 1 - ahead, room // 2))
-            leaps = turns > 0
+            if turns == 0:
+                again, pause = room - pause, 2 * pause
+                continue
             room, ahead = room - 2 * turns, ahead + turns
             led_now, own_now = led_now + 2 * turns, own_now + turns
             size[:], log_size[:] = pulls[arms], bonus * np.log(pulls[arms])

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits.identification.leaps import Costs, leap
+from dpbandits.identification.leaps import PAUSE, Costs, leap
 
 __all__ = ["advance_doubling"]
 
@@ -92,8 +92,9 @@ def advance_doubling(
     for_one = size > 1 and gaps[candidates[0]] < 0.0
     leaps = leaps and share == 0.5 and size > 0 and (size == 1 or square[candidates].max() < np.inf)
     costs = Costs(leader, gaps, gaps, epsilon, 0.0, square, linear)
+    again, pause = room, PAUSE
     while room > 0:
-        if leaps and 2 * own[leader] == led[leader]:
+        if leaps and room <= again and 2 * own[leader] == led[leader]:
             most = min(following[leader] - 1 - pulls[leader], room // 2)
             if for_one:
                 arm, turns = _turns_of_one(costs, candidates, pulls, most)
@@ -101,7 +102,9 @@ def advance_doubling(
                 pulls[arm] += turns
             else:
                 turns = leap(costs, candidates, pulls[leader], pulls, following, most)
-            leaps = turns > 0
+            if turns == 0:
+                again, pause = room - pause, 2 * pause
+                continue
             room -= 2 * turns
             pulls[leader] += turns
             led[leader] += 2 * turns

@@ -32,6 +32,7 @@ from dpbandits.identification.dplre_loop import (
     run_elimination,
 )
 from dpbandits.identification.evidence import ArmLikelihood, is_better, log_evidence
+from dpbandits.identification.population import patients_left
 from dpbandits.identification.rewards import Rewards
 from dpbandits.identification.transport_kernels import transportation_cost_kernel
 from dpbandits.instances import BernoulliInstance
@@ -66,10 +67,12 @@ class _Releases:
     def release(self, arm: int, size: int) -> None:
         """Pull an arm `size` times and release the sum of its rewards.
 
-        A batch for which there is no room is cut short: no reward is asked for.
+        A batch for which there is no room, or no patient left, is cut short: no reward is asked
+        for.
         """
-        if size > self._room:
-            self._cut[arm] = self._room
+        room = min(self._room, patients_left(self._rewards, arm))
+        if size > room:
+            self._cut[arm] = room
             raise _OutOfPullsError
         self._room -= size
         total = float(self._rewards.total(arm, size))

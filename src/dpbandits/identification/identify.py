@@ -240,11 +240,8 @@ def _replicated(
         )
     instance = check_unique_best_arm(instance)
     max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
-    configuration = {
-        "algorithm": describe(algorithm),
-        "means": list(instance.mean_rewards),
-        "max_pulls": max_pulls,
-    }
+    # not max_pulls: a run that is ended early is the beginning of the one that is not
+    configuration = {"algorithm": describe(algorithm), "means": list(instance.mean_rewards)}
     short = min(max_pulls, max(64, 4 * instance.n_arms))
     return Replicated(
         f"{algorithm.label}, {instance.name}",

@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 
 from dpbandits.identification.transport_kernels import calibrated_cost_kernel
 
-__all__ = ["Costs", "cost_of", "leap"]
+__all__ = ["PAUSE", "Costs", "cost_of", "leap"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,6 +55,8 @@ _MARGIN = 1e-12
 # What follows steers the speed.
 _LEAST = 200
 """Turns that are worth a leap."""
+PAUSE = 1000
+"""Rounds one by one after a leap that was not certified; twice as many after the next one."""
 _NEWTON, _ATTEMPTS = 40, 24
 _CLOSE = 0.25  # pulls: a step of Newton's method that is the last
 _CERTIFIED, _NEAR, _FAR = 0, 1, 2
@@ -165,23 +167,33 @@ def _equalise(costs: Costs, fluid: _Fluid, ahead: float, total: float) -> float:
 
 @njit(cache=True, nogil=True)
 def _round(fluid: _Fluid, total: int, result: Ints) -> bool:
-    """Set whole counts n̂ of sum `total`, those of least cost being rounded up."""
+    """Set whole counts n̂ of sum `total` as rounds one by one would, if costs were linear.
+
+    No arm's last pull should cost more than the next one of another arm: a pull of an arm with
+    many is a small step, and makes room for one of an arm with few.
+    """
     k = fluid.arms.size
     left = total
     for i in range(k):
-        target = max(fluid.point[i] + fluid.step[i], fluid.counts[i])
-        result[i] = math.floor(target)
+        result[i] = math.floor(max(fluid.point[i] + fluid.step[i], fluid.counts[i]))
         left -= result[i]
-    for _ in range(k):
-        if left <= 0:
-            break
-        best, most = -1, -np.inf
+    for _ in range(4 * k):
+        cheap, dear, lowest, highest = -1, -1, np.inf, -np.inf
         for i in range(k):
-            lack = (fluid.point[i] + fluid.step[i] - result[i]) * fluid.by_behind[i]
-            if fluid.share[i] > 0.0 and lack > most:
-                best, most = i, lack
-        result[best] += 1
-        left -= 1
+            following = (result[i] - fluid.point[i] - fluid.step[i]) * fluid.by_behind[i]
+            if fluid.share[i] > 0.0 and following < lowest:
+                cheap, lowest = i, following
+            last = following - fluid.by_behind[i]
+            if result[i] > fluid.counts[i] and last > highest:
+                dear, highest = i, last
+        if left > 0:
+            result[cheap] += 1
+            left -= 1
+        elif dear >= 0 and (left < 0 or highest > lowest):
+            result[dear] -= 1
+            left += 1
+        else:
+            break
     return left == 0
 
 
@@ -278,6 +290,7 @@ def leap(costs: Costs, arms: Ints, ahead: int, pulls: Ints, following: Ints, mos
             fluid.point[:] = n
             fluid.start[:] = 0.0
             continue
+        whole = _round(fluid, base + turns, result)
         slope = c
         for i in range(k):
             if fluid.share[i] > 0.0:
@@ -285,19 +298,17 @@ def leap(costs: Costs, arms: Ints, ahead: int, pulls: Ints, following: Ints, mos
         late = 0.0  # turns that are too many for some batch
         for i in range(k):
             over = fluid.point[i] + fluid.step[i] - (following[arms[i]] - 1)
-            if over > 0.0 and fluid.share[i] > 0.0:
+            over = max(over, float(result[i] - (following[arms[i]] - 1)))
+            if over > 0.0:
                 rate = (slope - fluid.by_ahead[i]) / fluid.by_behind[i]
-                late = max(late, over / max(rate, 0.1))
+                late = max(late, over / max(rate, 1e-9))
         if late > 0.0:
-            turns -= min(int(late) + 1, turns - turns // 16)
+            turns -= int(min(late + 1.0, turns - turns // 16))
             continue
         found = _NEAR
-        if _round(fluid, base + turns, result):
+        if whole:
             found = _certificate(costs, fluid, float(ahead), turns, c, result)
         if found == _CERTIFIED:
-            for i in range(k):
-                if result[i] >= following[arms[i]]:
-                    return 0
             for i in range(k):
                 pulls[arms[i]] = result[i]
             return turns

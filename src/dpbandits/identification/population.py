@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from dpbandits._validation import check_generator, check_integer
 from dpbandits.instances import BernoulliInstance
 
-__all__ = ["FinitePopulation", "OutOfPatientsError", "PopulationRewards", "isis2"]
+__all__ = [
+    "FinitePopulation",
+    "OutOfPatientsError",
+    "PopulationRewards",
+    "isis2",
+    "patients_left",
+]
 
 _MOST = 10**9 - 1
 """Patients of all arms that NumPy's hypergeometric sampler can serve."""
@@ -265,6 +271,11 @@ class PopulationRewards:
         self._good[arm] -= found
         self._left[arm] -= size
         return found
+
+
+def patients_left(rewards: object, arm: int) -> int:
+    """Return how many patients of `arm` have not come yet; 2⁶² if rewards do not run out."""
+    return rewards.left(arm) if isinstance(rewards, PopulationRewards) else 2**62
 
 
 def isis2() -> FinitePopulation:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from dpbandits._intervals import share_interval
+from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer
 from dpbandits.identification.base import IdentificationAlgorithm, Verdict
 from dpbandits.identification.population import (
@@ -19,12 +21,16 @@ from dpbandits.identification.population import (
 )
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.identification.trial_kernels import run_top_two
-from dpbandits.simulation import replicate_seeds
+from dpbandits.running import Replicated, describe, label_errors, run_replicates
 
-__all__ = ["TrialEnd", "Trials", "run_trial", "simulate_trials"]
+__all__ = ["TrialEnd", "Trials", "run_trial", "simulate_trials", "simulate_trials_many"]
+
+Key = TypeVar("Key", bound=Hashable)
 
 _CHUNK = 10
 """Trials that a worker runs at a time."""
+_GUESSES = 10
+"""After so many runs that look for the end of a trial, some halve the interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,18 +69,17 @@ def _ended(
     seed: np.random.SeedSequence,
     most: int,
 ) -> tuple[Verdict, PopulationRewards] | int:
-    """Run until `most` patients have come.
+    """Run until `most` patients have come; some arms may want more patients than they have.
 
-    If an arm's patients run out before, return how many have come by then, supposed that batches
-    come one after the other.
+    If such a batch is released before, return how many patients have come by then, supposed that
+    batches come one after the other.
     """
     rng = np.random.default_rng(seed)
     rewards = PopulationRewards(population, rng)
     try:
-        verdict = algorithm.decide(rewards, rng, most)
+        return algorithm.decide(rewards, rng, most), rewards
     except OutOfPatientsError as error:
         return rewards.drawn + rewards.left(error.arm)
-    return (verdict, rewards) if (verdict.pulls <= population.sizes).all() else rewards.drawn
 
 
 def run_trial(
@@ -85,7 +90,8 @@ def run_trial(
     """Run one trial: patients without replacement, until the algorithm decides or has no patient.
 
     The trial ends undecided as soon as the algorithm wants a patient of an arm that has none left.
-    To find that moment, the run is repeated from its seed with fewer patients in all.
+    Algorithms that plan without a look at how many patients are left are run again from the seed,
+    with fewer patients in all, to find that moment.
 
     Parameters
     ----------
@@ -117,10 +123,7 @@ def run_trial(
         share = algorithm.leader_share
         best, came, sums = run_top_two(good, sizes, rng, share, algorithm.delta)
         return TrialEnd(int(best), came, came - sums)
-    found = _ended(algorithm, population, seed, population.total)
-    if isinstance(found, int):
-        found = _last(algorithm, population, seed, found)
-    verdict, rewards = found
+    verdict, rewards = _last(algorithm, population, seed)
     failures = np.zeros(population.n_arms, dtype=np.int64)
     for a, (size, successes) in enumerate(zip(population.sizes, population.successes, strict=True)):
         patients = int(verdict.pulls[a])
@@ -130,32 +133,44 @@ def run_trial(
 
 
 def _last(
-    algorithm: IdentificationAlgorithm,
-    population: FinitePopulation,
-    seed: np.random.SeedSequence,
-    guess: int,
+    algorithm: IdentificationAlgorithm, population: FinitePopulation, seed: np.random.SeedSequence
 ) -> tuple[Verdict, PopulationRewards]:
     """Run with the largest number of patients with which no arm's patients run out.
 
-    After the first guess others suppose that the arm with the fewest patients left has every
-    second turn, as a leader has. In between the interval is halved.
+    Guesses suppose that the arm with the fewest patients left goes on to have the share of turns
+    that it had between the last two runs, at first one half, as a leader has. Where many guesses
+    have not been enough, every second one halves the interval instead.
     """
-    low, high = population.n_arms, population.total
-    found = _ended(algorithm, population, seed, low)
-    guesses = [guess + 1, guess]
+    sizes = np.array(population.sizes)
+    low, high, guess = population.n_arms - 1, population.total + 1, population.total
+    best: tuple[Verdict, PopulationRewards] | None = None
+    before: tuple[int, NDArray[np.int64]] | None = None
+    tries, step = 0, 1
     while high - low > 1:
-        middle = guesses.pop() if guesses else (low + high) // 2
-        if low < middle < high:
-            tried = _ended(algorithm, population, seed, middle)
-            if isinstance(tried, int):
-                high = middle
-            else:
-                low, found = middle, tried
-        if not guesses and not isinstance(found, int):
-            left = int((np.array(population.sizes) - found[0].pulls).min())
-            guesses = [(low + high) // 2, low + 2 * left + 2, low + 2 * left - 2]
-    assert not isinstance(found, int)  # an arm has at least as many patients as there are arms
-    return found
+        tries += 1
+        halve = tries > _GUESSES and tries % 2 == 0
+        middle = (low + high) // 2 if halve else min(max(guess, low + 1), high - 1)
+        tried = _ended(algorithm, population, seed, middle)
+        if isinstance(tried, int):
+            high, guess = middle, tried
+            continue
+        pulls = tried[0].pulls
+        left = int((sizes - pulls).min())
+        if left >= 0:
+            low, best = middle, tried
+            if tried[0].recommendation >= 0:
+                break
+        else:
+            high = middle
+        arm = int((sizes - pulls).argmin())
+        turns = 2.0
+        if before is not None and pulls[arm] != before[1][arm]:
+            turns = (middle - before[0]) / int(pulls[arm] - before[1][arm])
+        before = middle, pulls
+        step = 2 * step if left == 0 else 1
+        guess = middle + (math.floor(turns * left) if left else max(1, step // 4))
+    assert best is not None  # an arm has at least as many patients as there are arms
+    return best
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,13 +263,80 @@ class Trials:
         count = check_integer("count", count, 0, self.n_runs)
         return share_interval(count, self.n_runs, level)
 
+    def summary(self) -> dict[str, Any]:
+        """Return the columns that tables and figures show, one value each.
 
-def _chunk(
+        Returns
+        -------
+        dict
+            Numbers of trials, of those that recommend an arm and of those that recommend the best,
+            the share of the last with its 95 % interval; means with 95 % intervals of the patients
+            of a trial, of those that did not get the best arm, of those with outcome 0, and of the
+            failures that the best arm would have avoided; numbers of patients within which half,
+            and nine in ten, of the trials ended; the mean share of the table that was used.
+            Undecided trials count in all of them. With one trial the ends of means are nan.
+        """
+        rate, low, high = self.share(self.right)
+        columns: dict[str, Any] = {
+            "n_runs": self.n_runs,
+            "decided": self.decided,
+            "right": self.right,
+            "right_rate": rate,
+            "right_low95": low,
+            "right_high95": high,
+        }
+        for name, values in (
+            ("patients", self.totals),
+            ("inferior", self.inferior),
+            ("failures", self.failures.sum(axis=1)),
+            ("excess", self.excess),
+        ):
+            ends = (name, f"{name}_low95", f"{name}_high95")
+            columns |= zip(ends, mean_interval(values), strict=True)
+        half, most = np.quantile(self.totals, [0.5, 0.9], method="inverted_cdf").tolist()
+        used = float(self.totals.mean()) / self.population.total
+        return {**columns, "patients_q50": half, "patients_q90": most, "used": used}
+
+
+def _run_chunk(
     algorithm: IdentificationAlgorithm,
     population: FinitePopulation,
-    seeds: list[np.random.SeedSequence],
+    seeds: Sequence[np.random.SeedSequence],
 ) -> list[TrialEnd]:
     return [run_trial(algorithm, population, seed) for seed in seeds]
+
+
+def _replicated(
+    algorithm: IdentificationAlgorithm, population: FinitePopulation, n_runs: int
+) -> Replicated:
+    """Check a case and describe it to the runner."""
+    if not isinstance(algorithm, IdentificationAlgorithm):
+        raise ValueError(
+            f"algorithm={algorithm!r} is no algorithm for identification; allowed: one such as "
+            "DPTT(epsilon=1.0, delta=0.05)"
+        )
+    if not isinstance(population, FinitePopulation):
+        raise ValueError(
+            f"population={population!r} is no population; allowed: one such as isis2()"
+        )
+    configuration = {
+        "algorithm": describe(algorithm),
+        "successes": list(population.successes),
+        "sizes": list(population.sizes),
+    }
+    return Replicated(
+        f"{algorithm.label}, {population.name}",
+        configuration,
+        partial(_run_chunk, algorithm, population),
+        check_integer("n_runs", n_runs, 1),
+        chunk=_CHUNK,
+        warm_up=partial(run_trial, algorithm, _few(population.n_arms), np.random.SeedSequence(0)),
+    )
+
+
+def _few(n_arms: int) -> FinitePopulation:
+    """Return a small population with as many arms."""
+    return FinitePopulation((60, *[20] * (n_arms - 1)), (70,) * n_arms)
 
 
 def simulate_trials(
@@ -266,7 +348,8 @@ def simulate_trials(
 ) -> Trials:
     """Simulate independent trials on one population.
 
-    The result depends on the arguments alone, and not on `n_jobs`.
+    The result depends on the arguments alone, and not on `n_jobs`. It is the same as that of
+    `simulate_trials_many`, in whatever grid the case stands there.
 
     Parameters
     ----------
@@ -298,30 +381,66 @@ def simulate_trials(
     >>> bool((trials.patients <= pair.sizes).all())
     True
     """
-    if not isinstance(algorithm, IdentificationAlgorithm):
-        raise ValueError(
-            f"algorithm={algorithm!r} is no algorithm for identification; allowed: one such as "
-            "DPTT(epsilon=1.0, delta=0.05)"
-        )
-    if not isinstance(population, FinitePopulation):
-        raise ValueError(
-            f"population={population!r} is no population; allowed: one such as isis2()"
-        )
-    n_runs = check_integer("n_runs", n_runs, 1)
-    if n_jobs != -1:
-        n_jobs = check_integer("n_jobs", n_jobs, 1)
-    seeds = replicate_seeds(seed, n_runs)
-    tasks = (
-        delayed(_chunk)(algorithm, population, seeds[first : first + _CHUNK])
-        for first in range(0, n_runs, _CHUNK)
-    )
-    ends = [end for chunk in Parallel(n_jobs=n_jobs)(tasks) for end in chunk]
-    return Trials(algorithm, population, *stack(ends))
+    case = _replicated(algorithm, population, n_runs)
+    ends = run_replicates({None: case}, seed, n_jobs)[None]
+    return _trials(algorithm, population, ends)
 
 
-def stack(ends: Sequence[TrialEnd]) -> tuple[NDArray[np.int64], ...]:
-    """Return recommendations, patients and failures of several trials as arrays."""
-    return (
+def simulate_trials_many(
+    cases: Mapping[Key, tuple[IdentificationAlgorithm, FinitePopulation]],
+    n_runs: int | Mapping[Key, int] = 100,
+    seed: int | Sequence[int] = 0,
+    n_jobs: int = 1,
+) -> dict[Key, Trials]:
+    """Simulate a whole grid of cases; the arguments are those of `simulate_trials`.
+
+    Parameters
+    ----------
+    cases : mapping of key to (algorithm, population)
+        What is simulated; the keys are yours.
+    n_runs : int or mapping of key to int
+        Number of trials of each case.
+    seed, n_jobs
+        As of `simulate_trials`.
+
+    Returns
+    -------
+    dict of Trials
+        With the keys of `cases`, in their order.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or a case cannot be played: the message has its key.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> population = FinitePopulation((900, 200), (1000, 1000))
+    >>> cases = {eps: (dpb.DPLRE(eps, 0.1), population) for eps in (0.1, 1.0)}
+    >>> trials = simulate_trials_many(cases, n_runs=5)
+    >>> bool(trials[0.1].totals.mean() > trials[1.0].totals.mean())
+    True
+    """
+    replicated: dict[Key, Replicated] = {}
+    for key, (algorithm, population) in cases.items():
+        with label_errors(key):
+            runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
+            replicated[key] = _replicated(algorithm, population, runs)
+    ends = run_replicates(replicated, seed, n_jobs)
+    return {
+        key: _trials(algorithm, population, ends[key])
+        for key, (algorithm, population) in cases.items()
+    }
+
+
+def _trials(
+    algorithm: IdentificationAlgorithm, population: FinitePopulation, ends: Sequence[TrialEnd]
+) -> Trials:
+    """Put the trials of a case together."""
+    return Trials(
+        algorithm,
+        population,
         np.array([end.recommendation for end in ends], dtype=np.int64),
         np.array([end.patients for end in ends], dtype=np.int64),
         np.array([end.failures for end in ends], dtype=np.int64),

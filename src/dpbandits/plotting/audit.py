@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from dpbandits._validation import check_choice
-from dpbandits.experiments import Data, Results, rows_of
-from dpbandits.experiments.audit_cases import group_of
-from dpbandits.experiments.audit_tables import AuditSummary
-from dpbandits.experiments.store import Row
+from dpbandits.plotting.lines import chosen_panels, lines_of
+from dpbandits.plotting.redraw import redrawable
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -29,8 +28,17 @@ from dpbandits.plotting.style import (
     make_panels,
     styled,
 )
+from dpbandits.privacy.audit_cases import group_of
+from dpbandits.privacy.audit_grid import AuditCase, Audits
+from dpbandits.tables import tabulate
 
-__all__ = ["audit_figure", "name_of"]
+__all__ = [
+    "bounds_figure",
+    "bounds_table",
+    "guarantees_figure",
+    "guarantees_table",
+    "name_of",
+]
 
 _MECHANISMS = {
     "BinaryTree": "binary tree",
@@ -54,28 +62,94 @@ _CURVES = (
 )
 
 
-def name_of(row: Row) -> str:
-    """Return what figures call the target of a row."""
-    target = row.setting.cell.target
-    found: str = _MECHANISMS.get(type(target).__name__) or target.label
-    return found
+def name_of(case: AuditCase) -> str:
+    """Return what figures call the target of a case."""
+    kind = type(case.target).__name__
+    return _MECHANISMS.get(kind) or str(case.target.label)
 
 
-def audit_figure(source: Results | Data | str, *, panels: Sequence[str] | None = None) -> Figure:
-    """Draw audits.
+# ------------------------------------------------------------------------------------ tables
 
-    Of ``ours-audit-algorithms``: for every algorithm the ε that it declares, what accounting
-    allows on tables as long as those of the audit, and the audit's lower bound; the truth is
-    between the last two. Of ``ours-audit-truth``: the lower bound over the truth against the
-    number of runs; medians, with a band from the least to the greatest audit.
+
+def guarantees_table(audits: Mapping[tuple[str, str], Audits]) -> pd.DataFrame:
+    """Make the table of `guarantees_figure`, a row per case.
 
     Parameters
     ----------
-    source : Results, Data or str
-        Results of one experiment on audits, data as `dpbandits.experiments.load` returns it, or
-        the id of an experiment whose committed data is fresh.
+    audits : mapping of (panel, name of the class) to Audits
+        As `audit_many` returns it; every case has one audit.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``panel``, ``group``, ``target``, ``name``; those of `Audits.summary`; and of the
+        pair of tables that was audited ``arm`` and ``pull``, the place that differs, with the
+        table itself if a search found it, a word of zeros and ones per arm.
+    """
+    labelled = {
+        (panel, group_of(target), target, name_of(found.case)): found
+        for (panel, target), found in audits.items()
+    }
+    return tabulate(labelled, _found, ("panel", "group", "target", "name"))
+
+
+def _found(audits: Audits) -> dict[str, Any]:
+    """Return the columns of one audit and its pair of tables."""
+    (each,) = audits.found
+    pair, columns = each.pair, audits.summary()
+    for name in ("audits", "epsilon_least", "epsilon_most"):
+        del columns[name]
+    searched = audits.case.method == "runs" and audits.case.known_pair is None
+    words = ["".join(str(int(x)) for x in row) for row in pair.table] if searched else []
+    return columns | {"arm": pair.arm, "pull": pair.pull, "table": " ".join(words)}
+
+
+def bounds_table(audits: Mapping[tuple[str, str, int], Audits]) -> pd.DataFrame:
+    """Make the table of `bounds_figure`, a row per case.
+
+    Parameters
+    ----------
+    audits : mapping of (panel, name of the curve, runs on each table) to Audits
+        As `audit_many` returns it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``panel``, ``variant`` and those of `Audits.summary`, ``accounted`` called
+        ``truth``.
+    """
+    labelled: dict[tuple[str, str], dict[int, Any]] = {}
+    for (panel, variant, n_runs), found in audits.items():
+        labelled.setdefault((panel, variant), {})[n_runs] = found.summary()
+
+    def columns(sizes: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+        rows = [sizes[n_runs] for n_runs in sorted(sizes)]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    table = tabulate(labelled, columns, ("panel", "variant"))
+    return table.rename(columns={"accounted": "truth"})
+
+
+# ----------------------------------------------------------------------------------- figures
+
+
+@redrawable
+def guarantees_figure(
+    table: pd.DataFrame, *, titles: Mapping[str, str], panels: Sequence[str] | None = None
+) -> Figure:
+    """Draw for every algorithm what it declares, what is accounted for, and the lower bound.
+
+    The truth on tables as long as those of the audit is between the last two. What declares
+    nothing is left out.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `guarantees_table` makes it.
+    titles : dict
+        Panel → its title.
     panels : sequence of str, optional
-        Which panels; all that have something to draw if not given.
+        Which panels; all if not given.
 
     Returns
     -------
@@ -84,117 +158,128 @@ def audit_figure(source: Results | Data | str, *, panels: Sequence[str] | None =
     Raises
     ------
     ValueError
-        If the source is of another kind, or a panel unknown.
+        If a panel is unknown.
     """
-    experiment, rows = rows_of(source)
-    if experiment.table.kind != "audit":
-        raise ValueError(
-            f"source={experiment.id!r} is on {experiment.table.kind}; allowed: an experiment on "
-            "audits; dpbandits.plotting.draw draws any"
-        )
-    drawn = [row for row in rows if np.isfinite(row.summary.declared)]
-    known = tuple(dict.fromkeys(row.summary.panel for row in drawn))
-    chosen = known if panels is None else tuple(panels)
-    for panel in chosen:
-        check_choice("panels", panel, known)
-    titles = {panel: experiment.panels[panel] for panel in chosen}
-    by_panel = {p: [row for row in drawn if row.summary.panel == p] for p in chosen}
+    titles = chosen_panels(titles, panels)
+    rows = {panel: _with_gaps(table, panel) for panel in titles}
+    longest = max(map(len, rows.values()))
     with styled():
-        if experiment.axis == "runs":
-            return _bounds_against_runs(titles, by_panel)
-        return _guarantees(titles, by_panel)
+        figure, grid = make_panels(
+            titles, foot=_FOOT, width=3.9, height=_ROW * longest + _HEAD, left=_LEFT
+        )
+        for place, (panel, axes) in enumerate(grid.items()):
+            _dots(axes, rows[panel], named=place % columns_of(axes) == 0)
+        handles: list[Any] = [
+            Line2D([], [], color=INK, marker="|", markersize=11, linestyle="", markeredgewidth=2),
+            Patch(facecolor=_BETWEEN),
+            *(
+                Line2D([], [], color=look.colour, marker=look.marker, linestyle="")
+                for look in _AUDITED.values()
+            ),
+        ]
+        texts = ["declared", "audited to accounted", "audited exactly", "audited by runs"]
+        figure.legend(
+            handles,
+            texts,
+            loc="lower center",
+            ncols=4,
+            frameon=False,
+            fontsize=10.5,
+            columnspacing=1.2,
+        )
+        return figure
 
 
-def _guarantees(titles: Mapping[str, str], by_panel: Mapping[str, list[Row]]) -> Figure:
-    longest = max(len(_with_gaps(rows)) for rows in by_panel.values())
-    figure, grid = make_panels(
-        titles, foot=_FOOT, width=3.9, height=_ROW * longest + _HEAD, left=_LEFT
-    )
-    for place, (panel, axes) in enumerate(grid.items()):
-        _dots(axes, by_panel[panel], named=place % columns_of(axes) == 0)
-    handles: list[Any] = [
-        Line2D([], [], color=INK, marker="|", markersize=11, linestyle="", markeredgewidth=2),
-        Patch(facecolor=_BETWEEN),
-        *(
-            Line2D([], [], color=look.colour, marker=look.marker, linestyle="")
-            for look in _AUDITED.values()
-        ),
-    ]
-    texts = ["declared", "audited to accounted", "audited exactly", "audited by runs"]
-    figure.legend(
-        handles, texts, loc="lower center", ncols=4, frameon=False, fontsize=10.5, columnspacing=1.2
-    )
-    return figure
-
-
-def _with_gaps(rows: Sequence[Row]) -> list[Row | None]:
-    """Return the rows by their groups, with a gap before each group but the first."""
-    groups: dict[str, list[Row | None]] = {}
-    for row in rows:
-        groups.setdefault(group_of(row.summary.target), []).append(row)
-    lines: list[Row | None] = []
-    for group in groups.values():
-        lines += [None, *group] if lines else group
+def _with_gaps(table: pd.DataFrame, panel: str) -> list[Any]:
+    """Return the rows of a panel by their groups, with None before each group but the first."""
+    table = table[(table["panel"] == panel) & np.isfinite(table["declared"])]
+    lines: list[Any] = []
+    for _, group in table.groupby("group", sort=False):
+        lines += [None, *group.itertuples()] if lines else [*group.itertuples()]
     return lines
 
 
-def _dots(axes: Axes, rows: Sequence[Row], *, named: bool) -> None:
-    lines = _with_gaps(rows)
+def _dots(axes: Axes, lines: Sequence[Any], *, named: bool) -> None:
     ticks, names = [], []
     for y, row in enumerate(lines):
         if row is None:
             continue
-        s: AuditSummary = row.summary
-        low, high = s.epsilon_lower, s.accounted
+        low, high = row.epsilon_lower, row.accounted
         axes.plot([low, max(low, high)], [y, y], color=_BETWEEN, linewidth=6, zorder=2)
-        axes.plot(s.declared, y, color=INK, marker="|", markersize=11, markeredgewidth=2, zorder=3)
-        look = _AUDITED[s.method]
+        axes.plot(
+            row.declared, y, color=INK, marker="|", markersize=11, markeredgewidth=2, zorder=3
+        )
+        look = _AUDITED[row.method]
         axes.plot(low, y, color=look.colour, marker=look.marker, markersize=6, zorder=4)
         ticks.append(y)
-        names.append(name_of(row))
+        names.append(row.name)
     axes.set_yticks(ticks, names if named else [""] * len(names))
     axes.tick_params(axis="y", length=0, labelsize=10.5)
     axes.set_ylim(len(lines) - 0.4, -0.6)
-    axes.set_xlim(-0.03 * rows[0].summary.epsilon, 1.06 * rows[0].summary.epsilon)
+    most = max(row.declared for row in lines if row is not None)
+    axes.set_xlim(-0.03 * most, 1.06 * most)
     axes.set_xlabel("ε")
 
 
-def _bounds_against_runs(titles: Mapping[str, str], by_panel: Mapping[str, list[Row]]) -> Figure:
-    figure, grid = make_panels(titles)
-    ranges = []
-    for panel, axes in grid.items():
-        curves: dict[str, list[AuditSummary]] = {}
-        for row in by_panel[panel]:
-            curves.setdefault(row.summary.variant, []).append(row.summary)
-        ends = []
-        for (name, found), look in zip(curves.items(), _CURVES, strict=False):
-            x = [s.audit_runs for s in found]
-            middle, low, high = (
-                [getattr(s, field) / s.accounted for s in found]
-                for field in ("epsilon_lower", "epsilon_least", "epsilon_most")
-            )
-            axes.fill_between(x, low, high, color=look.colour, alpha=0.18, linewidth=0)
-            axes.plot(
-                x,
-                middle,
-                color=look.colour,
-                linestyle=look.line,
-                marker=look.marker,
-                markersize=5,
-            )
-            ends.append(End(x[-1], middle[-1], name, look.colour))
-        axes.set_xscale("log")
-        sizes = [row.summary.audit_runs for row in by_panel[panel]]
-        axes.plot([min(sizes), max(sizes)], [1, 1], color=INK, linestyle=DOTTED, linewidth=1.4)
-        ranges.append(PanelRange((min(sizes), max(sizes)), (0.0, 1.0), tuple(ends)))
-    finish_panels(
-        figure,
-        list(grid.values()),
-        ranges,
-        x_label="runs on each table",
-        y_label="lower bound over the truth",
-        log="x",
-    )
-    for axes in grid.values():
-        axes.set_yticks(np.linspace(0, 1, 5))
-    return figure
+@redrawable
+def bounds_figure(
+    table: pd.DataFrame, *, titles: Mapping[str, str], panels: Sequence[str] | None = None
+) -> Figure:
+    """Draw the lower bound over the truth against the number of runs.
+
+    Curves are medians of the audits; bands reach from the least to the greatest.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `bounds_table` makes it.
+    titles : dict
+        Panel → its title.
+    panels : sequence of str, optional
+        Which panels; all if not given.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If a panel is unknown.
+    """
+    titles = chosen_panels(titles, panels)
+    with styled():
+        figure, grid = make_panels(titles)
+        curves = lines_of(table, titles, ("panel", "variant"))
+        ranges = [_curves(axes, found) for axes, found in zip(grid.values(), curves, strict=True)]
+        finish_panels(
+            figure,
+            list(grid.values()),
+            ranges,
+            x_label="runs on each table",
+            y_label="lower bound over the truth",
+            log="x",
+        )
+        for axes in grid.values():
+            axes.set_yticks(np.linspace(0, 1, 5))
+        return figure
+
+
+def _curves(axes: Axes, curves: Sequence[SimpleNamespace]) -> PanelRange:
+    ends = []
+    for found, look in zip(curves, _CURVES, strict=False):
+        x = found.n_runs
+        middle, low, high = (
+            getattr(found, name) / found.truth
+            for name in ("epsilon_lower", "epsilon_least", "epsilon_most")
+        )
+        axes.fill_between(x, low, high, color=look.colour, alpha=0.18, linewidth=0)
+        axes.plot(
+            x, middle, color=look.colour, linestyle=look.line, marker=look.marker, markersize=5
+        )
+        ends.append(End(x[-1], middle[-1], found.variant, look.colour))
+    axes.set_xscale("log")
+    sizes = np.concatenate([found.n_runs for found in curves])
+    reach = float(sizes.min()), float(sizes.max())
+    axes.plot(reach, [1, 1], color=INK, linestyle=DOTTED, linewidth=1.4)
+    return PanelRange(reach, (0.0, 1.0), tuple(ends))

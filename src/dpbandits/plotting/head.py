@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy import stats
 
-from dpbandits.plotting.regret_lines import Line, first_shown
+from dpbandits.plotting.lines import LABELS, chosen_panels, first_shown, lines_of
+from dpbandits.plotting.redraw import redrawable
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -22,8 +26,10 @@ from dpbandits.plotting.style import (
     make_panels,
     styled,
 )
+from dpbandits.simulation import Runs
+from dpbandits.tables import tabulate
 
-__all__ = ["CODES", "HEAD_LOOKS", "head_time_figure", "look_of"]
+__all__ = ["CODES", "HEAD_LOOKS", "look_of", "race_figure", "race_table"]
 
 _LONG, _DOTS, _CHAIN = (0, (9, 2)), (0, (1.2, 0.9)), (0, (6, 1.2, 1.2, 1.2))
 
@@ -66,36 +72,98 @@ CODES = {
 _NAMES = {"DP-UCB-HYBRID": "HYBRID", "DP-UCB-BOUND": "BOUND", "DP-UCB-INT": "INT"}
 
 
-def look_of(line: Line) -> Look:
-    """Return the look of a curve, a thin grey one if the algorithm has none of its own."""
-    name = line.curve.algorithm
-    own = HEAD_LOOKS.get(name, Look("0.5", (0, (3, 1, 1, 1)), "", 1.2))
-    return HEAD_LOOKS.get(f"{name}, {line.curve.variant}", own)
+def look_of(algorithm: str, variant: str = "") -> Look:
+    """Return the look of a curve, a thin grey one if the algorithm has none."""
+    plain = HEAD_LOOKS.get(algorithm, Look("0.5", (0, (3, 1, 1, 1)), "", 1.2))
+    return HEAD_LOOKS.get(f"{algorithm}, {variant}", plain)
 
 
-def _label(line: Line) -> str:
+def race_table(runs: Mapping[Any, Runs]) -> pd.DataFrame:
+    """Make the table of `race_figure`.
+
+    Parameters
+    ----------
+    runs : mapping of tuple to Runs
+        Two runs or more of each case, as `dpbandits.simulate_many` returns them; the parts of a key
+        are panel, instance, number of arms, ε, algorithm and variant.
+
+    Returns
+    -------
+    pandas.DataFrame
+        These labels, ``n_runs``, ``time`` from where the figure begins, ``mean``, its standard
+        ``error``, and the ends ``low``, ``high`` of the central 90 % of the runs. Numbers have five
+        significant digits.
+    """
+
+    def columns(found: Runs) -> dict[str, Any]:
+        error = found.regret.std(axis=0, ddof=1) / math.sqrt(found.n_runs)
+        values = {**found.summary(), "error": error}
+        shown = values["time"] >= first_shown(found.horizon)
+        values = {name: column[shown] for name, column in values.items()}
+        times = values.pop("time")
+        short = {
+            name: [float(f"{x:.5g}") for x in values[name]]
+            for name in ("mean", "error", "low", "high")
+        }
+        return {"n_runs": found.n_runs, "time": times, **short}
+
+    return tabulate(runs, columns, LABELS)
+
+
+@redrawable
+def race_figure(
+    table: pd.DataFrame, *, titles: Mapping[str, str], panels: Sequence[str] | None = None
+) -> Figure:
+    """Draw mean regret over time, each mean with its 95 % interval.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `race_table` makes it.
+    titles : mapping of str to str
+        Panel → its title.
+    panels : sequence of str, optional
+        Panels to draw; all if not given.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    titles = chosen_panels(titles, panels)
+    by_panel = lines_of(table, titles)
+    with styled():
+        figure, grid = make_panels(titles, width=4.9, height=3.7)
+        axes = list(grid.values())
+        ranges = [_draw(a, lines) for a, lines in zip(axes, by_panel, strict=True)]
+        finish_panels(
+            figure,
+            axes,
+            ranges,
+            x_label="number of pulls t",
+            y_label="mean regret (units of reward)",
+        )
+    return figure
+
+
+def _label(line: SimpleNamespace) -> str:
     """Write the name of a curve; one that is not private, or in a weaker sense, says so."""
-    name = line.curve.algorithm
-    if line.curve.variant:
-        return f"{_NAMES.get(name, name)}, {line.curve.variant}"
-    text = _NAMES.get(name, name)
-    return text if math.isfinite(line.curve.epsilon) else f"{text}, no privacy"
+    text = _NAMES.get(line.algorithm, line.algorithm)
+    if line.variant:
+        return f"{text}, {line.variant}"
+    return text if math.isfinite(line.epsilon) else f"{text}, no privacy"
 
 
-def _draw(axes: Axes, lines: Sequence[Line], theory: bool) -> PanelRange:
-    horizon = max(line.curve.horizon for line in lines)
-    start = first_shown(horizon)
+def _draw(axes: Axes, lines: Sequence[SimpleNamespace]) -> PanelRange:
     ends, heights = [], []
     for line in lines:
-        curve, look = line.curve, look_of(line)
-        shown = curve.times >= start
-        times, mean = curve.times[shown], curve.mean[shown]
-        low = np.maximum(curve.mean_low95[shown], mean / 100)  # few runs may reach below 0
+        look, mean = look_of(line.algorithm, line.variant), line.mean
+        width = stats.t.ppf(0.975, line.n_runs - 1) * line.error
+        low = np.maximum(mean - width, mean / 100)  # few runs may reach below 0
         alpha = 0.25 if look.width > 1.3 else 0.07  # what is not ranked stays behind
         band: dict[str, Any] = {"color": look.colour, "alpha": alpha, "linewidth": 0}
-        axes.fill_between(times, low, curve.mean_high95[shown], **band)
+        axes.fill_between(line.time, low, mean + width, **band)
         axes.plot(
-            times,
+            line.time,
             mean,
             color=look.colour,
             linestyle=look.line,
@@ -106,44 +174,8 @@ def _draw(axes: Axes, lines: Sequence[Line], theory: bool) -> PanelRange:
             markerfacecolor="white",
             markeredgewidth=1.2,
         )
-        if theory and math.isfinite(curve.epsilon):
-            algorithm, instance = line.cell.algorithm, line.cell.instance
-            bound = algorithm.regret_bound(instance, curve.horizon, times=times)
-            axes.plot(times, np.asarray(bound), color=look.colour, linestyle=DOTTED, linewidth=1)
-            heights.append(float(np.asarray(bound)[-1]))
         heights += [float(mean[mean > 0].min(initial=mean[-1])), float(mean[-1])]
-        ends.append(End(float(times[-1]), float(mean[-1]), _label(line), look.colour))
+        ends.append(End(float(line.time[-1]), float(mean[-1]), _label(line), look.colour))
     axes.set(xscale="log", yscale="log")
-    return PanelRange((start, horizon), (min(heights), max(heights)), tuple(ends))
-
-
-def head_time_figure(
-    titles: Mapping[str, str], by_panel: Sequence[Sequence[Line]], theory: bool
-) -> Figure:
-    """Draw mean regret over time, each mean with its 95 % interval.
-
-    Parameters
-    ----------
-    titles : mapping of str to str
-        Panel → its title.
-    by_panel : sequence of sequence of Line
-        The curves of each panel.
-    theory : bool
-        Whether to draw the upper bound of each private algorithm, thin and dotted.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    with styled():
-        figure, grid = make_panels(titles, width=4.9, height=3.7)
-        axes = list(grid.values())
-        ranges = [_draw(a, lines, theory) for a, lines in zip(axes, by_panel, strict=True)]
-        finish_panels(
-            figure,
-            axes,
-            ranges,
-            x_label="number of pulls t",
-            y_label="mean regret (units of reward)",
-        )
-    return figure
+    horizon = max(line.time[-1] for line in lines)
+    return PanelRange((first_shown(horizon), horizon), (min(heights), max(heights)), tuple(ends))

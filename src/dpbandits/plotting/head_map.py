@@ -1,4 +1,4 @@
-"""Maps of who is best: a cell for each setting, with the code of its winner."""
+"""The drawing of maps of who is best: a cell for each setting, with the code of its winner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.patheffects import withStroke
 
-from dpbandits.experiments.ranking import Best
+from dpbandits.analysis.ranking import Best
 from dpbandits.plotting.head import CODES, HEAD_LOOKS
 from dpbandits.plotting.style import COLOURS, INK, columns_of, make_panels, styled
 
@@ -147,7 +147,7 @@ def map_figure(
     keys = [name for name in CODES if name in first] + sorted(first - CODES.keys())
     with styled():
         figure, grid = make_panels(
-            titles, foot=0.75, width=0.62 * len(xs) + 0.3, height=0.52 * len(ys) + 0.55
+            titles, foot=0.75, width=max(0.62 * len(xs) + 0.3, 2.8), height=0.52 * len(ys) + 0.55
         )
         columns = columns_of(next(iter(grid.values())))
         for place, (panel, axes) in enumerate(grid.items()):

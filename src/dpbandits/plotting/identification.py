@@ -162,7 +162,7 @@ def errors_table(runs: Runs) -> pd.DataFrame:
 
     Parameters
     ----------
-    runs : mapping of (panel, algorithm, variant, δ) to Identifications
+    runs : mapping of (panel, algorithm, variant, delta) to Identifications
     """
     return tabulate(runs, _measured, (*_NAMES, "delta"))
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpbandits._validation import check_choice
-from dpbandits.experiments import Data, Results, rows_of
-from dpbandits.experiments.trial_tables import TrialSummary
+from dpbandits.identification.trials import Trials
 from dpbandits.plotting.identification_parts import FREE, look_of
+from dpbandits.plotting.lines import chosen_panels, lines_of
+from dpbandits.plotting.redraw import redrawable
 from dpbandits.plotting.style import PanelRange, finish_panels, make_panels, styled
+from dpbandits.tables import tabulate
 
-__all__ = ["trial_figure"]
+__all__ = ["trial_figure", "trial_table"]
 
-_X_LABELS = {"epsilon": "privacy budget ε", "patients": "patients in the population"}
+LABELS = ("panel", "population", "n_arms", "total", "epsilon", "delta", "algorithm")
+
+_X_LABELS = {"epsilon": "privacy budget ε", "total": "patients in the population"}
 _APART = 1.045  # factor between the markers of two algorithms
 
 
@@ -52,24 +57,58 @@ _VALUES = {
 }
 
 
+def trial_table(trials: Mapping[tuple[Any, ...], Trials]) -> pd.DataFrame:
+    """Make a table of trials, a row per case.
+
+    Parameters
+    ----------
+    trials : mapping of tuple to Trials
+        As `dpbandits.identification.simulate_trials_many` returns it; the first part of each key
+        is the panel.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``panel``, ``population``, ``n_arms``, ``total`` (patients of all arms together),
+        ``epsilon`` (``inf`` without privacy), ``delta``, ``algorithm`` and those of
+        `Trials.summary`.
+    """
+    labelled = {}
+    for (panel, *_), found in trials.items():
+        algorithm, population = found.algorithm, found.population
+        epsilon = float(getattr(algorithm, "epsilon", math.inf))
+        labels = population.name, population.n_arms, population.total, epsilon, algorithm.delta
+        labelled[panel, *labels, algorithm.label] = found
+    return tabulate(labelled, names=LABELS)
+
+
+@redrawable
 def trial_figure(
-    source: Results | Data | str, *, values: str = "right", panels: Sequence[str] | None = None
+    table: pd.DataFrame,
+    *,
+    over: str,
+    titles: Mapping[str, str],
+    values: str = "right",
+    panels: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw the figure of one experiment on trials: a marker with its 95 % interval a setting.
+    """Draw trials: a marker with its 95 % interval for each case.
 
     Markers of different algorithms stand a little apart. An algorithm without privacy has no place
     on an axis of ε, and is a horizontal band.
 
     Parameters
     ----------
-    source : Results, Data or str
-        Results of one experiment, data as `dpbandits.experiments.load` returns it, or the id of an
-        experiment whose committed data is fresh.
+    table : pandas.DataFrame
+        As `trial_table` makes it.
+    over : {"epsilon", "total"}
+        What the horizontal axis shows: the budget, or the patients in the population.
+    titles : mapping of str to str
+        Panel → its title.
     values : {"right", "patients", "inferior", "excess"}
         Share of the trials that find the best arm; or the mean number of patients, of those that
         did not get the best arm, or of the failures that the best arm would have avoided.
     panels : sequence of str, optional
-        Which panels, all if not given.
+        Panels to draw; all if not given.
 
     Returns
     -------
@@ -79,45 +118,38 @@ def trial_figure(
     Raises
     ------
     ValueError
-        If an argument is unknown, or the committed data is stale.
+        If `over`, `values` or a panel is unknown.
 
     Examples
     --------
-    >>> from dpbandits import experiments
-    >>> results = experiments.run("ours-trial-counts", preset="smoke")
-    >>> figure = trial_figure(results, panels=["b"])
+    >>> import dpbandits as dpb
+    >>> pair = dpb.identification.isis2().only([0, 3])
+    >>> cases = {("a", epsilon): (dpb.DPLRE(epsilon, 0.1), pair) for epsilon in (0.1, 1.0)}
+    >>> trials = dpb.identification.simulate_trials_many(cases, n_runs=2)
+    >>> figure = trial_figure(trial_table(trials), over="epsilon", titles={"a": "two arms"})
     >>> figure.axes[0].get_xlabel()
     'privacy budget ε'
     """
-    experiment, rows = rows_of(source)
-    if experiment.table.kind != "trial":
-        raise ValueError(
-            f"source={experiment.id!r} is on {experiment.table.kind}; allowed: an experiment on "
-            "trials; dpbandits.plotting.draw draws any"
-        )
+    check_choice("over", over, tuple(_X_LABELS))
     check_choice("values", values, tuple(_VALUES))
-    for panel in panels or ():
-        check_choice("panel", panel, tuple(experiment.panels))
-    titles = {p: t for p, t in experiment.panels.items() if not panels or p in panels}
-    summaries: list[TrialSummary] = [row.summary for row in rows if row.summary.panel in titles]
-    names = list(dict.fromkeys(s.algorithm for s in summaries))
+    titles = chosen_panels(titles, panels)
     value = _VALUES[values]
+    lines = lines_of(table, titles, ("panel", "algorithm"))
+    names = list(dict.fromkeys(line.algorithm for panel in lines for line in panel))
     with styled():
         figure, grid = make_panels(titles, foot=0.62, width=4.4, height=2.9)
-        ranges = []
-        for panel, axes in grid.items():
-            mine = [s for s in summaries if s.panel == panel]
-            ranges.append(_draw(axes, mine, names, experiment.axis, value))
-            axes.set(xscale="log", yscale="linear" if value.is_share else "log")
         places = list(grid.values())
-        log = "x" if value.is_share else "xy"
+        ranges = []
+        for axes, panel in zip(places, lines, strict=True):
+            ranges.append(_draw(axes, panel, names, over, value))
+            axes.set(xscale="log", yscale="linear" if value.is_share else "log")
         finish_panels(
             figure,
             places,
             ranges,
-            x_label=_X_LABELS[experiment.axis],
+            x_label=_X_LABELS[over],
             y_label=value.label,
-            log=log,
+            log="x" if value.is_share else "xy",
         )
         handles = dict(
             pair
@@ -137,23 +169,22 @@ def trial_figure(
 
 
 def _draw(
-    axes: Axes, summaries: Sequence[TrialSummary], names: Sequence[str], axis: str, value: _Value
+    axes: Axes,
+    lines: Sequence[SimpleNamespace],
+    names: Sequence[str],
+    over: str,
+    value: _Value,
 ) -> PanelRange:
     """Draw one panel; return what it must show."""
-    places = {"epsilon": "epsilon", "patients": "total"}[axis]
-    finite = [at for s in summaries if math.isfinite(at := float(getattr(s, places)))]
+    finite = [float(x) for line in lines for x in getattr(line, over) if math.isfinite(x)]
     least, most = min(finite), max(finite)
     shown: list[float] = []
-    for i, name in enumerate(names):
-        mine = sorted(
-            (s for s in summaries if s.algorithm == name), key=lambda s: getattr(s, places)
-        )
-        if not mine:
-            continue
-        look = look_of(name.rstrip("*"), "", i)
-        y, low, high = (np.array([getattr(s, each) for s in mine]) for each in value.names)
-        x = np.array([float(getattr(s, places)) for s in mine])
-        label = name + ("" if math.isfinite(mine[0].epsilon) else FREE)
+    for line in lines:
+        i = names.index(line.algorithm)
+        look = look_of(line.algorithm.rstrip("*"), "", i)
+        order = getattr(line, over).argsort(kind="stable")
+        x, y, low, high = (getattr(line, name)[order] for name in (over, *value.names))
+        label = line.algorithm + ("" if math.isfinite(line.epsilon[0]) else FREE)
         style: dict[str, Any] = {"color": look.colour, "linestyle": look.line}
         if math.isinf(x[0]):
             ends = [least / 1.3, most * 1.3]

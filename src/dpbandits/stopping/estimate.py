@@ -160,11 +160,8 @@ def _replicated(rule: StoppingRule, law: Law, n_runs: int, max_samples: int) -> 
     if not isinstance(rule, StoppingRule):
         raise ValueError(f"rule={rule!r} is no rule; allowed: one such as NAS(0.5, 0.05)")
     max_samples = rule._check_draw(law, np.random.default_rng(0), max_samples)
-    configuration = {
-        "rule": describe(rule),
-        "law": describe(law),
-        "max_samples": max_samples,
-    }
+    # not max_samples: a run that is ended early is the beginning of the one that is not
+    configuration = {"rule": describe(rule), "law": describe(law)}
     return Replicated(
         f"{rule.label}, mean {law.mean:g}",
         configuration,

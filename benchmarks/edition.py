@@ -1,0 +1,143 @@
+"""This edition's speed beside that of edition 0.1: seconds of one core.
+
+``python benchmarks/edition.py book/data`` measures and writes ``benchmarks-edition.json``; with
+``--chapters`` it also executes every chapter, one after another, in place.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from record import processor, rounded, versions
+
+import dpbandits as dpb
+from dpbandits._files import write_atomically
+from dpbandits.chapters import find_root, list_chapters
+
+REPETITIONS = 5
+T = 5 * 10**7
+FILE = "benchmarks-edition.json"
+
+
+def seconds_of(run, repetitions=REPETITIONS):
+    """Return the median of the seconds of one core, the first of all runs left out."""
+    taken = []
+    for number in range(repetitions + 1):
+        start = time.process_time()
+        run(number)
+        taken.append(time.process_time() - start)
+    return statistics.median(taken[1:])
+
+
+def playing(algorithm, instance, horizon):
+    """Return a function that plays once."""
+    times = np.array([horizon])
+    return lambda seed: algorithm.play(instance, horizon, times, np.random.default_rng(seed))
+
+
+def dp_se():
+    runs = 2000
+    arms = dpb.instances.ss19("C1")
+    return seconds_of(lambda seed: dpb.simulate(dpb.DPSE(0.25), arms, T, runs, seed)) / runs
+
+
+def many_arms():
+    arms = dpb.instances.bernoulli(np.linspace(0.25, 0.75, 10**6))
+    return seconds_of(playing(dpb.DPSE(0.25), arms, 10**13), 1)
+
+
+def ucb():
+    return seconds_of(playing(dpb.UCB(), dpb.instances.ss19("C4", 20), 10**10), 3)
+
+
+def lazy_ts():
+    each = (dpb.instances.ss19(name, 20) for name in dpb.instances.SS19_NAMES)
+    return statistics.mean(seconds_of(playing(dpb.LazyDPTS(1.0), arms, T), 3) for arms in each)
+
+
+def identification(make):
+    """Return the mean seconds of a run over the grid of JA25's Figure 1."""
+    runs, grid = 10, np.geomspace(1e-3, 125, 17)
+
+    def once(seed):
+        cases = {
+            (name, eps): (make(float(eps), 0.01), dpb.instances.ja25(name))
+            for name in ("mu1", "mu2")
+            for eps in grid
+        }
+        dpb.identify_many(cases, runs, seed)
+
+    return seconds_of(once, 1) / runs / 2 / grid.size
+
+
+def heavy(algorithm):
+    """Return the mean seconds of a run over the instances of TWZW22's figures."""
+    instances = [dpb.instances.twzw22(s, order=v) for s in ("S1", "S2", "S3") for v in (0.5, 0.9)]
+    return statistics.mean(seconds_of(playing(algorithm, each, 10**8), 1) for each in instances)
+
+
+def td16(algorithm):
+    return seconds_of(playing(algorithm, dpb.instances.ss19("C1"), T), 3)
+
+
+CASES = {
+    "DP-SE, T = 5·10⁷, K = 5, a run": (3e-4, dp_se),
+    "DP-SE, K = 10⁶, T = 10¹³": (47.0, many_arms),
+    "UCB, C4, K = 20, T = 10¹⁰": (2.9, ucb),
+    "DP-TT, mean over JA25's Figure 1": (0.026, lambda: identification(dpb.DPTT)),
+    "AdaP-TT, mean over JA25's Figure 1": (0.0085, lambda: identification(dpb.AdaPTT)),
+    "DP-LRE, mean over JA25's Figure 1": (0.008, lambda: identification(dpb.DPLRE)),
+    "Lazy-DP-TS, K = 20, T = 5·10⁷": (0.315, lazy_ts),
+    "DPRUCB, T = 10⁸": (0.62, lambda: heavy(dpb.DPRUCB(1.0))),
+    "Robust-UCB, T = 10⁸": (1.79, lambda: heavy(dpb.RobustUCB("fixed"))),
+    "DP-UCB-HYBRID, T = 5·10⁷": (1.42, lambda: td16(dpb.DPUCBHybrid(1.0))),
+    "DP-UCB-BOUND, T = 5·10⁷": (0.56, lambda: td16(dpb.DPUCBBound(1.0))),
+    "DP-UCB-INT, T = 5·10⁷": (0.33, lambda: td16(dpb.DPUCBInt(1.0))),
+}
+"""What is measured → seconds of edition 0.1, and the measurement."""
+
+
+CHAPTERS_BEFORE = 4592
+"""Seconds of one core that the stored runs of edition 0.1 had taken."""
+
+
+def chapters():
+    """Execute each chapter and return the seconds of one core that it took, kernel included."""
+    found = {}
+    for path in list_chapters():
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-m", "dpbandits", "execute", path.stem]
+        subprocess.run(command, check=True, cwd=find_root())
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found[path.stem] = round(
+            after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1
+        )
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path, help=f"where {FILE} goes")
+    parser.add_argument("--chapters", action="store_true", help="execute every chapter as well")
+    options = parser.parse_args()
+    path = options.folder / FILE
+    content = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    rows = []
+    for name, (before, measure) in CASES.items():
+        rows.append({"what": name, "before": before, "now": rounded(measure())})
+        print(f"{name:40} {before:10.4g} {rows[-1]['now']:10.4g}", flush=True)
+    manifest = {"processor": processor(), "versions": versions()}
+    content |= {"manifest": manifest, "rows": rows, "chapters_before": CHAPTERS_BEFORE}
+    if options.chapters:
+        content["chapters"] = chapters()
+    write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

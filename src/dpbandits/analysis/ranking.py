@@ -1,0 +1,318 @@
+"""Who is best, and how surely: confidence sets of the best algorithm, and of every one's rank."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from dpbandits._validation import check_choice, check_fraction, check_integer
+
+__all__ = [
+    "Best",
+    "Estimate",
+    "Standing",
+    "best_in_each",
+    "best_of",
+    "standings",
+    "without_some",
+]
+
+Place = TypeVar("Place", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean of independent runs, with its standard error.
+
+    Attributes
+    ----------
+    mean : float
+        Mean of the runs; nan if it is unknown.
+    error : float
+        Standard deviation of the runs over the root of their number, 0 or more; nan only if the
+        mean is unknown.
+    n_runs : int
+        Number of runs, 2 or more.
+
+    Raises
+    ------
+    ValueError
+        If `error` or `n_runs` is none of these.
+    """
+
+    mean: float
+    error: float
+    n_runs: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_runs", check_integer("n_runs", self.n_runs, 2))
+        if not (self.error >= 0 or (math.isnan(self.mean) and math.isnan(self.error))):
+            raise ValueError(
+                f"error={self.error!r} is out of range; allowed: 0 or more, nan if the mean is nan"
+            )
+
+    @classmethod
+    def of(cls, sample: ArrayLike) -> Estimate:
+        """Make the estimate of a sample of two or more values.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer.
+        """
+        values = np.asarray(sample, dtype=np.float64)
+        if values.ndim != 1 or values.size < 2:
+            raise ValueError(
+                f"sample={sample!r} is no sample; allowed: a row of two or more numbers"
+            )
+        error = float(values.std(ddof=1)) / math.sqrt(values.size)
+        return cls(float(values.mean()), error, values.size)
+
+
+@dataclass(frozen=True)
+class Best:
+    """What a setting says about which algorithm has the least mean.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The algorithms that may be best, by their means, the least first.
+    ratio : float
+        Mean of the second over that of the first, over all algorithms of the setting.
+    least : float
+        The least mean.
+    """
+
+    names: tuple[str, ...]
+    ratio: float
+    least: float
+
+    @property
+    def winner(self) -> str | None:
+        """The only algorithm that may be best; None if several may."""
+        return self.names[0] if len(self.names) == 1 else None
+
+
+def _quantile(a: Estimate, b: Estimate, error: float) -> float:
+    """Return Student's quantile with the degrees of freedom of Welch and Satterthwaite."""
+    parts = [(e.error**4 / (e.n_runs - 1), e.error**2) for e in (a, b)]
+    below = sum(part for part, _ in parts)
+    total = sum(variance for _, variance in parts)
+    freedom = total**2 / below if below > 0 else math.inf
+    return float(stats.t.isf(error, freedom))
+
+
+def is_less(a: Estimate, b: Estimate, error: float) -> bool:
+    """Tell whether the mean behind `a` is less than that behind `b`, by Welch's test.
+
+    If it is not, the answer is yes with probability about `error` at most.
+    """
+    if b.mean <= a.mean:
+        return False
+    return b.mean - a.mean > _quantile(a, b, error) * math.hypot(a.error, b.error)
+
+
+def best_of(estimates: Mapping[str, Estimate], error: float = 0.05) -> Best:
+    """Return which algorithms of a setting may have the least mean.
+
+    An algorithm is left out if another is less by Welch's test at `error` over the number of
+    ordered pairs. So the one with the least mean is left out with probability about `error` at
+    most, and a winner is declared that is none with no greater probability.
+
+    Parameters
+    ----------
+    estimates : mapping of str to Estimate
+        Two algorithms or more; means that are unknown (nan) count as greatest.
+    error : float
+        Probability in (0, 1): for a map, 0.05 over the number of its settings.
+
+    Returns
+    -------
+    Best
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two algorithms or none has a mean, or `error` is out of range.
+
+    Examples
+    --------
+    >>> places = {"x": Estimate(1.0, 0.1, 50), "y": Estimate(1.1, 0.1, 50)}
+    >>> best_of(places | {"z": Estimate(9.0, 0.1, 50)}).names
+    ('x', 'y')
+    """
+    check_fraction("error", error)
+    known = {name: e for name, e in estimates.items() if math.isfinite(e.mean)}
+    if len(estimates) < 2 or not known:
+        raise ValueError(
+            f"estimates={estimates!r} cannot be compared; allowed: two algorithms or more, one of "
+            "them with a mean"
+        )
+    each = error / (len(estimates) * (len(estimates) - 1))
+    ranked = sorted(known, key=lambda name: known[name].mean)
+    names = tuple(
+        name
+        for name in ranked
+        if not any(is_less(known[other], known[name], each) for other in ranked if other != name)
+    )
+    least = known[ranked[0]].mean
+    second = known[ranked[1]].mean if len(ranked) > 1 else math.inf
+    return Best(names, second / least if least > 0 else math.inf, least)
+
+
+def best_in_each(
+    estimates: Mapping[Place, Mapping[str, Estimate]], error: float = 0.05
+) -> dict[Place, Best]:
+    """Return who is best in each setting: `best_of` with `error` for all of them together."""
+    check_fraction("error", error)
+    return {place: best_of(each, error / len(estimates)) for place, each in estimates.items()}
+
+
+def without_some(
+    estimates: Mapping[Place, Mapping[str, Estimate]], without: Collection[str]
+) -> dict[Place, dict[str, Estimate]]:
+    """Leave algorithms out.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or fewer than two algorithms are left in a setting.
+    """
+    known = tuple(dict.fromkeys(name for each in estimates.values() for name in each))
+    for name in without:
+        check_choice("without", name, known)
+    left = {
+        place: {name: e for name, e in each.items() if name not in without}
+        for place, each in estimates.items()
+    }
+    if any(len(each) < 2 for each in left.values()):
+        raise ValueError(f"without={without!r} leaves nothing to compare; allowed: fewer names")
+    return left
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where an algorithm stands over all settings.
+
+    Attributes
+    ----------
+    name : str
+        The algorithm.
+    ratio : float
+        Geometric mean over the settings of its mean over the least mean.
+    low, high : float
+        Interval of that.
+    rank_low, rank_high : int
+        The ranks that it may have: 1 and how many are surely better, and how many are not surely
+        worse.
+    best_in : int
+        Settings in which it may be best.
+    most : float
+        Its greatest ratio to the least mean, over the settings.
+    """
+
+    name: str
+    ratio: float
+    low: float
+    high: float
+    rank_low: int
+    rank_high: int
+    best_in: int
+    most: float
+
+
+def standings(
+    estimates: Mapping[Place, Mapping[str, Estimate]],
+    rng: np.random.Generator,
+    level: float = 0.95,
+    n_resamples: int = 4000,
+) -> list[Standing]:
+    """Rank algorithms over settings, with simultaneous confidence sets of the ranks.
+
+    The score of an algorithm is the geometric mean over the settings of its mean divided by the
+    least mean there. Logarithms of means of many runs are close to normal, with the coefficient of
+    variation as standard deviation (delta method): the interval of a score is that of scores that
+    are drawn so, around the means that were found. It is good where it is clear which mean of a
+    setting is least. Where several are near the least, scores and intervals are too high, as the
+    least of some estimates is too low. Two algorithms are compared by the mean over the settings
+    of the difference of the logarithms, which knows of no least. With Bonferroni's quantile for
+    all ordered pairs, all ranks lie in their sets with probability about `level` at least. The
+    settings themselves are given: nothing is said of others.
+
+    Parameters
+    ----------
+    estimates : mapping of place to (mapping of str to Estimate)
+        Setting → algorithm → its mean, above 0 and finite; the same two algorithms or more in each
+        setting.
+    rng : numpy.random.Generator
+        Source of randomness of the intervals of scores.
+    level : float
+        Confidence level in (0, 1): of the ranks together, and of the interval of each score where
+        the least means are clear.
+    n_resamples : int
+        How many scores are drawn.
+
+    Returns
+    -------
+    list of Standing
+        The least score first.
+
+    Raises
+    ------
+    ValueError
+        If settings differ in their algorithms, a mean is not positive and finite, or an argument
+        is out of range.
+
+    Examples
+    --------
+    >>> place = {"x": Estimate(1.0, 0.1, 30), "y": Estimate(2.0, 0.1, 30)}
+    >>> found = standings({1: place, 2: place}, np.random.default_rng(0))
+    >>> [(s.name, round(s.ratio, 3), s.rank_low, s.rank_high) for s in found]
+    [('x', 1.0, 1, 1), ('y', 2.0, 2, 2)]
+    """
+    check_fraction("level", level)
+    n_resamples = check_integer("n_resamples", n_resamples, 1)
+    places = list(estimates.values())
+    names = list(places[0]) if places else []
+    if len(names) < 2 or any(set(place) != set(names) for place in places):
+        raise ValueError(
+            f"estimates={estimates!r} are of different algorithms, or of too few; allowed: the "
+            "same two or more in each setting"
+        )
+    if not all(0 < e.mean < math.inf for place in places for e in place.values()):
+        raise ValueError(
+            f"estimates={estimates!r} have a mean that is 0 or less, infinite or unknown; allowed: "
+            "above 0 and finite"
+        )
+    means = np.array([[place[name].mean for name in names] for place in places])
+    errors = np.array([[place[name].error for name in names] for place in places]) / means
+    logs = np.log(means)
+    above = logs - logs.min(axis=1, keepdims=True)
+    drawn = logs + errors * rng.standard_normal((n_resamples, *logs.shape))
+    scores = (drawn - drawn.min(axis=2, keepdims=True)).mean(axis=1)
+    low, high = np.exp(np.quantile(scores, [(1 - level) / 2, (1 + level) / 2], axis=0))
+    quantile = float(stats.norm.isf((1 - level) / (len(names) * (len(names) - 1))))
+    mean, error = logs.mean(axis=0), np.sqrt((errors**2).sum(axis=0)) / len(places)
+    width = quantile * np.hypot.outer(error, error)
+    is_better = mean[None, :] + width < mean[:, None]  # [i, j]: j is surely better than i
+    possible = [best_of(place, (1 - level) / len(places)).names for place in places]
+    found = [
+        Standing(
+            name,
+            float(np.exp(above[:, i].mean())),
+            float(low[i]),
+            float(high[i]),
+            1 + int(is_better[i].sum()),
+            len(names) - int(is_better[:, i].sum()),
+            sum(name in some for some in possible),
+            float(np.exp(above[:, i].max())),
+        )
+        for i, name in enumerate(names)
+    ]
+    return sorted(found, key=lambda standing: standing.ratio)

@@ -1,0 +1,354 @@
+"""Many audits at once: of algorithms at what they declare, and of mechanisms of known truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass, replace
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits._validation import check_choice, check_fraction, check_integer, check_number
+from dpbandits.privacy.audit import FEWEST_RUNS, Audit, audit
+from dpbandits.privacy.audit_accounts import accounted, declared, worst_element
+from dpbandits.privacy.audit_events import Tally
+from dpbandits.privacy.audit_exact import audit_exactly
+from dpbandits.privacy.audit_search import search
+from dpbandits.privacy.audit_subjects import subject_of
+from dpbandits.privacy.audit_tables import TablePair
+from dpbandits.privacy.audit_truths import KnownLoss
+from dpbandits.privacy.guarantees import PrivacyGuarantee
+from dpbandits.running import Replicated, describe, label_errors, run_replicates
+from dpbandits.stopping.base import StoppingRule
+
+__all__ = ["FAILURE", "METHODS", "AuditCase", "Audits", "audit_many", "certain_pair"]
+
+Key = TypeVar("Key", bound=Hashable)
+Seeds = Sequence[np.random.SeedSequence]
+
+FAILURE = 1e-9
+"""Probability with which the bound of one audit may be too high: 10^−6 for a thousand of them."""
+
+METHODS = ("exact", "runs", "certain")
+"""How an audit is made: by integration, by runs, or by one run of what has no randomness."""
+
+_TRIAL_SHARE = 100  # a search begins with so much fewer runs
+_WORDS = 4  # of 32 bits, that the seeds of an audit are made of
+_SLACK = 1e-9  # of what is integrated
+
+
+@dataclass(frozen=True)
+class AuditCase:
+    """What is audited, and how.
+
+    Attributes
+    ----------
+    target : object
+        An algorithm, a stopping rule or a counter of this package, or a `KnownLoss`.
+    method : {"exact", "runs", "certain"}
+        By integration, by runs, or by one run on each table of what has no randomness.
+    n_pulls : int
+        Length of the tables; 0 for exact audits, which have tables of their own, and for a
+        `KnownLoss`, which has its own as well.
+    n_runs : int
+        Runs on each of the two tables; 0 unless the method is "runs".
+    tried : int
+        Pairs of tables that a search begins with, where the worst pair is not known.
+    delta : float, optional
+        δ of what is audited; that of the guarantee if not given.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+
+    target: Any
+    method: str = "runs"
+    n_pulls: int = 0
+    n_runs: int = 0
+    tried: int = 8
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        if not is_dataclass(self.target):
+            raise ValueError(f"target={self.target!r} must be a configuration, such as DPSE(1)")
+        check_choice("method", self.method, METHODS)
+        by_runs = self.method == "runs"
+        own_tables = self.method == "exact" or isinstance(self.target, KnownLoss)
+        check_integer("n_pulls", self.n_pulls, 0 if own_tables else 1)
+        check_integer("n_runs", self.n_runs, *((FEWEST_RUNS,) if by_runs else (0, 0)))
+        check_integer("tried", self.tried, 1)
+        if self.delta is not None and not 0.0 <= check_number("delta", self.delta, "[0, 1)") < 1:
+            raise ValueError(f"delta={self.delta!r} is out of range; allowed: [0, 1)")
+        if self.method == "certain" and self.guarantee.is_private:
+            raise ValueError(
+                f"target={self.target!r} has noise; allowed with method='certain': what declares "
+                "no privacy"
+            )
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """What is declared about the target."""
+        promised = declared(self.target, self.n_pulls)
+        return promised if self.delta is None else replace(promised, delta=self.delta)
+
+    @property
+    def known_pair(self) -> TablePair | None:
+        """The pair of tables that is known to tell most; None where it has to be found.
+
+        Of a counter the element changes of which most is released.
+        """
+        if isinstance(self.target, KnownLoss):
+            return self.target.pair
+        if not callable(getattr(self.target, "counter", None)):
+            return None
+        least = -1.0 if hasattr(self.target, "first_bound") else 0.0
+        table = np.full((1, self.n_pulls), least)
+        return TablePair(table, 0, worst_element(self.target, self.n_pulls) - 1, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Audits:
+    """Audits of one case, each with a search and runs of its own.
+
+    Attributes
+    ----------
+    case : AuditCase
+        What was audited.
+    failure : float
+        Probability with which the bound of one audit may be too high.
+    found : tuple of Audit
+        The audits.
+    """
+
+    case: AuditCase
+    failure: float
+    found: tuple[Audit, ...]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """The lower bounds on ε, one an audit."""
+        return np.array([each.epsilon_lower for each in self.found])
+
+    @cached_property
+    def accounted(self) -> float:
+        """The ε that accounting allows on such tables; of a `KnownLoss`, the truth."""
+        length = self.found[0].pair.table.shape[1]
+        return accounted(self.case.target, length, self.case.guarantee.delta)
+
+    @property
+    def ceiling(self) -> float:
+        """The greatest bound on ε that so many runs can give; infinite for other methods."""
+        if self.case.method != "runs":
+            return math.inf
+        half = self.case.n_runs - self.case.n_runs // 2
+        return Tally(half, half, 0, half, self.failure).epsilon_lower(self.case.guarantee.delta)
+
+    @property
+    def verdict(self) -> str:
+        """One of "convicted", "acquitted", "nothing declared" and "nothing tested".
+
+        Nothing is tested where all runs on both tables did the same, in every audit.
+        """
+        promised = self.case.guarantee
+        if not promised.is_private:
+            return "nothing declared"
+        if all(each.constant for each in self.found):
+            return "nothing tested"
+        slack = 0.0 if self.case.method == "runs" else _SLACK
+        convicted = self.bounds.max() > promised.epsilon * (1.0 + slack)
+        return "convicted" if convicted else "acquitted"
+
+    def summary(self) -> dict[str, Any]:
+        """Return the columns that tables and figures show, one value each.
+
+        Returns
+        -------
+        dict
+            ``method``, ``model``, ``declared``, ``delta``, ``n_pulls``, ``n_runs``, ``audits``,
+            ``accounted``, ``ceiling``, and the median, the least and the greatest of the bounds:
+            ``epsilon_lower``, ``epsilon_least``, ``epsilon_most``.
+        """
+        promised, bounds = self.case.guarantee, self.bounds
+        return {
+            "method": self.case.method,
+            "model": promised.model,
+            "declared": promised.epsilon,
+            "delta": promised.delta,
+            "n_pulls": self.found[0].pair.table.shape[1],
+            "n_runs": self.case.n_runs,
+            "audits": len(self),
+            "accounted": self.accounted,
+            "ceiling": self.ceiling,
+            "epsilon_lower": float(np.median(bounds)),
+            "epsilon_least": float(bounds.min()),
+            "epsilon_most": float(bounds.max()),
+        }
+
+
+def certain_pair(target: object, n_pulls: int) -> TablePair | None:
+    """Find neighbouring tables on which an algorithm without randomness puts out two things.
+
+    Two tables are far apart: one has rewards of 1 for arm 0, and no others; the other has none.
+    If their outputs differ, then so do those of two neighbours among the tables between them, and
+    halving finds these. What has no randomness is then not private with any ε.
+
+    Parameters
+    ----------
+    target : object
+        What `subject_of` takes, without randomness.
+    n_pulls : int
+        Length of the tables.
+
+    Returns
+    -------
+    TablePair or None
+        None if the two tables give the same.
+    """
+    subject = subject_of(target, n_pulls)
+
+    def table(ones: int) -> NDArray[np.float64]:
+        rewards = np.zeros((_n_arms(target), n_pulls))
+        rewards[0, :ones] = 1.0
+        return rewards
+
+    def shown(ones: int) -> tuple[bytes, ...]:
+        outputs = subject.outputs(table(ones), 1, np.random.default_rng(0))
+        return tuple(np.ascontiguousarray(part).tobytes() for part in outputs)
+
+    low, high = 0, n_pulls
+    least = shown(low)
+    if least == shown(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if shown(middle) == least:
+            low = middle
+        else:
+            high = middle
+    return TablePair(table(low), 0, low, 1.0)
+
+
+def _n_arms(target: object) -> int:
+    """Return the number of arms of the tables: a stopping rule reads one stream."""
+    return 1 if isinstance(target, StoppingRule) else 2
+
+
+def _audit(case: AuditCase, failure: float, seed: np.random.SeedSequence) -> Audit:
+    """Make one audit: search for a pair of tables, then audit on it."""
+    target, n_pulls = case.target, case.n_pulls
+    if case.method == "exact":
+        exact = audit_exactly(target)
+        if exact is None:
+            raise ValueError(f"target={target!r} has no exact audit; allowed: method='runs'")
+        return exact
+    if case.method == "certain":
+        pair = certain_pair(target, n_pulls)
+        if pair is None:
+            raise ValueError(f"target={target!r} shows nothing of {n_pulls} rewards; allowed: more")
+        return Audit(type(target).__name__, target.guarantee, pair, math.inf, None, "the output")
+    words = [int(word) for word in seed.generate_state(_WORDS)]
+    subject = target if isinstance(target, KnownLoss) else subject_of(target, n_pulls)
+    pair = case.known_pair or search(
+        subject,
+        _n_arms(target),
+        n_pulls,
+        case.tried,
+        max(case.n_runs // _TRIAL_SHARE, FEWEST_RUNS),
+        [*words, 0],
+        guarantee=case.guarantee,
+    )
+    return audit(subject, pair, case.n_runs, [*words, 1], failure, 1, case.guarantee)
+
+
+def _audit_chunk(case: AuditCase, failure: float, seeds: Seeds) -> list[Audit]:
+    return [_audit(case, failure, seed) for seed in seeds]
+
+
+def _replicated(case: AuditCase, n_audits: int, failure: float) -> Replicated:
+    """Check a case and describe it to the runner."""
+    if not isinstance(case, AuditCase):
+        raise ValueError(f"case={case!r} must be an AuditCase")
+    configuration = {
+        "target": describe(case.target),
+        "method": case.method,
+        "n_pulls": case.n_pulls,
+        "n_runs": case.n_runs,
+        "tried": case.tried,
+        "delta": case.delta,
+        "failure": failure,
+    }
+    warm_up = None
+    if case.method == "runs":
+        least = replace(case, n_runs=FEWEST_RUNS, tried=1)
+        warm_up = partial(_audit, least, failure, np.random.SeedSequence(0))
+    return Replicated(
+        f"{type(case.target).__name__}, {case.n_runs or case.method}",
+        configuration,
+        partial(_audit_chunk, case, failure),
+        check_integer("n_audits", n_audits, 1),
+        chunk=1,  # an audit takes seconds
+        warm_up=warm_up,
+    )
+
+
+def audit_many(
+    cases: Mapping[Key, AuditCase],
+    n_audits: int = 1,
+    seed: int | Sequence[int] = 0,
+    failure: float = FAILURE,
+    n_jobs: int = 1,
+) -> dict[Key, Audits]:
+    """Audit many targets, each several times if asked.
+
+    An audit of a case depends on the case, `failure` and `seed` alone, and not on `n_jobs` or on
+    the other cases. All bounds hold together except with probability `failure` times the number
+    of the audits by runs.
+
+    Parameters
+    ----------
+    cases : mapping of key to AuditCase
+        What is audited; `dpbandits.privacy.audit_cases` has those of every algorithm.
+    n_audits : int
+        Audits of each case, with searches and runs that are independent.
+    seed : int or sequence of int
+        Entropy of the root seed.
+    failure : float
+        Probability in (0, 1) with which the bound of one audit may be too high.
+    n_jobs : int
+        Number of workers, −1 for all processors.
+
+    Returns
+    -------
+    dict
+        The keys of `cases`, in their order, each with its `Audits`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or a case cannot be audited: the message has its key.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> cases = {
+    ...     "integrated": AuditCase(dpb.DPSE(epsilon=1.0), "exact"),
+    ...     "run": AuditCase(dpb.DPUCB(epsilon=1.0), n_pulls=8, n_runs=1000, tried=2),
+    ... }
+    >>> {key: found.verdict for key, found in audit_many(cases).items()}
+    {'integrated': 'acquitted', 'run': 'acquitted'}
+    """
+    failure = check_fraction("failure", failure)
+    described = {}
+    for key, case in cases.items():
+        with label_errors(key):
+            described[key] = _replicated(case, n_audits, failure)
+    found = run_replicates(described, seed, n_jobs)
+    return {key: Audits(cases[key], failure, tuple(found[key])) for key in cases}
