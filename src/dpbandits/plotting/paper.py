@@ -188,8 +188,8 @@ def paper_figure(
     Parameters
     ----------
     draw : callable
-        Draws the figure: a function without arguments, such as a `functools.partial` of
-        ``dpbandits.plotting.draw``.
+        Draws the figure: a function without arguments, such as the method ``draw`` of a figure
+        that `dpbandits.publishing.published` read.
     width : {"single", "double"} or float
         Width as printed, by name or in millimetres.
     grey : bool
@@ -208,10 +208,11 @@ def paper_figure(
 
     Examples
     --------
-    >>> from functools import partial
-    >>> from dpbandits import plotting
-    >>> wanted = partial(plotting.book_figure, "ss19-fig1")
-    >>> figure = paper_figure(wanted, width="single", grey=True)
+    >>> from dpbandits.plotting import curves_figure
+    >>> curves = {"line": ([1.0, 10.0], [1.0, 10.0])}
+    >>> def draw():
+    ...     return curves_figure({"": curves}, x_label="x", y_label="y")
+    >>> figure = paper_figure(draw, width="single", grey=True)
     >>> round(figure.size[0], 6)
     84.0
     >>> plt.close(figure.figure)
