@@ -159,7 +159,7 @@ def readings_over_time(
     >>> cases = {("a", "DP-UCB-INT", r): (algorithm, two) for r, algorithm in made.items()}
     >>> table = readings_table(dpb.simulate_many(cases, horizon=1000, n_runs=3))
     >>> figure = readings_over_time(table, titles={"a": "two arms"})
-    >>> [text.get_text() for text in figure.axes[0].texts]
+    >>> sorted(text.get_text() for text in figure.axes[0].texts)
     ['INT', 'INT, frozen']
     """
     titles = chosen_panels(titles, panels)
