@@ -1,27 +1,76 @@
-"""What the explorer shows is what the package computes and the data holds."""
+"""What the explorer shows is what the package computes and the published figures hold."""
 
 import json
 import math
 import re
-from collections import defaultdict
-from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from dpbandits import bounds, experiments, explorer
-from dpbandits._explorer_lines import line_name
+import dpbandits as dpb
+from dpbandits import bounds, explorer
+from dpbandits._explorer_lines import CURVE, line_name
 from dpbandits.identification import characteristic_time
+from dpbandits.plotting.head import race_table
+from dpbandits.plotting.head_cells import identification_map_table, regret_map_table
+from dpbandits.publishing import Published, published, published_names
+from dpbandits.tables import curve, from_csv, records, tabulate, to_csv
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = (*explorer.REGRET_SOURCES, *explorer.IDENTIFICATION_SOURCES)
-source = cache(experiments.read)
+RUNS = 2
+
+
+def figures_of_small_runs():
+    """Return a figure for each source: of two runs, or without rows."""
+    ss19, td16 = dpb.instances.ss19, dpb.instances.td16
+    gap = dpb.instances.equal_gaps(2, 0.02)
+    regret = {
+        "h-curves-near": [(ss19("C1", 5), "C1", 0.1, dpb.DPSE(0.1))],
+        "h-curves-td16": [
+            (td16("two"), "two arms", math.inf, dpb.UCB()),
+            (td16("two"), "two arms", 1.0, dpb.DPIMED(1.0)),
+        ],
+        "ss19-fig5": [
+            (ss19("C1", 3), "C1", 0.25, dpb.DPSE(0.25)),
+            (ss19("C1", 5), "C1", 0.1, dpb.DPSE(0.1)),
+        ],
+        "h-map-all": [(gap, "gap 0.02", 0.03, dpb.DPSE(0.03))],
+    }
+    tables = {}
+    for name, cases in regret.items():
+        some = {
+            ("a", label, instance.n_arms, epsilon, algorithm.label, ""): (algorithm, instance)
+            for instance, label, epsilon, algorithm in cases
+        }
+        runs = dpb.simulate_many(some, 1_000, RUNS)
+        if name.startswith("h-"):
+            tables[name] = (regret_map_table if name == "h-map-all" else race_table)(runs)
+        else:
+            tables[name] = tabulate(runs, lambda r: curve(r, epochs=True), CURVE)
+    rule, arms = dpb.DPLRE(0.3, 0.1), dpb.instances.ladder(10, 0.37)
+    key = "a", "gap 0.37", 10, 0.3, 0.1, rule.label, ""
+    found = identification_map_table(dpb.identify_many({key: (rule, arms)}, RUNS))
+    bound = {"instance": "", "algorithm": "lower bound", "epsilon": 0.777, "n_runs": 0}
+    tables["h-bai-all"] = pd.concat([found, pd.DataFrame([found.iloc[0].to_dict() | bound])])
+    figures = {}
+    for name in SOURCES:
+        alike = tables["h-bai-all" if name in explorer.IDENTIFICATION_SOURCES else "ss19-fig5"]
+        text = to_csv(tables.get(name, alike.iloc[:0]))
+        figures[name] = Published(name, {"runs": 20 * RUNS, "cases": 20}, from_csv(text))
+    return figures
 
 
 @pytest.fixture(scope="module")
-def content():
-    return explorer.assemble(source, per_decade=1)
+def sources():
+    return figures_of_small_runs()
+
+
+@pytest.fixture(scope="module")
+def content(sources):
+    return explorer.assemble(sources.__getitem__, per_decade=1)
 
 
 def entries(content):
@@ -30,87 +79,64 @@ def entries(content):
             yield instance["id"], entry
 
 
-def decreasing(means):
-    return tuple(sorted((round(mean, 9) for mean in means), reverse=True))
-
-
 def shown_as(name, n_arms, kind):
-    """Return the instances of the explorer that an experiment's name for an instance means."""
+    """Return the instances of the explorer that a table's name for an instance means."""
     return [i for i in explorer.INSTANCES if n_arms in getattr(i, kind).get(name, ())]
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_names_stand_for_the_means_that_were_played(name):
-    """By the manifests, where each cell has its own means."""
-    data = source(name)
-    kind = "regret" if name in explorer.REGRET_SOURCES else "found"
-    cells = data.manifest["cells"]
-    one_each = len(data.summaries) == len(cells)
-    used = set()
-    for place, summary in enumerate(data.summaries):
-        found = shown_as(summary.instance, summary.n_arms, kind)
-        assert len(found) == 1, (summary.instance, summary.n_arms)
-        used.add(decreasing(found[0].means(summary.n_arms)))
-        if one_each:
-            assert decreasing(cells[place]["means"]) in used
-    assert used == {decreasing(cell["means"]) for cell in cells}
+def test_each_published_case_is_shown_once(name):
+    """By one instance, and in a table that has all that the explorer reads."""
+    if name not in published_names(ROOT):
+        pytest.skip(f"{name} is not published here")
+    table = published(name, ROOT).table
+    table = table[table["instance"] != ""]
+    regret = name in explorer.REGRET_SOURCES
+    columns = {"time", "mean", "low", "high"} if regret else {"mean_time", "error_rate", "delta"}
+    assert columns | {"instance", "n_arms", "epsilon", "algorithm", "variant"} <= set(table)
+    for instance, n_arms in set(zip(table["instance"], table["n_arms"], strict=True)):
+        assert len(shown_as(instance, n_arms, "regret" if regret else "found")) == 1, instance
 
 
-def test_a_setting_that_two_experiments_have_is_the_same_in_both():
-    """Else it would matter which of them is shown."""
-    finals = defaultdict(set)
-    for name in explorer.REGRET_SOURCES:
-        for c in source(name).summaries:
-            key = c.instance, c.n_arms, c.horizon, c.epsilon, line_name(*c.labels[4:6])
-            finals[key].add(float(c.mean[-1]))
-    assert max(map(len, finals.values())) == 1
-    times = defaultdict(set)
-    for name in explorer.IDENTIFICATION_SOURCES:
-        for s in source(name).summaries:
-            key = s.instance, s.n_arms, s.delta, s.epsilon, s.algorithm, s.variant
-            times[key].add((s.mean_time, s.n_runs))
-    assert max(map(len, times.values())) == 1
-
-
-def test_every_setting_is_there_with_the_numbers_of_its_file(content):
+def test_every_case_is_there_with_the_numbers_of_its_table(sources, content):
     known = {(name, e["k"]): e for name, e in entries(content)}
-    for name in SOURCES:
-        for s in source(name).summaries:
-            kind = "regret" if hasattr(s, "times") else "found"
-            entry = known[shown_as(s.instance, s.n_arms, kind)[0].id, s.n_arms]
-            called = line_name(s.algorithm, s.variant)
-            epsilon = s.epsilon if math.isfinite(s.epsilon) else None
-            if kind == "regret":
-                (group,) = (g for g in entry["regret"] if g["horizon"] == s.horizon)
-                (line,) = (
-                    x for x in group["lines"] if (x["name"], x["epsilon"]) == (called, epsilon)
-                )
-                assert name in group["sources"] or line["mean"]
-                times = group["grids"][line["grid"]]
-                assert times[-1] == s.horizon
-                at = np.searchsorted(s.times, [t for t in times if t in s.times])
-                if len(at) == len(times):
-                    for mine, theirs in ((s.mean, "mean"), (s.low90, "low"), (s.high90, "high")):
-                        assert np.allclose(mine[at], line[theirs], rtol=6e-4)
-            else:
-                (group,) = (g for g in entry["found"] if g["delta"] == s.delta)
-                (line,) = (x for x in group["lines"] if x["name"] == called)
-                at = line["epsilon"].index(epsilon)
-                assert line["mean"][at] == pytest.approx(s.mean_time, rel=6e-4)
-                assert line["error"][at] == pytest.approx(s.error_rate, rel=6e-4)
-                assert line["runs"][at] == s.n_runs
+    shown = 0
+    for name in explorer.REGRET_SOURCES:
+        table = sources[name].table
+        table = table[table["epoch"] == 0] if "epoch" in table else table
+        for c in records(table, CURVE):
+            entry = known[shown_as(c.instance, c.n_arms, "regret")[0].id, c.n_arms]
+            called = line_name(c.algorithm, c.variant)
+            epsilon = c.epsilon if math.isfinite(c.epsilon) else None
+            (group,) = (g for g in entry["regret"] if g["horizon"] == c.time[-1])
+            (line,) = (x for x in group["lines"] if (x["name"], x["epsilon"]) == (called, epsilon))
+            if name in group["sources"]:
+                assert group["grids"][line["grid"]] == c.time.tolist()
+                assert line["runs"] == RUNS
+                for key in ("mean", "low", "high"):
+                    assert np.allclose(getattr(c, key), line[key], rtol=6e-4)
             assert called in content["looks"]
+            shown += 1
+    assert shown == 6
+    entry = known["ladder-0.37", 10]
+    (group,) = entry["found"]
+    (line,) = group["lines"]
+    row = sources["h-bai-all"].table.iloc[0]
+    assert (group["delta"], line["name"], line["epsilon"]) == (0.1, "DP-LRE", [0.3])
+    assert line["mean"] == [pytest.approx(row["mean_time"], rel=6e-4)]
+    assert line["runs"] == [RUNS]
 
 
-def test_runs_are_those_that_were_made(content):
-    entry = {(name, e["k"]): e for name, e in entries(content)}["gap-0.02", 2]
-    (group,) = (g for g in entry["regret"] if g["horizon"] == 10**8)
-    assert {line["runs"] for line in group["lines"]} == {source("ours-head-map").manifest["n_runs"]}
+def test_the_first_of_two_figures_of_a_case_is_shown(content):
+    """C1 with five arms at ε = 0.1 is in two of them."""
+    entry = {(name, e["k"]): e for name, e in entries(content)}["C1", 5]
+    (group,) = (g for g in entry["regret"] if g["horizon"] == 1_000)
+    assert group["sources"] == ["h-curves-near"] and len(group["lines"]) == 1
 
 
-def test_every_simulated_budget_can_be_chosen(content):
-    simulated = {s.epsilon for name in SOURCES for s in source(name).summaries}
-    assert simulated - {math.inf} <= set(content["epsilons"])
+def test_every_simulated_budget_can_be_chosen_and_no_other_is_added(content):
+    assert {0.1, 0.25, 0.03, 0.3, 1.0} <= set(content["epsilons"])
+    assert 0.777 not in content["epsilons"], "that of a bound"
     assert content["epsilons"] == sorted(content["epsilons"])
 
 

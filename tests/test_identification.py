@@ -90,16 +90,6 @@ def test_replicates_depend_on_the_seed_alone():
     assert runs.n_runs == 23 and (runs.stopping_time == runs.pulls.sum(axis=1)).all()
 
 
-def test_many_runs_at_once_are_the_single_ones():
-    seeds = np.random.SeedSequence(7).spawn(5)
-    for setting in (TopTwo(0.1), DPTT(2.0, 0.1), DPSEIdentifier(1.0, 0.1)):
-        recommendation, pulls = setting.identify_many(THREE, seeds, 3000)
-        for seed, arm, counts in zip(seeds, recommendation, pulls, strict=True):
-            verdict = setting.draw(THREE, np.random.default_rng(seed), 3000)
-            assert (verdict.recommendation, verdict.pulls.tolist()) == (arm, counts.tolist())
-    assert pulls.shape == (5, 3) and setting.identify_many(THREE, [4])[1].sum() > 0
-
-
 def test_summaries_of_replicates():
     pulls = np.array([[3, 4, 5], [1, 1, 1], [10, 20, 30], [2, 2, 2]])
     runs = Identifications(TopTwo(0.1), THREE, 100, np.array([1, -1, 0, 1]), pulls)

@@ -33,6 +33,8 @@ def curves_of(sources: Mapping[str, Published], names: set[str], n_arms: int) ->
     for source, figure in sources.items():
         table = figure.table
         table = table[table["instance"].isin(names) & (table["n_arms"] == n_arms)]
+        if "epoch" in table:
+            table = table[table["epoch"] == 0]  # without the ends of one run's epochs
         for curve in records(table, CURVE):
             horizon = int(curve.time[-1])
             group = groups.setdefault(

@@ -45,7 +45,6 @@ REGRET_SOURCES = (
     *(f"ss19-fig{number}" for number in range(5, 13)),
     "ss19-baselines",
     "ours-price-of-privacy",
-    "ours-td16-honest",
     "h-map-all",
 )
 """Figures of regret that are shown; of a setting that two of them have, the first is."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -202,36 +201,3 @@ class IdentificationAlgorithm(abc.ABC):
         check_generator("rng", rng)
         max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
         return self.decide(DrawnRewards(instance, rng), rng, max_pulls)
-
-    def identify_many(
-        self,
-        instance: BernoulliInstance,
-        seeds: Sequence[int | np.random.SeedSequence],
-        max_pulls: int = DEFAULT_MAX_PULLS,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Run once per seed: what `draw` does with ``np.random.default_rng(seed)``.
-
-        Parameters
-        ----------
-        instance : BernoulliInstance
-            The bandit, with one best arm.
-        seeds : sequence of int or numpy.random.SeedSequence
-            Seeds, one a run; at least one.
-        max_pulls : int
-            Pulls after which a run that has not stopped is ended.
-
-        Returns
-        -------
-        recommendation : numpy.ndarray of int, shape (n_runs,)
-            Recommended arms, 0-based; −1 for runs that were ended before they stopped.
-        pulls : numpy.ndarray of int, shape (n_runs, K)
-            Pulls of each arm.
-
-        Raises
-        ------
-        ValueError
-            If several arms have the largest mean, or an argument is out of range.
-        """
-        verdicts = [self.draw(instance, np.random.default_rng(seed), max_pulls) for seed in seeds]
-        recommendation = np.array([v.recommendation for v in verdicts], dtype=np.int64)
-        return recommendation, np.array([v.pulls for v in verdicts], dtype=np.int64)
