@@ -97,7 +97,7 @@ dist: $(STAMP) ## build wheel and sdist, and try both with the run-time dependen
 bench: $(STAMP) ## measure the speed of the algorithms; RECORD=book/data renews the book's table
 	$(BIN)/python -m pytest -q benchmarks --benchmark-only --benchmark-sort=name \
 	    --benchmark-columns=median,iqr,rounds $(if $(RECORD),--record $(RECORD))
-	$(if $(RECORD),$(BIN)/python benchmarks/edition.py $(RECORD))
+	$(if $(RECORD),$(BIN)/python benchmarks/edition.py $(RECORD) --chapters)
 
 clean: ## remove what was built
 	rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -6,6 +6,7 @@ numbered caption, which is the directive's content, and a table of the same numb
 written beside the page when the build ends; ``explorer.js`` reads it.
 """
 
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from dpbandits import explorer
 from dpbandits._files import write_atomically
+from dpbandits.publishing import published
 
 PAGE = "book/explorer"
 SCRIPT, STYLE = "explorer.js", "explorer.css"
@@ -102,7 +104,7 @@ def write_data(app: Any, exception: Exception | None) -> None:
     if exception or app.builder.format != "html" or PAGE not in app.env.found_docs:
         return
     try:
-        text = explorer.to_text(explorer.assemble())
+        text = explorer.to_text(explorer.assemble(partial(published, root=Path(app.srcdir))))
     except ValueError as error:
         raise ExtensionError(str(error)) from error
     write_atomically(Path(app.outdir, f"{PAGE}.json"), text)

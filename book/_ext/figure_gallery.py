@@ -18,7 +18,7 @@ from PIL import Image
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
-from dpbandits._files import write_atomically
+from dpbandits._files import renew
 from dpbandits.chapter_figures import ChapterFigure, chapter_figures
 from dpbandits.citing import entry_of_figure, papers
 from dpbandits.publishing import published, published_names
@@ -94,12 +94,6 @@ def thumbnail(picture: bytes) -> bytes:
     few = flat.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     few.save(buffer, "png", optimize=True)
     return buffer.getvalue()
-
-
-def renew(path: Path, content: bytes) -> None:
-    """Write a file, unless it is as it should be."""
-    if not path.is_file() or path.read_bytes() != content:
-        write_atomically(path, content)
 
 
 def make_entry(figure: ChapterFigure, root: Path) -> Entry:

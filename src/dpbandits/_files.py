@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["write_atomically"]
+__all__ = ["renew", "write_atomically"]
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes | str) -> Path:
@@ -38,3 +38,9 @@ def write_atomically(path: str | os.PathLike[str], content: bytes | str) -> Path
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
     return target
+
+
+def renew(path: Path, content: bytes) -> None:
+    """Write a file, unless it is as it should be."""
+    if not path.is_file() or path.read_bytes() != content:
+        write_atomically(path, content)

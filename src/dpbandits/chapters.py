@@ -167,6 +167,13 @@ def execute(
     values = dict(parameters or {})
     check_parameters(source, values)
     root = source.parent.parent
+    if values and output is None and not (root / "_build" / "stage" / "book").is_dir():
+        stage(root)
+    if values and output is not None and not (output.parent.parent / "book").is_dir():
+        raise ValueError(
+            f"output is {output}, which lies in no book; allowed: a notebook in notebooks/ of a "
+            "copy of the book, where its figures can be published"
+        )
     if output is None:
         output = root / "_build" / "stage" / "notebooks" / source.name if values else source
     elif values and output.resolve() == source:
@@ -222,7 +229,7 @@ def stage(root: Path | None = None) -> Path:
         shutil.copytree(
             root / name,
             target / name,
-            ignore=shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__"),
+            ignore=shutil.ignore_patterns(".*", "__pycache__"),
         )
     return target
 
@@ -235,7 +242,7 @@ def build(root: Path | None = None) -> Path:
     root = find_root() if root is None else root
     _need("jupyter_book")
     program = Path(sys.executable).with_name("jupyter-book")
-    subprocess.run([str(program), "build", str(root), *BUILD_OPTIONS], check=True)
+    subprocess.run([str(program), "build", str(root), *BUILD_OPTIONS], check=True, cwd=root)
     return root / "_build" / "html" / "index.html"
 
 

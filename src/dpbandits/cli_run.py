@@ -23,7 +23,7 @@ from dpbandits._validation import check_choice
 from dpbandits.cli_output import add_json, show
 from dpbandits.instances import SS19_NAMES, TWZW22_NAMES, bernoulli, ss19, twzw22
 from dpbandits.regret.base import Instance, RegretAlgorithm
-from dpbandits.simulation import Runs, simulate
+from dpbandits.simulation import Runs, simulate_many
 
 __all__ = ["add_parser"]
 
@@ -100,10 +100,8 @@ def _run(args: argparse.Namespace) -> int:
     n_runs, seed = whole("runs", args.runs, 1), whole("seed", args.seed, 0)
     for path in (args.csv, args.plot):
         make_folder(path)
-    found = [
-        simulate(algorithm, instance, horizon, n_runs, seed, jobs_of(args.jobs))
-        for algorithm in algorithms
-    ]
+    cases = {number: (algorithm, instance) for number, algorithm in enumerate(algorithms)}
+    found = list(simulate_many(cases, horizon, n_runs, seed, jobs_of(args.jobs)).values())
     lines = [line for runs in found for line in _lines(runs)]
     show(args, lines, {"runs": [_record(runs, seed) for runs in found]})
     if args.csv is not None:

@@ -73,7 +73,7 @@ class Plan:
         Probability δ of a wrong recommendation that is allowed.
     lower_bound : float
         No ε-DP algorithm that errs with probability at most δ on every instance takes fewer
-        samples in the mean: T*_ε·log(1/(2.4δ)).
+        samples on average: T*_ε·log(1/(2.4δ)).
     lower_bound_free : float
         The same without privacy, ε = ∞.
     free_from : float
@@ -123,7 +123,7 @@ class Plan:
         shares = ", ".join(f"{share:.1%}" for share in self.weights)
         lines = [
             f"means {means}; ε = {self.epsilon:g}, δ = {self.delta:g}",
-            f"lower bound: {_pulls(self.lower_bound)} samples in the mean, shared as {shares}",
+            f"lower bound: {_pulls(self.lower_bound)} samples on average, shared as {shares}",
             f"without privacy: {_pulls(self.lower_bound_free)}; price of privacy: "
             f"{self.price:.3g} times",
             "privacy is free, by the lower bound, "

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
-from dpbandits._files import write_atomically
+from dpbandits._files import renew
 from dpbandits._validation import check_choice, check_integer
-from dpbandits.chapters import find_root
+from dpbandits.chapters import PRESETS, find_root
 from dpbandits.tables import from_csv, tabulate, to_csv
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PRESETS", "Page", "Published", "number", "published", "published_names"]
 
-PRESETS = ("smoke", "quick", "paper")
 FOLDER = Path("book", "figures")
 _VERSIONS = ("numpy", "scipy", "numba", "matplotlib")
 
@@ -133,7 +132,12 @@ class Page:
         """
         show: Any = importlib.import_module("IPython.display")
         parts = (f"Computed with the preset {self.preset}", f"seed {self.seed}", text)
-        show.display(show.Markdown(f"*{', '.join(part for part in parts if part)}.*"))
+        line = f"{', '.join(part for part in parts if part)}."
+        if not self.at_its_own:
+            line += (
+                " Its numbers are computed; its words were written for the preset paper, seed 0."
+            )
+        show.display(show.Markdown(f"*{line}*"))
 
     def publish(
         self,
@@ -187,15 +191,9 @@ class Page:
         if recipe is not None:
             manifest["recipe"] = recipe
         text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
-        _renew(self.folder / f"{name}.csv", to_csv(table).encode())
-        _renew(self.folder / f"{name}.pdf", PaperFigure(figure, SCALE).pdf(name))
-        _renew(self.folder / f"{name}.json", text.encode())
-
-
-def _renew(path: Path, content: bytes) -> None:
-    """Write a file, unless it is as it should be."""
-    if not path.is_file() or path.read_bytes() != content:
-        write_atomically(path, content)
+        renew(self.folder / f"{name}.csv", to_csv(table).encode())
+        renew(self.folder / f"{name}.pdf", PaperFigure(figure, SCALE).pdf(name))
+        renew(self.folder / f"{name}.json", text.encode())
 
 
 def published_names(root: Path | None = None) -> tuple[str, ...]:
@@ -231,9 +229,11 @@ def number(value: float) -> str:
     """
     whole = int(value)
     if whole == value and abs(whole) >= 10_000:
-        mantissa, _, zeros = f"{whole:e}".partition("e")
-        digits = mantissa.rstrip("0").rstrip(".")
-        if len(digits) == 1:
-            power = str(int(zeros)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-            return f"10{power}" if digits == "1" else f"{digits}·10{power}"
+        written = str(abs(whole))
+        digit = written.rstrip("0")
+        if len(digit) == 1:
+            power = str(len(written) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+            return ("-" if whole < 0 else "") + (
+                f"10{power}" if digit == "1" else f"{digit}·10{power}"
+            )
     return f"{value:,.7g}" if whole != value else f"{whole:,}"

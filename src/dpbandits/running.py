@@ -7,8 +7,11 @@ and leave the rest to `run_replicates`.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
+import sys
+import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -26,7 +29,7 @@ __all__ = [
     "case_seeds",
     "describe",
     "label_errors",
-    "replicate_seeds",
+    "runs_of",
     "run_replicates",
 ]
 
@@ -75,11 +78,6 @@ class Replicated:
         size = max(1, min(self.chunk, math.ceil(self.n_runs / _SHARES)))
         for first in range(0, self.n_runs, size):
             yield seeds[first : first + size]
-
-
-def replicate_seeds(seed: int | Sequence[int], n_runs: int) -> list[np.random.SeedSequence]:
-    """Return one child seed per replicate, all derived from `seed`."""
-    return np.random.SeedSequence(_entropy(seed)).spawn(n_runs)
 
 
 def case_seeds(
@@ -146,13 +144,25 @@ def describe(part: object) -> Any:
     return getattr(part, "__qualname__", type(part).__qualname__)
 
 
+def runs_of(key: Hashable, n_runs: int | Mapping[Any, int]) -> int:
+    """Return the number of replicates of a case, given for all or for each."""
+    if not isinstance(n_runs, Mapping):
+        return n_runs
+    if key not in n_runs:
+        raise ValueError("n_runs has no number for it")
+    return n_runs[key]
+
+
 @contextmanager
 def label_errors(key: Hashable) -> Iterator[None]:
-    """Put the key of a case in front of what is wrong with it."""
+    """Put the key of a case, if it has one, in front of what is wrong with it."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise type(error)(f"case {key!r}: {error}") from error
+        if key is None:
+            raise
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        raise kind(f"case {key!r}: {error}") from error
 
 
 def _play_chunk(key: Hashable, case: Replicated, seeds: Seeds) -> Sequence[Any]:
@@ -196,9 +206,13 @@ def run_replicates(
     total = sum(case.n_runs for case in cases.values())
     found: dict[Key, list[Any]] = {key: [] for key in cases}
     done = 0
+    start = time.perf_counter()
     with tqdm(total=total, unit="run", disable=None, leave=False, smoothing=0.05) as progress:
         try:
             _warm_up(cases, progress)
+            compiled = time.perf_counter()
+            for key in itertools.islice(cases, 1):
+                progress.set_description(cases[key].title)
             for key, outcomes in _outcomes(cases, seed, n_jobs):
                 progress.set_description(cases[key].title, refresh=False)
                 found[key] += outcomes
@@ -212,6 +226,12 @@ def run_replicates(
                 f"interrupted: {done} of {total} runs were done, {whole} of {len(cases)} cases "
                 "whole; nothing is kept"
             ) from None
+        if not progress.disable:
+            progress.write(
+                f"{total} runs of {len(cases)} cases: {time.perf_counter() - compiled:.1f} s, and "
+                f"{compiled - start:.1f} s to compile",
+                file=sys.stderr,
+            )
     return found
 
 
@@ -248,8 +268,9 @@ def _outcomes(
     try:
         for (key, _), part in zip(chunks, outcomes, strict=True):
             yield key, part
-    except BaseException:
-        _end_workers()
+    except BaseException as error:
+        if _interrupts(error):
+            _end_workers()
         raise
 
 

@@ -23,16 +23,14 @@ from dpbandits.running import (
     Replicated,
     describe,
     label_errors,
-    replicate_seeds,
     run_replicates,
+    runs_of,
 )
 
 __all__ = [
     "Runs",
     "log_checkpoints",
     "play_chunk",
-    "play_replicate",
-    "replicate_seeds",
     "simulate",
     "simulate_many",
 ]
@@ -156,17 +154,6 @@ def log_checkpoints(horizon: int, per_decade: int = 32) -> NDArray[np.int64]:
     times = np.rint(grid / unit).astype(np.int64) * unit
     times[-1] = horizon
     return np.unique(times)
-
-
-def play_replicate(
-    algorithm: RegretAlgorithm,
-    instance: Instance,
-    horizon: int,
-    checkpoints: NDArray[np.int64],
-    seed: np.random.SeedSequence,
-) -> Play:
-    """Play one replicate from its own seed: the unit of parallel work."""
-    return algorithm.play(instance, horizon, checkpoints, np.random.default_rng(seed))
 
 
 def _checked_checkpoints(checkpoints: ArrayLike | None, horizon: int) -> NDArray[np.int64]:
@@ -402,14 +389,16 @@ def simulate_many(
     for key, case in cases.items():
         with label_errors(key):
             algorithm, instance, *own = case
-            last = own[0] if own else horizon
-            if last is None:
+            if len(own) > 1:
+                raise ValueError(f"{case!r} must be (algorithm, instance) or with a horizon")
+            if not own and horizon is None:
                 raise ValueError("horizon=None must be given, as the case does not name its own")
+            last = check_integer("horizon", own[0] if own else horizon, 1)
             times = checkpoints
             if times is not None:
                 times = np.asarray(times)
                 times = np.append(times[times < last], last)
-            runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
+            runs = runs_of(key, n_runs)
             replicated[key], kept = _replicated(algorithm, instance, last, runs, times)
             known[key] = algorithm, instance, kept
     played = run_replicates(replicated, seed, n_jobs)

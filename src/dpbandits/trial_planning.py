@@ -85,7 +85,7 @@ class TrialPlan:
         Probability δ of a wrong recommendation that is allowed.
     lower_bound : float
         No ε-DP algorithm that errs with probability at most δ on every instance takes fewer
-        patients in the mean, from an unlimited supply with the table's shares.
+        patients on average, from an unlimited supply with the table's shares.
     lower_bound_free : float
         The same without privacy.
     fixed, fixed_free : FixedDesign or None
@@ -120,7 +120,7 @@ class TrialPlan:
         lines = [
             f"{self.population.name}: {self.population.total:,} patients, shares of success "
             f"{shares}; ε = {self.epsilon:g}, δ = {self.delta:g}",
-            f"lower bound: {self.lower_bound:,.0f} patients in the mean; "
+            f"lower bound: {self.lower_bound:,.0f} patients on average; "
             f"without privacy {self.lower_bound_free:,.0f}",
             f"fixed design that knows the shares: {_design(self.fixed)}; "
             f"without privacy {_design(self.fixed_free)}",
@@ -143,7 +143,7 @@ class TrialPlan:
             f"simulated trials of each: {self.sizes[0].n_runs}; intervals: 95 %; a trial is "
             "undecided when the patients of an arm run out",
             "inferior: patients that did not get the best arm; excess: bad outcomes that the best "
-            "arm would have avoided; both in the mean",
+            "arm would have avoided; both on average",
         ]
         if not any(size.decided[0] for size in self.sizes):
             lines.append(

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbandits._files import write_atomically
+from dpbandits._files import renew
 from dpbandits._validation import check_choice
 from dpbandits.chapters import find_root
 from dpbandits.claims.ja25_algorithm import CLAIMS as JA25_ALGORITHM
@@ -182,9 +182,7 @@ def _written() -> dict[str, dict[str, Any]]:
 def judge(page: Page, results: Mapping[str, Any] | None = None) -> list[Claim]:
     """Judge the claims of a chapter, publish the verdicts and return the claims.
 
-    Claims about the chapter's experiments are judged from their results. The others do not
-    depend on the page's parameters: at parameters other than the book's, their published
-    verdicts stand.
+    Claims about the chapter's experiments are judged from their results.
 
     Parameters
     ----------
@@ -199,16 +197,10 @@ def judge(page: Page, results: Mapping[str, Any] | None = None) -> list[Claim]:
         Those of the chapter, in the ledger's order.
     """
     results = {} if results is None else results
-    stored = {} if page.at_its_own else {c.id: c for c in recorded(chapter=page.chapter)}
-    judged = [
-        claim.given(results) if claim.needs or page.at_its_own else stored[claim.id]
-        for claim in ledger(chapter=page.chapter)
-    ]
+    judged = [claim.given(results) for claim in ledger(chapter=page.chapter)]
     content = {"manifest": {"preset": page.preset, "seed": page.seed}, "claims": records(judged)}
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    path = _file(page.chapter)
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        write_atomically(path, text)
+    renew(_file(page.chapter), text.encode())
     return judged
 
 

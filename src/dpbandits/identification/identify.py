@@ -23,7 +23,7 @@ from dpbandits.identification.base import (
     check_unique_best_arm,
 )
 from dpbandits.instances import BernoulliInstance
-from dpbandits.running import Replicated, describe, label_errors, run_replicates
+from dpbandits.running import Replicated, describe, label_errors, run_replicates, runs_of
 
 __all__ = ["Identifications", "identify", "identify_many", "identify_replicate"]
 
@@ -344,7 +344,7 @@ def identify_many(
     replicated: dict[Key, Replicated] = {}
     for key, (algorithm, instance) in cases.items():
         with label_errors(key):
-            runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
+            runs = runs_of(key, n_runs)
             replicated[key] = _replicated(algorithm, instance, runs, max_pulls)
     verdicts = run_replicates(replicated, seed, n_jobs)
     return {

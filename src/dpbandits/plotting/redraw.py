@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
+
+from dpbandits._validation import check_choice
 
 __all__ = ["Recipe", "recipe_of", "redraw", "redrawable"]
 
@@ -42,5 +45,8 @@ def redraw(table: pd.DataFrame, recipe: Mapping[str, Any], **options: Any) -> Fi
     """Draw a table as a recipe says, with further options."""
     module, _, name = recipe["function"].partition(":")
     function = getattr(importlib.import_module(module), name)
+    known = [name for name in inspect.signature(function).parameters if name != "table"]
+    for name in options:
+        check_choice("option of the figure", name, tuple(known))
     figure: Figure = function(table, **{**recipe["options"], **options})
     return figure

@@ -100,7 +100,7 @@ class RegretAlgorithm(abc.ABC):
         """What the algorithm promises about the privacy of its whole sequence of pulls."""
 
     def check_instance(self, instance: object) -> None:
-        """Refuse an instance that the algorithm is not for; `simulate` and `RegretCell` ask.
+        """Refuse an instance that the algorithm is not for; `simulate` asks.
 
         Here: anything but a `BernoulliInstance`.
 

@@ -16,7 +16,7 @@ from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer
 from dpbandits.laws import Law
-from dpbandits.running import Replicated, describe, label_errors, run_replicates
+from dpbandits.running import Replicated, describe, label_errors, run_replicates, runs_of
 from dpbandits.stopping.base import Outcome, StoppingRule
 
 __all__ = ["Estimates", "estimate", "estimate_many", "estimate_replicate"]
@@ -261,7 +261,7 @@ def estimate_many(
     replicated: dict[Key, Replicated] = {}
     for key, (rule, law) in cases.items():
         with label_errors(key):
-            runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
+            runs = runs_of(key, n_runs)
             replicated[key] = _replicated(rule, law, runs, max_samples)
     outcomes = run_replicates(replicated, seed, n_jobs)
     return {
