@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 import dpbandits as dpb
+from dpbandits import running
 from dpbandits._kernels import drop_stale_kernels
 
 # The same examples in every run, so that a failure is a change of code and not of luck.
@@ -55,3 +56,13 @@ def pytest_terminal_summary(terminalreporter):
             f"{sum(map(bool, spent))} statistical tests, "
             f"false-alarm probability of all together at most {sum(spent):.1g}"
         )
+
+
+@pytest.fixture
+def same_seeds(monkeypatch):
+    """Let seeds ignore what is simulated, so that two configurations get the same bits."""
+    monkeypatch.setattr(
+        running,
+        "case_seeds",
+        lambda configuration, seed, n_runs: np.random.SeedSequence(seed).spawn(n_runs),
+    )

@@ -117,7 +117,7 @@ def test_no_variant_promises_more_than_its_trees_give(variant):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("variant", DPUCB_VARIANTS)
-def test_infinite_epsilon_is_ucb_bit_for_bit(variant, engine):
+def test_infinite_epsilon_is_ucb_bit_for_bit(variant, engine, same_seeds):
     instance = dpb.instances.ss19("C2")
     private = dpb.simulate(dpb.DPUCB(math.inf, variant, engine), instance, 20_000, n_runs=3)
     plain = dpb.simulate(dpb.UCB(engine), instance, 20_000, n_runs=3)

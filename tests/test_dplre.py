@@ -134,7 +134,7 @@ COMPILED = [
 
 
 @pytest.mark.parametrize("setting", COMPILED, ids=str)
-def test_compiled_runs_are_those_of_the_loop(setting):
+def test_compiled_runs_are_those_of_the_loop(setting, same_seeds):
     """From the same seeds, runs that are ended included; control: other seeds."""
     means = [(0.95, 0.9, 0.9, 0.5), (0.6, 0.5), (0.02, 0.05, 0.0), (0.5, *(0.4,) * 9)]
     for instance in map(dpb.instances.bernoulli, means):

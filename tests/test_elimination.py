@@ -307,7 +307,7 @@ def test_law_of_broken_twins_is_told_apart(mistake):
 # ---------------------------------------------------------------- limits of epsilon
 @pytest.mark.parametrize("beta", [None, 0.3])
 @pytest.mark.parametrize("name", ["C1", "C3"])
-def test_infinite_epsilon_is_successive_elimination_bit_for_bit(name, beta):
+def test_infinite_epsilon_is_successive_elimination_bit_for_bit(name, beta, same_seeds):
     instance = dpb.instances.ss19(name)
     private = dpb.simulate(dpb.DPSE(math.inf, beta), instance, 10**7, n_runs=5)
     plain = dpb.simulate(dpb.SuccessiveElimination(beta), instance, 10**7, n_runs=5)
@@ -329,7 +329,7 @@ def test_large_epsilon_pulls_as_successive_elimination_on_the_same_rewards(means
         assert not np.array_equal(plays[0].counts, plays[2].counts)
 
 
-def test_beta_is_one_over_the_horizon_unless_given():
+def test_beta_is_one_over_the_horizon_unless_given(same_seeds):
     instance = dpb.instances.ss19("C2")
     for make in (dpb.SuccessiveElimination, lambda beta=None: dpb.DPSE(0.5, beta)):
         default, given_beta, other = (

@@ -275,7 +275,7 @@ def test_an_algorithm_learns(algorithm):
 @pytest.mark.statistical
 def test_regret_bound_is_above_the_simulated_mean(algorithm):
     instance, horizon = bandit(algorithm), horizon_for(algorithm)
-    runs = dpb.simulate(algorithm, instance, horizon, n_runs=12)
+    runs = dpb.simulate(algorithm, instance, horizon, n_runs=24)
     bound = algorithm.regret_bound(instance, horizon, runs.times)
     for sample, limit in zip(runs.regret.T, bound, strict=True):
         assert mean_may_be_at_most(sample, limit * (1 + 1e-12), 1 / runs.times.size)
@@ -283,7 +283,8 @@ def test_regret_bound_is_above_the_simulated_mean(algorithm):
         assert bound == pytest.approx(0.7 * runs.times)
         return
     assert bound[-1] < 0.95 * 0.7 * horizon, "the bound says something on this instance"
-    assert not mean_may_be_at_most(runs.regret[:, -1], bound[-1] / 60), "control"
+    capped = np.minimum(runs.regret[:, -1], bound[-1] / 10)  # its mean is smaller still
+    assert not mean_may_be_at_most(capped, bound[-1] / 60), "control"
 
 
 @every_algorithm

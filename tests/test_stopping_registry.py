@@ -153,7 +153,7 @@ def test_the_sign_of_the_mean_is_found(rule):
 
 @every_rule
 @pytest.mark.parametrize("half_range", [4.0, 2.0**-20, 3.0, 0.1])
-def test_scale(rule, half_range):
+def test_scale(rule, half_range, same_seeds):
     """Everything in units of R: halting times stay, estimates are multiplied."""
     one, other = (dataclasses.replace(rule, half_range=R) for R in (1.0, half_range))
     times, estimates = [], []

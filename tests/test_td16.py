@@ -305,7 +305,7 @@ def test_skips_of_dp_ucb_int_are_long(reading):
     ],
     ids=repr,
 )
-def test_infinite_epsilon_is_ucb_bit_for_bit(algorithm):
+def test_infinite_epsilon_is_ucb_bit_for_bit(algorithm, same_seeds):
     instance = dpb.instances.ss19("C2")
     private = dpb.simulate(algorithm, instance, 20_000, n_runs=3)
     plain = dpb.simulate(dpb.UCB("per-step"), instance, 20_000, n_runs=3)
@@ -327,7 +327,7 @@ def test_releases_at_every_pull_without_noise_are_ucb(literal):
     assert np.array_equal(counts, plain.counts)
 
 
-def test_half_of_the_budget_in_each_part_is_the_paper_at_half_of_epsilon():
+def test_half_of_the_budget_in_each_part_is_the_paper_at_half_of_epsilon(same_seeds):
     for make in (dpb.DPUCBBound, dpb.DPUCBHybrid):
         half = dpb.simulate(make(1.0), TWO, 5000, n_runs=3)
         full = dpb.simulate(make(0.5, split="full"), TWO, 5000, n_runs=3)

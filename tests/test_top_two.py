@@ -135,7 +135,7 @@ def test_dp_tt_is_the_plain_loop(setting):
         assert (verdict.recommendation, verdict.pulls.tolist()) == plain, seed
 
 
-def test_interpolated_costs_choose_as_evaluated_ones_do(monkeypatch):
+def test_interpolated_costs_choose_as_evaluated_ones_do(monkeypatch, same_seeds):
     """Runs of 10^4 to 10^5 rounds on tied arms, where the least costs are close all the time."""
     settings = [DPTT(1.0, 0.1), DPTT(0.1, 0.3), DPTT(5.0, 0.1, costs="plain"), DPTT(20.0, 0.1)]
     runs = [identify(s, TIED, 8, max_pulls=150_000) for s in settings]
@@ -266,7 +266,7 @@ COMPILED = [
 
 
 @pytest.mark.parametrize("setting", COMPILED, ids=str)
-def test_compiled_runs_are_those_of_the_loop(setting):
+def test_compiled_runs_are_those_of_the_loop(setting, same_seeds):
     """From the same seeds, runs that are ended included; control: other seeds."""
     for instance in (TIED, NEAR):
         for most in (10**6, 5000, 9):

@@ -107,7 +107,7 @@ def _entropy(seed: int | Sequence[int]) -> list[int]:
         entropy = []
     if not entropy:
         raise ValueError(
-            f"seed={seed!r} must be a whole number of at least 0, or a sequence of such numbers"
+            f"seed={seed!r} must be a seed; allowed: a whole number of at least 0, or several"
         )
     return entropy
 
