@@ -151,7 +151,9 @@ def test_chunks_cover_the_replicates_once():
 
 
 LONG = """
+import signal
 import dpbandits as dpb
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 C1 = dpb.instances.ss19("C1", 5)
 cases = {("UCB", i): (dpb.UCB(), C1, 10**8 + i) for i in range(200)}
 print("ready", flush=True)
