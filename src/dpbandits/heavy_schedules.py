@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dpbandits._validation import (
     check_choice,
@@ -71,6 +72,7 @@ class HeavyEpochPlan:
     threshold: float
 
 
+@lru_cache(maxsize=4096)
 def heavy_epoch(
     n_viable: int,
     epoch: int,

@@ -56,6 +56,10 @@ _BASELINES = {
     "mishra-thakurta-parallel": ("M–T, ε per arm", Look(COLOURS["purple"], marker="s")),
     "mishra-thakurta": ("M–T, ε/K per arm", Look(COLOURS["green"], marker="^")),
 }
+_RATES = {
+    "Lai–Robbins": Look("0.6", width=_THIN),
+    "private rate": Look(INK, DASHED, width=_THIN),
+}
 _GUESSES = {
     "double": ("T ← 2T", Look(COLOURS["green"], DASHED)),
     "square": ("T ← T²", Look(COLOURS["purple"])),
@@ -86,7 +90,8 @@ def regret_over_time(
     scale : {"log", "linear"}
         Scale of both axes.
     theory : bool
-        Whether the upper bounds are drawn, from the column ``bound``.
+        Whether the upper bounds are drawn, from the column ``bound``. Lines whose algorithm is
+        "Lai–Robbins" or "private rate" are lower bounds, drawn without a band.
     epochs : bool
         Whether circles mark ends of epochs, from the column ``epoch``.
 
@@ -194,6 +199,8 @@ def _ranks(lines: Lines) -> dict[float, int]:
 
 
 def _over_time(axes: Axes, lines: Lines, theory: bool, epochs: bool, scale: str) -> PanelRange:
+    rates = [line for line in lines if line.algorithm in _RATES]
+    lines = [line for line in lines if line.algorithm not in _RATES]
     ranks = _ranks(lines)
     horizon = max(line.time[-1] for line in lines)
     start = 0.0 if scale == "linear" else first_shown(horizon)
@@ -223,6 +230,13 @@ def _over_time(axes: Axes, lines: Lines, theory: bool, epochs: bool, scale: str)
             )
         text = f"{line.algorithm}, ε={line.epsilon:g}"
         ends.append(End(line.time[-1], line.mean[-1], text, look.colour))
+    for line in rates:
+        look = _RATES[line.algorithm]
+        axes.plot(
+            line.time, line.mean, color=look.colour, linestyle=look.line, linewidth=look.width
+        )
+        heights += [line.mean[line.time >= start].min(), line.mean[-1]]
+        ends.append(End(line.time[-1], line.mean[-1], line.algorithm, look.colour))
     lowest = 0.0 if scale == "linear" else min(heights)
     return PanelRange((start, horizon), (lowest, max(heights)), tuple(ends))
 
