@@ -27,11 +27,11 @@ $(UV):
 	$(PYTHON) -m venv .tools
 	.tools/bin/python -m pip --quiet --disable-pip-version-check install uv==0.13.8
 
-$(STAMP): pyproject.toml requirements.lock | $(UV)
+$(STAMP): pyproject.toml book/pyproject.toml requirements.lock | $(UV)
 	@rm -f $@
 	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
 	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
-	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable . --editable book
 	@touch $@
 
 setup: $(STAMP) ## build .venv from requirements.lock and install the package in it
@@ -43,7 +43,7 @@ lock: | $(UV) ## renew requirements.lock from pyproject.toml (versions and hashe
 	rm -f uv.lock
 
 book: $(STAMP) ## execute every chapter at the paper preset, then build the pages
-	$(BIN)/dpbandits execute --at-a-time $(JOBS)
+	$(BIN)/companion execute --at-a-time $(JOBS)
 	@$(MAKE) --no-print-directory html
 
 html: $(STAMP) ## build the pages from the outputs in the repository
@@ -54,9 +54,10 @@ format: $(STAMP) ## format code and notebooks
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-lint: $(STAMP) ## check format and style, notebooks included
+lint: $(STAMP) ## check format, style (notebooks included) and which layer imports which
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/lint-imports
 
 types: $(STAMP) ## check the types
 	$(BIN)/mypy
@@ -89,8 +90,9 @@ dist: $(STAMP) ## build wheel and sdist, and try both with the run-time dependen
 	$(UV) venv --quiet --python $(PYTHON) _build/trial
 	$(UV) pip install --quiet --python _build/trial/bin/python _build/dist/*.whl
 	cd / && $(CURDIR)/_build/trial/bin/dpbandits run dp-se --means 0.9,0.8 --epsilon 1 --runs 3
-	cd / && $(CURDIR)/_build/trial/bin/dpbandits cite ss19
-	! _build/trial/bin/python -c "import sphinx" 2>/dev/null
+	cd / && $(CURDIR)/_build/trial/bin/dpbandits estimate dp-nas --mean 0.3 --epsilon 1 --runs 2
+	! _build/trial/bin/python -c "import companion" 2>/dev/null
+	! _build/trial/bin/python -c "import pandas" 2>/dev/null
 	$(UV) pip install --quiet --python _build/trial/bin/python --reinstall --no-deps _build/dist/*.tar.gz
 	cd / && $(CURDIR)/_build/trial/bin/dpbandits plan --means 0.9,0.5 --epsilon 1 --delta 0.1 --runs 3
 

@@ -17,8 +17,8 @@ import numpy as np
 from record import processor, rounded, versions
 
 import dpbandits as dpb
+from companion.chapters import find_root, list_chapters
 from dpbandits._files import write_atomically
-from dpbandits.chapters import find_root, list_chapters
 
 REPETITIONS = 5
 T = 5 * 10**7

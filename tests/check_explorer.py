@@ -7,13 +7,13 @@ the published figures, not from the file that the page reads.
 import math
 import re
 
+from companion.explorer_lines import CURVE
+from companion.publishing import published
+from companion.tables import records
 from dpbandits import bounds
-from dpbandits._explorer_lines import CURVE
 from dpbandits.identification import characteristic_time
 from dpbandits.identification.characteristic_time import sample_lower_bound
 from dpbandits.instances import equal_gaps, ja25, ss19
-from dpbandits.publishing import published
-from dpbandits.tables import records
 
 PAGE = "book/explorer.html"
 RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))

@@ -9,10 +9,18 @@ import pkgutil
 
 import pytest
 
+import companion
 import dpbandits
 
-SUBMODULES = pkgutil.walk_packages(dpbandits.__path__, "dpbandits.")
-MODULES = ["dpbandits", *sorted(m.name for m in SUBMODULES if "__main__" not in m.name)]
+MODULES = [
+    name
+    for package in (dpbandits, companion)
+    for name in (
+        package.__name__,
+        *sorted(m.name for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")),
+    )
+    if "__main__" not in name
+]
 
 
 def compiled_functions(module):

@@ -19,8 +19,8 @@ from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from dpbandits.citing import cite
-from dpbandits.publishing import published, published_names
+from companion.citing import cite
+from companion.publishing import published, published_names
 
 Rows = list[dict[str, Any]]
 
@@ -207,7 +207,7 @@ class EditionBenchmarkTable(DataDirective):
 
 
 class BibtexEntry(SphinxDirective):
-    """An entry as ``dpbandits cite`` prints it."""
+    """An entry as ``companion cite`` prints it."""
 
     optional_arguments = 1
 

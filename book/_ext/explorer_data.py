@@ -16,9 +16,9 @@ from docutils.parsers.rst import directives
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from dpbandits import explorer
+from companion import explorer
+from companion.publishing import published
 from dpbandits._files import write_atomically
-from dpbandits.publishing import published
 
 PAGE = "book/explorer"
 SCRIPT, STYLE = "explorer.js", "explorer.css"

@@ -18,10 +18,10 @@ from PIL import Image
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
+from companion.chapter_figures import ChapterFigure, chapter_figures
+from companion.citing import entry_of_figure, papers
+from companion.publishing import published, published_names
 from dpbandits._files import renew
-from dpbandits.chapter_figures import ChapterFigure, chapter_figures
-from dpbandits.citing import entry_of_figure, papers
-from dpbandits.publishing import published, published_names
 
 PAGE = "book/gallery"
 FOLDER = Path("_build", "gallery")
@@ -109,7 +109,7 @@ def make_entry(figure: ChapterFigure, root: Path) -> Entry:
     files = {ending: f"book/figures/{name}.{ending}" for ending in ("pdf", "csv", "json")}
     files |= {ending: f"{FOLDER.as_posix()}/{name}.{ending}" for ending in own}
     title, source = about.manifest["title"].replace("|", r"\|"), about.manifest["source"]
-    command = f"dpbandits execute {figure.chapter}"
+    command = f"companion execute {figure.chapter}"
     ordered = {ending: files[ending] for ending in LINKS if ending in files}
     return Entry(figure, title, source, paper_of(source), command, ordered)
 

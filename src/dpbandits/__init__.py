@@ -9,7 +9,6 @@ True
 
 from dpbandits import (
     bounds,
-    claims,
     halting,
     heavy_schedules,
     identification,
@@ -129,7 +128,6 @@ __all__ = [
     "SuccessiveElimination",
     "__version__",
     "bounds",
-    "claims",
     "estimate",
     "estimate_many",
     "halting",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dpbandits import chapters
 from dpbandits._validation import check_choice, check_integer
 from dpbandits.registry import registry
 from dpbandits.regret.base import RegretAlgorithm
@@ -20,6 +20,7 @@ __all__ = [
     "number",
     "numbers",
     "plain_algorithms",
+    "read_literal",
     "whole",
 ]
 
@@ -60,6 +61,14 @@ def jobs_of(text: str) -> int:
         return -1 if text == "-1" else whole("jobs", text, 1)
     except ValueError as error:
         raise ValueError(f"{error}, or -1 for all processors") from None
+
+
+def read_literal(text: str) -> Any:
+    """Read a number, None or a quoted word as Python does; anything else stays text."""
+    try:
+        return float(text) if text in ("inf", "nan") else ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
 
 
 def make_folder(path: Path | None) -> None:
@@ -126,14 +135,14 @@ def configure(
         if argument not in arguments:
             allowed = ", ".join(arguments) or "none"
             raise ValueError(f"set={argument!r} is no argument of {name}; allowed: {allowed}")
-        values[argument] = chapters.read_literal(text)
+        values[argument] = read_literal(text)
     for argument, given in (shorthands or {}).items():
         if given is not None and argument not in arguments and strict:
             raise ValueError(f"{argument}={given!r} is no argument of {name}; allowed: without")
         if given is not None and argument in arguments:
             if argument in values:
                 raise ValueError(f"{argument}={given!r} is given twice; allowed: once")
-            values[argument] = chapters.read_literal(given)
+            values[argument] = read_literal(given)
     for argument, field in arguments.items():
         if field.default is dataclasses.MISSING and argument not in values:
             raise ValueError(f"{argument} is missing; allowed: --set {argument}=VALUE for {name}")

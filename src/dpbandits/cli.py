@@ -14,27 +14,18 @@ from typing import Any, NoReturn
 
 import shtab
 
-from dpbandits import (
-    __version__,
-    chapters,
-    cli_audit,
-    cli_cite,
-    cli_claims,
-    cli_estimate,
-    cli_figure,
-    cli_identify,
-    cli_run,
-)
+from dpbandits import __version__, cli_audit, cli_estimate, cli_identify, cli_run
 from dpbandits._validation import check_choice
 from dpbandits.cli_output import add_json, show
 
-__all__ = ["main"]
+__all__ = ["Parser", "carry_out", "main"]
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line and exit with status 2."""
         self.exit(2, f"{self.prog}: {message}\n")
 
 
@@ -46,50 +37,57 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         What stands after the program's name; ``sys.argv[1:]`` if not given.
     """
-    parser = _parser()
+    return carry_out(_parser(), arguments)
+
+
+def carry_out(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> int:
+    """Run the command that the arguments name and return the exit status.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Its commands set ``run``, which takes the arguments that were read.
+    arguments : sequence of str, optional
+        What stands after the program's name; ``sys.argv[1:]`` if not given.
+    """
     try:
         args = parser.parse_args(arguments)
     except SystemExit as stop:
         return int(stop.code or 0)
+
+    def complain(message: str, status: int) -> int:
+        print(f"{parser.prog}: {' '.join(message.split())}", file=sys.stderr)
+        return status
+
     try:
         status: int = args.run(args)
         sys.stdout.flush()
     except ValueError as error:
-        return _complain(str(error), 2)
+        return complain(str(error), 2)
     except KeyboardInterrupt as interrupt:
-        return _complain(str(interrupt) or "interrupted", 130)
+        return complain(str(interrupt) or "interrupted", 130)
     except BrokenPipeError:
         # The reader has gone; nothing is left to say, at exit included.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        return _complain(f"{error.strerror or error}{where}", 1)
-    return status
-
-
-def _complain(message: str, status: int) -> int:
-    line = " ".join(message.split())
-    print(f"dpbandits: {line}", file=sys.stderr)
+        return complain(f"{error.strerror or error}{where}", 1)
     return status
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog="dpbandits", description="Differentially private bandits, reproduced and checked."
     )
     parser.add_argument("--version", action="version", version=f"dpbandits {__version__}")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", parser_class=_Parser
+        dest="command", required=True, metavar="COMMAND", parser_class=Parser
     )
     cli_run.add_parser(commands)
     cli_estimate.add_parser(commands)
     cli_identify.add_parsers(commands)
     cli_audit.add_parser(commands)
-    cli_claims.add_parser(commands)
-    cli_figure.add_parser(commands)
-    cli_cite.add_parser(commands)
-    chapters.add_parser(commands)
     _add_completion(commands)
     return parser
 

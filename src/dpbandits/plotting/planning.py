@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 
 from dpbandits.identification.characteristic_time import sample_lower_bound
 from dpbandits.planning import Plan
-from dpbandits.plotting.identification_parts import BOUND, FREE, look_of
-from dpbandits.plotting.redraw import redrawable
+from dpbandits.plotting.identification_looks import BOUND, FREE, look_of
 from dpbandits.plotting.style import (
     DOTTED,
     INK,
@@ -22,9 +21,11 @@ from dpbandits.plotting.style import (
     make_panels,
     styled,
 )
-from dpbandits.tables import records, tabulate
 
-__all__ = ["plan_figure", "plan_table"]
+__all__ = ["draw_plan", "plan_figure", "plan_rows"]
+
+Rows = Mapping[tuple[str, bool], Mapping[str, Any]]
+"""What is drawn, by an algorithm's name and whether it is private."""
 
 _DECADES = 1.2
 """How far the curve goes on each side of the planned ε and of the switch."""
@@ -59,18 +60,18 @@ def plan_figure(plan: Plan) -> Figure:
     >>> figure.axes[0].get_xlabel()
     'privacy budget ε'
     """
-    return _draw(plan_table(plan))
+    return draw_plan(plan_rows(plan), plan.free_from)
 
 
-def plan_table(plan: Plan) -> pd.DataFrame:
-    """Return what `plan_figure` draws as a table, ready to publish.
+def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
+    """Return what `plan_figure` draws.
 
     Returns
     -------
-    pandas.DataFrame
-        A row per algorithm, with the mean and the number of samples that nine in ten runs stay
-        within; the lower bound at some ε as rows of the algorithm "lower bound"; in ``free_from``
-        the ε from which on privacy is free, as far as the bound can tell.
+    dict
+        For each algorithm, by its name and whether it is private, ``epsilon``, the mean number of
+        ``samples``, ``samples_q90``, the number that nine in ten runs stay within, and
+        ``n_runs``. At last the lower bound, as arrays over ε, under the name "lower bound".
 
     Raises
     ------
@@ -93,29 +94,27 @@ def plan_table(plan: Plan) -> pd.DataFrame:
     }
     curve = {"epsilon": x, "samples": bound, "samples_q90": np.full(x.size, math.nan), "n_runs": 0}
     rows[BOUND, True] = curve
-    table = tabulate(rows, dict, ("algorithm", "private"))
-    return table.assign(free_from=float(f"{plan.free_from:.7g}"))
+    return rows
 
 
-@redrawable
-def _draw(table: pd.DataFrame) -> Figure:
-    """Draw a plan from its table; see `plan_figure`."""
-    *sizes, bound = records(table, ("algorithm", "private"))
+def draw_plan(rows: Rows, free_from: float) -> Figure:
+    """Draw what `plan_rows` returns, and a line at the ε from which on privacy is free."""
+    bound = rows[BOUND, True]
+    sizes = {name: row for name, row in rows.items() if name[0] != BOUND}
     with styled():
         figure, grid = make_panels({"a": ""}, width=6.2, height=3.8)
         axes = grid["a"]
-        axes.plot(bound.epsilon, bound.samples, color=INK, linestyle=DOTTED, linewidth=1.6)
-        end = End(float(bound.epsilon[-1]), float(bound.samples[-1]), BOUND, INK)
-        free_from = float(bound.free_from[0])
+        axes.plot(bound["epsilon"], bound["samples"], color=INK, linestyle=DOTTED, linewidth=1.6)
+        end = End(float(bound["epsilon"][-1]), float(bound["samples"][-1]), BOUND, INK)
         if math.isfinite(free_from):
             axes.axvline(free_from, color="0.55", linewidth=1.0, zorder=0.5)
-        heights = [*bound.samples]
-        for i, size in enumerate(sizes):
-            mean, most = float(size.samples[0]), float(size.samples_q90[0])
+        heights = [*bound["samples"]]
+        for i, ((name, private), size) in enumerate(sizes.items()):
+            mean, most = size["samples"], size["samples_q90"]
             if not math.isfinite(mean):
                 continue
-            look = look_of(size.algorithm, "", i)
-            at = float(size.epsilon[0]) * 1.13 ** (i - (len(sizes) - 1) / 2)
+            look = look_of(name, "", i)
+            at = size["epsilon"] * 1.13 ** (i - (len(sizes) - 1) / 2)
             axes.plot([at, at], [mean, most], color=look.colour, linewidth=2.0)
             axes.plot(
                 at,
@@ -127,7 +126,7 @@ def _draw(table: pd.DataFrame) -> Figure:
                 markeredgewidth=1.5,
             )
             axes.annotate(
-                size.algorithm + ("" if size.private else FREE),
+                name + ("" if private else FREE),
                 (at, mean),
                 xytext=(9, 0),
                 textcoords="offset points",
@@ -138,7 +137,7 @@ def _draw(table: pd.DataFrame) -> Figure:
             heights += [mean, most]
         axes.set(xscale="log", yscale="log")
         low, high = 10 ** np.floor(np.log10(min(heights))), 10 ** np.ceil(np.log10(max(heights)))
-        x = float(bound.epsilon[0]), float(bound.epsilon[-1])
+        x = float(bound["epsilon"][0]), float(bound["epsilon"][-1])
         shown = PanelRange(x, (float(low), float(high)), (end,))
         finish_panels(figure, [axes], [shown], x_label="privacy budget ε", y_label="samples")
     return figure

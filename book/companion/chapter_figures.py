@@ -1,0 +1,86 @@
+"""The numbered figures of the chapters, as their notebooks have them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from companion import chapters
+
+__all__ = ["ChapterFigure", "chapter_figures", "figures_of"]
+
+
+@dataclass(frozen=True)
+class ChapterFigure:
+    """A figure of a chapter.
+
+    Attributes
+    ----------
+    name : str
+        By which the book refers to it.
+    chapter : int
+        Number of the chapter.
+    heading : str
+        Title of the chapter.
+    page : str
+        The chapter's file without its ending, from the root of the book.
+    caption, alt : str
+        Caption, in MyST, and description.
+    picture : bytes
+        The picture as it stands on the page, a PNG; empty if the chapter was not executed.
+    """
+
+    name: str
+    chapter: int
+    heading: str
+    page: str
+    caption: str
+    alt: str
+    picture: bytes = field(repr=False)
+
+
+def figures_of(notebook: Path) -> Iterator[ChapterFigure]:
+    """Yield the numbered figures of a chapter, in its order."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    number = re.match(r"\d+", notebook.stem)
+    heading = re.search(
+        r"^# (.+)$", "\n".join("".join(cell["source"]) for cell in cells), re.MULTILINE
+    )
+    for cell in cells:
+        about = cell["metadata"].get("mystnb", {})
+        name = about.get("figure", {}).get("name")
+        if name:
+            pictures = [_text(output, "image/png") for output in cell.get("outputs", ())]
+            yield ChapterFigure(
+                name=name,
+                chapter=int(number[0]) if number else 0,
+                heading=heading[1].strip() if heading else notebook.stem,
+                page=f"notebooks/{notebook.stem}",
+                caption=about["figure"].get("caption", ""),
+                alt=about.get("image", {}).get("alt", ""),
+                picture=base64.b64decode(next(filter(None, pictures), "")),
+            )
+
+
+def chapter_figures(root: Path | None = None) -> list[ChapterFigure]:
+    """Return the numbered figures of all chapters; none outside of a copy of the book.
+
+    Parameters
+    ----------
+    root : Path, optional
+        Folder of the book; that of the working directory or of the package if not given.
+    """
+    try:
+        notebooks = chapters.list_chapters(root)
+    except ValueError:
+        return []
+    return [figure for notebook in notebooks for figure in figures_of(notebook)]
+
+
+def _text(output: Mapping[str, Any], kind: str) -> str:
+    return "".join(output.get("data", {}).get(kind, ""))

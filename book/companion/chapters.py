@@ -1,0 +1,406 @@
+"""Execution of the book's chapters, at their default parameters or at the reader's.
+
+A chapter is a notebook in ``notebooks/``. At its default parameters it is executed in place:
+the outputs are cleaned of everything that differs from run to run and the file is replaced in
+one step, so a second execution on the same platform leaves it identical to the byte. With any
+parameter it is executed in a staged copy of the book, ``_build/stage/``, which can be built on
+its own; the committed chapters are never written to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from joblib import Parallel, delayed
+from tqdm import tqdm
+
+from companion.pictures import keep_pictures
+from dpbandits._arguments import jobs_of, read_literal
+from dpbandits._files import write_atomically
+from dpbandits._kernels import drop_stale_kernels
+from dpbandits._validation import check_choice
+from dpbandits.cli_output import add_json, show
+
+__all__ = [
+    "ChapterError",
+    "add_parser",
+    "build",
+    "check_parameters",
+    "clean",
+    "execute",
+    "find",
+    "find_root",
+    "list_chapters",
+    "run",
+    "stage",
+]
+
+LONGEST = ("05", "03", "06", "07", "04")
+"""Chapters that take longest: they begin first, so that no processor waits for one at the end."""
+PRESETS = ("smoke", "quick", "paper")
+BUILD_OPTIONS = ("--all", "-W", "-n", "--keep-going")
+KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+
+
+class ChapterError(RuntimeError):
+    """A cell of a chapter failed; the message holds the cell's traceback."""
+
+
+def find_root(start: Path | None = None) -> Path:
+    """Return the folder that holds the book's ``_toc.yml``.
+
+    Parameters
+    ----------
+    start : Path, optional
+        Where the search begins; it goes on in the folders above, and then in those above this
+        file. The working directory if not given.
+    """
+    begin = Path.cwd() if start is None else start.resolve()
+    here = Path(__file__).resolve()
+    for folder in (begin, *begin.parents, *here.parents):
+        if (folder / "_toc.yml").is_file() and (folder / "notebooks").is_dir():
+            return folder
+    raise ValueError(
+        f"working directory is {begin}, which is not in a copy of the book; "
+        "allowed: the repository, the folder with _toc.yml and notebooks/, or a folder in it"
+    )
+
+
+def list_chapters(root: Path | None = None) -> list[Path]:
+    """Return the chapters' notebooks in reading order, which is that of their numbers."""
+    folder = (find_root() if root is None else root) / "notebooks"
+    return sorted(path for path in folder.glob("*.ipynb") if not path.name.startswith("."))
+
+
+def find(name: str, root: Path | None = None) -> Path:
+    """Return the chapter that a number, a name or a path means.
+
+    ``3``, ``03``, ``03_dp_successive_elimination`` and
+    ``notebooks/03_dp_successive_elimination.ipynb`` all mean the same chapter.
+    """
+    chapters = list_chapters(root)
+    wanted = Path(name).name.removesuffix(".ipynb")
+    for path in chapters:
+        number = path.stem.partition("_")[0]
+        if wanted in (path.stem, number, number.lstrip("0")):
+            return path
+    check_choice("chapter", wanted, tuple(path.stem for path in chapters))
+    raise AssertionError  # unreachable: the stems were compared above
+
+
+def check_parameters(chapter: Path, parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters that the chapter does not have, or whose type is another.
+
+    Parameters
+    ----------
+    chapter : Path
+        The notebook; its parameters stand in the cell with the tag ``parameters``.
+    parameters : mapping of str to object
+        The values asked for.
+    """
+    if not parameters:
+        return
+    known: dict[str, dict[str, Any]] = _need("papermill").inspect_notebook(str(chapter))
+    for name, value in parameters.items():
+        check_choice(f"chapter {chapter.stem}: parameter", name, tuple(sorted(known)))
+        default = read_literal(str(known[name]["default"]))
+        if not _same_kind(default, value):
+            raise ValueError(
+                f"parameter {name} is {value!r}, in chapter {chapter.stem}; "
+                f"allowed: a value of type {type(default).__name__}, such as {default!r}"
+            )
+
+
+def clean(notebook: Any) -> None:
+    """Drop from a notebook, in place, what differs from one execution to the next."""
+    notebook.metadata.pop("papermill", None)
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata["kernelspec"] = dict(KERNELSPEC)
+    notebook.metadata["language_info"] = {"name": "python"}
+    for cell in notebook.cells:
+        for key in ("papermill", "execution"):
+            cell.metadata.pop(key, None)
+        if not cell.metadata.get("tags", True):
+            del cell.metadata["tags"]
+        if cell.cell_type == "code":
+            cell.outputs = _merge_streams(cell.outputs)
+
+
+def execute(
+    chapter: Path | str,
+    parameters: Mapping[str, Any] | None = None,
+    output: Path | None = None,
+) -> Path:
+    """Execute one chapter and return the path of the result.
+
+    Parameters
+    ----------
+    chapter : Path or str
+        The notebook, or a name that `find` understands.
+    parameters : mapping of str to object, optional
+        Values that replace those of the cell with the tag ``parameters``.
+    output : Path, optional
+        Where the result goes. If not given, the notebook itself at default parameters, and the
+        same place in ``_build/stage/`` with any parameter.
+
+    Raises
+    ------
+    ValueError
+        If the chapter or a parameter does not exist, or a cell refuses a parameter's value.
+    ChapterError
+        If a cell fails for another reason. No output is written then; the notebook as far as
+        it came is kept in ``_build/execute/``.
+    """
+    source = chapter if isinstance(chapter, Path) else find(chapter)
+    source = source.resolve()
+    values = dict(parameters or {})
+    check_parameters(source, values)
+    root = source.parent.parent
+    if values and output is None and not (root / "_build" / "stage" / "book").is_dir():
+        stage(root)
+    if values and output is not None and not (output.parent.parent / "book").is_dir():
+        raise ValueError(
+            f"output is {output}, which lies in no book; allowed: a notebook in notebooks/ of a "
+            "copy of the book, where its figures can be published"
+        )
+    if output is None:
+        output = root / "_build" / "stage" / "notebooks" / source.name if values else source
+    elif values and output.resolve() == source:
+        raise ValueError(
+            f"output is {output}, the chapter itself; "
+            "allowed with parameters: any other file, as chapters keep their default outputs"
+        )
+    output.parent.mkdir(parents=True, exist_ok=True)
+    work = root / "_build" / "execute" / source.name
+    work.parent.mkdir(parents=True, exist_ok=True)
+    papermill, nbformat = _need("papermill"), _need("nbformat")
+    # Relative paths in a chapter lead to the book that the result belongs to.
+    cwd = output.parent if (output.parent.parent / "book").is_dir() else source.parent
+    try:
+        with _plain_environment():
+            notebook = papermill.execute_notebook(
+                source,
+                work,
+                parameters=values,
+                cwd=cwd,
+                kernel_name=KERNELSPEC["name"],
+                progress_bar={"desc": source.stem, "disable": None},
+            )
+    except papermill.exceptions.PapermillExecutionError as error:
+        if error.ename == "ValueError" and values:
+            raise ValueError(f"chapter {source.stem}: {error.evalue}") from None
+        raise ChapterError(f"chapter {source.stem}, kept as {work}:{error}") from None
+    except _need("nbclient").exceptions.DeadKernelError:
+        raise ChapterError(f"chapter {source.stem}: its kernel died") from None
+    clean(notebook)
+    if values:
+        # Papermill marks the cell it injects with a new random name each time.
+        for number, cell in enumerate(notebook.cells):
+            if "injected-parameters" in cell.metadata.get("tags", ()):
+                cell["id"] = f"injected-{number}"
+    elif output.is_file():
+        keep_pictures(notebook, nbformat.read(output, as_version=4))
+    write_atomically(output, nbformat.writes(notebook).rstrip("\n") + "\n")
+    work.unlink(missing_ok=True)
+    return output
+
+
+def stage(root: Path | None = None) -> Path:
+    """Copy the book's sources to ``_build/stage/`` and return that folder."""
+    root = find_root() if root is None else root
+    target = root / "_build" / "stage"
+    if target.exists():
+        shutil.rmtree(target)
+    target.mkdir(parents=True)
+    for name in ("_config.yml", "_toc.yml"):
+        shutil.copy2(root / name, target / name)
+    for name in ("book", "notebooks"):
+        shutil.copytree(
+            root / name,
+            target / name,
+            ignore=shutil.ignore_patterns(".*", "__pycache__"),
+        )
+    return target
+
+
+def build(root: Path | None = None) -> Path:
+    """Build the pages of the book, or of a staged copy, and return their first page.
+
+    Every warning is an error, a reference to something that does not exist included.
+    """
+    root = find_root() if root is None else root
+    _need("jupyter_book")
+    program = Path(sys.executable).with_name("jupyter-book")
+    subprocess.run([str(program), "build", str(root), *BUILD_OPTIONS], check=True, cwd=root)
+    return root / "_build" / "html" / "index.html"
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command ``execute`` to a command line and return its parser."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "execute",
+        help="execute chapters of the book",
+        description=(
+            "Execute chapters, all of them if none is named. With --preset or --set they are "
+            "executed in a copy of the book, _build/stage, and the chapters in notebooks/ stay "
+            "as they are; without, their outputs in notebooks/ are renewed."
+        ),
+        epilog="examples: companion execute 3; companion execute 3 --preset quick --set seed=1 "
+        "--build",
+    )
+    parser.add_argument("chapter", nargs="*", help="a chapter's number, name or path")
+    parser.add_argument("--preset", choices=PRESETS, help="the size of the experiments")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="settings",
+        help="a parameter of the chapter, its value as in Python; may be given several times",
+    )
+    parser.add_argument(
+        "--at-a-time",
+        default="1",
+        metavar="N",
+        help="chapters that are executed side by side; -1 for as many as there are processors",
+    )
+    parser.add_argument("--build", action="store_true", help="build the pages afterwards")
+    add_json(parser)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out the command ``execute`` and return its exit status.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        What the parser of `add_parser` read: ``chapter``, ``preset``, ``settings``, ``build``.
+    """
+    root = find_root()
+    parameters = _parse_settings(args.settings)
+    if args.preset is not None:
+        parameters["preset"] = args.preset
+    chosen = [find(name, root) for name in args.chapter] or _longest_first(list_chapters(root))
+    for chapter in chosen:
+        check_parameters(chapter, parameters)
+    book = stage(root) if parameters else root
+    report = sys.stderr if args.json else sys.stdout
+    executed = []
+    drop_stale_kernels()
+    tasks = (delayed(_execute)(chapter, parameters) for chapter in chosen)
+    workers = min(jobs_of(args.at_a_time), len(chosen))
+    try:
+        for output, state, seconds in Parallel(workers, return_as="generator_unordered")(tasks):
+            where = output.relative_to(root)
+            tqdm.write(f"{where}: {state}, {seconds:.1f} s", file=report)
+            executed.append({"chapter": where, "state": state, "seconds": round(seconds, 1)})
+    except ChapterError as error:
+        tqdm.write(str(error), file=sys.stderr)
+        return 1
+    page = None
+    if args.build:
+        try:
+            page = build(book)
+        except subprocess.CalledProcessError as error:
+            tqdm.write(f"the pages were not built: {error}", file=sys.stderr)
+            return 1
+        tqdm.write(f"the pages: {page.relative_to(root)}", file=report)
+    if args.json:
+        show(args, (), {"chapters": executed, "pages": page})
+    return 0
+
+
+def _longest_first(chapters: list[Path]) -> list[Path]:
+    """Return the chapters of `LONGEST`, in that order, and then the others."""
+    ranks = {number: rank for rank, number in enumerate(LONGEST)}
+    return sorted(chapters, key=lambda chapter: ranks.get(chapter.stem[:2], len(LONGEST)))
+
+
+def _execute(chapter: Path, parameters: Mapping[str, Any]) -> tuple[Path, str, float]:
+    """Execute a chapter; return the result, whether it is new, and the seconds that it took."""
+    before = chapter.read_bytes()
+    start = time.perf_counter()
+    output = execute(chapter, parameters)
+    state = "unchanged" if output.read_bytes() == before else "renewed"
+    return output, state, time.perf_counter() - start
+
+
+def _need(module: str) -> ModuleType:
+    """Import a module of the extra ``book``, or say how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"{error.name} is not installed, and chapters need it; "
+            "allowed: an installation with the extra, pip install 'dpbandits[book]', or make setup"
+        ) from None
+
+
+def _same_kind(default: object, value: object) -> bool:
+    """Tell whether a value can stand in for a default: None stands for anything."""
+    if default is None or value is None:
+        return True
+    if isinstance(default, bool) or isinstance(value, bool):
+        return isinstance(default, bool) and isinstance(value, bool)
+    if isinstance(default, float):
+        return isinstance(value, int | float)
+    if isinstance(default, list | tuple):
+        return isinstance(value, list | tuple)
+    return isinstance(value, type(default))
+
+
+def _parse_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """Read ``NAME=VALUE`` pairs."""
+    parameters: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name):
+            raise ValueError(f"--set is {setting!r}; allowed: NAME=VALUE, such as seed=1")
+        parameters[name] = read_literal(value)
+    return parameters
+
+
+def _merge_streams(outputs: Sequence[Any]) -> list[Any]:
+    """Join neighbouring pieces of one stream: where the kernel cuts them is chance."""
+    merged: list[Any] = []
+    for output in outputs:
+        last = merged[-1] if merged else None
+        if (
+            last is not None
+            and output.output_type == last.output_type == "stream"
+            and output.name == last.name
+        ):
+            last.text += output.text
+        else:
+            merged.append(output)
+    return merged
+
+
+@contextmanager
+def _plain_environment() -> Iterator[None]:
+    """Keep from the kernel what would change a chapter's outputs."""
+    # With a backend forced from outside, inline figures vanish from the notebook.
+    kept = {name: os.environ.pop(name) for name in ("MPLBACKEND",) if name in os.environ}
+    silent = "PYDEVD_DISABLE_FILE_VALIDATION"
+    added = silent not in os.environ
+    os.environ.setdefault(silent, "1")
+    try:
+        yield
+    finally:
+        os.environ.update(kept)
+        if added:
+            del os.environ[silent]

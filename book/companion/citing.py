@@ -1,0 +1,173 @@
+"""BibTeX for what the book can be cited for: itself, its figures, its verdicts, the four papers.
+
+>>> print(cite("td16").splitlines()[0])
+@inproceedings{td16,
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections.abc import Mapping
+from importlib import resources
+from types import MappingProxyType
+
+import dpbandits
+from companion import claims
+from companion.publishing import Published, published, published_names
+
+__all__ = ["AUTHORS", "TITLE", "YEAR", "cite", "entry_of_figure", "in_tex", "in_words", "papers"]
+
+TITLE = "Private Bandits: a reproducible companion"
+AUTHORS = "the dpbandits authors"
+YEAR = 2026
+"""Year of this version, as in ``CITATION.cff``."""
+
+_SIGNS = {
+    **{
+        sign: f"$\\{name}$"
+        for sign, name in zip(
+            "αβγδηκλμσ",
+            ("alpha", "beta", "gamma", "delta", "eta", "kappa", "lambda", "mu", "sigma"),
+            strict=True,
+        )
+    },
+    "ε": r"$\varepsilon$",
+    "Δ": r"$\Delta$",
+    "−": "$-$",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "√": r"$\surd$",
+    "²": "$^2$",
+    "⋆": r"$^\star$",
+    "’": "'",
+    "–": "--",
+    "§": r"\S{}",
+    "|": r"\textbar{}",
+    "^": r"\^{}",
+    "~": r"\~{}",
+    "\\": r"\textbackslash{}",
+    **{sign: f"\\{sign}" for sign in "#$%&_{}"},
+}
+"""What BibTeX cannot take as it is → how to write it."""
+
+
+@functools.cache
+def papers() -> Mapping[str, str]:
+    """Return the entries of the four papers by their keys, as in the book's ``references.bib``.
+
+    Examples
+    --------
+    >>> list(papers())
+    ['ss19', 'td16', 'twzw22', 'ja25']
+    """
+    text = resources.files("companion").joinpath("papers.bib").read_text(encoding="utf-8")
+    entries = text.strip().split("\n\n")
+    return MappingProxyType({re.findall(r"{(\w+),", entry)[0]: entry for entry in entries})
+
+
+def in_tex(text: str) -> str:
+    r"""Write text for TeX, in ASCII as far as a sign is known.
+
+    Examples
+    --------
+    >>> in_tex("ε = 1 & T_1")
+    '$\\varepsilon$ = 1 \\& T\\_1'
+    """
+    return "".join(_SIGNS.get(sign, sign) for sign in text)
+
+
+def in_words(paper: str) -> str:
+    """Name a paper in text, by its key.
+
+    Examples
+    --------
+    >>> in_words("ss19"), in_words("twzw22")
+    ('Sajed and Sheffet (2019)', 'Tao et al. (2022)')
+    """
+    fields = dict(re.findall(r"(\w+) += {(.*)}", papers()[paper]))
+    names = [name.partition(",")[0] for name in fields["author"].split(" and ")]
+    who = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
+    return f"{who} ({fields['year']})"
+
+
+def cite(what: str = "") -> str:
+    """Return the BibTeX entry of something that can be cited.
+
+    Parameters
+    ----------
+    what : str
+        Name of a figure, such as ``ss19-fig1``, of a claim, such as ``ss19-thm-4.1``, or of a
+        paper, such as ``ss19``; empty for the book and its package.
+
+    Raises
+    ------
+    ValueError
+        If nothing is called so.
+
+    Examples
+    --------
+    >>> print(cite("ss19-thm-4.1").splitlines()[0])
+    @misc{dpbandits-ss19-thm-4.1,
+    """
+    if not what:
+        version = dpbandits.__version__
+        fields = {"author": f"{{{AUTHORS}}}", "title": TITLE, "version": version, "year": str(YEAR)}
+        return _entry("software", "dpbandits", fields)
+    if what.lower() in papers():
+        return papers()[what.lower()]
+    figures = published_names()
+    if what in figures:
+        return entry_of_figure(published(what))
+    known = {claim.id: claim for claim in claims.ledger()}
+    if what in known:
+        claim = known[what]
+        place = f"{in_words(claim.paper)}, {claim.place}"
+        return _part(what, f"Verdict on claim \\texttt{{{what}}}: {in_tex(place)}")
+    near = difflib.get_close_matches(what, [*papers(), *figures, *known], n=3)
+    raise ValueError(
+        f"what={what!r} is unknown; allowed: no name, for the book; {', '.join(papers())}; "
+        "a figure of `companion figure --list`; a claim of `companion claims`"
+        + (f"; near: {', '.join(near)}" if near else "")
+    )
+
+
+def entry_of_figure(figure: Published) -> str:
+    """Return the entry of a figure.
+
+    Parameters
+    ----------
+    figure : Published
+        The figure, as `companion.publishing.published` reads it.
+    """
+    about = figure.manifest
+    words = str(about["title"])
+    source = re.sub("|".join(map(str.upper, papers())), _named, str(about["source"]))
+    source = re.sub("^ours(, )?", "", source)
+    if source:
+        words += f"; {source}"
+    return _part(figure.name, f"Figure \\texttt{{{figure.name}}}: {in_tex(words)}")
+
+
+def _named(match: re.Match[str]) -> str:
+    return in_words(match[0].lower())
+
+
+def _part(name: str, title: str) -> str:
+    """Return the entry of a part of the book."""
+    fields = {
+        "author": f"{{{AUTHORS}}}",
+        "title": f"{{{title}}}",
+        "howpublished": f"{TITLE}, version {dpbandits.__version__}",
+        "year": str(YEAR),
+    }
+    return _entry("misc", f"dpbandits-{name}", fields)
+
+
+def _entry(kind: str, key: str, fields: Mapping[str, str]) -> str:
+    width = max(map(len, fields))
+    lines = ",\n".join(f"  {name:{width}} = {{{value}}}" for name, value in fields.items())
+    return f"@{kind}{{{key},\n{lines}\n}}"

@@ -1,0 +1,306 @@
+"""Claims of Jourdan & Azize (2025) on the characteristic time: regimes, limits, allocations.
+
+Our copy has the reviews and the authors' replies; places are named after them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.claims.ledger import CONDITION, FAILS, HOLDS, Claim, Finding, decide
+from dpbandits.identification.characteristic_time import (
+    characteristic_time,
+    privacy_switches,
+    total_variation_time,
+)
+from dpbandits.identification.divergences import kl
+from dpbandits.instances import ja25, ss19
+
+__all__ = ["CLAIMS", "INSTANCES"]
+
+PAPER = "ja25"
+
+INSTANCES = {
+    "mu1": ja25("mu1").means,
+    "mu2": ja25("mu2").means,
+    "even": ja25("even").means,
+    **{name: ss19(name).means for name in ("C2", "C3", "C4")},
+}
+"""Name → means of the instances of the figures, K = 5."""
+SAME = 1e-8
+"""Relative distance within which two characteristic times count as one."""
+SEEN = 0.45
+"""ε at which the reply sees the change of regime."""
+
+
+def _time(
+    means: NDArray[np.float64] | list[float], epsilon: float, share: float | None = None
+) -> float:
+    return characteristic_time(means, epsilon, share).value
+
+
+def _log_odds() -> Finding:
+    far = {}
+    for name in ("mu1", "mu2"):
+        means = INSTANCES[name]
+        odds = np.log(means / (1 - means))
+        far[name] = (odds.max() - odds[1:]).tolist()
+    found = [*far["mu1"][:3], far["mu1"][3], *far["mu2"]]
+    quoted = [0.75] * 3 + [2.94] + [0.25] * 4
+    off = max(abs(x - y) for x, y in zip(found, quoted, strict=True))
+    return Finding(
+        decide(off <= 0.005),
+        "With the means 0.95, 0.9 three times, 0.5 and 0.75, 0.7 four times, which our copy of the "
+        "paper has lost and which are inferred from these numbers; to two digits.",
+        {
+            "mu1, arms 2 to 4": round(found[0], 4),
+            "mu1, arm 5": round(found[3], 4),
+            "mu2, all arms": round(found[4], 4),
+        },
+    )
+
+
+def _free_switch() -> Finding:
+    worst, below = 0.0, []
+    for means in INSTANCES.values():
+        switch = privacy_switches(means)
+        free = _time(means, math.inf)
+        if math.isinf(switch.free):
+            below.append(_time(means, 5.0) / free)
+            continue
+        worst = max(worst, abs(_time(means, switch.free) / free - 1))
+        below.append(_time(means, 0.5 * switch.exact) / free)
+    proved = worst < SAME and min(below) > 1 + SAME
+    return Finding(
+        decide(proved),
+        "Proved; computed on the instances of the figures: equal from the switch on, and greater "
+        "at half the exact switch. Where the best mean is 1 or another is 0 the switch is "
+        "infinite, and the times differ for every ε.",
+        {"greatest relative difference at the switch": worst, "least ratio below": min(below)},
+    )
+
+
+def _seen_at() -> Finding:
+    one, two = privacy_switches(INSTANCES["mu1"]), privacy_switches(INSTANCES["mu2"])
+    ratio = _time(INSTANCES["mu1"], SEEN) / _time(INSTANCES["mu1"], math.inf)
+    other = _time(INSTANCES["mu2"], SEEN) / _time(INSTANCES["mu2"], math.inf)
+    stronger = one.free > SEEN and two.free < SEEN
+    near_a_percent = 1.005 < ratio < 1.02
+    exact_there = abs(one.exact - SEEN) < 0.05 and abs(two.exact - SEEN) < 0.05
+    return Finding(
+        decide(stronger and near_a_percent, HOLDS if exact_there else CONDITION),
+        "The condition without an allocation asks for more than 0.45 on mu1 and not on mu2. The "
+        f"exact switches are elsewhere: on mu1 at {one.exact:.2f}, since an arm that is hardly "
+        "pulled makes its own condition stricter, though its influence is small; at 0.45 the time "
+        f"is {ratio:.4f} times that without privacy. On mu2, for which our copy of the reply "
+        "gives 0.45 as well, privacy is free long before.",
+        {
+            "mu1: exact switch": round(one.exact, 4),
+            "mu2: exact switch": round(two.exact, 4),
+            "mu1: time at ε = 0.45 over that without privacy": round(ratio, 4),
+            "mu2: time at ε = 0.45 over that without privacy": round(other, 4),
+        },
+    )
+
+
+def _best_budget() -> Finding:
+    loss, spare = [], []
+    for name in ("mu1", "mu2", "C2", "C3", "C4"):
+        means = INSTANCES[name]
+        switch, free = privacy_switches(means), _time(means, math.inf)
+        loss.append(_time(means, 0.97 * switch.exact) / free - 1)
+        spare.append(switch.free / switch.exact)
+    return Finding(
+        decide(min(loss) > SAME),
+        "For the exact switch: below it the bound grows, at once though slowly. The condition "
+        "that needs no allocation, which the authors call the weaker one, is above it on every "
+        "instance; at its ε some privacy is given away for nothing.",
+        {
+            "least growth of the time 3 % below the exact switch": min(loss),
+            "allocation-free switch over the exact one, least": round(min(spare), 4),
+            "allocation-free switch over the exact one, greatest": round(max(spare), 4),
+        },
+    )
+
+
+def _tighter() -> Finding:
+    """Compare with the larger of the two bounds that the new one interpolates between."""
+    ratios = []
+    for means in INSTANCES.values():
+        free, total = _time(means, math.inf), total_variation_time(means)
+        for epsilon in np.geomspace(1e-3, 30, 60).tolist():
+            ratios.append(_time(means, epsilon) / max(free, total / epsilon))
+    return Finding(
+        decide(min(ratios) >= 1 - SAME and max(ratios) > 1.1),
+        "It is at least the larger of the bound without privacy and of the total-variation bound "
+        "at its best constant, 1/ε, and above both in between.",
+        {"least ratio": round(min(ratios), 6), "greatest ratio": round(max(ratios), 4)},
+    )
+
+
+def _high_privacy() -> Finding:
+    off = {}
+    for epsilon in (1e-2, 1e-4, 1e-6):
+        off[epsilon] = max(
+            abs(epsilon * _time(means, epsilon) / total_variation_time(means) - 1)
+            for means in INSTANCES.values()
+        )
+    falls = all(b < a / 50 for a, b in itertools.pairwise(off.values()))
+    within = all(
+        x <= e * max(map(total_variation_time, INSTANCES.values())) / 7 for e, x in off.items()
+    )
+    return Finding(
+        decide(falls and within),
+        "Proved with an explicit error: ε times the time lies between the total-variation time and "
+        "that over 1 − ε·T/8.",
+        {f"greatest relative difference, ε = {epsilon:g}": x for epsilon, x in off.items()},
+    )
+
+
+def _half_share() -> Finding:
+    rng = np.random.default_rng(25)
+    ratios = []
+    for _ in range(200):
+        n_arms = int(rng.integers(2, 40))
+        means = rng.uniform(0.02, 0.98, n_arms)
+        if rng.random() < 0.5:
+            means[1:] = means[0] * rng.uniform(0.3, 0.9)
+        epsilon = float(np.exp(rng.uniform(math.log(1e-3), math.log(10))))
+        ratios.append(_time(means, epsilon, 0.5) / _time(means, epsilon))
+    many = [0.8, *[0.6] * 400]
+    ratios.append(_time(many, math.inf, 0.5) / _time(many, math.inf))
+    return Finding(
+        decide(min(ratios) >= 1 - SAME and max(ratios) < 2),
+        "Proved, and strictly less; 200 random instances, and 401 arms, which come near.",
+        {"least ratio": round(min(ratios), 6), "greatest ratio": round(max(ratios), 4)},
+    )
+
+
+def _linear_arms() -> Finding:
+    spreads = {}
+    for epsilon in (1e-3, 0.1, 1.0, math.inf):
+        times = {k: _time([0.8, *[0.6] * (k - 1)], epsilon) for k in (2, 5, 20, 100, 1000)}
+        per_arm = [t / (k - 1) for k, t in times.items()]
+        spreads[epsilon] = per_arm[0] / per_arm[-1]
+        if not all(b < a for a, b in itertools.pairwise(per_arm)):
+            return Finding(FAILS, "The time per suboptimal arm grows.", {})
+    bounded = max(spreads.values()) < 8
+    return Finding(
+        decide(bounded, CONDITION),
+        "Up to a factor: the time over K − 1 falls with K, from its value at K = 2 to "
+        "1/d_ε(μ_b, μ*); it is exactly proportional to K in the limit of ε = 0 only.",
+        {f"K = 2 over K = 1000, ε = {epsilon:g}": round(x, 3) for epsilon, x in spreads.items()},
+    )
+
+
+def _near_ties() -> Finding:
+    gaps = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+    powers = {}
+    for epsilon in (0.01, 1.0, math.inf):
+        times = [_time([0.6, 0.6 - gap, 0.3], epsilon) for gap in gaps]
+        if not all(b > 5 * a for a, b in itertools.pairwise(times)):
+            return Finding(FAILS, "The time does not grow as the gap closes.", {})
+        powers[epsilon] = math.log10(times[-1] / times[-2])
+    return Finding(
+        decide(all(abs(power - 2) < 0.1 for power in powers.values())),
+        "It grows like the inverse square of the gap in the end; powers from the last two gaps.",
+        {f"power of 1/gap, ε = {epsilon:g}": round(x, 3) for epsilon, x in powers.items()},
+    )
+
+
+def _constant() -> Finding:
+    """Check the number 2.4: kl(δ, 1 − δ) ≥ log(1/(2.4δ)), and how much greater it could be."""
+    delta = np.concatenate([np.geomspace(1e-12, 0.3, 3000), np.linspace(0.3, 0.4999, 20_000)])
+    excess = kl(1 - delta, delta) + np.log(2.4 * delta)
+    best = float(np.exp(-(kl(1 - delta, delta) + np.log(delta)).min()))
+    return Finding(
+        decide(float(excess.min()) >= 0),
+        "The change of measure gives kl(δ, 1 − δ) in place of log(1/(2.4δ)), with a proof for "
+        "every ε-DP algorithm; the inequality between the two, on a grid of δ below 1/2.",
+        {"least difference": round(float(excess.min()), 5), "least constant": round(best, 4)},
+    )
+
+
+CLAIMS = (
+    Claim(
+        "ja25-log-odds",
+        PAPER,
+        "reply to reviewer YnCC, Q2",
+        "The log-odds of the best arm and the others differ by 0.25 on the second instance of "
+        "Figure 1, by 0.75 and 2.94 on the first.",
+        _log_odds,
+    ),
+    Claim(
+        "ja25-switch-free",
+        PAPER,
+        "line 191, by the reply to reviewer YnCC",
+        "If ε is at least the greatest difference of log-odds between the best arm and another, "
+        "the characteristic time is the one without privacy.",
+        _free_switch,
+    ),
+    Claim(
+        "ja25-switch-045",
+        PAPER,
+        "Figure 1, by the reply to reviewer YnCC, Q2",
+        "The change of regime is seen at ε = 0.45; the allocation-free condition is stronger where "
+        "arms are far below, since they are sampled little.",
+        _seen_at,
+    ),
+    Claim(
+        "ja25-best-epsilon",
+        PAPER,
+        "reply to reviewer VJtw, W3",
+        "The best choice of ε, the most private at no loss of samples, is the one at which the "
+        "regime changes.",
+        _best_budget,
+    ),
+    Claim(
+        "ja25-tighter",
+        PAPER,
+        "abstract",
+        "The new lower bound trades off Kullback-Leibler divergence and total variation, and is "
+        "tighter than the earlier ones.",
+        _tighter,
+    ),
+    Claim(
+        "ja25-high-privacy",
+        PAPER,
+        "reply to reviewer VJtw, W3",
+        "As ε tends to 0, the characteristic time reduces to one that is based on total variation.",
+        _high_privacy,
+    ),
+    Claim(
+        "ja25-lemma-43",
+        PAPER,
+        "Lemma 43, by the reply to reviewer iuVL",
+        "With half of the pulls on the best arm the characteristic time is at most twice the "
+        "optimal one.",
+        _half_share,
+    ),
+    Claim(
+        "ja25-linear-arms",
+        PAPER,
+        "reply to reviewer VJtw, Q2",
+        "With equal gaps the characteristic time is linear in the number of arms.",
+        _linear_arms,
+    ),
+    Claim(
+        "ja25-near-ties",
+        PAPER,
+        "reply to reviewer VJtw, Q1",
+        "The characteristic time tends to infinity as the least gap tends to 0.",
+        _near_ties,
+    ),
+    Claim(
+        "ja25-thm-2",
+        PAPER,
+        "Theorem 2, reconstructed",
+        "Every ε-DP δ-correct algorithm takes at least T*_ε·log(1/(2.4δ)) samples in the mean.",
+        _constant,
+    ),
+)
+"""In the order of the chapter."""

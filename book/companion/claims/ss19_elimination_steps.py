@@ -1,0 +1,170 @@
+"""Claims of Sajed & Sheffet (2019), §4 and §5: steps of the proofs, and the instances."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from companion.claims.ledger import Claim, Finding, decide
+from dpbandits import bounds
+from dpbandits.instances import SS19_NAMES, ss19
+from dpbandits.schedules import elimination_epoch
+from dpbandits.stopping import DPExponentialNAS
+
+__all__ = ["CLAIMS"]
+
+PAPER = "ss19"
+
+
+def _two_arms() -> Finding:
+    """Put the stopping rule, on the difference of two arms in [−1, 1], beside Algorithm 3."""
+    ratios = []
+    for gap, beta, epsilon in itertools.product(
+        (1e-6, 1e-3, 0.1, 0.5), (1e-12, 1e-3, 0.05), (1e-3, 0.1, 1.0)
+    ):
+        rule = DPExponentialNAS(epsilon, 0.5, beta)
+        ratios.append(
+            bounds.stopping_samples(rule, gap) / bounds.elimination_pulls(gap, 2, beta, epsilon)
+        )
+    edge = bounds.stopping_samples(DPExponentialNAS(1.0, 0.5, 0.05), 1.0)
+    return Finding(
+        decide(max(ratios) < 100 and min(ratios) > 0.1 and edge > 0),
+        "A mean that is known up to half of itself has a known sign. The pulls are those of "
+        "Lemma 4.2 up to a constant, at every gap, confidence and budget tried.",
+        {
+            "samples of the rule / pulls of Algorithm 3, least": round(min(ratios), 2),
+            "samples of the rule / pulls of Algorithm 3, greatest": round(max(ratios), 2),
+        },
+    )
+
+
+def _epoch_eliminates() -> Finding:
+    worst = 0.0
+    for size, epoch, beta, epsilon in itertools.product(
+        (2, 20, 1000), (1, 2, 5, 15), (0.5, 1e-9), (1e-3, 0.1, 10.0)
+    ):
+        plan = elimination_epoch(size, epoch, beta, epsilon)
+        # an arm of gap Δ_e is off by half the threshold at most, on either side
+        worst = max(worst, 2 * plan.threshold * 2**epoch)
+    return Finding(
+        decide(worst < 1),
+        "Proved: with h and c below Δ_e/8 each, a gap of Δ_e exceeds twice the threshold "
+        "2h + 2c. The best arm stays, as its own deviation is within the threshold.",
+        {"twice the threshold / Δ_e, greatest": round(worst, 4)},
+    )
+
+
+def _last_step(n_arms: float, gap: float, log_time: float) -> float:
+    """Return log(T·K·log(1/Δ))/log T."""
+    return (log_time + math.log(n_arms) + math.log(math.log(1 / gap))) / log_time
+
+
+def _last_inequality() -> Finding:
+    logs = (math.log(3), 2.0, 10.0, 100.0, 600.0)
+    greatest = max(
+        _last_step(math.exp(log_t * share), math.exp(-log_t * part), log_t)
+        for log_t in logs
+        for share in (0.5, 1.0)
+        for part in (0.3, 0.9, 1.0)
+    )
+    return Finding(
+        decide(greatest <= 3),
+        "From K ≤ T, and from log(1/Δ) ≤ log T ≤ T. Where Δ < 1/T the arm costs at most 1 in all, "
+        "as the proof of Theorem 4.4 says.",
+        {"log(T·K·log(1/Δ))/log T, greatest": round(greatest, 3)},
+    )
+
+
+def _star(n_arms: int, horizon: float, epsilon: float, constant: float) -> float:
+    """Solve Δ·T/K = 2C·log T·(1/Δ + 1/ε) for Δ."""
+    a = 2 * constant * n_arms * math.log(horizon) / horizon
+    return (a / epsilon + math.sqrt((a / epsilon) ** 2 + 4 * a)) / 2
+
+
+def _star_order() -> Finding:
+    constant, ratios = 100.0, []
+    for n, t, epsilon in itertools.product((2, 20, 1000), (1e4, 1e8, 1e16), (1e-4, 0.1, 10.0)):
+        rate = n * math.log(t) / t
+        ratios.append(_star(n, t, epsilon, constant) / max(math.sqrt(rate), rate / epsilon))
+    low, high = math.sqrt(2 * constant), (2 + math.sqrt(8)) * constant
+    return Finding(
+        decide(min(ratios) >= low and max(ratios) <= high),
+        "The equation is quadratic; its root lies between constants that depend on C only.",
+        {
+            "root / claimed order, C = 100, least": round(min(ratios), 1),
+            "greatest": round(max(ratios), 1),
+        },
+    )
+
+
+PRINTED = {
+    "C1": (0.75, 0.7, 0.7, 0.7, 0.7),
+    "C2": (0.75, 0.625, 0.5, 0.375, 0.25),
+    "C3": (0.75, 0.53125, 0.375, 0.28125, 0.25),
+    "C4": (0.75, 0.71875, 0.625, 0.46875, 0.25),
+}
+
+
+def _larger(name: str, other: str, n_arms: int) -> bool:
+    """Tell whether each gap is at least that of the other instance, and some are larger."""
+    gaps, others = np.sort(ss19(name, n_arms).gaps), np.sort(ss19(other, n_arms).gaps)
+    return bool(np.all(gaps >= others - 1e-12) and np.any(gaps > others + 1e-12))
+
+
+def _settings() -> Finding:
+    off = max(float(np.abs(ss19(n).means - PRINTED[n]).max()) for n in SS19_NAMES)
+    sizes = (3, 5, 10, 20)
+    ordered = all(_larger("C3", "C2", k) and _larger("C2", "C4", k) for k in sizes)
+    means = np.concatenate([ss19(n, k).means for n in SS19_NAMES for k in sizes])
+    variances = means * (1 - means)
+    spread = float(variances.max() / variances.min())
+    counts = {name: int(np.sum(ss19(name, 20).gaps > 0.25)) for name in ("C3", "C2", "C4")}
+    return Finding(
+        decide(off < 1e-12 and ordered and spread <= 4 / 3 * (1 + 1e-12)),
+        "The means for K = 5 are those printed, and variances differ by 4/3 at most. Gap by gap "
+        "C3 is above C2, and C2 above C4, for every K of the experiments.",
+        {"greatest over least variance": round(spread, 4), "greatest difference of means": off}
+        | {f"gaps above half of the greatest, of 19, {name}": n for name, n in counts.items()},
+    )
+
+
+CLAIMS = (
+    Claim(
+        "ss19-two-arms",
+        PAPER,
+        "§4",
+        "For K = 2 the private stopping rule with α = 1/2 can be used on the difference of the "
+        "arms.",
+        _two_arms,
+    ),
+    Claim(
+        "ss19-lemma-4.2-elimination",
+        PAPER,
+        "proof of Lemma 4.2",
+        "Unless a bound fails, epoch e removes every arm of gap at least 2^{−e}, and not the best.",
+        _epoch_eliminates,
+    ),
+    Claim(
+        "ss19-thm-4.3-last",
+        PAPER,
+        "proof of Theorem 4.3",
+        "log(T·K·log(1/Δ)) ≤ 3·log T, from T ≥ K and T ≥ 1/Δ.",
+        _last_inequality,
+    ),
+    Claim(
+        "ss19-thm-4.4-gap",
+        PAPER,
+        "proof of Theorem 4.4",
+        "The gap that equates both bounds is Θ(max(√(K log T/T), K log T/(εT))).",
+        _star_order,
+    ),
+    Claim(
+        "ss19-settings",
+        PAPER,
+        "§5; footnote 6",
+        "C3 has a larger fraction of large gaps, C4 of small ones; variances differ by up to 4/3.",
+        _settings,
+    ),
+)

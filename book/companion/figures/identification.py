@@ -1,0 +1,515 @@
+"""The figures of best-arm identification: stopping times against a parameter, tails, errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from companion.figures.lines import chosen_panels, lines_of
+from companion.figures.redraw import redrawable
+from companion.tables import tabulate
+from dpbandits._validation import check_choice
+from dpbandits.identification.characteristic_time import privacy_switches, sample_lower_bound
+from dpbandits.identification.identify import Identifications
+from dpbandits.plotting.identification_looks import BOUND, FREE, IDENTIFIER_LOOKS, look_of
+from dpbandits.plotting.style import (
+    DOTTED,
+    INK,
+    End,
+    Look,
+    PanelRange,
+    finish_panels,
+    make_panels,
+    styled,
+)
+
+__all__ = ["errors_table", "stopping_tails", "stopping_times", "tails_table", "times_table"]
+__all__ += ["wrong_shares"]
+
+Runs = Mapping[Any, Identifications]
+Lines = Sequence[SimpleNamespace]
+Titles = Mapping[str, str]
+
+_X_LABELS = {
+    "epsilon": "privacy budget ε",
+    "delta": "probability δ of a wrong arm that is allowed",
+    "n_arms": "number of arms K",
+    "eta": "growth η of the batches",
+}
+_Y_LABELS = {
+    "time": "stopping time τ (pulls)",
+    "ratio": "mean of τ / lower bound",
+}
+_NAMES = ("panel", "algorithm", "variant")
+_FINE = 61
+"""Points of the lower bound against ε and δ."""
+_LONGEST = 20
+"""Runs at the end of a tail that its table has one by one."""
+_THINNED = 30
+"""Runs before them that it has, evenly by share and by the share's logarithm, each so many."""
+_LEAST = 1e-5
+"""Bottom of the panels of errors; the lower end of an interval may lie below."""
+
+
+def _budget(runs: Identifications) -> float:
+    """Return ε, infinite for an algorithm that has none."""
+    return float(getattr(runs.algorithm, "epsilon", math.inf))
+
+
+def _measured(runs: Identifications) -> dict[str, Any]:
+    """Return what was run, what came out, and the lower bound on the mean stopping time."""
+    epsilon, delta = _budget(runs), runs.algorithm.delta
+    return {
+        "instance": runs.instance.name,
+        "n_arms": runs.instance.n_arms,
+        "epsilon": epsilon,
+        "delta": delta,
+        **runs.summary(),
+        "lower_bound": sample_lower_bound(runs.instance.means, epsilon, delta),
+    }
+
+
+def times_table(runs: Runs, axis: str) -> pd.DataFrame:
+    """Make the table that `stopping_times` draws.
+
+    Parameters
+    ----------
+    runs : mapping of (panel, algorithm, variant, place on the axis) to Identifications
+        Results of `dpbandits.identify_many`. A variant tells apart curves of one algorithm and
+        is often empty.
+    axis : {"epsilon", "delta", "n_arms", "eta"}
+        What is varied.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per case: what was run, `Identifications.summary`, and T*_ε·log(1/(2.4δ)). Below, the
+        lower bound along the axis as rows of the algorithm "lower bound", with 0 runs and without
+        the name of an instance; panels of several instances have none. Against ε, ``switch`` is
+        the least budget at which the bound is the one without privacy, and ``switch_any`` the one
+        that does for any allocation.
+    """
+    check_choice("axis", axis, tuple(_X_LABELS))
+    table = tabulate(runs, _measured, (*_NAMES, axis))
+    by_panel: dict[str, list[Identifications]] = {}
+    for (panel, *_), result in runs.items():
+        by_panel.setdefault(panel, []).append(result)
+    bounds = [
+        _bound_rows(panel, cases, axis)
+        for panel, cases in by_panel.items()
+        if axis == "n_arms" or len({case.instance.mean_rewards for case in cases}) == 1
+    ]
+    if bounds:
+        table = pd.concat([table, *bounds], ignore_index=True)
+    if axis == "epsilon":
+        switches = {p: privacy_switches(cases[0].instance.means) for p, cases in by_panel.items()}
+        for column, field in (("switch", "exact"), ("switch_any", "free")):
+            table[column] = [float(f"{getattr(switches[p], field):.7g}") for p in table["panel"]]
+    return table
+
+
+def _bound_rows(panel: str, cases: Sequence[Identifications], axis: str) -> pd.DataFrame:
+    """Return the lower bound along an axis, for the budget of the panel's private algorithms."""
+    private = [case for case in cases if math.isfinite(_budget(case))] or cases
+    epsilon, delta, instance = _budget(private[0]), private[0].algorithm.delta, private[0].instance
+    at: dict[Hashable, tuple[Any, float, float]]  # place → instance, ε and δ
+    if axis == "n_arms":
+        at = {case.instance.n_arms: (case.instance, epsilon, delta) for case in private}
+    elif axis == "eta":
+        at = {case.algorithm.eta: (instance, epsilon, delta) for case in private}  # type: ignore[attr-defined]
+    elif axis == "epsilon":
+        at = {x: (instance, x, delta) for x in _between(map(_budget, private))}
+    else:
+        at = {x: (instance, epsilon, x) for x in _between(c.algorithm.delta for c in private)}
+    rows = [
+        {
+            "panel": panel,
+            "algorithm": BOUND,
+            "variant": "",
+            "instance": "",
+            "n_arms": each.n_arms,
+            "epsilon": eps,
+            "delta": confidence,
+            axis: place,
+            "n_runs": 0,
+            "stopped": 0,
+            "lower_bound": float(f"{sample_lower_bound(each.means, eps, confidence):.7g}"),
+        }
+        for place, (each, eps, confidence) in at.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def _between(places: Any) -> list[float]:
+    """Return places on a fine grid between the least and the greatest that is finite."""
+    known = [x for x in places if math.isfinite(x)]
+    if not known:
+        return []
+    return [float(f"{x:.7g}") for x in np.geomspace(min(known), max(known), _FINE)]
+
+
+def errors_table(runs: Runs) -> pd.DataFrame:
+    """Make the table that `wrong_shares` draws, a row per case.
+
+    Parameters
+    ----------
+    runs : mapping of (panel, algorithm, variant, delta) to Identifications
+    """
+    return tabulate(runs, _measured, (*_NAMES, "delta"))
+
+
+def tails_table(runs: Runs) -> pd.DataFrame:
+    """Make the table that `stopping_tails` draws.
+
+    Parameters
+    ----------
+    runs : mapping of (panel, algorithm, variant) to Identifications
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows of times and of the shares of the runs that took at least so long. The longest runs
+        have a row each, of the others one in some has. ``ended`` is the share of the runs that
+        were ended before they stopped; they have a row together.
+    """
+    return tabulate(runs, _tail, _NAMES)
+
+
+def _tail(runs: Identifications) -> dict[str, Any]:
+    n = runs.n_runs
+    x = np.sort(runs.stopping_time[runs.stopped])
+    share = 1.0 - np.arange(x.size) / n
+    ranks = {*range(max(x.size - _LONGEST, 0), x.size)}
+    ranks |= {round(rank) for rank in np.linspace(0, x.size - 1, _THINNED)}
+    ranks |= {x.size - round(left) for left in np.geomspace(1, max(x.size, 1), _THINNED)}
+    kept = sorted(rank for rank in ranks if 0 <= rank < x.size)
+    times, shares = x[kept].tolist(), share[kept].tolist()
+    ended = 1.0 - x.size / n
+    if x.size < n:
+        times, shares = [*times, runs.stopping_time.max()], [*shares, ended]
+    return {
+        "instance": runs.instance.name,
+        "epsilon": _budget(runs),
+        "delta": runs.algorithm.delta,
+        "n_runs": n,
+        "ended": ended,
+        "time": np.array(times, dtype=np.int64),
+        "share": np.array(shares),
+    }
+
+
+@redrawable
+def stopping_times(
+    table: pd.DataFrame,
+    *,
+    titles: Titles,
+    axis: str,
+    values: str = "time",
+    theory: bool = True,
+    panels: Sequence[str] | None = None,
+) -> Figure:
+    """Draw mean stopping times against a parameter, or their ratios to the lower bound.
+
+    A dark band holds two standard errors of the mean on each side; a light one, of times only, two
+    standard deviations. Cases in which a run was ended before it stopped have no mean, and are
+    left out.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `times_table` makes it.
+    titles : mapping of str to str
+        Panel → its title.
+    axis : {"epsilon", "delta", "n_arms", "eta"}
+        The parameter.
+    values : {"time", "ratio"}
+        What is drawn against it.
+    theory : bool
+        Whether to draw the lower bound, and against ε, as vertical lines, where privacy begins to
+        cost something: the exact switch, and the one that holds for any allocation.
+    panels : sequence of str, optional
+        Panels to draw; all if not given.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If an argument is unknown, or a panel has nothing to draw.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> mu1 = dpb.instances.ja25("mu1")
+    >>> cases = {("a", "DP-TT", "", eps): (dpb.DPTT(eps, 0.1), mu1) for eps in (0.5, 5.0)}
+    >>> table = times_table(dpb.identify_many(cases, n_runs=3), "epsilon")
+    >>> figure = stopping_times(table, titles={"a": "mu1"}, axis="epsilon", values="ratio")
+    >>> sorted(text.get_text() for text in figure.axes[0].texts)
+    ['DP-TT', 'lower bound']
+    """
+    check_choice("axis", axis, tuple(_X_LABELS))
+    check_choice("values", values, tuple(_Y_LABELS))
+    titles = chosen_panels(titles, panels)
+    by_panel = lines_of(table, titles, _NAMES)
+    for panel, lines in zip(titles, by_panel, strict=True):
+        _check_drawable(panel, lines, axis)
+    with styled():
+        figure, grid = make_panels(titles, width=4.4, height=3.4)
+        axes = list(grid.values())
+        ranges = [
+            _curves(a, lines, axis, values, theory) for a, lines in zip(axes, by_panel, strict=True)
+        ]
+        for a in axes:
+            a.set(xscale="log", yscale="log")
+        finish_panels(figure, axes, ranges, x_label=_X_LABELS[axis], y_label=_Y_LABELS[values])
+    return figure
+
+
+def _check_drawable(panel: str, lines: Lines, axis: str) -> None:
+    """Refuse panels in which there is nothing to draw."""
+    runs = [line for line in lines if line.algorithm != BOUND]
+    if not any(np.isfinite(line.mean_time).any() for line in runs):
+        raise ValueError(
+            f"panel={panel!r} has no case with a mean; a case is needed of which every run stopped"
+        )
+    if not _shown(runs, axis):
+        raise ValueError(f"panel={panel!r} has no case with {axis}; one or more are needed")
+
+
+def _shown(lines: Lines, axis: str) -> list[float]:
+    """Return the places on the axis that are finite, the least first."""
+    places = {float(x) for line in lines for x in getattr(line, axis)}
+    return sorted(x for x in places if math.isfinite(x))
+
+
+def _curves(axes: Axes, lines: Lines, axis: str, values: str, theory: bool) -> PanelRange:
+    """Draw a curve for each algorithm and variant, and the lower bound."""
+    runs = [line for line in lines if line.algorithm != BOUND]
+    shown = _shown(runs, axis)
+    ends, drawn = [], []
+    for place, line in enumerate(runs):
+        look = look_of(line.algorithm, line.variant, place)
+        order = np.argsort(getattr(line, axis), kind="stable")
+        x, rows = getattr(line, axis)[order].astype(float), _rows(line, values)[order]
+        marker: Any = look.marker
+        if math.isinf(x[0]):  # without ε, so that the curve is level
+            x, rows, marker = np.array([shown[0], shown[-1]]), np.repeat(rows, 2, axis=0), None
+        value, low, high, lower, upper = rows.T
+        known = np.flatnonzero(np.isfinite(value))
+        if not known.size:
+            continue
+        floor = float(np.nanmin(value)) / 50  # a band may reach to 0 and below
+        style: dict[str, Any] = {"color": look.colour, "linewidth": 0}
+        axes.fill_between(x, np.maximum(lower, floor), upper, alpha=0.12, **style)
+        axes.fill_between(x, np.maximum(low, floor), high, alpha=0.35, **style)
+        axes.plot(
+            x,
+            value,
+            color=look.colour,
+            linestyle=look.line,
+            linewidth=look.width,
+            marker=marker,
+            markersize=4.2,
+            markerfacecolor="white",
+            markeredgewidth=1.2,
+        )
+        drawn += [*value[known]]
+        ends.append(End(float(x[known[-1]]), float(value[known[-1]]), _label(line), look.colour))
+    if theory:
+        x, bound = np.array([shown[0], shown[-1]]), np.ones(2)
+        if values == "time":
+            x, bound = _bound(lines, axis)
+        axes.plot(x, bound, color=INK, linestyle=DOTTED, linewidth=1.6)
+        ends.append(End(float(x[-1]), float(bound[-1]), BOUND, INK))
+        drawn += [*bound]
+        if axis == "epsilon":
+            for at, dashes in ((lines[0].switch[0], "-"), (lines[0].switch_any[0], (0, (5, 2)))):
+                if shown[0] < at < shown[-1]:
+                    axes.axvline(at, color="0.55", linewidth=1.0, linestyle=dashes, zorder=0.5)
+    return PanelRange((shown[0] / 1.15, shown[-1]), (min(drawn), max(drawn)), tuple(ends))
+
+
+def _rows(line: SimpleNamespace, values: str) -> NDArray[np.float64]:
+    """Return value, ends of the dark band and ends of the light band of each point."""
+    mean, spread = line.mean_time, 2 * line.time_sd
+    error = np.where(line.n_runs > 1, spread / np.sqrt(np.maximum(line.n_runs, 1)), 0.0)
+    columns = [mean, mean - error, mean + error, mean - spread, mean + spread]
+    if values == "ratio":
+        columns = [column / line.lower_bound for column in (*columns[:3], mean, mean)]
+    return np.array(columns, dtype=np.float64).T
+
+
+def _label(line: SimpleNamespace) -> str:
+    """Return what stands at the end of a curve."""
+    name, variant = line.algorithm, line.variant
+    label = f"{name}, {variant}" if variant else name
+    if (name, variant) not in IDENTIFIER_LOOKS and (name, "") in IDENTIFIER_LOOKS:
+        label = variant  # curves of one algorithm
+    return label + (FREE if math.isinf(line.epsilon[0]) else "")
+
+
+def _bound(lines: Lines, axis: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the lower bound along an axis."""
+    for line in lines:
+        if line.algorithm == BOUND:
+            return getattr(line, axis).astype(float), line.lower_bound
+    raise ValueError(
+        "a panel of several instances has no one lower bound; values='ratio' or theory=False is "
+        "needed"
+    )
+
+
+@redrawable
+def stopping_tails(
+    table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
+) -> Figure:
+    """Draw the share of runs that took longer than t, for each panel of `tails_table`.
+
+    Raises
+    ------
+    ValueError
+        If a panel is unknown.
+    """
+    titles = chosen_panels(titles, panels)
+    by_panel = lines_of(table, titles, _NAMES)
+    with styled():
+        figure, grid = make_panels(titles, width=4.4, height=3.2)
+        axes = list(grid.values())
+        ranges = [_tails(a, lines) for a, lines in zip(axes, by_panel, strict=True)]
+        for a in axes:
+            a.set(xscale="log", yscale="log")
+        finish_panels(figure, axes, ranges, x_label="pulls t", y_label="share of runs with τ > t")
+    return figure
+
+
+def _tails(axes: Axes, lines: Lines) -> PanelRange:
+    ends, least = [], 0.5
+    for place, line in enumerate(lines):
+        look = look_of(line.algorithm, line.variant, place)
+        axes.plot(
+            line.time,
+            line.share,
+            color=look.colour,
+            linestyle=look.line,
+            linewidth=look.width,
+            drawstyle="steps-pre",
+        )
+        text = (line.variant or line.algorithm).replace("W̃", r"$\tilde{W}$")
+        text += f": {line.ended[0]:.1%} never" if line.ended[0] else ""
+        ends.append(End(float(line.time[-1]), float(line.share[-1]), text, look.colour))
+        least = min(least, float(line.share[-1]))
+    x = min(line.time[0] for line in lines) / 1.1, max(line.time[-1] for line in lines)
+    return PanelRange(x, (least, 1.0), tuple(ends))
+
+
+@redrawable
+def wrong_shares(
+    table: pd.DataFrame,
+    *,
+    titles: Titles,
+    theory: bool = True,
+    panels: Sequence[str] | None = None,
+) -> Figure:
+    """Draw the shares of wrong recommendations against δ, with Clopper–Pearson's 95 % intervals.
+
+    Where no run was wrong, an open triangle stands at the interval's upper end.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `errors_table` makes it.
+    titles : mapping of str to str
+        Panel → its title.
+    theory : bool
+        Whether to draw the share that is allowed, which is δ.
+    panels : sequence of str, optional
+        Panels to draw; all if not given.
+
+    Raises
+    ------
+    ValueError
+        If a panel is unknown.
+    """
+    titles = chosen_panels(titles, panels)
+    by_panel = lines_of(table, titles, _NAMES)
+    names = dict.fromkeys((line.algorithm, line.variant) for lines in by_panel for line in lines)
+    looks = {name: look_of(*name, place) for place, name in enumerate(names)}
+    with styled():
+        figure, grid = make_panels(titles, 0.3, width=4.4, height=3.4)
+        axes = list(grid.values())
+        ranges = [_errors(a, lines, looks, theory) for a, lines in zip(axes, by_panel, strict=True)]
+        for a in axes:
+            a.set(xscale="log", yscale="log")
+        finish_panels(
+            figure,
+            axes,
+            ranges,
+            x_label="probability δ of a wrong arm that is allowed",
+            y_label="share of runs with a wrong arm",
+        )
+        _name_markers(figure, looks)
+    return figure
+
+
+def _errors(
+    axes: Axes, lines: Lines, looks: Mapping[tuple[str, str], Look], theory: bool
+) -> PanelRange:
+    deltas = _shown(lines, "delta")
+    for place, line in enumerate(lines):
+        look = looks[line.algorithm, line.variant]
+        shift = 1.16 ** (place - (len(lines) - 1) / 2)
+        points = zip(line.delta, line.error_rate, line.error_low95, line.error_high95, strict=True)
+        for delta, rate, low, high in points:
+            x = delta * shift
+            axes.plot([x, x], [max(low, _LEAST / 10), high], color=look.colour, linewidth=1.6)
+            axes.plot(
+                x,
+                rate if rate > 0 else high,
+                color=look.colour,
+                marker=look.marker if rate > 0 else "v",
+                markersize=5.5,
+                markerfacecolor=look.colour if rate > 0 else "white",
+                markeredgewidth=1.3,
+            )
+    span = (deltas[0] / 2, deltas[-1] * 2)
+    ends = []
+    if theory:
+        axes.plot(span, span, color=INK, linestyle=DOTTED, linewidth=1.6)
+        ends.append(End(span[1], span[1], "allowed", INK))
+    return PanelRange(span, (_LEAST, span[1]), tuple(ends))
+
+
+def _name_markers(figure: Figure, looks: Mapping[tuple[str, str], Look]) -> None:
+    """Put a legend below the panels of errors."""
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=look.colour,
+            marker=look.marker,
+            label=f"{name}, {variant}" if variant else name,
+        )
+        for (name, variant), look in looks.items()
+    ]
+    handles.append(Line2D([], [], color=INK, marker="v", linestyle="none", label="no run wrong"))
+    figure.legend(
+        handles=handles,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 0.0),
+        ncols=len(handles),
+        frameon=False,
+        fontsize=10,
+        handlelength=1.4,
+        columnspacing=1.2,
+    )

@@ -1,0 +1,395 @@
+"""Figures for a paper: as wide as its column, with letters that can be read, in grey if asked.
+
+A figure is laid out anew for the width, in the size of the book, and the whole of it is then
+scaled down a little, lines and marks included: so letters have the same size in figures of every
+width.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.artist import Artist
+from matplotlib.backends import backend_pdf
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import Collection
+from matplotlib.colors import ListedColormap, to_hex, to_rgba
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
+
+from dpbandits._files import write_atomically
+from dpbandits._validation import check_number
+from dpbandits.plotting.style import COLOURS, NarrowError, filling, styled
+
+__all__ = [
+    "GREYS",
+    "LEAST_LETTERS",
+    "SCALE",
+    "WIDTHS",
+    "PaperFigure",
+    "in_grey",
+    "paper_figure",
+    "width_of",
+]
+
+WIDTHS = {"single": 84.0, "double": 174.0}
+"""Name → width of a column, and of a page of two, in millimetres; most journals allow more."""
+
+LEAST_LETTERS = 6.0
+"""Points below which no text is set; exponents and indices are 0.7 times as large as text."""
+
+SCALE = 0.78
+"""Printed size over that in the book: text of 12 points has 9.4 points then, exponents have 6."""
+
+GREYS = {
+    "black": 0.0,
+    "green": 0.15,
+    "blue": 0.28,
+    "orange": 0.36,
+    "purple": 0.5,
+    "vermilion": 0.55,
+    "sky": 0.66,
+}
+"""Colour of the palette → its grey in print, from 0, black, to 1, white."""
+
+_NARROWEST, _WIDEST, _HIGHEST = 40.0, 300.0, 240.0  # millimetres
+_INCH = 25.4
+_PALETTE = {to_hex(colour): GREYS[name] for name, colour in COLOURS.items()}
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure and how much smaller it is printed.
+
+    Attributes
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure, in the size of the book.
+    scale : float
+        Printed size over its own.
+    """
+
+    figure: Figure
+    scale: float
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height as printed, in millimetres."""
+        width, height = self.figure.get_size_inches()
+        return float(width) * self.scale * _INCH, float(height) * self.scale * _INCH
+
+    @property
+    def letters(self) -> tuple[float, float]:
+        """Size of the smallest and of the largest text as printed, in points."""
+        sizes = [float(text.get_fontsize()) for text in _texts(self.figure)]
+        return min(sizes) * self.scale, max(sizes) * self.scale
+
+    def pdf(self, title: str = "") -> bytes:
+        """Return a PDF with fonts embedded as TrueType: the same figure gives the same bytes."""
+        buffer = io.BytesIO()
+        about: dict[str, Any] = {"Creator": None, "Producer": None, "CreationDate": None}
+        if title:
+            about["Title"] = title
+        with styled(), plt.rc_context({"pdf.fonttype": 42, "pdf.use14corefonts": False}):
+            pages: Any = backend_pdf.PdfPages(buffer)
+            pages._file = file = _scaled_file(buffer, about, self.scale)
+            self.figure.savefig(pages, format="pdf")
+            file.finalize()
+        content = buffer.getvalue()
+        file.close()
+        return content
+
+    def png(self, dpi: float = 300.0) -> bytes:
+        """Return a picture with `dpi` points to an inch of its printed size."""
+        buffer = io.BytesIO()
+        about = {"Software": None}
+        with styled():
+            self.figure.savefig(
+                buffer,
+                format="png",
+                dpi=dpi * self.scale,
+                metadata=about,
+                pil_kwargs={"dpi": (dpi, dpi), "optimize": False},
+            )
+        return buffer.getvalue()
+
+    def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
+        """Write a PDF or a PNG, as the name ends, and return the file.
+
+        Raises
+        ------
+        ValueError
+            If the name ends otherwise.
+        """
+        ending = Path(path).suffix.lower()
+        if ending not in (".pdf", ".png"):
+            raise ValueError(f"path={str(path)!r} ends in {ending!r}; allowed: .pdf, .png")
+        return write_atomically(path, self.pdf(title) if ending == ".pdf" else self.png())
+
+
+def _scaled_file(buffer: io.BytesIO, about: dict[str, Any], scale: float) -> Any:
+    """Return a PDF whose pages are scaled, for which matplotlib has no setting."""
+    base: Any = backend_pdf.PdfFile
+
+    class Scaled(base):
+        def newPage(self, width: float, height: float) -> None:
+            super().newPage(width * scale, height * scale)
+            self.output(scale, 0, 0, scale, 0, 0, backend_pdf.Op.concat_matrix)
+            self.width, self.height = width, height  # what is off the page is left out
+
+    return Scaled(buffer, metadata=about)
+
+
+def width_of(width: str | float) -> float:
+    """Return a width in millimetres: that of a name, or the number itself.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a name in `WIDTHS` nor a number from 40 to 300.
+
+    Examples
+    --------
+    >>> width_of("single"), width_of("120")
+    (84.0, 120.0)
+    """
+    allowed = f"{', '.join(WIDTHS)}, or {_NARROWEST:g} to {_WIDEST:g} (millimetres)"
+    if isinstance(width, str):
+        if width in WIDTHS:
+            return WIDTHS[width]
+        try:
+            number = float(width)
+        except ValueError:
+            raise ValueError(f"width={width!r} is unknown; allowed: {allowed}") from None
+    else:
+        number = check_number("width", width, allowed)
+    if not _NARROWEST <= number <= _WIDEST:
+        raise ValueError(f"width={width!r} is out of range; allowed: {allowed}")
+    return number
+
+
+def paper_figure(
+    draw: Callable[[], Figure], *, width: str | float = "double", grey: bool = False
+) -> PaperFigure:
+    """Draw a figure for a paper.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws the figure: a function without arguments, such as the method ``draw`` of a figure
+        that `companion.publishing.published` read.
+    width : {"single", "double"} or float
+        Width as printed, by name or in millimetres.
+    grey : bool
+        Whether to print it in grey. What must be told apart has a line style or a marker of its
+        own, a label beside it, or a grey that is far from the others.
+
+    Returns
+    -------
+    PaperFigure
+
+    Raises
+    ------
+    ValueError
+        If the width is unknown, or the figure cannot be read at this width, or would be higher
+        than a page.
+
+    Examples
+    --------
+    >>> from dpbandits.plotting import curves_figure
+    >>> curves = {"line": ([1.0, 10.0], [1.0, 10.0])}
+    >>> def draw():
+    ...     return curves_figure({"": curves}, x_label="x", y_label="y")
+    >>> figure = paper_figure(draw, width="single", grey=True)
+    >>> round(figure.size[0], 6)
+    84.0
+    >>> plt.close(figure.figure)
+    """
+    millimetres = width_of(width)
+    figure = _laid_out(draw, millimetres, width)
+    fit_below(figure)
+    printed = PaperFigure(figure, millimetres / _INCH / float(figure.get_size_inches()[0]))
+    try:
+        _check(printed, width)
+    except ValueError:
+        plt.close(figure)
+        raise
+    if grey:
+        in_grey(figure)
+    return printed
+
+
+def _laid_out(draw: Callable[[], Figure], millimetres: float, width: str | float) -> Figure:
+    """Draw with two panels a row, or with one where the labels leave no room for two."""
+    needed = 0.0
+    for columns in (2, 1):
+        before = plt.get_fignums()
+        try:
+            with styled(), filling(millimetres / _INCH / SCALE, columns):
+                return draw()
+        except NarrowError as error:
+            needed = error.needed
+            for number in set(plt.get_fignums()).difference(before):
+                plt.close(number)
+    least = np.ceil(needed * SCALE * _INCH)
+    raise ValueError(
+        f"width={width!r} leaves no room beside the labels; allowed: at least {least:g} "
+        "(millimetres)"
+    )
+
+
+def _check(printed: PaperFigure, width: str | float) -> None:
+    """Refuse what cannot be read, or does not fit on a page."""
+    least, _ = printed.letters
+    if least < LEAST_LETTERS - 0.005:
+        needed = np.ceil(printed.size[0] * LEAST_LETTERS / least)
+        raise ValueError(
+            f"width={width!r} leaves letters of {least:.1f} points; allowed: at least {needed:g} "
+            "(millimetres)"
+        )
+    height = printed.size[1]
+    if height > _HIGHEST:
+        raise ValueError(
+            f"width={width!r} makes a figure {height:.0f} mm high; allowed: up to {_HIGHEST:g}, "
+            "with more width or fewer panels"
+        )
+
+
+def _texts(figure: Figure) -> list[Text]:
+    """Return the texts that are seen."""
+    found = figure.findobj(Text)
+    return [text for text in found if text.get_visible() and text.get_text().strip()]
+
+
+def fit_below(figure: Figure) -> None:
+    """Break legends and texts of the figure that are too wide for it, and make room for them."""
+    if not (figure.legends or figure.texts):
+        return
+    width, height = figure.get_size_inches()
+    figure.draw_without_rendering()
+    pixels = figure.bbox.width
+    more = 0.0  # inches
+    moved: list[tuple[Any, float]] = []
+    legends = [(legend.get_window_extent().y0, legend) for legend in figure.legends]
+    for low, legend in sorted(legends, key=lambda pair: pair[0]):
+        old = legend.get_window_extent().height
+        for columns in range(len(legend.get_texts()) - 1, 0, -1):
+            if legend.get_window_extent().width <= pixels:
+                break
+            legend = _with_columns(figure, legend, columns)
+        moved.append((legend, low / figure.dpi + more))
+        more += (legend.get_window_extent().height - old) / figure.dpi
+    for text in figure.texts:
+        box = text.get_window_extent()
+        if box.width > 0.98 * pixels and not text.get_rotation():
+            letters = len(text.get_text())
+            lines = textwrap.wrap(text.get_text(), int(letters * 0.96 * pixels / box.width))
+            text.set_text("\n".join(" ".join(line.split()) for line in lines))
+            more += (text.get_window_extent().height - box.height) / figure.dpi
+            text.set_linespacing(1.15)
+    if not more:
+        return
+    places = [(axes, axes.get_position()) for axes in figure.axes]
+    figure.set_size_inches(width, height + more)
+    for axes, box in places:
+        low, high = ((edge * height + more) / (height + more) for edge in (box.y0, box.y1))
+        axes.set_position((box.x0, low, box.width, high - low))
+    for legend, low in moved:
+        legend.borderaxespad = 0.0
+        legend.set_bbox_to_anchor((0.5, low / (height + more)))
+
+
+def _with_columns(figure: Figure, legend: Legend, columns: int) -> Legend:
+    """Put a legend with so many columns in the place of another."""
+    texts = legend.get_texts()
+    legend.remove()
+    return figure.legend(
+        handles=legend.legend_handles,
+        labels=[text.get_text() for text in texts],
+        loc="lower center",
+        ncols=columns,
+        frameon=False,
+        fontsize=texts[0].get_fontsize(),
+        handlelength=legend.handlelength,
+        columnspacing=legend.columnspacing,
+        borderaxespad=0.0,
+        borderpad=0.0,
+    )
+
+
+# ------------------------------------------------------------------------------------------ grey
+
+
+def grey_of(colour: Any) -> tuple[float, float, float, float]:
+    """Return the grey of a colour: as `GREYS` has it, or else as light as the colour."""
+    red, green, blue, alpha = to_rgba(colour)
+    known = _PALETTE.get(to_hex((red, green, blue)))
+    if known is not None:
+        return known, known, known, alpha
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (red, green, blue)
+    ]
+    light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    level = 12.92 * light if light <= 0.0031308 else 1.055 * light ** (1 / 2.4) - 0.055
+    return level, level, level, alpha
+
+
+def _greys(colours: Iterable[Any]) -> list[tuple[float, float, float, float]]:
+    return [grey_of(colour) for colour in colours]
+
+
+def in_grey(figure: Figure) -> None:
+    """Turn everything in a figure grey."""
+    for artist in figure.findobj():
+        if isinstance(artist, Line2D):
+            artist.set_color(grey_of(artist.get_color()))
+            artist.set_markerfacecolor(_marker_grey(artist.get_markerfacecolor()))
+            artist.set_markeredgecolor(_marker_grey(artist.get_markeredgecolor()))
+        elif isinstance(artist, Text):
+            artist.set_color(grey_of(artist.get_color()))
+            line = getattr(artist, "arrow_patch", None)
+            if line is not None:
+                line.set_edgecolor(grey_of(line.get_edgecolor()))
+                line.set_facecolor(grey_of(line.get_facecolor()))
+        elif isinstance(artist, Patch):
+            hatch = artist.get_edgecolor()
+            artist.set_facecolor(grey_of(artist.get_facecolor()))
+            artist.set_edgecolor(grey_of(hatch))
+        elif isinstance(artist, Collection):
+            _collection_in_grey(artist)
+        _outline_in_grey(artist)
+
+
+def _marker_grey(colour: Any) -> Any:
+    return colour if isinstance(colour, str) and colour == "none" else grey_of(colour)
+
+
+def _collection_in_grey(artist: Collection) -> None:
+    if isinstance(artist, ScalarMappable) and artist.get_array() is not None:
+        # As light as the colours were: what rises in them rises in grey.
+        artist.set_cmap(ListedColormap(_greys(artist.cmap(np.linspace(0.0, 1.0, 256)))))
+        return
+    artist.set_facecolor(_greys(artist.get_facecolor()))
+    artist.set_edgecolor(_greys(artist.get_edgecolor()))
+
+
+def _outline_in_grey(artist: Artist) -> None:
+    """Turn the outlines of letters and lines grey."""
+    effects: Sequence[Any] = artist.get_path_effects() or ()
+    settings = [vars(effect).get("_gc", {}) for effect in effects]
+    if settings:
+        artist.set_path_effects(
+            [withStroke(**{**one, "foreground": grey_of(one["foreground"])}) for one in settings]
+        )

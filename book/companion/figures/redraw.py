@@ -1,0 +1,52 @@
+"""Figures that can be drawn again: how each was drawn travels with it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from dpbandits._validation import check_choice
+
+__all__ = ["Recipe", "recipe_of", "redraw", "redrawable"]
+
+Recipe = dict[str, Any]
+"""``function``, as MODULE:NAME, and ``options``, ready for JSON."""
+
+
+def redrawable(function: Callable[..., Figure]) -> Callable[..., Figure]:
+    """Mark a function that draws a table: figures remember it with its options.
+
+    The function takes the table, as `companion.tables.tabulate` makes it, and options by name
+    that JSON can hold.
+    """
+
+    @wraps(function)
+    def draw(table: pd.DataFrame, **options: Any) -> Figure:
+        figure = function(table, **options)
+        recipe = {"function": f"{function.__module__}:{function.__name__}", "options": options}
+        figure._dpbandits_recipe = recipe  # type: ignore[attr-defined]
+        return figure
+
+    return draw
+
+
+def recipe_of(figure: Figure) -> Recipe | None:
+    """Return how a figure was drawn; None if no `redrawable` function drew it."""
+    return getattr(figure, "_dpbandits_recipe", None)
+
+
+def redraw(table: pd.DataFrame, recipe: Mapping[str, Any], **options: Any) -> Figure:
+    """Draw a table as a recipe says, with further options."""
+    module, _, name = recipe["function"].partition(":")
+    function = getattr(importlib.import_module(module), name)
+    known = [name for name in inspect.signature(function).parameters if name != "table"]
+    for name in options:
+        check_choice("option of the figure", name, tuple(known))
+    figure: Figure = function(table, **{**recipe["options"], **options})
+    return figure

@@ -1,0 +1,239 @@
+"""What a chapter puts on its page and beside it: a line of facts, and figures with their files.
+
+A chapter begins with a `Page`, which checks its parameters. `Page.choose` picks what a preset
+means there, `Page.facts` writes the line at the top, and `Page.publish` writes a figure's files
+to ``book/figures``, from where the line below the figure, the gallery and the explorer take them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pandas as pd
+
+from companion.chapters import PRESETS, find_root
+from companion.tables import from_csv, tabulate, to_csv
+from dpbandits._files import renew
+from dpbandits._validation import check_choice, check_integer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["PRESETS", "Page", "Published", "number", "published", "published_names"]
+
+FOLDER = Path("book", "figures")
+_VERSIONS = ("numpy", "scipy", "numba", "matplotlib")
+
+Choice = TypeVar("Choice")
+
+
+@dataclass(frozen=True)
+class Published:
+    """A figure as it was published.
+
+    Attributes
+    ----------
+    name : str
+        By which the book refers to it.
+    manifest : dict
+        ``title``, ``source``, ``chapter``, ``preset``, ``seed``, ``cases``, ``runs``, ``versions``
+        and, if it can be drawn again, ``recipe``.
+    table : pandas.DataFrame
+        What the figure shows.
+    """
+
+    name: str
+    manifest: Mapping[str, Any]
+    table: pd.DataFrame
+
+    def draw(self, **options: Any) -> Figure:
+        """Draw it again, with further options of the function that drew it.
+
+        Raises
+        ------
+        ValueError
+            If its chapter draws it by hand.
+        """
+        from companion.figures.redraw import redraw
+
+        if "recipe" not in self.manifest:
+            raise ValueError(
+                f"figure {self.name} is drawn by chapter {self.manifest['chapter']} itself and "
+                f"cannot be drawn again from its data; its vector file is {self.name}.pdf"
+            )
+        return redraw(self.table, self.manifest["recipe"], **options)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A chapter that is being executed.
+
+    Parameters
+    ----------
+    chapter : str
+        Its number, such as "03".
+    preset : {"smoke", "quick", "paper"}
+        How much it computes.
+    seed : int
+        Root seed.
+    n_jobs : int
+        Number of workers.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> page = Page("03", "smoke", seed=0, n_jobs=1)
+    >>> page.choose(smoke=3, quick=10, paper=30)
+    3
+    """
+
+    chapter: str
+    preset: str
+    seed: int
+    n_jobs: int = 1
+
+    def __post_init__(self) -> None:
+        check_choice("preset", self.preset, PRESETS)
+        check_integer("seed", self.seed, 0)
+        if self.n_jobs != -1:
+            check_integer("n_jobs", self.n_jobs, 1)
+
+    @property
+    def at_its_own(self) -> bool:
+        """Whether the parameters are those of the book."""
+        return (self.preset, self.seed) == ("paper", 0)
+
+    @property
+    def folder(self) -> Path:
+        """Where the figures' files go."""
+        return find_root() / FOLDER
+
+    def choose(self, *, smoke: Choice, quick: Choice, paper: Choice) -> Choice:
+        """Return what the preset stands for."""
+        return {"smoke": smoke, "quick": quick, "paper": paper}[self.preset]
+
+    def facts(self, text: str = "") -> None:
+        """Write the line at the top of the page: preset, seed, and what the chapter says of runs.
+
+        Parameters
+        ----------
+        text : str
+            The runs of the page, in MyST, such as ``f"{RUNS} runs of {number(T)} pulls"``.
+        """
+        show: Any = importlib.import_module("IPython.display")
+        parts = (f"Computed with the preset {self.preset}", f"seed {self.seed}", text)
+        line = f"{', '.join(part for part in parts if part)}."
+        if not self.at_its_own:
+            line += (
+                " Its numbers are computed; its words were written for the preset paper, seed 0."
+            )
+        show.display(show.Markdown(f"*{line}*"))
+
+    def publish(
+        self,
+        name: str,
+        table: pd.DataFrame | Mapping[Any, Any],
+        figure: Figure,
+        *,
+        title: str,
+        source: str = "ours",
+        runs: Mapping[Any, Any] | None = None,
+    ) -> None:
+        """Write a figure's files: data as CSV, the figure as PDF, and a manifest.
+
+        A file is replaced in one step, and only if it changes. Nothing in it depends on when, where
+        or how fast it was made.
+
+        Parameters
+        ----------
+        name : str
+            By which the book refers to the figure.
+        table : pandas.DataFrame or mapping
+            What the figure shows; results are made a table of by `companion.tables.tabulate`.
+        figure : matplotlib.figure.Figure
+            The figure.
+        title : str
+            What it shows, in one line.
+        source : str
+            Figure of a paper, such as "SS19, Figure 5".
+        runs : mapping, optional
+            The results that the table was made of; the manifest has their numbers.
+        """
+        from companion.figures.paper import SCALE, PaperFigure
+        from companion.figures.redraw import recipe_of
+
+        if not isinstance(table, pd.DataFrame):
+            runs = table if runs is None else runs
+            table = tabulate(table)
+        manifest: dict[str, Any] = {
+            "name": name,
+            "title": title,
+            "source": source,
+            "chapter": self.chapter,
+            "preset": self.preset,
+            "seed": self.seed,
+            "versions": {package: importlib.metadata.version(package) for package in _VERSIONS},
+        }
+        if runs is not None:
+            counts = [getattr(result, "n_runs", None) or len(result) for result in runs.values()]
+            manifest |= {"cases": len(counts), "runs": sum(counts)}
+        recipe = recipe_of(figure)
+        if recipe is not None:
+            manifest["recipe"] = recipe
+        text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
+        renew(self.folder / f"{name}.csv", to_csv(table).encode())
+        renew(self.folder / f"{name}.pdf", PaperFigure(figure, SCALE).pdf(name))
+        renew(self.folder / f"{name}.json", text.encode())
+
+
+def published_names(root: Path | None = None) -> tuple[str, ...]:
+    """Return the names of the published figures in alphabetical order; none outside of the book."""
+    try:
+        folder = (find_root() if root is None else root) / FOLDER
+    except ValueError:
+        return ()
+    return tuple(sorted(path.stem for path in folder.glob("*.json")))
+
+
+def published(name: str, root: Path | None = None) -> Published:
+    """Read a published figure.
+
+    Raises
+    ------
+    ValueError
+        If nothing of that name is published; the message has the nearest names.
+    """
+    check_choice("figure", name, published_names(root))
+    folder = (find_root() if root is None else root) / FOLDER
+    manifest = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return Published(name, manifest, from_csv((folder / f"{name}.csv").read_text(encoding="utf-8")))
+
+
+def number(value: float) -> str:
+    """Write a number for a sentence: whole ones grouped, powers of ten as such.
+
+    Examples
+    --------
+    >>> number(50_000_000), number(200), number(12_345)
+    ('5·10⁷', '200', '12,345')
+    """
+    whole = int(value)
+    if whole == value and abs(whole) >= 10_000:
+        written = str(abs(whole))
+        digit = written.rstrip("0")
+        if len(digit) == 1:
+            power = str(len(written) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+            return ("-" if whole < 0 else "") + (
+                f"10{power}" if digit == "1" else f"{digit}·10{power}"
+            )
+    return f"{value:,.7g}" if whole != value else f"{whole:,}"

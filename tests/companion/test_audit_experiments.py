@@ -1,0 +1,378 @@
+"""Many audits: of all algorithms, of mechanisms of known truth; their accounts and figures."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from scipy import stats
+from statistical import one_sample_limit, same_law
+
+import dpbandits as dpb
+from companion.figures.audit import (
+    bounds_figure,
+    bounds_table,
+    guarantees_figure,
+    guarantees_table,
+)
+from companion.figures.redraw import recipe_of, redraw
+from companion.tables import from_csv, to_csv
+from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
+from dpbandits.privacy.audit_accounts import accounted, hybrid_losses, worst_element
+from dpbandits.privacy.audit_cases import (
+    NOT_AUDITED,
+    audit_cases,
+    free_cases,
+    group_of,
+    known_truths,
+)
+from dpbandits.privacy.audit_grid import FAILURE, AuditCase, Audits, audit_many, certain_pair
+from dpbandits.privacy.audit_subjects import StoppingSubject, subject_of
+from dpbandits.privacy.audit_tables import TablePair
+from dpbandits.privacy.audit_truths import (
+    EliminationEpoch,
+    HaltingTime,
+    RandomisedResponse,
+    Releases,
+    TreeSums,
+)
+
+COUNTERS = {"BinaryTree", "LogarithmicCounter", "HybridCounter", "AdaptiveTree"}
+BUDGETS = {"a": 1.0, "b": 4.0}
+TITLES = {panel: f"ε = {epsilon:g}" for panel, epsilon in BUDGETS.items()}
+TRUTHS = {"a": "one release", "b": "many releases", "c": "an elimination", "d": "a halting time"}
+RUNS = 400
+
+
+@pytest.fixture(scope="module")
+def every():
+    """All algorithms, with few runs."""
+    cases = {
+        (panel, name): case
+        for panel, epsilon in BUDGETS.items()
+        for name, case in audit_cases(epsilon, RUNS, 100, tried=2).items()
+    }
+    return audit_many(cases | {("none", name): case for name, case in free_cases(RUNS, 2).items()})
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return {
+        (*key, n_runs): found
+        for n_runs in (500, 2000)
+        for key, found in audit_many(
+            {
+                key: AuditCase(target, n_runs=n_runs, delta=delta)
+                for key, (target, delta) in known_truths().items()
+            },
+            n_audits=3,
+        ).items()
+    }
+
+
+def test_everything_that_the_package_has_is_audited():
+    registered = {*dpb.registry, *dpb.stopping_rules, *dpb.identifiers}
+    cases, free = audit_cases(2.0, 1000, 100), free_cases(1000)
+    assert {*cases, *free, *NOT_AUDITED} == registered | COUNTERS
+    assert not set(cases) & set(free) and not set(NOT_AUDITED) & {*cases, *free}
+    for name, case in cases.items():
+        assert type(case.target).__name__ == name and case.guarantee.is_private
+        assert case.guarantee.epsilon <= 2.0
+    for name, case in free.items():
+        assert type(case.target).__name__ == name and not case.guarantee.is_private
+    for name in NOT_AUDITED:
+        assert not dpb.registry[name]().guarantee.is_private
+
+
+def test_an_algorithm_that_joins_the_registry_is_audited(monkeypatch):
+    class Newcomer(dpb.DPSE):
+        pass
+
+    monkeypatch.setitem(dpb.registry, "Newcomer", Newcomer)
+    case = audit_cases(1.0, 1000, 100)["Newcomer"]
+    assert (case.method, case.n_runs) == ("runs", 100) and isinstance(case.target, Newcomer)
+    assert group_of("Newcomer") == "regret"
+
+
+# ----------------------------------------------------------------------------------- the runner
+
+
+def test_no_audit_is_vacuous(every):
+    """Something differs between runs, and the runs could show more than nothing."""
+    for (panel, _), found in every.items():
+        (each,) = found.found
+        if found.case.method == "runs":
+            assert not each.constant and each.tally.runs == found.case.n_runs // 2
+        assert found.ceiling > 0
+        assert found.verdict == ("nothing declared" if panel == "none" else "acquitted")
+
+
+def test_audits_in_which_all_runs_do_the_same_test_nothing(every):
+    """Control of the test above, and of that of all chapters."""
+    found = every["a", "DPUCB"]
+    same = dataclasses.replace(found.found[0], constant=True)
+    assert Audits(found.case, FAILURE, (same,)).verdict == "nothing tested"
+    case = AuditCase(dpb.DPUCB(1.0), n_pulls=1, n_runs=50, tried=1)
+    assert audit_many({0: case})[0].verdict == "nothing tested"
+
+
+@pytest.mark.statistical
+def test_no_audit_finds_more_than_is_accounted_for(every, truth):
+    for found in (*every.values(), *truth.values()):
+        s = found.summary()
+        assert s["epsilon_most"] <= s["accounted"] * (1 + 1e-6)
+        assert s["accounted"] <= s["declared"] * (1 + 1e-6)
+        assert s["epsilon_least"] <= s["epsilon_lower"] <= s["epsilon_most"] <= s["ceiling"]
+
+
+def test_a_bound_above_what_is_declared_convicts(every):
+    for name, least in (("DPUCB", 1e-6), ("DPSE", 1e-6)):
+        found = every["a", name]
+        for excess, verdict in ((least, "convicted"), (-least, "acquitted")):
+            above = dataclasses.replace(found.found[0], epsilon_lower=1.0 + excess)
+            assert Audits(found.case, FAILURE, (found.found[0], above)).verdict == verdict
+
+
+@pytest.mark.statistical
+def test_a_target_with_too_little_noise_is_convicted():
+    """Control of all acquittals: the same call, on a counter that boasts."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Boastful(LogarithmicCounter):
+        @property
+        def guarantee(self):
+            return dpb.PrivacyGuarantee("global", self.epsilon / 4)
+
+    cases = {kind: AuditCase(kind(4.0), n_pulls=4, n_runs=4000) for kind in (Boastful,)}
+    cases[LogarithmicCounter] = AuditCase(LogarithmicCounter(4.0), n_pulls=4, n_runs=4000)
+    found = audit_many(cases)
+    assert found[Boastful].verdict == "convicted"
+    assert found[LogarithmicCounter].verdict == "acquitted"
+
+
+def test_audits_depend_on_their_case_and_seed_alone():
+    case = AuditCase(dpb.DPUCB(1.0), n_pulls=8, n_runs=200, tried=2)
+    other = dataclasses.replace(case, n_runs=300)
+    both = audit_many({"x": case, "y": other}, n_audits=2, seed=3)
+    (alone,) = audit_many({0: case}, seed=3)[0].found
+    spread = audit_many({"y": other, "x": case}, n_audits=2, seed=3, n_jobs=2)
+
+    def facts(each):
+        return each.tally, each.pair.table.tolist(), each.pair.arm, each.pair.pull
+
+    first, second = both["x"].found
+    assert facts(first) == facts(alone) and first.tally != second.tally
+    for key in both:
+        assert [*map(facts, both[key].found)] == [*map(facts, spread[key].found)]
+        assert len(both[key]) == 2
+    assert facts(audit_many({0: case}, seed=4)[0].found[0]) != facts(alone)
+
+
+def test_a_found_table_can_be_audited_again(every):
+    table = guarantees_table(every)
+    rows = table[table["table"] != ""]
+    assert len(rows) > 20
+    for row in rows.itertuples():
+        entries = [[int(x) for x in word] for word in row.table.split()]
+        pair = every[row.panel, row.target].found[0].pair
+        again = TablePair(entries, row.arm, row.pull, 1 - entries[row.arm][row.pull])
+        assert np.array_equal(pair.table, again.table)
+        assert np.array_equal(pair.neighbour, again.neighbour)
+
+
+def test_cases_refuse_what_they_cannot_do():
+    with pytest.raises(ValueError, match="target='UCB' must be a configuration"):
+        AuditCase("UCB", "runs", 8, 100)
+    with pytest.raises(ValueError, match="method='guess'"):
+        AuditCase(dpb.UCB(), "guess", 8, 100)
+    with pytest.raises(ValueError, match="n_runs=5"):
+        AuditCase(dpb.UCB(), "exact", 8, 5)
+    with pytest.raises(ValueError, match="n_pulls=0"):
+        AuditCase(dpb.UCB(), "runs", 0, 100)
+    with pytest.raises(ValueError, match="tried=0"):
+        AuditCase(dpb.UCB(), "runs", 8, 100, 0)
+    with pytest.raises(ValueError, match="delta=1.0"):
+        AuditCase(dpb.DPUCB(1.0), "runs", 8, 100, delta=1.0)
+    with pytest.raises(ValueError, match="has noise; allowed with method='certain'"):
+        AuditCase(dpb.DPUCB(1.0), "certain", 8)
+    with pytest.raises(ValueError, match="case 'x': .* has no exact audit; allowed: method='runs'"):
+        audit_many({"x": AuditCase(dpb.DPUCB(epsilon=1.0), "exact")})
+    with pytest.raises(ValueError, match="case 'y': .* shows nothing of 4 rewards; allowed: more"):
+        audit_many({"y": AuditCase(dpb.NAS(0.5, 0.05), "certain", 4)})
+    with pytest.raises(ValueError, match="case 'z': case='DPUCB' must be an AuditCase"):
+        audit_many({"z": "DPUCB"})
+    with pytest.raises(ValueError, match="failure=2"):
+        audit_many({}, failure=2)
+    with pytest.raises(ValueError, match="n_audits=0"):
+        audit_many({"x": AuditCase(dpb.DPSE(1.0), "exact")}, n_audits=0)
+
+
+# ------------------------------------------------------------------------- mechanisms of truth
+
+
+@pytest.mark.statistical
+def test_a_tree_drawn_at_once_has_the_law_of_the_counter():
+    pair = TreeSums(1.0, 6).pair
+    n_runs, rng = 2000, np.random.default_rng(1)
+    at_once = TreeSums(1.0, 6).outputs(pair.neighbour, n_runs, rng).values
+    counted = subject_of(BinaryTree(1.0, 6)).outputs(pair.neighbour, n_runs, rng).values
+    broken = TreeSums(2.0, 6).outputs(pair.neighbour, n_runs, rng).values
+    columns = [lambda v, j=j: v[:, j] for j in range(6)]
+    columns += [lambda v: v[:, 5] - v[:, 3], lambda v: v[:, 2] - v[:, 1]]
+    shares = 1 / (2 * len(columns))
+    assert all(same_law(c(at_once), c(counted), shares) for c in columns)
+    assert not all(same_law(c(broken), c(counted), shares) for c in columns)
+
+
+@pytest.mark.statistical
+def test_halting_drawn_at_once_has_the_law_of_the_rule():
+    known = HaltingTime(4.0)
+    rng, table = np.random.default_rng(2), known.pair.table
+    at_once = known.outputs(table, 1000, rng).values[:, 0]
+    found = StoppingSubject(known.rule).outputs(table, 1000, rng).values
+    played = np.where(np.isnan(found[:, 1]), 0.0, found[:, 0])
+    assert same_law(at_once, played)
+    other = HaltingTime(4.0, beta=0.5)
+    assert not same_law(other.outputs(table, 1000, rng).values[:, 0], played)
+
+
+@pytest.mark.statistical
+def test_releases_and_reports_have_their_laws():
+    rng = np.random.default_rng(3)
+    noise = Releases(2.0, 4).outputs(np.zeros((1, 1)), 5000, rng).values
+    assert stats.kstest(noise[:, 1], stats.laplace(scale=2.0).cdf).statistic < one_sample_limit(
+        5000, 0.5
+    )
+    assert stats.kstest(noise[:, 1], stats.laplace(scale=1.0).cdf).statistic > one_sample_limit(
+        5000, 0.5
+    )
+    reports = RandomisedResponse(1.0).outputs(np.ones((1, 1)), 50_000, rng).values
+    kept = math.e / (1 + math.e)
+    error = math.sqrt(math.log(2 / 5e-7) / (2 * 50_000))  # Hoeffding
+    assert abs(reports.mean() - kept) < error < abs(reports.mean() - 0.5)
+
+
+def test_truths_of_simple_mechanisms():
+    assert Releases(1.0).truth() == RandomisedResponse(1.0).truth() == 1.0 == TreeSums(1.0).truth()
+    # one release: δ = 1 − exp((ε − e)/2)
+    assert Releases(1.0).truth(0.01) == pytest.approx(1 + 2 * math.log1p(-0.01), abs=1e-6)
+    p = math.e / (1 + math.e)
+    assert RandomisedResponse(1.0).truth(0.1) == pytest.approx(math.log((p - 0.1) / (1 - p)))
+    assert EliminationEpoch(1.0).truth() < 1.0
+    for target in (HaltingTime(4.0), EliminationEpoch(1.0)):
+        with pytest.raises(ValueError, match="delta=0.1 has no known truth; allowed: 0"):
+            target.truth(0.1)
+    with pytest.raises(ValueError, match="look=5 .* allowed: a look whose threshold"):
+        HaltingTime(1.0, look=5)
+
+
+def test_the_truth_of_a_halting_time_is_that_of_its_streams():
+    known = HaltingTime(4.0)
+    loss = dpb.privacy.privacy_loss(known.rule, known.pair.table[0], known.pair.neighbour[0])
+    assert known.truth() == pytest.approx(float(np.abs(loss.log_ratio).max()))
+    assert 0 < known.truth() < known.epsilon / 6
+
+
+def test_what_is_declared_for_truths_is_enough():
+    for target, delta in known_truths().values():
+        assert 0 < target.truth(delta) <= target.guarantee.epsilon
+        assert target.pair.change in (1.0, 2.0)
+
+
+# ----------------------------------------------------------------------------------- accounting
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 7, 8, 13, 32])
+def test_a_hybrid_counter_is_accounted_for_release_by_release(length):
+    """An element is in the sums that its noise variables belong to: follow them by hand."""
+    counter = HybridCounter(1.0)
+    for element in range(1, length + 1):
+        expected = []
+        for n in range(element, length + 1):
+            power = 1 << (n.bit_length() - 1)
+            if n == power:
+                if n // 2 < element:
+                    expected.append(0.5)
+            elif element > power and n - (n & -n) < element:
+                expected.append(0.5 / (n.bit_length() - 1))
+        assert sorted(hybrid_losses(element, length, counter)) == pytest.approx(sorted(expected))
+
+
+def test_accounts():
+    assert accounted(BinaryTree(1.0, 8), 8) == 1.0
+    assert accounted(BinaryTree(1.0, 16), 8) == pytest.approx(0.8)
+    assert accounted(AdaptiveTree(2.0, 8), 8) == 2.0
+    assert accounted(LogarithmicCounter(1.0), 8) == 1.0
+    assert accounted(dpb.DPUCB(epsilon=1.0), 16) == pytest.approx(0.8)
+    assert accounted(dpb.DPUCB(epsilon=1.0, variant="mishra-thakurta"), 16) == pytest.approx(0.4)
+    assert accounted(dpb.DPUCBBound(epsilon=1.0), 3) == 0.5  # one reward of an arm, one block
+    assert accounted(dpb.DPUCBHybrid(epsilon=1.0), 16) == 1.0
+    assert accounted(dpb.DPNAS(1.0, 0.5, 0.05), 12) < 1.0
+    assert accounted(dpb.UCB(), 16) == math.inf
+    assert worst_element(HybridCounter(1.0), 8) == 3
+
+
+def test_what_has_no_randomness_is_refuted_by_one_run_of_each():
+    pair = certain_pair(dpb.UCB(), 16)
+    first, second = (
+        subject_of(dpb.UCB(), 16).outputs(table, 1, np.random.default_rng(0)).actions
+        for table in (pair.table, pair.neighbour)
+    )
+    assert not np.array_equal(first, second) and abs(pair.change) == 1
+    assert certain_pair(dpb.NAS(0.5, 0.05), 4) is None
+
+
+# -------------------------------------------------------------------------------------- figures
+
+
+def shown(figure):
+    """Return what a figure shows: all its lines' points, and all its texts."""
+    points = [line.get_xydata().tolist() for axes in figure.axes for line in axes.lines]
+    texts = [text.get_text() for axes in figure.axes for text in axes.texts]
+    labels = [text.get_text() for axes in figure.axes for text in axes.get_yticklabels()]
+    plt.close(figure)
+    return points, texts, labels
+
+
+def test_figures_are_drawn_from_their_files(every, truth):
+    made = {
+        guarantees_figure: (guarantees_table(every), TITLES),
+        bounds_figure: (bounds_table(truth), TRUTHS),
+    }
+    for draw, (table, titles) in made.items():
+        text = to_csv(table)
+        assert len(text) < 20_000
+        figure = draw(table, titles=titles)
+        assert len(figure.axes) == len(titles)
+        recipe = recipe_of(figure)
+        assert shown(figure) == shown(redraw(from_csv(text), recipe))
+        (axes,) = redraw(table, recipe, panels=["b"]).axes
+        assert axes.get_title(loc="left") or axes.get_title() or axes.texts
+        with pytest.raises(ValueError, match="panel='z' is unknown"):
+            draw(table, titles=titles, panels=["z"])
+        plt.close("all")
+
+
+def test_the_figure_of_guarantees_has_a_row_for_each_class(every):
+    points, _, labels = shown(guarantees_figure(guarantees_table(every), titles=TITLES))
+    names = [name for name in labels if name]
+    assert len(names) == len(audit_cases(1.0, 100, 100))
+    assert {"binary tree", "DP-SE", "DP-LRE", "Lazy-DP-TS"} <= set(names)
+    (place,) = (i for i, name in enumerate(names) if name == "Lazy-UCB")
+    found = every["a", "AnytimeLazyUCB"]
+    between, stroke, marker = points[3 * place : 3 * place + 3]
+    (bound,) = found.bounds
+    assert [x for x, _ in between] == pytest.approx([bound, found.accounted])
+    assert stroke[0][0] == 1.0 and marker[0][0] == pytest.approx(bound, abs=1e-6)
+
+
+def test_the_figure_of_truths_shows_medians_over_the_truth(truth):
+    points, texts, _ = shown(bounds_figure(bounds_table(truth), titles=TRUTHS, panels=["b"]))
+    medians = [
+        np.median(truth["b", "4 releases, δ = 0.01", n].bounds)
+        / truth["b", "4 releases, δ = 0.01", n].accounted
+        for n in (500, 2000)
+    ]
+    assert np.array(points[1]) == pytest.approx(np.column_stack([(500, 2000), medians]), rel=1e-5)
+    assert set(TRUTHS) and "tree, 8 sums" in texts

@@ -1,0 +1,303 @@
+"""Execution of chapters: of a small book in a temporary folder, and of one of the book's own."""
+
+import argparse
+import base64
+import io
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from nbformat import v4
+from PIL import Image
+
+from companion import chapters
+from companion.chapter_figures import figures_of
+from companion.pictures import look_alike
+from companion.publishing import published
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def code(number, source, **metadata):
+    return v4.new_code_cell(source, metadata=metadata, id=f"cell-{number}")
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """Write a book with one chapter of three cells."""
+    notebook = v4.new_notebook(metadata={"kernelspec": chapters.KERNELSPEC})
+    notebook.cells = [
+        code(0, 'preset = "paper"\nseed = 0\nscale = 1.0', tags=["parameters"]),
+        code(
+            1, 'if scale < 0:\n    raise ValueError(f"scale is {scale}; allowed: above 0")', tags=[]
+        ),
+        code(2, "if seed == 7:\n    raise RuntimeError('broken')\nprint(preset, seed, scale)"),
+        code(3, "import sys\nprint('one', flush=True)\nprint('two', flush=True)"),
+    ]
+    for name in ("book", "notebooks"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: book/intro\n")
+    (tmp_path / "_config.yml").write_text("title: small\n")
+    (tmp_path / "book/intro.md").write_text("# Small\n")
+    nbformat.write(notebook, tmp_path / "notebooks/03_small.ipynb")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(*words):
+    parser = argparse.ArgumentParser()
+    chapters.add_parser(parser.add_subparsers(required=True))
+    return chapters.run(parser.parse_args(["execute", *words]))
+
+
+def test_a_chapter_is_found_by_number_name_and_path(book):
+    path = book / "notebooks/03_small.ipynb"
+    assert chapters.list_chapters() == [path]
+    for name in ("3", "03", "03_small", "notebooks/03_small.ipynb"):
+        assert chapters.find(name) == path
+    with pytest.raises(ValueError, match="chapter='9' is unknown; allowed: '03_small'"):
+        chapters.find("9")
+
+
+def test_the_book_is_found_from_a_folder_in_it(book):
+    assert chapters.find_root(book / "notebooks") == book
+
+
+def test_unknown_parameters_and_wrong_types_are_refused_before_anything_runs(book):
+    path = book / "notebooks/03_small.ipynb"
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="parameter='sed' is unknown; .*'preset', 'scale', 'seed'"):
+        chapters.execute(path, {"sed": 1})
+    with pytest.raises(ValueError, match=r"seed is 'one', .* a value of type int, such as 0"):
+        chapters.execute(path, {"seed": "one"})
+    with pytest.raises(ValueError, match="NAME=VALUE"):
+        command("--set", "seed")
+    with pytest.raises(ValueError, match="the chapter itself"):
+        chapters.execute(path, {"seed": 1}, output=path)
+    chapters.check_parameters(path, {"scale": 2, "seed": 3, "preset": "smoke"})
+    assert path.read_bytes() == before
+    assert not (book / "_build").exists()
+
+
+@pytest.mark.parametrize("settings", [["=1"], ["1x=1"], ["seed"]])
+def test_settings_need_a_name_and_a_value(book, settings):
+    with pytest.raises(ValueError, match="NAME=VALUE"):
+        command("--set", *settings)
+
+
+def test_execution_in_place_is_clean_and_repeatable(book, capsys):
+    path = book / "notebooks/03_small.ipynb"
+    assert command() == 0
+    first = path.read_bytes()
+    assert command("3") == 0
+    assert path.read_bytes() == first
+    assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "notebooks/03_small.ipynb: renewed",
+        "notebooks/03_small.ipynb: unchanged",
+    ]
+    notebook = nbformat.read(path, as_version=4)
+    assert notebook.metadata.language_info == {"name": "python"}
+    assert "papermill" not in notebook.metadata
+    assert [dict(cell.metadata) for cell in notebook.cells] == [
+        {"tags": ["parameters"]},
+        {},
+        {},
+        {},
+    ]
+    assert notebook.cells[2].outputs[0].text == "paper 0 1.0\n"
+    assert [output.text for output in notebook.cells[3].outputs] == ["one\ntwo\n"]
+    assert [entry.name for entry in (book / "notebooks").iterdir()] == ["03_small.ipynb"]
+
+
+def test_parameters_run_in_a_copy_and_failures_leave_the_chapter_alone(book, capsys):
+    path = book / "notebooks/03_small.ipynb"
+    before = path.read_bytes()
+    assert command("3", "--preset", "quick", "--set", "seed=4") == 0
+    staged = book / "_build/stage/notebooks/03_small.ipynb"
+    first = staged.read_bytes()
+    notebook = nbformat.read(staged, as_version=4)
+    assert notebook.cells[1].metadata.tags == ["injected-parameters"]
+    assert notebook.cells[3].outputs[0].text == "quick 4 1.0\n"
+    assert (book / "_build/stage/book/intro.md").is_file()
+    assert command("3", "--preset", "quick", "--set", "seed=4") == 0
+    assert staged.read_bytes() == first
+
+    with pytest.raises(ValueError, match=r"chapter 03_small: scale is -1; allowed: above 0"):
+        command("--set", "scale=-1")
+    assert command("--set", "seed=7") == 1
+    assert "RuntimeError: broken" in capsys.readouterr().err
+    assert (book / "_build/execute/03_small.ipynb").is_file()
+    assert path.read_bytes() == before
+
+
+def picture(value):
+    """A small grey PNG, in base64, whose first pixel has a value of its own."""
+    buffer = io.BytesIO()
+    pixels = np.full((4, 4, 3), 100, dtype=np.uint8)
+    pixels[0, 0] = value
+    Image.fromarray(pixels).save(buffer, "png")
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+@pytest.mark.parametrize(("value", "is_kept"), [(101, True), (102, True), (104, False)])
+def test_pictures_that_look_alike_stay(book, value, is_kept):
+    """Another processor may round a pixel the other way: that is no change of a chapter."""
+    path = book / "notebooks/03_small.ipynb"
+    source = (
+        "from IPython.display import Image, display\nimport base64\n"
+        f"display(Image(base64.b64decode({picture(100)!r})))"
+    )
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells = [notebook.cells[0], code(1, source)]
+    nbformat.write(notebook, path)
+    assert command("3") == 0
+    notebook = nbformat.read(path, as_version=4)
+    (output,) = notebook.cells[1].outputs
+    assert look_alike(base64.b64decode(output.data["image/png"]), base64.b64decode(picture(100)))
+    output.data["image/png"] = picture(value)
+    nbformat.write(notebook, path)
+    assert command("3") == 0
+    (output,) = nbformat.read(path, as_version=4).cells[1].outputs
+    assert (output.data["image/png"].strip() == picture(value)) == is_kept
+
+
+def test_pictures_of_other_sizes_do_not_look_alike():
+    buffer = io.BytesIO()
+    Image.new("RGB", (4, 5), (100, 100, 100)).save(buffer, "png")
+    assert not look_alike(buffer.getvalue(), base64.b64decode(picture(100)))
+
+
+def test_a_full_disk_leaves_the_old_file(book, monkeypatch):
+    path = book / "notebooks/03_small.ipynb"
+    before = path.read_bytes()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dpbandits._files.os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        chapters.execute(path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in (book / "notebooks").iterdir()] == ["03_small.ipynb"]
+
+
+def test_without_the_extra_the_message_says_what_to_install(book, monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr("companion.chapters.importlib.import_module", missing)
+    with pytest.raises(ValueError, match=r"papermill is not installed.*dpbandits\[book\]"):
+        chapters.execute("3", {"seed": 1})
+
+
+def with_cell(path, source):
+    """Give the small chapter another cell in place of its third."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[2].source = source
+    nbformat.write(notebook, path)
+    return path.read_bytes()
+
+
+def test_a_failure_in_place_leaves_the_chapter_alone(book, capsys):
+    path = book / "notebooks/03_small.ipynb"
+    before = with_cell(path, "print('before')\nraise RuntimeError('broken')")
+    assert command() == 1
+    assert "RuntimeError: broken" in capsys.readouterr().err
+    assert path.read_bytes() == before
+
+
+def ended(pid):
+    """Wait until a process is gone, or has nothing left but its number."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_killed_execution_leaves_the_chapter_alone(book):
+    path = book / "notebooks/03_small.ipynb"
+    long = "import os, time\nfrom pathlib import Path\nprint('half')\n"
+    long += "Path('../started').write_text(str(os.getpid()))\ntime.sleep(1000)"
+    before = with_cell(path, long)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpbandits", "execute", "3"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    started, end = book / "started", time.monotonic() + 120
+    try:
+        while not (started.is_file() and started.read_text()):
+            assert process.poll() is None and time.monotonic() < end
+            time.sleep(0.05)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert ended(int(started.read_text())), "no kernel goes on alone"
+    assert path.read_bytes() == before
+    assert [entry.name for entry in (book / "notebooks").iterdir()] == ["03_small.ipynb"]
+    with_cell(path, "print('whole')")
+    assert command() == 0
+    assert nbformat.read(path, as_version=4).cells[2].outputs[0].text == "whole\n"
+
+
+# ------------------------------------------------------------------------------ a chapter as it is
+
+
+def contents(*folders):
+    """The files of folders, by name."""
+    return {
+        path: path.read_bytes()
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+@pytest.mark.slow
+def test_a_chapter_at_another_size_and_its_figures_from_nothing(tmp_path, monkeypatch):
+    """It says what it computed, touches no file of the book, and gives the same bytes again."""
+    for name in ("_config.yml", "_toc.yml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    for name in ("notebooks", "book"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    folders = [place / name for place in (ROOT, tmp_path) for name in ("notebooks", "book")]
+    before = contents(*folders)
+    assert command("3", "--preset", "smoke", "--set", "seed=1") == 0
+    assert contents(*folders) == before
+
+    stage = tmp_path / "_build/stage"
+    chapter = chapters.find("3", stage)
+    shown = "".join(
+        output.get("data", {}).get("text/markdown", "")
+        for cell in nbformat.read(chapter, as_version=4).cells
+        for output in cell.get("outputs", ())
+    )
+    said = re.search(r"Computed with the preset smoke, seed 1, .*?(\d+) runs of each", shown)
+    names = [figure.name for figure in figures_of(chapter)]
+    for name in names:
+        about = published(name, stage).manifest
+        assert (about["chapter"], about["preset"], about["seed"]) == ("03", "smoke", 1)
+        assert about["runs"] == int(said[1]) * about["cases"]
+
+    files = [f"book/figures/{name}.{ending}" for name in names for ending in ("csv", "json", "pdf")]
+    first = [(stage / file).read_bytes() for file in files]
+    for file in files:
+        (tmp_path / file).unlink(missing_ok=True)
+    assert command("3", "--preset", "smoke", "--set", "seed=1") == 0
+    assert [(stage / file).read_bytes() for file in files] == first

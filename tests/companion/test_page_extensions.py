@@ -1,0 +1,161 @@
+"""The book's extensions that collect exercises, add buttons, and write filters."""
+
+import importlib
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CHAPTERS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
+
+
+@pytest.fixture
+def extension(monkeypatch):
+    """Import an extension of the book."""
+    monkeypatch.syspath_prepend(str(ROOT / "book/_ext"))
+    return importlib.import_module
+
+
+# ------------------------------------------------------------------------------------ exercises
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_the_exercises_of_each_chapter_are_collected(extension, path):
+    module = extension("exercises")
+    notebook = json.loads(path.read_text("utf-8"))
+    text = module.exercises_of(notebook)
+    source = "\n".join(
+        "".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"
+    )
+    section = source.split("## Exercises\n", 1)[1]
+    section = re.split(r"(?m)^## ", section)[0]
+    solutions = len(re.findall(r"(?m)^:+\{dropdown\}|:class: dropdown", section))
+    assert solutions >= 2
+    assert len(re.findall(r"(?m)^:+\{dropdown\}|:class: dropdown", text)) == solutions
+    assert "{glue" not in text
+    assert not re.search(r"(?m)^## ", text)
+    assert module.chapter_title(notebook)
+
+
+def cell(kind, text, **more):
+    return {"cell_type": kind, "source": [text], "metadata": {}, **more}
+
+
+def test_numbers_links_and_the_end_of_the_section(extension):
+    module = extension("exercises")
+    output = {
+        "data": {module.RECORD: ["'0.25'"]},
+        "metadata": {"scrapbook": {"name": "share"}},
+    }
+    notebook = {
+        "cells": [
+            cell("markdown", "# Title: and more\nText."),
+            cell("code", "glue()", outputs=[output]),
+            cell(
+                "markdown",
+                "## Exercises\n1. Why {glue:text}`share`? See {doc}`there <02_other>`.\n\n"
+                "(next-part)=\n## How to cite\nNothing of this.",
+            ),
+        ]
+    }
+    assert module.chapter_title(notebook) == "Title: and more"
+    assert module.exercises_of(notebook) == "1. Why 0.25? See {doc}`there </notebooks/02_other>`."
+    notebook["cells"][1]["outputs"] = []
+    with pytest.raises(KeyError):
+        module.exercises_of(notebook)
+    with pytest.raises(ValueError, match="Exercises"):
+        module.exercises_of({"cells": notebook["cells"][:2]})
+
+
+# -------------------------------------------------------------------------------------- buttons
+
+
+def configured(launch, monkeypatch, repository, branch=None):
+    """Return the theme's options of a build with some environment."""
+    for name, value in (("BOOK_REPOSITORY", repository), ("BOOK_BRANCH", branch)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    config = SimpleNamespace(html_theme_options={"show_toc_level": 2})
+    launch.add_buttons(None, config)
+    return config.html_theme_options
+
+
+def test_buttons_are_off_unless_asked_for(extension, monkeypatch):
+    launch = extension("launch")
+    for nothing in (None, ""):
+        assert configured(launch, monkeypatch, nothing) == {"show_toc_level": 2}
+    given = "https://github.com/someone/dpbandits/"
+    found = configured(launch, monkeypatch, given, "v1")
+    assert found["show_toc_level"] == 2
+    assert found["repository_url"] == "https://github.com/someone/dpbandits"
+    assert found["repository_branch"] == "v1"
+    assert {"binderhub_url", "colab_url"} <= set(found["launch_buttons"])
+    assert configured(launch, monkeypatch, given)["repository_branch"] == "main"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["dpbandits", "https://example.org/a/b", "https://github.com/a", "https://github.com/a/b/c"],
+)
+def test_what_is_no_repository_is_refused(extension, monkeypatch, bad):
+    launch = extension("launch")
+    with pytest.raises(launch.ExtensionError, match="OWNER/NAME"):
+        configured(launch, monkeypatch, bad)
+
+
+# -------------------------------------------------------------------------------------- filters
+
+
+def test_a_filter_says_what_it_filters_and_escapes(extension):
+    form = extension("page_filter").make_form(
+        "claims", ".claim", {"paper": ("Paper", {"a": "A & B"})}, counted="tr", anchor="#all"
+    )
+    text = form.astext()
+    for part in (
+        'data-items=".claim"',
+        'data-counted="tr"',
+        'data-anchor="#all"',
+        '<option value="">all</option>',
+        '<option value="a">A &amp; B</option>',
+        " hidden ",
+    ):
+        assert part in text
+    script = (ROOT / "book/_static/page_filter.js").read_text("utf-8")
+    for name in ("items", "counted", "noun", "anchor"):
+        assert re.search(rf"\b{name}\b.*= form\.dataset", script)
+
+
+def test_the_script_comes_with_its_page_alone(extension):
+    module = extension("page_filter")
+    handlers, scripts = [], []
+    app = SimpleNamespace(
+        connect=lambda event, handler: handlers.append(handler),
+        add_js_file=lambda name, **_: scripts.append(name),
+    )
+    module.load_script(app, "book/claims")
+    handlers[0](app, "book/intro", None, {}, None)
+    assert scripts == []
+    handlers[0](app, "book/claims", None, {}, None)
+    assert scripts == [module.SCRIPT]
+
+
+# ------------------------------------------------------------------------------------ reference
+
+
+def test_each_module_is_on_one_page_of_the_reference(extension):
+    module = extension("package_reference")
+    shown = []
+    for path in sorted((ROOT / "book").glob("api_*.md")):
+        text = path.read_text("utf-8")
+        (named,) = re.findall(r"\.\. package-reference:: (.+)", text)
+        without = re.findall(r":without: (.+)", text)
+        left_out = {m for names in without for n in names.split() for m in module.public_modules(n)}
+        mine = [m for n in named.split() for m in module.public_modules(n)]
+        shown += [m for m in mine if m not in left_out and m != "dpbandits"]
+    assert sorted(shown) == sorted(module.public_modules("dpbandits")[1:])
+    assert len(shown) > 100

@@ -1,0 +1,359 @@
+"""The book's pages agree with the package, with the data and with each other."""
+
+import doctest
+import importlib
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import dpbandits as dpb
+from companion import citing, claims
+from companion.publishing import published, published_names
+
+ROOT = Path(__file__).resolve().parents[2]
+BOOK = ROOT / "book"
+PAGES = {path.stem: path.read_text("utf-8") for path in sorted(BOOK.glob("*.md"))}
+CHAPTERS = {
+    path.stem: "\n".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
+}
+TEXTS = {**PAGES, **CHAPTERS}
+BIBLIOGRAPHY = (BOOK / "references.bib").read_text("utf-8")
+LABELS = ("instance", "n_arms", "epsilon")
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+
+
+@pytest.fixture
+def extension(monkeypatch):
+    """Import an extension of the book."""
+    monkeypatch.syspath_prepend(str(BOOK / "_ext"))
+    return importlib.import_module
+
+
+def bibtex(text):
+    """Return key → field → value, without braces, of the entries in a text."""
+    entries = {}
+    for key, body in re.findall(r"^@\w+\{([\w.:-]+),\n(.*?)^\}", text, re.DOTALL | re.MULTILINE):
+        fields = re.findall(r"^\s*(\w+)\s*=\s*\{(.*)\},?$", body, re.MULTILINE)
+        entries[key] = {name: re.sub(r"[{}]", "", value) for name, value in fields}
+    return entries
+
+
+# ------------------------------------------------------------------------------------ all pages
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_page_opens_with_what_it_is_and_needs(name):
+    opening = TEXTS[name].split("\n## ")[0]
+    box = re.search(r":::\{admonition\} This page\n:class: tip\n(.*?)\n:::", opening, re.DOTALL)
+    assert box, "no opening box"
+    for item in ("**What it is.**", "**What it needs.**"):
+        assert item in box[1]
+    assert re.search(r"\*\*Minutes to read\.\*\* ((About )?\d+|None:)", box[1])
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_cited_works_are_in_the_bibliography(name):
+    keys = re.findall(r"\{cite:\w+\}`([^`]+)`", TEXTS[name])
+    known = bibtex(BIBLIOGRAPHY)
+    for key in (part.strip() for group in keys for part in group.split(",")):
+        assert key in known, key
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_figures_and_claims_that_are_named_exist(name):
+    known = {*published_names(ROOT), *(claim.id for claim in claims.ledger())}
+    for named in re.findall(r"`((?:ss19|td16|twzw22|ja25|ours)-[\w.-]+)`", TEXTS[name]):
+        assert named in known, named
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_links_to_files_lead_somewhere(name):
+    folder = BOOK if name in PAGES else ROOT / "notebooks"
+    for target in re.findall(r"\]\(([^)#:\s]+\.\w+)\)", TEXTS[name]):
+        assert (folder / target).is_file(), target
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_on_the_pages_are_understood(name, capsys):
+    from dpbandits.cli import main
+
+    blocks = re.findall(r"```console\n(.*?)```", PAGES[name], re.DOTALL)
+    for command in re.findall(r"^\$ dpbandits (\w+)(.*)$", "\n".join(blocks), re.MULTILINE):
+        assert main([command[0], "--help"]) == 0
+        shown = capsys.readouterr().out
+        for option in re.findall(r"(--[a-z-]+)", command[1]):
+            assert option in shown, f"{command[0]} {option}"
+
+
+# ---------------------------------------------------------------------------------- single pages
+
+
+def test_the_python_of_the_package_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "page"}
+    monkeypatch.setitem(sys.modules, "page", type(sys)("page"))
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    parser = doctest.DocTestParser()
+    blocks = re.findall(r"```python\n(.*?)```", PAGES["api"], re.DOTALL)
+    assert len(blocks) > 8
+    for block in blocks:
+        if block.startswith(">>>"):
+            test = parser.get_doctest(block, {}, "book/api.md", "book/api.md", 0)
+            test.globs = names
+            runner.run(test, clear_globs=False)
+        else:
+            exec(compile(block, "book/api.md", "exec"), names)
+    assert runner.summarize().failed == 0
+
+
+def test_what_notation_says_of_the_package_is_there():
+    symbols = PAGES["notation"]
+    dotted = set(re.findall(r"`((?:instances|mechanisms|bounds)\.\w+|[A-Z]\w+\.\w+)", symbols))
+    assert len(dotted) > 8
+    places = (dpb, dpb.mechanisms, dpb.schedules)
+    for name in dotted:
+        owner, attribute = name.split(".")
+        found = next((getattr(p, owner) for p in places if hasattr(p, owner)), None)
+        assert found is not None, name
+        fields = getattr(found, "__annotations__", {})
+        assert hasattr(found, attribute) or attribute in fields, name
+    for algorithm in re.findall(r"\| `([A-Z]\w+)` \|$", symbols, re.MULTILINE):
+        assert algorithm in {**dpb.registry, **dpb.stopping_rules, **dpb.identifiers}
+
+
+def test_the_colours_of_the_figures_are_those_of_the_style():
+    from dpbandits.plotting import COLOURS
+
+    figures = PAGES["notation"].partition("## Figures")[2].partition("(abbreviations)=")[0]
+    named = set(re.findall(r"\b(sky|blue|vermilion|orange|green|purple|black)\b", figures))
+    assert {"blue", "vermilion"} <= named <= set(COLOURS)
+
+
+def test_ways_to_cite_agree_with_the_citation_file():
+    preferred = CITATION["preferred-citation"]
+    (book,) = bibtex(citing.cite()).values()
+    assert book["title"] == CITATION["title"] == preferred["title"]
+    assert book["author"] == CITATION["authors"][0]["name"] == preferred["authors"][0]["name"]
+    assert book["version"] == CITATION["version"] == preferred["version"] == dpb.__version__
+    assert int(book["year"]) == preferred["year"]
+    named = re.findall(r"^```\{bibtex-entry\}(.*)$", PAGES["citing"], re.MULTILINE)
+    assert "" in named
+    for name in filter(None, map(str.strip, named)):
+        (entry,) = bibtex(citing.cite(name)).values()
+        if name not in citing.papers():
+            assert entry["author"] == book["author"]
+            assert entry["year"] == book["year"]
+            assert entry["howpublished"] == f"{book['title']}, version {book['version']}"
+
+
+def test_the_papers_in_the_package_are_those_of_the_bibliography():
+    known = bibtex(BIBLIOGRAPHY)
+    packaged = bibtex("\n".join(citing.papers().values()))
+    assert len(packaged) == 4
+    for key, entry in packaged.items():
+        assert entry == known[key]
+        assert citing.papers()[key] in BIBLIOGRAPHY  # braces included
+
+
+def test_the_papers_in_the_citation_file_are_those_of_the_bibliography():
+    papers = {entry["title"]: entry for entry in bibtex(BIBLIOGRAPHY).values()}
+    assert len(CITATION["references"]) == 4
+    for reference in CITATION["references"]:
+        entry = papers[reference["title"]]
+        assert int(entry["year"]) == reference["year"]
+        names = [name.split(",")[0] for name in entry["author"].split(" and ")]
+        assert names == [author["family-names"] for author in reference["authors"]]
+
+
+def test_the_readme_counts_right():
+    text = (ROOT / "README.md").read_text("utf-8")
+    figures = [published(f"ss19-fig{number}", ROOT) for number in range(1, 13)]
+    settings = {row for f in figures for row in zip(*map(f.table.get, LABELS), strict=True)}
+    assert {f.manifest["runs"] / f.manifest["cases"] for f in figures} == {30}
+    assert {f.table["time"].max() for f in figures} == {5 * 10**7}
+    assert f"{len(settings)} settings of 30 runs with 5·10⁷ pulls each" in text
+    readings = published("td16-fig2", ROOT)
+    cases = readings.manifest["cases"]
+    assert readings.manifest["runs"] == 100 * cases
+    assert readings.table["time"].max() == 10**5
+    assert f"{cases} of 100 runs with 10⁵" in text
+
+
+# --------------------------------------------------------------------------------- claims and data
+
+
+@pytest.mark.parametrize("chapter", ["01", "02", "03", "04", "05"])
+def test_the_published_verdicts_are_those_of_the_ledger(chapter):
+    content = json.loads((BOOK / f"data/claims-{chapter}.json").read_text("utf-8"))
+    assert content["manifest"] == {"preset": "paper", "seed": 0}
+    records, ledger = content["claims"], claims.ledger(chapter=chapter)
+    assert [record["id"] for record in records] == [claim.id for claim in ledger]
+    for record, claim in zip(records, ledger, strict=True):
+        assert record["verdict"] in claims.VERDICTS
+        for field in ("paper", "place", "statement"):
+            assert record[field] == getattr(claim, field), claim.id
+        assert (record["chapter"], record["section"]) == claims.section(claim.id)
+        assert record["paper"] in bibtex(BIBLIOGRAPHY)
+
+
+def test_claims_are_written_as_they_are(extension):
+    ledger = extension("claims_ledger")
+    assert set(ledger.VERDICTS) == set(claims.VERDICTS)
+    assert ledger.plain("R_e ≤ R_{e+1}/2") == "R{sub}`e` ≤ R{sub}`e+1`/2"
+    assert ledger.plain("e^{6n} and |S|·x*y") == r"e{sup}`6n` and \|S\|·x\*y"
+    assert ledger.plain("(1 + d)^n, T^(1−p), n_arms") == r"(1 + d){sup}`n`, T{sup}`1−p`, n\_arms"
+    assert ledger.plain("log^1.5 n, n^2.") == "log{sup}`1.5` n, n{sup}`2`."
+    assert ledger.plain("T = 1e+07") == "T = 10{sup}`7`"
+    assert ledger.plain(-1.5) == "\N{MINUS SIGN}1.5"
+    assert ledger.plain(9e-05) == "9\N{MIDDLE DOT}10{sup}`\N{MINUS SIGN}5`"
+    record = {
+        "id": "a-b",
+        "paper": "ss19",
+        "place": "§1",
+        "statement": "yes",
+        "verdict": "holds",
+        "reason": "so it is",
+        "evidence": {"x": 2},
+    }
+    lines = ledger.entry({**record, "chapter": "03", "section": "x-y"}, {"x-y": "theorem: Z"})
+    assert "(claim-a-b)=" in lines
+    assert "- x: 2" in lines
+    assert "**Judged in** {judged}`chapter 3, theorem: Z <x-y>`." in lines
+    link = "{claims-shown}`1 ?paper=ss19&verdict=holds#all-claims`"
+    everywhere = "{claims-shown}`1 ?verdict=holds#all-claims`"
+    assert f"| {{verdict}}`holds` | {link} | {everywhere} |" in ledger.summary([record])
+    assert "| {verdict}`does not hold` | 0 | 0 |" in ledger.summary([record])
+    paper = "{claims-shown}`1 ?paper=ss19#all-claims`"
+    assert f"| claims in all | {paper} | 1 |" in ledger.summary([record])
+
+
+def test_each_claim_links_to_a_place_that_is_in_its_chapter(extension):
+    ledger = extension("claims_ledger")
+    places = {
+        n: ledger.places_of(ledger.chapter_of(ROOT, n)) for n in ("01", "02", "03", "04", "05")
+    }
+    for claim in claims.ledger():
+        chapter, section = claims.section(claim.id)
+        assert section in places[chapter], claim.id
+    assert places["03"]["thm-privacy"] == "theorem: The paper's Theorem 4.1"
+    assert places["01"]["small-variance"] == "What would a small variance buy?"
+    assert places["01"]["where-privacy-is-free"] == "Where privacy is free"
+    assert places["05"]["ja25-fig1"] == "figure ja25-fig1"
+    assert "thm-nothing" not in places["03"]
+
+
+def test_the_filter_offers_what_the_command_does(extension):
+    """The words of the addresses are those of `companion claims --verdict`."""
+    from companion.cli_claims import WORDS
+
+    ledger = extension("claims_ledger")
+    assert {word: verdict for verdict, (_, word) in ledger.VERDICTS.items()} == WORDS
+    records = [{"paper": paper} for paper in ("ss19", "td16", "ss19")]
+    form = ledger.controls(records).astext()
+    for option in ("ss19", "td16", *WORDS):
+        assert form.count(f'<option value="{option}">') == 1
+    assert " hidden " in form and 'aria-live="polite"' in form
+
+
+def test_the_table_of_figures_says_what_is_published(extension):
+    data = extension("book_data")
+    _, _, *rows = data.figures(ROOT)
+    assert [row.split("`")[1] for row in rows] == list(published_names(ROOT))
+    for row in rows:
+        assert len(re.findall(r"(?<!\\)\|", row)) == 6, "what stands in a title splits no cell"
+    (row,) = (row for row in rows if "`td16-fig2`" in row)
+    about = published("td16-fig2", ROOT).manifest
+    assert row.startswith(f"| `td16-fig2` | 2 | {about['title']} (TD16, Figure 2). ")
+    for ending in ("csv", "pdf", "json"):
+        assert f"<figures/td16-fig2.{ending}>" in row
+    assert row.endswith("| 48 | 4\N{NARROW NO-BREAK SPACE}800 |")
+    assert [data.short(x) for x in (0, 0.00123, 1.5, 45.67, 123.4, 45678)] == [
+        "0",
+        "0.00123",
+        "1.50",
+        "45.7",
+        "123",
+        "45\N{NARROW NO-BREAK SPACE}700",
+    ]
+
+
+# ------------------------------------------------------------------------------------- benchmarks
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module
+
+
+def test_the_recorded_speeds_are_those_of_the_cases(bench):
+    pytest.importorskip("mabwiser")
+    content = json.loads((BOOK / "data/benchmarks.json").read_text("utf-8"))
+    rows = [(r["algorithm"], r["how"], r["n_arms"], r["horizon"]) for r in content["rows"]]
+    cases = bench("test_speed").list_cases()
+    assert rows == [(c.algorithm, c.how, c.n_arms, c.horizon) for c in cases]
+    assert all(row["ns_per_pull"] > 0 for row in content["rows"])
+    table = (BOOK / "data/benchmarks.csv").read_text("utf-8").splitlines()
+    assert table[0].split(",") == list(content["rows"][0])
+    assert len(table) == 1 + len(rows)
+    assert content["manifest"]["processor"]
+
+
+def test_the_recorded_speeds_of_stopping_rules_are_those_of_the_cases(bench):
+    content = json.loads((BOOK / "data/benchmarks-stopping.json").read_text("utf-8"))
+    cases = list(bench("test_stopping_speed").list_cases())
+    rows = [(r["rule"], r["how"], r["law"], r["runs"]) for r in content["rows"]]
+    assert rows == [(c.rule.label, c.how, c.law.name, c.runs) for c in cases]
+    assert all(row["ns_per_sample"] > 0 for row in content["rows"])
+    assert content["manifest"]["processor"]
+
+
+def test_the_recorded_speeds_of_audits_are_those_of_the_cases(bench):
+    content = json.loads((BOOK / "data/benchmarks-audit.json").read_text("utf-8"))
+    speed = bench("test_audit_speed")
+    wanted = [
+        (getattr(target, "label", type(target).__name__), how, runs)
+        for targets, how, runs in (
+            (speed.COMPILED, "compiled runs", 10**6),
+            (speed.LOOPS, "runs in Python", 50_000),
+            (speed.EXACT, "by integration", 0),
+        )
+        for target in targets
+    ]
+    assert [(r["target"], r["how"], r["runs"]) for r in content["rows"]] == wanted
+    assert all(row["seconds"] > 0 for row in content["rows"])
+
+
+def test_every_case_plays(bench, rng):
+    pytest.importorskip("mabwiser")
+    for case in bench("test_speed").list_cases():
+        case.play(200, rng)
+
+
+def test_the_page_says_which_budgets_were_played(bench):
+    pytest.importorskip("mabwiser")
+    speed = bench("test_speed")
+    budgets = ", ".join(f"{e:g}" for e in speed.BUDGETS[:-1])
+    assert f"{budgets} and {speed.BUDGETS[-1]:g}" in " ".join(PAGES["benchmarks"].split())
+    for case in speed.list_cases():
+        assert case.budgets in (speed.BUDGETS, (0.25,))
+
+
+def test_the_plain_loops_play_the_same_policies(bench, rng):
+    """Without randomness in rewards or noise, the pulls are the same to the last one."""
+    import numpy as np
+
+    plain, means, horizon = bench("plain"), np.array([0.0, 1.0, 0.0]), 5000
+    arms = dpb.instances.bernoulli(means)
+    for algorithm, pulls in (
+        (dpb.UCB(), plain.numpy_ucb1(means, horizon, rng)),
+        (dpb.UCB(), plain.numpy_dp_ucb(means, horizon, rng, 0.0, 0.0)),
+        (dpb.SuccessiveElimination(), plain.numpy_dp_se(means, horizon, rng, float("inf"))),
+    ):
+        runs = dpb.simulate(algorithm, arms, horizon, n_runs=1)
+        assert runs.pulls[0].tolist() == pulls.tolist()

@@ -1,0 +1,305 @@
+"""Figures for papers: their width, their letters, their fonts, their greys, and their names."""
+
+import io
+import itertools
+import re
+import zlib
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.colors import to_hex
+from PIL import Image
+
+from companion.chapter_figures import chapter_figures
+from companion.figures import paper
+from companion.publishing import published, published_names
+from dpbandits import plotting
+from dpbandits.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+FIGURES = ROOT / "book" / "figures"
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def drawn(name, **options):
+    """Draw a figure from what is published of it."""
+    width, grey = options.pop("width", "double"), options.pop("grey", False)
+    wanted = partial(published(name).draw, **options)
+    return plotting.paper_figure(wanted, width=width, grey=grey)
+
+
+def long_names():
+    """Draw curves with names that need much room."""
+    x = np.geomspace(1, 100, 9)
+    curves = {f"the curve with the number {i}": (x, x**i) for i in (1, 2)}
+    return plotting.curves_figure({"left": curves, "right": curves}, x_label="x", y_label="y")
+
+
+def streams(pdf):
+    """The content of a PDF's streams that are text."""
+    found = re.findall(rb"stream\r?\n(.*?)\nendstream", pdf, re.DOTALL)
+    texts = []
+    for stream in found:
+        try:
+            content = zlib.decompress(stream)
+        except zlib.error:
+            continue
+        if content.isascii() or content.startswith(b"/DeviceRGB"):  # no font
+            texts.append(content.decode("latin-1"))
+    return "\n".join(texts)
+
+
+def font_problems(pdf):
+    """Say which fonts are not embedded as outlines that an editor of PDFs can read."""
+    problems = []
+    if b"/Type3" in pdf:
+        problems.append("Type 3")
+    descriptors = pdf.count(b"/Type /FontDescriptor")
+    if not descriptors:
+        problems.append("no font")
+    if pdf.count(b"/FontFile2") != descriptors:
+        problems.append("not embedded")
+    return problems
+
+
+def letters_in(pdf):
+    """Sizes of the letters in points, and the factor by which the page is scaled."""
+    text = streams(pdf)
+    scale = float(re.search(r"([\d.]+) 0 0 [\d.]+ 0 0 cm", text)[1])
+    return {scale * float(size) for size in re.findall(r"/F\S+ ([\d.]+) Tf", text)}
+
+
+def colours_in(pdf):
+    numbers = r"(-?[\d.]+) (-?[\d.]+) (-?[\d.]+) (?:rg|RG)\b"
+    return {tuple(map(float, match)) for match in re.findall(numbers, streams(pdf))}
+
+
+# --------------------------------------------------------------------------------- size and fonts
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "millimetres"),
+    [
+        ("td16-fig2", "single", 84),
+        ("ours-stopping-error", 100, 100),
+    ],
+)
+def test_a_pdf_is_as_wide_as_asked_with_letters_that_can_be_read(name, width, millimetres):
+    printed = drawn(name, width=width)
+    pdf = printed.pdf(name)
+    assert pdf == printed.pdf(name)
+    box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+) ?\]", pdf)
+    size = [float(edge) / 72 * 25.4 for edge in box.groups()]
+    assert size == pytest.approx(printed.size, abs=0.01)
+    assert size[0] == pytest.approx(millimetres, abs=0.01)
+    assert not font_problems(pdf)
+    sizes = letters_in(pdf)
+    assert min(sizes) >= 0.7 * 6 - 0.01  # exponents and indices
+    least, most = printed.letters
+    assert least >= 5.99
+    assert max(sizes) == pytest.approx(most, abs=0.01)
+
+
+def test_other_fonts_are_noticed():
+    figure = published("ours-stopping-beta").draw(panels=["a"])
+    buffer = io.BytesIO()
+    with plt.rc_context({"pdf.fonttype": 3}):
+        figure.savefig(buffer, format="pdf")
+    assert "Type 3" in font_problems(buffer.getvalue())
+    with plt.rc_context({"pdf.use14corefonts": True}):
+        buffer = io.BytesIO()
+        plt.figure(figsize=(1, 1)).text(0, 0, "x", family="Helvetica")
+        plt.savefig(buffer, format="pdf")
+    assert "no font" in font_problems(buffer.getvalue())
+
+
+def test_a_picture_has_300_points_to_an_inch(tmp_path):
+    path = drawn("ours-stopping-beta", width="single").save(tmp_path / "a.PNG")
+    with Image.open(path) as image:
+        assert image.size[0] == pytest.approx(84 / 25.4 * 300, abs=1)
+        assert image.info["dpi"] == pytest.approx((300, 300), abs=0.1)
+
+
+def test_nothing_stands_outside_of_a_narrow_figure():
+    """Legends are broken, and texts below the panels, until they fit."""
+    figure = drawn("ours-stopping-error", width="single").figure
+    figure.draw_without_rendering()
+    for artist in (*figure.legends, *figure.texts):
+        box = artist.get_window_extent()
+        assert box.x0 >= -1 and box.x1 <= figure.bbox.width + 1, artist
+        assert box.y0 >= -1, artist
+    lowest = min(a.get_tightbbox().y0 for a in figure.axes)
+    assert max(legend.get_window_extent().y1 for legend in figure.legends) <= lowest + 1
+
+
+@pytest.mark.parametrize(
+    ("width", "parts"),
+    [
+        ("triple", ["width='triple'", "single, double", "40 to 300"]),
+        ("30", ["width='30'", "40 to 300"]),
+        (None, ["width=None", "40 to 300"]),
+        ("single", ["mm high", "up to 100", "fewer panels"]),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(width, parts, monkeypatch):
+    monkeypatch.setattr(paper, "_HIGHEST", 100.0)
+    with pytest.raises(ValueError) as caught:
+        drawn("td16-fig2", width=width)
+    for part in parts:
+        assert part in str(caught.value)
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (partial(published("td16-fig2").draw, panels=["a"]), "leaves letters of"),
+        (long_names, "leaves no room beside the labels"),
+    ],
+)
+def test_the_width_that_is_allowed_is_enough(draw, said):
+    with pytest.raises(ValueError, match=said) as caught:
+        plotting.paper_figure(draw, width=40)
+    allowed = int(re.search(r"at least (\d+)", str(caught.value))[1])
+    assert plotting.paper_figure(draw, width=allowed).letters[0] >= 5.99
+    with pytest.raises(ValueError, match=said):
+        plotting.paper_figure(draw, width=allowed - 2)
+
+
+# ------------------------------------------------------------------------------------------- grey
+
+
+def colourful(png):
+    """How far a pixel is from grey at most."""
+    with Image.open(io.BytesIO(png)) as image:
+        return np.ptp(np.asarray(image.convert("RGB"), dtype=int), axis=2).max()
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("ours-stopping-beta", {}),
+        ("td16-spread", {"panels": ["a"]}),
+        ("ours-stopping-overhead", {}),
+    ],
+)
+def test_grey_is_grey(name, options):
+    printed = drawn(name, **options)
+    assert colourful(printed.png(60)) > 50
+    paper.in_grey(printed.figure)
+    assert colourful(printed.png(60)) <= 1
+
+
+def test_a_grey_pdf_has_greys_only():
+    pdf, grey = (drawn("ours-stopping-beta", grey=grey).pdf() for grey in (False, True))
+    assert any(len(set(colour)) > 1 for colour in colours_in(pdf))
+    assert all(len(set(colour)) == 1 for colour in colours_in(grey))
+    assert len(set(re.findall(r"([\d.]+) G\b", streams(grey)))) > 3
+
+
+@pytest.mark.parametrize("name", ["td16-fig2", "ours-stopping-beta", "ours-stopping-error"])
+def test_curves_can_be_told_apart_in_grey(name):
+    """Where two curves of a panel have other colours, style, marker or grey tell them apart."""
+    figure = drawn(name).figure
+    before = {line: to_hex(line.get_color()) for a in figure.axes for line in a.lines}
+    paper.in_grey(figure)
+    pairs = 0
+    for axes in figure.axes:
+        for one, two in itertools.combinations(axes.lines, 2):
+            if before[one] == before[two]:
+                continue
+            looks = [(str(line._unscaled_dash_pattern), line.get_marker()) for line in (one, two)]
+            if looks[0] == looks[1]:
+                pairs += 1
+                greys = [int(to_hex(line.get_color())[1:3], 16) / 255 for line in (one, two)]
+                assert abs(greys[0] - greys[1]) > 0.12, (name, before[one], before[two])
+    assert pairs
+
+
+def test_the_palette_has_its_greys():
+    assert set(paper.GREYS) == set(plotting.COLOURS)
+    for colour, grey in paper.GREYS.items():
+        assert paper.grey_of(plotting.COLOURS[colour])[:3] == (grey, grey, grey)
+    assert paper.grey_of("#777777") == pytest.approx((0x77 / 255,) * 3 + (1,), abs=1e-6)
+    assert paper.grey_of((1, 1, 1, 0.5)) == pytest.approx((1, 1, 1, 0.5))
+    assert paper.grey_of("yellow")[0] > paper.grey_of("green")[0] > paper.grey_of("navy")[0]
+
+
+# ------------------------------------------------------------------------------------ as published
+
+
+@pytest.mark.parametrize("name", published_names(ROOT))
+def test_a_published_figure_can_be_printed(name):
+    pdf = (FIGURES / f"{name}.pdf").read_bytes()
+    assert not font_problems(pdf)
+    assert min(letters_in(pdf)) >= 0.7 * 6 - 0.01
+
+
+@pytest.mark.parametrize("name", ["ours-stopping-alpha", "td16-spread"])
+def test_what_is_drawn_again_is_what_was_published(name):
+    """To the seven digits that the data has."""
+    again = paper.PaperFigure(published(name).draw(), paper.SCALE).pdf(name)
+    number = r"-?\d+(?:\.\d+)?"
+    texts = [streams(pdf) for pdf in (again, (FIGURES / f"{name}.pdf").read_bytes())]
+    assert re.sub(number, "0", texts[0]) == re.sub(number, "0", texts[1])
+    numbers = [np.array(re.findall(number, text), dtype=float) for text in texts]
+    np.testing.assert_allclose(*numbers, atol=1e-3)
+    assert numbers[0].size > 1000
+
+
+def test_what_a_chapter_shows_is_read_from_its_notebook():
+    figures = {figure.name: figure for figure in chapter_figures(ROOT)}
+    figure = figures["td16-fig2"]
+    assert (figure.chapter, figure.page) == (2, "notebooks/02_private_counters")
+    assert figure.heading == "Private counters and the DP-UCB family"
+    assert "UCB" in figure.caption
+    for figure in figures.values():
+        assert figure.alt and figure.caption, figure.name
+        assert figure.picture.startswith(b"\x89PNG"), figure.name
+
+
+# ---------------------------------------------------------------------------------------- command
+
+
+def test_the_command(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = "figure td16-fig2 --panels a --width 90 --grey --pdf f.pdf --png f.png --cite"
+    assert main(arguments.split()) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("90 mm by ") == 2
+    assert "@misc{dpbandits-td16-fig2," in shown
+    assert not font_problems((tmp_path / "f.pdf").read_bytes())
+    assert main(["figure", "--list"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in listed] == list(published_names())
+    assert main(["figure", "td16-spread", "--cite"]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"f.pdf", "f.png"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ("figure", ["id is missing", "--list", "td16-fig2"]),
+        ("figure td16-fig2", ["--pdf, --png or --cite"]),
+        ("figure td16-fig2 --pdf a.png", ["pdf='a.png'", "NAME.pdf"]),
+        ("figure td16-fig3 --pdf a.pdf", ["figure='td16-fig3'", "did you mean 'td16-fig2'"]),
+        ("figure td16-fig2 --pdf a.pdf --width 5", ["width='5'", "single, double"]),
+        ("figure td16-fig2 --pdf a.pdf --panels z", ["'z'"]),
+    ],
+)
+def test_a_bad_argument_is_one_line(capsys, tmp_path, monkeypatch, arguments, parts):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments.split()) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    for part in parts:
+        assert part in error
+    assert not list(tmp_path.iterdir())

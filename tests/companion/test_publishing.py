@@ -1,0 +1,189 @@
+"""What a chapter puts beside its page: facts, files of figures, and the same bytes again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpbandits as dpb
+from companion import publishing
+from companion.figures.regret import regret_over_time
+from companion.publishing import Page, number, published, published_names
+from companion.tables import curve, from_csv, records, tabulate, to_csv
+
+LABELS = ("panel", "instance", "n_arms", "epsilon", "algorithm", "variant")
+
+
+@pytest.fixture(scope="module")
+def runs():
+    arms = dpb.instances.ss19("C1")
+    made = (dpb.DPSE(0.5), dpb.DPUCB(0.5))
+    cases = {("a", "C1", 5, 0.5, each.label, ""): (each, arms) for each in made}
+    return dpb.simulate_many(cases, 10**5, 3)
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """An empty book, as working directory."""
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: book/intro\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def publish(runs, name="demo"):
+    table = tabulate(runs, lambda r: curve(r, epochs=True, bound=True), LABELS)
+    figure = regret_over_time(table, titles={"a": "C1"}, theory=True)
+    Page("03", "smoke", 0).publish(name, table, figure, title="A demonstration", runs=runs)
+    return table
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_published_figure_is_read_and_drawn_again(book, runs):
+    table = publish(runs)
+    assert published_names() == ("demo",)
+    again = published("demo")
+    pd.testing.assert_frame_equal(again.table, table)
+    about = again.manifest
+    assert (about["chapter"], about["preset"], about["seed"]) == ("03", "smoke", 0)
+    assert (about["cases"], about["runs"]) == (2, 6)
+    line = again.draw(panels=["a"]).axes[0].get_lines()[0]
+    first = next(records(table, LABELS))
+    np.testing.assert_array_equal(line.get_ydata(), first.mean)
+    with pytest.raises(ValueError, match="panel='z' is unknown"):
+        again.draw(panels=["z"])
+
+
+def test_the_same_runs_give_the_same_bytes_and_touch_nothing(book, runs):
+    publish(runs)
+    folder = book / "book" / "figures"
+    before, times = contents(folder), {p.name: p.stat().st_mtime_ns for p in folder.iterdir()}
+    publish(runs)
+    assert contents(folder) == before
+    assert {p.name: p.stat().st_mtime_ns for p in folder.iterdir()} == times
+    for path in folder.iterdir():
+        path.unlink()
+    publish(runs)
+    assert contents(folder) == before
+
+
+def test_nothing_that_varies_is_published(book, runs):
+    publish(runs)
+    about = json.loads((book / "book/figures/demo.json").read_text("utf-8"))
+    assert set(about) == {
+        "name", "title", "source", "chapter", "preset", "seed", "versions", "cases", "runs",
+        "recipe",
+    }  # fmt: skip
+    assert b"CreationDate" not in (book / "book/figures/demo.pdf").read_bytes()
+
+
+def test_what_a_chapter_draws_by_hand_is_not_drawn_again(book):
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots()
+    axes.plot([1, 2], [3, 4])
+    table = pd.DataFrame({"x": [1, 2], "y": [3, 4]})
+    Page("01", "paper", 0).publish("own", table, figure, title="By hand")
+    plt.close(figure)
+    with pytest.raises(ValueError, match=r"own is drawn by chapter 01 itself .* own\.pdf"):
+        published("own").draw()
+
+
+def test_unknown_figures_get_the_nearest_name(book, runs):
+    publish(runs)
+    with pytest.raises(ValueError, match="did you mean 'demo'"):
+        published("dem")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("03", "papr", 0), "preset='papr' .* did you mean 'paper'"),
+        (("03", 3, 0), "preset=3"),
+        (("03", "paper", -1), "seed=-1"),
+        (("03", "paper", 0, 0), "n_jobs=0"),
+    ],
+)
+def test_bad_parameters_are_named(arguments, named):
+    with pytest.raises(ValueError, match=named):
+        Page(*arguments)
+
+
+def test_only_the_books_own_parameters_are_its_own():
+    assert Page("03", "paper", 0, n_jobs=4).at_its_own
+    assert not Page("03", "paper", 1).at_its_own
+    assert not Page("03", "quick", 0).at_its_own
+
+
+def test_the_line_of_facts(capsys):
+    Page("03", "quick", 7).facts("3 runs")
+    assert "Markdown" in capsys.readouterr().out
+
+
+def test_csv_keeps_every_number_of_a_table():
+    table = pd.DataFrame(
+        {
+            "variant": ["", "ε/(K−1)", 'a "b", c'],
+            "n": [1, 2, 2**60],
+            "x": [np.nan, np.inf, 1.234567e-30],
+        }
+    )
+    pd.testing.assert_frame_equal(from_csv(to_csv(table)), table)
+
+
+def test_a_table_is_rounded_to_seven_digits(runs):
+    table = tabulate(runs, lambda r: r.final(), LABELS)
+    assert table["mean"].tolist() == [float(f"{r.mean()[-1]:.7g}") for r in runs.values()]
+    with pytest.raises(ValueError, match="must name each part of the key"):
+        tabulate(runs, lambda r: r.final(), ("a", "b"))
+    with pytest.raises(ValueError, match="results is empty"):
+        tabulate({})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(5e7, "5·10⁷"), (10**6, "10⁶"), (30, "30"), (12_345, "12,345"), (0.25, "0.25"), (0, "0")],
+)
+def test_numbers_of_sentences(value, text):
+    assert number(value) == text
+
+
+WRITER = """
+import itertools
+import pandas as pd
+from matplotlib import pyplot as plt
+from companion.publishing import Page
+figure, axes = plt.subplots()
+page = Page("01", "smoke", 0)
+for i in itertools.count():
+    table = pd.DataFrame({"x": [i] * 20_000})
+    page.publish("torn", table, figure, title=f"number {i}")
+    print(i, flush=True)
+"""
+
+
+@pytest.mark.parametrize("blow", range(3))
+def test_no_kill_leaves_half_a_file(book, blow):
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER], cwd=book, stdout=subprocess.PIPE, text=True
+    )
+    process.stdout.readline()
+    time.sleep(0.05 * (1 + blow) + 0.01 * blow)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    folder = book / "book" / "figures"
+    table = from_csv((folder / "torn.csv").read_text("utf-8"))
+    assert len(table) == 20_000
+    assert table["x"].nunique() == 1
+    assert json.loads((folder / "torn.json").read_text("utf-8"))["title"].startswith("number ")
+    assert (folder / "torn.pdf").read_bytes().rstrip().endswith(b"%%EOF")
+    assert publishing.published("torn").name == "torn"

@@ -1,0 +1,297 @@
+"""The experiments after Tossou & Dimitrakakis: privacy that is counted, and how they are drawn."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+
+import dpbandits as dpb
+from companion.figures import baselines as readings
+from companion.figures import redraw
+from companion.figures.baselines import readings_over_time, readings_table
+from companion.figures.spread import spread_at_horizon, spread_table
+from companion.tables import from_csv, to_csv
+from dpbandits.privacy import PrivacyGuarantee, basic_composition, epsilon_at
+from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
+from dpbandits.regret.intervals import input_of
+
+DELTA = math.exp(-10)
+PANELS = {"a": ("two", 1.0), "b": ("two", 0.1), "c": ("ten", 1.0), "d": ("ten", 0.1)}
+TITLES = {panel: f"{arms} arms, ε = {epsilon:g}" for panel, (arms, epsilon) in PANELS.items()}
+T = 100_000
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def published(epsilon):
+    """Readings of §4 and of the pseudo-codes, by hand."""
+    x = dpb.DPUCBInt.target_input(epsilon, math.exp(-10), 1.1)
+    yield ("UCB", ""), dpb.UCB("per-step")
+    for variant, constants in (
+        ("ε/K", "mishra-thakurta"),
+        ("ε per arm", "mishra-thakurta-parallel"),
+    ):
+        algorithm = dpb.DPUCB(epsilon, constants, "per-step", failure_power=4)
+        yield ("Private-UCB", variant), algorithm
+    yield ("DP-UCB-HYBRID", "full"), dpb.DPUCBHybrid(epsilon, split="full")
+    yield ("DP-UCB-HYBRID", "half"), dpb.DPUCBHybrid(epsilon)
+    yield ("DP-UCB-HYBRID", "no bonus"), dpb.DPUCBHybrid(epsilon, literal=True, split="full")
+    yield ("DP-UCB-BOUND", "full"), dpb.DPUCBBound(epsilon, split="full")
+    yield ("DP-UCB-BOUND", "half"), dpb.DPUCBBound(epsilon)
+    yield ("DP-UCB-BOUND", "no bonus"), dpb.DPUCBBound(epsilon, ucb_term=False, split="full")
+    for reading in ("refreshed", "frozen", "literal"):
+        yield ("DP-UCB-INT", reading), dpb.DPUCBInt(x, reading)
+
+
+# ------------------------------------------------------------------------- honest privacy
+
+
+def holds(algorithm, horizon):
+    """ε at δ = e^(−10) of the first `horizon` pulls, from the losses of the releases."""
+    if isinstance(algorithm, dpb.DPUCB):
+        levels = algorithm.tree(10, horizon).levels
+        loss = algorithm.tree(10, horizon).epsilon / levels
+        return epsilon_at(DELTA, [loss] * levels).upper
+    if isinstance(algorithm, dpb.DPUCBInt):
+        return algorithm.guarantee_at(horizon, DELTA).epsilon
+    assert algorithm.guarantee.delta == 0
+    return algorithm.guarantee.epsilon
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1])
+def test_what_the_readings_of_figure_2_spend(epsilon):
+    """Whole budgets for each part, and the inputs of Corollary 3.2, are above the target."""
+    every = dict(published(epsilon))
+    del every["UCB", ""]
+    above = {name for name, algorithm in every.items() if holds(algorithm, T) > epsilon}
+    assert above == {
+        *((name, v) for name in ("DP-UCB-HYBRID", "DP-UCB-BOUND") for v in ("full", "no bonus")),
+        *(("DP-UCB-INT", reading) for reading in ("refreshed", "frozen", "literal")),
+    }
+    tree = dpb.DPUCB.calibrated(epsilon, DELTA, T).epsilon
+    assert holds(dpb.DPUCB(tree), T) <= epsilon < tree
+    assert holds(dpb.DPUCB(tree * (1 + 2e-6)), T) > epsilon
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1])
+def test_delta_gives_nothing_to_hybrid_counters(epsilon):
+    """Two releases of loss ε/2, which the third reward of a counter is in, have about ε."""
+    counter = dpb.DPUCBHybrid(epsilon).counter
+    two = [1 / counter.block_scale, 1 / counter.node_scale(1)]
+    bracket = epsilon_at(DELTA, two)
+    assert two == [epsilon / 2, epsilon / 2]
+    assert epsilon + math.log1p(-4 * DELTA) <= bracket.lower
+    assert 0.998 * epsilon < bracket.lower < bracket.upper <= epsilon
+    # control: the many small losses of a tree do gain by δ
+    assert epsilon_at(DELTA, [epsilon / 17] * 17).upper < 0.8 * epsilon
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "interval", "noise", "widest"), [(1.0, 16, 1.8005, 44), (0.1, 147, 3.8774, 1300)]
+)
+def test_the_known_calibrations(epsilon, interval, noise, widest):
+    noisy = dpb.DPUCBInt.calibrated(epsilon, DELTA, T)
+    assert (noisy.interval, round(noisy.noise, 4)) == (interval, noise)
+    wide = dpb.DPUCBInt.calibrated(epsilon, DELTA, T, by="interval")
+    assert (wide.interval, wide.noise) == (widest, 1.0)
+    for f, enough in ((widest, True), (widest - 1, False)):  # written out once more
+        pulls = [j * f for j in range(1, T) if (j + 1) * f <= T - 1]
+        bracket = epsilon_at(DELTA, [n**-0.55 for n in pulls])
+        assert bracket.upper <= epsilon if enough else bracket.lower > epsilon
+
+
+@pytest.mark.parametrize("reading", ["refreshed", "frozen", "literal"])
+@pytest.mark.parametrize("by", ["noise", "interval"])
+@pytest.mark.parametrize(
+    ("epsilon", "horizon", "exponent"), [(0.5, 3000, 1.3), (5.0, 400, 1.1), (1e-3, 200, 1.5)]
+)
+def test_calibrations_hold_and_are_the_least(reading, by, epsilon, horizon, exponent):
+    a = dpb.DPUCBInt.calibrated(epsilon, 1e-4, horizon, by, reading, exponent)
+    assert (a.reading, a.exponent, a.delta) == (reading, exponent, 1e-4)
+    assert a.guarantee_at(horizon) == PrivacyGuarantee(
+        "global", a.guarantee_at(horizon).epsilon, 1e-4
+    )
+    assert a.guarantee_at(horizon).epsilon <= epsilon
+    if by == "noise":
+        assert a.interval == min(
+            horizon, math.ceil(1 / min(dpb.DPUCBInt.target_input(epsilon, 1e-4, exponent), 1))
+        )
+        if a.losses(horizon).size:
+            less = dpb.DPUCBInt(a.epsilon, reading, exponent, 1e-4, a.noise * (1 - 3e-5))
+            assert less.guarantee_at(horizon).epsilon > epsilon
+    else:
+        assert a.noise == 1.0
+        for f in {1, max(1, a.interval - 1), a.interval, min(a.interval + 19, horizon)}:
+            tried = dpb.DPUCBInt(input_of(f), reading, exponent, 1e-4)
+            assert (tried.guarantee_at(horizon).epsilon <= epsilon) == (f >= a.interval)
+
+
+def test_without_a_release_there_is_no_noise():
+    """T = 49, for which ⌈1/(1/T)⌉ is T + 1 by rounding."""
+    a = dpb.DPUCBInt.calibrated(1e-4, 1e-4, 49)
+    assert (a.interval, a.noise, a.losses(49).size) == (49, 1.0, 0)
+
+
+@pytest.mark.parametrize("variant", DPUCB_VARIANTS)
+def test_calibrated_trees(variant):
+    a = dpb.DPUCB.calibrated(0.5, 1e-4, 3000, variant, "per-step", 4)
+    assert a == dpb.DPUCB(a.epsilon, variant, "per-step", 4.0)
+    assert epsilon_at(1e-4, [a.epsilon / 12] * 12).upper <= 0.5
+    assert epsilon_at(1e-4, [a.epsilon * (1 + 1e-5) / 12] * 12).upper > 0.5
+    assert dpb.DPUCB.calibrated(0.5, 1e-4, 4095) == dpb.DPUCB(a.epsilon), "as many levels"
+
+
+def test_a_wider_interval_has_no_loss_above_and_no_release_more():
+    for reading in ("refreshed", "literal"):
+        last = dpb.DPUCBInt(1.0, reading).losses(500)
+        for f in range(2, 501):
+            losses = dpb.DPUCBInt(input_of(f), reading).losses(500)
+            assert losses.size <= last.size and np.all(losses <= last[: losses.size])
+            last = losses
+        assert basic_composition(last) == 0.0
+
+
+def test_every_interval_has_an_input():
+    for f in [*range(1, 20_000), *10 ** np.arange(5, 15), 2**40 + 1]:
+        assert math.ceil(1 / input_of(int(f))) == f
+    assert sum(math.ceil(1 / (1 / f)) != f for f in range(1, 20_000)) > 100, "control"
+
+
+# ------------------------------------------------------------------------------ figures
+
+
+@pytest.fixture(scope="module")
+def runs():
+    cases = {
+        (panel, *name): (algorithm, dpb.instances.td16(arms))
+        for panel, (arms, epsilon) in PANELS.items()
+        for name, algorithm in published(epsilon)
+    }
+    return dpb.simulate_many(cases, horizon=5000, n_runs=3)
+
+
+def drawn(figure):
+    """Everything that the axes show: lines, bands, texts."""
+    return [
+        (
+            [line.get_xydata().tolist() for line in axes.get_lines()],
+            [path.vertices.tolist() for c in axes.collections for path in c.get_paths()],
+            [text.get_text() for text in axes.texts],
+            axes.get_title(loc="left"),
+        )
+        for axes in figure.axes
+    ]
+
+
+@pytest.mark.parametrize("theory", [False, True])
+def test_curves_bands_and_bounds(runs, theory):
+    table = readings_table(runs)
+    figure = readings_over_time(table, titles=TITLES, theory=theory)
+    for (panel, title), axes in zip(TITLES.items(), figure.axes, strict=True):
+        part = {key[1:]: each for key, each in runs.items() if key[0] == panel}
+        main = {name[0]: each for name, each in reversed(part.items())}
+        lines = axes.get_lines()
+        thick = [line for line in lines if line.get_linewidth() > 1.5]
+        assert len(lines) == len(part) + theory * len(main)
+        assert len(axes.collections) == len(thick) == len(main) == 5
+        assert {text.get_text() for text in axes.texts} == {readings.NAMES[n] for n in part}
+        assert axes.get_title(loc="left") == f"({panel})  {title}"
+        expected = [each.mean()[each.times >= 100] for each in part.values()]
+        if theory:
+            for each in main.values():
+                times = each.times[each.times >= 100]
+                expected.append(each.algorithm.regret_bound(each.instance, 5000, times))
+        for curve in expected:
+            shown = [line for line in lines if line.get_ydata().size == curve.size]
+            assert any(np.allclose(line.get_ydata(), curve, rtol=1e-6) for line in shown)
+        (low, high), band = main["UCB"].band(), axes.collections[0].get_paths()[0].vertices
+        assert band[:, 1].max() == pytest.approx(high.max(), rel=1e-6)
+        assert band[:, 1].min() == pytest.approx(low[main["UCB"].times >= 100].min(), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "draw"), [(readings_table, readings_over_time), (spread_table, spread_at_horizon)]
+)
+def test_what_is_published_draws_the_same_picture(runs, make, draw):
+    table = make(runs)
+    text = to_csv(table)
+    assert len(text) < 200_000
+    figure = draw(table, titles=TITLES)
+    again = redraw.redraw(from_csv(text), redraw.recipe_of(figure))
+    assert drawn(again) == drawn(figure)
+    other = table.assign(mean=2 * table["mean"])  # control
+    assert drawn(draw(other, titles=TITLES)) != drawn(figure)
+    one = redraw.redraw(from_csv(text), redraw.recipe_of(figure), panels=["c"])
+    assert [axes.get_title(loc="left") for axes in one.axes] == [TITLES["c"]]
+    with pytest.raises(ValueError, match="panel='e'"):
+        draw(table, titles=TITLES, panels=["e"])
+
+
+def test_readings_can_be_told_apart_in_grey():
+    def grey(look):
+        r, g, b = to_rgb(look.colour)
+        return 0.299 * r + 0.587 * g + 0.114 * b
+
+    looks = [look for each in readings.ALGORITHM_LOOKS.values() for look in each]
+    for a, b in itertools.combinations(looks, 2):
+        assert a.line != b.line or (a.width != b.width and abs(grey(a) - grey(b)) > 0.15)
+    assert len({look[0].colour for look in readings.ALGORITHM_LOOKS.values()}) == 7
+    for main, *others in readings.ALGORITHM_LOOKS.values():
+        assert all((o.colour, o.width < main.width) == (main.colour, True) for o in others)
+
+
+def shown(figure):
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+
+    def box(text):
+        return Text.get_window_extent(text, renderer)
+
+    return box, figure.bbox
+
+
+@pytest.mark.parametrize("panels", [None, ["d"], ["a", "c"]])
+def test_the_figure_of_the_spread(runs, panels):
+    figure = spread_at_horizon(spread_table(runs), titles=TITLES, panels=panels)
+    box, whole = shown(figure)
+    assert len(figure.axes) == len(panels or PANELS)
+    for place, (panel, axes) in enumerate(zip(panels or PANELS, figure.axes, strict=True)):
+        part = {key[1:]: each for key, each in runs.items() if key[0] == panel}
+        whiskers, bars, dots = (axes.get_lines()[i::3] for i in range(3))
+        numbers = [text for text in axes.texts if text.get_text() != "max − min"]
+        assert len(numbers) == len(dots) == len(part) == 12
+        for row, each in enumerate(part.values()):
+            final = each.regret[:, -1]
+            np.testing.assert_allclose(
+                whiskers[row].get_xdata(), [final.min(), final.max()], rtol=1e-6
+            )
+            np.testing.assert_allclose(
+                bars[row].get_xdata(), np.quantile(final, [0.05, 0.95]), rtol=1e-6
+            )
+            assert dots[row].get_xdata()[0] == pytest.approx(final.mean(), rel=1e-6)
+            for part_of_row in (whiskers, bars, dots):
+                assert set(part_of_row[row].get_ydata()) == {row}
+            gap = numbers[row].get_text().replace("\u2009", "")
+            assert int(gap) == pytest.approx(np.ptp(final), abs=0.51)
+            ends = axes.transData.transform([(final.max(), row)])[0]
+            assert ends[0] < box(numbers[row]).x0, "the number is off the line"
+        names = axes.get_yticklabels()
+        if place % 2 == 0:  # the right column has the rows of the left one
+            assert [text.get_text() for text in names] == [readings.NAMES[n] for n in part]
+        for texts in (names, axes.texts, axes.get_xticklabels()):
+            for a, b in itertools.combinations(texts, 2):
+                assert not box(a).overlaps(box(b)) or not (a.get_text() and b.get_text())
+            for text in texts:
+                assert not text.get_text() or whole.x0 <= box(text).x0 < box(text).x1 <= whole.x1
+    assert figure.axes[-1].get_xlabel() == "regret at T = 5 000 (units of reward)"
+    assert len({axes.get_xlim() for axes in figure.axes}) == 1

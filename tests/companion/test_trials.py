@@ -1,0 +1,515 @@
+"""Patients without replacement: their law, trials on them, fixed designs, plans, figures."""
+
+import itertools
+import json
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from scipy import stats
+from statistical import FALSE_ALARM, clopper_pearson
+from test_validation import NOT_FRACTIONS, NOT_WHOLE, refusal
+
+import dpbandits as dpb
+from companion.figures.redraw import recipe_of, redraw
+from companion.figures.trial import trial_figure, trial_table
+from companion.tables import from_csv, to_csv
+from dpbandits.cli import main
+from dpbandits.cli_trial import read_counts
+from dpbandits.identification import (
+    DrawnRewards,
+    FinitePopulation,
+    PopulationRewards,
+    batches,
+    dplre,
+    fixed_design,
+    fixed_design_error,
+    isis2,
+    run_trial,
+    simulate_trials,
+    simulate_trials_many,
+)
+from dpbandits.identification import trials as trial_module
+from dpbandits.identification.population import OutOfPatientsError
+from dpbandits.identification.trials import _ended
+
+SMALL = FinitePopulation((45, 20), (60, 60), "small")
+THREE = FinitePopulation((700, 500, 300), (1000, 900, 1000), "three")
+
+
+def algorithms(epsilon=1.0, delta=0.1):
+    return [
+        dpb.DPLRE(epsilon, delta),
+        dpb.DPTT(epsilon, delta),
+        dpb.AdaPTTStar(epsilon, delta),
+        dpb.DPSEIdentifier(epsilon, delta),
+        dpb.TopTwo(delta),
+    ]
+
+
+# ----------------------------------------------------------------------------------- population
+
+
+def test_a_population_is_counts():
+    assert THREE.n_arms == 3 and THREE.total == 2900 and THREE.best_arm == 0
+    np.testing.assert_allclose(THREE.shares, [0.7, 5 / 9, 0.3])
+    np.testing.assert_allclose(THREE.gaps, [0, 0.7 - 5 / 9, 0.4])
+    assert THREE.scaled(4).sizes == (4000, 3600, 4000)
+    assert THREE.scaled(4).superpopulation().mean_rewards == tuple(THREE.shares)
+    assert THREE.only([2, 0], "two") == FinitePopulation((300, 700), (1000, 1000), "two")
+    with pytest.raises(ValueError):
+        THREE.shares[0] = 1.0
+
+
+def test_the_counts_of_isis2_have_the_printed_margins():
+    """The abstract: deaths and patients with and without each treatment."""
+    deaths = [n - s for n, s in zip(isis2().sizes, isis2().successes, strict=True)]
+    cells = list(zip(deaths, isis2().sizes, strict=True))
+    neither, streptokinase, aspirin, both = cells
+    for parts, whole in (
+        ((streptokinase, both), (791, 8592)),
+        ((neither, aspirin), (1029, 8595)),
+        ((aspirin, both), (804, 8587)),
+        ((neither, streptokinase), (1016, 8600)),
+    ):
+        assert tuple(map(sum, zip(*parts, strict=True))) == whole
+    assert isis2().total == 17_187
+
+
+@pytest.mark.parametrize(
+    ("successes", "sizes"),
+    [
+        ((1,), (5,)),
+        ((1, 2), (5, 5, 5)),
+        ((1, 6), (5, 5)),
+        ((-1, 2), (5, 5)),
+        ((1, 0.5), (5, 5)),
+        ((1, 1), (5, 1)),
+        ((2, 4), (5, 10)),
+        ((1, 2), (10**9, 10**9)),
+        ("12", "55"),
+        (3, 5),
+    ],
+)
+def test_other_counts_are_refused(successes, sizes):
+    with pytest.raises(ValueError, match="allowed: "):
+        FinitePopulation(successes, sizes)
+
+
+def one_by_one(good, size, batches):
+    """Return the exact law of the sums of batches, from drawing patients one by one."""
+    laws = {(): {good: 1.0}}  # sums so far → successes left → probability
+    drawn = 0
+    for batch in batches:
+        laws = {(*sums, 0): law for sums, law in laws.items()}
+        for _ in range(batch):
+            following = {}
+            for sums, law in laws.items():
+                for left, p in law.items():
+                    hit = left / (size - drawn)
+                    for gain, q in ((1, hit), (0, 1 - hit)):
+                        if q > 0:
+                            key = (*sums[:-1], sums[-1] + gain)
+                            inner = following.setdefault(key, {})
+                            inner[left - gain] = inner.get(left - gain, 0.0) + p * q
+            laws, drawn = following, drawn + 1
+    return {sums: sum(law.values()) for sums, law in laws.items()}
+
+
+@pytest.mark.statistical
+def test_sums_of_batches_are_those_of_patients_one_by_one(rng):
+    population, batches, n_runs = FinitePopulation((7, 1), (12, 5)), (3, 1, 5), 1500
+    law = one_by_one(7, 12, batches)
+    assert abs(sum(law.values()) - 1) < 1e-12
+
+    def fits(make):
+        found = Counter()
+        for _ in range(n_runs):
+            rewards = make()
+            found[tuple(rewards.total(0, size) for size in batches)] += 1
+        tail = FALSE_ALARM / (2 * len(law))
+        return set(found) <= set(law) and all(
+            stats.binom.cdf(found[sums], n_runs, p) >= tail
+            and stats.binom.sf(found[sums] - 1, n_runs, p) >= tail
+            for sums, p in law.items()
+        )
+
+    assert fits(lambda: PopulationRewards(population, rng))
+    assert not fits(lambda: DrawnRewards(population.superpopulation(), rng))
+
+
+def test_each_patient_comes_once(rng):
+    rewards = PopulationRewards(SMALL, rng)
+    parts = [rewards.total(0, size) for size in (1, 20, 0, 1, 30)]
+    assert (rewards.left(0), rewards.left(1), rewards.drawn) == (8, 60, 52)
+    with pytest.raises(OutOfPatientsError) as caught:
+        rewards.total(0, 9)
+    assert caught.value.arm == 0 and rewards.left(0) == 8
+    assert rewards.successes_left(0) == 45 - sum(parts) == rewards.total(0, 8)
+    refusal("arm", 2, lambda: rewards.total(2, 1))
+    refusal("size", -1, lambda: rewards.total(0, -1))
+    refusal("population", 3, lambda: PopulationRewards(3, rng))
+
+
+# --------------------------------------------------------------------------------------- trials
+
+
+@pytest.mark.parametrize("algorithm", algorithms(), ids=lambda a: a.label)
+def test_an_undecided_trial_ends_when_an_arm_is_used_up(algorithm):
+    """With one patient more, an arm would have too few; with as many, the run is the same."""
+    undecided = 0
+    for seed in map(np.random.SeedSequence, range(3)):
+        end = run_trial(algorithm, SMALL, seed)
+        came = int(end.patients.sum())
+        rng = np.random.default_rng(seed)
+        same = algorithm.decide(PopulationRewards(SMALL, rng), rng, came)
+        assert (same.pulls == end.patients).all()
+        if end.recommendation < 0:
+            undecided += 1
+            assert end.patients.max() == 60
+        for arm in np.flatnonzero(end.patients == SMALL.sizes):
+            assert end.failures[arm] == SMALL.sizes[arm] - SMALL.successes[arm]
+        assert (end.failures >= 0).all() and (end.failures <= end.patients).all()
+
+
+@pytest.mark.parametrize("algorithm", algorithms(), ids=lambda a: a.label)
+def test_a_decided_trial_is_a_run_on_these_patients(algorithm):
+    large = FinitePopulation((90_000, 30_000), (100_000, 100_000))
+    for number in range(3):
+        seed = np.random.SeedSequence(number)
+        end, rng = run_trial(algorithm, large, seed), np.random.default_rng(seed)
+        rewards = PopulationRewards(large, rng)
+        verdict = algorithm.decide(rewards, rng, large.total)
+        assert end.recommendation == verdict.recommendation == 0
+        assert (end.patients == verdict.pulls).all()
+        assert (end.failures.sum() > 0) == (end.patients.sum() > 5)
+
+
+def test_trials_are_replicates(rng):
+    trials = simulate_trials(dpb.DPLRE(1.0, 0.1), THREE, 12, seed=4)
+    again = simulate_trials(dpb.DPLRE(1.0, 0.1), THREE, 12, seed=4)
+    for name in ("recommendation", "patients", "failures"):
+        assert (getattr(trials, name) == getattr(again, name)).all()
+    assert trials.n_runs == 12 and trials.decided >= trials.right
+    assert (trials.inferior == trials.patients[:, 1:].sum(axis=1)).all()
+    by_hand = trials.patients[:, 1] * (0.7 - 5 / 9) + trials.patients[:, 2] * 0.4
+    np.testing.assert_allclose(trials.excess, by_hand)
+    rate, low, high = trials.share(trials.right)
+    assert rate == trials.right / 12 and low <= rate <= high
+    refusal("algorithm", 3, lambda: simulate_trials(3, THREE))
+    refusal("population", 3, lambda: simulate_trials(dpb.TopTwo(0.1), 3))
+    for value in (0, *NOT_WHOLE):
+        refusal("n_runs", value, lambda v=value: simulate_trials(dpb.TopTwo(0.1), THREE, v))
+    refusal("count", 13, lambda: trials.share(13))
+
+
+def test_a_grid_of_trials_is_the_single_trials():
+    cases = {(a.label, p.name): (a, p) for a in algorithms() for p in (SMALL, THREE)}
+    runs = {key: 3 + len(key[1]) % 2 for key in cases}
+    found = simulate_trials_many(cases, runs, seed=[4, 1])
+    spread = simulate_trials_many(cases, runs, seed=[4, 1], n_jobs=2)
+    for key, case in cases.items():
+        alone = simulate_trials(*case, runs[key], seed=[4, 1])
+        for name in ("recommendation", "patients", "failures"):
+            assert (getattr(found[key], name) == getattr(alone, name)).all()
+            assert (getattr(found[key], name) == getattr(spread[key], name)).all()
+    other = simulate_trials(*case, 3, seed=5)
+    assert (other.failures != found[key].failures[:3]).any()
+
+
+def test_a_bad_case_is_named():
+    good = (dpb.TopTwo(0.1), SMALL)
+    for bad, told in (((3, SMALL), "algorithm=3"), ((dpb.TopTwo(0.1), 3), "population=3")):
+        with pytest.raises(ValueError, match=f"case 'bad': {told}.*allowed: "):
+            simulate_trials_many({"good": good, "bad": bad}, 2)
+    with pytest.raises(ValueError, match="case 'good': n_runs=0"):
+        simulate_trials_many({"good": good}, 0)
+
+
+def test_a_summary_has_the_numbers_of_the_trials():
+    trials = simulate_trials(dpb.DPLRE(0.3, 0.1), THREE, 9)
+    told = trials.summary()
+    assert (told["n_runs"], told["decided"], told["right"]) == (9, trials.decided, trials.right)
+    assert told["right_rate"] == trials.right / 9
+    assert told["right_low95"] <= told["right_rate"] <= told["right_high95"]
+    numbers = (trials.totals, trials.inferior, trials.failures.sum(axis=1), trials.excess)
+    for name, values in zip(("patients", "inferior", "failures", "excess"), numbers, strict=True):
+        half = stats.t.ppf(0.975, 8) * values.std(ddof=1) / 3
+        ends = [told[f"{name}{end}"] for end in ("_low95", "", "_high95")]
+        np.testing.assert_allclose(ends, values.mean() + half * np.array([-1, 0, 1]))
+    assert told["patients_q50"] == np.sort(trials.totals)[4]
+    assert told["patients_q90"] == np.sort(trials.totals)[8]
+    assert told["used"] == pytest.approx(trials.totals.mean() / 2900)
+
+
+@pytest.mark.parametrize("algorithm", algorithms(0.5)[:3], ids=lambda a: a.label)
+def test_looking_at_the_patients_left_changes_no_trial(algorithm, monkeypatch):
+    """The search over shorter runs, which other algorithms need, finds the same ends."""
+    seeds = list(map(np.random.SeedSequence, range(4)))
+    populations = (SMALL, THREE, isis2())
+    ends = [run_trial(algorithm, p, seed) for p in populations for seed in seeds]
+    assert any(not end.decided for end in ends)
+    for module in (batches, dplre):
+        monkeypatch.setattr(module, "patients_left", lambda *_: 2**62)
+    runs = []
+    monkeypatch.setattr(trial_module, "_ended", lambda *a: runs.append(a) or _ended(*a))
+    again = [run_trial(algorithm, p, seed) for p in populations for seed in seeds]
+    assert len(runs) > len(again)
+    for first, second in zip(ends, again, strict=True):
+        assert first.recommendation == second.recommendation
+        assert (first.patients == second.patients).all()
+        assert (first.failures == second.failures).all()
+
+
+@pytest.mark.statistical
+def test_trials_on_a_table_are_right_as_often_as_is_proved():
+    """Theorem on fixed releases; its control is an algorithm without a threshold to speak of."""
+    close = FinitePopulation((5600, 5200), (10_000, 10_000))
+
+    def errors(algorithm, n_runs=100):
+        trials = simulate_trials(algorithm, close, n_runs, seed=1)
+        return clopper_pearson(trials.decided - trials.right, n_runs)
+
+    assert errors(dpb.DPTT(1.0, 0.05))[0] <= 0.05
+    assert errors(_Hasty(0.05))[0] > 0.05
+
+
+class _Hasty(dpb.IdentificationAlgorithm):
+    """Recommends the better of two patients; claims any δ."""
+
+    label, source = "hasty", "test"
+
+    def __init__(self, delta):
+        self.delta = delta
+
+    def decide(self, rewards, rng, max_pulls):
+        sums = [rewards.total(arm, 1) for arm in (0, 1)]
+        arm = int(np.argmax(sums)) if sums[0] != sums[1] else int(rng.integers(2))
+        return dpb.identification.Verdict(arm, np.array([1, 1]))
+
+
+# --------------------------------------------------------------------------------- fixed design
+
+
+def brute(laws, best, epsilon, n_grid=40_001):
+    """P(wrong) by a plain sum over a fine grid of released values."""
+    size = laws[0].size
+    pad = 25 / epsilon
+    v = np.linspace(-pad, size + pad, n_grid)
+    distance = v[:, None] - np.arange(size)
+    fall = np.exp(-epsilon * np.abs(distance))
+    below = np.where(distance > 0, 1 - 0.5 * fall, 0.5 * fall)
+    density = 0.5 * epsilon * fall @ laws[best]
+    for arm, law in enumerate(laws):
+        if arm != best:
+            density = density * (below @ law)
+    return 1 - float(density.sum() * (v[1] - v[0]))
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 25.0])
+def test_the_error_of_a_fixed_design_is_the_integral(epsilon):
+    means, n = (0.4, 0.7, 0.5), 9
+    laws = [stats.binom.pmf(np.arange(n + 1), n, p) for p in means]
+    found = fixed_design_error(dpb.instances.bernoulli(means), n, epsilon)
+    assert found == pytest.approx(brute(laws, 1, epsilon), abs=2e-5)
+    counts, sizes = (6, 14, 10), (20, 21, 22)
+    laws = [
+        stats.hypergeom.pmf(np.arange(n + 1), m, s, n) for s, m in zip(counts, sizes, strict=True)
+    ]
+    found = fixed_design_error(FinitePopulation(counts, sizes), n, epsilon)
+    assert found == pytest.approx(brute(laws, 1, epsilon), abs=2e-5)
+
+
+def test_without_noise_every_outcome_can_be_listed():
+    means, n = (0.6, 0.3, 0.5), 4
+    wrong = 0.0
+    for sums in itertools.product(range(n + 1), repeat=3):
+        p = math.prod(stats.binom.pmf(s, n, m) for s, m in zip(sums, means, strict=True))
+        winners = [arm for arm in range(3) if sums[arm] == max(sums)]
+        wrong += p * (1 - (0 in winners) / len(winners))
+    instance = dpb.instances.bernoulli(means)
+    assert fixed_design_error(instance, n) == pytest.approx(wrong, rel=1e-9)
+    for large in (40.0, 79.0, 81.0, 1e6):
+        assert fixed_design_error(instance, n, large) == pytest.approx(wrong, rel=1e-7)
+
+
+def test_a_whole_table_without_noise_is_never_wrong():
+    table = FinitePopulation((60, 59), (100, 100))
+    assert fixed_design_error(table, 100) == 0.0
+    assert fixed_design_error(table.superpopulation(), 100) > 0.3
+    assert fixed_design_error(table, 100, 0.01) > 0.3
+
+
+def test_the_smallest_design_is_found():
+    instance = dpb.instances.bernoulli([0.8, 0.6])
+    sizes = []
+    for epsilon in (math.inf, 1.0, 0.1):
+        design = fixed_design(instance, 0.05, epsilon)
+        assert design.error == fixed_design_error(instance, design.per_arm, epsilon) <= 0.05
+        assert fixed_design_error(instance, design.per_arm - 1, epsilon) > 0.05
+        assert design.patients == 2 * design.per_arm and design.epsilon == epsilon
+        sizes.append(design.per_arm)
+    assert sizes == sorted(sizes) and sizes[0] < sizes[-1]
+    assert fixed_design(instance, 0.05, 1.0, at_most=10) is None
+    assert fixed_design(FinitePopulation((6, 5), (9, 9)), 0.01, 0.1) is None
+    for value in NOT_FRACTIONS:
+        refusal("delta", value, lambda v=value: fixed_design(instance, v))
+    refusal("per_arm", 0, lambda: fixed_design_error(instance, 0))
+    refusal("per_arm", 61, lambda: fixed_design_error(SMALL, 61))
+
+
+# ---------------------------------------------------------------------------------------- plans
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return dpb.plan_trial(SMALL, epsilon=2.0, delta=0.1, n_runs=6, seed=5)
+
+
+def test_a_plan_is_what_the_package_says(plan):
+    assert [s.algorithm.label for s in plan.sizes] == [a.label for a in algorithms()]
+    for size in plan.sizes:
+        trials = simulate_trials(size.algorithm, SMALL, 6, seed=5)
+        assert size.decided[0] == trials.decided / 6 and size.right == trials.share(trials.right)
+        assert size.wrong == trials.decided - trials.right
+        assert size.patients[0] == trials.totals.mean()
+        assert size.inferior[0] == trials.inferior.mean()
+        assert size.failures[0] == trials.failures.sum(axis=1).mean()
+        assert size.excess[0] == pytest.approx(trials.excess.mean())
+        assert size.patients[1] <= size.patients[0] <= size.patients[2]
+    supply = SMALL.superpopulation()
+    assert plan.fixed == fixed_design(supply, 0.1, 2.0)
+    assert plan.fixed_free == fixed_design(supply, 0.1)
+    assert plan.lower_bound >= plan.lower_bound_free
+    text = str(plan)
+    for size in plan.sizes:
+        (line,) = [x for x in text.splitlines() if x.startswith(size.algorithm.label + " ")]
+        assert f"{size.right[0]:.0%}" in line and f"{size.wrong}/6" in line
+    free = dpb.plan_trial(SMALL, math.inf, 0.1, n_runs=2)
+    assert [s.algorithm.label for s in free.sizes] == ["Top Two"]
+
+
+def test_bad_arguments_of_a_plan():
+    refusal("population", 3, lambda: dpb.plan_trial(3, 1.0, 0.1))
+    refusal("epsilon", 0, lambda: dpb.plan_trial(SMALL, 0, 0.1))
+    refusal("delta", 0.5, lambda: dpb.plan_trial(SMALL, 1.0, 0.5))
+    refusal("n_runs", 1, lambda: dpb.plan_trial(SMALL, 1.0, 0.1, 1))
+
+
+COMMAND = ["plan", "--epsilon", "2", "--delta", "0.1", "--runs", "6", "--seed", "5"]
+
+
+def said(capsys, *arguments):
+    status = main(list(arguments))
+    shown = capsys.readouterr()
+    return status, shown.out, shown.err
+
+
+def test_counts_on_the_command_line(plan, capsys):
+    status, out, _ = said(capsys, *COMMAND, "--counts", "15/60,40/60", "--deaths", "--json")
+    assert status == 0 and json.loads(out)["algorithms"] == plan.as_dict()["algorithms"]
+    status, out, _ = said(capsys, *COMMAND, "--counts", "45/60,20/60")
+    assert status == 0 and out == str(plan).replace("small:", "table:") + "\n"
+    hint = "`dpbandits plan --factor F`"
+    assert hint not in out
+    _, out, _ = said(capsys, *COMMAND, "--counts", "9/10,8/10")
+    assert out.splitlines()[-1].startswith("no trial decided") and hint in out
+    assert read_counts("1/10,2/10", False, 3) == FinitePopulation((3, 6), (30, 30), "table")
+
+
+def test_a_plan_on_means_as_json(capsys):
+    status, out, _ = said(capsys, *COMMAND, "--means", "0.9,0.2", "--json")
+    told = json.loads(out)
+    found = dpb.plan([0.9, 0.2], 2.0, 0.1, 6, 5)
+    assert status == 0 and told["means"] == [0.9, 0.2]
+    assert told["lower_bound"] == found.lower_bound
+    for each, size in zip(told["algorithms"], found.sizes, strict=True):
+        assert (each["algorithm"], each["samples"]["mean"]) == (size.algorithm.label, size.mean)
+    status, out, _ = said(capsys, *COMMAND, "--means", "0.9,0.2", "--json", "--max-pulls", "9")
+    assert status == 0 and json.loads(out)["algorithms"][0]["samples"]["mean"] == "nan"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--counts", "1/10,x"], "counts='1/10,x' cannot be read"),
+        (["--counts", "1/10,2/10/3"], "cannot be read"),
+        (["--counts", "1/10,12/10"], "12 of 10"),
+        (["--counts", "1/10,1/10"], "several best arms"),
+        (["--counts", "1/10,2/10", "--factor", "0"], "factor=0"),
+        (["--counts", "1/10,2/10", "--plot", "x.svg"], "no picture of counts"),
+        (["--counts", "1/10,2/10", "--max-pulls", "9"], "max-pulls='9' is set by the table"),
+        (["--means", "0.9,0.2", "--deaths"], "deaths is about counts"),
+        (["--means", "0.9,0.2", "--factor", "2"], "factor is about counts"),
+        (["--means", "0.9,0.2", "--counts", "1/10,2/10"], "not allowed with"),
+        ([], "one of the arguments --means --counts is required"),
+    ],
+)
+def test_bad_options_are_one_line(options, told, capsys):
+    status, out, err = said(capsys, *COMMAND, *options)
+    assert status == 2 and out == "" and told in err and err.count("\n") == 1
+
+
+# ------------------------------------------------------------------------------------- figures
+
+TITLES = {"a": "two arms", "b": "three arms"}
+
+
+@pytest.fixture(scope="module")
+def table():
+    found = {
+        (panel, design, population): (design, population)
+        for panel, population in {"a": SMALL, "b": THREE}.items()
+        for epsilon in (0.5, 2.0)
+        for design in algorithms(epsilon)
+    }
+    return trial_table(simulate_trials_many(found, 3))
+
+
+@pytest.fixture
+def closed():
+    yield
+    plt.close("all")
+
+
+def drawn(figure):
+    """Every line of a figure, and every interval."""
+    parts = []
+    for axes in figure.axes:
+        parts += [line.get_xydata() for line in axes.get_lines()]
+        parts += [path.vertices for each in axes.collections for path in each.get_paths()]
+    return parts
+
+
+@pytest.mark.usefixtures("closed")
+@pytest.mark.parametrize("values", ["right", "patients", "inferior", "excess"])
+@pytest.mark.parametrize("over", ["epsilon", "total"])
+def test_the_figure_shows_the_table(table, over, values):
+    figure = trial_figure(table, over=over, titles=TITLES, values=values)
+    assert len(figure.axes) == 2
+    (legend,) = figure.legends
+    shown = {text.get_text() for text in legend.get_texts()}
+    assert shown == {"DP-LRE", "DP-TT", "AdaP-TT*", "DP-SE", "Top Two, no privacy"}
+    column = {"right": "right_rate"}.get(values, values)
+    for panel, axes in zip(TITLES, figure.axes, strict=True):
+        lines = {line.get_label(): line.get_ydata() for line in axes.get_lines()}
+        for name in shown - {"Top Two, no privacy"}:
+            rows = table[(table.panel == panel) & (table.algorithm == name)]
+            assert lines[name].tolist() == rows.sort_values(over, kind="stable")[column].tolist()
+    from_file = redraw(from_csv(to_csv(table)), recipe_of(figure))
+    pairs = zip(drawn(figure), drawn(from_file), strict=True)
+    assert all(np.array_equal(first, second) for first, second in pairs)
+    other = table.assign(**{column: table[column] + 0.25})
+    changed = drawn(trial_figure(other, over=over, titles=TITLES, values=values))
+    assert not all(map(np.array_equal, drawn(figure), changed))
+
+
+@pytest.mark.usefixtures("closed")
+def test_a_figure_refuses_what_it_cannot_draw(table):
+    options = {"over": "epsilon", "titles": TITLES}
+    refusal("values", "deaths", lambda: trial_figure(table, **options, values="deaths"))
+    refusal("panel", "z", lambda: trial_figure(table, **options, panels=["z"]))
+    refusal("over", "delta", lambda: trial_figure(table, over="delta", titles=TITLES))
+    assert len(trial_figure(table, **options, panels=["b"]).axes) == 1
