@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from dpbandits._validation import check_fraction
 
@@ -22,12 +22,14 @@ def mean_interval(
     if values.size < 2:
         return mean, math.nan, math.nan
     error = float(values.std(ddof=1)) / math.sqrt(values.size)
-    width = error * float(stats.t.ppf((1 + level) / 2, values.size - 1))
+    width = error * float(special.stdtrit(values.size - 1, (1 + level) / 2))
     return mean, mean - width, mean + width
 
 
 def share_interval(count: int, n_runs: int, level: float = 0.95) -> tuple[float, float, float]:
     """Return a share of the runs with its Clopper–Pearson interval."""
     level = check_fraction("level", level)
-    ends = stats.binomtest(count, n_runs).proportion_ci(level, method="exact")
-    return count / n_runs, float(ends.low), float(ends.high)
+    tail = (1 - level) / 2
+    low = special.betaincinv(count, n_runs - count + 1, tail) if count else 0.0
+    high = special.betaincinv(count + 1, n_runs - count, 1 - tail) if count < n_runs else 1.0
+    return count / n_runs, float(low), float(high)

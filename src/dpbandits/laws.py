@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy import integrate, stats
+from scipy import special
 
 from dpbandits._binomial import binomial
 from dpbandits._validation import check_generator, check_integer, check_number, check_positive
@@ -248,6 +248,8 @@ class UniformLaw(Law):
 
     def expectation(self, function: Callable[[NDArray[np.float64]], Any]) -> float:
         """Return the expectation of a function of one reward; see `Law`."""
+        from scipy import integrate  # slow to import, and needed here alone
+
         value, _ = integrate.quad(lambda x: function(np.array([x]))[0], self.low, self.high)
         return float(value / (self.high - self.low))
 
@@ -313,10 +315,10 @@ def _beta_nodes(a: float, b: float) -> tuple[NDArray[np.float64], NDArray[np.flo
     no peak is missed.
     """
     ends = [0.0, *np.geomspace(1e-12, 0.1, 12), 0.5]
-    cuts = np.unique([*ends, *(1 - q for q in ends), stats.beta(a, b).cdf(0.5)])
+    cuts = np.unique([*ends, *(1 - q for q in ends), special.betainc(a, b, 0.5)])
     places = (cuts[1:] + cuts[:-1])[:, None] / 2 + np.diff(cuts)[:, None] / 2 * _NODES
-    low = stats.beta(a, b).ppf(np.minimum(places, 0.5))
-    high = 1 - stats.beta(b, a).ppf(np.minimum(1 - places, 0.5))
+    low = special.betaincinv(a, b, np.minimum(places, 0.5))
+    high = 1 - special.betaincinv(b, a, np.minimum(1 - places, 0.5))
     nodes = np.where(places < 0.5, low, high), np.diff(cuts)[:, None] / 2 * _WEIGHTS
     for array in nodes:
         array.flags.writeable = False

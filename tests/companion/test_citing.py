@@ -5,8 +5,8 @@ import re
 import pytest
 
 from companion import citing, claims
+from companion.cli import main
 from companion.publishing import published_names
-from dpbandits.cli import main
 
 
 def problems(entry):

@@ -5,8 +5,8 @@ import shutil
 import pytest
 
 from companion import chapters, claims
+from companion.cli import main
 from companion.cli_claims import WORDS
-from dpbandits.cli import main
 
 RECORDS = claims.records(claims.recorded())
 QUICK = "ss19-fact-2.1-monotone"
@@ -51,7 +51,7 @@ def test_a_filter_lists_what_it_says(paper, verdict, capsys):
         (["--verdict", "perhaps"], "verdict='perhaps' is unknown; allowed: 'holds', 'condition'"),
         (["--check", "ss19-nothing"], "claim='ss19-nothing' is unknown; allowed: 'ss19-"),
         (["--check", QUICK, "--paper", "ss19"], "not together with --check"),
-        (["--check", "ss19-five-times"], "judged by runs of its chapter; allowed: dpbandits execu"),
+        (["--check", "ss19-five-times"], "judged by runs of its chapter; allowed: companion execu"),
     ],
 )
 def test_bad_values_are_one_line_and_status_2(arguments, message, capsys):

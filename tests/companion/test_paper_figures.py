@@ -14,10 +14,10 @@ from matplotlib.colors import to_hex
 from PIL import Image
 
 from companion.chapter_figures import chapter_figures
-from companion.figures import paper
+from companion.cli import main
+from companion.figures import curves_figure, paper, paper_figure
 from companion.publishing import published, published_names
-from dpbandits import plotting
-from dpbandits.cli import main
+from dpbandits.plotting import COLOURS
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "book" / "figures"
@@ -33,14 +33,14 @@ def drawn(name, **options):
     """Draw a figure from what is published of it."""
     width, grey = options.pop("width", "double"), options.pop("grey", False)
     wanted = partial(published(name).draw, **options)
-    return plotting.paper_figure(wanted, width=width, grey=grey)
+    return paper_figure(wanted, width=width, grey=grey)
 
 
 def long_names():
     """Draw curves with names that need much room."""
     x = np.geomspace(1, 100, 9)
     curves = {f"the curve with the number {i}": (x, x**i) for i in (1, 2)}
-    return plotting.curves_figure({"left": curves, "right": curves}, x_label="x", y_label="y")
+    return curves_figure({"left": curves, "right": curves}, x_label="x", y_label="y")
 
 
 def streams(pdf):
@@ -167,11 +167,11 @@ def test_what_cannot_be_drawn_is_refused(width, parts, monkeypatch):
 )
 def test_the_width_that_is_allowed_is_enough(draw, said):
     with pytest.raises(ValueError, match=said) as caught:
-        plotting.paper_figure(draw, width=40)
+        paper_figure(draw, width=40)
     allowed = int(re.search(r"at least (\d+)", str(caught.value))[1])
-    assert plotting.paper_figure(draw, width=allowed).letters[0] >= 5.99
+    assert paper_figure(draw, width=allowed).letters[0] >= 5.99
     with pytest.raises(ValueError, match=said):
-        plotting.paper_figure(draw, width=allowed - 2)
+        paper_figure(draw, width=allowed - 2)
 
 
 # ------------------------------------------------------------------------------------------- grey
@@ -225,9 +225,9 @@ def test_curves_can_be_told_apart_in_grey(name):
 
 
 def test_the_palette_has_its_greys():
-    assert set(paper.GREYS) == set(plotting.COLOURS)
+    assert set(paper.GREYS) == set(COLOURS)
     for colour, grey in paper.GREYS.items():
-        assert paper.grey_of(plotting.COLOURS[colour])[:3] == (grey, grey, grey)
+        assert paper.grey_of(COLOURS[colour])[:3] == (grey, grey, grey)
     assert paper.grey_of("#777777") == pytest.approx((0x77 / 255,) * 3 + (1,), abs=1e-6)
     assert paper.grey_of((1, 1, 1, 0.5)) == pytest.approx((1, 1, 1, 0.5))
     assert paper.grey_of("yellow")[0] > paper.grey_of("green")[0] > paper.grey_of("navy")[0]

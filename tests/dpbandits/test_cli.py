@@ -11,9 +11,7 @@ from dpbandits.cli import main
 
 @pytest.fixture(autouse=True)
 def book(tmp_path, monkeypatch):
-    """An empty copy of the book, as working directory: nothing is written elsewhere."""
-    (tmp_path / "_toc.yml").write_text("format: jb-book\n")
-    (tmp_path / "notebooks").mkdir()
+    """An empty working directory: nothing is written elsewhere."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -30,7 +28,7 @@ def one_line(capsys):
     ("arguments", "parts"),
     [
         ("", ["COMMAND"]),
-        ("nonsense", ["nonsense", "run", "execute"]),
+        ("nonsense", ["nonsense", "run", "audit"]),
         ("run DPTS", ["algorithm='DPTS'", "did you mean 'DPSE'"]),
         ("run DPSE", ["epsilon", "--set epsilon=VALUE"]),
         ("run DPSE --set epsilon", ["'epsilon'", "NAME=VALUE"]),
@@ -49,10 +47,6 @@ def one_line(capsys):
         ("run UCB --seed -3", ["seed=-3", "at least 0"]),
         ("run UCB --seed 1.5", ["seed=1.5", "whole number"]),
         ("run UCB --sed 1", ["--sed"]),
-        ("execute 99", ["99"]),
-        ("execute --at-a-time 0", ["0", "-1 for all processors"]),
-        ("execute --preset papre", ["papre", "smoke", "quick", "paper"]),
-        ("claims", ["is not judged yet", "chapter must be executed"]),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(capsys, arguments, parts):
@@ -63,7 +57,7 @@ def test_bad_input_is_one_line_and_status_2(capsys, arguments, parts):
     assert "Traceback" not in line
 
 
-@pytest.mark.parametrize("arguments", ["--help", "execute --help", "run --help"])
+@pytest.mark.parametrize("arguments", ["--help", "run --help"])
 def test_help(capsys, arguments):
     assert main(arguments.split()) == 0
     assert "usage" in capsys.readouterr().out

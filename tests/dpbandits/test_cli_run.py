@@ -130,10 +130,10 @@ def test_the_completion_is_a_script_that_knows_commands_and_options(capsys, fold
     ask = 'source ./script; COMP_WORDS=({words}); COMP_CWORD={at}; F; echo "${{COMPREPLY[@]}}"'
     function = script.split("complete ")[-1].split("-F ")[1].split()[0]
     answers = {}
-    for at, words in ((1, "dpbandits cl"), (2, "dpbandits run --hor")):
+    for at, words in ((1, "dpbandits aud"), (2, "dpbandits run --hor")):
         lines = ask.format(words=words, at=at).replace("F;", f"{function};")
         answers[words] = subprocess.check_output([shell, "-c", lines], text=True).strip()
-    assert answers == {"dpbandits cl": "claims", "dpbandits run --hor": "--horizon"}
+    assert answers == {"dpbandits aud": "audit", "dpbandits run --hor": "--horizon"}
 
 
 def test_json_has_no_numbers_that_json_lacks():

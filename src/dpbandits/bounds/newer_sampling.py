@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp, rel_entr
-from scipy.stats import binom, norm
+from scipy.special import betaln, log_ndtr, logsumexp, ndtr, rel_entr, xlog1py, xlogy
 
 from dpbandits._validation import check_flag
 from dpbandits.bounds.lazy_frame import Frame, least_estimate, least_estimates
@@ -67,9 +66,11 @@ def _mean_odds(best: float, y: float, rewards: FloatArray) -> FloatArray:
     for n in rewards.tolist():
         x = np.arange(n + 1) / n if n < grid.size else grid
         z = math.sqrt(n) * (y - x)
-        logs = norm.logcdf(z) - norm.logsf(z)
+        logs = log_ndtr(z) - log_ndtr(-z)
         if n < grid.size:
-            logs += binom.logpmf(np.arange(n + 1), n, best)
+            ones = np.arange(n + 1)
+            ways = -betaln(ones + 1, n - ones + 1) - math.log(n + 1)  # log of n over S
+            logs += ways + xlogy(ones, best) + xlog1py(n - ones, -best)
         else:
             below = np.minimum(grid, best)
             tails = -n * (rel_entr(below, best) + rel_entr(1 - below, 1 - best))
@@ -147,7 +148,7 @@ def lazy_dp_ts_regret(
             for part in _SPREADS:
                 centre = y - part * spread
                 thresholds = np.where(centre > 0, centre - raised, -1.0)
-                above = frame.at[:, None] * norm.sf(part * np.sqrt(2 * frame.log_times))
+                above = frame.at[:, None] * ndtr(-part * np.sqrt(2 * frame.log_times))
                 above = above / np.minimum(frame.next_sizes, frame.at[:, None])
                 likely = np.minimum(likely, frame.reaching(mean, thresholds) + above)
             least = np.minimum(least, frame.pulls(likely, lost))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import signal, stats
 
 from dpbandits._validation import check_fraction, check_integer, check_positive
 from dpbandits.identification.base import check_unique_best_arm
@@ -55,6 +54,8 @@ class FixedDesign:
 
 def _laws(source: object, per_arm: int) -> tuple[int, list[NDArray[np.float64]]]:
     """Return the best arm, and for each arm the law of its successes, on 0 … per_arm."""
+    from scipy import stats  # slow to import, and needed here alone
+
     counts = np.arange(per_arm + 1)
     if isinstance(source, FinitePopulation):
         check_integer("per_arm", per_arm, 1, min(source.sizes))
@@ -118,6 +119,8 @@ def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) 
                 below = np.concatenate([[0.0], np.cumsum(law)[:-1]])
                 product = product * (below[:, None] + law[:, None] * x)
         return float(np.clip(1.0 - laws[best] @ (product @ share), 0.0, 1.0))
+    from scipy import signal  # slow to import, and needed here alone
+
     # between whole numbers the distribution function of count plus noise is made of exponentials
     pad = math.ceil(_TAIL / epsilon)
     rise = np.exp(epsilon * 0.5 * (nodes + 1.0))

@@ -1,0 +1,52 @@
+"""The book's command line: its commands, and one line for whatever goes wrong."""
+
+import argparse
+
+import pytest
+
+from companion.cli import _parser, main
+from dpbandits import __version__
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """An empty copy of the book, as working directory."""
+    (tmp_path / "_toc.yml").write_text("format: jb-book\n")
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ("nonsense", ["nonsense", "execute", "cite"]),
+        ("execute 99", ["99"]),
+        ("execute --at-a-time 0", ["0", "-1 for all processors"]),
+        ("execute --preset papre", ["papre", "smoke", "quick", "paper"]),
+        ("claims", ["is not judged yet", "chapter must be executed"]),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(capsys, book, arguments, parts):
+    assert main(arguments.split()) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("companion") and error.count("\n") == 1
+    assert all(part in error for part in parts)
+
+
+def test_help_and_version(capsys):
+    assert main(["execute", "--help"]) == 0
+    assert "usage" in capsys.readouterr().out
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"companion {__version__}\n"
+
+
+def commands():
+    (sub,) = [a for a in _parser()._actions if isinstance(a, argparse._SubParsersAction)]
+    return sub.choices
+
+
+@pytest.mark.parametrize("name", list(commands()))
+def test_every_command_has_json_and_an_example(name):
+    parser = commands()[name]
+    assert "--json" in parser._option_string_actions
+    assert f"companion {name}" in (parser.epilog or "")

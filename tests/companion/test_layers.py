@@ -1,0 +1,48 @@
+"""What may import what: the contracts of pyproject.toml hold, and would be seen to be broken."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def verdict_on(folder):
+    """Run import-linter on a copy of the sources and return its exit status and its words."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": f"{folder / 'src'}:{folder / 'book'}", "PATH": ""},
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def copy(tmp_path):
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for name in ("src/dpbandits", "book/companion"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("src/dpbandits/simulation.py", "from companion.tables import tabulate"),
+        ("src/dpbandits/simulation.py", "import pandas"),
+        ("src/dpbandits/mechanisms/laplace.py", "from dpbandits.regret import DPSE"),
+        ("src/dpbandits/regret/dp_se.py", "from dpbandits.privacy.audit import audit"),
+        ("src/dpbandits/identification/dp_tt.py", "from dpbandits.regret import DPSE"),
+    ],
+)
+def test_an_import_against_the_layers_is_refused(copy, module, line):
+    path = copy / module
+    text = path.read_text("utf-8")
+    path.write_text(f"{text}\n\ndef _late():\n    {line}\n", "utf-8")
+    status, words = verdict_on(copy)
+    assert status == 1 and "BROKEN" in words, words
