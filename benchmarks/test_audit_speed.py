@@ -7,9 +7,9 @@ the clock starts.
 import pytest
 
 import dpbandits as dpb
+from dpbandits.auditing.exact import audit_exactly
+from dpbandits.auditing.subjects import CounterSubject, subject_of
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
-from dpbandits.privacy.audit_exact import audit_exactly
-from dpbandits.privacy.audit_subjects import CounterSubject, subject_of
 
 PAIR = dpb.TablePair([[0.0] * 16, [1.0] + [0.0] * 15], 0, 0, 1.0)
 STREAM = dpb.TablePair([[0.0] * 8], 0, 0, 1.0)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpbandits.privacy import PrivacyGuarantee
-from dpbandits.privacy.audit import Outputs
-from dpbandits.privacy.audit_tables import TablePair
+from dpbandits.auditing.audit import Outputs
+from dpbandits.auditing.tables import TablePair
+from dpbandits.guarantees import PrivacyGuarantee
 
 
 def elimination(table, n, rng, epsilon, *, flaw=""):

@@ -19,6 +19,9 @@ from dpbandits import (
     schedules,
     stopping,
 )
+from dpbandits.auditing.audit import Audit, audit
+from dpbandits.auditing.tables import TablePair
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import (
     DPLRE,
     DPTT,
@@ -35,9 +38,6 @@ from dpbandits.identification import (
     transportation_cost,
 )
 from dpbandits.planning import Plan, plan
-from dpbandits.privacy import PrivacyGuarantee
-from dpbandits.privacy.audit import Audit, audit
-from dpbandits.privacy.audit_tables import TablePair
 from dpbandits.registry import identifiers, registry, stopping_rules
 from dpbandits.regret import (
     DPIMED,

@@ -14,14 +14,14 @@ from dpbandits._arguments import configure, jobs_of, number, plain_algorithms, w
 from dpbandits._kernels import drop_stale_kernels
 from dpbandits._own import is_own, load_own
 from dpbandits._validation import check_fraction
+from dpbandits.auditing.audit import Audit, audit
+from dpbandits.auditing.exact import audit_exactly
+from dpbandits.auditing.search import search
+from dpbandits.auditing.subjects import subject_of
+from dpbandits.auditing.tables import TablePair
 from dpbandits.cli_output import add_json, show
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
-from dpbandits.privacy.audit import Audit, audit
-from dpbandits.privacy.audit_exact import audit_exactly
-from dpbandits.privacy.audit_search import search
-from dpbandits.privacy.audit_subjects import subject_of
-from dpbandits.privacy.audit_tables import TablePair
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.registry import identifiers, stopping_rules
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.stopping.base import StoppingRule

@@ -32,8 +32,8 @@ from dpbandits._validation import (
     check_order,
     check_positive,
 )
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.laplace import laplace_noise
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 
 __all__ = [
     "CENTRAL_FAILURE",

@@ -1,4 +1,4 @@
-"""Epoch lengths and confidence widths of the elimination algorithms: each formula, once."""
+"""Epochs and widths of the elimination algorithms, releases of batches: each formula, once."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from dpbandits._validation import check_fraction, check_integer, check_positive
 
 __all__ = [
+    "MOST_PULLS",
     "EpochPlan",
     "elimination_epoch",
     "elimination_widths",
+    "next_release",
     "noise_bracket",
     "noise_width",
+    "round_robin",
 ]
+
+MOST_PULLS = 2**62
+"""The most pulls that a run may be let."""
 
 
 @dataclass(frozen=True)
@@ -146,3 +154,54 @@ def noise_width(scale: float, log_time: Any, bracket: Any = 1.0) -> Any:
     156.3
     """
     return 4 * math.sqrt(8) * scale * bracket * log_time
+
+
+def round_robin(pulls: NDArray[np.int64], n_viable: int) -> NDArray[np.int64]:
+    """Count pulls of each of `n_viable` arms after `pulls` pulls in turn, arm 0 first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round_robin(np.array([0, 4]), 3).tolist()
+    [[0, 0, 0], [2, 1, 1]]
+    """
+    turns: NDArray[np.int64] = (pulls[..., None] + np.arange(n_viable)[::-1]) // n_viable
+    return turns
+
+
+@njit(cache=True, nogil=True)
+def next_release(pulls: int, eta: float, first: int = 1) -> int:
+    """Return the least number of the grid ⌈first·(1 + η)^j⌉, j = 0, 1, …, that is above `pulls`.
+
+    Parameters
+    ----------
+    pulls : int
+        Pulls of an arm, at least 0.
+    eta : float
+        Growth η > 0 of the grid.
+    first : int
+        Its first number.
+
+    Returns
+    -------
+    int
+        At most 2^62: no run has room for more.
+
+    Examples
+    --------
+    >>> grid = [1]
+    >>> while grid[-1] < 30:
+    ...     grid.append(next_release(grid[-1], 0.5))
+    >>> grid
+    [1, 2, 3, 4, 6, 8, 12, 18, 26, 39]
+    """
+    if pulls < first:
+        return first
+    j = max(math.floor(math.log(pulls / first) / math.log1p(eta)) - 1, 0)
+    while True:
+        release = first * (1.0 + eta) ** float(j)
+        if release >= MOST_PULLS:
+            return MOST_PULLS
+        if math.ceil(release) > pulls:
+            return math.ceil(release)
+        j += 1

@@ -18,25 +18,25 @@ from companion.figures.audit import (
 )
 from companion.figures.redraw import recipe_of, redraw
 from companion.tables import from_csv, to_csv
-from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
-from dpbandits.privacy.audit_accounts import accounted, hybrid_losses, worst_element
-from dpbandits.privacy.audit_cases import (
+from dpbandits.auditing.accounts import accounted, hybrid_losses, worst_element
+from dpbandits.auditing.cases import (
     NOT_AUDITED,
     audit_cases,
     free_cases,
     group_of,
     known_truths,
 )
-from dpbandits.privacy.audit_grid import FAILURE, AuditCase, Audits, audit_many, certain_pair
-from dpbandits.privacy.audit_subjects import StoppingSubject, subject_of
-from dpbandits.privacy.audit_tables import TablePair
-from dpbandits.privacy.audit_truths import (
+from dpbandits.auditing.grid import FAILURE, AuditCase, Audits, audit_many, certain_pair
+from dpbandits.auditing.subjects import StoppingSubject, subject_of
+from dpbandits.auditing.tables import TablePair
+from dpbandits.auditing.truths import (
     EliminationEpoch,
     HaltingTime,
     RandomisedResponse,
     Releases,
     TreeSums,
 )
+from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 
 COUNTERS = {"BinaryTree", "LogarithmicCounter", "HybridCounter", "AdaptiveTree"}
 BUDGETS = {"a": 1.0, "b": 4.0}
@@ -269,7 +269,7 @@ def test_truths_of_simple_mechanisms():
 
 def test_the_truth_of_a_halting_time_is_that_of_its_streams():
     known = HaltingTime(4.0)
-    loss = dpb.privacy.privacy_loss(known.rule, known.pair.table[0], known.pair.neighbour[0])
+    loss = dpb.stopping.privacy_loss(known.rule, known.pair.table[0], known.pair.neighbour[0])
     assert known.truth() == pytest.approx(float(np.abs(loss.log_ratio).max()))
     assert 0 < known.truth() < known.epsilon / 6
 

@@ -29,9 +29,9 @@ from companion.claims import (
 )
 from dpbandits import bounds, robust_means
 from dpbandits.bounds import regret as regret_bounds
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import DPTT, AdaPTT
 from dpbandits.mechanisms import BinaryTree, HybridCounter
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret import DPRSE, DPUCB, UCB
 from dpbandits.schedules import elimination_epoch
 
@@ -222,7 +222,7 @@ def stand_ins():
     """What is made from the original when it is needed."""
 
     def less_noise(margins, threshold_scale, query_scale):
-        law = dpb.privacy.sparse_vector_law
+        law = dpb.stopping.sparse_vector_law
         return law(margins, threshold_scale / 2, query_scale / 2)
 
     def one_epoch(*args, **kwargs):

@@ -21,9 +21,9 @@ from dpbandits.identification import (
     sample_lower_bound,
     total_variation_time,
 )
-from dpbandits.identification.batches import next_release
 from dpbandits.identification.characteristic_time import PrivacySwitches
 from dpbandits.mechanisms.laplace import laplace
+from dpbandits.schedules import next_release
 
 ALL = claims.ledger(chapter="05")
 

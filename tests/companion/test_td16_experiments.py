@@ -16,7 +16,8 @@ from companion.figures import redraw
 from companion.figures.baselines import readings_over_time, readings_table
 from companion.figures.spread import spread_at_horizon, spread_table
 from companion.tables import from_csv, to_csv
-from dpbandits.privacy import PrivacyGuarantee, basic_composition, epsilon_at
+from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.privacy import basic_composition, epsilon_at
 from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
 from dpbandits.regret.intervals import input_of
 

@@ -9,12 +9,9 @@ from joblib import parallel_config
 from statistical import FALSE_ALARM, clopper_pearson
 
 import dpbandits as dpb
-from dpbandits.heavy_laws import TwoPointHeavyLaw
-from dpbandits.mechanisms import BinaryTree, laplace_noise
-from dpbandits.privacy import PrivacyGuarantee, delta_at
-from dpbandits.privacy.audit import FunctionSubject, Outputs, audit
-from dpbandits.privacy.audit_events import Tally, choose_event
-from dpbandits.privacy.audit_exact import (
+from dpbandits.auditing.audit import FunctionSubject, Outputs, audit
+from dpbandits.auditing.events import Tally, choose_event
+from dpbandits.auditing.exact import (
     audit_elimination,
     audit_exactly,
     audit_first_choice,
@@ -22,10 +19,14 @@ from dpbandits.privacy.audit_exact import (
     log_loss,
     two_arm_epochs,
 )
-from dpbandits.privacy.audit_features import Features
-from dpbandits.privacy.audit_search import candidate_pairs, search
-from dpbandits.privacy.audit_subjects import RegretSubject, subject_of
-from dpbandits.privacy.audit_tables import FixedRewards, TablePair
+from dpbandits.auditing.features import Features
+from dpbandits.auditing.search import candidate_pairs, search
+from dpbandits.auditing.subjects import RegretSubject, subject_of
+from dpbandits.auditing.tables import FixedRewards, TablePair
+from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.heavy_laws import TwoPointHeavyLaw
+from dpbandits.mechanisms import BinaryTree, laplace_noise
+from dpbandits.privacy import delta_at
 
 
 class Releases:
@@ -110,7 +111,7 @@ def test_equal_tables_are_not_told_apart():
 
 def test_the_result_depends_on_the_seed_alone(monkeypatch):
     """Runs come in parts, here three on each table, that may be shared among workers."""
-    monkeypatch.setattr("dpbandits.privacy.audit._CHUNK", 4000)
+    monkeypatch.setattr("dpbandits.auditing.audit._CHUNK", 4000)
     subject = subject_of(dpb.DPUCBBound(2.0))
     pair = TablePair([[0.0] * 8, [1.0] * 8], 0, 0, 1.0)
     with parallel_config(backend="threading"):

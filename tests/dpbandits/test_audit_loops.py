@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+from dpbandits.auditing import lazy as audit_lazy
+from dpbandits.auditing import subjects as audit_subjects
+from dpbandits.auditing.subjects import subject_of
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
-from dpbandits.privacy import audit_lazy, audit_subjects
-from dpbandits.privacy.audit_subjects import subject_of
 from dpbandits.regret.lazy_sampling import largest_draw
 
 N_PULLS, RUNS = 20, 60

@@ -8,11 +8,11 @@ import pytest
 from statistical import FALSE_ALARM
 
 import dpbandits as dpb
+from dpbandits.auditing.audit import audit
+from dpbandits.auditing.exact import audit_exactly
+from dpbandits.auditing.subjects import subject_of
+from dpbandits.auditing.tables import TablePair
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
-from dpbandits.privacy.audit import audit
-from dpbandits.privacy.audit_exact import audit_exactly
-from dpbandits.privacy.audit_subjects import subject_of
-from dpbandits.privacy.audit_tables import TablePair
 
 FAST, SLOW = 20_000, 1_000
 AUDITED = {

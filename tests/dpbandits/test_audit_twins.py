@@ -13,11 +13,11 @@ from broken_twins import TWINS, TwinSubject
 from statistical import FALSE_ALARM
 
 import dpbandits as dpb
+from dpbandits.auditing.audit import audit
+from dpbandits.auditing.exact import audit_exactly, audit_stopping
+from dpbandits.auditing.tables import TablePair
 from dpbandits.halting import Halting
-from dpbandits.privacy import crossing_streams
-from dpbandits.privacy.audit import audit
-from dpbandits.privacy.audit_exact import audit_exactly, audit_stopping
-from dpbandits.privacy.audit_tables import TablePair
+from dpbandits.stopping import crossing_streams
 
 EPSILON = 1.0
 RUNS = 20_000

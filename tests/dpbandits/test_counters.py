@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 from statistical import clopper_pearson, distance_to_law, may_be_at_most, one_sample_limit
 
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import (
     HybridCounter,
     LogarithmicCounter,
@@ -27,7 +28,6 @@ from dpbandits.mechanisms import (
     logarithmic,
 )
 from dpbandits.mechanisms.hybrid import HYBRID_STATE, SPLITS, next_hybrid_noise
-from dpbandits.privacy import PrivacyGuarantee
 
 STREAMS = st.lists(st.floats(0, 1), min_size=1, max_size=140)
 LENGTHS = [1, 2, 3, 4, 5, 7, 8, 13, 16, 31, 33, 45]

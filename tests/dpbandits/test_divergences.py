@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 from test_validation import refusal
 
-from dpbandits.identification import divergence_kernels as kernels
+from dpbandits import divergence_kernels as kernels
 from dpbandits.identification import transport_kernels
 from dpbandits.identification.divergences import (
     calibrated_minus,

@@ -11,7 +11,7 @@ from statistical import mean_may_be_at_most
 
 import dpbandits as dpb
 from dpbandits import GuessAndDouble
-from dpbandits.privacy import NO_PRIVACY
+from dpbandits.guarantees import NO_PRIVACY
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.guess_and_double import GROWTHS
 

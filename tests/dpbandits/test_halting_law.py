@@ -10,7 +10,7 @@ from scipy import integrate, stats
 from statistical import clopper_pearson
 
 import dpbandits as dpb
-from dpbandits.privacy import halting_law, sparse_vector_law
+from dpbandits.stopping import halting_law, sparse_vector_law
 
 ROUNDING = 1e-11
 RULES = [

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits.privacy import (
+from dpbandits.stopping import (
     crossing_length,
     crossing_loss,
     crossing_streams,

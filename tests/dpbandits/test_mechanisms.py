@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from statistical import clopper_pearson, distance_to_law, may_be_at_most, one_sample_limit
 
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import BinaryTree, binary_tree, laplace, laplace_noise
 from dpbandits.mechanisms.laplace import laplace_cdf, laplace_log_cdf
-from dpbandits.privacy import PrivacyGuarantee
 
 
 # ---------------------------------------------------------------- Laplace noise

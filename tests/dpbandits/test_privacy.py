@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpbandits as dpb
-from dpbandits.privacy import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 
 
 @given(st.floats(1e-100, 1e300), st.floats(0, 1, exclude_max=True))

@@ -17,9 +17,9 @@ from statistical import clopper_pearson, may_be_at_most, mean_may_be_at_most, sa
 
 import dpbandits as dpb
 from dpbandits.bounds import td16
+from dpbandits.guarantees import NO_PRIVACY
 from dpbandits.mechanisms import HybridCounter, hybrid_signs, laplace, laplace_sum_tail
 from dpbandits.mechanisms.hybrid_signs import negative_before
-from dpbandits.privacy import NO_PRIVACY
 from dpbandits.privacy.accounting import basic_composition, epsilon_at
 from dpbandits.regret.dp_ucb_bound import WIDTHS, play_dp_ucb_bound
 from dpbandits.regret.dp_ucb_hybrid import play_dp_ucb_hybrid

@@ -31,6 +31,7 @@ from dpbandits.identification.divergences import calibrated_minus, calibrated_pl
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.identification.transport import calibrated_cost
+from dpbandits.schedules import next_release
 
 TIED = dpb.instances.bernoulli([0.95, 0.9, 0.9, 0.9, 0.5])  # an instance of the paper
 EASY = dpb.instances.bernoulli([0.3, 0.8])
@@ -503,15 +504,15 @@ def test_the_grid_increases_and_leaves_nothing_out(eta):
     top = 10**4
     grid = [1]
     while grid[-1] <= top:
-        grid.append(batches.next_release(grid[-1], eta))
+        grid.append(next_release(grid[-1], eta))
     assert grid == grid_of(eta, top)[: len(grid)]
-    late = [batches.next_release(0, eta, 37)]
+    late = [next_release(0, eta, 37)]
     while late[-1] <= top:
-        late.append(batches.next_release(late[-1], eta, 37))
+        late.append(next_release(late[-1], eta, 37))
     assert late == grid_of(eta, top, 37)[: len(late)]
     number = 10**15  # far beyond the runs
     for _ in range(50):
-        later = batches.next_release(number, eta)
+        later = next_release(number, eta)
         assert number < later <= math.ceil(number * (1 + eta) * (1 + 1e-9)) + 1
         number = min(later, 2**61)
 

@@ -12,12 +12,13 @@ from scipy import special
 from companion.claims.ledger import CONDITION, HOLDS, Claim, Finding, decide
 from dpbandits.identification import batches
 from dpbandits.identification.adap_tt import AdaPTT
-from dpbandits.identification.batches import BatchedTopTwo, BatchState, next_release
+from dpbandits.identification.batches import BatchedTopTwo, BatchState
 from dpbandits.identification.characteristic_time import characteristic_time
 from dpbandits.identification.divergences import calibrated_minus, d_minus
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.rewards import Rewards, TableRewards
 from dpbandits.identification.thresholds import chernoff_threshold, union_threshold
+from dpbandits.schedules import next_release
 
 __all__ = ["CLAIMS"]
 

@@ -15,11 +15,12 @@ from companion.claims.ja25_algorithm import SMALL, _Recorded
 from companion.claims.ledger import CANNOT_TELL, CONDITION, FAILS, HOLDS, Claim, Finding, decide
 from companion.publishing import number
 from dpbandits.identification.adap_tt import AdaPTT
-from dpbandits.identification.batches import BatchState, next_release
+from dpbandits.identification.batches import BatchState
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.identify import Identifications
 from dpbandits.identification.rewards import TableRewards
 from dpbandits.identification.thresholds import chernoff_threshold
+from dpbandits.schedules import next_release
 
 __all__ = ["CLAIMS"]
 

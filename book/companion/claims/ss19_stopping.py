@@ -12,8 +12,7 @@ from scipy.optimize import brentq
 from companion.claims.ledger import CONDITION, Claim, Finding, decide
 from dpbandits import bounds
 from dpbandits.halting import noise_allowance, sampling_width
-from dpbandits.privacy import crossing_loss, loss_limit
-from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, NASFamily
+from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, NASFamily, crossing_loss, loss_limit
 
 __all__ = ["CLAIMS"]
 

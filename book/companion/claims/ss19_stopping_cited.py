@@ -14,8 +14,7 @@ from companion.claims.ledger import CONDITION, FAILS, HOLDS, Claim, Finding, dec
 from dpbandits import bounds
 from dpbandits.instances import low_variance, two_point
 from dpbandits.mechanisms.laplace import laplace_log_cdf
-from dpbandits.privacy import sparse_vector_law
-from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, EBGStop, Estimates
+from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, EBGStop, Estimates, sparse_vector_law
 
 __all__ = ["CLAIMS"]
 

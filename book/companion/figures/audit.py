@@ -16,6 +16,8 @@ from matplotlib.patches import Patch
 from companion.figures.lines import chosen_panels, lines_of
 from companion.figures.redraw import redrawable
 from companion.tables import tabulate
+from dpbandits.auditing.cases import group_of
+from dpbandits.auditing.grid import AuditCase, Audits
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -29,8 +31,6 @@ from dpbandits.plotting.style import (
     make_panels,
     styled,
 )
-from dpbandits.privacy.audit_cases import group_of
-from dpbandits.privacy.audit_grid import AuditCase, Audits
 
 __all__ = [
     "bounds_figure",

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import check_positive
 from dpbandits.bounds.regret import _fractions, _times
-from dpbandits.identification.divergence_kernels import (
+from dpbandits.divergence_kernels import (
     calibrated_minus_kernel,
     calibrated_plus_kernel,
 )

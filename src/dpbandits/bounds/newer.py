@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from dpbandits._validation import check_positive
 from dpbandits.bounds.lazy_frame import Frame, least_estimates
 from dpbandits.bounds.regret import _fractions
-from dpbandits.identification.divergence_kernels import d_eps_kernel
+from dpbandits.divergence_kernels import d_eps_kernel
 
 __all__ = [
     "adap_klucb_regret",

@@ -15,7 +15,7 @@ from scipy.special import betaln, log_ndtr, logsumexp, ndtr, rel_entr, xlog1py, 
 
 from dpbandits._validation import check_flag
 from dpbandits.bounds.lazy_frame import Frame, least_estimate, least_estimates
-from dpbandits.identification.divergence_kernels import calibrated_plus_kernel
+from dpbandits.divergence_kernels import calibrated_plus_kernel
 
 __all__ = ["dp_imed_regret", "lazy_dp_ts_regret"]
 

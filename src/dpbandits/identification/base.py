@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_fraction, check_generator, check_integer
-from dpbandits.identification.rewards import MOST_PULLS, DrawnRewards, Rewards
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.identification.rewards import DrawnRewards, Rewards
 from dpbandits.instances import BernoulliInstance
-from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.schedules import MOST_PULLS
 
 __all__ = [
     "DEFAULT_MAX_PULLS",

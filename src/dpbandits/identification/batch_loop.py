@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from dpbandits._binomial import binomial
 from dpbandits.identification.challenger import advance_costs
 from dpbandits.identification.doubling import advance_doubling
-from dpbandits.identification.rewards import MOST_PULLS
 from dpbandits.identification.thresholds import (
     RULES,
     gaussian_kernel,
@@ -29,8 +28,9 @@ from dpbandits.identification.transport_kernels import (
     transportation_cost_kernel,
 )
 from dpbandits.mechanisms.laplace import laplace
+from dpbandits.schedules import MOST_PULLS, next_release
 
-__all__ = ["NO_LOG", "NO_TABLE", "Rule", "next_release", "run_batches"]
+__all__ = ["NO_LOG", "NO_TABLE", "Rule", "run_batches"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,44 +69,6 @@ class _State(NamedTuple):
     own: Ints
     total: Floats
     last: Floats
-
-
-@njit(cache=True, nogil=True)
-def next_release(pulls: int, eta: float, first: int = 1) -> int:
-    """Return the least number of the grid ⌈first·(1 + η)^j⌉, j = 0, 1, …, that is above `pulls`.
-
-    Parameters
-    ----------
-    pulls : int
-        Pulls of an arm, at least 0.
-    eta : float
-        Growth η > 0 of the grid.
-    first : int
-        Its first number.
-
-    Returns
-    -------
-    int
-        At most 2^62: no run has room for more.
-
-    Examples
-    --------
-    >>> grid = [1]
-    >>> while grid[-1] < 30:
-    ...     grid.append(next_release(grid[-1], 0.5))
-    >>> grid
-    [1, 2, 3, 4, 6, 8, 12, 18, 26, 39]
-    """
-    if pulls < first:
-        return first
-    j = max(math.floor(math.log(pulls / first) / math.log1p(eta)) - 1, 0)
-    while True:
-        release = first * (1.0 + eta) ** float(j)
-        if release >= MOST_PULLS:
-            return MOST_PULLS
-        if math.ceil(release) > pulls:
-            return math.ceil(release)
-        j += 1
 
 
 @njit(cache=True, nogil=True)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_generator, check_integer
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import (
     DEFAULT_MAX_PULLS,
     MOST_PULLS,
@@ -23,14 +24,13 @@ from dpbandits.identification.base import (
     check_run,
     check_unique_best_arm,
 )
-from dpbandits.identification.batch_loop import NO_LOG, NO_TABLE, Rule, next_release, run_batches
+from dpbandits.identification.batch_loop import NO_LOG, NO_TABLE, Rule, run_batches
 from dpbandits.identification.population import patients_left
 from dpbandits.identification.rewards import Rewards
 from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 
-__all__ = ["BatchState", "BatchedTopTwo", "next_release"]
+__all__ = ["BatchState", "BatchedTopTwo"]
 
 
 @dataclass(frozen=True, eq=False)

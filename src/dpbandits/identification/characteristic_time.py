@@ -21,7 +21,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import check_fraction, check_positive, check_values
-from dpbandits.identification.divergence_kernels import restricted
+from dpbandits.divergence_kernels import restricted
 from dpbandits.identification.transport import transportation_cost
 from dpbandits.identification.transport_kernels import transportation_cost_kernel
 

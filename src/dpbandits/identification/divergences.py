@@ -19,7 +19,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import SMALLEST, check_values
-from dpbandits.identification.divergence_kernels import (
+from dpbandits.divergence_kernels import (
     calibrated_minus_kernel,
     calibrated_plus_kernel,
     d_eps_kernel,

@@ -8,12 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from dpbandits._validation import check_positive
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm, Verdict, check_run
 from dpbandits.identification.rewards import Rewards
 from dpbandits.mechanisms.laplace import laplace_noise
-from dpbandits.privacy.guarantees import PrivacyGuarantee
-from dpbandits.regret.elimination import round_robin
-from dpbandits.schedules import elimination_epoch
+from dpbandits.schedules import elimination_epoch, round_robin
 
 __all__ = ["DPSEIdentifier"]
 

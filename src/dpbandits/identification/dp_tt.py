@@ -16,7 +16,7 @@ from dpbandits._validation import (
     check_positive,
 )
 from dpbandits.identification.batch_loop import Rule
-from dpbandits.identification.batches import BatchedTopTwo, BatchState, next_release
+from dpbandits.identification.batches import BatchedTopTwo, BatchState
 from dpbandits.identification.challenger import advance_costs
 from dpbandits.identification.thresholds import (
     PAIR_RULES,
@@ -25,6 +25,7 @@ from dpbandits.identification.thresholds import (
     pair_constant,
 )
 from dpbandits.identification.transport_kernels import calibrated_cost_kernel
+from dpbandits.schedules import next_release
 
 __all__ = ["COSTS", "DPTT"]
 

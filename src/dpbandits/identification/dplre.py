@@ -15,6 +15,8 @@ from dpbandits._validation import (
     check_number,
     check_positive,
 )
+from dpbandits.divergence_kernels import d_eps_kernel
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import (
     DEFAULT_MAX_PULLS,
     MOST_PULLS,
@@ -24,7 +26,6 @@ from dpbandits.identification.base import (
     check_unique_best_arm,
 )
 from dpbandits.identification.batch_loop import NO_LOG, NO_TABLE
-from dpbandits.identification.divergence_kernels import d_eps_kernel
 from dpbandits.identification.dplre_loop import (
     SCARCE,
     EliminationRule,
@@ -37,7 +38,6 @@ from dpbandits.identification.rewards import Rewards
 from dpbandits.identification.transport_kernels import transportation_cost_kernel
 from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 
 __all__ = ["DPLRE"]
 

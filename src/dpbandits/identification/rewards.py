@@ -11,11 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits._binomial import binomial
 from dpbandits._validation import check_generator, check_integer
 from dpbandits.instances import BernoulliInstance
+from dpbandits.schedules import MOST_PULLS
 
-__all__ = ["MOST_PULLS", "DrawnRewards", "Rewards", "TableRewards"]
-
-MOST_PULLS = 2**62
-"""The most pulls that a run may be let."""
+__all__ = ["DrawnRewards", "Rewards", "TableRewards"]
 
 
 class Rewards(Protocol):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpbandits._binomial import binomial
 from dpbandits._validation import check_fraction, check_generator, check_integer
+from dpbandits.divergence_kernels import kl_kernel
 from dpbandits.identification.base import (
     DEFAULT_MAX_PULLS,
     MOST_PULLS,
@@ -19,7 +20,6 @@ from dpbandits.identification.base import (
     check_run,
     check_unique_best_arm,
 )
-from dpbandits.identification.divergence_kernels import kl_kernel
 from dpbandits.identification.rewards import Rewards
 from dpbandits.identification.thresholds import mixture_threshold
 from dpbandits.instances import BernoulliInstance

@@ -14,7 +14,7 @@ import math
 
 from numba import njit
 
-from dpbandits.identification.divergence_kernels import (
+from dpbandits.divergence_kernels import (
     penalised,
     restricted,
     tilt,

@@ -10,8 +10,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_fraction, check_integer, check_number, check_positive
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.laplace import laplace
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 
 __all__ = ["AdaptiveTree", "AdaptiveTreeCounter", "next_adaptive_noise", "zeros_behind"]
 

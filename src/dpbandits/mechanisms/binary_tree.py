@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpbandits._validation import check_fraction, check_integer, check_positive
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.laplace import laplace
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 
 __all__ = ["BinaryTree", "BinaryTreeCounter"]
 

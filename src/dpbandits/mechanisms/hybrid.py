@@ -9,10 +9,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_choice, check_integer, check_positive
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level
 from dpbandits.mechanisms.laplace import laplace
 from dpbandits.mechanisms.laplace_sums import laplace_sum_error, laplace_sum_quantile
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 
 __all__ = [
     "HYBRID_STATE",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpbandits._validation import check_integer, check_positive
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.laplace import laplace
 from dpbandits.mechanisms.laplace_sums import laplace_sum_error, laplace_sum_quantile
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 
 __all__ = ["LogarithmicCounter", "RunningLogarithmicCounter"]
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.instances import BernoulliInstance
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 
 __all__ = ["Instance", "Play", "RegretAlgorithm"]
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
 from dpbandits._validation import check_fraction, check_positive
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.instances import BernoulliInstance
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.elimination import play_elimination
 

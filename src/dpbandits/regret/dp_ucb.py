@@ -18,10 +18,10 @@ from dpbandits._validation import (
     check_number,
     check_positive,
 )
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.binary_tree import BinaryTree
 from dpbandits.privacy.accounting import calibrate
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.index_policy import ENGINES, play_index_policy
 

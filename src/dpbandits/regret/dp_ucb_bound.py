@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
 from dpbandits._validation import check_choice, check_flag, check_positive
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.hybrid import HYBRID_STATE, SPLITS, HybridCounter, next_hybrid_noise
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.bound_skipping import play_bound_skipping
 

@@ -21,10 +21,10 @@ from dpbandits._validation import (
     check_integer,
     check_positive,
 )
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace, laplace_below, laplace_cdf
 from dpbandits.privacy.accounting import calibrate, epsilon_at
-from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.intervals import check_exponent, input_of
 from dpbandits.regret.skipping import MAX_SKIPS, SKIP_ERROR, _proposed_stretch, _reward_band

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpbandits.privacy.guarantees import PrivacyGuarantee
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.regret.heavy import HeavyElimination
 
 __all__ = ["DPRSE"]

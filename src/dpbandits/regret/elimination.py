@@ -21,22 +21,9 @@ from dpbandits.mechanisms.laplace import laplace_noise
 from dpbandits.regret.base import Play
 from dpbandits.schedules import EpochPlan, elimination_epoch, elimination_widths
 
-__all__ = ["EliminationPlay", "play_elimination", "play_epochs", "round_robin"]
+__all__ = ["EliminationPlay", "play_elimination", "play_epochs"]
 
 _MOST_EPOCHS = 32  # epoch e has more than 4^e pulls, a run at most 2^62
-
-
-def round_robin(pulls: NDArray[np.int64], n_viable: int) -> NDArray[np.int64]:
-    """Count pulls of each of `n_viable` arms after `pulls` pulls in turn, arm 0 first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round_robin(np.array([0, 4]), 3).tolist()
-    [[0, 0, 0], [2, 1, 1]]
-    """
-    turns: NDArray[np.int64] = (pulls[..., None] + np.arange(n_viable)[::-1]) // n_viable
-    return turns
 
 
 class EliminationPlay(Play):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import check_choice, check_integer
-from dpbandits.privacy.guarantees import PrivacyGuarantee
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
 
 __all__ = ["GROWTHS", "GuessAndDouble"]

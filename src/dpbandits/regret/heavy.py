@@ -17,7 +17,7 @@ from dpbandits.heavy_laws import ParetoLaw, TwoPointHeavyLaw
 from dpbandits.heavy_schedules import HEAVY_SCHEDULES, HeavyEpochPlan, heavy_epoch
 from dpbandits.mechanisms.laplace import laplace_total
 from dpbandits.regret.base import Play, RegretAlgorithm
-from dpbandits.regret.elimination import round_robin
+from dpbandits.schedules import round_robin
 from dpbandits.truncated_sums import truncated_sum
 
 __all__ = [

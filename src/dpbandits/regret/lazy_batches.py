@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_number, check_positive
-from dpbandits.identification.batches import next_release
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace_noise
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.schedules import next_release
 
 __all__ = ["LazyBatches", "Released", "batch_grid", "check_range", "next_size"]
 

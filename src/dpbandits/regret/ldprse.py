@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy_instances import HeavyTailInstance
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.heavy import HeavyElimination, require_heavy, require_non_negative
 
 __all__ = ["LDPRSE"]

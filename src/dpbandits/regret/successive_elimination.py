@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
 from dpbandits._validation import check_fraction
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.instances import BernoulliInstance
-from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.elimination import play_elimination
 

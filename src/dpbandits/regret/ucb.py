@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
 from dpbandits._validation import check_choice
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.instances import BernoulliInstance
-from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.index_policy import ENGINES, play_index_policy
 

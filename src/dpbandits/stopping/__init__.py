@@ -5,6 +5,15 @@ from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
 from dpbandits.stopping.dp_nas import DPNAS
 from dpbandits.stopping.ebgstop import EBGStop
 from dpbandits.stopping.estimate import Estimates, estimate, estimate_many, estimate_replicate
+from dpbandits.stopping.halting_law import HaltingLaw, halting_law, sparse_vector_law
+from dpbandits.stopping.halting_loss import (
+    PrivacyLoss,
+    crossing_length,
+    crossing_loss,
+    crossing_streams,
+    loss_limit,
+    privacy_loss,
+)
 from dpbandits.stopping.nas import NAS
 
 __all__ = [
@@ -16,7 +25,16 @@ __all__ = [
     "NASFamily",
     "Outcome",
     "StoppingRule",
+    "HaltingLaw",
+    "PrivacyLoss",
+    "crossing_length",
+    "crossing_loss",
+    "crossing_streams",
     "estimate",
     "estimate_many",
     "estimate_replicate",
+    "halting_law",
+    "loss_limit",
+    "privacy_loss",
+    "sparse_vector_law",
 ]

@@ -17,10 +17,10 @@ from dpbandits._validation import (
     check_number,
     check_positive,
 )
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.halting import Halting, boundary
 from dpbandits.laws import Law
 from dpbandits.mechanisms import laplace
-from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
 
 __all__ = ["NASFamily", "Outcome", "StoppingRule", "checked"]
 

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpbandits._validation import check_positive
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.halting import Halting
 from dpbandits.laws import Law
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.stopping.base import NASFamily, Outcome
 from dpbandits.stopping.kernels import draw_every
 

@@ -11,18 +11,18 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from dpbandits.auditing.truths import KnownLoss
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.adaptive_tree import AdaptiveTree
 from dpbandits.mechanisms.binary_tree import BinaryTree
 from dpbandits.mechanisms.hybrid import HybridCounter
-from dpbandits.privacy.audit_truths import KnownLoss
-from dpbandits.privacy.guarantees import PrivacyGuarantee
-from dpbandits.privacy.halting_loss import loss_limit
 from dpbandits.regret.dp_ucb import DPUCB
 from dpbandits.regret.dp_ucb_bound import DPUCBBound
 from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.dprucb import DPRUCB
 from dpbandits.stopping.base import NASFamily
+from dpbandits.stopping.halting_loss import loss_limit
 
 __all__ = ["accounted", "declared", "hybrid_losses", "tree_losses", "worst_element"]
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpbandits.privacy.audit_features import Codes, Features, Floats
+from dpbandits.auditing.features import Codes, Features, Floats
 
 __all__ = ["Event", "Tally", "choose_event"]
 

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_number
-from dpbandits.privacy.audit import FEWEST_RUNS, Audit, audit
-from dpbandits.privacy.audit_accounts import accounted, declared, worst_element
-from dpbandits.privacy.audit_events import Tally
-from dpbandits.privacy.audit_exact import audit_exactly
-from dpbandits.privacy.audit_search import search
-from dpbandits.privacy.audit_subjects import subject_of
-from dpbandits.privacy.audit_tables import TablePair
-from dpbandits.privacy.audit_truths import KnownLoss
-from dpbandits.privacy.guarantees import PrivacyGuarantee
+from dpbandits.auditing.accounts import accounted, declared, worst_element
+from dpbandits.auditing.audit import FEWEST_RUNS, Audit, audit
+from dpbandits.auditing.events import Tally
+from dpbandits.auditing.exact import audit_exactly
+from dpbandits.auditing.search import search
+from dpbandits.auditing.subjects import subject_of
+from dpbandits.auditing.tables import TablePair
+from dpbandits.auditing.truths import KnownLoss
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.running import Replicated, describe, label_errors, run_replicates
 from dpbandits.stopping.base import StoppingRule
 
@@ -315,7 +315,7 @@ def audit_many(
     Parameters
     ----------
     cases : mapping of key to AuditCase
-        What is audited; `dpbandits.privacy.audit_cases` has those of every algorithm.
+        What is audited; `dpbandits.auditing.cases` has those of every algorithm.
     n_audits : int
         Audits of each case, with searches and runs that are independent.
     seed : int or sequence of int

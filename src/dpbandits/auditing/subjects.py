@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_integer
+from dpbandits.auditing import kernels as kernels
+from dpbandits.auditing.audit import Auditable, Outputs
+from dpbandits.auditing.batches import BATCHED, top_two_outputs
+from dpbandits.auditing.counters import COUNTERS, counter_sums
+from dpbandits.auditing.lazy import has_loop, lazy_actions
+from dpbandits.auditing.tables import FixedRewards, check_one_arm, check_rewards
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.identification.rewards import Rewards
-from dpbandits.privacy import audit_kernels as kernels
-from dpbandits.privacy.audit import Auditable, Outputs
-from dpbandits.privacy.audit_batches import BATCHED, top_two_outputs
-from dpbandits.privacy.audit_counters import COUNTERS, counter_sums
-from dpbandits.privacy.audit_lazy import has_loop, lazy_actions
-from dpbandits.privacy.audit_tables import FixedRewards, check_one_arm, check_rewards
-from dpbandits.privacy.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.dp_ucb import DPUCB
 from dpbandits.regret.dp_ucb_bound import DPUCBBound
@@ -110,7 +110,7 @@ class RegretSubject:
     Raises
     ------
     ValueError
-        If the algorithm is for heavy-tailed rewards: see `dpbandits.privacy.audit_exact`.
+        If the algorithm is for heavy-tailed rewards: see `dpbandits.auditing.exact`.
 
     Examples
     --------

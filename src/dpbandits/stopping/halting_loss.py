@@ -70,7 +70,7 @@ import numpy as np
 
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.halting import Halting
-from dpbandits.privacy.halting_law import (
+from dpbandits.stopping.halting_law import (
     Floats,
     HaltingLaw,
     check_rule,

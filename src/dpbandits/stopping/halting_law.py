@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits._validation import SMALLEST, check_integer, check_number
 from dpbandits.halting import Halting
 from dpbandits.mechanisms.laplace import laplace_log_cdf
-from dpbandits.privacy.halting_integral import DROP, Floats, gauss_rules, integrate, panels_of
+from dpbandits.stopping.halting_integral import DROP, Floats, gauss_rules, integrate, panels_of
 
 if TYPE_CHECKING:  # stopping rules declare their guarantees with this package
     from dpbandits.stopping.base import NASFamily

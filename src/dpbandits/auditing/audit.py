@@ -3,14 +3,14 @@
 What is audited is the whole output: arms pulled, halting time, released values, recommendation.
 `audit` runs an algorithm many times on each table of a `TablePair`, chooses an event on one half
 of the runs, and bounds its two probabilities with the other half. The result is a lower bound on
-ε that fails with a stated probability. `dpbandits.privacy.audit_search` looks for a pair that gives
+ε that fails with a stated probability. `dpbandits.auditing.search` looks for a pair that gives
 a high one.
 
 An audit can convict. It cannot prove privacy: a low bound may be due to a bad pair, a bad event,
 or too few runs.
 
 Anything that implements the protocol `Auditable` can be audited; so can a plain function of
-(rewards, rng), see `FunctionSubject`. `dpbandits.privacy.audit_subjects` makes the algorithms of
+(rewards, rng), see `FunctionSubject`. `dpbandits.auditing.subjects` makes the algorithms of
 this package auditable.
 """
 
@@ -25,9 +25,9 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_fraction, check_integer
-from dpbandits.privacy.audit_events import Tally, choose_event
-from dpbandits.privacy.audit_tables import FixedRewards, TablePair
-from dpbandits.privacy.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.auditing.events import Tally, choose_event
+from dpbandits.auditing.tables import FixedRewards, TablePair
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 
 __all__ = ["FEWEST_RUNS", "Audit", "Auditable", "FunctionSubject", "Outputs", "audit"]
 
@@ -222,7 +222,7 @@ def audit(
     ----------
     subject : Auditable, algorithm or callable
         What is audited: an algorithm, a stopping rule or a counter of this package (as
-        `dpbandits.privacy.audit_subjects.subject_of` takes them), one of one's own of these
+        `dpbandits.auditing.subjects.subject_of` takes them), one of one's own of these
         kinds, or a function of one's own, see `FunctionSubject`.
     pair : TablePair
         The tables.
@@ -292,7 +292,7 @@ def as_subject(subject: Any, guarantee: PrivacyGuarantee | None, n_pulls: int) -
         found: Auditable = subject
         return found
     if not callable(subject):
-        from dpbandits.privacy.audit_subjects import subject_of  # which imports this module
+        from dpbandits.auditing.subjects import subject_of  # which imports this module
 
         return subject_of(subject, n_pulls)
     name = getattr(subject, "__name__", "function")

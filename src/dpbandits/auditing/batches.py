@@ -8,11 +8,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from dpbandits.auditing.lazy import running_sums
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.batch_loop import Rule, run_batches
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.top_two import TopTwo, next_decision
-from dpbandits.privacy.audit_lazy import running_sums
 
 __all__ = ["BATCHED", "top_two_outputs"]
 

@@ -1,6 +1,6 @@
 """Mechanisms whose privacy loss on a pair of tables is known: what the auditor is measured with.
 
-Each is a frozen configuration that can be audited (`dpbandits.privacy.audit.Auditable`), and that
+Each is a frozen configuration that can be audited (`dpbandits.auditing.audit.Auditable`), and that
 knows the pair of tables on which it is to be audited and the truth there: the least ε that goes
 with a δ. Runs are drawn all at once; noise is that of `dpbandits.mechanisms`.
 """
@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_integer, check_positive
+from dpbandits.auditing.audit import Outputs
+from dpbandits.auditing.exact import elimination_law, log_loss, two_arm_epochs
+from dpbandits.auditing.tables import TablePair
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.binary_tree import BinaryTree
 from dpbandits.mechanisms.laplace import laplace_noise
 from dpbandits.privacy.accounting import epsilon_at
-from dpbandits.privacy.audit import Outputs
-from dpbandits.privacy.audit_exact import elimination_law, log_loss, two_arm_epochs
-from dpbandits.privacy.audit_tables import TablePair
-from dpbandits.privacy.guarantees import PrivacyGuarantee
-from dpbandits.privacy.halting_law import halting_law, looks_at, margins
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
+from dpbandits.stopping.halting_law import halting_law, looks_at, margins
 
 __all__ = [
     "EliminationEpoch",

@@ -9,6 +9,15 @@ import math
 from collections.abc import Collection
 from typing import Any
 
+from dpbandits.auditing.grid import AuditCase
+from dpbandits.auditing.truths import (
+    EliminationEpoch,
+    HaltingTime,
+    KnownLoss,
+    RandomisedResponse,
+    Releases,
+    TreeSums,
+)
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.identification.dp_tt import DPTT
@@ -18,15 +27,6 @@ from dpbandits.mechanisms.adaptive_tree import AdaptiveTree
 from dpbandits.mechanisms.binary_tree import BinaryTree
 from dpbandits.mechanisms.hybrid import HybridCounter
 from dpbandits.mechanisms.logarithmic import LogarithmicCounter
-from dpbandits.privacy.audit_grid import AuditCase
-from dpbandits.privacy.audit_truths import (
-    EliminationEpoch,
-    HaltingTime,
-    KnownLoss,
-    RandomisedResponse,
-    Releases,
-    TreeSums,
-)
 from dpbandits.registry import identifiers, registry, stopping_rules
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.regret.dp_ucb_int import DPUCBInt

@@ -1,4 +1,4 @@
-"""The integrals of `dpbandits.privacy.halting_law`: panels, Gauss–Legendre rules, their errors.
+"""The integrals of `dpbandits.stopping.halting_law`: panels, Gauss–Legendre rules, their errors.
 
 The proofs of the bounds stand in that module.
 """

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_integer
-from dpbandits.privacy.audit import FEWEST_RUNS, Auditable, as_subject, entropy_of, run_both
-from dpbandits.privacy.audit_events import choose_event
-from dpbandits.privacy.audit_tables import FixedRewards, TablePair
-from dpbandits.privacy.guarantees import PrivacyGuarantee
+from dpbandits.auditing.audit import FEWEST_RUNS, Auditable, as_subject, entropy_of, run_both
+from dpbandits.auditing.events import choose_event
+from dpbandits.auditing.tables import FixedRewards, TablePair
+from dpbandits.guarantees import PrivacyGuarantee
 
 __all__ = ["candidate_pairs", "search"]
 

@@ -3,7 +3,7 @@
 - Elimination between two arms: while both are viable, an epoch's decision depends on the
   difference of two sums and of two Laplace variables. An output is the epoch in which an arm
   leaves, and which one; its probability is a product over epochs.
-- Stopping rules of the NAS family: `dpbandits.privacy.halting_loss`.
+- Stopping rules of the NAS family: `dpbandits.stopping.halting_loss`.
 - A report in the local model: a truncated reward with one Laplace variable.
 - The third pull of DPRUCB: two first rewards, each with the noise of one node.
 """
@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_integer
+from dpbandits.auditing.audit import Audit
+from dpbandits.auditing.tables import TablePair, check_one_arm
 from dpbandits.heavy_instances import HeavyTailInstance, heavy_two_point
 from dpbandits.heavy_schedules import heavy_epoch
 from dpbandits.identification.dp_se import DPSEIdentifier
-from dpbandits.privacy.audit import Audit
-from dpbandits.privacy.audit_tables import TablePair, check_one_arm
-from dpbandits.privacy.halting_loss import crossing_streams, privacy_loss
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.regret.dprse import DPRSE
 from dpbandits.regret.dprucb import DPRUCB
@@ -33,6 +32,7 @@ from dpbandits.regret.guess_and_double import GuessAndDouble
 from dpbandits.regret.ldprse import LDPRSE
 from dpbandits.schedules import elimination_epoch
 from dpbandits.stopping.base import NASFamily
+from dpbandits.stopping.halting_loss import crossing_streams, privacy_loss
 
 __all__ = [
     "audit_elimination",
