@@ -113,12 +113,11 @@ def edition(content: dict[str, Any]) -> list[str]:
         [row["what"], short(row["before"]), short(row["now"]), short(row["before"] / row["now"])]
         for row in content["rows"]
     ]
-    chapters = content.get("chapters", {})
-    if chapters:
-        total = sum(chapters.values())
+    if "chapters" in content:
+        total = content["chapters"]["processor"]
         rows.append(
             [
-                "all chapters at the paper preset",
+                "all chapters at the paper preset, compiling included",
                 short(content["chapters_before"]),
                 short(total),
                 short(content["chapters_before"] / total),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from companion.explorer_lines import curves_of, line_name, short, times_of
 from companion.publishing import Published, published
 from dpbandits._validation import check_integer
-from dpbandits.bounds.newer import private_regret_rate
+from dpbandits.bounds.lazy import private_regret_rate
 from dpbandits.bounds.regret import lai_robbins_rate
 from dpbandits.identification.characteristic_time import characteristic_time, total_variation_time
 from dpbandits.instances import BernoulliInstance, bernoulli, equal_gaps, ja25, ladder, ss19, td16

@@ -21,6 +21,7 @@ __all__ = [
     "check_number",
     "check_order",
     "check_positive",
+    "check_range",
     "check_values",
 ]
 
@@ -124,3 +125,12 @@ def check_values(name: str, value: Any, low: float, high: float) -> NDArray[np.f
     if not np.all((floats >= low) & (floats <= high)):
         raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
     return floats
+
+
+def check_range(name: str, value: Any, low: float, high: float) -> float:
+    """Return `value` as a float if it is a number from `low` to `high`."""
+    allowed = f"a number from {low:g} to {high:g}"
+    number = check_number(name, value, allowed)
+    if not low <= number <= high:
+        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+    return number

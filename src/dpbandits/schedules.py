@@ -15,9 +15,11 @@ from dpbandits._validation import check_fraction, check_integer, check_positive
 __all__ = [
     "MOST_PULLS",
     "EpochPlan",
+    "batch_grid",
     "elimination_epoch",
     "elimination_widths",
     "next_release",
+    "next_size",
     "noise_bracket",
     "noise_width",
     "round_robin",
@@ -205,3 +207,49 @@ def next_release(pulls: int, eta: float, first: int = 1) -> int:
         if math.ceil(release) > pulls:
             return math.ceil(release)
         j += 1
+
+
+def batch_grid(pulls: int, eta: float, forgets: bool) -> tuple[NDArray[np.int64], ...]:
+    """Return the batches of an arm up to the first that brings it to `pulls` pulls or more.
+
+    Parameters
+    ----------
+    pulls : int
+        Pulls of the arm, at least 1.
+    eta : float
+        Growth η > 0.
+    forgets : bool
+        Whether the sizes of the batches are the grid ⌈(1 + η)^j⌉ and an estimate rests on the last
+        batch alone, or the pulls at the releases are that grid and estimates rest on all batches.
+
+    Returns
+    -------
+    tuple of numpy.ndarray of int, shape (J,) each
+        Sizes of the batches, pulls at their ends, and how many rewards and how many Laplace
+        variables the estimate has from then on.
+
+    Examples
+    --------
+    >>> sizes, ends, rewards, noises = batch_grid(10, 1.0, forgets=True)
+    >>> sizes.tolist(), ends.tolist(), noises.tolist()
+    ([1, 2, 4, 8], [1, 3, 7, 15], [1, 1, 1, 1])
+    >>> sizes, ends, rewards, noises = batch_grid(10, 1.0, forgets=False)
+    >>> sizes.tolist(), rewards.tolist(), noises.tolist()
+    ([1, 1, 2, 4, 8], [1, 2, 4, 8, 16], [1, 2, 3, 4, 5])
+    """
+    sizes: list[int] = []
+    end = 0
+    while end < pulls:
+        sizes.append(next_size(sizes[-1] if sizes else 0, end, eta, forgets))
+        end += sizes[-1]
+    batches = np.array(sizes, dtype=np.int64)
+    ends = np.cumsum(batches)
+    if forgets:
+        return batches, ends, batches, np.ones_like(batches)
+    return batches, ends, ends, np.arange(1, batches.size + 1)
+
+
+def next_size(last: int, pulls: int, eta: float, forgets: bool) -> int:
+    """Return the size of the batch after one of size `last` that ended at `pulls`, 0 if none."""
+    size = next_release(last, eta) if forgets else next_release(pulls, eta) - pulls
+    return min(size, MOST_PULLS - pulls)

@@ -11,13 +11,14 @@ from statistical import may_be_at_most, mean_may_be_at_most, same_law
 
 import dpbandits as dpb
 from dpbandits.bounds.lazy_frame import Frame, least_estimate
-from dpbandits.bounds.newer_sampling import _mean_odds
+from dpbandits.bounds.lazy_sampling import _mean_odds
 from dpbandits.identification.divergences import calibrated_plus, d_eps, kl
+from dpbandits.lazy_indices import calibrated_upper, ucb_width
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.regret import lazy_batches
-from dpbandits.regret.lazy_batches import Released, batch_grid
-from dpbandits.regret.lazy_indices import calibrated_upper, ucb_width
+from dpbandits.regret.lazy_batches import Released
 from dpbandits.regret.lazy_sampling import first_of, first_to_finish, largest_draw
+from dpbandits.schedules import batch_grid
 
 ALGORITHMS = [
     dpb.AnytimeLazyUCB(epsilon=0.5),

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from dpbandits.mechanisms.laplace import laplace_noise
 from dpbandits.regret.adap_ucb import AdaPKLUCB, AdaPUCB
 from dpbandits.regret.dp_klucb import DPIMED, DPKLUCB
-from dpbandits.regret.lazy_batches import batch_grid
 from dpbandits.regret.lazy_dp_ts import LazyDPTS
 from dpbandits.regret.lazy_sampling import first_of, first_to_finish, largest_draw
 from dpbandits.regret.lazy_ucb import AnytimeLazyUCB
+from dpbandits.schedules import batch_grid
 
 __all__ = ["has_loop", "lazy_actions", "likelier_of_two", "running_sums"]
 

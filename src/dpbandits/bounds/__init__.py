@@ -1,12 +1,12 @@
 """Bounds, upper and lower, each with the constants that its proof gives."""
 
-from dpbandits.bounds.newer import (
+from dpbandits.bounds.lazy import (
     adap_klucb_regret,
     dp_klucb_regret,
     lazy_ucb_regret,
     private_regret_rate,
 )
-from dpbandits.bounds.newer_sampling import dp_imed_regret, lazy_dp_ts_regret
+from dpbandits.bounds.lazy_sampling import dp_imed_regret, lazy_dp_ts_regret
 from dpbandits.bounds.regret import (
     dp_ucb_pulls,
     dp_ucb_regret,

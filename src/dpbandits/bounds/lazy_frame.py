@@ -26,12 +26,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from dpbandits._validation import check_positive
+from dpbandits._validation import check_positive, check_range
 from dpbandits.bounds.regret import _fractions, _times
 from dpbandits.divergence_kernels import (
     calibrated_minus_kernel,
     calibrated_plus_kernel,
 )
+from dpbandits.schedules import batch_grid
 
 __all__ = ["Frame", "least_estimate", "least_estimates"]
 
@@ -109,8 +110,6 @@ class Frame:
         eta: float,
         forgets: bool,
     ) -> None:
-        from dpbandits.regret.lazy_batches import batch_grid, check_range  # regret imports bounds
-
         self.means = _fractions("means", means)
         self.best = float(self.means.max())
         self.epsilon = check_positive("epsilon", epsilon, infinite=True)

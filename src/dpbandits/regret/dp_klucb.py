@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
-from dpbandits._validation import check_flag
+from dpbandits._validation import check_flag, check_range
 from dpbandits.instances import BernoulliInstance
-from dpbandits.regret.lazy_batches import LazyBatches, Released, check_range
-from dpbandits.regret.lazy_indices import choose_calibrated, choose_least_evidence
+from dpbandits.lazy_indices import choose_calibrated, choose_least_evidence
+from dpbandits.regret.lazy_batches import LazyBatches, Released
 
 __all__ = ["DPIMED", "DPKLUCB"]
 

@@ -12,76 +12,19 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._validation import check_number, check_positive
+from dpbandits._validation import check_positive, check_range
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace_noise
 from dpbandits.regret.base import Play, RegretAlgorithm
-from dpbandits.schedules import next_release
+from dpbandits.schedules import next_size
 
-__all__ = ["LazyBatches", "Released", "batch_grid", "check_range", "next_size"]
-
-_MOST = 2**62
-
-
-def check_range(name: str, value: Any, low: float, high: float) -> float:
-    """Return `value` as a float if it is a number from `low` to `high`."""
-    allowed = f"a number from {low:g} to {high:g}"
-    number = check_number(name, value, allowed)
-    if not low <= number <= high:
-        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
-    return number
-
-
-def batch_grid(pulls: int, eta: float, forgets: bool) -> tuple[NDArray[np.int64], ...]:
-    """Return the batches of an arm up to the first that brings it to `pulls` pulls or more.
-
-    Parameters
-    ----------
-    pulls : int
-        Pulls of the arm, at least 1.
-    eta : float
-        Growth η > 0.
-    forgets : bool
-        Whether the sizes of the batches are the grid ⌈(1 + η)^j⌉ and an estimate rests on the last
-        batch alone, or the pulls at the releases are that grid and estimates rest on all batches.
-
-    Returns
-    -------
-    tuple of numpy.ndarray of int, shape (J,) each
-        Sizes of the batches, pulls at their ends, and how many rewards and how many Laplace
-        variables the estimate has from then on.
-
-    Examples
-    --------
-    >>> sizes, ends, rewards, noises = batch_grid(10, 1.0, forgets=True)
-    >>> sizes.tolist(), ends.tolist(), noises.tolist()
-    ([1, 2, 4, 8], [1, 3, 7, 15], [1, 1, 1, 1])
-    >>> sizes, ends, rewards, noises = batch_grid(10, 1.0, forgets=False)
-    >>> sizes.tolist(), rewards.tolist(), noises.tolist()
-    ([1, 1, 2, 4, 8], [1, 2, 4, 8, 16], [1, 2, 3, 4, 5])
-    """
-    sizes: list[int] = []
-    end = 0
-    while end < pulls:
-        sizes.append(next_size(sizes[-1] if sizes else 0, end, eta, forgets))
-        end += sizes[-1]
-    batches = np.array(sizes, dtype=np.int64)
-    ends = np.cumsum(batches)
-    if forgets:
-        return batches, ends, batches, np.ones_like(batches)
-    return batches, ends, ends, np.arange(1, batches.size + 1)
-
-
-def next_size(last: int, pulls: int, eta: float, forgets: bool) -> int:
-    """Return the size of the batch after one of size `last` that ended at `pulls`, 0 if none."""
-    size = next_release(last, eta) if forgets else next_release(pulls, eta) - pulls
-    return min(size, _MOST - pulls)
+__all__ = ["LazyBatches", "Released"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpbandits._validation import check_positive
+from dpbandits._validation import check_positive, check_range
 from dpbandits.bounds.lazy_frame import Frame, least_estimates
 from dpbandits.bounds.regret import _fractions
 from dpbandits.divergence_kernels import d_eps_kernel
+from dpbandits.lazy_indices import ucb_width
 
 __all__ = [
     "adap_klucb_regret",
@@ -72,8 +73,6 @@ def lazy_ucb_regret(
     >>> bool(small > large)
     True
     """
-    from dpbandits.regret.lazy_indices import ucb_width
-
     sampling = check_positive("sampling", sampling)
     noise = check_positive("noise", noise)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
@@ -191,8 +190,6 @@ def dp_klucb_regret(
     >>> bool(bound < 1.5 * private_regret_rate([0.5, 0.25], 0.5) * math.log(long))
     True
     """
-    from dpbandits.regret.lazy_batches import check_range
-
     slack = check_range("slack", slack, 0.0, 100.0)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=False)
     levels = frame.log_times + slack * np.log1p(frame.log_times) + 0 * frame.rewards

@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, log_ndtr, logsumexp, ndtr, rel_entr, xlog1py, xlogy
 
-from dpbandits._validation import check_flag
+from dpbandits._validation import check_flag, check_range
 from dpbandits.bounds.lazy_frame import Frame, least_estimate, least_estimates
 from dpbandits.divergence_kernels import calibrated_plus_kernel
 
@@ -128,8 +128,6 @@ def lazy_dp_ts_regret(
     >>> bool(high > lazy_dp_ts_regret(means, long, epsilon=1.0, alpha=3.0))
     True
     """
-    from dpbandits.regret.lazy_batches import check_range
-
     alpha = check_range("alpha", alpha, 1.001, 100.0)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
     when = frame.ends + frame.means.size
