@@ -234,7 +234,7 @@ def test_a_killed_execution_leaves_the_chapter_alone(book):
     long += "Path('../started').write_text(str(os.getpid()))\ntime.sleep(1000)"
     before = with_cell(path, long)
     process = subprocess.Popen(
-        [sys.executable, "-m", "dpbandits", "execute", "3"],
+        [sys.executable, "-m", "companion", "execute", "3"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,

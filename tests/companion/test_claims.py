@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import json
 import math
+import re
 import shutil
 import sys
 
@@ -93,10 +94,14 @@ def book(tmp_path, monkeypatch):
 @pytest.mark.parametrize("number", ["01", "02", "03", "04", "05"])
 def test_the_published_verdicts_are_those_of_the_chapter(number):
     """Executing the chapter, as nbval does, judges them."""
-    shown = chapters.find(number).read_text("utf-8")
+    shown = plain(chapters.find(number).read_text("utf-8"))
     for claim in claims.recorded(chapter=number):
-        verdict = f"**{claim.verdict}.** {claim.finding.reason} |".replace("|S|", "\\|S\\|")
-        assert json.dumps(verdict, ensure_ascii=False)[1:-1] in shown, claim.id
+        assert plain(f"**{claim.verdict}.** {claim.finding.reason} |") in shown, claim.id
+
+
+def plain(text):
+    """Leave out what tables and JSON escape."""
+    return re.sub(r'[|"\\]', "", text)
 
 
 def test_differences_name_what_changed(book, monkeypatch):

@@ -20,10 +20,10 @@ from companion.figures.identification import (
     times_table,
     wrong_shares,
 )
+from companion.figures.planning import plan_figure, plan_table
 from companion.figures.redraw import recipe_of, redraw
 from companion.tables import from_csv, to_csv
 from dpbandits.identification import Identifications, privacy_switches, sample_lower_bound
-from dpbandits.plotting.planning import plan_figure, plan_table
 
 MU1, MU2 = dpb.instances.ja25("mu1"), dpb.instances.ja25("mu2")
 TITLES = {"a": "first", "b": "second"}
@@ -306,7 +306,7 @@ def test_open_triangles_stand_where_no_run_was_wrong():
 
 def test_a_plan_is_drawn_from_its_table_alone():
     plan = dpb.plan([0.9, 0.5], epsilon=1.0, delta=0.05, n_runs=2)
-    figure = plan_figure(plan)
+    figure = plan_figure(plan_table(plan))
     recipe, first = recipe_of(figure), picture(figure)
     table = from_csv(to_csv(plan_table(plan)))
     assert str(picture(redraw(table, json.loads(json.dumps(recipe))))) == str(first)

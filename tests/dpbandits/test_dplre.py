@@ -308,5 +308,5 @@ def test_tied_best_arms_are_refused():
 
 
 def test_guarantee():
-    assert DPLRE(0.3, 0.1).guarantee == dpb.privacy.PrivacyGuarantee("global", 0.3)
+    assert DPLRE(0.3, 0.1).guarantee == dpb.PrivacyGuarantee("global", 0.3)
     assert not DPLRE(INF, 0.1).guarantee.is_private

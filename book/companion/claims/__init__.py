@@ -1,6 +1,6 @@
 """The ledger of claims: what the papers say, and what a computation says about it.
 
->>> from dpbandits import claims
+>>> from companion import claims
 >>> len(claims.ledger("ss19-thm-4.1"))
 1
 """
@@ -152,7 +152,7 @@ def recorded(prefix: str = "", chapter: str | None = None) -> list[Claim]:
 
     Examples
     --------
-    >>> from dpbandits import claims
+    >>> from companion import claims
     >>> claims.recorded("ss19-thm-4.1")[0].verdict in claims.VERDICTS
     True
     """

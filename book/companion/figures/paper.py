@@ -208,7 +208,7 @@ def paper_figure(
 
     Examples
     --------
-    >>> from dpbandits.plotting import curves_figure
+    >>> from companion.figures import curves_figure
     >>> curves = {"line": ([1.0, 10.0], [1.0, 10.0])}
     >>> def draw():
     ...     return curves_figure({"": curves}, x_label="x", y_label="y")
