@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from scipy import optimize
-
 from dpbandits._validation import SMALLEST, check_fraction, check_number, check_positive
 from dpbandits.halting import noise_allowance, sampling_width
 from dpbandits.stopping.base import NASFamily
@@ -95,7 +93,9 @@ def loglog_bracket(a: float, b: float) -> tuple[float, float]:
 def loglog_crossing(a: float, b: float) -> float:
     """Solve log(a·log x) = b·x for its largest root, beyond which log(a·log x)/x stays below b."""
     low, high = loglog_bracket(a, b)
-    root: float = optimize.brentq(lambda x: math.log(a * math.log(x)) - b * x, low, high)
+    from scipy.optimize import brentq  # slow to import
+
+    root: float = brentq(lambda x: math.log(a * math.log(x)) - b * x, low, high)
     return root
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize
 
 from dpbandits._validation import check_fraction, check_positive
 from dpbandits.bounds.regret import group_privacy_factor
@@ -99,7 +98,9 @@ def _least_entropy(law: Law, direction: float, size: float) -> float:
         return law.expectation(lambda x: np.log1p(-v * (scale * x - target)))
 
     # the gain is concave in v, so that it has one peak in log v, near which it is flat
-    found = optimize.minimize_scalar(
+    from scipy.optimize import minimize_scalar  # slow to import
+
+    found = minimize_scalar(
         lambda log_v: -gain(log_v), bounds=(-30.0, 0.0), method="bounded", options={"xatol": 1e-7}
     )
     return max(gain(found.x), gain(0.0))

@@ -221,10 +221,11 @@ def _certificate(
             below[i], fall[i], _ = cost_of(
                 costs, fluid.arms[i], end, result[i] - 1.0, fluid.start[i]
             )
-    near = fluid.start[0].copy()
+    near = np.empty(fluid.start.shape[1])
     for i in range(k):
         arm, n = fluid.arms[i], float(result[i])
-        near[:] = fluid.start[i]
+        for j in range(near.size):  # a slice would take a second longer to compile
+            near[j] = fluid.start[i, j]
         here, by_ahead, _ = cost_of(costs, arm, end, n, near)
         if here < top + margin:
             back = 1.02 * (top - here + 2.0 * margin) / (slope - by_ahead)
@@ -238,7 +239,8 @@ def _certificate(
                     continue
                 if not (below[j] + margin < here and below[j] - fall[j] * back + margin < there):
                     return _NEAR
-        near[:] = fluid.start[i]
+        for j in range(near.size):  # a slice would take a second longer to compile
+            near[j] = fluid.start[i, j]
         if cost_of(costs, arm, first, n, near)[0] < bottom + margin:
             return _FAR
     return _CERTIFIED

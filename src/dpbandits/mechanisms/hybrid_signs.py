@@ -22,7 +22,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import toeplitz
 
 from dpbandits._validation import check_integer
 
@@ -43,6 +42,8 @@ def _moves(cell: float, reach: float) -> tuple[Floats, Floats, Floats]:
     k = np.arange(2 * half + 1)
     rise = 0.5 * np.exp(-cell * k) * -math.expm1(-cell)  # ⌊X/cell⌋ = k and −1 − k: equally likely
     fall = np.concatenate([rise[:1], rise[:-1]])
+    from scipy.linalg import toeplitz  # slow to import
+
     moves = toeplitz(fall, rise)
     moves[:, -1] = 0.5 * np.exp(-cell * k[::-1])
     moves[-1, -1] = 0.5

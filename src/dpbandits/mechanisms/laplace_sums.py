@@ -18,7 +18,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import gammaincc, gammaln
 
 from dpbandits._validation import check_fraction, check_integer, check_number
@@ -177,5 +176,7 @@ def laplace_sum_quantile(beta: float, counts: tuple[int, ...], scales: tuple[flo
 
     def excess(x: float) -> float:
         return math.log(laplace_sum_tail(x, counts, scales) / half)
+
+    from scipy.optimize import brentq  # slow to import
 
     return float(brentq(excess, 0.0, high, xtol=1e-12 * high, rtol=1e-10)) * (1 + 1e-9)

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from dpbandits._validation import SMALLEST, check_number, check_positive
 from dpbandits.privacy.laplace_composition import Inversion, Releases
@@ -293,6 +292,8 @@ def calibrate(epsilon: float, delta: float, losses: ArrayLike) -> float:
         high, step = low + 0.1, 0.2
         while surplus(high) <= 0.0:
             low, high, step = high, high + step, 2.0 * step
+        from scipy.optimize import brentq  # slow to import
+
         factor = math.exp(brentq(surplus, low, high, xtol=_CALIBRATION / 4))
         factor = _round_down(factor * (1.0 - _CALIBRATION / 2))
     while epsilon_at(delta, factor * values).upper > epsilon:  # rounding, or a step of the bracket

@@ -53,7 +53,6 @@ import math
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.optimize import brentq, minimize_scalar
 
 __all__ = ["Inversion", "Releases"]
 
@@ -125,6 +124,8 @@ class Releases:
 
         low = -math.log(self.total) - 12.0
         high = math.log(self.number) - math.log(self.total - epsilon) + 12.0
+        from scipy.optimize import minimize_scalar  # slow to import
+
         found = minimize_scalar(height, bounds=(low, high), method="bounded")
         log_t, least, step = float(found.x), float(found.fun), 1e-2
         bend = (height(log_t + step) - 2.0 * least + height(log_t - step)) / step**2
@@ -137,6 +138,8 @@ class Releases:
             return low
         if self.saddle(high)[1] >= goal:
             return high
+        from scipy.optimize import brentq  # slow to import
+
         return float(brentq(lambda e: self.saddle(e)[1] - goal, low, high, rtol=1e-4))
 
 
@@ -235,6 +238,8 @@ class Inversion:
                 high, reach = min(high + 2.0 * reach, total), 2.0 * reach
             end = 0.0
             if surplus(low) > 0.0:
+                from scipy.optimize import brentq  # slow to import
+
                 end = float(brentq(surplus, low, high, xtol=1e-15 * total, rtol=1e-14))
             step = 1e-15 * total  # the root is found up to rounding only
             while 0.0 < end < total and sign * surplus(end) > 0.0:
