@@ -161,10 +161,14 @@ def recorded(prefix: str = "", chapter: str | None = None) -> list[Claim]:
     for claim in ledger(prefix, chapter):
         if claim.id not in written:
             raise ValueError(f"claim {claim.id} is not judged yet; its chapter must be executed")
-        record = written[claim.id]
-        finding = partial(Finding, record["verdict"], record["reason"], record["evidence"])
-        found.append(replace(claim, check=finding, needs=()))
+        found.append(_as_written(claim, written[claim.id]))
     return found
+
+
+def _as_written(claim: Claim, record: Mapping[str, Any]) -> Claim:
+    """Return a claim with the finding that was published."""
+    finding = partial(Finding, record["verdict"], record["reason"], record["evidence"])
+    return replace(claim, check=finding, needs=())
 
 
 def _file(chapter: str) -> Path:
@@ -182,7 +186,9 @@ def _written() -> dict[str, dict[str, Any]]:
 def judge(page: Page, results: Mapping[str, Any] | None = None) -> list[Claim]:
     """Judge the claims of a chapter, publish the verdicts and return the claims.
 
-    Claims about the chapter's experiments are judged from their results.
+    Claims about the chapter's experiments are judged from their results. The others depend on no
+    parameter of the page: at the presets smoke and quick, those that the book has published a
+    verdict on keep it.
 
     Parameters
     ----------
@@ -197,7 +203,13 @@ def judge(page: Page, results: Mapping[str, Any] | None = None) -> list[Claim]:
         Those of the chapter, in the ledger's order.
     """
     results = {} if results is None else results
-    judged = [claim.given(results) for claim in ledger(chapter=page.chapter)]
+    known = {} if page.preset == "paper" else _written()
+    judged = [
+        _as_written(claim, known[claim.id])
+        if claim.id in known and not claim.needs
+        else claim.given(results)
+        for claim in ledger(chapter=page.chapter)
+    ]
     content = {"manifest": {"preset": page.preset, "seed": page.seed}, "claims": records(judged)}
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     renew(_file(page.chapter), text.encode())
