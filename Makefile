@@ -34,7 +34,7 @@ $(STAMP): pyproject.toml book/pyproject.toml requirements.lock | $(UV)
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable . --editable book
 	@touch $@
 
-setup: $(STAMP) ## build .venv from requirements.lock and install the package in it
+setup: $(STAMP) ## build .venv from requirements.lock, install package and companion in it
 
 lock: | $(UV) ## renew requirements.lock from pyproject.toml (versions and hashes, no addresses)
 	$(UV) lock --quiet --python $(PYTHON)
@@ -62,7 +62,7 @@ lint: $(STAMP) ## check format, style (notebooks included) and which layer impor
 types: $(STAMP) ## check the types
 	$(BIN)/mypy
 
-unit: $(STAMP) ## run the tests of the package and the examples of its docstrings
+unit: $(STAMP) ## run the tests of package and companion, and the examples of their docstrings
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder tests
 
 notebooks: $(STAMP) ## run every chapter again and compare with its outputs
@@ -102,7 +102,7 @@ bench: $(STAMP) ## measure the speed of the algorithms; RECORD=book/data renews 
 	$(if $(RECORD),$(BIN)/python benchmarks/edition.py $(RECORD) --chapters)
 
 clean: ## remove what was built
-	rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf _build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
 	find . -name __pycache__ -not -path './.venv/*' -not -path './.tools/*' -prune -exec rm -rf {} +
 
 distclean: clean ## remove the environments as well

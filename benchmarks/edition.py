@@ -1,7 +1,8 @@
 """This edition's speed beside that of edition 0.1: seconds of one core.
 
 ``python benchmarks/edition.py book/data`` measures and writes ``benchmarks-edition.json``; with
-``--chapters`` it also executes the chapters, two at a time, in place.
+``--chapters`` it also executes the chapters, two at a time, in
+place; with ``--only-chapters`` it measures nothing else.
 """
 
 import argparse
@@ -109,6 +110,9 @@ CHAPTERS_BEFORE = 4592
 
 def chapters():
     """Execute all chapters, two at a time; return seconds of one core, and those that passed."""
+    package = Path(dpb.__file__).parent
+    for kernel in (*package.rglob("*.nbi"), *package.rglob("*.nbc")):
+        kernel.unlink()  # compiling is part of what is measured
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     command = [Path(sys.executable).with_name("companion"), "execute", "--at-a-time", "2"]
     subprocess.run(command, check=True, cwd=find_root())
@@ -121,11 +125,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help=f"where {FILE} goes")
     parser.add_argument("--chapters", action="store_true", help="execute the chapters as well")
-    parser.add_argument("--only-chapters", action="store_true", help="and measure nothing else")
+    parser.add_argument(
+        "--only-chapters",
+        action="store_true",
+        help="execute the chapters, and measure nothing else",
+    )
     options = parser.parse_args()
     path = options.folder / FILE
     content = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    manifest = {"processor": processor(), "versions": versions()}
     if options.only_chapters:
+        if content.get("manifest") != manifest:
+            parser.error(f"{path} was measured elsewhere; allowed: --chapters, which measures all")
         content["chapters"] = chapters()
         write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
         return
@@ -133,7 +144,6 @@ def main():
     for name, (before, measure) in CASES.items():
         rows.append({"what": name, "before": before, "now": rounded(measure())})
         print(f"{name:40} {before:10.4g} {rows[-1]['now']:10.4g}", flush=True)
-    manifest = {"processor": processor(), "versions": versions()}
     content |= {"manifest": manifest, "rows": rows, "chapters_before": CHAPTERS_BEFORE}
     content.pop("chapters", None)  # they were measured with others
     if options.chapters:

@@ -15,7 +15,11 @@ def link(app: Any, env: Any, node: Any, content: Any) -> Element | None:
         return None
     target = str(node.get("reftarget", "")).removesuffix("()")
     plain = "." not in target
-    endings = [target, target.rpartition(".")[2]] if target.startswith("dpbandits") else [target]
+    endings = (
+        [target, target.rpartition(".")[2]]
+        if target.startswith(("dpbandits", "companion"))
+        else [target]
+    )
     own: list[Any] = []
     for ending in endings:
         found = [

@@ -93,7 +93,10 @@ def times_of(sources: Mapping[str, Published], names: set[str], n_arms: int) -> 
 
 
 def _runs(curve: SimpleNamespace, figure: Published) -> int:
-    """Return the number of runs of a curve: by its table, or else as many as each case has."""
+    """Return the number of runs of a curve.
+
+    It is in the figure's table; or else all cases of the figure have as many.
+    """
     if hasattr(curve, "n_runs"):
         return int(curve.n_runs[0])
     return int(figure.manifest["runs"]) // int(figure.manifest["cases"])

@@ -1,4 +1,4 @@
-"""Compiled choices of the algorithms of `lazy_batches`: indices of released estimates.
+"""Compiled choices of `dpbandits.regret.lazy_batches`: indices of released estimates.
 
 Below, x is a released mean of n rewards and k Laplace variables of scale 1/ε, L = log t, and ties
 go to the lowest arm number.

@@ -188,7 +188,8 @@ def judge(page: Page, results: Mapping[str, Any] | None = None) -> list[Claim]:
 
     Claims about the chapter's experiments are judged from their results. The others depend on no
     parameter of the page: at the presets smoke and quick, those that the book has published a
-    verdict on keep it.
+    verdict on keep it, whatever has become of their checks (``companion claims --check`` runs
+    them).
 
     Parameters
     ----------

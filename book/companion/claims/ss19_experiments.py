@@ -20,6 +20,9 @@ SHARE = 5.0
 Settings = Mapping[Any, Runs]
 """Runs of DP-SE and of the variants of DP-UCB, by (instance, K, ε, algorithm, variant)."""
 
+Dense = Mapping[Any, Runs]
+"""Runs of DP-SE with equally spaced checkpoints, and the horizon as the last one."""
+
 
 def _five_times(settings: Settings) -> Finding:
     final = {key: runs.regret[:, -1] for key, runs in settings.items()}
@@ -78,7 +81,7 @@ def _always_rising(runs: Runs) -> bool:
     return bool((np.diff(runs.mean()[places]) > 0).all())
 
 
-def _shapes(settings: Settings, dense: Mapping[Any, Runs]) -> Finding:
+def _shapes(settings: Settings, dense: Dense) -> Finding:
     straight = all(_straight_between_epochs(runs) for runs in dense.values())
     baselines = [runs for key, runs in settings.items() if key[3] == "DP-UCB"]
     never_flat = sum(map(_always_rising, baselines))
@@ -91,7 +94,7 @@ def _shapes(settings: Settings, dense: Mapping[Any, Runs]) -> Finding:
     where = ", ".join(dict.fromkeys(rising)) or "none"
     return Finding(
         decide(straight and never_flat == len(baselines), CONDITION if rising else HOLDS),
-        f"DP-SE's curve is piecewise linear in {'every run' if straight else 'some runs only'}, "
+        f"DP-SE's curve is piecewise linear in {'every run' if straight else 'not every run'}, "
         f"and flat from the last elimination on, which in some runs does not come by T: {where}. "
         f"DP-UCB's mean curve rises in every doubling of t in {never_flat} of {len(baselines)} "
         "settings and readings.",

@@ -82,7 +82,8 @@ def regret_over_time(
     ----------
     table : pandas.DataFrame
         Columns ``panel``, ``instance``, ``n_arms``, ``epsilon``, ``algorithm``, ``variant`` and
-        those of `companion.tables.curve`.
+        those of `companion.tables.curve`. Lines whose algorithm is "Lai–Robbins" or "private rate"
+        are lower bounds: they need ``time`` and ``mean`` alone, and have no band.
     titles : mapping of str to str
         Panel → its title.
     panels : sequence of str, optional
@@ -90,8 +91,7 @@ def regret_over_time(
     scale : {"log", "linear"}
         Scale of both axes.
     theory : bool
-        Whether the upper bounds are drawn, from the column ``bound``. Lines whose algorithm is
-        "Lai–Robbins" or "private rate" are lower bounds, drawn without a band.
+        Whether the upper bounds are drawn, from the column ``bound``.
     epochs : bool
         Whether circles mark ends of epochs, from the column ``epoch``.
 

@@ -7,7 +7,7 @@ reconstructed from what reviews and replies say of them. With kl the Kullback–
               = max over |λ| ≤ ε of λx − log(1 − y + y·e^λ),
 
 and the second form also covers private estimates x outside [0, 1]. Arrays are broadcast; the
-kernels for single numbers, callable from compiled code, are in `divergence_kernels`.
+kernels for single numbers, callable from compiled code, are in `dpbandits.divergence_kernels`.
 """
 
 from __future__ import annotations
