@@ -15,6 +15,7 @@ SNIPPETS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 def plt():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
+    pyplot.close("all")  # what another test left open
     yield pyplot
     pyplot.close("all")
 
