@@ -90,7 +90,7 @@ dist: $(STAMP) ## build wheel and sdist, and try both with the run-time dependen
 	$(UV) venv --quiet --python $(PYTHON) _build/trial
 	$(UV) pip install --quiet --python _build/trial/bin/python _build/dist/*.whl
 	cd / && $(CURDIR)/_build/trial/bin/dpbandits run dp-se --means 0.9,0.8 --epsilon 1 --runs 3
-	cd / && $(CURDIR)/_build/trial/bin/dpbandits estimate dp-nas --mean 0.3 --epsilon 1 --runs 2
+	cd / && $(CURDIR)/_build/trial/bin/dpbandits estimate dp-nas --mean 0.3 --epsilon 1 --set alpha=0.5 --set beta=0.1 --runs 2
 	! _build/trial/bin/python -c "import companion" 2>/dev/null
 	! _build/trial/bin/python -c "import pandas" 2>/dev/null
 	$(UV) pip install --quiet --python _build/trial/bin/python --reinstall --no-deps _build/dist/*.tar.gz
