@@ -324,7 +324,7 @@ def check_gallery(browser, base: str, html: Path, report: Report, figures: dict)
             problems.append(f"{name} is not in chapter {number}")
         if (
             not re.search(rf"Fig\. {number}\.\d+\D", card["text"])
-            or "dpbandits" not in card["text"]
+            or "companion" not in card["text"]
         ):
             problems.append(f"{name} lacks its number or its command")
         if not card["picture"].endswith(f"#{name}"):
