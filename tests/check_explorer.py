@@ -12,8 +12,8 @@ from companion.publishing import published
 from companion.tables import records
 from dpbandits import bounds
 from dpbandits.identification import characteristic_time
-from dpbandits.identification.characteristic_time import sample_lower_bound
-from dpbandits.instances import equal_gaps, ja25, ss19
+from dpbandits.identification.characteristic import sample_lower_bound
+from dpbandits.rewards.instances import equal_gaps, ja25, ss19
 
 PAGE = "book/explorer.html"
 RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))

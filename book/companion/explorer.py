@@ -21,8 +21,16 @@ from companion.publishing import Published, published
 from dpbandits._validation import check_integer
 from dpbandits.bounds.lazy import private_regret_rate
 from dpbandits.bounds.regret import lai_robbins_rate
-from dpbandits.identification.characteristic_time import characteristic_time, total_variation_time
-from dpbandits.instances import BernoulliInstance, bernoulli, equal_gaps, ja25, ladder, ss19, td16
+from dpbandits.identification.characteristic import characteristic_time, total_variation_time
+from dpbandits.rewards.instances import (
+    BernoulliInstance,
+    bernoulli,
+    equal_gaps,
+    ja25,
+    ladder,
+    ss19,
+    td16,
+)
 
 __all__ = [
     "IDENTIFICATION_SOURCES",

@@ -12,13 +12,12 @@ from dpbandits import (
     halting,
     heavy_schedules,
     identification,
-    instances,
-    laws,
     mechanisms,
     privacy,
     schedules,
     stopping,
 )
+from dpbandits.algorithms import identifiers, registry, stopping_rules
 from dpbandits.auditing.audit import Audit, audit
 from dpbandits.auditing.tables import TablePair
 from dpbandits.guarantees import PrivacyGuarantee
@@ -38,7 +37,6 @@ from dpbandits.identification import (
     transportation_cost,
 )
 from dpbandits.planning import Plan, plan
-from dpbandits.registry import identifiers, registry, stopping_rules
 from dpbandits.regret import (
     DPIMED,
     DPKLUCB,
@@ -60,6 +58,7 @@ from dpbandits.regret import (
     RobustUCB,
     SuccessiveElimination,
 )
+from dpbandits.rewards import instances, laws
 from dpbandits.simulation import Runs, log_checkpoints, simulate, simulate_many
 from dpbandits.stopping import (
     DPNAS,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dpbandits._validation import check_choice, check_integer
-from dpbandits.registry import registry
+from dpbandits.algorithms import registry
 from dpbandits.regret.base import RegretAlgorithm
 
 __all__ = [

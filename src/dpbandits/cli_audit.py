@@ -14,6 +14,7 @@ from dpbandits._arguments import configure, jobs_of, number, plain_algorithms, w
 from dpbandits._kernels import drop_stale_kernels
 from dpbandits._own import is_own, load_own
 from dpbandits._validation import check_fraction
+from dpbandits.algorithms import identifiers, stopping_rules
 from dpbandits.auditing.audit import Audit, audit
 from dpbandits.auditing.exact import audit_exactly
 from dpbandits.auditing.search import search
@@ -22,7 +23,6 @@ from dpbandits.auditing.tables import TablePair
 from dpbandits.cli_output import add_json, show
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
-from dpbandits.registry import identifiers, stopping_rules
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.stopping.base import StoppingRule
 

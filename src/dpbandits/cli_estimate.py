@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dpbandits import instances
 from dpbandits._arguments import configure, jobs_of, make_folder, number, whole
 from dpbandits._validation import check_choice
+from dpbandits.algorithms import stopping_rules
 from dpbandits.cli_output import add_json, show
-from dpbandits.laws import Law
-from dpbandits.registry import stopping_rules
+from dpbandits.rewards import instances
+from dpbandits.rewards.laws import Law
 from dpbandits.stopping import StoppingRule, estimate
 
 __all__ = ["add_parser"]

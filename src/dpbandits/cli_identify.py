@@ -9,11 +9,11 @@ from typing import Any
 
 from dpbandits import cli_trial
 from dpbandits._arguments import configure, jobs_of, make_folder, number, numbers, whole
+from dpbandits.algorithms import identifiers
 from dpbandits.cli_output import add_json, show
 from dpbandits.identification import identify
-from dpbandits.instances import bernoulli
 from dpbandits.planning import Plan, plan
-from dpbandits.registry import identifiers
+from dpbandits.rewards.instances import bernoulli
 
 __all__ = ["add_parsers"]
 

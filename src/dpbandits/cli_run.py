@@ -21,8 +21,8 @@ from dpbandits._arguments import (
 from dpbandits._own import is_own, load_own
 from dpbandits._validation import check_choice
 from dpbandits.cli_output import add_json, show
-from dpbandits.instances import SS19_NAMES, TWZW22_NAMES, bernoulli, ss19, twzw22
 from dpbandits.regret.base import Instance, RegretAlgorithm
+from dpbandits.rewards.instances import SS19_NAMES, TWZW22_NAMES, bernoulli, ss19, twzw22
 from dpbandits.simulation import Runs, simulate_many
 
 __all__ = ["add_parser"]

@@ -20,8 +20,9 @@ from dpbandits._validation import (
     check_positive,
 )
 from dpbandits.bounds.twzw22_lower import local_kl_bound
-from dpbandits.heavy_laws import HeavyLaw, TwoPointHeavyLaw
 from dpbandits.mechanisms.laplace import laplace_total
+from dpbandits.rewards.heavy_laws import HeavyLaw, TwoPointHeavyLaw
+from dpbandits.rewards.truncated_sums import truncated_sum
 from dpbandits.robust_means import (
     central_threshold,
     central_width,
@@ -29,7 +30,6 @@ from dpbandits.robust_means import (
     local_width,
 )
 from dpbandits.running import Replicated, describe, label_errors, run_replicates
-from dpbandits.truncated_sums import truncated_sum
 
 __all__ = [
     "MODELS",

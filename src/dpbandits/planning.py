@@ -19,7 +19,7 @@ from dpbandits.identification import (
     sample_lower_bound,
 )
 from dpbandits.identification.base import check_unique_best_arm
-from dpbandits.instances import bernoulli
+from dpbandits.rewards.instances import bernoulli
 
 __all__ = ["Plan", "SampleSize", "plan"]
 

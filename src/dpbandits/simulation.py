@@ -16,9 +16,9 @@ from scipy import special
 
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_fraction, check_integer
-from dpbandits.instances import BernoulliInstance
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
 from dpbandits.regret.elimination import EliminationPlay
+from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.running import (
     Replicated,
     describe,
@@ -261,7 +261,7 @@ def instance_description(instance: Instance) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from dpbandits.instances import bernoulli
+    >>> from dpbandits.rewards.instances import bernoulli
     >>> instance_description(bernoulli([0.5, 0.25], "demo"))
     {'means': [0.5, 0.25]}
     """

@@ -21,7 +21,7 @@ from dpbandits.identification import (
     sample_lower_bound,
     total_variation_time,
 )
-from dpbandits.identification.characteristic_time import PrivacySwitches
+from dpbandits.identification.characteristic import PrivacySwitches
 from dpbandits.mechanisms.laplace import laplace
 from dpbandits.schedules import next_release
 

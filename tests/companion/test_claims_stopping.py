@@ -9,7 +9,7 @@ import pytest
 import dpbandits as dpb
 from companion import claims
 from companion.claims import ss19_stopping_cited
-from dpbandits.instances import low_variance, two_point
+from dpbandits.rewards.instances import low_variance, two_point
 
 PLACES = {
     "over-means": [

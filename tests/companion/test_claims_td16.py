@@ -16,11 +16,11 @@ from companion.claims import (
     td16_steps,
 )
 from dpbandits import bounds
-from dpbandits.instances import td16
 from dpbandits.mechanisms import HybridCounter
 from dpbandits.privacy import Bracket, accounting
 from dpbandits.privacy.accounting import epsilon_at
 from dpbandits.regret import UCB, DPUCBBound, DPUCBHybrid, DPUCBInt
+from dpbandits.rewards.instances import td16
 from dpbandits.simulation import Runs
 
 ALL = claims.ledger(chapter="02")

@@ -28,8 +28,8 @@ from companion.figures.stopping_map import overhead_figure, overhead_table
 from companion.figures.stopping_slopes import slopes_figure, slopes_table
 from companion.tables import from_csv, to_csv
 from dpbandits import bounds
-from dpbandits.instances import low_variance, two_point
 from dpbandits.plotting.style import save_vector
+from dpbandits.rewards.instances import low_variance, two_point
 
 RULE = "DP-exp-NAS"
 BUDGETS = {"a": 1.0, "b": 0.1, "c": 0.01, "d": 0.001}

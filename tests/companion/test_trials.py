@@ -32,8 +32,8 @@ from dpbandits.identification import (
     simulate_trials_many,
 )
 from dpbandits.identification import trials as trial_module
-from dpbandits.identification.population import OutOfPatientsError
 from dpbandits.identification.trials import _ended
+from dpbandits.rewards.populations import OutOfPatientsError
 
 SMALL = FinitePopulation((45, 20), (60, 60), "small")
 THREE = FinitePopulation((700, 500, 300), (1000, 900, 1000), "three")

@@ -26,8 +26,8 @@ from dpbandits.heavy_estimates import (
     mean_errors,
     mean_errors_many,
 )
-from dpbandits.heavy_laws import ParetoLaw, TwoPointHeavyLaw
 from dpbandits.heavy_schedules import heavy_epoch
+from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
 
 BETA, EPSILON = 1e-6, 0.5
 

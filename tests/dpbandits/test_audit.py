@@ -24,9 +24,9 @@ from dpbandits.auditing.search import candidate_pairs, search
 from dpbandits.auditing.subjects import RegretSubject, subject_of
 from dpbandits.auditing.tables import FixedRewards, TablePair
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.heavy_laws import TwoPointHeavyLaw
 from dpbandits.mechanisms import BinaryTree, laplace_noise
 from dpbandits.privacy import delta_at
+from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
 
 
 class Releases:

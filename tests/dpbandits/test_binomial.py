@@ -6,7 +6,7 @@ from numba import njit
 from scipy import stats
 from statistical import one_sample_limit
 
-from dpbandits._binomial import binomial
+from dpbandits.rewards.binomial import binomial
 
 
 @njit

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, refusal
 
-from dpbandits.identification.characteristic_time import (
+from dpbandits.identification.characteristic import (
     characteristic_time,
     privacy_switches,
     sample_lower_bound,

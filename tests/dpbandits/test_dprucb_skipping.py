@@ -12,12 +12,6 @@ from numba import njit
 from statistical import same_law
 
 import dpbandits as dpb
-from dpbandits._exponentials import BLOCK, exponentials
-from dpbandits.growing_sums import growing_sum
-from dpbandits.heavy_instances import HeavyTailInstance
-from dpbandits.heavy_laws import ParetoLaw, TwoPointHeavyLaw, draw_heavy
-from dpbandits.lower_lines import lower_lines
-from dpbandits.matched_sums import matched_rows
 from dpbandits.mechanisms.adaptive_passage import growing_passage_table, walk_growing_tree
 from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, first_passage_table, prefix_noise_at
@@ -26,6 +20,12 @@ from dpbandits.regret import dprucb_skipping
 from dpbandits.regret.dprucb_skipping import certify_tree, play_tree_skipping, tree_skip_and_tally
 from dpbandits.regret.dprucb_steps import play_fixed_width, play_published_width
 from dpbandits.regret.heavy import law_codes
+from dpbandits.rewards.exponentials import BLOCK, exponentials
+from dpbandits.rewards.growing_sums import growing_sum
+from dpbandits.rewards.heavy_instances import HeavyTailInstance
+from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw, draw_heavy
+from dpbandits.rewards.lower_lines import lower_lines
+from dpbandits.rewards.matched_sums import matched_rows
 
 
 # ---------------------------------------------------------------- rewards of a stretch

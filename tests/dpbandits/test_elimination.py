@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from statistical import may_be_at_most, same_law
 
 import dpbandits as dpb
-from dpbandits.instances import BernoulliInstance
 from dpbandits.regret import elimination
+from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.schedules import elimination_epoch
 
 

@@ -14,7 +14,7 @@ from statistical import FALSE_ALARM, clopper_pearson, distance_to_law, one_sampl
 from test_validation import NOT_A_NUMBER, NOT_POSITIVE, refusal
 
 import dpbandits as dpb
-from dpbandits.heavy_laws import (
+from dpbandits.rewards.heavy_laws import (
     HeavyLaw,
     ParetoLaw,
     SampledLaw,

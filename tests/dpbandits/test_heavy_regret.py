@@ -18,8 +18,6 @@ from dpbandits.bounds import (
     robust_ucb_pulls,
     worst_heavy_regret,
 )
-from dpbandits.heavy_instances import HeavyTailInstance
-from dpbandits.heavy_laws import ParetoLaw, SampledLaw, TwoPointHeavyLaw, draw_heavy
 from dpbandits.heavy_schedules import (
     HEAVY_SCHEDULES,
     HeavyEpochPlan,
@@ -33,6 +31,8 @@ from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
 from dpbandits.regret import heavy
 from dpbandits.regret.dprucb_steps import grown_power, play_fixed_width
 from dpbandits.regret.heavy import play_heavy_elimination
+from dpbandits.rewards.heavy_instances import HeavyTailInstance
+from dpbandits.rewards.heavy_laws import ParetoLaw, SampledLaw, TwoPointHeavyLaw, draw_heavy
 from dpbandits.simulation import instance_description
 
 PARETO = dpb.instances.twzw22("S1", order=0.9)

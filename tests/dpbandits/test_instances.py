@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statistical import FALSE_ALARM, clopper_pearson
 
-from dpbandits import instances
+from dpbandits.rewards import instances
 
 # SS19 §5, worked out by hand from "linear", a(i - K)^2 + c and a(i - 1)^2 + c.
 PAPER = {

@@ -24,8 +24,8 @@ from statistical import (
 from test_validation import NOT_A_NUMBER, NOT_POSITIVE, refusal
 
 import dpbandits as dpb
-from dpbandits import laws
-from dpbandits.laws import BetaLaw, Law, TwoPointLaw, UniformLaw
+from dpbandits.rewards import laws
+from dpbandits.rewards.laws import BetaLaw, Law, TwoPointLaw, UniformLaw
 
 make = dpb.instances
 

@@ -8,11 +8,11 @@ from numba import njit
 from scipy import stats
 from statistical import same_law
 
-from dpbandits._binomial import binomial
-from dpbandits._binomial_rejection import binomial_by_rejection
-from dpbandits.heavy_laws import ParetoLaw, TwoPointHeavyLaw
-from dpbandits.lower_lines import LINE_ERROR, lower_lines
-from dpbandits.matched_sums import (
+from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.binomial_rejection import binomial_by_rejection
+from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
+from dpbandits.rewards.lower_lines import LINE_ERROR, lower_lines
+from dpbandits.rewards.matched_sums import (
     MATCHED_ERROR,
     matched_error,
     matched_law,

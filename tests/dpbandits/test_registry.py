@@ -14,9 +14,9 @@ import pytest
 from statistical import mean_may_be_at_most
 
 import dpbandits as dpb
-from dpbandits.heavy_laws import TwoPointHeavyLaw
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.heavy import HeavyTailAlgorithm
+from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
 
 CONFIGURATIONS = {
     "UCB": [dpb.UCB(), dpb.UCB(engine="per-step")],

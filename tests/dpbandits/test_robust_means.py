@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statistical import may_be_at_most
 from test_validation import NOT_A_NUMBER, NOT_POSITIVE, refusal
 
-from dpbandits import instances
+from dpbandits.rewards import instances
 from dpbandits.robust_means import (
     CENTRAL_FAILURE,
     LOCAL_FAILURE,

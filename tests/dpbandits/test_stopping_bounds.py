@@ -11,7 +11,7 @@ from statistical import may_be_at_most, mean_may_be_at_most
 
 import dpbandits as dpb
 from dpbandits import bounds
-from dpbandits.instances import low_variance, shifted_beta, two_point, uniform
+from dpbandits.rewards.instances import low_variance, shifted_beta, two_point, uniform
 
 EXACT = 1e-12
 

@@ -16,9 +16,9 @@ from statistical import (
 )
 from test_validation import refusal
 
-from dpbandits import truncated_sums as module
-from dpbandits.heavy_laws import ParetoLaw, SampledLaw, TwoPointHeavyLaw
-from dpbandits.truncated_sums import truncated_sum, truncated_sum_error, truncated_sums
+from dpbandits.rewards import truncated_sums as module
+from dpbandits.rewards.heavy_laws import ParetoLaw, SampledLaw, TwoPointHeavyLaw
+from dpbandits.rewards.truncated_sums import truncated_sum, truncated_sum_error, truncated_sums
 
 HALF = ParetoLaw(1.55, 0.55 * 0.9 / 1.55)  # v = 0.5, mean 0.9
 NINE = ParetoLaw(1.95, 0.95 * 0.9 / 1.95)  # v = 0.9, mean 0.9

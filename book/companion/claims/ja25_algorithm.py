@@ -13,11 +13,11 @@ from companion.claims.ledger import CONDITION, HOLDS, Claim, Finding, decide
 from dpbandits.identification import batches
 from dpbandits.identification.adap_tt import AdaPTT
 from dpbandits.identification.batches import BatchedTopTwo, BatchState
-from dpbandits.identification.characteristic_time import characteristic_time
+from dpbandits.identification.characteristic import characteristic_time
 from dpbandits.identification.divergences import calibrated_minus, d_minus
 from dpbandits.identification.dp_tt import DPTT
-from dpbandits.identification.rewards import Rewards, TableRewards
 from dpbandits.identification.thresholds import chernoff_threshold, union_threshold
+from dpbandits.rewards.streams import Rewards, TableRewards
 from dpbandits.schedules import next_release
 
 __all__ = ["CLAIMS"]

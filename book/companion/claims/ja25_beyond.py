@@ -9,10 +9,10 @@ import numpy as np
 from scipy import integrate, optimize, stats
 
 from companion.claims.ledger import CANNOT_TELL, FAILS, Claim, Finding, decide
-from dpbandits.heavy_instances import twzw22
-from dpbandits.heavy_laws import ParetoLaw
 from dpbandits.identification.divergences import d_eps, kl
 from dpbandits.regret import DPRSE
+from dpbandits.rewards.heavy_instances import twzw22
+from dpbandits.rewards.heavy_laws import ParetoLaw
 
 __all__ = ["CLAIMS"]
 

@@ -17,9 +17,9 @@ from companion.publishing import number
 from dpbandits.identification.adap_tt import AdaPTT
 from dpbandits.identification.batches import BatchState
 from dpbandits.identification.dp_tt import DPTT
-from dpbandits.identification.identify import Identifications
-from dpbandits.identification.rewards import TableRewards
+from dpbandits.identification.identifications import Identifications
 from dpbandits.identification.thresholds import chernoff_threshold
+from dpbandits.rewards.streams import TableRewards
 from dpbandits.schedules import next_release
 
 __all__ = ["CLAIMS"]

@@ -11,9 +11,9 @@ from scipy import stats
 
 from companion.claims.ledger import CONDITION, FAILS, HOLDS, Claim, Finding, decide
 from companion.slopes import fit_slope
-from dpbandits.identification.characteristic_time import sample_lower_bound
+from dpbandits.identification.characteristic import sample_lower_bound
 from dpbandits.identification.dp_tt import DPTT
-from dpbandits.identification.identify import Identifications
+from dpbandits.identification.identifications import Identifications
 
 __all__ = ["CLAIMS"]
 

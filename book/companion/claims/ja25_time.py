@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.claims.ledger import CONDITION, FAILS, HOLDS, Claim, Finding, decide
-from dpbandits.identification.characteristic_time import (
+from dpbandits.identification.characteristic import (
     characteristic_time,
     privacy_switches,
     total_variation_time,
 )
 from dpbandits.identification.divergences import kl
-from dpbandits.instances import ja25, ss19
+from dpbandits.rewards.instances import ja25, ss19
 
 __all__ = ["CLAIMS", "INSTANCES"]
 

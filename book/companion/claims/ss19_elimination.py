@@ -9,8 +9,8 @@ from scipy import stats
 
 from companion.claims.ledger import CONDITION, FAILS, HOLDS, Claim, Finding, decide
 from dpbandits import bounds
-from dpbandits.instances import SS19_NAMES, bernoulli, ss19
 from dpbandits.regret import DPSE, GuessAndDouble
+from dpbandits.rewards.instances import SS19_NAMES, bernoulli, ss19
 from dpbandits.schedules import elimination_epoch
 from dpbandits.simulation import simulate
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from companion.claims.ledger import Claim, Finding, decide
 from dpbandits import bounds
-from dpbandits.instances import SS19_NAMES, ss19
+from dpbandits.rewards.instances import SS19_NAMES, ss19
 from dpbandits.schedules import elimination_epoch
 from dpbandits.stopping import DPExponentialNAS
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from companion.claims.ledger import CANNOT_TELL, CONDITION, FAILS, HOLDS, Claim, Finding, decide
 from dpbandits import bounds
-from dpbandits.instances import SS19_NAMES, bernoulli, ss19
 from dpbandits.mechanisms import HybridCounter
 from dpbandits.regret import DPSE, DPUCB, UCB, SuccessiveElimination
 from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
+from dpbandits.rewards.instances import SS19_NAMES, bernoulli, ss19
 from dpbandits.schedules import noise_bracket
 from dpbandits.simulation import simulate
 

@@ -9,8 +9,8 @@ from scipy import stats
 
 from companion.claims.ledger import CANNOT_TELL, CONDITION, FAILS, Claim, Finding, decide
 from dpbandits import bounds
-from dpbandits.instances import SS19_NAMES, ss19
 from dpbandits.mechanisms import BinaryTree
+from dpbandits.rewards.instances import SS19_NAMES, ss19
 
 __all__ = ["CLAIMS"]
 

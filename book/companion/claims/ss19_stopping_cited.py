@@ -12,8 +12,8 @@ from scipy import stats
 
 from companion.claims.ledger import CONDITION, FAILS, HOLDS, Claim, Finding, decide
 from dpbandits import bounds
-from dpbandits.instances import low_variance, two_point
 from dpbandits.mechanisms.laplace import laplace_log_cdf
+from dpbandits.rewards.instances import low_variance, two_point
 from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, EBGStop, Estimates, sparse_vector_law
 
 __all__ = ["CLAIMS"]

@@ -11,8 +11,8 @@ from scipy.optimize import brentq
 
 from companion.claims.ledger import CONDITION, FAILS, Claim, Finding, decide
 from dpbandits import bounds
-from dpbandits.instances import low_variance, shifted_beta, two_point, uniform
-from dpbandits.laws import Law, TwoPointLaw
+from dpbandits.rewards.instances import low_variance, shifted_beta, two_point, uniform
+from dpbandits.rewards.laws import Law, TwoPointLaw
 from dpbandits.stopping import DPExponentialNAS
 
 __all__ = ["CLAIMS"]

@@ -22,12 +22,12 @@ from companion.claims.ledger import (
 from companion.claims.td16_counters import element_loss
 from companion.claims.td16_intervals import DELTA, EXPONENT, HORIZON, TARGETS
 from dpbandits import bounds
-from dpbandits.instances import bernoulli
 from dpbandits.mechanisms.hybrid import HybridCounter
 from dpbandits.mechanisms.laplace_sums import laplace_sum_tail
 from dpbandits.privacy import accounting
 from dpbandits.regret import DPUCBBound, DPUCBHybrid, DPUCBInt
 from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.rewards.instances import bernoulli
 from dpbandits.schedules import noise_width
 from dpbandits.simulation import Runs, simulate
 

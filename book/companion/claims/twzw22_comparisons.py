@@ -16,10 +16,10 @@ from companion.claims.twzw22_experiments import CLAIMS as EXPERIMENTS
 from companion.claims.twzw22_experiments import FIGURES, Results
 from companion.claims.twzw22_rates import ORDERS, growth
 from dpbandits import bounds, robust_means
-from dpbandits.heavy_instances import twzw22
-from dpbandits.heavy_laws import ParetoLaw
 from dpbandits.heavy_schedules import heavy_epoch
 from dpbandits.mechanisms.hybrid import HybridCounter
+from dpbandits.rewards.heavy_instances import twzw22
+from dpbandits.rewards.heavy_laws import ParetoLaw
 
 __all__ = ["CLAIMS"]
 

@@ -19,7 +19,7 @@ from companion.claims.ledger import (
     decide,
 )
 from dpbandits import bounds
-from dpbandits.heavy_instances import twzw22
+from dpbandits.rewards.heavy_instances import twzw22
 from dpbandits.simulation import Runs
 
 __all__ = ["CLAIMS", "FIGURES", "Setting"]

@@ -22,9 +22,9 @@ from companion.claims.ledger import (
 )
 from companion.claims.twzw22_rates import FAR, GAPS, ORDERS, lower_power, spread, upper_power
 from dpbandits import bounds, robust_means
-from dpbandits.heavy_instances import heavy_two_point
 from dpbandits.heavy_schedules import LOCAL_SCHEDULES, heavy_epoch
 from dpbandits.regret import LDPRSE
+from dpbandits.rewards.heavy_instances import heavy_two_point
 from dpbandits.simulation import simulate
 
 __all__ = ["CLAIMS", "EPSILONS", "ZHOU_ZHANG", "claimed_rate", "lower_rate", "share_dropped"]

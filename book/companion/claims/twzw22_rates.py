@@ -11,7 +11,7 @@ from scipy import stats
 
 from companion.claims.ledger import CONDITION, HOLDS, Claim, Finding, decide
 from dpbandits import bounds
-from dpbandits.heavy_laws import TwoPointHeavyLaw
+from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
 
 __all__ = [
     "CLAIMS",

@@ -18,8 +18,8 @@ from companion.figures.lines import chosen_panels, lines_of
 from companion.figures.redraw import redrawable
 from companion.tables import tabulate
 from dpbandits._validation import check_choice
-from dpbandits.identification.characteristic_time import privacy_switches, sample_lower_bound
-from dpbandits.identification.identify import Identifications
+from dpbandits.identification.characteristic import privacy_switches, sample_lower_bound
+from dpbandits.identification.identifications import Identifications
 from dpbandits.plotting.identification_looks import BOUND, FREE, IDENTIFIER_LOOKS, look_of
 from dpbandits.plotting.style import (
     DOTTED,

@@ -15,7 +15,7 @@ from companion.figures.redraw import redrawable
 from companion.figures.regret_map import MapCell, map_figure
 from companion.ranking import Estimate, best_in_each, without_some
 from companion.tables import tabulate
-from dpbandits.identification.identify import Identifications
+from dpbandits.identification.identifications import Identifications
 from dpbandits.regret.base import Instance
 from dpbandits.simulation import Runs
 

@@ -25,8 +25,6 @@ from dpbandits.bounds import (
     stopping_samples,
 )
 from dpbandits.halting import boundary
-from dpbandits.instances import low_variance, two_point
-from dpbandits.laws import Law
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -38,6 +36,8 @@ from dpbandits.plotting.style import (
     make_panels,
     styled,
 )
+from dpbandits.rewards.instances import low_variance, two_point
+from dpbandits.rewards.laws import Law
 from dpbandits.stopping import DPExponentialNAS, Estimates, NASFamily, StoppingRule
 
 __all__ = [

@@ -9,6 +9,7 @@ import math
 from collections.abc import Collection
 from typing import Any
 
+from dpbandits.algorithms import identifiers, registry, stopping_rules
 from dpbandits.auditing.grid import AuditCase
 from dpbandits.auditing.truths import (
     EliminationEpoch,
@@ -27,7 +28,6 @@ from dpbandits.mechanisms.adaptive_tree import AdaptiveTree
 from dpbandits.mechanisms.binary_tree import BinaryTree
 from dpbandits.mechanisms.hybrid import HybridCounter
 from dpbandits.mechanisms.logarithmic import LogarithmicCounter
-from dpbandits.registry import identifiers, registry, stopping_rules
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.guess_and_double import GuessAndDouble

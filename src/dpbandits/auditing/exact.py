@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from dpbandits._validation import check_integer
 from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.tables import TablePair, check_one_arm
-from dpbandits.heavy_instances import HeavyTailInstance, heavy_two_point
 from dpbandits.heavy_schedules import heavy_epoch
 from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.regret.dp_se import DPSE
@@ -30,6 +29,7 @@ from dpbandits.regret.dprse import DPRSE
 from dpbandits.regret.dprucb import DPRUCB
 from dpbandits.regret.guess_and_double import GuessAndDouble
 from dpbandits.regret.ldprse import LDPRSE
+from dpbandits.rewards.heavy_instances import HeavyTailInstance, heavy_two_point
 from dpbandits.schedules import elimination_epoch
 from dpbandits.stopping.base import NASFamily
 from dpbandits.stopping.halting_loss import crossing_streams, privacy_loss

@@ -18,7 +18,6 @@ from dpbandits.auditing.lazy import has_loop, lazy_actions
 from dpbandits.auditing.tables import FixedRewards, check_one_arm, check_rewards
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
-from dpbandits.identification.rewards import Rewards
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.dp_ucb import DPUCB
 from dpbandits.regret.dp_ucb_bound import DPUCBBound
@@ -26,6 +25,7 @@ from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.heavy import HeavyTailAlgorithm
 from dpbandits.regret.ucb import UCB
+from dpbandits.rewards.streams import Rewards
 from dpbandits.stopping.base import StoppingRule
 
 __all__ = [

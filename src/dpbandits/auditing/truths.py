@@ -25,7 +25,7 @@ from dpbandits.mechanisms.laplace import laplace_noise
 from dpbandits.privacy.accounting import epsilon_at
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
-from dpbandits.stopping.halting_law import halting_law, looks_at, margins
+from dpbandits.stopping.halting_laws import halting_law, looks_at, margins
 
 __all__ = [
     "EliminationEpoch",

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from dpbandits._validation import check_fraction, check_positive
 from dpbandits.bounds.regret import group_privacy_factor
 from dpbandits.bounds.stopping import check_error, check_mean
-from dpbandits.laws import Law, TwoPointLaw
+from dpbandits.rewards.laws import Law, TwoPointLaw
 
 __all__ = [
     "dagum_rate",
@@ -61,7 +61,7 @@ def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
 
     Examples
     --------
-    >>> from dpbandits.instances import low_variance, two_point
+    >>> from dpbandits.rewards.instances import low_variance, two_point
     >>> stopping_lower_bound(two_point(0.1), 0.5, 0.05) > 1000
     True
     >>> stopping_lower_bound(low_variance(0.1, 0.01), 0.5, 0.05) < 50
@@ -187,7 +187,7 @@ def stopping_complexity_lower_bound(
 
     Examples
     --------
-    >>> from dpbandits.instances import two_point
+    >>> from dpbandits.rewards.instances import two_point
     >>> round(stopping_complexity_lower_bound(two_point(0.1), 0.5, 0.05, epsilon=0.001))
     32942
     """

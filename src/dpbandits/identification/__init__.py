@@ -2,7 +2,7 @@
 
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.base import IdentificationAlgorithm, Verdict
-from dpbandits.identification.characteristic_time import (
+from dpbandits.identification.characteristic import (
     CharacteristicTime,
     characteristic_time,
     privacy_switches,
@@ -26,14 +26,12 @@ from dpbandits.identification.fixed_design import (
     fixed_design,
     fixed_design_error,
 )
-from dpbandits.identification.identify import (
+from dpbandits.identification.identifications import (
     Identifications,
     identify,
     identify_many,
     identify_replicate,
 )
-from dpbandits.identification.population import FinitePopulation, PopulationRewards, isis2
-from dpbandits.identification.rewards import DrawnRewards, Rewards, TableRewards
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.identification.transport import calibrated_cost, transportation_cost
 from dpbandits.identification.trials import (
@@ -43,6 +41,8 @@ from dpbandits.identification.trials import (
     simulate_trials,
     simulate_trials_many,
 )
+from dpbandits.rewards.populations import FinitePopulation, PopulationRewards, isis2
+from dpbandits.rewards.streams import DrawnRewards, Rewards, TableRewards
 
 __all__ = [
     "DPLRE",

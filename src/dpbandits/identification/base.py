@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dpbandits._validation import check_fraction, check_generator, check_integer
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
-from dpbandits.identification.rewards import DrawnRewards, Rewards
-from dpbandits.instances import BernoulliInstance
+from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.streams import DrawnRewards, Rewards
 from dpbandits.schedules import MOST_PULLS
 
 __all__ = [

@@ -14,7 +14,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial import binomial
 from dpbandits.identification.challenger import advance_costs
 from dpbandits.identification.doubling import advance_doubling
 from dpbandits.identification.thresholds import (
@@ -28,6 +27,7 @@ from dpbandits.identification.transport_kernels import (
     transportation_cost_kernel,
 )
 from dpbandits.mechanisms.laplace import laplace
+from dpbandits.rewards.binomial import binomial
 from dpbandits.schedules import MOST_PULLS, next_release
 
 __all__ = ["NO_LOG", "NO_TABLE", "Rule", "run_batches"]

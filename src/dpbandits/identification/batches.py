@@ -25,10 +25,10 @@ from dpbandits.identification.base import (
     check_unique_best_arm,
 )
 from dpbandits.identification.batch_loop import NO_LOG, NO_TABLE, Rule, run_batches
-from dpbandits.identification.population import patients_left
-from dpbandits.identification.rewards import Rewards
-from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace
+from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.populations import patients_left
+from dpbandits.rewards.streams import Rewards
 
 __all__ = ["BatchState", "BatchedTopTwo"]
 

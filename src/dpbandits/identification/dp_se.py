@@ -10,8 +10,8 @@ import numpy as np
 from dpbandits._validation import check_positive
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm, Verdict, check_run
-from dpbandits.identification.rewards import Rewards
 from dpbandits.mechanisms.laplace import laplace_noise
+from dpbandits.rewards.streams import Rewards
 from dpbandits.schedules import elimination_epoch, round_robin
 
 __all__ = ["DPSEIdentifier"]

@@ -33,11 +33,11 @@ from dpbandits.identification.dplre_loop import (
     run_elimination,
 )
 from dpbandits.identification.evidence import ArmLikelihood, is_better, log_evidence
-from dpbandits.identification.population import patients_left
-from dpbandits.identification.rewards import Rewards
 from dpbandits.identification.transport_kernels import transportation_cost_kernel
-from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace
+from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.populations import patients_left
+from dpbandits.rewards.streams import Rewards
 
 __all__ = ["DPLRE"]
 

@@ -13,7 +13,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial import binomial
 from dpbandits.identification.evidence import (
     CAPACITY,
     START,
@@ -25,6 +24,7 @@ from dpbandits.identification.evidence import (
 )
 from dpbandits.identification.transport_kernels import transportation_cost_kernel
 from dpbandits.mechanisms.laplace import laplace
+from dpbandits.rewards.binomial import binomial
 
 __all__ = ["SCARCE", "EliminationRule", "noise_share", "run_elimination"]
 

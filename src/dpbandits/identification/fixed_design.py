@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dpbandits._validation import check_fraction, check_integer, check_positive
 from dpbandits.identification.base import check_unique_best_arm
-from dpbandits.identification.population import FinitePopulation
-from dpbandits.instances import BernoulliInstance
+from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.populations import FinitePopulation
 
 __all__ = ["FixedDesign", "fixed_design", "fixed_design_error"]
 
@@ -95,7 +95,7 @@ def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) 
 
     Examples
     --------
-    >>> from dpbandits.instances import bernoulli
+    >>> from dpbandits.rewards.instances import bernoulli
     >>> round(fixed_design_error(bernoulli([1.0, 0.5]), 3), 9)
     0.0625
     >>> fixed_design_error(bernoulli([0.9, 0.5]), 50, 0.1) > fixed_design_error(
@@ -173,7 +173,7 @@ def fixed_design(
 
     Examples
     --------
-    >>> from dpbandits.instances import bernoulli
+    >>> from dpbandits.rewards.instances import bernoulli
     >>> instance = bernoulli([0.9, 0.5])
     >>> design = fixed_design(instance, 0.05, epsilon=1.0)
     >>> design.error <= 0.05 < fixed_design_error(instance, design.per_arm - 1, 1.0)

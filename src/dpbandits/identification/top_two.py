@@ -9,7 +9,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial import binomial
 from dpbandits._validation import check_fraction, check_generator, check_integer
 from dpbandits.divergence_kernels import kl_kernel
 from dpbandits.identification.base import (
@@ -20,9 +19,10 @@ from dpbandits.identification.base import (
     check_run,
     check_unique_best_arm,
 )
-from dpbandits.identification.rewards import Rewards
 from dpbandits.identification.thresholds import mixture_threshold
-from dpbandits.instances import BernoulliInstance
+from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.streams import Rewards
 
 __all__ = ["TopTwo", "next_decision"]
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer
 from dpbandits.identification.base import IdentificationAlgorithm, Verdict
-from dpbandits.identification.population import (
+from dpbandits.identification.top_two import TopTwo
+from dpbandits.identification.trial_kernels import run_top_two
+from dpbandits.rewards.populations import (
     FinitePopulation,
     OutOfPatientsError,
     PopulationRewards,
 )
-from dpbandits.identification.top_two import TopTwo
-from dpbandits.identification.trial_kernels import run_top_two
 from dpbandits.running import Replicated, describe, label_errors, run_replicates
 
 __all__ = ["TrialEnd", "Trials", "run_trial", "simulate_trials", "simulate_trials_many"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from dpbandits.identification.characteristic_time import sample_lower_bound
+from dpbandits.identification.characteristic import sample_lower_bound
 from dpbandits.planning import Plan
 from dpbandits.plotting.identification_looks import BOUND, FREE, look_of
 from dpbandits.plotting.style import (

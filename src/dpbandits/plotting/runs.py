@@ -9,8 +9,8 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from dpbandits import bounds
-from dpbandits.instances import BernoulliInstance
 from dpbandits.plotting.style import COLOURS, DASHED, DOTTED, INK, styled
+from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.simulation import Runs
 
 __all__ = ["runs_figure"]

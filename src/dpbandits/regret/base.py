@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.instances import BernoulliInstance
+from dpbandits.rewards.instances import BernoulliInstance
 
 __all__ = ["Instance", "Play", "RegretAlgorithm"]
 

@@ -24,7 +24,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial import binomial
 from dpbandits.mechanisms.first_passage import (
     FirstPassageTable,
     first_passage_table,
@@ -39,6 +38,7 @@ from dpbandits.regret.skipping import (
     _reward_band,
     stretch_limits,
 )
+from dpbandits.rewards.binomial import binomial
 
 __all__ = ["bracket", "play_bound_skipping", "width_factor"]
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits import bounds
 from dpbandits._validation import check_fraction, check_positive
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.instances import BernoulliInstance
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.elimination import play_elimination
+from dpbandits.rewards.instances import BernoulliInstance
 
 __all__ = ["DPSE"]
 

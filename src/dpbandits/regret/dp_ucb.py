@@ -19,11 +19,11 @@ from dpbandits._validation import (
     check_positive,
 )
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.binary_tree import BinaryTree
 from dpbandits.privacy.accounting import calibrate
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.index_policy import ENGINES, play_index_policy
+from dpbandits.rewards.instances import BernoulliInstance
 
 __all__ = ["DPUCB", "DPUCB_VARIANTS"]
 

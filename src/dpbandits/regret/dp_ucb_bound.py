@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits import bounds
 from dpbandits._validation import check_choice, check_flag, check_positive
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.hybrid import HYBRID_STATE, SPLITS, HybridCounter, next_hybrid_noise
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.bound_skipping import play_bound_skipping
+from dpbandits.rewards.instances import BernoulliInstance
 
 __all__ = ["WIDTHS", "DPUCBBound", "play_dp_ucb_bound"]
 

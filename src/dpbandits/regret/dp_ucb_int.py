@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import zeta
 
 from dpbandits import bounds
-from dpbandits._binomial import binomial
 from dpbandits._validation import (
     SMALLEST,
     check_choice,
@@ -22,12 +21,13 @@ from dpbandits._validation import (
     check_positive,
 )
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
-from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace, laplace_below, laplace_cdf
 from dpbandits.privacy.accounting import calibrate, epsilon_at
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.intervals import check_exponent, input_of
 from dpbandits.regret.skipping import MAX_SKIPS, SKIP_ERROR, _proposed_stretch, _reward_band
+from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.instances import BernoulliInstance
 
 __all__ = ["CALIBRATED_BY", "READINGS", "DPUCBInt", "play_dp_ucb_int"]
 

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits import bounds
 from dpbandits._validation import check_choice, check_positive
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.heavy_instances import HeavyTailInstance
 from dpbandits.heavy_schedules import TREE_SCALINGS, TreeIndexPlan, tree_index
 from dpbandits.regret.base import Play
 from dpbandits.regret.dprucb_skipping import play_tree_skipping
 from dpbandits.regret.dprucb_steps import play_fixed_width, play_published_width
 from dpbandits.regret.heavy import HeavyTailAlgorithm, law_codes, require_heavy
 from dpbandits.regret.index_policy import ENGINES
+from dpbandits.rewards.heavy_instances import HeavyTailInstance
 
 __all__ = ["DPRUCB", "TREE_WIDTHS"]
 

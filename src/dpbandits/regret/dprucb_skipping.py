@@ -3,7 +3,7 @@
 An arm that leads is pulled, and the other indices stand still, but for a bonus that depends on t.
 Let a lead before pull t + 1 with n rewards, sum S of the truncated ones and prefix noise Z, and let
 U be the largest index of the others at pull t + m. A line a·r − c below which the sum of its next r
-rewards does not fall (`dpbandits.lower_lines`; a = c = 0 always is one, for rewards are not
+rewards does not fall (`dpbandits.rewards.lower_lines`; a = c = 0 always is one, for rewards are not
 negative) makes a lead after r more pulls if the noise Z_r > −f(r),
 
     f(r) = S + a·r − c + H·(n + r)^g − U·(n + r),        g = 1/(1 + v),
@@ -27,11 +27,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._exponentials import exponentials
-from dpbandits.growing_sums import growing_sum
-from dpbandits.heavy_laws import PARETO, HeavyCode, draw_heavy
-from dpbandits.lower_lines import lower_lines
-from dpbandits.matched_sums import matched_rows
 from dpbandits.mechanisms.adaptive_passage import (
     GrowingPassageTable,
     growing_passage_table,
@@ -40,6 +35,11 @@ from dpbandits.mechanisms.adaptive_passage import (
 from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, prefix_noise_at
 from dpbandits.regret.dprucb_steps import grown_by, grown_power
+from dpbandits.rewards.exponentials import exponentials
+from dpbandits.rewards.growing_sums import growing_sum
+from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, draw_heavy
+from dpbandits.rewards.lower_lines import lower_lines
+from dpbandits.rewards.matched_sums import matched_rows
 
 __all__ = [
     "MAX_WALKS",
@@ -151,7 +151,7 @@ def certify_tree(
     ratio : float
         κ of the table: the scales of the stretch may differ by so much.
     lines : numpy.ndarray of float
-        `dpbandits.lower_lines.lower_lines` of the leader's rewards.
+        `dpbandits.rewards.lower_lines.lower_lines` of the leader's rewards.
     beyond : float
         Probability that one is beyond the bound on the next.
 

@@ -8,9 +8,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits.heavy_laws import draw_heavy
 from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS
+from dpbandits.rewards.heavy_laws import draw_heavy
 
 __all__ = ["grown_by", "grown_power", "play_fixed_width", "play_published_width"]
 

@@ -15,10 +15,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial import binomial
-from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace_noise
 from dpbandits.regret.base import Play
+from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.schedules import EpochPlan, elimination_epoch, elimination_widths
 
 __all__ = ["EliminationPlay", "play_elimination", "play_epochs"]

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
 from dpbandits._validation import check_choice, check_fraction, check_positive
-from dpbandits.heavy_instances import HeavyTailInstance
-from dpbandits.heavy_laws import ParetoLaw, TwoPointHeavyLaw
 from dpbandits.heavy_schedules import HEAVY_SCHEDULES, HeavyEpochPlan, heavy_epoch
 from dpbandits.mechanisms.laplace import laplace_total
 from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.rewards.heavy_instances import HeavyTailInstance
+from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
+from dpbandits.rewards.truncated_sums import truncated_sum
 from dpbandits.schedules import round_robin
-from dpbandits.truncated_sums import truncated_sum
 
 __all__ = [
     "HeavyElimination",

@@ -23,7 +23,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial import binomial
 from dpbandits.mechanisms.first_passage import (
     FirstPassageTable,
     first_passage_table,
@@ -32,6 +31,7 @@ from dpbandits.mechanisms.first_passage import (
 from dpbandits.mechanisms.hybrid import HYBRID_STATE, next_hybrid_noise
 from dpbandits.mechanisms.joint_passage import walk_to_joint_passage
 from dpbandits.regret.skipping import MAX_SKIPS, SKIP_ERROR, _reward_band, stretch_limits
+from dpbandits.rewards.binomial import binomial
 
 __all__ = ["play_hybrid_skipping"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.instances import BernoulliInstance
 from dpbandits.regret.base import Play
 from dpbandits.regret.per_step import play_per_step
 from dpbandits.regret.skipping import play_skipping
+from dpbandits.rewards.instances import BernoulliInstance
 
 __all__ = ["ENGINES", "play_index_policy"]
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from dpbandits._validation import check_positive, check_range
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.instances import BernoulliInstance
 from dpbandits.mechanisms.laplace import laplace_noise
 from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.schedules import next_size
 
 __all__ = ["LazyBatches", "Released"]

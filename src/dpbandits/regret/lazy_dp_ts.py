@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
 from dpbandits._validation import check_choice, check_range
-from dpbandits.instances import BernoulliInstance
 from dpbandits.regret.base import Play
 from dpbandits.regret.lazy_batches import LazyBatches, Released
 from dpbandits.regret.lazy_sampling import first_of, first_to_finish, largest_draw
+from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.schedules import next_size
 
 __all__ = ["DRAWS", "LazyDPTS"]

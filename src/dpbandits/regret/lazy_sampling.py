@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial import binomial
+from dpbandits.rewards.binomial import binomial
 
 __all__ = ["first_to_finish", "first_of", "largest_draw"]
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
 from dpbandits._validation import check_range
-from dpbandits.instances import BernoulliInstance
 from dpbandits.lazy_indices import choose_ucb
 from dpbandits.regret.lazy_batches import LazyBatches, Released
+from dpbandits.rewards.instances import BernoulliInstance
 
 __all__ = ["AnytimeLazyUCB"]
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.heavy_instances import HeavyTailInstance
 from dpbandits.regret.heavy import HeavyElimination, require_heavy, require_non_negative
+from dpbandits.rewards.heavy_instances import HeavyTailInstance
 
 __all__ = ["LDPRSE"]
 

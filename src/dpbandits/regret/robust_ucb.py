@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits import bounds
 from dpbandits._validation import check_choice
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
-from dpbandits.heavy_instances import HeavyTailInstance
-from dpbandits.heavy_laws import draw_heavy
 from dpbandits.regret.base import Play
 from dpbandits.regret.dprucb_skipping import play_tree_skipping
 from dpbandits.regret.heavy import HeavyTailAlgorithm, law_codes, require_heavy
+from dpbandits.rewards.heavy_instances import HeavyTailInstance
+from dpbandits.rewards.heavy_laws import draw_heavy
 
 __all__ = ["CONFIDENCES", "ROBUST_FACTOR", "RobustUCB", "play_robust_ucb"]
 

@@ -27,7 +27,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial import binomial
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
     FirstPassageTable,
@@ -36,6 +35,7 @@ from dpbandits.mechanisms.first_passage import (
     prefix_noise_at,
     walk_to_first_passage,
 )
+from dpbandits.rewards.binomial import binomial
 
 __all__ = [
     "MAX_SKIPS",

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits import bounds
 from dpbandits._validation import check_choice
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
-from dpbandits.instances import BernoulliInstance
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.index_policy import ENGINES, play_index_policy
+from dpbandits.rewards.instances import BernoulliInstance
 
 __all__ = ["UCB"]
 

@@ -4,8 +4,8 @@ from dpbandits.stopping.base import NASFamily, Outcome, StoppingRule
 from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
 from dpbandits.stopping.dp_nas import DPNAS
 from dpbandits.stopping.ebgstop import EBGStop
-from dpbandits.stopping.estimate import Estimates, estimate, estimate_many, estimate_replicate
-from dpbandits.stopping.halting_law import HaltingLaw, halting_law, sparse_vector_law
+from dpbandits.stopping.estimates import Estimates, estimate, estimate_many, estimate_replicate
+from dpbandits.stopping.halting_laws import HaltingLaw, halting_law, sparse_vector_law
 from dpbandits.stopping.halting_loss import (
     PrivacyLoss,
     crossing_length,

@@ -19,8 +19,8 @@ from dpbandits._validation import (
 )
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.halting import Halting, boundary
-from dpbandits.laws import Law
 from dpbandits.mechanisms import laplace
+from dpbandits.rewards.laws import Law
 
 __all__ = ["NASFamily", "Outcome", "StoppingRule", "checked"]
 

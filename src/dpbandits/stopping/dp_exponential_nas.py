@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpbandits.laws import Law
+from dpbandits.rewards.laws import Law
 from dpbandits.stopping.base import Outcome
 from dpbandits.stopping.dp_nas import DPNAS
 from dpbandits.stopping.kernels import draw_doubling

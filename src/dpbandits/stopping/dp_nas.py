@@ -11,7 +11,7 @@ import numpy as np
 from dpbandits._validation import check_positive
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.halting import Halting
-from dpbandits.laws import Law
+from dpbandits.rewards.laws import Law
 from dpbandits.stopping.base import NASFamily, Outcome
 from dpbandits.stopping.kernels import draw_every
 

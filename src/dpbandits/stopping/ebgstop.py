@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from dpbandits._validation import check_integer
-from dpbandits.laws import Law, LawCode, draw
+from dpbandits.rewards.laws import Law, LawCode, draw
 from dpbandits.stopping.base import Outcome, StoppingRule, checked
 
 __all__ = ["EBGStop"]

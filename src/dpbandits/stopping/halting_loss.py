@@ -70,7 +70,7 @@ import numpy as np
 
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.halting import Halting
-from dpbandits.stopping.halting_law import (
+from dpbandits.stopping.halting_laws import (
     Floats,
     HaltingLaw,
     check_rule,

@@ -21,8 +21,8 @@ import numpy as np
 from numba import njit
 
 from dpbandits.halting import Halting, boundary
-from dpbandits.laws import LawCode, sum_of_draws
 from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
+from dpbandits.rewards.laws import LawCode, sum_of_draws
 
 __all__ = ["draw_doubling", "draw_every"]
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpbandits.halting import Halting
-from dpbandits.laws import Law
+from dpbandits.rewards.laws import Law
 from dpbandits.stopping.base import NASFamily, Outcome
 from dpbandits.stopping.kernels import draw_every
 

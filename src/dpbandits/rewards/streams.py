@@ -8,9 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbandits._binomial import binomial
 from dpbandits._validation import check_generator, check_integer
-from dpbandits.instances import BernoulliInstance
+from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.schedules import MOST_PULLS
 
 __all__ = ["DrawnRewards", "Rewards", "TableRewards"]

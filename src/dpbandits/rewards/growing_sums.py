@@ -2,7 +2,7 @@
 
 Pareto rewards of a long stretch are of three kinds. Those beyond the bound on the first reward,
 few, are placed one by one, and so compared each with its own bound. Those below a cut are drawn at
-once (`dpbandits.matched_sums`), those between, about a hundred, one by one.
+once (`dpbandits.rewards.matched_sums`), those between, about a hundred, one by one.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial_rejection import binomial_by_rejection
-from dpbandits._exponentials import BLOCK, exponentials
-from dpbandits.heavy_laws import PARETO, HeavyCode, draw_heavy
-from dpbandits.matched_sums import matched_sum, pareto_below
+from dpbandits.rewards.binomial_rejection import binomial_by_rejection
+from dpbandits.rewards.exponentials import BLOCK, exponentials
+from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, draw_heavy
+from dpbandits.rewards.matched_sums import matched_sum, pareto_below
 
 __all__ = ["growing_sum"]
 
@@ -50,7 +50,7 @@ def growing_sum(
     -------
     float
         Exact in law for two points, and for Pareto laws up to a total variation distance of
-        `dpbandits.matched_sums.MATCHED_ERROR`.
+        `dpbandits.rewards.matched_sums.MATCHED_ERROR`.
 
     Examples
     --------

@@ -44,8 +44,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial_rejection import binomial_by_rejection
-from dpbandits._exponentials import BLOCK, exponentials
+from dpbandits.rewards.binomial_rejection import binomial_by_rejection
+from dpbandits.rewards.exponentials import BLOCK, exponentials
 
 __all__ = [
     "MATCHED_ERROR",

@@ -17,7 +17,7 @@ from dpbandits._validation import (
     check_order,
     check_positive,
 )
-from dpbandits.heavy_laws import HeavyLaw, ParetoLaw, TwoPointHeavyLaw
+from dpbandits.rewards.heavy_laws import HeavyLaw, ParetoLaw, TwoPointHeavyLaw
 
 __all__ = [
     "TWZW22_MEANS",

@@ -10,9 +10,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._binomial import binomial
 from dpbandits._validation import check_choice, check_integer, check_number
-from dpbandits.heavy_instances import (
+from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.heavy_instances import (
     TWZW22_NAMES,
     HeavyTailInstance,
     heavy,
@@ -20,7 +20,7 @@ from dpbandits.heavy_instances import (
     pareto,
     twzw22,
 )
-from dpbandits.named_laws import low_variance, shifted_beta, two_point, uniform
+from dpbandits.rewards.named_laws import low_variance, shifted_beta, two_point, uniform
 
 __all__ = [
     "JA25_NAMES",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpbandits._validation import check_number, check_positive
-from dpbandits.laws import BetaLaw, TwoPointLaw, UniformLaw
+from dpbandits.rewards.laws import BetaLaw, TwoPointLaw, UniformLaw
 
 __all__ = ["low_variance", "shifted_beta", "two_point", "uniform"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_generator, check_integer
-from dpbandits.instances import BernoulliInstance
+from dpbandits.rewards.instances import BernoulliInstance
 
 __all__ = [
     "FinitePopulation",

@@ -1,4 +1,4 @@
-"""Binomial variables by rejection: the law of `dpbandits._binomial`, several times as fast."""
+"""Binomial variables by rejection: several times as fast as by order statistics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from dpbandits._binomial import binomial
+from dpbandits.rewards.binomial import binomial
 
 __all__ = ["binomial_by_rejection"]
 

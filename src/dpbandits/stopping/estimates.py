@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer
-from dpbandits.laws import Law
+from dpbandits.rewards.laws import Law
 from dpbandits.running import Replicated, describe, label_errors, run_replicates, runs_of
 from dpbandits.stopping.base import Outcome, StoppingRule
 

@@ -14,8 +14,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import special
 
-from dpbandits._binomial import binomial
 from dpbandits._validation import check_generator, check_integer, check_number, check_positive
+from dpbandits.rewards.binomial import binomial
 
 __all__ = [
     "BetaLaw",

@@ -22,7 +22,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.heavy_laws import PARETO, HeavyCode
+from dpbandits.rewards.heavy_laws import PARETO, HeavyCode
 
 __all__ = ["LINE_ERROR", "lower_lines"]
 

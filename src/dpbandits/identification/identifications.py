@@ -22,7 +22,7 @@ from dpbandits.identification.base import (
     Verdict,
     check_unique_best_arm,
 )
-from dpbandits.instances import BernoulliInstance
+from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.running import Replicated, describe, label_errors, run_replicates, runs_of
 
 __all__ = ["Identifications", "identify", "identify_many", "identify_replicate"]

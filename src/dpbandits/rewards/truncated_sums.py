@@ -20,9 +20,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._binomial_rejection import binomial_by_rejection
 from dpbandits._validation import check_generator, check_integer, check_positive
-from dpbandits.heavy_laws import (
+from dpbandits.rewards.binomial_rejection import binomial_by_rejection
+from dpbandits.rewards.heavy_laws import (
     HeavyCode,
     HeavyLaw,
     ParetoLaw,
@@ -210,7 +210,7 @@ def _check_count(law: HeavyLaw, n: int) -> int:
 def _count(rng: np.random.Generator, n: float, p: float) -> float:
     """Draw a Binomial variable of n trials, beyond 2^62 as is said above.
 
-    Beyond, where the variance is below 10^16, by order statistics as in `dpbandits._binomial`,
+    Beyond, where the variance is below 10^16, by order statistics as in `binomial`,
     with n and the count in doubles.
     """
     if n <= _EXACT:
