@@ -14,7 +14,6 @@ import pytest
 import dpbandits as dpb
 from companion import chapters, claims
 from companion.claims import ss19_elimination, ss19_stopping
-from companion.claims.sections import SECTIONS
 from companion.publishing import Page
 from companion.ratios import ratio_of_means
 from dpbandits import bounds
@@ -66,7 +65,6 @@ def test_chapters_share_the_ledger():
 
 
 def test_every_claim_has_its_place_in_a_chapter():
-    assert set(SECTIONS) == {claim.id for claim in ALL}
     assert claims.section("ss19-thm-4.1") == ("03", "thm-privacy")
     for number in ("01", "02", "03", "04", "05"):
         assert {claims.section(c.id)[0] for c in claims.ledger(chapter=number)} == {number}

@@ -8,7 +8,7 @@ import pytest
 
 import dpbandits as dpb
 from companion import claims
-from companion.claims import ss19_stopping_cited
+from companion.claims import ss19_stopping
 from dpbandits.rewards.instances import low_variance, two_point
 
 PLACES = {
@@ -63,7 +63,7 @@ def test_a_rule_that_halts_later_for_greater_means_changes_the_verdict(results, 
     def rising(alpha, beta):
         return SimpleNamespace(noiseless_time=lambda mean: 1000 * mean)
 
-    monkeypatch.setattr(ss19_stopping_cited, "NAS", rising)
+    monkeypatch.setattr(ss19_stopping, "NAS", rising)
     assert judged("ss19-halting-monotone", results).verdict == claims.FAILS
 
 

@@ -8,12 +8,8 @@ from scipy import stats
 
 from companion import claims
 from companion.claims import (
-    td16_actions,
-    td16_counters,
-    td16_experiments,
-    td16_intervals,
+    td16_privacy,
     td16_regret,
-    td16_steps,
 )
 from dpbandits import bounds
 from dpbandits.mechanisms import HybridCounter
@@ -61,8 +57,8 @@ NODE = HybridCounter.node_scale
 ERROR = HybridCounter.error_probability
 LOSSES = DPUCBInt.losses
 EPSILON = shrunk(epsilon_at)
-SCALES = td16_intervals._scales_used
-ELEMENT = td16_counters.element_loss
+SCALES = td16_privacy._scales_used
+ELEMENT = td16_privacy.element_loss
 
 # claim, place whose name is replaced, name, stand-in, verdict that must come out
 CONTROLS = [
@@ -72,18 +68,18 @@ CONTROLS = [
     ("td16-bound-2.2", HybridCounter, "error_probability", scaled(ERROR, 1e9), claims.FAILS),
     (
         "td16-bound-2.2-used",
-        td16_counters,
+        td16_privacy,
         "_allowed",
         lambda time, length: 4 * math.sqrt(8) * math.log(time) * math.log2(length),
         claims.HOLDS,
     ),
-    ("td16-text-definition", td16_actions, "_repeated", lambda e, n: (e, e), claims.HOLDS),
+    ("td16-text-definition", td16_privacy, "_repeated", lambda e, n: (e, e), claims.HOLDS),
     ("td16-thm-3.1", HybridCounter, "part_epsilon", HALF, claims.HOLDS),
     ("td16-thm-3.1", HybridCounter, "part_epsilon", DOUBLE, claims.FAILS),
-    ("td16-thm-3.1", td16_actions, "_mean_above", lambda x, span: -1.0, claims.CANNOT_TELL),
+    ("td16-thm-3.1", td16_privacy, "_mean_above", lambda x, span: -1.0, claims.CANNOT_TELL),
     ("td16-thm-3.1-def-2.1", HybridCounter, "part_epsilon", QUARTER, claims.HOLDS),
     ("td16-lemma-3.1", DPUCBInt, "losses", scaled(LOSSES, 1.01), claims.FAILS),
-    ("td16-lemma-3.1", td16_intervals, "_scales_used", scaled(SCALES, 0.99), claims.FAILS),
+    ("td16-lemma-3.1", td16_privacy, "_scales_used", scaled(SCALES, 0.99), claims.FAILS),
     ("td16-thm-3.4-first", DPUCBInt, "losses", scaled(LOSSES, 1.01), claims.FAILS),
     ("td16-thm-3.4-first", DPUCBInt, "losses", scaled(LOSSES, 1e-4), claims.HOLDS),
     ("td16-thm-3.4-second", accounting, "epsilon_at", EPSILON, claims.HOLDS),
@@ -91,14 +87,14 @@ CONTROLS = [
     ("td16-cor-3.2", accounting, "epsilon_at", EPSILON, claims.HOLDS),
     ("td16-groups", accounting, "epsilon_at", EPSILON, claims.HOLDS),
     ("td16-groups", HybridCounter, "part_epsilon", DOUBLE, claims.FAILS),
-    ("td16-groups", td16_intervals, "element_loss", scaled(ELEMENT, 1.01), claims.FAILS),
+    ("td16-groups", td16_privacy, "element_loss", scaled(ELEMENT, 1.01), claims.FAILS),
     *(
-        (claim, td16_intervals, "_parts", lambda losses: (losses, losses[:1]), claims.CANNOT_TELL)
+        (claim, td16_privacy, "_parts", lambda losses: (losses, losses[:1]), claims.CANNOT_TELL)
         for claim in ("td16-thm-3.4-second", "td16-cor-3.1", "td16-cor-3.2", "td16-groups")
     ),
     (
         "td16-cor-3.2-def-2.1",
-        td16_steps,
+        td16_privacy,
         "next_action",
         lambda *args, **kwargs: (0.01, 0.01107),
         claims.CANNOT_TELL,
@@ -157,11 +153,11 @@ def test_both_intervals_must_grow_faster_than_one_over_epsilon(monkeypatch):
 def test_what_reasons_say_beyond_the_verdict_is_computed(monkeypatch):
     """Each of these sentences goes, or turns round, with the number that it rests on."""
     for claim, place, name, wrong, gone in (
-        ("td16-thm-3.1-def-2.1", td16_actions, "_hazard_ratio", lambda b: 1 / b, "looked at twice"),
-        ("td16-text-definition", td16_actions, "_two_steps", lambda e, f: (e, e), "two thresholds"),
-        ("td16-cor-3.2-def-2.1", td16_steps, "next_action", steps_that_lose, "does not suffice"),
-        ("td16-cor-3.1", td16_intervals, "_first_branch", lambda *a: 1e9, "are right"),
-        ("td16-bound-2.2", td16_counters, "_failure", lambda *a: 0.5, "it fails there, too"),
+        ("td16-thm-3.1-def-2.1", td16_privacy, "_hazard_ratio", lambda b: 1 / b, "looked at twice"),
+        ("td16-text-definition", td16_privacy, "_two_steps", lambda e, f: (e, e), "two thresholds"),
+        ("td16-cor-3.2-def-2.1", td16_privacy, "next_action", steps_that_lose, "does not suffice"),
+        ("td16-cor-3.1", td16_privacy, "_first_branch", lambda *a: 1e9, "are right"),
+        ("td16-bound-2.2", td16_privacy, "_failure", lambda *a: 0.5, "it fails there, too"),
         ("td16-bound-2.2-used", HybridCounter, "error_probability", lambda *a: 1.0, "n' it holds"),
         ("td16-thm-3.2", bounds, "dp_ucb_bound_regret", lambda g, t, **_: t, "no faster than"),
     ):
@@ -177,27 +173,27 @@ def test_what_reasons_say_beyond_the_verdict_is_computed(monkeypatch):
 def test_element_losses_add_up_over_what_a_counter_draws():
     """Elements 3 and 5 to 7 by hand: one node of scale 1; two, one and one of scale 2."""
     counter = HybridCounter(1.0, "full")
-    losses = [td16_counters.element_loss(counter, i, 8) for i in range(1, 9)]
+    losses = [td16_privacy.element_loss(counter, i, 8) for i in range(1, 9)]
     assert losses == [1.0, 1.0, 2.0, 1.0, 2.0, 1.5, 1.5, 1.0]
-    assert td16_counters.element_loss(counter, 3, 3) == 1.0
-    assert td16_counters.element_loss(counter, 6, 6) == 0.5
+    assert td16_privacy.element_loss(counter, 3, 3) == 1.0
+    assert td16_privacy.element_loss(counter, 6, 6) == 0.5
 
 
 @pytest.mark.statistical
 def test_probabilities_of_the_path_are_those_of_plain_draws(rng):
     """Played as in Algorithm 1, the path comes up as often; two comparisons."""
-    counter, draws = HybridCounter(1.0, "full"), td16_actions.DRAWS
-    found = np.mean(td16_actions._path_probabilities(counter), axis=1)
+    counter, draws = HybridCounter(1.0, "full"), td16_privacy.DRAWS
+    found = np.mean(td16_privacy._path_probabilities(counter), axis=1)
     for x in (0, 1):
-        own, other = (td16_actions._noise(counter, 5, rng) for _ in range(2))
+        own, other = (td16_privacy._noise(counter, 5, rng) for _ in range(2))
         sums = np.array([0.0, 1.0, 2.0, 2.0 + x, 3.0 + x, 4.0 + x])
         possible = np.ones(draws, dtype=bool)
         pulls = [0, 0]
-        for time, action in enumerate(td16_actions.PATH, 1):
+        for time, action in enumerate(td16_privacy.PATH, 1):
             n, m = pulls
             if time > 2:
-                first = (sums[n] + own[n]) / n + td16_actions._bonus(1.0, time, n)
-                second = other[m] / m + td16_actions._bonus(1.0, time, m)
+                first = (sums[n] + own[n]) / n + td16_privacy._bonus(1.0, time, n)
+                second = other[m] / m + td16_privacy._bonus(1.0, time, m)
                 possible &= (first >= second) == (action == 1)
             pulls[action - 1] += 1
         limit = stats.norm.isf(1e-7) * np.sqrt(2 * found / draws)  # for both estimates, or more
@@ -208,14 +204,14 @@ def test_probabilities_of_the_path_are_those_of_plain_draws(rng):
 def test_the_reversed_hazard_has_its_closed_form():
     for epsilon in (0.1, 1.0, 3.0):
         expected = epsilon + math.log(2 - math.exp(-epsilon))
-        assert td16_actions._hazard_ratio(1 / epsilon) == pytest.approx(expected, rel=1e-9)
+        assert td16_privacy._hazard_ratio(1 / epsilon) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.statistical
 def test_the_next_action_against_draws(rng):
     """Few releases, so that draws that fit the past are not rare; two comparisons."""
-    wait, f, draws = td16_steps.Wait(3, 1, 0.3), 9, 1_000_000
-    found = np.array(td16_steps.next_action(f, 1.0, wait))
+    wait, f, draws = td16_privacy.Wait(3, 1, 0.3), 9, 1_000_000
+    found = np.array(td16_privacy.next_action(f, 1.0, wait))
     for x in (0, 1):
         value = (0.3 * (f - 1) + x) / f + rng.laplace(0, f**-0.45, draws)
         fits = np.ones(draws, dtype=bool)
@@ -396,7 +392,7 @@ def test_a_rise_by_a_lost_run_is_said_to_be_one():
     figure = figure_2(finals={("a", "DP-UCB-INT", "refreshed"): sample})
     growths = ((280, 500), (7, 9), (-9, 5), (9, 5))
     found = {("refreshed", panel): each for panel, each in zip("abcd", growths, strict=True)}
-    assert td16_experiments._rises(figure, found) == [
+    assert td16_regret._rises(figure, found) == [
         "in panel a it rises, by one lost run",
         "in panel b it rises, not significantly",
     ]
@@ -406,7 +402,7 @@ def test_how_the_gap_grows():
     """Half the width of an interval of five runs is 2.776 standard errors."""
     ours = made_up(UCB(), "two", 100.0, 1.0, n_runs=5)
     ucb = made_up(UCB(), "two", 50.0, 0.0, n_runs=5)
-    growth, off = td16_experiments._growth(ours, ucb)
+    growth, off = td16_regret._growth(ours, ucb)
     error = 100 * np.linspace(0.9, 1.1, 5).std(ddof=1) / math.sqrt(5)
     assert growth == pytest.approx(90.0)
     assert off == pytest.approx(2.776 * math.hypot(1.1 * error, error), rel=1e-3)

@@ -11,9 +11,7 @@ from companion import claims
 from companion.claims import (
     twzw22_central,
     twzw22_experiments,
-    twzw22_local,
     twzw22_rates,
-    twzw22_tree,
 )
 from companion.claims.twzw22_experiments import Setting
 from dpbandits import bounds, robust_means
@@ -74,14 +72,14 @@ CONTROLS = [
     ("twzw22-lemma-2-private", AdaptiveTree, "node_scale", scaled(NODE, 0.9), claims.FAILS),
     (
         "twzw22-lemma-2-noise",
-        twzw22_tree,
+        twzw22_central,
         "_noise_order",
         lambda log_length, beta: log_length * math.log(1 / beta),
         claims.FAILS,
     ),
     (
         "twzw22-lemma-2-noise",
-        twzw22_tree,
+        twzw22_central,
         "_noise_order",
         lambda log_length, beta: log_length**1.5 * math.sqrt(math.log(1 / beta) / log_length),
         claims.FAILS,
@@ -128,18 +126,18 @@ CONTROLS = [
     ("twzw22-optimal", bounds, "heavy_divergence", scaled(DIVERGENCE, 1e-6), claims.FAILS),
     ("twzw22-optimal", bounds, "heavy_elimination_regret", root, claims.FAILS),
     ("twzw22-remark-2", bounds, "heavy_divergence", lambda gap, *_: gap, claims.FAILS),
-    ("twzw22-local-ucb", twzw22_local, "_index_width", lambda *_: 1.0, claims.FAILS),
+    ("twzw22-local-ucb", twzw22_rates, "_index_width", lambda *_: 1.0, claims.FAILS),
     (
         "twzw22-local-ucb",
-        twzw22_local,
+        twzw22_rates,
         "_index_width",
-        scaled(twzw22_local._index_width, 10.0),
+        scaled(twzw22_rates._index_width, 10.0),
         claims.HOLDS,
     ),
-    ("twzw22-thm-6", twzw22_local, "heavy_epoch", less_noise, claims.FAILS),
+    ("twzw22-thm-6", twzw22_rates, "heavy_epoch", less_noise, claims.FAILS),
     (
         "twzw22-lemma-13",
-        twzw22_local,
+        twzw22_rates,
         "share_dropped",
         lambda schedule, order: (10, 400),
         claims.CANNOT_TELL,
@@ -197,7 +195,7 @@ def test_what_is_ours_in_a_statement_is_marked():
 
 def test_losses_of_a_tree_of_four():
     """Blocks [1], [1, 2], [3], [1, 4], of scales 1, 2, 4 and 8; bounds 1, 1, 2, 3."""
-    losses = twzw22_tree.element_losses(np.array([1.0, 1, 2, 3]), np.array([1.0, 2, 4, 8]))
+    losses = twzw22_central.element_losses(np.array([1.0, 1, 2, 3]), np.array([1.0, 2, 4, 8]))
     assert losses.tolist() == [2 + 1 + 0.25, 1 + 0.25, 1 + 0.5, 0.75]
 
 
@@ -244,7 +242,7 @@ def test_the_worst_gap_where_pulls_are_a_power(monkeypatch):
 def test_the_width_of_one_reward_is_that_of_an_epoch_of_one():
     """Up to how the two parts of the deviation are bounded together, which is the same way."""
     for order, epsilon in itertools.product((0.5, 1.0), (0.1, 1.0)):
-        assert twzw22_local._index_width(1, order, epsilon, 2.0, 1) == pytest.approx(1.0)
+        assert twzw22_rates._index_width(1, order, epsilon, 2.0, 1) == pytest.approx(1.0)
 
 
 # ------------------------------------------------------------------------------ from runs

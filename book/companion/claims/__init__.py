@@ -1,5 +1,7 @@
 """The ledger of claims: what the papers say, and what a computation says about it.
 
+A claim is a function with the decorator `findings.claim` in a module of its chapter.
+
 >>> from companion import claims
 >>> len(claims.ledger("ss19-thm-4.1"))
 1
@@ -11,16 +13,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from companion.chapters import find_root
-from companion.claims.ja25_algorithm import CLAIMS as JA25_ALGORITHM
-from companion.claims.ja25_beyond import CLAIMS as JA25_BEYOND
-from companion.claims.ja25_design import CLAIMS as JA25_DESIGN
-from companion.claims.ja25_experiments import CLAIMS as JA25_EXPERIMENTS
-from companion.claims.ja25_time import CLAIMS as JA25_TIME
-from companion.claims.ledger import (
+from companion.claims.findings import (
     CANNOT_TELL,
     CONDITION,
     FAILS,
@@ -28,32 +26,8 @@ from companion.claims.ledger import (
     VERDICTS,
     Claim,
     Finding,
+    claims_of,
 )
-from companion.claims.sections import SECTIONS, VERDICTS_SECTION
-from companion.claims.ss19_elimination import CLAIMS as SS19_ELIMINATION
-from companion.claims.ss19_elimination_steps import CLAIMS as SS19_ELIMINATION_STEPS
-from companion.claims.ss19_experiments import CLAIMS as SS19_EXPERIMENTS
-from companion.claims.ss19_introduction import CLAIMS as SS19_INTRODUCTION
-from companion.claims.ss19_optimality import CLAIMS as SS19_OPTIMALITY
-from companion.claims.ss19_stopping import CLAIMS as SS19_STOPPING
-from companion.claims.ss19_stopping_cited import CLAIMS as SS19_STOPPING_CITED
-from companion.claims.ss19_stopping_optimality import CLAIMS as SS19_STOPPING_OPTIMALITY
-from companion.claims.td16_actions import CLAIMS as TD16_ACTIONS
-from companion.claims.td16_counters import CLAIMS as TD16_COUNTERS
-from companion.claims.td16_experiments import CLAIMS as TD16_EXPERIMENTS
-from companion.claims.td16_factors import CLAIMS as TD16_FACTORS
-from companion.claims.td16_intervals import CLAIMS as TD16_INTERVALS
-from companion.claims.td16_noise import CLAIMS as TD16_NOISE
-from companion.claims.td16_regret import CLAIMS as TD16_REGRET
-from companion.claims.td16_steps import CLAIMS as TD16_STEPS
-from companion.claims.twzw22_central import CLAIMS as TWZW22_CENTRAL
-from companion.claims.twzw22_comparisons import CLAIMS as TWZW22_COMPARISONS
-from companion.claims.twzw22_experiments import CLAIMS as TWZW22_EXPERIMENTS
-from companion.claims.twzw22_local import CLAIMS as TWZW22_LOCAL
-from companion.claims.twzw22_local_lower import CLAIMS as TWZW22_LOCAL_LOWER
-from companion.claims.twzw22_preliminaries import CLAIMS as TWZW22_PRELIMINARIES
-from companion.claims.twzw22_rates import CLAIMS as TWZW22_RATES
-from companion.claims.twzw22_tree import CLAIMS as TWZW22_TREE
 from dpbandits._files import renew
 from dpbandits._validation import check_choice
 
@@ -76,36 +50,22 @@ __all__ = [
     "section",
 ]
 
+MODULES = {
+    "01": ("ss19_stopping",),
+    "02": ("td16_privacy", "td16_regret", "td16_noise"),
+    "03": ("ss19_elimination", "ss19_experiments", "ss19_steps"),
+    "04": ("twzw22_central", "twzw22_rates", "twzw22_experiments", "twzw22_comparisons"),
+    "05": ("ja25_time", "ja25_algorithm", "ja25_experiments", "ja25_design"),
+}
+"""The modules of each chapter's claims, in the order of the page."""
+
 _BY_CHAPTER = {
-    "01": (*SS19_STOPPING, *SS19_STOPPING_OPTIMALITY, *SS19_STOPPING_CITED),
-    "02": (
-        *TD16_COUNTERS,
-        *TD16_ACTIONS,
-        *TD16_INTERVALS,
-        *TD16_STEPS,
-        *TD16_REGRET,
-        *TD16_EXPERIMENTS,
-        *TD16_NOISE,
-        *TD16_FACTORS,
-    ),
-    "03": (
-        *SS19_ELIMINATION,
-        *SS19_OPTIMALITY,
-        *SS19_EXPERIMENTS,
-        *SS19_INTRODUCTION,
-        *SS19_ELIMINATION_STEPS,
-    ),
-    "04": (
-        *TWZW22_TREE,
-        *TWZW22_CENTRAL,
-        *TWZW22_RATES,
-        *TWZW22_LOCAL,
-        *TWZW22_LOCAL_LOWER,
-        *TWZW22_EXPERIMENTS,
-        *TWZW22_PRELIMINARIES,
-        *TWZW22_COMPARISONS,
-    ),
-    "05": (*JA25_TIME, *JA25_ALGORITHM, *JA25_EXPERIMENTS, *JA25_DESIGN, *JA25_BEYOND),
+    chapter: [
+        claim
+        for name in names
+        for claim in claims_of(import_module(f"companion.claims.{name}").__name__)
+    ]
+    for chapter, names in MODULES.items()
 }
 
 
@@ -115,22 +75,17 @@ def ledger(prefix: str = "", chapter: str | None = None) -> list[Claim]:
     Parameters
     ----------
     prefix : str
-        How their ids begin.
+        How their ids begin; ValueError if no id does.
     chapter : str, optional
         Number of the chapter that judges them, such as "01"; None for all.
-
-    Raises
-    ------
-    ValueError
-        If the chapter judges none, or no claim's id begins so.
     """
     if chapter is None:
-        claims = [claim for part in _BY_CHAPTER.values() for claim in part]
+        found = [claim for part in _BY_CHAPTER.values() for claim in part]
     else:
-        claims = list(_BY_CHAPTER[check_choice("chapter", chapter, tuple(_BY_CHAPTER))])
-    chosen = [claim for claim in claims if claim.id.startswith(prefix)]
+        found = _BY_CHAPTER[check_choice("chapter", chapter, tuple(_BY_CHAPTER))]
+    chosen = [claim for claim in found if claim.id.startswith(prefix)]
     if not chosen:
-        known = ", ".join(claim.id for claim in claims)
+        known = ", ".join(claim.id for claim in found)
         raise ValueError(f"prefix={prefix!r} fits no claim; allowed: beginnings of {known}")
     return chosen
 
@@ -138,23 +93,8 @@ def ledger(prefix: str = "", chapter: str | None = None) -> list[Claim]:
 def recorded(prefix: str = "", chapter: str | None = None) -> list[Claim]:
     """Return claims as `ledger` does, with the findings that the chapters have published.
 
-    What the page of claims shows. `differences` computes again what needs no chapter.
-
-    Parameters
-    ----------
-    prefix, chapter
-        As of `ledger`.
-
-    Raises
-    ------
-    ValueError
-        As of `ledger`, or if no chapter has judged one of the claims yet.
-
-    Examples
-    --------
-    >>> from companion import claims
-    >>> claims.recorded("ss19-thm-4.1")[0].verdict in claims.VERDICTS
-    True
+    That is what the page of claims shows; ValueError if no chapter has judged one of them yet.
+    `differences` computes again what needs no chapter.
     """
     written = _written()
     found = []
@@ -197,11 +137,6 @@ def judge(page: Page, results: Mapping[str, Any] | None = None) -> list[Claim]:
         The chapter that is being executed.
     results : mapping of str to object, optional
         The results that the chapter's claims need, by the names that the claims have for them.
-
-    Returns
-    -------
-    list of Claim
-        Those of the chapter, in the ledger's order.
     """
     results = {} if results is None else results
     known = {} if page.preset == "paper" else _written()
@@ -226,8 +161,9 @@ def section(claim_id: str) -> tuple[str, str]:
     ('01', 'thm-svt')
     """
     for chapter, claims in _BY_CHAPTER.items():
-        if any(claim.id == claim_id for claim in claims):
-            return chapter, SECTIONS.get(claim_id, VERDICTS_SECTION)
+        for claim in claims:
+            if claim.id == claim_id:
+                return chapter, claim.at
     raise ValueError(f"claim={claim_id!r} is unknown; allowed: an id of `companion claims`")
 
 
@@ -239,7 +175,7 @@ def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:
             "paper": claim.paper,
             "place": claim.place,
             "chapter": section(claim.id)[0],
-            "section": section(claim.id)[1],
+            "section": claim.at,
             "statement": claim.statement,
             "verdict": claim.verdict,
             "reason": claim.finding.reason,
@@ -250,7 +186,7 @@ def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:
 
 
 def differences(claims: Sequence[Claim] | None = None) -> list[str]:
-    """Judge claims again and describe where the published verdicts differ.
+    """Judge claims again and describe where the published verdicts differ, a line each.
 
     Claims that need results of a chapter are left out: executing the chapter judges them.
 
@@ -258,11 +194,6 @@ def differences(claims: Sequence[Claim] | None = None) -> list[str]:
     ----------
     claims : sequence of Claim, optional
         Which; None means all.
-
-    Returns
-    -------
-    list of str
-        One line a difference; empty if every verdict and every reason is the same.
     """
     stored = _written()
     chosen = [claim for claim in (ledger() if claims is None else claims) if not claim.needs]

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 from scipy import special
 
-from companion.claims.ledger import CONDITION, HOLDS, Claim, Finding, decide
+from companion.claims.findings import CONDITION, HOLDS, Finding, claim, decide
 from dpbandits.identification import batches
 from dpbandits.identification.adap_tt import AdaPTT
 from dpbandits.identification.batches import BatchedTopTwo, BatchState
@@ -20,17 +20,18 @@ from dpbandits.identification.thresholds import chernoff_threshold, union_thresh
 from dpbandits.rewards.streams import Rewards, TableRewards
 from dpbandits.schedules import next_release
 
-__all__ = ["CLAIMS"]
-
-PAPER = "ja25"
 N_ARMS = 5
+
+
 SMALL = 1e-250
 """A δ at which only leading terms count."""
+
+
 FINITE_DELTA = 1.05
 """Factor that is allowed for the lower terms at `SMALL`."""
 
 
-class _Recorded:
+class Recorded:
     """Rewards from a table, with batches and sums that were asked for, and their noise."""
 
     def __init__(self, table: list[np.ndarray]) -> None:
@@ -61,11 +62,17 @@ class _Watched(DPTT):
         self, state: BatchState, arm: int, rewards: Rewards, rng: np.random.Generator
     ) -> None:
         super()._release(state, arm, rewards, rng)
-        assert isinstance(rewards, _Recorded)
+        assert isinstance(rewards, Recorded)
         rewards.noises.append(float(state.last[arm]) - rewards.sums[-1])
 
 
-def _private() -> Finding:
+@claim(
+    "ja25-lemma-4",
+    "Lemma 4",
+    "DP-TT is ε-DP: actions, stopping time and recommendation together.",
+    at="thm-dptt-private",
+)
+def private() -> Finding:
     epsilon, most = 0.5, 0
     rng = np.random.default_rng(4)
     n_batches = n_entries = 0
@@ -79,7 +86,7 @@ def _private() -> Finding:
 
     for run in range(20):
         table = [rng.random(20_000) < mean for mean in (0.8, 0.5, 0.5)]
-        rewards = _Recorded(table)
+        rewards = Recorded(table)
         with mock.patch.object(batches, "laplace", recording):
             _Watched(epsilon, 0.1).decide(rewards, np.random.default_rng(run), 20_000)
         used = [np.zeros(20_000, dtype=np.int64) for _ in table]
@@ -111,7 +118,13 @@ def _private() -> Finding:
     )
 
 
-def _log_threshold() -> Finding:
+@claim(
+    "ja25-log-threshold",
+    "reply to reviewer YnCC, W2",
+    "Finer concentration could bring the threshold from 2·log(1/δ) to log(1/δ).",
+    at="thm-chernoff-correct",
+)
+def log_threshold() -> Finding:
     log_inverse = math.log(1 / SMALL)
     one = chernoff_threshold(SMALL, N_ARMS, 10, 10) / log_inverse
     two = union_threshold(SMALL, N_ARMS, 10, 10) / log_inverse
@@ -147,7 +160,14 @@ def _constant(union: bool, eta: float) -> float:
     return worst
 
 
-def _smaller_than_8() -> Finding:
+@claim(
+    "ja25-constant-8",
+    "abstract; Theorem 6",
+    "The upper bound on the mean number of samples matches the lower bound up to a constant "
+    "smaller than 8, as δ tends to 0.",
+    at="prop-factor",
+)
+def smaller_than_8() -> Finding:
     factor, ours = _constant(True, 1.0), _constant(False, 1.0)
     return Finding(
         decide(factor < 8 and factor > 7, CONDITION),
@@ -169,7 +189,13 @@ def _longest_wait(eta: float) -> float:
     return worst
 
 
-def _one_plus_eta() -> Finding:
+@claim(
+    "ja25-one-plus-eta",
+    "reply to reviewer YnCC, W2",
+    "With an adaptive share of the leader and a threshold of log(1/δ) the constant would be 1 + η.",
+    at="prop-factor",
+)
+def one_plus_eta() -> Finding:
     threshold = chernoff_threshold(SMALL, N_ARMS, 10, 10) / math.log(1 / SMALL)
     factors = {eta: threshold * _longest_wait(eta) for eta in (1.0, 0.5, 0.1)}
     right = all(1 - 1e-5 <= factor / (1 + eta) <= FINITE_DELTA for eta, factor in factors.items())
@@ -193,7 +219,13 @@ def _releases(pulls: int, eta: float) -> int:
     return count
 
 
-def _k_eta() -> Finding:
+@claim(
+    "ja25-k-eta",
+    "reply to reviewer iuVL, Q4.1",
+    "The number of releases is proportional to 1/log(1 + η).",
+    at="prop-factor",
+)
+def k_eta() -> Finding:
     pulls = 10**9
     ratios = {
         eta: _releases(pulls, eta) * math.log1p(eta) / math.log(pulls)
@@ -207,7 +239,14 @@ def _k_eta() -> Finding:
     )
 
 
-def _eta_zero() -> Finding:
+@claim(
+    "ja25-eta-zero",
+    "reply to reviewer iuVL, Q4.1",
+    "With one Laplace variable per reward, the limit η = 0, the rate of the estimates is not "
+    "asymptotically equivalent to d_ε.",
+    at="lem-rate",
+)
+def eta_zero() -> Finding:
     mean, epsilon = 0.6, 1.0
     ratios = {}
     for gap in (0.3, 0.1, 0.01, 0.001):
@@ -256,7 +295,13 @@ def _needed(algorithm: BatchedTopTwo) -> list[str]:
     return names
 
 
-def _memory() -> Finding:
+@claim(
+    "ja25-memory",
+    "reply to reviewer iuVL, Q3",
+    "Accumulating released sums takes the same memory as forgetting them.",
+    at="alg-dptt",
+)
+def memory() -> Finding:
     kept = {alg.label: _needed(alg) for alg in (ACCUMULATING, FORGETTING)}
     counts = {label: len(names) for label, names in kept.items()}
     return Finding(
@@ -278,7 +323,13 @@ def _shift(algorithm: BatchedTopTwo) -> float:
     return abs(sums[1] - sums[0])
 
 
-def _pan_private() -> Finding:
+@claim(
+    "ja25-pan-privacy",
+    "reply to reviewer iuVL, Q3",
+    "Under pan-privacy, where the internal state may be seen, forgetting is better.",
+    at="thm-dptt-private",
+)
+def pan_private() -> Finding:
     epsilon = ACCUMULATING.epsilon
     accumulated, forgotten = (epsilon * _shift(a) for a in (ACCUMULATING, FORGETTING))
     better = forgotten < accumulated
@@ -295,7 +346,13 @@ def _pan_private() -> Finding:
     )
 
 
-def _zcdp() -> Finding:
+@claim(
+    "ja25-zcdp",
+    "reply to reviewer VJtw, Q3",
+    "For ρ-zCDP the price ε·h of h changed rewards is replaced by ρ·h².",
+    at="thm-bai-change",
+)
+def zcdp() -> Finding:
     """Compare KL of Gaussian releases with group privacy of zCDP, ρ·h²."""
     rho = 0.3
     sigma = math.sqrt(1 / (2 * rho))
@@ -314,72 +371,4 @@ def _zcdp() -> Finding:
     )
 
 
-CLAIMS = (
-    Claim(
-        "ja25-lemma-4",
-        PAPER,
-        "Lemma 4",
-        "DP-TT is ε-DP: actions, stopping time and recommendation together.",
-        _private,
-    ),
-    Claim(
-        "ja25-log-threshold",
-        PAPER,
-        "reply to reviewer YnCC, W2",
-        "Finer concentration could bring the threshold from 2·log(1/δ) to log(1/δ).",
-        _log_threshold,
-    ),
-    Claim(
-        "ja25-constant-8",
-        PAPER,
-        "abstract; Theorem 6",
-        "The upper bound on the mean number of samples matches the lower bound up to a constant "
-        "smaller than 8, as δ tends to 0.",
-        _smaller_than_8,
-    ),
-    Claim(
-        "ja25-one-plus-eta",
-        PAPER,
-        "reply to reviewer YnCC, W2",
-        "With an adaptive share of the leader and a threshold of log(1/δ) the constant would be "
-        "1 + η.",
-        _one_plus_eta,
-    ),
-    Claim(
-        "ja25-k-eta",
-        PAPER,
-        "reply to reviewer iuVL, Q4.1",
-        "The number of releases is proportional to 1/log(1 + η).",
-        _k_eta,
-    ),
-    Claim(
-        "ja25-eta-zero",
-        PAPER,
-        "reply to reviewer iuVL, Q4.1",
-        "With one Laplace variable per reward, the limit η = 0, the rate of the estimates is not "
-        "asymptotically equivalent to d_ε.",
-        _eta_zero,
-    ),
-    Claim(
-        "ja25-memory",
-        PAPER,
-        "reply to reviewer iuVL, Q3",
-        "Accumulating released sums takes the same memory as forgetting them.",
-        _memory,
-    ),
-    Claim(
-        "ja25-pan-privacy",
-        PAPER,
-        "reply to reviewer iuVL, Q3",
-        "Under pan-privacy, where the internal state may be seen, forgetting is better.",
-        _pan_private,
-    ),
-    Claim(
-        "ja25-zcdp",
-        PAPER,
-        "reply to reviewer VJtw, Q3",
-        "For ρ-zCDP the price ε·h of h changed rewards is replaced by ρ·h².",
-        _zcdp,
-    ),
-)
 """In the order of the chapter."""

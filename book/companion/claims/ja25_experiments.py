@@ -9,17 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from companion.claims.ledger import CONDITION, FAILS, HOLDS, Claim, Finding, decide
+from companion.claims.findings import CONDITION, FAILS, HOLDS, Finding, claim, decide
 from companion.slopes import fit_slope
 from dpbandits.identification.characteristic import sample_lower_bound
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.identifications import Identifications
 
-__all__ = ["CLAIMS"]
-
-PAPER = "ja25"
 LEVEL = 1e-8
 """One-sided false alarm of a comparison; there are fewer than 1000."""
+
+
 LOW_PRIVACY = 10.0
 """Budgets from which on the regime counts as that of low privacy."""
 
@@ -39,6 +38,7 @@ class Mean(NamedTuple):
 
 Runs = Mapping[Any, Identifications]
 """Results of the chapter; what was run is read off each result, whatever its key."""
+
 
 Means = dict[tuple[str, str, str, float], Mean]
 
@@ -64,7 +64,15 @@ def _names(found: Means) -> list[str]:
     return list(dict.fromkeys(key[0] for key in found))
 
 
-def _outperforms(figures: Runs) -> Finding:
+@claim(
+    "ja25-outperforms",
+    "abstract",
+    "DP-TT needs fewer samples than the existing δ-correct and ε-DP algorithms, for different "
+    "values of ε.",
+    at="ja25-fig1",
+    needs=("figures",),
+)
+def outperforms(figures: Runs) -> Finding:
     found = _means(figures)
     budgets, names = _budgets(found), _names(found)
     rivals = (("AdaP-TT", ""), ("AdaP-TT", "heuristic"), ("DP-SE", ""))
@@ -103,7 +111,15 @@ def _outperforms(figures: Runs) -> Finding:
     )
 
 
-def _twice(figures: Runs) -> Finding:
+@claim(
+    "ja25-twice-free",
+    "review YnCC",
+    "In the regime of low privacy it needs about twice as many samples as identification "
+    "without privacy.",
+    at="ja25-fig1",
+    needs=("figures",),
+)
+def twice(figures: Runs) -> Finding:
     found = _means(figures)
     ratios = {}
     for instance in _names(found):
@@ -122,18 +138,14 @@ def _twice(figures: Runs) -> Finding:
     )
 
 
-def _thousands(quoted: Runs) -> Finding:
-    found = _means(quoted)
-    times = {name: found["even", name, "", 0.1].value for name in ("DP-TT", "DP-LRE")}
-    return Finding(
-        decide(all(1e3 <= time < 1e4 for time in times.values())),
-        "On the means 0, 0.25, 0.5, 0.75, 1, at δ = 0.01 and ε = 0.1; on instances with smaller "
-        "gaps it is more.",
-        {f"mean samples, {algorithm}": round(time) for algorithm, time in times.items()},
-    )
-
-
-def _above_bound(figures: Runs, own: Runs) -> Finding:
+@claim(
+    "ja25-above-bound",
+    "Theorem 2, in the experiments",
+    "No δ-correct ε-DP algorithm takes fewer samples in the mean than the lower bound.",
+    at="ja25-fig1",
+    needs=("figures", "own"),
+)
+def above_bound(figures: Runs, own: Runs) -> Finding:
     ratios = {}
     for result in (*figures.values(), *own.values()):
         algorithm, instance = result.algorithm, result.instance
@@ -155,6 +167,24 @@ def _above_bound(figures: Runs, own: Runs) -> Finding:
     )
 
 
+@claim(
+    "ja25-thousands",
+    "reply to reviewer iuVL, Q4.2",
+    "On easy instances, at δ = 0.01 and ε = 0.1, the samples can be in the order of thousands.",
+    at="ja25-fig2",
+    needs=("quoted",),
+)
+def thousands(quoted: Runs) -> Finding:
+    found = _means(quoted)
+    times = {name: found["even", name, "", 0.1].value for name in ("DP-TT", "DP-LRE")}
+    return Finding(
+        decide(all(1e3 <= time < 1e4 for time in times.values())),
+        "On the means 0, 0.25, 0.5, 0.75, 1, at δ = 0.01 and ε = 0.1; on instances with smaller "
+        "gaps it is more.",
+        {f"mean samples, {algorithm}": round(time) for algorithm, time in times.items()},
+    )
+
+
 def _by(runs: Runs, read: Any) -> dict[float, dict[float, float]]:
     """Return ε → what `read` reads off a result → mean, for DP-TT with its usual threshold."""
     found: dict[float, dict[float, float]] = {}
@@ -165,7 +195,15 @@ def _by(runs: Runs, read: Any) -> dict[float, dict[float, float]]:
     return found
 
 
-def _confidence(delta: Runs) -> Finding:
+@claim(
+    "ja25-moderate-delta",
+    "reply to reviewer YnCC, Q1",
+    "Conjectured: at moderate δ, terms that do not depend on δ cannot be ignored: samples grow "
+    "less with log(1/δ) than proportionally.",
+    at="ours-bai-delta",
+    needs=("delta",),
+)
+def confidence(delta: Runs) -> Finding:
     by = _by(delta, lambda result: result.algorithm.delta)
     deltas = sorted({d for times in by.values() for d in times})
     ratios = [times[deltas[0]] / times[deltas[-1]] for times in by.values()]
@@ -182,7 +220,14 @@ def _confidence(delta: Runs) -> Finding:
     )
 
 
-def _arms(arms: Runs) -> Finding:
+@claim(
+    "ja25-linear-measured",
+    "reply to reviewer VJtw, Q2",
+    "Conjectured: the samples that DP-TT takes are linear in the number of arms on equal gaps.",
+    at="ours-bai-arms",
+    needs=("arms",),
+)
+def linear_in_arms(arms: Runs) -> Finding:
     slopes, numbers = {}, []
     for epsilon, times in _by(arms, lambda result: result.instance.n_arms).items():
         numbers = [k for k in sorted(times) if k >= 5]
@@ -198,7 +243,14 @@ def _arms(arms: Runs) -> Finding:
     )
 
 
-def _eta(eta: Runs) -> Finding:
+@claim(
+    "ja25-eta-tradeoff",
+    "reply to reviewer iuVL, Q4.1",
+    "A smaller η, better in the limit, is worse at moderate δ: more releases, more noise.",
+    at="ours-bai-eta",
+    needs=("eta",),
+)
+def small_eta_costs(eta: Runs) -> Finding:
     by = _by(eta, lambda result: result.algorithm.eta)
     best = {epsilon: min(times, key=times.__getitem__) for epsilon, times in by.items()}
     price = {e: times[min(times)] / min(times.values()) for e, times in by.items()}
@@ -215,65 +267,4 @@ def _eta(eta: Runs) -> Finding:
     )
 
 
-CLAIMS = (
-    Claim(
-        "ja25-outperforms",
-        PAPER,
-        "abstract",
-        "DP-TT needs fewer samples than the existing δ-correct and ε-DP algorithms, for different "
-        "values of ε.",
-        _outperforms,
-        ("figures",),
-    ),
-    Claim(
-        "ja25-twice-free",
-        PAPER,
-        "review YnCC",
-        "In the regime of low privacy it needs about twice as many samples as identification "
-        "without privacy.",
-        _twice,
-        ("figures",),
-    ),
-    Claim(
-        "ja25-above-bound",
-        PAPER,
-        "Theorem 2, in the experiments",
-        "No δ-correct ε-DP algorithm takes fewer samples in the mean than the lower bound.",
-        _above_bound,
-        ("figures", "own"),
-    ),
-    Claim(
-        "ja25-thousands",
-        PAPER,
-        "reply to reviewer iuVL, Q4.2",
-        "On easy instances, at δ = 0.01 and ε = 0.1, the samples can be in the order of thousands.",
-        _thousands,
-        ("quoted",),
-    ),
-    Claim(
-        "ja25-moderate-delta",
-        PAPER,
-        "reply to reviewer YnCC, Q1",
-        "Conjectured: at moderate δ, terms that do not depend on δ cannot be ignored: samples grow "
-        "less with log(1/δ) than proportionally.",
-        _confidence,
-        ("delta",),
-    ),
-    Claim(
-        "ja25-linear-measured",
-        PAPER,
-        "reply to reviewer VJtw, Q2",
-        "Conjectured: the samples that DP-TT takes are linear in the number of arms on equal gaps.",
-        _arms,
-        ("arms",),
-    ),
-    Claim(
-        "ja25-eta-tradeoff",
-        PAPER,
-        "reply to reviewer iuVL, Q4.1",
-        "A smaller η, better in the limit, is worse at moderate δ: more releases, more noise.",
-        _eta,
-        ("eta",),
-    ),
-)
 """In the order of the chapter."""

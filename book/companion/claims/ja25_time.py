@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.claims.ledger import CONDITION, FAILS, HOLDS, Claim, Finding, decide
+from companion.claims.findings import CONDITION, FAILS, HOLDS, Finding, claim, decide
 from dpbandits.identification.characteristic import (
     characteristic_time,
     privacy_switches,
@@ -20,10 +20,6 @@ from dpbandits.identification.characteristic import (
 from dpbandits.identification.divergences import kl
 from dpbandits.rewards.instances import ja25, ss19
 
-__all__ = ["CLAIMS", "INSTANCES"]
-
-PAPER = "ja25"
-
 INSTANCES = {
     "mu1": ja25("mu1").means,
     "mu2": ja25("mu2").means,
@@ -31,8 +27,12 @@ INSTANCES = {
     **{name: ss19(name).means for name in ("C2", "C3", "C4")},
 }
 """Name → means of the instances of the figures, K = 5."""
+
+
 SAME = 1e-8
 """Relative distance within which two characteristic times count as one."""
+
+
 SEEN = 0.45
 """ε at which the reply sees the change of regime."""
 
@@ -43,7 +43,14 @@ def _time(
     return characteristic_time(means, epsilon, share).value
 
 
-def _log_odds() -> Finding:
+@claim(
+    "ja25-log-odds",
+    "reply to reviewer YnCC, Q2",
+    "The log-odds of the best arm and the others differ by 0.25 on the second instance of "
+    "Figure 1, by 0.75 and 2.94 on the first.",
+    at="prop-switch",
+)
+def log_odds() -> Finding:
     far = {}
     for name in ("mu1", "mu2"):
         means = INSTANCES[name]
@@ -64,7 +71,14 @@ def _log_odds() -> Finding:
     )
 
 
-def _free_switch() -> Finding:
+@claim(
+    "ja25-switch-free",
+    "line 191, by the reply to reviewer YnCC",
+    "If ε is at least the greatest difference of log-odds between the best arm and another, "
+    "the characteristic time is the one without privacy.",
+    at="prop-switch",
+)
+def free_switch() -> Finding:
     worst, below = 0.0, []
     for means in INSTANCES.values():
         switch = privacy_switches(means)
@@ -84,7 +98,14 @@ def _free_switch() -> Finding:
     )
 
 
-def _seen_at() -> Finding:
+@claim(
+    "ja25-switch-045",
+    "Figure 1, by the reply to reviewer YnCC, Q2",
+    "The change of regime is seen at ε = 0.45; the allocation-free condition is stronger where "
+    "arms are far below, since they are sampled little.",
+    at="prop-switch",
+)
+def seen_at() -> Finding:
     one, two = privacy_switches(INSTANCES["mu1"]), privacy_switches(INSTANCES["mu2"])
     ratio = _time(INSTANCES["mu1"], SEEN) / _time(INSTANCES["mu1"], math.inf)
     other = _time(INSTANCES["mu2"], SEEN) / _time(INSTANCES["mu2"], math.inf)
@@ -107,7 +128,14 @@ def _seen_at() -> Finding:
     )
 
 
-def _best_budget() -> Finding:
+@claim(
+    "ja25-best-epsilon",
+    "reply to reviewer VJtw, W3",
+    "The best choice of ε, the most private at no loss of samples, is the one at which the "
+    "regime changes.",
+    at="prop-switch",
+)
+def best_budget() -> Finding:
     loss, spare = [], []
     for name in ("mu1", "mu2", "C2", "C3", "C4"):
         means = INSTANCES[name]
@@ -127,7 +155,14 @@ def _best_budget() -> Finding:
     )
 
 
-def _tighter() -> Finding:
+@claim(
+    "ja25-tighter",
+    "abstract",
+    "The new lower bound trades off Kullback-Leibler divergence and total variation, and is "
+    "tighter than the earlier ones.",
+    at="thm-time-facts",
+)
+def tighter() -> Finding:
     """Compare with the larger of the two bounds that the new one interpolates between."""
     ratios = []
     for means in INSTANCES.values():
@@ -142,7 +177,13 @@ def _tighter() -> Finding:
     )
 
 
-def _high_privacy() -> Finding:
+@claim(
+    "ja25-high-privacy",
+    "reply to reviewer VJtw, W3",
+    "As ε tends to 0, the characteristic time reduces to one that is based on total variation.",
+    at="thm-time-facts",
+)
+def high_privacy() -> Finding:
     off = {}
     for epsilon in (1e-2, 1e-4, 1e-6):
         off[epsilon] = max(
@@ -161,7 +202,14 @@ def _high_privacy() -> Finding:
     )
 
 
-def _half_share() -> Finding:
+@claim(
+    "ja25-lemma-43",
+    "Lemma 43, by the reply to reviewer iuVL",
+    "With half of the pulls on the best arm the characteristic time is at most twice the "
+    "optimal one.",
+    at="thm-time-facts",
+)
+def half_share() -> Finding:
     rng = np.random.default_rng(25)
     ratios = []
     for _ in range(200):
@@ -180,7 +228,13 @@ def _half_share() -> Finding:
     )
 
 
-def _linear_arms() -> Finding:
+@claim(
+    "ja25-linear-arms",
+    "reply to reviewer VJtw, Q2",
+    "With equal gaps the characteristic time is linear in the number of arms.",
+    at="thm-time-facts",
+)
+def linear_arms() -> Finding:
     spreads = {}
     for epsilon in (1e-3, 0.1, 1.0, math.inf):
         times = {k: _time([0.8, *[0.6] * (k - 1)], epsilon) for k in (2, 5, 20, 100, 1000)}
@@ -197,7 +251,13 @@ def _linear_arms() -> Finding:
     )
 
 
-def _near_ties() -> Finding:
+@claim(
+    "ja25-near-ties",
+    "reply to reviewer VJtw, Q1",
+    "The characteristic time tends to infinity as the least gap tends to 0.",
+    at="thm-time-facts",
+)
+def near_ties() -> Finding:
     gaps = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
     powers = {}
     for epsilon in (0.01, 1.0, math.inf):
@@ -212,7 +272,13 @@ def _near_ties() -> Finding:
     )
 
 
-def _constant() -> Finding:
+@claim(
+    "ja25-thm-2",
+    "Theorem 2, reconstructed",
+    "Every ε-DP δ-correct algorithm takes at least T*_ε·log(1/(2.4δ)) samples in the mean.",
+    at="thm-bai-change",
+)
+def constant() -> Finding:
     """Check the number 2.4: kl(δ, 1 − δ) ≥ log(1/(2.4δ)), and how much greater it could be."""
     delta = np.concatenate([np.geomspace(1e-12, 0.3, 3000), np.linspace(0.3, 0.4999, 20_000)])
     excess = kl(1 - delta, delta) + np.log(2.4 * delta)
@@ -225,82 +291,4 @@ def _constant() -> Finding:
     )
 
 
-CLAIMS = (
-    Claim(
-        "ja25-log-odds",
-        PAPER,
-        "reply to reviewer YnCC, Q2",
-        "The log-odds of the best arm and the others differ by 0.25 on the second instance of "
-        "Figure 1, by 0.75 and 2.94 on the first.",
-        _log_odds,
-    ),
-    Claim(
-        "ja25-switch-free",
-        PAPER,
-        "line 191, by the reply to reviewer YnCC",
-        "If ε is at least the greatest difference of log-odds between the best arm and another, "
-        "the characteristic time is the one without privacy.",
-        _free_switch,
-    ),
-    Claim(
-        "ja25-switch-045",
-        PAPER,
-        "Figure 1, by the reply to reviewer YnCC, Q2",
-        "The change of regime is seen at ε = 0.45; the allocation-free condition is stronger where "
-        "arms are far below, since they are sampled little.",
-        _seen_at,
-    ),
-    Claim(
-        "ja25-best-epsilon",
-        PAPER,
-        "reply to reviewer VJtw, W3",
-        "The best choice of ε, the most private at no loss of samples, is the one at which the "
-        "regime changes.",
-        _best_budget,
-    ),
-    Claim(
-        "ja25-tighter",
-        PAPER,
-        "abstract",
-        "The new lower bound trades off Kullback-Leibler divergence and total variation, and is "
-        "tighter than the earlier ones.",
-        _tighter,
-    ),
-    Claim(
-        "ja25-high-privacy",
-        PAPER,
-        "reply to reviewer VJtw, W3",
-        "As ε tends to 0, the characteristic time reduces to one that is based on total variation.",
-        _high_privacy,
-    ),
-    Claim(
-        "ja25-lemma-43",
-        PAPER,
-        "Lemma 43, by the reply to reviewer iuVL",
-        "With half of the pulls on the best arm the characteristic time is at most twice the "
-        "optimal one.",
-        _half_share,
-    ),
-    Claim(
-        "ja25-linear-arms",
-        PAPER,
-        "reply to reviewer VJtw, Q2",
-        "With equal gaps the characteristic time is linear in the number of arms.",
-        _linear_arms,
-    ),
-    Claim(
-        "ja25-near-ties",
-        PAPER,
-        "reply to reviewer VJtw, Q1",
-        "The characteristic time tends to infinity as the least gap tends to 0.",
-        _near_ties,
-    ),
-    Claim(
-        "ja25-thm-2",
-        PAPER,
-        "Theorem 2, reconstructed",
-        "Every ε-DP δ-correct algorithm takes at least T*_ε·log(1/(2.4δ)) samples in the mean.",
-        _constant,
-    ),
-)
 """In the order of the chapter."""

@@ -1,4 +1,4 @@
-"""Claims of Tossou & Dimitrakakis (2016) on regret: Theorems 3.2, 3.3 and 3.5, and §1.2."""
+"""Claims of Tossou & Dimitrakakis (2016) on regret: Theorems 3.2, 3.3 and 3.5, and Figure 2."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import zeta
 
-from companion.claims.ledger import (
+from companion.claims.findings import (
     CANNOT_TELL,
     CONDITION,
     FAILS,
     HOLDS,
-    Claim,
     Finding,
+    claim,
     decide,
 )
-from companion.claims.td16_counters import element_loss
-from companion.claims.td16_intervals import DELTA, EXPONENT, HORIZON, TARGETS
+from companion.claims.td16_privacy import DELTA, EXPONENT, HORIZON, TARGETS, element_loss
+from companion.ratios import ratio_of_means
 from dpbandits import bounds
 from dpbandits.mechanisms.hybrid import HybridCounter
 from dpbandits.mechanisms.laplace_sums import laplace_sum_tail
@@ -31,17 +31,132 @@ from dpbandits.rewards.instances import bernoulli
 from dpbandits.schedules import noise_width
 from dpbandits.simulation import Runs, simulate
 
-__all__ = ["CLAIMS", "Lost", "printed_bound", "surely_mean"]
-
-PAPER = "td16"
-
 Floats = NDArray[np.float64]
 
+
 TWO = (0.9, 0.6)
+
+
 _TILTS = np.append(np.linspace(0.05, 0.95, 19), [0.97, 0.99])
+
 
 Lost = Mapping[tuple[str, float], Runs]
 """Many runs of DP-UCB-INT on the two arms of §4, target ε = 1, by reading and exponent v."""
+
+
+_GAPS = ((0.0, 0.3), (0.0, 0.03), (0.0, *(0.45,) * 9))
+
+
+_UNEQUAL = (0.0, 0.1, 0.5)
+
+
+PANELS = tuple("abcd")
+
+
+READINGS = ("refreshed", "frozen", "literal")
+
+
+OURS, HYBRID, BOUND, PRIVATE = "DP-UCB-INT", "DP-UCB-HYBRID", "DP-UCB-BOUND", "Private-UCB"
+
+
+SPREAD = 664.5
+"""What best and worst of 100 runs differ by at most, with two arms, in the paper."""
+
+
+Key = tuple[str, str, str]
+"""Panel, algorithm, variant."""
+
+
+Readings = Mapping[Key, Runs]
+"""The runs of Figure 2."""
+
+
+APART = "significantly (95 %, each by itself)"
+
+
+def _one_release(epsilon: float) -> float:
+    """Return what f is not below: one release has δ = 1 − exp((ε − loss)/2), loss = f^(−v/2)."""
+    return float((epsilon - 2 * math.log1p(-DELTA)) ** (-2 / EXPONENT))
+
+
+def _least_interval(epsilon: float) -> int:
+    """Return the least f whose releases up to T = 10⁵ are (ε, e^(−10))-private."""
+    return DPUCBInt.calibrated(epsilon, DELTA, HORIZON, by="interval").interval
+
+
+@claim(
+    "td16-additive",
+    "Abstract; §1.2",
+    "(ε, δ)-private DP-UCB-INT has the regret of UCB and an additive constant: O(1/ε + log T).",
+    at="thm-interval",
+)
+def additive() -> Finding:
+    targets = (1.0, 0.1, 0.01)
+    least = [_least_interval(epsilon) for epsilon in targets]
+    single = [_one_release(epsilon) for epsilon in targets]
+    # the additive term, Δ·f or more, in units of 1/ε
+    grows = [all(np.diff(np.array(f) * targets) > 0) for f in (least, single)]
+    return Finding(
+        decide(all(grows), FAILS, HOLDS),
+        "The noise of a release is set by n and not by ε, so that privacy comes from f alone: to "
+        "be (ε, e^(−10))-private f must be above about ε^(−2/v), v = 1.1, as already one release "
+        "has the loss f^(−v/2); and each arm is played f times first. Nor is the rest that "
+        "of UCB: see Theorem 3.5. Whether another algorithm has such a regret is not judged here.",
+        {f"least f for ε = {e:g}, T = 10⁵": f for e, f in zip(targets, least, strict=True)}
+        | {
+            f"least f for ε = {e:g} and one release": math.ceil(f)
+            for e, f in zip(targets, single, strict=True)
+        },
+    )
+
+
+@claim(
+    "td16-unbounded",
+    "§1.2",
+    "The algorithms do not need the horizon, and their analysis holds at every time.",
+    at="thm-31",
+)
+def unbounded() -> Finding:
+    counter = HybridCounter(1.0)
+    greatest = max(
+        counter.block_scale**-1 + levels / counter.node_scale(levels) for levels in range(1, 41)
+    )
+    short = max(element_loss(counter, i, 128) for i in range(1, 129))
+    same = True
+    for algorithm in (DPUCBBound(1.0), DPUCBHybrid(1.0), DPUCBInt(1 / 16)):
+        for seed in (62, 63):
+            early, late = (
+                algorithm.play(
+                    bernoulli(TWO), horizon, np.array([500, horizon]), np.random.default_rng(seed)
+                )
+                for horizon in (1000, 2000)
+            )
+            same = same and bool(np.array_equal(early.counts[0], late.counts[0]))
+    forever, before = {}, {}
+    for target in TARGETS:
+        interval = DPUCBInt(DPUCBInt.target_input(target, DELTA))
+        forever[target] = interval.guarantee.epsilon
+        before[target] = accounting.epsilon_at(DELTA, interval.losses(HORIZON)).lower
+    pure = max(greatest, short) <= 1 + 1e-9
+    target_met = all(forever[target] <= target for target in TARGETS)
+    return Finding(
+        decide(same and pure, HOLDS if target_met else CONDITION),
+        "None of the three uses T. The counters' ε is the same at every length. That of "
+        "DP-UCB-INT at a fixed δ stays finite at all horizons, "
+        f"{'and is not' if target_met else 'but is'} above the target. For the regret bounds at "
+        "all t, see Theorems 3.2, 3.3 and 3.5.",
+        {"greatest loss / ε in a counter of up to 2⁴¹": round(greatest, 9)}
+        | {
+            f"ε of DP-UCB-INT at T = 10⁵, target {target:g}": round(before[target], 3)
+            for target in TARGETS
+        }
+        | {
+            f"ε of DP-UCB-INT at all T, at most, target {target:g}": round(
+                float(forever[target]), 3
+            )
+            for target in TARGETS
+        },
+    )
 
 
 def _mean_regret(algorithm: RegretAlgorithm) -> float:
@@ -82,7 +197,13 @@ def _falls_below_zero(octaves: int, scale: float) -> float:
     return total
 
 
-def _theorem_3_2() -> Finding:
+@claim(
+    "td16-thm-3.2",
+    "Theorem 3.2",
+    "The expected regret of DP-UCB-BOUND is at most (3.1), O(log t·log log t) for fixed gaps.",
+    at="thm-32-false",
+)
+def theorem_3_2() -> Finding:
     epsilon, gap, levels = 1e-5, 0.01, 28
     scale, n = DPUCBBound(epsilon, split="full").counter.block_scale, 2.0**levels + 1
     powers = np.arange(18.0, 24.0, 0.25)
@@ -137,11 +258,14 @@ def _printed_3_3(gaps: tuple[float, ...], time: float, epsilon: float) -> float:
     )
 
 
-_GAPS = ((0.0, 0.3), (0.0, 0.03), (0.0, *(0.45,) * 9))
-_UNEQUAL = (0.0, 0.1, 0.5)
-
-
-def _theorem_3_3() -> Finding:
+@claim(
+    "td16-thm-3.3",
+    "Theorem 3.3",
+    "The expected regret of DP-UCB (here DP-UCB-HYBRID) is at most "
+    "Σ max(32√2·log²t/ε, 32·log t/Δ) + Δ + π²Δ.",
+    at="thm-33",
+)
+def theorem_3_3() -> Finding:
     proved, measured = [], []
     for epsilon in (1.0, 0.1):
         for gaps in _GAPS:
@@ -173,7 +297,13 @@ def _order_3_3(gaps: tuple[float, ...], time: float, epsilon: float) -> float:
     return float(bounds.dp_ucb_hybrid_regret(gaps, time, block_scale=1 / epsilon)) / order
 
 
-def _theorem_3_3_order() -> Finding:
+@claim(
+    "td16-thm-3.3-order",
+    "Theorem 3.3",
+    "The expected regret of DP-UCB (here DP-UCB-HYBRID) is of the order Σ (log²t/ε + log t/Δ).",
+    at="thm-33",
+)
+def theorem_3_3_order() -> Finding:
     settings = (
         (_GAPS[0], 1.0),
         (_GAPS[0], 0.01),
@@ -203,16 +333,6 @@ def _printed_3_5(algorithm: DPUCBInt, gap: float, time: float) -> float:
     return float(gap * (1 / algorithm.epsilon + 8 * math.log(time) / gap**2 + 1 + 4 * zeta(1.5)))
 
 
-def printed_bound(name: str, gaps: tuple[float, ...], time: float, epsilon: float) -> float:
-    """Return the printed regret bound of an algorithm, ε being its input."""
-    positive = [gap for gap in gaps if gap > 0]
-    if name == DPUCBBound.label:
-        return sum(_printed_3_2(gap, math.log(time), epsilon) for gap in positive)
-    if name == DPUCBHybrid.label:
-        return _printed_3_3(gaps, time, epsilon)
-    return sum(_printed_3_5(DPUCBInt(epsilon), gap, time) for gap in positive)
-
-
 def surely_mean(sample: Floats, most: float, levels: int = 25) -> float:
     """Return what the mean of a law on [0, most] surely exceeds: wrong with probability 10^(−6).
 
@@ -225,7 +345,15 @@ def surely_mean(sample: Floats, most: float, levels: int = 25) -> float:
     return float(np.sum(np.diff(steps) * np.where(above > 0, share, 0.0)))
 
 
-def _theorem_3_5(lost: Lost) -> Finding:
+@claim(
+    "td16-thm-3.5",
+    "Theorem 3.5",
+    "The expected regret of DP-UCB-INT is at most Σ Δ·(f₀ + 8·log t/Δ² + 1 + 4ζ(1.5)), f₀ at "
+    "most 1/ε (of the input).",
+    at="thm-35-false",
+    needs=("td16-lost",),
+)
+def theorem_3_5(lost: Lost) -> Finding:
     evidence: dict[str, float | int | str] = {}
     surely, words = [], ""
     for reading, v in (("frozen", EXPONENT), ("refreshed", EXPONENT), ("refreshed", 1.5)):
@@ -258,123 +386,259 @@ def _theorem_3_5(lost: Lost) -> Finding:
     )
 
 
-def _one_release(epsilon: float) -> float:
-    """Return what f is not below: one release has δ = 1 − exp((ε − loss)/2), loss = f^(−v/2)."""
-    return float((epsilon - 2 * math.log1p(-DELTA)) ** (-2 / EXPONENT))
+def _final(runs: Readings) -> dict[Key, NDArray[np.float64]]:
+    """Return the regrets at T."""
+    return {key: each.regret[:, -1] for key, each in runs.items()}
 
 
-def _least_interval(epsilon: float) -> int:
-    """Return the least f whose releases up to T = 10⁵ are (ε, e^(−10))-private."""
-    return DPUCBInt.calibrated(epsilon, DELTA, HORIZON, by="interval").interval
+def _list(names: list[str]) -> str:
+    return ", ".join(names) or "none"
 
 
-def _additive() -> Finding:
-    targets = (1.0, 0.1, 0.01)
-    least = [_least_interval(epsilon) for epsilon in targets]
-    single = [_one_release(epsilon) for epsilon in targets]
-    # the additive term, Δ·f or more, in units of 1/ε
-    grows = [all(np.diff(np.array(f) * targets) > 0) for f in (least, single)]
-    return Finding(
-        decide(all(grows), FAILS, HOLDS),
-        "The noise of a release is set by n and not by ε, so that privacy comes from f alone: to "
-        "be (ε, e^(−10))-private f must be above about ε^(−2/v), v = 1.1, as already one release "
-        "has the loss f^(−v/2); and each arm is played f times first. Nor is the rest that "
-        "of UCB: see Theorem 3.5. Whether another algorithm has such a regret is not judged here.",
-        {f"least f for ε = {e:g}, T = 10⁵": f for e, f in zip(targets, least, strict=True)}
-        | {
-            f"least f for ε = {e:g} and one release": math.ceil(f)
-            for e, f in zip(targets, single, strict=True)
-        },
-    )
+def _rare(runs: Readings) -> str:
+    """Say what intervals from so few runs do not show."""
+    n_runs = min(each.n_runs for each in runs.values())
+    return f"Such intervals, from {n_runs} runs, cannot see what is rarer than 1 run in {n_runs}."
 
 
-def _unbounded() -> Finding:
-    counter = HybridCounter(1.0)
-    greatest = max(
-        counter.block_scale**-1 + levels / counter.node_scale(levels) for levels in range(1, 41)
-    )
-    short = max(element_loss(counter, i, 128) for i in range(1, 129))
-    same = True
-    for algorithm in (DPUCBBound(1.0), DPUCBHybrid(1.0), DPUCBInt(1 / 16)):
-        for seed in (62, 63):
-            early, late = (
-                algorithm.play(
-                    bernoulli(TWO), horizon, np.array([500, horizon]), np.random.default_rng(seed)
-                )
-                for horizon in (1000, 2000)
+def _lost(runs: Runs) -> NDArray[np.float64]:
+    """Return the regrets of the runs that leave the best arm for most of the time."""
+    final = runs.regret[:, -1]
+    return final[final > runs.instance.gaps.max() * runs.horizon / 2]
+
+
+@claim(
+    "td16-fig2-best",
+    "§4; Figure 2",
+    "DP-UCB-INT is significantly better than all other private algorithms.",
+    at="td16-fig2",
+    needs=("td16-fig2",),
+)
+def best_algorithm(runs: Readings) -> Finding:
+    final = _final(runs)
+    better: dict[str, list[str]] = {}
+    for reading in READINGS:
+        better[reading] = [
+            panel
+            for panel in PANELS
+            if all(
+                ratio_of_means(final[panel, OURS, reading], regret)[2] < 1
+                for (where, algorithm, _), regret in final.items()
+                if where == panel and algorithm not in (OURS, "UCB")
             )
-            same = same and bool(np.array_equal(early.counts[0], late.counts[0]))
-    forever, before = {}, {}
-    for target in TARGETS:
-        interval = DPUCBInt(DPUCBInt.target_input(target, DELTA))
-        forever[target] = interval.guarantee.epsilon
-        before[target] = accounting.epsilon_at(DELTA, interval.losses(HORIZON)).lower
-    pure = max(greatest, short) <= 1 + 1e-9
-    target_met = all(forever[target] <= target for target in TARGETS)
+        ]
+    played = {r: [runs[panel, OURS, r] for panel in PANELS] for r in READINGS}
+    lost = {r: sum(_lost(each).size for each in played[r]) for r in READINGS}
+    total = sum(each.n_runs for each in played[READINGS[0]])
+    found = "; ".join(f"{reading}: {_list(panels)}" for reading, panels in better.items())
     return Finding(
-        decide(same and pure, HOLDS if target_met else CONDITION),
-        "None of the three uses T. The counters' ε is the same at every length. That of "
-        "DP-UCB-INT at a fixed δ stays finite at all horizons, "
-        f"{'and is not' if target_met else 'but is'} above the target. For the regret bounds at "
-        "all t, see Theorems 3.2, 3.3 and 3.5.",
-        {"greatest loss / ε in a counter of up to 2⁴¹": round(greatest, 9)}
-        | {
-            f"ε of DP-UCB-INT at T = 10⁵, target {target:g}": round(before[target], 3)
-            for target in TARGETS
+        decide(
+            all(len(panels) == len(PANELS) for panels in better.values()),
+            HOLDS,
+            CONDITION if any(better.values()) else FAILS,
+        ),
+        f"Panels in which its mean is {APART} below that of all others, in all their readings, by "
+        f"reading: {found}. {_rare(runs)} In {min(lost.values())} to {max(lost.values())} of "
+        f"{total} runs, by reading, the best arm is left for most of the time. The algorithms do "
+        "not have the same privacy there: see Corollary 3.2 and Theorem 3.1.",
+        {f"panels of 4, {reading}": len(panels) for reading, panels in better.items()}
+        | {f"runs of {total} that leave the best arm, {reading}": n for reading, n in lost.items()},
+    )
+
+
+def _late_and_early(runs: Runs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the regrets at T and at T/10."""
+    early, late = np.searchsorted(runs.times, (runs.horizon // 10, runs.horizon))
+    return runs.regret[:, late], runs.regret[:, early]
+
+
+def _half_width(sample: NDArray[np.float64], above: float = 0.025) -> float:
+    """Return half the width of Student's interval for a mean, `above` being beyond either end."""
+    return float(stats.sem(sample) * stats.t.isf(above, sample.size - 1))
+
+
+def _growth(ours: Runs, ucb: Runs) -> tuple[float, float]:
+    """Return by how much the gap of two means grows from T/10 to T, and what that may be off by.
+
+    The 95 % intervals of one algorithm at both times are added, as the runs are the same; those
+    of the two algorithms are independent.
+    """
+    growth, off = 0.0, []
+    for runs, sign in ((ours, 1.0), (ucb, -1.0)):
+        late, early = _late_and_early(runs)
+        growth += sign * (late.mean() - early.mean())
+        off.append(_half_width(late) + _half_width(early))
+    return float(growth), float(math.hypot(*off))
+
+
+def _rises(runs: Readings, found: Mapping[tuple[str, str], tuple[float, float]]) -> list[str]:
+    """Say where the mean gap of refreshed values rises, but not significantly, and by what."""
+    said = []
+    for panel in PANELS:
+        growth, off = found["refreshed", panel]
+        if 0 < growth <= off:
+            refreshed = runs[panel, OURS, "refreshed"]
+            lost = _lost(refreshed)
+            what = "one lost run" if lost.size == 1 else f"{lost.size} lost runs"
+            # the runs of a setting weigh the same in the mean
+            share = float(lost.sum()) / refreshed.n_runs
+            by = f", by {what}" if share > growth else ", not significantly"
+            said.append(f"in panel {panel} it rises{by}")
+    return said
+
+
+@claim(
+    "td16-fig2-gap",
+    "§4; Figure 2",
+    "The gap between the regrets of DP-UCB-INT and UCB does not increase with time.",
+    at="td16-fig2",
+    needs=("td16-fig2", "td16-lost"),
+)
+def gap_to_ucb(runs: Readings, lost: Lost) -> Finding:
+    found = {
+        (reading, panel): _growth(runs[panel, OURS, reading], runs[panel, "UCB", ""])
+        for reading in READINGS
+        for panel in PANELS
+    }
+    grows = {r: [p for p in PANELS if found[r, p][0] > found[r, p][1]] for r in READINGS}
+    frozen = lost["frozen", EXPONENT]
+    late, early = _late_and_early(frozen)
+    rise = surely_mean(late - early, float(frozen.instance.gaps.max()) * frozen.horizon)
+    late, early = _late_and_early(runs["a", "UCB", ""])
+    usual = late - early
+    surely = rise > float(usual.mean()) + _half_width(usual, 1e-6)
+    falls = [p for p in PANELS if found["refreshed", p][0] < 0]
+    listed = "; ".join(f"{reading}: {_list(panels)}" for reading, panels in grows.items())
+    more = "it surely grows" if surely else "it does not surely grow"
+    refreshed = [f"the mean gap falls in panels {_list(falls)}", *_rises(runs, found)]
+    any_growth = {r: bool(grows[r]) or (r == "frozen" and surely) for r in READINGS}
+    return Finding(
+        decide(
+            not any(any_growth.values()),
+            HOLDS,
+            FAILS if all(any_growth.values()) else CONDITION,
+        ),
+        f"Panels in which the gap grows {APART} from T/10 to T, by reading: {listed}. "
+        f"{_rare(runs)} With {frozen.n_runs} runs of the frozen reading in panel a {more} (10^(−6) "
+        f"for each of two means). Where values are refreshed {'; '.join(refreshed)}.",
+        {
+            f"growth of the gap, {reading}, panel {panel}": round(growth)
+            for (reading, panel), (growth, _) in found.items()
         }
         | {
-            f"ε of DP-UCB-INT at all T, at most, target {target:g}": round(
-                float(forever[target]), 3
+            f"growth surely above, frozen, panel a, {frozen.n_runs} runs": round(
+                rise - usual.mean()
             )
-            for target in TARGETS
         },
     )
 
 
-CLAIMS = (
-    Claim(
-        "td16-additive",
-        PAPER,
-        "Abstract; §1.2",
-        "(ε, δ)-private DP-UCB-INT has the regret of UCB and an additive constant: O(1/ε + log T).",
-        _additive,
-    ),
-    Claim(
-        "td16-unbounded",
-        PAPER,
-        "§1.2",
-        "The algorithms do not need the horizon, and their analysis holds at every time.",
-        _unbounded,
-    ),
-    Claim(
-        "td16-thm-3.2",
-        PAPER,
-        "Theorem 3.2",
-        "The expected regret of DP-UCB-BOUND is at most (3.1), O(log t·log log t) for fixed gaps.",
-        _theorem_3_2,
-    ),
-    Claim(
-        "td16-thm-3.3",
-        PAPER,
-        "Theorem 3.3",
-        "The expected regret of DP-UCB (here DP-UCB-HYBRID) is at most "
-        "Σ max(32√2·log²t/ε, 32·log t/Δ) + Δ + π²Δ.",
-        _theorem_3_3,
-    ),
-    Claim(
-        "td16-thm-3.3-order",
-        PAPER,
-        "Theorem 3.3",
-        "The expected regret of DP-UCB (here DP-UCB-HYBRID) is of the order Σ (log²t/ε + log t/Δ).",
-        _theorem_3_3_order,
-    ),
-    Claim(
-        "td16-thm-3.5",
-        PAPER,
-        "Theorem 3.5",
-        "The expected regret of DP-UCB-INT is at most Σ Δ·(f₀ + 8·log t/Δ² + 1 + 4ζ(1.5)), f₀ at "
-        "most 1/ε (of the input).",
-        _theorem_3_5,
-        ("td16-lost",),
-    ),
+@claim(
+    "td16-fig2-crossing",
+    "§4; Figure 2",
+    "DP-UCB (here DP-UCB-HYBRID) is better than DP-UCB-BOUND for small times, and DP-UCB-BOUND "
+    "later.",
+    at="td16-fig2",
+    needs=("td16-fig2",),
 )
+def crossing(runs: Readings) -> Finding:
+    early, late = [], []
+    variants = ("full", "half", "no bonus")
+    for variant in variants:
+        for panel in PANELS:
+            hybrid, bound = (runs[panel, name, variant].mean_interval() for name in (HYBRID, BOUND))
+            before = hybrid[1] < bound[0]
+            after = bound[1] < hybrid[0]
+            name = f"{panel} ({variant})"
+            if before.any() and not after[: int(np.argmax(before))].any():
+                early.append(name)
+            if after[-1]:
+                late.append(name)
+    both = [name for name in early if name in late]
+    everywhere = len(variants) * len(PANELS)
+    return Finding(
+        decide(len(both) == everywhere, HOLDS, CONDITION if both else FAILS),
+        f"Of {everywhere} comparisons, panels and readings, DP-UCB-HYBRID is {APART} better before "
+        f"DP-UCB-BOUND ever is in {len(early)}, and DP-UCB-BOUND at T = 10⁵ in {len(late)}. Both "
+        f"are so in {len(both)}: {_list(both)}. {_rare(runs)}",
+        {
+            "comparisons": everywhere,
+            "DP-UCB-HYBRID better first": len(early),
+            "DP-UCB-BOUND better at T": len(late),
+            "both": len(both),
+        },
+    )
+
+
+@claim(
+    "td16-fig2-worst",
+    "§4; Figure 2",
+    "Private-UCB performs worse than all other algorithms.",
+    at="td16-fig2",
+    needs=("td16-fig2",),
+)
+def worst_algorithm(runs: Readings) -> Finding:
+    final = _final(runs)
+    ratios = {
+        panel: [
+            ratio_of_means(final[key], regret)
+            for key in final
+            if key[:2] == (panel, PRIVATE)
+            for (where, algorithm, _), regret in final.items()
+            if where == panel and algorithm != PRIVATE
+        ]
+        for panel in PANELS
+    }
+    worst = [panel for panel in PANELS if all(low > 1 for _, low, _ in ratios[panel])]
+    return Finding(
+        decide(len(worst) == len(PANELS), HOLDS, CONDITION if worst else FAILS),
+        f"Panels in which its mean is {APART} above that of all others, for both readings of "
+        f"{PRIVATE} and all of the others: {_list(worst)}. {_rare(runs)}",
+        {
+            "comparisons": sum(map(len, ratios.values())),
+            "least ratio of mean regrets": round(
+                min(value for each in ratios.values() for value, _, _ in each), 2
+            ),
+        },
+    )
+
+
+@claim(
+    "td16-fig2-spread",
+    "§4",
+    "Best and worst of 100 runs with two arms differ by less than 664.5, but for Private-UCB, "
+    "where they differ by 30000.",
+    at="td16-spread",
+    needs=("td16-fig2",),
+)
+def spread(runs: Readings) -> Finding:
+    spreads = {key: float(np.ptp(regret)) for key, regret in _final(runs).items() if key[0] in "ab"}
+    others = {key: value for key, value in spreads.items() if key[1] != PRIVATE}
+    private = {key: value for key, value in spreads.items() if key[1] == PRIVATE}
+    small = max(others.values()) < SPREAD
+    large = max(private.values()) > 20_000
+    worst = {name: max(v for k, v in others.items() if k[1] == name) for _, name, _ in others}
+    wide = sum(value >= SPREAD for value in others.values())
+    near = sorted({f"{name} in panel {p}" for (p, name, _), v in spreads.items() if v > 20_000})
+    so = "" if small and large else "Not so in our runs: "
+    most = "near T·Δ = 30000, the most there is"
+    far = f"the runs {most}, are of {_list(near)}" if near else f"no run is {most}"
+    return Finding(
+        decide(small and large, HOLDS, CONDITION if small else FAILS),
+        f"{so}{far}. All runs of {PRIVATE}, in both readings, differ by at most "
+        f"{max(private.values()):.0f}. In {wide} of {len(others)} settings of the others the "
+        f"spread is {SPREAD} or more. Which runs the paper has, and which variant of {PRIVATE}, we "
+        "cannot tell.",
+        {f"greatest spread, {name}": round(value, 1) for name, value in worst.items()}
+        | {f"greatest spread, {PRIVATE}": round(max(private.values()), 1)},
+    )
+
+
+def printed_bound(name: str, gaps: tuple[float, ...], time: float, epsilon: float) -> float:
+    """Return the printed regret bound of an algorithm, ε being its input."""
+    positive = [gap for gap in gaps if gap > 0]
+    if name == DPUCBBound.label:
+        return sum(_printed_3_2(gap, math.log(time), epsilon) for gap in positive)
+    if name == DPUCBHybrid.label:
+        return _printed_3_3(gaps, time, epsilon)
+    return sum(_printed_3_5(DPUCBInt(epsilon), gap, time) for gap in positive)

@@ -9,29 +9,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.claims.ledger import (
+from companion.claims.findings import (
     CANNOT_TELL,
     CONDITION,
     FAILS,
     HOLDS,
-    Claim,
     Finding,
+    claim,
     decide,
 )
 from dpbandits import bounds
 from dpbandits.rewards.heavy_instances import twzw22
 from dpbandits.simulation import Runs
 
-__all__ = ["CLAIMS", "FIGURES", "Setting"]
-
-PAPER = "twzw22"
-
 FIGURES = "twzw22-figures"
 """Name of the results that claims need, which are the runs of Figures 1 to 4 by `Setting`."""
+
+
 LOCAL = "twzw22-fig2"
+
+
 PRIVATE = ("DPRSE", "DPRUCB", "LDPRSE")
+
+
 LEVEL = 1e-8
 """One-sided false alarm of a comparison; there are fewer than 100."""
+
+
 ROUNDING = 1e-6
 """Share of a regret up to which a difference is none."""
 
@@ -57,6 +61,44 @@ class Setting(NamedTuple):
 
 
 Results = Mapping[Setting, Runs]
+
+
+@claim(
+    "twzw22-setting-3",
+    "§6",
+    "(reconstructed) In the local model Setting 3 has, in theory, larger regret than Settings "
+    "1 and 2.",
+    at="the-paper-s-figures",
+)
+def third_setting() -> Finding:
+    laws = {
+        (name, order): twzw22(name, order) for name in ("S1", "S2", "S3") for order in (0.9, 0.5)
+    }
+    far = {
+        key: float(
+            bounds.heavy_elimination_regret(
+                law.gaps, 1e90, epsilon=1.0, moment=law.moment_bound, order=key[1], model="local"
+            )
+        )
+        for key, law in laws.items()
+    }
+    ratios = {
+        (name, order): far["S3", order] / far[name, order]
+        for name in ("S1", "S2")
+        for order in (0.9, 0.5)
+    }
+    sums = {name: float(laws[name, 0.9].gaps.sum()) for name in ("S1", "S2", "S3")}
+    return Finding(
+        decide(min(ratios.values()) > 1, CONDITION if sums["S3"] < sums["S1"] else HOLDS),
+        "At horizons at which all gaps have been seen: its least gap of 0.05 decides. Until an arm "
+        "is dropped all are played in turn, regret is in proportion to the sum of the gaps, and "
+        "that of Setting 3 is the least.",
+        {
+            f"our bound, S3 / {name}, v = {order}": float(f"{ratio:.3g}")
+            for (name, order), ratio in ratios.items()
+        }
+        | {f"sum of gaps, {name}": round(total, 2) for name, total in sums.items()},
+    )
 
 
 def _private(results: Results) -> Results:
@@ -124,7 +166,14 @@ def _bounds_ratio(order: float, power: int) -> float:
     return float(ours / other)
 
 
-def _against_ucb(results: Results) -> Finding:
+@claim(
+    "twzw22-fig-dprse",
+    "§6; Figures 1, 3 and 4",
+    "DPRSE always outperforms DPRUCB.",
+    at="the-paper-s-figures",
+    needs=(FIGURES,),
+)
+def against_ucb(results: Results) -> Finding:
     found = _private(results)
     pairs = [
         (_mean(ours, found), _mean(other, found))
@@ -152,7 +201,14 @@ def _against_ucb(results: Results) -> Finding:
     )
 
 
-def _by_epsilon(results: Results) -> Finding:
+@claim(
+    "twzw22-fig-epsilon",
+    "§6; Figures 1 to 4",
+    "Regret increases as ε decreases.",
+    at="the-paper-s-figures",
+    needs=(FIGURES,),
+)
+def by_epsilon(results: Results) -> Finding:
     found = _private(results)
     pairs = [
         (_mean(large, found), _mean(small, found))
@@ -168,7 +224,14 @@ def _by_epsilon(results: Results) -> Finding:
     )
 
 
-def _by_order(results: Results) -> Finding:
+@claim(
+    "twzw22-fig-v",
+    "§6; Figures 1 to 4",
+    "Regret is smaller for greater v.",
+    at="the-paper-s-figures",
+    needs=(FIGURES,),
+)
+def by_order(results: Results) -> Finding:
     found = _private(results)
     pairs = []
     for large, small in itertools.product(found, found):
@@ -188,7 +251,14 @@ def _by_order(results: Results) -> Finding:
     )
 
 
-def _local(results: Results) -> Finding:
+@claim(
+    "twzw22-fig-local",
+    "§6; Figures 2 and 4",
+    "Regret is larger in the local model than in the central one.",
+    at="twzw22-fig2",
+    needs=(FIGURES,),
+)
+def privacy_of_each_reward_costs(results: Results) -> Finding:
     found = _private(results)
     longest = max(runs.horizon for s, runs in found.items() if s.algorithm == "DPRSE")
     pairs = [
@@ -204,78 +274,3 @@ def _local(results: Results) -> Finding:
         "Setting 3, at the longest horizon of DPRSE; LDPRSE at its last checkpoint up to there.",
         "central / local",
     )
-
-
-def _third_setting() -> Finding:
-    laws = {
-        (name, order): twzw22(name, order) for name in ("S1", "S2", "S3") for order in (0.9, 0.5)
-    }
-    far = {
-        key: float(
-            bounds.heavy_elimination_regret(
-                law.gaps, 1e90, epsilon=1.0, moment=law.moment_bound, order=key[1], model="local"
-            )
-        )
-        for key, law in laws.items()
-    }
-    ratios = {
-        (name, order): far["S3", order] / far[name, order]
-        for name in ("S1", "S2")
-        for order in (0.9, 0.5)
-    }
-    sums = {name: float(laws[name, 0.9].gaps.sum()) for name in ("S1", "S2", "S3")}
-    return Finding(
-        decide(min(ratios.values()) > 1, CONDITION if sums["S3"] < sums["S1"] else HOLDS),
-        "At horizons at which all gaps have been seen: its least gap of 0.05 decides. Until an arm "
-        "is dropped all are played in turn, regret is in proportion to the sum of the gaps, and "
-        "that of Setting 3 is the least.",
-        {
-            f"our bound, S3 / {name}, v = {order}": float(f"{ratio:.3g}")
-            for (name, order), ratio in ratios.items()
-        }
-        | {f"sum of gaps, {name}": round(total, 2) for name, total in sums.items()},
-    )
-
-
-CLAIMS = (
-    Claim(
-        "twzw22-setting-3",
-        PAPER,
-        "§6",
-        "(reconstructed) In the local model Setting 3 has, in theory, larger regret than Settings "
-        "1 and 2.",
-        _third_setting,
-    ),
-    Claim(
-        "twzw22-fig-dprse",
-        PAPER,
-        "§6; Figures 1, 3 and 4",
-        "DPRSE always outperforms DPRUCB.",
-        _against_ucb,
-        needs=(FIGURES,),
-    ),
-    Claim(
-        "twzw22-fig-epsilon",
-        PAPER,
-        "§6; Figures 1 to 4",
-        "Regret increases as ε decreases.",
-        _by_epsilon,
-        needs=(FIGURES,),
-    ),
-    Claim(
-        "twzw22-fig-v",
-        PAPER,
-        "§6; Figures 1 to 4",
-        "Regret is smaller for greater v.",
-        _by_order,
-        needs=(FIGURES,),
-    ),
-    Claim(
-        "twzw22-fig-local",
-        PAPER,
-        "§6; Figures 2 and 4",
-        "Regret is larger in the local model than in the central one.",
-        _local,
-        needs=(FIGURES,),
-    ),
-)

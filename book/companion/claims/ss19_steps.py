@@ -7,18 +7,20 @@ import math
 
 import numpy as np
 
-from companion.claims.ledger import Claim, Finding, decide
+from companion.claims.findings import Finding, claim, decide
 from dpbandits import bounds
 from dpbandits.rewards.instances import SS19_NAMES, ss19
 from dpbandits.schedules import elimination_epoch
 from dpbandits.stopping import DPExponentialNAS
 
-__all__ = ["CLAIMS"]
 
-PAPER = "ss19"
-
-
-def _two_arms() -> Finding:
+@claim(
+    "ss19-two-arms",
+    "§4",
+    "For K = 2 the private stopping rule with α = 1/2 can be used on the difference of the arms.",
+    at="lem-pulls",
+)
+def two_arms() -> Finding:
     """Put the stopping rule, on the difference of two arms in [−1, 1], beside Algorithm 3."""
     ratios = []
     for gap, beta, epsilon in itertools.product(
@@ -40,7 +42,13 @@ def _two_arms() -> Finding:
     )
 
 
-def _epoch_eliminates() -> Finding:
+@claim(
+    "ss19-lemma-4.2-elimination",
+    "proof of Lemma 4.2",
+    "Unless a bound fails, epoch e removes every arm of gap at least 2^{−e}, and not the best.",
+    at="lem-pulls",
+)
+def epoch_eliminates() -> Finding:
     worst = 0.0
     for size, epoch, beta, epsilon in itertools.product(
         (2, 20, 1000), (1, 2, 5, 15), (0.5, 1e-9), (1e-3, 0.1, 10.0)
@@ -61,7 +69,13 @@ def _last_step(n_arms: float, gap: float, log_time: float) -> float:
     return (log_time + math.log(n_arms) + math.log(math.log(1 / gap))) / log_time
 
 
-def _last_inequality() -> Finding:
+@claim(
+    "ss19-thm-4.3-last",
+    "proof of Theorem 4.3",
+    "log(T·K·log(1/Δ)) ≤ 3·log T, from T ≥ K and T ≥ 1/Δ.",
+    at="thm-regret",
+)
+def last_inequality() -> Finding:
     logs = (math.log(3), 2.0, 10.0, 100.0, 600.0)
     greatest = max(
         _last_step(math.exp(log_t * share), math.exp(-log_t * part), log_t)
@@ -83,7 +97,13 @@ def _star(n_arms: int, horizon: float, epsilon: float, constant: float) -> float
     return (a / epsilon + math.sqrt((a / epsilon) ** 2 + 4 * a)) / 2
 
 
-def _star_order() -> Finding:
+@claim(
+    "ss19-thm-4.4-gap",
+    "proof of Theorem 4.4",
+    "The gap that equates both bounds is Θ(max(√(K log T/T), K log T/(εT))).",
+    at="thm-minimax",
+)
+def star_order() -> Finding:
     constant, ratios = 100.0, []
     for n, t, epsilon in itertools.product((2, 20, 1000), (1e4, 1e8, 1e16), (1e-4, 0.1, 10.0)):
         rate = n * math.log(t) / t
@@ -113,7 +133,13 @@ def _larger(name: str, other: str, n_arms: int) -> bool:
     return bool(np.all(gaps >= others - 1e-12) and np.any(gaps > others + 1e-12))
 
 
-def _settings() -> Finding:
+@claim(
+    "ss19-settings",
+    "§5; footnote 6",
+    "C3 has a larger fraction of large gaps, C4 of small ones; variances differ by up to 4/3.",
+    at="the-experiment",
+)
+def settings() -> Finding:
     off = max(float(np.abs(ss19(n).means - PRINTED[n]).max()) for n in SS19_NAMES)
     sizes = (3, 5, 10, 20)
     ordered = all(_larger("C3", "C2", k) and _larger("C2", "C4", k) for k in sizes)
@@ -128,43 +154,3 @@ def _settings() -> Finding:
         {"greatest over least variance": round(spread, 4), "greatest difference of means": off}
         | {f"gaps above half of the greatest, of 19, {name}": n for name, n in counts.items()},
     )
-
-
-CLAIMS = (
-    Claim(
-        "ss19-two-arms",
-        PAPER,
-        "§4",
-        "For K = 2 the private stopping rule with α = 1/2 can be used on the difference of the "
-        "arms.",
-        _two_arms,
-    ),
-    Claim(
-        "ss19-lemma-4.2-elimination",
-        PAPER,
-        "proof of Lemma 4.2",
-        "Unless a bound fails, epoch e removes every arm of gap at least 2^{−e}, and not the best.",
-        _epoch_eliminates,
-    ),
-    Claim(
-        "ss19-thm-4.3-last",
-        PAPER,
-        "proof of Theorem 4.3",
-        "log(T·K·log(1/Δ)) ≤ 3·log T, from T ≥ K and T ≥ 1/Δ.",
-        _last_inequality,
-    ),
-    Claim(
-        "ss19-thm-4.4-gap",
-        PAPER,
-        "proof of Theorem 4.4",
-        "The gap that equates both bounds is Θ(max(√(K log T/T), K log T/(εT))).",
-        _star_order,
-    ),
-    Claim(
-        "ss19-settings",
-        PAPER,
-        "§5; footnote 6",
-        "C3 has a larger fraction of large gaps, C4 of small ones; variances differ by up to 4/3.",
-        _settings,
-    ),
-)

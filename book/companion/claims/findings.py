@@ -13,7 +13,19 @@ from typing import Any
 
 from dpbandits._validation import check_choice
 
-__all__ = ["CANNOT_TELL", "CONDITION", "FAILS", "HOLDS", "VERDICTS", "Claim", "Finding", "decide"]
+__all__ = [
+    "CANNOT_TELL",
+    "CONDITION",
+    "FAILS",
+    "HOLDS",
+    "VERDICTS",
+    "Claim",
+    "Evidence",
+    "Finding",
+    "claim",
+    "claims_of",
+    "decide",
+]
 
 HOLDS = "holds"
 CONDITION = "holds with a condition"
@@ -46,39 +58,39 @@ class Finding:
         check_choice("verdict", self.verdict, VERDICTS)
 
 
+Check = Callable[..., Finding]
+
+
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper, and the function that judges it.
+    """A statement of a paper, and the function that judges it; made by `claim`.
 
     Attributes
     ----------
     id : str
-        Stable name, by which a verdict can be cited.
-    paper : str
-        Key of the paper in the bibliography.
-    place : str
-        Where the paper says it.
-    statement : str
-        What it says, in our words.
+        Stable name, by which a verdict can be cited; it begins with the paper's key.
+    place, statement : str
+        Where the paper says it, and what it says, in our words.
     check : callable
         Computes the `Finding`; called once, when it is first asked for.
+    at : str
+        Label of the place in the chapter where the page speaks of it.
     needs : tuple of str
         Names of results of the chapter's experiments that `check` takes, in this order; such a
         claim is judged where they are computed, by ``claims.judge`` in the chapter.
-
-    Examples
-    --------
-    >>> claim = Claim("demo", "none", "§1", "1 + 1 = 2", lambda: Finding(decide(1 + 1 == 2), "sum"))
-    >>> claim.verdict
-    'holds'
     """
 
     id: str
-    paper: str
     place: str
     statement: str
-    check: Callable[..., Finding] = field(repr=False)
+    check: Check = field(repr=False)
+    at: str = "verdicts"
     needs: tuple[str, ...] = ()
+
+    @property
+    def paper(self) -> str:
+        """Key of the paper in the bibliography."""
+        return self.id.partition("-")[0]
 
     @cached_property
     def finding(self) -> Finding:
@@ -91,13 +103,7 @@ class Claim:
         return self.check()
 
     def given(self, results: Mapping[str, Any]) -> Claim:
-        """Return the claim with the results that it needs.
-
-        Raises
-        ------
-        ValueError
-            If one of them is missing.
-        """
+        """Return the claim with the results that it needs; ValueError if one is missing."""
         for name in self.needs:
             if name not in results:
                 raise ValueError(f"results lack {name!r}, which the claim {self.id} needs")
@@ -115,6 +121,38 @@ class Claim:
     def evidence(self) -> Evidence:
         """The numbers that the verdict rests on."""
         return self.finding.evidence
+
+
+_MADE: dict[str, list[Claim]] = {}
+
+
+def claim(
+    id: str, place: str, statement: str, at: str = "verdicts", needs: tuple[str, ...] = ()
+) -> Callable[[Check], Check]:
+    """Enter the decorated check into the ledger, as the one that judges a claim.
+
+    Examples
+    --------
+    >>> from companion.claims import findings
+    >>> @findings.claim("demo-sum", "§1", "1 + 1 = 2.", at="thm-sum")
+    ... def addition():
+    ...     return findings.Finding(findings.decide(1 + 1 == 2), "Computed.", {"sum": 2})
+    >>> (demo,) = findings.claims_of(addition.__module__)
+    >>> demo.paper, demo.verdict
+    ('demo', 'holds')
+    """
+
+    def enter(check: Check) -> Check:
+        made = Claim(id, place, statement, check, at, needs)
+        _MADE.setdefault(check.__module__, []).append(made)
+        return check
+
+    return enter
+
+
+def claims_of(module: str) -> list[Claim]:
+    """Return the claims whose checks stand in a module, in that order."""
+    return _MADE[module]
 
 
 def decide(passed: bool, verdict: str = HOLDS, otherwise: str = FAILS) -> str:
