@@ -20,7 +20,7 @@ from dpbandits.rewards.heavy_instances import (
     pareto,
     twzw22,
 )
-from dpbandits.rewards.named_laws import low_variance, shifted_beta, two_point, uniform
+from dpbandits.rewards.laws import low_variance, shifted_beta, two_point, uniform
 
 __all__ = [
     "JA25_NAMES",

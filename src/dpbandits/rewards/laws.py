@@ -1,4 +1,4 @@
-"""Reward laws on [−R, R], for rules that estimate one mean from a stream."""
+"""Laws of one reward, on [−R, R]: what a stopping rule samples, and what an arm may give."""
 
 from __future__ import annotations
 
@@ -7,74 +7,124 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from dpbandits._validation import check_generator, check_integer, check_number, check_positive
+from dpbandits._validation import (
+    SMALLEST,
+    check_generator,
+    check_integer,
+    check_number,
+    check_positive,
+    check_values,
+)
+from dpbandits.configuration import Configuration, Number, Positive, between
 from dpbandits.rewards.binomial import binomial
 
 __all__ = [
     "BetaLaw",
+    "DiscreteLaw",
     "Law",
     "LawCode",
     "TwoPointLaw",
     "UniformLaw",
+    "beta",
+    "discrete",
     "draw",
+    "low_variance",
+    "shifted_beta",
     "sum_of_draws",
+    "two_point",
+    "uniform",
 ]
 
-LawCode = tuple[int, float, float, float, float]
-"""What compiled kernels are told of a law: its kind, an offset, a width and two shapes."""
+Floats = NDArray[np.float64]
 
-_TWO_POINT, _UNIFORM, _BETA = 0, 1, 2
+_KINDS = _TWO_POINT, _UNIFORM, _BETA, _DISCRETE = range(4)
 _UNIFORM_BITS = 53
-_LEAST_SHAPE, _GREATEST_SHAPE = 1e-3, 1e6
+_NOTHING = np.empty(0)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _BY_BITS = 1000  # from this many uniforms on, sums of their binary digits are cheaper
+
+
+class LawCode(NamedTuple):
+    """What compiled kernels are told of a law: ``offset + width·(a variable of the kind)``.
+
+    The shapes are a probability or those of a Beta law; a discrete law has its values and the
+    sums of their probabilities.
+    """
+
+    kind: int
+    offset: float
+    width: float
+    first: float = 0.0
+    second: float = 0.0
+    values: Floats = _NOTHING
+    cumulative: Floats = _NOTHING
+
+
+@njit(cache=True, nogil=True)
+def _unit(rng: np.random.Generator, code: LawCode) -> float:
+    """Draw the variable that the law shifts and stretches."""
+    if code.kind == _TWO_POINT:
+        return 1.0 if rng.random() < code.first else 0.0
+    if code.kind == _UNIFORM:
+        return rng.random()
+    if code.kind == _DISCRETE:
+        return code.values[np.searchsorted(code.cumulative, rng.random(), side="right")]
+    return rng.beta(code.first, code.second)
 
 
 @njit(cache=True, nogil=True)
 def draw(rng: np.random.Generator, code: LawCode) -> float:
     """Draw one reward of the law that `code` describes."""
-    kind, offset, width, first, second = code
-    if kind == _TWO_POINT:
-        return offset + width if rng.random() < first else offset
-    if kind == _UNIFORM:
-        return offset + width * rng.random()
-    return offset + width * rng.beta(first, second)
+    return code.offset + code.width * _unit(rng, code)
 
 
 @njit(cache=True, nogil=True)
 def sum_of_draws(rng: np.random.Generator, code: LawCode, n: int) -> float:
     """Draw the sum of n independent rewards of the law that `code` describes, exact in law.
 
-    Two points need one Binomial variable. A uniform variable of double precision is 53 fair
-    binary digits, so that a long sum of them needs one Binomial variable a digit. Others are
-    drawn one by one.
+    Two points need one Binomial variable, a discrete law one for each value. A uniform variable of
+    double precision is 53 fair binary digits, so that a long sum of them needs one Binomial
+    variable a digit. Others are drawn one by one.
     """
-    kind, offset, width, first, second = code
-    if kind == _TWO_POINT:
-        return n * offset + width * binomial(rng, n, first)
+    if code.kind == _TWO_POINT:
+        return n * code.offset + code.width * binomial(rng, n, code.first)
     total = 0.0
-    if kind == _UNIFORM and n >= _BY_BITS:
+    if code.kind == _UNIFORM and n >= _BY_BITS:
         for place in range(_UNIFORM_BITS, 0, -1):  # the smallest first, for the rounding
             total += math.ldexp(float(binomial(rng, n, 0.5)), -place)
-    elif kind == _UNIFORM:
-        for _ in range(n):
-            total += rng.random()
+    elif code.kind == _DISCRETE and n >= code.values.size:
+        left, passed = n, 0.0
+        for i in range(code.values.size):
+            rest = 1.0 - passed  # the probability of the values from here on
+            share = (code.cumulative[i] - passed) / rest if rest > 0.0 else 1.0
+            count = binomial(rng, left, min(share, 1.0))
+            total += count * code.values[i]
+            left -= count
+            passed = code.cumulative[i]
     else:
         for _ in range(n):
-            total += rng.beta(first, second)
-    return n * offset + width * total
+            total += _unit(rng, code)
+    return n * code.offset + code.width * total
+
+
+@njit(cache=True, nogil=True)
+def _sample(rng: np.random.Generator, code: LawCode, size: int) -> Floats:
+    rewards = np.empty(size)
+    for i in range(size):
+        rewards[i] = draw(rng, code)
+    return rewards
 
 
 @dataclass(frozen=True)
-class Law(abc.ABC):
-    """Law of the rewards of a stream, on [−R, R]; its `code` is of one of three kinds.
+class Law(Configuration, abc.ABC):
+    """Law of one reward, on [−R, R]; its `code` is of one of the kinds in this file.
 
     Attributes
     ----------
@@ -82,16 +132,17 @@ class Law(abc.ABC):
         R > 0: the rules are told that no reward lies outside [−R, R].
     """
 
-    half_range: float
+    half_range: Positive
 
     def __post_init__(self) -> None:
-        half_range = check_positive("half_range", self.half_range)
-        object.__setattr__(self, "half_range", half_range)
-        kind, offset, width, *_ = self.code
-        if kind not in (_TWO_POINT, _UNIFORM, _BETA):
-            raise ValueError(f"code has the kind {kind!r}; allowed: those of the laws here")
-        for end in (offset, offset + width):
-            if not abs(end) <= half_range * (1 + 1e-12):
+        super().__post_init__()
+        if self.code.kind not in _KINDS:
+            raise ValueError(f"code={self.code!r} has an unknown kind; allowed: that of a law here")
+        low, high = self.support
+        if not (low < high or (low == high and self.code.kind in (_TWO_POINT, _DISCRETE))):
+            raise ValueError(f"low={low!r} is not below high={high!r}; allowed: low < high")
+        for end in self.support:
+            if not abs(end) <= self.half_range * (1 + 1e-12):
                 raise ValueError(
                     f"{self!r} has support up to {end:g}; allowed: within [-half_range, half_range]"
                 )
@@ -100,6 +151,11 @@ class Law(abc.ABC):
     @abc.abstractmethod
     def code(self) -> LawCode:
         """What compiled kernels are told of the law."""
+
+    @property
+    @abc.abstractmethod
+    def support(self) -> tuple[float, float]:
+        """The least and the greatest reward."""
 
     @property
     @abc.abstractmethod
@@ -117,39 +173,23 @@ class Law(abc.ABC):
         """What tables and figures call the law."""
 
     @abc.abstractmethod
-    def expectation(self, function: Callable[[NDArray[np.float64]], Any]) -> float:
-        """Return the expectation of a function of one reward.
+    def expectation(self, function: Callable[[Floats], Any]) -> float:
+        """Return the expectation of a function of one reward, which maps arrays to arrays.
 
-        Parameters
-        ----------
-        function : callable
-            From arrays of rewards to arrays.
-
-        Returns
-        -------
-        float
-            A sum for discrete laws, an integral by adaptive quadrature for others.
+        A sum for discrete laws, an integral by quadrature for others.
         """
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+    def sample(self, rng: np.random.Generator, size: int) -> Floats:
         """Draw `size` rewards, none of them outside [−R, R] by rounding."""
         rng, size = check_generator("rng", rng), check_integer("size", size, 0, 2**40)
         rewards = _sample(rng, self.code, size)
         return np.clip(rewards, -self.half_range, self.half_range)
 
     def sample_sum(self, rng: np.random.Generator, n: int) -> float:
-        """Draw the sum of `n` rewards; exact in law, fast for two points and for uniform laws."""
+        """Draw the sum of `n` rewards; exact in law, and fast except for Beta laws."""
         rng, n = check_generator("rng", rng), check_integer("n", n, 0, 2**52)
         total: float = sum_of_draws(rng, self.code, n)
         return total
-
-
-@njit(cache=True, nogil=True)
-def _sample(rng: np.random.Generator, code: LawCode, size: int) -> NDArray[np.float64]:
-    rewards = np.empty(size)
-    for i in range(size):
-        rewards[i] = draw(rng, code)
-    return rewards
 
 
 @dataclass(frozen=True)
@@ -164,43 +204,39 @@ class TwoPointLaw(Law):
         Probability of `high`, in [0, 1].
     """
 
-    low: float
-    high: float
-    probability: float
-
-    def __post_init__(self) -> None:
-        for field in ("low", "high", "probability"):
-            object.__setattr__(self, field, check_number(field, getattr(self, field), "a number"))
-        if not 0 <= self.probability <= 1:
-            raise ValueError(f"probability={self.probability!r} is out of range; allowed: [0, 1]")
-        if not self.low <= self.high:
-            raise ValueError(f"low={self.low!r} exceeds high={self.high!r}; allowed: low ≤ high")
-        super().__post_init__()
+    low: Number
+    high: Number
+    probability: Annotated[float, between(0, 1)]
 
     @property
     def code(self) -> LawCode:
         """See `Law`."""
-        return (_TWO_POINT, self.low, self.high - self.low, self.probability, 0.0)
+        return LawCode(_TWO_POINT, self.low, self.high - self.low, self.probability)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """See `Law`."""
+        return self.low, self.high
 
     @property
     def mean(self) -> float:
-        """Mean μ."""
+        """See `Law`."""
         return self.low + (self.high - self.low) * self.probability
 
     @property
     def variance(self) -> float:
-        """Variance σ²."""
+        """See `Law`."""
         return (self.high - self.low) ** 2 * self.probability * (1 - self.probability)
 
     @property
     def name(self) -> str:
-        """What tables and figures call the law."""
+        """See `Law`."""
         if self.high == -self.low == self.half_range:
             return "two points ±R"
         return f"{self.low:g} or {self.high:g}"
 
-    def expectation(self, function: Callable[[NDArray[np.float64]], Any]) -> float:
-        """Return the expectation of a function of one reward; see `Law`."""
+    def expectation(self, function: Callable[[Floats], Any]) -> float:
+        """See `Law`."""
         values = np.asarray(function(np.array([self.low, self.high])))
         weights = np.array([1 - self.probability, self.probability])
         return float(weights[weights > 0] @ values[weights > 0])
@@ -216,38 +252,36 @@ class UniformLaw(Law):
         Ends of the interval, −R ≤ low < high ≤ R.
     """
 
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        for field in ("low", "high"):
-            object.__setattr__(self, field, check_number(field, getattr(self, field), "a number"))
-        if not self.low < self.high:
-            raise ValueError(f"low={self.low!r} is not below high={self.high!r}; allowed: below")
-        super().__post_init__()
+    low: Number
+    high: Number
 
     @property
     def code(self) -> LawCode:
         """See `Law`."""
-        return (_UNIFORM, self.low, self.high - self.low, 0.0, 0.0)
+        return LawCode(_UNIFORM, self.low, self.high - self.low)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """See `Law`."""
+        return self.low, self.high
 
     @property
     def mean(self) -> float:
-        """Mean μ."""
+        """See `Law`."""
         return (self.low + self.high) / 2
 
     @property
     def variance(self) -> float:
-        """Variance σ²."""
+        """See `Law`."""
         return (self.high - self.low) ** 2 / 12
 
     @property
     def name(self) -> str:
-        """What tables and figures call the law."""
+        """See `Law`."""
         return f"uniform on [{self.low:g}, {self.high:g}]"
 
-    def expectation(self, function: Callable[[NDArray[np.float64]], Any]) -> float:
-        """Return the expectation of a function of one reward; see `Law`."""
+    def expectation(self, function: Callable[[Floats], Any]) -> float:
+        """See `Law`."""
         from scipy import integrate  # slow to import, and needed here alone
 
         value, _ = integrate.quad(lambda x: function(np.array([x]))[0], self.low, self.high)
@@ -256,59 +290,128 @@ class UniformLaw(Law):
 
 @dataclass(frozen=True)
 class BetaLaw(Law):
-    """R(2Y − 1) with Y ~ Beta(a, b).
+    """low + (high − low)·Y with Y ~ Beta(a, b).
 
     Attributes
     ----------
     a, b : float
         Shapes, from 0.001 to 10⁶.
+    low, high : float, optional
+        Ends of the support, −R ≤ low < high ≤ R; −R and R if not given.
     """
 
-    a: float
-    b: float
-
-    def __post_init__(self) -> None:
-        for field in ("a", "b"):
-            value = check_positive(field, getattr(self, field))
-            if not _LEAST_SHAPE <= value <= _GREATEST_SHAPE:
-                raise ValueError(
-                    f"{field}={value!r} is out of range; "
-                    f"allowed: {_LEAST_SHAPE:g} to {_GREATEST_SHAPE:g}"
-                )
-            object.__setattr__(self, field, value)
-        super().__post_init__()
+    a: Annotated[float, between(1e-3, 1e6)]
+    b: Annotated[float, between(1e-3, 1e6)]
+    low: Number | None = None
+    high: Number | None = None
 
     @property
     def code(self) -> LawCode:
         """See `Law`."""
-        return (_BETA, -self.half_range, 2 * self.half_range, self.a, self.b)
+        low, high = self.support
+        return LawCode(_BETA, low, high - low, self.a, self.b)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """See `Law`."""
+        low = -self.half_range if self.low is None else self.low
+        return low, self.half_range if self.high is None else self.high
 
     @property
     def mean(self) -> float:
-        """Mean μ."""
-        return self.half_range * (self.a - self.b) / (self.a + self.b)
+        """See `Law`."""
+        low, high = self.support
+        return (low + high) / 2 + (high - low) / 2 * (self.a - self.b) / (self.a + self.b)
 
     @property
     def variance(self) -> float:
-        """Variance σ²."""
+        """See `Law`."""
+        low, high = self.support
         total = self.a + self.b
-        return 4 * self.half_range**2 * self.a * self.b / (total**2 * (total + 1))
+        return 4 * ((high - low) / 2) ** 2 * self.a * self.b / (total**2 * (total + 1))
 
     @property
     def name(self) -> str:
-        """What tables and figures call the law."""
-        return f"Beta({self.a:g}, {self.b:g}) on [-R, R]"
+        """See `Law`."""
+        low, high = self.support
+        ends = "[-R, R]" if high == -low == self.half_range else f"[{low:g}, {high:g}]"
+        return f"Beta({self.a:g}, {self.b:g}) on {ends}"
 
-    def expectation(self, function: Callable[[NDArray[np.float64]], Any]) -> float:
-        """Return the expectation of a function of one reward; see `Law`."""
+    def expectation(self, function: Callable[[Floats], Any]) -> float:
+        """See `Law`."""
+        low, high = self.support
         shares, weights = _beta_nodes(self.a, self.b)
-        points = self.half_range * (2 * shares - 1)
+        points = (low + high) / 2 + (high - low) / 2 * (2 * shares - 1)
         values = np.asarray(function(points.ravel())).reshape(points.shape)
         return float(np.sum(weights * values))
 
 
+@dataclass(frozen=True)
+class DiscreteLaw(Law):
+    """Finitely many values; `discrete` builds it from values, or from a sample.
+
+    Attributes
+    ----------
+    values : tuple of float, length m
+        The values, in [−R, R].
+    probabilities : tuple of float, length m
+        Their probabilities, which add up to 1.
+    """
+
+    values: tuple[float, ...]
+    probabilities: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        for field, most in (("values", math.inf), ("probabilities", 1.0)):
+            given = getattr(self, field)
+            numbers = check_values(field, given, 0.0 if most == 1 else -most, most)
+            if numbers.ndim != 1 or numbers.size == 0:
+                raise ValueError(f"{field}={given!r} is not a list; allowed: one or more numbers")
+            object.__setattr__(self, field, tuple(numbers.tolist()))
+        if len(self.values) != len(self.probabilities):
+            raise ValueError(
+                f"probabilities={self.probabilities!r} are {len(self.probabilities)} in number; "
+                f"allowed: one for each of the {len(self.values)} values"
+            )
+        if abs(math.fsum(self.probabilities) - 1) > 1e-9:
+            raise ValueError(f"probabilities={self.probabilities!r} do not add up; allowed: to 1")
+        super().__post_init__()
+
+    @functools.cached_property
+    def code(self) -> LawCode:
+        """See `Law`."""
+        sums = np.cumsum(self.probabilities)
+        return LawCode(_DISCRETE, 0.0, 1.0, 0.0, 0.0, np.array(self.values), sums / sums[-1])
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """See `Law`."""
+        return min(self.values), max(self.values)
+
+    @property
+    def mean(self) -> float:
+        """See `Law`."""
+        return self.expectation(lambda x: x)
+
+    @property
+    def variance(self) -> float:
+        """See `Law`."""
+        return self.expectation(lambda x: (x - self.mean) ** 2)
+
+    @property
+    def name(self) -> str:
+        """See `Law`."""
+        low, high = self.support
+        return f"{len(self.values)} values in [{low:g}, {high:g}]"
+
+    def expectation(self, function: Callable[[Floats], Any]) -> float:
+        """See `Law`."""
+        values, weights = np.asarray(function(np.array(self.values))), np.array(self.probabilities)
+        return float(weights[weights > 0] @ values[weights > 0] / weights.sum())
+
+
 @functools.lru_cache(maxsize=64)
-def _beta_nodes(a: float, b: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _beta_nodes(a: float, b: float) -> tuple[Floats, Floats]:
     """Return points of [0, 1] and their weights, with which Beta(a, b) is integrated.
 
     Over the quantiles, in pieces for each power of ten of the tails and with a cut at 0, so that
@@ -323,3 +426,147 @@ def _beta_nodes(a: float, b: float) -> tuple[NDArray[np.float64], NDArray[np.flo
     for array in nodes:
         array.flags.writeable = False
     return nodes
+
+
+# ------------------------------------------------------------------------- laws by their means
+
+
+def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
+    """Build the law on {−R, R} with the given mean: the law of the lower bounds.
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ in [−R, R]: 0, or at least 10⁻⁹·R in size.
+    half_range : float
+        R > 0.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> law = two_point(0.25)
+    >>> law.probability, law.variance
+    (0.625, 0.9375)
+    """
+    mean, half_range = _mean_within(mean, half_range)
+    if 0 < abs(mean) < 1e-9 * half_range:  # the probability near 1/2 would round it
+        raise ValueError(
+            f"mean={mean!r} is out of range; allowed: 0, or at least 1e-9 of half_range in size"
+        )
+    return TwoPointLaw(half_range, -half_range, half_range, 0.5 + mean / (2 * half_range))
+
+
+def low_variance(mean: float, deviation: float, half_range: float = 1.0) -> TwoPointLaw:
+    """Build the law on {mean − deviation, mean + deviation}, equally likely.
+
+    `deviation` is σ > 0; mean ± σ must lie in [−R, R]. Otherwise as `two_point`.
+
+    Examples
+    --------
+    >>> round(low_variance(0.5, 0.01).variance, 12)
+    0.0001
+    """
+    mean, half_range = _mean_within(mean, half_range)
+    deviation = check_positive("deviation", deviation)
+    if abs(mean) + deviation > half_range * (1 + 1e-12):  # for the rounding
+        raise ValueError(
+            f"deviation={deviation!r} is out of range; allowed: at most half_range - |mean| = "
+            f"{half_range - abs(mean)!r}"
+        )
+    low, high = max(mean - deviation, -half_range), min(mean + deviation, half_range)
+    return TwoPointLaw(half_range, low, high, 0.5)
+
+
+def uniform(mean: float, half_range: float = 1.0) -> UniformLaw:
+    """Build the uniform law on the widest interval around `mean` inside [−R, R].
+
+    The mean lies strictly inside [−R, R]; otherwise as `two_point`.
+
+    Examples
+    --------
+    >>> law = uniform(0.25)
+    >>> law.low, law.high
+    (-0.5, 1.0)
+    """
+    mean, half_range = _mean_within(mean, half_range)
+    width = half_range - abs(mean)
+    if width == 0:
+        raise ValueError(
+            f"mean={mean!r} is out of range; allowed: strictly inside "
+            f"[-{half_range:g}, {half_range:g}]"
+        )
+    return UniformLaw(half_range, mean - width, mean + width)
+
+
+def shifted_beta(a: float, b: float, half_range: float = 1.0) -> BetaLaw:
+    """Build the law of R(2Y − 1) with Y ~ Beta(a, b), as `BetaLaw`; its mean is R(a − b)/(a + b).
+
+    Examples
+    --------
+    >>> round(shifted_beta(3, 2).mean, 12)
+    0.2
+    """
+    return BetaLaw(half_range, a, b)
+
+
+def beta(a: float, b: float) -> BetaLaw:
+    """Build Beta(a, b) on [0, 1], as `BetaLaw`; its mean is a/(a + b).
+
+    Examples
+    --------
+    >>> beta(3, 1).mean, beta(3, 1).support
+    (0.75, (0.0, 1.0))
+    """
+    return BetaLaw(1.0, a, b, low=0.0, high=1.0)
+
+
+def discrete(
+    values: ArrayLike, probabilities: ArrayLike | None = None, half_range: float | None = None
+) -> DiscreteLaw:
+    """Build a law on finitely many values, such as the empirical law of a sample.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (m,)
+        The values.
+    probabilities : array_like of float, shape (m,), optional
+        Their probabilities; without them all entries of `values` are equally likely, and may
+        repeat.
+    half_range : float, optional
+        R; if not given the greatest size of a value, or 1 if that is 0.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> discrete([0, 0.5, 1], [0.5, 0.25, 0.25]).mean
+    0.375
+    >>> discrete([1, 0, 1, 1]).probabilities
+    (0.25, 0.75)
+    """
+    points = check_values("values", values, -math.inf, math.inf)
+    if half_range is None:
+        greatest = float(np.max(np.abs(points), initial=0.0))
+        half_range = greatest if greatest >= SMALLEST else 1.0
+    kept: Any = values, probabilities
+    if probabilities is None and points.ndim == 1 and points.size:
+        points, counts = np.unique(points, return_counts=True)
+        kept = points, counts / counts.sum()
+    return DiscreteLaw(half_range, *kept)
+
+
+def _mean_within(mean: float, half_range: float) -> tuple[float, float]:
+    half_range = check_positive("half_range", half_range)
+    mean = check_number("mean", mean, f"[-{half_range:g}, {half_range:g}]")
+    if not abs(mean) <= half_range:
+        raise ValueError(
+            f"mean={mean!r} is out of range; allowed: [-{half_range:g}, {half_range:g}]"
+        )
+    return mean, half_range
