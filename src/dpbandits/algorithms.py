@@ -1,70 +1,58 @@
-"""Every algorithm by its name: what tests, tables, the API page and the command line go through."""
+"""Every algorithm by its name: what tests, tables, the reference and the command line go through.
+
+An algorithm joins with one line here: the import of its class.
+"""
 
 from __future__ import annotations
 
-from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
-from dpbandits.identification.base import IdentificationAlgorithm
-from dpbandits.identification.dp_se import DPSEIdentifier
-from dpbandits.identification.dp_tt import DPTT
-from dpbandits.identification.dplre import DPLRE
-from dpbandits.identification.top_two import TopTwo
-from dpbandits.regret.adap_ucb import AdaPKLUCB, AdaPUCB
-from dpbandits.regret.base import RegretAlgorithm
-from dpbandits.regret.dp_klucb import DPIMED, DPKLUCB
-from dpbandits.regret.dp_se import DPSE
-from dpbandits.regret.dp_ucb import DPUCB
-from dpbandits.regret.dp_ucb_bound import DPUCBBound
-from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
-from dpbandits.regret.dp_ucb_int import DPUCBInt
-from dpbandits.regret.dprse import DPRSE
-from dpbandits.regret.dprucb import DPRUCB
-from dpbandits.regret.guess_and_double import GuessAndDouble
-from dpbandits.regret.lazy_dp_ts import LazyDPTS
-from dpbandits.regret.lazy_ucb import AnytimeLazyUCB
-from dpbandits.regret.ldprse import LDPRSE
-from dpbandits.regret.robust_ucb import RobustUCB
-from dpbandits.regret.successive_elimination import SuccessiveElimination
-from dpbandits.regret.ucb import UCB
-from dpbandits.stopping.base import StoppingRule
-from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
-from dpbandits.stopping.dp_nas import DPNAS
-from dpbandits.stopping.ebgstop import EBGStop
-from dpbandits.stopping.nas import NAS
+import inspect
+from typing import Any
 
-__all__ = ["identifiers", "registry", "stopping_rules"]
+from dpbandits.identification.adap_tt import AdaPTT as AdaPTT
+from dpbandits.identification.adap_tt import AdaPTTStar as AdaPTTStar
+from dpbandits.identification.base import IdentificationAlgorithm as IdentificationAlgorithm
+from dpbandits.identification.dp_se import DPSEIdentifier as DPSEIdentifier
+from dpbandits.identification.dp_tt import DPTT as DPTT
+from dpbandits.identification.dplre import DPLRE as DPLRE
+from dpbandits.identification.top_two import TopTwo as TopTwo
+from dpbandits.regret.adap_ucb import AdaPKLUCB as AdaPKLUCB
+from dpbandits.regret.adap_ucb import AdaPUCB as AdaPUCB
+from dpbandits.regret.base import RegretAlgorithm as RegretAlgorithm
+from dpbandits.regret.dp_klucb import DPIMED as DPIMED
+from dpbandits.regret.dp_klucb import DPKLUCB as DPKLUCB
+from dpbandits.regret.dp_se import DPSE as DPSE
+from dpbandits.regret.dp_ucb import DPUCB as DPUCB
+from dpbandits.regret.dp_ucb_bound import DPUCBBound as DPUCBBound
+from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid as DPUCBHybrid
+from dpbandits.regret.dp_ucb_int import DPUCBInt as DPUCBInt
+from dpbandits.regret.dprse import DPRSE as DPRSE
+from dpbandits.regret.dprucb import DPRUCB as DPRUCB
+from dpbandits.regret.guess_and_double import GuessAndDouble as GuessAndDouble
+from dpbandits.regret.lazy_dp_ts import LazyDPTS as LazyDPTS
+from dpbandits.regret.lazy_ucb import AnytimeLazyUCB as AnytimeLazyUCB
+from dpbandits.regret.ldprse import LDPRSE as LDPRSE
+from dpbandits.regret.robust_ucb import RobustUCB as RobustUCB
+from dpbandits.regret.successive_elimination import SuccessiveElimination as SuccessiveElimination
+from dpbandits.regret.ucb import UCB as UCB
+from dpbandits.stopping.base import StoppingRule as StoppingRule
+from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS as DPExponentialNAS
+from dpbandits.stopping.dp_nas import DPNAS as DPNAS
+from dpbandits.stopping.ebgstop import EBGStop as EBGStop
+from dpbandits.stopping.nas import NAS as NAS
 
-registry: dict[str, type[RegretAlgorithm]] = {
-    algorithm.__name__: algorithm
-    for algorithm in (
-        UCB,
-        DPUCB,
-        DPUCBBound,
-        DPUCBHybrid,
-        DPUCBInt,
-        SuccessiveElimination,
-        DPSE,
-        GuessAndDouble,
-        RobustUCB,
-        DPRUCB,
-        DPRSE,
-        LDPRSE,
-        AnytimeLazyUCB,
-        AdaPUCB,
-        AdaPKLUCB,
-        LazyDPTS,
-        DPKLUCB,
-        DPIMED,
-    )
-}
-"""Name of each algorithm's class → the class."""
 
-stopping_rules: dict[str, type[StoppingRule]] = {
-    rule.__name__: rule for rule in (NAS, DPNAS, DPExponentialNAS, EBGStop)
-}
-"""Name of each stopping rule's class → the class."""
+def _entered(base: Any) -> dict[str, Any]:
+    """Return name → class of what is imported above and is an algorithm of this kind."""
+    return {
+        name: value
+        for name, value in globals().items()
+        if inspect.isclass(value) and issubclass(value, base) and not inspect.isabstract(value)
+    }
 
-identifiers: dict[str, type[IdentificationAlgorithm]] = {
-    algorithm.__name__: algorithm
-    for algorithm in (TopTwo, DPTT, AdaPTT, AdaPTTStar, DPSEIdentifier, DPLRE)
-}
-"""Name of each algorithm for best-arm identification → the class."""
+
+registry: dict[str, type[RegretAlgorithm]] = _entered(RegretAlgorithm)
+"""Name of each algorithm that minimises regret → its class."""
+stopping_rules: dict[str, type[StoppingRule]] = _entered(StoppingRule)
+"""Name of each stopping rule → its class."""
+identifiers: dict[str, type[IdentificationAlgorithm]] = _entered(IdentificationAlgorithm)
+"""Name of each algorithm for best-arm identification → its class."""
