@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpbandits.auditing.audit import Outputs
-from dpbandits.auditing.tables import TablePair
+from dpbandits.auditing.tables import Outputs, TablePair
 from dpbandits.guarantees import PrivacyGuarantee
 
 

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from dpbandits._validation import check_choice, check_number, check_positive
+from dpbandits._validation import check_number
+from dpbandits.configuration import Budget, Configuration
 
-__all__ = ["NO_PRIVACY", "PrivacyGuarantee"]
+__all__ = ["NO_PRIVACY", "Delta", "PrivacyGuarantee"]
+
+
+def _delta(name: str, value: Any) -> float:
+    number = check_number(name, value, "[0, 1)")
+    if not 0.0 <= number < 1.0:
+        raise ValueError(f"{name}={value!r} is out of range; allowed: [0, 1)")
+    return number
+
+
+Delta = Annotated[float, _delta]
+"""A δ in [0, 1)."""
 
 
 @dataclass(frozen=True)
-class PrivacyGuarantee:
+class PrivacyGuarantee(Configuration):
     """A declared privacy guarantee of an algorithm's whole output sequence.
 
     Attributes
@@ -33,17 +46,10 @@ class PrivacyGuarantee:
     True
     """
 
-    model: str
-    epsilon: float
-    delta: float = 0.0
-    unit: str = "event"
-
-    def __post_init__(self) -> None:
-        check_choice("model", self.model, ("global", "local"))
-        check_choice("unit", self.unit, ("event",))
-        check_positive("epsilon", self.epsilon, infinite=True)
-        if not 0 <= check_number("delta", self.delta, "[0, 1)") < 1:
-            raise ValueError(f"delta={self.delta!r} is out of range; allowed: [0, 1)")
+    model: Literal["global", "local"]
+    epsilon: Budget
+    delta: Delta = 0.0
+    unit: Literal["event"] = "event"
 
     @property
     def is_private(self) -> bool:

@@ -18,7 +18,6 @@ from companion.figures.audit import (
 )
 from companion.figures.redraw import recipe_of, redraw
 from companion.tables import from_csv, to_csv
-from dpbandits.auditing.accounts import accounted, hybrid_losses, worst_element
 from dpbandits.auditing.cases import (
     NOT_AUDITED,
     audit_cases,
@@ -35,6 +34,9 @@ from dpbandits.auditing.truths import (
     RandomisedResponse,
     Releases,
     TreeSums,
+    accounted,
+    hybrid_losses,
+    worst_element,
 )
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 

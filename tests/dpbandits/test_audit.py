@@ -9,8 +9,8 @@ from joblib import parallel_config
 from statistical import FALSE_ALARM, clopper_pearson
 
 import dpbandits as dpb
-from dpbandits.auditing.audit import FunctionSubject, Outputs, audit
-from dpbandits.auditing.events import Tally, choose_event
+from dpbandits.auditing.audit import FunctionSubject, audit
+from dpbandits.auditing.events import Features, Tally, choose_event
 from dpbandits.auditing.exact import (
     audit_elimination,
     audit_exactly,
@@ -19,10 +19,9 @@ from dpbandits.auditing.exact import (
     log_loss,
     two_arm_epochs,
 )
-from dpbandits.auditing.features import Features
 from dpbandits.auditing.search import candidate_pairs, search
 from dpbandits.auditing.subjects import RegretSubject, subject_of
-from dpbandits.auditing.tables import FixedRewards, TablePair
+from dpbandits.auditing.tables import FixedRewards, Outputs, TablePair
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import BinaryTree, laplace_noise
 from dpbandits.privacy import delta_at
@@ -269,7 +268,7 @@ def test_what_is_not_released_is_a_value_of_its_own():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: TablePair([[0, 1], [0]], 0, 0, 1), "table=.* is no table; allowed"),
+        (lambda: TablePair([[0, 1], [0]], 0, 0, 1), "table=.* is not a table; allowed"),
         (lambda: TablePair([[0, 1]], 1, 0, 1), "arm=1 is out of range"),
         (lambda: TablePair([[0, 1]], 0, 2, 1), "pull=2 is out of range"),
         (lambda: TablePair([[0, 1]], 0, 0, math.inf), "value=inf is out of range"),

@@ -1,24 +1,20 @@
 """An auditor for adaptive algorithms: it runs them on neighbouring tables, and tries to tell which.
 
-What is audited is the whole output: arms pulled, halting time, released values, recommendation.
-`audit` runs an algorithm many times on each table of a `TablePair`, chooses an event on one half
-of the runs, and bounds its two probabilities with the other half. The result is a lower bound on
-ε that fails with a stated probability. `dpbandits.auditing.search` looks for a pair that gives
-a high one.
+The whole output is audited: arms pulled, halting time, released values, recommendation. `audit`
+runs an algorithm many times on each table of a `TablePair`, chooses an event on one half of the
+runs, and bounds its two probabilities with the other half: a lower bound on ε that fails with a
+stated probability (:prf:ref:`thm-audit`). `dpbandits.auditing.search` looks for a pair that gives a
+high one.
 
 An audit can convict. It cannot prove privacy: a low bound may be due to a bad pair, a bad event,
 or too few runs.
-
-Anything that implements the protocol `Auditable` can be audited; so can a plain function of
-(rewards, rng), see `FunctionSubject`. `dpbandits.auditing.subjects` makes the algorithms of
-this package auditable.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, cast
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -26,50 +22,22 @@ from numpy.typing import NDArray
 
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.auditing.events import Tally, choose_event
-from dpbandits.auditing.tables import FixedRewards, TablePair
+from dpbandits.auditing.subjects import subject_of
+from dpbandits.auditing.tables import Auditable, FixedRewards, Outputs, TablePair
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 
-__all__ = ["FEWEST_RUNS", "Audit", "Auditable", "FunctionSubject", "Outputs", "audit"]
+__all__ = ["FEWEST_RUNS", "Audit", "FunctionSubject", "as_subject", "audit", "entropy_of"]
 
 Floats = NDArray[np.float64]
 _CHUNK = 50_000
+_SLACK = 1e-9  # relative error allowed to integrated probabilities
 FEWEST_RUNS = 16
-"""Least number of runs on each table that an audit can do with."""
-
-
-class Outputs(NamedTuple):
-    """What runs put out, a row a run.
-
-    Attributes
-    ----------
-    values : numpy.ndarray of float, shape (n_runs, v)
-        Numbers: halting time, released values, recommendation; nan for what was not released.
-    actions : numpy.ndarray of float, shape (n_runs, m)
-        Arms pulled, in order; −1 behind the last.
-    """
-
-    values: Floats
-    actions: Floats
-
-
-class Auditable(Protocol):
-    """What can be audited: something that can be run many times on a table of rewards."""
-
-    @property
-    def label(self) -> str:
-        """What tables call it."""
-
-    @property
-    def guarantee(self) -> PrivacyGuarantee:
-        """What is declared about its whole output."""
-
-    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
-        """Return the outputs of independent runs on one table, of shape (K, N)."""
+"""Least number of runs on each table with which an audit works."""
 
 
 @dataclass(frozen=True)
 class FunctionSubject:
-    """A function of one's own, made auditable.
+    """A custom function, made auditable.
 
     Attributes
     ----------
@@ -80,16 +48,15 @@ class FunctionSubject:
     declared : PrivacyGuarantee
         What is declared about it.
     label : str
-        What tables call it.
+        Name of it in tables.
 
     Examples
     --------
     >>> def leaky(rewards, rng):
     ...     better = rewards.pull(0) < rewards.pull(1)
     ...     rewards.pull(1 if better else 0)
-    >>> subject = FunctionSubject(leaky, PrivacyGuarantee("global", 1.0))
     >>> table = np.array([[0.0, 0.0], [1.0, 1.0]])
-    >>> subject.outputs(table, 2, np.random.default_rng(0)).actions.tolist()
+    >>> FunctionSubject(leaky).outputs(table, 2, np.random.default_rng(0)).actions.tolist()
     [[0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
     """
 
@@ -105,7 +72,7 @@ class FunctionSubject:
     def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
         """Run the function; values are the number of pulls, and what it returns."""
         rewards = FixedRewards(table)
-        values, actions = [], []
+        values, pulled = [], []
         for _ in range(n_runs):
             rewards.restart()
             released = self.function(rewards, rng)
@@ -116,13 +83,16 @@ class FunctionSubject:
                     f"function={self.function!r} returned {len(values[0]) - 1} and "
                     f"{len(values[-1]) - 1} numbers; allowed: always as many"
                 )
-            actions.append(arms)
-        return Outputs(np.array(values, dtype=np.float64), _padded(actions))
+            pulled.append(arms)
+        actions = np.full((n_runs, max(map(len, pulled), default=0)), -1.0)
+        for row, arms in zip(actions, pulled, strict=True):
+            row[: len(arms)] = arms
+        return Outputs(np.array(values, dtype=np.float64), actions)
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What an audit found.
+    """Result of an audit.
 
     Attributes
     ----------
@@ -157,16 +127,16 @@ class Audit:
 
     @property
     def convicted(self) -> bool:
-        """Whether what is declared cannot be true (but with the tally's failure probability)."""
-        slack = 1e-9 if self.exact else 0.0
+        """Whether what is declared is false, except with the tally's failure probability."""
+        slack = _SLACK if self.exact else 0.0
         return self.epsilon_lower > self.guarantee.epsilon * (1.0 + slack)
 
     @property
     def verdict(self) -> str:
         """One of "convicted", "acquitted", "nothing declared" and "nothing tested".
 
-        Nothing is tested where all runs on both tables did the same: as a rule they were over
-        before anything was decided.
+        Nothing is tested where all runs on both tables did the same, usually because they were
+        over before anything was decided.
         """
         if not self.guarantee.is_private:
             return "nothing declared"
@@ -175,35 +145,25 @@ class Audit:
         return "convicted" if self.convicted else "acquitted"
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.label}: {self.verdict}",
-            f"declared: {self.guarantee}",
-            f"tables: {self.pair}",
-        ]
-        if self.tally is None:
-            return "\n".join(
-                [*lines, f"exact: ε is at least {self.epsilon_lower:.4g} ({self.event})"]
-            )
         t = self.tally
-        if self.constant:
-            n_pulls = self.pair.table.shape[1]
-            return "\n".join(
-                [
-                    *lines,
-                    f"all {2 * t.runs} runs and as many on the neighbour did the same: within "
-                    f"{n_pulls} pulls, the length of the tables, no reward decided anything; "
-                    "longer tables, or shorter phases of the algorithm, may test more",
-                ]
+        if t is None:
+            found = f"exact: ε is at least {self.epsilon_lower:.4g} ({self.event})"
+        elif self.constant:
+            found = (
+                f"all {2 * t.runs} runs and as many on the neighbour did the same: within "
+                f"{self.pair.table.shape[1]} pulls, the length of the tables, no reward decided "
+                "anything; longer tables, or shorter phases of the algorithm, may test more"
             )
-        return "\n".join(
-            [
-                *lines,
-                f"event: {self.event}",
-                f"seen: {t.hits} of {t.runs} runs, and {t.neighbour_hits} of {t.neighbour_runs} on "
-                "the neighbour",
-                f"ε is at least {self.epsilon_lower:.4g}; false with probability {t.failure:g} at "
-                f"most; so many runs could have shown {t.ceiling:.4g}",
-            ]
+        else:
+            found = (
+                f"event: {self.event}\n"
+                f"seen: {t.hits} of {t.runs} runs, and {t.neighbour_hits} of {t.neighbour_runs} "
+                f"on the neighbour\nε is at least {self.epsilon_lower:.4g}; false with "
+                f"probability {t.failure:g} at most; so many runs could have shown {t.ceiling:.4g}"
+            )
+        return (
+            f"{self.label}: {self.verdict}\ndeclared: {self.guarantee}\n"
+            f"tables: {self.pair}\n{found}"
         )
 
 
@@ -221,9 +181,8 @@ def audit(
     Parameters
     ----------
     subject : Auditable, algorithm or callable
-        What is audited: an algorithm, a stopping rule or a counter of this package (as
-        `dpbandits.auditing.subjects.subject_of` takes them), one of one's own of these
-        kinds, or a function of one's own, see `FunctionSubject`.
+        What is audited: an algorithm, a stopping rule or a counter of this package, a custom one
+        of these kinds (see `subject_of`), or a custom function (see `FunctionSubject`).
     pair : TablePair
         The tables.
     n_runs : int
@@ -237,10 +196,6 @@ def audit(
     guarantee : PrivacyGuarantee, optional
         What is declared, in place of what the subject says.
 
-    Returns
-    -------
-    Audit
-
     Raises
     ------
     ValueError
@@ -248,7 +203,7 @@ def audit(
 
     Examples
     --------
-    A mean of three rewards with half of the noise that it takes:
+    A mean of three rewards with half of the noise that it needs:
 
     >>> import dpbandits as dpb
     >>> def mean(rewards, rng):
@@ -273,83 +228,45 @@ def audit(
     half = n_runs // 2
     event, _ = choose_event(outputs[:half], others[:half], n_values, promised.delta, failure)
     tally = event.tally(outputs[half:], others[half:], failure)
-    constant = _is_constant(outputs, outputs[0]) and _is_constant(others, outputs[0])
+    constant = all(
+        np.array_equal(rows, np.broadcast_to(outputs[0], rows.shape), equal_nan=True)
+        for rows in (outputs, others)
+    )
     lower = tally.epsilon_lower(promised.delta)
     return Audit(target.label, promised, pair, lower, tally, str(event), constant)
 
 
 def as_subject(subject: Any, guarantee: PrivacyGuarantee | None, n_pulls: int) -> Auditable:
-    """Return what can be audited on tables of length N.
-
-    A function is made into a `FunctionSubject`, an algorithm into what `subject_of` makes of it.
-
-    Raises
-    ------
-    ValueError
-        If it can be neither.
-    """
+    """Make auditable, on tables of length N, what `audit` takes."""
     if callable(getattr(subject, "outputs", None)):
-        found: Auditable = subject
-        return found
+        return cast(Auditable, subject)
     if not callable(subject):
-        from dpbandits.auditing.subjects import subject_of  # which imports this module
-
         return subject_of(subject, n_pulls)
     name = getattr(subject, "__name__", "function")
-    return FunctionSubject(subject, NO_PRIVACY if guarantee is None else guarantee, name)
-
-
-def _is_constant(rows: Floats, row: Floats) -> bool:
-    """Tell whether all rows are one; what was not released (nan) equals itself."""
-    return bool(((rows == row) | (np.isnan(rows) & np.isnan(row))).all())
+    return FunctionSubject(subject, guarantee or NO_PRIVACY, name)
 
 
 def entropy_of(seed: int | Sequence[int]) -> list[int]:
-    """Return a seed as a list of whole numbers.
-
-    Raises
-    ------
-    ValueError
-        If a part of it is no whole number of at least 0.
-    """
+    """Return a seed as a list of whole numbers of at least 0."""
     parts = [seed] if isinstance(seed, int | np.integer) else list(seed)
     return [check_integer("seed", part, 0) for part in parts]
-
-
-def _padded(actions: Sequence[Sequence[int]]) -> Floats:
-    """Return sequences of arms as rows of one length, with −1 behind the last arm."""
-    rows = np.full((len(actions), max(map(len, actions), default=0)), -1.0)
-    for row, arms in zip(rows, actions, strict=True):
-        row[: len(arms)] = arms
-    return rows
-
-
-def _joined(parts: Sequence[Outputs], width: int) -> Floats:
-    """Return values and actions of all parts as rows, with `width` columns for actions."""
-    return np.concatenate(
-        [
-            np.hstack([values, actions, np.full((len(actions), width - actions.shape[1]), -1.0)])
-            for values, actions in parts
-        ]
-    )
 
 
 def run_both(
     subject: Auditable, pair: TablePair, n_runs: int, seed: int | Sequence[int], n_jobs: int
 ) -> tuple[Floats, Floats, int]:
-    """Run on both tables, in parts that have seeds of their own; count the columns of values."""
+    """Run on both tables, in parts with independent seeds; count the columns of values."""
     sizes = [min(_CHUNK, n_runs - start) for start in range(0, n_runs, _CHUNK)]
-    seeds = iter(np.random.SeedSequence(entropy_of(seed)).spawn(2 * len(sizes)))
     tasks = [(table, size) for table in (pair.table, pair.neighbour) for size in sizes]
+    seeds = np.random.SeedSequence(entropy_of(seed)).spawn(len(tasks))
     parts: list[Outputs] = Parallel(n_jobs=n_jobs)(
-        delayed(_run_part)(subject, table, size, next(seeds)) for table, size in tasks
+        delayed(subject.outputs)(table, size, np.random.default_rng(part_seed))
+        for (table, size), part_seed in zip(tasks, seeds, strict=True)
     )
     width = max(part.actions.shape[1] for part in parts)
-    first, second = _joined(parts[: len(sizes)], width), _joined(parts[len(sizes) :], width)
+    rows = [
+        np.hstack([values, actions, np.full((len(actions), width - actions.shape[1]), -1.0)])
+        for values, actions in parts
+    ]
+    first, second = np.concatenate(rows[: len(sizes)]), np.concatenate(rows[len(sizes) :])
     return first, second, parts[0].values.shape[1]
-
-
-def _run_part(
-    subject: Auditable, table: Floats, n_runs: int, seed: np.random.SeedSequence
-) -> Outputs:
-    return subject.outputs(table, n_runs, np.random.default_rng(seed))

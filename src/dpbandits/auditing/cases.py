@@ -54,17 +54,15 @@ def audit_cases(
 ) -> dict[str, AuditCase]:
     """Return how each class that promises privacy is audited: name → case, in the book's order.
 
-    Classes of the registry that have no line of their own, as algorithms that join it, are run on
+    Classes of the registry without a line here, such as an algorithm that joins it, are run on
     tables with their defaults.
 
     Parameters
     ----------
     epsilon : float
         ε that each declares at most.
-    n_runs : int
-        Runs on each table of what has a compiled loop.
-    slow_runs : int
-        Runs on each table of the others.
+    n_runs, slow_runs : int
+        Runs on each table of what has a compiled loop, and of the others.
     tried : int
         Pairs of tables that a search begins with.
     """

@@ -2,8 +2,13 @@
 
 An algorithm is (ε, δ)-private only if P(A) ≤ exp(ε)P'(A) + δ for every set A of outputs, in both
 directions. One set is enough to refute it, whatever way it was found, as long as its
-probabilities are estimated on runs that had no part in finding it.
+probabilities are estimated on runs that had no part in finding it. Proof: :prf:ref:`thm-audit`.
 
+- `Features` are what is looked at. Whatever is computed from an output is as private as the output,
+  so they can be chosen freely, also by looking at some of the runs: the columns of the outputs;
+  differences of released values, as a running sum shows its last block there; and scores, sums
+  over some columns of the logs of how much more frequent each one's value is in one sample, which
+  for independent releases is the best statistic that there is.
 - `choose_event` orders the outputs by how much more frequent they are in one sample, and takes
   as many of the first as give the best bound. Order and number come from different runs, for an
   output that was seen twice in one sample and never in the other proves nothing.
@@ -16,16 +21,26 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpbandits.auditing.features import Codes, Features, Floats
+__all__ = ["Event", "Features", "Tally", "choose_event"]
 
-__all__ = ["Event", "Tally", "choose_event"]
+Floats = NDArray[np.float64]
+Codes = NDArray[np.uint64]
+Cuts = tuple[Floats, ...] | list[Floats]
 
+_FINE = 64  # a feature of up to so many values is taken as it is
+_COARSE = 8
+_PAIRED = 6  # up to so many values all differences are taken, beyond those of neighbours
+_TAIL = (1e-4, 3e-4, 1e-3, 3e-3)
+_QUANTILES = np.unique([*_TAIL, *np.linspace(0.01, 0.99, 50), *(1 - x for x in _TAIL)])
+_LOWEST = -1e300  # stands for nan, that is for what was not released
 _SIZES = 256  # sizes of an event that are tried
 _COUNTED = 2**17  # codes below this are counted, others sorted
 _LEADING = 6  # features of which pairs and triples are tried
@@ -38,7 +53,7 @@ class Tally:
     Attributes
     ----------
     hits, runs : int
-        Runs on the table where the event should be frequent that were in it, of how many.
+        Runs with the event, and all runs, on the table where it should be frequent.
     neighbour_hits, neighbour_runs : int
         The same for the other table.
     failure : float
@@ -57,35 +72,178 @@ class Tally:
     neighbour_runs: int
     failure: float
 
-    def epsilon_lower(self, delta: float = 0.0) -> float:
-        """Return a lower bound on every ε for which (ε, δ)-privacy holds; 0 if there is none.
-
-        Parameters
-        ----------
-        delta : float
-            δ in [0, 1).
-        """
+    def _bounds(self) -> tuple[Floats, Floats]:
         counts = np.array([self.hits]), np.array([self.neighbour_hits])
-        losses = _losses(*counts, self.runs, self.neighbour_runs, delta, self.failure)
-        return max(float(losses[0]), 0.0)
+        return _bounds(*counts, self.runs, self.neighbour_runs, self.failure)
+
+    def epsilon_lower(self, delta: float = 0.0) -> float:
+        """Return a lower bound on every ε for which (ε, δ)-privacy holds; 0 if there is none."""
+        return max(float(_losses(*self._bounds(), delta)[0]), 0.0)
 
     def delta_lower(self, epsilon: float) -> float:
-        """Return a lower bound on every δ for which (ε, δ)-privacy holds; 0 if there is none.
-
-        Parameters
-        ----------
-        epsilon : float
-            ε of at least 0.
-        """
-        counts = np.array([self.hits]), np.array([self.neighbour_hits])
-        low, high = _bounds(*counts, self.runs, self.neighbour_runs, self.failure)
+        """Return a lower bound on every δ for which (ε, δ)-privacy holds; 0 if there is none."""
+        low, high = self._bounds()
         return max(float(low[0] - math.exp(min(epsilon, 700.0)) * high[0]), 0.0)
 
     @property
     def ceiling(self) -> float:
-        """The greatest bound on ε that so many runs can give: every run a hit, and no neighbour."""
+        """Greatest bound on ε that so many runs can give: every run a hit, and no neighbour.
+
+        Proof: :prf:ref:`prop-ceiling`.
+        """
         best = Tally(self.runs, self.runs, 0, self.neighbour_runs, self.failure)
         return best.epsilon_lower()
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """How features are made of outputs, and where each of them is cut.
+
+    Attributes
+    ----------
+    n_values : int
+        Released values among the columns of an output; the rest are actions.
+    kept : tuple of int
+        Columns that vary.
+    pairs : tuple of (int, int)
+        Columns whose difference is a feature.
+    scores : tuple of (tuple of int, tuple of numpy.ndarray)
+        For each score the features that it adds up, and the log ratio of each of their bins.
+    fine, coarse : tuple of numpy.ndarray
+        Cuts of each feature, for looking at it alone and for looking at some together.
+    """
+
+    n_values: int
+    kept: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]
+    scores: tuple[tuple[tuple[int, ...], tuple[Floats, ...]], ...] = ()
+    fine: tuple[Floats, ...] = ()
+    coarse: tuple[Floats, ...] = ()
+
+    @classmethod
+    def fit(cls, outputs: Floats, neighbour: Floats, n_values: int) -> Features:
+        """Choose features by two samples of outputs, each of shape (runs, d)."""
+        both = np.concatenate([outputs, neighbour])
+        varies = [j for j in range(both.shape[1]) if np.ptp(_numbers(both[:, j])) > 0]
+        kept = tuple(varies or [0])
+        values = [j for j in kept if j < n_values]
+        far = len(values) if len(values) <= _PAIRED else 1
+        pairs = tuple(
+            (i, j)
+            for (a, i), (b, j) in itertools.combinations(enumerate(values), 2)
+            if b - a <= far
+        )
+        plain = cls(n_values, kept, pairs)
+        table = plain.of(both)
+        fine = [_cuts(column, _FINE, _QUANTILES) for column in table.T]
+        groups = plain._groups(len(values))
+        scores = tuple((group, _log_ratios(table, fine, group, len(outputs))) for group in groups)
+        scored = _scores(table, scores, fine)
+        fine += [_cuts(column, _FINE, _QUANTILES) for column in scored.T]
+        inner = np.arange(1, _COARSE) / _COARSE
+        coarse = [_cuts(column, _COARSE, inner) for column in np.hstack([table, scored]).T]
+        return cls(n_values, kept, pairs, scores, tuple(fine), tuple(coarse))
+
+    def _groups(self, n_kept: int) -> list[tuple[int, ...]]:
+        """Return which features are added up: four scores, or fewer if they coincide."""
+        columns = tuple(range(len(self.kept)))
+        differences = tuple(range(len(columns), len(columns) + len(self.pairs)))
+        near = tuple(d for d, (i, j) in zip(differences, self.pairs, strict=True) if j == i + 1)
+        values = columns[:n_kept]
+        groups = [values, values[:1] + near, values + near, values + differences, columns]
+        return [group for group in dict.fromkeys(groups) if len(group) > 1]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the features."""
+        columns = [
+            f"value {j}" if j < self.n_values else f"action {j - self.n_values + 1}"
+            for j in self.kept
+        ]
+        differences = [f"value {j} − value {i}" for i, j in self.pairs]
+        return [*columns, *differences, *(f"a score of {len(group)}" for group, _ in self.scores)]
+
+    @property
+    def sequences(self) -> list[tuple[int, ...]]:
+        """Beginnings of the sequence of actions, without and with the values."""
+        values = tuple(i for i, j in enumerate(self.kept) if j < self.n_values)
+        actions = tuple(i for i, j in enumerate(self.kept) if j >= self.n_values)
+        lengths = {round(x) for x in np.geomspace(1, max(len(actions), 1), 10)}
+        starts = [actions[:m] for m in sorted(lengths) if 2 <= m <= len(actions)]
+        return [*starts, *(values + start for start in starts if values)]
+
+    def of(self, outputs: Floats) -> Floats:
+        """Return the features of outputs, shape (runs, features)."""
+        columns = [_numbers(outputs[:, j]) for j in self.kept]
+        with np.errstate(invalid="ignore"):  # of what was not released, or infinite
+            columns += [_numbers(outputs[:, j] - outputs[:, i]) for i, j in self.pairs]
+        table = np.stack(columns, axis=1)
+        return np.hstack([table, _scores(table, self.scores, self.fine)])
+
+    def digits(self, table: Floats, j: int, coarse: bool) -> NDArray[np.uint8]:
+        """Return the bin of feature j in each row of features, of fewer than 256."""
+        cuts = (self.coarse if coarse else self.fine)[j]
+        return np.searchsorted(cuts, table[:, j], side="right").astype(np.uint8)
+
+    def joined(
+        self, digits: Iterable[NDArray[np.uint8]], columns: Sequence[int], coarse: bool
+    ) -> Codes:
+        """Return one number for each row: the bins of the features in `columns`, joined.
+
+        Numbers of more than 64 bits wrap around, so that rows may share one: an event of them is
+        a little coarser, and no less valid.
+        """
+        cuts = self.coarse if coarse else self.fine
+        codes: Any = np.uint64(0)
+        for j, places in zip(columns, digits, strict=True):
+            codes = codes * np.uint64(cuts[j].size + 1) + places
+        joined: Codes = codes
+        return joined
+
+    def encode(self, table: Floats, columns: tuple[int, ...], coarse: bool) -> Codes:
+        """Return `joined` of the `digits` of rows of features."""
+        return self.joined((self.digits(table, j, coarse) for j in columns), columns, coarse)
+
+    def n_codes(self, columns: tuple[int, ...], coarse: bool) -> int:
+        """Return a number that all numbers of `encode` are below."""
+        cuts = self.coarse if coarse else self.fine
+        return math.prod(cuts[j].size + 1 for j in columns)
+
+
+def _numbers(column: Floats) -> Floats:
+    numbers: Floats = np.nan_to_num(column, nan=_LOWEST, posinf=1e300, neginf=_LOWEST)
+    return numbers
+
+
+def _cuts(column: Floats, most: int, quantiles: Floats) -> Floats:
+    """Return the values of a feature, or its quantiles if there are too many."""
+    values = np.unique(column)
+    cuts: Floats = values if values.size <= most else np.unique(np.quantile(column, quantiles))
+    return cuts
+
+
+def _log_ratios(
+    table: Floats, cuts: Cuts, group: tuple[int, ...], n_first: int
+) -> tuple[Floats, ...]:
+    """Return for each feature of a group the log ratio of each bin, one count added to each."""
+    ratios = []
+    for j in group:
+        bins = np.searchsorted(cuts[j], table[:, j], side="right")
+        here = np.bincount(bins[:n_first], minlength=cuts[j].size + 1) + 1.0
+        there = np.bincount(bins[n_first:], minlength=cuts[j].size + 1) + 1.0
+        ratios.append(np.log(here / here.sum()) - np.log(there / there.sum()))
+    return tuple(ratios)
+
+
+def _scores(
+    table: Floats, scores: Sequence[tuple[tuple[int, ...], tuple[Floats, ...]]], cuts: Cuts
+) -> Floats:
+    """Return the scores, shape (runs, scores)."""
+    columns = np.zeros((len(table), len(scores)))
+    for k, (group, ratios) in enumerate(scores):
+        for j, ratio in zip(group, ratios, strict=True):
+            columns[:, k] += ratio[np.searchsorted(cuts[j], table[:, j], side="right")]
+    return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,17 +328,16 @@ def choose_event(
         parts = zip(*(digits(j, coarse) for j in columns), strict=True)
         codes, others = (features.joined(part, columns, coarse) for part in parts)
         size = features.n_codes(columns, coarse)
-        samples = [codes[:cut], others[:other_cut], codes[cut:], others[other_cut:]]
+        here, there = (codes[:cut], codes[cut:]), (others[:other_cut], others[other_cut:])
         scores = []
-        for reverse in (False, True):
-            ordered = [samples[i] for i in ((1, 0, 3, 2) if reverse else (0, 1, 2, 3))]
-            kept, score = _best_set(ordered, size, delta, failure)
+        for reverse, (one, two) in ((False, (here, there)), (True, (there, here))):
+            kept, score = _best_set([one[0], two[0], one[1], two[1]], size, delta, failure)
             scores.append(score)
             if score > highest:
                 best, highest = Event(features, columns, coarse, kept, reverse), score
         return max(scores)
 
-    singles = {j: attempt((j,), False) for j in features.singles}
+    singles = {j: attempt((j,), False) for j in range(len(features.fine))}
     leading = sorted(singles, key=lambda j: -singles[j])[:_LEADING]
     for size in (2, 3):
         for columns in itertools.combinations(sorted(leading), size):
@@ -192,18 +349,17 @@ def choose_event(
 
 def _best_set(samples: list[Codes], size: int, delta: float, failure: float) -> tuple[Codes, float]:
     """Order the codes, all below `size`, by the first two samples; take how many the others say."""
-    first, second, test, other = samples
     if size <= _COUNTED:
         counts = [np.bincount(each.view(np.int64), minlength=size) for each in samples]
         known = np.flatnonzero(counts[0] + counts[1]).astype(np.uint64)
         here, there, tested, others = (each[known] for each in counts)
     else:
-        known = np.unique(np.concatenate([first, second]))
+        known = np.unique(np.concatenate(samples[:2]))
         here, there, tested, others = (_counts(known, each) for each in samples)
     order = np.argsort(-(here + 1.0) / (there + 1.0), kind="stable")
-    hits, misses = np.cumsum(tested[order]), np.cumsum(others[order])
     sizes = _tried(known.size) - 1
-    scores = _losses(hits[sizes], misses[sizes], test.size, other.size, delta, failure)
+    hits, misses = np.cumsum(tested[order])[sizes], np.cumsum(others[order])[sizes]
+    scores = _losses(*_bounds(hits, misses, samples[2].size, samples[3].size, failure), delta)
     best = int(np.argmax(scores))
     return np.sort(known[order[: sizes[best] + 1]]), float(scores[best])
 
@@ -222,11 +378,7 @@ def _counts(known: Codes, sample: Codes) -> NDArray[np.int64]:
 
 
 def _bounds(
-    hits: NDArray[np.int64],
-    misses: NDArray[np.int64],
-    runs: int,
-    others: int,
-    failure: float,
+    hits: NDArray[np.int64], misses: NDArray[np.int64], runs: int, others: int, failure: float
 ) -> tuple[Floats, Floats]:
     """Return a lower bound for the probability of a hit, and an upper one for that of a miss."""
     some = np.maximum(hits, 1)
@@ -235,16 +387,8 @@ def _bounds(
     return low, np.where(misses < others, fail, 1.0)
 
 
-def _losses(
-    hits: NDArray[np.int64],
-    misses: NDArray[np.int64],
-    runs: int,
-    others: int,
-    delta: float,
-    failure: float,
-) -> Floats:
-    """Return the lower bounds on ε that so many hits and misses give; −inf where there is none."""
-    low, high = _bounds(hits, misses, runs, others, failure)
+def _losses(low: Floats, high: Floats, delta: float) -> Floats:
+    """Return the bounds on ε that go with bounds of two probabilities; −inf where there is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         losses: Floats = np.where(low > delta, np.log(low - delta) - np.log(high), -np.inf)
     return losses

@@ -13,7 +13,6 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from dpbandits._validation import check_integer
 from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.tables import TablePair, check_one_arm
-from dpbandits.heavy_schedules import heavy_epoch
+from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
 from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.regret.dprse import DPRSE
@@ -50,15 +49,24 @@ Floats = NDArray[np.float64]
 _LATEST = 16_384  # samples of the pair for a stopping rule, and looks before it ends
 _MOST_LOOKS = 1_024
 
-
 Elimination = DPSE | DPSEIdentifier | DPRSE | GuessAndDouble
 """What `audit_elimination` takes; of `GuessAndDouble`, with one of the others as its base."""
 
 
+def _heavy_epoch(
+    algorithm: DPRSE | LDPRSE, horizon: int, instance: HeavyTailInstance, n_arms: int, epoch: int
+) -> HeavyEpochPlan:
+    beta = 1 / horizon if algorithm.beta is None else algorithm.beta
+    moment, order = instance.moment_bound, instance.order
+    return heavy_epoch(
+        *(n_arms, epoch, beta, algorithm.epsilon, moment, order),
+        model=algorithm.model,
+        schedule=algorithm.schedule,
+    )
+
+
 def two_arm_epochs(
-    algorithm: Elimination,
-    horizon: int,
-    instance: HeavyTailInstance | None = None,
+    algorithm: Elimination, horizon: int, instance: HeavyTailInstance | None = None
 ) -> Callable[[int], tuple[int, float, float, float]]:
     """Return what an elimination algorithm does in each epoch while both of two arms are viable.
 
@@ -82,66 +90,45 @@ def two_arm_epochs(
     ValueError
         If it is another algorithm, or `instance` is missing.
     """
-    if isinstance(algorithm, GuessAndDouble):
-        return two_arm_epochs(algorithm.base, horizon, instance)  # type: ignore[arg-type]
-    if isinstance(algorithm, DPSE | DPSEIdentifier):
-        beta = algorithm.delta if isinstance(algorithm, DPSEIdentifier) else algorithm.beta
-        make = partial(
-            elimination_epoch,
-            2,
-            beta=1 / horizon if beta is None else beta,
-            epsilon=algorithm.epsilon,
-        )
+    base: Any = algorithm.base if isinstance(algorithm, GuessAndDouble) else algorithm
+    if isinstance(base, DPSE | DPSEIdentifier):
+        confidence = base.delta if isinstance(base, DPSEIdentifier) else base.beta
+        beta = 1 / horizon if confidence is None else confidence
 
         def plain(epoch: int) -> tuple[int, float, float, float]:
-            plan = make(epoch)
+            plan = elimination_epoch(2, epoch, beta, base.epsilon)
             return plan.pulls, plan.noise_scale * plan.pulls, plan.threshold * plan.pulls, 1.0
 
         return plain
-    if not isinstance(algorithm, DPRSE) or instance is None:
+    if not isinstance(base, DPRSE) or instance is None:
         raise ValueError(
-            f"algorithm={algorithm!r} has no epochs that can be integrated; allowed: DPSE, "
+            f"algorithm={base!r} has no epochs that can be integrated; allowed: DPSE, "
             "DPSEIdentifier, DPRSE with an instance, and GuessAndDouble of one of them"
         )
-    heavy = partial(
-        heavy_epoch,
-        2,
-        beta=1 / horizon if algorithm.beta is None else algorithm.beta,
-        epsilon=algorithm.epsilon,
-        moment=instance.moment_bound,
-        order=instance.order,
-        model=algorithm.model,
-        schedule=algorithm.schedule,
-    )
 
     def truncated(epoch: int) -> tuple[int, float, float, float]:
-        plan = heavy(epoch)
+        plan = _heavy_epoch(base, horizon, instance, 2, epoch)
         return plan.pulls, plan.noise_scale, plan.threshold * plan.pulls, plan.bound
 
     return truncated
 
 
 def elimination_law(differences: Floats, scales: Floats, thresholds: Floats) -> Floats:
-    """Return the logs of the probabilities of what elimination between two arms can put out.
+    """Return the logs of the probabilities of all outputs of elimination between two arms.
+
+    The tail of a difference of two Laplace variables: :prf:ref:`lem-difference`.
 
     Parameters
     ----------
     differences : numpy.ndarray of float, shape (E,)
         Sum of arm 0 minus sum of arm 1 in each epoch, without noise.
-    scales : numpy.ndarray of float, shape (E,)
-        Scale b of the noise of each of the two sums.
-    thresholds : numpy.ndarray of float, shape (E,)
-        Gap beyond which an arm leaves.
+    scales, thresholds : numpy.ndarray of float, shape (E,)
+        Scale b of the noise of each of the two sums, and gap beyond which an arm leaves.
 
     Returns
     -------
     numpy.ndarray of float, shape (2E + 1,)
         For each epoch: arm 0 leaves, arm 1 leaves; last, both stay.
-
-    Notes
-    -----
-    The difference of two Laplace variables of scale b is above x ≥ 0 with probability
-    exp(−x/b)·(1/2 + x/(4b)).
 
     Examples
     --------
@@ -183,28 +170,10 @@ def audit_elimination(
 ) -> Audit:
     """Audit elimination exactly, on the pair of tables that tells most.
 
-    Arm 0 has the least reward throughout and arm 1 the greatest, but for one reward of arm 0: the
-    tails of the noise decide, where the ratio is greatest. Equal arms, and later epochs, are tried.
-
-    Parameters
-    ----------
-    algorithm : DPSE, DPSEIdentifier, DPRSE or GuessAndDouble
-        What is audited; of `GuessAndDouble` one stretch.
-    horizon : int
-        Horizon that it is told; for `GuessAndDouble` the guess.
-    n_epochs : int
-        How many epochs the tables have.
-    instance : HeavyTailInstance, optional
-        For `DPRSE`: what has its `moment_bound` and `order`.
-
-    Returns
-    -------
-    Audit
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or `instance` is missing.
+    Arm 0 has the least reward throughout and arm 1 the greatest, except for one reward of arm 0:
+    the tails of the noise decide, where the ratio is greatest (:prf:ref:`prop-elimination-tight`).
+    Equal arms, and later epochs, are tried. Parameters and errors as of `two_arm_epochs`;
+    `n_epochs` is how many epochs the tables have.
 
     Examples
     --------
@@ -216,20 +185,16 @@ def audit_elimination(
     n_epochs = check_integer("n_epochs", n_epochs, 1)
     epochs = two_arm_epochs(algorithm, horizon, instance)
     plans = [epochs(e) for e in range(1, n_epochs + 1)]
-    pulls = np.array([plan[0] for plan in plans])
-    scales, thresholds = (np.array([plan[i] for plan in plans]) for i in (1, 2))
-    bounds = np.array([plan[3] for plan in plans])
+    pulls, scales, thresholds, bounds = (np.array(each) for each in zip(*plans, strict=True))
     signed = isinstance(getattr(algorithm, "base", algorithm), DPRSE)
     least = -bounds if signed else np.zeros(n_epochs)
     best, pair = -1.0, None
     for changed in range(n_epochs):
-        for opposed in (True, False):
-            others = bounds if opposed else least
+        for others in (bounds, least):
             gaps = pulls * (least - others)
             moved = gaps.copy()
             moved[changed] += bounds[changed] - least[changed]
-            laws = [elimination_law(each, scales, thresholds) for each in (gaps, moved)]
-            loss = log_loss(*laws)
+            loss = log_loss(*(elimination_law(each, scales, thresholds) for each in (gaps, moved)))
             if loss > best:
                 best = loss
                 rows = [np.repeat(least, pulls), np.repeat(others, pulls)]
@@ -241,23 +206,9 @@ def audit_elimination(
 
 
 def audit_stopping(rule: NASFamily, pair: TablePair) -> Audit:
-    """Audit a stopping rule exactly on two streams: halting time and estimate together.
+    """Audit a rule such as `DPNAS` exactly on two streams: halting time and estimate together.
 
-    Parameters
-    ----------
-    rule : NASFamily
-        `DPNAS` or `DPExponentialNAS`.
-    pair : TablePair
-        Two streams, as tables of one arm.
-
-    Returns
-    -------
-    Audit
-
-    Raises
-    ------
-    ValueError
-        If the tables have several arms, or a value is out of the rule's range.
+    The streams are tables of one arm, in the rule's range; other tables are refused.
     """
     check_one_arm(pair.table)
     loss = privacy_loss(rule, pair.table[0], pair.neighbour[0])
@@ -268,40 +219,13 @@ def audit_stopping(rule: NASFamily, pair: TablePair) -> Audit:
 def audit_report(
     algorithm: LDPRSE, instance: HeavyTailInstance, horizon: int = 10**6, epoch: int = 1
 ) -> Audit:
-    """Audit exactly what one person reports in the local model.
+    """Audit exactly what one person reports in the local model, in a given epoch.
 
-    Parameters
-    ----------
-    algorithm : LDPRSE
-        What is audited.
-    instance : HeavyTailInstance
-        What has `moment_bound` and `order`.
-    horizon : int
-        Horizon that the algorithm is told.
-    epoch : int
-        Epoch in which the report is made.
-
-    Returns
-    -------
-    Audit
-        Its tables hold one reward: the least and the greatest that truncation leaves.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    The tables hold one reward: the least and the greatest that truncation leaves. `horizon` is
+    what the algorithm is told; `moment_bound` and `order` are the instance's.
     """
     horizon = check_integer("horizon", horizon, 2)
-    plan = heavy_epoch(
-        instance.n_arms,
-        epoch,
-        beta=1 / horizon if algorithm.beta is None else algorithm.beta,
-        epsilon=algorithm.epsilon,
-        moment=instance.moment_bound,
-        order=instance.order,
-        model=algorithm.model,
-        schedule=algorithm.schedule,
-    )
+    plan = _heavy_epoch(algorithm, horizon, instance, instance.n_arms, epoch)
     least = 0.0 if algorithm.schedule == "non-negative" else -plan.bound
     pair = TablePair(np.array([[least]]), 0, 0, plan.bound)
     loss = (plan.bound - least) / plan.noise_scale
@@ -312,26 +236,9 @@ def audit_first_choice(algorithm: DPRUCB, instance: HeavyTailInstance, horizon: 
     """Audit exactly the first pull of DPRUCB that depends on rewards, with two arms.
 
     Both arms have been pulled once, their bonuses are equal, and the larger of two truncated
-    rewards wins, each with the noise of one node. The worst tables have the least reward for one
-    arm, or the greatest, and the greatest for the other.
-
-    Parameters
-    ----------
-    algorithm : DPRUCB
-        What is audited.
-    instance : HeavyTailInstance
-        What has `moment_bound` and `order`.
-    horizon : int
-        Horizon that the algorithm is told, at least 3.
-
-    Returns
-    -------
-    Audit
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    rewards wins, each with the noise of one node. On the worst tables one arm has the least
+    reward, or the greatest, and the other the greatest. `horizon`, what the algorithm is told, is
+    at least 3; `moment_bound` and `order` are the instance's.
     """
     tree = algorithm.plan(instance, check_integer("horizon", horizon, 3)).tree
     bound, scale = tree.bound(1), np.array([tree.node_scale(1)])
@@ -344,7 +251,9 @@ def audit_first_choice(algorithm: DPRUCB, instance: HeavyTailInstance, horizon: 
 def audit_exactly(
     target: Any, instance: HeavyTailInstance | None = None, look: int | None = None
 ) -> Audit | None:
-    """Audit by integration what can be audited so; return None for anything else.
+    """Audit by integration, on the pair of tables that is known to tell most, or return None.
+
+    None is returned for what cannot be integrated, and without noise, as outputs are then certain.
 
     Parameters
     ----------
@@ -356,12 +265,6 @@ def audit_exactly(
     look : int, optional
         For stopping rules: the look at which the `crossing_streams` end. None means the last one
         up to the 1024th and up to 16384 samples; later ones tell more, and take longer.
-
-    Returns
-    -------
-    Audit or None
-        On the pair of tables that is known to tell most. None also without noise, as outputs are
-        then certain.
 
     Raises
     ------
@@ -392,8 +295,9 @@ def audit_exactly(
         if look is None:
             looks = range(1, _MOST_LOOKS + 1)
             look = bisect.bisect_right(looks, _LATEST, key=target.look_time)
-        streams = crossing_streams(target, look)
-        different = int(np.flatnonzero(streams[0] != streams[1])[0])
-        pair = TablePair(streams[0][None, :], 0, different, float(streams[1][different]))
-        return audit_stopping(target, pair)
+        stream, other = crossing_streams(target, look)
+        different = int(np.flatnonzero(stream != other)[0])
+        return audit_stopping(
+            target, TablePair(stream[None, :], 0, different, float(other[different]))
+        )
     return None

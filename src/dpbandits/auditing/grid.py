@@ -6,25 +6,25 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._validation import check_choice, check_fraction, check_integer, check_number
-from dpbandits.auditing.accounts import accounted, declared, worst_element
+from dpbandits._validation import check_fraction, check_integer
 from dpbandits.auditing.audit import FEWEST_RUNS, Audit, audit
 from dpbandits.auditing.events import Tally
 from dpbandits.auditing.exact import audit_exactly
 from dpbandits.auditing.search import search
 from dpbandits.auditing.subjects import subject_of
 from dpbandits.auditing.tables import TablePair
-from dpbandits.auditing.truths import KnownLoss
-from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.auditing.truths import KnownLoss, accounted, declared, worst_element
+from dpbandits.configuration import Configuration, whole
+from dpbandits.guarantees import Delta, PrivacyGuarantee
 from dpbandits.running import Replicated, describe, label_errors, run_replicates
 from dpbandits.stopping.base import StoppingRule
 
-__all__ = ["FAILURE", "METHODS", "AuditCase", "Audits", "audit_many", "certain_pair"]
+__all__ = ["FAILURE", "AuditCase", "Audits", "audit_many", "certain_pair"]
 
 Key = TypeVar("Key", bound=Hashable)
 Seeds = Sequence[np.random.SeedSequence]
@@ -32,16 +32,13 @@ Seeds = Sequence[np.random.SeedSequence]
 FAILURE = 1e-9
 """Probability with which the bound of one audit may be too high: 10^−6 for a thousand of them."""
 
-METHODS = ("exact", "runs", "certain")
-"""How an audit is made: by integration, by runs, or by one run of what has no randomness."""
-
 _TRIAL_SHARE = 100  # a search begins with so much fewer runs
 _WORDS = 4  # of 32 bits, that the seeds of an audit are made of
-_SLACK = 1e-9  # of what is integrated
+_VERDICTS = ("nothing declared", "convicted", "acquitted", "nothing tested")
 
 
 @dataclass(frozen=True)
-class AuditCase:
+class AuditCase(Configuration):
     """What is audited, and how.
 
     Attributes
@@ -51,8 +48,7 @@ class AuditCase:
     method : {"exact", "runs", "certain"}
         By integration, by runs, or by one run on each table of what has no randomness.
     n_pulls : int
-        Length of the tables; 0 for exact audits, which have tables of their own, and for a
-        `KnownLoss`, which has its own as well.
+        Length of the tables; 0 for what has its own tables: exact audits, and a `KnownLoss`.
     n_runs : int
         Runs on each of the two tables; 0 unless the method is "runs".
     tried : int
@@ -67,23 +63,19 @@ class AuditCase:
     """
 
     target: Any
-    method: str = "runs"
+    method: Literal["exact", "runs", "certain"] = "runs"
     n_pulls: int = 0
     n_runs: int = 0
-    tried: int = 8
-    delta: float | None = None
+    tried: Annotated[int, whole(1)] = 8
+    delta: Delta | None = None
 
     def __post_init__(self) -> None:
         if not is_dataclass(self.target):
             raise ValueError(f"target={self.target!r} must be a configuration, such as DPSE(1)")
-        check_choice("method", self.method, METHODS)
-        by_runs = self.method == "runs"
+        super().__post_init__()
         own_tables = self.method == "exact" or isinstance(self.target, KnownLoss)
         check_integer("n_pulls", self.n_pulls, 0 if own_tables else 1)
-        check_integer("n_runs", self.n_runs, *((FEWEST_RUNS,) if by_runs else (0, 0)))
-        check_integer("tried", self.tried, 1)
-        if self.delta is not None and not 0.0 <= check_number("delta", self.delta, "[0, 1)") < 1:
-            raise ValueError(f"delta={self.delta!r} is out of range; allowed: [0, 1)")
+        check_integer("n_runs", self.n_runs, *((FEWEST_RUNS,) if self.method == "runs" else (0, 0)))
         if self.method == "certain" and self.guarantee.is_private:
             raise ValueError(
                 f"target={self.target!r} has noise; allowed with method='certain': what declares "
@@ -113,7 +105,7 @@ class AuditCase:
 
 @dataclass(frozen=True, eq=False)
 class Audits:
-    """Audits of one case, each with a search and runs of its own.
+    """Audits of one case, each with an independent search and independent runs.
 
     Attributes
     ----------
@@ -134,7 +126,7 @@ class Audits:
 
     @property
     def bounds(self) -> NDArray[np.float64]:
-        """The lower bounds on ε, one an audit."""
+        """The lower bounds on ε, one for each audit."""
         return np.array([each.epsilon_lower for each in self.found])
 
     @cached_property
@@ -153,28 +145,19 @@ class Audits:
 
     @property
     def verdict(self) -> str:
-        """One of "convicted", "acquitted", "nothing declared" and "nothing tested".
+        """The verdict of the audits together, as of `Audit`: a single conviction convicts.
 
-        Nothing is tested where all runs on both tables did the same, in every audit.
+        Nothing is tested if that is so in every audit.
         """
-        promised = self.case.guarantee
-        if not promised.is_private:
-            return "nothing declared"
-        if all(each.constant for each in self.found):
-            return "nothing tested"
-        slack = 0.0 if self.case.method == "runs" else _SLACK
-        convicted = self.bounds.max() > promised.epsilon * (1.0 + slack)
-        return "convicted" if convicted else "acquitted"
+        found = {each.verdict for each in self.found}
+        return next(verdict for verdict in _VERDICTS if verdict in found)
 
     def summary(self) -> dict[str, Any]:
         """Return the columns that tables and figures show, one value each.
 
-        Returns
-        -------
-        dict
-            ``method``, ``model``, ``declared``, ``delta``, ``n_pulls``, ``n_runs``, ``audits``,
-            ``accounted``, ``ceiling``, and the median, the least and the greatest of the bounds:
-            ``epsilon_lower``, ``epsilon_least``, ``epsilon_most``.
+        ``method``, ``model``, ``declared``, ``delta``, ``n_pulls``, ``n_runs``, ``audits``,
+        ``accounted``, ``ceiling``, and the median, the least and the greatest of the bounds:
+        ``epsilon_lower``, ``epsilon_least``, ``epsilon_most``.
         """
         promised, bounds = self.case.guarantee, self.bounds
         return {
@@ -194,23 +177,12 @@ class Audits:
 
 
 def certain_pair(target: object, n_pulls: int) -> TablePair | None:
-    """Find neighbouring tables on which an algorithm without randomness puts out two things.
+    """Find neighbouring tables on which an algorithm without randomness has two outputs.
 
     Two tables are far apart: one has rewards of 1 for arm 0, and no others; the other has none.
     If their outputs differ, then so do those of two neighbours among the tables between them, and
-    halving finds these. What has no randomness is then not private with any ε.
-
-    Parameters
-    ----------
-    target : object
-        What `subject_of` takes, without randomness.
-    n_pulls : int
-        Length of the tables.
-
-    Returns
-    -------
-    TablePair or None
-        None if the two tables give the same.
+    halving finds these. What has no randomness is then not private with any ε. None is returned if
+    the two outputs are the same.
     """
     subject = subject_of(target, n_pulls)
 
@@ -229,10 +201,7 @@ def certain_pair(target: object, n_pulls: int) -> TablePair | None:
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        if shown(middle) == least:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if shown(middle) == least else (low, middle)
     return TablePair(table(low), 0, low, 1.0)
 
 
@@ -256,16 +225,10 @@ def _audit(case: AuditCase, failure: float, seed: np.random.SeedSequence) -> Aud
         return Audit(type(target).__name__, target.guarantee, pair, math.inf, None, "the output")
     words = [int(word) for word in seed.generate_state(_WORDS)]
     subject = target if isinstance(target, KnownLoss) else subject_of(target, n_pulls)
-    pair = case.known_pair or search(
-        subject,
-        _n_arms(target),
-        n_pulls,
-        case.tried,
-        max(case.n_runs // _TRIAL_SHARE, FEWEST_RUNS),
-        [*words, 0],
-        guarantee=case.guarantee,
-    )
-    return audit(subject, pair, case.n_runs, [*words, 1], failure, 1, case.guarantee)
+    trial, promised = max(case.n_runs // _TRIAL_SHARE, FEWEST_RUNS), case.guarantee
+    size = (_n_arms(target), n_pulls, case.tried, trial)
+    pair = case.known_pair or search(subject, *size, [*words, 0], guarantee=promised)
+    return audit(subject, pair, case.n_runs, [*words, 1], failure, guarantee=promised)
 
 
 def _audit_chunk(case: AuditCase, failure: float, seeds: Seeds) -> list[Audit]:
@@ -276,15 +239,9 @@ def _replicated(case: AuditCase, n_audits: int, failure: float) -> Replicated:
     """Check a case and describe it to the runner."""
     if not isinstance(case, AuditCase):
         raise ValueError(f"case={case!r} must be an AuditCase")
-    configuration = {
-        "target": describe(case.target),
-        "method": case.method,
-        "n_pulls": case.n_pulls,
-        "n_runs": case.n_runs,
-        "tried": case.tried,
-        "delta": case.delta,
-        "failure": failure,
-    }
+    names = ("method", "n_pulls", "n_runs", "tried", "delta")
+    configuration = {"target": describe(case.target), "failure": failure}
+    configuration |= {name: getattr(case, name) for name in names}
     warm_up = None
     if case.method == "runs":
         least = replace(case, n_runs=FEWEST_RUNS, tried=1)
@@ -317,7 +274,7 @@ def audit_many(
     cases : mapping of key to AuditCase
         What is audited; `dpbandits.auditing.cases` has those of every algorithm.
     n_audits : int
-        Audits of each case, with searches and runs that are independent.
+        Audits of each case, with independent searches and runs.
     seed : int or sequence of int
         Entropy of the root seed.
     failure : float

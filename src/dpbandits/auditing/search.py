@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_integer
-from dpbandits.auditing.audit import FEWEST_RUNS, Auditable, as_subject, entropy_of, run_both
+from dpbandits.auditing.audit import FEWEST_RUNS, as_subject, entropy_of, run_both
 from dpbandits.auditing.events import choose_event
-from dpbandits.auditing.tables import FixedRewards, TablePair
+from dpbandits.auditing.tables import Auditable, FixedRewards, TablePair
 from dpbandits.guarantees import PrivacyGuarantee
 
 __all__ = ["candidate_pairs", "search"]
@@ -23,40 +23,22 @@ Floats = NDArray[np.float64]
 def candidate_pairs(
     n_arms: int, n_pulls: int, rng: np.random.Generator, count: int
 ) -> list[TablePair]:
-    """Return pairs of tables of rewards 0 and 1 that are worth a try.
+    """Return `count` pairs of tables of rewards 0 and 1, shape (n_arms, n_pulls), worth a try.
 
     The first ones are constant arms with one early entry changed; the others are drawn: an arm's
     rewards have a random mean, and the place that differs is more often early than late.
-
-    Parameters
-    ----------
-    n_arms, n_pulls : int
-        Shape of the tables.
-    rng : numpy.random.Generator
-        Source of randomness.
-    count : int
-        How many pairs.
-
-    Returns
-    -------
-    list of TablePair
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     n_arms, n_pulls = check_integer("n_arms", n_arms, 1), check_integer("n_pulls", n_pulls, 1)
     count = check_integer("count", count, 1)
-    pairs = []
     constants = [np.zeros((n_arms, n_pulls)), np.ones((n_arms, n_pulls))]
     if n_arms > 1:
-        constants.append(constants[0].copy())
-        constants[2][0] = 1.0
-    for pull in sorted({0, min(1, n_pulls - 1), n_pulls // 4}):
-        for table in constants:
-            for arm in range(min(n_arms, 2)):
-                pairs.append(_flipped(table, arm, pull))
+        constants.append(np.vstack([np.ones((1, n_pulls)), np.zeros((n_arms - 1, n_pulls))]))
+    pairs = [
+        _flipped(table, arm, pull)
+        for pull in sorted({0, min(1, n_pulls - 1), n_pulls // 4})
+        for table in constants
+        for arm in range(min(n_arms, 2))
+    ]
     while len(pairs) < count:
         means = rng.choice([0.0, 0.5, 1.0], size=(n_arms, 1))
         table = (rng.random((n_arms, n_pulls)) < means).astype(np.float64)
@@ -79,11 +61,11 @@ def search(
 
     Each of `candidate_pairs` is tried with a few runs; the best quarter again with eight times as
     many; then single entries of the best one are turned, as long as that helps. The bounds of
-    a search are those of the best of many: audit the result, which takes other random numbers.
+    a search are those of the best of many: audit the result, which uses other random numbers.
 
     Parameters
     ----------
-    subject : Auditable, algorithm or callable
+    subject, seed, n_jobs, guarantee
         As for `audit`.
     n_arms, n_pulls : int
         Shape of the tables, of rewards 0 and 1.
@@ -91,16 +73,6 @@ def search(
         How many pairs are tried first.
     n_runs : int
         Runs on each table at first, at least 16.
-    seed : int or sequence of int
-        Entropy of the root seed.
-    n_jobs : int
-        Number of workers.
-    guarantee : PrivacyGuarantee, optional
-        What is declared, in place of what the subject says.
-
-    Returns
-    -------
-    TablePair
 
     Raises
     ------
@@ -111,7 +83,7 @@ def search(
     target = as_subject(subject, guarantee, n_pulls)
     count = check_integer("count", count, 1)
     n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS)
-    delta = (target.guarantee if guarantee is None else guarantee).delta
+    delta = (guarantee or target.guarantee).delta
     rng = np.random.default_rng([*entropy_of(seed), 1])
     trials = itertools.count(1)
 

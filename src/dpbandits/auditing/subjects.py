@@ -11,11 +11,16 @@ from numpy.typing import NDArray
 
 from dpbandits._validation import check_integer
 from dpbandits.auditing import kernels as kernels
-from dpbandits.auditing.audit import Auditable, Outputs
 from dpbandits.auditing.batches import BATCHED, top_two_outputs
 from dpbandits.auditing.counters import COUNTERS, counter_sums
 from dpbandits.auditing.lazy import has_loop, lazy_actions
-from dpbandits.auditing.tables import FixedRewards, check_one_arm, check_rewards
+from dpbandits.auditing.tables import (
+    Auditable,
+    FixedRewards,
+    Outputs,
+    check_one_arm,
+    check_rewards,
+)
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.regret.base import RegretAlgorithm

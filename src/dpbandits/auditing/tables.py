@@ -1,4 +1,4 @@
-"""Rewards that are fixed beforehand: tables, pairs of neighbouring tables, and runs that read them.
+"""Rewards that are fixed beforehand: tables, neighbouring tables, and runs that read them.
 
 Differential privacy compares an algorithm on two sequences of rewards that differ in one. For a
 bandit the rewards are a table, arm × number of the pull of that arm: what the arm would give,
@@ -8,56 +8,41 @@ whether or not the pull ever happens.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import check_integer, check_number
+from dpbandits.guarantees import PrivacyGuarantee
 
-__all__ = ["FixedRewards", "TablePair", "check_one_arm", "check_rewards", "check_table"]
+__all__ = [
+    "Auditable",
+    "FixedRewards",
+    "Outputs",
+    "TablePair",
+    "check_one_arm",
+    "check_rewards",
+    "check_table",
+]
 
 Floats = NDArray[np.float64]
 
 
 def check_table(table: ArrayLike) -> Floats:
-    """Return a table of rewards as an array of shape (K, N), after checking it.
-
-    Parameters
-    ----------
-    table : array_like of float, shape (K, N)
-        For each of one or more arms its rewards in the order of the pulls.
-
-    Raises
-    ------
-    ValueError
-        If it is no such table, or holds what is no finite number.
-    """
+    """Return a table of rewards as an array of finite numbers, shape (K, N), K and N at least 1."""
     allowed = "a row of finite numbers for each arm, all of one length of at least 1"
     try:
         values = np.array(table, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"table={table!r} is no table; allowed: {allowed}") from None
+        values = np.empty(0)
     if values.ndim != 2 or values.size == 0 or not np.isfinite(values).all():
-        raise ValueError(f"table={table!r} is no table; allowed: {allowed}")
+        raise ValueError(f"table={table!r} is not a table; allowed: {allowed}")
     return values
 
 
 def check_rewards(table: Floats, whole: bool = False) -> None:
-    """Refuse a table with other rewards than an algorithm's noise is made for.
-
-    Parameters
-    ----------
-    table : numpy.ndarray of float, shape (K, N)
-        Rewards.
-    whole : bool
-        Whether only 0 and 1 will do, and not what lies between them.
-
-    Raises
-    ------
-    ValueError
-        If a reward is out of [0, 1], or, if `whole`, strictly between 0 and 1.
-    """
+    """Refuse a table with rewards outside [0, 1], or, if `whole`, other than 0 and 1."""
     fine = np.isin(table, (0.0, 1.0)) if whole else (table >= 0.0) & (table <= 1.0)
     if not fine.all():
         allowed = "0 or 1" if whole else "from 0 to 1"
@@ -65,15 +50,39 @@ def check_rewards(table: Floats, whole: bool = False) -> None:
 
 
 def check_one_arm(table: Floats) -> None:
-    """Refuse a table of several arms where a stream is meant.
-
-    Raises
-    ------
-    ValueError
-        If the table has not one row.
-    """
+    """Refuse a table of several arms where a stream is meant."""
     if len(table) != 1:
         raise ValueError(f"table has {len(table)} arms; allowed: 1, as a stream is read")
+
+
+class Outputs(NamedTuple):
+    """What runs put out, one row for each run.
+
+    Attributes
+    ----------
+    values : numpy.ndarray of float, shape (n_runs, v)
+        Numbers: halting time, released values, recommendation; nan for what was not released.
+    actions : numpy.ndarray of float, shape (n_runs, m)
+        Arms pulled, in order; −1 behind the last.
+    """
+
+    values: Floats
+    actions: Floats
+
+
+class Auditable(Protocol):
+    """What can be audited: something that can be run many times on a table of rewards."""
+
+    @property
+    def label(self) -> str:
+        """Name of it in tables."""
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """What is declared about its whole output."""
+
+    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
+        """Return the outputs of independent runs on one table, of shape (K, N)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,18 +92,11 @@ class TablePair:
     Attributes
     ----------
     table : numpy.ndarray of float, shape (K, N)
-        Rewards of arm a in the order of its pulls.
-    arm : int
-        Arm, 0-based, whose reward differs.
-    pull : int
-        Which of its pulls, 0-based.
+        Rewards of each arm in the order of its pulls.
+    arm, pull : int
+        Arm whose reward differs and which of its pulls, both 0-based.
     value : float
-        What the neighbour has there.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+        What the neighbour has there: a finite number, and another one.
 
     Examples
     --------
@@ -112,18 +114,18 @@ class TablePair:
     def __post_init__(self) -> None:
         table = check_table(self.table)
         table.flags.writeable = False
-        object.__setattr__(self, "table", table)
-        arms, pulls = table.shape
-        object.__setattr__(self, "arm", check_integer("arm", self.arm, 0, arms - 1))
-        object.__setattr__(self, "pull", check_integer("pull", self.pull, 0, pulls - 1))
+        arm = check_integer("arm", self.arm, 0, table.shape[0] - 1)
+        pull = check_integer("pull", self.pull, 0, table.shape[1] - 1)
         value = check_number("value", self.value, "a finite number")
         if not np.isfinite(value):
             raise ValueError(f"value={self.value!r} is out of range; allowed: a finite number")
-        if value == table[self.arm, self.pull]:
+        if value == table[arm, pull]:
             raise ValueError(
                 f"value={self.value!r} is what the table has there; allowed: another number"
             )
-        object.__setattr__(self, "value", value)
+        fields = {"table": table, "arm": arm, "pull": pull, "value": value}
+        for name, checked in fields.items():
+            object.__setattr__(self, name, checked)
 
     @property
     def neighbour(self) -> Floats:
@@ -134,7 +136,7 @@ class TablePair:
 
     @property
     def change(self) -> float:
-        """By how much the entry differs."""
+        """Difference between the neighbour's entry and the table's."""
         return float(self.value - self.table[self.arm, self.pull])
 
     def __str__(self) -> str:

@@ -1,8 +1,11 @@
-"""Mechanisms whose privacy loss on a pair of tables is known: what the auditor is measured with.
+"""What is known about a privacy loss: mechanisms of known truth, and what accounting allows.
 
-Each is a frozen configuration that can be audited (`dpbandits.auditing.audit.Auditable`), and that
-knows the pair of tables on which it is to be audited and the truth there: the least ε that goes
-with a δ. Runs are drawn all at once; noise is that of `dpbandits.mechanisms`.
+The auditor is measured with mechanisms whose loss on a pair of tables is known (`KnownLoss`).
+
+For an algorithm, which declares a guarantee for every horizon and every table, `accounted` adds up
+the losses of its releases on tables of a given length. In a short run some releases do not happen,
+and those that a run ends with decide nothing: what composition says of the rest can be less. Where
+every reward enters one release, it is what is declared.
 """
 
 from __future__ import annotations
@@ -10,22 +13,30 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._validation import check_integer, check_positive
-from dpbandits.auditing.audit import Outputs
 from dpbandits.auditing.exact import elimination_law, log_loss, two_arm_epochs
-from dpbandits.auditing.tables import TablePair
+from dpbandits.auditing.tables import Outputs, TablePair
+from dpbandits.configuration import Configuration, Positive, whole
 from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.mechanisms.adaptive_tree import AdaptiveTree
 from dpbandits.mechanisms.binary_tree import BinaryTree
+from dpbandits.mechanisms.hybrid import HybridCounter
 from dpbandits.mechanisms.laplace import laplace_noise
 from dpbandits.privacy.accounting import epsilon_at
 from dpbandits.regret.dp_se import DPSE
+from dpbandits.regret.dp_ucb import DPUCB
+from dpbandits.regret.dp_ucb_bound import DPUCBBound
+from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
+from dpbandits.regret.dp_ucb_int import DPUCBInt
+from dpbandits.regret.dprucb import DPRUCB
+from dpbandits.stopping.base import NASFamily
 from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
 from dpbandits.stopping.halting_laws import halting_law, looks_at, margins
+from dpbandits.stopping.halting_loss import loss_limit
 
 __all__ = [
     "EliminationEpoch",
@@ -34,21 +45,31 @@ __all__ = [
     "RandomisedResponse",
     "Releases",
     "TreeSums",
+    "accounted",
+    "declared",
+    "hybrid_losses",
+    "tree_losses",
+    "worst_element",
 ]
 
 Floats = NDArray[np.float64]
 _HORIZON = 10**6
 
 
-class KnownLoss(abc.ABC):
-    """Base class: what is audited, on which pair of tables, and what is true there."""
+@dataclass(frozen=True)
+class KnownLoss(Configuration, abc.ABC):
+    """Base of the mechanisms of known truth: what is audited, on which pair, what is true there.
 
-    # a field of the subclasses
-    epsilon: float
-    """Budget ε of the whole output."""
+    Attributes
+    ----------
+    epsilon : float
+        Budget ε of the whole output.
+    """
 
     label: ClassVar[str]
-    """What tables call it."""
+    """Name of it in tables."""
+
+    epsilon: Positive
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -61,15 +82,18 @@ class KnownLoss(abc.ABC):
         """The neighbouring tables."""
 
     @abc.abstractmethod
+    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
+        """Draw the outputs of all runs at once."""
+
     def truth(self, delta: float = 0.0) -> float:
         """Return the least ε that goes with a δ on the pair of tables."""
+        if delta:
+            raise ValueError(f"delta={delta!r} has no known truth; allowed: 0")
+        return log_loss(*(self._law(table) for table in (self.pair.table, self.pair.neighbour)))
 
-    @abc.abstractmethod
-    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
-        """Draw outputs."""
-
-    def _check(self) -> None:
-        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon))
+    def _law(self, table: Floats) -> Floats:
+        """Return the logs of the probabilities of all outputs."""
+        raise NotImplementedError
 
 
 def _one_reward(n_pulls: int = 1) -> TablePair:
@@ -82,14 +106,7 @@ def _values(columns: Floats) -> Outputs:
 
 @dataclass(frozen=True)
 class Releases(KnownLoss):
-    """One reward, 0 or 1, released several times with independent Laplace noise.
-
-    Attributes
-    ----------
-    epsilon : float
-        ε of all releases together; one is the Laplace mechanism.
-    count : int
-        How many releases, each of loss ε/count.
+    """One reward, 0 or 1, released `count` times with independent Laplace noise of loss ε/count.
 
     Examples
     --------
@@ -99,12 +116,7 @@ class Releases(KnownLoss):
 
     label: ClassVar[str] = "Laplace releases"
 
-    epsilon: float
-    count: int = 1
-
-    def __post_init__(self) -> None:
-        self._check()
-        object.__setattr__(self, "count", check_integer("count", self.count, 1))
+    count: Annotated[int, whole(1)] = 1
 
     @property
     def pair(self) -> TablePair:
@@ -112,7 +124,7 @@ class Releases(KnownLoss):
         return _one_reward()
 
     def truth(self, delta: float = 0.0) -> float:
-        """Return what composition says, which for these releases is the truth."""
+        """Return the ε of composition, which for these releases is the truth."""
         return epsilon_at(delta, [self.epsilon / self.count] * self.count).lower
 
     def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
@@ -127,19 +139,9 @@ class RandomisedResponse(KnownLoss):
 
     The coin is a Laplace variable of scale 1, which is above log((1 + e^ε)/2) with probability
     1/(1 + e^ε).
-
-    Attributes
-    ----------
-    epsilon : float
-        ε.
     """
 
     label: ClassVar[str] = "randomised response"
-
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        self._check()
 
     @property
     def pair(self) -> TablePair:
@@ -161,24 +163,11 @@ class RandomisedResponse(KnownLoss):
 
 @dataclass(frozen=True)
 class TreeSums(KnownLoss):
-    """All running sums of a `BinaryTree`, of which the first reward changes.
-
-    Attributes
-    ----------
-    epsilon : float
-        ε of all sums together.
-    horizon : int
-        Length of the stream.
-    """
+    """All running sums of a `BinaryTree` for a horizon, of which the first reward changes."""
 
     label: ClassVar[str] = "tree counter"
 
-    epsilon: float
-    horizon: int = 8
-
-    def __post_init__(self) -> None:
-        self._check()
-        object.__setattr__(self, "horizon", check_integer("horizon", self.horizon, 1))
+    horizon: Annotated[int, whole(1)] = 8
 
     @property
     def tree(self) -> BinaryTree:
@@ -211,12 +200,11 @@ class TreeSums(KnownLoss):
 class HaltingTime(KnownLoss):
     """The halting time of DP-exp-NAS on a stream that meets its threshold at the last look.
 
-    The entries are equal, but for the first, which is −1 or 1. The estimate is kept back.
+    The entries are equal, except for the first, which is −1 or 1. The estimate, and with it half
+    of ε, is kept back.
 
     Attributes
     ----------
-    epsilon : float
-        ε of the rule; halting alone has half of it.
     look : int
         Number of looks, at 2, 4, 8, … entries: enough for the threshold to be within reach.
     alpha, beta : float
@@ -225,14 +213,12 @@ class HaltingTime(KnownLoss):
 
     label: ClassVar[str] = "halting time"
 
-    epsilon: float
-    look: int = 9
+    look: Annotated[int, whole(2, 16)] = 9
     alpha: float = 0.5
     beta: float = 0.05
 
     def __post_init__(self) -> None:
-        self._check()
-        object.__setattr__(self, "look", check_integer("look", self.look, 2, 16))
+        super().__post_init__()
         length = self.rule.look_time(self.look)
         if self.rule.threshold(self.look) >= length - 1:
             raise ValueError(
@@ -253,22 +239,15 @@ class HaltingTime(KnownLoss):
         stream[0, 0] = -1.0
         return TablePair(stream, 0, 0, 1.0)
 
-    def truth(self, delta: float = 0.0) -> float:
-        """Return the greatest log ratio of halting times; for δ = 0 only."""
-        if delta:
-            raise ValueError(f"delta={delta!r} has no known truth; allowed: 0")
-        logs = []
-        for table in (self.pair.table, self.pair.neighbour):
-            law = halting_law(self.rule, table[0])
-            logs.append(np.append(law.log_halt, law.log_survive))
-        return log_loss(*logs)
+    def _law(self, table: Floats) -> Floats:
+        law = halting_law(self.rule, table[0])
+        return np.append(law.log_halt, law.log_survive)
 
     def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
         """Draw halting times; 0 for runs that do not halt."""
-        rule = self.rule
-        times = looks_at(rule, table.shape[1])
-        levels = margins(rule, np.cumsum(table[0])[times - 1])
-        halting = rule.halting
+        times = looks_at(self.rule, table.shape[1])
+        levels = margins(self.rule, np.cumsum(table[0])[times - 1])
+        halting = self.rule.halting
         barrier = laplace_noise(rng, halting.threshold_scale, n_runs)
         halted = np.zeros(n_runs)
         for time, margin in zip(times, levels, strict=True):
@@ -283,8 +262,6 @@ class EliminationEpoch(KnownLoss):
 
     Attributes
     ----------
-    epsilon : float
-        ε.
     lag : float
         How far the gap between the sums is below the threshold, in scales of the noise: the
         larger, the rarer an elimination, and the more it tells.
@@ -292,17 +269,11 @@ class EliminationEpoch(KnownLoss):
 
     label: ClassVar[str] = "elimination"
 
-    epsilon: float
-    lag: float = 2.0
-
-    def __post_init__(self) -> None:
-        self._check()
-        object.__setattr__(self, "lag", check_positive("lag", self.lag))
+    lag: Positive = 2.0
 
     def _plan(self) -> tuple[int, float, float]:
         """Return pulls of each arm, scale of the noise of a sum, and threshold between sums."""
-        pulls, scale, threshold, _ = two_arm_epochs(DPSE(self.epsilon), _HORIZON)(1)
-        return pulls, scale, threshold
+        return two_arm_epochs(DPSE(self.epsilon), _HORIZON)(1)[:3]
 
     @property
     def pair(self) -> TablePair:
@@ -312,16 +283,10 @@ class EliminationEpoch(KnownLoss):
         table[1, : max(round(threshold - self.lag * scale), 0)] = 1.0
         return TablePair(table, 0, 0, 1.0)
 
-    def truth(self, delta: float = 0.0) -> float:
-        """Return the greatest log ratio of the three outcomes; for δ = 0 only."""
-        if delta:
-            raise ValueError(f"delta={delta!r} has no known truth; allowed: 0")
+    def _law(self, table: Floats) -> Floats:
         _, scale, threshold = self._plan()
-        laws = []
-        for table in (self.pair.table, self.pair.neighbour):
-            gap = np.array([table[0].sum() - table[1].sum()])
-            laws.append(elimination_law(gap, np.array([scale]), np.array([threshold])))
-        return log_loss(*laws)
+        gap = np.array([table[0].sum() - table[1].sum()])
+        return elimination_law(gap, np.array([scale]), np.array([threshold]))
 
     def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
         """Draw outcomes: −1 or 1 if arm 0 or arm 1 leaves, 0 if both stay."""
@@ -330,3 +295,114 @@ class EliminationEpoch(KnownLoss):
         sums = table.sum(axis=1)[:, None] + noise
         gap = sums[0] - sums[1]
         return _values(np.where(np.abs(gap) > threshold, np.sign(gap), 0.0)[:, None])
+
+
+def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:
+    """Return what a target declares, for tables of `n_pulls` where it depends on their length."""
+    found: PrivacyGuarantee = target.guarantee
+    return target.guarantee_at(n_pulls) if isinstance(target, DPUCBInt) else found
+
+
+def tree_losses(element: int, length: int, levels: int, epsilon: float) -> list[float]:
+    """Return the losses, ε/L each, of the blocks of a binary tree that hold an element.
+
+    Only blocks that have been used count, after `length` elements: those that have ended, unless a
+    larger one ends with them. `element` is a number from 1, `levels` is L.
+
+    Examples
+    --------
+    >>> [len(tree_losses(element, 14, 5, 1.0)) for element in (1, 2, 3, 9)]
+    [4, 3, 3, 3]
+    """
+    places = (element - 1 >> level for level in range(levels))  # among the blocks of a level
+    ends = [(place + 1) << level for level, place in enumerate(places) if place % 2 == 0]
+    return [epsilon / levels for end in ends if end <= length]
+
+
+def hybrid_losses(element: int, length: int, counter: HybridCounter) -> list[float]:
+    """Return the losses of the releases of a hybrid counter that hold an element and have ended.
+
+    Examples
+    --------
+    >>> hybrid_losses(9, 12, HybridCounter(0.75)), hybrid_losses(9, 16, HybridCounter(0.75))
+    ([0.125, 0.125, 0.125], [0.375, 0.125, 0.125, 0.125])
+    """
+    part = counter.part_epsilon
+    levels = (element - 1).bit_length()  # the block ends at 2^levels
+    losses = [part] if 2**levels <= length else []
+    if 2**levels == element:
+        return losses
+    start = 2 ** (levels - 1)  # where the stretch begins, whose tree has one level less
+    ends = min(length, 2**levels - 1) - start
+    return losses + tree_losses(element - start, ends, levels - 1, part)
+
+
+def accounted(target: Any, n_pulls: int, delta: float = 0.0) -> float:
+    """Return the ε, at a δ, that accounting allows a target on tables of two arms.
+
+    Parameters
+    ----------
+    target : object
+        An algorithm, a stopping rule, a counter, or a `KnownLoss`.
+    n_pulls : int
+        Length of the tables.
+    delta : float
+        δ of a `KnownLoss`; for anything else it is that of the guarantee.
+
+    Returns
+    -------
+    float
+        No more than the ε that is declared.
+
+    Examples
+    --------
+    A tree for 16 pulls has five levels, of which the block of all 16 decides nothing:
+
+    >>> accounted(DPUCB(epsilon=1.0), 16)
+    0.8
+    """
+    if isinstance(target, KnownLoss):
+        return target.truth(delta)
+    promised = declared(target, n_pulls).epsilon
+    if not math.isfinite(promised):
+        return promised
+    if isinstance(target, NASFamily):
+        look = target.look(n_pulls)
+        return loss_limit(target, look) + 2 * target.half_range / target.halting.release_scale
+    return min(max(map(math.fsum, _releases(target, n_pulls)), default=promised), promised)
+
+
+def worst_element(counter: Any, length: int) -> int:
+    """Return the number, from 1, of the element of a stream of which a counter releases most.
+
+    Examples
+    --------
+    >>> worst_element(HybridCounter(1.0), 8), worst_element(BinaryTree(1.0, 8), 8)
+    (3, 1)
+    """
+    sums = [math.fsum(losses) for losses in _releases(counter, length)]
+    return 1 + sums.index(max(sums)) if sums else 1
+
+
+def _releases(target: Any, n_pulls: int) -> list[list[float]]:
+    """Return for each reward the losses of its releases; nothing where they are the same for all.
+
+    The last decision between two arms knows all rewards except its own, and one at least of each
+    arm: an arm has at most n − 2 rewards then.
+    """
+    counter, length = target, n_pulls
+    if isinstance(target, DPUCB):
+        counter, length = target.tree(2, n_pulls), n_pulls - 2
+    elif isinstance(target, DPUCBBound):
+        counter, length = target.counter, n_pulls - 2
+    elif isinstance(target, DPUCBHybrid):  # a counter counts every pull, of whichever arm
+        counter, length = target.counter, n_pulls - 1
+    elif isinstance(target, DPRUCB) and n_pulls == 1:  # the third pull: one node of each arm
+        return [[target.epsilon / AdaptiveTree(target.epsilon, 3).levels]]
+    elements = range(1, length + 1)
+    if isinstance(counter, HybridCounter):
+        return [hybrid_losses(element, length, counter) for element in elements]
+    if isinstance(counter, BinaryTree | AdaptiveTree):
+        levels, epsilon = counter.levels, counter.epsilon
+        return [tree_losses(element, length, levels, epsilon) for element in elements]
+    return []
