@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 
-from dpbandits._validation import check_number
+from dpbandits._validation import check_choice, check_number
 from dpbandits.configuration import Budget, Configuration
 
 __all__ = ["NO_PRIVACY", "Delta", "PrivacyGuarantee"]
@@ -46,7 +47,7 @@ class PrivacyGuarantee(Configuration):
     True
     """
 
-    model: Literal["global", "local"]
+    model: Annotated[str, partial(check_choice, choices=("global", "local"))]
     epsilon: Budget
     delta: Delta = 0.0
     unit: Literal["event"] = "event"
