@@ -44,25 +44,25 @@ class Outcome:
     halted: bool
 
 
-def checked(stream: Iterable[Any], half_range: float) -> Iterator[float]:
+def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> Iterator[float]:
     """Yield the values of a stream, each a number in [−R, R].
 
     Raises
     ------
     ValueError
         If a value is no such number, the message names it with its place, from 0; or if `stream`
-        cannot be iterated over.
+        cannot be iterated over. `name` is what the message calls the stream.
     """
     allowed = f"a number in [-{half_range:g}, {half_range:g}]"
     try:
         values = iter(stream)
     except TypeError:
-        message = f"stream={stream!r} cannot be iterated over; allowed: an iterable, each {allowed}"
+        message = f"{name}={stream!r} cannot be iterated over; allowed: an iterable, each {allowed}"
         raise ValueError(message) from None
     for place, value in enumerate(values):
-        number = check_number(f"stream[{place}]", value, allowed)
+        number = check_number(f"{name}[{place}]", value, allowed)
         if not abs(number) <= half_range:
-            raise ValueError(f"stream[{place}]={value!r} is out of range; allowed: {allowed}")
+            raise ValueError(f"{name}[{place}]={value!r} is out of range; allowed: {allowed}")
         yield number
 
 

@@ -1,62 +1,28 @@
 """The privacy loss of the NAS family: exact on a pair of streams, and the worst of all pairs.
 
-Two streams differ in one entry, by d ≤ Δ = 2R. Write S_j, S'_j for their sums at the j-th look,
-δ_j = |S'_j| − |S_j| ∈ [−d, d], q_j for the margin of S_j, P_s for the probability that look s is
+Two streams differ in one entry, by d ≤ 2R. Write S_j, S'_j for their sums at the j-th look, at n_j
+samples, δ_j = |S'_j| − |S_j|, q_j for the margin of S_j, P_s for the probability that look s is
 the first to halt, and L_s = log(P_s/P'_s); P_s = ∫ f(b) F(q_s − b) W(b) db with
-W(b) = ∏_{j<s} (1 − F(q_j − b)) as in `halting_law`. f, F and 1 − F are log-concave.
+W(b) = ∏_{j<s} (1 − F(q_j − b)) as in `halting_law`.
 
-**Upper bound.** With a = max(0, δ_1, …, δ_{s−1}),
-
-    L_s ≤ a/σ₁ + (a − δ_s)⁺/σ₂ ≤ Δ/σ₁ + 2Δ/σ₂,
-
-which is ε/6 + ε/3 = ε/2 for σ₁ = σ₂ = 12R/ε. Shift b by a: f(b) ≤ e^(a/σ₁) f(b + a), no factor of
-W falls since q_j + a ≥ q'_j, and F(q_s − b) ≤ e^((a−δ_s)⁺/σ₂) F(q'_s − a − b). For −L_s exchange
-the streams; for not halting the second term is absent. Hence
-
-- if the sums of both streams keep one sign from the change on, then all δ_j are equal, to δ
-  say, and |L_s| is at most δ/σ₁ (for δ ≥ 0) or |δ|/σ₂ (for δ ≤ 0): ε/6;
-- if all sizes move in one direction, |L_s| ≤ Δ/σ₁ + Δ/σ₂ = ε/3;
-- more takes some |S_j| that rises before |S_s| falls: (S_j + S'_j)/2 changes sign in between.
-
-**Moves that raise L_s.** Exchange the streams and turn the signs until S' = S + d with d > 0 and
-L_s ≥ 0. (i) A smaller |S_j| or a larger |S'_j| at a look j < s, a larger |S_s| or a smaller |S'_s|:
-P_s rises or P'_s falls. (ii) Adding a look of sizes (t − d, t) before s, or raising its t. (iii)
-Deleting a look of sizes (t + d, t) before s, if |S_s| = |S'_s| + d. (iv) Lowering |S_s| as well
-as |S'_s|, if |S_s| = |S'_s| + d. In (ii) to (iv) two laws of b are compared, the law under P, with
-density ∝ f(b)F(q_s − b)W(b), and the one under P', ∝ f(b)F(q'_s − b)W'(b). After a shift the ratio
-of their densities is a product of ratios such as f(b + d)/f(b), each monotone by log-concavity, and
-all in one direction: one law lies to the left of the other in likelihood ratio.
-
-- (ii), adding: L_s gains log E[1 − F(q − b)] − log E'[1 − F(q − (b − d))], q the margin of t − d,
-  and b − d under P' lies to the left of b under P, while 1 − F(q − b) rises with b. Raising: b
-  moves to the right under P, and P'_s/P_s is the mean under P of a function that falls with b.
-- (iii): L_s gains log E'[1 − F(q − b)] − log E[1 − F(q − (b − d))], q the margin of t, and b − d
-  under P lies to the left of b under P' if q'_s = q_s − d.
-- (iv): L_s gains at the rate E'[r(q'_s − b)] − E[r(q_s − b)], where r = F'/F falls, and q'_s − b
-  under P' lies to the left of q_s − b under P if q'_s = q_s − d.
-
-**The worst pair** is the crossing pair (`crossing_streams`): S' runs up at R a sample until half
-time and then down to 0 at look s; S = S' − 2R from the first entry on. Its looks have the sizes
-(t − 2R, t), where t is as large as a sum that returns to 0 can have it, and the last one (2R, 0).
-
-*If n_j ≤ n_s/2 for all j < s, and n_1 ≥ 2, as in Algorithm 2, no pair has a greater |L_s|.* Any
-earlier look becomes (|S'_j| − d, |S'_j|) by (i), or (0, d) if that is negative, and by (ii)
-(Rn_j − d, Rn_j). The last one becomes (d, 0) by (i) and, if |S_s| > d, (iv). All of it is attained
-at once. Last, (i) makes d = 2R the worst.
-
-*For other look times* `loss_limit` lets the sums return to 2R only. If S'_s ≤ 0, delete the looks
-after the change with S'_j ≤ 0 by (iii) and raise the others by (i) and (ii). A look before the
-change with S'_j < 0 may be too far out for that; but then the sums cannot return to 0 by n_s, no
-size rises, and L_s ≤ d/σ₂. If 0 < S'_s < d, first make the last look (d, 0) by (i). If S'_s ≥ d,
-then δ_s = d and L_s ≤ d/σ₁.
-
-**The limit.** In Algorithm 2 the loss L_s of the crossing pair rises with s, by (ii) and (iv), and
-tends to ε/2. P'_s/P_s is the mean under P of g(b) = f(b + d)F(q_s − 2d − b)/(f(b)F(q_s − b)), which
-is e^(−ε/2) for b ≥ 0, and nowhere above e^(ε/6). If three looks before s have margins of at least
-Q > 0, then b < 0 has probability at most w = 1/(1 + 3(e^(Q/σ) − 1)) under P: to the left of 0,
-f(b)F(q_s − b) is at most its value at 0 and W(b) ≤ e^(3b/σ) W(0); from 0 to Q the former falls as
-e^(−2b/σ) and W(b) ≥ e^(3b/σ) W(0). So L_s ≥ −log(e^(−ε/2) + w e^(ε/6)); and Q grows beyond all
-bounds with s.
+- *Upper bound.* With a = max(0, δ_1, …, δ_{s−1}), L_s ≤ a/σ₁ + (a − δ_s)⁺/σ₂, which is at most
+  2R/σ₁ + 4R/σ₂ = ε/2; for −L_s exchange the streams; for not halting the second term is absent.
+  Proof: :prf:ref:`prop-moves`.
+- *The worst pair* is the crossing pair (`crossing_streams`): S' runs up at R a sample until half
+  time and then down to 0 at look s; S = S' − 2R from the first entry on. If n_j ≤ n_s/2 for all
+  j < s, and n_1 ≥ 2, as in Algorithm 2, no pair has a greater |L_s|, and with s it rises to ε/2.
+  Proof: :prf:ref:`thm-worst`.
+- *For other look times* `loss_limit` lets the sums return to 2R only. Proof: with the three moves
+  of that theorem, which raise L_s ≥ 0 where S' = S + d, and a fourth: deleting a look j < s of
+  sizes (|S_j|, |S'_j|) = (t + d, t), if |S_s| = |S'_s| + d. It adds to L_s
+  log E'[1 − F(q − b)] − log E[1 − F(q − (b − d))], where q is the margin of t and b has a density
+  ∝ f(b)F(q_s − b)W(b) under E, and that with primes under E'. As q'_s = q_s − d, log-concavity
+  of f, F and 1 − F puts b − d under E to the left of b under E' in likelihood ratio, and
+  1 − F(q − b) rises with b. Now, if S'_s ≤ 0, delete the looks after the change with S'_j ≤ 0 by
+  this move, raise the others to (Rn_j − d, Rn_j) by moves 1 and 2, and lower the last one to (d, 0)
+  by move 3. A look before the change with S'_j < 0 may be too far out for that; but then the sums
+  cannot return to 0 by n_s, no size rises, and L_s ≤ d/σ₂. If 0 < S'_s < d, first make the last
+  look (d, 0) by move 1. If S'_s ≥ d, then δ_s = d and L_s ≤ d/σ₁. ∎
 """
 
 from __future__ import annotations
@@ -64,12 +30,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.halting import Halting
+from dpbandits.stopping.base import NASFamily
 from dpbandits.stopping.halting_laws import (
     Floats,
     HaltingLaw,
@@ -79,9 +45,6 @@ from dpbandits.stopping.halting_laws import (
     samples_of,
     sparse_vector_law,
 )
-
-if TYPE_CHECKING:  # stopping rules declare their guarantees with this package
-    from dpbandits.stopping.base import NASFamily
 
 __all__ = [
     "PrivacyLoss",
@@ -107,14 +70,12 @@ class PrivacyLoss:
         or no halt; the pair is in keeping with ε-differential privacy if it is at most ε.
     time : int or None
         Halting time at which it is attained; None if by not halting.
-    sparse_vector : float
-        The part of the halting time, at that time.
-    release : float
-        The part of the released estimate, at that time: |change|/σ₃, and 0 before the change.
-    log_ratio : numpy.ndarray of float, shape (looks + 1,)
-        log(P/P') of halting at each look, and of not halting.
-    bound : numpy.ndarray of float, shape (looks + 1,)
-        What the theory allows each |log ratio| on this pair.
+    sparse_vector, release : float
+        The parts of the halting time and of the released estimate, at that time: |L_s|, and
+        |change|/σ₃, which is 0 before the change.
+    log_ratio, bound : numpy.ndarray of float, shape (looks + 1,)
+        log(P/P') of halting at each look, and of not halting; and what the theory allows each
+        |log ratio| on this pair.
     law, neighbour_law : HaltingLaw
         The laws of the halting time on the two streams.
     """
@@ -143,10 +104,6 @@ def privacy_loss(
         Rule of the NAS family, such as `dpbandits.DPNAS`.
     stream, neighbour : iterable of float
         Streams in [−R, R] of the same finite length.
-
-    Returns
-    -------
-    PrivacyLoss
 
     Raises
     ------
@@ -192,13 +149,13 @@ def privacy_loss(
 
 
 def _log_ratio(logs: Floats, other_logs: Floats) -> Floats:
-    """Return log(P/P'), and 0 where both are 0."""
+    """Return log(P/P'), and 0 where both probabilities are 0."""
     with np.errstate(invalid="ignore"):
         return np.where(logs == other_logs, 0.0, logs - other_logs)
 
 
 def _over(size: float, scale: float) -> float:
-    """Return size/scale: what noise of that scale lets out of a change of that size."""
+    """Return size/scale, the loss of a change of that size; 0/0 is 0."""
     if size == 0.0:
         return 0.0
     return size / scale if scale > 0.0 else math.inf
@@ -247,13 +204,12 @@ def crossing_streams(rule: NASFamily, look: int) -> tuple[Floats, Floats]:
 
 
 def _last_loss(rule: NASFamily, sizes: Floats, other_sizes: Floats) -> float:
-    """Return log(P/P') of halting at the last of the looks, of which sizes |S|, |S'| are given."""
-    halting, logs = rule.halting, []
-    for level in (sizes, other_sizes):
-        log_halt, _, _ = sparse_vector_law(
-            margins(rule, level), halting.threshold_scale, halting.query_scale, level.size
-        )
-        logs.append(log_halt)
+    """Return log(P/P') of halting at the last of the looks, with sizes |S_j|, |S'_j|."""
+    scales = rule.halting.threshold_scale, rule.halting.query_scale
+    logs = [
+        sparse_vector_law(margins(rule, level), *scales, first=level.size)[0]
+        for level in (sizes, other_sizes)
+    ]
     return float(_log_ratio(*logs)[0])
 
 
@@ -261,7 +217,7 @@ def crossing_loss(rule: NASFamily, look: int) -> float:
     """Return the sparse-vector loss log(P/P') at the last look of `crossing_streams`.
 
     For rules that look at n = 2, 4, 8, … it is the greatest of all pairs of streams and of all
-    looks up to this one. `loss_limit` says how near to it it is for others.
+    looks up to this one (:prf:ref:`thm-worst`). For others `loss_limit` is an upper bound.
 
     Parameters
     ----------
@@ -269,10 +225,6 @@ def crossing_loss(rule: NASFamily, look: int) -> float:
         Rule of the NAS family.
     look : int
         Number s of the look, from 1.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -292,19 +244,8 @@ def crossing_loss(rule: NASFamily, look: int) -> float:
 def loss_limit(rule: NASFamily, look: int) -> float:
     """Return a bound on the sparse-vector loss at a look that no pair of streams exceeds.
 
-    Equal to `crossing_loss` for rules that look at n = 2, 4, 8, …, up to rounding; for others the
-    two bracket the greatest loss. See the text of the module for the proof.
-
-    Parameters
-    ----------
-    rule : NASFamily
-        Rule of the NAS family.
-    look : int
-        Number s of the look, from 1.
-
-    Returns
-    -------
-    float
+    Equal to `crossing_loss`, whose arguments it has, for rules that look at n = 2, 4, 8, …, up to
+    rounding; for others the two bracket the greatest loss. Proof: in the text of this module.
 
     Examples
     --------
@@ -328,19 +269,9 @@ def loss_limit(rule: NASFamily, look: int) -> float:
 def crossing_length(rule: NASFamily, share: float) -> int:
     """Return how long a stream has to be for `crossing_loss` to reach a share of its limit.
 
-    The limit is 2R/σ₁ + 4R/σ₂, which is ε/2.
-
-    Parameters
-    ----------
-    rule : NASFamily
-        Rule of the NAS family, with noise.
-    share : float
-        Share strictly between 0 and 1.
-
-    Returns
-    -------
-    int
-        Number n of samples at a look that reaches it, while the look before does not.
+    The limit is 2R/σ₁ + 4R/σ₂, which is ε/2; `share` lies strictly between 0 and 1. The length is
+    the number n of samples at a look that reaches it, while the look before does not. A rule
+    without noise is refused, and a share that is lost in rounding.
 
     Examples
     --------
@@ -367,10 +298,8 @@ def crossing_length(rule: NASFamily, share: float) -> int:
         below, above = above, above + step
     while above - below > 1:
         middle = (below + above) // 2
-        if crossing_loss(rule, middle) < wanted:
-            below = middle
-        else:
-            above = middle
+        enough = crossing_loss(rule, middle) >= wanted
+        below, above = (below, middle) if enough else (middle, above)
     return rule.look_time(above)
 
 
