@@ -14,7 +14,7 @@ from companion.claims import (
 from dpbandits import bounds
 from dpbandits.mechanisms import HybridCounter
 from dpbandits.privacy import Bracket, accounting
-from dpbandits.privacy.accounting import epsilon_at
+from dpbandits.privacy import epsilon_at
 from dpbandits.regret import UCB, DPUCBBound, DPUCBHybrid, DPUCBInt
 from dpbandits.rewards.instances import td16
 from dpbandits.simulation import Runs

@@ -20,7 +20,7 @@ from dpbandits.bounds import td16
 from dpbandits.guarantees import NO_PRIVACY
 from dpbandits.mechanisms import HybridCounter, hybrid_signs, laplace, laplace_sum_tail
 from dpbandits.mechanisms.hybrid_signs import negative_before
-from dpbandits.privacy.accounting import basic_composition, epsilon_at
+from dpbandits.privacy import basic_composition, epsilon_at
 from dpbandits.regret.dp_ucb_bound import WIDTHS, play_dp_ucb_bound
 from dpbandits.regret.dp_ucb_hybrid import play_dp_ucb_hybrid
 from dpbandits.regret.dp_ucb_int import READINGS, play_dp_ucb_int

@@ -26,7 +26,7 @@ from dpbandits.mechanisms.adaptive_tree import AdaptiveTree
 from dpbandits.mechanisms.binary_tree import BinaryTree
 from dpbandits.mechanisms.hybrid import HybridCounter
 from dpbandits.mechanisms.laplace import laplace_noise
-from dpbandits.privacy.accounting import epsilon_at
+from dpbandits.privacy import epsilon_at
 from dpbandits.regret.dp_se import DPSE
 from dpbandits.regret.dp_ucb import DPUCB
 from dpbandits.regret.dp_ucb_bound import DPUCBBound

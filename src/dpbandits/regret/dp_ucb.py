@@ -20,7 +20,7 @@ from dpbandits._validation import (
 )
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.binary_tree import BinaryTree
-from dpbandits.privacy.accounting import calibrate
+from dpbandits.privacy import calibrate
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.index_policy import ENGINES, play_index_policy
 from dpbandits.rewards.instances import BernoulliInstance

@@ -22,7 +22,7 @@ from dpbandits._validation import (
 )
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.mechanisms.laplace import laplace, laplace_below, laplace_cdf
-from dpbandits.privacy.accounting import calibrate, epsilon_at
+from dpbandits.privacy import calibrate, epsilon_at
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.intervals import check_exponent, input_of
 from dpbandits.regret.skipping import MAX_SKIPS, SKIP_ERROR, _proposed_stretch, _reward_band
