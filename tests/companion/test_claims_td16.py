@@ -12,9 +12,9 @@ from companion.claims import (
     td16_regret,
 )
 from dpbandits import bounds
+from dpbandits import privacy as accounting
 from dpbandits.mechanisms import HybridCounter
-from dpbandits.privacy import Bracket, accounting
-from dpbandits.privacy import epsilon_at
+from dpbandits.privacy import Bracket, epsilon_at
 from dpbandits.regret import UCB, DPUCBBound, DPUCBHybrid, DPUCBInt
 from dpbandits.rewards.instances import td16
 from dpbandits.simulation import Runs

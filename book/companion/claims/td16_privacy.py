@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.special import zeta
 
 from companion.claims.findings import CANNOT_TELL, CONDITION, FAILS, HOLDS, Finding, claim, decide
+from dpbandits import privacy as accounting
 from dpbandits.mechanisms.hybrid import SPLITS, HybridCounter
 from dpbandits.mechanisms.laplace import laplace_log_cdf, laplace_noise
-from dpbandits.privacy import accounting
 from dpbandits.regret.dp_ucb_bound import DPUCBBound
 from dpbandits.regret.dp_ucb_int import DPUCBInt, play_dp_ucb_int
 from dpbandits.regret.intervals import input_of

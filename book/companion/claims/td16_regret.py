@@ -22,9 +22,9 @@ from companion.claims.findings import (
 from companion.claims.td16_privacy import DELTA, EXPONENT, HORIZON, TARGETS, element_loss
 from companion.ratios import ratio_of_means
 from dpbandits import bounds
+from dpbandits import privacy as accounting
 from dpbandits.mechanisms.hybrid import HybridCounter
 from dpbandits.mechanisms.laplace_sums import laplace_sum_tail
-from dpbandits.privacy import accounting
 from dpbandits.regret import DPUCBBound, DPUCBHybrid, DPUCBInt
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.instances import bernoulli
