@@ -8,7 +8,7 @@ from hypothesis import settings
 
 import dpbandits as dpb
 from dpbandits import running
-from dpbandits._kernels import drop_stale_kernels
+from dpbandits._files import drop_stale_kernels
 
 # The same examples in every run, so that a failure is a change of code and not of luck.
 settings.register_profile("dpbandits", derandomize=True, deadline=None, max_examples=60)

@@ -9,10 +9,8 @@ its own; the committed chapters are never written to.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -21,35 +19,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal, get_args
 
 from joblib import Parallel, delayed
-from tqdm import tqdm
 
 from companion.pictures import keep_pictures
-from dpbandits._arguments import jobs_of, read_literal
-from dpbandits._files import write_atomically
-from dpbandits._kernels import drop_stale_kernels
+from dpbandits._files import drop_stale_kernels, write_atomically
 from dpbandits._validation import check_choice
-from dpbandits.cli_output import add_json, show
+from dpbandits.console import read_literal
 
 __all__ = [
+    "PRESETS",
     "ChapterError",
-    "add_parser",
+    "Preset",
     "build",
     "check_parameters",
     "clean",
     "execute",
+    "execute_many",
     "find",
     "find_root",
     "list_chapters",
-    "run",
     "stage",
 ]
 
 LONGEST = ("05", "03", "06", "07", "04")
 """Chapters that take longest: they begin first, so that no processor waits for one at the end."""
-PRESETS = ("smoke", "quick", "paper")
+Preset = Literal["smoke", "quick", "paper"]
+PRESETS: tuple[str, ...] = get_args(Preset)
 BUILD_OPTIONS = ("--all", "-W", "-n", "--keep-going")
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
@@ -247,81 +244,27 @@ def build(root: Path | None = None) -> Path:
     return root / "_build" / "html" / "index.html"
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """Add the command ``execute`` to a command line and return its parser."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "execute",
-        help="execute chapters of the book",
-        description=(
-            "Execute chapters, all of them if none is named. With --preset or --set they are "
-            "executed in a copy of the book, _build/stage, and the chapters in notebooks/ stay "
-            "as they are; without, their outputs in notebooks/ are renewed."
-        ),
-        epilog="examples: companion execute 3; companion execute 3 --preset quick --set seed=1 "
-        "--build",
-    )
-    parser.add_argument("chapter", nargs="*", help="a chapter's number, name or path")
-    parser.add_argument("--preset", choices=PRESETS, help="the size of the experiments")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        dest="settings",
-        help="a parameter of the chapter, its value as in Python; may be given several times",
-    )
-    parser.add_argument(
-        "--at-a-time",
-        default="1",
-        metavar="N",
-        help="chapters that are executed side by side; -1 for as many as there are processors",
-    )
-    parser.add_argument("--build", action="store_true", help="build the pages afterwards")
-    add_json(parser)
-    parser.set_defaults(run=run)
-    return parser
+def execute_many(
+    names: Sequence[str], parameters: Mapping[str, Any], at_a_time: int = 1
+) -> Iterator[tuple[Path, str, float]]:
+    """Execute chapters side by side, all of them if none is named.
 
+    With any parameter they are executed in a fresh copy of the book.
 
-def run(args: argparse.Namespace) -> int:
-    """Carry out the command ``execute`` and return its exit status.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        What the parser of `add_parser` read: ``chapter``, ``preset``, ``settings``, ``build``.
+    Yields
+    ------
+    tuple of Path, str and float
+        The result, whether it is new, and the seconds that it took, as chapters end.
     """
     root = find_root()
-    parameters = _parse_settings(args.settings)
-    if args.preset is not None:
-        parameters["preset"] = args.preset
-    chosen = [find(name, root) for name in args.chapter] or _longest_first(list_chapters(root))
+    chosen = [find(name, root) for name in names] or _longest_first(list_chapters(root))
     for chapter in chosen:
         check_parameters(chapter, parameters)
-    book = stage(root) if parameters else root
-    report = sys.stderr if args.json else sys.stdout
-    executed = []
+    if parameters:
+        stage(root)
     drop_stale_kernels()
     tasks = (delayed(_execute)(chapter, parameters) for chapter in chosen)
-    workers = min(jobs_of(args.at_a_time), len(chosen))
-    try:
-        for output, state, seconds in Parallel(workers, return_as="generator_unordered")(tasks):
-            where = output.relative_to(root)
-            tqdm.write(f"{where}: {state}, {seconds:.1f} s", file=report)
-            executed.append({"chapter": where, "state": state, "seconds": round(seconds, 1)})
-    except ChapterError as error:
-        tqdm.write(str(error), file=sys.stderr)
-        return 1
-    page = None
-    if args.build:
-        try:
-            page = build(book)
-        except subprocess.CalledProcessError as error:
-            tqdm.write(f"the pages were not built: {error}", file=sys.stderr)
-            return 1
-        tqdm.write(f"the pages: {page.relative_to(root)}", file=report)
-    if args.json:
-        show(args, (), {"chapters": executed, "pages": page})
-    return 0
+    yield from Parallel(min(at_a_time, len(chosen)), return_as="generator_unordered")(tasks)
 
 
 def _longest_first(chapters: list[Path]) -> list[Path]:
@@ -361,17 +304,6 @@ def _same_kind(default: object, value: object) -> bool:
     if isinstance(default, list | tuple):
         return isinstance(value, list | tuple)
     return isinstance(value, type(default))
-
-
-def _parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """Read ``NAME=VALUE`` pairs."""
-    parameters: dict[str, Any] = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name):
-            raise ValueError(f"--set is {setting!r}; allowed: NAME=VALUE, such as seed=1")
-        parameters[name] = read_literal(value)
-    return parameters
 
 
 def _merge_streams(outputs: Sequence[Any]) -> list[Any]:

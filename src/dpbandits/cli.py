@@ -1,32 +1,98 @@
-"""The command line, ``dpbandits``, and its command ``completion``.
-
-A bad argument gives one line on stderr, which names it and says what is allowed, and exit
-status 2; a failure 1; an interrupt 130.
-"""
+"""The command line, ``dpbandits``: algorithms on your own instances, plans and audits."""
 
 from __future__ import annotations
 
-import argparse
-import os
+import contextlib
+import dataclasses
+import math
 import sys
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-import shtab
+import numpy as np
+from cyclopts import Parameter
 
-from dpbandits import __version__, cli_audit, cli_estimate, cli_identify, cli_run
-from dpbandits._validation import check_choice
-from dpbandits.cli_output import add_json, show
+import dpbandits as dpb
+from dpbandits._files import drop_stale_kernels
+from dpbandits._validation import check_choice, check_fraction, check_integer, check_number
+from dpbandits.algorithms import identifiers, registry, stopping_rules
+from dpbandits.auditing.audit import audit as audit_sampled
+from dpbandits.auditing.exact import audit_exactly
+from dpbandits.auditing.search import search
+from dpbandits.auditing.subjects import subject_of
+from dpbandits.auditing.tables import TablePair
+from dpbandits.configuration import whole
+from dpbandits.console import (
+    Jobs,
+    Json,
+    Seed,
+    Settings,
+    carry_out,
+    configure,
+    find_name,
+    is_own,
+    load_own,
+    make_app,
+    make_folders,
+    numbers,
+    read_literal,
+    reads,
+    show,
+)
+from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.identification import FinitePopulation
+from dpbandits.identification.base import IdentificationAlgorithm
+from dpbandits.regret.base import Instance, RegretAlgorithm
+from dpbandits.rewards import instances
+from dpbandits.rewards.laws import Law
+from dpbandits.simulation import simulate_many
+from dpbandits.stopping import StoppingRule
 
-__all__ = ["Parser", "carry_out", "main"]
+__all__ = ["audit", "estimate", "identify", "main", "plan", "read_counts", "run"]
+
+KINDS = (RegretAlgorithm, IdentificationAlgorithm, StoppingRule)
+"""What can be audited as it is, a reader's own included."""
+ENDINGS = (".svg", ".png", ".pdf")
+OWN = "or FILE.py:NAME, MODULE:NAME"
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+def _playable() -> dict[str, type[RegretAlgorithm]]:
+    """Return the regret-minimising algorithms that are made from numbers and words alone."""
+    return {
+        name: kind
+        for name, kind in registry.items()
+        if all("RegretAlgorithm" not in str(f.type) for f in dataclasses.fields(kind))  # type: ignore[arg-type]
+    }
 
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong in one line and exit with status 2."""
-        self.exit(2, f"{self.prog}: {message}\n")
+
+def _auditable() -> dict[str, type]:
+    """Return what can be audited without a file."""
+    return {**_playable(), **stopping_rules, **identifiers}
+
+
+def _number(name: str, value: Any) -> float:
+    return check_number(name, value, "a number")
+
+
+def _picture(name: str, value: Any) -> Path:
+    path = Path(str(value))
+    if path.suffix.lower() not in ENDINGS:
+        raise ValueError(f"{name}={value!r} has another ending; allowed: {', '.join(ENDINGS)}")
+    return path
+
+
+Epsilon = Annotated[str | None, Parameter(help="Short for --set epsilon=E.")]
+Number = Annotated[float, reads(_number)]
+Picture = Annotated[
+    Path | None, reads(_picture), Parameter(help=f"Draw a picture: {', '.join(ENDINGS)}.")
+]
+Replicates = Annotated[int, reads(whole(1)), Parameter(help="Replicates.")]
+Table = Annotated[Path | None, Parameter(help="Write the runs.")]
+
+app = make_app(
+    "dpbandits", "Differentially private bandits, reproduced and checked.", dpb.__version__
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,76 +103,511 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         What stands after the program's name; ``sys.argv[1:]`` if not given.
     """
-    return carry_out(_parser(), arguments)
+    return carry_out(app, arguments)
 
 
-def carry_out(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> int:
-    """Run the command that the arguments name and return the exit status.
+@app.command(
+    help_epilogue="Examples: dpbandits run --algorithm dp-se --means 0.9,0.8 --epsilon 0.5 "
+    "--horizon 1e6 --runs 30 --plot out.png --csv out.csv; "
+    "dpbandits run DPSE DPUCB --instance C2 --epsilon 0.25; "
+    "dpbandits run mine.py:MyAlgorithm DPSE --means 0.7,0.6 --epsilon 1"
+)
+def run(
+    *names: Annotated[str, Parameter(help=f"{', '.join(_playable())}; {OWN}.")],
+    algorithm: list[str] | None = None,
+    means: Annotated[tuple[float, ...] | None, reads(numbers)] = None,
+    instance: str | None = None,
+    arms: Annotated[int | None, reads(whole(2))] = None,
+    order: Annotated[float | None, reads(_number)] = None,
+    epsilon: Epsilon = None,
+    horizon: Annotated[int, reads(whole(1))] = 10**6,
+    runs: Replicates = 30,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    settings: Settings = None,
+    plot: Picture = None,
+    csv: Table = None,
+    json: Json = False,
+) -> int:
+    """Simulate algorithms, your own included, and report the regret.
 
     Parameters
     ----------
-    parser : argparse.ArgumentParser
-        Its commands set ``run``, which takes the arguments that were read.
-    arguments : sequence of str, optional
-        What stands after the program's name; ``sys.argv[1:]`` if not given.
+    algorithm
+        An algorithm, as an option; case and hyphens do not matter. May be given several times.
+    means
+        Means of Bernoulli arms, such as 0.9,0.8, instead of an instance.
+    instance
+        C1, C2, C3 or C4 of SS19 (default: C1); S1, S2 or S3 of TWZW22 for algorithms for
+        heavy-tailed rewards.
+    arms
+        Number of arms of C1 to C4 (default: 5).
+    order
+        Order v of S1 to S3: moments up to 1 + v (default: 0.5).
+    horizon
+        Number of pulls T.
     """
-    try:
-        args = parser.parse_args(arguments)
-    except SystemExit as stop:
-        return int(stop.code or 0)
+    chosen = [*names, *(algorithm or ())]
+    if not chosen:
+        raise ValueError(f"algorithm is missing; allowed: {', '.join(_playable())}")
+    if csv is not None and len(chosen) > 1:
+        raise ValueError(f"csv={str(csv)!r} is for one algorithm; allowed: one at a time")
+    algorithms = configure([_regret_kind(name) for name in chosen], settings, epsilon)
+    bandit = _instance(means, instance, arms, order)
+    check_integer("horizon", horizon, bandit.n_arms)
+    make_folders(csv, plot)
+    cases = {number: (each, bandit) for number, each in enumerate(algorithms)}
+    found = list(simulate_many(cases, horizon, runs, seed, jobs).values())
+    lines, records = [], []
+    for each in found:
+        mean, (low, high) = each.mean()[-1], np.transpose(each.band(0.9))[-1]
+        pulls = each.pulls.mean(axis=0)
+        lines += [
+            f"{each.algorithm!r} on {bandit.name}, T = {horizon}, {runs} runs",
+            f"privacy: {each.algorithm.guarantee}",
+            f"regret at T: mean {mean:.6g}, 90 % of runs {low:.6g} to {high:.6g}",
+            "pulls of each arm, mean: " + " ".join(f"{n:.6g}" for n in pulls),
+        ]
+        played: Any = each.algorithm
+        records.append(
+            {
+                "algorithm": played if dataclasses.is_dataclass(played) else repr(played),
+                "guarantee": played.guarantee,
+                "means": bandit.means,
+                "horizon": horizon,
+                "n_runs": runs,
+                "seed": seed,
+                "regret": {"mean": mean, "q05": low, "q95": high},
+                "pulls": pulls,
+            }
+        )
+    show(json, lines, {"runs": records})
+    if csv is not None:
+        found[0].to_csv(csv)
+    if plot is not None:
+        from dpbandits import plotting
 
-    def complain(message: str, status: int) -> int:
-        print(f"{parser.prog}: {' '.join(message.split())}", file=sys.stderr)
-        return status
-
-    try:
-        status: int = args.run(args)
-        sys.stdout.flush()
-    except ValueError as error:
-        return complain(str(error), 2)
-    except KeyboardInterrupt as interrupt:
-        return complain(str(interrupt) or "interrupted", 130)
-    except BrokenPipeError:
-        # The reader has gone; nothing is left to say, at exit included.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        return complain(f"{error.strerror or error}{where}", 1)
-    return status
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="dpbandits", description="Differentially private bandits, reproduced and checked."
-    )
-    parser.add_argument("--version", action="version", version=f"dpbandits {__version__}")
-    commands = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", parser_class=Parser
-    )
-    cli_run.add_parser(commands)
-    cli_estimate.add_parser(commands)
-    cli_identify.add_parsers(commands)
-    cli_audit.add_parser(commands)
-    _add_completion(commands)
-    return parser
-
-
-def _add_completion(commands: Any) -> None:
-    parser = commands.add_parser(
-        "completion",
-        help="print a script that completes commands and options in a shell",
-        description="Print a script by which a shell completes commands and options.",
-        epilog='examples: eval "$(dpbandits completion bash)"; '
-        "dpbandits completion zsh > ~/.zfunc/_dpbandits",
-    )
-    parser.add_argument("shell", metavar="SHELL", help=", ".join(shtab.SUPPORTED_SHELLS))
-    add_json(parser)
-    parser.set_defaults(run=_completion)
-
-
-def _completion(args: argparse.Namespace) -> int:
-    shell = check_choice("shell", args.shell, tuple(shtab.SUPPORTED_SHELLS))
-    script = shtab.complete(_parser(), shell=shell)
-    show(args, script, {"shell": shell, "script": script})
+        plotting.save(plotting.runs_figure(found), plot)
     return 0
+
+
+def _regret_kind(name: str) -> type[RegretAlgorithm] | RegretAlgorithm:
+    """Return what a name means: a class to be configured, or an algorithm as it is."""
+    if not is_own(name):
+        known = _playable()
+        return known[find_name("algorithm", known, name)]
+    own = load_own(name)
+    if isinstance(own, RegretAlgorithm) or (
+        isinstance(own, type) and issubclass(own, RegretAlgorithm) and dataclasses.is_dataclass(own)
+    ):
+        return own
+    raise ValueError(
+        f"algorithm={name} is {own!r}; allowed: a RegretAlgorithm, or a dataclass of that kind"
+    )
+
+
+def _instance(
+    means: Sequence[float] | None, name: str | None, arms: int | None, order: float | None
+) -> Instance:
+    """Return the instance that the options mean."""
+    if means is not None:
+        for option, value in {"instance": name, "arms": arms, "order": order}.items():
+            if value is not None:
+                raise ValueError(f"{option}={value!r} does not go with --means; allowed: either")
+        return instances.bernoulli(means, f"means {_words(means)}")
+    known = (*instances.SS19_NAMES, *instances.TWZW22_NAMES)
+    name = check_choice("instance", (name or "C1").upper(), known)
+    if name in instances.TWZW22_NAMES:
+        return instances.twzw22(name, order=0.5 if order is None else order)
+    if order is not None:
+        raise ValueError(f"order={order!r} is for S1 to S3; allowed: without")
+    return instances.ss19(name, 5 if arms is None else arms)
+
+
+def _words(values: Sequence[float]) -> str:
+    return ",".join(f"{value:g}" for value in values)
+
+
+def _count(value: float) -> str:
+    """Write a number of pulls; what runs that were ended hide is unknown."""
+    return f"{value:.6g}" if math.isfinite(value) else "unknown"
+
+
+@app.command(
+    help_epilogue="Example: dpbandits identify DPLRE --means 0.75,0.7,0.7 --set epsilon=0.5 "
+    "--set delta=0.05"
+)
+def identify(
+    algorithm: Annotated[str, Parameter(help=f"{', '.join(identifiers)}.")],
+    *,
+    means: Annotated[tuple[float, ...], reads(numbers)],
+    settings: Settings = None,
+    epsilon: Epsilon = None,
+    runs: Replicates = 100,
+    max_pulls: Annotated[int, reads(whole(1))] = 10**15,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    csv: Table = None,
+    json: Json = False,
+) -> int:
+    """Simulate an algorithm that looks for the best of some arms.
+
+    Parameters
+    ----------
+    means
+        Means of the arms, such as 0.75,0.7,0.7.
+    max_pulls
+        End a run that has not stopped by then.
+    """
+    kind = identifiers[find_name("algorithm", identifiers, algorithm)]
+    (identifier,) = configure([kind], settings, epsilon)
+    instance = instances.bernoulli(means, "own means")
+    make_folders(csv)
+    found = dpb.identify(identifier, instance, runs, seed, max_pulls, jobs)
+    low, middle, high = found.time_quantiles([0.05, 0.5, 0.95])
+    mean, pulls, stopped = found.mean_time()[0], found.pulls.mean(axis=0), int(found.stopped.sum())
+    rate, least, greatest = found.error_rate()
+    lines = [
+        f"{identifier!r} on means {_words(means)}, {runs} runs",
+        f"privacy: {identifier.guarantee}",
+        f"stopped: {stopped} of {runs}",
+        f"samples: mean {_count(mean)}, median {_count(middle)}, "
+        f"90 % of runs {_count(low)} to {_count(high)}",
+        f"wrong arm: {rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}",
+        "pulls of each arm, mean: " + " ".join(f"{n:.6g}" for n in pulls),
+    ]
+    record = {
+        "algorithm": identifier,
+        "guarantee": identifier.guarantee,
+        "means": instance.means,
+        "n_runs": runs,
+        "stopped": stopped,
+        "samples": {"mean": mean, "median": middle, "q05": low, "q95": high},
+        "wrong_arm": {"value": rate, "low95": least, "high95": greatest},
+        "pulls": pulls,
+    }
+    show(json, lines, record)
+    if csv is not None:
+        found.to_csv(csv)
+    return 0
+
+
+@app.command(
+    help_epilogue="Examples: dpbandits estimate DPExponentialNAS --set epsilon=1 --set alpha=0.5 "
+    "--set beta=0.05 --mean 0.1; dpbandits estimate NAS --set alpha=0.1 --set beta=0.01 "
+    "--stream numbers.txt"
+)
+def estimate(
+    rule: Annotated[str, Parameter(help=f"{', '.join(stopping_rules)}.")],
+    *,
+    settings: Settings = None,
+    epsilon: Epsilon = None,
+    law: Literal["two-point", "uniform", "low-variance", "beta"] = "two-point",
+    mean: Number = 0.1,
+    deviation: Number = 0.01,
+    shapes: Annotated[tuple[float, ...], reads(numbers)] = (3, 2),
+    runs: Replicates = 100,
+    max_samples: Annotated[int, reads(whole(1))] = 10**12,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    csv: Table = None,
+    stream: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    json: Json = False,
+) -> int:
+    """Run a stopping rule: replicates on a law, or once on your own numbers.
+
+    Parameters
+    ----------
+    law
+        The law of the samples.
+    mean
+        Its mean; that of a beta law follows from the shapes.
+    deviation
+        Standard deviation of low-variance.
+    shapes
+        Shapes A,B of beta.
+    max_samples
+        End a run that has not halted by then.
+    stream
+        Run once on the numbers of this file, split by white space; - is stdin.
+    """
+    kind = stopping_rules[find_name("rule", stopping_rules, rule)]
+    (configured,) = configure([kind], settings, epsilon)
+    record: dict[str, Any] = {"rule": configured, "guarantee": configured.guarantee}
+    lines = [f"privacy: {configured.guarantee}"]
+    if stream is not None:
+        outcome = configured.run(_stream(stream), np.random.default_rng(seed), max_samples)
+        if not outcome.samples:
+            raise ValueError(f"stream={stream!r} has no numbers; allowed: one or more")
+        if outcome.halted:
+            end = f"halted after {outcome.samples} samples; estimate {outcome.estimate:.6g}"
+        else:
+            end = f"not halted after {outcome.samples} samples: no estimate"
+        record |= {
+            "halted": outcome.halted,
+            "samples": outcome.samples,
+            "estimate": outcome.estimate if outcome.halted else None,
+        }
+        return show(json, [repr(configured), *lines, end], record)
+    drawn = _law(law, mean, deviation, shapes, configured.half_range)
+    make_folders(csv)
+    found = dpb.estimate(configured, drawn, runs, seed, max_samples, n_jobs=jobs)
+    low, middle, high = np.quantile(found.samples, [0.05, 0.5, 0.95])
+    halted = int(found.halted.sum())
+    lines = [
+        f"{configured!r} on {drawn.name} of mean {drawn.mean:g}, {runs} runs",
+        *lines,
+        f"halted: {halted} of {runs}",
+        f"samples: median {middle:.6g}, 90 % of runs {low:.6g} to {high:.6g}",
+    ]
+    record |= {
+        "law": {"name": drawn.name, "mean": drawn.mean},
+        "n_runs": runs,
+        "seed": seed,
+        "halted": halted,
+        "samples": {"median": middle, "q05": low, "q95": high},
+    }
+    if drawn.mean != 0:
+        rate, least, greatest = found.error_rate()
+        text = f"{rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}"
+        lines.append(f"off by more than {configured.alpha:g} of the mean: {text}")
+        record["error_rate"] = {"value": rate, "low95": least, "high95": greatest}
+    show(json, lines, record)
+    if csv is not None:
+        found.to_csv(csv)
+    return 0
+
+
+def _law(
+    law: str, mean: float, deviation: float, shapes: Sequence[float], half_range: float
+) -> Law:
+    """Return the law that the options mean."""
+    if law == "beta":
+        if len(shapes) != 2:
+            raise ValueError(f"shapes={_words(shapes)!r} is not a pair; allowed: A,B such as 3,2")
+        return instances.shifted_beta(shapes[0], shapes[1], half_range)
+    if law == "low-variance":
+        return instances.low_variance(mean, deviation, half_range)
+    return {"two-point": instances.two_point, "uniform": instances.uniform}[law](mean, half_range)
+
+
+def _stream(name: str) -> Iterator[float]:
+    """Read numbers from a file, or from stdin, line by line, no further than asked."""
+    try:
+        with contextlib.ExitStack() as files:
+            path = Path(name)
+            lines = sys.stdin if name == "-" else files.enter_context(path.open(encoding="utf-8"))
+            yield from (_number("stream", read_literal(t)) for line in lines for t in line.split())
+    except OSError as error:
+        raise ValueError(
+            f"stream={name!r} cannot be read ({error.strerror}); allowed: a file of numbers, or -"
+        ) from None
+
+
+@app.command(
+    help_epilogue="Examples: dpbandits plan --means 0.75,0.7,0.7 --epsilon 0.5 --delta 0.05; "
+    "dpbandits plan --counts 568/4300,343/4292 --deaths --epsilon 1 --delta 0.05"
+)
+def plan(
+    *,
+    means: Annotated[tuple[float, ...] | None, reads(numbers)] = None,
+    counts: str | None = None,
+    deaths: bool = False,
+    factor: Annotated[int | None, reads(whole(1))] = None,
+    epsilon: Number,
+    delta: Number,
+    runs: Annotated[int, reads(whole(2)), Parameter(help="Replicates.")] = 40,
+    max_pulls: Annotated[int | None, reads(whole(1))] = None,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    plot: Picture = None,
+    json: Json = False,
+) -> int:
+    """Plan a private trial: sample sizes, and what privacy costs.
+
+    How many samples it takes to find the best of some arms under differential privacy: the lower
+    bound, what each algorithm takes, and the price of privacy. With counts of a table: what trials
+    on its patients, each drawn once, would decide, after how many of them, and at what price.
+
+    Parameters
+    ----------
+    means
+        Means of the arms, such as 0.75,0.7,0.7.
+    counts
+        Instead of means: successes of patients of each arm, such as 3732/4300,3949/4292.
+    deaths
+        The counts are of bad outcomes: the best arm has the smallest share.
+    factor
+        That many times as many patients with the same shares (default: 1).
+    epsilon
+        Privacy budget, or inf.
+    delta
+        Probability of a wrong arm.
+    max_pulls
+        End a run that has not stopped by then (default: 1e12).
+    """
+    if (means is None) == (counts is None):
+        raise ValueError("means or counts must be given; allowed: one of --means and --counts")
+    if means is None:
+        if plot is not None:
+            raise ValueError(f"plot={str(plot)!r} has no picture of counts; allowed with --means")
+        if max_pulls is not None:
+            raise ValueError(
+                f"max-pulls={max_pulls!r} is set by the table: a trial ends with its patients; "
+                "allowed with --means"
+            )
+        population = read_counts(counts or "", deaths, 1 if factor is None else factor)
+        trial = dpb.plan_trial(population, epsilon, delta, runs, seed, jobs)
+        return show(json, str(trial), trial.as_dict())
+    if deaths or factor is not None:
+        option = "deaths" if deaths else "factor"
+        raise ValueError(f"{option} is about counts; allowed with --counts only")
+    if plot is not None:
+        if epsilon == math.inf:
+            raise ValueError(f"epsilon={epsilon!r} has no picture; allowed with --plot: below inf")
+        make_folders(plot)
+    most = 10**12 if max_pulls is None else check_integer("max-pulls", max_pulls, len(means))
+    found = dpb.plan(means, epsilon, delta, runs, seed, jobs, most)
+    show(json, str(found), found.as_dict())
+    if plot is not None:
+        from dpbandits import plotting
+
+        plotting.save(plotting.plan_figure(found), plot)
+    return 0
+
+
+def read_counts(text: str, deaths: bool, factor: int) -> FinitePopulation:
+    """Read counts such as 568/4300,343/4292, of events or, if `deaths`, of bad ones."""
+    allowed = "EVENTS/PATIENTS of each arm, such as 568/4300,343/4292"
+    try:
+        pairs = [tuple(int(n) for n in part.split("/")) for part in text.split(",")]
+        events, sizes = zip(*pairs, strict=True)
+    except ValueError:
+        raise ValueError(f"counts={text!r} cannot be read; allowed: {allowed}") from None
+    for count, size in pairs:
+        if not 0 <= count <= size:
+            raise ValueError(f"counts={text!r} has {count} of {size}; allowed: {allowed}")
+    successes = tuple(n - d for d, n in pairs) if deaths else events
+    return FinitePopulation(successes, sizes, "table").scaled(factor)
+
+
+@app.command(
+    help_epilogue="Exit status 1 if what is declared cannot be true, 3 if all runs did the same, "
+    "so that nothing was tested. Examples: dpbandits audit DPUCB --epsilon 1; "
+    "dpbandits audit mine.py:algorithm --epsilon 1 --pulls 8, where mine.py has a function "
+    "algorithm(rewards, rng) that calls rewards.pull(arm)"
+)
+def audit(
+    algorithm: Annotated[str, Parameter(help=f"{', '.join(_auditable())}; {OWN}.")],
+    *,
+    settings: Settings = None,
+    epsilon: str | None = None,
+    delta: Annotated[float | None, reads(_number)] = None,
+    sampled: bool = False,
+    runs: Annotated[int, reads(whole(16))] = 10**5,
+    arms: Annotated[int, reads(whole(1))] = 2,
+    pulls: Annotated[int, reads(whole(1))] = 16,
+    candidates: Annotated[int, reads(whole(1))] = 32,
+    table: Path | None = None,
+    change: str | None = None,
+    failure: Annotated[float, reads(check_fraction)] = 1e-6,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    json: Json = False,
+) -> int:
+    """Look for a violation of the privacy that an algorithm declares, your own included.
+
+    Run an algorithm many times on two tables of rewards that differ in one entry, and bound its ε
+    from below. Exact where outputs can be integrated.
+
+    Parameters
+    ----------
+    epsilon
+        Short for --set epsilon=E; of what declares nothing itself, such as a function: what is to
+        be tested.
+    delta
+        δ that goes with the latter (default: 0).
+    sampled
+        Do not integrate, run it.
+    runs
+        Runs on each table.
+    arms
+        Arms of the tables.
+    pulls
+        Rewards of each arm, and the length of a run.
+    candidates
+        Pairs of tables that are tried.
+    table
+        Your own table instead of a search, a row of numbers an arm; with --change.
+    change
+        What its neighbour has where: ARM,PULL,VALUE, counted from 0.
+    failure
+        Probability of a wrong bound.
+    """
+    if change is not None and table is None:
+        raise ValueError(f"change={change!r} goes with --table; allowed: both, or neither")
+    drop_stale_kernels()  # what is audited is the source as it stands
+    own, known = is_own(algorithm), _auditable()
+    kind: Any = load_own(algorithm) if own else known[find_name("algorithm", known, algorithm)]
+    takes_epsilon = False
+    target = kind
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        takes_epsilon = any(field.name == "epsilon" for field in dataclasses.fields(kind))
+        (target,) = configure([kind], settings, epsilon if takes_epsilon else None)
+    elif settings:
+        raise ValueError(f"set={settings[0]!r} is for algorithms with arguments; allowed: none")
+    promised = _promised(target, None if takes_epsilon else epsilon, delta)
+    found = None
+    if not (sampled or own or table is not None or promised is not None):
+        found = audit_exactly(target)
+    if found is None:
+        subject = subject_of(target, pulls) if not own or isinstance(target, KINDS) else target
+        if table is not None:
+            pair = _pair(table, change)
+        else:
+            arms = 1 if isinstance(target, StoppingRule) else arms
+            fewer = min(max(runs // 25, 16), 4000)  # all searching takes about as long as the audit
+            pair = search(subject, arms, pulls, candidates, fewer, [seed, 1], jobs, promised)
+        found = audit_sampled(subject, pair, runs, [seed, 0], failure, jobs, promised)
+    record = {"convicted": found.convicted, "verdict": found.verdict, **vars(found)}
+    show(json, str(found), record)
+    return {"convicted": 1, "nothing tested": 3}.get(found.verdict, 0)
+
+
+def _promised(target: Any, epsilon: str | None, delta: float | None) -> PrivacyGuarantee | None:
+    """Return what is to be tested, if the target does not say so itself."""
+    declared = getattr(target, "guarantee", None)
+    if declared is not None and declared.is_private:
+        for name, value in {"epsilon": epsilon, "delta": delta}.items():
+            if value is not None:
+                raise ValueError(
+                    f"{name}={value!r} is declared already, {declared}; allowed: without"
+                )
+        return None
+    if epsilon is None:
+        if delta is not None:
+            raise ValueError(f"delta={delta!r} goes with --epsilon; allowed: both, or neither")
+        return None
+    return PrivacyGuarantee("global", _number("epsilon", read_literal(epsilon)), delta or 0.0)
+
+
+def _pair(path: Path, change: str | None) -> TablePair:
+    """Read a table from a file of numbers, split by commas or blanks, and its neighbour's entry."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise ValueError(
+            f"table={str(path)!r} cannot be read ({error.strerror}); allowed: a file of numbers"
+        ) from None
+    rows = [line.replace(",", " ").split() for line in lines]
+    try:
+        table = np.array([[float(x) for x in row] for row in rows if row])
+    except ValueError:
+        raise ValueError(
+            f"table={str(path)!r} has other things than numbers; allowed: rows of numbers"
+        ) from None
+    entry = read_literal(change or "")
+    if not (isinstance(entry, tuple) and len(entry) == 3):
+        raise ValueError(f"change={change!r} is not an entry; allowed: ARM,PULL,VALUE as 0,3,1")
+    arm, pull = (check_integer("change", place, 0) for place in entry[:2])
+    return TablePair(table, arm, pull, _number("change", entry[2]))

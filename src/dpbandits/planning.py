@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dpbandits._validation import check_fraction, check_integer, check_positive
 from dpbandits.identification import (
@@ -117,6 +118,34 @@ class Plan:
         private = [size for size in self.sizes if size.algorithm.guarantee.is_private]
         sizes = private or self.sizes
         return min(sizes, key=lambda size: (math.isnan(size.mean), size.mean))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, ready for JSON."""
+        return {
+            "means": list(self.means),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "lower_bound": self.lower_bound,
+            "lower_bound_without_privacy": self.lower_bound_free,
+            "price_of_privacy": self.price,
+            "free_from_epsilon": self.free_from,
+            "weights": list(self.weights),
+            "algorithms": [
+                {
+                    "algorithm": size.algorithm.label,
+                    "private": size.algorithm.guarantee.is_private,
+                    "trials": size.n_runs,
+                    "samples": {
+                        "mean": size.mean,
+                        "low95": size.mean_low,
+                        "high95": size.mean_high,
+                        "quantile90": size.quantile90,
+                    },
+                    "wrong": size.wrong,
+                }
+                for size in self.sizes
+            ],
+        }
 
     def __str__(self) -> str:
         means = ", ".join(f"{mean:g}" for mean in self.means)

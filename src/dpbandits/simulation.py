@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_fraction, check_integer
@@ -102,7 +102,9 @@ class Runs:
         if self.n_runs < 2:
             raise ValueError(f"n_runs={self.n_runs} is too few for an interval; allowed: 2 or more")
         error = self.regret.std(axis=0, ddof=1) / math.sqrt(self.n_runs)
-        width = special.stdtrit(self.n_runs - 1, (1 + check_fraction("level", level)) / 2) * error
+        width = (
+            scipy.special.stdtrit(self.n_runs - 1, (1 + check_fraction("level", level)) / 2) * error
+        )
         return self.mean() - width, self.mean() + width
 
     def summary(self, level: float = 0.9) -> dict[str, Any]:

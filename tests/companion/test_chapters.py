@@ -1,6 +1,5 @@
 """Execution of chapters: of a small book in a temporary folder, and of one of the book's own."""
 
-import argparse
 import base64
 import io
 import os
@@ -20,6 +19,7 @@ from PIL import Image
 
 from companion import chapters
 from companion.chapter_figures import figures_of
+from companion.cli import app
 from companion.pictures import look_alike
 from companion.publishing import published
 
@@ -53,9 +53,8 @@ def book(tmp_path, monkeypatch):
 
 
 def command(*words):
-    parser = argparse.ArgumentParser()
-    chapters.add_parser(parser.add_subparsers(required=True))
-    return chapters.run(parser.parse_args(["execute", *words]))
+    options = {"exit_on_error": False, "print_error": False, "result_action": "return_value"}
+    return app(["execute", *words], **options)
 
 
 def test_a_chapter_is_found_by_number_name_and_path(book):

@@ -5,8 +5,7 @@ import shutil
 import pytest
 
 from companion import chapters, claims
-from companion.cli import main
-from companion.cli_claims import WORDS
+from companion.cli import WORDS, main
 
 RECORDS = claims.records(claims.recorded())
 QUICK = "ss19-fact-2.1-monotone"

@@ -249,7 +249,7 @@ def test_each_claim_links_to_a_place_that_is_in_its_chapter(extension):
 
 def test_the_filter_offers_what_the_command_does(extension):
     """The words of the addresses are those of `companion claims --verdict`."""
-    from companion.cli_claims import WORDS
+    from companion.cli import WORDS
 
     ledger = extension("claims_ledger")
     assert {word: verdict for verdict, (_, word) in ledger.VERDICTS.items()} == WORDS

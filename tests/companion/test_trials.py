@@ -16,8 +16,7 @@ import dpbandits as dpb
 from companion.figures.redraw import recipe_of, redraw
 from companion.figures.trial import trial_figure, trial_table
 from companion.tables import from_csv, to_csv
-from dpbandits.cli import main
-from dpbandits.cli_trial import read_counts
+from dpbandits.cli import main, read_counts
 from dpbandits.identification import (
     DrawnRewards,
     FinitePopulation,
@@ -440,11 +439,11 @@ def test_a_plan_on_means_as_json(capsys):
         (["--counts", "1/10,1/10"], "several best arms"),
         (["--counts", "1/10,2/10", "--factor", "0"], "factor=0"),
         (["--counts", "1/10,2/10", "--plot", "x.svg"], "no picture of counts"),
-        (["--counts", "1/10,2/10", "--max-pulls", "9"], "max-pulls='9' is set by the table"),
+        (["--counts", "1/10,2/10", "--max-pulls", "9"], "max-pulls=9 is set by the table"),
         (["--means", "0.9,0.2", "--deaths"], "deaths is about counts"),
         (["--means", "0.9,0.2", "--factor", "2"], "factor is about counts"),
-        (["--means", "0.9,0.2", "--counts", "1/10,2/10"], "not allowed with"),
-        ([], "one of the arguments --means --counts is required"),
+        (["--means", "0.9,0.2", "--counts", "1/10,2/10"], "one of --means and --counts"),
+        ([], "one of --means and --counts"),
     ],
 )
 def test_bad_options_are_one_line(options, told, capsys):

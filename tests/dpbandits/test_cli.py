@@ -1,34 +1,82 @@
-"""The command line: what it writes, and one line for whatever goes wrong."""
+"""The command line: what each command writes, and one line for whatever goes wrong."""
 
 import errno
+import io
+import json
 import os
+import shutil
+import subprocess
 
+import numpy as np
 import pytest
 
-from dpbandits import UCB, __version__
-from dpbandits.cli import main
+import dpbandits as dpb
+from dpbandits.cli import app, main
+from dpbandits.console import plain
+
+MINE = '''
+from dataclasses import dataclass
+import numpy as np
+import dpbandits as dpb
+from dpbandits.regret.base import Play, RegretAlgorithm
+
+@dataclass(frozen=True)
+class Alternate(RegretAlgorithm):
+    """Plays the arms in turn, whatever happens."""
+    epsilon: float
+    label = "Alternate"
+    source = "test"
+    @property
+    def guarantee(self):
+        return dpb.PrivacyGuarantee("global", self.epsilon)
+    def play(self, instance, horizon, checkpoints, rng):
+        arms = np.arange(instance.n_arms)
+        counts = (checkpoints[:, None] - arms - 1) // instance.n_arms + 1
+        return Play(counts, np.empty(0, dtype=np.int64))
+made = Alternate(2.0)
+@dataclass(frozen=True)
+class Forgets(Alternate):
+    count: int = 1
+    def play(self, instance, horizon, checkpoints, rng):
+        play = super().play(instance, horizon, checkpoints, rng)
+        return Play(play.counts // 2, play.epoch_ends) if self.count == 1 else play.counts
+number = 3
+
+def noisy(rewards, rng):
+    sums = [rewards.pull(arm) + rng.laplace(0.0, 1.0) for arm in (0, 1)]
+    rewards.pull(int(sums[1] > sums[0]))
+
+def raw(rewards, rng):
+    sums = [rewards.pull(arm) for arm in (0, 1)]
+    rewards.pull(int(sums[1] > sums[0]))
+'''
+RULE = "--set alpha=0.5 --set beta=0.05"
+PLAN = "plan --means 0.8,0.5,0.2 --delta 0.1 --runs 6"
+QUICK = "--pulls 2 --candidates 1"
 
 
 @pytest.fixture(autouse=True)
-def book(tmp_path, monkeypatch):
-    """An empty working directory: nothing is written elsewhere."""
+def folder(tmp_path, monkeypatch):
+    """A working directory with own algorithms: nothing is written elsewhere."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "words.txt").write_text("0.5 lots\n")
+    (tmp_path / "numbers.txt").write_text("0.5\n1.5\n")
     return tmp_path
 
 
-def one_line(capsys):
-    captured = capsys.readouterr()
-    assert captured.err.startswith("dpbandits")
-    assert captured.err.count("\n") == 1
-    assert captured.err.endswith("\n")
-    return captured.err
+def printed(capsys, words, status=0):
+    assert main(words.split()) == status
+    return capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "parts"),
+    ("words", "parts"),
     [
         ("", ["COMMAND"]),
         ("nonsense", ["nonsense", "run", "audit"]),
+        ("completion dosh", ["dosh", "bash"]),
+        ("run", ["algorithm", "DPSE"]),
         ("run DPTS", ["algorithm='DPTS'", "did you mean 'DPSE'"]),
         ("run DPSE", ["epsilon", "--set epsilon=VALUE"]),
         ("run DPSE --set epsilon", ["'epsilon'", "NAME=VALUE"]),
@@ -36,55 +84,185 @@ def one_line(capsys):
         ("run DPSE --set epsilon=nan", ["epsilon=nan", "positive"]),
         ("run DPSE --set epsilon=lots", ["epsilon='lots'", "positive"]),
         ("run DPSE --set epsilon=1 --set beta=2", ["beta=2", "between 0 and 1"]),
-        ("run DPSE --set eps=1", ["'eps'", "epsilon, beta"]),
+        ("run DPSE --set eps=1", ["eps=1 is not an argument of DPSE", "epsilon, beta"]),
+        ("run DPSE --epsilon 1 --set epsilon=2", ["epsilon", "twice"]),
         ("run DPUCB --set epsilon=1 --set variant=tight", ["variant='tight'", "tree-tight"]),
+        ("run UCB DPSE --epsilon 1 --set gamma=3", ["gamma=3", "allowed: engine, epsilon, beta"]),
+        ("run UCB --epsilon 1", ["epsilon=1 is not an argument of UCB"]),
         ("run UCB --instance C5", ["instance='C5'", "C4"]),
         ("run UCB --arms 1", ["arms=1", "at least 2"]),
+        ("run UCB --order 0.5", ["order=0.5 is for S1 to S3"]),
+        ("run UCB --means 0.5,two", ["means='0.5,two'", "0.9,0.8"]),
+        ("run UCB --means 0.5,0.4 --arms 2", ["arms=2 does not go with --means"]),
         ("run UCB --horizon 3", ["horizon=3", "at least 5"]),
         ("run UCB --horizon soon", ["horizon='soon'", "whole number"]),
         ("run UCB --runs 0", ["runs=0", "at least 1"]),
-        ("run UCB --jobs two", ["jobs='two'", "whole number"]),
+        ("run UCB --jobs two", ["jobs='two'", "whole number", "or -1 for all processors"]),
+        ("run UCB --jobs 0", ["jobs=0", "or -1 for all processors"]),
         ("run UCB --seed -3", ["seed=-3", "at least 0"]),
         ("run UCB --seed 1.5", ["seed=1.5", "whole number"]),
-        ("run UCB --sed 1", ["--sed"]),
+        ("run UCB --sed 1", ["--sed", "--seed"]),
+        ("run UCB --plot x.gif", ["plot='x.gif'", ".png"]),
+        ("run DPSE UCB --epsilon 1 --csv x.csv", ["csv", "one at a time"]),
+        ("run mine.py:none", ["mine.py:none", "FILE.py:NAME"]),
+        ("run mine.py:number", ["mine.py:number is 3", "RegretAlgorithm"]),
+        ("run mine.py:Alternate --epsilon much", ["epsilon='much' is not a number"]),
+        ("run mine.py:Forgets --epsilon 1", ["Forgets.play counts 0 pulls by the time 1"]),
+        ("run mine.py:Forgets --epsilon 1 --set count=2", ["Forgets.play returned ndarray"]),
+        ("run mine.py:Forgets --epsilon 1 --set count=1.5", ["count=1.5 is not a whole number"]),
+        ("run mine.py:Forgets --epsilon 1 --set count=a", ["count='a' is not a whole number"]),
+        ("run mine.py:Forgets --epsilon 1 --set count=inf", ["count=inf is not a whole number"]),
+        (f"{PLAN} --epsilon 0.4 --plot x.gif", ["plot='x.gif' has another ending"]),
+        (f"{PLAN} --plot x.svg --epsilon inf", ["epsilon=inf has no picture"]),
+        ("plan --means 0.8,x --epsilon 1 --delta 0.1", ["means='0.8,x' is not a number"]),
+        ("plan --means 0.8,0.8 --epsilon 1 --delta 0.1", ["has several best arms"]),
+        ("plan --means 0.8,0.5 --epsilon x --delta 0.1", ["epsilon='x' is not a number"]),
+        ("plan --means 0.8,0.5 --epsilon 0 --delta 0.1", ["epsilon=0.0 is out of range"]),
+        ("plan --means 0.8,0.5 --epsilon 1 --delta 0.45", ["delta=0.45 is out of range"]),
+        ("plan --means 0.8,0.5 --epsilon 1", ["--delta"]),
+        ("plan --epsilon 1 --delta 0.1", ["--means", "--counts"]),
+        (f"{PLAN} --epsilon 0.4 --max-pulls 2", ["max-pulls=2 is out of range"]),
+        ("identify Nothing --means 0.8,0.5", ["algorithm='Nothing' is unknown"]),
+        ("identify DPLRE --means 0.8,0.5", ["epsilon is missing"]),
+        ("identify DPLRE --epsilon 1", ["--means"]),
+        ("identify TopTwo --epsilon 1 --set delta=0.1 --means 0.9,0.2", ["argument of TopTwo"]),
+        ("estimate Nothing", ["rule='Nothing' is unknown; allowed: 'NAS'"]),
+        ("estimate NAS", ["alpha is missing"]),
+        (f"estimate NAS {RULE} --set gamma=1", ["gamma=1 is not an argument of NAS"]),
+        (f"estimate NAS {RULE} --epsilon 2", ["epsilon=2 is not an argument of NAS"]),
+        (f"estimate NAS {RULE} --law normal", ["normal", "low-variance"]),
+        (f"estimate NAS {RULE} --mean x", ["mean='x' is not a number"]),
+        (f"estimate NAS {RULE} --mean 2", ["mean=2.0 is out of range"]),
+        (f"estimate NAS {RULE} --law beta --shapes 3", ["shapes='3' is not a pair"]),
+        (f"estimate NAS {RULE} --stream numbers.txt", ["stream[1]=1.5 is out of range"]),
+        (f"estimate NAS {RULE} --stream words.txt", ["stream='lots' is not a number"]),
+        (f"estimate NAS {RULE} --stream none", ["stream='none' cannot be read"]),
+        ("audit Nothing", ["algorithm='Nothing' is unknown; allowed: 'UCB'"]),
+        ("audit DPSE", ["epsilon is missing"]),
+        ("audit nowhere.py:f", ["is not there"]),
+        ("audit json:nothing", ["is not there"]),
+        ("audit json:loads --set epsilon=1", ["is for algorithms with arguments"]),
+        ("audit RobustUCB", ["cannot be run on a table"]),
+        ("audit UCB --delta 0.1", ["delta=0.1 goes with --epsilon"]),
+        ("audit DPSE --epsilon 1 --delta 0.1", ["delta=0.1 is declared already"]),
+        ("audit mine.py:made --epsilon 1", ["epsilon='1' is declared already"]),
+        ("audit DPSE --set epsilon=1 --epsilon 0.1", ["epsilon='0.1' is given twice"]),
+        ("audit DPSE --epsilon 1 --failure 2", ["failure=2 is out of range"]),
+        ("audit DPSE --epsilon 1 --change 0,0,1", ["goes with --table"]),
+        ("audit DPSE --epsilon 1 --runs abc", ["runs='abc'"]),
+        ("audit DPUCB --epsilon 1 --runs 3", ["runs=3 is out of range"]),
+        ("audit DPUCB --epsilon 1 --table words.txt", ["has other things than numbers"]),
+        ("audit DPUCB --epsilon 1 --table none", ["table='none' cannot be read"]),
+        ("audit mine.py:raw --table numbers.txt", ["change=None is not an entry"]),
+        ("audit mine.py:raw --table numbers.txt --change 0,1", ["change='0,1' is not an entry"]),
+        ("audit mine.py:raw --table numbers.txt --change 0,0,nan", ["is not an entry"]),
     ],
 )
-def test_bad_input_is_one_line_and_status_2(capsys, arguments, parts):
-    assert main(arguments.split()) == 2
-    line = one_line(capsys)
+def test_bad_input_is_one_line_and_status_2(capsys, words, parts):
+    assert main(words.split()) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("dpbandits: ") and shown.err.count("\n") == 1
     for part in parts:
-        assert part in line
-    assert "Traceback" not in line
+        assert part in shown.err
 
 
-@pytest.mark.parametrize("arguments", ["--help", "run --help"])
-def test_help(capsys, arguments):
-    assert main(arguments.split()) == 0
-    assert "usage" in capsys.readouterr().out
+def test_every_command_has_help_json_and_an_example(capsys):
+    assert printed(capsys, "--version") == f"dpbandits {dpb.__version__}\n"
+    names = [name for name in app if not name.startswith("-")]
+    assert {"run", "identify", "estimate", "plan", "audit", "completion"} == set(names)
+    for name in names:
+        shown = printed(capsys, f"{name} --help")
+        assert "Usage" in shown and "--json" in shown
+        assert f"dpbandits {name}" in app[name].help_epilogue
 
 
-def test_version(capsys):
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"dpbandits {__version__}\n"
+def test_the_completion_is_a_script_that_knows_commands_and_options(capsys, folder):
+    shell = shutil.which("bash")
+    if shell is None:
+        pytest.skip("no bash here")
+    script = printed(capsys, "completion bash")
+    (folder / "script").write_text(script)
+    ask = 'source ./script; COMP_WORDS=({words}); COMP_CWORD={at}; F; echo "${{COMPREPLY[@]}}"'
+    function = script.split("complete ")[-1].split("-F ")[1].split()[0]
+    answers = {}
+    for at, words in ((1, "dpbandits aud"), (2, "dpbandits run --hor")):
+        lines = ask.format(words=words, at=at).replace("F;", f"{function};")
+        answers[words] = subprocess.check_output([shell, "-c", lines], text=True).strip()
+    assert answers == {"dpbandits aud": "audit", "dpbandits run --hor": "--horizon"}
 
 
-def test_run(capsys, book):
-    arguments = "run DPSE --set epsilon=0.5 --instance C2 --arms 3 --horizon 1e5 --runs 4"
-    assert main([*arguments.split(), "--csv", "out.csv"]) == 0
-    text = capsys.readouterr().out
+def test_json_has_no_numbers_that_json_lacks():
+    found = plain(
+        {"a": np.float64("nan"), "b": [-np.inf, 1.5], "c": np.array([1, 2]), "d": (True,)}
+    )
+    assert found == {"a": "nan", "b": ["-inf", 1.5], "c": [1, 2], "d": [True]}
+    json.dumps(found, allow_nan=False)
+
+
+# ------------------------------------------------------------------------------------------- run
+
+
+def test_the_numbers_are_those_of_the_package(capsys, folder):
+    words = "run --algorithm dp-se --means 0.9,0.8 --epsilon 0.5 --horizon 1e6 --runs 3 --seed 4"
+    text = printed(capsys, f"{words} --json --csv new/out.csv --plot out.png")
+    (found,) = json.loads(text)["runs"]
+    instance = dpb.instances.bernoulli([0.9, 0.8])
+    runs = dpb.simulate(dpb.DPSE(0.5), instance, 10**6, n_runs=3, seed=4)
+    assert found["regret"]["mean"] == runs.mean()[-1]
+    assert [found["regret"][q] for q in ("q05", "q95")] == [end[-1] for end in runs.band(0.9)]
+    assert found["pulls"] == runs.pulls.mean(axis=0).tolist()
+    assert found["algorithm"] == {"name": "DPSE", "epsilon": 0.5, "beta": None}
+    assert found["guarantee"]["epsilon"] == 0.5 and found["means"] == [0.9, 0.8]
+    path = folder / "new/out.csv"
+    assert path.read_text().splitlines()[0] == "time,run_0,run_1,run_2"
+    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    np.testing.assert_array_equal(table[:, 0], runs.times)
+    np.testing.assert_array_equal(table[:, 1:], runs.regret.T)
+    assert (folder / "out.png").read_bytes().startswith(b"\x89PNG")
+    other = dpb.simulate(dpb.DPSE(0.01), instance, 10**6, n_runs=3, seed=4)
+    assert found["regret"]["mean"] != other.mean()[-1]
+    text = printed(capsys, "run DPSE --epsilon 0.5 --instance C2 --arms 3 --horizon 1e5 --runs 4")
     assert "DPSE(epsilon=0.5, beta=None) on C2, K = 3, T = 100000, 4 runs" in text
-    header = (book / "out.csv").read_text().splitlines()[0]
-    assert header == "time,run_0,run_1,run_2,run_3"
 
 
-def test_a_full_disk_is_one_line(capsys, book, monkeypatch):
+@pytest.mark.parametrize("name", ["dp-se", "DPSE", "dp_se", "Dp Se"])
+def test_names_are_found_whatever_their_case_and_hyphens(capsys, name):
+    assert main(["run", name, "--epsilon", "1", "--horizon", "100", "--runs", "1"]) == 0
+    assert capsys.readouterr().out.startswith("DPSE(")
+
+
+def test_several_algorithms_and_own_ones(capsys):
+    words = "run DPSE mine.py:Alternate --algorithm mine.py:made --epsilon 1 --means 1,0"
+    found = json.loads(printed(capsys, f"{words} --horizon 1000 --runs 2 --json"))["runs"]
+    assert [run["algorithm"]["name"] for run in found] == ["DPSE", "Alternate", "Alternate"]
+    assert [run["guarantee"]["epsilon"] for run in found] == [1.0, 1.0, 2.0]
+    assert found[1]["regret"]["mean"] == 500.0  # every other pull costs the gap 1
+    own = dpb.RegretAlgorithm.regret_bound  # needs no bound
+    assert own(None, None, 10) == np.inf
+    assert own(None, None, 10, [1, 2]).tolist() == [np.inf] * 2
+
+
+def test_heavy_tailed_rewards_have_instances_too(capsys, folder):
+    words = "run DPRSE --epsilon 1 --instance s1 --order 0.9 --horizon 1e4 --runs 2 --seed 3"
+    (found,) = json.loads(printed(capsys, f"{words} --plot heavy.svg --json"))["runs"]
+    instance = dpb.instances.twzw22("S1", order=0.9)
+    runs = dpb.simulate(dpb.DPRSE(1.0), instance, 10**4, n_runs=2, seed=3)
+    assert found["regret"]["mean"] == runs.mean()[-1]
+    assert "Lai–Robbins" not in (folder / "heavy.svg").read_text("utf-8")
+    printed(capsys, "run DPSE --epsilon 1 --horizon 1e4 --runs 2 --plot light.svg")
+    assert "Lai–Robbins" in (folder / "light.svg").read_text("utf-8")
+
+
+def test_a_full_disk_is_one_line(capsys, folder, monkeypatch):
     def fail(descriptor):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", fail)
     assert main(["run", "UCB", "--horizon", "100", "--runs", "1", "--csv", "out.csv"]) == 1
-    assert "No space left on device" in one_line(capsys)
-    assert not list(book.glob("*.csv"))
+    error = capsys.readouterr().err
+    assert "No space left on device" in error and error.count("\n") == 1
+    assert not list(folder.glob("*.csv"))
 
 
 def test_an_interrupt_is_one_line_that_says_what_was_done(capsys, monkeypatch):
@@ -96,7 +274,125 @@ def test_an_interrupt_is_one_line_that_says_what_was_done(capsys, monkeypatch):
             raise KeyboardInterrupt
         return original(self, instance, horizon, times, seeds)
 
-    original = UCB.play_many
-    monkeypatch.setattr(UCB, "play_many", interrupted)
+    original = dpb.UCB.play_many
+    monkeypatch.setattr(dpb.UCB, "play_many", interrupted)
     assert main(["run", "UCB", "--horizon", "100", "--runs", "32"]) == 130
-    assert f"interrupted: {sum(played[:2])} of 32 runs were done" in one_line(capsys)
+    error = capsys.readouterr().err
+    assert f"interrupted: {sum(played[:2])} of 32 runs were done" in error
+    assert error.count("\n") == 1
+
+
+# ----------------------------------------------------------------------------- identify and plan
+
+
+def test_plan(capsys, folder):
+    plan = dpb.plan([0.8, 0.5, 0.2], epsilon=0.4, delta=0.1, n_runs=6, seed=3)
+    for ending in ("svg", "PNG"):
+        words = f"{PLAN} --epsilon 0.4 --seed 3 --plot new/plan.{ending}"
+        assert printed(capsys, words) == f"{plan}\n"
+        content = (folder / f"new/plan.{ending}").read_bytes()
+        assert len(content) > 5_000
+        assert content.startswith(b"<?xml" if ending == "svg" else b"\x89PNG")
+    found = json.loads(printed(capsys, f"{PLAN} --epsilon 0.4 --seed 3 --json"))
+    assert found == plain(plan.as_dict()) and found["price_of_privacy"] == plan.price
+    assert [size["samples"]["mean"] for size in found["algorithms"]] == [s.mean for s in plan.sizes]
+    assert "unknown: some runs were ended" in printed(
+        capsys, f"{PLAN} --epsilon 0.4 --max-pulls 600"
+    )
+
+
+def test_what_cannot_be_written_is_told_before_anything_is_simulated(capsys, folder, monkeypatch):
+    monkeypatch.setattr(dpb, "plan", lambda *_: pytest.fail("simulated"))
+    monkeypatch.setattr(dpb, "identify", lambda *_: pytest.fail("simulated"))
+    (folder / "file").touch()
+    printed(capsys, f"{PLAN} --epsilon 0.4 --plot file/x.svg", status=1)
+    printed(capsys, "identify TopTwo --set delta=0.1 --means 0.8,0.5 --csv file/x.csv", status=1)
+
+
+def test_identify(capsys, folder):
+    words = "identify DPLRE --epsilon 1 --set delta=0.1 --means 0.8,0.5,0.2 --runs 5 --seed 2"
+    out = printed(capsys, f"{words} --csv new/runs.csv")
+    runs = dpb.identify(dpb.DPLRE(1.0, 0.1), dpb.instances.bernoulli([0.8, 0.5, 0.2]), 5, seed=2)
+    assert f"mean {runs.stopping_time.mean():.6g}" in out and "stopped: 5 of 5" in out
+    assert "privacy: ε = 1, global" in out
+    columns = np.loadtxt(folder / "new/runs.csv", delimiter=",", skiprows=1)
+    assert columns[:, 0].tolist() == runs.stopping_time.tolist()
+    assert columns[:, 2:].astype(int).tolist() == runs.pulls.tolist()
+    out = printed(capsys, f"{words} --max-pulls 9")
+    assert "stopped: 0 of 5" in out and "nan" not in out
+    assert "mean unknown, median unknown, 90 % of runs unknown to unknown" in out
+
+
+# -------------------------------------------------------------------------------------- estimate
+
+
+def test_replicates_are_those_of_the_package(capsys, folder):
+    words = f"estimate DPExponentialNAS {RULE} --mean 0.2 --runs 7 --seed 3 --csv new/runs.csv"
+    out = printed(capsys, f"{words} --epsilon 1")
+    rule = dpb.DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05)
+    runs = dpb.estimate(rule, dpb.instances.two_point(0.2), n_runs=7, seed=3)
+    assert f"median {np.median(runs.samples):.6g}" in out
+    assert "halted: 7 of 7" in out and "privacy: ε = 1, global" in out
+    columns = np.loadtxt(folder / "new/runs.csv", delimiter=",", skiprows=1)
+    assert columns[:, 0].tolist() == runs.samples.tolist()
+    assert printed(capsys, f"{words} --set epsilon=1") == out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--law uniform --runs 2", "uniform on"),
+        ("--law beta --shapes 3,2 --runs 2", "Beta(3, 2)"),
+        ("--law low-variance --deviation 0.05 --runs 2", "0.05 or 0.15"),
+        ("--runs 3 --max-samples 10", "halted: 0 of 3"),
+    ],
+)
+def test_laws_and_an_end(options, said, capsys):
+    assert said in printed(capsys, f"estimate NAS {RULE} {options}")
+
+
+def test_own_numbers_from_a_file_and_from_stdin(capsys, folder, monkeypatch):
+    (folder / "own.txt").write_text("0.9 0.8\n" * 400, "utf-8")
+    expected = dpb.NAS(0.5, 0.05).run([0.9, 0.8] * 400, np.random.default_rng(0))
+    out = printed(capsys, f"estimate NAS {RULE} --stream own.txt")
+    assert f"halted after {expected.samples} samples" in out
+    monkeypatch.setattr("sys.stdin", io.StringIO("0.9 0.8\n"))
+    out = printed(capsys, f"estimate NAS {RULE} --stream -")
+    assert "not halted after 2 samples: no estimate" in out
+
+
+# ----------------------------------------------------------------------------------------- audit
+
+
+def test_what_can_be_integrated_is_and_what_cannot_is_run(capsys):
+    text = printed(capsys, "audit DPSE --set epsilon=0.5")
+    assert text.startswith("DP-SE: acquitted\ndeclared: ε = 0.5, global, event level\n")
+    assert "exact: ε is at least 0.49" in text
+    assert printed(capsys, "audit DPSE --epsilon 0.5") == text
+    words = "audit DPUCB --set epsilon=4 --runs 2000 --pulls 6 --candidates 4"
+    first = printed(capsys, words)
+    assert "DP-UCB: acquitted" in first and "of 1000 runs" in first
+    assert printed(capsys, words) == first, "the seed decides"
+    words = "audit DPNAS --sampled --epsilon 1 --set alpha=0.5 --set beta=0.1 --runs 100 --pulls 4"
+    text = printed(capsys, f"{words} --candidates 2", status=3)
+    assert text.startswith("DP-NAS: nothing tested") and "tables: 1 × 4 rewards" in text
+
+
+def test_epsilon_may_be_what_is_tested(capsys):
+    assert main(f"audit UCB --epsilon 1 --delta 0.1 --runs 400 {QUICK}".split()) in (0, 1, 3)
+    assert "declared: (ε = 1, δ = 0.1)" in capsys.readouterr().out
+    assert "raw: nothing declared" in printed(capsys, f"audit mine.py:raw --runs 400 {QUICK}")
+
+
+@pytest.mark.parametrize(("name", "status"), [("noisy", 0), ("raw", 1)])
+def test_own_algorithms(name, status, capsys):
+    words = f"audit mine.py:{name} --epsilon 1 --pulls 2 --runs 4000 --candidates 6"
+    text = printed(capsys, words + (" --jobs 2" if name == "raw" else ""), status)
+    assert text.startswith(f"{name}: {'convicted' if status else 'acquitted'}")
+
+
+def test_an_own_table(folder, capsys):
+    (folder / "table.csv").write_text("1, 1\n0 1\n", encoding="utf-8")
+    words = "audit mine.py:raw --epsilon 1 --runs 500 --table table.csv --change 1,0,2"
+    text = printed(capsys, words, status=1)
+    assert "2 × 2 rewards; number 1 of arm 1 is 0 or 2" in text

@@ -2,7 +2,7 @@
 
 import os
 
-from dpbandits._kernels import drop_stale_kernels
+from dpbandits._files import drop_stale_kernels
 
 
 def test_kernels_older_than_any_source_are_dropped(tmp_path):

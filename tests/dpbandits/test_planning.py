@@ -10,8 +10,7 @@ from matplotlib import pyplot as plt
 from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, NOT_WHOLE, refusal
 
 import dpbandits as dpb
-from dpbandits import cli_identify, plotting
-from dpbandits.cli import main
+from dpbandits import plotting
 from dpbandits.identification import (
     AdaPTTStar,
     characteristic_time,
@@ -148,90 +147,3 @@ def test_the_picture_shows_an_algorithm_without_a_look_of_its_own(small):
     figure = plotting.plan_figure(dataclasses.replace(small, sizes=(*small.sizes, own)))
     assert "AdaP-TT*" in {text.get_text() for text in figure.axes[0].texts}
     plt.close(figure)
-
-
-# ------------------------------------------------------------------------- command line
-
-OPTIONS = ["--means", "0.8,0.5,0.2", "--epsilon", "0.4", "--delta", "0.1", "--runs", "6"]
-
-
-def said(capsys, *arguments):
-    status = main(list(arguments))
-    shown = capsys.readouterr()
-    return status, shown.out, shown.err
-
-
-def test_plan_on_the_command_line(small, capsys, tmp_path):
-    for ending in ("svg", "png", "SVG", "PNG"):
-        path = tmp_path / ending / "new" / f"plan.{ending}"
-        arguments = ["plan", *OPTIONS, "--seed", "3", "--plot", str(path)]
-        status, out, _ = said(capsys, *arguments)
-        assert status == 0 and out == f"{small}\n"
-        assert path.stat().st_size > 5_000
-        assert path.read_bytes().startswith(b"<?xml" if ending.lower() == "svg" else b"\x89PNG")
-
-
-def test_what_cannot_be_drawn_is_told_before_anything_is_simulated(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(cli_identify, "plan", lambda *_: pytest.fail("simulated"))
-    monkeypatch.setattr(cli_identify, "identify", lambda *_: pytest.fail("simulated"))
-    file = tmp_path / "file"
-    file.write_text("", "utf-8")
-    plot = ["--plot", str(tmp_path / "x.svg")]
-    status, out, err = said(capsys, "plan", *OPTIONS, "--epsilon", "inf", *plot)
-    assert status == 2 and out == "" and "epsilon=inf has no picture" in err and "allowed" in err
-    assert said(capsys, "plan", *OPTIONS, "--plot", str(file / "x.svg"))[0] == 1
-    run = ["identify", "TopTwo", "--set", "delta=0.1", "--means", "0.8,0.5"]
-    assert said(capsys, *run, "--csv", str(file / "x.csv"))[0] == 1
-
-
-def test_a_plan_on_the_command_line_can_be_cut_short(capsys):
-    status, out, _ = said(capsys, "plan", *OPTIONS, "--max-pulls", "600")
-    assert status == 0 and "unknown: some runs were ended" in out
-    status, _, err = said(capsys, "plan", *OPTIONS, "--max-pulls", "2")
-    assert status == 2 and "max-pulls=2 is out of range" in err
-
-
-def test_identify_on_the_command_line(capsys, tmp_path):
-    path = tmp_path / "new" / "runs.csv"
-    options = ["--set", "epsilon=1", "--set", "delta=0.1", "--means", "0.8,0.5,0.2"]
-    arguments = ["identify", "DPLRE", *options, "--runs", "5", "--seed", "2", "--csv", str(path)]
-    status, out, _ = said(capsys, *arguments)
-    runs = dpb.identify(dpb.DPLRE(1.0, 0.1), dpb.instances.bernoulli(MEANS), 5, seed=2)
-    assert status == 0
-    assert f"mean {runs.stopping_time.mean():.6g}" in out and "stopped: 5 of 5" in out
-    assert "privacy: ε = 1, global" in out
-    columns = np.loadtxt(path, delimiter=",", skiprows=1)
-    assert columns[:, 0].tolist() == runs.stopping_time.tolist()
-    assert columns[:, 2:].astype(int).tolist() == runs.pulls.tolist()
-
-
-def test_a_run_that_was_ended_is_not_counted_as_stopped(capsys):
-    options = ["--set", "epsilon=1", "--set", "delta=0.1", "--means", "0.8,0.5,0.2"]
-    status, out, _ = said(capsys, "identify", "DPTT", *options, "--runs", "2", "--max-pulls", "9")
-    assert status == 0 and "stopped: 0 of 2" in out
-    assert (
-        "mean unknown, median unknown, 90 % of runs unknown to unknown" in out and "nan" not in out
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["plan", *OPTIONS, "--plot", "x.pdf"], "plot='x.pdf' has another ending"),
-        (
-            ["plan", *OPTIONS, "--means", "0.9,"],
-            "means='0.9,' is no list of numbers; allowed: numbers in [0, 1] such as 0.75,0.7,0.7",
-        ),
-        (["plan", *OPTIONS, "--means", "0.8,x"], "means='0.8,x' is no list of numbers"),
-        (["plan", *OPTIONS, "--epsilon", "x"], "epsilon='x' is no number"),
-        (["plan", "--means", "0.8,0.8", *OPTIONS[2:]], "has several best arms"),
-        (["plan", *OPTIONS, "--epsilon", "0"], "epsilon=0.0 is out of range"),
-        (["plan", *OPTIONS, "--delta", "0.45"], "delta=0.45 is out of range"),
-        (["identify", "Nothing", "--means", "0.8,0.5"], "algorithm='Nothing' is unknown"),
-        (["identify", "DPLRE", "--means", "0.8,0.5"], "epsilon is missing"),
-    ],
-)
-def test_bad_arguments_get_one_line(arguments, message, capsys):
-    status, out, err = said(capsys, *arguments)
-    assert status == 2 and out == ""
-    assert message in err and err.count("\n") == 1

@@ -41,6 +41,7 @@ __all__ = [
     "label_ends",
     "make_panels",
     "power_of_ten",
+    "save",
     "save_vector",
     "spread",
     "styled",
@@ -170,6 +171,16 @@ def columns_of(axes: Axes) -> int:
     """Return how many panels stand beside each other in the figure of `make_panels`."""
     place = axes.get_subplotspec()
     return 1 if place is None else int(place.get_gridspec().ncols)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure in the format that the ending of the file says, and close it."""
+    if path.suffix.lower() == ".svg":
+        save_vector(figure, path)
+    else:
+        with plt.rc_context({"pdf.fonttype": 42}):
+            figure.savefig(path, dpi=200)
+    plt.close(figure)
 
 
 def save_vector(figure: Figure, path: str | os.PathLike[str]) -> Path:

@@ -1,0 +1,316 @@
+"""What command lines share: how texts are read, algorithms configured, answers and errors printed.
+
+A command is a function: `cyclopts` makes its options of the signature and their help of the
+docstring. A bad argument gives one line on stderr, which names it and says what is allowed, and
+exit status 2; a failure 1; an interrupt 130.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import importlib.util
+import itertools
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from cyclopts import App, CycloptsError, Parameter
+
+from dpbandits._validation import check_choice, check_integer, check_number
+from dpbandits.configuration import Check, whole
+
+__all__ = [
+    "Jobs",
+    "Json",
+    "Seed",
+    "Settings",
+    "carry_out",
+    "configure",
+    "find_name",
+    "is_own",
+    "load_own",
+    "make_app",
+    "make_folders",
+    "numbers",
+    "plain",
+    "read_literal",
+    "read_settings",
+    "reads",
+    "show",
+]
+
+
+def read_literal(text: str) -> Any:
+    """Read a number, None or a quoted word as Python does; anything else stays text."""
+    try:
+        return float(text) if text in ("inf", "nan") else ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+
+
+def reads(check: Check) -> Parameter:
+    """Return how an option is read: as Python does, then checked under the option's name."""
+
+    def convert(_: Any, tokens: Sequence[Any]) -> Any:
+        (token,) = tokens
+        return check((token.keyword or "argument").lstrip("-"), read_literal(token.value))
+
+    return Parameter(converter=convert, n_tokens=1)
+
+
+def _jobs(name: str, value: Any) -> int:
+    try:
+        return -1 if value == -1 else check_integer(name, value, 1)
+    except ValueError as error:
+        raise ValueError(f"{error}, or -1 for all processors") from None
+
+
+def numbers(name: str, value: Any) -> tuple[float, ...]:
+    """Return one number, or several that are split by commas, as a tuple."""
+    parts = value if isinstance(value, tuple) else (value,)
+    return tuple(check_number(name, part, "numbers such as 0.9,0.8") for part in parts)
+
+
+Jobs = Annotated[int, reads(_jobs), Parameter(help="Workers; -1 for all processors.")]
+Json = Annotated[bool, Parameter(help="Print one JSON object instead.")]
+Seed = Annotated[int, reads(whole(0)), Parameter(help="Seed.")]
+Settings = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--set", help="An argument, as NAME=VALUE: beta=0.01. May be given several times."
+    ),
+]
+
+
+def make_app(name: str, text: str, version: str) -> App:
+    """Return a command line with the command ``completion`` and no other yet."""
+    app = App(
+        name=name,
+        help=text,
+        version=f"{name} {version}",
+        help_format="markdown",
+        suppress_keyboard_interrupt=False,
+        default_parameter=Parameter(negative=()),
+    )
+
+    def completion(shell: Literal["bash", "zsh", "fish"], *, json: Json = False) -> int:
+        """Print a script by which a shell completes commands and options."""
+        script = app.generate_completion(shell=shell)
+        return show(json, script, {"shell": shell, "script": script})
+
+    app.command(completion, help_epilogue=f'Example: eval "$({name} completion bash)"')
+    return app
+
+
+def carry_out(app: App, arguments: Sequence[str] | None) -> int:
+    """Run the command that the arguments name and return the exit status.
+
+    Parameters
+    ----------
+    app : cyclopts.App
+        Its commands return their exit status.
+    arguments : sequence of str, optional
+        What stands after the program's name; ``sys.argv[1:]`` if not given.
+    """
+    name = app.name[0]
+
+    def complain(message: str, status: int) -> int:
+        print(f"{name}: {' '.join(message.split())}", file=sys.stderr)
+        return status
+
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if not words:
+        return complain(f"COMMAND is missing; allowed: one of those in {name} --help", 2)
+    try:
+        status = app(
+            words,
+            exit_on_error=False,
+            print_error=False,
+            verbose=False,
+            result_action="return_value",
+        )
+        sys.stdout.flush()
+    except CycloptsError as error:
+        return complain(str(error.msg or error), 2)
+    except ValueError as error:
+        return complain(str(error), 2)
+    except KeyboardInterrupt as interrupt:
+        return complain(str(interrupt) or "interrupted", 130)
+    except BrokenPipeError:
+        # The reader has gone; nothing is left to say, at exit included.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        return complain(f"{error.strerror or error}{where}", 1)
+    return int(status or 0)
+
+
+def show(as_json: bool, lines: str | Iterable[str], record: Mapping[str, Any]) -> int:
+    """Print the lines, or the record as JSON, and return the exit status 0."""
+    if as_json:
+        print(json.dumps(plain(record), ensure_ascii=False, indent=1, allow_nan=False))
+    else:
+        print(lines if isinstance(lines, str) else "\n".join(lines))
+    return 0
+
+
+def plain(value: Any) -> Any:
+    """Turn configurations, arrays and paths into what JSON has.
+
+    A number that JSON does not have is written as a word: "inf", "-inf", "nan".
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> plain({"epsilon": np.inf, "algorithm": dpb.DPSE(0.5)})
+    {'epsilon': 'inf', 'algorithm': {'name': 'DPSE', 'epsilon': 0.5, 'beta': None}}
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {"name": type(value).__name__, **fields}
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(each) for each in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return value if isinstance(value, float) and math.isfinite(value) else str(value)
+
+
+def make_folders(*paths: Path | None) -> None:
+    """Make the folders of files that are written at the end, so that it fails at the start."""
+    for path in paths:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def find_name(what: str, known: Mapping[str, Any], name: str) -> str:
+    """Return the name among those known that is meant: case, blanks and hyphens do not matter.
+
+    Examples
+    --------
+    >>> find_name("algorithm", {"DPSE": 1, "DPUCB": 2}, "dp-se")
+    'DPSE'
+    """
+
+    def bare(text: str) -> str:
+        return "".join(character for character in text.lower() if character not in " -_")
+
+    meant = [each for each in known if bare(each) == bare(name)]
+    return meant[0] if len(meant) == 1 else check_choice(what, name, tuple(known))
+
+
+def is_own(name: str) -> bool:
+    """Tell whether a name means something outside of the package: FILE.py:NAME or MODULE:NAME."""
+    return ":" in name
+
+
+def load_own(name: str) -> Any:
+    """Load an object from a file, FILE.py:NAME, or from a module, MODULE:NAME."""
+    where, _, attribute = name.rpartition(":")
+    try:
+        module = _module_of(where) if where.endswith(".py") else importlib.import_module(where)
+        return getattr(module, attribute)
+    except (ImportError, AttributeError, FileNotFoundError) as error:
+        raise ValueError(
+            f"algorithm={name} is not there ({error}); allowed: FILE.py:NAME or MODULE:NAME"
+        ) from None
+
+
+def _module_of(where: str) -> ModuleType:
+    """Run a file as a module that is in no list, so that its functions go to workers by value."""
+    path = Path(where).resolve()
+    spec = importlib.util.spec_from_file_location(f"_own_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # as dataclasses ask for
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[spec.name]
+    return module
+
+
+def read_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """Read settings such as ``epsilon=0.25``; none may be given twice."""
+    values: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not (equals and name.isidentifier()):
+            raise ValueError(f"set={setting!r} cannot be read; allowed: NAME=VALUE, as seed=1")
+        if name in values:
+            raise ValueError(f"{name}={text!r} is given twice; allowed: once")
+        values[name] = read_literal(text)
+    return values
+
+
+def configure(
+    kinds: Sequence[Any], settings: Sequence[str] | None, epsilon: str | None = None
+) -> list[Any]:
+    """Build algorithms from settings; each goes to all of them that have such an argument.
+
+    Parameters
+    ----------
+    kinds : sequence
+        Dataclasses; what is not a class is an algorithm already, and stays as it is.
+    settings : sequence of str, optional
+        Their arguments, each NAME=VALUE.
+    epsilon : str, optional
+        Short for a setting of that name.
+
+    Raises
+    ------
+    ValueError
+        If a value is missing, given twice or refused, or none has such an argument.
+    """
+    short = [] if epsilon is None else [f"epsilon={epsilon}"]
+    values = read_settings([*(settings or ()), *short])
+    fields = [
+        {f.name: f for f in dataclasses.fields(kind)} if isinstance(kind, type) else {}
+        for kind in kinds
+    ]
+    known = dict.fromkeys(itertools.chain(*fields))
+    names = " and ".join(getattr(kind, "__name__", repr(kind)) for kind in kinds)
+    for name, value in values.items():
+        if name not in known:
+            allowed = ", ".join(known) or "none"
+            raise ValueError(f"{name}={value!r} is not an argument of {names}; allowed: {allowed}")
+    return [
+        _configured(kind, own, {name: values[name] for name in own if name in values})
+        if isinstance(kind, type)
+        else kind
+        for kind, own in zip(kinds, fields, strict=True)
+    ]
+
+
+def _configured(
+    kind: Callable[..., Any], fields: Mapping[str, dataclasses.Field[Any]], values: dict[str, Any]
+) -> Any:
+    """Build one algorithm; where a reader's own class says int or float, refuse words."""
+    for name, field in fields.items():
+        if name not in values:
+            if field.default is field.default_factory is dataclasses.MISSING:
+                raise ValueError(
+                    f"{name} is missing; allowed: --set {name}=VALUE for {kind.__name__}"
+                )
+        elif not kind.__module__.startswith("dpbandits."):
+            value = values[name]
+            wanted = str(getattr(field.type, "__name__", field.type))
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if wanted == "int" and not (is_number and float(value).is_integer()):
+                raise ValueError(f"{name}={value!r} is not a whole number; allowed: one")
+            if wanted == "float" and not is_number:
+                raise ValueError(f"{name}={value!r} is not a number; allowed: one")
+    return kind(**values)
