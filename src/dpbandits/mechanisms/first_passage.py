@@ -1,4 +1,4 @@
-"""Noise of a binary-tree counter over long stretches, drawn by its first passage below a barrier.
+"""Noise of tree counters over long stretches, drawn by its first passage below a barrier.
 
 A tree's prefix noise changes with every pull, but a simulation that only has to know *when* it
 first falls below a barrier need not draw most of its nodes. Over the leaves of a complete subtree
@@ -10,7 +10,14 @@ every later node is as fresh as before, for "first failing leaf" is a stopping t
 
 To have a finite table the node noises are lowered to whole cells and the room above the barrier
 is capped: both can only bring a failure forward, so that a leaf that does not fail is certainly
-above the barrier. The proofs are in the book's chapter on DP successive elimination.
+above the barrier. Proof: :prf:ref:`skip-sound`, :prf:ref:`skip-law`, :prf:ref:`skip-fresh`.
+
+*Growing trees.* In an adaptive tree the scale of a node grows with the element it ends at: on a
+stretch it lies between s, that of its first node, and κ·s. A node's noise is its scale times a
+standard Laplace variable q. The walk is lowered to Y = κ·s·q if q < 0 and Y = s·q otherwise: Y is
+at most the node's noise, has one law for all nodes of the stretch, and so one table serves; and
+given Y, q is known and with it the true noise. Proof: :prf:ref:`prop-walks`. With κ = 1 this is
+the ordinary tree.
 """
 
 from __future__ import annotations
@@ -36,7 +43,10 @@ __all__ = [
     "next_prefix_noise",
     "prefix_noise_at",
     "walk_to_first_passage",
+    "walk_to_joint_passage",
 ]
+
+Floats = NDArray[np.float64]
 
 TREE_LEVELS = 64
 """Levels of a tree, enough for every count that an int64 can hold."""
@@ -45,97 +55,7 @@ WALK_SIZE = TREE_LEVELS + 3
 """Size of the array that `lowered_walk_fails` keeps its state in."""
 
 
-class FirstPassageTable(NamedTuple):
-    """Law of the first passage of a subtree's path sums, in cells of width h·λ.
-
-    The room d = 1..D is the distance to the barrier in cells, rounded up. A node of noise X takes
-    it from d to min(d + ⌊X/(hλ)⌋, D); a leaf fails when the nodes on its way take the room to 0
-    or below.
-
-    Attributes
-    ----------
-    cell_width : float
-        h, the width of a cell in units of the node scale λ.
-    fail : numpy.ndarray of float, shape (J + 1, D + 1)
-        ``fail[j, d]``: probability that some leaf of a subtree with 2^j leaves fails. The first
-        leaf of a subtree carries none of its nodes, so that ``fail[0, d] = 0`` for d ≥ 1;
-        ``fail[j, 0] = 1``.
-    right_fail : numpy.ndarray of float, shape (J + 1, D + 1)
-        ``right_fail[j, d]``: the same for a subtree with 2^j leaves that has a node of its own
-        in front, as the right half of a subtree has.
-    cell_mass : numpy.ndarray of float, shape (2 D + 1,)
-        ``cell_mass[D + k]``: probability of ⌊X/(hλ)⌋ = k.
-    """
-
-    cell_width: float
-    fail: NDArray[np.float64]
-    right_fail: NDArray[np.float64]
-    cell_mass: NDArray[np.float64]
-
-
-@lru_cache(maxsize=8)
-def first_passage_table(
-    cell_width: float = 0.125, n_cells: int = 880, max_level: int = 30
-) -> FirstPassageTable:
-    """Tabulate the first-passage law of subtrees with 1, 2, 4, …, 2^max_level leaves.
-
-    With H_j(d) = ``fail[j, d]`` and W_j(d) = ``right_fail[j, d]``,
-
-        W_j(d) = P(d + k ≤ 0) + Σ_{0<y<D} P(d + k = y) H_j(y) + P(d + k ≥ D) H_j(D),
-        H_{j+1}(d) = H_j(d) + (1 − H_j(d)) W_j(d),        H_0(d) = 0 for d ≥ 1,
-
-    k = ⌊X/(hλ)⌋ the cell of a Laplace variable. Only non-negative terms are added, so that each
-    entry has a relative error of a few units of rounding per level.
-
-    Parameters
-    ----------
-    cell_width : float
-        Width h > 0 of a cell in units of the node scale.
-    n_cells : int
-        Greatest room D ≥ 1, in cells.
-    max_level : int
-        Greatest level J ≥ 0.
-
-    Returns
-    -------
-    FirstPassageTable
-        Read-only arrays, computed once per process.
-
-    Examples
-    --------
-    Two leaves: the second fails when its one node falls by more than the room.
-
-    >>> import math
-    >>> table = first_passage_table(0.25)
-    >>> bool(abs(table.fail[1, 4] - 0.5 * math.exp(-3 * 0.25)) < 1e-15)
-    True
-
-    One walk in about 9000 over a million leaves falls by forty node scales:
-
-    >>> round(float(table.fail[20, 160]), 6)
-    0.000114
-    """
-    cap = n_cells
-    h = cell_width
-    k = np.arange(-cap, cap + 1)
-    # ⌊X/h⌋ = k and ⌊X/h⌋ = −1 − k are equally likely
-    cell_mass = 0.5 * np.exp(-h * np.where(k >= 0, k, -1 - k)) * -math.expm1(-h)
-    room = np.arange(cap + 1)
-    node_fail = 0.5 * np.exp(-h * (room - 1.0))
-    node_fail[0] = 1.0 - 0.5 * math.exp(-h)
-    # moves[d, y - 1]: probability that one node takes the room from d to y = 1..D
-    moves = cell_mass[cap + room[None, 1:] - room[:, None]]
-    moves[:, -1] = 0.5 * np.exp(-h * (cap - room))
-    fail = np.zeros((max_level + 1, cap + 1))
-    right_fail = np.zeros((max_level + 1, cap + 1))
-    fail[:, 0] = 1.0
-    for j in range(max_level + 1):
-        right_fail[j] = node_fail + moves @ fail[j, 1:]
-        if j < max_level:
-            fail[j + 1, 1:] = fail[j, 1:] + (1.0 - fail[j, 1:]) * right_fail[j, 1:]
-    for array in (fail, right_fail, cell_mass):
-        array.setflags(write=False)
-    return FirstPassageTable(h, fail, right_fail, cell_mass)
+# ------------------------------------------------------------------------- noise of every prefix
 
 
 @njit(cache=True, nogil=True)
@@ -151,7 +71,7 @@ def lowest_level(n: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def prefix_noise_at(prefix_noise: NDArray[np.float64], arm: int, n: int) -> float:
+def prefix_noise_at(prefix_noise: Floats, arm: int, n: int) -> float:
     """Return the stored noise of the arm's prefix of length n, 0 for the empty prefix."""
     if n == 0:
         return 0.0
@@ -160,11 +80,7 @@ def prefix_noise_at(prefix_noise: NDArray[np.float64], arm: int, n: int) -> floa
 
 @njit(cache=True, nogil=True)
 def next_prefix_noise(
-    rng: np.random.Generator,
-    node_scale: float,
-    prefix_noise: NDArray[np.float64],
-    arm: int,
-    n: int,
+    rng: np.random.Generator, node_scale: float, prefix_noise: Floats, arm: int, n: int
 ) -> float:
     """Draw the node that ends at the arm's n-th pull and return the noise of the prefix.
 
@@ -182,22 +98,119 @@ def next_prefix_noise(
         The arm.
     n : int
         Its number of pulls, this one included.
-
-    Returns
-    -------
-    float
     """
     noise = prefix_noise_at(prefix_noise, arm, n & (n - 1)) + laplace(rng, node_scale)
     prefix_noise[arm, lowest_level(n)] = noise
     return noise
 
 
+# ------------------------------------------------------------------------- law of the first passage
+
+
+class FirstPassageTable(NamedTuple):
+    """Law of the first passage of a subtree's lowered path sums, in cells of width h·s.
+
+    The room d = 1..D is the distance to the barrier in cells, rounded up. A lowered node Y takes
+    it from d to min(d + ⌊Y/(hs)⌋, D); a leaf fails when the nodes on its way take the room to 0
+    or below.
+
+    Attributes
+    ----------
+    cell_width : float
+        h, the width of a cell in units of the (least) node scale s.
+    ratio : float
+        κ, the greatest scale of a stretch over its least.
+    fail : numpy.ndarray of float, shape (J + 1, D + 1)
+        ``fail[j, d]``: probability H_j(d) that some leaf of a subtree with 2^j leaves fails. The
+        first leaf carries none of its nodes, so that H_0(d) = 0 for d ≥ 1; H_j(0) = 1.
+    right_fail : numpy.ndarray of float, shape (J + 1, D + 1)
+        ``right_fail[j, d]``: the same, W_j(d), with one more node in front, as the right half of
+        a subtree has.
+    cell_mass : numpy.ndarray of float, shape (2 D + 1,)
+        ``cell_mass[D + k]``: probability of ⌊Y/(hs)⌋ = k.
+    """
+
+    cell_width: float
+    ratio: float
+    fail: Floats
+    right_fail: Floats
+    cell_mass: Floats
+
+
+@lru_cache(maxsize=8)
+def first_passage_table(
+    cell_width: float = 0.125, n_cells: int = 880, max_level: int = 30, ratio: float = 1.0
+) -> FirstPassageTable:
+    """Tabulate the first-passage law of subtrees with 1, 2, 4, …, 2^max_level leaves.
+
+    With k = ⌊Y/(hs)⌋ the cell of a lowered node,
+
+        W_j(d) = P(d + k ≤ 0) + Σ_{0<y<D} P(d + k = y) H_j(y) + P(d + k ≥ D) H_j(D),
+        H_{j+1}(d) = H_j(d) + (1 − H_j(d)) W_j(d),        H_0(d) = 0 for d ≥ 1.
+
+    Only non-negative terms are added, so that each entry has a relative error of a few units of
+    rounding per level.
+
+    Parameters
+    ----------
+    cell_width : float
+        h > 0.
+    n_cells : int
+        Greatest room D ≥ 1, in cells.
+    max_level : int
+        Greatest level J ≥ 0.
+    ratio : float
+        κ ≥ 1.
+
+    Returns
+    -------
+    FirstPassageTable
+        Read-only arrays, computed once per process.
+
+    Examples
+    --------
+    Two leaves: the second fails when its one node, lowered, falls by more than the room.
+
+    >>> for ratio in (1.0, 1.25):
+    ...     table = first_passage_table(0.25, ratio=ratio)
+    ...     bool(abs(table.fail[1, 4] - 0.5 * math.exp(-3 * 0.25 / ratio)) < 1e-15)
+    True
+    True
+
+    One walk in about 9000 over a million leaves falls by forty node scales:
+
+    >>> round(float(first_passage_table(0.25).fail[20, 160]), 6)
+    0.000114
+    """
+    cap, up, down = n_cells, cell_width, cell_width / ratio  # a cell in units of q, on each side
+    k = np.arange(-cap, cap + 1)
+    rise = 0.5 * np.exp(-up * np.maximum(k, 0)) * -math.expm1(-up)
+    fall = 0.5 * np.exp(-down * np.maximum(-1 - k, 0)) * -math.expm1(-down)
+    cell_mass = np.where(k >= 0, rise, fall)
+    room = np.arange(cap + 1)
+    node_fail = 0.5 * np.exp(-down * (room - 1.0))
+    node_fail[0] = 1.0 - 0.5 * math.exp(-up)
+    # moves[d, y - 1]: probability that one node takes the room from d to y = 1..D
+    moves = cell_mass[cap + room[None, 1:] - room[:, None]]
+    moves[:, -1] = 0.5 * np.exp(-up * (cap - room))
+    fail = np.zeros((max_level + 1, cap + 1))
+    right_fail = np.zeros((max_level + 1, cap + 1))
+    fail[:, 0] = 1.0
+    for j in range(max_level + 1):
+        right_fail[j] = node_fail + moves @ fail[j, 1:]
+        if j < max_level:
+            fail[j + 1, 1:] = fail[j, 1:] + (1.0 - fail[j, 1:]) * right_fail[j, 1:]
+    for array in (fail, right_fail, cell_mass):
+        array.setflags(write=False)
+    return FirstPassageTable(cell_width, ratio, fail, right_fail, cell_mass)
+
+
 @njit(cache=True, nogil=True)
 def _room_in_cells(table: FirstPassageTable, node_scale: float, distance: float) -> int:
     """Return the room, in cells, of a positive distance between the noise and the barrier.
 
-    A walk of whole cells that does not use up ⌊distance/(hλ)⌋ + 1 cells has fallen by at most
-    ⌊distance/(hλ)⌋ cells, hence not below the barrier.
+    A walk of whole cells that does not use up ⌊distance/(hs)⌋ + 1 cells has fallen by at most
+    ⌊distance/(hs)⌋ cells, hence not below the barrier.
     """
     cap = table.fail.shape[1] - 1
     cells = distance / (table.cell_width * node_scale)
@@ -221,63 +234,31 @@ def _failing_node(
 ) -> tuple[float, int]:
     """Draw the node in front of a right half with 2^level leaves, given that this half fails.
 
-    Returns
-    -------
-    node : float
-        The node's noise in units of λ.
-    room : int
-        The room behind it; 0 when the node itself fails.
+    Returns its noise q over its scale, and the room behind it, 0 when the node itself fails.
     """
     cap = table.fail.shape[1] - 1
-    h = table.cell_width
+    up = table.cell_width
+    down = up / table.ratio
     u = rng.random() * table.right_fail[level, room]
     mass = table.right_fail[0, room]  # the node alone takes the room to 0 or below
     if level == 0 or u < mass:
-        return (1 - room) * h - rng.standard_exponential(), 0
+        return (1 - room) * down - rng.standard_exponential(), 0
     # Which room is left? Most of the mass lies at the old room and just below it.
     behind = room
     for i in range(cap):
         behind = room - i if i < room else i + 1
         move = table.cell_mass[cap + behind - room]
         if behind == cap:
-            move = 0.5 * math.exp(-h * (cap - room))
+            move = 0.5 * math.exp(-up * (cap - room))
         mass += move * table.fail[level, behind]
         if u < mass:
             break
     if behind == cap:
-        return (cap - room) * h + rng.standard_exponential(), cap
-    # inside a cell the noise is an exponential, cut off at the width of the cell
-    within = -math.log1p(rng.random() * math.expm1(-h))
+        return (cap - room) * up + rng.standard_exponential(), cap
+    # inside a cell q is an exponential, cut off at the width of the cell
     if behind >= room:
-        return (behind - room) * h + within, behind
-    return (behind - room + 1) * h - within, behind
-
-
-@njit(cache=True, nogil=True)
-def _first_failing_leaf(
-    rng: np.random.Generator,
-    table: FirstPassageTable,
-    node_scale: float,
-    prefix_noise: NDArray[np.float64],
-    arm: int,
-    leaf: int,
-    level: int,
-    room: int,
-) -> int:
-    """Draw the first leaf that fails in the subtree of 2^level leaves from `leaf`, given one does.
-
-    The nodes on the way to that leaf are drawn with it and stored in `prefix_noise`.
-    """
-    noise = prefix_noise_at(prefix_noise, arm, leaf)
-    while room > 0:
-        level -= 1
-        if rng.random() * table.fail[level + 1, room] < table.fail[level, room]:
-            continue  # the left half fails
-        leaf += 1 << level
-        node, room = _failing_node(rng, table, level, room)
-        noise += node_scale * node
-        prefix_noise[arm, level] = noise
-    return leaf
+        return (behind - room) * up - math.log1p(rng.random() * math.expm1(-up)), behind
+    return (behind - room + 1) * down + math.log1p(rng.random() * math.expm1(-down)), behind
 
 
 @njit(cache=True, nogil=True)
@@ -286,10 +267,11 @@ def walk_to_first_passage(
     table: FirstPassageTable,
     node_scale: float,
     barrier: float,
-    prefix_noise: NDArray[np.float64],
+    prefix_noise: Floats,
     arm: int,
     start: int,
     stop: int,
+    growth: float = 0.0,
 ) -> int:
     """Move an arm's tree from `start` pulls to `stop`, or to the first leaf that may be too low.
 
@@ -302,13 +284,13 @@ def walk_to_first_passage(
     rng : numpy.random.Generator
         Source of randomness.
     table : FirstPassageTable
-        From `first_passage_table`.
-    node_scale : float
-        Scale λ > 0 of the Laplace noise of a node.
+        From `first_passage_table`, with κ ≥ (stop/(start + 1))^g.
+    node_scale, growth : float
+        A node that ends at pull n has scale λ·n^g, λ > 0, g the `growth`.
     barrier : float
         Distance of the barrier below 0, in units of the sum of rewards.
     prefix_noise : numpy.ndarray of float, shape (K, 64)
-        As in `next_prefix_noise`; updated in place.
+        As of `next_prefix_noise`; updated in place.
     arm : int
         The arm.
     start, stop : int
@@ -319,17 +301,28 @@ def walk_to_first_passage(
     int
         `stop`, or the first number of pulls at which the lowered noise has reached the barrier.
     """
+    least_scale = node_scale * (start + 1.0) ** growth
     leaf = start
     while leaf < stop:
-        distance = barrier + prefix_noise_at(prefix_noise, arm, leaf)
+        noise = prefix_noise_at(prefix_noise, arm, leaf)
+        distance = barrier + noise
         if distance <= 0.0:
             break
         level = _subtree_level(table, leaf, stop)
-        room = _room_in_cells(table, node_scale, distance)
-        if rng.random() < table.fail[level, room]:
-            return _first_failing_leaf(rng, table, node_scale, prefix_noise, arm, leaf, level, room)
-        leaf += 1 << level
-        next_prefix_noise(rng, node_scale, prefix_noise, arm, leaf)
+        room = _room_in_cells(table, least_scale, distance)
+        if rng.random() >= table.fail[level, room]:
+            leaf += 1 << level
+            next_prefix_noise(rng, node_scale * leaf**growth, prefix_noise, arm, leaf)
+            continue
+        while room > 0:  # draw the first leaf that fails, and the nodes on the way to it
+            level -= 1
+            if rng.random() * table.fail[level + 1, room] < table.fail[level, room]:
+                continue  # the left half fails
+            leaf += 1 << level
+            node, room = _failing_node(rng, table, level, room)
+            noise += node_scale * leaf**growth * node
+            prefix_noise[arm, level] = noise
+        return leaf
     return leaf
 
 
@@ -338,7 +331,7 @@ def lowered_walk_fails(
     table: FirstPassageTable,
     node_scale: float,
     barrier: float,
-    prefix_noise: NDArray[np.float64],
+    prefix_noise: Floats,
     arm: int,
     leaf: int,
     stop: int,
@@ -348,20 +341,8 @@ def lowered_walk_fails(
 
     To be called at the start of the walk and then at each leaf before `stop`, after the leaf's
     node was drawn by `next_prefix_noise`, until it is true. Draws nothing: it is the definition of
-    a failing leaf, for tests and for shadow runs.
-
-    Parameters
-    ----------
-    table, node_scale, barrier, prefix_noise, arm, stop
-        As in `walk_to_first_passage`.
-    leaf : int
-        Number of pulls, from the start of the walk on.
-    walk : numpy.ndarray of int64, shape (WALK_SIZE,)
-        State of the walk, to be set to 0 before its first leaf.
-
-    Returns
-    -------
-    bool
+    a failing leaf, for tests and for shadow runs. `walk`, of shape (WALK_SIZE,), is its state, to
+    be set to 0 before the first leaf; the rest as of `walk_to_first_passage`, with κ = 1.
     """
     first, end = walk[TREE_LEVELS], walk[TREE_LEVELS + 1]  # of the subtree that holds the leaf
     if leaf >= end:
@@ -380,3 +361,112 @@ def lowered_walk_fails(
     room = cap if cells >= cap else max(min(room + math.floor(cells), cap), 0)
     walk[lowest_level(leaf)] = room
     return room == 0
+
+
+# ---------------------------------------------------------------------------- several trees at once
+
+
+@njit(cache=True, nogil=True)
+def _passing_node(
+    rng: np.random.Generator, table: FirstPassageTable, level: int, room: int
+) -> tuple[float, int]:
+    """Draw the node in front of a right half with 2^level leaves, given that this half passes.
+
+    Returns its noise over its scale, and the room behind it; for κ = 1.
+    """
+    cap = table.fail.shape[1] - 1
+    while True:
+        node = laplace(rng, 1.0)
+        cells = math.floor(node / table.cell_width)
+        behind = cap if cells >= cap else max(min(room + cells, cap), 0)
+        if behind > 0 and rng.random() >= table.fail[level, behind]:
+            return node, int(behind)
+
+
+@njit(cache=True, nogil=True)
+def walk_to_joint_passage(
+    rng: np.random.Generator,
+    table: FirstPassageTable,
+    node_scale: float,
+    barriers: Floats,
+    signs: Floats,
+    noise: Floats,
+    start: int,
+    stop: int,
+) -> int:
+    """Move all trees from `start` leaves to `stop`, or to the first leaf where one may fail.
+
+    The counters of `DPUCBHybrid` advance together, with independent noise. Each tree has a
+    barrier, on one side: at every leaf from `start` up to, not including, the returned one,
+    ``signs[b]·Z_b`` is certainly above ``-barriers[b]`` for all trees b.
+
+    *Exact.* In a subtree that all trees enter, tree b fails somewhere with the tabulated
+    probability H_j(room_b), and in its left half with H_{j−1}(room_b), each independently of the
+    other trees. So it is drawn for each whether it fails, and given that, whether its left half
+    does. If a left half fails, the first leaf lies there, and nothing that was drawn says more
+    about left halves than which of them fail: what is known of the right halves is about nodes
+    that come after the stopping time, independent of all before, and is forgotten. If no left half
+    fails, each tree gets the node in front of its right half, from its law given that this half
+    fails, or that it passes (by rejection), and the right halves go on in the same way. At the
+    first leaf that fails, all trees have the nodes of their prefixes, with their exact law; all
+    later nodes are unconditioned. ∎
+
+    Parameters
+    ----------
+    rng, table, node_scale
+        As of `walk_to_first_passage`, with κ = 1.
+    barriers, signs : numpy.ndarray of float, shape (K,)
+        Barriers, and on which side of the noise: 1 below, −1 above.
+    noise : numpy.ndarray of float, shape (K, 64 or more)
+        ``noise[b, j]``: noise at the latest leaf with j as its lowest set bit; updated in place.
+    start, stop : int
+        Numbers of leaves, 1 ≤ start ≤ stop, and no power of two above `start` up to `stop`.
+    """
+    n_trees = barriers.size
+    rooms = np.zeros(n_trees, np.int64)
+    fails = np.zeros(n_trees, np.bool_)
+    lefts = np.zeros(n_trees, np.bool_)
+    leaf = start
+    while leaf < stop:
+        here = lowest_level(leaf)
+        level = _subtree_level(table, leaf, stop)
+        failing = False
+        for b in range(n_trees):
+            distance = barriers[b] + signs[b] * noise[b, here]
+            if distance <= 0.0:
+                return leaf
+            rooms[b] = _room_in_cells(table, node_scale, distance)
+            fails[b] = rng.random() < table.fail[level, rooms[b]]
+            failing = failing or fails[b]
+        if not failing:
+            leaf += 1 << level
+            above = lowest_level(leaf)
+            parent = lowest_level(leaf & (leaf - 1))
+            for b in range(n_trees):
+                noise[b, above] = noise[b, parent] + laplace(rng, node_scale)
+            continue
+        while True:  # some tree fails in the subtree of 2^level leaves from `leaf`
+            for b in range(n_trees):
+                if rooms[b] == 0:
+                    return leaf
+            level -= 1
+            failing = False
+            for b in range(n_trees):
+                lefts[b] = (
+                    fails[b]
+                    and rng.random() * table.fail[level + 1, rooms[b]] < table.fail[level, rooms[b]]
+                )
+                failing = failing or lefts[b]
+            if failing:
+                fails[:] = lefts
+                continue
+            here = lowest_level(leaf)
+            leaf += 1 << level
+            for b in range(n_trees):
+                if fails[b]:
+                    node, rooms[b] = _failing_node(rng, table, level, rooms[b])
+                else:
+                    node, rooms[b] = _passing_node(rng, table, level, rooms[b])
+                noise[b, level] = noise[b, here] + signs[b] * node_scale * node
+            # below, `noise[b, level]` is the noise at `leaf`
+    return leaf

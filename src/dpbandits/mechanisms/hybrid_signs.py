@@ -1,4 +1,4 @@
-"""How often the noise of a hybrid counter is at or above zero.
+"""How often the noise of a hybrid counter is at or above zero: an upper bound on its transform.
 
 Let C(n) be the number of lengths up to n at which the noise is at least 0. Over the 2^j lengths of
 a complete subtree, before which the noise is y, the transform φ = E[exp(−sC)] obeys
@@ -54,13 +54,9 @@ def _moves(cell: float, reach: float) -> tuple[Floats, Floats, Floats]:
 
 @functools.lru_cache(maxsize=8)
 def _log_transforms(stretches: int) -> tuple[Floats, Floats]:
-    """Return s, and log E[exp(−sC)] at the lengths 2^k + 2^j − 1, j ≤ k < `stretches`.
+    """Return s, shape (S,), and log E[exp(−sC)] at the lengths 2^k + 2^j − 1, j ≤ k < `stretches`.
 
-    Returns
-    -------
-    s : numpy.ndarray of float, shape (S,)
-    logs : numpy.ndarray of float, shape (stretches, stretches, S)
-        Entry [k, j]; zeros where j > k.
+    The latter have the shape (stretches, stretches, S), with zeros where j > k.
     """
     s = np.geomspace(0.25 * 2.0**-stretches, 4.0, 2 + int(1.8 * (stretches + 4)))
     y, moves, lost = _moves(_NODE_CELL, _NODE_REACH)
@@ -89,23 +85,17 @@ def _log_transforms(stretches: int) -> tuple[Floats, Floats]:
 def negative_before(count: int, horizon: int) -> float:
     """Bound the mean number of negative noises before the noise was at or above 0 `count` times.
 
+    From above: the mean number of lengths n ≤ T with negative noise of the sum, and with less than
+    M lengths before n at which it was at least 0. It is Σ P(noise at n is negative, C(n − 1) < M)
+    over n ≤ T. A term is at most 1/2, and at most P(C < M) at the greatest 2^k + 2^j − 1 up to
+    n − 1. That it is of the order of M: :prf:ref:`lem-signs`.
+
     Parameters
     ----------
     count : int
         How many times, M ≥ 1.
     horizon : int
         Number T of elements after which one stops counting.
-
-    Returns
-    -------
-    float
-        Upper bound on the mean number of lengths n ≤ T with negative noise of the sum, and with
-        less than M lengths before n at which it was at least 0.
-
-    Notes
-    -----
-    It is Σ P(noise at n is negative, C(n − 1) < M) over n ≤ T. A term is at most 1/2, and at most
-    P(C < M) at the greatest 2^k + 2^j − 1 up to n − 1.
 
     Examples
     --------

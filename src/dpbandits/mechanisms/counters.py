@@ -1,0 +1,460 @@
+"""Private counters: running sums of a stream, all of them together with one privacy guarantee.
+
+Each counter cuts the stream into blocks, gives the sum of a block one Laplace variable when the
+block ends, and keeps it; a private sum adds the noisy blocks that make it up. (Noise drawn anew for
+each sum would show the first element in every one of them, and cost a budget each time.)
+
+- `BinaryTree`, for streams of known length: dyadic blocks.
+- `AdaptiveTree`: the same, for elements whose bound grows.
+- `LogarithmicCounter`, for streams of any length: a sum at each power of two.
+- `HybridCounter`, for streams of any length: the logarithmic counter, with trees in between.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+from typing import Annotated, Literal, get_args
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dpbandits._validation import check_fraction, check_integer
+from dpbandits.configuration import Budget, Configuration, Number, Positive, whole
+from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level
+from dpbandits.mechanisms.laplace import laplace, laplace_sum_error, laplace_sum_quantile
+
+__all__ = [
+    "HYBRID_STATE",
+    "SPLITS",
+    "AdaptiveTree",
+    "BinaryTree",
+    "Counter",
+    "HybridCounter",
+    "LogarithmicCounter",
+    "RunningCounter",
+    "next_hybrid_noise",
+]
+
+Split = Literal["half", "full"]
+SPLITS: tuple[str, ...] = get_args(Split)
+
+HYBRID_STATE = TREE_LEVELS + 1
+"""Size of the row of numbers that `next_hybrid_noise` keeps of a counter."""
+
+
+class Counter(Configuration, abc.ABC):
+    """A mechanism that gives out private running sums; elements lie in [0, 1] unless it says other.
+
+    A subclass is a frozen dataclass with the budget `epsilon`.
+    """
+
+    epsilon: float  # a field of the subclasses
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """The guarantee for all private sums together."""
+        return PrivacyGuarantee("global", self.epsilon)
+
+    def bounds(self, n: int) -> tuple[float, float]:
+        """Return the range of the n-th element."""
+        return 0.0, 1.0
+
+    @abc.abstractmethod
+    def drawn(self, n: int) -> tuple[float | None, int]:
+        """Return what the n-th element draws, and which nodes are in the sum after it.
+
+        The scale of its Laplace variable, None if it draws none, and a number with a bit for the
+        level of each node; 0 if the variable is that of a block whose noise stays in all sums.
+        """
+
+    def counter(self, rng: np.random.Generator) -> RunningCounter:
+        """Start a counter that draws its noise from `rng`."""
+        return RunningCounter(self, rng)
+
+
+class RunningCounter:
+    """A running counter; made by `Counter.counter`."""
+
+    def __init__(self, mechanism: Counter, rng: np.random.Generator) -> None:
+        self._mechanism = mechanism
+        self._rng = rng
+        self._length = 0
+        self._sum = 0.0
+        self._blocks_noise = 0.0
+        self._nodes = [0.0] * TREE_LEVELS  # of the latest node of each level
+        self._released = 0.0
+
+    def add(self, x: float) -> float:
+        """Take one stream element and return the private sum of the stream so far.
+
+        Raises
+        ------
+        ValueError
+            If `x` is out of its range, or the stream longer than the mechanism allows.
+        """
+        n, horizon = self._length + 1, getattr(self._mechanism, "horizon", math.inf)
+        if n > horizon:
+            raise ValueError(f"the stream is longer than horizon={horizon}")
+        low, high = self._mechanism.bounds(n)
+        if not low <= x <= high:
+            raise ValueError(f"x={x!r} is out of range; allowed: [{low:g}, {high:g}]")
+        self._length = n
+        self._sum += x
+        scale, nodes = self._mechanism.drawn(n)
+        if scale is None:
+            return self._released
+        noise = laplace(self._rng, scale)
+        if nodes:
+            self._nodes[lowest_level(n)] = noise
+        else:
+            self._blocks_noise += noise
+        in_sum = (self._nodes[j] for j in range(nodes.bit_length()) if nodes >> j & 1)
+        self._released = self._sum + self._blocks_noise + sum(in_sum)
+        return self._released
+
+
+# ------------------------------------------------------------------------------ of known length
+
+
+@dataclass(frozen=True)
+class BinaryTree(Counter):
+    """Binary-tree mechanism (Chan, Shi & Song 2011; Dwork et al. 2010).
+
+    The prefix of length n is cut into the dyadic blocks of n's binary digits. A stream element
+    lies in at most L = ⌊log2 T⌋ + 1 released blocks, so that noise of scale L/ε on every block
+    makes all prefix sums together ε-differentially private, and a prefix sum adds at most L
+    variables. Proof: :prf:ref:`lem-tree`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0 of the whole stream; ``inf`` adds no noise.
+    horizon : int
+        Greatest stream length T ≥ 1.
+
+    Examples
+    --------
+    >>> tree = BinaryTree(epsilon=0.5, horizon=1000)
+    >>> tree.levels, tree.node_scale
+    (10, 20.0)
+    >>> counter = BinaryTree(epsilon=float("inf"), horizon=4).counter(np.random.default_rng(0))
+    >>> [counter.add(x) for x in (1.0, 0.5, 0.0, 1.0)]
+    [1.0, 1.5, 1.5, 2.5]
+    """
+
+    epsilon: Budget
+    horizon: Annotated[int, whole(1)]
+
+    @property
+    def levels(self) -> int:
+        """Number of levels L = ⌊log2 T⌋ + 1, for blocks of sizes 1, 2, 4, … that can end by T."""
+        return self.horizon.bit_length()
+
+    @property
+    def node_scale(self) -> float:
+        """Scale L/ε of the Laplace variable of one block, in units of the stream."""
+        return self.levels / self.epsilon
+
+    def drawn(self, n: int) -> tuple[float | None, int]:
+        """See `Counter`."""
+        return self.node_scale, n
+
+    def error_quantile(self, beta: float) -> float:
+        """Bound that the error of one prefix sum exceeds with probability at most `beta`.
+
+        A sum Y of at most L independent Laplace variables of scale b satisfies
+        P(|Y| > x) ≤ 2 exp(−x²/(8ν²)) for ν ≥ b√L and x ≤ √8 ν²/b (Chan, Shi & Song 2011,
+        Lemma 2.8); ν = b·max(√L, √ℓ) with ℓ = log(2/β) gives x = b√8·√ℓ·max(√L, √ℓ).
+        """
+        return self.error_width(math.log(2 / check_fraction("beta", beta)))
+
+    def error_width(self, log_term: float) -> float:
+        """Return `error_quantile` for ℓ = log(2/β), also where β would be too small for a float.
+
+        Examples
+        --------
+        >>> round(BinaryTree(epsilon=0.5, horizon=1000).error_width(10_000.0), 1)
+        565685.4
+        """
+        return self.node_scale * math.sqrt(8 * log_term * max(self.levels, log_term))
+
+    def error_probability(self, threshold: float) -> float:
+        """Return the inverse of `error_quantile`, capped at 1."""
+        if self.node_scale == 0:
+            return 0.0
+        ratio = threshold / (self.node_scale * math.sqrt(8))
+        return min(1.0, 2 * math.exp(-min(ratio, ratio * ratio / self.levels)))
+
+
+@dataclass(frozen=True)
+class AdaptiveTree(Counter):
+    """Adaptive tree mechanism: Tao, Wu, Zhao & Wang (2022), Algorithm 2 and Lemma 2.
+
+    The i-th element lies in [−B_i, B_i], B_i = b·i^g non-decreasing. Blocks are those of
+    `BinaryTree`; the variable of a block that ends with element n has scale 2·B_n·L/ε. All prefix
+    sums together are ε-differentially private. Bounds that decreased would break this: the noise
+    of the block that ends last would be too small for its first elements.
+
+    The noise of the prefix of length n exceeds 2·B_n·M/ε, M = L·√(8ℓ·max(L, ℓ)), with probability
+    at most e^−ℓ, and is below the negative with as much. The log of that tail is linear in the
+    threshold once ℓ > L: no bound of the form √ℓ·(…) holds at every confidence. Proof:
+    :prf:ref:`lem-adaptive`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0 of the whole stream; ``inf`` adds no noise.
+    horizon : int
+        Greatest stream length T ≥ 1.
+    first_bound : float
+        b > 0, the bound on the first element.
+    growth : float
+        g ≥ 0; with 0 the mechanism is a `BinaryTree` for [−b, b].
+
+    Examples
+    --------
+    >>> tree = AdaptiveTree(epsilon=0.5, horizon=1000, first_bound=2.0, growth=0.5)
+    >>> tree.levels, tree.bound(9), tree.node_scale(9)
+    (10, 6.0, 240.0)
+    """
+
+    epsilon: Budget
+    horizon: Annotated[int, whole(1)]
+    first_bound: Positive = 1.0
+    growth: Number = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.growth < math.inf:
+            raise ValueError(
+                f"growth={self.growth!r} is out of range; allowed: a finite number of at least 0"
+            )
+
+    @property
+    def levels(self) -> int:
+        """Number of levels L = ⌊log2 T⌋ + 1."""
+        return self.horizon.bit_length()
+
+    @property
+    def node_factor(self) -> float:
+        """Scale 2L/ε of a block's Laplace variable, over the bound on the block's last element."""
+        return 2 * self.levels / self.epsilon
+
+    def bound(self, n: int) -> float:
+        """Return B_n = b·n^g, what the n-th element may not exceed in size."""
+        return self.first_bound * float(n) ** self.growth
+
+    def bounds(self, n: int) -> tuple[float, float]:
+        """See `Counter`."""
+        return -self.bound(n), self.bound(n)
+
+    def node_scale(self, n: int) -> float:
+        """Return the scale 2·B_n·L/ε of the Laplace variable of a block that ends at n."""
+        return self.node_factor * self.bound(n)
+
+    def drawn(self, n: int) -> tuple[float | None, int]:
+        """See `Counter`."""
+        return self.node_scale(n), n
+
+    def error_factor(self, log_term: float) -> float:
+        """Return M = L·√(8ℓ·max(L, ℓ)), the error of a prefix in units of 2·B_n/ε."""
+        return self.levels * math.sqrt(8 * log_term * max(self.levels, log_term))
+
+    def error_width(self, n: int, log_term: float) -> float:
+        """Bound that the error of the prefix of length n exceeds with probability 2·exp(−ℓ)."""
+        return 2 * self.bound(n) * self.error_factor(log_term) / self.epsilon
+
+    def error_quantile(self, n: int, beta: float) -> float:
+        """Bound that the error of the prefix of length n exceeds with probability β at most."""
+        return self.error_width(n, math.log(2 / check_fraction("beta", beta)))
+
+
+# -------------------------------------------------------------------------------- of any length
+
+
+class _Endless(Counter):
+    """Base of the counters whose noise at every length has a law that is computed exactly."""
+
+    @abc.abstractmethod
+    def noise_terms(self, length: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        """Return how many Laplace variables the sum at `length` has of each scale.
+
+        Counts and scales, as `laplace_sum_tail` takes them.
+        """
+
+    def error_quantile(self, beta: float, length: int) -> float:
+        """Return what the error of the sum at `length` exceeds with probability β: exact."""
+        return laplace_sum_quantile(beta, *self.noise_terms(length))
+
+    def error_probability(self, threshold: float, length: int) -> float:
+        """Return the probability that the error of the sum at `length` exceeds `threshold`."""
+        return laplace_sum_error(threshold, *self.noise_terms(length))
+
+
+@dataclass(frozen=True)
+class LogarithmicCounter(_Endless):
+    """Logarithmic mechanism (Chan, Shi & Song 2011, §4), for a stream of any length.
+
+    The blocks {1}, {2}, {3, 4}, {5, …, 8}, … end at the powers of two, and their variables have
+    scale 1/ε. The private sum of the stream up to 2^k adds k + 1 blocks; between powers of two the
+    latest one stands. An element lies in one block, so that all private sums together are
+    ε-differentially private. Proof: :prf:ref:`thm-counters`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0 of the whole stream; ``inf`` adds no noise.
+
+    Examples
+    --------
+    >>> counter = LogarithmicCounter(epsilon=float("inf")).counter(np.random.default_rng(0))
+    >>> [counter.add(x) for x in (1.0, 0.5, 0.0, 1.0, 1.0)]
+    [1.0, 1.5, 1.5, 2.5, 2.5]
+    """
+
+    epsilon: Budget
+
+    @property
+    def block_scale(self) -> float:
+        """Scale 1/ε of the Laplace variable of one block, in units of the stream."""
+        return 1 / self.epsilon
+
+    def drawn(self, n: int) -> tuple[float | None, int]:
+        """See `Counter`."""
+        return (None if n & (n - 1) else self.block_scale), 0
+
+    def noise_terms(self, length: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        """Return (k + 1,) with 2^k ≤ `length`, and (1/ε,); see `HybridCounter.noise_terms`."""
+        return (check_integer("length", length, 1, 2**62).bit_length(),), (self.block_scale,)
+
+
+@dataclass(frozen=True)
+class HybridCounter(_Endless):
+    """Hybrid mechanism (Chan, Shi & Song 2011, §4), for a stream of any length.
+
+    A logarithmic counter gives the sums at the powers of two. Between 2^k and 2^(k+1) a tree with
+    k levels for at most 2^k − 1 elements gives the sum since 2^k. With ε₁ for the blocks of the
+    logarithmic counter and ε₂ for each tree,
+
+    - a block gets one Laplace variable of scale 1/ε₁, a node one of scale k/ε₂;
+    - every element draws exactly one variable: that of the block that ends with it if it is a
+      power of two, and else that of the node of the tree which ends with it;
+    - the noise at n = 2^k + τ is the sum of k + 1 variables of blocks and of one of a node for
+      each set bit of τ.
+
+    All sums together are (ε₁ + ε₂)-differentially private, and from n = 4 on for no smaller
+    budget. Proof: :prf:ref:`thm-counters`.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0; ``inf`` adds no noise.
+    split : {"half", "full"}
+        "half": ε₁ = ε₂ = ε/2, as Chan, Shi & Song have it: ε-differentially private.
+        "full": ε₁ = ε₂ = ε, as Tossou & Dimitrakakis (2016, §2.3) describe the noise of the
+        powers of two: 2ε-differentially private.
+
+    Examples
+    --------
+    >>> HybridCounter(epsilon=0.5).guarantee.epsilon
+    0.5
+    >>> HybridCounter(epsilon=0.5, split="full").guarantee.epsilon
+    1.0
+    >>> HybridCounter(epsilon=1.0, split="full").noise_terms(8 + 5)
+    ((4, 2), (1.0, 3.0))
+    """
+
+    epsilon: Budget
+    split: Split = "half"
+
+    @property
+    def part_epsilon(self) -> float:
+        """Budget ε₁ = ε₂ of the blocks, and of each tree."""
+        return self.epsilon / 2 if self.split == "half" else self.epsilon
+
+    @property
+    def block_scale(self) -> float:
+        """Scale 1/ε₁ of the Laplace variable of one block, in units of the stream."""
+        return 1 / self.part_epsilon
+
+    def node_scale(self, levels: int) -> float:
+        """Scale k/ε₂ of the Laplace variable of a node in a tree of k levels."""
+        return levels / self.part_epsilon
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """See `Counter`."""
+        return PrivacyGuarantee("global", 2 * self.part_epsilon)
+
+    def drawn(self, n: int) -> tuple[float | None, int]:
+        """See `Counter`."""
+        levels = n.bit_length() - 1
+        leaf = n - (1 << levels)
+        return (self.node_scale(levels) if leaf else self.block_scale), leaf
+
+    def noise_terms(self, length: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        """Return how many Laplace variables the sum at `length` = 2^k + τ has of each scale.
+
+        k + 1 of a block's scale, and one of a node's scale for each set bit of τ; as
+        `laplace_sum_tail` takes them.
+        """
+        length = check_integer("length", length, 1, 2**62)
+        levels = length.bit_length() - 1
+        return (levels + 1, length.bit_count() - 1), (self.block_scale, self.node_scale(levels))
+
+
+@njit(cache=True, nogil=True)
+def next_hybrid_noise(
+    rng: np.random.Generator,
+    block_scale: float,
+    level_scale: float,
+    state: NDArray[np.float64],
+    arm: int,
+    n: int,
+) -> float:
+    """Draw the one Laplace variable of a counter's n-th element and return the noise of its sum.
+
+    The noise at n adds it to the noise at n without its lowest set bit, or, at a power of two, to
+    the noise at the power of two before.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    block_scale, level_scale : float
+        Scales 1/ε₁ of the variable of a block, and 1/ε₂ of that of a node over the number of
+        levels of its tree.
+    state : numpy.ndarray of float, shape (K, 65)
+        ``state[b, j]``: the noise at the latest n with j as its lowest set bit in the counter of
+        arm b, and ``state[b, 64]``: the number k of levels of the present tree. Zeros at the
+        start; updated in place.
+    arm : int
+        The arm.
+    n : int
+        How many elements its counter has, this one included; n is one more at each call.
+
+    Examples
+    --------
+    Without noise in the blocks, the sum at a power of two is exact; the tree has noise.
+
+    >>> state, rng = np.zeros((1, HYBRID_STATE)), np.random.default_rng(0)
+    >>> noise = [next_hybrid_noise(rng, 0.0, 1.0, state, 0, n) for n in range(1, 9)]
+    >>> [bool(z) for z in noise]
+    [False, False, True, False, True, True, True, False]
+    """
+    level = lowest_level(n)
+    rest = n & (n - 1)
+    if rest == 0:
+        noise = laplace(rng, block_scale)
+        if level > 0:  # no element of the stretch before has this level but its first
+            noise += state[arm, level - 1]
+        state[arm, TREE_LEVELS] = level
+    else:
+        noise = state[arm, lowest_level(rest)]
+        noise += laplace(rng, level_scale * state[arm, TREE_LEVELS])
+    state[arm, level] = noise
+    return noise
