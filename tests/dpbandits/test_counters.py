@@ -1,12 +1,13 @@
-"""Counters of streams without end: noise reuse, errors, and privacy computed exactly.
+"""Private counters: noise reuse, errors, and privacy computed exactly.
 
-As with the tree, privacy is computed and not sampled. The sums that a counter gives out are
-P = C x + N z with C the matrix of prefix sums, z one Laplace variable of scale b_i per pull and N
-the 0/1 matrix of which variable enters which sum. N is read off the implementation; it is
-invertible, so that giving out P is giving out N^-1 C x + z, whose privacy loss is the largest of
-the sums over i of |N^-1 C|_ij / b_i, attained.
+Privacy is computed, not sampled. The sums that a counter gives out are P = C x + N z with C the
+matrix of prefix sums, z one Laplace variable of scale b_i per draw and N the 0/1 matrix of which
+variable enters which sum. N is read off the implementation. Where it is invertible, giving out P is
+giving out N^-1 C x + z, whose privacy loss is the largest of the sums over i of |N^-1 C|_ij / b_i,
+attained.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -14,42 +15,42 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
-from statistical import clopper_pearson, distance_to_law, may_be_at_most, one_sample_limit
+from statistical import clopper_pearson, may_be_at_most
+from test_validation import refusal
 
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import (
+    AdaptiveTree,
+    BinaryTree,
     HybridCounter,
     LogarithmicCounter,
-    hybrid,
+    counters,
     laplace,
-    laplace_sum_error,
-    laplace_sum_quantile,
-    laplace_sum_tail,
-    logarithmic,
 )
-from dpbandits.mechanisms.hybrid import HYBRID_STATE, SPLITS, next_hybrid_noise
+from dpbandits.mechanisms.counters import HYBRID_STATE, SPLITS, next_hybrid_noise
+from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
 
-STREAMS = st.lists(st.floats(0, 1), min_size=1, max_size=140)
 LENGTHS = [1, 2, 3, 4, 5, 7, 8, 13, 16, 31, 33, 45]
 
 
-def blocks(n):
-    """Ends of the blocks whose variables enter the sum at n, as the construction has them.
-
-    Those of the powers of two up to n, then the tree's: the dyadic blocks that make up what is
-    left after the greatest of them.
-    """
-    powers = [2**j for j in range(n.bit_length())]
-    end, left, ends = powers[-1], n - powers[-1], []
+def dyadic(start, n):
+    """Ends of the dyadic blocks that make up start + 1..n, greatest first."""
+    end, left, ends = start, n - start, []
     while left:
         size = 2 ** (left.bit_length() - 1)
         end, left = end + size, left - size
         ends.append(end)
-    return powers + ends
+    return ends
 
 
-def noise_matrix(mechanism, module, length, monkeypatch):
-    """Return which variable (column) enters which sum (row), and the variables' scales.
+def hybrid_blocks(n):
+    """Those of the powers of two up to n, then the dyadic blocks of what is left."""
+    powers = [2**j for j in range(n.bit_length())]
+    return powers + dyadic(powers[-1], n)
+
+
+def noise_matrix(mechanism, length, monkeypatch):
+    """Return which variable (column) enters which sum (row), their scales, and draws so far.
 
     The variable of the i-th draw is replaced by 2^i, so that a sum's noise spells out its draws.
     """
@@ -59,7 +60,7 @@ def noise_matrix(mechanism, module, length, monkeypatch):
         scales.append(scale)
         return 2.0 ** (len(scales) - 1)
 
-    monkeypatch.setattr(module, "laplace", label)
+    monkeypatch.setattr(counters, "laplace", label)
     counter = mechanism.counter(None)
     rows, drawn = [], []
     for _ in range(length):
@@ -77,89 +78,104 @@ def privacy_loss(noise, scales):
 
 
 # ---------------------------------------------------------------- without noise
-@given(STREAMS)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=140))
 def test_without_noise_the_prefix_sums_are_exact(stream):
-    rng = np.random.default_rng(0)
     sums = np.cumsum(stream).tolist()
-    for split in SPLITS:
-        counter = HybridCounter(math.inf, split).counter(rng)
+    tree = AdaptiveTree(math.inf, len(stream), 1.0, 1.0)
+    for mechanism in (*(HybridCounter(math.inf, s) for s in SPLITS), tree,
+                      BinaryTree(math.inf, len(stream))):  # fmt: skip
+        counter = mechanism.counter(np.random.default_rng(0))
         assert [counter.add(x) for x in stream] == sums
-    counter = LogarithmicCounter(math.inf).counter(rng)
+    counter = LogarithmicCounter(math.inf).counter(np.random.default_rng(0))
     at = [2 ** (n.bit_length() - 1) for n in range(1, len(stream) + 1)]
     assert [counter.add(x) for x in stream] == [sums[n - 1] for n in at]
 
 
 def test_without_noise_there_is_no_error():
+    tree = BinaryTree(math.inf, 1000)
+    assert tree.node_scale == tree.error_quantile(1e-9) == tree.error_probability(0.0) == 0
     for mechanism in (HybridCounter(math.inf), LogarithmicCounter(math.inf)):
         assert mechanism.error_quantile(1e-9, 1000) == mechanism.error_probability(0.0, 1000) == 0
-        assert not mechanism.guarantee.is_private
+        assert not mechanism.guarantee.is_private and not tree.guarantee.is_private
 
 
 # ---------------------------------------------------------------- which noise, and how much
-@pytest.mark.parametrize("split", SPLITS)
-def test_which_noise_enters_which_sum(split, monkeypatch):
-    length = 45
-    mechanism = HybridCounter(0.5, split)
-    noise, scales, drawn = noise_matrix(mechanism, hybrid, length, monkeypatch)
-    assert drawn == list(range(1, length + 1)), "every element draws exactly one new variable"
-    part = 0.25 if split == "half" else 0.5
-    for n in range(1, length + 1):
-        assert np.flatnonzero(noise[n - 1]).tolist() == [end - 1 for end in blocks(n)]
-        levels = n.bit_length() - 1
-        assert scales[n - 1] == (1 / part if n == 2**levels else levels / part)
-        counts, of_scale = mechanism.noise_terms(n)
-        drawn_scales = sorted(scales[end - 1] for end in blocks(n))
-        assert drawn_scales == sorted(np.repeat(of_scale, counts))
-
-
-def test_the_logarithmic_counter_draws_one_variable_per_block(monkeypatch):
-    length = 45
+@pytest.mark.parametrize("length", [1, 2, 3, 8, 45])
+def test_which_noise_enters_which_sum(length, monkeypatch):
+    half, full = HybridCounter(0.5), HybridCounter(0.5, "full")
+    trees = BinaryTree(0.5, length), AdaptiveTree(0.5, length, 0.5, 0.3)
+    for mechanism in (*trees, half, full):
+        noise, scales, drawn = noise_matrix(mechanism, length, monkeypatch)
+        assert drawn == list(range(1, length + 1)), "every element draws exactly one new variable"
+        part, levels = (0.25 if mechanism is half else 0.5), length.bit_length()
+        for n in range(1, length + 1):
+            ends = dyadic(0, n) if mechanism in trees else hybrid_blocks(n)
+            assert sorted(np.flatnonzero(noise[n - 1]) + 1) == sorted(ends)
+            k = n.bit_length() - 1
+            scale = (1 if n == 2**k else k) / part
+            if mechanism in trees:
+                scale = levels / 0.5 * (1 if mechanism is trees[0] else n**0.3)
+            assert scales[n - 1] == pytest.approx(scale, rel=1e-14)
+            if mechanism not in trees:
+                counts, of_scale = mechanism.noise_terms(n)
+                drawn_scales = sorted(scales[end - 1] for end in ends)
+                assert drawn_scales == sorted(np.repeat(of_scale, counts))
     mechanism = LogarithmicCounter(0.5)
-    noise, scales, drawn = noise_matrix(mechanism, logarithmic, length, monkeypatch)
-    assert drawn == [n.bit_length() for n in range(1, length + 1)]
-    assert set(scales) == {2.0}
+    noise, scales, drawn = noise_matrix(mechanism, length, monkeypatch)
+    assert drawn == [n.bit_length() for n in range(1, length + 1)] and set(scales) == {2.0}
     for n in range(1, length + 1):
         assert noise[n - 1].sum() == n.bit_length() == mechanism.noise_terms(n)[0][0]
         assert np.all(noise[n - 1, : n.bit_length()] == 1)
 
 
-@pytest.mark.parametrize("split", SPLITS)
-def test_kernel_and_counter_draw_the_same_noise(split):
-    mechanism, length = HybridCounter(0.7, split), 300
+@pytest.mark.parametrize(
+    "mechanism",
+    [BinaryTree(0.7, 300), AdaptiveTree(0.7, 300, 0.5, 0.4)]
+    + [HybridCounter(0.7, split) for split in SPLITS],
+    ids=repr,
+)
+def test_kernels_and_counters_draw_the_same_noise(mechanism):
+    """One variable an element; at n without its lowest set bit the noise is less by that one."""
+    hybrid = isinstance(mechanism, HybridCounter)
     counter, here = mechanism.counter(np.random.default_rng(3)), np.random.default_rng(3)
-    twin, state = np.random.default_rng(3), np.zeros((2, HYBRID_STATE))
-    for n in range(1, length + 1):
-        unit = mechanism.node_scale(1)
-        noise = next_hybrid_noise(here, mechanism.block_scale, unit, state, 1, n)
+    alone = np.random.default_rng(3)
+    state, noises = np.zeros((2, HYBRID_STATE if hybrid else TREE_LEVELS)), [0.0]
+    for n in range(1, 301):
+        scale = mechanism.drawn(n)[0]
+        if hybrid:
+            unit = mechanism.node_scale(1)
+            noise = next_hybrid_noise(here, mechanism.block_scale, unit, state, 1, n)
+        else:
+            noise = next_prefix_noise(here, scale, state, 1, n)
+        noises.append(noise)
         assert counter.add(0.25) == pytest.approx(0.25 * n + noise, rel=1e-11, abs=1e-9)
-        laplace(twin, 1.0)
-        assert here.bit_generator.state == twin.bit_generator.state, "one variable, no more"
+        before = n & (n - 1) or (n // 2 if hybrid else 0)
+        fresh = laplace(alone, scale)
+        assert noise == pytest.approx(noises[before] + fresh, rel=1e-11, abs=1e-9)
+        assert here.bit_generator.state == alone.bit_generator.state, "one variable, no more"
     assert not state[0].any(), "another arm's counter is left alone"
-
-
-def test_noise_stays_until_its_block_is_no_part_of_the_sum(rng):
-    """At n without its lowest set bit the noise is that at n but for one variable."""
-    noises = [0.0]
-    counter = HybridCounter(1.0).counter(rng)
-    twin = np.random.default_rng(0)
-    for n in range(1, 200):
-        noises.append(counter.add(0.0))
-        fresh = laplace(twin, 2.0 * max(n.bit_length() - 1, 1) if n & (n - 1) else 2.0)
-        before = n & (n - 1) or n // 2
-        assert noises[n] == pytest.approx(noises[before] + fresh, rel=1e-11, abs=1e-9)
 
 
 # ---------------------------------------------------------------- privacy
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.5])
 @pytest.mark.parametrize("length", LENGTHS)
-def test_what_the_hybrid_counter_is_worth(length, epsilon, monkeypatch):
+def test_what_a_counter_is_worth(length, epsilon, monkeypatch):
+    tree = BinaryTree(epsilon, length)
+    noise, scales, _ = noise_matrix(tree, length, monkeypatch)
+    assert privacy_loss(noise, scales) == pytest.approx(epsilon, rel=1e-12)
+    assert tree.guarantee == PrivacyGuarantee("global", epsilon)
+    # Broken twins: the budget not split over the levels; one fresh variable per prefix.
+    if length > 1:
+        assert privacy_loss(noise, np.full(length, 1 / epsilon)) > 1.5 * epsilon
+    if length > 3:
+        assert privacy_loss(np.eye(length), scales) > 1.2 * epsilon
     half, full = HybridCounter(epsilon), HybridCounter(epsilon, "full")
-    noise, scales, _ = noise_matrix(half, hybrid, length, monkeypatch)
+    noise, scales, _ = noise_matrix(half, length, monkeypatch)
     # elements 1 and 2 end blocks and are in no tree; element 3 is in one, and in a block by n = 4
     exact = epsilon / 2 if length < 4 else epsilon
     assert privacy_loss(noise, scales) == pytest.approx(exact, rel=1e-12)
     assert half.guarantee == PrivacyGuarantee("global", epsilon)
-    noise, scales, _ = noise_matrix(full, hybrid, length, monkeypatch)
+    noise, scales, _ = noise_matrix(full, length, monkeypatch)
     assert privacy_loss(noise, scales) == pytest.approx(2 * exact, rel=1e-12)
     assert full.guarantee == PrivacyGuarantee("global", 2 * epsilon)
     # Broken twin: nodes whose noise does not grow with the levels of their tree.
@@ -171,7 +187,7 @@ def test_what_the_hybrid_counter_is_worth(length, epsilon, monkeypatch):
 def test_what_the_logarithmic_counter_is_worth(length, monkeypatch):
     mechanism = LogarithmicCounter(0.4)
     powers = length.bit_length()
-    noise, scales, _ = noise_matrix(mechanism, logarithmic, length, monkeypatch)
+    noise, scales, _ = noise_matrix(mechanism, length, monkeypatch)
     at_powers = noise[[2**k - 1 for k in range(powers)], :powers]
     prefix = np.tril(np.ones((length, length)))[[2**k - 1 for k in range(powers)]]
 
@@ -184,12 +200,16 @@ def test_what_the_logarithmic_counter_is_worth(length, monkeypatch):
     assert loss(np.eye(powers)) == pytest.approx(0.4 * powers, rel=1e-12)
 
 
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("stream", [(0, 1, 1, 0), (1, 0, 0, 1, 1, 0, 0), (0, 1, 0, 0, 1)])
-def test_log_likelihood_ratio_of_neighbours(stream, split, monkeypatch, rng):
+STREAMS = [(0, 1, 1, 0), (1, 0, 1, 1, 1, 0, 0), (0, 0, 1, 0, 1)]
+
+
+@pytest.mark.parametrize("kind", ["tree", *SPLITS])
+@pytest.mark.parametrize("stream", STREAMS)
+def test_log_likelihood_ratio_of_neighbours(stream, kind, monkeypatch, rng):
     """The same by evaluating densities of what is given out at many outputs."""
-    length, mechanism = len(stream), HybridCounter(0.7, split)
-    noise, scales, _ = noise_matrix(mechanism, hybrid, length, monkeypatch)
+    length = len(stream)
+    mechanism = BinaryTree(0.7, length) if kind == "tree" else HybridCounter(0.7, kind)
+    noise, scales, _ = noise_matrix(mechanism, length, monkeypatch)
     to_blocks = np.linalg.solve(noise, np.tril(np.ones((length, length))))
     worst = 0.0
     for place in range(length):
@@ -217,7 +237,7 @@ def test_an_event_of_the_full_split_that_more_than_epsilon_tells_apart():
 
     def probability(x3):
         def both(a):
-            density = laplace_sum_density_of_two(a, 1 / epsilon)
+            density = (1 + a * epsilon) * math.exp(-a * epsilon) * epsilon / 4  # of two, a ≥ 0
             return density * law.cdf(-c - x3 - a) ** 2
 
         return integrate.quad(both, 0, 60, epsabs=0, epsrel=1e-10)[0]
@@ -226,112 +246,72 @@ def test_an_event_of_the_full_split_that_more_than_epsilon_tells_apart():
     assert loss == pytest.approx(2 * epsilon, rel=1e-9)
 
 
-def laplace_sum_density_of_two(x, scale):
-    return (1 + abs(x) / scale) * math.exp(-abs(x) / scale) / (4 * scale)
-
-
-# ---------------------------------------------------------------- the law of the noise
-LAWS = [
-    ((1,), (2.0,)),
-    ((3,), (0.5,)),
-    ((4, 2), (1.0, 3.0)),
-    ((17, 16), (2.0, 32.0)),
-    ((2, 3), (1.0, 1.0)),
-    ((5, 0), (1.0, 4.0)),
-]
-
-
-def contour_tail(x, counts, scales):
-    """P(Y > x) from the transform, along a line through its saddle point: another method."""
-
-    def log_transform(z):
-        return -sum(m * np.log(1 - (z * b) ** 2) for m, b in zip(counts, scales, strict=True))
-
-    line = np.linspace(1e-4, 1 - 1e-4, 9999) / max(scales)
-    real = line[np.argmin(log_transform(line) - line * x - np.log(line))]
-    heights = np.linspace(-1000, 1000, 1_000_001) / max(scales)
-    z = real + 1j * heights
-    values = np.exp(log_transform(z) - z * x) / z
-    return float(np.trapezoid(values.real, heights)) / (2 * math.pi)
-
-
-@pytest.mark.parametrize("deviations", [0.0, 0.3, 2.0, 9.0])
-@pytest.mark.parametrize(("counts", "scales"), [LAWS[1], *LAWS[2:4]])
-def test_tail_by_two_methods(counts, scales, deviations):
-    deviation = math.sqrt(2 * sum(m * b * b for m, b in zip(counts, scales, strict=True)))
-    x = deviations * deviation
-    tail = laplace_sum_tail(x, counts, scales)
-    assert tail == pytest.approx(contour_tail(x, counts, scales), rel=1e-9)
-    assert laplace_sum_tail(-x, counts, scales) == pytest.approx(1 - tail, rel=1e-12)
-    assert laplace_sum_error(x, counts, scales) == pytest.approx(2 * tail, rel=1e-12)
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(("counts", "scales"), LAWS)
-def test_tail_against_simulation(rng, counts, scales):
-    size = 20_000
-    sample = sum(
-        rng.laplace(0, b, (size, m)).sum(axis=1) for m, b in zip(counts, scales, strict=True)
-    )
-    grid = np.quantile(sample, np.linspace(0, 1, 101))
-    exact = np.array([1 - laplace_sum_tail(x, counts, scales) for x in grid])
-
-    class Law:
-        cdf = staticmethod(lambda x: np.interp(x, grid, exact))
-
-    # between points of the grid the law rises by about 1/100: interpolation is off by less
-    limit = one_sample_limit(size) + np.diff(exact).max()
-    assert np.diff(exact).max() < 0.02
-    assert distance_to_law(sample, Law) < limit
-    assert distance_to_law(1.2 * sample, Law) > limit, "control"
-
-
-@given(
-    st.sampled_from(LAWS),
-    st.floats(1e-60, 0.999),
-)
-def test_quantile_inverts_the_error(law, beta):
-    x = laplace_sum_quantile(beta, *law)
-    assert laplace_sum_error(x, *law) <= beta
-    assert laplace_sum_error(x, *law) == pytest.approx(beta, rel=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("counts", "scales", "message"),
-    [
-        ((1, 1, 1), (1.0, 2.0, 3.0), "scales="),
-        ((1,), (1.0, 2.0), "counts="),
-        ((-1,), (1.0,), "counts="),
-        ((1,), (-1.0,), "scales="),
-        ((1,), (math.inf,), "scales="),
-    ],
-)
-def test_what_is_no_sum_is_refused(counts, scales, message):
-    with pytest.raises(ValueError, match=message):
-        laplace_sum_tail(1.0, counts, scales)
+@given(st.integers(1, 2**62))
+def test_levels(horizon):
+    levels = BinaryTree(1.0, horizon).levels
+    assert 2 ** (levels - 1) <= horizon < 2**levels and levels == AdaptiveTree(1.0, horizon).levels
 
 
 # ---------------------------------------------------------------- errors
 @pytest.mark.statistical
-@pytest.mark.parametrize("mechanism", [HybridCounter(0.5), LogarithmicCounter(0.5)], ids=repr)
-@pytest.mark.parametrize("length", [1, 3, 4, 23])
-def test_error_quantile_is_exceeded_as_often_as_beta(mechanism, length):
-    size, beta = 4000, 0.2
+@pytest.mark.parametrize("beta", [0.3, 0.05, 0.005])
+@pytest.mark.parametrize("horizon", [1, 7, 1023])
+def test_the_trees_quantile_is_exceeded_no_more_often_than_beta(rng, horizon, beta):
+    """At the prefix of length 2^L - 1, whose noise has all L variables."""
+    tree, size = BinaryTree(0.5, horizon), 20_000
+    errors = np.abs(rng.laplace(0, tree.node_scale, (size, tree.levels)).sum(axis=1))
+    quantile = tree.error_quantile(beta)
+    assert may_be_at_most(int((errors > quantile).sum()), size, beta)
+    # Control: the quantile is within a factor 6 of the true one.
+    assert not may_be_at_most(int((errors > quantile / 6).sum()), size, beta)
+
+
+def errors_at(mechanism, length, size):
+    """Errors of sums of ones, each by a new counter."""
     rng = np.random.default_rng([7, length])
     errors = []
     for _ in range(size):
         counter = mechanism.counter(rng)
         for _ in range(length):
             noisy = counter.add(1.0)
-        exact = length if isinstance(mechanism, HybridCounter) else 2 ** (length.bit_length() - 1)
-        errors.append(abs(noisy - exact))
+        errors.append(abs(noisy - length))
+    return np.array(errors)
+
+
+@pytest.mark.statistical
+def test_the_trees_own_errors_stay_within_the_quantile():
+    tree, size = BinaryTree(2.0, 15), 3000
+    errors = errors_at(tree, 15, size)
+    beyond = int((errors > tree.error_quantile(0.2)).sum())
+    assert may_be_at_most(beyond, size, 0.2)
+    # Four Laplace variables, no more and no fewer: the mean square is 4·2b².
+    rate = float(np.mean(np.square(errors)) / (8 * tree.node_scale**2))
+    assert 0.8 < rate < 1.25
+    assert clopper_pearson(beyond, size)[0] > 0, "the test has something to see"
+
+
+@given(st.floats(1e-3, 100), st.integers(1, 2**62), st.floats(1e-60, 0.999))
+def test_error_probability_inverts_the_quantile_and_falls_from_one(epsilon, horizon, beta):
+    tree = BinaryTree(epsilon, horizon)
+    width = tree.error_quantile(beta)
+    assert tree.error_probability(width) == pytest.approx(beta, rel=1e-9)
+    chances = [tree.error_probability(share * width) for share in (0, 0.1, 0.5, 1, 2, 1e3)]
+    assert chances == sorted(chances, reverse=True) and chances[0] == 1 and chances[-1] >= 0
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("mechanism", [HybridCounter(0.5), LogarithmicCounter(0.5)], ids=repr)
+@pytest.mark.parametrize("length", [1, 3, 4, 23])
+def test_error_quantile_is_exceeded_as_often_as_beta(mechanism, length):
+    size, beta = 4000, 0.2
+    at = length if isinstance(mechanism, HybridCounter) else 2 ** (length.bit_length() - 1)
+    errors = errors_at(mechanism, at, size)
     quantile = mechanism.error_quantile(beta, length)
     assert mechanism.error_probability(quantile, length) == pytest.approx(beta, rel=1e-6)
-    beyond = int((np.array(errors) > quantile).sum())
-    low, high = clopper_pearson(beyond, size)
+    low, high = clopper_pearson(int((errors > quantile).sum()), size)
     assert low <= beta <= high
     # Control: a quantile a fifth too small.
-    assert not may_be_at_most(int((np.array(errors) > 0.8 * quantile).sum()), size, beta)
+    assert not may_be_at_most(int((errors > 0.8 * quantile).sum()), size, beta)
 
 
 @given(st.integers(1, 2**40), st.floats(1e-30, 0.9))
@@ -344,31 +324,35 @@ def test_errors_of_the_splits(length, beta):
 
 
 # ---------------------------------------------------------------- input
-@pytest.mark.parametrize("mechanism", [HybridCounter(1.0), LogarithmicCounter(1.0)], ids=repr)
-@pytest.mark.parametrize("x", [-0.1, 1.1, math.nan, math.inf])
+ALL = [BinaryTree(1.0, 3), AdaptiveTree(1.0, 3), HybridCounter(1.0), LogarithmicCounter(1.0)]
+
+
+@pytest.mark.parametrize("mechanism", ALL, ids=repr)
+@pytest.mark.parametrize("x", [-1.1, 1.1, math.nan, math.inf])
 def test_a_counter_refuses_elements_outside_its_range(mechanism, x, rng):
     counter = mechanism.counter(rng)
-    with pytest.raises(ValueError, match=r"x=.* allowed: \[0, 1\]"):
-        counter.add(x)
-    twin = np.random.default_rng(0)
-    scale = mechanism.block_scale
-    assert counter.add(1.0) == pytest.approx(1 + laplace(twin, scale)), "it is not counted"
+    message = refusal("x", x, lambda: counter.add(x))
+    assert message.endswith("[-1, 1]" if isinstance(mechanism, AdaptiveTree) else "[0, 1]")
+    fresh = laplace(np.random.default_rng(0), mechanism.drawn(1)[0])
+    assert counter.add(1.0) == pytest.approx(1 + fresh), "it is not counted"
 
 
-@pytest.mark.parametrize("make", [HybridCounter, LogarithmicCounter])
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, "1", None, True])
-def test_a_budget_has_to_be_positive(make, epsilon):
-    with pytest.raises(ValueError, match=r"epsilon=.* allowed: a positive"):
-        make(epsilon)
+def test_a_counter_refuses_more_than_its_horizon(rng):
+    counter = BinaryTree(math.inf, 2).counter(rng)
+    assert [counter.add(1.0), counter.add(1.0)] == [1.0, 2.0]
+    with pytest.raises(ValueError, match="horizon=2"):
+        counter.add(1.0)
 
 
 def test_other_arguments_are_checked():
-    with pytest.raises(ValueError, match=r"split='third' .* allowed: 'half', 'full'"):
-        HybridCounter(1.0, "third")
+    makes = (HybridCounter, LogarithmicCounter, lambda e: BinaryTree(e, 9),
+             lambda e: AdaptiveTree(e, 9))  # fmt: skip
+    for make, epsilon in itertools.product(makes, [0, -1, math.nan, "1", None, True]):
+        refusal("epsilon", epsilon, lambda make=make, epsilon=epsilon: make(epsilon))
+    refusal("split", "third", lambda: HybridCounter(1.0, "third"))
+    for growth in (-0.1, math.inf, math.nan, None):
+        refusal("growth", growth, lambda growth=growth: AdaptiveTree(1.0, 9, 1.0, growth))
     for mechanism in (HybridCounter(1.0), LogarithmicCounter(1.0)):
-        with pytest.raises(ValueError, match="length=0"):
-            mechanism.error_quantile(0.1, 0)
-        with pytest.raises(ValueError, match="beta=1"):
-            mechanism.error_quantile(1, 10)
-        with pytest.raises(ValueError, match="length=2.5"):
-            mechanism.error_probability(1.0, 2.5)
+        refusal("length", 0, lambda m=mechanism: m.error_quantile(0.1, 0))
+        refusal("beta", 1, lambda m=mechanism: m.error_quantile(1, 10))
+        refusal("length", 2.5, lambda m=mechanism: m.error_probability(1.0, 2.5))

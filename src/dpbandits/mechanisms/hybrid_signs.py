@@ -1,4 +1,4 @@
-"""How often the noise of a hybrid counter is at or above zero: an upper bound on its transform.
+"""How often the noise of a hybrid counter is at or above zero.
 
 Let C(n) be the number of lengths up to n at which the noise is at least 0. Over the 2^j lengths of
 a complete subtree, before which the noise is y, the transform φ = E[exp(−sC)] obeys

@@ -181,7 +181,7 @@ def _density(x: Floats, count: int) -> Floats:
 def _terms(counts: tuple[int, ...], scales: tuple[float, ...]) -> Terms:
     """Return (count, scale) of what is not zero, by increasing scale, like scales together."""
     if len(counts) != len(scales):
-        raise ValueError(f"counts={counts!r} and scales={scales!r} are not of one length")
+        raise ValueError(f"counts={counts!r} are not {len(scales)}; allowed: one for each scale")
     merged: dict[float, int] = {}
     for count, scale in zip(counts, scales, strict=True):
         count = check_integer("counts", count, 0, 500)
