@@ -15,13 +15,13 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass
-from typing import Annotated, Literal, get_args
+from typing import Annotated
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._validation import check_fraction, check_integer
+from dpbandits._validation import check_choice, check_fraction, check_integer
 from dpbandits.configuration import Budget, Configuration, Number, Positive, whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level
@@ -39,11 +39,14 @@ __all__ = [
     "next_hybrid_noise",
 ]
 
-Split = Literal["half", "full"]
-SPLITS: tuple[str, ...] = get_args(Split)
+SPLITS = ("half", "full")
 
 HYBRID_STATE = TREE_LEVELS + 1
 """Size of the row of numbers that `next_hybrid_noise` keeps of a counter."""
+
+
+def _split(name: str, value: str) -> str:
+    return check_choice(name, value, SPLITS)
 
 
 class Counter(Configuration, abc.ABC):
@@ -369,7 +372,7 @@ class HybridCounter(_Endless):
     """
 
     epsilon: Budget
-    split: Split = "half"
+    split: Annotated[str, _split] = "half"
 
     @property
     def part_epsilon(self) -> float:
