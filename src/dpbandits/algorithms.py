@@ -25,12 +25,12 @@ from dpbandits.regret.dp_ucb import DPUCB as DPUCB
 from dpbandits.regret.dp_ucb_bound import DPUCBBound as DPUCBBound
 from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid as DPUCBHybrid
 from dpbandits.regret.dp_ucb_int import DPUCBInt as DPUCBInt
-from dpbandits.regret.dprse import DPRSE as DPRSE
 from dpbandits.regret.dprucb import DPRUCB as DPRUCB
 from dpbandits.regret.guess_and_double import GuessAndDouble as GuessAndDouble
+from dpbandits.regret.heavy import DPRSE as DPRSE
+from dpbandits.regret.heavy import LDPRSE as LDPRSE
 from dpbandits.regret.lazy_dp_ts import LazyDPTS as LazyDPTS
 from dpbandits.regret.lazy_ucb import AnytimeLazyUCB as AnytimeLazyUCB
-from dpbandits.regret.ldprse import LDPRSE as LDPRSE
 from dpbandits.regret.robust_ucb import RobustUCB as RobustUCB
 from dpbandits.regret.successive_elimination import SuccessiveElimination as SuccessiveElimination
 from dpbandits.regret.ucb import UCB as UCB

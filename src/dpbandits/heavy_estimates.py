@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,8 @@ from dpbandits._validation import (
     check_order,
     check_positive,
 )
-from dpbandits.bounds.twzw22_lower import local_kl_bound
+from dpbandits.bounds.twzw22 import local_kl_bound
+from dpbandits.configuration import Budget, Configuration, Order, Positive
 from dpbandits.mechanisms.laplace import laplace_total
 from dpbandits.rewards.heavy_laws import HeavyLaw, TwoPointHeavyLaw
 from dpbandits.rewards.truncated_sums import truncated_sum
@@ -29,7 +30,7 @@ from dpbandits.robust_means import (
     local_threshold,
     local_width,
 )
-from dpbandits.running import Replicated, describe, label_errors, run_replicates
+from dpbandits.running import Replicated, describe, label_errors, run_replicates, runs_of
 
 __all__ = [
     "MODELS",
@@ -50,14 +51,14 @@ DEFAULT_LOG_TERM = math.log(2 / 0.05)
 
 
 @dataclass(frozen=True)
-class TruncatedMean:
+class TruncatedMean(Configuration):
     """The mean of truncated rewards, without noise, with one Laplace variable, or with n.
 
-    The threshold B is that of `robust_means`: (uεn/L)^(1/(1+v)) and (uε√(n/L))^(1/(1+v)) in the
-    global and in the local model. Without privacy it balances the bias u·B^−v with Bernstein's
-    deviation, (un/L)^(1/(1+v)), which is the one of the global model for ε = 1.
+    The threshold B is `central_threshold` or `local_threshold`. Without privacy it is the one of
+    the global model for ε = 1, (un/L)^(1/(1+v)), which balances the bias with Bernstein's
+    deviation.
 
-    Attributes
+    Parameters
     ----------
     model : {"none", "global", "local"}
         Who is trusted.
@@ -77,38 +78,33 @@ class TruncatedMean:
     True
     """
 
-    model: str
-    epsilon: float
-    order: float
-    moment: float = 1.0
-    log_term: float = DEFAULT_LOG_TERM
+    model: Literal["none", "global", "local"]
+    epsilon: Budget
+    order: Order
+    moment: Positive = 1.0
+    log_term: Positive = DEFAULT_LOG_TERM
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_model(self.model, self.epsilon)
-        object.__setattr__(self, "order", check_order("order", self.order))
-        object.__setattr__(self, "moment", check_positive("moment", self.moment))
-        object.__setattr__(self, "log_term", check_positive("log_term", self.log_term))
 
     def threshold(self, n: int) -> float:
         """Return B for n rewards."""
-        if self.model == "local":
-            return local_threshold(n, self.moment, self.order, self.epsilon, self.log_term)
-        budget = 1.0 if self.model == "none" else self.epsilon
-        return central_threshold(n, self.moment, self.order, budget, self.log_term)
+        find = local_threshold if self.model == "local" else central_threshold
+        return find(n, self.moment, self.order, self._budget, self.log_term)
 
     def half_width(self, n: int) -> float:
         """Return what the error exceeds with probability at most 3e^−L (global) or 2e^−L.
 
         Without noise the last term of `central_width`'s factor is 0: 1 + √2 + 1/3.
         """
-        if self.model == "local":
-            err, factor = local_width(n, self.moment, self.order, self.epsilon, self.log_term)
-        elif self.model == "global":
-            err, factor = central_width(n, self.moment, self.order, self.epsilon, self.log_term)
-        else:
-            err, factor = central_width(n, self.moment, self.order, 1.0, self.log_term)
-            factor -= 2.0
-        return factor * err
+        find = local_width if self.model == "local" else central_width
+        err, factor = find(n, self.moment, self.order, self._budget, self.log_term)
+        return (factor - 2.0 if self.model == "none" else factor) * err
+
+    @property
+    def _budget(self) -> float:
+        return 1.0 if self.model == "none" else self.epsilon
 
     def rms(self, law: HeavyLaw, n: int) -> float:
         """Return the root-mean-square error for n rewards of a law: bias, spread and noise.
@@ -146,12 +142,8 @@ class MeanErrors:
 
     Attributes
     ----------
-    estimator : TruncatedMean
-        What estimated the mean.
-    law : HeavyLaw
-        Law of the rewards.
-    n_rewards : int
-        Number n of rewards of each estimate.
+    estimator, law, n_rewards : TruncatedMean, HeavyLaw, int
+        What estimated the mean of which law, from how many rewards.
     error : numpy.ndarray of float, shape (n_runs,)
         Estimate minus the law's mean, in units of reward.
     """
@@ -202,14 +194,9 @@ def _replicated(estimator: TruncatedMean, law: HeavyLaw, n_rewards: int, n_runs:
     if not isinstance(law, HeavyLaw):
         raise ValueError(f"law={law!r} must be a law of heavy-tailed rewards, such as ParetoLaw")
     n_rewards = check_integer("n_rewards", n_rewards, 1)
-    configuration = {
-        "estimator": describe(estimator),
-        "law": describe(law),
-        "n_rewards": n_rewards,
-    }
     return Replicated(
         f"mean of {type(law).__name__}, n = {n_rewards:g}",
-        configuration,
+        {"estimator": describe(estimator), "law": describe(law), "n_rewards": n_rewards},
         partial(_errors_chunk, estimator, law, n_rewards),
         check_integer("n_runs", n_runs, 1),
         chunk=200,
@@ -225,44 +212,8 @@ def mean_errors(
     seed: int | Sequence[int] = 0,
     n_jobs: int = 1,
 ) -> MeanErrors:
-    """Draw independent errors of a mean.
-
-    The result depends on the arguments alone, and not on `n_jobs`. It is the same as that of
-    `mean_errors_many`, in whatever grid the case stands there.
-
-    Parameters
-    ----------
-    estimator : TruncatedMean
-        What estimates the mean.
-    law : HeavyLaw
-        Law of the rewards.
-    n_rewards : int
-        Number n of rewards of each estimate.
-    n_runs : int
-        Number of replicates.
-    seed : int or sequence of int
-        Entropy of the root seed.
-    n_jobs : int
-        Number of workers, −1 for all processors.
-
-    Returns
-    -------
-    MeanErrors
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range: the message names it and says what must hold.
-
-    Examples
-    --------
-    >>> law = hard_law("local", 10**6, 0.5, order=1.0)
-    >>> errors = mean_errors(TruncatedMean("local", 0.5, order=1.0), law, 10**6, n_runs=5)
-    >>> errors.n_runs
-    5
-    """
-    case = _replicated(estimator, law, n_rewards, n_runs)
-    return _errors(estimator, law, n_rewards, run_replicates({None: case}, seed, n_jobs)[None])
+    """Draw independent errors of a mean; bit for bit those of `mean_errors_many` for the case."""
+    return mean_errors_many({None: (estimator, law, n_rewards)}, n_runs, seed, n_jobs)[None]
 
 
 def mean_errors_many(
@@ -271,16 +222,18 @@ def mean_errors_many(
     seed: int | Sequence[int] = 0,
     n_jobs: int = 1,
 ) -> dict[Key, MeanErrors]:
-    """Draw the errors of a whole grid of cases; the arguments are those of `mean_errors`.
+    """Draw independent errors of a mean in each of several cases.
 
     Parameters
     ----------
     cases : mapping of key to (estimator, law, n_rewards)
-        What is simulated; the keys are yours.
+        What estimates the mean of which law, from how many rewards; the keys are yours.
     n_runs : int or mapping of key to int
-        Number of replicates of each case.
-    seed, n_jobs
-        As of `mean_errors`.
+        Number of replicates, of all cases or of each.
+    seed : int or sequence of int
+        Entropy of the root seed.
+    n_jobs : int
+        Number of workers, −1 for all processors; the result does not depend on it.
 
     Returns
     -------
@@ -303,28 +256,9 @@ def mean_errors_many(
     replicated: dict[Key, Replicated] = {}
     for key, case in cases.items():
         with label_errors(key):
-            runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
-            replicated[key] = _replicated(*case, runs)
+            replicated[key] = _replicated(*case, runs_of(key, n_runs))
     outcomes = run_replicates(replicated, seed, n_jobs)
-    return {key: _errors(*case, outcomes[key]) for key, case in cases.items()}
-
-
-def _errors(
-    estimator: TruncatedMean, law: HeavyLaw, n_rewards: int, outcomes: Sequence[float]
-) -> MeanErrors:
-    """Put the replicates of a case together."""
-    return MeanErrors(estimator, law, n_rewards, np.array(outcomes, dtype=np.float64))
-
-
-def _rare(model: str, n: int, epsilon: float) -> float:
-    """Return p of `hard_law`."""
-    _check_model(model, epsilon)
-    n = check_integer("n", n, 1)
-    if model == "local":
-        if epsilon > 300:
-            raise ValueError(f"epsilon={epsilon!r} is out of range; allowed locally: up to 300")
-        return min(1.0, 1 / (math.sqrt(n) * math.expm1(epsilon)))
-    return min(1.0, -1 / (n * math.expm1(-epsilon)))
+    return {key: MeanErrors(*case, np.array(outcomes[key])) for key, case in cases.items()}
 
 
 def hard_law(
@@ -334,7 +268,7 @@ def hard_law(
 
     {0, h} with P(h) = p as large as n rewards hide it, and h as large as the moment allows,
     p·h^(1+v) = u. Its mean m = p·h = u^(1/(1+v))·p^(v/(1+v)) is what an estimator must miss here
-    or at the law at 0:
+    or at the law at 0 (`error_lower_bound`):
 
     ======== ======================== ==================================
     model    p                        order of m
@@ -344,22 +278,12 @@ def hard_law(
     local    1/(√n·(e^ε − 1))         (nε²)^(−v/(2(1+v)))
     ======== ======================== ==================================
 
-    `error_lower_bound` has the proof.
-
     Parameters
     ----------
-    model : {"none", "global", "local"}
-        Who is trusted.
+    model, epsilon, order, moment
+        As of `TruncatedMean`.
     n : int
         Number of rewards.
-    epsilon : float
-        Privacy budget ε > 0; ``inf``, and only that, for "none".
-    order, moment : float
-        v in (0, 1] and u > 0.
-
-    Returns
-    -------
-    TwoPointHeavyLaw
 
     Examples
     --------
@@ -368,7 +292,14 @@ def hard_law(
     (100.0, 0.0001, 0.01)
     """
     order, moment = check_order("order", order), check_positive("moment", moment)
-    p = _rare(model, n, epsilon)
+    _check_model(model, epsilon)
+    n = check_integer("n", n, 1)
+    if model == "local":
+        if epsilon > 300:
+            raise ValueError(f"epsilon={epsilon!r} is out of range; allowed locally: up to 300")
+        p = min(1.0, 1 / (math.sqrt(n) * math.expm1(epsilon)))
+    else:
+        p = min(1.0, -1 / (n * math.expm1(-epsilon)))
     return TwoPointHeavyLaw((moment / p) ** (1 / (1 + order)), p)
 
 
@@ -377,31 +308,22 @@ def error_lower_bound(
 ) -> float:
     """Bound from below the greater of the mean absolute errors on `hard_law` and on the law at 0.
 
-    No estimator of the model has less on both, whatever it does.
+    No estimator of the model has less on both, whatever it does. Arguments as of `hard_law`.
 
-    Proof. Let x be the mean absolute error on the law P0 at 0, and m the mean of P1 = `hard_law`.
+    *Proof.* Let x be the mean absolute error on the law P0 at 0, and m the mean of P1 = `hard_law`.
     Without privacy or with a curator: under P0 all rewards are 0; under P1 the number K of the
     rewards that are not is binomial, and given K a set of outputs has at least e^(−εK) times its
     probability under P0. E e^(−εK) = (1 − p(1 − e^−ε))^n = q. So the error on P1 is at least
-    q·E0 abs(θ − m) ≥ q·(m − x), and the greater of x and q·(m − x) at least m·q/(1 + q). With
+    q·E0∣θ − m∣ ≥ q·(m − x), and the greater of x and q·(m − x) at least m·q/(1 + q). With
     p(1 − e^−ε) = 1/n, q is nearly 1/e.
 
-    Locally, let m0 and m1 be the densities of what is released for one reward, if it is of P0 or
-    P1. With q0 as in the proof of `local_kl_bound`, abs(m0 − m1) ≤ (e^ε − 1)·p·q0 and both are at
-    least q0, so that ∫(√m0 − √m1)² = ∫(m0 − m1)²/(√m0 + √m1)² ≤ c/4 with c = (e^ε − 1)²·p²: the
-    affinity ∫√(m0·m1) is at least 1 − c/8. This holds whatever was released before, and affinities
-    multiply: for n rewards it is at least (1 − c/8)^n = a, the total variation of all that is
-    released at most √(1 − a²) = t, and the two errors add up to at least m·(1 − t). With c = 1/n,
-    t < 0.48. ∎
-
-    Parameters
-    ----------
-    model, n, epsilon, order, moment
-        As for `hard_law`.
-
-    Returns
-    -------
-    float
+    Locally, let m0 and m1 be the densities of what is released for one reward of P0 or P1. With g
+    the greatest density that all rewards' releases have at least, ∣m0 − m1∣ ≤ (e^ε − 1)·p·g as in
+    :prf:ref:`lem-contraction`, and both are at least g, so that
+    ∫(√m0 − √m1)² = ∫(m0 − m1)²/(√m0 + √m1)² ≤ c/4 with c = (e^ε − 1)²·p²: the affinity ∫√(m0·m1)
+    is at least 1 − c/8. This holds whatever was released before, and affinities multiply: for n
+    rewards it is at least (1 − c/8)^n = a, the total variation of all that is released at most
+    √(1 − a²) = t, and the two errors add up to at least m·(1 − t). With c = 1/n, t < 0.48. ∎
 
     Examples
     --------

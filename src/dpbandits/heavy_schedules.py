@@ -1,4 +1,7 @@
-"""Epochs of DPRSE and LDPRSE, counter and widths of DPRUCB: each formula, once."""
+"""Epochs of DPRSE and LDPRSE, counter and widths of DPRUCB: each formula, once.
+
+TWZW22 is Tao, Wu, Zhao & Wang (2022).
+"""
 
 from __future__ import annotations
 
@@ -36,11 +39,9 @@ __all__ = [
 ]
 
 GLOBAL_SCHEDULES = ("printed", "tightened")
-"""Schedules of `heavy_epoch` in the global model."""
 LOCAL_SCHEDULES = ("minimax", "non-negative", "published-remark")
-"""Schedules of `heavy_epoch` in the local model."""
 HEAVY_SCHEDULES = {"global": GLOBAL_SCHEDULES, "local": LOCAL_SCHEDULES}
-"""Model → its schedules; the first is the default."""
+"""Model → schedules of `heavy_epoch`; the first is the default."""
 TREE_SCALINGS = ("tree", "log")
 """What Λ is in `tree_index`."""
 
@@ -57,10 +58,9 @@ class HeavyEpochPlan:
         Pulls R of each viable arm; a Python integer, often beyond 2^63.
     bound : float
         Threshold B: rewards beyond it count as 0.
-    noise_scale : float
-        Scale of the Laplace variables that are added to an arm's sum of truncated rewards.
-    noise_draws : int
-        How many of them: 1 in the global model, R (one for each reward) in the local one.
+    noise_scale, noise_draws : float, int
+        Scale and number of the Laplace variables that are added to an arm's sum of truncated
+        rewards: 1 in the global model, R (one for each reward) in the local one.
     threshold : float
         Gap between released means beyond which an arm is eliminated.
     """
@@ -83,13 +83,12 @@ def heavy_epoch(
     model: str = "global",
     schedule: str | None = None,
 ) -> HeavyEpochPlan:
-    """Plan one epoch of DPRSE or LDPRSE: Tao, Wu, Zhao & Wang (2022), Algorithms 3 and 4.
+    """Plan one epoch of DPRSE or LDPRSE: TWZW22, Algorithms 3 and 4.
 
     With D = 2^−τ, L = log(4|S|τ²/β) and (err, factor) of `central_width` or `local_width`, R is
     so long that 4·c·err ≤ D, and an arm is eliminated when its released mean lies more than
-    2·c·err below the best. If the best arm's mean errs by at most c·err downwards and the
-    others' upwards, the best arm stays, and one with a gap of D or more goes: its released mean
-    is by more than 4·c·err − 2·c·err below that of the best.
+    2·c·err below the best. Then the best arm stays, and an arm with a gap of D or more goes,
+    unless some mean errs the wrong way, `heavy_failure`. Proof: :prf:ref:`thm-rse`.
 
     ================== ======== =================================================================
     schedule           model    c, R and noise
@@ -104,7 +103,7 @@ def heavy_epoch(
 
     In the global model R = ⌈u^(1/v)·(4c/D)^((1+v)/v)·L/ε + 1⌉. For c = factor in the local model,
     which depends on R itself a little, R is found by bisection: u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε²,
-    rounded up, plus 1.
+    rounded up, plus 1. R is the exact integer above a float, rounded by some 10^(−15) of itself.
 
     Budgets above 1 (global) or above √(R/L) (local) would make the bound B too large for the
     spread of the rewards: such a budget makes less noise, but R, B and c are those of the lesser
@@ -112,38 +111,22 @@ def heavy_epoch(
 
     Parameters
     ----------
-    n_viable : int
-        Number |S| of viable arms.
-    epoch : int
-        Number τ ≥ 1 of the epoch.
-    beta : float
-        Confidence β.
-    epsilon : float
-        Privacy budget ε; may be ``inf``.
-    moment : float
-        u > 0 with E|X|^(1+v) ≤ u for every arm.
-    order : float
-        v in (0, 1].
+    n_viable, epoch : int
+        Number |S| of viable arms, and number τ ≥ 1 of the epoch.
+    beta, epsilon : float
+        Confidence β, and privacy budget ε; may be ``inf``.
+    moment, order : float
+        u > 0 and v in (0, 1] with E|X|^(1+v) ≤ u for every arm.
     model : {"global", "local"}
         Whether a sum gets one Laplace variable, or each reward its own.
     schedule : str, optional
-        From the table; None gives "printed" or "minimax".
+        From the table; None gives "printed" or "minimax". The constants 24 and 12 cannot be read
+        in our copy of the paper: they are inferred.
 
     Returns
     -------
     HeavyEpochPlan
         An epoch of more than exp(600) pulls is cut there: no run ends it.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    The constants 24 and 12 cannot be read in our copy of the paper: they are inferred, and
-    proved here. R is the exact integer above a float, which itself is rounded: relatively by some
-    10^(−15), so that far beyond 2^53 the "+ 1" has no weight.
 
     Examples
     --------
@@ -159,7 +142,8 @@ def heavy_epoch(
     check_positive("epsilon", epsilon, infinite=True)
     check_positive("moment", moment)
     check_order("order", order)
-    schedule = _checked_schedule(model, schedule)
+    schedules = HEAVY_SCHEDULES[check_choice("model", model, tuple(HEAVY_SCHEDULES))]
+    schedule = schedules[0] if schedule is None else check_choice("schedule", schedule, schedules)
     log_term = math.log(4 * n_viable * epoch**2 / beta)
     log_gap = -epoch * math.log(2)
     if model == "local" and schedule != "published-remark":
@@ -203,11 +187,6 @@ def heavy_failure(beta: float, model: str = "global") -> float:
     return share * check_fraction("beta", beta) * math.pi**2 / 24
 
 
-def _checked_schedule(model: str, schedule: str | None) -> str:
-    choices = HEAVY_SCHEDULES[check_choice("model", model, tuple(HEAVY_SCHEDULES))]
-    return choices[0] if schedule is None else check_choice("schedule", schedule, choices)
-
-
 def _local_pulls(
     log_term: float, log_gap: float, epsilon: float, moment: float, order: float, half: bool
 ) -> int:
@@ -238,15 +217,12 @@ class TreeIndexPlan:
     ----------
     tree : AdaptiveTree
         An arm's counter; ``tree.bound(n)`` is the threshold B_n for its n-th reward.
-    scaling : float
-        Λ, so that B_n = (ε u n/Λ)^(1/(1+v)).
-    budget : float
-        The ε of B_n and of the widths: ε itself, or Λ/ℓ if that is less.
-    width : float
-        H: the index is the private mean plus H·n^(−v/(1+v)).
-    failure : float
-        With at most this probability the private mean of n rewards is more than H·n^(−v/(1+v))
-        above the arm's mean, and with as much it is as far below.
+    scaling, budget : float
+        Λ and e, so that B_n = (e·u·n/Λ)^(1/(1+v)): e is ε, or Λ/ℓ if that is less.
+    width, failure : float
+        H: the index is the private mean plus H·n^(−v/(1+v)). The private mean of n rewards is
+        more than this above the arm's mean with at most the probability `failure`, and with as
+        much it is as far below.
     """
 
     tree: AdaptiveTree
@@ -259,7 +235,7 @@ class TreeIndexPlan:
 def tree_index(
     horizon: int, epsilon: float, moment: float, order: float, scaling: str = "tree"
 ) -> TreeIndexPlan:
-    """Plan DPRUCB: Tao, Wu, Zhao & Wang (2022), Algorithms 1 and 2, with widths that hold.
+    """Plan DPRUCB: TWZW22, Algorithms 1 and 2, with widths that hold.
 
     With L = ⌊log2 T⌋ + 1, ℓ = log(2T⁴), M = L·√(8ℓ·max(L, ℓ)): the n-th reward of an arm is
     truncated at B_n = (εun/Λ)^(1/(1+v)), and with err = u^(1/(1+v))·(Λ/(nε))^(v/(1+v)) the tree's
@@ -267,15 +243,7 @@ def tree_index(
 
         err·[(1 + v) + 2M/Λ + √(2εℓ/Λ) + (ε/3)·ℓ/Λ]
 
-    with probability at most 2e^−ℓ = T^−4.
-
-    *Proof.* B_n·Λ/(nε) = err = u·B_n^−v. The bias is at most (1/n)·Σ u·B_i^−v =
-    u^(1/(1+v))·(Λ/ε)^(v/(1+v))·(1/n)·Σ i^(−v/(1+v)), and Σ i^(−a) ≤ n^(1−a)/(1−a) with
-    1 − a = 1/(1+v): (1 + v)·err. The truncated rewards have second moments at most u·B_n^(1−v) and
-    size at most B_n: by Bernstein's inequality (see `robust_means`) their mean deviates by more
-    than √(2u·B_n^(1−v)·ℓ/n) + B_n·ℓ/(3n) = (√(2εℓ/Λ) + εℓ/(3Λ))·err with probability at most
-    e^−ℓ. The tree's noise is at most 2·B_n·M/ε up to as much (`AdaptiveTree`), over n it is
-    (2M/Λ)·err. ∎
+    with probability at most 2e^−ℓ = T^−4. Proof: as of :prf:ref:`thm-dprucb`, where Λ = M.
 
     Where ε > Λ/ℓ, B_n and err are those of the budget e = Λ/ℓ, and the noise is (2M/Λ)(e/ε)·err.
     With ε = ``inf`` this is the truncated mean of `RobustUCB` for a fixed confidence.
@@ -284,18 +252,12 @@ def tree_index(
     ----------
     horizon : int
         Horizon T ≥ 2.
-    epsilon : float
-        Privacy budget ε; may be ``inf``.
-    moment, order : float
-        u and v.
+    epsilon, moment, order : float
+        Privacy budget ε, may be ``inf``; u and v.
     scaling : {"tree", "log"}
         Λ = M, the best order, or Λ = (log T)^1.5, the paper's. Regret is of order
         Σ_a Δ_a^(−1/v)·(u^(1/v)/ε)·F with F = log²T for "tree" and (log T)^(2 + 1/(2v)) for "log",
         where 2M/Λ is of order √log T.
-
-    Returns
-    -------
-    TreeIndexPlan
 
     Examples
     --------

@@ -17,14 +17,15 @@ from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, first_passage_table, prefix_noise_at
 from dpbandits.mechanisms.laplace import laplace
 from dpbandits.regret import dprucb_skipping
-from dpbandits.regret.dprucb_skipping import certify_tree, play_tree_skipping, tree_skip_and_tally
-from dpbandits.regret.dprucb_steps import play_fixed_width, play_published_width
+from dpbandits.regret.dprucb_skipping import (
+    TreeIndex,
+    certify_tree,
+    play_by_steps,
+    tree_skip_and_tally,
+)
 from dpbandits.regret.heavy import law_codes
-from dpbandits.rewards.exponentials import BLOCK, exponentials
-from dpbandits.rewards.growing_sums import growing_sum
-from dpbandits.rewards.heavy_instances import HeavyTailInstance
-from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw, draw_heavy
-from dpbandits.rewards.lower_lines import lower_lines
+from dpbandits.rewards.growing_sums import BLOCK, exponentials, growing_sum, lower_lines
+from dpbandits.rewards.heavy_laws import HeavyTailInstance, ParetoLaw, TwoPointHeavyLaw, draw_heavy
 from dpbandits.rewards.matched_sums import matched_rows
 
 
@@ -269,29 +270,31 @@ RULED_BY_NOISE = {
 }
 
 
-def kernel_counts(kernel, case, size, seed):
+def kernel_counts(case, size, seed, walks=True):
     laws, *numbers, published = case
-    options = (published,) if kernel is play_tree_skipping else ()
     kinds = np.array([law[0] for law in laws])
     parameters = np.array([law[1:] for law in laws], dtype=float)
     rng, times = np.random.default_rng(seed), np.array([3000, 12_000])
-    runs = [kernel(kinds, parameters, *numbers, times, rng, *options) for _ in range(size)]
+    if walks:
+        arguments = (kinds, parameters, *numbers, times, rng, published)
+        runs = [tree_skip_and_tally(*arguments)[0] for _ in range(size)]
+    else:
+        index = TreeIndex(*numbers, published)
+        runs = [play_by_steps(kinds, parameters, index, times, rng) for _ in range(size)]
     return np.array(runs).reshape(size, -1)
 
 
 @functools.cache
 def plain_counts(name):
     """The reference of a case, once for the test and its controls."""
-    case = RULED_BY_NOISE[name]
-    kernel = play_published_width if case[-1] else play_fixed_width
-    return kernel_counts(kernel, case, 2500, 1)
+    return kernel_counts(RULED_BY_NOISE[name], 2500, 1, walks=False)
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", RULED_BY_NOISE)
 def test_law_where_noise_decides(name):
     case = RULED_BY_NOISE[name]
-    assert all_the_same_law(kernel_counts(play_tree_skipping, case, 2500, 0), plain_counts(name))
+    assert all_the_same_law(kernel_counts(case, 2500, 0), plain_counts(name))
 
 
 @pytest.mark.statistical
@@ -308,7 +311,7 @@ def test_another_law_is_refuted(name, fault, monkeypatch):
     else:
         laws, bound, growth, factor, width, published = case
         case = (laws, bound, growth, factor, 2 * width, published)
-    assert not all_the_same_law(kernel_counts(play_tree_skipping, case, 2500, 0), theirs)
+    assert not all_the_same_law(kernel_counts(case, 2500, 0), theirs)
 
 
 @pytest.mark.parametrize("width", ["valid", "published"])
@@ -332,7 +335,7 @@ def test_certificates(width):
         lines = lower_lines((0, 1.8, 0.05 + 0.1 * (seen % 7)))
         m, z = certify_tree(
             means, shrunk, arm, float(index[others].max()), n, total, t, 10**9,
-            factor, growth, h, published, 1.0625, lines, 0.0,
+            TreeIndex(1.0, growth, factor, h, published), 1.0625, lines, 0.0,
         )  # fmt: skip
         if m == 0:
             continue
@@ -390,12 +393,11 @@ NOISELESS = {
 def test_law_without_noise(name):
     """Control: another width."""
     laws, bound, growth, width, published = NOISELESS[name]
-    plain = play_published_width if published else play_fixed_width
-    theirs = kernel_counts(plain, (laws, bound, growth, 0.0, width, published), 3000, 1)
     case = (laws, bound, growth, 0.0, width, published)
-    assert all_the_same_law(kernel_counts(play_tree_skipping, case, 3000, 0), theirs)
+    theirs = kernel_counts(case, 3000, 1, walks=False)
+    assert all_the_same_law(kernel_counts(case, 3000, 0), theirs)
     case = (laws, bound, growth, 0.0, 4 * width, published)
-    assert not all_the_same_law(kernel_counts(play_tree_skipping, case, 3000, 0), theirs)
+    assert not all_the_same_law(kernel_counts(case, 3000, 0), theirs)
 
 
 def test_walks_without_noise():
@@ -410,19 +412,16 @@ def test_law_of_robust_ucb():
     """Against the kernel pull by pull. Control: another moment."""
     times = np.array([HORIZON // 5, HORIZON])
 
-    def play(moment, kernel, seed):
-        level, power = 2 * math.log(HORIZON), 1 / 1.9
-        width = 4 * moment**power * level ** (0.9 * power)
-        arguments = (*law_codes(PARETO), (moment / level) ** power, power, 0.0, width, times)
-        rng = np.random.default_rng(seed)
-        runs = [kernel(*arguments, rng) for _ in range(RUNS)]
-        return np.array(runs).reshape(RUNS, -1)
-
-    moment = PARETO.moment_bound
-    theirs = play(moment, play_fixed_width, 1)
-    mine = counts(dpb.RobustUCB("fixed"), PARETO, RUNS, 0)
-    assert all_the_same_law(mine, theirs)
-    assert not all_the_same_law(play(1.3 * moment, play_tree_skipping, 0), theirs)
+    level, power = 2 * math.log(HORIZON), 1 / 1.9
+    width = 4 * PARETO.moment_bound**power * level ** (0.9 * power)
+    index = TreeIndex((PARETO.moment_bound / level) ** power, power, 0.0, width)
+    rng = np.random.default_rng(1)
+    theirs = [play_by_steps(*law_codes(PARETO), index, times, rng) for _ in range(RUNS)]
+    theirs = np.array(theirs).reshape(RUNS, -1)
+    algorithm = dpb.RobustUCB("fixed")
+    assert all_the_same_law(counts(algorithm, PARETO, RUNS, 0), theirs)
+    other = HeavyTailInstance(PARETO.laws, 0.9, 1.3 * PARETO.moment_bound)
+    assert not all_the_same_law(counts(algorithm, other, RUNS, 0), theirs)
 
 
 @given(

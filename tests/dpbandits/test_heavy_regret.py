@@ -29,10 +29,15 @@ from dpbandits.mechanisms import AdaptiveTree, BinaryTree, laplace, laplace_tota
 from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
 from dpbandits.regret import heavy
-from dpbandits.regret.dprucb_steps import grown_power, play_fixed_width
+from dpbandits.regret.dprucb_skipping import TreeIndex, grown_power, play_by_steps
 from dpbandits.regret.heavy import play_heavy_elimination
-from dpbandits.rewards.heavy_instances import HeavyTailInstance
-from dpbandits.rewards.heavy_laws import ParetoLaw, SampledLaw, TwoPointHeavyLaw, draw_heavy
+from dpbandits.rewards.heavy_laws import (
+    HeavyTailInstance,
+    ParetoLaw,
+    SampledLaw,
+    TwoPointHeavyLaw,
+    draw_heavy,
+)
 from dpbandits.simulation import instance_description
 
 PARETO = dpb.instances.twzw22("S1", order=0.9)
@@ -560,7 +565,12 @@ def robust_ucb(instance, horizon, fixed, rng, forget=True):
 @pytest.mark.parametrize("instance", [PARETO, WIDE, LIGHT], ids=lambda i: i.name)
 def test_robust_ucb_is_the_pseudo_code(instance, fixed, monkeypatch):
     """Pull by pull; that walks have the law of the pulls is tested elsewhere."""
-    monkeypatch.setattr(dpb.regret.robust_ucb, "play_tree_skipping", play_fixed_width)
+
+    def by_steps(kinds, parameters, first_bound, growth, node_factor, width, checkpoints, rng):
+        index = TreeIndex(first_bound, growth, node_factor, width)
+        return play_by_steps(kinds, parameters, index, checkpoints, rng), None
+
+    monkeypatch.setattr(dpb.regret.robust_ucb, "tree_skip_and_tally", by_steps)
     horizon = 1500
     times = np.arange(1, horizon + 1)
     algorithm = dpb.RobustUCB("fixed" if fixed else "anytime")

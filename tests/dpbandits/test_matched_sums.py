@@ -8,10 +8,9 @@ from numba import njit
 from scipy import stats
 from statistical import same_law
 
-from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.binomial_rejection import binomial_by_rejection
+from dpbandits.rewards.binomial import binomial, binomial_by_rejection
+from dpbandits.rewards.growing_sums import LINE_ERROR, lower_lines, pareto_below
 from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
-from dpbandits.rewards.lower_lines import LINE_ERROR, lower_lines
 from dpbandits.rewards.matched_sums import (
     MATCHED_ERROR,
     matched_error,
@@ -19,7 +18,6 @@ from dpbandits.rewards.matched_sums import (
     matched_row,
     matched_rows,
     matched_sum,
-    pareto_below,
 )
 
 

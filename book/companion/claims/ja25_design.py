@@ -21,8 +21,7 @@ from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.identifications import Identifications
 from dpbandits.identification.thresholds import chernoff_threshold
 from dpbandits.regret import DPRSE
-from dpbandits.rewards.heavy_instances import twzw22
-from dpbandits.rewards.heavy_laws import ParetoLaw
+from dpbandits.rewards.heavy_laws import ParetoLaw, twzw22
 from dpbandits.rewards.streams import TableRewards
 from dpbandits.schedules import next_release
 

@@ -28,8 +28,7 @@ from companion.claims.twzw22_rates import ORDERS, growth
 from dpbandits import bounds, robust_means
 from dpbandits.heavy_schedules import heavy_epoch
 from dpbandits.mechanisms.hybrid import HybridCounter
-from dpbandits.rewards.heavy_instances import twzw22
-from dpbandits.rewards.heavy_laws import ParetoLaw
+from dpbandits.rewards.heavy_laws import ParetoLaw, twzw22
 
 PRINTED = {
     "S1": (0.9, 0.7, 0.5, 0.3, 0.1),

@@ -19,7 +19,7 @@ from companion.claims.findings import (
     decide,
 )
 from dpbandits import bounds
-from dpbandits.rewards.heavy_instances import twzw22
+from dpbandits.rewards.heavy_laws import twzw22
 from dpbandits.simulation import Runs
 
 FIGURES = "twzw22-figures"

@@ -24,8 +24,7 @@ from companion.claims.findings import (
 from dpbandits import bounds, robust_means
 from dpbandits.heavy_schedules import LOCAL_SCHEDULES, heavy_epoch
 from dpbandits.regret import LDPRSE
-from dpbandits.rewards.heavy_instances import heavy_two_point
-from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
+from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw, heavy_two_point
 from dpbandits.simulation import simulate
 
 GAPS = tuple(2.0**-k for k in (2, 5, 9, 14, 20))

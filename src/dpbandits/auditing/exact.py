@@ -24,11 +24,10 @@ from dpbandits.auditing.tables import TablePair, check_one_arm
 from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
 from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.regret.dp_se import DPSE
-from dpbandits.regret.dprse import DPRSE
 from dpbandits.regret.dprucb import DPRUCB
 from dpbandits.regret.guess_and_double import GuessAndDouble
-from dpbandits.regret.ldprse import LDPRSE
-from dpbandits.rewards.heavy_instances import HeavyTailInstance, heavy_two_point
+from dpbandits.regret.heavy import DPRSE, LDPRSE
+from dpbandits.rewards.heavy_laws import HeavyTailInstance, heavy_two_point
 from dpbandits.schedules import elimination_epoch
 from dpbandits.stopping.base import NASFamily
 from dpbandits.stopping.halting_loss import crossing_streams, privacy_loss

@@ -48,19 +48,17 @@ from dpbandits.bounds.td16_intervals import dp_ucb_int_regret
 from dpbandits.bounds.twzw22 import (
     dprucb_pulls,
     dprucb_regret,
+    heavy_divergence,
     heavy_elimination_pulls,
     heavy_elimination_regret,
-    published_width_constant,
-    robust_ucb_pulls,
-    robust_ucb_regret,
-    worst_heavy_regret,
-)
-from dpbandits.bounds.twzw22_lower import (
-    heavy_divergence,
     heavy_minimax_lower_bound,
     heavy_pulls_lower_bound,
     heavy_regret_lower_bound,
     local_kl_bound,
+    published_width_constant,
+    robust_ucb_pulls,
+    robust_ucb_regret,
+    worst_heavy_regret,
 )
 
 __all__ = [

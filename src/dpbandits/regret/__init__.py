@@ -8,14 +8,12 @@ from dpbandits.regret.dp_ucb import DPUCB
 from dpbandits.regret.dp_ucb_bound import DPUCBBound
 from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
 from dpbandits.regret.dp_ucb_int import DPUCBInt
-from dpbandits.regret.dprse import DPRSE
 from dpbandits.regret.dprucb import DPRUCB
 from dpbandits.regret.guess_and_double import GuessAndDouble
-from dpbandits.regret.heavy import HeavyTailAlgorithm
+from dpbandits.regret.heavy import DPRSE, LDPRSE, HeavyTailAlgorithm
 from dpbandits.regret.lazy_batches import LazyBatches
 from dpbandits.regret.lazy_dp_ts import LazyDPTS
 from dpbandits.regret.lazy_ucb import AnytimeLazyUCB
-from dpbandits.regret.ldprse import LDPRSE
 from dpbandits.regret.robust_ucb import RobustUCB
 from dpbandits.regret.successive_elimination import SuccessiveElimination
 from dpbandits.regret.ucb import UCB

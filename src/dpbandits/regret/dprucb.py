@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
-from dpbandits._validation import check_choice, check_positive
+from dpbandits.configuration import Budget, Positive
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.heavy_schedules import TREE_SCALINGS, TreeIndexPlan, tree_index
+from dpbandits.heavy_schedules import TreeIndexPlan, tree_index
 from dpbandits.regret.base import Play
-from dpbandits.regret.dprucb_skipping import play_tree_skipping
-from dpbandits.regret.dprucb_steps import play_fixed_width, play_published_width
-from dpbandits.regret.heavy import HeavyTailAlgorithm, law_codes, require_heavy
-from dpbandits.regret.index_policy import ENGINES
-from dpbandits.rewards.heavy_instances import HeavyTailInstance
+from dpbandits.regret.dprucb_skipping import TreeIndex, play_by_steps, tree_skip_and_tally
+from dpbandits.regret.heavy import HeavyTailAlgorithm, law_codes
+from dpbandits.rewards.heavy_laws import HeavyTailInstance
 
-__all__ = ["DPRUCB", "TREE_WIDTHS"]
-
-TREE_WIDTHS = ("valid", "published")
+__all__ = ["DPRUCB"]
 
 
 @dataclass(frozen=True)
@@ -39,12 +35,11 @@ class DPRUCB(HeavyTailAlgorithm):
     "published" C·u^(1/(1+v))·(log(2t⁴)·Λ/(nε))^(v/(1+v)), the form of the paper's Lemma 3
     =========== =================================================================================
 
-    With Λ = (log T)^1.5 and v < 1 the published form is valid at all T for no C: at confidence
-    e^−ℓ the noise of even one node is linear in ℓ = log(2t⁴), and the bonus grows like
-    ℓ^(v/(1+v)) only; see `dpbandits.bounds.published_width_constant`. At the T of experiments
-    18 may do.
+    With Λ = (log T)^1.5 and v < 1 the published form is valid at all T for no C
+    (:prf:ref:`prop-no-constant`); see `dpbandits.bounds.published_width_constant`. At the T of
+    experiments 18 may do.
 
-    One reward enters one tree, and the trees' sums determine the pulls: `AdaptiveTree`.
+    One reward enters one tree, and the trees' sums determine the pulls: :prf:ref:`lem-adaptive`.
 
     Parameters
     ----------
@@ -60,11 +55,6 @@ class DPRUCB(HeavyTailAlgorithm):
     engine : {"skipping", "per-step"}
         Same law, up to a total variation distance of some 10^−8, different speed; see
         `dpbandits.regret.dprucb_skipping`.
-
-    Raises
-    ------
-    ValueError
-        If `epsilon` or `constant` is not positive, or `width`, `scaling` or `engine` unknown.
 
     Notes
     -----
@@ -83,19 +73,11 @@ class DPRUCB(HeavyTailAlgorithm):
     label: ClassVar[str] = "DPRUCB"
     source: ClassVar[str] = "TWZW22, Algorithms 1 and 2"
 
-    epsilon: float
-    width: str = "valid"
-    scaling: str | None = None
-    constant: float = 18.0
-    engine: str = "skipping"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
-        check_choice("width", self.width, TREE_WIDTHS)
-        if self.scaling is not None:
-            check_choice("scaling", self.scaling, TREE_SCALINGS)
-        object.__setattr__(self, "constant", check_positive("constant", self.constant))
-        check_choice("engine", self.engine, ENGINES)
+    epsilon: Budget
+    width: Literal["valid", "published"] = "valid"
+    scaling: Literal["tree", "log"] | None = None
+    constant: Positive = 18.0
+    engine: Literal["skipping", "per-step"] = "skipping"
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -122,29 +104,19 @@ class DPRUCB(HeavyTailAlgorithm):
         rng: np.random.Generator,
     ) -> Play:
         """Play once; see `RegretAlgorithm.play`."""
-        instance = require_heavy(instance)
+        self.check_instance(instance)
         plan, published = self.plan(instance, horizon), self.width == "published"
-        width = plan.width
+        width, tree = plan.width, plan.tree
         if published:
             power = 1 / (1 + instance.order)
             width = self.constant * instance.moment_bound**power
             width *= (plan.scaling / plan.budget) ** (1 - power)
-        tree = plan.tree
-        arguments = (
-            *law_codes(instance),
-            tree.first_bound,
-            tree.growth,
-            tree.node_factor,
-            width,
-            checkpoints,
-            rng,
-        )
+        index = TreeIndex(tree.first_bound, tree.growth, tree.node_factor, width, published)
+        laws = law_codes(instance)
         if self.engine == "skipping":
-            counts = play_tree_skipping(*arguments, published)
-        elif published:
-            counts = play_published_width(*arguments)
+            counts, _ = tree_skip_and_tally(*laws, *index[:4], checkpoints, rng, published)
         else:
-            counts = play_fixed_width(*arguments)
+            counts = play_by_steps(*laws, index, checkpoints, rng)
         return Play(counts, np.empty(0, dtype=np.int64))
 
     def regret_bound(
@@ -154,18 +126,15 @@ class DPRUCB(HeavyTailAlgorithm):
 
         With the published width it is t times the greatest gap: nothing better is proved.
         """
-        instance = require_heavy(instance)
-        bound: float | NDArray[np.float64]
+        self.check_instance(instance)
         if self.width == "published":
-            bound = bounds.worst_heavy_regret(instance.gaps, horizon, times=times)
-        else:
-            bound = bounds.dprucb_regret(
-                instance.gaps,
-                horizon,
-                epsilon=self.epsilon,
-                moment=instance.moment_bound,
-                order=instance.order,
-                scaling=self._scaling,
-                times=times,
-            )
-        return bound
+            return bounds.worst_heavy_regret(instance.gaps, horizon, times=times)
+        return bounds.dprucb_regret(
+            instance.gaps,
+            horizon,
+            epsilon=self.epsilon,
+            moment=instance.moment_bound,
+            order=instance.order,
+            scaling=self._scaling,
+            times=times,
+        )

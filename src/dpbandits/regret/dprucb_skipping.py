@@ -1,21 +1,26 @@
-"""Robust index policies by certified skipping: far less than one step a pull.
+"""Robust index policies: pull by pull, and by certified skipping, far less than one step a pull.
 
-An arm that leads is pulled, and the other indices stand still, but for a bonus that depends on t.
-Let a lead before pull t + 1 with n rewards, sum S of the truncated ones and prefix noise Z, and let
-U be the largest index of the others at pull t + m. A line a·r − c below which the sum of its next r
-rewards does not fall (`dpbandits.rewards.lower_lines`; a = c = 0 always is one, for rewards are not
-negative) makes a lead after r more pulls if the noise Z_r > −f(r),
+The index of an arm with n rewards is (S + Z)/n + H·n^(−v/(1+v)), or, for the published width,
+(S + Z)/n + H·(log(2t⁴)/n)^(v/(1+v)). The n-th reward counts as 0 beyond B_n = b·n^g, g = 1/(1+v); S
+is the sum of the arm's truncated rewards, Z the noise of its adaptive tree. Pulls 1..K play arms
+0..K−1, every later one the arm of the largest index, ties to the lowest arm number.
 
-    f(r) = S + a·r − c + H·(n + r)^g − U·(n + r),        g = 1/(1 + v),
+*Skipping* (:prf:ref:`prop-walks`). An arm that leads is pulled, and the other indices stand still,
+except for a bonus that depends on t. Let a lead before pull t + 1 with n rewards, and let U be the
+largest index of the others at pull t + m. A line a·r − c below which the sum of its next r rewards
+does not fall (`lower_lines`; a = c = 0 always is one, for rewards are not negative) makes a lead
+after r more pulls if the noise Z_r > −f(r),
+
+    f(r) = S + a·r − c + H·(n + r)^g − U·(n + r),
 
 with H the bonus at pull t + 1. f is concave: z = min(f(0), f(m − 1)) serves for all r < m. When the
 noise first falls to −z is drawn by `walk_growing_tree`, from its exact law; without noise, z > 0 is
 enough. The rewards up to there are drawn at once (`growing_sum`), and the index is formed anew.
 
-The law of the pulls is that of the kernels in `dpbandits.regret.dprucb_steps` up to a total
-variation distance of at most, for each walk of a run, 10^−16 for the line and 10^−13 for the sum.
-A run makes at most `MAX_WALKS` walks, and goes on pull by pull afterwards, so that it errs by at
-most 4.1·10^−7; with the some 10^5 walks of a run of 10^8 pulls that is 10^−8.
+The law of the pulls is that of `play_by_steps` up to a total variation distance of at most, for
+each walk of a run, 10^−16 for the line and 10^−13 for the sum. A run makes at most `MAX_WALKS`
+walks, and goes on pull by pull afterwards, so that it errs by at most 4.1·10^−7; with the some 10^5
+walks of a run of 10^8 pulls that is 10^−8.
 """
 
 from __future__ import annotations
@@ -34,24 +39,24 @@ from dpbandits.mechanisms.adaptive_passage import (
 )
 from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, prefix_noise_at
-from dpbandits.regret.dprucb_steps import grown_by, grown_power
-from dpbandits.rewards.exponentials import exponentials
-from dpbandits.rewards.growing_sums import growing_sum
+from dpbandits.rewards.growing_sums import exponentials, growing_sum, lower_lines
 from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, draw_heavy
-from dpbandits.rewards.lower_lines import lower_lines
 from dpbandits.rewards.matched_sums import matched_rows
 
 __all__ = [
     "MAX_WALKS",
+    "TreeIndex",
     "TreeSkipTally",
     "certify_tree",
-    "play_tree_skipping",
+    "grown_power",
+    "play_by_steps",
     "tree_skip_and_tally",
 ]
 
 MAX_WALKS = 4 * 10**6
 """Walks that a run may make."""
 
+_EXACT_BELOW = 1024
 # What follows steers only the speed: any choice of stretches gives the same law.
 _SHORTEST = 16  # pulls that make a walk worth its cost
 _SPENT = 0.125  # part of the lead that the certificate may give away
@@ -68,12 +73,111 @@ class TreeSkipTally(NamedTuple):
     plain_pulls: int
 
 
+class TreeIndex(NamedTuple):
+    """What an index is made of.
+
+    Attributes
+    ----------
+    first_bound, growth : float
+        b and g.
+    node_factor : float
+        2L/ε: scale of a node's noise, over B_n; 0 adds no noise.
+    width : float
+        H.
+    published : bool
+        Whether the bonus is that of the published width.
+    """
+
+    first_bound: float
+    growth: float
+    node_factor: float
+    width: float
+    published: bool = False
+
+
 @njit(cache=True, nogil=True)
-def _bonus(width: float, growth: float, published: bool, t: int) -> float:
+def _grown_by(part: float, growth: float) -> float:
+    """Return (1 + h)^g for 0 ≤ h < 10^−3: the binomial series to the fifth power.
+
+    What it leaves out is below 10^−18 of the result.
+    """
+    tail = 1.0 + part * (growth - 3.0) / 4.0 * (1.0 + part * (growth - 4.0) / 5.0)
+    tail = 1.0 + part * (growth - 1.0) / 2.0 * (1.0 + part * (growth - 2.0) / 3.0 * tail)
+    return 1.0 + part * growth * tail
+
+
+@njit(cache=True, nogil=True)
+def grown_power(power: float, inverse: float, n: int, growth: float) -> float:
+    """Return n^g from (n − 1)^g and 1/(n − 1): by a series, and anew at every 1024th n."""
+    if n < _EXACT_BELOW or n % _EXACT_BELOW == 0:
+        return n**growth
+    return power * _grown_by(inverse, growth)
+
+
+@njit(cache=True, nogil=True)
+def _bonus(policy: TreeIndex, t: int) -> float:
     """Return H, or H·log(2t⁴)^(v/(1+v)) for the published width."""
-    if published:
-        return width * (math.log(2.0) + 4.0 * math.log(t)) ** (1.0 - growth)
-    return width
+    if policy.published:
+        return policy.width * (math.log(2.0) + 4.0 * math.log(t)) ** (1.0 - policy.growth)
+    return policy.width
+
+
+@njit(cache=True, nogil=True)
+def play_by_steps(
+    kinds: NDArray[np.int64],
+    parameters: NDArray[np.float64],
+    policy: TreeIndex,
+    checkpoints: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Play the index pull by pull; return the counts at the checkpoints, shape (C, K).
+
+    Parameters
+    ----------
+    kinds, parameters : numpy.ndarray, shapes (K,) and (K, 2)
+        The arms' laws.
+    policy : TreeIndex
+        The index.
+    checkpoints : numpy.ndarray of int64, shape (C,)
+        Increasing pull numbers.
+    rng : numpy.random.Generator
+        Source of randomness: a reward, then a Laplace variable, at each pull.
+    """
+    n_arms = kinds.size
+    pulls = np.zeros(n_arms, np.int64)
+    sums, noises = np.zeros(n_arms), np.zeros(n_arms)
+    powers, inverses = np.zeros(n_arms), np.zeros(n_arms)
+    means = np.zeros(n_arms)  # private ones, and the bonus if it is constant
+    ends = np.zeros((n_arms, TREE_LEVELS))
+    counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    constant = 0.0 if policy.published else policy.width
+    t = 0
+    for c in range(checkpoints.size):
+        while t < checkpoints[c]:
+            t += 1
+            arm = t - 1
+            if t > n_arms:
+                bonus = _bonus(policy, t) if policy.published else 0.0
+                arm = 0
+                highest = -math.inf
+                for b in range(n_arms):
+                    index = means[b] + bonus * powers[b] * inverses[b]
+                    if index > highest:
+                        arm = b
+                        highest = index
+            n = pulls[arm] + 1
+            power = grown_power(powers[arm], inverses[arm], n, policy.growth)
+            bound = policy.first_bound * power
+            reward = draw_heavy(rng, (kinds[arm], parameters[arm, 0], parameters[arm, 1]))
+            if abs(reward) <= bound:
+                sums[arm] += reward
+            if policy.node_factor > 0.0:
+                scale = policy.node_factor * bound
+                noises[arm] = next_adaptive_noise(rng, scale, ends[arm], noises[arm], n)
+            pulls[arm], powers[arm], inverses[arm] = n, power, 1.0 / n
+            means[arm] = (sums[arm] + noises[arm] + constant * power) * inverses[arm]
+        counts[c] = pulls
+    return counts
 
 
 @njit(cache=True, nogil=True)
@@ -122,49 +226,38 @@ def certify_tree(
     total: float,
     t: int,
     horizon: int,
-    first_scale: float,
-    growth: float,
-    width: float,
-    published: bool,
+    policy: TreeIndex,
     ratio: float,
     lines: NDArray[np.float64],
     beyond: float,
 ) -> tuple[int, float]:
     """Return a certificate (m, z) for the leader `arm`, or m = 0 when none is worth a walk.
 
+    The arm leads before each of the pulls t + 1, …, t + m while its noise is above −z.
+
     Parameters
     ----------
     means, shrunk : numpy.ndarray of float, shape (K,)
         The arms' private means, and n^(−v/(1+v)) for their numbers of rewards.
-    arm : int
-        The leader.
-    rival : float
-        U, the largest index of the others, at pull t + 1.
+    arm, rival : int, float
+        The leader, and U, the largest index of the others, at pull t + 1.
     n, total : int, float
         Its number of rewards, and S.
     t, horizon : int
         Pulls made, and in all.
-    first_scale, growth : float
-        A node that ends at an arm's n-th reward has scale ``first_scale``·n^g; 0 without noise.
-    width, published
-        As in `play_tree_skipping`.
+    policy : TreeIndex
+        The index.
     ratio : float
         κ of the table: the scales of the stretch may differ by so much.
     lines : numpy.ndarray of float
-        `dpbandits.rewards.lower_lines.lower_lines` of the leader's rewards.
+        `lower_lines` of the leader's rewards.
     beyond : float
         Probability that one is beyond the bound on the next.
-
-    Returns
-    -------
-    stretch : int
-        m; the arm leads before each of the pulls t + 1, …, t + m while its noise is above −z.
-    barrier : float
-        z.
     """
-    bonus = _bonus(width, growth, published, t + 1)
+    growth = policy.growth
+    bonus = _bonus(policy, t + 1)
     lead = (means[arm] + bonus * shrunk[arm] - rival) * n
-    scale = first_scale * n * shrunk[arm]
+    scale = policy.node_factor * policy.first_bound * n * shrunk[arm]
     shortest, spent = _SHORTEST, _SPENT
     if scale == 0.0:
         shortest, spent = _NOISELESS_SHORTEST, _NOISELESS_SPENT
@@ -192,8 +285,8 @@ def certify_tree(
         while unit << 3 <= stretch:
             unit <<= 1
         stretch -= (n + stretch) % unit
-    if published:
-        rival = _rival(means, shrunk, _bonus(width, growth, published, t + stretch), arm)
+    if policy.published:
+        rival = _rival(means, shrunk, _bonus(policy, t + stretch), arm)
     last = n + stretch - 1.0
     at_first = bonus * n * shrunk[arm] - rival * n
     at_last = slope * (stretch - 1.0) + bonus * last**growth - rival * last
@@ -209,9 +302,7 @@ def certify_tree(
 def _pull_while_leading(
     rng: np.random.Generator,
     law: HeavyCode,
-    first_bound: float,
-    growth: float,
-    node_factor: float,
+    policy: TreeIndex,
     nodes: NDArray[np.float64],
     n: int,
     total: float,
@@ -230,12 +321,12 @@ def _pull_while_leading(
     inverse = 1.0 / n if n > 0 else 0.0
     while True:
         n += 1
-        power = grown_power(power, inverse, n, growth)
-        bound = first_bound * power
+        power = grown_power(power, inverse, n, policy.growth)
+        bound = policy.first_bound * power
         reward = draw_heavy(rng, law)
         if reward <= bound:
             total += reward
-        noise = next_adaptive_noise(rng, node_factor * bound, nodes, noise, n)
+        noise = next_adaptive_noise(rng, policy.node_factor * bound, nodes, noise, n)
         inverse = 1.0 / n
         if n == last or (total + noise + bonus * power) * inverse <= rival:
             return n, total, noise
@@ -245,8 +336,7 @@ def _pull_while_leading(
 def _pull_without_noise(
     rng: np.random.Generator,
     law: HeavyCode,
-    first_bound: float,
-    growth: float,
+    policy: TreeIndex,
     stock: NDArray[np.float64],
     used: int,
     n: int,
@@ -263,8 +353,8 @@ def _pull_without_noise(
     """
     rival += 1e-12 * (abs(rival) + bonus)  # more than rounding
     last = n + block
-    low = first_bound * power  # at most the bound on the next reward
-    rise = bonus * growth * power / last - rival
+    low = policy.first_bound * power  # at most the bound on the next reward
+    rise = bonus * policy.growth * power / last - rival
     ahead = total + bonus * power - rival * n
     while True:
         if used == stock.size:
@@ -279,7 +369,7 @@ def _pull_without_noise(
         n += 1
         reward = stock[used]
         used += 1
-        if reward > low and reward > first_bound * float(n) ** growth:
+        if reward > low and reward > policy.first_bound * float(n) ** policy.growth:
             reward = 0.0
         total += reward
         ahead += reward + rise
@@ -291,11 +381,7 @@ def _pull_without_noise(
 def _play(
     kinds: NDArray[np.int64],
     parameters: NDArray[np.float64],
-    first_bound: float,
-    growth: float,
-    node_factor: float,
-    width: float,
-    published: bool,
+    policy: TreeIndex,
     checkpoints: NDArray[np.int64],
     rng: np.random.Generator,
     table: GrowingPassageTable,
@@ -305,39 +391,39 @@ def _play(
     """Play an index policy with walks; return the counts and the tally."""
     n_arms = kinds.size
     pulls = np.zeros(n_arms, np.int64)
-    sums = np.zeros(n_arms)
-    means = np.zeros(n_arms)  # private ones
+    sums, means = np.zeros(n_arms), np.zeros(n_arms)  # private means
     shrunk = np.zeros(n_arms)  # n^(−v/(1+v))
     ends = np.zeros((n_arms, TREE_LEVELS))
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
     stock = np.empty((n_arms, _STOCK))
     used = np.full(n_arms, _STOCK)
     beyond, renewed = np.ones(n_arms), np.zeros(n_arms)
-    first_scale = node_factor * first_bound
+    first_bound, growth = policy.first_bound, policy.growth
+    noisy, first_scale = policy.node_factor > 0.0, policy.node_factor * first_bound
     walks, walked = 0, 0
     horizon = checkpoints[-1]
     t, c = 0, 0
     while t < horizon:
         arm, rival, bonus, block, stretch, barrier = t, 0.0, 0.0, 1, 0, 0.0
         if t >= n_arms:
-            bonus = _bonus(width, growth, published, t + 1)
+            bonus = _bonus(policy, t + 1)
             arm, rival = _leader(means, shrunk, bonus)
         n, total = pulls[arm], sums[arm]
         law = (kinds[arm], parameters[arm, 0], parameters[arm, 1])
-        least = first_scale * n * shrunk[arm] if node_factor > 0.0 else lines[arm, 0, 0]
+        least = first_scale * n * shrunk[arm] if noisy else lines[arm, 0, 0]
         may_walk = walks < MAX_WALKS and t >= n_arms
         if may_walk and (means[arm] + bonus * shrunk[arm] - rival) * n >= least:
             if n >= renewed[arm]:  # it falls with n: an old value serves
                 beyond[arm] = _beyond(law, first_bound * float(n) ** growth)
                 renewed[arm] = 1.05 * n
+            row, far = lines[arm], beyond[arm]
             stretch, barrier = certify_tree(
-                means, shrunk, arm, rival, n, total, t, horizon,
-                first_scale, growth, width, published, table.ratio, lines[arm], beyond[arm],
-            )  # fmt: skip
+                means, shrunk, arm, rival, n, total, t, horizon, policy, table.ratio, row, far
+            )
         start = n
         if stretch > 0:
             n = start + stretch
-            if node_factor > 0.0:
+            if noisy:
                 n = walk_growing_tree(rng, table, first_scale, growth, barrier, ends, arm, start, n)
             total += growing_sum(rng, law, rows[arm], first_bound, growth, start, n)
             noise = prefix_noise_at(ends, arm, n)
@@ -345,28 +431,26 @@ def _play(
             walked += n - start
         else:
             if t >= n_arms:
-                block = min(horizon - t, _SHORTEST if node_factor > 0.0 else _NOISELESS_SHORTEST)
-                if published:
-                    later = _bonus(width, growth, published, t + block)
-                    rival = _rival(means, shrunk, later, arm)
-            if node_factor > 0.0:
+                block = min(horizon - t, _SHORTEST if noisy else _NOISELESS_SHORTEST)
+                if policy.published:
+                    rival = _rival(means, shrunk, _bonus(policy, t + block), arm)
+            power = n * shrunk[arm]
+            if noisy:
                 noise = prefix_noise_at(ends, arm, n)
                 n, total, noise = _pull_while_leading(
-                    rng, law, first_bound, growth, node_factor, ends[arm],
-                    n, total, noise, n * shrunk[arm], bonus, rival, block,
-                )  # fmt: skip
+                    rng, law, policy, ends[arm], n, total, noise, power, bonus, rival, block
+                )
             else:
                 noise = 0.0
                 n, total, used[arm] = _pull_without_noise(
-                    rng, law, first_bound, growth, stock[arm], used[arm],
-                    n, total, n * shrunk[arm], bonus, rival, block,
-                )  # fmt: skip
+                    rng, law, policy, stock[arm], used[arm], n, total, power, bonus, rival, block
+                )
         t += n - start
         pulls[arm], sums[arm] = n, total
         means[arm] = (total + noise) / n
         part = (n - start) / max(start, 1)
         if part < 1e-3 and n & 63:
-            shrunk[arm] *= grown_by(part, growth - 1.0)
+            shrunk[arm] *= _grown_by(part, growth - 1.0)
         else:
             shrunk[arm] = float(n) ** (growth - 1.0)
         while c < checkpoints.size and checkpoints[c] <= t:
@@ -388,72 +472,16 @@ def tree_skip_and_tally(
     rng: np.random.Generator,
     published: bool = False,
 ) -> tuple[NDArray[np.int64], TreeSkipTally]:
-    """Play as `play_tree_skipping` does, and tell how many walks and plain pulls the run took.
+    """Play as `play_by_steps` does, with walks; return the counts and what the run took.
 
-    Parameters
-    ----------
-    kinds, parameters, first_bound, growth, node_factor, width, checkpoints, rng, published
-        As in `play_tree_skipping`.
-
-    Returns
-    -------
-    counts : numpy.ndarray of int64, shape (C, K)
-    tally : TreeSkipTally
+    kinds, parameters, checkpoints and rng are as of `play_by_steps`, the others make up its
+    `TreeIndex`; rewards may not be negative. The error is that of the module, in exact arithmetic
+    with ideal random numbers; also at checkpoints.
     """
+    policy = TreeIndex(first_bound, growth, node_factor, width, published)
     codes = [(int(k), float(a), float(b)) for k, (a, b) in zip(kinds, parameters, strict=True)]
-    counts, tally = _play(
-        kinds,
-        parameters,
-        first_bound,
-        growth,
-        node_factor,
-        width,
-        published,
-        checkpoints,
-        rng,
-        growing_passage_table(),
-        np.array([matched_rows(first if kind == PARETO else 2.0) for kind, first, _ in codes]),
-        np.array([lower_lines(code) for code in codes]),
-    )
+    rows = np.array([matched_rows(first if kind == PARETO else 2.0) for kind, first, _ in codes])
+    lines = np.array([lower_lines(code) for code in codes])
+    table = growing_passage_table()
+    counts, tally = _play(kinds, parameters, policy, checkpoints, rng, table, rows, lines)
     return counts, TreeSkipTally(*tally.tolist())
-
-
-def play_tree_skipping(
-    kinds: NDArray[np.int64],
-    parameters: NDArray[np.float64],
-    first_bound: float,
-    growth: float,
-    node_factor: float,
-    width: float,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
-    published: bool = False,
-) -> NDArray[np.int64]:
-    """Play the index (S + Z)/n + H·n^(−v/(1+v)), or the published one, with walks.
-
-    Its error is that of the module, in exact arithmetic with ideal random numbers; also at
-    checkpoints.
-
-    Parameters
-    ----------
-    kinds, parameters, first_bound, growth, node_factor, width, checkpoints, rng
-        As in `dpbandits.regret.dprucb_steps.play_fixed_width`; rewards may not be negative.
-    published : bool
-        Whether the bonus is H·(log(2t⁴)/n)^(v/(1+v)), as in `play_published_width`.
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls.
-    """
-    return tree_skip_and_tally(
-        kinds,
-        parameters,
-        first_bound,
-        growth,
-        node_factor,
-        width,
-        checkpoints,
-        rng,
-        published,
-    )[0]

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import bounds
-from dpbandits._validation import check_choice
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import Play
-from dpbandits.regret.dprucb_skipping import play_tree_skipping
-from dpbandits.regret.heavy import HeavyTailAlgorithm, law_codes, require_heavy
-from dpbandits.rewards.heavy_instances import HeavyTailInstance
-from dpbandits.rewards.heavy_laws import draw_heavy
+from dpbandits.regret.dprucb_skipping import tree_skip_and_tally
+from dpbandits.regret.heavy import HeavyTailAlgorithm, law_codes
+from dpbandits.rewards.heavy_laws import HeavyTailInstance, draw_heavy
 
-__all__ = ["CONFIDENCES", "ROBUST_FACTOR", "RobustUCB", "play_robust_ucb"]
+__all__ = ["ROBUST_FACTOR", "RobustUCB", "play_robust_ucb"]
 
-CONFIDENCES = ("anytime", "fixed")
 ROBUST_FACTOR = 4.0
 """Constant of the bonus. (1 + v) + √2 + 1/3 ≤ 3.75 is what its proof needs; see `tree_index`."""
 
@@ -87,10 +84,8 @@ def play_robust_ucb(
     ----------
     kinds, parameters : numpy.ndarray, shapes (K,) and (K, 2)
         The arms' laws.
-    moment, order : float
-        u and v.
-    factor : float
-        Constant of the bonus.
+    moment, order, factor : float
+        u, v and the constant of the bonus.
     checkpoints : numpy.ndarray of int64, shape (C,)
         Increasing pull numbers.
     rng : numpy.random.Generator
@@ -180,18 +175,13 @@ class RobustUCB(HeavyTailAlgorithm):
     confidence : {"anytime", "fixed"}
         δ = t^−2, by which old rewards drop out as t grows, or δ = T^−2 throughout.
 
-    Raises
-    ------
-    ValueError
-        If `confidence` is unknown.
-
     Notes
     -----
-    A reward drops out when log(t²) exceeds u·s/|x|^(1+v). Those that will before the end wait in a
-    heap of these values: a pull costs O(log n) instead of O(n), and the result is the same up to
-    the rounding of sums. With a fixed δ none does, and the index is that of `DPRUCB` without noise
-    but for its constants: it has the same kernel, `dpbandits.regret.dprucb_skipping`.
-    In the comparison of TWZW22 there is no non-private algorithm; this one is ours.
+    By the heap of `play_robust_ucb` a pull costs O(log n) instead of O(n), and the result is the
+    same up to the rounding of sums. With a fixed δ no reward drops out, and the index is that of
+    `DPRUCB` without noise, with other constants: it has the same kernel,
+    `dpbandits.regret.dprucb_skipping`. In the comparison of TWZW22 there is no non-private
+    algorithm; this one is ours.
 
     Examples
     --------
@@ -205,10 +195,7 @@ class RobustUCB(HeavyTailAlgorithm):
     label: ClassVar[str] = "Robust-UCB"
     source: ClassVar[str] = "Bubeck, Cesa-Bianchi & Lugosi 2013, §2"
 
-    confidence: str = "anytime"
-
-    def __post_init__(self) -> None:
-        check_choice("confidence", self.confidence, CONFIDENCES)
+    confidence: Literal["anytime", "fixed"] = "anytime"
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -223,14 +210,14 @@ class RobustUCB(HeavyTailAlgorithm):
         rng: np.random.Generator,
     ) -> Play:
         """Play once; see `RegretAlgorithm.play`."""
-        instance = require_heavy(instance)
+        self.check_instance(instance)
         moment, order = instance.moment_bound, instance.order
         laws = law_codes(instance)
         if self.confidence == "fixed":
             log_term, power = 2 * math.log(horizon), 1 / (1 + order)
             bound = (moment / log_term) ** power
             width = ROBUST_FACTOR * moment**power * log_term ** (order * power)
-            counts = play_tree_skipping(*laws, bound, power, 0.0, width, checkpoints, rng)
+            counts, _ = tree_skip_and_tally(*laws, bound, power, 0.0, width, checkpoints, rng)
         else:
             counts = play_robust_ucb(*laws, moment, order, ROBUST_FACTOR, checkpoints, rng)
         return Play(counts, np.empty(0, dtype=np.int64))
@@ -239,8 +226,8 @@ class RobustUCB(HeavyTailAlgorithm):
         self, instance: HeavyTailInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
         """Bound on the expected pseudo-regret: `robust_ucb_regret`."""
-        instance = require_heavy(instance)
-        bound: float | NDArray[np.float64] = bounds.robust_ucb_regret(
+        self.check_instance(instance)
+        return bounds.robust_ucb_regret(
             instance.gaps,
             horizon,
             moment=instance.moment_bound,
@@ -248,4 +235,3 @@ class RobustUCB(HeavyTailAlgorithm):
             confidence=self.confidence,
             times=times,
         )
-        return bound

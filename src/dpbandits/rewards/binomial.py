@@ -1,16 +1,27 @@
-"""Binomial variables with their exact law.
+"""Binomial variables with their exact law: by order statistics, and faster by rejection.
 
-NumPy's ``Generator.binomial`` (and Numba's copy of it) is not quite that: before NumPy 2.5 its
+NumPy's ``Generator.binomial`` (and Numba's copy of it) is not quite exact: before NumPy 2.5 its
 BTPE algorithm has a wrong sign in a Stirling correction (numpy/numpy#31238), a total-variation
 error of up to about 10⁻⁴ a draw. A run that draws thousands of sums deserves better.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 
-__all__ = ["binomial"]
+__all__ = ["binomial", "binomial_by_rejection"]
+
+_HALF_LOG_2_PI = 0.5 * math.log(2 * math.pi)
+_SMALL = np.array(  # of Stirling's formula, log n! − (n + ½)·log n + n − ½·log 2π; 0 is not read
+    [
+        0.0,
+        *(math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n - _HALF_LOG_2_PI for n in range(1, 16)),
+    ]
+)
+_MOST = 2**50
 
 
 @njit(cache=True, nogil=True)
@@ -38,7 +49,6 @@ def binomial(rng: np.random.Generator, n: int, p: float) -> int:
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> binomial(rng, 10, 0.0), binomial(rng, 10, 1.0)
     (0, 10)
@@ -61,3 +71,99 @@ def binomial(rng: np.random.Generator, n: int, p: float) -> int:
             n = i - 1
             total, sign, p = total + sign * n, -sign, (place - p) / place
     return total
+
+
+@njit(cache=True, nogil=True)
+def _stirling_rest(n: float) -> float:
+    """Return log n! − (n + ½)·log n + n − ½·log 2π for n ≥ 1."""
+    if n < 16.0:
+        return _SMALL[int(n)]
+    x = 1.0 / (n * n)
+    series = 1.0 / 1260.0 - x * (1.0 / 1680.0 - x * (1.0 / 1188.0))
+    return (1.0 / 12.0 - x * (1.0 / 360.0 - x * series)) / n
+
+
+@njit(cache=True, nogil=True)
+def _deviance(x: float, mean: float) -> float:
+    """Return x·log(x/M) + M − x for x > 0, without cancellation: Loader (2000)."""
+    difference = x - mean
+    if abs(difference) >= 0.1 * (x + mean):
+        return x * math.log(x / mean) - difference
+    v = difference / (x + mean)
+    total, term = difference * v, 2.0 * x * v
+    for j in range(1, 1000):
+        term *= v * v
+        more = total + term / (2 * j + 1)
+        if more == total:
+            break
+        total = more
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _log_probability(k: float, n: float, p: float) -> float:
+    """Return log P(k successes) for 0 < p < 1, to some 10^−15: Loader (2000)."""
+    q = 1.0 - p
+    if k == 0.0:
+        return n * math.log1p(-p)
+    if k == n:
+        return n * math.log(p)
+    rest = _stirling_rest(n) - _stirling_rest(k) - _stirling_rest(n - k)
+    rest -= _deviance(k, n * p) + _deviance(n - k, n * q)
+    return rest - _HALF_LOG_2_PI - 0.5 * math.log(k * (1.0 - k / n))
+
+
+@njit(cache=True, nogil=True)
+def binomial_by_rejection(rng: np.random.Generator, n: int, p: float) -> int:
+    """Draw as `binomial` does: Hörmann (1993), algorithm BTRS, several times as fast.
+
+    With fewer than ten successes, or failures, expected by adding up probabilities; beyond 2^50
+    trials by `binomial`. Exact in law, up to rounding: the probabilities that decide err by some
+    10^−15.
+
+    Examples
+    --------
+    >>> 740_000 < binomial_by_rejection(np.random.default_rng(0), 10**6, 0.75) < 760_000
+    True
+    """
+    if n > _MOST or n <= 0 or p <= 0.0 or p >= 1.0:
+        return binomial(rng, n, p)
+    if p > 0.5:
+        return n - _at_most_half(rng, n, 1.0 - p)
+    return _at_most_half(rng, n, p)
+
+
+@njit(cache=True, nogil=True)
+def _at_most_half(rng: np.random.Generator, n: int, p: float) -> int:
+    q = 1.0 - p
+    if n * p < 10.0:
+        u = rng.random()
+        mass, odds = math.exp(n * math.log1p(-p)), p / q
+        for k in range(n):
+            if u < mass:
+                return k
+            u -= mass
+            mass *= odds * (n - k) / (k + 1)
+            if mass < 1e-300:  # what rounding has left of u
+                return k
+        return n
+    spread = math.sqrt(n * p * q)
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    center, surely = n * p + 0.5, 0.92 - 4.2 / b
+    mode = math.nan
+    while True:
+        u, v = rng.random() - 0.5, rng.random()
+        side = 0.5 - abs(u)
+        if side <= 0.0:
+            continue
+        k = np.floor((2.0 * a / side + b) * u + center)
+        if side >= 0.07 and v <= surely:
+            return int(k)
+        if k < 0.0 or k > n:
+            continue
+        if mode != mode:
+            mode = _log_probability(np.floor((n + 1) * p), float(n), p)
+        v *= (2.83 + 5.1 / b) * spread / (a / (side * side) + b)
+        if v <= 0.0 or math.log(v) <= _log_probability(k, float(n), p) - mode:
+            return int(k)

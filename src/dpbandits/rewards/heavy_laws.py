@@ -1,55 +1,99 @@
-"""Heavy-tailed reward laws: E abs(X)^(1+v) ≤ u for v in (0, 1]; the variance may be infinite."""
+"""Heavy-tailed rewards, E∣X∣^(1+v) ≤ u for a v in (0, 1], and the bandits made of them.
+
+The variance may be infinite. TWZW22 is Tao, Wu, Zhao & Wang (2022).
+"""
 
 from __future__ import annotations
 
 import abc
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated, Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from dpbandits._validation import (
+    check_choice,
     check_generator,
     check_integer,
     check_number,
     check_order,
     check_positive,
 )
+from dpbandits.configuration import Configuration, Number, Order, Positive, between
 
 __all__ = [
+    "TWZW22_MEANS",
+    "TWZW22_NAMES",
     "HeavyCode",
     "HeavyLaw",
+    "HeavyTailInstance",
     "ParetoLaw",
     "SampledLaw",
     "TwoPointHeavyLaw",
     "draw_heavy",
+    "heavy",
+    "heavy_two_point",
     "moment_evidence",
+    "pareto",
+    "twzw22",
 ]
 
 HeavyCode = tuple[int, float, float]
 """What compiled kernels are told of a heavy-tailed law: its kind and two parameters."""
 
 PARETO, TWO_POINT = 0, 1
+TWZW22_NAMES = ("S1", "S2", "S3")
+TWZW22_MEANS = {
+    "S1": (0.9, 0.7, 0.5, 0.3, 0.1),
+    "S2": (0.9, 0.55, 0.3, 0.15, 0.1),
+    "S3": (0.9, 0.85, 0.7, 0.45, 0.1),
+}
 _LARGEST = 1e100
 _MOST_DRAWS = 2**32
 _CHECKED_DRAWS = 2**14
 _REJECT_AT = 1e6
+_BEYOND = 0.05  # by how much a shape exceeds 1 + v where none is given
+
+
+def _value(name: str, value: Any) -> float:
+    number = check_positive(name, value)
+    if number > _LARGEST:
+        raise ValueError(f"{name}={value!r} is out of range; allowed: up to {_LARGEST:g}")
+    return number
+
+
+def _shape(name: str, value: Any) -> float:
+    shape = check_number(name, value, "above 1, up to 1000")
+    if not 1 < shape <= 1000:
+        raise ValueError(f"{name}={value!r} is out of range; allowed: above 1, up to 1000")
+    return shape
+
+
+def _sampler(name: str, value: Any) -> Any:
+    if not callable(value):
+        raise ValueError(f"{name}={value!r} is not a function; allowed: one of (rng, size)")
+    return value
+
+
+def _laws(name: str, value: Any) -> tuple[HeavyLaw, ...]:
+    try:
+        laws = tuple(value)
+    except TypeError:
+        laws = ()
+    if len(laws) < 2 or not all(isinstance(law, HeavyLaw) for law in laws):
+        raise ValueError(f"{name}={value!r} are not arms; allowed: two or more HeavyLaw")
+    return laws
 
 
 @njit(cache=True, nogil=True)
 def draw_heavy(rng: np.random.Generator, code: HeavyCode) -> float:
-    """Draw one reward of the law that `code` describes.
-
-    Examples
-    --------
-    >>> draw_heavy(np.random.default_rng(0), ParetoLaw(2.0, 3.0).code) >= 3.0
-    True
-    """
+    """Draw one reward of the law that `code` describes."""
     kind, first, second = code
     if kind == PARETO:
         return second * math.exp(rng.standard_exponential() / first)
@@ -57,7 +101,7 @@ def draw_heavy(rng: np.random.Generator, code: HeavyCode) -> float:
 
 
 @dataclass(frozen=True)
-class HeavyLaw(abc.ABC):
+class HeavyLaw(Configuration, abc.ABC):
     """Law of the rewards of an arm, with a finite mean and perhaps no variance."""
 
     @property
@@ -77,15 +121,15 @@ class HeavyLaw(abc.ABC):
 
     @abc.abstractmethod
     def moment(self, order: float) -> float:
-        """Return E abs(X)^(1+v) for v = `order` in (0, 1]; ``inf`` where it does not exist."""
+        """Return E ∣X∣^(1+v) for v = `order` in (0, 1]; ``inf`` where it does not exist."""
 
     @abc.abstractmethod
     def truncated_mean(self, bound: float) -> float:
-        """Return E X·1{abs(X) ≤ B} for B = `bound`."""
+        """Return E X·1{∣X∣ ≤ B} for B = `bound`."""
 
     @abc.abstractmethod
     def truncated_variance(self, bound: float) -> float:
-        """Return the variance of X·1{abs(X) ≤ B} for B = `bound`."""
+        """Return the variance of X·1{∣X∣ ≤ B} for B = `bound`."""
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         """Draw `size` rewards."""
@@ -121,19 +165,12 @@ class ParetoLaw(HeavyLaw):
     0.855
     """
 
-    shape: float
-    scale: float
-
-    def __post_init__(self) -> None:
-        shape = check_number("shape", self.shape, "above 1, up to 1000")
-        if not 1 < shape <= 1000:
-            raise ValueError(f"shape={self.shape!r} is out of range; allowed: above 1, up to 1000")
-        object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "scale", _check_value("scale", self.scale))
+    shape: Annotated[float, _shape]
+    scale: Annotated[float, _value]
 
     @property
     def code(self) -> HeavyCode:
-        """See `HeavyLaw`."""
+        """As of `HeavyLaw`."""
         return (PARETO, self.shape, self.scale)
 
     @property
@@ -147,18 +184,18 @@ class ParetoLaw(HeavyLaw):
         return f"Pareto, shape {self.shape:g}, mean {self.mean:g}"
 
     def moment(self, order: float) -> float:
-        """Return E X^(1+v) = s·x_a^(1+v)/(s − 1 − v); see `HeavyLaw`."""
+        """Return E X^(1+v) = s·x_a^(1+v)/(s − 1 − v)."""
         power = 1 + check_order("order", order)
         if power >= self.shape:
             return math.inf
         return float(self.shape * self.scale**power / (self.shape - power))
 
     def truncated_mean(self, bound: float) -> float:
-        """See `HeavyLaw`."""
+        """As of `HeavyLaw`."""
         return self._truncated_power(bound, 1)
 
     def truncated_variance(self, bound: float) -> float:
-        """See `HeavyLaw`."""
+        """As of `HeavyLaw`."""
         mean = self._truncated_power(bound, 1)
         return max(0.0, self._truncated_power(bound, 2) - mean * mean)
 
@@ -192,19 +229,12 @@ class TwoPointHeavyLaw(HeavyLaw):
     (0.1, 1.0, 0.0)
     """
 
-    high: float
-    probability: float
-
-    def __post_init__(self) -> None:
-        probability = check_number("probability", self.probability, "[0, 1]")
-        if not 0 <= probability <= 1:
-            raise ValueError(f"probability={self.probability!r} is out of range; allowed: [0, 1]")
-        object.__setattr__(self, "high", _check_value("high", self.high))
-        object.__setattr__(self, "probability", probability)
+    high: Annotated[float, _value]
+    probability: Annotated[float, between(0, 1)]
 
     @property
     def code(self) -> HeavyCode:
-        """See `HeavyLaw`."""
+        """As of `HeavyLaw`."""
         return (TWO_POINT, self.high, self.probability)
 
     @property
@@ -218,15 +248,15 @@ class TwoPointHeavyLaw(HeavyLaw):
         return f"0 or {self.high:g}, mean {self.mean:g}"
 
     def moment(self, order: float) -> float:
-        """See `HeavyLaw`."""
+        """As of `HeavyLaw`."""
         return float(self.probability * self.high ** (1 + check_order("order", order)))
 
     def truncated_mean(self, bound: float) -> float:
-        """See `HeavyLaw`."""
+        """As of `HeavyLaw`."""
         return self.mean if self.high <= check_positive("bound", bound, infinite=True) else 0.0
 
     def truncated_variance(self, bound: float) -> float:
-        """See `HeavyLaw`."""
+        """As of `HeavyLaw`."""
         if self.high > check_positive("bound", bound, infinite=True):
             return 0.0
         return self.high**2 * self.probability * (1 - self.probability)
@@ -234,13 +264,12 @@ class TwoPointHeavyLaw(HeavyLaw):
 
 @dataclass(frozen=True)
 class SampledLaw(HeavyLaw):
-    """A sampler of your own, with the mean and the moment bound that you declare.
+    """A custom sampler, with the mean and the moment bound that you declare.
 
-    The law is in Python alone: it has no `code`, and its truncated moments are estimates from
-    16384 draws at a fixed seed. Those draws also test the declared bound, by `moment_evidence`:
-    if E abs(X)^(1+v) ≤ u, a warning is given with probability at most 10^−6, whatever the law.
-    Silence proves little. Rewards so rare that no draw shows them can carry any moment; the
-    test sees a moment of 2u if it comes from rewards of ordinary size.
+    Its truncated moments are estimates from 16384 draws at a fixed seed. Those draws also test
+    the declared bound, by `moment_evidence`: if it holds, a warning is given with probability at
+    most 10^−6, whatever the law. Silence proves little. Rewards so rare that no draw shows them
+    can carry any moment; the test sees a moment of 2u if it comes from rewards of ordinary size.
 
     Attributes
     ----------
@@ -251,7 +280,7 @@ class SampledLaw(HeavyLaw):
     order : float
         v in (0, 1].
     moment_bound : float
-        u > 0, declared to be at least E abs(X)^(1+v).
+        u > 0, declared to be at least E ∣X∣^(1+v).
     label : str
         What tables and figures call the law.
 
@@ -262,23 +291,17 @@ class SampledLaw(HeavyLaw):
     (3, 1.25)
     """
 
-    sampler: Callable[[np.random.Generator, int], NDArray[np.float64]]
-    declared_mean: float
-    order: float
-    moment_bound: float
+    sampler: Annotated[Callable[[np.random.Generator, int], NDArray[np.float64]], _sampler]
+    declared_mean: Number
+    order: Order
+    moment_bound: Positive
     label: str = "sampled"
 
     def __post_init__(self) -> None:
-        if not callable(self.sampler):
-            raise ValueError(f"sampler={self.sampler!r} is no function; allowed: (rng, size)")
-        order = check_order("order", self.order)
-        bound = check_positive("moment_bound", self.moment_bound)
-        mean = check_number("declared_mean", self.declared_mean, "a finite number")
-        object.__setattr__(self, "order", order)
-        object.__setattr__(self, "moment_bound", bound)
-        object.__setattr__(self, "declared_mean", mean)
+        super().__post_init__()
+        order, bound = self.order, self.moment_bound
         largest = bound ** (1 / (1 + order))
-        if not abs(mean) <= largest * (1 + 1e-12):
+        if not abs(self.declared_mean) <= largest * (1 + 1e-12):
             raise ValueError(
                 f"declared_mean={self.declared_mean!r} is out of range; "
                 f"allowed: at most moment_bound^(1/(1+order)) = {largest!r} in absolute value"
@@ -313,11 +336,11 @@ class SampledLaw(HeavyLaw):
         return float(self.moment_bound ** ((1 + order) / (1 + self.order)))
 
     def truncated_mean(self, bound: float) -> float:
-        """Estimate E X·1{abs(X) ≤ B}; see `HeavyLaw`."""
+        """Estimate E X·1{∣X∣ ≤ B}."""
         return float(self._truncated(bound).mean())
 
     def truncated_variance(self, bound: float) -> float:
-        """Estimate the variance of X·1{abs(X) ≤ B}; see `HeavyLaw`."""
+        """Estimate the variance of X·1{∣X∣ ≤ B}."""
         return float(self._truncated(bound).var())
 
     def _truncated(self, bound: float) -> NDArray[np.float64]:
@@ -337,9 +360,9 @@ class SampledLaw(HeavyLaw):
 
 
 def moment_evidence(x: NDArray[np.float64], order: float, moment: float) -> float:
-    """Return evidence against E abs(X)^(1+v) ≤ u: a bet that gains only if the bound is wrong.
+    """Return evidence against E ∣X∣^(1+v) ≤ u: a bet that gains only if the bound is wrong.
 
-    With Y = abs(X)^(1+v)/u, the wealth ∏(1 + λ(Y_i − 1)) of a gambler who stakes the part λ in
+    With Y = ∣X∣^(1+v)/u, the wealth ∏(1 + λ(Y_i − 1)) of a gambler who stakes the part λ in
     [0, 1] is a non-negative supermartingale that starts at 1 if E Y ≤ 1, whatever else the law
     is. So is the average over λ = 1/2, 1/4, …, 1/1024, and by Ville's inequality its maximum
     over the sample reaches 1/α with probability at most α.
@@ -348,10 +371,8 @@ def moment_evidence(x: NDArray[np.float64], order: float, moment: float) -> floa
     ----------
     x : numpy.ndarray of float, shape (n,)
         Independent rewards of one law.
-    order : float
-        v in (0, 1].
-    moment : float
-        u > 0.
+    order, moment : float
+        v in (0, 1] and u > 0.
 
     Returns
     -------
@@ -372,8 +393,174 @@ def moment_evidence(x: NDArray[np.float64], order: float, moment: float) -> floa
     return float(wealth.max(initial=1.0))
 
 
-def _check_value(name: str, value: float) -> float:
-    number = check_positive(name, value)
-    if number > _LARGEST:
-        raise ValueError(f"{name}={value!r} is out of range; allowed: up to {_LARGEST:g}")
-    return number
+@dataclass(frozen=True)
+class HeavyTailInstance(Configuration):
+    """A K-armed bandit whose rewards have E∣X∣^(1+v) ≤ u on every arm; also called `heavy`.
+
+    Parameters
+    ----------
+    laws : sequence of HeavyLaw, length K ≥ 2
+        The arms' laws, kept as a tuple.
+    order, moment_bound : float
+        v in (0, 1] and u > 0, both known to the algorithms; no law's moment may exceed u.
+    name : str
+        What tables and figures call the instance.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two arms, or a law's moment exceeds `moment_bound`.
+
+    Examples
+    --------
+    >>> instance = heavy([ParetoLaw(1.6, 0.3), TwoPointHeavyLaw(10.0, 0.02)], 0.5, 3.0)
+    >>> instance.best_arm, instance.gaps.round(3).tolist()
+    (0, [0.0, 0.6])
+    """
+
+    laws: Annotated[tuple[HeavyLaw, ...], _laws]
+    order: Order
+    moment_bound: Positive
+    name: str = "heavy tails"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        largest = max(law.moment(self.order) for law in self.laws)
+        if not largest <= self.moment_bound * (1 + 1e-9):  # for the rounding
+            raise ValueError(
+                f"moment_bound={self.moment_bound!r} is too small; allowed: at least {largest!r}, "
+                f"the largest E∣X∣^(1+v) of the laws"
+            )
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms K."""
+        return len(self.laws)
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """Means of the arms, shape (K,), read-only."""
+        means = np.array([law.mean for law in self.laws], dtype=np.float64)
+        means.flags.writeable = False
+        return means
+
+    @cached_property
+    def gaps(self) -> NDArray[np.float64]:
+        """Gaps Δ_a = max mean − mean of arm a, shape (K,), read-only."""
+        gaps = self.means.max() - self.means
+        gaps.flags.writeable = False
+        return gaps
+
+    @property
+    def best_arm(self) -> int:
+        """Lowest number (0-based) of an arm with the largest mean."""
+        return int(np.argmax(self.means))
+
+    def sample(self, rng: np.random.Generator, arm: int, size: int) -> NDArray[np.float64]:
+        """Draw `size` rewards of `arm` (0-based)."""
+        return self.laws[check_integer("arm", arm, 0, self.n_arms - 1)].sample(rng, size)
+
+
+heavy = HeavyTailInstance
+
+
+def pareto(
+    means: Sequence[float], order: float, shape: float | None = None, name: str = "Pareto"
+) -> HeavyTailInstance:
+    """Build an instance of Pareto arms of one shape s.
+
+    Arm a has the scale x_a = (s − 1)μ_a/s, and u is the largest moment,
+    max_a s·x_a^(1+v)/(s − 1 − v).
+
+    Parameters
+    ----------
+    means : sequence of float
+        The arms' means μ_a, each positive, two or more.
+    order : float
+        v in (0, 1].
+    shape : float, optional
+        s > 1 + v; 1.05 + v if not given.
+    name : str
+        What tables and figures call the instance.
+
+    Examples
+    --------
+    >>> instance = pareto([0.9, 0.5], order=0.5)
+    >>> instance.means.round(12).tolist(), round(instance.moment_bound, 4)
+    ([0.9, 0.5], 5.5946)
+    """
+    order = check_order("order", order)
+    shape = check_positive("shape", 1 + _BEYOND + order if shape is None else shape)
+    if not shape > 1 + order:
+        raise ValueError(f"shape={shape!r} is out of range; allowed: above 1 + order = {1 + order}")
+    means = [check_positive("means", mean) for mean in means]
+    laws = tuple(ParetoLaw(shape, (shape - 1) * mean / shape) for mean in means)
+    if len(laws) < 2:
+        raise ValueError(f"means={means!r} has fewer arms than a bandit; allowed: 2 or more")
+    return HeavyTailInstance(laws, order, max(law.moment(order) for law in laws), name)
+
+
+def twzw22(name: str, order: float) -> HeavyTailInstance:
+    """Build one of the three instances of TWZW22, §6: ``"S1"``, ``"S2"`` or ``"S3"``.
+
+    Means as printed there, `TWZW22_MEANS`. The Pareto shape 1.05 + v is inferred: our copy of the
+    paper has lost it.
+
+    Examples
+    --------
+    >>> instance = twzw22("S3", order=0.9)
+    >>> instance.gaps.round(12).tolist(), instance.name
+    ([0.0, 0.05, 0.2, 0.45, 0.8], 'S3, v = 0.9')
+    """
+    check_choice("name", name, TWZW22_NAMES)
+    return pareto(TWZW22_MEANS[name], order, name=f"{name}, v = {check_order('order', order):g}")
+
+
+def heavy_two_point(
+    gap: float, order: float, n_arms: int = 2, best: int = 0, ratio: float = 0.5
+) -> HeavyTailInstance:
+    """Build the hard instance of the lower bounds: rewards 0 or h, moment bound u = 1.
+
+    The better arm has h with probability p, the others with probability ρp. Moment 1 and gap Δ
+    fix everything but ρ: p·h^(1+v) = 1 and (1 − ρ)·p·h = Δ give the better mean M = Δ/(1 − ρ),
+    h = M^(−1/v) and p = M^((1+v)/v). With h = Δ^(−1/v) to the letter, p·h^(1+v) ≤ 1 caps every
+    mean at p·h ≤ h^−v = Δ, so that ρ = 0: the worse arms then give 0 always. With ρ = 1/2,
+    h = (2Δ)^(−1/v), and worse arms are as heavy-tailed as the better one.
+
+    Parameters
+    ----------
+    gap : float
+        Δ > 0, at most 1 − ρ.
+    order : float
+        v in (0, 1].
+    n_arms, best : int
+        Number of arms K ≥ 2, and which of them is better (0-based).
+    ratio : float
+        ρ in [0, 1), the worse means in units of the better one.
+
+    Examples
+    --------
+    >>> instance = heavy_two_point(0.05, order=0.5)
+    >>> instance.means.round(12).tolist(), round(instance.laws[0].moment(0.5), 12)
+    ([0.1, 0.05], 1.0)
+    >>> round(instance.laws[0].high, 9), round(instance.laws[0].probability, 9)
+    (100.0, 0.001)
+    """
+    order = check_order("order", order)
+    n_arms = check_integer("n_arms", n_arms, 2, 100_000)
+    best = check_integer("best", best, 0, n_arms - 1)
+    ratio = check_number("ratio", ratio, "[0, 1)")
+    if not 0 <= ratio < 1:
+        raise ValueError(f"ratio={ratio!r} is out of range; allowed: [0, 1)")
+    gap = check_positive("gap", gap)
+    mean = gap / (1 - ratio)
+    log_probability = (1 + 1 / order) * math.log(mean)
+    if not -230 <= log_probability <= 1e-12:
+        raise ValueError(
+            f"gap={gap!r} is out of range; allowed: at most 1 - ratio = {1 - ratio}, "
+            f"and so large that gap^(1+1/order) is at least 1e-100"
+        )
+    high, probability = mean ** (-1 / order), min(1.0, mean ** (1 + 1 / order))
+    laws = [TwoPointHeavyLaw(high, ratio * probability)] * n_arms
+    laws[best] = TwoPointHeavyLaw(high, probability)
+    return HeavyTailInstance(tuple(laws), order, 1.0, f"0 or {high:g}, gap {gap:g}, v = {order:g}")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpbandits._validation import check_choice, check_integer, check_number
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.heavy_instances import (
+from dpbandits.rewards.heavy_laws import (
     TWZW22_NAMES,
     HeavyTailInstance,
     heavy,

@@ -36,16 +36,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits.rewards.binomial_rejection import binomial_by_rejection
-from dpbandits.rewards.exponentials import BLOCK, exponentials
+from dpbandits.rewards.binomial import binomial_by_rejection
 
 __all__ = [
     "MATCHED_ERROR",
@@ -55,7 +54,6 @@ __all__ = [
     "matched_row",
     "matched_rows",
     "matched_sum",
-    "pareto_below",
 ]
 
 MATCHED_ERROR = 1e-13
@@ -68,16 +66,13 @@ _OCTAVES = (2, 3, 4, 5, 6, 8, 10, 12, 14)  # the cuts of `matched_rows` leave 2^
 _FIRST = 4  # numbers of a row before its nodes
 
 
-@dataclass(frozen=True)
-class MatchedLaw:
+class MatchedLaw(NamedTuple):
     """Y for Pareto rewards of shape s and smallest value 1 below a cut R.
 
     Attributes
     ----------
-    ratio : float
-        R.
-    tail : float
-        P(reward > R) = R^−s.
+    shape, ratio, tail : float
+        s, R, and P(reward > R) = R^−s.
     mean, deviation : float
         Of a reward below R.
     kernel : float
@@ -86,8 +81,6 @@ class MatchedLaw:
         Of the standardised Y, the greatest node first.
     moments : tuple of float
         E X⁴, E X^m and E Y^m for m = 2J.
-    shape : float
-        s.
     """
 
     shape: float
@@ -99,11 +92,6 @@ class MatchedLaw:
     nodes: NDArray[np.float64]
     weights: NDArray[np.float64]
     moments: tuple[float, float, float]
-
-
-def _double_factorial(k: int) -> int:
-    """Return (2k − 1)!!, the 2k-th moment of a standard normal variable."""
-    return math.prod(range(1, 2 * k, 2))
 
 
 def _quadrature(moments: Sequence[Decimal]) -> tuple[list[Decimal], list[Decimal]] | None:
@@ -131,12 +119,8 @@ def _quadrature(moments: Sequence[Decimal]) -> tuple[list[Decimal], list[Decimal
         for a_k, b_k in zip(a, b, strict=True):
             norm *= b_k
             total += p * p / norm
-            p, p_before, d, d_before = (
-                (x - a_k) * p - b_k * p_before,
-                p,
-                p + (x - a_k) * d - b_k * d_before,
-                d,
-            )
+            d, d_before = p + (x - a_k) * d - b_k * d_before, d
+            p, p_before = (x - a_k) * p - b_k * p_before, p
         return p, d, total
 
     nodes: list[Decimal] = []
@@ -154,9 +138,7 @@ def _quadrature(moments: Sequence[Decimal]) -> tuple[list[Decimal], list[Decimal
 
 @lru_cache(maxsize=4096)
 def matched_law(shape: float, ratio: float) -> MatchedLaw:
-    """Match a mixture of normal laws to Pareto rewards of shape s below R; see the module.
-
-    In decimal arithmetic, the same on every processor.
+    """Match Y to Pareto rewards of shape s below R, with decimals: alike on every processor.
 
     Examples
     --------
@@ -193,24 +175,20 @@ def matched_law(shape: float, ratio: float) -> MatchedLaw:
         ]
         matched = _with_kernel(powers, order, kernel)
         return MatchedLaw(
-            shape,
-            ratio,
-            float(tail),
-            float(raw[1]),
-            float(deviation),
-            float(kernel),
-            np.array([float(y) for y in nodes]),
-            np.array([float(w) for w in weights]),
-            (float(moments[4]), float(moments[order]), float(matched)),
+            *(shape, ratio, float(tail), float(raw[1]), float(deviation), float(kernel)),
+            nodes=np.array(nodes, dtype=np.float64),
+            weights=np.array(weights, dtype=np.float64),
+            moments=(float(moments[4]), float(moments[order]), float(matched)),
         )
 
 
 def _with_kernel(moments: Sequence[Decimal], n: int, variance: Decimal) -> Decimal:
     """Return the n-th moment when a normal variable is added, or taken off: variance < 0."""
-    total = Decimal(0)
-    for k in range(n // 2 + 1):
-        total += math.comb(n, 2 * k) * _double_factorial(k) * variance**k * moments[n - 2 * k]
-    return total
+    terms = (  # (2k − 1)!! is the 2k-th moment of a standard normal variable
+        math.comb(n, 2 * k) * math.prod(range(1, 2 * k, 2)) * variance**k * moments[n - 2 * k]
+        for k in range(n // 2 + 1)
+    )
+    return sum(terms, Decimal(0))
 
 
 def matched_error(law: MatchedLaw, n: float) -> float:
@@ -275,17 +253,9 @@ def matched_row(law: MatchedLaw, least: float = 0.0) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=64)
 def matched_rows(shape: float) -> NDArray[np.float64]:
-    """Return a row for each of several cuts, from which `matched_error` is at most 10^−13.
+    """Return rows of `matched_row` for nine cuts, by increasing R, read-only.
 
-    Parameters
-    ----------
-    shape : float
-        s of the Pareto law.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (9, 4 + 2·J)
-        Rows of `matched_row`, read-only, by increasing R; first, how many rewards the row needs.
+    The first number of a row is how many rewards make `matched_error` at most 10^−13.
 
     Examples
     --------
@@ -311,20 +281,7 @@ def matched_rows(shape: float) -> NDArray[np.float64]:
 
 @njit(cache=True, nogil=True)
 def matched_sum(rng: np.random.Generator, row: NDArray[np.float64], n: int) -> float:
-    """Draw the sum of n copies of Y, in units of the smallest reward.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    row : numpy.ndarray of float
-        From `matched_row`.
-    n : int
-        How many.
-
-    Returns
-    -------
-    float
+    """Draw the sum of n copies of Y, in units of the smallest reward, from a `matched_row`.
 
     Examples
     --------
@@ -340,31 +297,3 @@ def matched_sum(rng: np.random.Generator, row: NDArray[np.float64], n: int) -> f
         total += count * row[_FIRST + j]
         n -= count
     return total + n * row[_FIRST + size - 1]
-
-
-@njit(cache=True, nogil=True)
-def pareto_below(
-    rng: np.random.Generator, shape: float, scale: float, bound: float, n: int
-) -> float:
-    """Draw the sum of n Pareto rewards from `scale` on, each given that it is below a bound.
-
-    Examples
-    --------
-    >>> 20.0 < pareto_below(np.random.default_rng(0), 1.55, 2.0, 3.0, 10) < 30.0
-    True
-    """
-    if n == 0:
-        return 0.0
-    x = np.empty(min(n, BLOCK))
-    longest = shape * math.log(bound / scale)
-    total = 0.0
-    for done in range(0, n, BLOCK):
-        size = min(BLOCK, n - done)
-        for i in range(size):
-            x[i] = rng.standard_exponential()
-            while x[i] > longest:
-                x[i] = rng.standard_exponential()
-        exponentials(x, 1.0 / shape, scale, size)
-        for i in range(size):
-            total += x[i]
-    return total

@@ -12,7 +12,6 @@ sum given the counts: the part below c errs as if only rewards up to c/256 had b
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_generator, check_integer, check_positive
-from dpbandits.rewards.binomial_rejection import binomial_by_rejection
+from dpbandits.rewards.binomial import binomial_by_rejection
 from dpbandits.rewards.heavy_laws import (
     HeavyCode,
     HeavyLaw,
@@ -30,7 +29,7 @@ from dpbandits.rewards.heavy_laws import (
     draw_heavy,
 )
 
-__all__ = ["truncated_sum", "truncated_sum_error", "truncated_sums"]
+__all__ = ["truncated_sum", "truncated_sum_error"]
 
 _BINS = 256
 _SINGLE = 4096  # rewards expected above the bins
@@ -77,21 +76,10 @@ def truncated_sum(rng: np.random.Generator, law: HeavyLaw, n: int, bound: float)
     bound : float
         Threshold B > 0.
 
-    Returns
-    -------
-    float
-        Up to the rounding of doubles, 10^−16 of the sum.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
     >>> law = ParetoLaw(shape=1.55, scale=0.32)
-    >>> total = truncated_sum(rng, law, 10**9, bound=10_000.0)
+    >>> total = truncated_sum(np.random.default_rng(0), law, 10**9, bound=10_000.0)
     >>> abs(total / 10**9 - law.truncated_mean(10_000.0)) < 0.001
     True
     """
@@ -105,46 +93,7 @@ def truncated_sum(rng: np.random.Generator, law: HeavyLaw, n: int, bound: float)
         return _direct_sum(rng, law.code, n, bound)
     if bound <= law.scale:
         return 0.0
-    plan = _plan(law, n, bound)
-    return _binned_sum(
-        rng,
-        law.shape,
-        float(n),
-        bound,
-        plan.beyond,
-        plan.single,
-        plan.cut,
-        plan.shares,
-        plan.means,
-        plan.deviations,
-    )
-
-
-def truncated_sums(
-    rng: np.random.Generator, laws: Sequence[HeavyLaw], n: int, bound: float
-) -> NDArray[np.float64]:
-    """Draw, for each of several arms, the sum of n independent x·1{abs(x) ≤ B}.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    laws : sequence of HeavyLaw, length m
-        The arms' laws.
-    n, bound
-        As for `truncated_sum`.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (m,)
-
-    Examples
-    --------
-    >>> laws = [TwoPointHeavyLaw(4.0, 1.0), TwoPointHeavyLaw(6.0, 1.0)]
-    >>> truncated_sums(np.random.default_rng(0), laws, 10, bound=5.0).tolist()
-    [40.0, 0.0]
-    """
-    return np.array([truncated_sum(rng, law, n, bound) for law in laws], dtype=np.float64)
+    return _binned_sum(rng, law.shape, float(n), bound, _plan(law, n, bound))
 
 
 def truncated_sum_error(law: HeavyLaw, n: int, bound: float) -> float:
@@ -161,16 +110,6 @@ def truncated_sum_error(law: HeavyLaw, n: int, bound: float) -> float:
     Counts of more than 2^62 rewards are rounded normal variables where their variance exceeds
     10^16: at most 0.4748·10^−8 each. The sum is monotone in each count when the classes are
     drawn from the highest value down, so that these distances add up.
-
-    Parameters
-    ----------
-    law, n, bound
-        As for `truncated_sum`.
-
-    Returns
-    -------
-    float
-        0 where the sum is exact.
 
     Examples
     --------
@@ -201,17 +140,17 @@ def truncated_sum_error(law: HeavyLaw, n: int, bound: float) -> float:
 
 def _check_count(law: HeavyLaw, n: int) -> int:
     if not isinstance(law, HeavyLaw):
-        raise ValueError(f"law={law!r} is no law of heavy-tailed rewards; allowed: a HeavyLaw")
+        raise ValueError(f"law={law!r} is not a law of heavy-tailed rewards; allowed: a HeavyLaw")
     known = isinstance(law, ParetoLaw | TwoPointHeavyLaw)
     return check_integer("n", n, 0, _MOST if known else _MOST_SAMPLED)
 
 
 @njit(cache=True, nogil=True)
 def _count(rng: np.random.Generator, n: float, p: float) -> float:
-    """Draw a Binomial variable of n trials, beyond 2^62 as is said above.
+    """Draw a Binomial variable of n trials.
 
-    Beyond, where the variance is below 10^16, by order statistics as in `binomial`,
-    with n and the count in doubles.
+    Beyond 2^62 it is a rounded normal variable where its variance is 10^16 or more, and elsewhere
+    drawn by order statistics as in `binomial`, with n and the count in doubles.
     """
     if n <= _EXACT:
         return float(binomial_by_rejection(rng, int(n), p))
@@ -255,29 +194,20 @@ def _sampled_sum(rng: np.random.Generator, law: HeavyLaw, n: int, bound: float) 
 
 @njit(cache=True, nogil=True)
 def _binned_sum(
-    rng: np.random.Generator,
-    shape: float,
-    n: float,
-    bound: float,
-    beyond: float,
-    single: float,
-    cut: float,
-    shares: NDArray[np.float64],
-    means: NDArray[np.float64],
-    deviations: NDArray[np.float64],
+    rng: np.random.Generator, shape: float, n: float, bound: float, plan: _Plan
 ) -> float:
-    rest = n - _count(rng, n, beyond)
-    number = int(_count(rng, rest, single))
-    reach = 1.0 - (cut / bound) ** shape  # P(X ≤ B) among X > c
+    rest = n - _count(rng, n, plan.beyond)
+    number = int(_count(rng, rest, plan.single))
+    reach = 1.0 - (plan.cut / bound) ** shape  # P(X ≤ B) among X > c
     total = 0.0
     for _ in range(number):
-        total += cut * math.exp(-math.log1p(-reach * rng.random()) / shape)
+        total += plan.cut * math.exp(-math.log1p(-reach * rng.random()) / shape)
     rest -= number
-    for b in range(means.size - 1, -1, -1):
-        inside = _count(rng, rest, shares[b]) if b > 0 else rest
+    for b in range(plan.means.size - 1, -1, -1):
+        inside = _count(rng, rest, plan.shares[b]) if b > 0 else rest
         if inside > 0:
-            noise = math.sqrt(inside) * deviations[b] * rng.standard_normal()
-            total += inside * means[b] + noise
+            noise = math.sqrt(inside) * plan.deviations[b] * rng.standard_normal()
+            total += inside * plan.means[b] + noise
             rest -= inside
     return total
 
