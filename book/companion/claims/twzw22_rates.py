@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -415,7 +416,7 @@ def theorem_6() -> Finding:
     )
 
 
-def share_dropped(schedule: str, order: float, n_runs: int = 400) -> tuple[int, int]:
+def share_dropped(schedule: Any, order: float, n_runs: int = 400) -> tuple[int, int]:
     """Return in how many runs LDPRSE drops the best of two two-point arms, and of how many.
 
     Gap 0.2, ε = 1, β = 0.05, up to 10^18 pulls.
