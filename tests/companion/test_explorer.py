@@ -12,8 +12,7 @@ import pytest
 import dpbandits as dpb
 from companion import explorer
 from companion.explorer_lines import CURVE, line_name
-from companion.figures.comparison import race_table
-from companion.figures.regret_cells import identification_map_table, regret_map_table
+from companion.figures.comparison import identification_map_table, race_table, regret_map_table
 from companion.publishing import Published, published, published_names
 from companion.tables import curve, from_csv, records, tabulate, to_csv
 from dpbandits import bounds

@@ -13,19 +13,22 @@ from scipy import stats
 import dpbandits as dpb
 from companion.figures import comparison as head
 from companion.figures import regret_map as head_map
-from companion.figures.comparison import race_figure, race_table
-from companion.figures.redraw import recipe_of, redraw
-from companion.figures.regret_cells import (
+from companion.figures.comparison import (
+    MapCell,
     Place,
     identification_map,
     identification_map_table,
     learnt,
+    map_figure,
     means_of,
+    race_figure,
+    race_table,
     regret_map,
     regret_map_table,
+    tail_figure,
+    tail_table,
 )
-from companion.figures.regret_map import MapCell, map_figure
-from companion.figures.regret_tails import tail_figure, tail_table
+from companion.figures.redraw import recipe_of, redraw
 from companion.ranking import Best, Estimate, best_in_each
 from companion.tables import from_csv, to_csv
 

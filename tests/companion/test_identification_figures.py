@@ -14,13 +14,14 @@ from matplotlib.colors import to_hex
 import dpbandits as dpb
 from companion.figures.identification import (
     errors_table,
+    plan_figure,
+    plan_table,
     stopping_tails,
     stopping_times,
     tails_table,
     times_table,
     wrong_shares,
 )
-from companion.figures.planning import plan_figure, plan_table
 from companion.figures.redraw import recipe_of, redraw
 from companion.tables import from_csv, to_csv
 from dpbandits.identification import Identifications, privacy_switches, sample_lower_bound

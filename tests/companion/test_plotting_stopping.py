@@ -18,14 +18,16 @@ from companion.figures.redraw import recipe_of, redraw
 from companion.figures.stopping import (
     RULE_LOOKS,
     THEORY,
+    errors_figure,
     measured,
+    overhead_figure,
+    overhead_table,
     samples_figure,
     samples_table,
+    slopes_figure,
+    slopes_table,
     smooth_time,
 )
-from companion.figures.stopping_errors import errors_figure
-from companion.figures.stopping_map import overhead_figure, overhead_table
-from companion.figures.stopping_slopes import slopes_figure, slopes_table
 from companion.tables import from_csv, to_csv
 from dpbandits import bounds
 from dpbandits.plotting.style import save_vector

@@ -13,8 +13,12 @@ from matplotlib.text import Text
 import dpbandits as dpb
 from companion.figures import baselines as readings
 from companion.figures import redraw
-from companion.figures.baselines import readings_over_time, readings_table
-from companion.figures.spread import spread_at_horizon, spread_table
+from companion.figures.baselines import (
+    spread_at_horizon,
+    spread_table,
+    variants_over_time,
+    variants_table,
+)
 from companion.tables import from_csv, to_csv
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.privacy import basic_composition, epsilon_at
@@ -195,8 +199,8 @@ def drawn(figure):
 
 @pytest.mark.parametrize("theory", [False, True])
 def test_curves_bands_and_bounds(runs, theory):
-    table = readings_table(runs)
-    figure = readings_over_time(table, titles=TITLES, theory=theory)
+    table = variants_table(runs)
+    figure = variants_over_time(table, titles=TITLES, theory=theory)
     for (panel, title), axes in zip(TITLES.items(), figure.axes, strict=True):
         part = {key[1:]: each for key, each in runs.items() if key[0] == panel}
         main = {name[0]: each for name, each in reversed(part.items())}
@@ -220,7 +224,7 @@ def test_curves_bands_and_bounds(runs, theory):
 
 
 @pytest.mark.parametrize(
-    ("make", "draw"), [(readings_table, readings_over_time), (spread_table, spread_at_horizon)]
+    ("make", "draw"), [(variants_table, variants_over_time), (spread_table, spread_at_horizon)]
 )
 def test_what_is_published_draws_the_same_picture(runs, make, draw):
     table = make(runs)

@@ -1,9 +1,8 @@
-"""The figures of audits: every algorithm's guarantee, account and bound; bounds against runs."""
+"""Audits: every algorithm's guarantee, account and bound; bounds against the number of runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from companion.figures.lines import chosen_panels, lines_of
+from companion.figures.panels import Line, chosen_panels, draw_panels, legend_below, plain
 from companion.figures.redraw import redrawable
 from companion.tables import tabulate
 from dpbandits.auditing.cases import group_of
@@ -27,18 +26,14 @@ from dpbandits.plotting.style import (
     Look,
     PanelRange,
     columns_of,
-    finish_panels,
     make_panels,
-    styled,
 )
 
-__all__ = [
-    "bounds_figure",
-    "bounds_table",
-    "guarantees_figure",
-    "guarantees_table",
-    "name_of",
-]
+__all__ = ["bounds_figure", "bounds_table", "guarantees_figure", "guarantees_table", "name_of"]
+
+Titles = Mapping[str, str]
+
+# ---------------------------------------------------------------------------------- guarantees
 
 _MECHANISMS = {
     "BinaryTree": "binary tree",
@@ -47,28 +42,18 @@ _MECHANISMS = {
     "AdaptiveTree": "adaptive tree",
 }
 _BETWEEN = "0.82"
-_AUDITED = {
-    "exact": Look(COLOURS["blue"], marker="s"),
-    "runs": Look(COLOURS["vermilion"], marker="o"),
+_AUDITED: dict[str, dict[str, Any]] = {
+    "exact": {"color": COLOURS["blue"], "marker": "s", "label": "audited exactly"},
+    "runs": {"color": COLOURS["vermilion"], "marker": "o", "label": "audited by runs"},
 }
 _ROW, _HEAD = 0.235, 0.75  # inches: a row, and what else is above and below the rows
-_FOOT = 0.62  # inches for the legend
-_LEFT = 1.55  # inches for the names
-
-_CURVES = (
-    Look(COLOURS["blue"], "-", "o"),
-    Look(COLOURS["vermilion"], DASHED, "s"),
-    Look(COLOURS["green"], (0, (9, 2)), "X"),
-)
+_DECLARED: dict[str, Any] = {"color": INK, "marker": "|", "markersize": 11, "markeredgewidth": 2}
 
 
 def name_of(case: AuditCase) -> str:
     """Return what figures call the target of a case."""
     kind = type(case.target).__name__
     return _MECHANISMS.get(kind) or str(case.target.label)
-
-
-# ------------------------------------------------------------------------------------ tables
 
 
 def guarantees_table(audits: Mapping[tuple[str, str], Audits]) -> pd.DataFrame:
@@ -104,6 +89,66 @@ def _found(audits: Audits) -> dict[str, Any]:
     return columns | {"arm": pair.arm, "pull": pair.pull, "table": " ".join(words)}
 
 
+@redrawable
+def guarantees_figure(
+    table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
+) -> Figure:
+    """Draw for every algorithm what it declares, what is accounted for, and the lower bound.
+
+    The truth on tables as long as those of the audit is between the last two. What declares
+    nothing is left out. The table is made by `guarantees_table`.
+    """
+    titles = chosen_panels(titles, panels)
+    rows = {panel: _with_gaps(table, panel) for panel in titles}
+    height = _ROW * max(map(len, rows.values())) + _HEAD
+    figure, grid = make_panels(titles, foot=0.62, width=3.9, height=height, left=1.55)
+    for place, (panel, axes) in enumerate(grid.items()):
+        _dots(axes, rows[panel], named=place % columns_of(axes) == 0)
+    handles: list[Any] = [
+        Line2D([], [], linestyle="", label="declared", **_DECLARED),
+        Patch(facecolor=_BETWEEN, label="audited to accounted"),
+        *(Line2D([], [], linestyle="", **look) for look in _AUDITED.values()),
+    ]
+    legend_below(figure, handles, ncols=4, columnspacing=1.2)
+    return figure
+
+
+def _with_gaps(table: pd.DataFrame, panel: str) -> list[Any]:
+    """Return the rows of a panel by their groups, with None before each group but the first."""
+    table = table[(table["panel"] == panel) & np.isfinite(table["declared"])]
+    lines: list[Any] = []
+    for _, group in table.groupby("group", sort=False):
+        lines += [None, *group.itertuples()] if lines else [*group.itertuples()]
+    return lines
+
+
+def _dots(axes: Axes, lines: Sequence[Any], *, named: bool) -> None:
+    names = {}
+    for y, row in enumerate(lines):
+        if row is None:
+            continue
+        low, high = row.epsilon_lower, row.accounted
+        axes.plot([low, max(low, high)], [y, y], color=_BETWEEN, linewidth=6, zorder=2)
+        axes.plot(row.declared, y, zorder=3, **_DECLARED)
+        axes.plot(low, y, markersize=6, zorder=4, **_AUDITED[row.method])
+        names[y] = row.name if named else ""
+    axes.set_yticks(list(names), list(names.values()))
+    axes.tick_params(axis="y", length=0, labelsize=10.5)
+    axes.set_ylim(len(lines) - 0.4, -0.6)
+    most = max(row.declared for row in lines if row is not None)
+    axes.set_xlim(-0.03 * most, 1.06 * most)
+    axes.set_xlabel("ε")
+
+
+# --------------------------------------------------------------------- bounds against the truth
+
+_CURVES = (
+    Look(COLOURS["blue"], "-", "o"),
+    Look(COLOURS["vermilion"], DASHED, "s"),
+    Look(COLOURS["green"], (0, (9, 2)), "X"),
+)
+
+
 def bounds_table(audits: Mapping[tuple[str, str, int], Audits]) -> pd.DataFrame:
     """Make the table of `bounds_figure`, a row per case.
 
@@ -118,168 +163,45 @@ def bounds_table(audits: Mapping[tuple[str, str, int], Audits]) -> pd.DataFrame:
         Columns ``panel``, ``variant`` and those of `Audits.summary`, ``accounted`` called
         ``truth``.
     """
-    labelled: dict[tuple[str, str], dict[int, Any]] = {}
-    for (panel, variant, n_runs), found in audits.items():
-        labelled.setdefault((panel, variant), {})[n_runs] = found.summary()
-
-    def columns(sizes: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
-        rows = [sizes[n_runs] for n_runs in sorted(sizes)]
-        return {name: [row[name] for row in rows] for name in rows[0]}
-
-    table = tabulate(labelled, columns, ("panel", "variant"))
-    return table.rename(columns={"accounted": "truth"})
-
-
-# ----------------------------------------------------------------------------------- figures
-
-
-@redrawable
-def guarantees_figure(
-    table: pd.DataFrame, *, titles: Mapping[str, str], panels: Sequence[str] | None = None
-) -> Figure:
-    """Draw for every algorithm what it declares, what is accounted for, and the lower bound.
-
-    The truth on tables as long as those of the audit is between the last two. What declares
-    nothing is left out.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `guarantees_table` makes it.
-    titles : dict
-        Panel → its title.
-    panels : sequence of str, optional
-        Which panels; all if not given.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If a panel is unknown.
-    """
-    titles = chosen_panels(titles, panels)
-    rows = {panel: _with_gaps(table, panel) for panel in titles}
-    longest = max(map(len, rows.values()))
-    with styled():
-        figure, grid = make_panels(
-            titles, foot=_FOOT, width=3.9, height=_ROW * longest + _HEAD, left=_LEFT
-        )
-        for place, (panel, axes) in enumerate(grid.items()):
-            _dots(axes, rows[panel], named=place % columns_of(axes) == 0)
-        handles: list[Any] = [
-            Line2D([], [], color=INK, marker="|", markersize=11, linestyle="", markeredgewidth=2),
-            Patch(facecolor=_BETWEEN),
-            *(
-                Line2D([], [], color=look.colour, marker=look.marker, linestyle="")
-                for look in _AUDITED.values()
-            ),
-        ]
-        texts = ["declared", "audited to accounted", "audited exactly", "audited by runs"]
-        figure.legend(
-            handles,
-            texts,
-            loc="lower center",
-            ncols=4,
-            frameon=False,
-            fontsize=10.5,
-            columnspacing=1.2,
-        )
-        return figure
-
-
-def _with_gaps(table: pd.DataFrame, panel: str) -> list[Any]:
-    """Return the rows of a panel by their groups, with None before each group but the first."""
-    table = table[(table["panel"] == panel) & np.isfinite(table["declared"])]
-    lines: list[Any] = []
-    for _, group in table.groupby("group", sort=False):
-        lines += [None, *group.itertuples()] if lines else [*group.itertuples()]
-    return lines
-
-
-def _dots(axes: Axes, lines: Sequence[Any], *, named: bool) -> None:
-    ticks, names = [], []
-    for y, row in enumerate(lines):
-        if row is None:
-            continue
-        low, high = row.epsilon_lower, row.accounted
-        axes.plot([low, max(low, high)], [y, y], color=_BETWEEN, linewidth=6, zorder=2)
-        axes.plot(
-            row.declared, y, color=INK, marker="|", markersize=11, markeredgewidth=2, zorder=3
-        )
-        look = _AUDITED[row.method]
-        axes.plot(low, y, color=look.colour, marker=look.marker, markersize=6, zorder=4)
-        ticks.append(y)
-        names.append(row.name)
-    axes.set_yticks(ticks, names if named else [""] * len(names))
-    axes.tick_params(axis="y", length=0, labelsize=10.5)
-    axes.set_ylim(len(lines) - 0.4, -0.6)
-    most = max(row.declared for row in lines if row is not None)
-    axes.set_xlim(-0.03 * most, 1.06 * most)
-    axes.set_xlabel("ε")
+    curves = list(dict.fromkeys(key[:2] for key in audits))
+    ordered = sorted(audits, key=lambda key: (curves.index(key[:2]), key[2]))
+    table = tabulate({key: audits[key] for key in ordered}, names=("panel", "variant", "size"))
+    return table.drop(columns="size").rename(columns={"accounted": "truth"})
 
 
 @redrawable
 def bounds_figure(
-    table: pd.DataFrame, *, titles: Mapping[str, str], panels: Sequence[str] | None = None
+    table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
     """Draw the lower bound over the truth against the number of runs.
 
-    Curves are medians of the audits; bands reach from the least to the greatest.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `bounds_table` makes it.
-    titles : dict
-        Panel → its title.
-    panels : sequence of str, optional
-        Which panels; all if not given.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If a panel is unknown.
+    Curves are medians of the audits; bands reach from the least to the greatest. The table is
+    made by `bounds_table`.
     """
-    titles = chosen_panels(titles, panels)
-    with styled():
-        figure, grid = make_panels(titles)
-        curves = lines_of(table, titles, ("panel", "variant"))
-        ranges = [_curves(axes, found) for axes, found in zip(grid.values(), curves, strict=True)]
-        finish_panels(
-            figure,
-            list(grid.values()),
-            ranges,
-            x_label="runs on each table",
-            y_label="lower bound over the truth",
-            log="x",
-        )
-        for axes in grid.values():
-            axes.set_yticks(np.linspace(0, 1, 5))
-        return figure
+    figure = draw_panels(
+        table,
+        titles,
+        panels,
+        _bounds,
+        by=("panel", "variant"),
+        x_label="runs on each table",
+        y_label="lower bound over the truth",
+        log="x",
+    )
+    for axes in figure.axes:
+        axes.set_yticks(np.linspace(0, 1, 5))
+    return figure
 
 
-def _curves(axes: Axes, curves: Sequence[SimpleNamespace]) -> PanelRange:
+def _bounds(axes: Axes, lines: Sequence[Line]) -> PanelRange:
     ends = []
-    for found, look in zip(curves, _CURVES, strict=False):
-        x = found.n_runs
-        middle, low, high = (
-            getattr(found, name) / found.truth
-            for name in ("epsilon_lower", "epsilon_least", "epsilon_most")
-        )
-        axes.fill_between(x, low, high, color=look.colour, alpha=0.18, linewidth=0)
-        axes.plot(
-            x, middle, color=look.colour, linestyle=look.line, marker=look.marker, markersize=5
-        )
-        ends.append(End(x[-1], middle[-1], found.variant, look.colour))
-    axes.set_xscale("log")
-    sizes = np.concatenate([found.n_runs for found in curves])
+    for line, look in zip(lines, _CURVES, strict=False):
+        columns = (line.epsilon_lower, line.epsilon_least, line.epsilon_most)
+        middle, low, high = (column / line.truth for column in columns)
+        axes.fill_between(line.n_runs, low, high, color=look.colour, alpha=0.18, linewidth=0)
+        plain(axes, line.n_runs, middle, look, marker=look.marker, markersize=5)
+        ends.append(End(line.n_runs[-1], middle[-1], line.variant, look.colour))
+    sizes = np.concatenate([line.n_runs for line in lines])
     reach = float(sizes.min()), float(sizes.max())
     axes.plot(reach, [1, 1], color=INK, linestyle=DOTTED, linewidth=1.4)
     return PanelRange(reach, (0.0, 1.0), tuple(ends))

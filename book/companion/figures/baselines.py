@@ -1,28 +1,38 @@
-"""Regret over time where algorithms stand in several readings: the experiments after TD16."""
+"""Algorithms in several variants, after TD16: regret over time, and its spread at the horizon."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from types import SimpleNamespace
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from companion.figures.lines import band, chosen_panels, first_shown, lines_of
+from companion.figures.panels import (
+    PULLS,
+    REGRET,
+    Line,
+    TimeCurve,
+    chosen_panels,
+    draw_panels,
+    draw_times,
+    first_shown,
+    lines_of,
+)
 from companion.figures.redraw import redrawable
 from companion.tables import curve, tabulate
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
-    DOTTED,
-    End,
+    INK,
     Look,
     PanelRange,
-    finish_panels,
+    columns_of,
     make_panels,
-    styled,
+    power_of_ten,
 )
 from dpbandits.simulation import Runs
 
@@ -30,21 +40,22 @@ __all__ = [
     "ALGORITHM_LOOKS",
     "LABELS",
     "NAMES",
-    "readings_over_time",
-    "readings_table",
-    "with_looks",
+    "spread_at_horizon",
+    "spread_table",
+    "variants_over_time",
+    "variants_table",
 ]
 
 LABELS = ("panel", "algorithm", "variant")
-"""What the parts of a case's key are; the first reading of an algorithm is its main one."""
+"""The parts of a case's key; the first variant of an algorithm is its main one."""
 
-_MAIN, _THIN = 2.6, 1.2
-_WIDTH, _HEIGHT = 4.4, 3.7  # inches of a panel with a dozen labels
+Case = tuple[str, str, str]
+Titles = Mapping[str, str]
 
 
 def _looks(colour: str, main: object, *others: object) -> tuple[Look, ...]:
-    thin = (Look(COLOURS[colour], line, width=_THIN) for line in others)
-    return Look(COLOURS[colour], main, width=_MAIN), *thin
+    thin = (Look(COLOURS[colour], line, width=1.2) for line in others)
+    return Look(COLOURS[colour], main, width=2.6), *thin
 
 
 ALGORITHM_LOOKS: dict[str, tuple[Look, ...]] = {
@@ -56,7 +67,7 @@ ALGORITHM_LOOKS: dict[str, tuple[Look, ...]] = {
     "DP-UCB-BOUND": _looks("purple", (0, (2.4, 1)), (0, (5, 3)), (0, (2, 2))),
     "DP-UCB-INT": _looks("green", "-", (0, (14, 3)), (0, (5, 2, 1.5, 2))),
 }
-"""Algorithm → looks of its readings, by their order in a panel: the main one, then others."""
+"""Algorithm → looks of its variants, by their order in a panel: the main one, then others."""
 
 NAMES = {
     ("UCB", ""): "UCB",
@@ -81,13 +92,7 @@ NAMES = {
 """(Algorithm, variant) → what stands beside the curve."""
 
 
-Case = tuple[str, str, str]
-"""Panel, algorithm and variant."""
-
-
-def with_looks(
-    lines: Sequence[SimpleNamespace],
-) -> Iterator[tuple[SimpleNamespace, Look, bool]]:
+def _with_looks(lines: Sequence[Line]) -> Iterator[tuple[Line, Look, bool]]:
     """Yield the lines of a panel, each with its look and whether it is its algorithm's first."""
     seen: Counter[str] = Counter()
     for line in lines:
@@ -96,106 +101,146 @@ def with_looks(
         yield line, ALGORITHM_LOOKS[line.algorithm][place], place == 0
 
 
-def readings_table(runs: Mapping[Case, Runs]) -> pd.DataFrame:
-    """Make the table that `readings_over_time` draws.
+def variants_table(runs: Mapping[Case, Runs]) -> pd.DataFrame:
+    """Make the table that `variants_over_time` draws.
 
     Parameters
     ----------
     runs : mapping of (panel, algorithm, variant) to Runs
-        Replicates of each case, the main reading of each algorithm first.
+        Replicates of each case, the main variant of each algorithm first.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``panel``, ``algorithm``, ``variant``, ``time`` and ``mean``; and, of main readings
+        Columns ``panel``, ``algorithm``, ``variant``, ``time`` and ``mean``; and, of main variants
         only, ``low`` and ``high``, the band of the runs, and ``bound``, the proved bound.
     """
-    seen: set[tuple[str, str]] = set()
-    curves = {}
-    for (panel, algorithm, variant), result in runs.items():
-        columns = curve(result, bound=(panel, algorithm) not in seen)
-        if (panel, algorithm) in seen:
-            columns = {name: columns[name] for name in ("time", "mean")}
-        seen.add((panel, algorithm))
-        curves[panel, algorithm, variant] = columns
+    curves: dict[Case, Mapping[str, object]] = {}
+    for key, result in runs.items():
+        is_main = not any(other[:2] == key[:2] for other in curves)
+        columns = curve(result, bound=is_main)
+        curves[key] = columns if is_main else {name: columns[name] for name in ("time", "mean")}
     return tabulate(curves, dict, LABELS)
 
 
 @redrawable
-def readings_over_time(
+def variants_over_time(
     table: pd.DataFrame,
     *,
-    titles: Mapping[str, str],
+    titles: Titles,
     panels: Sequence[str] | None = None,
     theory: bool = False,
 ) -> Figure:
-    """Draw the mean regret over time of every reading, main readings with the band of their runs.
+    """Draw the mean regret over time of every variant, main ones with the band of their runs.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `readings_table` makes it.
-    titles : mapping of str to str
-        Panel → its title.
-    panels : sequence of str, optional
-        Panels to draw; all if not given.
-    theory : bool
-        Whether the upper bounds of main readings are drawn.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If a panel is unknown.
+    The table is made by `variants_table`; theory is the upper bounds of main variants.
 
     Examples
     --------
     >>> import dpbandits as dpb
     >>> two = dpb.instances.td16("two")
-    >>> made = {r: dpb.DPUCBInt(0.1, r) for r in ("refreshed", "frozen")}
-    >>> cases = {("a", "DP-UCB-INT", r): (algorithm, two) for r, algorithm in made.items()}
-    >>> table = readings_table(dpb.simulate_many(cases, horizon=1000, n_runs=3))
-    >>> figure = readings_over_time(table, titles={"a": "two arms"})
+    >>> made = {v: dpb.DPUCBInt(0.1, v) for v in ("refreshed", "frozen")}
+    >>> cases = {("a", "DP-UCB-INT", v): (algorithm, two) for v, algorithm in made.items()}
+    >>> table = variants_table(dpb.simulate_many(cases, horizon=1000, n_runs=3))
+    >>> figure = variants_over_time(table, titles={"a": "two arms"})
     >>> sorted(text.get_text() for text in figure.axes[0].texts)
     ['INT', 'INT, frozen']
     """
+
+    def curves(lines: Sequence[Line]) -> Iterator[TimeCurve]:
+        for line, look, is_main in _with_looks(lines):
+            between = (line.low, line.high) if is_main else None
+            bound = line.bound if is_main and theory else None
+            yield TimeCurve(line, look, NAMES[line.algorithm, line.variant], between, bound)
+
+    def draw(axes: Axes, lines: Sequence[Line]) -> PanelRange:
+        start = first_shown(max(line.time[-1] for line in lines))
+        return draw_times(axes, curves(lines), start)
+
+    sizes = {"width": 4.4, "height": 3.7}  # room for a dozen labels
+    return draw_panels(
+        table, titles, panels, draw, by=LABELS, x_label=PULLS, y_label=REGRET, **sizes
+    )
+
+
+# -------------------------------------------------------------------------------------- spread
+
+_COLUMN = 0.24  # share of a panel's width that the numbers take
+
+
+def spread_table(runs: Mapping[Case, Runs]) -> pd.DataFrame:
+    """Make the table that `spread_at_horizon` draws, a row per case.
+
+    Its columns are ``panel``, ``algorithm``, ``variant``, those of `Runs.final`, and ``least`` and
+    ``greatest`` regret at the horizon.
+    """
+
+    def columns(result: Runs) -> dict[str, float]:
+        final = result.regret[:, -1]
+        return {**result.final(), "least": final.min(), "greatest": final.max()}
+
+    return tabulate(runs, columns, LABELS)
+
+
+@redrawable
+def spread_at_horizon(
+    table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
+) -> Figure:
+    """Draw a row for each case: its regret at the horizon, and how far its runs lie apart.
+
+    A dot stands at the mean, a bar holds the central 90 % of the runs, and a line goes from the
+    least to the greatest; their difference is the number at the right. The table is made by
+    `spread_table`; the first case of a panel stands at the top.
+    """
     titles = chosen_panels(titles, panels)
     by_panel = lines_of(table, titles, LABELS)
-    with styled():
-        figure, grid = make_panels(titles, width=_WIDTH, height=_HEIGHT)
-        axes = list(grid.values())
-        ranges = [_panel(a, lines, theory) for a, lines in zip(axes, by_panel, strict=True)]
-        for a in axes:
-            a.set(xscale="log", yscale="log")
-        finish_panels(
-            figure,
-            axes,
-            ranges,
-            x_label="number of pulls t",
-            y_label="mean regret (units of reward)",
-        )
+    shown = table[table["panel"].isin(list(titles))]
+    low, high = max(float(shown["least"].min()), 1.0), float(shown["greatest"].max())
+    figure, grid = make_panels(titles, height=3.5, left=1.65)
+    for place, (axes, part) in enumerate(zip(grid.values(), by_panel, strict=True)):
+        _rows(axes, part)
+        _limits(axes, low, high)
+        axes.tick_params(left=False, labelleft=place % columns_of(axes) == 0)
+        is_lowest = place + columns_of(axes) >= len(titles)
+        axes.tick_params(labelbottom=is_lowest)
+        if is_lowest:
+            horizon = f"{part[0].time[0]:,}".replace(",", " ")
+            axes.set_xlabel(f"regret at T = {horizon} (units of reward)")
     return figure
 
 
-def _panel(axes: Axes, lines: Sequence[SimpleNamespace], theory: bool) -> PanelRange:
-    horizon = max(line.time[-1] for line in lines)
-    start = first_shown(horizon)
-    ends, heights = [], []
-    for line, look, is_main in with_looks(lines):
-        shown = line.time >= start
-        heights += [line.mean[shown].min(), line.mean[-1]]
+def _rows(axes: Axes, lines: Sequence[Line]) -> None:
+    texts = {}
+    for row, (line, look, _) in enumerate(_with_looks(lines)):
+        ends = [line.least[0], line.greatest[0]]
+        axes.plot(ends, [row, row], color=look.colour, linewidth=1.3, marker="|", markersize=6)
+        middle = [line.low[0], line.high[0]]
+        axes.plot(middle, [row, row], color=look.colour, linewidth=5, alpha=0.55)
         axes.plot(
-            line.time, line.mean, color=look.colour, linestyle=look.line, linewidth=look.width
+            line.mean,
+            [row],
+            marker="o",
+            markersize=5.5,
+            markerfacecolor="white",
+            markeredgecolor=look.colour,
+            markeredgewidth=1.5,
         )
-        if is_main:
-            band(axes, line.time, line.low, line.high, look)
-            heights.append(line.high[-1])
-        if is_main and theory:
-            axes.plot(line.time, line.bound, color=look.colour, linestyle=DOTTED, linewidth=1.2)
-            heights.append(line.bound[-1])
-        name = NAMES[line.algorithm, line.variant]
-        ends.append(End(line.time[-1], line.mean[-1], name, look.colour))
-    return PanelRange((start, horizon), (min(heights), max(heights)), tuple(ends))
+        texts[row] = f"{ends[1] - ends[0]:,.0f}".replace(",", "\u2009")
+    for row, text in {**texts, -1: "max − min"}.items():
+        place = {"transform": axes.get_yaxis_transform(), "ha": "right", "va": "center"}
+        axes.text(0.99, row, text, fontsize=10, color=INK, **place)
+    axes.set_yticks(range(len(lines)), [NAMES[line.algorithm, line.variant] for line in lines])
+    axes.set_ylim(len(lines) - 0.4, -1.6)
+    axes.grid(visible=False, axis="y")
+
+
+def _limits(axes: Axes, low: float, high: float) -> None:
+    """Make the axis logarithmic, with room at its right for the numbers."""
+    first, last = math.log10(low), math.log10(high)
+    length = (last - first) / (1 - _COLUMN - 0.04)
+    axes.set_xscale("log")
+    axes.set_xlim(10 ** (first - 0.04 * length), 10 ** (last + _COLUMN * length))
+    decades = range(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1)
+    axes.xaxis.set_major_locator(FixedLocator([10.0**k for k in decades]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(power_of_ten))

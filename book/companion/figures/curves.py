@@ -7,28 +7,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from companion.figures.panels import Line, draw_panels, plain
 from companion.figures.redraw import redrawable
-from companion.tables import records, tabulate
+from companion.tables import tabulate
 from dpbandits._validation import check_choice
-from dpbandits.plotting.style import (
-    COLOURS,
-    DASHED,
-    DOTTED,
-    INK,
-    End,
-    Look,
-    PanelRange,
-    finish_panels,
-    make_panels,
-    styled,
-)
+from dpbandits.plotting.style import COLOURS, DASHED, DOTTED, INK, End, Look, PanelRange
 
-__all__ = ["curves_figure", "curves_table"]
+__all__ = ["curves_figure", "curves_from_table", "curves_table"]
 
 Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
+Marks = Mapping[str, Sequence[tuple[float, float, str]]]
 
 _LOOKS = (
     Look(COLOURS["blue"], "-"),
@@ -41,49 +33,6 @@ _LOOKS = (
 _LETTERS = "abcdefgh"
 
 
-def _points(points: tuple[ArrayLike, ArrayLike]) -> tuple[NDArray[np.float64], ...]:
-    """Return x and y of a curve as arrays."""
-    x, y = (np.asarray(part, dtype=np.float64) for part in points)
-    return x, y
-
-
-def _check(
-    panels: Mapping[str, Curves],
-    log: str,
-    lowest: float | None,
-    marks: Mapping[str, Sequence[tuple[float, float, str]]],
-) -> None:
-    """Refuse what cannot be drawn in full."""
-    check_choice("log", log, ("xy", "y", ""))
-    if not 1 <= len(panels) <= len(_LETTERS):
-        raise ValueError(
-            f"panels={list(panels)!r} are {len(panels)}; allowed: 1 to {len(_LETTERS)} of them"
-        )
-    for title, curves in panels.items():
-        if not 1 <= len(curves) <= len(_LOOKS):
-            raise ValueError(
-                f"panels={list(panels)!r} have {len(curves)} curves in {title!r}; allowed: 1 to "
-                f"{len(_LOOKS)} in each"
-            )
-        for name, points in curves.items():
-            x, y = _points(points)
-            if x.ndim != 1 or x.shape != y.shape or x.size == 0:
-                raise ValueError(
-                    f"panels={list(panels)!r} have x of shape {x.shape} and y of shape {y.shape} "
-                    f"in {name!r}; allowed: two rows of one length, at least 1"
-                )
-            if lowest is not None and not (y >= lowest).any():
-                raise ValueError(
-                    f"lowest={lowest!r} is above all of {name!r}; allowed: at most {y.max():g}"
-                )
-    for title in marks:
-        if title not in panels:
-            raise ValueError(
-                f"marks={list(marks)!r} name an unknown panel, {title!r}; allowed: "
-                f"{', '.join(map(repr, panels))}"
-            )
-
-
 def curves_figure(
     panels: Mapping[str, Curves],
     *,
@@ -91,7 +40,7 @@ def curves_figure(
     y_label: str,
     log: str = "xy",
     lowest: float | None = None,
-    marks: Mapping[str, Sequence[tuple[float, float, str]]] | None = None,
+    marks: Marks | None = None,
 ) -> Figure:
     """Draw computed curves, each with its name at its right end.
 
@@ -108,16 +57,12 @@ def curves_figure(
     marks : mapping of str to sequence of (x, y, str), optional
         Title of a panel → single points and what they are.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError
         If there are no panels or more than eight, a panel has no curve or more than six, x and y
         of a curve differ in length, `log` is unknown, all of a curve is below `lowest`, or `marks`
-        names a panel that there is not.
+        names an unknown panel.
 
     Examples
     --------
@@ -130,53 +75,35 @@ def curves_figure(
     >>> plt.close(figure)
     """
     marks = marks or {}
-    _check(panels, log, lowest, marks)
-    options = {"x_label": x_label, "y_label": y_label, "log": log, "lowest": lowest, "marks": marks}
-    return _draw(curves_table(panels), **options)
-
-
-def _drawn(
-    panels: Mapping[str, Curves],
-    x_label: str,
-    y_label: str,
-    log: str,
-    lowest: float | None,
-    marks: Mapping[str, Sequence[Any]],
-) -> Figure:
-    letters = dict(zip(_LETTERS, panels, strict=False))
-    with styled():
-        wide = {"width": 5.6, "height": 3.6} if len(panels) == 1 else {}
-        figure, grid = make_panels(letters, **wide)
-        ranges = []
-        for letter, title in letters.items():
-            axes, ends, heights, places = grid[letter], [], [], []
-            for look, (name, points) in zip(_LOOKS, panels[title].items(), strict=False):
-                x, y = _points(points)
-                axes.plot(x, y, color=look.colour, linestyle=look.line, linewidth=look.width)
-                shown = y >= lowest if lowest is not None else np.ones(y.shape, dtype=bool)
-                ends.append(End(x[shown][-1], y[shown][-1], name, look.colour))
-                heights += [y[shown].min(), y[shown].max()]
-                places += [x.min(), x.max()]
-            for x_mark, y_mark, text in marks.get(title, ()):
-                axes.plot([x_mark], [y_mark], marker="D", color=INK, linestyle="none")
-                axes.annotate(
-                    text,
-                    (x_mark, y_mark),
-                    xytext=(0, -8),
-                    textcoords="offset points",
-                    ha="center",
-                    va="top",
-                    color=INK,
+    check_choice("log", log, ("xy", "y", ""))
+    named = f"panels={list(panels)!r}"
+    if not 1 <= len(panels) <= len(_LETTERS):
+        raise ValueError(f"{named} are {len(panels)}; allowed: 1 to {len(_LETTERS)} of them")
+    for title, curves in panels.items():
+        if not 1 <= len(curves) <= len(_LOOKS):
+            raise ValueError(
+                f"{named} have {len(curves)} curves in {title!r}; allowed: 1 to {len(_LOOKS)} in "
+                "each"
+            )
+        for name, points in curves.items():
+            x, y = map(np.asarray, points)
+            if x.ndim != 1 or x.shape != y.shape or x.size == 0:
+                raise ValueError(
+                    f"{named} have x of shape {x.shape} and y of shape {y.shape} in {name!r}; "
+                    "allowed: two rows of one length, at least 1"
                 )
-                heights.append(y_mark)
-                places.append(x_mark)
-            low = min(heights) if lowest is None else lowest
-            ranges.append(PanelRange((min(places), max(places)), (low, max(heights)), tuple(ends)))
-            axes.set(xscale="log" if "x" in log else "linear", yscale="log" if log else "linear")
-        finish_panels(
-            figure, list(grid.values()), ranges, x_label=x_label, y_label=y_label, log=log
-        )
-    return figure
+            if lowest is not None and not (y >= lowest).any():
+                raise ValueError(
+                    f"lowest={lowest!r} is above all of {name!r}; allowed: at most {y.max():g}"
+                )
+    for title in marks:
+        if title not in panels:
+            raise ValueError(
+                f"marks={list(marks)!r} name an unknown panel, {title!r}; allowed: "
+                f"{', '.join(map(repr, panels))}"
+            )
+    options = {"x_label": x_label, "y_label": y_label, "log": log, "lowest": lowest, "marks": marks}
+    return curves_from_table(curves_table(panels), **options)
 
 
 def curves_table(panels: Mapping[str, Curves]) -> pd.DataFrame:
@@ -188,17 +115,52 @@ def curves_table(panels: Mapping[str, Curves]) -> pd.DataFrame:
     ['panel', 'curve', 'x', 'y']
     """
     points = {
-        (title, name): dict(zip("xy", _points(xy), strict=True))
+        (title, name): {"x": np.asarray(x, dtype=np.float64), "y": np.asarray(y, dtype=np.float64)}
         for title, curves in panels.items()
-        for name, xy in curves.items()
+        for name, (x, y) in curves.items()
     }
     return tabulate(points, dict, ("panel", "curve"))
 
 
 @redrawable
-def _draw(table: pd.DataFrame, **options: Any) -> Figure:
+def curves_from_table(
+    table: pd.DataFrame,
+    *,
+    x_label: str,
+    y_label: str,
+    log: str,
+    lowest: float | None,
+    marks: Marks,
+) -> Figure:
     """Draw a table of curves, with the options of `curves_figure`."""
-    panels: dict[str, dict[str, Any]] = {}
-    for each in records(table, ("panel", "curve")):
-        panels.setdefault(each.panel, {})[each.curve] = (each.x, each.y)
-    return _drawn(panels, **options)
+    titles = dict(zip(_LETTERS, table["panel"].unique(), strict=False))
+    letters = {title: letter for letter, title in titles.items()}
+
+    def draw(axes: Axes, lines: Sequence[Line]) -> PanelRange:
+        ends, heights, places = [], [], []
+        for look, line in zip(_LOOKS, lines, strict=False):
+            plain(axes, line.x, line.y, look)
+            shown = line.y >= (-np.inf if lowest is None else lowest)
+            ends.append(End(line.x[shown][-1], line.y[shown][-1], line.curve, look.colour))
+            heights += [line.y[shown].min(), line.y[shown].max()]
+            places += [line.x.min(), line.x.max()]
+        for x, y, text in marks.get(titles[lines[0].panel], ()):
+            axes.plot([x], [y], marker="D", color=INK, linestyle="none")
+            style: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "top"}
+            axes.annotate(text, (x, y), xytext=(0, -8), color=INK, **style)
+            heights.append(y)
+            places.append(x)
+        low = min(heights) if lowest is None else lowest
+        return PanelRange((min(places), max(places)), (low, max(heights)), tuple(ends))
+
+    return draw_panels(
+        table.assign(panel=table["panel"].map(letters)),
+        titles,
+        None,
+        draw,
+        by=("panel", "curve"),
+        x_label=x_label,
+        y_label=y_label,
+        log=log,
+        **({"width": 5.6, "height": 3.6} if len(titles) == 1 else {}),
+    )

@@ -1,10 +1,9 @@
-"""The figures of best-arm identification: stopping times against a parameter, tails, errors."""
+"""Best-arm identification: stopping times against a parameter, tails, errors, and plans."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from types import SimpleNamespace
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,29 +13,41 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from companion.figures.lines import chosen_panels, lines_of
+from companion.figures.panels import (
+    Line,
+    draw_panels,
+    legend_below,
+    lines_shown,
+    marked,
+    plain,
+)
 from companion.figures.redraw import redrawable
-from companion.tables import tabulate
+from companion.tables import records, tabulate
 from dpbandits._validation import check_choice
 from dpbandits.identification.characteristic import privacy_switches, sample_lower_bound
 from dpbandits.identification.identifications import Identifications
+from dpbandits.planning import Plan
 from dpbandits.plotting.identification_looks import BOUND, FREE, IDENTIFIER_LOOKS, look_of
-from dpbandits.plotting.style import (
-    DOTTED,
-    INK,
-    End,
-    Look,
-    PanelRange,
-    finish_panels,
-    make_panels,
-    styled,
-)
+from dpbandits.plotting.planning import draw_plan, plan_rows
+from dpbandits.plotting.style import DOTTED, INK, End, PanelRange
 
-__all__ = ["errors_table", "stopping_tails", "stopping_times", "tails_table", "times_table"]
-__all__ += ["wrong_shares"]
+__all__ = [
+    "errors_table",
+    "plan_from_table",
+    "plan_table",
+    "stopping_tails",
+    "stopping_times",
+    "tails_table",
+    "times_table",
+    "wrong_shares",
+]
 
 Runs = Mapping[Any, Identifications]
-Lines = Sequence[SimpleNamespace]
+"""(Panel, algorithm, variant, place on the axis) → results, as `dpbandits.identify_many` has them.
+
+A variant tells apart curves of one algorithm and is often empty.
+"""
+Lines = Sequence[Line]
 Titles = Mapping[str, str]
 
 _X_LABELS = {
@@ -52,17 +63,14 @@ _Y_LABELS = {
 _NAMES = ("panel", "algorithm", "variant")
 _FINE = 61
 """Points of the lower bound against ε and δ."""
-_LONGEST = 20
-"""Runs at the end of a tail that its table has one by one."""
-_THINNED = 30
-"""Runs before them that it has, evenly by share and by the share's logarithm, each so many."""
-_LEAST = 1e-5
-"""Bottom of the panels of errors; the lower end of an interval may lie below."""
 
 
 def _budget(runs: Identifications) -> float:
     """Return ε, infinite for an algorithm that has none."""
     return float(getattr(runs.algorithm, "epsilon", math.inf))
+
+
+# ------------------------------------------------------------------------------ stopping times
 
 
 def _measured(runs: Identifications) -> dict[str, Any]:
@@ -108,8 +116,7 @@ def times_table(runs: Runs, axis: str) -> pd.DataFrame:
         for panel, cases in by_panel.items()
         if axis == "n_arms" or len({case.instance.mean_rewards for case in cases}) == 1
     ]
-    if bounds:
-        table = pd.concat([table, *bounds], ignore_index=True)
+    table = pd.concat([table, *bounds], ignore_index=True)
     if axis == "epsilon":
         switches = {p: privacy_switches(cases[0].instance.means) for p, cases in by_panel.items()}
         for column, field in (("switch", "exact"), ("switch_any", "free")):
@@ -125,7 +132,8 @@ def _bound_rows(panel: str, cases: Sequence[Identifications], axis: str) -> pd.D
     if axis == "n_arms":
         at = {case.instance.n_arms: (case.instance, epsilon, delta) for case in private}
     elif axis == "eta":
-        at = {case.algorithm.eta: (instance, epsilon, delta) for case in private}  # type: ignore[attr-defined]
+        etas = [getattr(case.algorithm, axis) for case in private]
+        at = dict.fromkeys(etas, (instance, epsilon, delta))
     elif axis == "epsilon":
         at = {x: (instance, x, delta) for x in _between(map(_budget, private))}
     else:
@@ -149,7 +157,7 @@ def _bound_rows(panel: str, cases: Sequence[Identifications], axis: str) -> pd.D
     return pd.DataFrame(rows)
 
 
-def _between(places: Any) -> list[float]:
+def _between(places: Iterable[float]) -> list[float]:
     """Return places on a fine grid between the least and the greatest that is finite."""
     known = [x for x in places if math.isfinite(x)]
     if not known:
@@ -157,14 +165,154 @@ def _between(places: Any) -> list[float]:
     return [float(f"{x:.7g}") for x in np.geomspace(min(known), max(known), _FINE)]
 
 
-def errors_table(runs: Runs) -> pd.DataFrame:
-    """Make the table that `wrong_shares` draws, a row per case.
+@redrawable
+def stopping_times(
+    table: pd.DataFrame,
+    *,
+    titles: Titles,
+    axis: str,
+    values: str = "time",
+    theory: bool = True,
+    panels: Sequence[str] | None = None,
+) -> Figure:
+    """Draw mean stopping times against a parameter, or their ratios to the lower bound.
+
+    A dark band holds two standard errors of the mean on each side; a light one, of times only, two
+    standard deviations. Cases in which a run was ended before it stopped have no mean, and are
+    left out.
 
     Parameters
     ----------
-    runs : mapping of (panel, algorithm, variant, delta) to Identifications
+    table : pandas.DataFrame
+        As `times_table` makes it.
+    titles, panels, theory
+        As of `companion.figures`. Theory is the lower bound, and against ε, as vertical lines,
+        where privacy begins to cost something: the exact switch, and the one that holds for any
+        allocation.
+    axis : {"epsilon", "delta", "n_arms", "eta"}
+        The parameter.
+    values : {"time", "ratio"}
+        What is drawn against it.
+
+    Raises
+    ------
+    ValueError
+        Also if a panel has nothing to draw.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> mu1 = dpb.instances.ja25("mu1")
+    >>> cases = {("a", "DP-TT", "", eps): (dpb.DPTT(eps, 0.1), mu1) for eps in (0.5, 5.0)}
+    >>> table = times_table(dpb.identify_many(cases, n_runs=3), "epsilon")
+    >>> figure = stopping_times(table, titles={"a": "mu1"}, axis="epsilon", values="ratio")
+    >>> sorted(text.get_text() for text in figure.axes[0].texts)
+    ['DP-TT', 'lower bound']
     """
-    return tabulate(runs, _measured, (*_NAMES, "delta"))
+    check_choice("axis", axis, tuple(_X_LABELS))
+    check_choice("values", values, tuple(_Y_LABELS))
+    return draw_panels(
+        table,
+        titles,
+        panels,
+        lambda axes, lines: _curves(axes, lines, axis, values, theory),
+        by=_NAMES,
+        x_label=_X_LABELS[axis],
+        y_label=_Y_LABELS[values],
+        width=4.4,
+        height=3.4,
+    )
+
+
+def _shown(lines: Lines, axis: str) -> list[float]:
+    """Return the places on the axis that are finite, the least first."""
+    places = {float(x) for line in lines for x in getattr(line, axis)}
+    return sorted(x for x in places if math.isfinite(x))
+
+
+def _curves(axes: Axes, lines: Lines, axis: str, values: str, theory: bool) -> PanelRange:
+    """Draw a curve for each algorithm and variant, and the lower bound."""
+    runs = [line for line in lines if line.algorithm != BOUND]
+    shown, panel = _shown(runs, axis), lines[0].panel
+    if not any(np.isfinite(line.mean_time).any() for line in runs):
+        raise ValueError(
+            f"panel={panel!r} has no case with a mean; a case is needed of which every run stopped"
+        )
+    if not shown:
+        raise ValueError(f"panel={panel!r} has no case with {axis}; one or more are needed")
+    ends, drawn = [], []
+    for place, line in enumerate(runs):
+        look = look_of(line.algorithm, line.variant, place)
+        order = np.argsort(getattr(line, axis), kind="stable")
+        x, rows = getattr(line, axis)[order].astype(float), _rows(line, values)[order]
+        marker = look.marker
+        if math.isinf(x[0]):  # without ε, so that the curve is level
+            x, rows, marker = np.array([shown[0], shown[-1]]), np.repeat(rows, 2, axis=0), ""
+        value, low, high, lower, upper = rows.T
+        known = np.flatnonzero(np.isfinite(value))
+        if not known.size:
+            continue
+        floor = float(np.nanmin(value)) / 50  # a band may reach to 0 and below
+        style: dict[str, Any] = {"color": look.colour, "linewidth": 0}
+        axes.fill_between(x, np.maximum(lower, floor), upper, alpha=0.12, **style)
+        axes.fill_between(x, np.maximum(low, floor), high, alpha=0.35, **style)
+        marked(axes, x, value, look, marker=marker)
+        drawn += [*value[known]]
+        ends.append(End(float(x[known[-1]]), float(value[known[-1]]), _label(line), look.colour))
+    if theory:
+        x, bound = np.array([shown[0], shown[-1]]), np.ones(2)
+        if values == "time":
+            x, bound = _bound(lines, axis)
+        axes.plot(x, bound, color=INK, linestyle=DOTTED, linewidth=1.6)
+        ends.append(End(float(x[-1]), float(bound[-1]), BOUND, INK))
+        drawn += [*bound]
+        if axis == "epsilon":
+            for at, dashes in ((lines[0].switch[0], "-"), (lines[0].switch_any[0], (0, (5, 2)))):
+                if shown[0] < at < shown[-1]:
+                    axes.axvline(at, color="0.55", linewidth=1.0, linestyle=dashes, zorder=0.5)
+    return PanelRange((shown[0] / 1.15, shown[-1]), (min(drawn), max(drawn)), tuple(ends))
+
+
+def _rows(line: Line, values: str) -> NDArray[np.float64]:
+    """Return value, ends of the dark band and ends of the light band of each point."""
+    mean, spread = line.mean_time, 2 * line.time_sd
+    error = np.where(line.n_runs > 1, spread / np.sqrt(np.maximum(line.n_runs, 1)), 0.0)
+    columns = [mean, mean - error, mean + error, mean - spread, mean + spread]
+    if values == "ratio":
+        columns = [column / line.lower_bound for column in (*columns[:3], mean, mean)]
+    return np.array(columns, dtype=np.float64).T
+
+
+def _name(algorithm: str, variant: str) -> str:
+    return f"{algorithm}, {variant}" if variant else algorithm
+
+
+def _label(line: Line) -> str:
+    """Return what stands at the end of a curve."""
+    name, variant = line.algorithm, line.variant
+    label = _name(name, variant)
+    if (name, variant) not in IDENTIFIER_LOOKS and (name, "") in IDENTIFIER_LOOKS:
+        label = variant  # curves of one algorithm
+    return label + (FREE if math.isinf(line.epsilon[0]) else "")
+
+
+def _bound(lines: Lines, axis: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the lower bound along an axis."""
+    for line in lines:
+        if line.algorithm == BOUND:
+            return getattr(line, axis).astype(float), line.lower_bound
+    raise ValueError(
+        "a panel of several instances has no one lower bound; values='ratio' or theory=False is "
+        "needed"
+    )
+
+
+# --------------------------------------------------------------------------------------- tails
+
+_LONGEST = 20
+"""Runs at the end of a tail that its table has one by one."""
+_THINNED = 30
+"""Runs before them that it has, evenly by share and by the share's logarithm, each so many."""
 
 
 def tails_table(runs: Runs) -> pd.DataFrame:
@@ -208,209 +356,44 @@ def _tail(runs: Identifications) -> dict[str, Any]:
 
 
 @redrawable
-def stopping_times(
-    table: pd.DataFrame,
-    *,
-    titles: Titles,
-    axis: str,
-    values: str = "time",
-    theory: bool = True,
-    panels: Sequence[str] | None = None,
-) -> Figure:
-    """Draw mean stopping times against a parameter, or their ratios to the lower bound.
-
-    A dark band holds two standard errors of the mean on each side; a light one, of times only, two
-    standard deviations. Cases in which a run was ended before it stopped have no mean, and are
-    left out.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `times_table` makes it.
-    titles : mapping of str to str
-        Panel → its title.
-    axis : {"epsilon", "delta", "n_arms", "eta"}
-        The parameter.
-    values : {"time", "ratio"}
-        What is drawn against it.
-    theory : bool
-        Whether to draw the lower bound, and against ε, as vertical lines, where privacy begins to
-        cost something: the exact switch, and the one that holds for any allocation.
-    panels : sequence of str, optional
-        Panels to draw; all if not given.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If an argument is unknown, or a panel has nothing to draw.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> mu1 = dpb.instances.ja25("mu1")
-    >>> cases = {("a", "DP-TT", "", eps): (dpb.DPTT(eps, 0.1), mu1) for eps in (0.5, 5.0)}
-    >>> table = times_table(dpb.identify_many(cases, n_runs=3), "epsilon")
-    >>> figure = stopping_times(table, titles={"a": "mu1"}, axis="epsilon", values="ratio")
-    >>> sorted(text.get_text() for text in figure.axes[0].texts)
-    ['DP-TT', 'lower bound']
-    """
-    check_choice("axis", axis, tuple(_X_LABELS))
-    check_choice("values", values, tuple(_Y_LABELS))
-    titles = chosen_panels(titles, panels)
-    by_panel = lines_of(table, titles, _NAMES)
-    for panel, lines in zip(titles, by_panel, strict=True):
-        _check_drawable(panel, lines, axis)
-    with styled():
-        figure, grid = make_panels(titles, width=4.4, height=3.4)
-        axes = list(grid.values())
-        ranges = [
-            _curves(a, lines, axis, values, theory) for a, lines in zip(axes, by_panel, strict=True)
-        ]
-        for a in axes:
-            a.set(xscale="log", yscale="log")
-        finish_panels(figure, axes, ranges, x_label=_X_LABELS[axis], y_label=_Y_LABELS[values])
-    return figure
-
-
-def _check_drawable(panel: str, lines: Lines, axis: str) -> None:
-    """Refuse panels in which there is nothing to draw."""
-    runs = [line for line in lines if line.algorithm != BOUND]
-    if not any(np.isfinite(line.mean_time).any() for line in runs):
-        raise ValueError(
-            f"panel={panel!r} has no case with a mean; a case is needed of which every run stopped"
-        )
-    if not _shown(runs, axis):
-        raise ValueError(f"panel={panel!r} has no case with {axis}; one or more are needed")
-
-
-def _shown(lines: Lines, axis: str) -> list[float]:
-    """Return the places on the axis that are finite, the least first."""
-    places = {float(x) for line in lines for x in getattr(line, axis)}
-    return sorted(x for x in places if math.isfinite(x))
-
-
-def _curves(axes: Axes, lines: Lines, axis: str, values: str, theory: bool) -> PanelRange:
-    """Draw a curve for each algorithm and variant, and the lower bound."""
-    runs = [line for line in lines if line.algorithm != BOUND]
-    shown = _shown(runs, axis)
-    ends, drawn = [], []
-    for place, line in enumerate(runs):
-        look = look_of(line.algorithm, line.variant, place)
-        order = np.argsort(getattr(line, axis), kind="stable")
-        x, rows = getattr(line, axis)[order].astype(float), _rows(line, values)[order]
-        marker: Any = look.marker
-        if math.isinf(x[0]):  # without ε, so that the curve is level
-            x, rows, marker = np.array([shown[0], shown[-1]]), np.repeat(rows, 2, axis=0), None
-        value, low, high, lower, upper = rows.T
-        known = np.flatnonzero(np.isfinite(value))
-        if not known.size:
-            continue
-        floor = float(np.nanmin(value)) / 50  # a band may reach to 0 and below
-        style: dict[str, Any] = {"color": look.colour, "linewidth": 0}
-        axes.fill_between(x, np.maximum(lower, floor), upper, alpha=0.12, **style)
-        axes.fill_between(x, np.maximum(low, floor), high, alpha=0.35, **style)
-        axes.plot(
-            x,
-            value,
-            color=look.colour,
-            linestyle=look.line,
-            linewidth=look.width,
-            marker=marker,
-            markersize=4.2,
-            markerfacecolor="white",
-            markeredgewidth=1.2,
-        )
-        drawn += [*value[known]]
-        ends.append(End(float(x[known[-1]]), float(value[known[-1]]), _label(line), look.colour))
-    if theory:
-        x, bound = np.array([shown[0], shown[-1]]), np.ones(2)
-        if values == "time":
-            x, bound = _bound(lines, axis)
-        axes.plot(x, bound, color=INK, linestyle=DOTTED, linewidth=1.6)
-        ends.append(End(float(x[-1]), float(bound[-1]), BOUND, INK))
-        drawn += [*bound]
-        if axis == "epsilon":
-            for at, dashes in ((lines[0].switch[0], "-"), (lines[0].switch_any[0], (0, (5, 2)))):
-                if shown[0] < at < shown[-1]:
-                    axes.axvline(at, color="0.55", linewidth=1.0, linestyle=dashes, zorder=0.5)
-    return PanelRange((shown[0] / 1.15, shown[-1]), (min(drawn), max(drawn)), tuple(ends))
-
-
-def _rows(line: SimpleNamespace, values: str) -> NDArray[np.float64]:
-    """Return value, ends of the dark band and ends of the light band of each point."""
-    mean, spread = line.mean_time, 2 * line.time_sd
-    error = np.where(line.n_runs > 1, spread / np.sqrt(np.maximum(line.n_runs, 1)), 0.0)
-    columns = [mean, mean - error, mean + error, mean - spread, mean + spread]
-    if values == "ratio":
-        columns = [column / line.lower_bound for column in (*columns[:3], mean, mean)]
-    return np.array(columns, dtype=np.float64).T
-
-
-def _label(line: SimpleNamespace) -> str:
-    """Return what stands at the end of a curve."""
-    name, variant = line.algorithm, line.variant
-    label = f"{name}, {variant}" if variant else name
-    if (name, variant) not in IDENTIFIER_LOOKS and (name, "") in IDENTIFIER_LOOKS:
-        label = variant  # curves of one algorithm
-    return label + (FREE if math.isinf(line.epsilon[0]) else "")
-
-
-def _bound(lines: Lines, axis: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lower bound along an axis."""
-    for line in lines:
-        if line.algorithm == BOUND:
-            return getattr(line, axis).astype(float), line.lower_bound
-    raise ValueError(
-        "a panel of several instances has no one lower bound; values='ratio' or theory=False is "
-        "needed"
-    )
-
-
-@redrawable
 def stopping_tails(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw the share of runs that took longer than t, for each panel of `tails_table`.
-
-    Raises
-    ------
-    ValueError
-        If a panel is unknown.
-    """
-    titles = chosen_panels(titles, panels)
-    by_panel = lines_of(table, titles, _NAMES)
-    with styled():
-        figure, grid = make_panels(titles, width=4.4, height=3.2)
-        axes = list(grid.values())
-        ranges = [_tails(a, lines) for a, lines in zip(axes, by_panel, strict=True)]
-        for a in axes:
-            a.set(xscale="log", yscale="log")
-        finish_panels(figure, axes, ranges, x_label="pulls t", y_label="share of runs with τ > t")
-    return figure
+    """Draw the share of runs that took longer than t, for each panel of `tails_table`."""
+    y_label = "share of runs with τ > t"
+    sizes = {"width": 4.4, "height": 3.2}
+    return draw_panels(
+        table, titles, panels, _tails, by=_NAMES, x_label="pulls t", y_label=y_label, **sizes
+    )
 
 
 def _tails(axes: Axes, lines: Lines) -> PanelRange:
     ends, least = [], 0.5
     for place, line in enumerate(lines):
         look = look_of(line.algorithm, line.variant, place)
-        axes.plot(
-            line.time,
-            line.share,
-            color=look.colour,
-            linestyle=look.line,
-            linewidth=look.width,
-            drawstyle="steps-pre",
-        )
+        plain(axes, line.time, line.share, look, drawstyle="steps-pre")
         text = (line.variant or line.algorithm).replace("W̃", r"$\tilde{W}$")
         text += f": {line.ended[0]:.1%} never" if line.ended[0] else ""
         ends.append(End(float(line.time[-1]), float(line.share[-1]), text, look.colour))
         least = min(least, float(line.share[-1]))
     x = min(line.time[0] for line in lines) / 1.1, max(line.time[-1] for line in lines)
     return PanelRange(x, (least, 1.0), tuple(ends))
+
+
+# -------------------------------------------------------------------------------------- errors
+
+_LEAST = 1e-5
+"""Bottom of the panels; the lower end of an interval may lie below."""
+
+
+def errors_table(runs: Runs) -> pd.DataFrame:
+    """Make the table that `wrong_shares` draws, a row per case.
+
+    Parameters
+    ----------
+    runs : mapping of (panel, algorithm, variant, delta) to Identifications
+    """
+    return tabulate(runs, _measured, (*_NAMES, "delta"))
 
 
 @redrawable
@@ -423,93 +406,96 @@ def wrong_shares(
 ) -> Figure:
     """Draw the shares of wrong recommendations against δ, with Clopper–Pearson's 95 % intervals.
 
-    Where no run was wrong, an open triangle stands at the interval's upper end.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `errors_table` makes it.
-    titles : mapping of str to str
-        Panel → its title.
-    theory : bool
-        Whether to draw the share that is allowed, which is δ.
-    panels : sequence of str, optional
-        Panels to draw; all if not given.
-
-    Raises
-    ------
-    ValueError
-        If a panel is unknown.
+    Where no run was wrong, an open triangle stands at the interval's upper end. The table is made
+    by `errors_table`; theory is the share that is allowed, which is δ.
     """
-    titles = chosen_panels(titles, panels)
-    by_panel = lines_of(table, titles, _NAMES)
-    names = dict.fromkeys((line.algorithm, line.variant) for lines in by_panel for line in lines)
+    every = lines_shown(table, titles, panels, _NAMES)
+    names = dict.fromkeys((line.algorithm, line.variant) for line in every)
     looks = {name: look_of(*name, place) for place, name in enumerate(names)}
-    with styled():
-        figure, grid = make_panels(titles, 0.3, width=4.4, height=3.4)
-        axes = list(grid.values())
-        ranges = [_errors(a, lines, looks, theory) for a, lines in zip(axes, by_panel, strict=True)]
-        for a in axes:
-            a.set(xscale="log", yscale="log")
-        finish_panels(
-            figure,
-            axes,
-            ranges,
-            x_label="probability δ of a wrong arm that is allowed",
-            y_label="share of runs with a wrong arm",
-        )
-        _name_markers(figure, looks)
-    return figure
 
-
-def _errors(
-    axes: Axes, lines: Lines, looks: Mapping[tuple[str, str], Look], theory: bool
-) -> PanelRange:
-    deltas = _shown(lines, "delta")
-    for place, line in enumerate(lines):
-        look = looks[line.algorithm, line.variant]
-        shift = 1.16 ** (place - (len(lines) - 1) / 2)
-        points = zip(line.delta, line.error_rate, line.error_low95, line.error_high95, strict=True)
-        for delta, rate, low, high in points:
-            x = delta * shift
-            axes.plot([x, x], [max(low, _LEAST / 10), high], color=look.colour, linewidth=1.6)
-            axes.plot(
-                x,
-                rate if rate > 0 else high,
-                color=look.colour,
-                marker=look.marker if rate > 0 else "v",
-                markersize=5.5,
-                markerfacecolor=look.colour if rate > 0 else "white",
-                markeredgewidth=1.3,
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
+        deltas = _shown(lines, "delta")
+        for place, line in enumerate(lines):
+            look = looks[line.algorithm, line.variant]
+            shift = 1.16 ** (place - (len(lines) - 1) / 2)
+            points = zip(
+                line.delta * shift,
+                line.error_rate,
+                line.error_low95,
+                line.error_high95,
+                strict=True,
             )
-    span = (deltas[0] / 2, deltas[-1] * 2)
-    ends = []
-    if theory:
-        axes.plot(span, span, color=INK, linestyle=DOTTED, linewidth=1.6)
-        ends.append(End(span[1], span[1], "allowed", INK))
-    return PanelRange(span, (_LEAST, span[1]), tuple(ends))
+            for x, rate, low, high in points:
+                axes.plot([x, x], [max(low, _LEAST / 10), high], color=look.colour, linewidth=1.6)
+                axes.plot(
+                    x,
+                    rate if rate > 0 else high,
+                    color=look.colour,
+                    marker=look.marker if rate > 0 else "v",
+                    markersize=5.5,
+                    markerfacecolor=look.colour if rate > 0 else "white",
+                    markeredgewidth=1.3,
+                )
+        span = (deltas[0] / 2, deltas[-1] * 2)
+        ends = []
+        if theory:
+            axes.plot(span, span, color=INK, linestyle=DOTTED, linewidth=1.6)
+            ends.append(End(span[1], span[1], "allowed", INK))
+        return PanelRange(span, (_LEAST, span[1]), tuple(ends))
 
-
-def _name_markers(figure: Figure, looks: Mapping[tuple[str, str], Look]) -> None:
-    """Put a legend below the panels of errors."""
+    figure = draw_panels(
+        table,
+        titles,
+        panels,
+        draw,
+        by=_NAMES,
+        x_label=_X_LABELS["delta"],
+        y_label="share of runs with a wrong arm",
+        foot=0.3,
+        width=4.4,
+        height=3.4,
+    )
     handles = [
-        Line2D(
-            [],
-            [],
-            color=look.colour,
-            marker=look.marker,
-            label=f"{name}, {variant}" if variant else name,
-        )
-        for (name, variant), look in looks.items()
+        Line2D([], [], color=look.colour, marker=look.marker, label=_name(*name))
+        for name, look in looks.items()
     ]
     handles.append(Line2D([], [], color=INK, marker="v", linestyle="none", label="no run wrong"))
-    figure.legend(
-        handles=handles,
-        loc="lower center",
+    legend_below(
+        figure,
+        handles,
         bbox_to_anchor=(0.5, 0.0),
         ncols=len(handles),
-        frameon=False,
         fontsize=10,
         handlelength=1.4,
         columnspacing=1.2,
     )
+    return figure
+
+
+# --------------------------------------------------------------------------------------- plans
+
+
+def plan_table(plan: Plan) -> pd.DataFrame:
+    """Return what `dpbandits.plotting.plan_figure` shows, ready to publish.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of `dpbandits.plotting.planning.plan_rows`, and in ``free_from`` the ε from
+        which on privacy is free, as far as the lower bound can tell.
+    """
+    table = tabulate(plan_rows(plan), dict, ("algorithm", "private"))
+    return table.assign(free_from=float(f"{plan.free_from:.7g}"))
+
+
+@redrawable
+def plan_from_table(table: pd.DataFrame) -> Figure:
+    """Draw a plan from its table, as `plan_table` makes it."""
+    names = ("epsilon", "samples", "samples_q90")
+    rows = {}
+    for line in records(table, ("algorithm", "private")):
+        values = {name: getattr(line, name) for name in names}
+        if line.algorithm != BOUND:
+            values = {name: float(value[0]) for name, value in values.items()}
+        rows[line.algorithm, bool(line.private)] = values
+    return draw_plan(rows, float(table.free_from.iloc[0]))

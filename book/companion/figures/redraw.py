@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dpbandits._validation import check_choice
+from dpbandits.plotting.style import styled
 
 __all__ = ["Recipe", "recipe_of", "redraw", "redrawable"]
 
@@ -20,7 +21,7 @@ Recipe = dict[str, Any]
 
 
 def redrawable(function: Callable[..., Figure]) -> Callable[..., Figure]:
-    """Mark a function that draws a table: figures remember it with its options.
+    """Mark a function that draws a table, in the book's style: figures remember it.
 
     The function takes the table, as `companion.tables.tabulate` makes it, and options by name
     that JSON can hold.
@@ -28,7 +29,8 @@ def redrawable(function: Callable[..., Figure]) -> Callable[..., Figure]:
 
     @wraps(function)
     def draw(table: pd.DataFrame, **options: Any) -> Figure:
-        figure = function(table, **options)
+        with styled():
+            figure = function(table, **options)
         recipe = {"function": f"{function.__module__}:{function.__name__}", "options": options}
         figure._dpbandits_recipe = recipe  # type: ignore[attr-defined]
         return figure

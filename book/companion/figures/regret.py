@@ -1,35 +1,40 @@
-"""Regret over time, over ε, over the horizon, over the number of arms; ratios of regrets."""
+"""Regret over time, over ε, over the horizon, over the number of arms; ratios of regrets: SS19.
+
+Tables have a row for each case, or each case and time: columns ``panel``, ``instance``,
+``n_arms``, ``epsilon``, ``algorithm``, ``variant`` and those of `Runs.final` or
+`companion.tables.curve`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter
-from numpy.typing import ArrayLike
 
-from companion.figures.lines import band, chosen_panels, first_shown, lines_of
+from companion.figures.panels import (
+    PULLS,
+    REGRET,
+    Line,
+    TimeCurve,
+    band,
+    draw_panels,
+    draw_times,
+    first_shown,
+    marked,
+    plain,
+)
 from companion.figures.redraw import redrawable
 from dpbandits._validation import check_choice
-from dpbandits.plotting.style import (
-    COLOURS,
-    DASHED,
-    DOTTED,
-    INK,
-    End,
-    Look,
-    PanelRange,
-    finish_panels,
-    make_panels,
-    styled,
-)
+from dpbandits.plotting.style import COLOURS, DASHED, DOTTED, INK, End, Look, PanelRange
 
 __all__ = [
+    "BASELINE_LOOKS",
+    "BUDGET_LOOKS",
     "ratios_to_baselines",
     "regret_over_arms",
     "regret_over_epsilon",
@@ -37,25 +42,25 @@ __all__ = [
     "regret_over_time",
 ]
 
-Lines = Sequence[SimpleNamespace]
+Lines = Sequence[Line]
 Titles = Mapping[str, str]
 
-REGRET = "mean regret (units of reward)"
-
 _WIDE, _THIN = 3.2, 1.5  # so that a curve under another stays visible
-_BY_BUDGET = {
+BUDGET_LOOKS = {
     "DP-SE": (Look(COLOURS["blue"], width=_WIDE), Look(COLOURS["sky"], width=_THIN)),
     "DP-UCB": (
         Look(COLOURS["vermilion"], DASHED, width=_WIDE),
         Look(COLOURS["orange"], DASHED, width=_THIN),
     ),
 }
+"""Algorithm → looks of the least budget of a panel, and of the others."""
 _SPLIT = (Look(COLOURS["green"], DASHED, "s"), Look(COLOURS["purple"], DASHED, "s"))
-_BASELINES = {
-    "tree-tight": ("tree-tight", Look(COLOURS["vermilion"])),
-    "mishra-thakurta-parallel": ("M–T, ε per arm", Look(COLOURS["purple"], marker="s")),
-    "mishra-thakurta": ("M–T, ε/K per arm", Look(COLOURS["green"], marker="^")),
+BASELINE_LOOKS = {
+    "tree-tight": ("tree-tight", Look(COLOURS["vermilion"], width=1.2)),
+    "mishra-thakurta-parallel": ("M–T, ε per arm", Look(COLOURS["purple"], "-", "s", 1.2)),
+    "mishra-thakurta": ("M–T, ε/K per arm", Look(COLOURS["green"], "-", "^", 1.2)),
 }
+"""Variant of DP-UCB → its name and look."""
 _RATES = {
     "Lai–Robbins": Look("0.6", width=_THIN),
     "private rate": Look(INK, DASHED, width=_THIN),
@@ -64,6 +69,7 @@ _GUESSES = {
     "double": ("T ← 2T", Look(COLOURS["green"], DASHED)),
     "square": ("T ← T²", Look(COLOURS["purple"])),
 }
+_MARKS = {"markersize": 5.5, "markeredgewidth": 1.4}
 
 
 @redrawable
@@ -81,28 +87,14 @@ def regret_over_time(
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns ``panel``, ``instance``, ``n_arms``, ``epsilon``, ``algorithm``, ``variant`` and
-        those of `companion.tables.curve`. Lines whose algorithm is "Lai–Robbins" or "private rate"
-        are lower bounds: they need ``time`` and ``mean`` alone, and have no band.
-    titles : mapping of str to str
-        Panel → its title.
-    panels : sequence of str, optional
-        Panels to draw; all if not given.
+        Of curves. Lines whose algorithm is "Lai–Robbins" or "private rate" are lower bounds: they
+        need ``time`` and ``mean`` alone, and have no band.
+    titles, panels, theory
+        As of `companion.figures`; theory is the upper bounds, from the column ``bound``.
     scale : {"log", "linear"}
         Scale of both axes.
-    theory : bool
-        Whether the upper bounds are drawn, from the column ``bound``.
     epochs : bool
         Whether circles mark ends of epochs, from the column ``epoch``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If a panel or the scale is unknown.
 
     Examples
     --------
@@ -117,24 +109,33 @@ def regret_over_time(
     1
     """
     check_choice("scale", scale, ("log", "linear"))
-    log = "xy" if scale == "log" else ""
+
+    def curves(lines: Lines) -> Iterator[TimeCurve]:
+        ranks = _ranks(line for line in lines if line.algorithm not in _RATES)
+        for line in sorted(lines, key=lambda line: line.algorithm in _RATES):
+            if line.algorithm in _RATES:
+                yield TimeCurve(line, _RATES[line.algorithm], line.algorithm)
+                continue
+            look = BUDGET_LOOKS[line.algorithm][min(ranks[line.epsilon], 1)]
+            text, between = f"{line.algorithm}, ε={line.epsilon:g}", (line.low, line.high)
+            yield TimeCurve(line, look, text, between, line.bound if theory else None, epochs)
 
     def draw(axes: Axes, lines: Lines) -> PanelRange:
-        return _over_time(axes, lines, theory, epochs, scale)
+        horizon = max(line.time[-1] for line in lines if line.algorithm not in _RATES)
+        return draw_times(axes, curves(lines), first_shown(horizon) if scale == "log" else 0.0)
 
-    return _panels(table, chosen_panels(titles, panels), draw, "number of pulls t", log=log)
+    figure = _over(table, titles, panels, draw, PULLS, log="xy" if scale == "log" else "")
+    if scale == "linear":
+        _tick_linear(figure.axes)
+    return figure
 
 
 @redrawable
 def regret_over_epsilon(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw the regret at the horizon over ε: DP-SE and DP-UCB, beside SE and UCB at ε = ∞.
-
-    The table has a row per case: the labels of `regret_over_time` and the columns of `Runs.final`.
-    """
-    titles = chosen_panels(titles, panels)
-    return _panels(table, titles, _over_epsilon, "privacy budget ε")
+    """Draw the regret at the horizon over ε: DP-SE and DP-UCB, beside SE and UCB at ε = ∞."""
+    return _over(table, titles, panels, _over_epsilon, "privacy budget ε")
 
 
 @redrawable
@@ -146,8 +147,7 @@ def regret_over_horizon(
     The variant "told T" has a row per horizon, in the column ``time``; the variants "double" and
     "square" have curves over time.
     """
-    titles = chosen_panels(titles, panels)
-    return _panels(table, titles, _over_horizon, "horizon T (pulls)")
+    return _over(table, titles, panels, _over_horizon, "horizon T (pulls)")
 
 
 @redrawable
@@ -155,8 +155,10 @@ def regret_over_arms(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
     """Draw the regret at the horizon over the number of arms: whole budget, and split budget."""
-    titles = chosen_panels(titles, panels)
-    return _panels(table, titles, _over_arms, "number of arms K", arms=True)
+    figure = _over(table, titles, panels, _over_arms, "number of arms K")
+    arms = sorted(set(table["n_arms"]))
+    _tick_arms(figure.axes, arms, arms)
+    return figure
 
 
 @redrawable
@@ -164,84 +166,31 @@ def ratios_to_baselines(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
     """Draw the regret of the variants of DP-UCB over that of DP-SE, for each K and ε."""
-    titles = chosen_panels(titles, panels)
     y_label = "regret of DP-UCB / of DP-SE"
-    return _panels(table, titles, _ratios, "number of arms K", y_label, log="y", arms=True)
-
-
-def _panels(
-    table: pd.DataFrame,
-    titles: Titles,
-    draw: Callable[[Axes, Lines], PanelRange],
-    x_label: str,
-    y_label: str = REGRET,
-    log: str = "xy",
-    arms: bool = False,
-) -> Figure:
-    by_panel = lines_of(table, titles)
-    with styled():
-        figure, grid = make_panels(titles)
-        axes = list(grid.values())
-        ranges = [draw(a, lines) for a, lines in zip(axes, by_panel, strict=True)]
-        for a in axes:
-            a.set(xscale="log" if "x" in log else "linear", yscale="log" if log else "linear")
-        finish_panels(figure, axes, ranges, x_label=x_label, y_label=y_label, log=log)
-        if arms:
-            _tick_arms(axes, by_panel[0], log)
-        elif not log:
-            _tick_linear(axes, ranges)
+    figure = _over(table, titles, panels, _ratios, "number of arms K", y_label, "y")
+    arms = sorted(set(table["n_arms"]))
+    _tick_arms(figure.axes, range(len(arms)), arms)
     return figure
 
 
-def _ranks(lines: Lines) -> dict[float, int]:
+def _over(
+    table: pd.DataFrame,
+    titles: Titles,
+    panels: Sequence[str] | None,
+    draw: Callable[[Axes, list[Line]], PanelRange],
+    x_label: str,
+    y_label: str = REGRET,
+    log: str = "xy",
+) -> Figure:
+    return draw_panels(table, titles, panels, draw, x_label=x_label, y_label=y_label, log=log)
+
+
+def _ranks(lines: Iterator[Line] | Lines) -> dict[float, int]:
     """Return the rank of each budget in a panel, the least first."""
     return {e: i for i, e in enumerate(sorted({line.epsilon for line in lines}))}
 
 
-def _over_time(axes: Axes, lines: Lines, theory: bool, epochs: bool, scale: str) -> PanelRange:
-    rates = [line for line in lines if line.algorithm in _RATES]
-    lines = [line for line in lines if line.algorithm not in _RATES]
-    ranks = _ranks(lines)
-    horizon = max(line.time[-1] for line in lines)
-    start = 0.0 if scale == "linear" else first_shown(horizon)
-    ends, heights = [], []
-    for line in lines:
-        look = _BY_BUDGET[line.algorithm][min(ranks[line.epsilon], 1)]
-        band(axes, line.time, line.low, line.high, look)
-        axes.plot(
-            line.time, line.mean, color=look.colour, linestyle=look.line, linewidth=look.width
-        )
-        shown = line.time >= start
-        heights += [line.mean[shown].min(), line.high[-1]]
-        if theory:
-            axes.plot(line.time, line.bound, color=look.colour, linestyle=DOTTED, linewidth=1.2)
-            heights.append(line.bound[-1])
-        if epochs:
-            marked = (line.epoch == 1) & (line.time >= start)
-            axes.plot(
-                line.time[marked],
-                line.mean[marked],
-                linestyle="none",
-                marker="o",
-                markersize=5,
-                markerfacecolor="white",
-                markeredgecolor=look.colour,
-                markeredgewidth=1.3,
-            )
-        text = f"{line.algorithm}, ε={line.epsilon:g}"
-        ends.append(End(line.time[-1], line.mean[-1], text, look.colour))
-    for line in rates:
-        look = _RATES[line.algorithm]
-        axes.plot(
-            line.time, line.mean, color=look.colour, linestyle=look.line, linewidth=look.width
-        )
-        heights += [line.mean[line.time >= start].min(), line.mean[-1]]
-        ends.append(End(line.time[-1], line.mean[-1], line.algorithm, look.colour))
-    lowest = 0.0 if scale == "linear" else min(heights)
-    return PanelRange((start, horizon), (lowest, max(heights)), tuple(ends))
-
-
-def _final(line: SimpleNamespace) -> tuple[float, float, float]:
+def _final(line: Line) -> tuple[float, float, float]:
     """Return the last row of a line: mean, and ends of the band of 90 % of the runs."""
     return line.mean[-1], line.low[-1], line.high[-1]
 
@@ -250,27 +199,14 @@ def _series(axes: Axes, x: Sequence[float], lines: Lines, look: Look, text: str)
     """Draw the regret at the horizon of one line after another, with the band of the runs."""
     mean, low, high = np.array([_final(line) for line in lines]).T
     band(axes, x, low, high, look)
-    _marked(axes, x, mean, look)
+    marked(axes, x, mean, look, **_MARKS)
     return End(x[-1], mean[-1], text, look.colour)
 
 
-def _marked(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look) -> None:
-    axes.plot(
-        x,
-        y,
-        color=look.colour,
-        linestyle=look.line,
-        linewidth=look.width,
-        marker=look.marker,
-        markersize=5.5,
-        markerfacecolor="white",
-        markeredgewidth=1.4,
-    )
-
-
-def _final_range(lines: Lines) -> tuple[float, float]:
+def _range(x: Sequence[float], factor: float, lines: Lines, ends: Sequence[End]) -> PanelRange:
     finals = np.array([_final(line) for line in lines])
-    return float(finals.min()), float(finals.max())
+    heights = float(finals.min()), float(finals.max())
+    return PanelRange((x[0] / factor, x[-1]), heights, tuple(ends))
 
 
 def _over_epsilon(axes: Axes, lines: Lines) -> PanelRange:
@@ -278,13 +214,13 @@ def _over_epsilon(axes: Axes, lines: Lines) -> PanelRange:
     ends = []
     for private, free in (("DP-UCB", "UCB"), ("DP-SE", "SE")):
         chosen = [line for line in lines if line.algorithm == private]
-        look = Look(_BY_BUDGET[private][0].colour, _BY_BUDGET[private][0].line)
+        look = Look(BUDGET_LOOKS[private][0].colour, BUDGET_LOOKS[private][0].line)
         ends.append(_series(axes, budgets, chosen, look, private))
         (line,) = (line for line in lines if line.algorithm == free)
         mean = _final(line)[0]
-        axes.plot([budgets[0], budgets[-1]], [mean, mean], color=look.colour, linestyle=DOTTED)
+        plain(axes, [budgets[0], budgets[-1]], [mean, mean], look, linestyle=DOTTED)
         ends.append(End(budgets[-1], mean, f"{free}, no privacy", look.colour))
-    return PanelRange((budgets[0] / 1.2, budgets[-1]), _final_range(lines), tuple(ends))
+    return _range(budgets, 1.2, lines, ends)
 
 
 def _over_horizon(axes: Axes, lines: Lines) -> PanelRange:
@@ -296,13 +232,13 @@ def _over_horizon(axes: Axes, lines: Lines) -> PanelRange:
             shown = line.time >= told.time[0]
             times = line.time[shown]
             band(axes, times, line.low[shown], line.high[shown], look)
-            axes.plot(times, line.mean[shown], color=look.colour, linestyle=look.line)
+            plain(axes, times, line.mean[shown], look)
             ends.append(End(times[-1], line.mean[-1], text, look.colour))
     look = Look(COLOURS["black"], DOTTED)
     band(axes, told.time, told.low, told.high, look)
-    _marked(axes, told.time, told.mean, look)
+    marked(axes, told.time, told.mean, look, **_MARKS)
     ends.append(End(told.time[-1], told.mean[-1], "told T", look.colour))
-    return PanelRange((told.time[0] / 1.2, told.time[-1]), _final_range(lines), tuple(ends))
+    return _range(told.time, 1.2, lines, ends)
 
 
 def _over_arms(axes: Axes, lines: Lines) -> PanelRange:
@@ -310,12 +246,12 @@ def _over_arms(axes: Axes, lines: Lines) -> PanelRange:
     ends = []
     for epsilon, rank in _ranks(lines).items():
         for variant, look, text in (
-            ("", _BY_BUDGET["DP-SE"][rank], f"ε = {epsilon:g}"),
+            ("", BUDGET_LOOKS["DP-SE"][rank], f"ε = {epsilon:g}"),
             ("ε/(K−1)", _SPLIT[rank], f"ε = {epsilon:g}/(K−1)"),
         ):
             chosen = [line for line in lines if (line.epsilon, line.variant) == (epsilon, variant)]
             ends.append(_series(axes, arms, chosen, look, text))
-    return PanelRange((arms[0] / 1.1, arms[-1]), _final_range(lines), tuple(ends))
+    return _range(arms, 1.1, lines, ends)
 
 
 def _ratios(axes: Axes, lines: Lines) -> PanelRange:
@@ -324,10 +260,10 @@ def _ratios(axes: Axes, lines: Lines) -> PanelRange:
     finals = {(line.variant, line.n_arms, line.epsilon): _final(line)[0] for line in lines}
     last, ends, drawn = len(arms) - 1, [], []
     offsets = np.linspace(-0.3, 0.3, len(budgets))
-    for variant, (text, look) in _BASELINES.items():
+    for variant, (text, look) in BASELINE_LOOKS.items():
         for place, k in enumerate(arms):
             y = [finals[variant, k, epsilon] / finals["", k, epsilon] for epsilon in budgets]
-            _marked(axes, place + offsets, y, Look(look.colour, width=1.2, marker=look.marker))
+            marked(axes, place + offsets, y, look, **_MARKS)
             drawn += y
         ends.append(End(last + offsets[-1], y[-1], text, look.colour))
     if lines[0].panel == "a":  # what the four points of a group are, said once
@@ -348,22 +284,19 @@ def _ratios(axes: Axes, lines: Lines) -> PanelRange:
     return PanelRange((-0.5, last + 0.4), (min(*drawn, 1.0), 1.5 * max(drawn)), tuple(ends))
 
 
-def _tick_arms(axes: Sequence[Axes], lines: Lines, log: str) -> None:
-    """Put the ticks at the numbers of arms."""
-    arms = sorted({line.n_arms for line in lines})
-    places = arms if "x" in log else range(len(arms))
-    for a in axes:
-        a.xaxis.set_major_locator(FixedLocator(list(places)))
-        a.xaxis.set_major_formatter(FuncFormatter(lambda _, i: str(arms[i or 0])))
+def _tick_arms(panels: Sequence[Axes], places: Sequence[int], arms: Sequence[int]) -> None:
+    for axes in panels:
+        axes.xaxis.set_major_locator(FixedLocator(list(places)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda _, i: str(arms[i or 0])))
 
 
-def _tick_linear(axes: Sequence[Axes], ranges: Sequence[PanelRange]) -> None:
+def _tick_linear(panels: Sequence[Axes]) -> None:
     """Count pulls in millions or thousands, and regret in thousands, where the data is."""
-    horizon = max(r.x[1] for r in ranges)
+    horizon = max(axes.dataLim.x1 for axes in panels)
     size, letter = (1e6, "M") if horizon >= 1e6 else (1e3, "k")
-    for a in axes:
-        a.set_xticks([0, horizon / 2, horizon])
-        a.xaxis.set_major_formatter(
+    for axes in panels:
+        axes.set_xticks([0, horizon / 2, horizon])
+        axes.xaxis.set_major_formatter(
             FuncFormatter(lambda x, _: f"{x / size:g} {letter}" if x else "0")
         )
-        a.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / 1e3:g} k" if y else "0"))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / 1e3:g} k" if y else "0"))

@@ -1,23 +1,35 @@
-"""Samples of stopping rules against a parameter, and what the other figures of the rules share."""
+"""Stopping rules: samples against a parameter, their slopes, the price of privacy, errors."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FuncFormatter, MultipleLocator, NullLocator
+from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 
-from companion.figures.lines import band, chosen_panels, lines_of
+from companion.figures.panels import (
+    Line,
+    band,
+    draw_panels,
+    legend_below,
+    lines_shown,
+    marked,
+    plain,
+)
 from companion.figures.redraw import redrawable
-from companion.tables import tabulate
+from companion.tables import records, tabulate
 from dpbandits._validation import check_choice
 from dpbandits.bounds import (
     stopping_complexity_lower_bound,
@@ -29,12 +41,13 @@ from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
     DOTTED,
+    INK,
     End,
     Look,
     PanelRange,
-    finish_panels,
-    make_panels,
-    styled,
+    filled_width,
+    label_ends,
+    power_of_ten,
 )
 from dpbandits.rewards.instances import low_variance, two_point
 from dpbandits.rewards.laws import Law
@@ -44,13 +57,20 @@ __all__ = [
     "RULE_LOOKS",
     "THEORY",
     "Results",
-    "marked",
+    "budget_for",
+    "errors_figure",
+    "local_slope",
     "measured",
+    "overhead_figure",
+    "overhead_table",
     "samples_figure",
     "samples_table",
+    "slopes_figure",
+    "slopes_table",
     "smooth_time",
 ]
 
+Titles = Mapping[str, str]
 Results = Mapping[tuple[Any, ...], Estimates]
 """What `dpbandits.estimate_many` returned, with keys whose first part is the panel."""
 
@@ -62,12 +82,13 @@ RULE_LOOKS = {
 }
 """Label of a stopping rule → its colour, line and marker, the same in every figure."""
 
-LABELS = ("panel", "rule", "law", "mean", "deviation", "alpha", "beta", "epsilon")
 THEORY = "theory"
 """What stands in the column ``rule`` in rows that are computed from theorems."""
 
+_LABELS = ("panel", "rule", "law", "mean", "deviation", "alpha", "beta", "epsilon")
+_SIZE_OF_MEAN = "size |μ| of the mean (units of R)"
 _X_LABELS = {
-    "mean": "size |μ| of the mean (units of R)",
+    "mean": _SIZE_OF_MEAN,
     "alpha": "relative error α",
     "epsilon": "privacy budget ε",
     "beta": "probability β of a greater error",
@@ -81,22 +102,11 @@ _DEPTH = 40.0
 _EDGE = "0.45"  # grey of the lines around the regions where no rule can be
 
 
-# ------------------------------------------------------------------------------------ tables
-
-
 def measured(runs: Results) -> pd.DataFrame:
     """Make a table of what the runs of each case found, a row per case.
 
-    Parameters
-    ----------
-    runs : mapping of tuple to Estimates
-        As `dpbandits.estimate_many` returns it; the first part of each key is the panel.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``panel``, ``rule``, ``law``, ``mean``, ``deviation``, ``alpha``, ``beta``,
-        ``epsilon`` and those of `Estimates.summary`.
+    Its columns are ``panel``, ``rule``, ``law``, ``mean``, ``deviation``, ``alpha``, ``beta``,
+    ``epsilon`` and those of `Estimates.summary`.
     """
     labelled = {}
     for (panel, *_), found in runs.items():
@@ -104,89 +114,12 @@ def measured(runs: Results) -> pd.DataFrame:
         epsilon = float(getattr(rule, "epsilon", math.inf))
         numbers = (law.mean, math.sqrt(law.variance), rule.alpha, rule.beta, epsilon)
         labelled[panel, rule.label, law.name, *numbers] = found
-    return tabulate(labelled, names=LABELS)
+    return tabulate(labelled, names=_LABELS)
 
 
-def samples_table(runs: Results, over: str) -> pd.DataFrame:
-    """Make the table of `samples_figure`: what was measured, and what theory says.
-
-    Parameters
-    ----------
-    runs : mapping of tuple to Estimates
-        As `dpbandits.estimate_many` returns it; the first part of each key is the panel. Each
-        panel has runs of `DPExponentialNAS`.
-    over : {"mean", "alpha", "epsilon", "beta", "deviation"}
-        What differs within a panel.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of `measured` without errors. Rows whose ``rule`` is "theory" have, at places
-        in between, ``noiseless``: when DP-exp-NAS halts on a stream that is constantly its mean
-        and without noise; ``surely``: its upper bound `dpbandits.bounds.stopping_samples`;
-        ``any_rule`` and ``private_rule``: lower bounds for every rule that is right on every
-        law, and for those that are ε-DP as well.
-    """
-    check_choice("over", over, tuple(_X_LABELS))
-    table = measured(runs)
-    table = table.drop(columns=[name for name in table.columns if name.startswith("error_")])
-    if over != "deviation":
-        table = table.drop(columns="deviation")
-    theory = {}
-    for panel in dict.fromkeys(key[0] for key in runs):
-        pairs = [(r.rule, r.law) for key, r in runs.items() if key[0] == panel]
-        explained = [pair for pair in pairs if pair[0].label == _EXPLAINED]
-        theory[panel, THEORY] = _theory(explained, over)
-    rows = tabulate(theory, lambda columns: columns, ("panel", "rule"))
-    return pd.concat([table, rows], ignore_index=True).fillna({"law": ""})
-
-
-def _theory(pairs: Sequence[tuple[StoppingRule, Law]], over: str) -> dict[str, Any]:
-    """Return the columns that theorems fill, between the least and the greatest place."""
-    rows = []
-    for x, rule, law in _between(pairs, over):
-        any_rule = private = math.nan
-        if rule.beta < 0.5:
-            any_rule = private = stopping_lower_bound(law, rule.alpha, rule.beta)
-        if rule.beta < 0.25:
-            private = stopping_complexity_lower_bound(law, rule.alpha, rule.beta, rule.epsilon)
-        noiseless = float(rule.noiseless_time(law.mean))
-        rows.append((x, noiseless, float(stopping_samples(rule, law.mean)), any_rule, private))
-    names = (over, "noiseless", "surely", "any_rule", "private_rule")
-    return dict(zip(names, np.array(rows).T, strict=True))
-
-
-def _place(rule: StoppingRule, law: Law, over: str) -> float:
-    """Return where a rule on a law stands on the horizontal axis."""
-    if over in ("mean", "deviation"):
-        return abs(law.mean) if over == "mean" else math.sqrt(law.variance)
-    return float(getattr(rule, over))
-
-
-def _between(
-    pairs: Sequence[tuple[StoppingRule, Law]], over: str
-) -> Iterator[tuple[float, DPExponentialNAS, Law]]:
-    """Yield places from the least to the greatest of the pairs, each with its rule and law."""
-    rule, law = cast(DPExponentialNAS, pairs[0][0]), pairs[0][1]
-    places = [_place(*pair, over) for pair in pairs]
-    if over == "deviation":
-        room = (law.half_range - abs(law.mean)) * (1 - 1e-12)
-        for x in np.geomspace(min(places), room, _POINTS):
-            yield float(x), rule, low_variance(law.mean, float(x), law.half_range)
-        # beyond the deviations that `low_variance` reaches, the laws of the pairs themselves
-        for place, (_, other) in zip(places, pairs, strict=True):
-            if place > room:
-                yield place, rule, other
-        return
-    grid = np.geomspace(min(places), max(places), _POINTS)
-    if over == "beta":  # the lower bounds fall to 0 at β = 1/2
-        grid = np.unique(np.append(grid, min(0.4999, max(places))))
-    for x in map(float, grid):
-        if over == "mean":
-            yield x, rule, two_point(x, law.half_range)
-        else:
-            options: dict[str, Any] = {over: x}
-            yield x, replace(rule, **options), law
+def _without_errors(table: pd.DataFrame, *others: str) -> pd.DataFrame:
+    errors = [name for name in table.columns if name.startswith("error_")]
+    return table.drop(columns=[*others, *errors])
 
 
 def smooth_time(rule: NASFamily, mean: float) -> float:
@@ -207,7 +140,82 @@ def smooth_time(rule: NASFamily, mean: float) -> float:
     return math.exp(float(optimize.brentq(missing, *ends)))
 
 
-# ------------------------------------------------------------------------------------ figure
+# ------------------------------------------------------------------ samples against a parameter
+
+
+def samples_table(runs: Results, over: str) -> pd.DataFrame:
+    """Make the table of `samples_figure`: what was measured, and what theory says.
+
+    Parameters
+    ----------
+    runs : mapping of tuple to Estimates
+        Each panel has runs of `DPExponentialNAS`.
+    over : {"mean", "alpha", "epsilon", "beta", "deviation"}
+        What differs within a panel.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of `measured` without errors. Rows whose ``rule`` is "theory" have, at places
+        in between, ``noiseless``: when DP-exp-NAS halts on a stream that is constantly its mean
+        and without noise; ``surely``: its upper bound `dpbandits.bounds.stopping_samples`;
+        ``any_rule`` and ``private_rule``: lower bounds for every rule that is right on every
+        law, and for those that are ε-DP as well.
+    """
+    check_choice("over", over, tuple(_X_LABELS))
+    table = _without_errors(measured(runs), *(["deviation"] if over != "deviation" else []))
+    theory = {}
+    for panel in dict.fromkeys(key[0] for key in runs):
+        pairs = [(r.rule, r.law) for key, r in runs.items() if key[0] == panel]
+        explained = [pair for pair in pairs if pair[0].label == _EXPLAINED]
+        theory[panel, THEORY] = _theory(explained, over)
+    rows = tabulate(theory, dict, ("panel", "rule"))
+    return pd.concat([table, rows], ignore_index=True).fillna({"law": ""})
+
+
+def _theory(pairs: Sequence[tuple[StoppingRule, Law]], over: str) -> dict[str, Any]:
+    """Return the columns that theorems fill, between the least and the greatest place."""
+    rows = []
+    for x, rule, law in _between(pairs, over):
+        any_rule = private = math.nan
+        if rule.beta < 0.5:
+            any_rule = private = stopping_lower_bound(law, rule.alpha, rule.beta)
+        if rule.beta < 0.25:
+            private = stopping_complexity_lower_bound(law, rule.alpha, rule.beta, rule.epsilon)
+        noiseless = float(rule.noiseless_time(law.mean))
+        rows.append((x, noiseless, float(stopping_samples(rule, law.mean)), any_rule, private))
+    names = (over, "noiseless", "surely", "any_rule", "private_rule")
+    return dict(zip(names, np.array(rows).T, strict=True))
+
+
+def _place(rule: StoppingRule, law: Law, over: str) -> float:
+    """Return where a rule on a law stands on the horizontal axis."""
+    if over == "mean":
+        return abs(law.mean)
+    return math.sqrt(law.variance) if over == "deviation" else float(getattr(rule, over))
+
+
+def _between(
+    pairs: Sequence[tuple[StoppingRule, Law]], over: str
+) -> Iterator[tuple[float, DPExponentialNAS, Law]]:
+    """Yield places from the least to the greatest of the pairs, each with its rule and law."""
+    rule, law = cast(DPExponentialNAS, pairs[0][0]), pairs[0][1]
+    places = [_place(*pair, over) for pair in pairs]
+    if over == "deviation":
+        room = (law.half_range - abs(law.mean)) * (1 - 1e-12)
+        for x in np.geomspace(min(places), room, _POINTS):
+            yield float(x), rule, low_variance(law.mean, float(x), law.half_range)
+        # beyond the deviations that `low_variance` reaches, the laws of the pairs themselves
+        yield from (
+            (x, rule, other) for x, (_, other) in zip(places, pairs, strict=True) if x > room
+        )
+        return
+    grid = np.geomspace(min(places), max(places), _POINTS)
+    if over == "beta":  # the lower bounds fall to 0 at β = 1/2
+        grid = np.unique(np.append(grid, min(0.4999, max(places))))
+    for x in map(float, grid):
+        options: dict[str, Any] = {} if over == "mean" else {over: x}
+        yield x, replace(rule, **options), law if options else two_point(x, law.half_range)
 
 
 @redrawable
@@ -215,38 +223,24 @@ def samples_figure(
     table: pd.DataFrame,
     *,
     over: str,
-    titles: Mapping[str, str],
+    titles: Titles,
     panels: Sequence[str] | None = None,
     theory: bool = True,
 ) -> Figure:
     """Draw the mean number of samples against a parameter, with a band of 90 % of the runs.
 
-    Cases in which a run has not halted are left out.
+    Cases in which a run has not halted are left out. A rule without ε is level over ε. Theory is
+    the noiseless time of DP-exp-NAS (thin, with steps from the doubling), its upper bound
+    (dotted), and, as shaded regions, where no rule, and no ε-DP rule, can have its mean.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As `samples_table` makes it.
     over : {"mean", "alpha", "epsilon", "beta", "deviation"}
-        What the horizontal axis shows. A rule without ε is level over ε.
-    titles : mapping of str to str
-        Panel → its title.
-    panels : sequence of str, optional
-        Panels to draw; all if not given.
-    theory : bool
-        Whether to draw what theory says: the noiseless time of DP-exp-NAS (thin, with steps from
-        the doubling) and its upper bound (dotted), and as shaded regions where no rule, and no
-        ε-DP rule, can have its mean.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        With at most two panels a row, on opaque white.
-
-    Raises
-    ------
-    ValueError
-        If `over` or a panel is unknown.
+        What the horizontal axis shows.
+    titles, panels, theory
+        As of `companion.figures`.
 
     Examples
     --------
@@ -255,25 +249,22 @@ def samples_figure(
     >>> laws = [dpb.instances.two_point(mean) for mean in (0.5, 0.2)]
     >>> runs = dpb.estimate_many({("a", rule, law): (rule, law) for law in laws}, n_runs=5)
     >>> figure = samples_figure(samples_table(runs, "mean"), over="mean", titles={"a": "ε = 1"})
-    >>> len(figure.axes)
-    1
+    >>> figure.axes[0].get_xlabel()
+    'size |μ| of the mean (units of R)'
     """
     check_choice("over", over, tuple(_X_LABELS))
-    titles = chosen_panels(titles, panels)
-    by_panel = lines_of(table, titles, by=("panel", "rule"))
-    with styled():
-        figure, grid = make_panels(titles)
-        axes = list(grid.values())
-        ranges = [_sweep(a, lines, over, theory) for a, lines in zip(axes, by_panel, strict=True)]
-        for a in axes:
-            a.set(xscale="log", yscale="log")
-        finish_panels(
-            figure, axes, ranges, x_label=_X_LABELS[over], y_label="mean number of samples"
-        )
-    return figure
+    return draw_panels(
+        table,
+        titles,
+        panels,
+        lambda axes, lines: _sweep(axes, lines, over, theory),
+        by=("panel", "rule"),
+        x_label=_X_LABELS[over],
+        y_label="mean number of samples",
+    )
 
 
-def _sweep(axes: Axes, lines: Sequence[SimpleNamespace], over: str, theory: bool) -> PanelRange:
+def _sweep(axes: Axes, lines: Sequence[Line], over: str, theory: bool) -> PanelRange:
     """Draw the samples of some rules against a parameter."""
     rules = [line for line in lines if line.rule != THEORY]
     places = {abs(x) for line in rules for x in getattr(line, over)}
@@ -299,8 +290,8 @@ def _sweep(axes: Axes, lines: Sequence[SimpleNamespace], over: str, theory: bool
     if theory:
         (line,) = (line for line in lines if line.rule == THEORY)
         look, x = RULE_LOOKS[_EXPLAINED], getattr(line, over)
-        axes.plot(x, line.noiseless, color=look.colour, linewidth=0.8)
-        axes.plot(x, line.surely, color=look.colour, linestyle=DOTTED, linewidth=1.3)
+        plain(axes, x, line.noiseless, look, linewidth=0.8)
+        plain(axes, x, line.surely, look, linestyle=DOTTED, linewidth=1.3)
         ends.append(End(x[-1], line.surely[-1], "upper bound", look.colour))
         drawn += [*line.surely]
         lowest = min(float(np.nanmin(drawn)) / _DEPTH, np.nanmax(line.any_rule))
@@ -310,7 +301,7 @@ def _sweep(axes: Axes, lines: Sequence[SimpleNamespace], over: str, theory: bool
     return PanelRange((shown[0] / 1.15, shown[-1]), heights, tuple(ends))
 
 
-def _shade(axes: Axes, x: ArrayLike, line: SimpleNamespace, lowest: float) -> list[End]:
+def _shade(axes: Axes, x: ArrayLike, line: Line, lowest: float) -> list[End]:
     """Shade where no rule can be; the label stands where the region's edge leaves the panel."""
     ends, x = [], np.asarray(x)
     regions = [("no rule", line.any_rule, "0.8")]
@@ -324,15 +315,353 @@ def _shade(axes: Axes, x: ArrayLike, line: SimpleNamespace, lowest: float) -> li
     return ends
 
 
-def marked(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look, **options: Any) -> None:
-    """Draw a curve through measured points."""
-    chosen = {"linestyle": look.line, "marker": look.marker, "markersize": 4.2, **options}
+# -------------------------------------------------------------------------------------- slopes
+
+_SPAN = (0.45, 1.3)
+"""Decades of |μ| that a measured slope may span; as near to one as possible."""
+_REFERENCES = {-1.0: "1/|μ|", -2.0: "1/μ²"}
+
+
+def slopes_table(runs: Results) -> pd.DataFrame:
+    """Make the table of `slopes_figure`: measured and computed slopes d log(samples)/d log|μ|.
+
+    Its columns are ``panel``, ``rule``, ``of``, ``mean``, ``slope``, ``error``. Where ``of`` is
+    "runs", the slope is one between mean samples about a decade of |μ| apart, at the decade's
+    middle, with half its 95 % confidence interval; where it is "condition", one of the halting
+    condition without noise and without the steps of doubling.
+    """
+    rules: dict[tuple[str, str], NASFamily] = {}
+    for (panel, *_), found in runs.items():
+        rules.setdefault((panel, found.rule.label), cast(NASFamily, found.rule))
+    columns: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for line in records(measured(runs), ["panel", "rule"]):
+        chords = _chords(line)
+        if chords:
+            names = ("mean", "slope", "error")
+            measures = dict(zip(names, np.array(chords).T, strict=True))
+            columns[line.panel, line.rule, "runs"] = measures
+        grid = np.geomspace(np.abs(line.mean).min(), np.abs(line.mean).max(), 41)
+        curve = [local_slope(rules[line.panel, line.rule], float(mean)) for mean in grid]
+        computed = {"mean": grid, "slope": np.array(curve), "error": np.full(grid.size, np.nan)}
+        columns[line.panel, line.rule, "condition"] = computed
+    return tabulate(columns, dict, ("panel", "rule", "of"))
+
+
+def _chords(line: Line) -> list[tuple[float, float, float]]:
+    """Return place, slope and half its interval for points about a decade apart."""
+    order = np.argsort(np.abs(line.mean))
+    order = order[np.isfinite(line.mean_samples[order])]
+    sizes, samples = np.abs(line.mean[order]), line.mean_samples[order]
+    half = np.log10(line.samples_high95[order] / samples)  # nan for a single run
+    chords = []
+    for i, size in enumerate(sizes):
+        decades = np.log10(sizes[i + 1 :] / size)
+        allowed = np.flatnonzero((_SPAN[0] <= decades) & (decades <= _SPAN[1]))
+        if allowed.size:
+            j = allowed[np.argmin(np.abs(decades[allowed] - 1))]
+            width, k = decades[j], i + 1 + j
+            slope = math.log10(samples[k] / samples[i]) / width
+            error = math.hypot(half[i], half[k]) / width
+            chords.append((math.sqrt(size * sizes[k]), slope, error))
+    return chords
+
+
+def local_slope(rule: NASFamily, mean: float) -> float:
+    """Return d log n/d log|μ| of the halting condition: of `smooth_time`."""
+    step = 1.02
+    times = [smooth_time(rule, size) for size in (mean / step, mean * step)]
+    return math.log(times[1] / times[0]) / (2 * math.log(step))
+
+
+@redrawable
+def slopes_figure(
+    table: pd.DataFrame,
+    *,
+    titles: Titles,
+    panels: Sequence[str] | None = None,
+    theory: bool = True,
+) -> Figure:
+    """Draw d log(samples)/d log|μ| of each rule: −2 where sampling rules, −1 where noise does.
+
+    The table is made by `slopes_table`; theory is the slopes of the halting conditions, as curves.
+    """
+    figure = draw_panels(
+        table,
+        titles,
+        panels,
+        lambda axes, lines: _slopes(axes, lines, theory),
+        by=("panel", "rule", "of"),
+        x_label=_SIZE_OF_MEAN,
+        y_label="local slope of log(samples) in log |μ|",
+        log="x",
+    )
+    for axes in figure.axes:
+        axes.yaxis.set_major_locator(MultipleLocator(0.5))
+    return figure
+
+
+def _slopes(axes: Axes, lines: Sequence[Line], theory: bool) -> PanelRange:
+    means = np.concatenate([line.mean for line in lines])
+    low, high = float(means.min()), float(means.max())
+    ends = []
+    for level, text in _REFERENCES.items():
+        axes.plot([low, high], [level, level], color=INK, linewidth=1.0)
+        ends.append(End(high, level, text, INK))
+    drawn, labelled = [*_REFERENCES], {}
+    for line in lines:
+        look = RULE_LOOKS[line.rule]
+        if line.of == "runs":
+            style: dict[str, Any] = {"color": look.colour, "linestyle": "none", "linewidth": 1.4}
+            axes.errorbar(line.mean, line.slope, line.error, **style)
+            marked(axes, line.mean, line.slope, look, linestyle="none")
+            drawn += [*line.slope, *(line.slope - line.error), *(line.slope + line.error)]
+        elif theory:
+            plain(axes, line.mean, line.slope, look, linewidth=1.5)
+            drawn += [*line.slope]
+        else:
+            continue
+        labelled[line.rule] = End(line.mean[-1], line.slope[-1], line.rule, look.colour)
+    heights = np.nanmin(drawn) - 0.1, np.nanmax(drawn) + 0.1
+    return PanelRange((low / 1.15, high), heights, (*ends, *labelled.values()))
+
+
+# ------------------------------------------------------------------------ the price of privacy
+
+_SIZE = (5.8, 5.1)  # inches
+_MAP = (0.85, 0.62, 3.75, 3.55)  # left, bottom, width, height
+_BAR = (0.85, 4.3, 3.75, 0.13)
+_LEVELS = {2: "-", 10: DASHED}
+
+
+def overhead_table(runs: Results) -> pd.DataFrame:
+    """Make the table of `overhead_figure`: samples, and how many times those without noise.
+
+    Parameters
+    ----------
+    runs : mapping of tuple to Estimates
+        Runs of `DPExponentialNAS` for each mean and ε, ε = ∞ included.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of `measured` without errors, and ``times``: the mean number of samples over
+        that with ε = ∞. Rows whose ``rule`` is "theory" have for a mean the ε at which the
+        quotient of the noiseless times, without the steps of doubling, is 2 (``epsilon_2``) and
+        10 (``epsilon_10``), and ε = α|μ|/R (``epsilon_thumb``).
+    """
+    table = _without_errors(measured(runs), "panel", "deviation")
+    free = table[np.isinf(table.epsilon)].set_index("mean").mean_samples
+    table["times"] = (table.mean_samples / table["mean"].map(free)).round(7)
+    rule = cast(DPExponentialNAS, next(iter(runs.values())).rule)
+    x = _edges(sorted(set(table["mean"])))
+    means = np.geomspace(x[0], min(x[-1], rule.half_range), 41)
+    levels = {
+        f"epsilon_{level}": np.array([budget_for(rule, float(m), level) for m in means])
+        for level in _LEVELS
+    }
+    theory = {"mean": means, **levels, "epsilon_thumb": rule.alpha * means / rule.half_range}
+    rows = tabulate({THEORY: theory}, dict, ("rule",))
+    return pd.concat([table, rows], ignore_index=True).fillna({"law": ""})
+
+
+def budget_for(rule: DPExponentialNAS, mean: float, level: float) -> float:
+    """Return the ε with which a rule takes `level` times the samples that it takes with ε = ∞.
+
+    By its halting condition without noise and without steps: `smooth_time`.
+    """
+    free = smooth_time(replace(rule, epsilon=math.inf), mean)
+
+    def excess(log_budget: float) -> float:
+        private = smooth_time(replace(rule, epsilon=math.exp(log_budget)), mean)
+        return math.log(private / free / level)
+
+    return math.exp(float(optimize.brentq(excess, math.log(1e-9), math.log(1e6), xtol=1e-6)))
+
+
+@redrawable
+def overhead_figure(table: pd.DataFrame, *, title: str, theory: bool = True) -> Figure:
+    """Draw the samples with each ε relative to those with ε = ∞, over mean and ε.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `overhead_table` makes it.
+    title : str
+        What stands above the scale of colours.
+    theory : bool
+        Whether to draw where the halting condition needs twice and ten times the samples, and
+        the line ε = α|μ|.
+    """
+    points = table[(table.rule != THEORY) & np.isfinite(table.epsilon)]
+    cells = points.pivot(index="epsilon", columns="mean", values="times")
+    budgets, means, ratios = cells.index.tolist(), cells.columns.tolist(), cells.to_numpy()
+    size = filled_width(_SIZE[0]), _SIZE[1]
+    more = size[0] - _SIZE[0]
+    figure = plt.figure(figsize=size)
+    axes, bar = (
+        figure.add_axes((left / size[0], low / size[1], (width + more) / size[0], high / size[1]))
+        for left, low, width, high in (_MAP, _BAR)
+    )
+    x, y = _edges(means), _edges(budgets)
+    norm = LogNorm(1.0, max(10.0, float(np.nanmax(ratios))))
+    mesh = axes.pcolormesh(x, y, ratios, norm=norm, cmap="cividis")
+    axes.set(xscale="log", yscale="log", xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+    axes.grid(visible=False)
+    for (row, column), ratio in np.ndenumerate(ratios):
+        axes.text(
+            means[column],
+            budgets[row],
+            _short(ratio),
+            ha="center",
+            va="center",
+            fontsize=8.5,
+            color="white" if norm(ratio) < 0.5 else "black",
+            path_effects=[withStroke(linewidth=2.2, foreground=mesh.cmap(norm(ratio)))],
+            zorder=4,  # over the lines
+        )
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(power_of_ten))
+    axes.set(xlabel=_SIZE_OF_MEAN, ylabel="privacy budget ε")
+    figure.colorbar(mesh, cax=bar, orientation="horizontal")
+    bar.xaxis.set_ticks_position("top")
+    bar.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    bar.xaxis.set_minor_locator(NullLocator())
+    figure.text(_BAR[0] / size[0], 1 - 0.08 / size[1], title, va="top")
+    if theory:
+        label_ends(axes, _levels(axes, table[table.rule == THEORY]))
+    return figure
+
+
+def _edges(centres: Sequence[float]) -> NDArray[np.float64]:
+    """Return edges of cells around increasing centres, half way on a logarithmic axis."""
+    logs = np.log(centres)
+    inner = (logs[1:] + logs[:-1]) / 2
+    edges: NDArray[np.float64] = np.exp([2 * logs[0] - inner[0], *inner, 2 * logs[-1] - inner[-1]])
+    return edges
+
+
+def _short(ratio: float) -> str:
+    """Write a ratio with two digits; nothing if it is unknown."""
+    if math.isnan(ratio):
+        return ""
+    return f"{ratio:.1f}" if ratio < 9.95 else f"{float(f'{ratio:.2g}'):.0f}"
+
+
+def _levels(axes: Axes, rows: pd.DataFrame) -> list[End]:
+    """Draw where the halting condition needs some times the samples, and ε = α|μ|."""
+    means, ends = rows["mean"].to_numpy(), []
+    look: dict[str, Any] = {"color": "white", "linewidth": 1.7}
+    look["path_effects"] = [withStroke(linewidth=3.4, foreground="black")]
+    lines = [(f"epsilon_{level}", dash, f"{level} times") for level, dash in _LEVELS.items()]
+    for name, dash, text in [*lines, ("epsilon_thumb", DOTTED, "ε = α|μ|")]:
+        budgets = rows[name].to_numpy()
+        axes.plot(means, budgets, linestyle=dash, **look)
+        ends.append(End(means[-1], budgets[-1], text, "black"))
+    return ends
+
+
+# -------------------------------------------------------------------------------------- errors
+
+_LEAST = 1e-6
+"""Bottom of the panels; the lower end of an interval may lie below."""
+_ARROW = 2.6  # length of an arrow, as a factor
+_NONE_FAILED = "no run failed: upper end of the interval"
+_GAP = 0.4  # between groups with different β
+
+
+@redrawable
+def errors_figure(
+    table: pd.DataFrame,
+    *,
+    titles: Titles,
+    panels: Sequence[str] | None = None,
+    theory: bool = True,
+) -> Figure:
+    """Draw the share of runs that failed, with Clopper–Pearson's 95 % intervals.
+
+    Where no run failed, a hollow mark stands at the interval's upper end, with an arrow down. The
+    table is made by `measured`; theory is the share β that is allowed.
+    """
+    by = ("panel", "rule", "alpha", "beta")
+    every = lines_shown(table, titles, panels, by)
+    rules = list(dict.fromkeys(line.rule for line in every))
+    pairs = sorted({(line.beta, line.alpha) for line in every})
+    betas = sorted({beta for beta, _ in pairs})
+    centres = {pair: i + _GAP * betas.index(pair[0]) for i, pair in enumerate(pairs)}
+    groups = {beta: [x for (told, _), x in centres.items() if told == beta] for beta in betas}
+    width = -0.5, max(centres.values()) + 0.5
+
+    def draw(axes: Axes, lines: Sequence[Line]) -> PanelRange:
+        for line in lines:
+            shift = 0.26 * (rules.index(line.rule) - (len(rules) - 1) / 2)
+            _rate(axes, centres[line.beta, line.alpha] + shift, line)
+        for beta, group in groups.items() if theory else ():
+            reach = [min(group) - 0.45, max(group) + 0.45]
+            axes.plot(reach, [beta, beta], color=INK, linewidth=2.4)
+        return PanelRange(width, (_LEAST, 1.0), ())
+
+    figure = draw_panels(
+        table,
+        titles,
+        panels,
+        draw,
+        by=by,
+        x_label="relative error α, probability β",
+        y_label="share of runs that failed",
+        log="y",
+        foot=0.85,
+    )
+    for axes in figure.axes:
+        axes.xaxis.labelpad = 20  # room for the names of the groups
+        axes.set_xlim(width)
+        axes.grid(visible=False, axis="x")
+        axes.set_xticks(list(centres.values()), [f"α={alpha:g}" for _, alpha in centres])
+        if axes.xaxis.get_tick_params()["labelbottom"]:
+            for beta, group in groups.items():
+                axes.annotate(
+                    f"β = {beta:g}",
+                    ((min(group) + max(group)) / 2, 0),
+                    xycoords=("data", "axes fraction"),
+                    xytext=(0, -21),
+                    textcoords="offset points",
+                    ha="center",
+                    va="top",
+                )
+    looks = [(rule, RULE_LOOKS[rule]) for rule in rules]
+    upper = [Line2D([], [], color=k.colour, marker=k.marker, label=rule) for rule, k in looks]
+    lower = [Line2D([], [], color=INK, marker="v", linestyle="none", label=_NONE_FAILED)]
+    if theory:
+        lower.append(Line2D([], [], color=INK, linewidth=2.4, label="β, the share allowed"))
+    for handles, inches in ((upper, 0.3), (lower, 0.06)):
+        legend_below(
+            figure,
+            handles,
+            bbox_to_anchor=(0.5, inches / figure.get_size_inches()[1]),
+            ncols=len(handles),
+            handlelength=1.6,
+            columnspacing=1.6,
+            borderaxespad=0.0,
+            borderpad=0.0,
+        )
+    return figure
+
+
+def _rate(axes: Axes, x: float, line: Line) -> None:
+    """Draw a rate with its interval, or what is known if no run failed."""
+    look = RULE_LOOKS[line.rule]
+    rate, low, high = line.error_rate[0], line.error_low95[0], line.error_high95[0]
+    failed = rate > 0
+    bottom = max(low, _LEAST / 10) if failed else high / _ARROW
+    axes.plot([x, x], [bottom, high], color=look.colour, linewidth=1.6)
+    if not failed:
+        axes.plot(x, bottom, color=look.colour, marker="v", markersize=4.5)
     axes.plot(
-        np.asarray(x),
-        np.asarray(y),
+        x,
+        rate if failed else high,
         color=look.colour,
-        linewidth=look.width,
-        markerfacecolor="white",
-        markeredgewidth=1.2,
-        **chosen,
+        marker=look.marker,
+        markersize=5.5,
+        markerfacecolor=look.colour if failed else "white",
+        markeredgewidth=1.3,
     )

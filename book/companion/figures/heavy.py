@@ -1,0 +1,531 @@
+"""Heavy-tailed rewards: regret over time (TWZW22, §6), pulls against the gap, errors of means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+from numpy.typing import NDArray
+
+from companion.figures.panels import (
+    PULLS,
+    REGRET,
+    Line,
+    TimeCurve,
+    band,
+    chosen_panels,
+    draw_panels,
+    draw_times,
+    first_shown,
+    lines_of,
+    marked,
+    plain,
+    set_scales,
+)
+from companion.figures.redraw import redrawable
+from companion.slopes import Slope, fit_slope
+from companion.tables import curve, records
+from dpbandits._intervals import share_interval
+from dpbandits._validation import check_choice
+from dpbandits.heavy_estimates import MODELS, MeanErrors, error_lower_bound, error_rate
+from dpbandits.plotting.style import (
+    COLOURS,
+    DASHED,
+    DOTTED,
+    INK,
+    End,
+    Look,
+    PanelRange,
+    columns_of,
+    finish_panels,
+    make_panels,
+)
+from dpbandits.simulation import Runs
+
+__all__ = [
+    "ERROR_LOOKS",
+    "GAP_LOOKS",
+    "HEAVY_LOOKS",
+    "SCHEDULE_LOOKS",
+    "error_columns",
+    "error_slopes",
+    "errors_over_rewards",
+    "gap_slopes",
+    "heavy_curve",
+    "heavy_regret_over_time",
+    "lost_best_arm",
+    "pulls_over_gap",
+    "pulls_until_dropped",
+    "schedule_outcome",
+    "schedules_over_gap",
+]
+
+Lines = Sequence[Line]
+Slopes = dict[tuple[str, str, str], tuple[Slope, float]]
+"""(Panel, model, law) → slope, and what theory says that it is."""
+Titles = Mapping[str, str]
+
+_CHAIN, _LONG, _SHORT = (0, (6, 1.2, 1.2, 1.2)), (0, (9, 2)), (0, (2.4, 1))
+
+# --------------------------------------------------------------------------- regret over time
+
+TIME_LABELS = ("panel", "setting", "order", "epsilon", "algorithm", "variant")
+_WIDE, _THIN = 3.2, 1.4
+_SHOWN = {"global": 3.7, "local": 6.7}  # decades of time that a panel shows
+_KEPT = {"global": 3.8, "local": 7.8}  # those in a table: local horizons differ by a decade
+
+HEAVY_LOOKS: dict[tuple[str, str], tuple[Look, ...]] = {
+    ("Robust-UCB", "fixed δ"): (Look(COLOURS["black"], _CHAIN, width=_THIN),),
+    ("DPRUCB", ""): (
+        Look(COLOURS["vermilion"], DASHED, width=_WIDE),
+        Look(COLOURS["orange"], DASHED, width=_THIN),
+    ),
+    ("DPRSE", "printed"): (
+        Look(COLOURS["blue"], width=_WIDE),
+        Look(COLOURS["sky"], width=_THIN),
+    ),
+    ("DPRSE", "tightened"): (
+        Look(COLOURS["green"], _SHORT, width=_WIDE),
+        Look(COLOURS["purple"], _SHORT, width=_THIN),
+    ),
+    ("LDPRSE", "minimax"): (
+        Look(COLOURS["blue"], width=_WIDE),
+        Look(COLOURS["orange"], DASHED, width=_WIDE),
+    ),
+    ("LDPRSE", "non-negative"): (
+        Look(COLOURS["blue"], _LONG, width=1.2),
+        Look(COLOURS["orange"], _SHORT, width=1.2),
+    ),
+}
+"""(Algorithm, variant) → looks of its budgets, the least first."""
+
+_TIME_NAMES = {
+    ("Robust-UCB", "fixed δ"): "Robust-UCB",
+    ("DPRUCB", ""): "DPRUCB",
+    ("DPRSE", "printed"): "DPRSE",
+    ("DPRSE", "tightened"): "DPRSE, tight",
+    ("LDPRSE", "minimax"): "LDPRSE",
+    ("LDPRSE", "non-negative"): "half the noise",
+}
+_CIRCLED = (("DPRSE", "printed"), ("LDPRSE", "minimax"))
+
+
+def _decades(algorithm: str, decades: Mapping[str, float]) -> float:
+    return decades["local" if algorithm == "LDPRSE" else "global"]
+
+
+def heavy_curve(runs: Runs) -> dict[str, Any]:
+    """Return the columns of a curve of `heavy_regret_over_time`.
+
+    Returns
+    -------
+    dict
+        ``time``, ``mean``, ``deviation``, the standard deviation of the runs (0 for one run),
+        ``bound``, the proved bound on the regret, and ``epoch``, 1 where the first run's epochs
+        ended.
+    """
+    first = first_shown(runs.horizon, _decades(runs.algorithm.label, _KEPT))
+    columns = curve(runs, first=round(first), epochs=True, bound=True)
+    spread = runs.regret.std(axis=0, ddof=1) if runs.n_runs > 1 else np.zeros(runs.times.size)
+    return {
+        "time": columns["time"],
+        "mean": columns["mean"],
+        "deviation": np.interp(columns["time"], runs.times, spread),
+        "bound": columns["bound"],
+        "epoch": columns["epoch"],
+    }
+
+
+@redrawable
+def heavy_regret_over_time(
+    table: pd.DataFrame,
+    *,
+    titles: Titles,
+    panels: Sequence[str] | None = None,
+    scale: str = "log",
+    theory: bool = False,
+    epochs: bool = True,
+) -> Figure:
+    """Draw regret over time; each row of panels has axes of its own.
+
+    The bands reach a quarter of the standard deviation of the runs up and down, as in TWZW22.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns ``panel``, ``setting``, ``order``, ``epsilon``, ``algorithm``, ``variant`` and
+        those of `heavy_curve`.
+    titles, panels, theory
+        As of `companion.figures`; theory is the upper bounds.
+    scale : {"log", "linear"}
+        Scale of both axes.
+    epochs : bool
+        Whether circles mark ends of epochs.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> from companion.tables import tabulate
+    >>> S3 = dpb.instances.twzw22("S3", order=0.9)
+    >>> cases = {("a", "S3", 0.9, e, "LDPRSE", "minimax"): (dpb.LDPRSE(e), S3) for e in (0.5, 1.0)}
+    >>> runs = dpb.simulate_many(cases, horizon=10**12, n_runs=2)
+    >>> table = tabulate(runs, heavy_curve, TIME_LABELS)
+    >>> len(heavy_regret_over_time(table, titles={"a": "v = 0.9"}).axes)
+    1
+    """
+    check_choice("scale", scale, ("log", "linear"))
+    titles, is_linear = chosen_panels(titles, panels), scale == "linear"
+
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
+        horizon = max(line.time[-1] for line in lines)
+        start = first_shown(horizon, _decades(lines[0].algorithm, _SHOWN))
+        curves = _time_curves(lines, theory, epochs)
+        return draw_times(axes, curves, 0.0 if is_linear else start, size=4.5, edge=1.2)
+
+    wider = {"left": 1.15} if is_linear else {}
+    figure, grid = make_panels(titles, width=4.3, height=3.35, **wider)
+    pairs = zip(grid.values(), lines_of(table, titles, TIME_LABELS), strict=True)
+    ranges = [draw(axes, lines) for axes, lines in pairs]
+    every, log = figure.axes, "" if is_linear else "xy"
+    set_scales(every, log)
+    for place in range(0, len(every), 2):
+        row, shown = every[place : place + 2], ranges[place : place + 2]
+        finish_panels(figure, row, shown, x_label=PULLS, y_label=REGRET, log=log)
+        for axes in row:
+            if place + 2 < len(every):
+                axes.set_xlabel("")
+            if is_linear:
+                axes.xaxis.set_major_formatter(FuncFormatter(_scientific))
+                axes.yaxis.set_major_formatter(FuncFormatter(_scientific))
+                axes.set_xticks(np.array([0, 0.5, 1.0]) * max(r.x[1] for r in shown))
+    return figure
+
+
+def _time_curves(lines: Lines, theory: bool, epochs: bool) -> Iterator[TimeCurve]:
+    budgets = sorted({line.epsilon for line in lines if math.isfinite(line.epsilon)})
+    for line in lines:
+        name, is_private = (line.algorithm, line.variant), math.isfinite(line.epsilon)
+        rank = budgets.index(line.epsilon) if is_private else 0
+        look = HEAVY_LOOKS[name][min(rank, len(HEAVY_LOOKS[name]) - 1)]
+        text = _TIME_NAMES[name] + (f", ε={line.epsilon:g}" if is_private else "")
+        between = line.mean - line.deviation / 4, line.mean + line.deviation / 4
+        bound = line.bound if theory else None
+        yield TimeCurve(line, look, text, between, bound, epochs and name in _CIRCLED)
+
+
+def _scientific(value: float, _: object = None) -> str:
+    """Write a number for a tick of a linear axis."""
+    if value == 0:
+        return "0"
+    power = math.floor(math.log10(abs(value)) + 1e-9)
+    return f"${value / 10**power:.3g}{{\\times}}10^{{{power}}}$"
+
+
+# ----------------------------------------------------------------------------- against the gap
+
+_FITTED = ("panel", "order", "model", "law")
+_OVER_GAP = "1/gap (per unit of reward)"
+_GAP_MARKS = {"markersize": 4.5}
+
+GAP_LOOKS = {
+    ("local", "two points"): Look(COLOURS["vermilion"], DASHED, "s", 1.8),
+    ("local", "Pareto"): Look(COLOURS["orange"], _SHORT, "D", 1.2),
+    ("central", "two points"): Look(COLOURS["blue"], "-", "o", 1.8),
+    ("central", "Pareto"): Look(COLOURS["sky"], _CHAIN, "^", 1.2),
+    ("no noise", "two points"): Look(COLOURS["black"], _LONG, "v", 1.2),
+}
+"""(Model, law) of a curve of pulls against the gap → its look."""
+
+SCHEDULE_LOOKS = {
+    "minimax": Look(COLOURS["blue"], "-", "o", 1.8),
+    "published-remark": Look(COLOURS["vermilion"], DASHED, "s", 1.8),
+}
+_SCHEDULE_NAMES = {"minimax": "minimax", "published-remark": "as Remark 3"}
+
+
+def pulls_until_dropped(runs: Runs) -> dict[str, float]:
+    """Return the columns of a point of `pulls_over_gap`: pulls of the worse of two arms.
+
+    These are the ``mean``, and the ends ``low``, ``high`` of the central 90 % of the runs.
+    """
+    pulls = runs.pulls[:, int(np.argmax(runs.instance.gaps))]
+    low, high = np.quantile(pulls, [0.05, 0.95])
+    return {"mean": float(pulls.mean()), "low": float(low), "high": float(high)}
+
+
+def lost_best_arm(runs: Runs) -> NDArray[np.bool_]:
+    """Tell of each run, with two arms, whether the better one was dropped: it was pulled less.
+
+    While both are viable their pulls differ by one at most.
+    """
+    best = runs.instance.best_arm
+    lost: NDArray[np.bool_] = runs.pulls[:, best] < runs.pulls[:, 1 - best] - 1
+    return lost
+
+
+def schedule_outcome(runs: Runs) -> dict[str, float]:
+    """Return the columns of a point of `schedules_over_gap`.
+
+    Returns
+    -------
+    dict
+        ``lost``, the share of the runs that lose the better arm, with the ends ``lost_low95`` and
+        ``lost_high95`` of its Clopper–Pearson interval; ``regret``, the mean at the horizon;
+        ``even``, the regret of playing both arms in turn.
+    """
+    share, low, high = share_interval(int(lost_best_arm(runs).sum()), runs.n_runs)
+    return {
+        "lost": share,
+        "lost_low95": low,
+        "lost_high95": high,
+        "regret": float(runs.regret[:, -1].mean()),
+        "even": runs.horizon * float(runs.instance.gaps.max()) / 2,
+    }
+
+
+def gap_slopes(table: pd.DataFrame) -> Slopes:
+    """Fit log pulls of the worse arm to log Δ, for the table of `pulls_over_gap`.
+
+    Theory is −(1+v)/v, and in the local model twice that.
+    """
+    found = {}
+    for line in records(table, _FITTED):
+        theory = -(2 if line.model == "local" else 1) * (1 + line.order) / line.order
+        found[line.panel, line.model, line.law] = fit_slope(line.gap, line.mean), theory
+    return found
+
+
+@redrawable
+def pulls_over_gap(
+    table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
+) -> Figure:
+    """Draw the pulls of the worse arm against 1/Δ, with lines of the slopes that theory has.
+
+    The table has columns ``panel``, ``order``, ``model``, ``law``, ``gap``, falling, and those of
+    `pulls_until_dropped`.
+    """
+    slopes = gap_slopes(table)
+
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
+        by_name = {(line.model, line.law): line for line in lines}
+        ends, heights, places = [], [], []
+        for name, look in GAP_LOOKS.items():
+            line = by_name[name]
+            slope, theory = slopes[line.panel, *name]
+            x, y = 1 / line.gap, line.mean
+            band(axes, x, line.low, line.high, look)
+            axes.plot(x, y[-1] * (x / x[-1]) ** -theory, color=INK, linestyle=DOTTED, linewidth=1.0)
+            marked(axes, x, y, look, **_GAP_MARKS)
+            text = f"{', '.join(name)}: {slope.slope:.2f} ± {slope.error:.2f}"
+            ends.append(End(x[-1], y[-1], text.replace("-", "\N{MINUS SIGN}"), look.colour))
+            heights += [y.min(), y.max()]
+            places += [x[0], x[-1]]
+        x_range = min(places) / 1.1, max(places)
+        return PanelRange(x_range, (min(heights), max(heights)), tuple(ends))
+
+    y_label = "pulls of the worse arm until it is dropped"
+    sizes = {"width": 4.9, "height": 4.0}
+    return draw_panels(
+        table, titles, panels, draw, by=_FITTED, x_label=_OVER_GAP, y_label=y_label, **sizes
+    )
+
+
+@redrawable
+def schedules_over_gap(
+    table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
+) -> Figure:
+    """Draw, above, the share of the runs that lose the better arm, and below the mean regret.
+
+    The table has columns ``panel``, ``schedule``, ``gap``, falling, and those of
+    `schedule_outcome`.
+    """
+    titles = chosen_panels(titles, panels)
+    count = len(titles)
+    by_panel = [
+        {line.schedule: line for line in lines}
+        for lines in lines_of(table, titles, ("panel", "schedule"))
+    ]
+    figure, _ = make_panels(
+        {**titles, **{f"{panel} below": "" for panel in titles}}, width=4.3, height=2.9
+    )
+    upper, lower = figure.axes[:count], figure.axes[count:]
+    for axes, (panel, title) in zip(upper, titles.items(), strict=True):
+        axes.set_title(f"({panel})  {title}" if count > 1 else title)
+    for axes in lower:
+        axes.set_title("")
+    for row, draw, log in ((upper, _shares, "x"), (lower, _regrets, "xy")):
+        ranges = [draw(axes, lines) for axes, lines in zip(row, by_panel, strict=True)]
+        set_scales(row, log)
+        finish_panels(figure, row, ranges, x_label=_OVER_GAP, y_label="", log=log)
+    for axes in upper:
+        axes.set_xlabel("")
+        axes.set_ylim(-0.04, 1.04)
+    in_a_row = columns_of(figure.axes[0])
+    unit = " (units of reward)" if in_a_row == count else "\n(units of reward)"
+    for place in range(0, count, in_a_row):
+        upper[place].set_ylabel("share of runs that\nlose the better arm")
+        lower[place].set_ylabel(f"mean regret{unit}")
+    return figure
+
+
+def _shares(axes: Axes, lines: Mapping[str, Line]) -> PanelRange:
+    ends = []
+    x: Any = None
+    for schedule, look in SCHEDULE_LOOKS.items():
+        line = lines[schedule]
+        x, y = 1 / line.gap, line.lost
+        sure = [y - line.lost_low95, line.lost_high95 - y]
+        axes.errorbar(x, y, sure, color=look.colour, linestyle="none", linewidth=1.2)
+        marked(axes, x, y, look, **_GAP_MARKS)
+        ends.append(End(x[-1], y[-1], _SCHEDULE_NAMES[schedule], look.colour))
+    axes.plot([x[0], x[-1]], [0.5, 0.5], color=INK, linestyle=DOTTED, linewidth=1.0)
+    ends.append(End(x[-1], 0.5, "a coin", INK))
+    return PanelRange((x[0] / 1.1, x[-1]), (0.0, 1.0), tuple(ends))
+
+
+def _regrets(axes: Axes, lines: Mapping[str, Line]) -> PanelRange:
+    ends, heights = [], []
+    for schedule, look in SCHEDULE_LOOKS.items():
+        line = lines[schedule]
+        marked(axes, 1 / line.gap, line.regret, look, **_GAP_MARKS)
+        ends.append(End(1 / line.gap[-1], line.regret[-1], _SCHEDULE_NAMES[schedule], look.colour))
+        heights += [*line.regret]
+    x, even = 1 / line.gap, line.even
+    axes.plot(x, even, color=INK, linestyle=DOTTED, linewidth=1.0)
+    ends.append(End(x[-1], even[-1], "both arms evenly", INK))
+    heights += [*even]
+    return PanelRange((x[0] / 1.1, x[-1]), (min(heights), max(heights)), tuple(ends))
+
+
+# --------------------------------------------------------------- errors of private means
+
+HARD, EASY = "two points", "Pareto"
+ERROR_LOOKS = {
+    ("none", HARD): Look(COLOURS["black"], "-", "v", 1.9),
+    ("none", EASY): Look(COLOURS["black"], _LONG, "", 1.1),
+    ("global", HARD): Look(COLOURS["blue"], _CHAIN, "o", 1.9),
+    ("global", EASY): Look(COLOURS["blue"], _SHORT, "", 1.1),
+    ("local", HARD): Look(COLOURS["vermilion"], DASHED, "s", 1.9),
+    ("local", EASY): Look(COLOURS["vermilion"], (0, (5, 2.5)), "", 1.1),
+}
+"""(Model, law) → look."""
+_MODEL_NAMES = {"none": "no privacy", "global": "central", "local": "local"}
+_LEGEND = (
+    "markers: hardest two-point law for each n and model;  dotted: what no estimator "
+    "stays below on both it and 0;  thin: one Pareto law"
+)
+
+
+def error_columns(errors: MeanErrors) -> dict[str, float]:
+    """Return the columns of a point of `errors_over_rewards`.
+
+    Errors are in units of u^(1/(1+v)), so that laws of different moments can be compared.
+
+    Returns
+    -------
+    dict
+        ``rms``, the root of the mean square, ends ``low95``, ``high95`` of its interval, and
+        ``lower_bound``, what no estimator of the model stays below both on `hard_law` and on the
+        law at 0.
+    """
+    estimator, found = errors.estimator, errors.summary()
+    unit = estimator.moment ** (1 / (1 + estimator.order))
+    bound = error_lower_bound(estimator.model, errors.n_rewards, estimator.epsilon, estimator.order)
+    return {
+        "rms": found["rms"] / unit,
+        "low95": found["rms_low95"] / unit,
+        "high95": found["rms_high95"] / unit,
+        "lower_bound": bound,
+    }
+
+
+def error_slopes(table: pd.DataFrame) -> Slopes:
+    """Fit log error to log n, for the table of `errors_over_rewards`."""
+    return {
+        (line.panel, line.model, line.law): (
+            fit_slope(line.n_rewards, line.rms),
+            error_rate(line.model, line.order),
+        )
+        for line in records(table, _FITTED)
+    }
+
+
+@redrawable
+def errors_over_rewards(
+    table: pd.DataFrame,
+    *,
+    titles: Titles,
+    panels: Sequence[str] | None = None,
+    theory: bool = True,
+) -> Figure:
+    """Draw the root-mean-square error against n, in units of u^(1/(1+v)), with fitted slopes.
+
+    Curves with markers are on the two-point law that is hardest for each n and model; thin ones
+    without on a fixed Pareto law. Their 95 % confidence intervals are bands. Theory, dotted, is
+    what no estimator of the model can stay below.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns ``panel``, ``order``, ``model``, ``law``, "two points" or "Pareto", ``n_rewards``,
+        increasing, and those of `error_columns`.
+    titles, panels, theory
+        As of `companion.figures`.
+
+    Examples
+    --------
+    >>> from dpbandits.heavy_estimates import TruncatedMean, hard_law, mean_errors_many
+    >>> from companion.tables import tabulate
+    >>> cases = {
+    ...     ("a", 1.0, model, law, n): (TruncatedMean(model, e, 1.0), hard_law(model, n, e, 1.0), n)
+    ...     for model, e in (("none", math.inf), ("global", 0.5), ("local", 0.5))
+    ...     for law in ("two points", "Pareto")
+    ...     for n in (10**3, 10**4, 10**5)
+    ... }
+    >>> labels = ("panel", "order", "model", "law", "n_rewards")
+    >>> table = tabulate(mean_errors_many(cases, n_runs=5), error_columns, labels)
+    >>> round(error_slopes(table)["a", "none", "two points"][0].slope, 3)
+    -0.5
+    >>> len(errors_over_rewards(table, titles={"a": "v = 1"}).axes)
+    1
+    """
+    slopes = error_slopes(table)
+
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
+        by_name = {(line.model, line.law): line for line in lines}
+        ends, heights = [], []
+        for law, model in ((law, model) for law in (EASY, HARD) for model in MODELS):
+            line, look = by_name[model, law], ERROR_LOOKS[model, law]
+            n, y = line.n_rewards, line.rms
+            band(axes, n, line.low95, line.high95, look)
+            marked(axes, n, y, look)
+            heights += [y.min(), y.max()]
+            name = _MODEL_NAMES[model] + (f", {EASY}" if law == EASY else "")
+            slope = slopes[line.panel, model, law][0]
+            ends.append(End(n[-1], y[-1], f"{name}: {slope}", look.colour))
+            if theory and law == HARD:
+                plain(axes, n, line.lower_bound, look, linestyle=DOTTED, linewidth=1.4)
+                heights += [line.lower_bound.min(), line.lower_bound.max()]
+        return PanelRange((n[0] / 1.2, n[-1]), (min(heights), max(heights)), tuple(ends))
+
+    figure = draw_panels(
+        table,
+        titles,
+        panels,
+        draw,
+        by=_FITTED,
+        x_label="number of rewards n",
+        y_label="root-mean-square error / $u^{1/(1+v)}$",
+        foot=0.3 * theory,
+        width=5.1,
+        height=4.2,
+    )
+    if theory:
+        figure.text(0.5, 0.02, _LEGEND, ha="center", fontsize=10.5, color=INK)
+    return figure

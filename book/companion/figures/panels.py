@@ -1,0 +1,186 @@
+"""What the figures share: panels from a table, curves in their looks, bands, regret over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from companion.tables import records
+from dpbandits._validation import check_choice
+from dpbandits.plotting.style import DOTTED, End, Look, PanelRange, finish_panels, make_panels
+
+__all__ = [
+    "Line",
+    "TimeCurve",
+    "band",
+    "chosen_panels",
+    "draw_panels",
+    "draw_times",
+    "first_shown",
+    "legend_below",
+    "lines_of",
+    "lines_shown",
+    "marked",
+    "plain",
+    "set_scales",
+]
+
+Line = SimpleNamespace
+"""Rows of a table that belong together: labels are values, other columns arrays."""
+
+LABELS = ("panel", "instance", "n_arms", "epsilon", "algorithm", "variant")
+PULLS = "number of pulls t"
+REGRET = "mean regret (units of reward)"
+
+_DECADES = 3.7  # of time, in a figure with logarithmic axes
+
+
+def chosen_panels(titles: Mapping[str, str], panels: Sequence[str] | None) -> dict[str, str]:
+    """Return the titles of the panels that are wanted; refuse those that are unknown."""
+    for panel in panels or ():
+        check_choice("panel", panel, tuple(titles))
+    return {panel: title for panel, title in titles.items() if not panels or panel in panels}
+
+
+def lines_of(
+    table: pd.DataFrame, titles: Mapping[str, str], by: Sequence[str] = LABELS
+) -> list[list[Line]]:
+    """Return the lines of each panel: what is in `by` are values, other columns are arrays."""
+    return [list(records(table, by, panel=panel)) for panel in titles]
+
+
+def lines_shown(
+    table: pd.DataFrame, titles: Mapping[str, str], panels: Sequence[str] | None, by: Sequence[str]
+) -> list[Line]:
+    """Return the lines of all panels that are wanted."""
+    return [line for lines in lines_of(table, chosen_panels(titles, panels), by) for line in lines]
+
+
+def draw_panels(
+    table: pd.DataFrame,
+    titles: Mapping[str, str],
+    panels: Sequence[str] | None,
+    draw: Callable[[Axes, list[Line]], PanelRange],
+    *,
+    x_label: str,
+    y_label: str,
+    by: Sequence[str] = LABELS,
+    log: str = "xy",
+    foot: float = 0.0,
+    **sizes: float,
+) -> Figure:
+    """Draw a panel of a table for each title, all with the same limits.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws the lines of a panel, and returns what the panel must show.
+    by : sequence of str
+        Columns that tell lines apart.
+    log : {"xy", "x", "y", ""}
+        Which axes are logarithmic.
+    foot, **sizes
+        As of `dpbandits.plotting.style.make_panels`.
+    """
+    titles = chosen_panels(titles, panels)
+    figure, grid = make_panels(titles, foot, **sizes)
+    pairs = zip(grid.values(), lines_of(table, titles, by), strict=True)
+    ranges = [draw(axes, lines) for axes, lines in pairs]
+    set_scales(figure.axes, log)
+    finish_panels(figure, figure.axes, ranges, x_label=x_label, y_label=y_label, log=log)
+    return figure
+
+
+def set_scales(panels: Iterable[Axes], log: str) -> None:
+    """Make the axes that `log` names logarithmic."""
+    for axes in panels:
+        axes.set(**{f"{axis}scale": "log" if axis in log else "linear" for axis in "xy"})
+
+
+def legend_below(figure: Figure, handles: Iterable[Any], **options: Any) -> None:
+    """Put a legend below the panels."""
+    usual = {"loc": "lower center", "frameon": False, "fontsize": 10.5}
+    figure.legend(handles=list(handles), **(usual | options))
+
+
+# -------------------------------------------------------------------------------------- curves
+
+
+def first_shown(horizon: float, decades: float = _DECADES) -> float:
+    """Return where curves over time begin, if the axis is logarithmic."""
+    return float(max(100.0, horizon / 10**decades))
+
+
+def band(axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, look: Look) -> None:
+    """Shade what the central 90 % of the runs hold."""
+    axes.fill_between(x, low, high, color=look.colour, alpha=0.22, linewidth=0)
+
+
+def plain(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look, **options: Any) -> None:
+    """Draw a curve in its look, without markers."""
+    usual = {"color": look.colour, "linestyle": look.line, "linewidth": look.width}
+    axes.plot(x, y, **(usual | options))  # type: ignore[arg-type]
+
+
+def marked(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look, **options: Any) -> None:
+    """Draw a curve in its look, through points with hollow markers."""
+    usual = {"marker": look.marker, "markersize": 4.2, "markeredgewidth": 1.2}
+    plain(axes, x, y, look, markerfacecolor="white", **(usual | options))
+
+
+class TimeCurve(NamedTuple):
+    """A curve of regret over time: its line of a table, and how it is drawn.
+
+    Attributes
+    ----------
+    line : Line
+        Columns ``time`` and ``mean``.
+    look : Look
+        How it is drawn.
+    text : str
+        What stands at its end.
+    band : tuple of array, optional
+        Ends of its band.
+    bound : array, optional
+        Proved bound.
+    circles : bool
+        Whether circles mark ends of epochs, from the column ``epoch``.
+    """
+
+    line: Line
+    look: Look
+    text: str
+    band: tuple[Any, Any] | None = None
+    bound: Any = None
+    circles: bool = False
+
+
+def draw_times(
+    axes: Axes, curves: Iterable[TimeCurve], start: float, *, size: float = 5.0, edge: float = 1.3
+) -> PanelRange:
+    """Draw curves of regret from `start` on, 0 on linear axes, with circles of a size and edge."""
+    ends, heights = [], []
+    horizon = 0.0
+    for line, look, text, between, bound, circles in curves:
+        shown = line.time >= start
+        plain(axes, line.time, line.mean, look)
+        heights += [line.mean[shown].min(), line.mean[-1]]
+        if between is not None:
+            band(axes, line.time, *between, look)
+            heights.append(between[1][-1])
+        if bound is not None:
+            plain(axes, line.time, bound, look, linestyle=DOTTED, linewidth=1.2)
+            heights.append(bound[-1])
+        if circles:
+            at = (line.epoch == 1) & shown
+            style = {"linestyle": "none", "marker": "o", "markersize": size}
+            marked(axes, line.time[at], line.mean[at], look, **style, markeredgewidth=edge)
+        ends.append(End(line.time[-1], line.mean[-1], text, look.colour))
+        horizon = max(horizon, line.time[-1])
+    return PanelRange((start, horizon), (min(heights) if start else 0.0, max(heights)), tuple(ends))
