@@ -7,7 +7,7 @@ the published figures, not from the file that the page reads.
 import math
 import re
 
-from companion.explorer_lines import CURVE
+from companion.explorer import CURVE
 from companion.publishing import published
 from companion.tables import records
 from dpbandits import bounds

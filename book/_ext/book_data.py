@@ -10,7 +10,7 @@ Paths are relative to the page.
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -60,37 +60,37 @@ def figures(root: Path) -> list[str]:
     return table(["id", "chapter", "what it shows", "settings", "runs"], rows, right=2)
 
 
-def benchmarks(content: dict[str, Any], unit: str) -> list[str]:
+def benchmarks(content: dict[str, Any], unit: str = "ns_per_pull") -> list[str]:
     """Write the measured times, a row for each algorithm, engine and horizon."""
     rows: Rows = content["rows"]
     arms = sorted({row["n_arms"] for row in rows})
     keys = dict.fromkeys((row["algorithm"], row["how"], row["horizon"]) for row in rows)
-    values = {
-        (row["algorithm"], row["how"], row["horizon"], row["n_arms"]): short(row[unit])
-        for row in rows
-    }
+    values = {(r["algorithm"], r["how"], r["horizon"], r["n_arms"]): short(r[unit]) for r in rows}
     lines = [
-        [algorithm, how, grouped(horizon), *(values.get((*key, k), "") for k in arms)]
+        [key[0], key[1], grouped(key[2]), *(values.get((*key, k), "") for k in arms)]
         for key in keys
-        for algorithm, how, horizon in [key]
     ]
-    return table(
-        ["algorithm", "how", "$T$", *(f"$K = {k}$" for k in arms)], lines, right=len(arms) + 1
-    )
+    head = ["algorithm", "how", "$T$", *(f"$K = {k}$" for k in arms)]
+    return table(head, lines, right=len(arms) + 1)
 
 
 def stopping_benchmarks(content: dict[str, Any]) -> list[str]:
     """Write the measured times of the stopping rules, a row each."""
     lines = [
-        "| rule | simulated by | law | mean | ε | samples a run | ms a run | ns a sample |",
-        "|---|---|---|---:|---:|---:|---:|---:|",
+        [
+            row["rule"],
+            row["how"],
+            row["law"],
+            f"{row['mean']:g}",
+            "" if row["epsilon"] == "inf" else row["epsilon"],
+            grouped(row["samples"]),
+            short(row["ms_per_run"]),
+            short(row["ns_per_sample"]),
+        ]
+        for row in content["rows"]
     ]
-    for row in content["rows"]:
-        budget = "" if row["epsilon"] == "inf" else row["epsilon"]
-        cells = (row["rule"], row["how"], row["law"], f"{row['mean']:g}", budget)
-        numbers = (grouped(row["samples"]), short(row["ms_per_run"]), short(row["ns_per_sample"]))
-        lines.append("| " + " | ".join((*cells, *numbers)) + " |")
-    return lines
+    head = ["rule", "simulated by", "law", "mean", "ε", "samples a run", "ms a run", "ns a sample"]
+    return table(head, lines, right=5)
 
 
 def audit_benchmarks(content: dict[str, Any]) -> list[str]:
@@ -114,50 +114,31 @@ def edition(content: dict[str, Any]) -> list[str]:
         for row in content["rows"]
     ]
     if "chapters" in content:
-        total = content["chapters"]["processor"]
-        rows.append(
-            [
-                "all chapters at the paper preset, compiling included",
-                short(content["chapters_before"]),
-                short(total),
-                short(content["chapters_before"] / total),
-            ]
-        )
+        before, now = content["chapters_before"], content["chapters"]["processor"]
+        times = [short(seconds) for seconds in (before, now, before / now)]
+        rows.append(["all chapters at the paper preset, compiling included", *times])
     return table(["what", "edition 0.1, s", "now, s", "times faster"], rows, right=3)
 
 
-class DataDirective(SphinxDirective):
-    """What the directives on data share."""
-
-    def place(self, where: str) -> Path:
-        """Find what a page calls `where`."""
-        return Path(self.env.srcdir, self.env.docname).parent / where
-
-    def read(self, where: str, renewal: str) -> dict[str, Any]:
-        """Read a file of data, or say what renews it."""
-        path = self.place(where)
-        self.env.note_dependency(str(path))
-        try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise self.error(f"{path.name} cannot be read ({error}); {renewal} renews it") from None
-        return content
-
-    def parse(self, lines: list[str]) -> list[nodes.Node]:
-        """Let MyST parse what was written."""
-        return self.parse_text_to_nodes(StringList(lines, source=self.name))
+TABLES: dict[str, Callable[..., list[str]]] = {
+    "benchmark-table": benchmarks,
+    "stopping-benchmark-table": stopping_benchmarks,
+    "audit-benchmark-table": audit_benchmarks,
+    "edition-benchmark-table": edition,
+}
 
 
-class FiguresTable(DataDirective):
+class FiguresTable(SphinxDirective):
     """The published figures."""
 
     def run(self) -> list[nodes.Node]:
         """Write the table."""
-        return self.parse(figures(Path(self.env.srcdir)))
+        lines = figures(Path(self.env.srcdir))
+        return self.parse_text_to_nodes(StringList(lines, source=self.name))
 
 
-class BenchmarkTable(DataDirective):
-    """The measured times, in one of three units."""
+class BenchmarkTable(SphinxDirective):
+    """Measured times, by the function of `TABLES` that the directive's name means."""
 
     required_arguments = 1
     option_spec: ClassVar = {
@@ -167,42 +148,16 @@ class BenchmarkTable(DataDirective):
     }
 
     def run(self) -> list[nodes.Node]:
-        """Write the table."""
-        content = self.read(self.arguments[0], "make bench RECORD=book/data")
-        return self.parse(benchmarks(content, self.options.get("unit", "ns_per_pull")))
-
-
-class StoppingBenchmarkTable(DataDirective):
-    """The measured times of the stopping rules."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Write the table."""
-        content = self.read(self.arguments[0], "make bench RECORD=book/data")
-        return self.parse(stopping_benchmarks(content))
-
-
-class AuditBenchmarkTable(DataDirective):
-    """The measured times of audits."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Write the table."""
-        content = self.read(self.arguments[0], "make bench RECORD=book/data")
-        return self.parse(audit_benchmarks(content))
-
-
-class EditionBenchmarkTable(DataDirective):
-    """Speed of the present edition beside that of edition 0.1."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Write the table."""
-        content = self.read(self.arguments[0], "make bench RECORD=book/data")
-        return self.parse(edition(content))
+        """Read the file, or say what renews it, and write the table."""
+        path = Path(self.env.srcdir, self.env.docname).parent / self.arguments[0]
+        self.env.note_dependency(str(path))
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            renewal = "make bench RECORD=book/data"
+            raise self.error(f"{path.name} cannot be read ({error}); {renewal} renews it") from None
+        lines = TABLES[self.name](content, **self.options)
+        return self.parse_text_to_nodes(StringList(lines, source=self.name))
 
 
 class BibtexEntry(SphinxDirective):
@@ -243,10 +198,8 @@ class DatumRole(SphinxRole):
 def setup(app: Any) -> dict[str, bool]:
     """Add the directives and the role."""
     app.add_directive("figures-table", FiguresTable)
-    app.add_directive("benchmark-table", BenchmarkTable)
-    app.add_directive("stopping-benchmark-table", StoppingBenchmarkTable)
-    app.add_directive("audit-benchmark-table", AuditBenchmarkTable)
-    app.add_directive("edition-benchmark-table", EditionBenchmarkTable)
+    for name in TABLES:
+        app.add_directive(name, BenchmarkTable)
     app.add_directive("bibtex-entry", BibtexEntry)
     app.add_role("datum", DatumRole())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,18 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from companion import chapters
 
 __all__ = ["ChapterFigure", "chapter_figures", "figures_of"]
 
 
-@dataclass(frozen=True)
-class ChapterFigure:
+class ChapterFigure(NamedTuple):
     """A figure of a chapter.
 
     Attributes
@@ -41,21 +39,21 @@ class ChapterFigure:
     page: str
     caption: str
     alt: str
-    picture: bytes = field(repr=False)
+    picture: bytes
 
 
 def figures_of(notebook: Path) -> Iterator[ChapterFigure]:
     """Yield the numbered figures of a chapter, in its order."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     number = re.match(r"\d+", notebook.stem)
-    heading = re.search(
-        r"^# (.+)$", "\n".join("".join(cell["source"]) for cell in cells), re.MULTILINE
-    )
+    text = "\n".join("".join(cell["source"]) for cell in cells)
+    heading = re.search(r"^# (.+)$", text, re.MULTILINE)
     for cell in cells:
         about = cell["metadata"].get("mystnb", {})
         name = about.get("figure", {}).get("name")
         if name:
-            pictures = [_text(output, "image/png") for output in cell.get("outputs", ())]
+            data = [output.get("data", {}) for output in cell.get("outputs", ())]
+            pictures = ["".join(each.get("image/png", "")) for each in data]
             yield ChapterFigure(
                 name=name,
                 chapter=int(number[0]) if number else 0,
@@ -70,17 +68,10 @@ def figures_of(notebook: Path) -> Iterator[ChapterFigure]:
 def chapter_figures(root: Path | None = None) -> list[ChapterFigure]:
     """Return the numbered figures of all chapters; none outside of a copy of the book.
 
-    Parameters
-    ----------
-    root : Path, optional
-        Folder of the book; that of the working directory or of the package if not given.
+    The book is in `root`, or where `companion.chapters.find_root` finds it.
     """
     try:
         notebooks = chapters.list_chapters(root)
     except ValueError:
         return []
     return [figure for notebook in notebooks for figure in figures_of(notebook)]
-
-
-def _text(output: Mapping[str, Any], kind: str) -> str:
-    return "".join(output.get("data", {}).get(kind, ""))

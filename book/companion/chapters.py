@@ -9,7 +9,9 @@ its own; the committed chapters are never written to.
 
 from __future__ import annotations
 
+import base64
 import importlib
+import io
 import os
 import shutil
 import subprocess
@@ -21,9 +23,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, get_args
 
+import numpy as np
 from joblib import Parallel, delayed
 
-from companion.pictures import keep_pictures
 from dpbandits._files import drop_stale_kernels, write_atomically
 from dpbandits._validation import check_choice
 from dpbandits.console import read_literal
@@ -39,7 +41,9 @@ __all__ = [
     "execute_many",
     "find",
     "find_root",
+    "keep_pictures",
     "list_chapters",
+    "look_alike",
     "stage",
 ]
 
@@ -47,6 +51,8 @@ LONGEST = ("05", "03", "06", "07", "04")
 """Chapters that take longest: they begin first, so that no processor waits for one at the end."""
 Preset = Literal["smoke", "quick", "paper"]
 PRESETS: tuple[str, ...] = get_args(Preset)
+LEVELS = 2
+"""Of 255 levels of a colour, so many are no difference between pictures."""
 BUILD_OPTIONS = ("--all", "-W", "-n", "--keep-going")
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
@@ -58,11 +64,7 @@ class ChapterError(RuntimeError):
 def find_root(start: Path | None = None) -> Path:
     """Return the folder that holds the book's ``_toc.yml``.
 
-    Parameters
-    ----------
-    start : Path, optional
-        Where the search begins; it goes on in the folders above, and then in those above this
-        file. The working directory if not given.
+    It is `start`, the working directory if not given, or a folder above it, or one above this file.
     """
     begin = Path.cwd() if start is None else start.resolve()
     here = Path(__file__).resolve()
@@ -98,15 +100,7 @@ def find(name: str, root: Path | None = None) -> Path:
 
 
 def check_parameters(chapter: Path, parameters: Mapping[str, Any]) -> None:
-    """Refuse parameters that the chapter does not have, or whose type is another.
-
-    Parameters
-    ----------
-    chapter : Path
-        The notebook; its parameters stand in the cell with the tag ``parameters``.
-    parameters : mapping of str to object
-        The values asked for.
-    """
+    """Refuse what the chapter's cell ``parameters`` does not have, or has with another type."""
     if not parameters:
         return
     known: dict[str, dict[str, Any]] = _need("papermill").inspect_notebook(str(chapter))
@@ -133,6 +127,29 @@ def clean(notebook: Any) -> None:
             del cell.metadata["tags"]
         if cell.cell_type == "code":
             cell.outputs = _merge_streams(cell.outputs)
+
+
+def look_alike(first: bytes, second: bytes) -> bool:
+    """Tell whether two PNGs have one size, and no pixel that differs by more than `LEVELS`."""
+    from matplotlib.image import imread
+
+    if first == second:
+        return True
+    a, b = (np.asarray(imread(io.BytesIO(png))) for png in (first, second))
+    return a.shape == b.shape and bool((np.abs(a - b) < (LEVELS + 0.5) / 255).all())
+
+
+def keep_pictures(notebook: Any, before: Any) -> None:
+    """Put the pictures that a notebook had before in the place of new ones that look alike.
+
+    They cannot be told apart: another processor may round a pixel the other way.
+    """
+    known = {cell["id"]: cell.get("outputs", []) for cell in before["cells"] if "id" in cell}
+    for cell in notebook["cells"]:
+        for new, old in zip(cell.get("outputs", []), known.get(cell.get("id"), []), strict=False):
+            pictures = [output.get("data", {}).get("image/png") for output in (new, old)]
+            if all(pictures) and look_alike(*map(base64.b64decode, pictures)):
+                new["data"]["image/png"] = pictures[1]
 
 
 def execute(

@@ -24,15 +24,10 @@ AUTHORS = "the dpbandits authors"
 YEAR = 2026
 """Year of this version, as in ``CITATION.cff``."""
 
+_GREEK = {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "η": "eta", "κ": "kappa"}
+_GREEK |= {"λ": "lambda", "μ": "mu", "σ": "sigma"}
 _SIGNS = {
-    **{
-        sign: f"$\\{name}$"
-        for sign, name in zip(
-            "αβγδηκλμσ",
-            ("alpha", "beta", "gamma", "delta", "eta", "kappa", "lambda", "mu", "sigma"),
-            strict=True,
-        )
-    },
+    **{sign: f"$\\{name}$" for sign, name in _GREEK.items()},
     "ε": r"$\varepsilon$",
     "Δ": r"$\Delta$",
     "−": "$-$",
@@ -103,11 +98,6 @@ def cite(what: str = "") -> str:
         Name of a figure, such as ``ss19-fig1``, of a claim, such as ``ss19-thm-4.1``, or of a
         paper, such as ``ss19``; empty for the book and its package.
 
-    Raises
-    ------
-    ValueError
-        If nothing is called so.
-
     Examples
     --------
     >>> print(cite("ss19-thm-4.1").splitlines()[0])
@@ -136,24 +126,15 @@ def cite(what: str = "") -> str:
 
 
 def entry_of_figure(figure: Published) -> str:
-    """Return the entry of a figure.
-
-    Parameters
-    ----------
-    figure : Published
-        The figure, as `companion.publishing.published` reads it.
-    """
+    """Return the entry of a figure."""
     about = figure.manifest
     words = str(about["title"])
-    source = re.sub("|".join(map(str.upper, papers())), _named, str(about["source"]))
+    names = "|".join(map(str.upper, papers()))
+    source = re.sub(names, lambda match: in_words(match[0].lower()), str(about["source"]))
     source = re.sub("^ours(, )?", "", source)
     if source:
         words += f"; {source}"
     return _part(figure.name, f"Figure \\texttt{{{figure.name}}}: {in_tex(words)}")
-
-
-def _named(match: re.Match[str]) -> str:
-    return in_words(match[0].lower())
 
 
 def _part(name: str, title: str) -> str:

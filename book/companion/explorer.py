@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from companion.explorer_lines import curves_of, line_name, short, times_of
 from companion.publishing import Published, published
+from companion.tables import records
 from dpbandits._validation import check_integer
 from dpbandits.bounds.lazy import private_regret_rate
 from dpbandits.bounds.regret import lai_robbins_rate
@@ -39,12 +36,14 @@ __all__ = [
     "ExplorerInstance",
     "assemble",
     "budgets",
+    "line_name",
+    "looks_of",
     "theory",
     "to_text",
 ]
 
-Array = NDArray[np.float64]
 Content = dict[str, Any]
+Names = Mapping[str, tuple[int, ...]]
 
 REGRET_SOURCES = (
     "h-curves-near",
@@ -67,15 +66,14 @@ IDENTIFICATION_SOURCES = (
 )
 """Figures of identification that are shown; of a setting that two have, the first is."""
 
+CURVE = ("panel", "instance", "n_arms", "epsilon", "algorithm", "variant")
 PER_DECADE = 40
 LEAST, GREATEST = 0.001, 125.0
-GAPS = (0.02, 0.05, 0.15, 0.37)
-EQUAL_GAPS = (0.8, 0.6)
-"""Mean of the best arm, and of all others, in chapter 5's experiment on K."""
+
+# ----------------------------------------------------------------------------------- instances
 
 
-@dataclass(frozen=True)
-class ExplorerInstance:
+class ExplorerInstance(NamedTuple):
     """An instance of the explorer.
 
     Attributes
@@ -84,10 +82,8 @@ class ExplorerInstance:
         What addresses call it.
     title : str
         What the page calls it.
-    arms : tuple of int
-        Numbers of arms K that it is shown with.
-    make : callable
-        K → the instance, the best arm first.
+    means : dict
+        Number of arms K that it is shown with → the means, decreasing.
     regret, found : dict
         The name that the experiments on regret, and on identification, have for it → the numbers
         of arms for which that name is meant.
@@ -95,34 +91,16 @@ class ExplorerInstance:
 
     id: str
     title: str
-    arms: tuple[int, ...]
-    make: Callable[[int], BernoulliInstance]
-    regret: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    found: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-
-    def means(self, n_arms: int) -> tuple[float, ...]:
-        """Return the means for a number of arms, decreasing."""
-        if n_arms not in self.arms:
-            raise ValueError(f"n_arms={n_arms!r} is not shown of {self.id}; allowed: {self.arms}")
-        return tuple(sorted(self.make(n_arms).mean_rewards, reverse=True))
+    means: Mapping[int, tuple[float, ...]]
+    regret: Names
+    found: Names
 
 
-def _always(instance: BernoulliInstance, n_arms: int) -> BernoulliInstance:
-    return instance
+def _means(instances: Iterable[BernoulliInstance]) -> dict[int, tuple[float, ...]]:
+    return {i.n_arms: tuple(sorted(i.mean_rewards, reverse=True)) for i in instances}
 
 
-def _at_gap(
-    make: Callable[[int, float], BernoulliInstance], gap: float, n_arms: int
-) -> BernoulliInstance:
-    return make(n_arms, gap)
-
-
-def _equal(n_arms: int) -> BernoulliInstance:
-    best, other = EQUAL_GAPS
-    return bernoulli((best, *(other,) * (n_arms - 1)))
-
-
-def _instances() -> Iterable[ExplorerInstance]:
+def _instances() -> Iterator[ExplorerInstance]:
     shapes = {
         "C1": "one arm at 0.75, the others at 0.7",
         "C2": "from 0.75 to 0.25, evenly",
@@ -131,67 +109,50 @@ def _instances() -> Iterable[ExplorerInstance]:
     }
     arms: tuple[int, ...] = (3, 5, 10, 20)
     for name, shape in shapes.items():
-        found = {"mu2": (5,)} if name == "C1" else {f"{name}, K = 5": (5,)}
-        yield ExplorerInstance(
-            name, f"{name}: {shape}", arms, partial(ss19, name), {name: arms}, found
-        )
+        means = _means(ss19(name, k) for k in arms)
+        found = {"mu2" if name == "C1" else f"{name}, K = 5": (5,)}
+        yield ExplorerInstance(name, f"{name}: {shape}", means, {name: arms}, found)
     for name, k, shape in (("two", 2, "0.9 and 0.6"), ("ten", 10, "0.55, 0.2, and eight of 0.1")):
         names = {name: (k,), f"{name} arms": (k,)}
         title = f"TD16, {name} arms: {shape}"
-        yield ExplorerInstance(name, title, (k,), partial(_always, td16(name)), names)
+        yield ExplorerInstance(name, title, _means([td16(name)]), names, {})
     for name, title in (
         ("mu1", "JA25, μ1: 0.95, three of 0.9, and 0.5"),
         ("even", "JA25: 1, 0.75, 0.5, 0.25 and 0"),
     ):
-        make = partial(_always, ja25(name))
-        yield ExplorerInstance(name, title, (5,), make, found={name: (5,)})
-    for gap in GAPS:
-        label = f"gap {gap:g}"
-        yield ExplorerInstance(
-            f"gap-{gap:g}",
-            f"Best at 0.75, the others {gap:g} below",
-            (2, 10),
-            partial(_at_gap, equal_gaps, gap),
-            {label: (2, 10)},
-            {label: (2,)},
-        )
-    for gap in GAPS:
-        yield ExplorerInstance(
-            f"ladder-{gap:g}",
-            f"Best at 0.75, the others {gap:g} to {2 * gap:g} below",
-            (10,),
-            partial(_at_gap, ladder, gap),
-            found={f"gap {gap:g}": (10,)},
-        )
-    best, other = EQUAL_GAPS
+        yield ExplorerInstance(name, title, _means([ja25(name)]), {}, {name: (5,)})
+    gaps = (0.02, 0.05, 0.15, 0.37)
+    for gap in gaps:
+        label, title = f"gap {gap:g}", f"Best at 0.75, the others {gap:g} below"
+        means = _means(equal_gaps(k, gap) for k in (2, 10))
+        yield ExplorerInstance(f"gap-{gap:g}", title, means, {label: (2, 10)}, {label: (2,)})
+    for gap in gaps:
+        title = f"Best at 0.75, the others {gap:g} to {2 * gap:g} below"
+        found = {f"gap {gap:g}": (10,)}
+        yield ExplorerInstance(f"ladder-{gap:g}", title, _means([ladder(10, gap)]), {}, found)
+    best, other = 0.8, 0.6  # in chapter 5's experiment on K
     arms = (2, 5, 10, 20, 50, 100)
-    yield ExplorerInstance(
-        "equal",
-        f"Best at {best:g}, the others at {other:g}",
-        arms,
-        _equal,
-        found={"equal gaps": arms},
-    )
+    means = _means(bernoulli((best, *(other,) * (k - 1))) for k in arms)
+    title = f"Best at {best:g}, the others at {other:g}"
+    yield ExplorerInstance("equal", title, means, {}, {"equal gaps": arms})
 
 
 INSTANCES: tuple[ExplorerInstance, ...] = tuple(_instances())
 """What can be chosen, in the order of the page."""
 
 
+# -------------------------------------------------------------------------------------- theory
+
+
 def budgets(simulated: Iterable[float], per_decade: int = PER_DECADE) -> tuple[float, ...]:
-    """Return the budgets through which the explorer moves.
+    """Return the budgets through which the explorer moves, from 0.001 to 125, increasing.
 
     Parameters
     ----------
     simulated : iterable of float
         Budgets that must be among them; infinite ones are left out.
     per_decade : int
-        How many others there are for each factor of 10, evenly in the logarithm, from 0.001 on.
-
-    Returns
-    -------
-    tuple of float
-        Increasing, with four digits each, from 0.001 to 125.
+        How many others there are for each factor of 10, evenly in the logarithm, with four digits.
 
     Examples
     --------
@@ -238,14 +199,110 @@ def theory(means: Sequence[float], epsilons: Sequence[float]) -> Content:
     return {
         "values": (-values).tolist(),
         "counts": counts.tolist(),
-        "time": [short(time.value, 5) for time in times],
-        "weights": [[_fixed(time.weights[i]) for time in times] for i in first],
-        "free": short(free.value, 5),
-        "free_weights": [_fixed(free.weights[i]) for i in first],
-        "tv": short(total_variation_time(arms), 5),
-        "lai_robbins": short(lai_robbins_rate(arms), 5) if bounded else None,
-        "private": [short(private_regret_rate(arms, e), 5) for e in epsilons] if bounded else None,
+        "time": [_short(time.value, 5) for time in times],
+        "weights": [[_whole(round(float(time.weights[i]), 5)) for time in times] for i in first],
+        "free": _short(free.value, 5),
+        "free_weights": [_whole(round(float(free.weights[i]), 5)) for i in first],
+        "tv": _short(total_variation_time(arms), 5),
+        "lai_robbins": _short(lai_robbins_rate(arms), 5) if bounded else None,
+        "private": [_short(private_regret_rate(arms, e), 5) for e in epsilons] if bounded else None,
     }
+
+
+def _short(value: float, digits: int) -> float | int | None:
+    """Round to significant digits; nan is None, and a whole number an integer."""
+    return _whole(float(f"{value:.{digits}g}")) if math.isfinite(value) else None
+
+
+def _whole(number: float) -> float | int:
+    return int(number) if number.is_integer() else number
+
+
+# --------------------------------------------------------------------------------- simulations
+
+_MAIN = {
+    ("DP-UCB", "tree-tight"),
+    ("DP-UCB", "tree-tight, calibrated"),
+    ("Private-UCB", "calibrated"),
+    ("DP-UCB-HYBRID", "half"),
+    ("DP-UCB-BOUND", "repaired"),
+}
+"""Variants that the algorithm's name alone stands for."""
+
+
+def line_name(algorithm: str, variant: str) -> str:
+    """Return what the page calls an algorithm in a variant."""
+    return f"{algorithm}, {variant}" if variant and (algorithm, variant) not in _MAIN else algorithm
+
+
+def _budget(epsilon: float) -> float | None:
+    return epsilon if math.isfinite(epsilon) else None
+
+
+def _curves(sources: Mapping[str, Published], names: set[str], n_arms: int) -> list[Content]:
+    """Return the curves of an instance, a group for each horizon."""
+    groups: dict[int, Content] = {}
+    seen = set()
+    for source, figure in sources.items():
+        table = figure.table
+        table = table[table["instance"].isin(names) & (table["n_arms"] == n_arms)]
+        if "epoch" in table:
+            table = table[table["epoch"] == 0]  # without the ends of one run's epochs
+        for curve in records(table, CURVE):
+            times, name = curve.time.tolist(), line_name(curve.algorithm, curve.variant)
+            empty: Content = {"horizon": times[-1], "sources": [], "grids": [], "lines": []}
+            group = groups.setdefault(times[-1], empty)
+            if (times[-1], name, curve.epsilon) in seen:
+                continue
+            seen.add((times[-1], name, curve.epsilon))
+            _add(group["sources"], source)
+            _add(group["grids"], times)
+            if hasattr(curve, "n_runs"):
+                runs = int(curve.n_runs[0])
+            else:  # all cases of the figure have as many
+                runs = int(figure.manifest["runs"]) // int(figure.manifest["cases"])
+            columns = {key: getattr(curve, key) for key in ("mean", "low", "high")}
+            group["lines"].append(
+                {
+                    "name": name,
+                    "epsilon": _budget(curve.epsilon),
+                    "runs": runs,
+                    "grid": group["grids"].index(times),
+                    **{key: [_short(x, 4) for x in column] for key, column in columns.items()},
+                }
+            )
+    return [groups[horizon] for horizon in sorted(groups)]
+
+
+def _times(sources: Mapping[str, Published], names: set[str], n_arms: int) -> list[Content]:
+    """Return the times of identification of an instance, a group for each δ."""
+    groups: dict[float, Content] = {}
+    points: dict[tuple[float, str], dict[float, Any]] = {}
+    for source, figure in sources.items():
+        table = figure.table
+        for s in table[table["instance"].isin(names) & (table["n_arms"] == n_arms)].itertuples():
+            group = groups.setdefault(s.delta, {"delta": s.delta, "sources": [], "lines": []})
+            known = points.setdefault((s.delta, line_name(s.algorithm, s.variant)), {})
+            if s.epsilon not in known:
+                known[s.epsilon] = s
+                _add(group["sources"], source)
+    shown = {"runs": "n_runs", "mean": "mean_time", "low": "time_q05", "high": "time_q95"}
+    shown |= {"error": "error_rate"}
+    for (delta, name), known in points.items():
+        ordered = sorted(known)
+        line = {"name": name, "epsilon": [*map(_budget, ordered)]}
+        for key, column in shown.items():
+            line[key] = [_short(getattr(known[epsilon], column), 4) for epsilon in ordered]
+        groups[delta]["lines"].append(line)
+    return [groups[delta] for delta in sorted(groups, reverse=True)]
+
+
+def _add(known: list[Any], one: Any) -> None:
+    if one not in known:
+        known.append(one)
+
+
+# ------------------------------------------------------------------------------------ together
 
 
 def assemble(load: Callable[[str], Published] = published, per_decade: int = PER_DECADE) -> Content:
@@ -256,7 +313,7 @@ def assemble(load: Callable[[str], Published] = published, per_decade: int = PER
     load : callable
         Name of a figure → the figure as it was published.
     per_decade : int
-        Budgets for each factor of 10, besides those that were simulated; as for `budgets`.
+        As of `budgets`.
 
     Returns
     -------
@@ -272,31 +329,24 @@ def assemble(load: Callable[[str], Published] = published, per_decade: int = PER
     """
     regret = {name: load(name) for name in REGRET_SOURCES}
     found = {name: load(name) for name in IDENTIFICATION_SOURCES}
-    figures = (*regret.values(), *found.values())
-    epsilons = budgets(set().union(*map(_simulated, figures)), per_decade)
+    tables = [figure.table for figure in (*regret.values(), *found.values())]
+    # rows of bounds have no instance
+    simulated = [float(e) for t in tables for e in t.loc[t["instance"] != "", "epsilon"]]
+    epsilons = budgets(simulated, per_decade)
     instances: list[Content] = []
+    lines: set[str] = set()
     for instance in INSTANCES:
         entries = []
-        for n_arms in instance.arms:
-            names = {name for name, arms in instance.regret.items() if n_arms in arms}
-            others = {name for name, arms in instance.found.items() if n_arms in arms}
-            entries.append(
-                {
-                    "k": n_arms,
-                    **theory(instance.means(n_arms), epsilons),
-                    "regret": curves_of(regret, names, n_arms),
-                    "found": times_of(found, others, n_arms),
-                }
+        for k, means in instance.means.items():
+            names, others = (
+                {name for name, arms in known.items() if k in arms}
+                for known in (instance.regret, instance.found)
             )
+            curves, times = _curves(regret, names, k), _times(found, others, k)
+            lines |= {line["name"] for group in (*curves, *times) for line in group["lines"]}
+            entries.append({"k": k, **theory(means, epsilons), "regret": curves, "found": times})
         instances.append({"id": instance.id, "title": instance.title, "arms": entries})
-    names = {
-        line["name"]
-        for instance in instances
-        for entry in instance["arms"]
-        for group in (*entry["regret"], *entry["found"])
-        for line in group["lines"]
-    }
-    return {"epsilons": list(epsilons), "looks": _looks(sorted(names)), "instances": instances}
+    return {"epsilons": list(epsilons), "looks": looks_of(sorted(lines)), "instances": instances}
 
 
 def to_text(content: Content) -> str:
@@ -304,28 +354,13 @@ def to_text(content: Content) -> str:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _simulated(figure: Published) -> set[float]:
-    """Return the budgets of a figure's cases; rows of bounds have no instance."""
-    table = figure.table
-    return {float(epsilon) for epsilon in table.loc[table["instance"] != "", "epsilon"]}
-
-
-def _fixed(share: float) -> float | int:
-    """Round a share of the pulls to five decimals."""
-    number = round(float(share), 5)
-    return int(number) if number.is_integer() else number
-
-
-def _looks(names: Iterable[str]) -> dict[str, Content]:
+def looks_of(names: Iterable[str]) -> dict[str, Content]:
     """Give each algorithm the colour, dashes and marker that it has in the figures."""
     from companion.figures.comparison import HEAD_LOOKS
     from dpbandits.plotting.identification_looks import IDENTIFIER_LOOKS, OTHER_LOOKS
     from dpbandits.plotting.style import COLOURS
 
-    known = {
-        **{line_name(*key): look for key, look in IDENTIFIER_LOOKS.items()},
-        **HEAD_LOOKS,
-    }
+    known = {line_name(*key): look for key, look in IDENTIFIER_LOOKS.items()} | HEAD_LOOKS
     called = {value: key for key, value in COLOURS.items()}
     looks, others = {}, 0
     for name in names:

@@ -13,14 +13,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import pandas as pd
 
-from companion.chapters import PRESETS, find_root
-from companion.tables import from_csv, tabulate, to_csv
+from companion.chapters import PRESETS, Preset, find_root
+from companion.tables import from_csv, to_csv
 from dpbandits._files import renew
 from dpbandits._validation import check_choice, check_integer
+from dpbandits.configuration import Configuration, whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,8 +34,7 @@ _VERSIONS = ("numpy", "scipy", "numba", "matplotlib")
 Choice = TypeVar("Choice")
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(NamedTuple):
     """A figure as it was published.
 
     Attributes
@@ -55,10 +55,7 @@ class Published:
     def draw(self, **options: Any) -> Figure:
         """Draw it again, with further options of the function that drew it.
 
-        Raises
-        ------
-        ValueError
-            If its chapter draws it by hand.
+        A figure that its chapter draws by hand is refused.
         """
         from companion.figures.redraw import redraw
 
@@ -70,8 +67,12 @@ class Published:
         return redraw(self.table, self.manifest["recipe"], **options)
 
 
+def _jobs(name: str, value: object) -> int:
+    return -1 if value == -1 else check_integer(name, value, 1)
+
+
 @dataclass(frozen=True)
-class Page:
+class Page(Configuration):
     """A chapter that is being executed.
 
     Parameters
@@ -81,14 +82,9 @@ class Page:
     preset : {"smoke", "quick", "paper"}
         How much it computes.
     seed : int
-        Root seed.
+        Root seed, 0 or more.
     n_jobs : int
-        Number of workers.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
+        Number of workers, -1 for all processors.
 
     Examples
     --------
@@ -98,15 +94,9 @@ class Page:
     """
 
     chapter: str
-    preset: str
-    seed: int
-    n_jobs: int = 1
-
-    def __post_init__(self) -> None:
-        check_choice("preset", self.preset, PRESETS)
-        check_integer("seed", self.seed, 0)
-        if self.n_jobs != -1:
-            check_integer("n_jobs", self.n_jobs, 1)
+    preset: Preset
+    seed: Annotated[int, whole(0)]
+    n_jobs: Annotated[int, _jobs] = 1
 
     @property
     def at_its_own(self) -> bool:
@@ -123,12 +113,9 @@ class Page:
         return {"smoke": smoke, "quick": quick, "paper": paper}[self.preset]
 
     def facts(self, text: str = "") -> None:
-        """Write the line at the top of the page: preset, seed, and what the chapter says of runs.
+        """Write the line at the top of the page: preset, seed, and in MyST what was run.
 
-        Parameters
-        ----------
-        text : str
-            The runs of the page, in MyST, such as ``f"{RUNS} runs of {number(T)} pulls"``.
+        An example of the latter is ``f"{RUNS} runs of {number(T)} pulls"``.
         """
         show: Any = importlib.import_module("IPython.display")
         parts = (f"Computed with the preset {self.preset}", f"seed {self.seed}", text)
@@ -142,7 +129,7 @@ class Page:
     def publish(
         self,
         name: str,
-        table: pd.DataFrame | Mapping[Any, Any],
+        table: pd.DataFrame,
         figure: Figure,
         *,
         title: str,
@@ -158,10 +145,9 @@ class Page:
         ----------
         name : str
             By which the book refers to the figure.
-        table : pandas.DataFrame or mapping
-            What the figure shows; results are made a table of by `companion.tables.tabulate`.
+        table : pandas.DataFrame
+            What the figure shows.
         figure : matplotlib.figure.Figure
-            The figure.
         title : str
             What it shows, in one line.
         source : str
@@ -172,9 +158,6 @@ class Page:
         from companion.figures.paper import SCALE, PaperFigure
         from companion.figures.redraw import recipe_of
 
-        if not isinstance(table, pd.DataFrame):
-            runs = table if runs is None else runs
-            table = tabulate(table)
         manifest: dict[str, Any] = {
             "name": name,
             "title": title,
@@ -206,13 +189,7 @@ def published_names(root: Path | None = None) -> tuple[str, ...]:
 
 
 def published(name: str, root: Path | None = None) -> Published:
-    """Read a published figure.
-
-    Raises
-    ------
-    ValueError
-        If nothing of that name is published; the message has the nearest names.
-    """
+    """Read a published figure; if there is none of that name, the error has the nearest names."""
     check_choice("figure", name, published_names(root))
     folder = (find_root() if root is None else root) / FOLDER
     manifest = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
@@ -227,13 +204,11 @@ def number(value: float) -> str:
     >>> number(50_000_000), number(200), number(12_345)
     ('5·10⁷', '200', '12,345')
     """
-    whole = int(value)
-    if whole == value and abs(whole) >= 10_000:
-        written = str(abs(whole))
-        digit = written.rstrip("0")
-        if len(digit) == 1:
-            power = str(len(written) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-            return ("-" if whole < 0 else "") + (
-                f"10{power}" if digit == "1" else f"{digit}·10{power}"
-            )
-    return f"{value:,.7g}" if whole != value else f"{whole:,}"
+    if value != int(value):
+        return f"{value:,.7g}"
+    written = str(abs(int(value)))
+    digit = written.rstrip("0")
+    if len(written) < 5 or len(digit) > 1:
+        return f"{int(value):,}"
+    power = str(len(written) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{'-' if value < 0 else ''}{'' if digit == '1' else f'{digit}·'}10{power}"

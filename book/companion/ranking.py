@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from dpbandits._validation import check_choice, check_fraction, check_integer
+from dpbandits.configuration import Configuration, whole
 
 __all__ = [
     "Best",
@@ -27,7 +28,7 @@ Place = TypeVar("Place", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Configuration):
     """A mean of independent runs, with its standard error.
 
     Attributes
@@ -39,19 +40,14 @@ class Estimate:
         mean is unknown.
     n_runs : int
         Number of runs, 2 or more.
-
-    Raises
-    ------
-    ValueError
-        If `error` or `n_runs` is none of these.
     """
 
     mean: float
     error: float
-    n_runs: int
+    n_runs: Annotated[int, whole(2)]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_runs", check_integer("n_runs", self.n_runs, 2))
+        super().__post_init__()
         if not (self.error >= 0 or (math.isnan(self.mean) and math.isnan(self.error))):
             raise ValueError(
                 f"error={self.error!r} is out of range; allowed: 0 or more, nan if the mean is nan"
@@ -59,24 +55,17 @@ class Estimate:
 
     @classmethod
     def of(cls, sample: ArrayLike) -> Estimate:
-        """Make the estimate of a sample of two or more values.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer.
-        """
+        """Make the estimate of a sample of two or more values."""
         values = np.asarray(sample, dtype=np.float64)
         if values.ndim != 1 or values.size < 2:
             raise ValueError(
-                f"sample={sample!r} is no sample; allowed: a row of two or more numbers"
+                f"sample={sample!r} is not a sample; allowed: a row of two or more numbers"
             )
         error = float(values.std(ddof=1)) / math.sqrt(values.size)
         return cls(float(values.mean()), error, values.size)
 
 
-@dataclass(frozen=True)
-class Best:
+class Best(NamedTuple):
     """What a setting says about which algorithm has the least mean.
 
     Attributes
@@ -108,11 +97,8 @@ def _quantile(a: Estimate, b: Estimate, error: float) -> float:
     return float(stats.t.isf(error, freedom))
 
 
-def is_less(a: Estimate, b: Estimate, error: float) -> bool:
-    """Tell whether the mean behind `a` is less than that behind `b`, by Welch's test.
-
-    If it is not, the answer is yes with probability about `error` at most.
-    """
+def _is_less(a: Estimate, b: Estimate, error: float) -> bool:
+    """Tell whether the mean behind `a` is less than that behind `b`, by Welch's test at `error`."""
     if b.mean <= a.mean:
         return False
     return b.mean - a.mean > _quantile(a, b, error) * math.hypot(a.error, b.error)
@@ -123,7 +109,7 @@ def best_of(estimates: Mapping[str, Estimate], error: float = 0.05) -> Best:
 
     An algorithm is left out if another is less by Welch's test at `error` over the number of
     ordered pairs. So the one with the least mean is left out with probability about `error` at
-    most, and a winner is declared that is none with no greater probability.
+    most, and so great at most is the probability that a false winner is declared.
 
     Parameters
     ----------
@@ -131,15 +117,6 @@ def best_of(estimates: Mapping[str, Estimate], error: float = 0.05) -> Best:
         Two algorithms or more; means that are unknown (nan) count as greatest.
     error : float
         Probability in (0, 1): for a map, 0.05 over the number of its settings.
-
-    Returns
-    -------
-    Best
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two algorithms or none has a mean, or `error` is out of range.
 
     Examples
     --------
@@ -159,7 +136,7 @@ def best_of(estimates: Mapping[str, Estimate], error: float = 0.05) -> Best:
     names = tuple(
         name
         for name in ranked
-        if not any(is_less(known[other], known[name], each) for other in ranked if other != name)
+        if not any(_is_less(known[other], known[name], each) for other in ranked if other != name)
     )
     least = known[ranked[0]].mean
     second = known[ranked[1]].mean if len(ranked) > 1 else math.inf
@@ -177,13 +154,7 @@ def best_in_each(
 def without_some(
     estimates: Mapping[Place, Mapping[str, Estimate]], without: Collection[str]
 ) -> dict[Place, dict[str, Estimate]]:
-    """Leave algorithms out.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, or fewer than two algorithms are left in a setting.
-    """
+    """Leave algorithms out; refuse unknown names, and to leave fewer than two in a setting."""
     known = tuple(dict.fromkeys(name for each in estimates.values() for name in each))
     for name in without:
         check_choice("without", name, known)
@@ -196,18 +167,15 @@ def without_some(
     return left
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(NamedTuple):
     """Where an algorithm stands over all settings.
 
     Attributes
     ----------
     name : str
         The algorithm.
-    ratio : float
-        Geometric mean over the settings of its mean over the least mean.
-    low, high : float
-        Interval of that.
+    ratio, low, high : float
+        Geometric mean over the settings of its mean over the least mean, and its interval.
     rank_low, rank_high : int
         The ranks that it may have: 1 and how many are surely better, and how many are not surely
         worse.
@@ -263,12 +231,6 @@ def standings(
     list of Standing
         The least score first.
 
-    Raises
-    ------
-    ValueError
-        If settings differ in their algorithms, a mean is not positive and finite, or an argument
-        is out of range.
-
     Examples
     --------
     >>> place = {"x": Estimate(1.0, 0.1, 30), "y": Estimate(2.0, 0.1, 30)}
@@ -290,8 +252,11 @@ def standings(
             f"estimates={estimates!r} have a mean that is 0 or less, infinite or unknown; allowed: "
             "above 0 and finite"
         )
-    means = np.array([[place[name].mean for name in names] for place in places])
-    errors = np.array([[place[name].error for name in names] for place in places]) / means
+    means, errors = (
+        np.array([[getattr(place[name], part) for name in names] for place in places])
+        for part in ("mean", "error")
+    )
+    errors = errors / means
     logs = np.log(means)
     above = logs - logs.min(axis=1, keepdims=True)
     drawn = logs + errors * rng.standard_normal((n_resamples, *logs.shape))

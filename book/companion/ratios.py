@@ -16,7 +16,7 @@ __all__ = ["ratio_of_means"]
 def ratio_of_means(
     numerator: ArrayLike, denominator: ArrayLike, level: float = 0.95
 ) -> tuple[float, float, float]:
-    """Return the ratio of two means with a confidence interval.
+    """Return the ratio of two means, and the ends of its confidence interval.
 
     The logarithm of a ratio of means of independent samples is close to normal, with variance
     the sum of the squared coefficients of variation over the sample sizes (delta method);
@@ -29,11 +29,6 @@ def ratio_of_means(
     level : float
         Confidence level in (0, 1).
 
-    Returns
-    -------
-    tuple of float
-        Ratio, lower and upper end.
-
     Examples
     --------
     >>> ratio_of_means([4.0, 4.0], [2.0, 2.0])
@@ -42,7 +37,9 @@ def ratio_of_means(
     samples = [np.asarray(numerator, float), np.asarray(denominator, float)]
     for name, sample in zip(("numerator", "denominator"), samples, strict=True):
         if sample.ndim != 1 or sample.size < 2 or not sample.mean() > 0:
-            raise ValueError(f"{name} is no sample of two or more values with a positive mean")
+            raise ValueError(
+                f"{name}={sample!r} is out of range; allowed: two values or more, mean above 0"
+            )
     a, b = samples
     variance = sum((s.std(ddof=1) / s.mean()) ** 2 / s.size for s in samples)
     quantile = stats.t.ppf((1 + check_fraction("level", level)) / 2, min(a.size, b.size) - 1)

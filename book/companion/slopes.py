@@ -20,7 +20,7 @@ class Slope(NamedTuple):
         d log y/d log x.
     error : float
         Its standard error, from how far the points lie off the line: both what is due to chance
-        and what is due to a curve that is no line. nan for two points.
+        and what is due to a curve that is not a line. nan for two points.
     level : float
         log y of the line at x = 1.
     """
@@ -41,27 +41,17 @@ def fit_slope(x: ArrayLike, y: ArrayLike) -> Slope:
     x, y : array_like, shape (n,)
         Positive numbers, two or more, of at least two different x.
 
-    Returns
-    -------
-    Slope
-
-    Raises
-    ------
-    ValueError
-        If there are fewer points, or one is not positive.
-
     Examples
     --------
     >>> fit = fit_slope([1.0, 10.0, 100.0], [5.0, 0.5, 0.05])
     >>> round(fit.slope, 12), abs(fit.error) < 1e-12
     (-1.0, True)
     """
-    if np.shape(x) != np.shape(y):
-        raise ValueError(f"x={x!r}, y={y!r} are no points; allowed: positive numbers, as many each")
-    points = np.array([x, y], dtype=np.float64)
-    if points.ndim != 2 or not np.all((points > 0) & np.isfinite(points)):
-        raise ValueError(f"x={x!r}, y={y!r} are no points; allowed: positive numbers, as many each")
-    a, b = np.log(points)
+    xs, ys = (np.asarray(part, dtype=np.float64) for part in (x, y))
+    are_points = xs.ndim == 1 and xs.shape == ys.shape
+    if not (are_points and all(((z > 0) & np.isfinite(z)).all() for z in (xs, ys))):
+        raise ValueError(f"x={x!r}, y={y!r} are not points; allowed: as many positive numbers each")
+    a, b = np.log(np.array([xs, ys]))
     if np.unique(a).size < 2:
         raise ValueError(f"x={x!r} has no two different numbers; allowed: two or more")
     spread = float(((a - a.mean()) ** 2).sum())

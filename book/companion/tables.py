@@ -28,6 +28,8 @@ def tabulate(
 ) -> pd.DataFrame:
     """Make a table of results: the parts of the keys first, then the columns of each result.
 
+    Numbers are rounded to 7 significant digits.
+
     Parameters
     ----------
     results : mapping
@@ -38,11 +40,6 @@ def tabulate(
         ``result.summary()`` if not given.
     names : sequence of str, optional
         Names of the parts of the keys; those of the named tuple if not given.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Numbers are rounded to 7 significant digits.
 
     Examples
     --------
@@ -75,7 +72,7 @@ def tabulate(
 def curve(
     runs: Runs, *, first: int = 100, epochs: bool = False, bound: bool = False
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of a curve of regret over time.
+    """Return the columns of a curve of regret: ``time``, ``mean``, ``low``, ``high``.
 
     Parameters
     ----------
@@ -88,11 +85,6 @@ def curve(
         in the column ``epoch`` and the mean between the neighbouring checkpoints.
     bound : bool
         Whether there is a column ``bound``, the algorithm's proved bound on the regret.
-
-    Returns
-    -------
-    dict
-        ``time``, ``mean``, ``low``, ``high``, and the columns asked for.
     """
     columns = runs.summary()
     kept = columns["time"] >= min(first, runs.horizon)
@@ -141,10 +133,8 @@ def records(table: pd.DataFrame, by: Sequence[str], **chosen: object) -> Iterato
 
 def to_csv(table: pd.DataFrame) -> str:
     """Write a table as text."""
-    text: str = table.to_csv(
-        index=False, float_format=f"%.{DIGITS}g", na_rep="nan", lineterminator="\n"
-    )
-    return text
+    number = f"%.{DIGITS}g"
+    return str(table.to_csv(index=False, float_format=number, na_rep="nan", lineterminator="\n"))
 
 
 def from_csv(text: str) -> pd.DataFrame:

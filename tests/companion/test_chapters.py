@@ -19,8 +19,8 @@ from PIL import Image
 
 from companion import chapters
 from companion.chapter_figures import figures_of
+from companion.chapters import look_alike
 from companion.cli import app
-from companion.pictures import look_alike
 from companion.publishing import published
 
 ROOT = Path(__file__).resolve().parents[2]

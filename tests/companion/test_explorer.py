@@ -11,7 +11,7 @@ import pytest
 
 import dpbandits as dpb
 from companion import explorer
-from companion.explorer_lines import CURVE, line_name
+from companion.explorer import CURVE, line_name
 from companion.figures.comparison import identification_map_table, race_table, regret_map_table
 from companion.publishing import Published, published, published_names
 from companion.tables import curve, from_csv, records, tabulate, to_csv
@@ -184,10 +184,9 @@ def test_what_is_written_is_json_and_small():
         assert built.stat().st_size < 1_500_000
 
 
-def test_an_instance_knows_its_numbers_of_arms():
-    assert explorer.INSTANCES[0].means(3) == (0.75, 0.7, 0.7)
-    with pytest.raises(ValueError, match=r"n_arms=4 .*allowed: \(3, 5, 10, 20\)"):
-        explorer.INSTANCES[0].means(4)
+def test_an_instance_has_its_means():
+    assert explorer.INSTANCES[0].means[3] == (0.75, 0.7, 0.7)
+    assert list(explorer.INSTANCES[0].means) == [3, 5, 10, 20]
     assert len({i.id for i in explorer.INSTANCES}) == len(explorer.INSTANCES)
 
 
@@ -204,6 +203,6 @@ def test_the_script_has_a_place_for_all_that_it_fills():
     assert asked <= written
     fields = {name for name in written if f'for="{name}"' in source}
     assert fields <= asked
-    looks = json.loads(json.dumps(explorer._looks(["DP-SE", "no such algorithm"])))
+    looks = json.loads(json.dumps(explorer.looks_of(["DP-SE", "no such algorithm"])))
     style = (ROOT / "book/_static/explorer.css").read_text("utf-8")
     assert all(f".ink-{look['colour']} " in style for look in looks.values())

@@ -12,7 +12,6 @@ from scipy import stats
 
 import dpbandits as dpb
 from companion.figures import comparison as head
-from companion.figures import regret_map as head_map
 from companion.figures.comparison import (
     MapCell,
     Place,
@@ -227,7 +226,7 @@ def test_looks_can_be_told_apart_without_colour():
     for a, b in itertools.combinations(looks, 2):
         assert (a.line, a.marker) != (b.line, b.marker)
     for name in head.CODES:
-        assert head_map.fill_of(name) != head_map.fill_of("no such algorithm")
+        assert head.fill_of(name) != head.fill_of("no such algorithm")
     assert len(set(head.CODES.values())) == len(head.CODES)
 
 
@@ -246,7 +245,7 @@ def test_a_tie_is_hatched_and_what_is_not_learnt_is_grey():
     fills = [p for p in axes.patches if isinstance(p, Rectangle) and not p.get_hatch()]
     assert len(fills) == 4 and len(axes.patches) == 6, "two are hatched"
     colours = [p.get_facecolor()[:3] for p in fills]
-    assert colours[0] == colours[1] == head_map.fill_of("DP-IMED")
+    assert colours[0] == colours[1] == head.fill_of("DP-IMED")
     assert colours[3] == to_rgb("0.93") != colours[0]
     (legend,) = figure.legends
     words = [text.get_text() for text in legend.get_texts()]

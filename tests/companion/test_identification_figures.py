@@ -14,7 +14,7 @@ from matplotlib.colors import to_hex
 import dpbandits as dpb
 from companion.figures.identification import (
     errors_table,
-    plan_figure,
+    plan_from_table,
     plan_table,
     stopping_tails,
     stopping_times,
@@ -307,7 +307,7 @@ def test_open_triangles_stand_where_no_run_was_wrong():
 
 def test_a_plan_is_drawn_from_its_table_alone():
     plan = dpb.plan([0.9, 0.5], epsilon=1.0, delta=0.05, n_runs=2)
-    figure = plan_figure(plan_table(plan))
+    figure = plan_from_table(plan_table(plan))
     recipe, first = recipe_of(figure), picture(figure)
     table = from_csv(to_csv(plan_table(plan)))
     assert str(picture(redraw(table, json.loads(json.dumps(recipe))))) == str(first)

@@ -198,10 +198,10 @@ def test_curves_can_be_told_apart_in_grey():
         r, g, b = to_rgb(look.colour)
         return 0.299 * r + 0.587 * g + 0.114 * b
 
-    looks = [look for pair in regret._BY_BUDGET.values() for look in pair]
+    looks = [look for pair in regret.BUDGET_LOOKS.values() for look in pair]
     for a, b in itertools.combinations(looks, 2):
         assert a.line != b.line or (a.width != b.width and abs(grey(a) - grey(b)) > 0.15)
-    baselines = [look for _, look in regret._BASELINES.values()]
+    baselines = [look for _, look in regret.BASELINE_LOOKS.values()]
     assert len({look.marker for look in baselines}) == len(baselines)
 
 

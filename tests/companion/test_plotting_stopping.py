@@ -13,7 +13,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 import dpbandits as dpb
-from companion.figures import stopping_map, stopping_slopes
+from companion.figures import stopping
 from companion.figures.redraw import recipe_of, redraw
 from companion.figures.stopping import (
     RULE_LOOKS,
@@ -411,7 +411,7 @@ def test_lines_on_the_map_have_their_level(tables, level):
     axes, _ = draw("overhead", tables["overhead"]).axes
     rule = doubling(1.0)
     for mean in (0.4, 0.01):
-        budget = stopping_map.budget_for(rule, mean, level)
+        budget = stopping.budget_for(rule, mean, level)
         # the rounding to looks, powers of 2, changes a ratio by a factor below 2
         free = dataclasses.replace(rule, epsilon=math.inf).noiseless_time(mean)
         less, more = (
@@ -421,7 +421,7 @@ def test_lines_on_the_map_have_their_level(tables, level):
         assert more <= level <= less
         assert more < less
     end = labels_at_ends(axes)[f"{level} times"].xy
-    assert end[1] == pytest.approx(stopping_map.budget_for(rule, end[0], level), rel=1e-5)
+    assert end[1] == pytest.approx(stopping.budget_for(rule, end[0], level), rel=1e-5)
     assert labels_at_ends(axes)["ε = α|μ|"].xy[1] == pytest.approx(0.5 * end[0])
 
 
@@ -481,7 +481,7 @@ def test_slopes_of_means_and_of_the_condition(runs, tables):
 
 def test_slopes_go_from_two_to_one():
     def slope(epsilon, mean):
-        return stopping_slopes._slope(doubling(epsilon), mean)
+        return stopping.local_slope(doubling(epsilon), mean)
 
     assert slope(1.0, 1e-4) == pytest.approx(-2, abs=0.05)  # the samples' randomness
     assert slope(1e-5, 0.3) == pytest.approx(-1, abs=0.05)  # the noise

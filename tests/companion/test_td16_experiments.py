@@ -11,8 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 import dpbandits as dpb
-from companion.figures import baselines as readings
-from companion.figures import redraw
+from companion.figures import baselines, redraw
 from companion.figures.baselines import (
     spread_at_horizon,
     spread_table,
@@ -73,7 +72,7 @@ def holds(algorithm, horizon):
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 0.1])
-def test_what_the_readings_of_figure_2_spend(epsilon):
+def test_what_the_variants_of_figure_2_spend(epsilon):
     """Whole budgets for each part, and the inputs of Corollary 3.2, are above the target."""
     every = dict(published(epsilon))
     del every["UCB", ""]
@@ -208,7 +207,7 @@ def test_curves_bands_and_bounds(runs, theory):
         thick = [line for line in lines if line.get_linewidth() > 1.5]
         assert len(lines) == len(part) + theory * len(main)
         assert len(axes.collections) == len(thick) == len(main) == 5
-        assert {text.get_text() for text in axes.texts} == {readings.NAMES[n] for n in part}
+        assert {text.get_text() for text in axes.texts} == {baselines.NAMES[n] for n in part}
         assert axes.get_title(loc="left") == f"({panel})  {title}"
         expected = [each.mean()[each.times >= 100] for each in part.values()]
         if theory:
@@ -241,16 +240,16 @@ def test_what_is_published_draws_the_same_picture(runs, make, draw):
         draw(table, titles=TITLES, panels=["e"])
 
 
-def test_readings_can_be_told_apart_in_grey():
+def test_variants_can_be_told_apart_in_grey():
     def grey(look):
         r, g, b = to_rgb(look.colour)
         return 0.299 * r + 0.587 * g + 0.114 * b
 
-    looks = [look for each in readings.ALGORITHM_LOOKS.values() for look in each]
+    looks = [look for each in baselines.ALGORITHM_LOOKS.values() for look in each]
     for a, b in itertools.combinations(looks, 2):
         assert a.line != b.line or (a.width != b.width and abs(grey(a) - grey(b)) > 0.15)
-    assert len({look[0].colour for look in readings.ALGORITHM_LOOKS.values()}) == 7
-    for main, *others in readings.ALGORITHM_LOOKS.values():
+    assert len({look[0].colour for look in baselines.ALGORITHM_LOOKS.values()}) == 7
+    for main, *others in baselines.ALGORITHM_LOOKS.values():
         assert all((o.colour, o.width < main.width) == (main.colour, True) for o in others)
 
 
@@ -292,7 +291,7 @@ def test_the_figure_of_the_spread(runs, panels):
             assert ends[0] < box(numbers[row]).x0, "the number is off the line"
         names = axes.get_yticklabels()
         if place % 2 == 0:  # the right column has the rows of the left one
-            assert [text.get_text() for text in names] == [readings.NAMES[n] for n in part]
+            assert [text.get_text() for text in names] == [baselines.NAMES[n] for n in part]
         for texts in (names, axes.texts, axes.get_xticklabels()):
             for a, b in itertools.combinations(texts, 2):
                 assert not box(a).overlaps(box(b)) or not (a.get_text() and b.get_text())

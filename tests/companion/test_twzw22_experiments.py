@@ -13,7 +13,7 @@ from scipy import stats
 from statistical import FALSE_ALARM, distance_to_law, one_sample_limit
 
 import dpbandits as dpb
-from companion.figures import estimation, heavy_gaps, heavy_time
+from companion.figures import heavy
 from companion.figures.redraw import recipe_of, redraw
 from companion.slopes import fit_slope
 from companion.tables import from_csv, tabulate, to_csv
@@ -204,8 +204,8 @@ def test_pulls_of_the_worse_arm_are_those_of_the_epochs(order, epsilon):
         expected = sum(plan.pulls for plan in plans)
         assert runs.pulls[:, 1].tolist() == [expected] * 3
         assert set(map(len, runs.epoch_ends)) == {k}
-        assert set(heavy_gaps.pulls_until_dropped(runs).values()) == {float(expected)}
-        assert not heavy_gaps.lost_best_arm(runs).any()
+        assert set(heavy.pulls_until_dropped(runs).values()) == {float(expected)}
+        assert not heavy.lost_best_arm(runs).any()
 
 
 @pytest.mark.statistical
@@ -218,7 +218,7 @@ def test_the_published_schedule_loses_the_best_arm():
         runs = dpb.simulate(algorithm, instance, 10**18, 400, seed=3)
         lost = int((runs.pulls[:, 0] < runs.pulls[:, 1] - 1).sum())
         shares[schedule] = stats.binomtest(lost, 400).proportion_ci(1 - FALSE_ALARM, "exact")
-        outcome = heavy_gaps.schedule_outcome(runs)
+        outcome = heavy.schedule_outcome(runs)
         assert outcome["lost"] == lost / 400
         assert outcome["lost_low95"] <= lost / 400 <= outcome["lost_high95"]
         assert outcome["regret"] == runs.regret[:, -1].mean()
@@ -273,14 +273,14 @@ def tables(central, local):
         for schedule, k in itertools.product(("minimax", "published-remark"), (1, 2, 3)):
             arms = dpb.instances.heavy_two_point(gap(k), order)
             schedules[panel, order, schedule, gap(k)] = dpb.LDPRSE(1.0, schedule=schedule), arms
-        for (model, law), k in itertools.product(heavy_gaps.GAP_LOOKS, (1, 2, 3)):
+        for (model, law), k in itertools.product(heavy.GAP_LOOKS, (1, 2, 3)):
             arms = dpb.instances.heavy_two_point(gap(k), order)
             if law == "Pareto":
                 arms = dpb.instances.pareto((0.4, 0.4 - gap(k)), order)
             kind = dpb.LDPRSE if model == "local" else dpb.DPRSE
             algorithm = kind(math.inf if model == "no noise" else EPSILON, BETA)
             gaps[panel, order, model, law, gap(k)] = algorithm, arms
-        for (model, law), n in itertools.product(estimation.ERROR_LOOKS, (100, 1000, 10**4)):
+        for (model, law), n in itertools.product(heavy.ERROR_LOOKS, (100, 1000, 10**4)):
             epsilon = math.inf if model == "none" else EPSILON
             rewards = hard_law(model, n, epsilon, order)
             if law == "Pareto":
@@ -289,20 +289,18 @@ def tables(central, local):
             errors[panel, order, model, law, n] = estimator, rewards, n
     label = ("panel", "order", "model", "law")
     return {
-        heavy_gaps.schedules_over_gap: tabulate(
+        heavy.schedules_over_gap: tabulate(
             dpb.simulate_many(schedules, 10**16, 5),
-            heavy_gaps.schedule_outcome,
+            heavy.schedule_outcome,
             ("panel", "order", "schedule", "gap"),
         ),
-        heavy_gaps.pulls_over_gap: tabulate(
-            dpb.simulate_many(gaps, 2**62, 5), heavy_gaps.pulls_until_dropped, (*label, "gap")
+        heavy.pulls_over_gap: tabulate(
+            dpb.simulate_many(gaps, 2**62, 5), heavy.pulls_until_dropped, (*label, "gap")
         ),
-        estimation.errors_over_rewards: tabulate(
-            mean_errors_many(errors, 20), estimation.error_columns, (*label, "n_rewards")
+        heavy.errors_over_rewards: tabulate(
+            mean_errors_many(errors, 20), heavy.error_columns, (*label, "n_rewards")
         ),
-        heavy_time.heavy_regret_over_time: tabulate(
-            local, heavy_time.heavy_curve, heavy_time.LABELS
-        ),
+        heavy.heavy_regret_over_time: tabulate(local, heavy.heavy_curve, heavy.TIME_LABELS),
     }
 
 
@@ -337,10 +335,10 @@ def check_labels(figure, least):
 @pytest.mark.parametrize(
     "function",
     [
-        heavy_gaps.schedules_over_gap,
-        heavy_gaps.pulls_over_gap,
-        estimation.errors_over_rewards,
-        heavy_time.heavy_regret_over_time,
+        heavy.schedules_over_gap,
+        heavy.pulls_over_gap,
+        heavy.errors_over_rewards,
+        heavy.heavy_regret_over_time,
     ],
     ids=lambda f: f.__name__,
 )
@@ -365,7 +363,7 @@ def test_figures_are_drawn_from_their_tables_alone(tables, function):
 
 
 def test_options_of_the_figures(tables, central):
-    over_time = heavy_time.heavy_regret_over_time
+    over_time = heavy.heavy_regret_over_time
     table = tables[over_time]
     lines = {
         (epochs, theory): len(
@@ -377,13 +375,13 @@ def test_options_of_the_figures(tables, central):
     assert lines == {(False, False): 4, (False, True): 8, (True, False): 6, (True, True): 10}
     with pytest.raises(ValueError, match="scale"):
         over_time(table, titles=TITLES, scale="sqrt")
-    errors = estimation.errors_over_rewards
+    errors = heavy.errors_over_rewards
     plain, bounded = (
         errors(tables[errors], titles=TITLES, theory=t, panels=["a"]).axes[0] for t in (False, True)
     )
     assert len(plain.get_lines()) == 6 and len(bounded.get_lines()) == 9
     four = dict(zip("abcd", ("v = 0.9", "v = 0.5", "longer", "longer"), strict=True))
-    rows = over_time(tabulate(central, heavy_time.heavy_curve, heavy_time.LABELS), titles=four)
+    rows = over_time(tabulate(central, heavy.heavy_curve, heavy.TIME_LABELS), titles=four)
     check_labels(rows, 4)
     x = [axes.get_xlim() for axes in rows.axes]
     assert x[0] == x[1] != x[2] == x[3]
@@ -391,7 +389,7 @@ def test_options_of_the_figures(tables, central):
 
 @pytest.mark.parametrize("scale", ["log", "linear"])
 def test_curves_and_bands_over_time(local, tables, scale):
-    over_time = heavy_time.heavy_regret_over_time
+    over_time = heavy.heavy_regret_over_time
     figure = over_time(tables[over_time], titles=TITLES, scale=scale, epochs=False)
     for panel, axes in zip(TITLES, figure.axes, strict=True):
         chosen = [runs for key, runs in local.items() if key[0] == panel]
@@ -411,24 +409,24 @@ def test_curves_and_bands_over_time(local, tables, scale):
 
 def test_the_table_of_a_curve(local):
     runs = next(iter(local.values()))
-    columns = heavy_time.heavy_curve(runs)
+    columns = heavy.heavy_curve(runs)
     ends = runs.epoch_ends[0]
     ends = ends[(ends >= columns["time"][0]) & (ends <= runs.horizon)]
     assert columns["time"][columns["epoch"] == 1].tolist() == ends.tolist() and ends.size
     assert np.all(columns["bound"] > columns["mean"])
     single = dpb.simulate(runs.algorithm, runs.instance, runs.horizon, 1)
-    assert not heavy_time.heavy_curve(single)["deviation"].any()
+    assert not heavy.heavy_curve(single)["deviation"].any()
 
 
 def test_slopes_of_tables(tables):
-    errors = estimation.error_slopes(tables[estimation.errors_over_rewards])
+    errors = heavy.error_slopes(tables[heavy.errors_over_rewards])
     assert len(errors) == 12
     for (panel, model, law), (slope, theory) in errors.items():
         assert theory == error_rate(model, {"a": 1.0, "b": 0.5}[panel])
         if (model, law) == ("none", "two points"):
             assert slope.slope == pytest.approx(theory, abs=1e-3)
-    gaps = heavy_gaps.gap_slopes(tables[heavy_gaps.pulls_over_gap])
-    assert [key[1:] for key in gaps] == [*heavy_gaps.GAP_LOOKS] * 2
+    gaps = heavy.gap_slopes(tables[heavy.pulls_over_gap])
+    assert [key[1:] for key in gaps] == [*heavy.GAP_LOOKS] * 2
     for (panel, model, _), (slope, theory) in gaps.items():
         order = {"a": 1.0, "b": 0.5}[panel]
         assert theory == -(1 + order) / order * (2 if model == "local" else 1)
@@ -446,10 +444,10 @@ def test_looks_can_be_told_apart_in_grey():
         marked = getattr(a, "marker", "") != getattr(b, "marker", "")
         return a.line != b.line or marked or (a.width != b.width and abs(grey(a) - grey(b)) > 0.1)
 
-    looks = heavy_time.HEAVY_LOOKS
+    looks = heavy.HEAVY_LOOKS
     for names in (("Robust-UCB", "DPRUCB", "DPRSE"), ("LDPRSE",)):
         together = [look for (name, _), each in looks.items() if name in names for look in each]
         assert all(distinct(a, b) for a, b in itertools.combinations(together, 2))
-    for table in (heavy_gaps.GAP_LOOKS, heavy_gaps.SCHEDULE_LOOKS, estimation.ERROR_LOOKS):
+    for table in (heavy.GAP_LOOKS, heavy.SCHEDULE_LOOKS, heavy.ERROR_LOOKS):
         assert all(distinct(a, b) for a, b in itertools.combinations(table.values(), 2))
         assert len({str(look.line) for look in table.values()}) == len(table)

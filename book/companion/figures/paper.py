@@ -10,16 +10,13 @@ from __future__ import annotations
 import io
 import os
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import pyplot as plt
-from matplotlib.artist import Artist
 from matplotlib.backends import backend_pdf
-from matplotlib.cm import ScalarMappable
 from matplotlib.collections import Collection
 from matplotlib.colors import ListedColormap, to_hex, to_rgba
 from matplotlib.figure import Figure
@@ -69,8 +66,7 @@ _INCH = 25.4
 _PALETTE = {to_hex(colour): GREYS[name] for name, colour in COLOURS.items()}
 
 
-@dataclass(frozen=True)
-class PaperFigure:
+class PaperFigure(NamedTuple):
     """A figure and how much smaller it is printed.
 
     Attributes
@@ -93,7 +89,8 @@ class PaperFigure:
     @property
     def letters(self) -> tuple[float, float]:
         """Size of the smallest and of the largest text as printed, in points."""
-        sizes = [float(text.get_fontsize()) for text in _texts(self.figure)]
+        texts = [text for text in self.figure.findobj(Text) if text.get_visible()]
+        sizes = [float(text.get_fontsize()) for text in texts if text.get_text().strip()]
         return min(sizes) * self.scale, max(sizes) * self.scale
 
     def pdf(self, title: str = "") -> bytes:
@@ -114,25 +111,14 @@ class PaperFigure:
     def png(self, dpi: float = 300.0) -> bytes:
         """Return a picture with `dpi` points to an inch of its printed size."""
         buffer = io.BytesIO()
-        about = {"Software": None}
+        about: dict[str, Any] = {"metadata": {"Software": None}}
+        about["pil_kwargs"] = {"dpi": (dpi, dpi), "optimize": False}
         with styled():
-            self.figure.savefig(
-                buffer,
-                format="png",
-                dpi=dpi * self.scale,
-                metadata=about,
-                pil_kwargs={"dpi": (dpi, dpi), "optimize": False},
-            )
+            self.figure.savefig(buffer, format="png", dpi=dpi * self.scale, **about)
         return buffer.getvalue()
 
     def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
-        """Write a PDF or a PNG, as the name ends, and return the file.
-
-        Raises
-        ------
-        ValueError
-            If the name ends otherwise.
-        """
+        """Write a PDF or a PNG, as the name ends, and return the file."""
         ending = Path(path).suffix.lower()
         if ending not in (".pdf", ".png"):
             raise ValueError(f"path={str(path)!r} ends in {ending!r}; allowed: .pdf, .png")
@@ -153,12 +139,7 @@ def _scaled_file(buffer: io.BytesIO, about: dict[str, Any], scale: float) -> Any
 
 
 def width_of(width: str | float) -> float:
-    """Return a width in millimetres: that of a name, or the number itself.
-
-    Raises
-    ------
-    ValueError
-        If it is neither a name in `WIDTHS` nor a number from 40 to 300.
+    """Return a width in millimetres: that of a name in `WIDTHS`, or the number itself.
 
     Examples
     --------
@@ -166,15 +147,12 @@ def width_of(width: str | float) -> float:
     (84.0, 120.0)
     """
     allowed = f"{', '.join(WIDTHS)}, or {_NARROWEST:g} to {_WIDEST:g} (millimetres)"
-    if isinstance(width, str):
-        if width in WIDTHS:
-            return WIDTHS[width]
-        try:
-            number = float(width)
-        except ValueError:
-            raise ValueError(f"width={width!r} is unknown; allowed: {allowed}") from None
-    else:
-        number = check_number("width", width, allowed)
+    if isinstance(width, str) and width in WIDTHS:
+        return WIDTHS[width]
+    try:
+        number = float(width) if isinstance(width, str) else check_number("width", width, allowed)
+    except ValueError:
+        raise ValueError(f"width={width!r} is unknown; allowed: {allowed}") from None
     if not _NARROWEST <= number <= _WIDEST:
         raise ValueError(f"width={width!r} is out of range; allowed: {allowed}")
     return number
@@ -195,10 +173,6 @@ def paper_figure(
     grey : bool
         Whether to print it in grey. What must be told apart has a line style or a marker of its
         own, a label beside it, or a grey that is far from the others.
-
-    Returns
-    -------
-    PaperFigure
 
     Raises
     ------
@@ -221,11 +195,9 @@ def paper_figure(
     figure = _laid_out(draw, millimetres, width)
     fit_below(figure)
     printed = PaperFigure(figure, millimetres / _INCH / float(figure.get_size_inches()[0]))
-    try:
-        _check(printed, width)
-    except ValueError:
+    if problem := _problem(printed):
         plt.close(figure)
-        raise
+        raise ValueError(f"width={width!r} {problem}")
     if grey:
         in_grey(figure)
     return printed
@@ -250,27 +222,17 @@ def _laid_out(draw: Callable[[], Figure], millimetres: float, width: str | float
     )
 
 
-def _check(printed: PaperFigure, width: str | float) -> None:
-    """Refuse what cannot be read, or does not fit on a page."""
+def _problem(printed: PaperFigure) -> str:
+    """Say why a figure cannot be read, or does not fit on a page."""
     least, _ = printed.letters
+    width, height = printed.size
     if least < LEAST_LETTERS - 0.005:
-        needed = np.ceil(printed.size[0] * LEAST_LETTERS / least)
-        raise ValueError(
-            f"width={width!r} leaves letters of {least:.1f} points; allowed: at least {needed:g} "
-            "(millimetres)"
-        )
-    height = printed.size[1]
+        needed = np.ceil(width * LEAST_LETTERS / least)
+        return f"leaves letters of {least:.1f} points; allowed: at least {needed:g} (millimetres)"
     if height > _HIGHEST:
-        raise ValueError(
-            f"width={width!r} makes a figure {height:.0f} mm high; allowed: up to {_HIGHEST:g}, "
-            "with more width or fewer panels"
-        )
-
-
-def _texts(figure: Figure) -> list[Text]:
-    """Return the texts that are seen."""
-    found = figure.findobj(Text)
-    return [text for text in found if text.get_visible() and text.get_text().strip()]
+        allowed = f"up to {_HIGHEST:g}, with more width or fewer panels"
+        return f"makes a figure {height:.0f} mm high; allowed: {allowed}"
+    return ""
 
 
 def fit_below(figure: Figure) -> None:
@@ -346,10 +308,6 @@ def grey_of(colour: Any) -> tuple[float, float, float, float]:
     return level, level, level, alpha
 
 
-def _greys(colours: Iterable[Any]) -> list[tuple[float, float, float, float]]:
-    return [grey_of(colour) for colour in colours]
-
-
 def in_grey(figure: Figure) -> None:
     """Turn everything in a figure grey."""
     for artist in figure.findobj():
@@ -364,32 +322,21 @@ def in_grey(figure: Figure) -> None:
                 line.set_edgecolor(grey_of(line.get_edgecolor()))
                 line.set_facecolor(grey_of(line.get_facecolor()))
         elif isinstance(artist, Patch):
-            hatch = artist.get_edgecolor()
+            edge = artist.get_edgecolor()
             artist.set_facecolor(grey_of(artist.get_facecolor()))
-            artist.set_edgecolor(grey_of(hatch))
+            artist.set_edgecolor(grey_of(edge))
+        elif isinstance(artist, Collection) and artist.get_array() is not None:
+            # As light as the colours were: what rises in them rises in grey.
+            colours = artist.cmap(np.linspace(0.0, 1.0, 256))
+            artist.set_cmap(ListedColormap([*map(grey_of, colours)]))
         elif isinstance(artist, Collection):
-            _collection_in_grey(artist)
-        _outline_in_grey(artist)
+            artist.set_facecolor([*map(grey_of, artist.get_facecolor())])
+            artist.set_edgecolor([*map(grey_of, artist.get_edgecolor())])
+        outlines = [vars(effect).get("_gc", {}) for effect in artist.get_path_effects() or ()]
+        if outlines:
+            greyed = [{**one, "foreground": grey_of(one["foreground"])} for one in outlines]
+            artist.set_path_effects([withStroke(**one) for one in greyed])
 
 
 def _marker_grey(colour: Any) -> Any:
     return colour if isinstance(colour, str) and colour == "none" else grey_of(colour)
-
-
-def _collection_in_grey(artist: Collection) -> None:
-    if isinstance(artist, ScalarMappable) and artist.get_array() is not None:
-        # As light as the colours were: what rises in them rises in grey.
-        artist.set_cmap(ListedColormap(_greys(artist.cmap(np.linspace(0.0, 1.0, 256)))))
-        return
-    artist.set_facecolor(_greys(artist.get_facecolor()))
-    artist.set_edgecolor(_greys(artist.get_edgecolor()))
-
-
-def _outline_in_grey(artist: Artist) -> None:
-    """Turn the outlines of letters and lines grey."""
-    effects: Sequence[Any] = artist.get_path_effects() or ()
-    settings = [vars(effect).get("_gc", {}) for effect in effects]
-    if settings:
-        artist.set_path_effects(
-            [withStroke(**{**one, "foreground": grey_of(one["foreground"])}) for one in settings]
-        )
