@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -157,7 +158,7 @@ def variants_over_time(
         start = first_shown(max(line.time[-1] for line in lines))
         return draw_times(axes, curves(lines), start)
 
-    sizes = {"width": 4.4, "height": 3.7}  # room for a dozen labels
+    sizes: dict[str, Any] = {"width": 4.4, "height": 3.7}  # room for a dozen labels
     return draw_panels(
         table, titles, panels, draw, by=LABELS, x_label=PULLS, y_label=REGRET, **sizes
     )
@@ -227,7 +228,11 @@ def _rows(axes: Axes, lines: Sequence[Line]) -> None:
         )
         texts[row] = f"{ends[1] - ends[0]:,.0f}".replace(",", "\u2009")
     for row, text in {**texts, -1: "max − min"}.items():
-        place = {"transform": axes.get_yaxis_transform(), "ha": "right", "va": "center"}
+        place: dict[str, Any] = {
+            "transform": axes.get_yaxis_transform(),
+            "ha": "right",
+            "va": "center",
+        }
         axes.text(0.99, row, text, fontsize=10, color=INK, **place)
     axes.set_yticks(range(len(lines)), [NAMES[line.algorithm, line.variant] for line in lines])
     axes.set_ylim(len(lines) - 0.4, -1.6)

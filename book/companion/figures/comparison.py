@@ -147,7 +147,7 @@ def race_figure(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
     """Draw mean regret over time, each mean with its 95 % interval, of `race_table`."""
-    sizes = {"width": 4.9, "height": 3.7}
+    sizes: dict[str, Any] = {"width": 4.9, "height": 3.7}
     return draw_panels(table, titles, panels, _race, x_label=PULLS, y_label=REGRET, **sizes)
 
 

@@ -330,7 +330,7 @@ def pulls_over_gap(
         return PanelRange(x_range, (min(heights), max(heights)), tuple(ends))
 
     y_label = "pulls of the worse arm until it is dropped"
-    sizes = {"width": 4.9, "height": 4.0}
+    sizes: dict[str, Any] = {"width": 4.9, "height": 4.0}
     return draw_panels(
         table, titles, panels, draw, by=_FITTED, x_label=_OVER_GAP, y_label=y_label, **sizes
     )

@@ -361,7 +361,7 @@ def stopping_tails(
 ) -> Figure:
     """Draw the share of runs that took longer than t, for each panel of `tails_table`."""
     y_label = "share of runs with τ > t"
-    sizes = {"width": 4.4, "height": 3.2}
+    sizes: dict[str, Any] = {"width": 4.4, "height": 3.2}
     return draw_panels(
         table, titles, panels, _tails, by=_NAMES, x_label="pulls t", y_label=y_label, **sizes
     )

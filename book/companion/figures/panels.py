@@ -105,7 +105,7 @@ def set_scales(panels: Iterable[Axes], log: str) -> None:
 
 def legend_below(figure: Figure, handles: Iterable[Any], **options: Any) -> None:
     """Put a legend below the panels."""
-    usual = {"loc": "lower center", "frameon": False, "fontsize": 10.5}
+    usual: dict[str, Any] = {"loc": "lower center", "frameon": False, "fontsize": 10.5}
     figure.legend(handles=list(handles), **(usual | options))
 
 
@@ -125,7 +125,7 @@ def band(axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, look: Look) 
 def plain(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look, **options: Any) -> None:
     """Draw a curve in its look, without markers."""
     usual = {"color": look.colour, "linestyle": look.line, "linewidth": look.width}
-    axes.plot(x, y, **(usual | options))  # type: ignore[arg-type]
+    axes.plot(x, y, **(usual | options))
 
 
 def marked(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look, **options: Any) -> None:
