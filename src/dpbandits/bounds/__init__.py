@@ -1,118 +1,17 @@
 """Bounds, upper and lower, each with the constants that its proof gives."""
 
-from dpbandits.bounds.lazy import (
-    adap_klucb_regret,
-    dp_klucb_regret,
-    lazy_ucb_regret,
-    private_regret_rate,
-)
-from dpbandits.bounds.lazy_sampling import dp_imed_regret, lazy_dp_ts_regret
-from dpbandits.bounds.regret import (
-    dp_ucb_pulls,
-    dp_ucb_regret,
-    elimination_failure,
-    elimination_last_epoch,
-    elimination_minimax_regret,
-    elimination_pulls,
-    elimination_pulls_closed_form,
-    elimination_pulls_printed,
-    elimination_regret,
-    group_privacy_factor,
-    lai_robbins_rate,
-    minimax_lower_bound,
-    private_lower_bound_rate,
-    private_minimax_lower_bound,
-    ucb_regret,
-)
-from dpbandits.bounds.stopping import (
-    StoppingTimes,
-    loglog_bracket,
-    loglog_crossing,
-    stopping_constant,
-    stopping_constant_printed,
-    stopping_failure,
-    stopping_samples,
-    stopping_samples_closed_form,
-    stopping_samples_printed,
-    stopping_times_printed,
-    stopping_times_repaired,
-)
-from dpbandits.bounds.stopping_lower import (
-    dagum_rate,
-    private_stopping_lower_bound,
-    stopping_complexity_lower_bound,
-    stopping_lower_bound,
-)
-from dpbandits.bounds.td16 import dp_ucb_bound_regret, dp_ucb_hybrid_regret, worst_regret
-from dpbandits.bounds.td16_intervals import dp_ucb_int_regret
-from dpbandits.bounds.twzw22 import (
-    dprucb_pulls,
-    dprucb_regret,
-    heavy_divergence,
-    heavy_elimination_pulls,
-    heavy_elimination_regret,
-    heavy_minimax_lower_bound,
-    heavy_pulls_lower_bound,
-    heavy_regret_lower_bound,
-    local_kl_bound,
-    published_width_constant,
-    robust_ucb_pulls,
-    robust_ucb_regret,
-    worst_heavy_regret,
-)
+from dpbandits.bounds import lazy, regret, stopping, stopping_lower, td16, twzw22
+from dpbandits.bounds.lazy import *  # noqa: F403 (the names that a module lists)
+from dpbandits.bounds.regret import *  # noqa: F403
+from dpbandits.bounds.stopping import *  # noqa: F403
+from dpbandits.bounds.stopping_lower import *  # noqa: F403
+from dpbandits.bounds.td16 import *  # noqa: F403
+from dpbandits.bounds.twzw22 import *  # noqa: F403
 
-__all__ = [
-    "adap_klucb_regret",
-    "dp_imed_regret",
-    "dp_klucb_regret",
-    "lazy_dp_ts_regret",
-    "lazy_ucb_regret",
-    "private_regret_rate",
-    "heavy_divergence",
-    "heavy_minimax_lower_bound",
-    "heavy_pulls_lower_bound",
-    "heavy_regret_lower_bound",
-    "local_kl_bound",
-    "dprucb_pulls",
-    "dprucb_regret",
-    "heavy_elimination_pulls",
-    "heavy_elimination_regret",
-    "published_width_constant",
-    "robust_ucb_pulls",
-    "robust_ucb_regret",
-    "worst_heavy_regret",
-    "StoppingTimes",
-    "dagum_rate",
-    "dp_ucb_bound_regret",
-    "dp_ucb_hybrid_regret",
-    "dp_ucb_int_regret",
-    "dp_ucb_pulls",
-    "dp_ucb_regret",
-    "elimination_failure",
-    "elimination_last_epoch",
-    "elimination_minimax_regret",
-    "elimination_pulls",
-    "elimination_pulls_closed_form",
-    "elimination_pulls_printed",
-    "elimination_regret",
-    "group_privacy_factor",
-    "lai_robbins_rate",
-    "loglog_bracket",
-    "loglog_crossing",
-    "minimax_lower_bound",
-    "private_lower_bound_rate",
-    "private_minimax_lower_bound",
-    "private_stopping_lower_bound",
-    "stopping_complexity_lower_bound",
-    "stopping_constant",
-    "stopping_constant_printed",
-    "stopping_failure",
-    "stopping_lower_bound",
-    "stopping_samples",
-    "stopping_samples_closed_form",
-    "stopping_samples_printed",
-    "stopping_times_printed",
-    "stopping_times_repaired",
-    "ucb_regret",
-    "worst_regret",
-]
+__all__: list[str] = []
+__all__ += lazy.__all__
+__all__ += regret.__all__
+__all__ += stopping.__all__
+__all__ += stopping_lower.__all__
+__all__ += td16.__all__
+__all__ += twzw22.__all__

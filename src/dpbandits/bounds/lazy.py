@@ -1,28 +1,172 @@
-"""Bounds on the regret of index algorithms on lazy batches, and on that of any private policy.
+"""Bounds on the regret of algorithms with lazy batches, and on that of any private policy.
 
-Derived here; `dpbandits.bounds.lazy_frame` has what they rest on.
+All batches of an arm are fixed in advance: batch j has b_j pulls, e_j is their number up to its
+end, and the estimate from then on has n_j rewards and k_j Laplace variables. For each j let p_j
+bound the probability that the estimate of a suboptimal arm a is so high that a can be chosen by
+time T although the best arm is not underrated, and q_j the probability that the best arm is
+underrated when batch j + 1 of a begins. Then
+
+    E N_a(T) ≤ b_1 + Σ_j min(b_{j+1}, T − e_j − K + 1)⁺ · min(1, p_j + q_j).
+
+For an index that increases with the estimate and with t, "underrated" means an index below the
+best mean, and q_j = Σ_i f_i(e_i + e_j + K − 1), f_i(s) a bound on P(index after i releases, at time
+s, is below the best mean): an index that is too low at some later time is too low at s.
+Proof: :prf:ref:`thm-lazy-regret`. All tails of estimates are Chernoff's with the exact law of a sum
+of rewards and Laplace variables: :prf:ref:`lem-rate`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+import scipy
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
 
-from dpbandits._validation import check_positive, check_range
-from dpbandits.bounds.lazy_frame import Frame, least_estimates
-from dpbandits.bounds.regret import _fractions
-from dpbandits.divergence_kernels import d_eps_kernel
+from dpbandits._validation import check_flag, check_positive, check_range
+from dpbandits.bounds.regret import check_arms, check_times
+from dpbandits.divergence_kernels import (
+    calibrated_minus_kernel,
+    calibrated_plus_kernel,
+    d_eps_kernel,
+)
 from dpbandits.lazy_indices import ucb_width
+from dpbandits.schedules import batch_grid
 
 __all__ = [
     "adap_klucb_regret",
+    "dp_imed_regret",
     "dp_klucb_regret",
+    "lazy_dp_ts_regret",
     "lazy_ucb_regret",
     "private_regret_rate",
 ]
+
+FloatArray = NDArray[np.float64]
+
+_SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
+"""Levels y = μ* − share·Δ_a that are tried for DP-IMED and Lazy-DP-TS."""
+
+_SPREADS = (0.4, 0.6, 0.75, 0.9, 1.0)
+"""Widths of the posterior that are tried for Lazy-DP-TS, in units of √(2 log T/n)."""
+_HALVINGS = 200
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float) -> float:
+    """Return min {x ≤ mean : n·d̃⁺(x, mean, k/n) ≤ level}, to rounding from below.
+
+    Examples
+    --------
+    >>> round(least_estimate(0.5, 100.0, 5.0, 1.0, 5.0), 4)
+    0.3094
+    """
+    if level <= 0.0 or mean <= 0.0:
+        return mean
+    step = math.sqrt(0.5 * level / n) + 2.0**-60
+    low, high = mean - step, mean
+    while n * calibrated_plus_kernel(low, mean, k / n, epsilon) <= level:
+        step *= 2.0
+        low, high = mean - step, low
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        if n * calibrated_plus_kernel(middle, mean, k / n, epsilon) <= level:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def least_estimates(
+    mean: float, rewards: FloatArray, noises: FloatArray, epsilon: float, levels: FloatArray
+) -> FloatArray:
+    """Return `least_estimate` for the levels, shape (times, J)."""
+    result = np.empty(levels.shape)
+    for c in range(levels.shape[0]):
+        for j in range(rewards.size):
+            result[c, j] = least_estimate(mean, rewards[j], noises[j], epsilon, levels[c, j])
+    return result
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _reaching(
+    mean: float, thresholds: FloatArray, rewards: FloatArray, noises: FloatArray, epsilon: float
+) -> FloatArray:
+    """Bound the probability that an estimate reaches a threshold, shape (times, J)."""
+    result = np.empty(thresholds.shape)
+    for c in range(thresholds.shape[0]):
+        for j in range(rewards.size):
+            n = rewards[j]
+            x = thresholds[c, j]
+            result[c, j] = math.exp(-n * calibrated_minus_kernel(x, mean, noises[j] / n, epsilon))
+    return result
+
+
+class Frame:
+    """The batches of an arm, and what is common to all bounds."""
+
+    def __init__(
+        self,
+        means: ArrayLike,
+        horizon: float,
+        times: ArrayLike | None,
+        epsilon: float,
+        eta: float,
+        forgets: bool,
+    ) -> None:
+        self.means = check_arms("means", means)
+        self.best = float(self.means.max())
+        self.epsilon = check_positive("epsilon", epsilon, infinite=True)
+        eta = check_range("eta", eta, 0.05, 100.0)
+        self.wanted = check_times(horizon, times)
+        self.at = np.maximum(np.unique(self.wanted), 1.0)
+        most = int(min(self.at.max(), 2.0**60))
+        sizes, ends, rewards, noises = batch_grid(2 * most, eta, forgets)
+        within = ends[:-1] <= most
+        self.ends = ends[:-1][within].astype(np.float64)
+        self.rewards = rewards[:-1][within].astype(np.float64)
+        self.noises = noises[:-1][within].astype(np.float64)
+        self.next_sizes = sizes[1:][within].astype(np.float64)
+        self.room = np.minimum(
+            self.next_sizes, np.maximum(self.at[:, None] - self.ends - self.means.size + 1, 0.0)
+        )
+
+    @property
+    def log_times(self) -> FloatArray:
+        """Log T of each time, shape (times, 1)."""
+        result: FloatArray = np.log(self.at)[:, None]
+        return result
+
+    def too_low(self, failure: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """Return q_j = Σ_i f(e_i + e_j + K − 1) for an index, f a function of log s."""
+        when = self.ends[:, None] + self.ends + self.means.size - 1
+        result: FloatArray = failure(np.log(when)).sum(axis=0)
+        return result
+
+    def reaching(self, mean: float, thresholds: FloatArray) -> FloatArray:
+        """Bound the probability that an arm's estimates reach thresholds of shape (times, J)."""
+        return _reaching(mean, thresholds, self.rewards, self.noises, self.epsilon)
+
+    def pulls(self, likely: FloatArray, lost: FloatArray | float = 0.0) -> FloatArray:
+        """Bound E N_a, given p_j + q_j and the pulls lost in each state of the best arm."""
+        result: FloatArray = 1.0 + np.sum(self.room * np.minimum(likely, 1.0), axis=1)
+        result += np.sum((self.ends <= self.at[:, None]) * lost, axis=1)
+        return np.minimum(result, self.at)
+
+    def regret(self, pulls: Callable[[float], FloatArray]) -> Any:
+        """Add up the regret of all suboptimal arms; `pulls` bounds E N_a for a given mean."""
+        total = np.zeros(self.at.size)
+        lower = self.means[self.means < self.best]
+        for mean, arms in zip(*np.unique(lower, return_counts=True), strict=True):
+            total += arms * (self.best - mean) * pulls(float(mean))
+        worst = self.wanted * (self.best - self.means.min())
+        return np.minimum(total[np.searchsorted(self.at, self.wanted)], worst)[()]
 
 
 def lazy_ucb_regret(
@@ -35,15 +179,15 @@ def lazy_ucb_regret(
     eta: float = 1.0,
     times: ArrayLike | None = None,
 ) -> Any:
-    """Bound the expected pseudo-regret of AdaP-UCB and Lazy-UCB (derived here).
+    """Bound the expected pseudo-regret of AdaP-UCB and Lazy-UCB.
 
     The index x + √(c·log t/n) + d·log t/(εn) of an arm is below its mean with probability at most
-    t^(−2c) + t^(−d)/2, by Hoeffding's inequality and the tail of the Laplace law.
+    t^(−2c) + t^(−d)/2. Proof: :prf:ref:`lem-lazy-index`.
 
     Parameters
     ----------
     means : array_like, shape (K,)
-        Means of the arms.
+        Means of the arms, in [0, 1].
     horizon : float
         Horizon T.
     epsilon : float
@@ -51,7 +195,7 @@ def lazy_ucb_regret(
     sampling, noise : float
         c and d, above 0.
     eta : float
-        Growth η of the batches.
+        Growth η of the batches, from 0.05 to 100.
     times : array_like, optional
         Times at which the bound is wanted; None means T.
 
@@ -62,7 +206,7 @@ def lazy_ucb_regret(
     Raises
     ------
     ValueError
-        If an argument is out of its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -95,34 +239,17 @@ def adap_klucb_regret(
     eta: float = 1.0,
     times: ArrayLike | None = None,
 ) -> Any:
-    """Bound the expected pseudo-regret of AdaP-KLUCB (derived here).
+    """Bound the expected pseudo-regret of AdaP-KLUCB.
 
-    The index of an arm is below its mean with probability at most 1.5·t^(−α): the noise's width
-    makes up for the noise but for t^(−α)/2, and then Chernoff's inequality for the sample mean.
+    The index of an arm is below its mean with probability at most 1.5·t^(−α).
+    Proof: :prf:ref:`lem-lazy-index`.
 
     Parameters
     ----------
-    means : array_like, shape (K,)
-        Means of the arms.
-    horizon : float
-        Horizon T.
-    epsilon : float
-        Privacy budget ε, inf included.
     alpha : float
         α of the index, above 0.
-    eta : float
-        Growth η of the batches.
-    times : array_like, optional
-        Times at which the bound is wanted; None means T.
-
-    Returns
-    -------
-    float or numpy.ndarray, of the shape of `times`
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
+    means, horizon, epsilon, eta, times
+        As of `lazy_ucb_regret`.
 
     Examples
     --------
@@ -154,34 +281,17 @@ def dp_klucb_regret(
     slack: float,
     times: ArrayLike | None = None,
 ) -> Any:
-    """Bound the expected pseudo-regret of DP-KLUCB (derived here).
+    """Bound the expected pseudo-regret of DP-KLUCB.
 
-    The index of an arm is below its mean with probability at most 1/(t·(1 + log t)^ξ), by
-    Chernoff's inequality for rewards and noise together.
+    The index of an arm is below its mean with probability at most 1/(t·(1 + log t)^ξ).
+    Proof: :prf:ref:`lem-lazy-index`.
 
     Parameters
     ----------
-    means : array_like, shape (K,)
-        Means of the arms.
-    horizon : float
-        Horizon T.
-    epsilon : float
-        Privacy budget ε, inf included.
-    eta : float
-        Growth η of the grid.
     slack : float
         ξ of the index, from 0 to 100.
-    times : array_like, optional
-        Times at which the bound is wanted; None means T.
-
-    Returns
-    -------
-    float or numpy.ndarray, of the shape of `times`
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
+    means, horizon, epsilon, eta, times
+        As of `lazy_ucb_regret`.
 
     Examples
     --------
@@ -199,28 +309,13 @@ def dp_klucb_regret(
 
 
 def private_regret_rate(means: ArrayLike, epsilon: float) -> float:
-    """Return a lower bound on lim inf regret/log T of any consistent ε-DP policy (derived here).
+    """Return a lower bound on lim inf regret/log T of any consistent ε-DP policy.
 
     Σ Δ_a/d_ε(μ_a, μ*) on Bernoulli arms with max mean below 1, the rate that Azize et al. (2025)
     state (reconstructed); `lai_robbins_rate` for ε = ∞, and never below
     `private_lower_bound_rate`. Asymptotic: at a finite T a policy may well lie below rate·log T.
-
-    Parameters
-    ----------
-    means : array_like, shape (K,)
-        Means of the arms.
-    epsilon : float
-        Privacy budget ε, inf included.
-
-    Returns
-    -------
-    float
-        Where the largest mean is 1 it is what the formula gives, and no bound.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
+    Where the largest mean is 1 it is what the formula gives, and no bound.
+    Proof: :prf:ref:`thm-head-lower`.
 
     Examples
     --------
@@ -229,8 +324,160 @@ def private_regret_rate(means: ArrayLike, epsilon: float) -> float:
     >>> round(private_regret_rate([0.5, 0.25], 0.1), 3)
     10.526
     """
-    mu = _fractions("means", means)
+    mu = check_arms("means", means)
     epsilon = check_positive("epsilon", epsilon, infinite=True)
     best = float(mu.max())
     others = mu[mu < best].tolist()
     return float(sum((best - mean) / d_eps_kernel(mean, best, epsilon) for mean in others))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _underrated(
+    best: float,
+    y: float,
+    rewards: FloatArray,
+    noises: FloatArray,
+    counted: FloatArray,
+    epsilon: float,
+) -> FloatArray:
+    """Return q_j of DP-IMED: Σ_i P(y_i < y and n_i·d(y_i, y) ≥ log(n_j/n_i)), shape (J,).
+
+    d is the evidence of the index, d̃⁺ with as many noises as are counted.
+    """
+    result = np.zeros(rewards.size)
+    for i in range(rewards.size):
+        n, k = rewards[i], noises[i]
+        for j in range(rewards.size):
+            level = math.log(rewards[j] / n)
+            x = y
+            if level > 0.0:
+                if n * calibrated_plus_kernel(0.0, y, counted[i] / n, epsilon) < level:
+                    break  # and for all later j
+                x = least_estimate(y, n, counted[i], epsilon, level)
+            result[j] += math.exp(-n * calibrated_plus_kernel(x, best, k / n, epsilon))
+    return result
+
+
+def _mean_odds(best: float, y: float, rewards: FloatArray) -> FloatArray:
+    """Bound E (1 − p)/p, p the chance that Normal(S/n, 1/n) is above y, S Binomial(n, μ*).
+
+    Exact up to 2000 rewards; beyond, the odds fall in S, and with P(S ≤ nx) ≤ exp(−n·kl(x, μ*))
+    they are added up on a grid from 1 down to 0.
+    """
+    result, special = [], scipy.special
+    grid = np.linspace(1.0, 0.0, 2001)
+    for n in rewards.tolist():
+        x = np.arange(n + 1) / n if n < grid.size else grid
+        z = math.sqrt(n) * (y - x)
+        logs = special.log_ndtr(z) - special.log_ndtr(-z)
+        if n < grid.size:
+            ones = np.arange(n + 1)
+            ways = -special.betaln(ones + 1, n - ones + 1) - math.log(n + 1)  # log of n over S
+            logs += ways + special.xlogy(ones, best) + special.xlog1py(n - ones, -best)
+        else:
+            below = np.minimum(grid, best)
+            tails = -n * (special.rel_entr(below, best) + special.rel_entr(1 - below, 1 - best))
+            logs[1:] += tails[:-1]
+        result.append(math.exp(min(float(special.logsumexp(logs)), 700.0)))
+    return np.array(result)
+
+
+def lazy_dp_ts_regret(
+    means: ArrayLike,
+    horizon: float,
+    *,
+    epsilon: float,
+    alpha: float,
+    eta: float = 1.0,
+    times: ArrayLike | None = None,
+) -> Any:
+    """Bound the expected pseudo-regret of Lazy-DP-TS with a draw at each pull.
+
+    The least, over some levels y between μ_a and μ* and some widths √n_j·(y − y'_j), of the bound
+    of :prf:ref:`thm-lazy-ts`, which has the proof.
+
+    Parameters
+    ----------
+    alpha : float
+        α of the centre, from 1.001 to 100.
+    means, horizon, epsilon, eta, times
+        As of `lazy_ucb_regret`.
+
+    Examples
+    --------
+    >>> means, long = [0.5, 0.4], 10**6
+    >>> high = lazy_dp_ts_regret(means, long, epsilon=0.1, alpha=3.0)
+    >>> bool(high > lazy_dp_ts_regret(means, long, epsilon=1.0, alpha=3.0))
+    True
+    """
+    alpha = check_range("alpha", alpha, 1.001, 100.0)
+    frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
+    when = frame.ends + frame.means.size
+    under = 0.0 * when
+    if math.isfinite(frame.epsilon):
+        under = (3 + eta) / 2 * alpha / (alpha - 1) * when ** (1 - alpha)
+    raised = alpha * frame.log_times / (frame.epsilon * frame.rewards)
+    spread = np.sqrt(2 * frame.log_times / frame.rewards)
+
+    def pulls(mean: float) -> FloatArray:
+        least = np.full(frame.at.size, math.inf)
+        for share in _SHARES:
+            y = frame.best - share * (frame.best - mean)
+            lost = under + frame.next_sizes * _mean_odds(frame.best, y, frame.rewards)
+            likely = np.ones_like(frame.room)
+            for part in _SPREADS:
+                centre = y - part * spread
+                thresholds = np.where(centre > 0, centre - raised, -1.0)
+                above = frame.at[:, None] * scipy.special.ndtr(-part * np.sqrt(2 * frame.log_times))
+                above = above / np.minimum(frame.next_sizes, frame.at[:, None])
+                likely = np.minimum(likely, frame.reaching(mean, thresholds) + above)
+            least = np.minimum(least, frame.pulls(likely, lost))
+        return least
+
+    return frame.regret(pulls)
+
+
+def dp_imed_regret(
+    means: ArrayLike,
+    horizon: float,
+    *,
+    epsilon: float,
+    eta: float,
+    calibrated: bool = True,
+    times: ArrayLike | None = None,
+) -> Any:
+    """Bound the expected pseudo-regret of DP-IMED.
+
+    The least, over some levels y between μ_a and μ*, of the bound of :prf:ref:`thm-imed`, which has
+    the proof.
+
+    Parameters
+    ----------
+    calibrated : bool
+        Whether the evidence of the index is d̃⁺ or d_ε.
+    means, horizon, epsilon, eta, times
+        As of `lazy_ucb_regret`.
+
+    Examples
+    --------
+    >>> from dpbandits.bounds import private_regret_rate
+    >>> bound = dp_imed_regret([0.9, 0.2], 10**6, epsilon=1.0, eta=1.0)
+    >>> bool(private_regret_rate([0.9, 0.2], 1.0) * math.log(10**6) < bound < 1000)
+    True
+    """
+    calibrated = check_flag("calibrated", calibrated)
+    frame = Frame(means, horizon, times, epsilon, eta, forgets=False)
+    levels = np.maximum(frame.log_times - np.log(frame.rewards), 0.0)
+    counted = frame.noises if calibrated else np.zeros_like(frame.noises)
+
+    def pulls(mean: float) -> FloatArray:
+        least = np.full(frame.at.size, math.inf)
+        for share in _SHARES:
+            y = frame.best - share * (frame.best - mean)
+            lowest = least_estimates(y, frame.rewards, counted, frame.epsilon, levels)
+            thresholds = np.where(lowest > 0, lowest, -1.0)
+            q = _underrated(frame.best, y, frame.rewards, frame.noises, counted, frame.epsilon)
+            least = np.minimum(least, frame.pulls(frame.reaching(mean, thresholds) + q))
+        return least
+
+    return frame.regret(pulls)

@@ -1,6 +1,6 @@
 """Bounds on pulls and regret, upper and lower, each with the constants that its proof gives.
 
-The proofs stand in the chapter on DP successive elimination. SS19 is Sajed & Sheffet (2019).
+SS19 is Sajed & Sheffet (2019). What is out of range raises a `ValueError`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,16 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import lambertw, rel_entr
 
-from dpbandits._validation import SMALLEST, check_fraction, check_integer, check_positive
+from dpbandits._validation import (
+    SMALLEST,
+    check_fraction,
+    check_integer,
+    check_positive,
+    check_values,
+)
 from dpbandits.schedules import elimination_epoch
 
 __all__ = [
@@ -31,9 +37,31 @@ __all__ = [
     "private_lower_bound_rate",
     "private_minimax_lower_bound",
     "ucb_regret",
+    "worst_regret",
 ]
 
 FloatArray = NDArray[np.float64]
+
+
+def check_arms(name: str, values: ArrayLike) -> FloatArray:
+    """Return gaps or means, numbers in [0, 1], as an array of shape (K,)."""
+    array = np.atleast_1d(check_values(name, values, 0.0, 1.0))
+    if array.ndim > 1:
+        raise ValueError(f"{name}={values!r} is not a list; allowed: a list of numbers from 0 to 1")
+    return array
+
+
+def check_times(horizon: float, times: ArrayLike | None) -> FloatArray:
+    """Check the horizon and return the times at which a bound is wanted."""
+    at = np.asarray(check_positive("horizon", horizon) if times is None else times, np.float64)
+    if not np.all((at >= 0) & np.isfinite(at)):
+        raise ValueError(f"times={times!r} is out of range; allowed: finite, at least 0")
+    return at
+
+
+def worst_regret(gaps: ArrayLike, horizon: float, *, times: ArrayLike | None = None) -> Any:
+    """Return the regret of the worst arm, played throughout: t times the greatest gap."""
+    return (check_times(horizon, times) * check_arms("gaps", gaps).max())[()]
 
 
 def elimination_last_epoch(gap: float) -> int:
@@ -71,7 +99,8 @@ def elimination_failure(beta: float, *, private: bool = True) -> float:
 def elimination_pulls(gap: float, n_arms: int, beta: float, epsilon: float = math.inf) -> int:
     """Bound the pulls of an arm by (DP) SE: SS19, Lemma 4.2, as the exact sum of its proof.
 
-    Σ ⌈R_e⌉ over e ≤ e(a), with |S| = K in every R_e (R_e grows with |S|).
+    Σ ⌈R_e⌉ over e ≤ e(a), with |S| = K in every R_e (R_e grows with |S|); exceeded with probability
+    at most `elimination_failure(beta)`. Proof: :prf:ref:`lem-pulls`.
 
     Parameters
     ----------
@@ -83,11 +112,6 @@ def elimination_pulls(gap: float, n_arms: int, beta: float, epsilon: float = mat
         Confidence β.
     epsilon : float
         Privacy budget ε; ``inf`` for the non-private algorithm.
-
-    Returns
-    -------
-    int
-        Exceeded with probability at most `elimination_failure(beta)`.
 
     Examples
     --------
@@ -101,9 +125,10 @@ def elimination_pulls(gap: float, n_arms: int, beta: float, epsilon: float = mat
 def elimination_pulls_closed_form(
     gap: float, n_arms: int, beta: float, epsilon: float = math.inf
 ) -> float:
-    """Bound the pulls of an arm by (DP) SE in closed form (derived in the chapter).
+    """Bound the pulls of an arm by (DP) SE in closed form.
 
     (512/3)·log(8K e²/β)/Δ² + 32·log(4K e²/β)/(εΔ) + 2e, with e = e(a) ≤ log2(2/Δ).
+    Proof: :prf:ref:`lem-pulls`.
     """
     e, n_arms, beta, epsilon = _lemma(gap, n_arms, beta, epsilon)
     sampling = 512 / 3 * math.log(8 * n_arms * e**2 / beta) / gap**2
@@ -115,43 +140,19 @@ def elimination_pulls_printed(gap: float, n_arms: int, beta: float, epsilon: flo
     """Evaluate the bound as the last line of the proof of SS19's Lemma 4.2 prints it.
 
     log(K·log(2/Δ)/β)·(1024/Δ² + 96/(εΔ)). It holds for β ≤ 1/2 and fails near β = 1 and
-    Δ = 1: see the chapter.
+    Δ = 1. Proof: :prf:ref:`prop-printed`.
     """
     _, n_arms, beta, epsilon = _lemma(gap, n_arms, beta, epsilon)
     log_term = math.log(n_arms * math.log(2 / gap) / beta)
     return log_term * (1024 / gap**2 + 96 / (epsilon * gap))
 
 
-def _spend_pulls(gaps: FloatArray, pulls: FloatArray, times: FloatArray) -> FloatArray:
+def spend_pulls(gaps: FloatArray, pulls: FloatArray, times: FloatArray) -> FloatArray:
     """Maximise Σ Δ_a n_a subject to n_a ≤ pulls_a and Σ n_a ≤ t, at each t: greatest gap first."""
     order = np.argsort(-gaps)
     spent = np.minimum(np.cumsum(pulls[order]), times[..., None])
     result: FloatArray = np.diff(spent, prepend=0.0) @ gaps[order]
     return result
-
-
-def _in_unit_interval(name: str, values: ArrayLike) -> FloatArray:
-    """Return `values` as an array if they are numbers in [0, 1]."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf" or not np.all((array >= 0) & (array <= 1)):
-        raise ValueError(f"{name}={values!r} is out of range; allowed: numbers in [0, 1]")
-    return array.astype(np.float64)
-
-
-def _fractions(name: str, values: ArrayLike) -> FloatArray:
-    """Return `values` as an array of shape (K,) if they are numbers in [0, 1]."""
-    array = np.atleast_1d(_in_unit_interval(name, values))
-    if array.ndim > 1:
-        raise ValueError(f"{name}={values!r} is no list; allowed: a list of numbers in [0, 1]")
-    return array
-
-
-def _times(horizon: float, times: ArrayLike | None) -> FloatArray:
-    """Check the horizon and return the times at which a bound is wanted."""
-    at = np.asarray(check_positive("horizon", horizon) if times is None else times, np.float64)
-    if not np.all((at >= 0) & np.isfinite(at)):
-        raise ValueError(f"times={times!r} is out of range; allowed: finite, at least 0")
-    return at
 
 
 def elimination_regret(
@@ -166,6 +167,7 @@ def elimination_regret(
 
     Σ Δ_a n_a with n_a at most the pulls of Lemma 4.2 and Σ n_a ≤ t, plus what a failed
     confidence interval costs at most: `elimination_failure` times t·max Δ.
+    Proof: :prf:ref:`thm-regret`.
 
     Parameters
     ----------
@@ -174,9 +176,9 @@ def elimination_regret(
     horizon : float
         Horizon T that the algorithm is told.
     epsilon : float
-        Privacy budget; ``inf`` for the non-private algorithm.
+        Privacy budget ε; ``inf`` for the non-private algorithm.
     beta : float, optional
-        Confidence; None means 1/T.
+        Confidence β; None means 1/T.
     times : array_like, optional
         Times t ≤ T at which the bound is wanted; None means T.
 
@@ -189,25 +191,25 @@ def elimination_regret(
     >>> bool(elimination_regret([0, 0.05], 10**6) > elimination_regret([0, 0.5], 10**6))
     True
     """
-    all_gaps = _fractions("gaps", gaps)
+    all_gaps = check_arms("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
     epsilon = check_positive("epsilon", epsilon, infinite=True)
     beta = 1 / check_positive("horizon", horizon) if beta is None else beta
-    at = _times(horizon, times)
+    at = check_times(horizon, times)
     known = np.maximum(positive, SMALLEST)  # lesser gaps overflow; no horizon is that long
     distinct, which = np.unique(known, return_inverse=True)
     found = [elimination_pulls(gap, all_gaps.size, beta, epsilon) for gap in distinct.tolist()]
     pulls = np.array(found, float)[which]
     failure = elimination_failure(beta, private=math.isfinite(epsilon))
     worst = at * positive.max(initial=0.0)
-    return np.minimum(_spend_pulls(positive, pulls, at) + failure * worst, worst)[()]
+    return np.minimum(spend_pulls(positive, pulls, at) + failure * worst, worst)[()]
 
 
 def elimination_minimax_regret(n_arms: int, horizon: float, epsilon: float = math.inf) -> float:
     """Bound the expected pseudo-regret of (DP) SE with β = 1/T on every instance (Theorem 4.4).
 
     2√((K−1)·A·T) + (K−1)·(B/ε + 4/(e·ln 2)) + π²/12 with A = (512/3)·log(8K m²T),
-    B = 32·log(4K m²T), m = max(1, ⌈log2 √(T/(K−1))⌉); derived in the chapter.
+    B = 32·log(4K m²T), m = max(1, ⌈log2 √(T/(K−1))⌉). Proof: :prf:ref:`thm-minimax`.
     """
     rivals = check_integer("n_arms", n_arms, 2) - 1
     horizon = check_positive("horizon", horizon)
@@ -228,7 +230,7 @@ def dp_ucb_pulls(gap: ArrayLike, times: ArrayLike, gamma: float = 0.0) -> FloatA
     The least n with 2√(2 log t/n) + 2γ/n ≤ Δ: ((√(2 log t) + √(2 log t + 2γΔ))/Δ)², which is
     8 log t/Δ² for γ = 0.
     """
-    gap_array, at = _in_unit_interval("gap", gap), np.asarray(times, float)
+    gap_array, at = check_values("gap", gap, 0.0, 1.0), np.asarray(times, float)
     if not 0 <= gamma < math.inf:
         raise ValueError(f"gamma={gamma!r} is out of range; allowed: finite, at least 0")
     width = 2 * np.log(np.maximum(at, 1.0))
@@ -246,31 +248,23 @@ def dp_ucb_regret(
     noise_failure: float,
     times: ArrayLike | None = None,
 ) -> Any:
-    """Bound the expected pseudo-regret of an index policy with noise at most γ (derived here).
+    """Bound the expected pseudo-regret of an index policy with noise at most γ.
 
     Each arm is pulled at most `dp_ucb_pulls` + 1 + π²/3 times in expectation while every
-    prefix noise stays within ±γ, which fails with probability `noise_failure`.
+    prefix noise stays within ±γ. Proof: :prf:ref:`thm-dpucb`.
 
     Parameters
     ----------
-    gaps : array_like, shape (K,)
-        Gaps of all arms, zeros for the best.
-    horizon : float
-        Horizon T.
+    gaps, horizon, times
+        As of `elimination_regret`.
     gamma : float
         Width γ ≥ 0 of the noise that the index allows for, in units of reward sums.
     noise_failure : float
         Bound on the probability that some prefix noise of some arm exceeds γ.
-    times : array_like, optional
-        Times at which the bound is wanted; None means T.
-
-    Returns
-    -------
-    float or numpy.ndarray, of the shape of `times`
     """
-    all_gaps = _fractions("gaps", gaps)
+    all_gaps = check_arms("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
-    at = _times(horizon, times)
+    at = check_times(horizon, times)
     if not noise_failure >= 0:
         raise ValueError(f"noise_failure={noise_failure!r} is out of range; allowed: at least 0")
     pulls = dp_ucb_pulls(positive, at[..., None], gamma) + 1 + math.pi**2 / 3
@@ -296,10 +290,10 @@ def lai_robbins_rate(means: ArrayLike) -> float:
     >>> round(lai_robbins_rate([0.5, 0.25]), 3)
     1.911
     """
-    mu = _fractions("means", means)
+    mu = check_arms("means", means)
     best = mu.max()
     others = mu[mu < best]
-    kl = rel_entr(others, best) + rel_entr(1 - others, 1 - best)
+    kl = scipy.special.rel_entr(others, best) + scipy.special.rel_entr(1 - others, 1 - best)
     return float(np.sum((best - others) / kl))
 
 
@@ -314,26 +308,27 @@ def group_privacy_factor(distance: ArrayLike, epsilon: float, n: ArrayLike = 1) 
     """Bound P(output | n samples of D) / P(output | n samples of D') under ε-DP, in logarithm.
 
     n·log(1 + d·(e^ε − 1)) with d the total-variation distance of D and D': the sharp form of
-    SS19's Lemma 3.5 (Karwa & Vadhan 2018, Lemma 6.1), which prints 6·ε·n·d. Derived in the
-    chapter; attained for every n (D a Bernoulli law of mean d, D' the point 0, a mechanism that
-    counts ones).
+    SS19's Lemma 3.5 (Karwa & Vadhan 2018, Lemma 6.1), which prints 6·ε·n·d. Attained for every n:
+    D a Bernoulli law of mean d, D' the point 0, a mechanism that counts ones.
+    Proof: :prf:ref:`lem-group`.
 
     Examples
     --------
     >>> bool(group_privacy_factor(0.1, 1.0) < 6 * 1.0 * 0.1)
     True
     """
-    budget, distance = _budget(epsilon), _in_unit_interval("distance", distance)
+    budget, distance = _budget(epsilon), check_values("distance", distance, 0.0, 1.0)
     return np.asarray(n) * np.log1p(distance * budget)
 
 
 def private_lower_bound_rate(means: ArrayLike, epsilon: float) -> float:
-    """Return a lower bound on lim inf regret/log T of any consistent ε-DP policy (derived here).
+    """Return a lower bound on lim inf regret/log T of any consistent ε-DP policy.
 
     Σ Δ_a/log(1 + Δ_a(e^ε − 1)) ≥ (K−1)/(e^ε − 1) on Bernoulli arms with max mean below 1: the
     bound Ω(K log T/ε) of Shariff & Sheffet (2018), with a constant. Asymptotic.
+    Proof: :prf:ref:`thm-lower`.
     """
-    mu = _fractions("means", means)
+    mu = check_arms("means", means)
     gaps = mu.max() - mu[mu < mu.max()]
     return float(np.sum(gaps / group_privacy_factor(gaps, epsilon)))
 
@@ -345,10 +340,11 @@ def minimax_lower_bound(n_arms: int, horizon: float) -> float:
 
 
 def private_minimax_lower_bound(n_arms: int, horizon: float, epsilon: float) -> float:
-    """Return a lower bound on the worst-case regret of any ε-DP policy (derived in the chapter).
+    """Return a lower bound on the worst-case regret of any ε-DP policy.
 
     The solution R = c·W(T/(16c)) of R = c·log(T/(16R)), with c = (K−1)/(4(e^ε − 1)) and
     Lambert's W: of order K·log(T)/ε while that is well below T.
+    Proof: :prf:ref:`prop-minimax-lower`.
 
     Examples
     --------
@@ -356,4 +352,5 @@ def private_minimax_lower_bound(n_arms: int, horizon: float, epsilon: float) -> 
     True
     """
     c = (check_integer("n_arms", n_arms, 2) - 1) / (4 * _budget(epsilon))
-    return float(c * lambertw(check_positive("horizon", horizon) / (16 * c)).real)
+    ratio = check_positive("horizon", horizon) / (16 * c)
+    return float(c * scipy.special.lambertw(ratio).real)

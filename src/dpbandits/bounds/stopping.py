@@ -15,8 +15,6 @@ from dpbandits.stopping.base import NASFamily
 
 __all__ = [
     "StoppingTimes",
-    "check_error",
-    "check_mean",
     "loglog_bracket",
     "loglog_crossing",
     "stopping_constant",

@@ -23,22 +23,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbandits.bounds.regret import _fractions, _times, ucb_regret
+from dpbandits.bounds.regret import check_arms, check_times, ucb_regret
 from dpbandits.mechanisms.hybrid_signs import negative_before
 from dpbandits.schedules import noise_width
 
-__all__ = [
-    "SHARES",
-    "dp_ucb_bound_regret",
-    "dp_ucb_hybrid_regret",
-    "growing",
-    "times_in_octaves",
-    "worst_regret",
-]
+__all__ = ["dp_ucb_bound_regret", "dp_ucb_hybrid_regret", "dp_ucb_int_regret"]
 
 FloatArray = NDArray[np.float64]
 
-SHARES = (0.1, 0.25, 0.5, 0.75)
+_SHARES = (0.1, 0.25, 0.5, 0.75)
 """Values of α that are tried."""
 
 _TILTS = np.array([0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.96, 0.98, 0.99])  # θ over its pole
@@ -47,30 +40,11 @@ _RARE = 1 / 8  # η
 _SLACKS = (1.05, 1.2, 1.5, 2.0, 4.0)
 
 
-def worst_regret(gaps: ArrayLike, horizon: float, *, times: ArrayLike | None = None) -> Any:
-    """Return the regret of the worst arm, played throughout: t times the greatest gap.
-
-    Parameters
-    ----------
-    gaps : array_like, shape (K,)
-        Gaps of all arms, zeros for the best.
-    horizon : float
-        Horizon T.
-    times : array_like, optional
-        Times at which it is wanted; None means T.
-
-    Returns
-    -------
-    float or numpy.ndarray, of the shape of `times`
-    """
-    return (_times(horizon, times) * _fractions("gaps", gaps).max())[()]
-
-
-def growing(
+def _growing(
     gaps: FloatArray, horizon: float, times: ArrayLike | None, at: Callable[[FloatArray], Any]
 ) -> Any:
     """Evaluate `at` on four times an octave; return the least value from each time on."""
-    wanted = _times(horizon, times)
+    wanted = check_times(horizon, times)
     worst = wanted * gaps.max(initial=0.0)
     if not worst.any():
         return worst[()]
@@ -82,7 +56,7 @@ def growing(
     return np.minimum(least[np.minimum(found, grid.size - 1)], worst)[()]
 
 
-def times_in_octaves(grid: FloatArray, octaves: int) -> FloatArray:
+def _times_in_octaves(grid: FloatArray, octaves: int) -> FloatArray:
     """Return how many of the times 1, …, t lie in [2^l, 2^(l+1)), l < octaves, for each t."""
     starts = 2.0 ** np.arange(octaves)
     return np.clip(grid[:, None] + 1 - starts, 0, starts)
@@ -173,7 +147,7 @@ def dp_ucb_bound_regret(
     repaired: bool = False,
     times: ArrayLike | None = None,
 ) -> Any:
-    """Bound the expected pseudo-regret of DP-UCB-BOUND (derived here).
+    """Bound the expected pseudo-regret of DP-UCB-BOUND.
 
     By the lemma at the head of the module. The union over all lengths n that the best arm can
     have at a time is taken with the law of the noise at n: k + 1 variables of scale b and one of
@@ -200,13 +174,9 @@ def dp_ucb_bound_regret(
 
     Notes
     -----
-    *Theorem 3.2, O(log t·log log t) for fixed gaps and ε, does not hold for the printed width.*
-    With two arms of fixed means, let the variable of the node at n = 2^k + 1 of the best arm be
-    below −x with x = ν + √(2n log t) + 2n, and the noise of its blocks at most 0: the index is
-    then below −1 at all times up to t. That has probability exp(−x/(kb))/4 = t^(−4√8/k − o(1)),
-    and with a probability that does not depend on t the other arm never comes that low; so the
-    regret is at least t^(1 − 4√8/k − o(1)), for each k ≥ 12. With the repaired width the chance
-    of a node is t^(−4√8(k+1)/k), whatever k is, and the bound is O(log t·log log t) again.
+    Theorem 3.2, O(log t·log log t) for fixed gaps and ε, fails for the printed width: the
+    regret is at least t^(1 − 4√8/k − o(1)) for each k ≥ 12, :prf:ref:`thm-32-false`. With the
+    repaired bracket it holds: :prf:ref:`thm-32`.
 
     Examples
     --------
@@ -217,15 +187,15 @@ def dp_ucb_bound_regret(
     >>> bool(printed > 1e12), bool(repaired < 3e7)
     (True, True)
     """
-    all_gaps = _fractions("gaps", gaps)
+    all_gaps = check_arms("gaps", gaps)
 
     def at(grid: FloatArray) -> FloatArray:
         octaves = int(grid[-1]).bit_length()
-        when = times_in_octaves(grid, octaves)
+        when = _times_in_octaves(grid, octaves)
         total = np.zeros(grid.size)
         for gap, arms in zip(*np.unique(all_gaps[all_gaps > 0], return_counts=True), strict=True):
             least = np.full(grid.size, np.inf)
-            for part in SHARES:
+            for part in _SHARES:
                 share = part * gap
                 late = when @ _late_noise(share, octaves, block_scale, ucb_term, repaired)
                 early = _early_pulls(gap, share, grid, block_scale, ucb_term)
@@ -233,7 +203,7 @@ def dp_ucb_bound_regret(
             total += arms * gap * least
         return total
 
-    return growing(all_gaps, horizon, times, at)
+    return _growing(all_gaps, horizon, times, at)
 
 
 def _noise_reach(times: FloatArray, count: float, block_scale: float) -> FloatArray:
@@ -255,50 +225,23 @@ def _noise_reach(times: FloatArray, count: float, block_scale: float) -> FloatAr
 def dp_ucb_hybrid_regret(
     gaps: ArrayLike, horizon: float, *, block_scale: float, times: ArrayLike | None = None
 ) -> Any:
-    """Bound the expected pseudo-regret of DP-UCB with advancing hybrid counters (derived here).
+    """Bound the expected pseudo-regret of DP-UCB with advancing hybrid counters.
 
     Parameters
     ----------
-    gaps : array_like, shape (K,)
-        Gaps of all arms, zeros for the best.
-    horizon : float
-        Horizon T.
     block_scale : float
         Scale b ≥ 0 of the noise of a block.
-    times : array_like, optional
-        Times at which the bound is wanted; None means T.
-
-    Returns
-    -------
-    float or numpy.ndarray, of the shape of `times`
+    gaps, horizon, times
+        As of `dp_ucb_bound_regret`.
 
     Notes
     -----
-    *Proof.* The noises Z_b(s) do not depend on what is played, as all counters advance at every
-    step. Let x be such that the mean number X of times up to t at which Z_b > x for a suboptimal b
-    or Z_b < −x for a best one is at most η = 1/8. But with probability K·t^(−3), no mean of a
-    suboptimal arm is above its expectation by √(2 log t/n) or more. If an arm a is played at s,
-    and the mean of the best arm b is at least its expectation less √(2 log s/n), then
-
-        Δ_a ≤ 2√(2 log t/n_a) + Z_a(s)⁺/n_a + Z_b(s)⁻/n_b,
-
-    so that but for the times in X either n_a < u_a, where 2√(2 log t/u) + x/u = αΔ_a, or
-    Z_b(s) ≤ −(1 − α)Δ_a n_b. The latter needs n_b < w = x/((1 − α) min Δ) and Z_b(s) < 0. Let L
-    be the last time at which the mean of some of the G best arms is that low at some n:
-    P(L > 2^q) ≤ G Σ_{s > 2^q} s^(−3) ≤ G·4^(−q)/2 and E L ≤ 1 + G. After L, as long as each best
-    arm has fewer than w pulls, a time with Z_b(s) ≥ 0, for a chosen b, has a pull of a best arm,
-    one of the u_a, or is in X: at most M + X of them, M = G(w − 1) + 1 + Σ u_a. So that state has
-    ended when Z_b has been at or above 0 for K + M + L + X times. With ν(M) the number of times
-    at which it was negative before the M-th of these,
-
-        regret ≤ Σ Δ_a u_a + max Δ·(E ν(K + M + L + X) + 1 + G + 2η + K t^(−2)),
-
-    where E ν(M) is about 2M or less (`negative_before`, by the law of Z_b alone, on which L and X
-    do not depend, if X counts the other arms). This is O(b·log²t + log t/Δ), as in Theorem 3.3, if
-    gaps do not differ. That theorem is said to be proved like Theorem 3.2; but without ν in the
-    index nothing covers the noise of an arm with few pulls, and it is new noise that saves it. ∎
+    This is O(b·log²t + log t/Δ), as in Theorem 3.3, if gaps do not differ. That theorem is said to
+    be proved like Theorem 3.2; but without ν in the index nothing covers the noise of an arm with
+    few pulls, and it is new noise that saves it. Proof: :prf:ref:`thm-33`, with the mean number of
+    times of rare noise at most η = 1/8 and ν by `negative_before`.
     """
-    all_gaps = _fractions("gaps", gaps)
+    all_gaps = check_arms("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
     if block_scale == 0:
         return ucb_regret(all_gaps, horizon, times=times)
@@ -321,7 +264,7 @@ def dp_ucb_hybrid_regret(
             least = np.minimum(least, pulls @ positive + positive.max() * late)
         return least
 
-    return growing(all_gaps, horizon, times, at)
+    return _growing(all_gaps, horizon, times, at)
 
 
 def _mean_negative(count: float, horizon: float, n_best: int) -> float:
@@ -333,3 +276,90 @@ def _mean_negative(count: float, horizon: float, n_best: int) -> float:
             total += (likely - rest) * negative_before(int(count) + 2**q, int(horizon))
         likely, q = rest, q + 1
     return min(total + likely * horizon, horizon)
+
+
+def dp_ucb_int_regret(
+    gaps: ArrayLike,
+    horizon: float,
+    *,
+    interval: int,
+    exponent: float,
+    noise: float = 1.0,
+    refreshed: bool = True,
+    times: ArrayLike | None = None,
+) -> Any:
+    """Bound the expected pseudo-regret of DP-UCB-INT, refreshed or frozen.
+
+    By the lemma at the head of the module, for releases: the release of an arm at
+    m = jf pulls is used for at most f of its pulls, and that of the best arm at the times up to t.
+    A value has noise of scale B = noise·m^(v/2 − 1), and
+
+        P(S_m/m + Lap(B) ≥ μ + x) ≤ exp(−x/B + 1/(8mB²))/2    for every real x,
+
+    as P(Lap(B) ≥ z) ≤ exp(−z/B)/2 for every real z.
+
+    Parameters
+    ----------
+    interval : int
+        f.
+    exponent : float
+        v.
+    noise : float
+        Factor of the noise.
+    refreshed : bool
+        Whether the bonus grows between releases.
+    gaps, horizon, times
+        As of `dp_ucb_bound_regret`.
+
+    Notes
+    -----
+    It grows like t (frozen), or like t·exp(−c√log t) (refreshed); and so does the regret. Proof:
+    :prf:ref:`thm-35-false`. Theorem 3.5 has the rate of UCB: its proof allows the noise a failure
+    probability of t^(−3.5), but at that probability √(2 log t/n) does not cover noise of scale
+    n^(v/2 − 1) for any n.
+    """
+    all_gaps = check_arms("gaps", gaps)
+
+    def at(grid: FloatArray) -> FloatArray:
+        first, last, size = _releases(interval, grid[-1])
+        rise = first ** (1 - exponent / 2) / noise  # 1/B
+        loose = first ** (1 - exponent) / (8 * noise**2)  # 1/(8mB²)
+        spread = last ** ((1 - exponent) / 2) / noise  # 1/(B√m), at the end of a group
+        octaves = int(grid[-1]).bit_length()
+        when = _times_in_octaves(grid, octaves)
+        starts = 2.0 ** np.arange(octaves)[:, None]
+        since = np.maximum(first + (all_gaps.size - 1) * interval, starts if refreshed else 1.0)
+        root = np.sqrt(2 * np.log(since))
+        there = (first < 2 * starts) * size
+        reached = (first <= grid[:, None]) * size
+        top = np.sqrt(2 * np.log(grid))[:, None] * first ** ((1 - exponent) / 2) / noise
+        total = np.zeros(grid.size)
+        for gap, arms in zip(*np.unique(all_gaps[all_gaps > 0], return_counts=True), strict=True):
+            least = np.full(grid.size, np.inf)
+            for share in _SHARES:
+                low = _half_exp(loose - share * gap * rise - root * spread)
+                late = when @ np.minimum(1.0, np.sum(there * low, axis=1))
+                high = _half_exp(loose - (1 - share) * gap * rise + top)
+                early = interval * np.sum(reached * high, axis=1)
+                least = np.minimum(least, interval + early + late)
+            total += arms * gap * least
+        return total
+
+    return _growing(all_gaps, horizon, times, at)
+
+
+def _half_exp(x: FloatArray) -> FloatArray:
+    """Return min(1, exp(x)/2)."""
+    result: FloatArray = np.minimum(1.0, 0.5 * np.exp(np.minimum(x, 1.0)))
+    return result
+
+
+def _releases(interval: int, horizon: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return first m, last m and number of releases in groups that cover all m = jf ≤ T."""
+    most = max(1, int(horizon) // interval)
+    starts = list(range(1, min(most, 512) + 1))
+    while starts[-1] < most and most > 512:
+        starts.append(math.ceil(1.03 * starts[-1]))
+    first = np.array(starts, dtype=np.float64)
+    end = np.append(first[1:], first[-1] + 1)
+    return interval * first, interval * (end - 1), end - first

@@ -47,7 +47,7 @@ from dpbandits._validation import (
     check_positive,
     check_range,
 )
-from dpbandits.bounds.regret import _spend_pulls, _times
+from dpbandits.bounds.regret import check_times, spend_pulls
 from dpbandits.heavy_schedules import heavy_epoch, heavy_failure, tree_index
 
 __all__ = [
@@ -150,7 +150,7 @@ def heavy_elimination_regret(
     >>> bool(central < heavy_elimination_regret([0.0, 0.5], 10**12, model="local", **options))
     True
     """
-    all_gaps, at = _gaps(gaps), _times(horizon, times)
+    all_gaps, at = _gaps(gaps), check_times(horizon, times)
     beta = 1 / check_positive("horizon", horizon) if beta is None else check_fraction("beta", beta)
     plan = (beta, epsilon, moment, order, model, schedule)
     pulls = [heavy_elimination_pulls(g, all_gaps.size, *plan) for g in _positive(all_gaps)]
@@ -199,7 +199,7 @@ def dprucb_regret(
     epsilon, moment, order, scaling
         As of `tree_index`.
     """
-    all_gaps, at = _gaps(gaps), _times(horizon, times)
+    all_gaps, at = _gaps(gaps), check_times(horizon, times)
     plan = (check_integer("horizon", horizon, 2), epsilon, moment, order, scaling)
     pulls = [dprucb_pulls(gap, *plan) for gap in _positive(all_gaps)]
     failure = min(1.0, all_gaps.size * plan[0] * tree_index(*plan).failure)
@@ -269,7 +269,7 @@ def robust_ucb_regret(
         δ = t^−2 or T^−2.
     """
     check_choice("confidence", confidence, ("anytime", "fixed"))
-    all_gaps, at = _gaps(gaps), _times(horizon, times)
+    all_gaps, at = _gaps(gaps), check_times(horizon, times)
     positive = all_gaps[all_gaps > 0]
     anytime = confidence == "anytime"
     logs = np.log(np.maximum(at if anytime else np.full_like(at, horizon), 1.0))
@@ -286,7 +286,7 @@ def worst_heavy_regret(gaps: ArrayLike, horizon: float, *, times: ArrayLike | No
     >>> float(worst_heavy_regret([0.0, 2.0], 10))
     20.0
     """
-    return (_times(horizon, times) * _gaps(gaps).max(initial=0.0))[()]
+    return (check_times(horizon, times) * _gaps(gaps).max(initial=0.0))[()]
 
 
 def _gaps(gaps: ArrayLike) -> FloatArray:
@@ -310,7 +310,7 @@ def _regret(gaps: FloatArray, pulls: list[Any], failure: float, at: FloatArray) 
     """Spend at most `pulls` on each arm with a gap, or all on the worst if the means fail."""
     positive = gaps[gaps > 0]
     worst = at * positive.max(initial=0.0)
-    spent = _spend_pulls(positive, np.array(pulls, dtype=np.float64), at)
+    spent = spend_pulls(positive, np.array(pulls, dtype=np.float64), at)
     return np.minimum(spent + failure * worst, worst)[()]
 
 
