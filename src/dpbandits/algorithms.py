@@ -35,10 +35,10 @@ from dpbandits.regret.robust_ucb import RobustUCB as RobustUCB
 from dpbandits.regret.successive_elimination import SuccessiveElimination as SuccessiveElimination
 from dpbandits.regret.ucb import UCB as UCB
 from dpbandits.stopping.base import StoppingRule as StoppingRule
-from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS as DPExponentialNAS
-from dpbandits.stopping.dp_nas import DPNAS as DPNAS
 from dpbandits.stopping.ebgstop import EBGStop as EBGStop
+from dpbandits.stopping.nas import DPNAS as DPNAS
 from dpbandits.stopping.nas import NAS as NAS
+from dpbandits.stopping.nas import DPExponentialNAS as DPExponentialNAS
 
 
 def _entered(base: Any) -> dict[str, Any]:
