@@ -13,8 +13,8 @@ import dpbandits as dpb
 from dpbandits import GuessAndDouble
 from dpbandits.guarantees import NO_PRIVACY
 from dpbandits.regret.base import Play, RegretAlgorithm
-from dpbandits.regret.guess_and_double import GROWTHS
 
+GROWTHS = ("double", "square")
 BASES = [
     dpb.DPSE(epsilon=5.0),
     dpb.SuccessiveElimination(),

@@ -28,11 +28,10 @@ from dpbandits.mechanisms.adaptive_tree import AdaptiveTree
 from dpbandits.mechanisms.binary_tree import BinaryTree
 from dpbandits.mechanisms.hybrid import HybridCounter
 from dpbandits.mechanisms.logarithmic import LogarithmicCounter
-from dpbandits.regret.dp_se import DPSE
+from dpbandits.regret.dp_se import DPSE, SuccessiveElimination
+from dpbandits.regret.dp_ucb import UCB
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.guess_and_double import GuessAndDouble
-from dpbandits.regret.successive_elimination import SuccessiveElimination
-from dpbandits.regret.ucb import UCB
 from dpbandits.stopping.ebgstop import EBGStop
 from dpbandits.stopping.nas import DPNAS, NAS, DPExponentialNAS
 
