@@ -437,10 +437,10 @@ def tape_of(rewards: Rewards) -> Tape:
 
 def refill(tape: Tape, rewards: Rewards, arm: int) -> None:
     """Put the next rewards of an arm, all of whose rewards are read, on the tape."""
-    if tape.sums.size or not isinstance(rewards, Source):
-        rewards.total(arm, 1)  # says that the table has no more
-        raise TypeError(f"rewards={rewards!r} cannot be read one by one; allowed: a Source")
-    block = rewards.ready(arm, tape.table.shape[1])
+    if tape.sums.size == 0 and isinstance(rewards, Source):
+        block = rewards.ready(arm, tape.table.shape[1])
+    else:  # of a table nothing is left: it says so
+        block = np.array([rewards.total(arm, 1)])
     tape.table[arm, : block.size] = block
     tape.read[arm], tape.ends[arm] = 0, block.size
 
