@@ -74,8 +74,8 @@ class DPSE(RegretAlgorithm):
         return play_elimination(instance, checkpoints, rng, beta, self.epsilon)
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
-        arguments = {"epsilon": self.epsilon, "beta": self.beta}
-        return partial(bounds.elimination_regret, instance.gaps, horizon, **arguments)
+        bound = partial(bounds.elimination_regret, instance.gaps, horizon)
+        return partial(bound, epsilon=self.epsilon, beta=self.beta)
 
 
 @dataclass(frozen=True)

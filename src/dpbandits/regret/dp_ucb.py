@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits import bounds
-from dpbandits._validation import check_fraction, check_integer, check_positive
+from dpbandits._validation import check_choice, check_fraction, check_integer, check_positive
 from dpbandits.configuration import Budget, between
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.mechanisms.binary_tree import BinaryTree
@@ -26,6 +26,10 @@ __all__ = ["DPUCB", "DPUCB_VARIANTS", "ENGINES", "UCB"]
 DPUCB_VARIANTS = ("tree-tight", "mishra-thakurta-parallel", "mishra-thakurta")
 ENGINES = ("skipping", "per-step")
 Engine = Literal["skipping", "per-step"]
+
+
+def _check_variant(name: str, value: Any) -> str:
+    return check_choice(name, value, DPUCB_VARIANTS)
 
 
 class _TreeIndex(RegretAlgorithm):
@@ -146,7 +150,7 @@ class DPUCB(_TreeIndex):
     source: ClassVar[str] = "Mishra & Thakurta 2015; SS19, §5"
 
     epsilon: Budget
-    variant: Literal["tree-tight", "mishra-thakurta-parallel", "mishra-thakurta"] = "tree-tight"
+    variant: Annotated[str, _check_variant] = "tree-tight"
     engine: Engine = "skipping"
     failure_power: Annotated[float, between(1e-6, 1e6)] = 1.0
 
@@ -155,7 +159,7 @@ class DPUCB(_TreeIndex):
         epsilon: float,
         delta: float,
         horizon: int,
-        variant: Any = "tree-tight",
+        variant: str = "tree-tight",
         engine: Engine = "skipping",
         failure_power: float = 1.0,
     ) -> DPUCB:

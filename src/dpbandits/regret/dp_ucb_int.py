@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -178,7 +178,7 @@ def _releases_passed(
 def _pulls_until_beaten(
     rng: Rng,
     pulls: Ints,
-    rewards: Ints,
+    rewards: Floats,
     values: Floats,
     bonuses: Floats,
     released: Ints,
@@ -424,6 +424,10 @@ def _check_exponent(name: str, value: Any) -> float:
     return float(value)
 
 
+def _check_reading(name: str, value: Any) -> str:
+    return check_choice(name, value, READINGS)
+
+
 def _check_input(name: str, value: Any) -> float:
     """Return `value` if it lies in (0, 1]."""
     if not 1e-15 <= check_positive(name, value) <= 1:
@@ -506,7 +510,7 @@ class DPUCBInt(RegretAlgorithm):
     source: ClassVar[str] = "TD16, Algorithm 3"
 
     epsilon: Annotated[float, _check_input]
-    reading: Literal["refreshed", "frozen", "literal"] = "refreshed"
+    reading: Annotated[str, _check_reading] = "refreshed"
     exponent: Annotated[float, _check_exponent] = 1.1
     delta: Fraction = DELTA
     noise: Positive = 1.0
