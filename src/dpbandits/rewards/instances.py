@@ -333,7 +333,7 @@ def callback(
     >>> import dpbandits as dpb
     >>> mine = callback(lambda arm: [0.3, 0.9][arm], n_arms=2)
     >>> runs = dpb.simulate(dpb.DPSE(epsilon=1), mine, horizon=20_000, n_runs=1)
-    >>> bool(runs.pulls[0, 1] > 15_000), runs.regret[0, -1]
+    >>> bool(runs.pulls[0, 1] > 15_000), float(runs.regret[0, -1])
     (True, nan)
     """
     return CallbackInstance(function, n_arms, None if means is None else tuple(means), name)
