@@ -109,16 +109,11 @@ class TruncatedMean(Configuration):
     def rms(self, law: HeavyLaw, n: int) -> float:
         """Return the root-mean-square error for n rewards of a law: bias, spread and noise.
 
-        The noise has the variance 8B²/(nε)² in the global model and 8B²/(nε²) in the local one.
-
-        On a Pareto law of shape s, mean μ and least reward x the bias is −μ·(x/B)^(s − 1), since
-        E X·1{X > B} = ∫ s·x^s·y^(−s) dy from B on, and for s < 2 the variance of a truncated reward
-        grows like s·x^s·B^(2−s)/(2 − s). With B = (un/L)^(1/(1+v)) the bias falls as
-        n^(−(s−1)/(1+v)) and the spread as n^(−(s+v−1)/(2(1+v))): for s = 1.05 + v both a little
-        faster than n^(−v/(1+v)). For s = 2.05 the variance still grows, nearly like log B, while
-        (x/B)^0.05 is not small, and the slope is flatter than −1/2 at any n within reach. The noise
-        knows nothing of the law: it is of the minimax order on every one, and where it rules there
-        is no difference between hard laws and easy ones.
+        The noise has the variance 8B²/(nε)² in the global model and 8B²/(nε²) in the local one; it
+        knows nothing of the law, and is of the minimax order on every one. On a Pareto law of shape
+        s, mean μ and least reward x the bias is −μ·(x/B)^(s − 1), and for s < 2 the variance of a
+        truncated reward grows like s·x^s·B^(2−s)/(2 − s): for s = 1.05 + v both errors fall a
+        little faster in n than n^(−v/(1+v)).
         """
         bound = self.threshold(check_integer("n", n, 1))
         bias = law.truncated_mean(bound) - law.mean

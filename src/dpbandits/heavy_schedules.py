@@ -16,7 +16,7 @@ from dpbandits._validation import (
     check_order,
     check_positive,
 )
-from dpbandits.mechanisms.adaptive_tree import AdaptiveTree
+from dpbandits.mechanisms.counters import AdaptiveTree
 from dpbandits.robust_means import (
     CENTRAL_FAILURE,
     LOCAL_FAILURE,
@@ -54,13 +54,11 @@ class HeavyEpochPlan:
 
     Attributes
     ----------
-    pulls : int
-        Pulls R of each viable arm; a Python integer, often beyond 2^63.
-    bound : float
-        Threshold B: rewards beyond it count as 0.
+    pulls, bound : int, float
+        Pulls R of each viable arm, often beyond 2^63, and threshold B.
     noise_scale, noise_draws : float, int
-        Scale and number of the Laplace variables that are added to an arm's sum of truncated
-        rewards: 1 in the global model, R (one for each reward) in the local one.
+        Scale and number (1 in the global model, R in the local one) of the Laplace variables that
+        are added to an arm's sum of truncated rewards.
     threshold : float
         Gap between released means beyond which an arm is eliminated.
     """
@@ -103,7 +101,8 @@ def heavy_epoch(
 
     In the global model R = ⌈u^(1/v)·(4c/D)^((1+v)/v)·L/ε + 1⌉. For c = factor in the local model,
     which depends on R itself a little, R is found by bisection: u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε²,
-    rounded up, plus 1. R is the exact integer above a float, rounded by some 10^(−15) of itself.
+    rounded up, plus 1. R is the exact integer above a float, rounded by some 10^(−15) of itself,
+    and cut at exp(600), which no run reaches.
 
     Budgets above 1 (global) or above √(R/L) (local) would make the bound B too large for the
     spread of the rewards: such a budget makes less noise, but R, B and c are those of the lesser
@@ -122,11 +121,6 @@ def heavy_epoch(
     schedule : str, optional
         From the table; None gives "printed" or "minimax". The constants 24 and 12 cannot be read
         in our copy of the paper: they are inferred.
-
-    Returns
-    -------
-    HeavyEpochPlan
-        An epoch of more than exp(600) pulls is cut there: no run ends it.
 
     Examples
     --------

@@ -54,12 +54,8 @@ def central_threshold(
 
     Parameters
     ----------
-    n : float
-        Number of rewards, positive.
-    moment, order : float
-        u > 0 and v in (0, 1].
-    epsilon : float
-        Privacy budget ε > 0.
+    n, moment, order, epsilon : float
+        Number of rewards; u > 0 and v in (0, 1]; privacy budget ε > 0.
     log_term : float
         L > 0: the bound may fail with a small multiple of e^−L.
 
@@ -141,12 +137,6 @@ def local_width(
 
     Bounding rewards and noise one by one, the noise as Chan, Shi & Song (2011, Lemma 2.8) do,
     gives 1 + 4√2 + √(2εq) + εq/3 at twice the failure and only for n ≥ L.
-
-    Examples
-    --------
-    >>> err, factor = local_width(50_000, 1.0, 1.0, 1.0, 5.0)
-    >>> round(err, 12), round(factor, 4)
-    (0.1, 5.0225)
     """
     n, moment, order, epsilon, log_term = _checked(n, moment, order, epsilon, log_term)
     noise = 1.0 if check_flag("non_negative", non_negative) else 2.0
@@ -159,16 +149,8 @@ def local_width(
 class RobustMean(NamedTuple):
     """What `robust_mean` returns; all but the estimate is known before the data are.
 
-    Attributes
-    ----------
-    estimate, half_width : float
-        The private estimate of the mean; it errs by more than the half-width with probability at
-        most `confidence`.
-    bound, noise_scale : float
-        Threshold B, and scale of the Laplace noise: on the mean (global), on each truncated
-        reward (local).
-    guarantee : PrivacyGuarantee
-        What is promised of the estimate.
+    The estimate errs by more than `half_width` with probability at most `confidence`; `bound` is
+    B, and `noise_scale` of the noise on the mean (global) or on each truncated reward (local).
     """
 
     estimate: float

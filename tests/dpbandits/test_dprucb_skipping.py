@@ -12,9 +12,13 @@ from numba import njit
 from statistical import same_law
 
 import dpbandits as dpb
-from dpbandits.mechanisms.adaptive_passage import growing_passage_table, walk_growing_tree
-from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
-from dpbandits.mechanisms.first_passage import TREE_LEVELS, first_passage_table, prefix_noise_at
+from dpbandits.mechanisms.first_passage import (
+    TREE_LEVELS,
+    first_passage_table,
+    next_prefix_noise,
+    prefix_noise_at,
+    walk_to_first_passage,
+)
 from dpbandits.mechanisms.laplace import laplace
 from dpbandits.regret import dprucb_skipping
 from dpbandits.regret.dprucb_skipping import (
@@ -48,9 +52,9 @@ def one_by_one(rng, code, first_bound, growth, start, stop):
     return total
 
 
-def sums(draw, *arguments, seed, size=4000):
+def sample(draw, *arguments, seed, size=4000):
     rng = np.random.default_rng(seed)
-    return np.array([draw(rng, *arguments) for _ in range(size)])
+    return np.array([draw(rng, *arguments) for _ in range(size)]).T
 
 
 @pytest.mark.statistical
@@ -73,11 +77,11 @@ def test_law_of_a_growing_sum(law, start, stop):
     """Against single rewards. Control: with the bound on the last reward for all of them."""
     bound, growth = 0.5, 0.4
     rows = matched_rows(getattr(law, "shape", 2.0))
-    mine = sums(growing_sum, law.code, rows, bound, growth, start, stop, seed=0)
-    theirs = sums(one_by_one, law.code, bound, growth, start, stop, seed=1)
+    mine = sample(growing_sum, law.code, rows, bound, growth, start, stop, seed=0)
+    theirs = sample(one_by_one, law.code, bound, growth, start, stop, seed=1)
     assert same_law(mine, theirs, share=1)
     if start == 0 and stop == 60:
-        wrong = sums(growing_sum, law.code, rows, bound * stop**growth, 0.0, start, stop, seed=0)
+        wrong = sample(growing_sum, law.code, rows, bound * stop**growth, 0.0, start, stop, seed=0)
         assert not same_law(wrong, theirs), "control"
 
 
@@ -85,13 +89,11 @@ def test_law_of_a_growing_sum(law, start, stop):
 @njit
 def node_by_node(rng, table, first_scale, growth, barrier, start, stop):
     """The definition: draw every node and follow the lowered walk; return leaf, noise, safe."""
-    ends = np.zeros(TREE_LEVELS)
+    ends = np.zeros((1, TREE_LEVELS))
     rooms = np.zeros(stop + 1, np.int64)
     noises = np.zeros(stop + 1)
-    noise = 0.0
     for n in range(1, start + 1):
-        noise = next_adaptive_noise(rng, first_scale * n**growth, ends, noise, n)
-        noises[n] = noise
+        noises[n] = next_prefix_noise(rng, first_scale * n**growth, ends, 0, n)
     cap = table.fail.shape[1] - 1
     least = first_scale * (start + 1) ** growth
     safe = True
@@ -125,16 +127,10 @@ def node_by_node(rng, table, first_scale, growth, barrier, start, stop):
 @njit
 def by_walk(rng, table, first_scale, growth, barrier, start, stop):
     ends = np.zeros((1, TREE_LEVELS))
-    noise = 0.0
     for n in range(1, start + 1):
-        noise = next_adaptive_noise(rng, first_scale * n**growth, ends[0], noise, n)
-    leaf = walk_growing_tree(rng, table, first_scale, growth, barrier, ends, 0, start, stop)
+        next_prefix_noise(rng, first_scale * n**growth, ends, 0, n)
+    leaf = walk_to_first_passage(rng, table, first_scale, barrier, ends, 0, start, stop, growth)
     return leaf, prefix_noise_at(ends, 0, leaf), True
-
-
-def walks(kernel, *arguments, seed, size=20_000):
-    rng = np.random.default_rng(seed)
-    return np.array([kernel(rng, *arguments) for _ in range(size)]).T
 
 
 GROWTH = 0.6
@@ -151,11 +147,11 @@ WALKS = [  # start, stop, barrier in scales of the first node
 def test_law_of_a_walk(start, stop, barrier):
     """The leaf, its noise, and the two together; controls: one scale for all, a table of one."""
     ratio = (stop / (start + 1)) ** GROWTH
-    table = growing_passage_table(max(ratio, 1.0), 0.25, 60, 8)
+    table = first_passage_table(0.25, 60, 8, max(ratio, 1.0))
     barrier *= 0.3 * start**GROWTH
     arguments = (0.3, GROWTH, barrier, start, stop)
-    plain = walks(node_by_node, table, *arguments, seed=1)
-    mine = walks(by_walk, table, *arguments, seed=0)
+    plain = sample(node_by_node, table, *arguments, seed=1, size=20_000)
+    mine = sample(by_walk, table, *arguments, seed=0, size=20_000)
     assert plain[2].all(), "no leaf before the returned one is below the barrier"
 
     def same(mine):
@@ -165,22 +161,17 @@ def test_law_of_a_walk(start, stop, barrier):
 
     assert same(mine)
     if stop > 8:
-        flat = walks(by_walk, table, 0.3 * start**GROWTH, 0.0, barrier, start, stop, seed=0)
-        assert not same(flat), "control"
-        one = growing_passage_table(1.0, 0.25, 60, 8)
-        assert not same(walks(by_walk, one, *arguments, seed=0)), "control"
-        assert not walks(node_by_node, one, *arguments, seed=1)[2].all(), "control"
-
-
-def test_with_one_scale_the_table_is_that_of_the_binary_tree():
-    mine, theirs = growing_passage_table(1.0, 0.125, 100, 9), first_passage_table(0.125, 100, 9)
-    for name in ("fail", "right_fail", "cell_mass"):
-        np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
+        flat = (table, 0.3 * start**GROWTH, 0.0, barrier, start, stop)
+        assert not same(sample(by_walk, *flat, seed=0, size=20_000)), "control"
+        one = first_passage_table(0.25, 60, 8)
+        assert not same(sample(by_walk, one, *arguments, seed=0, size=20_000)), "control"
+        safe = sample(node_by_node, one, *arguments, seed=1, size=20_000)[2]
+        assert not safe.all(), "control"
 
 
 def test_the_table_grows_with_the_ratio_and_is_a_law():
-    narrow, wide = growing_passage_table(1.0, 0.25, 200, 9), growing_passage_table(1.3, 0.25, 200)
-    assert (wide.fail[:10] >= narrow.fail).all() and (wide.fail[9, 1:] > narrow.fail[9, 1:]).all()
+    narrow, wide = (first_passage_table(0.25, 200, 9, ratio) for ratio in (1.0, 1.3))
+    assert (wide.fail >= narrow.fail).all() and (wide.fail[9, 1:] > narrow.fail[9, 1:]).all()
     beyond = 0.5 * math.exp(-0.25 * 201), 0.5 * math.exp(-0.25 / 1.3 * 200)
     assert wide.cell_mass.sum() + sum(beyond) == pytest.approx(1, rel=1e-12)
 
@@ -262,11 +253,17 @@ def test_another_law_of_the_pulls_is_refuted(fault):
     assert not all_the_same_law(counts(algorithm, instance, RUNS, 0), theirs)
 
 
-# laws, first bound, growth, node factor, width, published: where noise decides, over long walks
-RULED_BY_NOISE = {
+PARETOS = ((0, 1.5, 0.05), (0, 1.5, 0.02), (0, 1.8, 0.03))
+MIXED = ((0, 2.0, 0.05), (1, 0.1, 0.1))
+# laws, first bound, growth, node factor, width, published: over long walks
+CASES = {
     "two points": (((1, 0.1, 0.9), (1, 0.1, 0.1), (1, 0.1, 0.5)), 1.0, 0.8, 3.0, 20.0, False),
-    "Pareto": (((0, 1.5, 0.05), (0, 1.5, 0.02), (0, 1.8, 0.03)), 0.1, 0.7, 100.0, 100.0, False),
-    "published": (((0, 2.0, 0.05), (1, 0.1, 0.1)), 0.3, 0.9, 10.0, 15.0, True),
+    "Pareto": (PARETOS, 0.1, 0.7, 100.0, 100.0, False),
+    "published": (MIXED, 0.3, 0.9, 10.0, 15.0, True),
+    "Pareto without noise": (PARETOS, 0.1, 0.7, 0.0, 1.0, False),
+    "small bounds without noise": (((0, 1.9, 0.3), (0, 1.9, 0.28)), 0.02, 0.6, 0.0, 0.3, False),
+    "two points without noise": (((1, 2.0, 0.3), (1, 3.0, 0.18)), 0.2, 0.6, 0.0, 1.0, False),
+    "published without noise": (MIXED, 0.3, 0.9, 0.0, 0.1, True),
 }
 
 
@@ -284,34 +281,22 @@ def kernel_counts(case, size, seed, walks=True):
     return np.array(runs).reshape(size, -1)
 
 
-@functools.cache
-def plain_counts(name):
-    """The reference of a case, once for the test and its controls."""
-    return kernel_counts(RULED_BY_NOISE[name], 2500, 1, walks=False)
-
-
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", RULED_BY_NOISE)
-def test_law_where_noise_decides(name):
-    case = RULED_BY_NOISE[name]
-    assert all_the_same_law(kernel_counts(case, 2500, 0), plain_counts(name))
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("fault", ["noise forgotten", "width"])
-@pytest.mark.parametrize("name", RULED_BY_NOISE)
-def test_another_law_is_refuted(name, fault, monkeypatch):
-    """Negative control."""
-    case = RULED_BY_NOISE[name]
-    theirs = plain_counts(name)
-    if fault == "noise forgotten":
-        table = growing_passage_table()
+@pytest.mark.parametrize("name", CASES)
+def test_law_of_the_kernel(name, monkeypatch):
+    """Controls: another width, and noise that is forgotten."""
+    case = CASES[name]
+    laws, bound, growth, factor, width, published = case
+    size = 2500 if factor else 3000
+    theirs = kernel_counts(case, size, 1, walks=False)
+    assert all_the_same_law(kernel_counts(case, size, 0), theirs)
+    other = (laws, bound, growth, factor, width * (2 if factor else 4), published)
+    assert not all_the_same_law(kernel_counts(other, size, 0), theirs)
+    if factor:
+        table = first_passage_table(*dprucb_skipping.PASSAGES)
         blind = table._replace(fail=np.zeros_like(table.fail))
-        monkeypatch.setattr(dprucb_skipping, "growing_passage_table", lambda: blind)
-    else:
-        laws, bound, growth, factor, width, published = case
-        case = (laws, bound, growth, factor, 2 * width, published)
-    assert not all_the_same_law(kernel_counts(case, 2500, 0), theirs)
+        monkeypatch.setattr(dprucb_skipping, "first_passage_table", lambda *_: blind)
+        assert not all_the_same_law(kernel_counts(case, size, 0), theirs)
 
 
 @pytest.mark.parametrize("width", ["valid", "published"])
@@ -377,27 +362,6 @@ def test_plain_pulls_are_few():
             tally = tree_skip_and_tally(*arguments)[1]
             assert tally.walked_pulls + tally.plain_pulls == horizon
             assert tally.plain_pulls < 0.02 * horizon and 0 < tally.walks < 20_000
-
-
-# without noise: laws, first bound, growth, width, published
-NOISELESS = {
-    "Pareto": (((0, 1.5, 0.05), (0, 1.5, 0.02), (0, 1.8, 0.03)), 0.1, 0.7, 1.0, False),
-    "small bounds": (((0, 1.9, 0.3), (0, 1.9, 0.28)), 0.02, 0.6, 0.3, False),
-    "two points": (((1, 2.0, 0.3), (1, 3.0, 0.18)), 0.2, 0.6, 1.0, False),
-    "published": (((0, 2.0, 0.05), (1, 0.1, 0.1)), 0.3, 0.9, 0.1, True),
-}
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("name", NOISELESS)
-def test_law_without_noise(name):
-    """Control: another width."""
-    laws, bound, growth, width, published = NOISELESS[name]
-    case = (laws, bound, growth, 0.0, width, published)
-    theirs = kernel_counts(case, 3000, 1, walks=False)
-    assert all_the_same_law(kernel_counts(case, 3000, 0), theirs)
-    case = (laws, bound, growth, 0.0, 4 * width, published)
-    assert not all_the_same_law(kernel_counts(case, 3000, 0), theirs)
 
 
 def test_walks_without_noise():

@@ -1,4 +1,4 @@
-"""Sums of Pareto rewards by matched moments, binomial counts by rejection, lines below sums."""
+"""Sums of Pareto rewards by matched moments, lines below sums."""
 
 import math
 
@@ -8,7 +8,6 @@ from numba import njit
 from scipy import stats
 from statistical import same_law
 
-from dpbandits.rewards.binomial import binomial, binomial_by_rejection
 from dpbandits.rewards.growing_sums import LINE_ERROR, lower_lines, pareto_below
 from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
 from dpbandits.rewards.matched_sums import (
@@ -24,39 +23,6 @@ from dpbandits.rewards.matched_sums import (
 @njit
 def repeat(draw, rng, first, second, size):
     return np.array([draw(rng, first, second) for _ in range(size)])
-
-
-COUNTS = [(1, 0.4), (12, 0.9), (40, 0.3), (90, 0.15), (200, 0.5), (500, 0.03), (10**6, 0.02)]
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(("n", "p"), COUNTS)
-def test_law_of_a_count(n, p):
-    """Control: a probability larger by two hundredths of the deviation."""
-    mine = repeat(binomial_by_rejection, np.random.default_rng(0), n, p, 300_000)
-    theirs = repeat(binomial, np.random.default_rng(1), n, p, 300_000)
-    assert same_law(mine.astype(float), theirs.astype(float))
-    other = p + 0.03 * math.sqrt(p * (1 - p) / n)
-    wrong = repeat(binomial_by_rejection, np.random.default_rng(0), n, other, 300_000)
-    assert not same_law(wrong.astype(float), theirs.astype(float)), "control"
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(("n", "p"), [(25, 0.45), (10**5, 0.3), (10**12, 1e-9)])
-def test_frequencies_of_counts(n, p):
-    """Against SciPy's probabilities, in classes: χ² at 10^−6. Control: p larger by a little."""
-    size = 400_000
-    low, high = stats.binom.ppf([0.001, 0.999], n, p)
-    edges = np.unique(np.linspace(low, high, 40).astype(np.int64))
-    expected = size * np.diff(stats.binom.cdf(edges, n, p), prepend=0, append=1)
-
-    def misfit(p):
-        x = repeat(binomial_by_rejection, np.random.default_rng(2), n, p, size)
-        found = np.bincount(np.searchsorted(edges, x), minlength=expected.size)
-        return ((found - expected) ** 2 / expected).sum()
-
-    limit = stats.chi2.isf(1e-6, expected.size - 1)
-    assert misfit(p) < limit < misfit(p + 0.03 * math.sqrt(p * (1 - p) / n))
 
 
 @pytest.mark.parametrize(("shape", "ratio"), [(1.05, 30.0), (1.55, 6.0), (2.0, 4.0), (40.0, 1.1)])

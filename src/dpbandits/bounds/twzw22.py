@@ -89,10 +89,8 @@ def heavy_elimination_pulls(
 
     Parameters
     ----------
-    gap : float
-        Δ > 0.
-    n_arms : int
-        Number of arms K.
+    gap, n_arms : float, int
+        Δ > 0, and the number of arms K.
     beta, epsilon, moment, order, model, schedule
         As of `heavy_epoch`; not for the schedule "published-remark".
 
@@ -132,10 +130,8 @@ def heavy_elimination_regret(
 
     Parameters
     ----------
-    gaps : array_like, shape (K,)
-        Gaps of all arms, zeros for the best.
-    horizon : float
-        Horizon T that the algorithm is told.
+    gaps, horizon : array_like, shape (K,), and float
+        Gaps of all arms, zeros for the best; horizon T that the algorithm is told.
     epsilon, moment, order, model, schedule
         As of `heavy_epoch`.
     beta : float, optional
@@ -164,12 +160,6 @@ def dprucb_pulls(
 
     The first n with 2H·n^(−v/(1+v)) < Δ, H of `tree_index`: of order
     (u/Δ^(1+v))^(1/v)·F/ε with F = log²T, or (log T)^(2 + 1/(2v)) for the scaling "log".
-
-    Examples
-    --------
-    >>> long, short = (dprucb_pulls(0.5, 10**6, eps, 1.0, 0.5) for eps in (0.5, 1.0))
-    >>> long > 1.5 * short
-    True
     """
     width = tree_index(horizon, epsilon, moment, order, scaling).width
     log_pulls = (1 + order) / order * math.log(2 * width / check_positive("gap", gap))
@@ -228,15 +218,7 @@ def published_width_constant(horizon: int, order: float) -> float:
 
 
 def robust_ucb_pulls(gap: ArrayLike, log_term: ArrayLike, moment: float, order: float) -> Any:
-    """Return the n beyond which twice the bonus of `RobustUCB` is below a gap.
-
-    log(1/δ)·8^((1+v)/v)·u^(1/v)/Δ^((1+v)/v).
-
-    Examples
-    --------
-    >>> float(robust_ucb_pulls(0.5, 10.0, moment=1.0, order=1.0))
-    2560.0
-    """
+    """Return log(1/δ)·u^(1/v)·(8/Δ)^((1+v)/v), at which twice the bonus of `RobustUCB` is Δ."""
     gap = np.asarray(gap, dtype=np.float64)
     power = (1 + order) / order
     with np.errstate(over="ignore"):
@@ -279,13 +261,7 @@ def robust_ucb_regret(
 
 
 def worst_heavy_regret(gaps: ArrayLike, horizon: float, *, times: ArrayLike | None = None) -> Any:
-    """Return the regret of the worst arm, played throughout: t times the greatest gap.
-
-    Examples
-    --------
-    >>> float(worst_heavy_regret([0.0, 2.0], 10))
-    20.0
-    """
+    """Return the regret of the worst arm, played throughout: t times the greatest gap."""
     return (check_times(horizon, times) * _gaps(gaps).max(initial=0.0))[()]
 
 
@@ -340,12 +316,8 @@ def heavy_divergence(
 
     Parameters
     ----------
-    gap : float
-        Δ > 0, at most u^(1/(1+v))/2.
-    epsilon : float
-        Privacy budget ε; ``inf`` for no privacy.
-    moment, order : float
-        u > 0 and v in (0, 1].
+    gap, epsilon, moment, order : float
+        Δ > 0, at most u^(1/(1+v))/2; privacy budget ε, ``inf`` for no privacy; u and v.
     model : {"global", "local"}
         Who is trusted.
 

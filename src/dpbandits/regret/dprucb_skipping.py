@@ -14,8 +14,8 @@ after r more pulls if the noise Z_r > −f(r),
     f(r) = S + a·r − c + H·(n + r)^g − U·(n + r),
 
 with H the bonus at pull t + 1. f is concave: z = min(f(0), f(m − 1)) serves for all r < m. When the
-noise first falls to −z is drawn by `walk_growing_tree`, from its exact law; without noise, z > 0 is
-enough. The rewards up to there are drawn at once (`growing_sum`), and the index is formed anew.
+noise first falls to −z is drawn by `walk_to_first_passage`, from its exact law; without noise,
+z > 0 is enough. The rewards up to there are drawn at once (`growing_sum`).
 
 The law of the pulls is that of `play_by_steps` up to a total variation distance of at most, for
 each walk of a run, 10^−16 for the line and 10^−13 for the sum. A run makes at most `MAX_WALKS`
@@ -32,13 +32,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits.mechanisms.adaptive_passage import (
-    GrowingPassageTable,
-    growing_passage_table,
-    walk_growing_tree,
+from dpbandits.mechanisms.first_passage import (
+    TREE_LEVELS,
+    FirstPassageTable,
+    first_passage_table,
+    next_prefix_noise,
+    prefix_noise_at,
+    walk_to_first_passage,
 )
-from dpbandits.mechanisms.adaptive_tree import next_adaptive_noise
-from dpbandits.mechanisms.first_passage import TREE_LEVELS, prefix_noise_at
 from dpbandits.rewards.growing_sums import exponentials, growing_sum, lower_lines
 from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, draw_heavy
 from dpbandits.rewards.matched_sums import matched_rows
@@ -58,6 +59,7 @@ MAX_WALKS = 4 * 10**6
 
 _EXACT_BELOW = 1024
 # What follows steers only the speed: any choice of stretches gives the same law.
+PASSAGES = (0.25, 400, 30, 1.0625)  # arguments of `first_passage_table`
 _SHORTEST = 16  # pulls that make a walk worth its cost
 _SPENT = 0.125  # part of the lead that the certificate may give away
 _NOISELESS_SHORTEST = 160
@@ -145,7 +147,7 @@ def play_by_steps(
     """
     n_arms = kinds.size
     pulls = np.zeros(n_arms, np.int64)
-    sums, noises = np.zeros(n_arms), np.zeros(n_arms)
+    sums = np.zeros(n_arms)
     powers, inverses = np.zeros(n_arms), np.zeros(n_arms)
     means = np.zeros(n_arms)  # private ones, and the bonus if it is constant
     ends = np.zeros((n_arms, TREE_LEVELS))
@@ -171,11 +173,11 @@ def play_by_steps(
             reward = draw_heavy(rng, (kinds[arm], parameters[arm, 0], parameters[arm, 1]))
             if abs(reward) <= bound:
                 sums[arm] += reward
+            noise = 0.0
             if policy.node_factor > 0.0:
-                scale = policy.node_factor * bound
-                noises[arm] = next_adaptive_noise(rng, scale, ends[arm], noises[arm], n)
+                noise = next_prefix_noise(rng, policy.node_factor * bound, ends, arm, n)
             pulls[arm], powers[arm], inverses[arm] = n, power, 1.0 / n
-            means[arm] = (sums[arm] + noises[arm] + constant * power) * inverses[arm]
+            means[arm] = (sums[arm] + noise + constant * power) * inverses[arm]
         counts[c] = pulls
     return counts
 
@@ -239,20 +241,14 @@ def certify_tree(
     ----------
     means, shrunk : numpy.ndarray of float, shape (K,)
         The arms' private means, and n^(−v/(1+v)) for their numbers of rewards.
-    arm, rival : int, float
-        The leader, and U, the largest index of the others, at pull t + 1.
-    n, total : int, float
-        Its number of rewards, and S.
+    arm, rival, n, total : int, float, int, float
+        The leader; U at pull t + 1; the leader's number of rewards, and its S.
     t, horizon : int
         Pulls made, and in all.
-    policy : TreeIndex
-        The index.
-    ratio : float
-        κ of the table: the scales of the stretch may differ by so much.
-    lines : numpy.ndarray of float
-        `lower_lines` of the leader's rewards.
-    beyond : float
-        Probability that one is beyond the bound on the next.
+    policy, ratio : TreeIndex, float
+        The index, and how much the scales of the stretch may differ: κ of the table.
+    lines, beyond : numpy.ndarray of float, float
+        `lower_lines` of the leader's rewards, and the probability that the next is truncated.
     """
     growth = policy.growth
     bonus = _bonus(policy, t + 1)
@@ -303,10 +299,10 @@ def _pull_while_leading(
     rng: np.random.Generator,
     law: HeavyCode,
     policy: TreeIndex,
-    nodes: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    arm: int,
     n: int,
     total: float,
-    noise: float,
     power: float,
     bonus: float,
     rival: float,
@@ -326,7 +322,7 @@ def _pull_while_leading(
         reward = draw_heavy(rng, law)
         if reward <= bound:
             total += reward
-        noise = next_adaptive_noise(rng, policy.node_factor * bound, nodes, noise, n)
+        noise = next_prefix_noise(rng, policy.node_factor * bound, ends, arm, n)
         inverse = 1.0 / n
         if n == last or (total + noise + bonus * power) * inverse <= rival:
             return n, total, noise
@@ -384,7 +380,7 @@ def _play(
     policy: TreeIndex,
     checkpoints: NDArray[np.int64],
     rng: np.random.Generator,
-    table: GrowingPassageTable,
+    table: FirstPassageTable,
     rows: NDArray[np.float64],
     lines: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -424,7 +420,9 @@ def _play(
         if stretch > 0:
             n = start + stretch
             if noisy:
-                n = walk_growing_tree(rng, table, first_scale, growth, barrier, ends, arm, start, n)
+                n = walk_to_first_passage(
+                    rng, table, first_scale, barrier, ends, arm, start, n, growth
+                )
             total += growing_sum(rng, law, rows[arm], first_bound, growth, start, n)
             noise = prefix_noise_at(ends, arm, n)
             walks += 1
@@ -436,9 +434,8 @@ def _play(
                     rival = _rival(means, shrunk, _bonus(policy, t + block), arm)
             power = n * shrunk[arm]
             if noisy:
-                noise = prefix_noise_at(ends, arm, n)
                 n, total, noise = _pull_while_leading(
-                    rng, law, policy, ends[arm], n, total, noise, power, bonus, rival, block
+                    rng, law, policy, ends, arm, n, total, power, bonus, rival, block
                 )
             else:
                 noise = 0.0
@@ -482,6 +479,6 @@ def tree_skip_and_tally(
     codes = [(int(k), float(a), float(b)) for k, (a, b) in zip(kinds, parameters, strict=True)]
     rows = np.array([matched_rows(first if kind == PARETO else 2.0) for kind, first, _ in codes])
     lines = np.array([lower_lines(code) for code in codes])
-    table = growing_passage_table()
+    table = first_passage_table(*PASSAGES)
     counts, tally = _play(kinds, parameters, policy, checkpoints, rng, table, rows, lines)
     return counts, TreeSkipTally(*tally.tolist())

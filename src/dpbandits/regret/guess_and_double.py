@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbandits.configuration import whole
+from dpbandits._validation import check_choice, check_integer
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times
-from dpbandits.rewards.streams import Bandit
+from dpbandits.regret.base import Play, RegretAlgorithm
 
-__all__ = ["GuessAndDouble"]
+__all__ = ["GROWTHS", "GuessAndDouble"]
+
+GROWTHS = ("double", "square")
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class GuessAndDouble(RegretAlgorithm):
     Raises
     ------
     ValueError
-        If `base` is not an algorithm, `growth` unknown or `first_guess` below 4.
+        If `base` is no algorithm, `growth` unknown or `first_guess` below 4.
 
     Examples
     --------
@@ -52,16 +53,17 @@ class GuessAndDouble(RegretAlgorithm):
     source: ClassVar[str] = "SS19, proof of Theorem 4.3"
 
     base: RegretAlgorithm
-    growth: Literal["double", "square"] = "double"
-    first_guess: Annotated[int, whole(4)] = 1024
+    growth: str = "double"
+    first_guess: int = 1024
 
     def __post_init__(self) -> None:
-        """Check the fields."""
-        super().__post_init__()
         if not isinstance(self.base, RegretAlgorithm):
             raise ValueError(
-                f"base={self.base!r} is not an algorithm; allowed: one such as DPSE(epsilon=1)"
+                f"base={self.base!r} is no algorithm; allowed: one such as DPSE(epsilon=1)"
             )
+        check_choice("growth", self.growth, GROWTHS)
+        guess = check_integer("first_guess", self.first_guess, 4)
+        object.__setattr__(self, "first_guess", guess)
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -80,11 +82,16 @@ class GuessAndDouble(RegretAlgorithm):
             yield guess, start, stop
             guess, start = (2 * guess if self.growth == "double" else guess**2), stop
 
-    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
+    def play(
+        self,
+        instance: Any,
+        horizon: int,
+        checkpoints: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> Play:
         """Play once; see `RegretAlgorithm.play`. The horizon is not told to the algorithm."""
-        if isinstance(instance, Bandit):  # every stretch goes on with the same rewards
-            instance = instance.rewards(rng)
-        parts, ends = [], []
+        parts: list[NDArray[np.int64]] = []
+        ends: list[NDArray[np.int64]] = []
         before = np.zeros(instance.n_arms, dtype=np.int64)
         for guess, start, stop in self.stretches(int(checkpoints[-1])):
             inside = checkpoints[(checkpoints > start) & (checkpoints < stop)] - start

@@ -80,21 +80,7 @@ def play_robust_ucb(
     Reward s is in the sum while λ ≤ u·s/|x_s|^(1+v), its key: rewards that will drop out before
     the end wait in a heap of their keys.
 
-    Parameters
-    ----------
-    kinds, parameters : numpy.ndarray, shapes (K,) and (K, 2)
-        The arms' laws.
-    moment, order, factor : float
-        u, v and the constant of the bonus.
-    checkpoints : numpy.ndarray of int64, shape (C,)
-        Increasing pull numbers.
-    rng : numpy.random.Generator
-        Source of the rewards.
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    kinds, parameters, checkpoints and rng are as of `play_by_steps`, moment and order are u and v.
     """
     n_arms = kinds.size
     pulls = np.zeros(n_arms, np.int64)

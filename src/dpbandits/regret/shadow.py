@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
@@ -18,9 +18,7 @@ from dpbandits.mechanisms.first_passage import (
     next_prefix_noise,
     prefix_noise_at,
 )
-from dpbandits.regret.base import Rng, Times
-from dpbandits.regret.per_step import index_leader
-from dpbandits.regret.skipping import SKIP_ERROR, certify, stretch_limits
+from dpbandits.regret.skipping import SKIP_ERROR, certify, leader_and_rival, stretch_limits
 
 __all__ = ["ShadowTally", "shadow_run"]
 
@@ -39,8 +37,8 @@ def _shadow(
     means: NDArray[np.float64],
     node_scale: float,
     gamma: float,
-    checkpoints: Times,
-    rng: Rng,
+    checkpoints: NDArray[np.int64],
+    rng: np.random.Generator,
     table: FirstPassageTable,
     limits: NDArray[np.int64],
     error: float,
@@ -53,7 +51,6 @@ def _shadow(
     prefix_noise = np.zeros((n_arms, TREE_LEVELS))
     private_means = np.zeros(n_arms)
     inverse_roots = np.zeros(n_arms)
-    widths = np.zeros(n_arms)
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
     certificates, certified_pulls, first_passages, broken = 0, 0, 0, 0
     certified = -1  # the arm of the certificate in force
@@ -66,7 +63,7 @@ def _shadow(
         arm = t
         if t >= n_arms:
             width = math.sqrt(2.0 * math.log(t + 1.0))
-            arm, _, rival = index_leader(private_means, widths, inverse_roots, 0.0, width)
+            arm, rival = leader_and_rival(private_means, inverse_roots, width)
             n = pulls[arm]
             if certified >= 0 and arm != certified:
                 broken += 1
@@ -74,7 +71,7 @@ def _shadow(
             lead = (private_means[arm] - rival) * n + width * math.sqrt(n)
             if certified < 0 and lead > node_scale:
                 stretch, barrier = certify(
-                    private_means, widths, inverse_roots, arm, rival, n, rewards[arm] + gamma,
+                    private_means, inverse_roots, arm, rival, n, rewards[arm] + gamma,
                     prefix_noise_at(prefix_noise, arm, n), means[arm], t, horizon,
                     node_scale, table.cell_width, limits, error,
                 )  # fmt: skip
@@ -113,11 +110,11 @@ def _shadow(
 
 
 def shadow_run(
-    means: ArrayLike,
+    means: NDArray[np.float64],
     node_scale: float,
     gamma: float,
-    checkpoints: ArrayLike,
-    rng: Rng,
+    checkpoints: NDArray[np.int64],
+    rng: np.random.Generator,
     skip_error: float = SKIP_ERROR,
 ) -> tuple[NDArray[np.int64], ShadowTally]:
     """Simulate every pull under the certificates of `play_skipping`, and count the broken ones.
@@ -129,7 +126,7 @@ def shadow_run(
     Parameters
     ----------
     means, node_scale, gamma, checkpoints, rng
-        As of `play_skipping`.
+        As in `play_skipping`.
     skip_error : float
         Error probability of the reward band; with 1 there is no band, and certificates break.
 
@@ -138,8 +135,14 @@ def shadow_run(
     counts : numpy.ndarray of int64, shape (C, K)
     tally : ShadowTally
     """
-    constants = float(node_scale), float(gamma)
-    means, checkpoints = np.array(means, dtype=np.float64), np.array(checkpoints, dtype=np.int64)
-    tables = first_passage_table(), stretch_limits()
-    counts, tally = _shadow(means, *constants, checkpoints, rng, *tables, float(skip_error))
+    counts, tally = _shadow(
+        np.array(means, dtype=np.float64),
+        float(node_scale),
+        float(gamma),
+        np.array(checkpoints, dtype=np.int64),
+        rng,
+        first_passage_table(),
+        stretch_limits(),
+        float(skip_error),
+    )
     return counts, ShadowTally(*tally.tolist())

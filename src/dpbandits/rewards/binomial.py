@@ -33,19 +33,12 @@ def binomial(rng: np.random.Generator, n: int, p: float) -> int:
     the i − 1 below it remain, uniform below it. With i near the mean, the expected count that
     remains is about the square root of what it was: about log log n rounds.
 
+    Exact in law, up to the rounding of the Beta variables.
+
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    n : int
-        Number of trials, n ≥ 0.
-    p : float
-        Probability of success, 0 ≤ p ≤ 1.
-
-    Returns
-    -------
-    int
-        Exact in law, up to the rounding of the Beta variables.
+    rng, n, p : numpy.random.Generator, int, float
+        Source of randomness, number n ≥ 0 of trials, probability 0 ≤ p ≤ 1 of success.
 
     Examples
     --------

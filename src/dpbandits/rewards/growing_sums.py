@@ -104,10 +104,8 @@ def growing_sum(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    code : tuple of (int, float, float)
-        The law of a reward.
+    rng, code : numpy.random.Generator, tuple of (int, float, float)
+        Source of randomness, and the law of a reward.
     rows : numpy.ndarray of float
         `matched_rows` of the shape, for a Pareto law; not read for another one.
     first_bound, growth : float

@@ -34,6 +34,7 @@ constant, up to where exp(−Nτθ²/2) alone is enough.
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
@@ -69,18 +70,9 @@ _FIRST = 4  # numbers of a row before its nodes
 class MatchedLaw(NamedTuple):
     """Y for Pareto rewards of shape s and smallest value 1 below a cut R.
 
-    Attributes
-    ----------
-    shape, ratio, tail : float
-        s, R, and P(reward > R) = R^−s.
-    mean, deviation : float
-        Of a reward below R.
-    kernel : float
-        τ.
-    nodes, weights : numpy.ndarray of float, shape (J,)
-        Of the standardised Y, the greatest node first.
-    moments : tuple of float
-        E X⁴, E X^m and E Y^m for m = 2J.
+    `shape`, `ratio` and `tail` are s, R and P(reward > R) = R^−s; `mean` and `deviation` are of a
+    reward below R; `kernel` is τ; `nodes`, the greatest first, and `weights`, shape (J,), are of
+    the standardised Y; `moments` are E X⁴, E X^m and E Y^m for m = 2J.
     """
 
     shape: float
@@ -266,14 +258,11 @@ def matched_rows(shape: float) -> NDArray[np.float64]:
     rows = []
     for octave in _OCTAVES:
         law = matched_law(shape, 2.0 ** (octave / shape))
-        low, high = 20, 160  # quarters of octaves
-        while high > low:
-            middle = (low + high) // 2
-            if matched_error(law, math.ceil(2 ** (middle / 4))) <= MATCHED_ERROR:
-                high = middle
-            else:
-                low = middle + 1
-        rows.append(matched_row(law, math.ceil(2 ** (high / 4))))
+        sizes = [math.ceil(2 ** (quarter / 4)) for quarter in range(20, 161)]
+        place = bisect.bisect_left(
+            sizes[:-1], True, key=lambda n, law=law: matched_error(law, n) <= MATCHED_ERROR
+        )
+        rows.append(matched_row(law, sizes[place]))
     array = np.array(rows)
     array.setflags(write=False)
     return array

@@ -67,14 +67,10 @@ def truncated_sum(rng: np.random.Generator, law: HeavyLaw, n: int, bound: float)
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    law : HeavyLaw
-        Law of a reward.
-    n : int
-        Number of rewards, up to 10^30; up to 2^28 for a `SampledLaw`.
-    bound : float
-        Threshold B > 0.
+    rng, law : numpy.random.Generator, HeavyLaw
+        Source of randomness, and the law of a reward.
+    n, bound : int, float
+        Number of rewards, up to 10^30, or 2^28 for a `SampledLaw`; threshold B > 0.
 
     Examples
     --------

@@ -1,8 +1,10 @@
 """Stopping rules: estimate a mean to a relative error, with as few samples as possible."""
 
 from dpbandits.stopping.base import NASFamily, Outcome, StoppingRule
+from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
+from dpbandits.stopping.dp_nas import DPNAS
 from dpbandits.stopping.ebgstop import EBGStop
-from dpbandits.stopping.estimates import Estimates, estimate, estimate_many
+from dpbandits.stopping.estimates import Estimates, estimate, estimate_many, estimate_replicate
 from dpbandits.stopping.halting_laws import HaltingLaw, halting_law, sparse_vector_law
 from dpbandits.stopping.halting_loss import (
     PrivacyLoss,
@@ -12,7 +14,7 @@ from dpbandits.stopping.halting_loss import (
     loss_limit,
     privacy_loss,
 )
-from dpbandits.stopping.nas import DPNAS, NAS, DPExponentialNAS
+from dpbandits.stopping.nas import NAS
 
 __all__ = [
     "NAS",
@@ -30,6 +32,7 @@ __all__ = [
     "crossing_streams",
     "estimate",
     "estimate_many",
+    "estimate_replicate",
     "halting_law",
     "loss_limit",
     "privacy_loss",
