@@ -23,9 +23,9 @@ class ExploreFirst(RegretAlgorithm):
         return dpb.PrivacyGuarantee("global", self.epsilon)
 
     def play(self, instance, horizon, checkpoints, rng):
-        arms = np.arange(instance.n_arms)
+        rewards, arms = instance.rewards(rng), np.arange(instance.n_arms)
         m = min(self.m, horizon // arms.size)
-        sums = instance.sample_sum(rng, arms, m)
+        sums = [rewards.total(arm, m) for arm in range(arms.size)]
         best = int(np.argmax(sums + laplace_noise(rng, 1 / self.epsilon, arms.size)))
         counts = np.clip(checkpoints[:, None] - m * arms, 0, m)
         counts[:, best] += np.maximum(checkpoints - m * arms.size, 0)

@@ -15,13 +15,13 @@ from dpbandits.identification.dp_se import DPSEIdentifier as DPSEIdentifier
 from dpbandits.identification.dp_tt import DPTT as DPTT
 from dpbandits.identification.dplre import DPLRE as DPLRE
 from dpbandits.identification.top_two import TopTwo as TopTwo
-from dpbandits.regret.adap_ucb import AdaPKLUCB as AdaPKLUCB
-from dpbandits.regret.adap_ucb import AdaPUCB as AdaPUCB
 from dpbandits.regret.base import RegretAlgorithm as RegretAlgorithm
 from dpbandits.regret.dp_klucb import DPIMED as DPIMED
 from dpbandits.regret.dp_klucb import DPKLUCB as DPKLUCB
 from dpbandits.regret.dp_se import DPSE as DPSE
+from dpbandits.regret.dp_se import SuccessiveElimination as SuccessiveElimination
 from dpbandits.regret.dp_ucb import DPUCB as DPUCB
+from dpbandits.regret.dp_ucb import UCB as UCB
 from dpbandits.regret.dp_ucb_bound import DPUCBBound as DPUCBBound
 from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid as DPUCBHybrid
 from dpbandits.regret.dp_ucb_int import DPUCBInt as DPUCBInt
@@ -30,15 +30,15 @@ from dpbandits.regret.guess_and_double import GuessAndDouble as GuessAndDouble
 from dpbandits.regret.heavy import DPRSE as DPRSE
 from dpbandits.regret.heavy import LDPRSE as LDPRSE
 from dpbandits.regret.lazy_dp_ts import LazyDPTS as LazyDPTS
+from dpbandits.regret.lazy_ucb import AdaPKLUCB as AdaPKLUCB
+from dpbandits.regret.lazy_ucb import AdaPUCB as AdaPUCB
 from dpbandits.regret.lazy_ucb import AnytimeLazyUCB as AnytimeLazyUCB
 from dpbandits.regret.robust_ucb import RobustUCB as RobustUCB
-from dpbandits.regret.successive_elimination import SuccessiveElimination as SuccessiveElimination
-from dpbandits.regret.ucb import UCB as UCB
 from dpbandits.stopping.base import StoppingRule as StoppingRule
-from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS as DPExponentialNAS
-from dpbandits.stopping.dp_nas import DPNAS as DPNAS
 from dpbandits.stopping.ebgstop import EBGStop as EBGStop
+from dpbandits.stopping.nas import DPNAS as DPNAS
 from dpbandits.stopping.nas import NAS as NAS
+from dpbandits.stopping.nas import DPExponentialNAS as DPExponentialNAS
 
 
 def _entered(base: Any) -> dict[str, Any]:

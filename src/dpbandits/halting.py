@@ -24,20 +24,14 @@ class Halting(NamedTuple):
 
     Attributes
     ----------
-    alpha : float
-        Relative error α that is allowed.
-    beta : float
-        Probability β with which the estimate may be worse.
+    alpha, beta : float
+        Relative error α that is allowed, and probability with which the estimate may be worse.
     half_range : float
         R; the samples lie in [−R, R].
     shares : float
         Into how many parts β is cut: 1 without privacy, 4 with it.
-    threshold_scale : float
-        σ₁, scale of B.
-    query_scale : float
-        σ₂, scale of each A.
-    release_scale : float
-        σ₃, scale of the noise L of the released sum.
+    threshold_scale, query_scale, release_scale : float
+        Scales σ₁ of B, σ₂ of each A, and σ₃ of the noise L of the released sum.
     """
 
     alpha: float

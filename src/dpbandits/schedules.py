@@ -249,6 +249,7 @@ def batch_grid(pulls: int, eta: float, forgets: bool) -> tuple[NDArray[np.int64]
     return batches, ends, ends, np.arange(1, batches.size + 1)
 
 
+@njit(cache=True, nogil=True)
 def next_size(last: int, pulls: int, eta: float, forgets: bool) -> int:
     """Return the size of the batch after one of size `last` that ended at `pulls`, 0 if none."""
     size = next_release(last, eta) if forgets else next_release(pulls, eta) - pulls

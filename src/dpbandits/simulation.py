@@ -18,7 +18,7 @@ from dpbandits._files import write_atomically
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
 from dpbandits.regret.elimination import EliminationPlay
-from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.instances import BernoulliInstance, CallbackInstance
 from dpbandits.running import (
     Replicated,
     describe,
@@ -246,7 +246,9 @@ def _replicated(
             partial(play_chunk, algorithm, instance, horizon, checkpoints),
             check_integer("n_runs", n_runs, 1),
             chunk=100,
-            warm_up=partial(
+            warm_up=None
+            if isinstance(instance, CallbackInstance)  # which is not asked more than it must be
+            else partial(
                 algorithm.play,
                 instance,
                 horizon,

@@ -22,7 +22,7 @@ from companion.tables import from_csv, to_csv
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.privacy import basic_composition, epsilon_at
 from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
-from dpbandits.regret.intervals import input_of
+from dpbandits.regret.dp_ucb_int import input_of
 
 DELTA = math.exp(-10)
 PANELS = {"a": ("two", 1.0), "b": ("two", 0.1), "c": ("ten", 1.0), "d": ("ten", 0.1)}

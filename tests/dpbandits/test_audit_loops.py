@@ -4,14 +4,19 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits.auditing import lazy as audit_lazy
-from dpbandits.auditing import subjects as audit_subjects
 from dpbandits.auditing.subjects import subject_of
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
-from dpbandits.regret.lazy_sampling import largest_draw
+from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.rewards.streams import FixedRewards
 
 N_PULLS, RUNS = 20, 60
-LAZY = [
+REGRET = [
+    dpb.UCB(),
+    dpb.DPUCB(20.0),
+    dpb.DPUCBBound(9.0),
+    dpb.DPUCBBound(9.0, width="repaired", ucb_term=False),
+    dpb.DPUCBHybrid(9.0, split="full"),
+    *(dpb.DPUCBInt(0.6, reading) for reading in ("refreshed", "frozen", "literal")),
     dpb.AnytimeLazyUCB(2.0),
     dpb.AdaPUCB(2.0, eta=0.5),
     dpb.AdaPUCB(float("inf"), alpha=1.5),
@@ -20,6 +25,7 @@ LAZY = [
     dpb.DPIMED(2.0),
     dpb.DPIMED(2.0, eta=0.2, calibrated=False),
     dpb.LazyDPTS(4.0),
+    dpb.LazyDPTS(4.0, draws="batches"),
 ]
 TOP_TWO = [
     dpb.TopTwo(0.5),
@@ -39,41 +45,38 @@ COUNTERS = [
 ]
 
 
-def plain(target):
-    """The same, as a subclass: what is no class of ours is run by its own methods."""
-    return type("Plain", (type(target),), {})(**vars(target))
-
-
 def both(target, table, n_runs=RUNS):
-    """Outputs of the compiled loop and of the algorithm's own, and the generators' next numbers."""
+    """Outputs of the compiled loop and of the target's own, and the generators' next numbers.
+
+    The own loop is that of a subclass: what is not a class of ours is run by its own methods.
+    """
     found = []
-    for each in (target, plain(target)):
+    for each in (target, type("Plain", (type(target),), {})(**vars(target))):
         rng = np.random.default_rng(3)
         found.append((subject_of(each, N_PULLS).outputs(table, n_runs, rng), rng.random()))
     return found
 
 
 @pytest.mark.parametrize("n_arms", [2, 3])
-@pytest.mark.parametrize("algorithm", LAZY, ids=repr)
-def test_lazy_batches(algorithm, n_arms):
+@pytest.mark.parametrize("algorithm", REGRET, ids=repr)
+def test_a_table_is_played_as_any_source_is(algorithm, n_arms):
+    """In one compiled call for all runs, and run by run, also where rewards come one by one."""
     table = np.random.default_rng(1).random((n_arms, N_PULLS)).round(1)
-    (loop, after), (own, then) = both(algorithm, table)
-    assert np.array_equal(loop.actions, own.actions) and after == then
-    assert len(np.unique(own.actions, axis=0)) > 2 or algorithm.epsilon == float("inf")
-
-
-@pytest.mark.parametrize("algorithm", [dpb.DPKLUCB(4.0), dpb.DPIMED(4.0)], ids=repr)
-def test_choices_that_are_looked_up(algorithm, monkeypatch):
-    """Of two arms, with tables that are empty and filled; control: tables of nonsense are read."""
-    table = np.vstack([np.zeros(N_PULLS), np.ones(N_PULLS)])
-    tables = audit_lazy._memory.__wrapped__(algorithm, 24)
-    monkeypatch.setattr(audit_lazy, "_memory", lambda *_: tables)
-    (loop, _), (own, _) = both(algorithm, table, 300)
-    again = subject_of(algorithm, N_PULLS).outputs(table, 300, np.random.default_rng(3))
-    assert np.array_equal(loop.actions, own.actions) and np.array_equal(again.actions, own.actions)
-    tables[0][:] = 0
-    wrong = subject_of(algorithm, N_PULLS).outputs(table, 300, np.random.default_rng(3))
-    assert not np.array_equal(wrong.actions, own.actions)
+    rng, same, single = (np.random.default_rng(3) for _ in range(3))
+    arms = algorithm.play_table(table, RUNS, rng)
+    assert np.array_equal(arms, RegretAlgorithm.play_table(algorithm, table, RUNS, same))
+    rewards, times = FixedRewards(table), np.arange(1, N_PULLS + 1)
+    for row in arms:
+        rewards.restart()
+        counts = algorithm.play(rewards, N_PULLS, times, single).counts
+        assert np.array_equal(np.eye(n_arms, dtype=int)[row].cumsum(axis=0), counts)
+        asked = rewards.actions
+        assert [asked.count(arm) <= n for arm, n in enumerate(counts[-1])] == [True] * n_arms
+    assert rng.random() == same.random() == single.random()
+    private = algorithm.guarantee.is_private or getattr(algorithm, "reading", "") == "literal"
+    assert (len(np.unique(arms, axis=0)) > 2) == private
+    other = algorithm.play_table(1.0 - table, RUNS, np.random.default_rng(3))
+    assert not np.array_equal(arms, other), "control"
 
 
 @pytest.mark.parametrize("n_arms", [2, 3])
@@ -106,34 +109,6 @@ def test_counters(counter):
 
 
 def test_counters_refuse_what_they_refuse():
-    with pytest.raises(ValueError, match="x=2.0 is out of range"):
-        subject_of(BinaryTree(1.0, 4)).outputs(np.array([[1.0, 2.0]]), 3, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="longer than horizon=4"):
-        subject_of(BinaryTree(1.0, 4)).outputs(np.ones((1, 5)), 3, np.random.default_rng(0))
-
-
-def test_the_larger_of_two_draws():
-    """The closed form is what the algorithm integrates."""
-    rng = np.random.default_rng(5)
-    for _ in range(50):
-        centres, deviations = rng.random(2), 0.5 ** rng.integers(1, 7, 2)
-        error = audit_lazy.likelier_of_two(centres, deviations) - largest_draw(centres, deviations)
-        assert np.abs(error).max() < 1e-9
-
-
-def test_each_class_has_its_loop(monkeypatch):
-    """The comparisons above are of two things."""
-
-    def fail(*_):
-        raise AssertionError("a compiled loop")
-
-    for name in ("lazy_actions", "top_two_outputs", "counter_sums"):
-        monkeypatch.setattr(audit_subjects, name, fail)
-    rng = np.random.default_rng(0)
-    for target in [*LAZY, *TOP_TWO, *COUNTERS]:
-        table = np.zeros((1 if target in COUNTERS else 2, 8))
-        with pytest.raises(AssertionError, match="a compiled loop"):
-            subject_of(target).outputs(table, 1, rng)
-        subject_of(plain(target)).outputs(table, 1, rng)
-    batchwise = dpb.LazyDPTS(1.0, draws="batches")
-    assert subject_of(batchwise).outputs(np.zeros((2, 8)), 2, rng).actions.shape == (2, 8)
+    for stream, message in (([[1.0, 2.0]], "x=2.0 is out of range"), ([[1.0] * 5], "horizon=4")):
+        with pytest.raises(ValueError, match=message):
+            subject_of(BinaryTree(1.0, 4)).outputs(np.array(stream), 3, np.random.default_rng(0))

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpbandits as dpb
-from dpbandits.regret import index_policy
-from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
-from dpbandits.regret.index_policy import ENGINES
+from dpbandits.regret import dp_ucb
+from dpbandits.regret.dp_ucb import DPUCB_VARIANTS, ENGINES
 
 
 def table(variant, n_arms, horizon, epsilon, power=1.0):
@@ -132,17 +131,17 @@ def kernels(monkeypatch):
     """Record which kernel is called, and with what."""
     calls = []
 
-    def record(name):
-        def kernel(means, node_scale, gamma, checkpoints, rng):
-            calls.append((name, means.tolist(), node_scale, gamma))
-            counts = np.zeros((checkpoints.size, means.size), dtype=np.int64)
-            counts[:, 0] = checkpoints
-            return counts
+    def skipping(means, node_scale, gamma, checkpoints, rng):
+        calls.append(("skipping", means.tolist(), node_scale, gamma))
+        return np.outer(checkpoints, [1, 0])
 
-        return kernel
+    def per_step(policy, rewards, checkpoints, rng):
+        assert policy == dp_ucb.IndexPolicy(policy.scale, policy.gamma)
+        calls.append(("per-step", rewards.means.tolist(), policy.scale, policy.gamma))
+        return np.outer(checkpoints, [1, 0])
 
-    monkeypatch.setattr(index_policy, "play_skipping", record("skipping"))
-    monkeypatch.setattr(index_policy, "play_per_step", record("per-step"))
+    monkeypatch.setattr(dp_ucb, "play_skipping", skipping)
+    monkeypatch.setattr(dp_ucb, "play_index_policy", per_step)
     return calls
 
 

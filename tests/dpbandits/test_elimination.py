@@ -18,6 +18,7 @@ from statistical import may_be_at_most, same_law
 import dpbandits as dpb
 from dpbandits.regret import elimination
 from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.streams import DrawnRewards
 from dpbandits.schedules import elimination_epoch
 
 
@@ -64,18 +65,21 @@ class Stack(BernoulliInstance):
     def __post_init__(self):
         super().__post_init__()
         draws = np.random.default_rng([7, *map(int, self.means * 1000)])
-        rewards = draws.random((200_000, self.n_arms)) < self.means
-        object.__setattr__(self, "rewards", rewards.T.astype(int))
+        stacks = draws.random((200_000, self.n_arms)) < self.means
+        object.__setattr__(self, "stacks", stacks.T.astype(int))
         object.__setattr__(self, "dealt", [0] * self.n_arms)
 
-    def sample_sum(self, rng, arms, size):
-        return np.array([self.deal(arm, size).sum() for arm in arms])
+    def rewards(self, rng):
+        return self
+
+    def total(self, arm, size):
+        return self.deal(arm, size).sum()
 
     def deal(self, arm, size=1):
         start = self.dealt[arm]
         self.dealt[arm] += size
-        assert self.dealt[arm] <= self.rewards.shape[1]
-        return self.rewards[arm, start : start + size]
+        assert self.dealt[arm] <= self.stacks.shape[1]
+        return self.stacks[arm, start : start + size]
 
 
 def cumulative_counts(played, n_arms):
@@ -186,10 +190,10 @@ def test_the_schedule_is_that_of_the_paper(n_viable, epoch, beta, epsilon):
 
 
 class Uncompiled(BernoulliInstance):
-    """The same bandit, played by the loop that any instance can be played by."""
+    """The same bandit, played by the loop that any source of rewards can be played by."""
 
-    def sample_sum(self, rng, arms, size):
-        return super().sample_sum(rng, arms, size)
+    def rewards(self, rng):
+        return type("Rewards", (DrawnRewards,), {})(self, rng)
 
 
 @given(
@@ -355,7 +359,7 @@ def lost_best_arm(instance, runs, beta, epsilon, shrink=1.0):
     rng = np.random.default_rng(8)
     for _ in range(runs):
         times = np.array([horizon - instance.n_arms, horizon])
-        counts = elimination.play_epochs(instance, times, rng, plan).counts
+        counts = elimination.play_epochs(instance.rewards(rng), times, rng, plan).counts
         lost += int(counts[1, instance.best_arm] == counts[0, instance.best_arm])
     return lost
 

@@ -13,8 +13,8 @@ import dpbandits as dpb
 from dpbandits import GuessAndDouble
 from dpbandits.guarantees import NO_PRIVACY
 from dpbandits.regret.base import Play, RegretAlgorithm
-from dpbandits.regret.guess_and_double import GROWTHS
 
+GROWTHS = ("double", "square")
 BASES = [
     dpb.DPSE(epsilon=5.0),
     dpb.SuccessiveElimination(),
@@ -97,7 +97,9 @@ class Spy(RegretAlgorithm):
 
 def test_what_the_base_is_told_and_where_its_epochs_end(small_instance):
     spy = Spy()
-    play = GuessAndDouble(spy, "double", 16).play(small_instance, 40, np.array([5, 40]), None)
+    play = GuessAndDouble(spy, "double", 16).play(
+        small_instance, 40, np.array([5, 40]), np.random.default_rng(0)
+    )
     assert spy.told == [(16, 8), (32, 8), (64, 16), (128, 8)]
     assert play.epoch_ends.tolist() == [3, 11, 19, 35]
     assert play.counts[:, 0].tolist() == [5, 40]

@@ -14,9 +14,10 @@ from dpbandits.bounds.lazy import Frame, _mean_odds, least_estimate
 from dpbandits.identification.divergences import calibrated_plus, d_eps, kl
 from dpbandits.lazy_indices import calibrated_upper, ucb_width
 from dpbandits.mechanisms import laplace_noise
-from dpbandits.regret import lazy_batches
+from dpbandits.regret import lazy_batches, lazy_sampling
 from dpbandits.regret.lazy_batches import Released
 from dpbandits.regret.lazy_sampling import first_of, first_to_finish, largest_draw
+from dpbandits.rewards.streams import Source
 from dpbandits.schedules import batch_grid
 
 ALGORITHMS = [
@@ -37,20 +38,17 @@ ARMS = dpb.instances.bernoulli([0.3, 0.6, 0.45])
 every_algorithm = pytest.mark.parametrize("algorithm", EVERY, ids=repr)
 
 
-class Recorded:
-    """An instance with nothing but arms and sums, which keeps what it was asked for."""
+class Recorded(Source):
+    """Drawn rewards, of which it is kept what they were asked for."""
 
-    def __init__(self, instance, change=None):
-        self.n_arms = instance.n_arms
-        self.instance = instance
+    def __init__(self, instance, rng, change=None):
+        self.n_arms, self.drawn = instance.n_arms, instance.rewards(rng)
         self.change = change  # number of the batch whose sum is 10 more
         self.asked = []
 
-    def sample_sum(self, rng, arms, size):
-        assert arms.shape == (1,)
-        self.asked.append((int(arms[0]), int(size)))
-        total = self.instance.sample_sum(rng, arms, size)
-        return total + 10 * (self.change == len(self.asked) - 1)
+    def total(self, arm, size):
+        self.asked.append((arm, size))
+        return self.drawn.total(arm, size) + 10 * (self.change == len(self.asked) - 1)
 
 
 # ------------------------------------------------------------------ the loop, from pseudo-code
@@ -131,7 +129,7 @@ def plain_loop(algorithm, instance, horizon, rng):
             if len(arms) == horizon:
                 return np.array(arms), releases
             arms.append(arm)
-        batch = instance.sample_sum(rng, np.array([arm]), size)[0]
+        batch = instance.rewards(rng).total(arm, size)
         batch += 0.0 + laplace_noise(rng, 1 / algorithm.epsilon, 1)[0]
         total[arm] = batch if forgets else total[arm] + batch
         pulls[arm] += size
@@ -158,22 +156,37 @@ def test_the_plain_loop_pulls_the_same_arms(algorithm):
 # --------------------------------------------------------------------------------- privacy
 
 
+class Watched:
+    """A generator whose Laplace variables are noted, and one of them may be 10 less."""
+
+    def __init__(self, seed, lowered=None):
+        self.rng, self.lowered, self.scales = np.random.default_rng(seed), lowered, []
+
+    def laplace(self, loc, scale):
+        self.scales.append(scale)
+        return self.rng.laplace(loc, scale) - 10.0 * (self.lowered == len(self.scales) - 1)
+
+    def __getattr__(self, name):
+        return getattr(self.rng, name)
+
+
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Let the loop run in Python, which takes a `Watched` generator."""
+    for module in (lazy_batches, lazy_sampling):
+        for name, function in list(vars(module).items()):
+            if hasattr(function, "py_func"):
+                monkeypatch.setattr(module, name, function.py_func)
+
+
 @every_algorithm
-def test_each_reward_is_in_one_release(algorithm, monkeypatch):
+def test_each_reward_is_in_one_release(algorithm, interpreted):
     """One sum and one Laplace variable of scale 1/ε a batch; batches follow each other."""
-    drawn = []
-
-    def counted(rng, scale, size):
-        drawn.append((scale, size))
-        return laplace_noise(rng, scale, size)
-
-    monkeypatch.setattr(lazy_batches, "laplace_noise", counted)
     for horizon in (1, 2, 3, 50, 999):
-        drawn.clear()
-        recorded = Recorded(ARMS)
-        times = np.array([horizon])
-        play = algorithm.play(recorded, horizon, times, np.random.default_rng(horizon))
-        assert drawn == [(1 / algorithm.epsilon, 1)] * len(recorded.asked)
+        rng, times = Watched(horizon), np.array([horizon])
+        recorded = Recorded(ARMS, rng.rng)
+        play = algorithm.play(recorded, horizon, times, rng)
+        assert rng.scales == [1 / algorithm.epsilon] * len(recorded.asked)
         assert play.epoch_ends.size == len(recorded.asked)
         released = np.zeros(3, dtype=int)
         forgets = algorithm.forgets
@@ -185,32 +198,25 @@ def test_each_reward_is_in_one_release(algorithm, monkeypatch):
         assert np.all(open_pulls >= 0)
         if not isinstance(algorithm, dpb.LazyDPTS) or algorithm.draws == "batches":
             assert np.count_nonzero(open_pulls) <= 1, "one batch is open at a time"
-            assert open_pulls.sum() == horizon - (play.epoch_ends[-1] if drawn else 0)
+            assert open_pulls.sum() == horizon - (play.epoch_ends[-1] if rng.scales else 0)
 
 
 @every_algorithm
-def test_decisions_know_released_sums_alone(algorithm, monkeypatch):
+def test_decisions_know_released_sums_alone(algorithm, interpreted):
     """A sum that is 10 more, and a noise that is 10 less: the same pulls."""
-    times = np.arange(1, 3001)
+    times = np.arange(1, 1001)
 
-    def pulls(change, compensated):
-        released = 0
+    def pulls(change, lowered):
+        rng = Watched(1, lowered)
+        return algorithm.play(Recorded(ARMS, rng.rng, change), 1000, times, rng).counts
 
-        def noise(rng, scale, size):
-            nonlocal released
-            released += 1
-            shift = 10.0 * (compensated and released - 1 == change)
-            return laplace_noise(rng, scale, size) - shift
-
-        monkeypatch.setattr(lazy_batches, "laplace_noise", noise)
-        recorded = Recorded(ARMS, change)
-        return algorithm.play(recorded, 3000, times, np.random.default_rng(1)).counts
-
-    plain = pulls(None, False)
-    changes = range(16)
+    plain = pulls(None, None)
+    compiled = algorithm.play(ARMS, 1000, times, np.random.default_rng(1)).counts
+    assert np.array_equal(plain, compiled)
+    changes = range(12)
     for change in changes:
-        assert np.array_equal(pulls(change, True), plain)
-    assert not all(np.array_equal(pulls(change, False), plain) for change in changes), "control"
+        assert np.array_equal(pulls(change, change), plain)
+    assert not all(np.array_equal(pulls(change, None), plain) for change in changes), "control"
 
 
 @every_algorithm
@@ -369,7 +375,7 @@ def test_thompson_sampling_against_pull_by_pull():
     times = np.array([7, 20, 41, 60])
 
     def plain(rng):
-        released = Released.start(3)
+        released = Released(np.zeros(3), *np.zeros((2, 3), dtype=np.int64))
         pulls, due, arms, t = np.zeros(3, dtype=int), np.ones(3, dtype=int), [], 0
         while len(arms) < horizon:
             if len(arms) < 3:
@@ -381,7 +387,7 @@ def test_thompson_sampling_against_pull_by_pull():
             due[arm] -= 1
             if due[arm] == 0:
                 size = int(2 * released.rewards[arm]) or 1
-                total = ARMS.sample_sum(rng, np.array([arm]), size)[0]
+                total = ARMS.rewards(rng).total(arm, size)
                 released.totals[arm] = total + laplace_noise(rng, 1 / 3.0, 1)[0]
                 released.rewards[arm] = size
                 due[arm] = 2 * size

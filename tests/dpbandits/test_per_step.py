@@ -93,7 +93,8 @@ def test_checkpoints_change_nothing():
 
 
 def test_ties_go_to_the_lowest_arm():
-    assert index_leader(np.array([1.0, 2.0, 2.0]), np.array([0.5, 0.25, 0.25]), 3.0) == 1
+    means, widths, roots = np.array([[1.0, 2.0, 2.0], [0.0, 0.0, 0.0], [0.5, 0.25, 0.25]])
+    assert index_leader(means, widths, roots, 1.0, 3.0) == (1, 2.75, 2.75)
     # certain rewards, no noise: the arms stay level and take turns in their order
     counts = play_per_step(np.ones(4), 0.0, 0.0, np.arange(1, 42), np.random.default_rng(0))
     turns = np.diff(np.vstack([np.zeros((1, 4), np.int64), counts]), axis=0).argmax(axis=1)

@@ -267,7 +267,7 @@ def test_ten_thousand_million_pulls(node_scale, gamma):
 )
 def test_reward_band_keeps_its_probability(mean, stretch, error):
     """exp(−m kl(μ − c/m, μ)) ≤ error, with kl of Bernoulli laws; certain rewards need no band."""
-    band = skipping._reward_band(mean, stretch, -math.log(error))
+    band = skipping.reward_band(mean, stretch, -math.log(error))
     low = mean - band / stretch
     if mean in (0.0, 1.0) or low < 0:
         return
@@ -285,7 +285,7 @@ def test_reward_band_against_paths():
         steps = mean - (rng.random((20_000, 200)) < mean)
         deepest = np.maximum(np.cumsum(steps, axis=1).max(axis=1), 0)
         for stretch, error in ((200, 0.02), (200, 0.2)):
-            band = skipping._reward_band(mean, stretch, -math.log(error))
+            band = skipping.reward_band(mean, stretch, -math.log(error))
             broken = int((deepest > band).sum())
             assert may_be_at_most(broken, 20_000, error, share=1 / 8)
             # negative control: a quarter of the band is left far more often than that
@@ -304,9 +304,9 @@ def test_barrier_serves_the_whole_stretch(n, share, mean, rival, t, stretch):
     """f(r) is at least the barrier at every r: a concave f is smallest at an end."""
     total = share * n
     width = math.sqrt(2 * math.log(t + 1))
-    barrier = skipping._barrier(n, total, mean, rival, width, stretch, -math.log(1e-15))
+    barrier = skipping.barrier_over(n, total, mean, rival, width, stretch, -math.log(1e-15))
     r = np.unique(np.linspace(0, stretch - 1, 200).astype(np.int64)).astype(float)
-    band = skipping._reward_band(mean, stretch, -math.log(1e-15))
+    band = skipping.reward_band(mean, stretch, -math.log(1e-15))
     f = total + mean * r - band + width * np.sqrt(n + r) - rival * (n + r)
     assert (f >= barrier).all()
 

@@ -2,8 +2,8 @@
 
 `pseudo_code` is written from the pseudo-code of SS19 (Algorithms 1 and 2, and NAS as SS19 states
 it), with every formula written out and the samples drawn by NumPy. It plays many runs side by
-side, a block of samples at a time, and can make a mistake, for negative controls. Runs on a
-user's own stream: ``test_stopping_streams.py``. EBGStop: ``test_ebgstop.py``.
+side, a block of samples at a time, and can make a mistake, for negative controls. What every rule
+must be, and runs on a user's own stream: ``test_stopping_rules.py``. EBGStop: ``test_ebgstop.py``.
 """
 
 import functools
@@ -16,7 +16,7 @@ from statistical import may_be_at_most, same_law
 
 import dpbandits as dpb
 from dpbandits.halting import Halting
-from dpbandits.stopping import kernels
+from dpbandits.stopping import base
 
 BLOCK = 128
 COLUMNS = 3  # halting time, estimate, and the released sum
@@ -231,7 +231,7 @@ def test_the_kernels_are_exact_where_noise_decides_early(kind, kernel):
         constants = Halting(alpha, beta, 1.0, 4.0, scale, scale, scale / 3)
         rng, code = np.random.default_rng(4), setting.law.code
         package = np.array(
-            [getattr(kernels, kernel)(rng, constants, code, 600)[:2] for _ in range(setting.runs)]
+            [getattr(base, kernel)(rng, constants, code, 600)[:2] for _ in range(setting.runs)]
         )
         assert agree(package, pseudo_code(setting, np.random.default_rng(5)), 1 / len(LOOSE))
         assert (package[:, 0] < 20).mean() > 0.1, "the test sees early halts"

@@ -21,10 +21,8 @@ from dpbandits.guarantees import NO_PRIVACY
 from dpbandits.mechanisms import HybridCounter, hybrid_signs, laplace, laplace_sum_tail
 from dpbandits.mechanisms.hybrid_signs import negative_before
 from dpbandits.privacy import basic_composition, epsilon_at
-from dpbandits.regret.dp_ucb_bound import WIDTHS, play_dp_ucb_bound
-from dpbandits.regret.dp_ucb_hybrid import play_dp_ucb_hybrid
-from dpbandits.regret.dp_ucb_int import READINGS, play_dp_ucb_int
-from dpbandits.regret.intervals import input_of
+from dpbandits.regret.dp_ucb_int import READINGS, IntervalPolicy, input_of, play_dp_ucb_int
+from dpbandits.regret.per_step import play_index_policy
 
 TWO = dpb.instances.bernoulli([0.9, 0.6], "two arms")
 
@@ -117,20 +115,15 @@ def pull_by_pull(algorithm, means, times, rng):
     """The counts of the algorithm's kernel without skips."""
     if isinstance(algorithm, dpb.DPUCBInt):
         return interval_counts(algorithm, means, times, rng, 0)
-    if isinstance(algorithm, dpb.DPUCBBound):
-        scale, repaired = algorithm.counter.block_scale, algorithm.width == "repaired"
-        return play_dp_ucb_bound(np.array(means), scale, algorithm.ucb_term, repaired, times, rng)
-    scale, bonus = algorithm.counter.block_scale, not algorithm.literal
-    return play_dp_ucb_hybrid(np.array(means), scale, bonus, times, rng)
+    rewards = dpb.instances.bernoulli(means).rewards(rng)
+    return play_index_policy(algorithm.policy, rewards, times, rng)
 
 
 def interval_counts(algorithm, means, times, rng, max_skips, noise=None):
     """The counts of DP-UCB-INT's kernel."""
-    reading = algorithm.reading
-    return play_dp_ucb_int(
-        np.array(means), algorithm.interval, algorithm.exponent, noise or algorithm.noise,
-        reading == "refreshed", reading == "literal", times, rng, max_skips,
-    )  # fmt: skip
+    policy = algorithm.policy._replace(noise=noise or algorithm.noise)
+    rewards = dpb.instances.bernoulli(means).rewards(rng)
+    return play_dp_ucb_int(policy, rewards, times, rng, max_skips)
 
 
 class Blocks:
@@ -299,7 +292,7 @@ def test_skips_of_dp_ucb_int_are_long(reading):
 @pytest.mark.parametrize(
     "algorithm",
     [
-        *[dpb.DPUCBBound(math.inf, width=width) for width in WIDTHS],
+        *[dpb.DPUCBBound(math.inf, width=width) for width in ("printed", "repaired")],
         dpb.DPUCBBound(math.inf, split="full"),
         dpb.DPUCBHybrid(math.inf),
     ],
@@ -317,13 +310,10 @@ def test_infinite_epsilon_is_ucb_bit_for_bit(algorithm, same_seeds):
 @pytest.mark.parametrize("literal", [False, True])
 def test_releases_at_every_pull_without_noise_are_ucb(literal):
     """With f = 1 no reading is left of the three, but for the bonus of an arm at rest."""
-    means, times = np.array([0.5, 0.7, 0.4]), np.array([10, 5000])
-    counts = play_dp_ucb_int(
-        means, 1, 1.1, 0.0, not literal, literal, times, np.random.default_rng(2)
-    )
-    plain = dpb.UCB("per-step").play(
-        dpb.instances.bernoulli(means), 5000, times, np.random.default_rng(2)
-    )
+    instance, times = dpb.instances.bernoulli([0.5, 0.7, 0.4]), np.array([10, 5000])
+    policy, rng = IntervalPolicy(1, 1.1, 0.0, not literal, literal), np.random.default_rng(2)
+    counts = play_dp_ucb_int(policy, instance.rewards(rng), times, rng)
+    plain = dpb.UCB("per-step").play(instance, 5000, times, np.random.default_rng(2))
     assert np.array_equal(counts, plain.counts)
 
 

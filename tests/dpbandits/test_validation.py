@@ -13,7 +13,7 @@ import dpbandits as dpb
 from dpbandits import _validation as validation
 from dpbandits.mechanisms import BinaryTree
 from dpbandits.privacy import calibrate
-from dpbandits.regret.intervals import input_of
+from dpbandits.regret.dp_ucb_int import input_of
 
 NOT_A_NUMBER = [None, "", "0.5", b"1", True, False, np.True_, [0.5], (), {}, 1j, {1, 2}]
 NOT_POSITIVE = [0, -1, 0.0, -0.0, -math.inf, math.nan, np.float64("nan"), 5e-324, -(10**400)]

@@ -17,8 +17,14 @@ from dpbandits import privacy as accounting
 from dpbandits.mechanisms.hybrid import SPLITS, HybridCounter
 from dpbandits.mechanisms.laplace import laplace_log_cdf, laplace_noise
 from dpbandits.regret.dp_ucb_bound import DPUCBBound
-from dpbandits.regret.dp_ucb_int import DPUCBInt, play_dp_ucb_int
-from dpbandits.regret.intervals import input_of
+from dpbandits.regret.dp_ucb_int import (
+    DPUCBInt,
+    IntervalPolicy,
+    input_of,
+    play_dp_ucb_int,
+    run_dp_ucb_int,
+)
+from dpbandits.rewards.streams import FixedRewards
 from dpbandits.schedules import noise_bracket, noise_width
 
 LOGARITHMS = {"base 2": math.log2, "natural": math.log}
@@ -462,11 +468,17 @@ def _scales_used(interval: int, exponent: float, releases: int) -> Floats:
         drawn.append(scale)
         return 0.0
 
-    played = play_dp_ucb_int.py_func
-    played = FunctionType(played.__code__, played.__globals__ | {"laplace": record})
-    end = np.array([interval * releases + 1])
-    start = np.random.default_rng(0)
-    played(np.array([0.5]), interval, exponent, 1.0, True, False, end, start, 0)
+    loop = run_dp_ucb_int.py_func
+    loop = FunctionType(loop.__code__, loop.__globals__ | {"laplace": record})
+    played = FunctionType(
+        play_dp_ucb_int.__code__,
+        play_dp_ucb_int.__globals__ | {"run_dp_ucb_int": loop},
+        argdefs=play_dp_ucb_int.__defaults__,
+    )
+    end = interval * releases + 1
+    policy = IntervalPolicy(interval, exponent, 1.0, refreshed=True, literal=False)
+    rewards = FixedRewards(np.ones((1, end)), log=False)
+    played(policy, rewards, np.array([end]), np.random.default_rng(0))
     return np.array(drawn)
 
 

@@ -28,15 +28,12 @@ from dpbandits.mechanisms.adaptive_tree import AdaptiveTree
 from dpbandits.mechanisms.binary_tree import BinaryTree
 from dpbandits.mechanisms.hybrid import HybridCounter
 from dpbandits.mechanisms.logarithmic import LogarithmicCounter
-from dpbandits.regret.dp_se import DPSE
+from dpbandits.regret.dp_se import DPSE, SuccessiveElimination
+from dpbandits.regret.dp_ucb import UCB
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.guess_and_double import GuessAndDouble
-from dpbandits.regret.successive_elimination import SuccessiveElimination
-from dpbandits.regret.ucb import UCB
-from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
-from dpbandits.stopping.dp_nas import DPNAS
 from dpbandits.stopping.ebgstop import EBGStop
-from dpbandits.stopping.nas import NAS
+from dpbandits.stopping.nas import DPNAS, NAS, DPExponentialNAS
 
 __all__ = ["NOT_AUDITED", "audit_cases", "free_cases", "group_of", "known_truths"]
 

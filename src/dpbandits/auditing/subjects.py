@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from dpbandits._validation import check_integer
-from dpbandits.auditing import kernels as kernels
-from dpbandits.auditing.batches import BATCHED, top_two_outputs
-from dpbandits.auditing.counters import COUNTERS, counter_sums
-from dpbandits.auditing.lazy import has_loop, lazy_actions
 from dpbandits.auditing.tables import (
     Auditable,
     FixedRewards,
@@ -22,15 +18,21 @@ from dpbandits.auditing.tables import (
     check_rewards,
 )
 from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.base import IdentificationAlgorithm
+from dpbandits.identification.batch_loop import Rule, run_batches
+from dpbandits.identification.dp_tt import DPTT
+from dpbandits.identification.top_two import TopTwo, next_decision
+from dpbandits.mechanisms.adaptive_tree import AdaptiveTree, next_adaptive_noise
+from dpbandits.mechanisms.binary_tree import BinaryTree
+from dpbandits.mechanisms.first_passage import TREE_LEVELS
+from dpbandits.mechanisms.hybrid import HYBRID_STATE, HybridCounter, next_hybrid_noise
+from dpbandits.mechanisms.laplace import laplace
+from dpbandits.mechanisms.logarithmic import LogarithmicCounter
 from dpbandits.regret.base import RegretAlgorithm
-from dpbandits.regret.dp_ucb import DPUCB
-from dpbandits.regret.dp_ucb_bound import DPUCBBound
-from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.heavy import HeavyTailAlgorithm
-from dpbandits.regret.ucb import UCB
-from dpbandits.rewards.streams import Rewards
+from dpbandits.rewards.streams import running_sums
 from dpbandits.stopping.base import StoppingRule
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "IdentificationSubject",
     "RegretSubject",
     "StoppingSubject",
+    "counter_sums",
     "subject_of",
 ]
 
@@ -45,62 +48,9 @@ Floats = NDArray[np.float64]
 Rng = np.random.Generator
 
 
-def _index(algorithm: Any, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
-    shape = table.shape
-    if isinstance(algorithm, UCB):
-        return kernels.index_actions(table, n_runs, rng, 0.0, 0.0)
-    scale, gamma = algorithm.node_scale(*shape), algorithm.gamma(*shape)
-    return kernels.index_actions(table, n_runs, rng, scale, gamma)
-
-
-def _bound(algorithm: Any, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
-    scale, repaired = algorithm.counter.block_scale, algorithm.width == "repaired"
-    return kernels.bound_actions(table, n_runs, rng, scale, algorithm.ucb_term, repaired)
-
-
-def _hybrid(algorithm: Any, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
-    scale = algorithm.counter.block_scale
-    return kernels.hybrid_actions(table, n_runs, rng, scale, not algorithm.literal)
-
-
-def _interval(algorithm: Any, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
-    return kernels.interval_actions(
-        table,
-        n_runs,
-        rng,
-        algorithm.interval,
-        algorithm.exponent,
-        algorithm.noise,
-        algorithm.reading == "refreshed",
-        algorithm.reading == "literal",
-    )
-
-
-def _played(algorithm: Any, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
-    """Play an algorithm that asks for sums of rewards, run by run."""
-    rewards, times = FixedRewards(table), np.arange(1, table.shape[1] + 1)
-    actions = np.empty((n_runs, times.size), dtype=np.int8)
-    before = np.zeros((1, table.shape[0]), dtype=np.int64)
-    for row in actions:
-        rewards.restart()
-        counts = algorithm.play(rewards, times.size, times, rng).counts
-        row[:] = np.diff(counts, axis=0, prepend=before).argmax(axis=1)
-    return actions
-
-
-_COMPILED: dict[type, Callable[[Any, Floats, int, Rng], NDArray[np.int8]]] = {
-    UCB: _index,
-    DPUCB: _index,
-    DPUCBBound: _bound,
-    DPUCBHybrid: _hybrid,
-    DPUCBInt: _interval,
-}
-"""Index policies, whose compiled loops draw rewards of 0 and 1."""
-
-
 @dataclass(frozen=True)
 class RegretSubject:
-    """A regret-minimising algorithm for rewards of 0 and 1: its sequence of pulls.
+    """A regret-minimising algorithm for rewards in [0, 1]: its sequence of pulls.
 
     A table of N rewards an arm is played for N pulls, which is also the horizon that the
     algorithm is told.
@@ -134,7 +84,7 @@ class RegretSubject:
         if isinstance(base, HeavyTailAlgorithm):
             raise ValueError(
                 f"algorithm={self.algorithm!r} cannot be run on a table; allowed: algorithms for "
-                "rewards of 0 and 1"
+                "rewards in [0, 1]"
             )
 
     @property
@@ -151,11 +101,48 @@ class RegretSubject:
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Run the algorithm; there are no values."""
-        index_policy = _COMPILED.get(type(self.algorithm))
-        check_rewards(table, whole=index_policy is not None)
-        play = index_policy or (lazy_actions if has_loop(self.algorithm) else _played)
-        actions = play(self.algorithm, np.array(table, np.float64, order="C"), n_runs, rng)
+        check_rewards(table)
+        actions = self.algorithm.play_table(np.array(table, np.float64, order="C"), n_runs, rng)
         return Outputs(np.empty((n_runs, 0)), actions.astype(np.float64))
+
+
+@njit(cache=True, nogil=True)
+def _batched_outputs(sums: Floats, n_runs: int, rng: Rng, rule: Rule) -> tuple[Floats, Floats]:
+    """Run DP-TT, AdaP-TT or AdaP-TT* on a table, given by its running sums."""
+    n_arms, n_pulls, means = sums.shape[0], sums.shape[1] - 1, np.zeros(sums.shape[0])
+    values, actions = np.empty((n_runs, 2 + n_arms)), np.full((n_runs, n_pulls), -1.0)
+    for r in range(n_runs):
+        best, pulls = run_batches(rule, means, sums, rng, n_pulls, actions[r])
+        values[r, 0] = best
+        values[r, 1] = pulls.sum()
+        values[r, 2:] = pulls
+    return values, actions
+
+
+@njit(cache=True, nogil=True)
+def _plain_outputs(table: Floats, n_runs: int, share: float, delta: float) -> tuple[Floats, Floats]:
+    """Run Top Two, which has no randomness but that of the rewards."""
+    n_arms, n_pulls = table.shape
+    values, actions = np.empty((n_runs, 2 + n_arms)), np.full((n_runs, n_pulls), -1.0)
+    counts = np.empty((4, n_arms), np.int64)
+    sums, pulls, led, own = counts[0], counts[1], counts[2], counts[3]
+    for r in range(n_runs):
+        counts[:] = 0
+        values[r, 0] = -1.0
+        for t in range(n_pulls + 1):
+            stops, arm = False, t
+            if t >= n_arms:
+                stops, arm = next_decision(sums, pulls, led, own, share, delta)
+            if stops:
+                values[r, 0] = arm
+            if stops or t == n_pulls:
+                break
+            actions[r, t] = arm
+            sums[arm] += int(table[arm, pulls[arm]])
+            pulls[arm] += 1
+        values[r, 1] = pulls.sum()
+        values[r, 2:] = pulls
+    return values, actions
 
 
 @dataclass(frozen=True)
@@ -186,15 +173,21 @@ class IdentificationSubject:
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Run the algorithm for N pulls at most."""
         check_rewards(table)
-        if type(self.algorithm) in BATCHED and table.shape[1] >= table.shape[0] >= 2:
+        algorithm: Any = self.algorithm
+        if table.shape[1] >= table.shape[0] >= 2:
             fixed = np.array(table, np.float64, order="C")
-            return Outputs(*top_two_outputs(self.algorithm, fixed, n_runs, rng))
+            if type(algorithm) is TopTwo:
+                shares = algorithm.leader_share, algorithm.delta
+                return Outputs(*_plain_outputs(fixed, n_runs, *shares))
+            if type(algorithm) in (DPTT, AdaPTT, AdaPTTStar):
+                rule = algorithm.compiled(len(fixed))
+                return Outputs(*_batched_outputs(running_sums(fixed), n_runs, rng, rule))
         rewards, most = FixedRewards(table), table.shape[1]
         values = np.empty((n_runs, 2 + table.shape[0]))
         actions = np.full((n_runs, most), -1.0)
         for value, row in zip(values, actions, strict=True):
             rewards.restart()
-            verdict = self.algorithm.decide(cast(Rewards, rewards), rng, most)
+            verdict = algorithm.decide(rewards, rng, most)
             value[:] = verdict.recommendation, verdict.stopping_time, *verdict.pulls
             arms = rewards.batches
             row[: len(arms)] = arms
@@ -232,6 +225,71 @@ class StoppingSubject:
         return Outputs(values, np.empty((n_runs, 0)))
 
 
+@njit(cache=True, nogil=True)
+def _tree_sums(sums: Floats, scales: Floats, n_runs: int, rng: Rng) -> Floats:
+    """Run a tree whose node that ends with element n has the scale ``scales[n - 1]``."""
+    released, ends = np.empty((n_runs, sums.size)), np.zeros(TREE_LEVELS)
+    for r in range(n_runs):
+        noise = 0.0
+        for i in range(sums.size):
+            noise = next_adaptive_noise(rng, scales[i], ends, noise, i + 1)
+            released[r, i] = sums[i] + noise
+    return released
+
+
+@njit(cache=True, nogil=True)
+def _hybrid_sums(
+    sums: Floats, block_scale: float, level_scale: float, n_runs: int, rng: Rng
+) -> Floats:
+    """Run a hybrid counter."""
+    released, state = np.empty((n_runs, sums.size)), np.zeros((1, HYBRID_STATE))
+    for r in range(n_runs):
+        for i in range(sums.size):
+            noise = next_hybrid_noise(rng, block_scale, level_scale, state, 0, i + 1)
+            released[r, i] = sums[i] + noise
+    return released
+
+
+@njit(cache=True, nogil=True)
+def _logarithmic_sums(sums: Floats, block_scale: float, n_runs: int, rng: Rng) -> Floats:
+    """Run a logarithmic counter: a fresh variable at each power of two."""
+    released = np.empty((n_runs, sums.size))
+    for r in range(n_runs):
+        noise, latest = 0.0, 0.0
+        for i in range(sums.size):
+            if (i + 1) & i == 0:
+                noise += laplace(rng, block_scale)
+                latest = sums[i] + noise
+            released[r, i] = latest
+    return released
+
+
+def counter_sums(mechanism: Any, stream: Floats, n_runs: int, rng: Rng) -> Floats:
+    """Run a counter over a stream; return its private sums, shape (n_runs, N).
+
+    In compiled loops where there is one. There each element draws what it draws in the counter, in
+    the same order, by the same functions: on the same generator the sums are the counter's, up to
+    the rounding of a sum of noises.
+    """
+    kind = type(mechanism)
+    if kind not in (BinaryTree, AdaptiveTree, HybridCounter, LogarithmicCounter):
+        counters = (mechanism.counter(rng) for _ in range(n_runs))
+        return np.array([[counter.add(x) for x in stream.tolist()] for counter in counters])
+    refuses = mechanism.counter(np.random.default_rng(0))
+    for x in stream.tolist():
+        refuses.add(x)
+    sums = np.cumsum(stream)
+    if kind is LogarithmicCounter:
+        return _logarithmic_sums(sums, mechanism.block_scale, n_runs, rng)
+    if kind is HybridCounter:
+        return _hybrid_sums(sums, mechanism.block_scale, mechanism.node_scale(1), n_runs, rng)
+    lengths = range(1, stream.size + 1)
+    nodes = [
+        mechanism.node_scale(n) if kind is AdaptiveTree else mechanism.node_scale for n in lengths
+    ]
+    return _tree_sums(sums, np.array(nodes), n_runs, rng)
+
+
 @dataclass(frozen=True)
 class CounterSubject:
     """A private counter: all its running sums. Its tables have one arm.
@@ -256,14 +314,7 @@ class CounterSubject:
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Run the counter over the stream."""
         check_one_arm(table)
-        stream = table[0].tolist()
-        if type(self.mechanism) in COUNTERS:
-            sums = counter_sums(self.mechanism, np.array(stream), n_runs, rng)
-            return Outputs(sums, np.empty((n_runs, 0)))
-        sums = np.empty((n_runs, len(stream)))
-        for row in sums:
-            counter = self.mechanism.counter(rng)
-            row[:] = [counter.add(x) for x in stream]
+        sums = counter_sums(self.mechanism, np.array(table[0]), n_runs, rng)
         return Outputs(sums, np.empty((n_runs, 0)))
 
 
@@ -273,7 +324,7 @@ def subject_of(target: object, n_pulls: int = 16) -> Auditable:
     Parameters
     ----------
     target : object
-        A `RegretAlgorithm` for rewards of 0 and 1, an `IdentificationAlgorithm`, a `StoppingRule`,
+        A `RegretAlgorithm` for rewards in [0, 1], an `IdentificationAlgorithm`, a `StoppingRule`,
         or a mechanism with a `counter`.
     n_pulls : int
         Length N of the tables that are meant, for algorithms whose guarantee depends on it.

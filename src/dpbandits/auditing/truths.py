@@ -34,9 +34,9 @@ from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.dprucb import DPRUCB
 from dpbandits.stopping.base import NASFamily
-from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
 from dpbandits.stopping.halting_laws import halting_law, looks_at, margins
 from dpbandits.stopping.halting_loss import loss_limit
+from dpbandits.stopping.nas import DPExponentialNAS
 
 __all__ = [
     "EliminationEpoch",

@@ -1,10 +1,9 @@
 """Bounds, upper and lower, each with the constants that its proof gives."""
 
-from dpbandits.bounds import lazy, regret, stopping, stopping_lower, td16, twzw22
+from dpbandits.bounds import lazy, regret, stopping, td16, twzw22
 from dpbandits.bounds.lazy import *  # noqa: F403 (the names that a module lists)
 from dpbandits.bounds.regret import *  # noqa: F403
 from dpbandits.bounds.stopping import *  # noqa: F403
-from dpbandits.bounds.stopping_lower import *  # noqa: F403
 from dpbandits.bounds.td16 import *  # noqa: F403
 from dpbandits.bounds.twzw22 import *  # noqa: F403
 
@@ -12,6 +11,5 @@ __all__: list[str] = []
 __all__ += lazy.__all__
 __all__ += regret.__all__
 __all__ += stopping.__all__
-__all__ += stopping_lower.__all__
 __all__ += td16.__all__
 __all__ += twzw22.__all__

@@ -1,25 +1,34 @@
-"""Upper bounds on the samples of stopping rules, with the constants of their proofs.
+"""Bounds on the samples of stopping rules, upper and lower, with the constants of their proofs.
 
-The proofs stand in the chapter on private stopping rules. SS19 is Sajed & Sheffet (2019). In
-units of R: x = R/(α|μ|), y = R/(ε|μ|).
+SS19 is Sajed & Sheffet (2019). In units of R: x = R/(α|μ|), y = R/(ε|μ|).
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from dpbandits._validation import SMALLEST, check_fraction, check_number, check_positive
+from dpbandits.bounds.regret import group_privacy_factor
 from dpbandits.halting import noise_allowance, sampling_width
+from dpbandits.rewards.laws import Law, TwoPointLaw
 from dpbandits.stopping.base import NASFamily
 
 __all__ = [
     "StoppingTimes",
+    "dagum_rate",
     "loglog_bracket",
     "loglog_crossing",
+    "private_stopping_lower_bound",
+    "stopping_complexity_lower_bound",
     "stopping_constant",
     "stopping_constant_printed",
     "stopping_failure",
+    "stopping_lower_bound",
     "stopping_samples",
     "stopping_samples_closed_form",
     "stopping_samples_printed",
@@ -28,30 +37,7 @@ __all__ = [
 ]
 
 
-class StoppingTimes(NamedTuple):
-    """The three terms of Theorem 3.3, in samples.
-
-    Attributes
-    ----------
-    sampling : float
-        t₀, what the law's randomness costs.
-    queries : float
-        t₁, what noise in the comparisons costs.
-    release : float
-        t₂, what noise in the released estimate costs.
-    """
-
-    sampling: float
-    queries: float
-    release: float
-
-    @property
-    def total(self) -> float:
-        """The sum t₀ + t₁ + t₂."""
-        return self.sampling + self.queries + self.release
-
-
-def check_mean(mean: float, half_range: float) -> tuple[float, float]:
+def _check_mean(mean: float, half_range: float) -> tuple[float, float]:
     """Return |μ|/R and R."""
     half_range = check_positive("half_range", half_range)
     allowed = f"non-zero, in [-{half_range:g}, {half_range:g}]"
@@ -61,12 +47,27 @@ def check_mean(mean: float, half_range: float) -> tuple[float, float]:
     return size, half_range
 
 
-def check_error(alpha: float, size: float) -> None:
-    """Refuse an absolute error α|μ|/R whose square would be lost in rounding."""
-    if not alpha * size >= SMALLEST:
+def _check_law(law: Law) -> tuple[float, float]:
+    """Return |μ|/R and R of a law."""
+    if not isinstance(law, Law):
+        raise ValueError(f"law={law!r} is not a law; allowed: one such as two_point(0.1)")
+    return _check_mean(law.mean, law.half_range)
+
+
+def _check_alpha(alpha: float, size: float, least: float = SMALLEST) -> float:
+    """Refuse an absolute error α|μ|/R that would be lost in rounding."""
+    alpha = check_fraction("alpha", alpha)
+    if not alpha * size >= least:
         raise ValueError(
-            f"alpha={alpha!r} is out of range; allowed: at least {SMALLEST / size:g} for this mean"
+            f"alpha={alpha!r} is out of range; allowed: at least {least / size:g} for this mean"
         )
+    return alpha
+
+
+def _check_beta(beta: float, limit: float) -> float:
+    if not check_fraction("beta", beta) < limit:
+        raise ValueError(f"beta={beta!r} is out of range; allowed: between 0 and {limit:g}")
+    return beta
 
 
 # ------------------------------------------------------------------------------------- Fact 2.1
@@ -74,6 +75,8 @@ def check_error(alpha: float, size: float) -> None:
 
 def loglog_bracket(a: float, b: float) -> tuple[float, float]:
     """Return U = log(a·log(1/b))/b and 2U, the ends that SS19's Fact 2.1 names.
+
+    For a > 1 and b < 1/16. Proof: :prf:ref:`prop-fact`.
 
     Examples
     --------
@@ -100,11 +103,35 @@ def loglog_crossing(a: float, b: float) -> float:
 # ------------------------------------------------------------------------------- upper bounds
 
 
+class StoppingTimes(NamedTuple):
+    """The three terms of Theorem 3.3, in samples.
+
+    Attributes
+    ----------
+    sampling : float
+        t₀, what the law's randomness costs.
+    queries : float
+        t₁, what noise in the comparisons costs.
+    release : float
+        t₂, what noise in the released estimate costs.
+    """
+
+    sampling: float
+    queries: float
+    release: float
+
+    @property
+    def total(self) -> float:
+        """The sum t₀ + t₁ + t₂."""
+        return self.sampling + self.queries + self.release
+
+
 def stopping_failure(beta: float, *, private: bool = True) -> float:
     """Bound the probability that some event of the proof of Theorem 3.1 fails.
 
     β/8 · Σ 1/s² for sampling and as much for the queries, β/4 each for threshold and release:
-    (1/2 + π²/24)·β ≈ 0.911·β. Without privacy β/2 · Σ 1/s² = β·π²/12 ≈ 0.822·β.
+    (1/2 + π²/24)·β ≈ 0.911·β. Without privacy β/2 · Σ 1/s² = β·π²/12 ≈ 0.822·β. Proof:
+    :prf:ref:`thm-dpnas`, :prf:ref:`thm-nas`.
     """
     beta = check_fraction("beta", beta)
     return beta * (0.5 + math.pi**2 / 24 if private else math.pi**2 / 12)
@@ -114,24 +141,8 @@ def stopping_samples(rule: NASFamily, mean: float) -> int:
     """Bound the samples of a rule of the NAS family: SS19, Theorem 3.3, as its proof has it.
 
     The first look time n with n|μ| ≥ n·h·(2 + 1/α) + 2σ₁·log(4/β) + 2σ₂·log(8s²/β) +
-    (σ₃/α)·log(4/β): there the rule halts unless an event of probability `stopping_failure`
-    happens, and its estimate is right as well.
-
-    Parameters
-    ----------
-    rule : NASFamily
-        `NAS`, `DPNAS` or `DPExponentialNAS`.
-    mean : float
-        Mean μ ≠ 0 of the samples.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        If `rule` is not of the NAS family, or `mean` is out of range.
+    (σ₃/α)·log(4/β), for samples of mean μ ≠ 0: there the rule halts unless an event of probability
+    `stopping_failure` happens, and its estimate is right as well. Proof: :prf:ref:`thm-halting`.
 
     Examples
     --------
@@ -160,8 +171,19 @@ def stopping_times_printed(
 ) -> StoppingTimes:
     """Evaluate t₀, t₁, t₂ as SS19's Theorem 3.3 prints them.
 
-    t₀ = x²·ℓ, t₁ = y·ℓ, t₂ = (y/α)·log(1/β) with ℓ = log((1/β)·log x). ℓ is negative where x
-    is below e^β: see the chapter.
+    t₀ = x²·ℓ, t₁ = y·ℓ, t₂ = (y/α)·log(1/β) with ℓ = log((1/β)·log x). ℓ is negative where x is
+    below e^β: see after :prf:ref:`thm-halting`.
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ ≠ 0 of the samples, in [−R, R].
+    alpha, beta : float
+        Relative error α, and probability β of a greater one.
+    epsilon : float
+        Privacy budget ε > 0, ``inf`` included.
+    half_range : float
+        R > 0.
     """
     x, y, alpha, beta = _units(mean, alpha, beta, epsilon, half_range)
     log_term = math.log(math.log(x) / beta)
@@ -173,7 +195,8 @@ def stopping_times_repaired(
 ) -> StoppingTimes:
     """Evaluate t₀, t₁, t₂ in a form for which the theorem holds without conditions.
 
-    t₀ = x²·λ, t₁ = y·λ, t₂ = (y/α)·log(4/β) with λ = log((4/β)·log(e·max(x, y))).
+    t₀ = x²·λ, t₁ = y·λ, t₂ = (y/α)·log(4/β) with λ = log((4/β)·log(e·max(x, y))); the arguments
+    are those of `stopping_times_printed`.
     """
     x, y, alpha, beta = _units(mean, alpha, beta, epsilon, half_range)
     log_term = math.log(4 / beta * (1 + math.log(max(x, y))))
@@ -183,10 +206,9 @@ def stopping_times_repaired(
 def _units(
     mean: float, alpha: float, beta: float, epsilon: float, half_range: float
 ) -> tuple[float, float, float, float]:
-    size, _ = check_mean(mean, half_range)
-    alpha, beta = check_fraction("alpha", alpha), check_fraction("beta", beta)
+    size, _ = _check_mean(mean, half_range)
+    alpha, beta = _check_alpha(alpha, size), check_fraction("beta", beta)
     epsilon = check_positive("epsilon", epsilon, infinite=True)
-    check_error(alpha, size)
     return 1 / (alpha * size), 1 / (epsilon * size), alpha, beta
 
 
@@ -200,10 +222,10 @@ def stopping_samples_printed(
 def stopping_samples_closed_form(
     mean: float, alpha: float, beta: float, epsilon: float, half_range: float = 1.0
 ) -> float:
-    """Bound the samples of `DPExponentialNAS` in closed form (derived in the chapter).
+    """Bound the samples of `DPExponentialNAS` in closed form.
 
     `stopping_constant` times the terms of `stopping_times_repaired`; exceeded with probability
-    at most `stopping_failure`.
+    at most `stopping_failure`. Proof: :prf:ref:`thm-halting-closed`.
 
     Examples
     --------
@@ -220,7 +242,8 @@ def stopping_constant(beta: float) -> float:
 
     C = 8q²/(4q − p) with p = 18c₀, q = 48c₁, and with b = log(4/β), κ = log2(3Cb):
     c₀ = max(2, (b + log 4 + 2·log κ)/b), c₁ = (b + log(2)/2 + log κ)/b. The equation has one
-    solution; it falls as β → 0, and is below 342 for every β.
+    solution; it falls as β → 0, and is below 342 for every β. Proof:
+    :prf:ref:`thm-halting-closed`.
 
     Examples
     --------
@@ -258,3 +281,144 @@ def _fixed_point(base: float, squared: float, single: float, ahead: float) -> fl
         q = 48 * (base + single + log_look) / base
         constant = 8 * q**2 / (4 * q - p)
     return constant
+
+
+# ------------------------------------------------------------------------------- lower bounds
+
+
+def dagum_rate(law: Law, alpha: float, beta: float) -> float:
+    """Return max(σ², R·α|μ|)·log(1/β)/(α²μ²): Dagum et al. (2000), without its constant.
+
+    As SS19, §3.1, quotes it. With log((1 − β)/β) in place of log(1/β), `stopping_lower_bound` is
+    at least (1 − 2β)/23 of it. Proof: :prf:ref:`thm-dagum`.
+    """
+    size, half_range = _check_law(law)
+    alpha, beta = _check_alpha(alpha, size), check_fraction("beta", beta)
+    error = alpha * size  # in units of R, as the variance
+    return max(law.variance / half_range / half_range, error) / error**2 * math.log(1 / beta)
+
+
+def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
+    """Bound from below the expected samples, on `law`, of any rule that is right on every law.
+
+    (1 − 2β)·log((1 − β)/β)/K, K the least relative entropy KL(P, Q) from the law P to a law Q
+    on [−R, R] whose mean has no (1 ± α)-approximation in common with μ; of the order of Dagum et
+    al. (2000). Proof: :prf:ref:`thm-dagum`.
+
+    Parameters
+    ----------
+    law : Law
+        Law of the samples, of mean μ ≠ 0.
+    alpha : float
+        Relative error α.
+    beta : float
+        Probability β < 1/2 of a greater error, which the rule keeps on every law on [−R, R]
+        with a mean other than 0.
+
+    Examples
+    --------
+    >>> from dpbandits.rewards.laws import low_variance, two_point
+    >>> stopping_lower_bound(two_point(0.1), 0.5, 0.05) > 1000
+    True
+    >>> stopping_lower_bound(low_variance(0.1, 0.01), 0.5, 0.05) < 50
+    True
+    """
+    size, _ = _check_law(law)
+    alpha, beta = _check_alpha(alpha, size, 1e-10), _check_beta(beta, 0.5)  # an entropy needs more
+    sign = math.copysign(1.0, law.mean)
+    lower, upper = (1 - alpha) / (1 + alpha) * size, (1 + alpha) / (1 - alpha) * size
+    costs = [_least_entropy(law, -sign, lower)]
+    if upper < 1:
+        costs.append(_least_entropy(law, sign, upper))
+    return (1 - 2 * beta) * math.log((1 - beta) / beta) / min(costs)
+
+
+@lru_cache(maxsize=1024)  # laws are frozen dataclasses: equal fields, equal laws
+def _least_entropy(law: Law, direction: float, size: float) -> float:
+    """Return inf KL(P, Q) over laws Q on [−R, R] whose mean is moved to `size` (in |μ|/R).
+
+    The dual of Honda & Takemura (2010): max over 0 ≤ v ≤ 1/(1 − m) of E log(1 − v(X − m)), for
+    a move up to m in units of R; a move down is a move up of −X.
+    """
+    target = math.copysign(1.0, law.mean) * size * direction
+    scale = direction / law.half_range
+
+    last = (1 - 1e-9) / (1 - target)  # at 1/(1 − m) itself the logarithm may be infinite
+
+    def gain(log_v: float) -> float:
+        v = last * math.exp(log_v)
+        return law.expectation(lambda x: np.log1p(-v * (scale * x - target)))
+
+    # the gain is concave in v, so that it has one peak in log v, near which it is flat
+    from scipy.optimize import minimize_scalar  # slow to import
+
+    found = minimize_scalar(
+        lambda log_v: -gain(log_v), bounds=(-30.0, 0.0), method="bounded", options={"xatol": 1e-7}
+    )
+    return max(gain(found.x), gain(0.0))
+
+
+def private_stopping_lower_bound(
+    mean: float,
+    alpha: float,
+    beta: float,
+    epsilon: float,
+    half_range: float = 1.0,
+    *,
+    two_point: bool = False,
+) -> float:
+    """Bound from below the median samples of any ε-DP rule that is right on every law.
+
+    log((1/2 − β)/β)/log(1 + d(e^ε − 1)): SS19, Theorem 3.4, with the sharp form of Lemma 3.5, for
+    β < 1/4; 0 for ε = ∞. d = 2α|μ|/((1 + α)(R + |μ|)) serves for **every** law of mean μ, whatever
+    its variance; on the law on {−R, R} (`two_point`) d = α|μ|/((1 + α)R), as in the paper. The
+    other arguments are those of `stopping_times_printed`. Proof: :prf:ref:`thm-private-lower`.
+
+    Examples
+    --------
+    >>> round(private_stopping_lower_bound(0.1, 0.5, 0.05, 0.1))
+    346
+    """
+    rate = _privacy_rate(mean, alpha, beta, epsilon, half_range, two_point)
+    return math.log((0.5 - beta) / beta) / rate
+
+
+def _privacy_rate(
+    mean: float, alpha: float, beta: float, epsilon: float, half_range: float, two_point: bool
+) -> float:
+    """Return log(1 + d(e^ε − 1)), by which a sample can change the log of a probability."""
+    size, _ = _check_mean(mean, half_range)
+    alpha, _ = check_fraction("alpha", alpha), _check_beta(beta, 0.25)
+    epsilon = check_positive("epsilon", epsilon, infinite=True)
+    distance = alpha * size / (1 + alpha) * (1 if two_point else 2 / (1 + size))
+    if epsilon <= 700:
+        return float(group_privacy_factor(distance, epsilon))
+    return float(np.logaddexp(0.0, math.log(distance) + epsilon))
+
+
+def stopping_complexity_lower_bound(
+    law: Law, alpha: float, beta: float, epsilon: ArrayLike = math.inf
+) -> Any:
+    """Bound from below the expected samples of any ε-DP rule on `law`: SS19, Corollary 3.6.
+
+    The largest of `stopping_lower_bound`, half of `private_stopping_lower_bound`, and
+    log(1/β)/(8·log(1 + d(e^ε − 1))), which serves for β near 1/4. `epsilon` is one budget or a list
+    of several, as the result is; law, α and β < 1/4 are as of `stopping_lower_bound`. Proof:
+    :prf:ref:`cor-lower`.
+
+    Examples
+    --------
+    >>> from dpbandits.rewards.laws import two_point
+    >>> round(stopping_complexity_lower_bound(two_point(0.1), 0.5, 0.05, epsilon=0.001))
+    32942
+    """
+    _check_law(law)
+    on_ends = isinstance(law, TwoPointLaw) and law.high == -law.low == law.half_range
+    several = isinstance(epsilon, (list, tuple, np.ndarray))
+    budgets: Any = epsilon if several else [epsilon]
+    rates = np.array(
+        [_privacy_rate(law.mean, alpha, beta, e, law.half_range, on_ends) for e in budgets]
+    )
+    private = max(math.log((0.5 - beta) / beta) / 2, math.log(1 / beta) / 8) / rates
+    found = np.maximum(stopping_lower_bound(law, alpha, beta), private)
+    return found if several else float(found[0])

@@ -1,10 +1,9 @@
 """Algorithms that minimise regret."""
 
-from dpbandits.regret.adap_ucb import AdaPKLUCB, AdaPUCB
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
 from dpbandits.regret.dp_klucb import DPIMED, DPKLUCB
-from dpbandits.regret.dp_se import DPSE
-from dpbandits.regret.dp_ucb import DPUCB
+from dpbandits.regret.dp_se import DPSE, SuccessiveElimination
+from dpbandits.regret.dp_ucb import DPUCB, UCB
 from dpbandits.regret.dp_ucb_bound import DPUCBBound
 from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
 from dpbandits.regret.dp_ucb_int import DPUCBInt
@@ -13,10 +12,8 @@ from dpbandits.regret.guess_and_double import GuessAndDouble
 from dpbandits.regret.heavy import DPRSE, LDPRSE, HeavyTailAlgorithm
 from dpbandits.regret.lazy_batches import LazyBatches
 from dpbandits.regret.lazy_dp_ts import LazyDPTS
-from dpbandits.regret.lazy_ucb import AnytimeLazyUCB
+from dpbandits.regret.lazy_ucb import AdaPKLUCB, AdaPUCB, AnytimeLazyUCB
 from dpbandits.regret.robust_ucb import RobustUCB
-from dpbandits.regret.successive_elimination import SuccessiveElimination
-from dpbandits.regret.ucb import UCB
 
 __all__ = [
     "DPIMED",

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from dpbandits.configuration import Configuration
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.instances import BernoulliInstance, BoundedInstance
+from dpbandits.rewards.streams import Bandit, FixedRewards
 
-__all__ = ["Instance", "Play", "RegretAlgorithm"]
+__all__ = ["Instance", "Play", "RegretAlgorithm", "Rng", "Times", "write_arms"]
+
+Times = NDArray[np.int64]
+"""Increasing numbers of pulls at which a run is looked at, shape (C,)."""
+Rng = np.random.Generator
 
 
 class Instance(Protocol):
     """What a simulation needs of a bandit, whatever its rewards are.
 
-    `BernoulliInstance` and `HeavyTailInstance` are such; which of them an algorithm can play is
-    what `RegretAlgorithm.check_instance` says.
+    The instances of `dpbandits.instances`, heavy-tailed ones included, and `FinitePopulation` are
+    such; which of them an algorithm can play is what `RegretAlgorithm.check_instance` says.
     """
 
     @property
@@ -63,6 +70,11 @@ class Play:
     counts: NDArray[np.int64]
     epoch_ends: NDArray[np.int64]
 
+    @staticmethod
+    def of(counts: NDArray[np.int64]) -> Play:
+        """Return a run without epochs."""
+        return Play(counts, np.empty(0, dtype=np.int64))
+
     @property
     def pulls(self) -> NDArray[np.int64]:
         """Pulls of each arm at the last checkpoint, shape (K,)."""
@@ -70,29 +82,28 @@ class Play:
         return last
 
     def regret(self, gaps: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the pseudo-regret Σ_a Δ_a·(pulls of a) at each checkpoint, shape (C,).
-
-        Parameters
-        ----------
-        gaps : numpy.ndarray of float, shape (K,)
-            Gaps Δ_a of the instance that was played.
-        """
+        """Return the pseudo-regret Σ_a Δ_a·(pulls of a) at each checkpoint, shape (C,)."""
         regret: NDArray[np.float64] = self.counts @ gaps
         return regret
 
 
-class RegretAlgorithm(abc.ABC):
+class RegretAlgorithm(Configuration, abc.ABC):
     """Base class of the regret-minimising algorithms.
 
-    A subclass is a frozen dataclass that validates its arguments, sets `label` and `source`,
-    and defines `guarantee` and `play`, and, where one is known, `regret_bound`; see
-    ``CONTRIBUTING.md``.
+    A subclass is a frozen dataclass whose fields name their checks (`Configuration`). It sets
+    `label` and `source` and defines `guarantee` and `play`, and, where one is known,
+    `regret_bound`; see ``CONTRIBUTING.md``.
     """
 
     label: ClassVar[str]
     """What tables and figures call the algorithm."""
     source: ClassVar[str]
     """Paper and number."""
+    bound_for: ClassVar[type[Bandit] | tuple[type[Bandit], ...]] = (
+        BernoulliInstance,
+        BoundedInstance,
+    )
+    """Instances for which its bound on the regret is proved; for others it is infinite."""
 
     @property
     @abc.abstractmethod
@@ -102,33 +113,28 @@ class RegretAlgorithm(abc.ABC):
     def check_instance(self, instance: object) -> None:
         """Refuse an instance that the algorithm is not for; `simulate` asks.
 
-        Here: anything but a `BernoulliInstance`.
+        Here: anything but an instance with rewards in [0, 1].
 
         Raises
         ------
         ValueError
             If the instance is of another kind.
         """
-        if not isinstance(instance, BernoulliInstance):
+        if not isinstance(instance, Bandit):
             raise ValueError(
-                f"instance={instance!r} is no instance for {type(self).__name__}; allowed: one "
-                "with rewards of 0 or 1, such as bernoulli([0.5, 0.4])"
+                f"instance={instance!r} is not an instance for {type(self).__name__}; allowed: one "
+                "with rewards in [0, 1], such as bernoulli([0.5, 0.4])"
             )
 
     @abc.abstractmethod
-    def play(
-        self,
-        instance: Any,
-        horizon: int,
-        checkpoints: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> Play:
+    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
         """Play the instance once, until the last checkpoint.
 
         Parameters
         ----------
         instance : Instance
-            The bandit, of the kind that `check_instance` lets pass.
+            The bandit, of the kind that `check_instance` lets pass. ``instance.rewards(rng)`` are
+            its rewards, as `dpbandits.rewards.streams` says.
         horizon : int
             Horizon T that the algorithm is told; at least the last checkpoint.
         checkpoints : numpy.ndarray of int, shape (C,)
@@ -145,22 +151,10 @@ class RegretAlgorithm(abc.ABC):
         self,
         instance: Any,
         horizon: int,
-        checkpoints: NDArray[np.int64],
+        checkpoints: Times,
         seeds: Sequence[np.random.SeedSequence],
     ) -> list[Play]:
-        """Play one replicate per seed: bit for bit `play` with ``np.random.default_rng(seed)``.
-
-        Parameters
-        ----------
-        instance, horizon, checkpoints
-            As of `play`.
-        seeds : sequence of numpy.random.SeedSequence
-            Seeds of the replicates.
-
-        Returns
-        -------
-        list of Play, of the length of `seeds`
-        """
+        """Play one replicate per seed: bit for bit `play` with ``np.random.default_rng(seed)``."""
         rng = np.random.default_rng()  # one for all: a compiled kernel is slow to accept a new one
         plays = []
         for seed in seeds:
@@ -168,10 +162,34 @@ class RegretAlgorithm(abc.ABC):
             plays.append(self.play(instance, horizon, checkpoints, rng))
         return plays
 
+    def play_table(self, table: NDArray[np.float64], n_runs: int, rng: Rng) -> NDArray[np.int8]:
+        """Play a table of rewards many times, one run after another, until its end.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            For each arm its rewards, in [0, 1], in the order of its pulls. N is the horizon too.
+        n_runs : int
+            Number of runs.
+        rng : numpy.random.Generator
+            Source of the noise.
+
+        Returns
+        -------
+        numpy.ndarray of int8, shape (n_runs, N)
+            The arm of each pull.
+        """
+        rewards, times = FixedRewards(table, log=False), np.arange(1, table.shape[1] + 1)
+        arms = np.empty((n_runs, times.size), dtype=np.int8)
+        for row in arms:
+            rewards.restart()
+            write_arms(self.play(rewards, times.size, times, rng).counts, row)
+        return arms
+
     def regret_bound(
         self, instance: Any, horizon: int, times: ArrayLike | None = None
     ) -> float | NDArray[np.float64]:
-        """Return an upper bound on the expected pseudo-regret; here infinity: none is known.
+        """Return an upper bound on the expected pseudo-regret: infinity where none is known.
 
         Parameters
         ----------
@@ -186,4 +204,23 @@ class RegretAlgorithm(abc.ABC):
         -------
         float or numpy.ndarray, of the shape of `times`
         """
+        self.check_instance(instance)
+        if isinstance(instance, self.bound_for):
+            bound = self._regret_bound(instance, horizon)
+            if bound is not None:
+                result: float | NDArray[np.float64] = bound(times=times)
+                return result
         return math.inf if times is None else np.full(np.shape(times), math.inf)
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Callable[..., Any] | None:
+        """Return a function of `times` from `dpbandits.bounds`, if one is known."""
+        return None
+
+
+@njit(cache=True, nogil=True)
+def write_arms(counts: NDArray[np.int64], row: NDArray[np.int8]) -> None:
+    """Write the arm of each pull, shape (N,), read off the counts after each, shape (N, K)."""
+    for t in range(counts.shape[0]):
+        for arm in range(counts.shape[1]):
+            if counts[t, arm] > (counts[t - 1, arm] if t > 0 else 0):
+                row[t] = arm

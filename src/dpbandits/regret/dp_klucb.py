@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from functools import partial
+from typing import Annotated, Any, ClassVar
 
 from dpbandits import bounds
-from dpbandits._validation import check_flag, check_range
-from dpbandits.lazy_indices import choose_calibrated, choose_least_evidence
-from dpbandits.regret.lazy_batches import LazyBatches, Released
-from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.configuration import Budget, Flag, between
+from dpbandits.regret.lazy_batches import CALIBRATED, EVIDENCE, LazyBatches, LazyRule
 
 __all__ = ["DPIMED", "DPKLUCB"]
 
@@ -63,35 +58,18 @@ class DPKLUCB(LazyBatches):
     source: ClassVar[str] = "Azize et al. 2025; reconstructed"
     forgets: ClassVar[bool] = False
 
-    epsilon: float
-    eta: float = 0.5
-    slack: float = 2.0
+    epsilon: Budget
+    eta: Annotated[float, between(0.05, 100.0)] = 0.5
+    slack: Annotated[float, between(0.0, 100.0)] = 2.0
 
-    def __post_init__(self) -> None:
-        self._check_frame()
-        object.__setattr__(self, "slack", check_range("slack", self.slack, 0.0, 100.0))
+    @property
+    def rule(self) -> LazyRule:
+        """The algorithm, for the compiled loop."""
+        return self._rule(CALIBRATED, self.slack)
 
-    def _choose(self, released: Released, t: int, rng: np.random.Generator) -> int:
-        log_t = math.log(t)
-        level = log_t + self.slack * math.log1p(log_t)
-        return choose_calibrated(
-            released.totals, released.rewards, released.noises, level, self.epsilon
-        )
-
-    def regret_bound(
-        self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
-    ) -> float | NDArray[np.float64]:
-        """Bound on the expected pseudo-regret: `dp_klucb_regret`."""
-        self.check_instance(instance)
-        bound: float | NDArray[np.float64] = bounds.dp_klucb_regret(
-            instance.means,
-            horizon,
-            epsilon=self.epsilon,
-            eta=self.eta,
-            slack=self.slack,
-            times=times,
-        )
-        return bound
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        arguments = {"epsilon": self.epsilon, "eta": self.eta, "slack": self.slack}
+        return partial(bounds.dp_klucb_regret, instance.means, horizon, **arguments)
 
 
 @dataclass(frozen=True)
@@ -140,29 +118,16 @@ class DPIMED(LazyBatches):
     source: ClassVar[str] = "Azize et al. 2025; reconstructed"
     forgets: ClassVar[bool] = False
 
-    epsilon: float
-    eta: float = 0.5
-    calibrated: bool = True
+    epsilon: Budget
+    eta: Annotated[float, between(0.05, 100.0)] = 0.5
+    calibrated: Flag = True
 
-    def __post_init__(self) -> None:
-        self._check_frame()
-        check_flag("calibrated", self.calibrated)
+    @property
+    def rule(self) -> LazyRule:
+        """The algorithm, for the compiled loop."""
+        return self._rule(EVIDENCE, self.calibrated)
 
-    def _choose(self, released: Released, t: int, rng: np.random.Generator) -> int:
-        noises = released.noises if self.calibrated else np.zeros_like(released.noises)
-        return choose_least_evidence(released.totals, released.rewards, noises, self.epsilon)
-
-    def regret_bound(
-        self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
-    ) -> float | NDArray[np.float64]:
-        """Bound on the expected pseudo-regret: `dp_imed_regret`."""
-        self.check_instance(instance)
-        bound: float | NDArray[np.float64] = bounds.dp_imed_regret(
-            instance.means,
-            horizon,
-            epsilon=self.epsilon,
-            eta=self.eta,
-            calibrated=self.calibrated,
-            times=times,
-        )
-        return bound
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        arguments: dict[str, Any] = {"epsilon": self.epsilon, "eta": self.eta}
+        arguments["calibrated"] = self.calibrated
+        return partial(bounds.dp_imed_regret, instance.means, horizon, **arguments)

@@ -1,21 +1,19 @@
-"""DP successive elimination: Sajed & Sheffet (2019), Algorithm 3."""
+"""Successive elimination, with and without privacy: Sajed & Sheffet (2019), Algorithm 3."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from functools import partial
+from typing import Any, ClassVar
 
 from dpbandits import bounds
-from dpbandits._validation import check_fraction, check_positive
-from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.configuration import Budget, Fraction
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times
 from dpbandits.regret.elimination import play_elimination
-from dpbandits.rewards.instances import BernoulliInstance
 
-__all__ = ["DPSE"]
+__all__ = ["DPSE", "SuccessiveElimination"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,8 @@ class DPSE(RegretAlgorithm):
 
     One reward plays a role in one epoch's mean of one arm, with sensitivity 1/r: the released
     means of all epochs together are ε-differentially private (Theorem 4.1), and so is the
-    sequence of pulls that they determine.
+    sequence of pulls that they determine. Proof: :prf:ref:`thm-privacy`. The bound on the regret
+    is Theorem 4.3 with its constants, `elimination_regret`. Proof: :prf:ref:`thm-regret`.
 
     Parameters
     ----------
@@ -61,36 +60,64 @@ class DPSE(RegretAlgorithm):
     label: ClassVar[str] = "DP-SE"
     source: ClassVar[str] = "SS19, Algorithm 3"
 
-    epsilon: float
-    beta: float | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
-        if self.beta is not None:
-            object.__setattr__(self, "beta", check_fraction("beta", self.beta))
+    epsilon: Budget
+    beta: Fraction | None = None
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-differential privacy of the whole sequence of pulls (Theorem 4.1)."""
         return PrivacyGuarantee("global", self.epsilon)
 
-    def play(
-        self,
-        instance: BernoulliInstance,
-        horizon: int,
-        checkpoints: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> Play:
+    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
         """Play once; see `RegretAlgorithm.play`."""
         beta = 1 / horizon if self.beta is None else self.beta
         return play_elimination(instance, checkpoints, rng, beta, self.epsilon)
 
-    def regret_bound(
-        self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
-    ) -> float | NDArray[np.float64]:
-        """Bound on the expected pseudo-regret: Theorem 4.3 with its constants."""
-        self.check_instance(instance)
-        bound: float | NDArray[np.float64] = bounds.elimination_regret(
-            instance.gaps, horizon, epsilon=self.epsilon, beta=self.beta, times=times
-        )
-        return bound
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        bound = partial(bounds.elimination_regret, instance.gaps, horizon)
+        return partial(bound, epsilon=self.epsilon, beta=self.beta)
+
+
+@dataclass(frozen=True)
+class SuccessiveElimination(RegretAlgorithm):
+    """Successive elimination with doubling epochs and fresh means in each: `DPSE` at ε = ∞.
+
+    The elimination idea is Even-Dar, Mannor & Mansour (2002); the epochs are those of
+    Algorithm 3 of Sajed & Sheffet (2019) with the private parts left out, so that the
+    difference to `DPSE` is the price of privacy and nothing else.
+
+    Parameters
+    ----------
+    beta : float, optional
+        Confidence β in (0, 1): the probability with which the analysis may fail. None means
+        1/T, with T the horizon of the simulation.
+
+    Raises
+    ------
+    ValueError
+        If `beta` is not in (0, 1).
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> runs = dpb.simulate(dpb.SuccessiveElimination(), dpb.instances.ss19("C2"), 10**6, n_runs=3)
+    >>> runs.pulls.sum(axis=1).tolist()
+    [1000000, 1000000, 1000000]
+    """
+
+    label: ClassVar[str] = "SE"
+    source: ClassVar[str] = "Even-Dar et al. 2002; SS19, Algorithm 3 without privacy"
+
+    beta: Fraction | None = None
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """None: decisions depend on raw means."""
+        return NO_PRIVACY
+
+    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
+        """Play once; see `RegretAlgorithm.play`."""
+        return DPSE(math.inf, self.beta).play(instance, horizon, checkpoints, rng)
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        return partial(bounds.elimination_regret, instance.gaps, horizon, beta=self.beta)

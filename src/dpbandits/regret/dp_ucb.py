@@ -1,37 +1,103 @@
-"""DP-UCB with binary-tree counters: the baseline of Sajed & Sheffet (2019), §5."""
+"""UCB1, and DP-UCB with binary-tree counters: the baselines of Sajed & Sheffet (2019), §5."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import ClassVar
+from functools import lru_cache, partial
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbandits import bounds
-from dpbandits._validation import (
-    check_choice,
-    check_fraction,
-    check_integer,
-    check_number,
-    check_positive,
-)
-from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits._validation import check_choice, check_fraction, check_integer, check_positive
+from dpbandits.configuration import Budget, between
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.mechanisms.binary_tree import BinaryTree
 from dpbandits.privacy import calibrate
-from dpbandits.regret.base import Play, RegretAlgorithm
-from dpbandits.regret.index_policy import ENGINES, play_index_policy
-from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times
+from dpbandits.regret.per_step import IndexPolicy, play_index_policy, play_index_table
+from dpbandits.regret.skipping import play_skipping
+from dpbandits.rewards.streams import DrawnRewards
 
-__all__ = ["DPUCB", "DPUCB_VARIANTS"]
+__all__ = ["DPUCB", "DPUCB_VARIANTS", "ENGINES", "UCB"]
 
 DPUCB_VARIANTS = ("tree-tight", "mishra-thakurta-parallel", "mishra-thakurta")
+ENGINES = ("skipping", "per-step")
+Engine = Literal["skipping", "per-step"]
+
+
+def _check_variant(name: str, value: Any) -> str:
+    return check_choice(name, value, DPUCB_VARIANTS)
+
+
+class _TreeIndex(RegretAlgorithm):
+    """The index (S + Z + γ)/n + √(2 log t/n), by either engine."""
+
+    engine: Engine
+
+    def node_scale(self, n_arms: int, horizon: int) -> float:
+        """Scale of the Laplace variable of one tree node; 0 for a raw sum."""
+        return 0.0
+
+    def gamma(self, n_arms: int, horizon: int) -> float:
+        """Width γ that the index allows for the noise of a sum."""
+        return 0.0
+
+    def _constants(self, *shape: int) -> tuple[float, float]:
+        return float(self.node_scale(*shape)), float(self.gamma(*shape))
+
+    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
+        """Play once; see `RegretAlgorithm.play`. Other than Bernoulli arms are played per step."""
+        rewards = instance.rewards(rng)
+        constants = self._constants(rewards.n_arms, horizon)
+        if type(rewards) is DrawnRewards and self.engine == "skipping":
+            return Play.of(play_skipping(rewards.means, *constants, checkpoints, rng))
+        return Play.of(play_index_policy(IndexPolicy(*constants), rewards, checkpoints, rng))
+
+    def play_table(self, table: NDArray[np.float64], n_runs: int, rng: Rng) -> NDArray[np.int8]:
+        """Play a table many times, pull by pull; see `RegretAlgorithm.play_table`."""
+        return play_index_table(IndexPolicy(*self._constants(*table.shape)), table, n_runs, rng)
 
 
 @dataclass(frozen=True)
-class DPUCB(RegretAlgorithm):
+class UCB(_TreeIndex):
+    """UCB1: Auer, Cesa-Bianchi & Fischer (2002), as SS19 §2 writes it.
+
+    Every arm once, then at time t the arm with the largest mean + √(2 log t/n); ties go to the
+    lowest arm number. The bound on the regret is `ucb_regret`.
+
+    Parameters
+    ----------
+    engine : {"skipping", "per-step"}
+        How it is simulated: certified skipping (`dpbandits.regret.skipping`; total-variation
+        error at most 4·10⁻¹⁰ a run) or pull by pull.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> runs = dpb.simulate(dpb.UCB(), dpb.instances.ss19("C2"), horizon=10_000, n_runs=2)
+    >>> runs.pulls.shape
+    (2, 5)
+    """
+
+    label: ClassVar[str] = "UCB"
+    source: ClassVar[str] = "Auer et al. 2002; SS19, §2"
+
+    engine: Engine = "skipping"
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """None: the index is a function of raw rewards."""
+        return NO_PRIVACY
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        return partial(bounds.ucb_regret, instance.gaps, horizon)
+
+
+@dataclass(frozen=True)
+class DPUCB(_TreeIndex):
     """UCB on private sums from one binary-tree counter per arm (Mishra & Thakurta 2015).
 
     The index is (noisy sum + γ)/n + √(2 log t/n), with γ a bound on the tree's noise, so that it
@@ -46,7 +112,8 @@ class DPUCB(RegretAlgorithm):
     ``tree-tight``               ε               (L/ε)·√(8 ℓ·max(L, ℓ)), ℓ = log(2KT/β), β = T^(−p)
     ============================ =============== ==============================================
 
-    where p is `failure_power`.
+    where p is `failure_power`. The bound on the regret is `dp_ucb_regret` with the variant's γ.
+    Proof: :prf:ref:`thm-dpucb`.
 
     Parameters
     ----------
@@ -82,22 +149,10 @@ class DPUCB(RegretAlgorithm):
     label: ClassVar[str] = "DP-UCB"
     source: ClassVar[str] = "Mishra & Thakurta 2015; SS19, §5"
 
-    epsilon: float
-    variant: str = "tree-tight"
-    engine: str = "skipping"
-    failure_power: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
-        check_choice("variant", self.variant, DPUCB_VARIANTS)
-        check_choice("engine", self.engine, ENGINES)
-        allowed = "a number from 1e-6 to 1e6"
-        power = check_number("failure_power", self.failure_power, allowed)
-        if not 1e-6 <= power <= 1e6:
-            raise ValueError(
-                f"failure_power={self.failure_power!r} is out of range; allowed: {allowed}"
-            )
-        object.__setattr__(self, "failure_power", power)
+    epsilon: Budget
+    variant: Annotated[str, _check_variant] = "tree-tight"
+    engine: Engine = "skipping"
+    failure_power: Annotated[float, between(1e-6, 1e6)] = 1.0
 
     @staticmethod
     def calibrated(
@@ -105,7 +160,7 @@ class DPUCB(RegretAlgorithm):
         delta: float,
         horizon: int,
         variant: str = "tree-tight",
-        engine: str = "skipping",
+        engine: Engine = "skipping",
         failure_power: float = 1.0,
     ) -> DPUCB:
         """Return the algorithm that is (ε, δ)-private for a number of pulls, and not far below.
@@ -129,11 +184,6 @@ class DPUCB(RegretAlgorithm):
         DPUCB
             Its `guarantee` is the one with δ = 0, at the ε that its trees get together.
 
-        Raises
-        ------
-        ValueError
-            If an argument is out of its range, or a word unknown.
-
         Examples
         --------
         >>> import math
@@ -150,7 +200,7 @@ class DPUCB(RegretAlgorithm):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """Pure ε-differential privacy of the whole sequence of pulls."""
+        """Pure ε-differential privacy of the whole sequence of pulls: :prf:ref:`lem-tree`."""
         return PrivacyGuarantee("global", self.epsilon)
 
     def tree(self, n_arms: int, horizon: int) -> BinaryTree:
@@ -173,39 +223,13 @@ class DPUCB(RegretAlgorithm):
         log_term = math.log(n_arms * horizon**2 * max(log_t, 1.0)) + more
         return log_t**2 * log_term / tree.epsilon
 
-    def play(
-        self,
-        instance: BernoulliInstance,
-        horizon: int,
-        checkpoints: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> Play:
-        """Play once; see `RegretAlgorithm.play`."""
-        return play_index_policy(
-            instance,
-            checkpoints,
-            rng,
-            node_scale=self.node_scale(instance.n_arms, horizon),
-            gamma=self.gamma(instance.n_arms, horizon),
-            engine=self.engine,
-        )
-
-    def regret_bound(
-        self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
-    ) -> float | NDArray[np.float64]:
-        """Bound on the expected pseudo-regret: `dp_ucb_regret` with this variant's γ."""
-        self.check_instance(instance)
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
         n_arms = instance.n_arms
         gamma = self.gamma(n_arms, horizon)
-        one_prefix = self.tree(n_arms, horizon).error_probability(gamma)
-        bound: float | NDArray[np.float64] = bounds.dp_ucb_regret(
-            instance.gaps,
-            horizon,
-            gamma=gamma,
-            noise_failure=n_arms * horizon * one_prefix,
-            times=times,
+        failure = n_arms * horizon * self.tree(n_arms, horizon).error_probability(gamma)
+        return partial(
+            bounds.dp_ucb_regret, instance.gaps, horizon, gamma=gamma, noise_failure=failure
         )
-        return bound
 
 
 @lru_cache(maxsize=256)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import ClassVar
+from functools import lru_cache, partial
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import zeta
 
 from dpbandits import bounds
@@ -18,25 +18,91 @@ from dpbandits._validation import (
     check_choice,
     check_fraction,
     check_integer,
+    check_number,
     check_positive,
 )
+from dpbandits.configuration import Fraction, Positive
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.mechanisms.laplace import laplace, laplace_below, laplace_cdf
 from dpbandits.privacy import calibrate, epsilon_at
-from dpbandits.regret.base import Play, RegretAlgorithm
-from dpbandits.regret.intervals import check_exponent, input_of
-from dpbandits.regret.skipping import MAX_SKIPS, SKIP_ERROR, _proposed_stretch, _reward_band
+from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times, write_arms
+from dpbandits.regret.skipping import (
+    MAX_SKIPS,
+    SKIP_ERROR,
+    pass_checkpoints,
+    proposed_stretch,
+    reward_band,
+    rival_index,
+)
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.streams import (
+    FixedRewards,
+    Rewards,
+    Tape,
+    refill,
+    tape_of,
+)
 
-__all__ = ["CALIBRATED_BY", "READINGS", "DPUCBInt", "play_dp_ucb_int"]
+__all__ = [
+    "CALIBRATED_BY",
+    "READINGS",
+    "DPUCBInt",
+    "IntervalPolicy",
+    "input_of",
+    "play_dp_ucb_int",
+    "run_dp_ucb_int",
+]
 
 READINGS = ("refreshed", "frozen", "literal")
 CALIBRATED_BY = ("noise", "interval")
+DELTA = math.exp(-10)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # These steer only the speed.
 _TRIES = 4  # lengths of a certificate that are tried, each a quarter of the one before
 _ONE_BY_ONE = 40  # rewards
+
+
+class IntervalPolicy(NamedTuple):
+    """What a compiled loop is told of `DPUCBInt`.
+
+    Attributes
+    ----------
+    interval : int
+        f, at least 1.
+    exponent, noise : float
+        v, and the factor of the noise; 0 adds none and draws none.
+    refreshed : bool
+        Whether the bonus has the present time, and not that of the release.
+    literal : bool
+        Whether an arm releases again at each step at which its n is a multiple of f.
+    """
+
+    interval: int
+    exponent: float
+    noise: float
+    refreshed: bool
+    literal: bool
+
+
+class _State(NamedTuple):
+    """What a run knows between two pulls; arrays of shape (K,) unless it says otherwise."""
+
+    pulls: Ints
+    sums: Floats
+    released: Ints  # n at the latest release
+    values: Floats
+    bonuses: Floats  # √(2 log t/n), or 1/√n if it is multiplied by √(2 log t) later
+    widths: Floats  # zeros
+    clock: Ints  # (4,): pulls, checkpoints passed, skips, whether the next releases are drawn
+
+
+def _start(n_arms: int) -> _State:
+    pulls, released = np.zeros((2, n_arms), np.int64)
+    sums, values, bonuses, widths = np.zeros((4, n_arms))
+    return _State(pulls, sums, released, values, bonuses, widths, np.zeros(4, np.int64))
 
 
 @njit(cache=True, nogil=True)
@@ -58,7 +124,7 @@ def _certify(
     """
     lead = total + root * math.sqrt(n) - rival * n
     drift = rival - mean - 0.5 * root / math.sqrt(n)
-    stretch = min(_proposed_stretch(0.5 * lead, drift, mean, SKIP_ERROR), float(n))
+    stretch = min(proposed_stretch(0.5 * lead, drift, mean, SKIP_ERROR), float(n))
     releases = int(min(stretch / interval, float(most)))
     for _ in range(_TRIES):
         if lead <= 0.0 or releases == 0:
@@ -67,7 +133,7 @@ def _certify(
         at_first = total + mean * rest + root * math.sqrt(first) - rival * first
         at_last = total + mean * (last - n) + root * math.sqrt(last) - rival * last
         slack = 1e-9 + 1e-12 * (abs(total) + (abs(rival) + 1.0) * last)
-        margin = min(at_first, at_last) - _reward_band(mean, last - n, SKIP_ERROR) - slack
+        margin = min(at_first, at_last) - reward_band(mean, last - n, SKIP_ERROR) - slack
         if margin > 0.0 and releases * _failure(margin, noise * last**growth) < 1.0:
             return releases, margin
         releases //= 4
@@ -82,7 +148,7 @@ def _failure(margin: float, scale: float) -> float:
 
 @njit(cache=True, nogil=True)
 def _releases_passed(
-    rng: np.random.Generator,
+    rng: Rng,
     margin: float,
     first: int,
     interval: int,
@@ -109,24 +175,13 @@ def _releases_passed(
 
 
 @njit(cache=True, nogil=True)
-def _rival(values: NDArray[np.float64], bonuses: NDArray[np.float64], arm: int, last: int) -> float:
-    """Return the largest index of the other arms before pull number `last`, refreshed."""
-    root = math.sqrt(2.0 * math.log(last))
-    rival = -math.inf
-    for b in range(values.size):
-        if b != arm:
-            rival = max(rival, values[b] + root * bonuses[b])
-    return rival
-
-
-@njit(cache=True, nogil=True)
 def _pulls_until_beaten(
-    rng: np.random.Generator,
-    pulls: NDArray[np.int64],
-    rewards: NDArray[np.int64],
-    values: NDArray[np.float64],
-    bonuses: NDArray[np.float64],
-    released: NDArray[np.int64],
+    rng: Rng,
+    pulls: Ints,
+    rewards: Floats,
+    values: Floats,
+    bonuses: Floats,
+    released: Ints,
     arm: int,
     highest: float,
     t: int,
@@ -171,7 +226,7 @@ def _pulls_until_beaten(
 
 
 @njit(cache=True, nogil=True)
-def _sum_of_rewards(rng: np.random.Generator, size: int, mean: float) -> int:
+def _sum_of_rewards(rng: Rng, size: int, mean: float) -> int:
     """Draw the sum of rewards, one by one where that is faster."""
     if size > _ONE_BY_ONE:
         return binomial(rng, size, mean)
@@ -183,18 +238,16 @@ def _sum_of_rewards(rng: np.random.Generator, size: int, mean: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def play_dp_ucb_int(
-    means: NDArray[np.float64],
-    interval: int,
-    exponent: float,
-    noise: float,
-    refreshed: bool,
-    literal: bool,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
-    max_skips: int = 0,
-) -> NDArray[np.int64]:
-    """Play DP-UCB-INT on Bernoulli arms.
+def run_dp_ucb_int(
+    policy: IntervalPolicy,
+    state: _State,
+    tape: Tape,
+    checkpoints: Times,
+    counts: Ints,
+    rng: Rng,
+    max_skips: int,
+) -> int:
+    """Play DP-UCB-INT until the last checkpoint, or until an arm whose rewards are all read.
 
     The first K·f pulls play the arms in turns. Before each later pull number t, an arm whose
     number of pulls n is a multiple of f, and (unless `literal`) is not the one of its latest
@@ -205,31 +258,11 @@ def play_dp_ucb_int(
     and its index is value_b + √(2 log t/n_b), with n_b of the latest release, and t of the latest
     release or (if `refreshed`) of now. The largest is played, ties to the lowest arm number.
 
-    Parameters
-    ----------
-    means : numpy.ndarray of float, shape (K,)
-        Means of the arms.
-    interval : int
-        f, at least 1.
-    exponent : float
-        v.
-    noise : float
-        Factor of the noise; 0 adds none and draws none.
-    refreshed : bool
-        Whether the bonus has the present time, and not that of the release.
-    literal : bool
-        Whether an arm releases again at each step at which n is a multiple of f.
-    checkpoints : numpy.ndarray of int64, shape (C,)
-        Increasing pull numbers; the last is the horizon T.
-    rng : numpy.random.Generator
-        Source of randomness.
-    max_skips : int
-        Certificates, at most; with 0 every pull is simulated.
-
     Returns
     -------
-    numpy.ndarray of int64, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    int
+        That arm, or −1 at the end. Certificates, `max_skips` at most, are for Bernoulli arms; with
+        0 every pull is simulated.
 
     Notes
     -----
@@ -257,17 +290,13 @@ def play_dp_ucb_int(
     exponential variable; the noises before it are never read again; and the sum of the rewards is
     one Binomial variable. (In the literal reading this is done only where no other arm releases.)
     """
-    n_arms = means.size
-    growth = 0.5 * exponent
-    pulls = np.zeros(n_arms, np.int64)
-    rewards = np.zeros(n_arms, np.int64)
-    released = np.zeros(n_arms, np.int64)  # n at the latest release
-    values = np.zeros(n_arms)
-    bonuses = np.zeros(n_arms)  # √(2 log t/n), or 1/√n if it is multiplied by √(2 log t) later
-    counts = np.zeros((checkpoints.size, n_arms), np.int64)
-    horizon = checkpoints[-1]
-    settled = False  # whether a skip has drawn the releases before the next pull
-    t, c, skips = 0, 0, 0
+    interval, exponent, noise, refreshed, literal = policy
+    pulls, rewards, released, values, bonuses, widths, clock = state
+    means, table, _, read, ends = tape
+    drawn, growth = means.size > 0, 0.5 * exponent
+    n_arms, horizon = pulls.size, checkpoints[-1]
+    t, c, skips = clock[0], clock[1], clock[2]
+    settled = clock[3] == 1
     while t < horizon:
         arm, stretch, rest, releases, passed, margin = t % n_arms, 1, 0, 0, 0, 0.0
         if t >= n_arms * interval:
@@ -302,7 +331,7 @@ def play_dp_ucb_int(
                 ahead = min(horizon - t, rest + n)
                 most = (ahead - rest) // interval if skips < max_skips else 0
                 if refreshed:
-                    rival = _rival(values, bonuses, arm, t + ahead)
+                    rival = rival_index(values, widths, bonuses, arm, t + ahead, True)
                 if most > 0 and highest > rival + 1e-12 * (abs(rival) + 1.0):
                     total = float(rewards[arm])
                     releases, margin = _certify(
@@ -311,9 +340,15 @@ def play_dp_ucb_int(
                 if releases == 0:
                     ahead = min(horizon - t, rest)
                     if refreshed:
-                        rival = _rival(values, bonuses, arm, t + ahead)
+                        rival = rival_index(values, widths, bonuses, arm, t + ahead, True)
                     if highest > rival + 1e-12 * (abs(rival) + 1.0):
                         stretch = ahead
+        if not drawn and read[arm] == ends[arm]:
+            clock[0], clock[1], clock[2] = t, c, skips
+            state.clock[3] = (
+                t >= n_arms * interval
+            )  # whether the releases before this pull are drawn
+            return arm
         if releases > 0:
             skips += 1
             first = pulls[arm] + rest
@@ -321,7 +356,12 @@ def play_dp_ucb_int(
             stretch = rest + passed * interval
         t += stretch
         pulls[arm] += stretch
-        rewards[arm] += _sum_of_rewards(rng, stretch, means[arm])
+        if drawn:
+            rewards[arm] += _sum_of_rewards(rng, stretch, means[arm])
+        else:
+            rng.random()  # so that the noise is the same on every source
+            rewards[arm] += table[arm, read[arm]]
+            read[arm] += 1
         if releases > passed:
             n = pulls[arm]
             low = margin + noise * n**growth * rng.standard_exponential()
@@ -329,12 +369,85 @@ def play_dp_ucb_int(
             values[arm] = (rewards[arm] - low) / n
             bonuses[arm] = (1.0 if refreshed else math.sqrt(2.0 * math.log(t + 1))) / math.sqrt(n)
             settled = True
-        while c < checkpoints.size and checkpoints[c] <= t:
-            # since the last decision only this arm was pulled
-            counts[c] = pulls
-            counts[c, arm] -= t - checkpoints[c]
-            c += 1
+        c = pass_checkpoints(counts, checkpoints, c, t, pulls, arm)
+    return -1
+
+
+def play_dp_ucb_int(
+    policy: IntervalPolicy, rewards: Rewards, checkpoints: Times, rng: Rng, max_skips: int = 0
+) -> Ints:
+    """Play DP-UCB-INT on any source of rewards, with certified skips on Bernoulli arms.
+
+    Parameters
+    ----------
+    policy : IntervalPolicy
+        Which.
+    rewards, checkpoints, rng
+        As of `dpbandits.regret.per_step.play_index_policy`.
+    max_skips : int
+        Certificates, at most.
+
+    Returns
+    -------
+    numpy.ndarray of int64, shape (C, K)
+        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    """
+    state, tape = _start(rewards.n_arms), tape_of(rewards)
+    counts = np.zeros((checkpoints.size, rewards.n_arms), np.int64)
+    if tape.means.size == 0:
+        max_skips = 0
+    while (arm := run_dp_ucb_int(policy, state, tape, checkpoints, counts, rng, max_skips)) >= 0:
+        refill(tape, rewards, arm)
     return counts
+
+
+@njit(cache=True, nogil=True)
+def _table_runs(
+    policy: IntervalPolicy, state: _State, tape: Tape, n_runs: int, rng: Rng
+) -> NDArray[np.int8]:
+    """Play a table of rewards many times."""
+    n_arms, n_pulls = tape.table.shape
+    arms = np.zeros((n_runs, n_pulls), np.int8)
+    times, counts = np.arange(1, n_pulls + 1), np.zeros((n_pulls, n_arms), np.int64)
+    for r in range(n_runs):
+        tape.read[:], state.clock[:] = 0, 0
+        state.pulls[:], state.sums[:], state.released[:] = 0, 0.0, 0
+        run_dp_ucb_int(policy, state, tape, times, counts, rng, 0)
+        write_arms(counts, arms[r])
+    return arms
+
+
+def _check_exponent(name: str, value: Any) -> float:
+    """Return `value` if it lies in (1, 1.5], where both series of the paper are."""
+    if not 1 < check_number(name, value, "(1, 1.5]") <= 1.5:
+        raise ValueError(f"{name}={value!r} is out of range; allowed: (1, 1.5]")
+    return float(value)
+
+
+def _check_reading(name: str, value: Any) -> str:
+    return check_choice(name, value, READINGS)
+
+
+def _check_input(name: str, value: Any) -> float:
+    """Return `value` if it lies in (0, 1]."""
+    if not 1e-15 <= check_positive(name, value) <= 1:
+        raise ValueError(f"{name}={value!r} is out of range; allowed: (0, 1]")
+    return float(value)
+
+
+def input_of(interval: int) -> float:
+    """Return the ε, 1/f but for rounding, for which ⌈1/ε⌉ is the interval f.
+
+    f is from 1 to 10¹⁵.
+
+    Examples
+    --------
+    >>> math.ceil(1 / (1 / 49)), math.ceil(1 / input_of(49))
+    (50, 49)
+    """
+    interval = check_integer("interval", interval, 1, 10**15)
+    epsilon = 1 / interval
+    return epsilon if math.ceil(1 / epsilon) == interval else math.nextafter(epsilon, 1.0)
 
 
 @dataclass(frozen=True)
@@ -396,21 +509,11 @@ class DPUCBInt(RegretAlgorithm):
     label: ClassVar[str] = "DP-UCB-INT"
     source: ClassVar[str] = "TD16, Algorithm 3"
 
-    epsilon: float
-    reading: str = "refreshed"
-    exponent: float = 1.1
-    delta: float = math.exp(-10)
-    noise: float = 1.0
-
-    def __post_init__(self) -> None:
-        epsilon = check_positive("epsilon", self.epsilon)
-        if not 1e-15 <= epsilon <= 1:
-            raise ValueError(f"epsilon={self.epsilon!r} is out of range; allowed: (0, 1]")
-        object.__setattr__(self, "epsilon", epsilon)
-        check_choice("reading", self.reading, READINGS)
-        object.__setattr__(self, "exponent", check_exponent(self.exponent))
-        object.__setattr__(self, "delta", check_fraction("delta", self.delta))
-        object.__setattr__(self, "noise", check_positive("noise", self.noise))
+    epsilon: Annotated[float, _check_input]
+    reading: Annotated[str, _check_reading] = "refreshed"
+    exponent: Annotated[float, _check_exponent] = 1.1
+    delta: Fraction = DELTA
+    noise: Positive = 1.0
 
     @staticmethod
     def target_input(epsilon: float, delta: float = math.exp(-10), exponent: float = 1.1) -> float:
@@ -426,7 +529,7 @@ class DPUCBInt(RegretAlgorithm):
         >>> round(dpb.DPUCBInt.target_input(1.0), 5), round(dpb.DPUCBInt.target_input(0.1), 5)
         (0.06296, 0.00681)
         """
-        series = 8 * zeta(check_exponent(exponent))
+        series = 8 * zeta(_check_exponent("exponent", exponent))
         log_term = -math.log(check_fraction("delta", delta)) / series
         target = 4 * check_positive("epsilon", epsilon) / series
         return float(target / (math.sqrt(log_term + target) + math.sqrt(log_term)))
@@ -484,7 +587,7 @@ class DPUCBInt(RegretAlgorithm):
             check_integer("horizon", horizon, 1),
             check_choice("by", by, CALIBRATED_BY),
             check_choice("reading", reading, READINGS),
-            check_exponent(exponent),
+            _check_exponent("exponent", exponent),
         )
 
     @property
@@ -492,7 +595,7 @@ class DPUCBInt(RegretAlgorithm):
         """Number f = ⌈1/ε⌉ of pulls between releases."""
         return math.ceil(1 / self.epsilon)
 
-    def losses(self, horizon: int) -> NDArray[np.float64]:
+    def losses(self, horizon: int) -> Floats:
         """Return the privacy losses of all releases that can show one reward, at most.
 
         Parameters
@@ -511,7 +614,7 @@ class DPUCBInt(RegretAlgorithm):
             pulls = np.full(max(0, horizon - 2 * f), float(f))
         else:
             pulls = f * np.arange(1.0, 1 + max(0, (horizon - 1 - f) // f))
-        result: NDArray[np.float64] = pulls ** (-self.exponent / 2) / self.noise
+        result: Floats = pulls ** (-self.exponent / 2) / self.noise
         return result
 
     @property
@@ -551,50 +654,35 @@ class DPUCBInt(RegretAlgorithm):
         epsilon = epsilon_at(delta, self.losses(horizon)).upper
         return PrivacyGuarantee("global", max(epsilon, SMALLEST), delta)
 
-    def play(
-        self,
-        instance: BernoulliInstance,
-        horizon: int,
-        checkpoints: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> Play:
-        """Play once; see `RegretAlgorithm.play`."""
-        counts = play_dp_ucb_int(
-            instance.means,
-            self.interval,
-            self.exponent,
-            self.noise,
-            self.reading == "refreshed",
-            self.reading == "literal",
-            checkpoints,
-            rng,
-            MAX_SKIPS,
-        )
-        return Play(counts, np.empty(0, dtype=np.int64))
+    @property
+    def policy(self) -> IntervalPolicy:
+        """The algorithm, for compiled loops."""
+        refreshed, literal = self.reading == "refreshed", self.reading == "literal"
+        return IntervalPolicy(self.interval, self.exponent, self.noise, refreshed, literal)
 
-    def regret_bound(
-        self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
-    ) -> float | NDArray[np.float64]:
-        """Bound on the expected pseudo-regret: `dp_ucb_int_regret`.
+    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
+        """Play once; see `RegretAlgorithm.play`. Other than Bernoulli arms are played per step."""
+        rewards = instance.rewards(rng)
+        return Play.of(play_dp_ucb_int(self.policy, rewards, checkpoints, rng, MAX_SKIPS))
 
-        With the literal reading it is t times the greatest gap. For f ≥ 2 only a factor could be
-        gained: the best arm can be left for ever with a low value between two multiples of f.
-        """
-        self.check_instance(instance)
-        bound: float | NDArray[np.float64]
+    def play_table(self, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
+        """Play a table many times, pull by pull; see `RegretAlgorithm.play_table`."""
+        tape = tape_of(FixedRewards(table, log=False))
+        arms: NDArray[np.int8] = _table_runs(self.policy, _start(len(table)), tape, n_runs, rng)
+        return arms
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
         if self.reading == "literal":
-            bound = bounds.worst_regret(instance.gaps, horizon, times=times)
-        else:
-            bound = bounds.dp_ucb_int_regret(
-                instance.gaps,
-                horizon,
-                interval=self.interval,
-                exponent=self.exponent,
-                noise=self.noise,
-                refreshed=self.reading == "refreshed",
-                times=times,
-            )
-        return bound
+            return partial(bounds.worst_regret, instance.gaps, horizon)
+        return partial(
+            bounds.dp_ucb_int_regret,
+            instance.gaps,
+            horizon,
+            interval=self.interval,
+            exponent=self.exponent,
+            noise=self.noise,
+            refreshed=self.reading == "refreshed",
+        )
 
 
 @lru_cache(maxsize=256)

@@ -2,8 +2,9 @@
 
 Each epoch pulls the viable arms in turn, ⌈R_e⌉ times each. What is decided at its end depends on
 each arm's sum of rewards alone, so the sum is drawn at once, as one Binomial variable: the law of
-the run is that of the step-by-step algorithm. When the epochs ended and in which of them each arm
-was pulled last is all there is to know of a run; pulls and regret are arithmetic on it.
+the run is that of the step-by-step algorithm. Proof: :prf:ref:`prop-epochs`. When the epochs ended
+and in which of them each arm was pulled last is all there is to know of a run; pulls and regret
+are arithmetic on it.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dpbandits.mechanisms.laplace import laplace_noise
-from dpbandits.regret.base import Play
+from dpbandits.regret.base import Play, Rng, Times
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.streams import Bandit, DrawnRewards, Rewards, Source
 from dpbandits.schedules import EpochPlan, elimination_epoch, elimination_widths
 
 __all__ = ["EliminationPlay", "play_elimination", "play_epochs"]
@@ -51,18 +52,11 @@ class EliminationPlay(Play):
     [0.75, 1.75]
     """
 
-    checkpoints: NDArray[np.int64]
+    checkpoints: Times
     last_epoch: NDArray[np.int64]
 
-    def __init__(
-        self,
-        checkpoints: NDArray[np.int64],
-        epoch_ends: NDArray[np.int64],
-        last_epoch: NDArray[np.int64],
-    ) -> None:
-        object.__setattr__(self, "checkpoints", checkpoints)
-        object.__setattr__(self, "epoch_ends", epoch_ends)
-        object.__setattr__(self, "last_epoch", last_epoch)
+    def __init__(self, checkpoints: Times, epoch_ends: Times, last_epoch: Times) -> None:
+        vars(self).update(checkpoints=checkpoints, epoch_ends=epoch_ends, last_epoch=last_epoch)
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -73,16 +67,13 @@ class EliminationPlay(Play):
     @property
     def pulls(self) -> NDArray[np.int64]:
         """Pulls of each arm at the last checkpoint, shape (K,)."""
-        pulls: NDArray[np.int64] = _counts(self.checkpoints[-1:], self.epoch_ends, self.last_epoch)[
-            0
-        ]
-        return pulls
+        counts: NDArray[np.int64] = _counts(self.checkpoints[-1:], self.epoch_ends, self.last_epoch)
+        return counts[0]
 
     def regret(self, gaps: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the pseudo-regret at each checkpoint; see `Play.regret`."""
-        regret: NDArray[np.float64] = _regret(
-            gaps, self.checkpoints, self.epoch_ends, self.last_epoch
-        )
+        record = self.checkpoints, self.epoch_ends, self.last_epoch
+        regret: NDArray[np.float64] = _regret(gaps, *record)
         return regret
 
 
@@ -138,12 +129,9 @@ def _regret(
 
 @njit(cache=True, nogil=True)
 def _eliminate(
-    means: NDArray[np.float64], horizon: int, beta: float, epsilon: float, rng: np.random.Generator
+    means: NDArray[np.float64], horizon: int, beta: float, epsilon: float, rng: Rng
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Run `play_epochs` on Bernoulli arms with the epochs of `elimination_epoch`.
-
-    Returns the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,).
-    """
+    """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,)."""
     viable = np.arange(means.size)
     released = np.empty(means.size)
     last_epoch = np.empty(means.size, np.int64)
@@ -179,65 +167,50 @@ def _eliminate(
 
 
 def play_elimination(
-    instance: BernoulliInstance,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
-    beta: float,
-    epsilon: float,
+    instance: Bandit | Source, checkpoints: Times, rng: Rng, beta: float, epsilon: float
 ) -> EliminationPlay:
     """Play (DP) successive elimination with the epochs of `elimination_epoch`.
 
+    Bernoulli arms are played by a compiled loop, which draws the same numbers in the same order as
+    `play_epochs` does.
+
     Parameters
     ----------
-    instance : BernoulliInstance
-        The bandit. One that has a `sample_sum` of its own, such as recorded rewards, is played by
-        `play_epochs`, which draws the same numbers in the same order as the compiled loop.
+    instance : instance with rewards in [0, 1]
+        The bandit.
     checkpoints : numpy.ndarray of int, shape (C,)
         Increasing times at which the pulls are counted; the run ends at the last one.
     rng : numpy.random.Generator
         Source of randomness.
-    beta : float
-        Confidence β.
-    epsilon : float
-        Privacy budget ε; ``inf`` for no noise.
-
-    Returns
-    -------
-    EliminationPlay
+    beta, epsilon : float
+        Confidence β, and privacy budget ε; ``inf`` for no noise.
     """
-    if getattr(type(instance), "sample_sum", None) is not BernoulliInstance.sample_sum:
-        return play_epochs(
-            instance,
-            checkpoints,
-            rng,
-            lambda size, epoch: elimination_epoch(size, epoch, beta, epsilon),
-        )
-    record = _eliminate(instance.means, checkpoints[-1], float(beta), float(epsilon), rng)
-    return EliminationPlay(checkpoints, *record)
+    rewards = instance.rewards(rng)
+    if type(rewards) is DrawnRewards:
+        record = _eliminate(rewards.means, checkpoints[-1], float(beta), float(epsilon), rng)
+        return EliminationPlay(checkpoints, *record)
+    return play_epochs(
+        rewards, checkpoints, rng, lambda size, epoch: elimination_epoch(size, epoch, beta, epsilon)
+    )
 
 
 def play_epochs(
-    instance: BernoulliInstance,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
-    plan_epoch: Callable[[int, int], EpochPlan],
+    rewards: Rewards, checkpoints: Times, rng: Rng, plan_epoch: Callable[[int, int], EpochPlan]
 ) -> EliminationPlay:
     """Play successive elimination with fresh means in every epoch, with any plan of the epochs.
 
     Parameters
     ----------
-    instance, checkpoints, rng
-        As in `play_elimination`.
+    rewards : Rewards
+        Gives the sum of the next rewards of an arm.
+    checkpoints, rng
+        As of `play_elimination`.
     plan_epoch : callable
         Maps (number of viable arms, epoch number from 1) to an `EpochPlan`.
-
-    Returns
-    -------
-    EliminationPlay
     """
     left = int(checkpoints[-1])
-    viable = np.arange(instance.n_arms)
-    last_epoch = np.ones(instance.n_arms, dtype=np.int64)
+    viable = np.arange(rewards.n_arms)
+    last_epoch = np.ones(viable.size, dtype=np.int64)
     epoch_ends: list[int] = []
     while viable.size > 1:
         plan = plan_epoch(viable.size, len(epoch_ends) + 1)
@@ -245,7 +218,7 @@ def play_epochs(
         if left < 0:
             break
         epoch_ends.append(int(checkpoints[-1]) - left)
-        means = instance.sample_sum(rng, viable, plan.pulls) / plan.pulls
+        means = np.array([rewards.total(arm, plan.pulls) for arm in viable.tolist()]) / plan.pulls
         if plan.noise_scale > 0:
             means = means + laplace_noise(rng, plan.noise_scale, viable.size)
         viable = viable[means.max() - means <= plan.threshold]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbandits._validation import check_choice, check_integer
+from dpbandits.configuration import whole
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times
+from dpbandits.rewards.streams import Bandit
 
-__all__ = ["GROWTHS", "GuessAndDouble"]
-
-GROWTHS = ("double", "square")
+__all__ = ["GuessAndDouble"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class GuessAndDouble(RegretAlgorithm):
     Raises
     ------
     ValueError
-        If `base` is no algorithm, `growth` unknown or `first_guess` below 4.
+        If `base` is not an algorithm, `growth` unknown or `first_guess` below 4.
 
     Examples
     --------
@@ -53,17 +52,16 @@ class GuessAndDouble(RegretAlgorithm):
     source: ClassVar[str] = "SS19, proof of Theorem 4.3"
 
     base: RegretAlgorithm
-    growth: str = "double"
-    first_guess: int = 1024
+    growth: Literal["double", "square"] = "double"
+    first_guess: Annotated[int, whole(4)] = 1024
 
     def __post_init__(self) -> None:
+        """Check the fields."""
+        super().__post_init__()
         if not isinstance(self.base, RegretAlgorithm):
             raise ValueError(
-                f"base={self.base!r} is no algorithm; allowed: one such as DPSE(epsilon=1)"
+                f"base={self.base!r} is not an algorithm; allowed: one such as DPSE(epsilon=1)"
             )
-        check_choice("growth", self.growth, GROWTHS)
-        guess = check_integer("first_guess", self.first_guess, 4)
-        object.__setattr__(self, "first_guess", guess)
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -82,16 +80,11 @@ class GuessAndDouble(RegretAlgorithm):
             yield guess, start, stop
             guess, start = (2 * guess if self.growth == "double" else guess**2), stop
 
-    def play(
-        self,
-        instance: Any,
-        horizon: int,
-        checkpoints: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> Play:
+    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
         """Play once; see `RegretAlgorithm.play`. The horizon is not told to the algorithm."""
-        parts: list[NDArray[np.int64]] = []
-        ends: list[NDArray[np.int64]] = []
+        if isinstance(instance, Bandit):  # every stretch goes on with the same rewards
+            instance = instance.rewards(rng)
+        parts, ends = [], []
         before = np.zeros(instance.n_arms, dtype=np.int64)
         for guess, start, stop in self.stretches(int(checkpoints[-1])):
             inside = checkpoints[(checkpoints > start) & (checkpoints < stop)] - start

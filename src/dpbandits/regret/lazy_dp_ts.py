@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbandits import bounds
-from dpbandits._validation import check_choice, check_range
-from dpbandits.regret.base import Play
-from dpbandits.regret.lazy_batches import LazyBatches, Released
-from dpbandits.regret.lazy_sampling import first_of, first_to_finish, largest_draw
-from dpbandits.rewards.instances import BernoulliInstance
-from dpbandits.schedules import next_size
+from dpbandits.configuration import Budget, between
+from dpbandits.regret.lazy_batches import RACE, SAMPLE, LazyBatches, LazyRule, Released, posteriors
 
-__all__ = ["DRAWS", "LazyDPTS"]
+__all__ = ["LazyDPTS"]
 
-DRAWS = ("pulls", "batches")
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -72,20 +68,18 @@ class LazyDPTS(LazyBatches):
     label: ClassVar[str] = "Lazy-DP-TS"
     source: ClassVar[str] = "Hu & Hegde 2022; reconstructed"
 
-    epsilon: float
-    alpha: float = 3.0
-    eta: float = 1.0
-    draws: str = "pulls"
+    epsilon: Budget
+    alpha: Annotated[float, between(1.001, 100.0)] = 3.0
+    eta: Annotated[float, between(0.05, 100.0)] = 1.0
+    draws: Literal["pulls", "batches"] = "pulls"
 
-    def __post_init__(self) -> None:
-        self._check_frame()
-        object.__setattr__(self, "alpha", check_range("alpha", self.alpha, 1.001, 100.0))
-        check_choice("draws", self.draws, DRAWS)
+    @property
+    def rule(self) -> LazyRule:
+        """The algorithm, for the compiled loop."""
+        return self._rule(RACE if self.draws == "pulls" else SAMPLE, self.alpha)
 
-    def posteriors(
-        self, released: Released, t: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return centres and standard deviations of the posteriors, shape (K,) each.
+    def posteriors(self, released: Released, t: int) -> tuple[Floats, Floats]:
+        """Return centres and standard deviations of the posteriors before pull t, shape (K,) each.
 
         Parameters
         ----------
@@ -93,81 +87,12 @@ class LazyDPTS(LazyBatches):
             What the algorithm knows.
         t : int
             Number of the next pull.
-
-        Returns
-        -------
-        tuple of numpy.ndarray of float, shape (K,) each
         """
-        raised = released.totals + self.alpha * math.log(t) / self.epsilon
-        centres = np.clip(raised / released.rewards, 0.0, 1.0)
-        return centres, 1.0 / np.sqrt(released.rewards)
+        centres, deviations = posteriors(released, t, self.alpha, self.epsilon)
+        return centres, deviations
 
-    def _choose(self, released: Released, t: int, rng: np.random.Generator) -> int:
-        return int(rng.normal(*self.posteriors(released, t)).argmax())
-
-    def play(
-        self,
-        instance: BernoulliInstance,
-        horizon: int,
-        checkpoints: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> Play:
-        """Play once; see `RegretAlgorithm.play`."""
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
         if self.draws == "batches":
-            return super().play(instance, horizon, checkpoints, rng)
-        n_arms, last_pull = instance.n_arms, int(checkpoints[-1])
-        released = Released.start(n_arms)
-        counts = np.zeros((checkpoints.size, n_arms), dtype=np.int64)
-        pulled, due = np.zeros(n_arms, dtype=np.int64), np.ones(n_arms, dtype=np.int64)
-        ends: list[int] = []
-        t, first = 0, 0  # pulls so far, and the checkpoints among them
-        while t < last_pull:
-            if t < n_arms:
-                arm, stretch = t, np.zeros(n_arms, dtype=np.int64)
-                stretch[arm] = 1
-            else:
-                probabilities = largest_draw(*self.posteriors(released, t + 1))
-                arm, stretch = first_to_finish(rng, probabilities, due)
-            size = int(stretch.sum())
-            last = first + int(checkpoints[first:].searchsorted(t + size))
-            if first < last:
-                rest = stretch.copy()
-                rest[arm] -= 1  # the last pull is of that arm
-                counts[first:last] = pulled + first_of(rng, rest, checkpoints[first:last] - t)
-            t += size
-            if t > last_pull:
-                break
-            pulled += stretch
-            first = last
-            if checkpoints[first] == t:
-                counts[first] = pulled
-                first += 1
-            due -= stretch
-            batch = next_size(int(released.rewards[arm]), 0, self.eta, self.forgets)
-            self._release(instance, released, arm, batch, rng)
-            due[arm] = next_size(batch, 0, self.eta, self.forgets)
-            ends.append(t)
-        return Play(counts, np.array(ends, dtype=np.int64))
-
-    def regret_bound(
-        self, instance: BernoulliInstance, horizon: int, times: ArrayLike | None = None
-    ) -> float | NDArray[np.float64]:
-        """Bound on the expected pseudo-regret: `lazy_dp_ts_regret`.
-
-        With a draw a batch it is t times the greatest gap: nothing better is proved, and no bound
-        of order log t can be.
-        """
-        self.check_instance(instance)
-        bound: float | NDArray[np.float64]
-        if self.draws == "batches":
-            bound = bounds.worst_regret(instance.gaps, horizon, times=times)
-        else:
-            bound = bounds.lazy_dp_ts_regret(
-                instance.means,
-                horizon,
-                epsilon=self.epsilon,
-                alpha=self.alpha,
-                eta=self.eta,
-                times=times,
-            )
-        return bound
+            return partial(bounds.worst_regret, instance.gaps, horizon)
+        arguments = {"epsilon": self.epsilon, "alpha": self.alpha, "eta": self.eta}
+        return partial(bounds.lazy_dp_ts_regret, instance.means, horizon, **arguments)

@@ -1,81 +1,243 @@
-"""The plain simulation kernel of index policies: one decision, one reward, one noise per pull.
+"""Index policies pull by pull: one decision, one reward, one noise for each pull.
 
-Written to be read beside the pseudo-code of DP-UCB; the reference for `dpbandits.regret.skipping`.
+Written to be read beside the pseudo-code; the reference for certified skipping. One loop serves
+UCB, DP-UCB, DP-UCB-BOUND and DP-UCB-HYBRID, on Bernoulli arms, on any other source of rewards and
+under audit: `run_index_policy`.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
+from dpbandits.mechanisms.hybrid import HYBRID_STATE, next_hybrid_noise
+from dpbandits.regret.base import Rng, Times, write_arms
+from dpbandits.rewards.streams import (
+    FixedRewards,
+    Rewards,
+    Tape,
+    bernoulli_tape,
+    refill,
+    tape_of,
+)
 
-__all__ = ["index_leader", "play_per_step"]
+__all__ = [
+    "ADVANCING",
+    "BLOCKS",
+    "TREE",
+    "IndexPolicy",
+    "bracket",
+    "index_leader",
+    "play_index_policy",
+    "play_index_table",
+    "play_per_step",
+    "run_index_policy",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+TREE, BLOCKS, ADVANCING = 0, 1, 2
+"""Counters of an `IndexPolicy`: binary tree; hybrid; hybrid with an element at every step."""
+
+
+class IndexPolicy(NamedTuple):
+    """What tells the policies apart: index_b = (S_b + Z_b + γ + ν_b)/n_b + √(2 log t/n_b).
+
+    S_b is the arm's sum of rewards, n_b its number of pulls, Z_b the noise of its counter. The
+    width ν_b = factor·log t·`bracket` is that of DP-UCB-BOUND, 4√8·λ·log t·(log2 n' + 1).
+
+    Attributes
+    ----------
+    scale : float
+        Scale λ of the noise of one node, or of one block; 0 adds no noise and draws none (UCB1).
+    gamma : float
+        Constant γ ≥ 0 added to each sum.
+    counter : int
+        `TREE`, `BLOCKS`, or `ADVANCING`, where the counters of all arms get an element at every
+        step: the reward for the arm that is pulled, a zero for all others.
+    ucb_term : bool
+        Whether the index has its last term.
+    factor : float
+        Factor of ν; 0 for none.
+    repaired : bool
+        Whether the bracket of ν is ⌊log2 n⌋ + 1, and not that of the pseudo-code.
+    """
+
+    scale: float = 0.0
+    gamma: float = 0.0
+    counter: int = TREE
+    ucb_term: bool = True
+    factor: float = 0.0
+    repaired: bool = False
+
+
+class _State(NamedTuple):
+    """What a run knows between two pulls; arrays of shape (K,) unless it says otherwise."""
+
+    pulls: Ints
+    sums: Floats
+    noise: Floats
+    counters: Floats  # (K, 65)
+    powers: Ints  # the greatest power of two up to the arm's pulls
+    means: Floats  # (S + Z + γ)/n
+    widths: Floats  # ν/(n log t)
+    inverse_roots: Floats
+    clock: Ints  # (2,): pulls so far, checkpoints passed
+
+
+def _start(n_arms: int) -> _State:
+    pulls, powers = np.zeros((2, n_arms), np.int64)
+    sums, noise, means, widths, roots = np.zeros((5, n_arms))
+    counters = np.zeros((n_arms, max(TREE_LEVELS, HYBRID_STATE)))
+    clock = np.zeros(2, np.int64)
+    return _State(pulls, sums, noise, counters, powers, means, widths, roots, clock)
+
+
+@njit(cache=True, nogil=True)
+def bracket(n: int, power: int, repaired: bool) -> float:
+    """Return the bracket of ν for n pulls, `power` the greatest power of two up to n.
+
+    Examples
+    --------
+    >>> bracket(20, 16, False), bracket(20, 16, True), bracket(16, 16, False)
+    (3.0, 5.0, 1.0)
+    """
+    if repaired:
+        return 1.0 + math.log2(power)
+    return 1.0 + math.log2(n - power) if n > power else 1.0
 
 
 @njit(cache=True, nogil=True)
 def index_leader(
-    private_means: NDArray[np.float64], inverse_roots: NDArray[np.float64], width: float
-) -> int:
-    """Return the arm of the largest index, ties to the lowest arm number.
+    means: Floats, widths: Floats, inverse_roots: Floats, log_t: float, root: float
+) -> tuple[int, float, float]:
+    """Return the arm of the largest index, ties to the lowest number, and the two largest indices.
 
     Parameters
     ----------
-    private_means : numpy.ndarray of float, shape (K,)
-        (S_b + Z_b + γ)/n_b.
-    inverse_roots : numpy.ndarray of float, shape (K,)
-        1/√n_b.
-    width : float
-        √(2 log t).
+    means, widths, inverse_roots : numpy.ndarray of float, shape (K,)
+        (S_b + Z_b + γ)/n_b, ν_b/(n_b log t) and 1/√n_b.
+    log_t, root : float
+        log t, and √(2 log t) or 0.
+    """
+    arm, highest, rival = 0, -math.inf, -math.inf
+    for b in range(means.size):
+        index = means[b] + log_t * widths[b] + root * inverse_roots[b]
+        if index > highest:
+            arm, highest, rival = b, index, highest
+        elif index > rival:
+            rival = index
+    return arm, highest, rival
+
+
+@njit(cache=True, nogil=True)
+def run_index_policy(
+    policy: IndexPolicy, state: _State, tape: Tape, checkpoints: Times, counts: Ints, rng: Rng
+) -> int:
+    """Play on until the last checkpoint, or until an arm is chosen whose rewards are all read.
+
+    Pulls 1..K play arms 0..K-1, then the largest index, ties to the lowest arm number. A pull
+    draws one uniform variable for the reward and, if there is noise, one Laplace variable for each
+    counter that gets an element.
 
     Returns
     -------
     int
+        That arm, or −1 at the end.
     """
-    leader = 0
-    highest = private_means[0] + width * inverse_roots[0]
-    for b in range(1, private_means.size):
-        index = private_means[b] + width * inverse_roots[b]
-        if index > highest:
-            leader = b
-            highest = index
-    return leader
+    pulls, sums, noise, counters, powers, means, widths, inverse_roots, clock = state
+    n_arms, scale, counter = pulls.size, policy.scale, policy.counter
+    chances, table, _, read, ends = tape
+    drawn = chances.size > 0
+    t, c = clock
+    while c < checkpoints.size:
+        if t == checkpoints[c]:
+            counts[c] = pulls
+            c += 1
+            continue
+        arm = t
+        if t >= n_arms:
+            log_t = math.log(t + 1)
+            root = math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
+            arm = index_leader(means, widths, inverse_roots, log_t, root)[0]
+        if not drawn and read[arm] == ends[arm]:
+            clock[0], clock[1] = t, c
+            return arm
+        t += 1
+        n = pulls[arm] + 1
+        pulls[arm] = n
+        uniform = rng.random()  # in any case, so that the noise is the same on every source
+        if drawn:
+            if uniform < chances[arm]:
+                sums[arm] += 1.0
+        else:
+            sums[arm] += table[arm, read[arm]]
+            read[arm] += 1
+        if scale > 0.0:
+            if counter == TREE:
+                noise[arm] = next_prefix_noise(rng, scale, counters, arm, n)
+            elif counter == BLOCKS:
+                noise[arm] = next_hybrid_noise(rng, scale, scale, counters, arm, n)
+            else:
+                for b in range(n_arms):
+                    noise[b] = next_hybrid_noise(rng, scale, scale, counters, b, t)
+                    means[b] = (sums[b] + noise[b]) / pulls[b] if pulls[b] > 0 else 0.0
+        means[arm] = (sums[arm] + noise[arm] + policy.gamma) / n
+        inverse_roots[arm] = 1.0 / math.sqrt(n)
+        if policy.factor > 0.0:
+            if n & (n - 1) == 0:
+                powers[arm] = n
+            widths[arm] = policy.factor * bracket(n, powers[arm], policy.repaired) / n
+    return -1
 
 
-@njit(cache=True, nogil=True)
-def play_per_step(
-    means: NDArray[np.float64],
-    node_scale: float,
-    gamma: float,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
+def play_index_policy(
+    policy: IndexPolicy, rewards: Rewards, checkpoints: Times, rng: Rng
 ) -> NDArray[np.int64]:
-    """Play an index policy on Bernoulli arms, pull by pull.
+    """Play an index policy pull by pull, on any source of rewards.
 
-    Pulls 1..K play arms 0..K-1. Before pull number t > K the policy computes
+    Parameters
+    ----------
+    policy : IndexPolicy
+        Which.
+    rewards : Rewards
+        A source, or what ``instance.rewards(rng)`` returns.
+    checkpoints : numpy.ndarray of int64, shape (C,)
+        Increasing pull numbers; the last is the horizon T.
+    rng : numpy.random.Generator
+        Source of randomness.
 
-        index_b = (S_b + Z_b + γ)/n_b + √(2 log t / n_b)
+    Returns
+    -------
+    numpy.ndarray of int64, shape (C, K)
+        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    """
+    state, tape = _start(rewards.n_arms), tape_of(rewards)
+    counts = np.zeros((checkpoints.size, rewards.n_arms), np.int64)
+    while (arm := run_index_policy(policy, state, tape, checkpoints, counts, rng)) >= 0:
+        refill(tape, rewards, arm)
+    return counts
 
-    and plays the largest, ties to the lowest arm number. S_b is the arm's sum of rewards, n_b its
-    number of pulls, Z_b the noise of its binary-tree counter: the sum, over the set bits of n_b,
-    of the noise of the block that the bit stands for. A pull draws one uniform for the reward
-    and, when ``node_scale > 0``, one Laplace variable: the node that ends with this pull.
+
+def play_per_step(
+    means: Floats, node_scale: float, gamma: float, checkpoints: Times, rng: Rng
+) -> NDArray[np.int64]:
+    """Play the index (S + Z + γ)/n + √(2 log t/n) of UCB and DP-UCB on Bernoulli arms.
 
     Parameters
     ----------
     means : numpy.ndarray of float, shape (K,)
         Means μ_b in [0, 1].
-    node_scale : float
-        Scale λ of the Laplace noise of one tree node; 0.0 adds no noise and draws none (UCB1).
-    gamma : float
-        Constant γ ≥ 0 added to each sum.
-    checkpoints : numpy.ndarray of int64, shape (C,)
-        Increasing pull numbers; the last is the horizon T.
-    rng : numpy.random.Generator
-        Source of randomness.
+    node_scale, gamma : float
+        Scale λ of the noise of one tree node, and γ; see `IndexPolicy`.
+    checkpoints, rng
+        As of `play_index_policy`.
 
     Returns
     -------
@@ -89,29 +251,29 @@ def play_per_step(
     >>> play_per_step(np.array([1.0, 0.0]), 0.0, 0.0, np.array([2, 100]), rng).tolist()
     [[1, 1], [94, 6]]
     """
-    n_arms = means.size
-    pulls = np.zeros(n_arms, np.int64)
-    rewards = np.zeros(n_arms, np.int64)
-    prefix_noise = np.zeros((n_arms, TREE_LEVELS))
-    private_means = np.zeros(n_arms)
-    inverse_roots = np.zeros(n_arms)
-    counts = np.zeros((checkpoints.size, n_arms), np.int64)
-    t = 0
-    for c in range(checkpoints.size):
-        while t < checkpoints[c]:
-            t += 1
-            if t <= n_arms:
-                arm = t - 1
-            else:
-                arm = index_leader(private_means, inverse_roots, math.sqrt(2.0 * math.log(t)))
-            n = pulls[arm] + 1
-            pulls[arm] = n
-            if rng.random() < means[arm]:
-                rewards[arm] += 1
-            noise = 0.0
-            if node_scale > 0.0:
-                noise = next_prefix_noise(rng, node_scale, prefix_noise, arm, n)
-            private_means[arm] = (rewards[arm] + noise + gamma) / n
-            inverse_roots[arm] = 1.0 / math.sqrt(n)
-        counts[c] = pulls
+    policy, tape = IndexPolicy(float(node_scale), float(gamma)), bernoulli_tape(means)
+    counts = np.zeros((checkpoints.size, tape.means.size), np.int64)
+    run_index_policy(policy, _start(tape.means.size), tape, checkpoints, counts, rng)
     return counts
+
+
+def play_index_table(policy: IndexPolicy, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
+    """Play an index policy many times on a table of rewards; see `RegretAlgorithm.play_table`."""
+    tape = tape_of(FixedRewards(table, log=False))
+    arms: NDArray[np.int8] = _table_runs(policy, _start(len(table)), tape, n_runs, rng)
+    return arms
+
+
+@njit(cache=True, nogil=True)
+def _table_runs(
+    policy: IndexPolicy, state: _State, tape: Tape, n_runs: int, rng: Rng
+) -> NDArray[np.int8]:
+    n_arms, n_pulls = tape.table.shape
+    arms = np.zeros((n_runs, n_pulls), np.int8)
+    times, counts = np.arange(1, n_pulls + 1), np.zeros((n_pulls, n_arms), np.int64)
+    for r in range(n_runs):
+        tape.read[:], state.pulls[:], state.clock[:] = 0, 0, 0
+        state.sums[:], state.noise[:] = 0.0, 0.0
+        run_index_policy(policy, state, tape, times, counts, rng)
+        write_arms(counts, arms[r])
+    return arms

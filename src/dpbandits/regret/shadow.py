@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
@@ -18,7 +18,9 @@ from dpbandits.mechanisms.first_passage import (
     next_prefix_noise,
     prefix_noise_at,
 )
-from dpbandits.regret.skipping import SKIP_ERROR, certify, leader_and_rival, stretch_limits
+from dpbandits.regret.base import Rng, Times
+from dpbandits.regret.per_step import index_leader
+from dpbandits.regret.skipping import SKIP_ERROR, certify, stretch_limits
 
 __all__ = ["ShadowTally", "shadow_run"]
 
@@ -37,8 +39,8 @@ def _shadow(
     means: NDArray[np.float64],
     node_scale: float,
     gamma: float,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
+    checkpoints: Times,
+    rng: Rng,
     table: FirstPassageTable,
     limits: NDArray[np.int64],
     error: float,
@@ -51,6 +53,7 @@ def _shadow(
     prefix_noise = np.zeros((n_arms, TREE_LEVELS))
     private_means = np.zeros(n_arms)
     inverse_roots = np.zeros(n_arms)
+    widths = np.zeros(n_arms)
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
     certificates, certified_pulls, first_passages, broken = 0, 0, 0, 0
     certified = -1  # the arm of the certificate in force
@@ -63,7 +66,7 @@ def _shadow(
         arm = t
         if t >= n_arms:
             width = math.sqrt(2.0 * math.log(t + 1.0))
-            arm, rival = leader_and_rival(private_means, inverse_roots, width)
+            arm, _, rival = index_leader(private_means, widths, inverse_roots, 0.0, width)
             n = pulls[arm]
             if certified >= 0 and arm != certified:
                 broken += 1
@@ -71,7 +74,7 @@ def _shadow(
             lead = (private_means[arm] - rival) * n + width * math.sqrt(n)
             if certified < 0 and lead > node_scale:
                 stretch, barrier = certify(
-                    private_means, inverse_roots, arm, rival, n, rewards[arm] + gamma,
+                    private_means, widths, inverse_roots, arm, rival, n, rewards[arm] + gamma,
                     prefix_noise_at(prefix_noise, arm, n), means[arm], t, horizon,
                     node_scale, table.cell_width, limits, error,
                 )  # fmt: skip
@@ -110,11 +113,11 @@ def _shadow(
 
 
 def shadow_run(
-    means: NDArray[np.float64],
+    means: ArrayLike,
     node_scale: float,
     gamma: float,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
+    checkpoints: ArrayLike,
+    rng: Rng,
     skip_error: float = SKIP_ERROR,
 ) -> tuple[NDArray[np.int64], ShadowTally]:
     """Simulate every pull under the certificates of `play_skipping`, and count the broken ones.
@@ -126,7 +129,7 @@ def shadow_run(
     Parameters
     ----------
     means, node_scale, gamma, checkpoints, rng
-        As in `play_skipping`.
+        As of `play_skipping`.
     skip_error : float
         Error probability of the reward band; with 1 there is no band, and certificates break.
 
@@ -135,14 +138,8 @@ def shadow_run(
     counts : numpy.ndarray of int64, shape (C, K)
     tally : ShadowTally
     """
-    counts, tally = _shadow(
-        np.array(means, dtype=np.float64),
-        float(node_scale),
-        float(gamma),
-        np.array(checkpoints, dtype=np.int64),
-        rng,
-        first_passage_table(),
-        stretch_limits(),
-        float(skip_error),
-    )
+    constants = float(node_scale), float(gamma)
+    means, checkpoints = np.array(means, dtype=np.float64), np.array(checkpoints, dtype=np.int64)
+    tables = first_passage_table(), stretch_limits()
+    counts, tally = _shadow(means, *constants, checkpoints, rng, *tables, float(skip_error))
     return counts, ShadowTally(*tally.tolist())

@@ -12,9 +12,9 @@ c the reward band,
     f(r) = S + μ r − c + γ + √(2 log(t+1) (n+r)) − U (n+r),      z = min(f(0), f(m−1)),
 
 arm a leads before each of the pulls t + 1 … t + m as long as the noise Z_r > −z: f is concave, and
-S_r ≥ S + μ r − c holds for all r ≤ m together but for a probability of at most 10⁻¹⁶. When the
-noise first reaches −z is not bounded but drawn, by `dpbandits.mechanisms.first_passage`. The proofs
-are in the book's chapter on DP successive elimination.
+S_r ≥ S + μ r − c holds for all r ≤ m together except with probability 10⁻¹⁶. When the noise first
+reaches −z is not bounded but drawn, by `dpbandits.mechanisms.first_passage`. Proof:
+:prf:ref:`skip-certificate`, :prf:ref:`skip-sound`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
@@ -35,18 +35,28 @@ from dpbandits.mechanisms.first_passage import (
     prefix_noise_at,
     walk_to_first_passage,
 )
+from dpbandits.regret.base import Rng, Times
+from dpbandits.regret.per_step import index_leader
 from dpbandits.rewards.binomial import binomial
 
 __all__ = [
     "MAX_SKIPS",
     "SKIP_ERROR",
     "SkipTally",
+    "aligned",
+    "barrier_over",
     "certify",
-    "leader_and_rival",
+    "pass_checkpoints",
     "play_skipping",
+    "proposed_stretch",
+    "reward_band",
+    "rival_index",
     "skip_and_tally",
     "stretch_limits",
 ]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 SKIP_ERROR = 1e-16
 """Probability, at most, that the rewards of one skip leave their band."""
@@ -71,45 +81,46 @@ class SkipTally(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def leader_and_rival(
-    private_means: NDArray[np.float64], inverse_roots: NDArray[np.float64], width: float
-) -> tuple[int, float]:
-    """Return the arm of the largest index (ties to the lowest number), and the next index."""
-    leader = 0
-    highest = private_means[0] + width * inverse_roots[0]
-    rival = -np.inf
-    for b in range(1, private_means.size):
-        index = private_means[b] + width * inverse_roots[b]
-        if index > highest:
-            leader, highest, rival = b, index, highest
-        elif index > rival:
-            rival = index
-    return leader, rival
-
-
-@njit(cache=True, nogil=True)
-def _rival_index(
-    private_means: NDArray[np.float64],
-    inverse_roots: NDArray[np.float64],
-    leader: int,
-    last: int,
+def rival_index(
+    means: Floats, widths: Floats, inverse_roots: Floats, leader: int, last: int, ucb_term: bool
 ) -> float:
     """Return the largest index of the other arms before pull number `last`, were none pulled."""
-    width = math.sqrt(2.0 * math.log(last))
+    log_t = math.log(last)
+    root = math.sqrt(2.0 * log_t) if ucb_term else 0.0
     rival = -np.inf
-    for b in range(private_means.size):
+    for b in range(means.size):
         if b != leader:
-            rival = max(rival, private_means[b] + width * inverse_roots[b])
+            rival = max(rival, means[b] + log_t * widths[b] + root * inverse_roots[b])
     return rival
 
 
 @njit(cache=True, nogil=True)
-def _reward_band(mean: float, stretch: int, log_error: float) -> float:
+def aligned(n: int, stretch: int) -> int:
+    """Shorten a stretch after n to end at a multiple of a large power of two: few subtrees."""
+    unit = 1
+    while unit << 3 <= stretch:
+        unit <<= 1
+    return stretch - (n + stretch) % unit
+
+
+@njit(cache=True, nogil=True)
+def pass_checkpoints(
+    counts: Ints, checkpoints: Times, passed: int, t: int, pulls: Ints, arm: int
+) -> int:
+    """Count the pulls at the checkpoints up to t, where `arm` alone was pulled since the last."""
+    while passed < checkpoints.size and checkpoints[passed] <= t:
+        counts[passed] = pulls
+        counts[passed, arm] -= t - checkpoints[passed]
+        passed += 1
+    return passed
+
+
+@njit(cache=True, nogil=True)
+def reward_band(mean: float, stretch: int, log_error: float) -> float:
     """Return c with P(S_r < S + μ r − c for some r ≤ stretch) ≤ exp(−log_error).
 
-    Doob's inequality gives exp(−m kl(μ − c/m, μ)) and kl(μ − x, μ) ≥ x²/(2v), v the largest
-    Bernoulli variance p(1 − p) for p in [μ − x, μ]. By Hoeffding x = √(log_error/(2m)) is
-    always enough, so that v over that interval serves.
+    √(2 v m log_error), v the largest Bernoulli variance between μ − √(log_error/(2m)) and μ.
+    Proof: :prf:ref:`skip-band`.
     """
     if mean <= 0.0 or mean >= 1.0:
         return 0.0  # the rewards are certain
@@ -122,23 +133,22 @@ def _reward_band(mean: float, stretch: int, log_error: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _barrier(
+def barrier_over(
     n: int, total: float, mean: float, rival: float, width: float, stretch: int, log_error: float
 ) -> float:
-    """Return z = min(f(0), f(m − 1)) of the module's docstring, less a slack for rounding.
+    """Return z = min(f(0), f(m − 1)), with S + γ = `total` and √(2 log(t + 1)) = `width`.
 
-    `total` is S + γ and `width` √(2 log(t + 1)). The slack is thousands of times the rounding of f
-    and of the indices that a per-step simulation would compare.
+    A slack is taken off, thousands of times the rounding of f and of the indices that are compared.
     """
     last = n + stretch - 1.0
     at_first = total + width * math.sqrt(n) - rival * n
     at_last = total + mean * (stretch - 1.0) + width * math.sqrt(last) - rival * last
     slack = 1e-9 + 1e-12 * (abs(total) + (abs(rival) + 1.0) * last)
-    return min(at_first, at_last) - _reward_band(mean, stretch, log_error) - slack
+    return min(at_first, at_last) - reward_band(mean, stretch, log_error) - slack
 
 
 @njit(cache=True, nogil=True)
-def _proposed_stretch(budget: float, drift: float, mean: float, log_error: float) -> float:
+def proposed_stretch(budget: float, drift: float, mean: float, log_error: float) -> float:
     """Return the stretch m over which the reward band and a downward drift use up the budget."""
     band = math.sqrt(2.0 * mean * (1.0 - mean) * log_error)
     drift = max(drift, 0.0)
@@ -151,8 +161,9 @@ def _proposed_stretch(budget: float, drift: float, mean: float, log_error: float
 
 @njit(cache=True, nogil=True)
 def certify(
-    private_means: NDArray[np.float64],
-    inverse_roots: NDArray[np.float64],
+    means: Floats,
+    widths: Floats,
+    inverse_roots: Floats,
     arm: int,
     rival: float,
     n: int,
@@ -163,14 +174,14 @@ def certify(
     horizon: int,
     node_scale: float,
     cell_width: float,
-    limits: NDArray[np.int64],
+    limits: Ints,
     error: float,
 ) -> tuple[int, float]:
     """Return a certificate (m, z) for the leader `arm`, or m = 0 when none is worth a skip."""
     root = math.sqrt(n)
     width = math.sqrt(2.0 * math.log(t + 1.0))
     log_error = -math.log(error)
-    lead = (private_means[arm] - rival) * n + width * root
+    lead = (means[arm] - rival) * n + width * root
     # Part of the lead is kept for the noise; a stretch that the noise ends early wastes band.
     kept, needed, room = 0.2 * lead, 0.0, limits.size - 1
     shortest = _NOISELESS_SHORTEST
@@ -181,18 +192,14 @@ def certify(
         shortest = _NOISY_SHORTEST
     drift = rival - mean - 0.5 * width / root
     longest = min(horizon - t, limits[room])
-    stretch = int(min(_proposed_stretch(lead - kept, drift, mean, log_error), float(longest)))
+    stretch = int(min(proposed_stretch(lead - kept, drift, mean, log_error), float(longest)))
     while stretch >= shortest:
-        barrier = _barrier(n, total, mean, rival, width, stretch, log_error)
+        barrier = barrier_over(n, total, mean, rival, width, stretch, log_error)
         if barrier + noise > needed:  # else it is too low for the rival's later index all the more
-            later = _rival_index(private_means, inverse_roots, arm, t + stretch)
-            barrier = _barrier(n, total, mean, later, width, stretch, log_error)
+            later = rival_index(means, widths, inverse_roots, arm, t + stretch, True)
+            barrier = barrier_over(n, total, mean, later, width, stretch, log_error)
         if node_scale > 0.0 and stretch < horizon - t:
-            # end at a multiple of a large power of two: few subtrees to walk through
-            unit = 1
-            while unit << 3 <= stretch:
-                unit <<= 1
-            stretch -= (n + stretch) % unit
+            stretch = aligned(n, stretch)
         if barrier + noise > needed:
             return stretch, barrier
         stretch //= 2
@@ -201,9 +208,9 @@ def certify(
 
 @njit(cache=True, nogil=True)
 def _pull_while_leading(
-    rng: np.random.Generator,
+    rng: Rng,
     node_scale: float,
-    prefix_noise: NDArray[np.float64],
+    prefix_noise: Floats,
     arm: int,
     n: int,
     reward: int,
@@ -232,15 +239,15 @@ def _pull_while_leading(
 
 @njit(cache=True, nogil=True)
 def _play(
-    means: NDArray[np.float64],
+    means: Floats,
     node_scale: float,
     gamma: float,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
+    checkpoints: Ints,
+    rng: Rng,
     table: FirstPassageTable,
-    limits: NDArray[np.int64],
+    limits: Ints,
     max_skips: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Ints, Ints]:
     """Play an index policy with skips; return the counts and the tally."""
     n_arms = means.size
     horizon = checkpoints[-1]
@@ -249,6 +256,7 @@ def _play(
     prefix_noise = np.zeros((n_arms, TREE_LEVELS))
     private_means = np.zeros(n_arms)
     inverse_roots = np.zeros(n_arms)
+    widths = np.zeros(n_arms)
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
     skips, skipped_pulls, first_passages = 0, 0, 0
     noisy = node_scale > 0.0
@@ -260,7 +268,7 @@ def _play(
         arm = t
         if t >= n_arms:
             width = math.sqrt(2.0 * math.log(t + 1.0))
-            arm, rival = leader_and_rival(private_means, inverse_roots, width)
+            arm, _, rival = index_leader(private_means, widths, inverse_roots, 0.0, width)
         n = pulls[arm]
         mean = means[arm]
         total = rewards[arm] + gamma
@@ -269,12 +277,12 @@ def _play(
             if skips < max_skips:
                 noise = prefix_noise_at(prefix_noise, arm, n)
                 stretch, barrier = certify(
-                    private_means, inverse_roots, arm, rival, n, total, noise, mean, t, horizon,
-                    node_scale, table.cell_width, limits, SKIP_ERROR,
+                    private_means, widths, inverse_roots, arm, rival, n, total, noise, mean, t,
+                    horizon, node_scale, table.cell_width, limits, SKIP_ERROR,
                 )  # fmt: skip
             if stretch == 0:
                 block = min(shortest // 2, horizon - t)
-                rival = _rival_index(private_means, inverse_roots, arm, t + block)
+                rival = rival_index(private_means, widths, inverse_roots, arm, t + block, True)
                 floor = gamma + width * math.sqrt(n)
         start = n
         if stretch > 0:
@@ -297,16 +305,12 @@ def _play(
         pulls[arm] = n
         private_means[arm] = (rewards[arm] + noise + gamma) / n
         inverse_roots[arm] = 1.0 / math.sqrt(n)
-        while c < checkpoints.size and checkpoints[c] <= t:
-            # since the last decision only this arm was pulled
-            counts[c] = pulls
-            counts[c, arm] -= t - checkpoints[c]
-            c += 1
+        c = pass_checkpoints(counts, checkpoints, c, t, pulls, arm)
     return counts, np.array([skips, skipped_pulls, t - skipped_pulls, first_passages])
 
 
 @lru_cache(maxsize=1)
-def stretch_limits() -> NDArray[np.int64]:
+def stretch_limits() -> Ints:
     """Return, for each room, the longest stretch 2^j that fails with at most `_FAIL_TARGET`."""
     fail = first_passage_table().fail
     levels = np.sum(fail <= _FAIL_TARGET, axis=0) - 1
@@ -316,29 +320,18 @@ def stretch_limits() -> NDArray[np.int64]:
 
 
 def skip_and_tally(
-    means: NDArray[np.float64],
+    means: ArrayLike,
     node_scale: float,
     gamma: float,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
+    checkpoints: ArrayLike,
+    rng: Rng,
     max_skips: int = MAX_SKIPS,
-) -> tuple[NDArray[np.int64], SkipTally]:
-    """Play as `play_skipping` does, and tell how many skips and plain pulls the run took.
+) -> tuple[Ints, SkipTally]:
+    """Play as `play_skipping` does; return the counts, shape (C, K), and what the run took.
 
-    Parameters
-    ----------
-    means, node_scale, gamma, checkpoints, rng
-        As in `play_skipping`.
-    max_skips : int
-        Skips allowed; with 0 every pull is simulated.
-
-    Returns
-    -------
-    counts : numpy.ndarray of int64, shape (C, K)
-    tally : SkipTally
+    With `max_skips` = 0 every pull is simulated.
     """
-    means = np.array(means, dtype=np.float64)
-    checkpoints = np.array(checkpoints, dtype=np.int64)
+    means, checkpoints = np.array(means, dtype=np.float64), np.array(checkpoints, dtype=np.int64)
     if means.size == 1:  # nothing to decide
         return checkpoints[:, None], SkipTally(0, 0, int(checkpoints[-1]), 0)
     table, limits = first_passage_table(), stretch_limits()
@@ -349,32 +342,20 @@ def skip_and_tally(
 
 
 def play_skipping(
-    means: NDArray[np.float64],
-    node_scale: float,
-    gamma: float,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Play an index policy on Bernoulli arms, with skips certified to keep the leader.
+    means: ArrayLike, node_scale: float, gamma: float, checkpoints: ArrayLike, rng: Rng
+) -> Ints:
+    """Play the index (S + Z + γ)/n + √(2 log t/n) on Bernoulli arms, with certified skips.
 
-    The law of the counts is that of `dpbandits.regret.per_step.play_per_step` (same policy, same
-    arguments) up to a total variation distance of at most ``MAX_SKIPS * SKIP_ERROR`` = 4·10⁻¹⁰ a
-    run, in exact arithmetic with ideal random numbers: the two can be coupled so that they differ
-    only if the rewards of some skip leave a band, which has a probability of at most `SKIP_ERROR`
-    per skip. Noise and the sums of rewards are drawn with their exact laws.
+    The law of the counts is that of `dpbandits.regret.per_step.play_per_step` up to a total
+    variation distance of at most ``MAX_SKIPS * SKIP_ERROR`` = 4·10⁻¹⁰ a run, in exact arithmetic
+    with ideal random numbers: the two can be coupled so that they differ only if the rewards of
+    some skip leave a band, which has a probability of at most `SKIP_ERROR` a skip. Noise and the
+    sums of rewards are drawn with their exact laws. Proof: :prf:ref:`skip-tv`.
 
     Parameters
     ----------
-    means : numpy.ndarray of float, shape (K,)
-        Means μ_b in [0, 1].
-    node_scale : float
-        Scale λ of the Laplace noise of one tree node; 0 for no noise (UCB1).
-    gamma : float
-        Constant γ ≥ 0 added to each sum.
-    checkpoints : numpy.ndarray of int64, shape (C,)
-        Increasing pull numbers; the last is the horizon T.
-    rng : numpy.random.Generator
-        Source of randomness.
+    means, node_scale, gamma, checkpoints, rng
+        As of `play_per_step`.
 
     Returns
     -------

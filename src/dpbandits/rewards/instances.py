@@ -1,17 +1,16 @@
-"""Reward laws and the papers' named bandit instances."""
+"""Bandit instances: from laws, tables and functions, and those that the papers name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import check_choice, check_integer, check_number
-from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.heavy_laws import (
     TWZW22_NAMES,
     HeavyTailInstance,
@@ -21,6 +20,15 @@ from dpbandits.rewards.heavy_laws import (
     twzw22,
 )
 from dpbandits.rewards.laws import low_variance, shifted_beta, two_point, uniform
+from dpbandits.rewards.streams import (
+    Bandit,
+    CallbackRewards,
+    DrawnRewards,
+    FixedRewards,
+    LawRewards,
+    check_table,
+    read_only,
+)
 
 __all__ = [
     "JA25_NAMES",
@@ -28,17 +36,23 @@ __all__ = [
     "TD16_NAMES",
     "TWZW22_NAMES",
     "BernoulliInstance",
+    "BoundedInstance",
+    "CallbackInstance",
     "HeavyTailInstance",
-    "equal_gaps",
-    "ladder",
+    "TableInstance",
     "bernoulli",
+    "bounded",
+    "callback",
+    "equal_gaps",
     "heavy",
     "heavy_two_point",
     "ja25",
+    "ladder",
     "low_variance",
     "pareto",
     "shifted_beta",
     "ss19",
+    "table",
     "td16",
     "twzw22",
     "two_point",
@@ -51,7 +65,7 @@ TD16_NAMES = ("two", "ten")
 
 
 @dataclass(frozen=True)
-class BernoulliInstance:
+class BernoulliInstance(Bandit):
     """A K-armed bandit whose rewards are 0 or 1.
 
     Attributes
@@ -77,104 +91,161 @@ class BernoulliInstance:
     name: str = "Bernoulli"
 
     def __post_init__(self) -> None:
-        try:
-            means = tuple(check_number("means", mean, "[0, 1]") for mean in self.mean_rewards)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"means={self.mean_rewards!r} is not a list of numbers; allowed: numbers in [0, 1]"
-            ) from None
-        if len(means) < 2:
-            raise ValueError(f"means={means!r} has fewer arms than a bandit; allowed: 2 or more")
-        for mean in means:
-            if not 0 <= mean <= 1:
-                raise ValueError(f"means={means!r} has the mean {mean!r}; allowed: [0, 1]")
-        object.__setattr__(self, "mean_rewards", means)  # a tuple, whatever sequence was given
-
-    @property
-    def n_arms(self) -> int:
-        """Number of arms K."""
-        return len(self.mean_rewards)
+        object.__setattr__(self, "mean_rewards", _means(self.mean_rewards))
 
     @cached_property
     def means(self) -> NDArray[np.float64]:
         """Means of the arms, shape (K,), read-only."""
-        means = np.array(self.mean_rewards, dtype=np.float64)
-        means.flags.writeable = False
-        return means
+        return read_only(self.mean_rewards)
 
-    @cached_property
-    def gaps(self) -> NDArray[np.float64]:
-        """Gaps Δ_a = max mean − mean of arm a, shape (K,), read-only."""
-        gaps = self.means.max() - self.means
-        gaps.flags.writeable = False
-        return gaps
-
-    @property
-    def best_arm(self) -> int:
-        """Lowest number (0-based) of an arm with the largest mean."""
-        return int(np.argmax(self.means))
+    def rewards(self, rng: np.random.Generator) -> DrawnRewards:
+        """Begin a run: return its rewards."""
+        return DrawnRewards(self, rng)
 
     def sample(
         self, rng: np.random.Generator, arm: int, size: int | None = None
     ) -> NDArray[np.float64]:
-        """Draw `size` rewards of `arm` (0-based), 0.0 or 1.0 each.
+        """Draw `size` rewards of `arm` (0-based), 0.0 or 1.0 each, or one of shape () without it.
 
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            Source of randomness.
-        arm : int
-            Which arm, 0 ≤ arm < K.
-        size : int, optional
-            How many rewards; None draws one, as an array of shape ().
-
-        Returns
-        -------
-        numpy.ndarray of float, shape (size,) or ()
+        Raises
+        ------
+        ValueError
+            If there is no such arm.
         """
         arm = check_integer("arm", arm, 0, self.n_arms - 1)
         return np.asarray(rng.random(size) < self.means[arm], dtype=np.float64)
 
-    def sample_sum(
-        self, rng: np.random.Generator, arms: NDArray[np.intp], size: int
-    ) -> NDArray[np.int64]:
-        """Draw, for each arm in `arms`, the sum of `size` fresh rewards: a Binomial variable.
 
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            Source of randomness.
-        arms : numpy.ndarray of int, shape (m,)
-            Which arms (0-based).
-        size : int
-            Number of rewards in each sum.
+@dataclass(frozen=True)
+class BoundedInstance(Bandit):
+    """A bandit with independent rewards of any laws on [0, 1]; `bounded` builds it.
 
-        Returns
-        -------
-        numpy.ndarray of int, shape (m,)
-        """
-        sums = [binomial(rng, size, mean) for mean in self.means[arms]]
-        return np.array(sums, dtype=np.int64)
+    Attributes
+    ----------
+    laws : tuple, length K
+        The arms' laws.
+    name : str
+        What tables and figures call the instance.
+    """
+
+    laws: tuple[Any, ...]
+    name: str = "bounded"
+
+    def __post_init__(self) -> None:
+        laws = tuple(self.laws)
+        if len(laws) < 2:
+            raise ValueError(f"laws={laws!r} has fewer arms than a bandit; allowed: 2 or more")
+        for law in laws:
+            low, high = getattr(law, "support", (0.0, 1.0))
+            if not 0 <= low <= high <= 1:
+                raise ValueError(f"law={law!r} has values in [{low:g}, {high:g}]; allowed: [0, 1]")
+        object.__setattr__(self, "laws", laws)
+        _means([law.mean for law in laws])
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """Means of the arms, shape (K,), read-only."""
+        return read_only([law.mean for law in self.laws])
+
+    def rewards(self, rng: np.random.Generator) -> LawRewards:
+        """Begin a run: return its rewards."""
+        return LawRewards(self.laws, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class TableInstance(Bandit):
+    """A bandit whose rewards are fixed beforehand; `table` builds it.
+
+    Attributes
+    ----------
+    entries : numpy.ndarray of float, shape (K, N)
+        For each arm its rewards, in [0, 1], in the order of its pulls.
+    name : str
+        What tables and figures call the instance.
+    """
+
+    entries: NDArray[np.float64]
+    name: str = "table"
+
+    def __post_init__(self) -> None:
+        entries = read_only(check_table(self.entries))
+        if len(entries) < 2 or entries.min() < 0 or entries.max() > 1:
+            raise ValueError(
+                f"table={self.entries!r} is out of range; allowed: 2 or more arms, all in [0, 1]"
+            )
+        object.__setattr__(self, "entries", entries)
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """Mean of all entries of each arm, shape (K,), read-only."""
+        return read_only(self.entries.mean(axis=1))
+
+    def rewards(self, rng: np.random.Generator) -> FixedRewards:
+        """Begin a run: return its rewards, the same in each."""
+        return FixedRewards(self.entries, log=False)
+
+
+@dataclass(frozen=True)
+class CallbackInstance(Bandit):
+    """A bandit whose rewards a function gives; `callback` builds it.
+
+    Attributes
+    ----------
+    function : callable
+        From an arm to the reward of its next pull.
+    arms : int
+        Number of arms K.
+    known_means : tuple of float, length K, optional
+        The arms' means.
+    name : str
+        What tables and figures call the instance.
+    """
+
+    function: Callable[[int], float]
+    arms: int
+    known_means: tuple[float, ...] | None = None
+    name: str = "callback"
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ValueError(
+                f"function={self.function!r} cannot be called; allowed: one such as lambda arm: 0.5"
+            )
+        object.__setattr__(self, "arms", check_integer("n_arms", self.arms, 2))
+        if self.known_means is not None:
+            means = _means(self.known_means)
+            if len(means) != self.arms:
+                raise ValueError(f"means={means!r} has {len(means)} arms; allowed: {self.arms}")
+            object.__setattr__(self, "known_means", means)
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """Means of the arms, shape (K,), read-only; nan where they are not known."""
+        return read_only([np.nan] * self.arms if self.known_means is None else self.known_means)
+
+    def rewards(self, rng: np.random.Generator) -> CallbackRewards:
+        """Begin a run: return its rewards, from the function."""
+        return CallbackRewards(self.function, self.arms)
+
+
+def _means(given: Iterable[float]) -> tuple[float, ...]:
+    """Return means as a tuple, after checking them."""
+    try:
+        means = tuple(check_number("means", mean, "[0, 1]") for mean in given)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"means={given!r} is not a list of numbers; allowed: numbers in [0, 1]"
+        ) from None
+    if len(means) < 2:
+        raise ValueError(f"means={means!r} has fewer arms than a bandit; allowed: 2 or more")
+    for mean in means:
+        if not 0 <= mean <= 1:
+            raise ValueError(f"means={means!r} has the mean {mean!r}; allowed: [0, 1]")
+    return means
 
 
 def bernoulli(means: Sequence[float], name: str = "Bernoulli") -> BernoulliInstance:
-    """Build a Bernoulli instance from its means.
-
-    Parameters
-    ----------
-    means : sequence of float
-        The arms' means, each in [0, 1], two or more.
-    name : str, optional
-        What tables and figures call the instance.
-
-    Returns
-    -------
-    BernoulliInstance
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two arms, or a mean outside [0, 1] or not a number.
+    """Build a Bernoulli instance from two or more means in [0, 1]; see `BernoulliInstance`.
 
     Examples
     --------
@@ -182,6 +253,90 @@ def bernoulli(means: Sequence[float], name: str = "Bernoulli") -> BernoulliInsta
     2
     """
     return BernoulliInstance(cast(tuple[float, ...], means), name)
+
+
+def bounded(laws: Sequence[Any], name: str = "bounded") -> BoundedInstance:
+    """Build an instance with independent rewards of any laws on [0, 1].
+
+    Parameters
+    ----------
+    laws : sequence
+        For each of two or more arms a law of `dpbandits.laws` whose support is in [0, 1], or an
+        object with `mean` and `sample(rng, size)`.
+    name : str, optional
+        What tables and figures call the instance.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two arms, or a law has values outside [0, 1]; later, if a law
+        without a support gives such a reward.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> laws = [dpb.laws.UniformLaw(1.0, low=0.2, high=1.0), dpb.laws.TwoPointLaw(1.0, 0, 0.5, 0.5)]
+    >>> dpb.simulate(dpb.UCB(), bounded(laws), horizon=1000, n_runs=2).pulls.sum(axis=1).tolist()
+    [1000, 1000]
+    """
+    return BoundedInstance(tuple(laws), name)
+
+
+def table(rewards: ArrayLike, name: str = "table") -> TableInstance:
+    """Build an instance from a fixed table: every run reads the same rewards.
+
+    Parameters
+    ----------
+    rewards : array_like of float, shape (K, N)
+        For each of two or more arms its rewards, in [0, 1], in the order of its pulls. A run that
+        pulls an arm more than N times is refused. The means of the arms, which regret is
+        measured by, are those of the rows.
+    name : str, optional
+        What tables and figures call the instance.
+
+    Examples
+    --------
+    >>> table([[0, 1, 1, 0.5], [0, 0, 1, 0]]).gaps.tolist()
+    [0.0, 0.375]
+    """
+    return TableInstance(cast(NDArray[np.float64], rewards), name)
+
+
+def callback(
+    function: Callable[[int], float],
+    n_arms: int,
+    means: Sequence[float] | None = None,
+    name: str = "callback",
+) -> CallbackInstance:
+    """Build an instance whose rewards come from a function: a live system, or a log.
+
+    Parameters
+    ----------
+    function : callable
+        From an arm (0-based) to the reward of its next pull, a number in [0, 1]. It is called once
+        a pull, never ahead, and by all runs: `simulate` it with ``n_runs=1`` where it has a state.
+    n_arms : int
+        Number of arms K ≥ 2.
+    means : sequence of float, optional
+        Means of the arms. Without them the regret of a run is nan; its pulls are there.
+    name : str, optional
+        What tables and figures call the instance.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range; later, if a reward is not a number in [0, 1], before the
+        algorithm sees it.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> mine = callback(lambda arm: [0.3, 0.9][arm], n_arms=2)
+    >>> runs = dpb.simulate(dpb.DPSE(epsilon=1), mine, horizon=20_000, n_runs=1)
+    >>> bool(runs.pulls[0, 1] > 15_000), float(runs.regret[0, -1])
+    (True, nan)
+    """
+    return CallbackInstance(function, n_arms, None if means is None else tuple(means), name)
 
 
 def ss19(name: str, n_arms: int = 5) -> BernoulliInstance:
@@ -197,15 +352,6 @@ def ss19(name: str, n_arms: int = 5) -> BernoulliInstance:
         The paper's name.
     n_arms : int
         Number of arms K ≥ 2; the paper uses 3, 5, 10, 20.
-
-    Returns
-    -------
-    BernoulliInstance
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown or there are fewer than two arms.
 
     Examples
     --------
@@ -237,15 +383,6 @@ def td16(name: str) -> BernoulliInstance:
     name : {"two", "ten"}
         Number of arms.
 
-    Returns
-    -------
-    BernoulliInstance
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
-
     Examples
     --------
     >>> td16("two").mean_rewards, td16("ten").best_arm
@@ -263,20 +400,6 @@ def ja25(name: str) -> BernoulliInstance:
     mu1: 0.95, 0.9 three times, 0.5. mu2: 0.75, then 0.7 four times. even: 0, 0.25, 0.5, 0.75, 1.
     Our copy of the paper has lost the means; those of mu1 and mu2 are inferred from the values
     that are quoted of them, log-odds 0.75 and 2.94 apart on mu1, 0.25 on mu2.
-
-    Parameters
-    ----------
-    name : {"mu1", "mu2", "even"}
-        Which one.
-
-    Returns
-    -------
-    BernoulliInstance
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpbandits._validation import check_generator, check_integer
 from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.streams import Bandit, Source, read_only
 
 __all__ = [
     "FinitePopulation",
@@ -27,7 +28,7 @@ _MOST = 10**9 - 1
 
 
 @dataclass(frozen=True)
-class FinitePopulation:
+class FinitePopulation(Bandit):
     """For each arm a finite number of patients, each with an outcome of 0 or 1.
 
     Attributes
@@ -81,33 +82,23 @@ class FinitePopulation:
         object.__setattr__(self, "sizes", sizes)
 
     @property
-    def n_arms(self) -> int:
-        """Number of arms K."""
-        return len(self.sizes)
-
-    @property
     def total(self) -> int:
         """Patients of all arms together."""
         return sum(self.sizes)
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Share of successes of each arm, shape (K,), read-only."""
-        shares = np.array(self.successes, dtype=np.float64) / np.array(self.sizes)
-        shares.flags.writeable = False
-        return shares
+        """Share of successes of each arm, shape (K,), read-only: the arms' `means`."""
+        return read_only(np.array(self.successes) / np.array(self.sizes))
 
     @property
-    def best_arm(self) -> int:
-        """The arm (0-based) with the greatest share of successes."""
-        return int(self.shares.argmax())
+    def means(self) -> NDArray[np.float64]:
+        """Share of successes of each arm, shape (K,), read-only."""
+        return self.shares
 
-    @cached_property
-    def gaps(self) -> NDArray[np.float64]:
-        """How much smaller each arm's share is than the greatest, shape (K,), read-only."""
-        gaps = self.shares.max() - self.shares
-        gaps.flags.writeable = False
-        return gaps
+    def rewards(self, rng: np.random.Generator) -> PopulationRewards:
+        """Begin a trial: return its outcomes."""
+        return PopulationRewards(self, rng)
 
     def scaled(self, factor: int) -> FinitePopulation:
         """Return a population with the same shares, `factor` times as large.
@@ -180,7 +171,7 @@ class OutOfPatientsError(Exception):
         self.arm = arm
 
 
-class PopulationRewards:
+class PopulationRewards(Source):
     """Outcomes of patients who come in random order, each of them once.
 
     The outcomes of an arm are a random permutation of those in the table. The sum of the next
@@ -219,11 +210,7 @@ class PopulationRewards:
         self._good = list(population.successes)
         self._left = list(population.sizes)
         self._total = population.total
-
-    @property
-    def n_arms(self) -> int:
-        """Number of arms K."""
-        return len(self._left)
+        self.n_arms = population.n_arms
 
     @property
     def drawn(self) -> int:
@@ -241,26 +228,12 @@ class PopulationRewards:
     def total(self, arm: int, size: int) -> int:
         """Draw the sum of the outcomes of the next `size` patients of `arm`.
 
-        Parameters
-        ----------
-        arm : int
-            The arm, from 0 to K − 1.
-        size : int
-            Number of patients, at least 0.
-
-        Returns
-        -------
-        int
-
         Raises
         ------
-        ValueError
-            If an argument is out of range.
         OutOfPatientsError
             If the arm has fewer patients left; none of them is used up then.
         """
-        arm = check_integer("arm", arm, 0, self.n_arms - 1)
-        size = check_integer("size", size, 0)
+        arm, size = self._check(arm, size)
         good, left = self._good[arm], self._left[arm]
         if size > left:
             raise OutOfPatientsError(arm)

@@ -1,34 +1,143 @@
-"""Where an identification algorithm gets its rewards from: an instance, or a table of one's own."""
+"""Where an algorithm gets its rewards from: one protocol for every source.
+
+An instance (`dpbandits.rewards.instances`, `dpbandits.rewards.populations`) describes a bandit.
+Its `rewards` begins a run: a source, of which an algorithm asks the sum of the next rewards of an
+arm (`Rewards.total`), or the next rewards one by one (`Source.ready`). Sources differ in nothing
+else, so that what is simulated, audited on a table and run on a live system is one loop. Compiled
+loops read a `Tape`; where it has nothing for them they return to Python, which asks the source.
+
+Algorithms for heavy tails look at single rewards, which they truncate: `Source.ready` serves them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from dpbandits._validation import check_generator, check_integer
+from dpbandits._validation import check_generator, check_integer, check_range
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.schedules import MOST_PULLS
 
-__all__ = ["DrawnRewards", "Rewards", "TableRewards"]
+__all__ = [
+    "Bandit",
+    "CallbackRewards",
+    "DrawnRewards",
+    "FixedRewards",
+    "LawRewards",
+    "Rewards",
+    "Source",
+    "TableRewards",
+    "Tape",
+    "bernoulli_tape",
+    "check_table",
+    "has_next",
+    "read_only",
+    "next_total",
+    "refill",
+    "running_sums",
+    "tape_of",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Rng = np.random.Generator
+
+_BLOCK = 256
+"""Rewards of an arm that are drawn ahead, where they are drawn one by one."""
+_CHUNK = 2**16
 
 
 class Rewards(Protocol):
-    """What an algorithm may ask: the sum of the next rewards of an arm, and nothing else."""
+    """What an algorithm may ask: the sum of the next rewards of an arm."""
 
     @property
     def n_arms(self) -> int:
         """Number of arms K."""
 
-    def total(self, arm: int, size: int) -> int:
-        """Return the sum of the next `size` rewards of `arm` (0-based), each 0 or 1."""
+    def total(self, arm: int, size: int) -> float:
+        """Return the sum of the next `size` rewards of `arm` (0-based)."""
 
 
-class DrawnRewards:
-    """Rewards that are drawn when they are asked for: each sum is one Binomial variable.
+class Source:
+    """Base of the sources: `Rewards` that can be read one by one as well.
+
+    A subclass has `n_arms` and `total`.
+    """
+
+    n_arms: int
+    """Number of arms K."""
+
+    def total(self, arm: int, size: int) -> float:
+        """Return the sum of the next `size` rewards of `arm` (0-based)."""
+        raise NotImplementedError
+
+    def ready(self, arm: int, most: int) -> Floats:
+        """Return the next rewards of `arm` that are there: at least one, `most` at most.
+
+        Here one: none is asked for before its pull. Rewards that are drawn ahead and never pulled
+        are lost, so that only independent ones may be.
+        """
+        return np.array([self.total(arm, 1)], dtype=np.float64)
+
+    def rewards(self, rng: Rng) -> Source:
+        """Return the source itself: a run that is handed one goes on where it stands."""
+        return self
+
+    def _check(self, arm: int, size: int) -> tuple[int, int]:
+        """Return the arguments of `total` as whole numbers in their ranges."""
+        return (
+            check_integer("arm", arm, 0, self.n_arms - 1),
+            check_integer("size", size, 0, MOST_PULLS),
+        )
+
+
+class Bandit:
+    """Base of the instances: what follows from the means, and how a run begins.
+
+    A subclass has `n_arms`, `means` and `rewards`.
+    """
+
+    name: str
+    """What tables and figures call the instance."""
+    means: Any
+    """Means of the arms, shape (K,), read-only; nan where nobody knows them."""
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms K."""
+        return int(self.means.size)
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """Gaps Δ_a = max mean − mean of arm a, shape (K,), read-only."""
+        return read_only(self.means.max() - self.means)
+
+    @property
+    def best_arm(self) -> int:
+        """Lowest number (0-based) of an arm with the largest mean."""
+        if np.isnan(self.means).any():
+            raise ValueError(f"means={self.means!r} are not known; allowed: an instance with means")
+        return int(np.argmax(self.means))
+
+    def rewards(self, rng: Rng) -> Source:
+        """Begin a run: return its rewards, all in [0, 1], which draw from `rng` where they must."""
+        raise NotImplementedError
+
+
+def read_only(array: Any) -> Floats:
+    """Return an array of floats that nobody can write to."""
+    result = np.array(array, dtype=np.float64)
+    result.flags.writeable = False
+    return result
+
+
+class DrawnRewards(Source):
+    """Rewards of 0 or 1 that are drawn when they are asked for: each sum is one Binomial variable.
 
     Parameters
     ----------
@@ -40,7 +149,7 @@ class DrawnRewards:
     Raises
     ------
     ValueError
-        If an argument is something else.
+        If an argument is something else; later, if an arm or a size is out of range.
 
     Examples
     --------
@@ -50,55 +159,191 @@ class DrawnRewards:
     (10, 0)
     """
 
-    def __init__(self, instance: BernoulliInstance, rng: np.random.Generator) -> None:
-        if not isinstance(instance, BernoulliInstance):
+    def __init__(self, instance: Any, rng: Rng) -> None:
+        if not hasattr(instance, "mean_rewards"):
             raise ValueError(
                 f"instance={instance!r} has no rewards of 0 or 1; allowed: one such as "
                 "bernoulli([0.5, 0.4])"
             )
-        check_generator("rng", rng)
-        self._means: list[float] = instance.means.tolist()
-        self._rng = rng
-
-    @property
-    def n_arms(self) -> int:
-        """Number of arms K."""
-        return len(self._means)
+        self._rng = check_generator("rng", rng)
+        self.means: Floats = instance.means
+        self.n_arms = self.means.size
 
     def total(self, arm: int, size: int) -> int:
-        """Draw the sum of `size` fresh rewards of `arm`.
-
-        Parameters
-        ----------
-        arm : int
-            The arm, from 0 to K − 1.
-        size : int
-            Number of rewards, at least 0.
-
-        Returns
-        -------
-        int
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
-        """
-        arm = check_integer("arm", arm, 0, self.n_arms - 1)
-        size = check_integer("size", size, 0, MOST_PULLS)
-        return int(binomial(self._rng, size, self._means[arm]))
+        """Draw the sum of `size` fresh rewards of `arm`."""
+        arm, size = self._check(arm, size)
+        return int(binomial(self._rng, size, self.means[arm]))
 
 
-class TableRewards:
-    """Rewards that are fixed beforehand: the n-th pull of an arm gives its n-th entry.
+class LawRewards(Source):
+    """Independent rewards, drawn from a law for each arm.
+
+    Parameters
+    ----------
+    laws : sequence
+        For each arm an object with `sample(rng, size)`, such as those of `dpbandits.laws`. Where
+        it has `support` and `sample_sum(rng, n)` too, sums are drawn by it.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Raises
+    ------
+    ValueError
+        When it is drawn, if a reward is outside of [0, 1].
+    """
+
+    def __init__(self, laws: Sequence[Any], rng: Rng) -> None:
+        self._laws, self._rng = laws, check_generator("rng", rng)
+        self.n_arms = len(laws)
+
+    def ready(self, arm: int, most: int) -> Floats:
+        """Draw up to 256 rewards ahead."""
+        found = np.asarray(self._laws[arm].sample(self._rng, min(most, _BLOCK)), dtype=np.float64)
+        if not np.all((found >= 0.0) & (found <= 1.0)):
+            wrong = found[~((found >= 0.0) & (found <= 1.0))][0]
+            raise ValueError(f"reward={wrong!r} of arm {arm} is out of range; allowed: [0, 1]")
+        return found
+
+    def total(self, arm: int, size: int) -> float:
+        """Draw the sum of `size` fresh rewards of `arm`."""
+        arm, size = self._check(arm, size)
+        law = self._laws[arm]
+        if hasattr(law, "support") and hasattr(law, "sample_sum"):
+            return float(law.sample_sum(self._rng, size))
+        total = 0.0
+        while size > 0:
+            block = self.ready(arm, size)
+            total += float(block.sum())
+            size -= block.size
+        return total
+
+
+class CallbackRewards(Source):
+    """Rewards that a function gives: a live system, or a log that is read on.
+
+    Parameters
+    ----------
+    function : callable
+        From an arm (0-based) to the reward of its next pull, a number in [0, 1]. It is called once
+        a pull, in the order of the pulls, and never ahead of them; pulls of one batch are asked
+        for when the batch ends.
+    n_arms : int
+        Number of arms K.
+
+    Raises
+    ------
+    ValueError
+        If a reward is not a number in [0, 1]: before the algorithm sees it.
+    """
+
+    def __init__(self, function: Callable[[int], float], n_arms: int) -> None:
+        self._function, self.n_arms = function, n_arms
+
+    def total(self, arm: int, size: int) -> float:
+        """Call the function `size` times and return the sum."""
+        arm, size = self._check(arm, size)
+        name = f"reward of arm {arm}"
+        return sum((check_range(name, self._function(arm), 0, 1) for _ in range(size)), 0.0)
+
+
+class FixedRewards(Source):
+    """A table that a run reads: the n-th pull of an arm gives its n-th entry.
 
     Two tables that differ in one entry are neighbours in the sense of differential privacy. A run
-    uses the rewards up that it asks for: a second run needs a new `TableRewards`.
+    uses up the rewards that it asks for: a second run needs a new source, or `restart`.
+
+    Parameters
+    ----------
+    table : array_like of float, shape (K, N)
+        For each of one or more arms its rewards in the order of the pulls.
+    log : bool
+        Whether what is asked for is kept in `batches`. Compiled loops then read one by one.
+
+    Raises
+    ------
+    ValueError
+        If `table` is not a table; later, if an arm is pulled more often than it has rewards.
+
+    Examples
+    --------
+    >>> rewards = FixedRewards([[1, 0, 1], [0, 0, 1]])
+    >>> rewards.pull(0), rewards.total(0, 2), rewards.pull(1)
+    (1.0, 1.0, 0.0)
+    >>> rewards.actions
+    [0, 0, 0, 1]
+    """
+
+    def __init__(self, table: ArrayLike, log: bool = True) -> None:
+        self._load(list(check_table(table)), log)
+
+    def _load(self, arms: Sequence[NDArray[Any]], log: bool) -> None:
+        self.n_arms, self.log = len(arms), log
+        self._ends = np.array([arm.size for arm in arms], dtype=np.int64)
+        self._table = np.zeros((self.n_arms, int(self._ends.max())))
+        for row, arm in zip(self._table, arms, strict=True):
+            row[: arm.size] = arm
+        self._sums = running_sums(self._table)
+        self._read = np.zeros(self.n_arms, dtype=np.int64)
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin a new run, with all rewards unread."""
+        self._read[:] = 0
+        self._log: list[tuple[int, int]] = []
+
+    @property
+    def n_pulls(self) -> int:
+        """Number N of rewards of each arm."""
+        return self._table.shape[1]
+
+    @property
+    def actions(self) -> list[int]:
+        """Arms pulled so far, in order; a batch counts pull by pull."""
+        return [arm for arm, size in self._log for _ in range(size)]
+
+    @property
+    def batches(self) -> list[int]:
+        """Arms in the order in which their rewards were looked at; a batch counts once."""
+        return [arm for arm, _ in self._log]
+
+    def pull(self, arm: int) -> float:
+        """Return the next reward of `arm` (0-based)."""
+        return float(self._table[arm, self._take(arm, 1)])
+
+    def total(self, arm: int, size: int) -> float:
+        """Return the sum of the next `size` entries of `arm`, which are used up by that."""
+        first = self._take(arm, size)
+        return float(self._sums[arm, first + size] - self._sums[arm, first])
+
+    def ready(self, arm: int, most: int) -> Floats:
+        """Return the next entry of `arm`."""
+        return np.array([self.pull(arm)])
+
+    def _take(self, arm: int, size: int) -> int:
+        arm, size = self._check(arm, size)
+        first, end = int(self._read[arm]), int(self._ends[arm])
+        if first + size > end:
+            raise ValueError(
+                f"table[{arm}] has {end} rewards, and {first + size} are asked for; allowed: no "
+                "more pulls (max_pulls, horizon) than the table can serve"
+            )
+        self._read[arm] = first + size
+        if self.log:
+            self._log.append((arm, size))
+        return first
+
+    def tape(self) -> Tape:
+        """Return what compiled loops read; they and `total` use up the same rewards."""
+        return Tape(np.empty(0), self._table, self._sums, self._read, self._ends)
+
+
+class TableRewards(FixedRewards):
+    """A table of rewards of 0 or 1; see `FixedRewards`.
 
     Parameters
     ----------
     table : sequence of array_like
-        For each arm its rewards, each 0 or 1, in the order of the pulls; the arms may have
+        For each of two or more arms its rewards in the order of the pulls; the arms may have
         different numbers of them.
 
     Raises
@@ -119,51 +364,105 @@ class TableRewards:
         try:
             arms = [np.asarray(rewards) for rewards in table]
         except (TypeError, ValueError):
-            raise ValueError(f"table={table!r} is no table; allowed: {allowed}") from None
+            raise ValueError(f"table={table!r} is not a table; allowed: {allowed}") from None
         if len(arms) < 2:
             raise ValueError(f"table={table!r} has {len(arms)} arms; allowed: {allowed}")
-        sums: list[NDArray[np.int64]] = []
         for arm, rewards in enumerate(arms):
             numeric = rewards.dtype.kind in "biuf" or rewards.size == 0
             if rewards.ndim != 1 or not numeric or not np.isin(rewards, (0, 1)).all():
                 raise ValueError(
                     f"table={table!r} has other rewards for arm {arm}; allowed: {allowed}"
                 )
-            sums.append(np.concatenate([[0], np.cumsum(rewards.astype(np.int64))]))
-        self._sums = sums
-        self._pulled = [0] * len(arms)
-
-    @property
-    def n_arms(self) -> int:
-        """Number of arms K."""
-        return len(self._sums)
+        self._load(arms, log=False)
 
     def total(self, arm: int, size: int) -> int:
-        """Return the sum of the next `size` entries of `arm`, which are used up by that.
+        """Return the sum of the next `size` entries of `arm`, which are used up by that."""
+        return int(super().total(arm, size))
 
-        Parameters
-        ----------
-        arm : int
-            The arm, from 0 to K − 1.
-        size : int
-            Number of rewards, at least 0.
 
-        Returns
-        -------
-        int
+def check_table(table: ArrayLike) -> Floats:
+    """Return a table of rewards as an array of finite numbers, shape (K, N), K and N at least 1."""
+    allowed = "a row of finite numbers for each arm, all of one length of at least 1"
+    try:
+        values = np.array(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"table={table!r} is not a table; allowed: {allowed}") from None
+    if values.ndim != 2 or values.size == 0 or not np.isfinite(values).all():
+        raise ValueError(f"table={table!r} is not a table; allowed: {allowed}")
+    return values
 
-        Raises
-        ------
-        ValueError
-            If an argument is out of range, or the arm has fewer rewards left.
-        """
-        arm = check_integer("arm", arm, 0, self.n_arms - 1)
-        size = check_integer("size", size, 0)
-        first, last = self._pulled[arm], self._pulled[arm] + size
-        if last >= self._sums[arm].size:
-            raise ValueError(
-                f"table[{arm}] has {self._sums[arm].size - 1} rewards, and {last} are asked for; "
-                "allowed: max_pulls that the table can serve"
-            )
-        self._pulled[arm] = last
-        return int(self._sums[arm][last] - self._sums[arm][first])
+
+class Tape(NamedTuple):
+    """Rewards as a compiled loop reads them; see `tape_of`.
+
+    A loop that reads them one by one draws a uniform variable for each in any case: with the same
+    generator the noise is the same on Bernoulli arms, on a table and on a live system.
+
+    Attributes
+    ----------
+    means : numpy.ndarray of float, shape (K,) or (0,)
+        Means of Bernoulli arms, which are drawn as they are read; empty for other sources.
+    table : numpy.ndarray of float, shape (K, N)
+        Rewards that are there.
+    sums : numpy.ndarray of float, shape (K, N + 1) or (0, 0)
+        Sums of the first 0, 1, …, N of them, where batches may be read off them.
+    read, ends : numpy.ndarray of int, shape (K,)
+        How many of them each arm has had read, and has.
+    """
+
+    means: Floats
+    table: Floats
+    sums: Floats
+    read: Ints
+    ends: Ints
+
+
+def bernoulli_tape(means: ArrayLike) -> Tape:
+    """Return the tape of Bernoulli arms."""
+    read, ends = np.zeros((2, 0), np.int64)
+    nothing = np.empty((0, 0))
+    return Tape(np.array(means, dtype=np.float64), nothing, nothing, read, ends)
+
+
+def tape_of(rewards: Rewards) -> Tape:
+    """Return what compiled loops read of a source; what it has not, `refill` puts there."""
+    if type(rewards) is DrawnRewards:
+        return bernoulli_tape(rewards.means)
+    if isinstance(rewards, FixedRewards) and not rewards.log:
+        return rewards.tape()
+    n_arms = rewards.n_arms
+    read, ends = np.zeros((2, n_arms), np.int64)
+    return Tape(np.empty(0), np.empty((n_arms, _BLOCK)), np.empty((0, 0)), read, ends)
+
+
+def refill(tape: Tape, rewards: Rewards, arm: int) -> None:
+    """Put the next rewards of an arm, all of whose rewards are read, on the tape."""
+    if tape.sums.size == 0 and isinstance(rewards, Source):
+        block = rewards.ready(arm, tape.table.shape[1])
+    else:  # of a table nothing is left: it says so
+        block = np.array([rewards.total(arm, 1)])
+    tape.table[arm, : block.size] = block
+    tape.read[arm], tape.ends[arm] = 0, block.size
+
+
+@njit(cache=True, nogil=True)
+def has_next(tape: Tape, arm: int, size: int = 1) -> bool:
+    """Tell whether the next `size` rewards of an arm can be read."""
+    return tape.means.size > 0 or tape.read[arm] + size <= tape.ends[arm]
+
+
+@njit(cache=True, nogil=True)
+def next_total(tape: Tape, arm: int, size: int, rng: Rng) -> float:
+    """Read the sum of the next rewards of an arm: of Bernoulli arms one Binomial variable."""
+    if tape.means.size > 0:
+        return float(binomial(rng, size, tape.means[arm]))
+    first = tape.read[arm]
+    tape.read[arm] += size
+    return tape.sums[arm, first + size] - tape.sums[arm, first]
+
+
+def running_sums(table: Floats) -> Floats:
+    """Return the sums of each arm's first 0, 1, …, N rewards, shape (K, N + 1)."""
+    sums = np.zeros((table.shape[0], table.shape[1] + 1))
+    np.cumsum(table, axis=1, out=sums[:, 1:])
+    return sums

@@ -1,10 +1,8 @@
 """Stopping rules: estimate a mean to a relative error, with as few samples as possible."""
 
 from dpbandits.stopping.base import NASFamily, Outcome, StoppingRule
-from dpbandits.stopping.dp_exponential_nas import DPExponentialNAS
-from dpbandits.stopping.dp_nas import DPNAS
 from dpbandits.stopping.ebgstop import EBGStop
-from dpbandits.stopping.estimates import Estimates, estimate, estimate_many, estimate_replicate
+from dpbandits.stopping.estimates import Estimates, estimate, estimate_many
 from dpbandits.stopping.halting_laws import HaltingLaw, halting_law, sparse_vector_law
 from dpbandits.stopping.halting_loss import (
     PrivacyLoss,
@@ -14,7 +12,7 @@ from dpbandits.stopping.halting_loss import (
     loss_limit,
     privacy_loss,
 )
-from dpbandits.stopping.nas import NAS
+from dpbandits.stopping.nas import DPNAS, NAS, DPExponentialNAS
 
 __all__ = [
     "NAS",
@@ -32,7 +30,6 @@ __all__ = [
     "crossing_streams",
     "estimate",
     "estimate_many",
-    "estimate_replicate",
     "halting_law",
     "loss_limit",
     "privacy_loss",

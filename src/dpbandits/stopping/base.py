@@ -1,4 +1,16 @@
-"""What every stopping rule is, and what runs on a user's own stream share."""
+"""What every stopping rule is, and what the NAS family shares: its condition and its simulation.
+
+*Simulation of the NAS family: only what can matter is drawn, and the law is exact.* Between two
+looks only the sum of the samples matters, and laws give it at once. A rule that looks at every n
+has many looks at which it cannot halt, or hardly. From n samples with sum S, let
+g = boundary(n + 1) + B − |S|. The boundary rises with n and |S| changes by at most R a sample, so
+that within the next m samples a look can only halt if its noise A is at most ``level`` = mR − g.
+The looks at which A ≤ level come after geometric times. If the first of them lies beyond m, none of
+the m looks halts; otherwise the samples up to it are drawn as one sum, its A under the condition
+A ≤ level, and the condition is checked as it stands. Any choice of m ≥ 1 is right; it only matters
+for the speed. Without noise the same holds with m the last sample before g is used up. Proof:
+:prf:ref:`prop-passing`.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +21,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numba import njit
 
-from dpbandits._validation import (
-    check_fraction,
-    check_generator,
-    check_integer,
-    check_number,
-    check_positive,
-)
+from dpbandits._validation import check_generator, check_integer, check_number
+from dpbandits.configuration import Configuration
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.halting import Halting, boundary
-from dpbandits.mechanisms import laplace
-from dpbandits.rewards.laws import Law
+from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
+from dpbandits.rewards.laws import Law, LawCode, sum_of_draws
 
-__all__ = ["NASFamily", "Outcome", "StoppingRule", "checked"]
+__all__ = ["NASFamily", "Outcome", "StoppingRule", "checked", "draw_doubling", "draw_every"]
+
+_RARE = 20.0  # looks whose noise has to be this many scales below zero are let pass in bulk
 
 
 @dataclass(frozen=True)
@@ -45,14 +55,7 @@ class Outcome:
 
 
 def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> Iterator[float]:
-    """Yield the values of a stream, each a number in [−R, R].
-
-    Raises
-    ------
-    ValueError
-        If a value is no such number, the message names it with its place, from 0; or if `stream`
-        cannot be iterated over. `name` is what the message calls the stream.
-    """
+    """Yield the values of a stream, each a number in [−R, R], or refuse one with its place."""
     allowed = f"a number in [-{half_range:g}, {half_range:g}]"
     try:
         values = iter(stream)
@@ -66,7 +69,7 @@ def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> I
         yield number
 
 
-class StoppingRule(abc.ABC):
+class StoppingRule(Configuration, abc.ABC):
     """Base class of the (α, β)-stopping rules for streams in [−R, R].
 
     A rule halts at a time of its own choice and releases an estimate of the stream's mean μ ≠ 0
@@ -83,21 +86,13 @@ class StoppingRule(abc.ABC):
     beta: float
     half_range: float
 
-    def _check(self) -> None:
-        """Check the arguments that all rules share."""
-        object.__setattr__(self, "alpha", check_fraction("alpha", self.alpha))
-        object.__setattr__(self, "beta", check_fraction("beta", self.beta))
-        half_range = check_positive("half_range", self.half_range)
-        object.__setattr__(self, "half_range", half_range)
-
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """What the rule promises about the privacy of halting time and estimate together."""
         return NO_PRIVACY
 
-    @abc.abstractmethod
     def draw(self, law: Law, rng: np.random.Generator, max_samples: int) -> Outcome:
-        """Run once on samples of a law, without drawing more than needed.
+        """Run once on samples of a law, without drawing more than needed; exact in law.
 
         Parameters
         ----------
@@ -107,24 +102,20 @@ class StoppingRule(abc.ABC):
             Source of all randomness, samples included.
         max_samples : int
             Samples after which a run that has not halted ends.
-
-        Returns
-        -------
-        Outcome
-            Exact in law.
         """
+        max_samples = self.check_draw(law, rng, max_samples)
+        return Outcome(*self._draw(rng, law.code, max_samples))
 
-    @abc.abstractmethod
     def run(
         self, stream: Iterable[float], rng: np.random.Generator, max_samples: int | None = None
     ) -> Outcome:
-        """Run on one's own stream, sample by sample as the pseudo-code says.
+        """Run on your own stream, sample by sample as the pseudo-code says.
 
         Parameters
         ----------
         stream : iterable of float
-            Samples in [−R, R]: an array, a generator, anything that can be iterated over. No
-            more of it is taken than the rule needs.
+            Samples in [−R, R]: an array, a generator, or ``iter(callback, None)`` for a function
+            that returns the next sample. No more of it is taken than the rule needs.
         rng : numpy.random.Generator
             Source of the noise.
         max_samples : int, optional
@@ -140,11 +131,31 @@ class StoppingRule(abc.ABC):
         ValueError
             If a value is not a number in [−R, R]; the message names it with its place.
         """
+        most = math.inf if max_samples is None else check_integer("max_samples", max_samples, 1)
+        watch, n = self._watch(rng), 0
+        for n, sample in enumerate(checked(stream, self.half_range), start=1):
+            estimate = watch(n, sample)
+            if estimate is not None:
+                return Outcome(n, estimate, True)
+            if n >= most:
+                break
+        return Outcome(n, math.nan, False)
 
-    def _check_draw(self, law: Law, rng: np.random.Generator, max_samples: int) -> int:
+    @abc.abstractmethod
+    def _draw(
+        self, rng: np.random.Generator, law: LawCode, max_samples: int
+    ) -> tuple[int, float, bool]:
+        """Return samples, estimate, and whether the rule halted."""
+
+    @abc.abstractmethod
+    def _watch(self, rng: np.random.Generator) -> Callable[[int, float], float | None]:
+        """Return what takes n and the n-th sample, and returns the estimate when it halts."""
+
+    def check_draw(self, law: Law, rng: np.random.Generator, max_samples: int) -> int:
+        """Refuse what `draw` cannot be called with; return `max_samples` as an int."""
         check_generator("rng", rng)
         if not isinstance(law, Law):
-            raise ValueError(f"law={law!r} is no law; allowed: one such as two_point(0.1)")
+            raise ValueError(f"law={law!r} is not a law; allowed: one such as two_point(0.1)")
         if law.half_range > self.half_range:
             raise ValueError(
                 f"law={law!r} has half_range {law.half_range:g}; "
@@ -156,7 +167,7 @@ class StoppingRule(abc.ABC):
 class NASFamily(StoppingRule):
     """The rules that hold |S_n| against the boundary of `dpbandits.halting`, and release S_n/n.
 
-    A subclass sets which n it looks at, and the constants of the condition.
+    A subclass sets the constants of the condition, and which n it looks at: all, unless it says so.
     """
 
     @property
@@ -164,13 +175,13 @@ class NASFamily(StoppingRule):
     def halting(self) -> Halting:
         """Constants of the halting condition."""
 
-    @abc.abstractmethod
     def look(self, n: int) -> int:
         """Return the number s of the look at n samples, from 1; 0 if there is none."""
+        return n
 
-    @abc.abstractmethod
     def look_time(self, look: int) -> int:
         """Return the number n of samples at the s-th look."""
+        return look
 
     def threshold(self, look: int) -> float:
         """Return what |S_n| has to reach at the s-th look when all noise is zero."""
@@ -179,19 +190,10 @@ class NASFamily(StoppingRule):
         return level
 
     def noiseless_time(self, mean: float) -> int:
-        """Return when a stream that is constantly `mean` halts, with all noise at zero.
+        """Return when a stream that is constantly `mean` ≠ 0 halts, with all noise at zero.
 
         The first look time n with n|μ| ≥ n·h·(1 + 1/α) + c. Both h and c/n fall with every look,
         so that the condition stays true once it is.
-
-        Parameters
-        ----------
-        mean : float
-            Mean μ ≠ 0 in [−R, R].
-
-        Returns
-        -------
-        int
 
         Examples
         --------
@@ -204,10 +206,7 @@ class NASFamily(StoppingRule):
     def first_time(self, mean: float, needed: Callable[[int], float]) -> int:
         """Return the first look time n with n|μ| ≥ ``needed(s)``, which stays so once it is.
 
-        Raises
-        ------
-        ValueError
-            If `mean` is not in [−R, R], or closer to 0 than 10⁻³⁰·R/α.
+        Refuses a mean that is not in [−R, R], or is closer to 0 than 10⁻³⁰·R/α.
         """
         allowed = "in [-half_range, half_range] and not too near 0"
         size = abs(check_number("mean", mean, allowed))
@@ -224,24 +223,77 @@ class NASFamily(StoppingRule):
                 above = middle
         return self.look_time(above)
 
-    def run(
-        self, stream: Iterable[float], rng: np.random.Generator, max_samples: int | None = None
-    ) -> Outcome:
-        """Run on one's own stream; see `StoppingRule.run`."""
-        most = math.inf if max_samples is None else check_integer("max_samples", max_samples, 1)
-        check_generator("rng", rng)
+    def _watch(self, rng: np.random.Generator) -> Callable[[int, float], float | None]:
         halting = self.halting
-        threshold_noise = laplace(rng, halting.threshold_scale)
-        n, total = 0, 0.0
-        for sample in checked(stream, self.half_range):
-            n += 1
+        threshold_noise = laplace(check_generator("rng", rng), halting.threshold_scale)
+        total = 0.0
+
+        def watch(n: int, sample: float) -> float | None:
+            nonlocal total
             total += sample
             look = self.look(n)
             if look:
                 noise = laplace(rng, halting.query_scale)
                 if abs(total) >= boundary(halting, float(n), look) + threshold_noise + noise:
-                    release = laplace(rng, halting.release_scale)
-                    return Outcome(n, (total + release) / n, True)
-            if n >= most:
-                break
-        return Outcome(n, math.nan, False)
+                    return (total + laplace(rng, halting.release_scale)) / n
+            return None
+
+        return watch
+
+    def _draw(
+        self, rng: np.random.Generator, law: LawCode, max_samples: int
+    ) -> tuple[int, float, bool]:
+        outcome: tuple[int, float, bool] = draw_every(rng, self.halting, law, max_samples)
+        return outcome
+
+
+@njit(cache=True, nogil=True)
+def draw_doubling(
+    rng: np.random.Generator, halting: Halting, law: LawCode, max_samples: int
+) -> tuple[int, float, bool]:
+    """Run a rule that looks at n = 2, 4, 8, …: samples, estimate, whether it halted."""
+    threshold_noise = laplace(rng, halting.threshold_scale)
+    n, total, look = 0, 0.0, 0
+    while True:
+        look += 1
+        later = 2**look
+        if later > max_samples:
+            return max_samples, math.nan, False
+        total += sum_of_draws(rng, law, later - n)
+        n = later
+        noise = laplace(rng, halting.query_scale)
+        if abs(total) >= boundary(halting, float(n), look) + threshold_noise + noise:
+            release = laplace(rng, halting.release_scale)
+            return n, (total + release) / n, True
+
+
+@njit(cache=True, nogil=True)
+def draw_every(
+    rng: np.random.Generator, halting: Halting, law: LawCode, max_samples: int
+) -> tuple[int, float, bool]:
+    """Run a rule that looks at every n: samples, estimate, whether it halted."""
+    half_range, scale = halting.half_range, halting.query_scale
+    threshold_noise = laplace(rng, halting.threshold_scale)
+    n, total = 0, 0.0
+    while n < max_samples:
+        gap = boundary(halting, n + 1.0, n + 1) + threshold_noise - abs(total)
+        if scale == 0.0:
+            reach = math.ceil(gap / half_range) - 1.0
+        else:
+            reach = max(gap - _RARE * scale, 0.5 * scale) / half_range
+        m = int(min(max(reach, 1.0), float(max_samples - n)))
+        level = m * half_range - gap
+        rate = -math.log1p(-laplace_cdf(level, scale))
+        steps = rng.standard_exponential() / rate if rate > 0.0 else math.inf
+        if steps >= m:
+            total += sum_of_draws(rng, law, m)
+            n += m
+            continue
+        taken = int(steps) + 1
+        total += sum_of_draws(rng, law, taken)
+        n += taken
+        noise = laplace_below(rng, scale, level)
+        if abs(total) >= boundary(halting, float(n), n) + threshold_noise + noise:
+            release = laplace(rng, halting.release_scale)
+            return n, (total + release) / n, True
+    return max_samples, math.nan, False

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from dpbandits._validation import check_integer
-from dpbandits.rewards.laws import Law, LawCode, draw
-from dpbandits.stopping.base import Outcome, StoppingRule, checked
+from dpbandits.configuration import Fraction, Positive
+from dpbandits.rewards.laws import LawCode, draw
+from dpbandits.stopping.base import StoppingRule
 
 __all__ = ["EBGStop"]
 
@@ -23,18 +23,21 @@ _POWER = 1.1
 class _State(NamedTuple):
     """What the rule remembers between samples."""
 
-    n: int = 0
-    mean: float = 0.0
-    squares: float = 0.0  # Σ (X − X̄)²
-    stage: int = 0
-    stage_end: float = 1.0
-    log_term: float = 0.0
-    lower: float = 0.0
-    upper: float = math.inf
+    n: int
+    mean: float
+    squares: float  # Σ (X − X̄)²
+    stage: int
+    stage_end: float
+    log_term: float
+    lower: float
+    upper: float
+
+
+_START = _State(0, 0.0, 0.0, 0, 1.0, 0.0, 0.0, math.inf)
 
 
 @njit(cache=True, nogil=True)
-def _step(state: _State, sample: float, alpha: float, beta: float, half_range: float) -> _State:
+def _step(state: _State, sample: float, beta: float, half_range: float) -> _State:
     """Take one sample into account."""
     n, mean, squares, stage, stage_end, log_term, lower, upper = state
     n += 1
@@ -57,20 +60,27 @@ def _step(state: _State, sample: float, alpha: float, beta: float, half_range: f
 
 
 @njit(cache=True, nogil=True)
+def _estimate(state: _State, alpha: float) -> float:
+    """Return the estimate if the rule halts, and nan if it does not."""
+    least, most = (1.0 + alpha) * state.lower, (1.0 - alpha) * state.upper
+    return math.copysign(0.5 * (least + most), state.mean) if least >= most else math.nan
+
+
+@njit(cache=True, nogil=True)
 def _draw(
     rng: np.random.Generator,
+    state: _State,
     law: LawCode,
     alpha: float,
     beta: float,
     half_range: float,
     max_samples: int,
 ) -> tuple[int, float, bool]:
-    state = _State(0, 0.0, 0.0, 0, 1.0, 0.0, 0.0, math.inf)
     while state.n < max_samples:
-        state = _step(state, draw(rng, law), alpha, beta, half_range)
-        if (1.0 + alpha) * state.lower >= (1.0 - alpha) * state.upper:
-            middle = 0.5 * ((1.0 + alpha) * state.lower + (1.0 - alpha) * state.upper)
-            return state.n, math.copysign(middle, state.mean), True
+        state = _step(state, draw(rng, law), beta, half_range)
+        estimate = _estimate(state, alpha)
+        if not math.isnan(estimate):
+            return state.n, estimate, True
     return state.n, math.nan, False
 
 
@@ -82,7 +92,7 @@ class EBGStop(StoppingRule):
     and halts when (1 + α)·lower ≥ (1 − α)·upper, the best bounds so far. Within a stage, which
     grows by the factor 3/2, x = (end/start)·log(3/d_k) with d_k = β·(p − 1)/(p·k^p), p = 1.1. Its
     sample complexity is of order max(σ²/(α²μ²), R/(α|μ|)), up to logarithms: SS19, §6, asks for
-    a private analogue.
+    a private analogue (:ref:`small-variance`). Simulated sample by sample.
 
     Parameters
     ----------
@@ -92,15 +102,6 @@ class EBGStop(StoppingRule):
         Probability β in (0, 1) with which the estimate may be worse.
     half_range : float
         R > 0; the samples lie in [−R, R], a range of 2R.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    Simulated sample by sample.
 
     Examples
     --------
@@ -117,30 +118,24 @@ class EBGStop(StoppingRule):
     label: ClassVar[str] = "EBGStop"
     source: ClassVar[str] = "Mnih et al. (2008), Algorithm 3"
 
-    alpha: float
-    beta: float
-    half_range: float = 1.0
+    alpha: Fraction
+    beta: Fraction
+    half_range: Positive = 1.0
 
-    def __post_init__(self) -> None:
-        self._check()
+    def _draw(
+        self, rng: np.random.Generator, law: LawCode, max_samples: int
+    ) -> tuple[int, float, bool]:
+        constants = self.alpha, self.beta, self.half_range
+        outcome: tuple[int, float, bool] = _draw(rng, _START, law, *constants, max_samples)
+        return outcome
 
-    def draw(self, law: Law, rng: np.random.Generator, max_samples: int) -> Outcome:
-        """Run once on samples of a law; see `StoppingRule.draw`."""
-        max_samples = self._check_draw(law, rng, max_samples)
-        return Outcome(*_draw(rng, law.code, self.alpha, self.beta, self.half_range, max_samples))
+    def _watch(self, rng: np.random.Generator) -> Callable[[int, float], float | None]:
+        state = _START
 
-    def run(
-        self, stream: Iterable[float], rng: np.random.Generator, max_samples: int | None = None
-    ) -> Outcome:
-        """Run on one's own stream; see `StoppingRule.run`."""
-        most = math.inf if max_samples is None else check_integer("max_samples", max_samples, 1)
-        alpha = self.alpha
-        state = _State()
-        for sample in checked(stream, self.half_range):
-            state = _State(*_step(state, sample, alpha, self.beta, self.half_range))
-            if (1 + alpha) * state.lower >= (1 - alpha) * state.upper:
-                middle = ((1 + alpha) * state.lower + (1 - alpha) * state.upper) / 2
-                return Outcome(state.n, math.copysign(middle, state.mean), True)
-            if state.n >= most:
-                break
-        return Outcome(state.n, math.nan, False)
+        def watch(n: int, sample: float) -> float | None:
+            nonlocal state
+            state = _State(*_step(state, sample, self.beta, self.half_range))
+            estimate: float = _estimate(state, self.alpha)
+            return None if math.isnan(estimate) else estimate
+
+        return watch

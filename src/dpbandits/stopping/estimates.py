@@ -19,7 +19,7 @@ from dpbandits.rewards.laws import Law
 from dpbandits.running import Replicated, describe, label_errors, run_replicates, runs_of
 from dpbandits.stopping.base import Outcome, StoppingRule
 
-__all__ = ["Estimates", "estimate", "estimate_many", "estimate_replicate"]
+__all__ = ["Estimates", "estimate", "estimate_many"]
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -63,10 +63,7 @@ class Estimates:
     def relative_error(self) -> NDArray[np.float64]:
         """Distance of each run's estimate from μ, relative to μ; nan where it has not halted.
 
-        Raises
-        ------
-        ValueError
-            If the law has mean 0, for which no relative error exists.
+        Refused if the law has mean 0, for which no relative error exists.
         """
         mean = self.law.mean
         if mean == 0:
@@ -79,30 +76,17 @@ class Estimates:
             return int(np.count_nonzero(self.relative_error > self.rule.alpha))
 
     def error_rate(self, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the share of runs that failed, with its Clopper–Pearson interval.
+        """Return the share of runs that failed, with its Clopper–Pearson interval of a confidence.
 
         A run fails if it halts with a relative error above α; one that has not halted has
         released nothing, and counts as a run that did not fail.
-
-        Parameters
-        ----------
-        level : float
-            Confidence of the interval.
-
-        Returns
-        -------
-        tuple of float
-            Rate, lower end, upper end.
         """
         return share_interval(self.failures(), self.n_runs, level)
 
     def mean_samples(self, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the mean number of samples, with Student's interval.
+        """Return the mean number of samples, with Student's interval of a confidence.
 
-        Returns
-        -------
-        tuple of float
-            Mean, lower end, upper end; nan if a run has not halted, for then the mean is unknown.
+        All nan if a run has not halted, for then the mean is unknown.
         """
         found = mean_interval(self.samples, level)
         return found if self.halted.all() else (math.nan, math.nan, math.nan)
@@ -110,11 +94,8 @@ class Estimates:
     def summary(self) -> dict[str, Any]:
         """Return the columns that tables and figures show, one value each.
 
-        Returns
-        -------
-        dict
-            Mean number of samples with its 95 % interval, quantiles (nan unless every run has
-            halted); error rate with its 95 % interval (nan if the law has mean 0).
+        Mean number of samples with its 95 % interval and quantiles (nan unless every run has
+        halted); error rate with its 95 % interval (nan if the law has mean 0).
         """
         mean, low, high = self.mean_samples()
         nothing = (math.nan, math.nan, math.nan)
@@ -142,30 +123,22 @@ class Estimates:
         write_atomically(path, "\n".join(lines) + "\n")
 
 
-def estimate_replicate(
-    rule: StoppingRule, law: Law, max_samples: int, seed: np.random.SeedSequence
-) -> Outcome:
-    """Run one replicate from its own seed: the unit of parallel work."""
-    return rule.draw(law, np.random.default_rng(seed), max_samples)
-
-
-def _estimate_chunk(
+def _draw_chunk(
     rule: StoppingRule, law: Law, max_samples: int, seeds: Sequence[np.random.SeedSequence]
 ) -> list[Outcome]:
-    return [estimate_replicate(rule, law, max_samples, seed) for seed in seeds]
+    return [rule.draw(law, np.random.default_rng(seed), max_samples) for seed in seeds]
 
 
 def _replicated(rule: StoppingRule, law: Law, n_runs: int, max_samples: int) -> Replicated:
     """Check a case and describe it to the runner."""
     if not isinstance(rule, StoppingRule):
-        raise ValueError(f"rule={rule!r} is no rule; allowed: one such as NAS(0.5, 0.05)")
-    max_samples = rule._check_draw(law, np.random.default_rng(0), max_samples)
-    # not max_samples: a run that is ended early is the beginning of the one that is not
-    configuration = {"rule": describe(rule), "law": describe(law)}
+        raise ValueError(f"rule={rule!r} is not a rule; allowed: one such as NAS(0.5, 0.05)")
+    max_samples = rule.check_draw(law, np.random.default_rng(0), max_samples)
     return Replicated(
         f"{rule.label}, mean {law.mean:g}",
-        configuration,
-        partial(_estimate_chunk, rule, law, max_samples),
+        # not max_samples: a run that is ended early is the beginning of the one that is not
+        {"rule": describe(rule), "law": describe(law)},
+        partial(_draw_chunk, rule, law, max_samples),
         check_integer("n_runs", n_runs, 1),
         chunk=_CHUNK,
         warm_up=partial(rule.draw, law, np.random.default_rng(0), min(max_samples, 64)),
@@ -190,7 +163,8 @@ def estimate(
     rule : StoppingRule
         Configuration to run, such as ``DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05)``.
     law : Law
-        Law of the samples, such as ``instances.two_point(0.1)``.
+        Law of the samples, such as ``instances.two_point(0.1)``, or a law from `dpbandits.laws`.
+        (Your own stream: `StoppingRule.run`.)
     n_runs : int
         Number of replicates.
     seed : int or sequence of int
@@ -199,10 +173,6 @@ def estimate(
         Samples after which a run that has not halted ends, and is reported as not halted.
     n_jobs : int
         Number of workers, −1 for all processors.
-
-    Returns
-    -------
-    Estimates
 
     Raises
     ------
@@ -217,8 +187,7 @@ def estimate(
     >>> bool(runs.halted.all()), runs.samples.shape, runs.failures()
     (True, (20,), 0)
     """
-    case = _replicated(rule, law, n_runs, max_samples)
-    return _estimates(rule, law, max_samples, run_replicates({None: case}, seed, n_jobs)[None])
+    return estimate_many({None: (rule, law)}, n_runs, seed, max_samples, n_jobs)[None]
 
 
 def estimate_many(
@@ -242,12 +211,7 @@ def estimate_many(
     Returns
     -------
     dict of Estimates
-        With the keys of `cases`, in their order.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or a case cannot be played: the message has its key.
+        With the keys of `cases`, in their order. Errors name the key of the case.
 
     Examples
     --------
@@ -261,23 +225,11 @@ def estimate_many(
     replicated: dict[Key, Replicated] = {}
     for key, (rule, law) in cases.items():
         with label_errors(key):
-            runs = runs_of(key, n_runs)
-            replicated[key] = _replicated(rule, law, runs, max_samples)
-    outcomes = run_replicates(replicated, seed, n_jobs)
-    return {
-        key: _estimates(rule, law, max_samples, outcomes[key]) for key, (rule, law) in cases.items()
-    }
-
-
-def _estimates(
-    rule: StoppingRule, law: Law, max_samples: int, outcomes: Sequence[Outcome]
-) -> Estimates:
-    """Put the replicates of a case together."""
-    return Estimates(
-        rule,
-        law,
-        int(max_samples),
-        np.array([outcome.samples for outcome in outcomes], dtype=np.int64),
-        np.array([outcome.estimate for outcome in outcomes], dtype=np.float64),
-        np.array([outcome.halted for outcome in outcomes], dtype=np.bool_),
-    )
+            replicated[key] = _replicated(rule, law, runs_of(key, n_runs), max_samples)
+    found: dict[Key, Estimates] = {}
+    for key, outcomes in run_replicates(replicated, seed, n_jobs).items():
+        samples = np.array([outcome.samples for outcome in outcomes], dtype=np.int64)
+        estimates = np.array([outcome.estimate for outcome in outcomes], dtype=np.float64)
+        halted = np.array([outcome.halted for outcome in outcomes], dtype=np.bool_)
+        found[key] = Estimates(*cases[key], int(max_samples), samples, estimates, halted)
+    return found

@@ -1,0 +1,185 @@
+"""One protocol for rewards: every algorithm for rewards in [0, 1] runs on every source of them."""
+
+import re
+
+import numpy as np
+import pytest
+from statistical import may_be_at_most, same_law
+from test_registry import CONFIGURATIONS
+
+import dpbandits as dpb
+from dpbandits.identification import FinitePopulation
+from dpbandits.regret.heavy import HeavyTailAlgorithm
+from dpbandits.rewards.streams import FixedRewards, LawRewards, Source
+
+BOUNDED = [
+    pytest.param(algorithm, id=repr(algorithm).replace("[", "(").replace("]", ")"))
+    for configurations in CONFIGURATIONS.values()
+    for algorithm in configurations
+    if not isinstance(getattr(algorithm, "base", algorithm), HeavyTailAlgorithm)
+]
+every_algorithm = pytest.mark.parametrize("algorithm", BOUNDED)
+LAWS = [dpb.laws.beta(a, b) for a, b in ((1, 4), (9, 1), (1, 4))]
+PER_STEP = [dpb.UCB("per-step"), dpb.DPUCB(9.0, engine="per-step"), dpb.DPUCBInt(0.3, "literal")]
+CERTAIN = [1.0, 0.0, 1.0]
+
+
+@every_algorithm
+def test_every_algorithm_runs_on_every_source(algorithm):
+    """Beta laws, a table, a function and patients, whose best arm is found in the first three."""
+    horizon, rng = 6000, np.random.default_rng(7)
+    table = np.array([law.sample(rng, horizon) for law in LAWS])
+    streams = [iter(row.tolist()) for row in table]
+    found = []
+    for instance in (
+        dpb.instances.bounded(LAWS),
+        dpb.instances.table(table),
+        dpb.instances.callback(lambda arm: next(streams[arm]), 3, [0.2, 0.9, 0.2]),
+        FinitePopulation((1200, 5400, 1200), (6000, 6000, 6000)),
+    ):
+        (runs,) = dpb.simulate_many({0: (algorithm, instance)}, horizon, n_runs=1).values()
+        assert runs.pulls.sum() == horizon
+        assert runs.regret[0, -1] == pytest.approx(runs.pulls[0] @ instance.gaps)
+        found.append(runs.pulls[0])
+        proved = not isinstance(instance, FinitePopulation) and hasattr(instance, "laws")
+        assert proved or algorithm.regret_bound(instance, horizon) == np.inf
+    if isinstance(algorithm, dpb.UCB | dpb.AnytimeLazyUCB | dpb.DPKLUCB):
+        assert all(pulls[1] > horizon / 2 for pulls in found)
+
+
+@every_algorithm
+def test_the_same_rewards_are_the_same_run_wherever_they_come_from(algorithm):
+    """Bit for bit, with certain rewards of 0 and 1; control: another table."""
+    table, times = np.repeat([CERTAIN], 900, axis=0).T, np.array([2, 55, 900])
+    sources = [
+        dpb.instances.table(table),
+        dpb.instances.callback(lambda arm: CERTAIN[arm], 3),
+    ]
+    if getattr(algorithm, "engine", "per-step") == "per-step" and not _skips(algorithm):
+        sources.append(dpb.instances.bernoulli(CERTAIN))
+    plays = [algorithm.play(s, 900, times, np.random.default_rng(5)) for s in sources]
+    for play in plays[1:]:
+        assert np.array_equal(play.counts, plays[0].counts)
+        assert np.array_equal(play.epoch_ends, plays[0].epoch_ends)
+    other = algorithm.play(dpb.instances.table(1 - table), 900, times, np.random.default_rng(5))
+    short = isinstance(getattr(algorithm, "base", algorithm), dpb.DPSE | dpb.SuccessiveElimination)
+    assert short or not np.array_equal(other.counts, plays[0].counts)
+
+
+def _skips(algorithm):
+    algorithm = getattr(algorithm, "base", algorithm)
+    if isinstance(algorithm, dpb.DPUCBBound | dpb.DPUCBHybrid):
+        return algorithm.guarantee.is_private
+    return isinstance(algorithm, dpb.DPUCBInt)
+
+
+FAST = [
+    (dpb.UCB(), 300),
+    (dpb.DPUCB(30.0), 300),
+    (dpb.DPUCBBound(30.0), 300),
+    (dpb.DPUCBHybrid(20.0), 300),
+    (dpb.DPUCBInt(0.3), 300),
+    (dpb.DPSE(0.05, 0.9), 6000),
+    (dpb.LazyDPTS(2.0), 300),
+    (dpb.DPKLUCB(2.0), 300),
+]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("algorithm", "horizon"), FAST, ids=repr)
+def test_rewards_of_0_or_1_drawn_one_by_one_have_the_law_of_the_fast_path(algorithm, horizon):
+    """500 runs, two arms' pulls at two times: 2 comparisons. Control: a wrong law."""
+    means, times = [0.4, 0.6], np.array([horizon // 3, horizon])
+    fast, laws = dpb.instances.bernoulli(means), [dpb.laws.TwoPointLaw(1.0, 0, 1, p) for p in means]
+    rng = np.random.default_rng(11)
+
+    def pulls(make):
+        runs = [algorithm.play(make(), horizon, times, rng).counts[:, 0] for _ in range(500)]
+        return np.array(runs).T
+
+    expected = pulls(lambda: fast)
+    for sample, other in zip(pulls(lambda: LawRewards(laws, rng)), expected, strict=True):
+        assert same_law(sample, other, 1 / 2)
+    broken = pulls(lambda: LawRewards([laws[0], dpb.laws.TwoPointLaw(1.0, 0, 1, 0.9)], rng))
+    assert not all(same_law(*pair, 1 / 2) for pair in zip(broken, expected, strict=True))
+
+
+@pytest.mark.statistical
+def test_drawn_sums_are_those_of_the_laws():
+    """A law without `sample_sum` is summed block by block; control: another mean."""
+
+    class Plain:
+        mean = 0.3
+
+        def sample(self, rng, size):
+            return (rng.random(size) < self.mean).astype(float)
+
+    rewards = dpb.instances.bounded([Plain(), Plain()]).rewards(np.random.default_rng(0))
+    total = rewards.total(1, 100_000)
+    assert may_be_at_most(int(total), 100_000, 0.3, 1 / 2)
+    assert may_be_at_most(int(100_000 - total), 100_000, 0.7, 1 / 2)
+    assert not may_be_at_most(int(total), 100_000, 0.28)
+
+
+def test_a_function_is_called_once_a_pull_and_never_ahead():
+    for algorithm in (*PER_STEP, dpb.DPSE(5.0, 0.9), dpb.AdaPUCB(1.0), dpb.LazyDPTS(1.0)):
+        asked = []
+        live = dpb.instances.callback(lambda arm: float(asked.append(arm) or arm), 2)  # noqa: B023
+        runs = dpb.simulate(algorithm, live, 700, n_runs=1)
+        assert np.isnan(runs.regret).all() and not np.isnan(runs.pulls).any()
+        called = np.bincount(asked, minlength=2)
+        assert np.all(called <= runs.pulls[0])
+        assert algorithm not in PER_STEP or np.array_equal(called, runs.pulls[0])
+        with pytest.raises(ValueError, match="means=.* are not known"):
+            live.best_arm  # noqa: B018
+
+
+def test_restarts_go_on_with_the_rewards_that_are_left():
+    """Every stretch of guess-and-double reads on: a table serves each of its rewards once."""
+    table = np.zeros((2, 400))
+    table[0, ::2] = 1.0
+    for base in (dpb.UCB(), dpb.AdaPUCB(1.0)):
+        source = FixedRewards(table, log=False)
+        algorithm = dpb.GuessAndDouble(base, first_guess=8)
+        counts = algorithm.play(source, 300, np.array([300]), np.random.default_rng(0)).counts
+        assert np.all(source.tape().read <= counts[0])
+        assert base != dpb.UCB() or np.array_equal(source.tape().read, counts[0])
+
+
+@every_algorithm
+def test_rewards_out_of_range_are_refused(algorithm):
+    wrong = (1.5, -0.1, np.nan, "1")[len(repr(algorithm)) % 4]
+    live = dpb.instances.callback(lambda arm: wrong if arm else 0.5, 2)
+    with pytest.raises(ValueError, match=f"reward of arm 1={re.escape(repr(wrong))} .*allowed"):
+        dpb.simulate(algorithm, live, 100_000, n_runs=1)
+
+
+def test_what_is_no_source_of_rewards_is_refused():
+    beta, wide = LAWS[0], dpb.laws.uniform(0.25)
+
+    class Wide:
+        mean = 0.5
+
+        def sample(self, rng, size):
+            return np.full(size, 2.0)
+
+    build = dpb.instances
+    few = build.table([[1.0, 0.0], [0.0, 1.0]])
+
+    for make, message in (
+        (lambda: build.bounded([beta]), "laws=.* has fewer arms"),
+        (lambda: build.bounded([beta, wide]), r"law=.* allowed: \[0, 1\]"),
+        (lambda: build.table([[0.0, 2.0], [1.0, 1.0]]), "table=.* is out of range"),
+        (lambda: build.table([[0.0, 1.0]]), "table=.* is out of range"),
+        (lambda: build.callback(3, 2), "function=3 cannot be called"),
+        (lambda: build.callback(abs, 1), "n_arms=1 is out of range"),
+        (lambda: build.callback(abs, 2, [0.1, 0.2, 0.3]), "means=.* has 3 arms; allowed: 2"),
+        (lambda: build.callback(abs, 2, [0.1, 2.0]), "means=.* has the mean 2.0"),
+        (lambda: dpb.simulate(dpb.UCB(), build.bounded([Wide(), Wide()]), 9, 1), "reward=.*2.0"),
+        (lambda: dpb.simulate(dpb.UCB(), few, 90, 1), "has 2 rewards, and 3 are asked for"),
+        (lambda: dpb.simulate(dpb.AdaPUCB(1.0), few, 90, 1), "has 2 rewards, and 3 are asked"),
+        (lambda: Source().total(0, 1), "NotImplemented"),
+    ):
+        with pytest.raises((ValueError, NotImplementedError)) as caught:
+            make()
+        assert re.search(message, f"{caught.typename}: {caught.value}")

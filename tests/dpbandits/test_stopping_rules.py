@@ -1,0 +1,437 @@
+"""What every stopping rule must be, for each entry of `stopping_rules`, and runs on own streams.
+
+A rule joins these tests with one line in `CONFIGURATIONS`. `printed` is SS19's pseudo-code as it
+stands there, one sample at a time: fed the same samples and the same noise, the package has to halt
+at the same time with the same estimate.
+"""
+
+import copy
+import dataclasses
+import inspect
+import itertools
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statistical import same_law
+from test_registry import subclasses
+from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, NOT_WHOLE, refusal
+
+import dpbandits as dpb
+from dpbandits.stopping import Outcome, StoppingRule, base
+
+CONFIGURATIONS = {
+    "NAS": [dpb.NAS(0.9, 0.9), dpb.NAS(0.5, 0.05, half_range=3.0)],
+    "DPNAS": [
+        dpb.DPNAS(5.0, 0.9, 0.9),
+        dpb.DPNAS(20.0, 0.9, 0.5, half_range=0.5),
+        dpb.DPNAS(math.inf, 0.9, 0.9),
+    ],
+    "DPExponentialNAS": [
+        dpb.DPExponentialNAS(3.0, 0.9, 0.9),
+        dpb.DPExponentialNAS(1.0, 0.8, 0.3, half_range=0.5),
+        dpb.DPExponentialNAS(math.inf, 0.9, 0.9),
+    ],
+    "EBGStop": [dpb.EBGStop(0.9, 0.9), dpb.EBGStop(0.5, 0.05, half_range=3.0)],
+}
+EVERY = [rule for configurations in CONFIGURATIONS.values() for rule in configurations]
+RULES = [
+    dpb.NAS(0.9, 0.5, half_range=2.0),
+    dpb.DPNAS(2.0, 0.9, 0.5, half_range=2.0),
+    dpb.DPExponentialNAS(2.0, 0.9, 0.5, half_range=2.0),
+    dpb.EBGStop(0.9, 0.5, half_range=2.0),
+]
+every_configuration = pytest.mark.parametrize("rule", EVERY, ids=repr)
+every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.label)
+
+
+def generator(seed=0):
+    return np.random.default_rng(seed)
+
+
+def test_the_table_the_registry_and_the_package_have_the_same_rules():
+    assert CONFIGURATIONS.keys() == dpb.stopping_rules.keys()
+    for name, configurations in CONFIGURATIONS.items():
+        assert configurations
+        assert all(type(rule) is dpb.stopping_rules[name] for rule in configurations)
+    rules = {
+        cls
+        for cls in subclasses(StoppingRule)
+        if cls.__module__.startswith("dpbandits.") and not inspect.isabstract(cls)
+    }
+    assert rules == set(dpb.stopping_rules.values())
+    for name, cls in dpb.stopping_rules.items():
+        assert cls.__name__ == name and getattr(dpb, name) is cls and name in dpb.__all__
+        text = inspect.getdoc(cls)
+        assert cls.source and "Parameters\n----------" in text and ">>> " in text
+    labels = {cls.label for cls in rules} | {cls.label for cls in dpb.registry.values()}
+    assert len(labels) == len(rules) + len(dpb.registry), "labels are distinct"
+
+
+@every_configuration
+def test_a_configuration_is_a_value(rule):
+    twin = copy.deepcopy(rule)
+    assert twin == rule and hash(twin) == hash(rule)
+    assert pickle.loads(pickle.dumps(rule)) == rule
+    assert eval(repr(rule), vars(dpb) | {"inf": math.inf}) == rule
+    for field in dataclasses.fields(rule):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(rule, field.name, getattr(rule, field.name))
+        assert type(getattr(rule, field.name)) is float
+    assert sum(rule == other for other in EVERY) == 1
+    guarantee = rule.guarantee
+    assert guarantee.epsilon == getattr(rule, "epsilon", math.inf) and guarantee.delta == 0
+    assert guarantee.model == "global" and guarantee.is_private == (guarantee.epsilon < math.inf)
+
+
+BAD = {
+    "epsilon": NOT_A_NUMBER + NOT_POSITIVE,
+    "alpha": NOT_A_NUMBER + NOT_FRACTIONS,
+    "beta": NOT_A_NUMBER + NOT_FRACTIONS,
+    "half_range": [*NOT_A_NUMBER, *NOT_POSITIVE, math.inf, 10**400],
+}
+GOOD = {"epsilon": 1.0, "alpha": 0.5, "beta": 0.05, "half_range": 1.0}
+
+
+@pytest.mark.parametrize("cls", dpb.stopping_rules.values(), ids=lambda cls: cls.__name__)
+def test_bad_arguments_are_refused(cls):
+    good = {field.name: GOOD[field.name] for field in dataclasses.fields(cls)}
+    for name in good:
+        for value in BAD[name]:
+            bad = {name: value}
+            refusal(name, value, lambda bad=bad: cls(**(good | bad)))
+            refusal(name, value, lambda bad=bad: dataclasses.replace(cls(**good), **bad))
+
+
+def test_noise_that_is_infinite_is_refused():
+    refusal("epsilon", 1e-100, lambda: dpb.DPNAS(1e-100, 0.5, 0.05, 1e300))
+
+
+# ---------------------------------------------------------------- draw
+@every_configuration
+def test_what_cannot_be_drawn_is_refused(rule, rng):
+    wide = dpb.instances.two_point(0.1, rule.half_range * 1.001)
+    message = refusal("law", wide, lambda: rule.draw(wide, rng, 100))
+    assert f"at most that of the rule, {rule.half_range:g}" in message
+    refusal("law", 0.5, lambda: rule.draw(0.5, rng, 100))
+    small = dpb.instances.two_point(0.9 * rule.half_range / 2, rule.half_range / 2)
+    refusal("rng", None, lambda: rule.draw(small, None, 100))
+    assert rule.draw(small, rng, 10**9).halted
+    if not isinstance(rule, dpb.EBGStop):  # it draws no noise
+        refusal("rng", 0, lambda: rule.run([1.0], 0))
+
+
+@every_configuration
+def test_the_generator_is_the_only_source_of_randomness(rule):
+    law = dpb.instances.two_point(0.5 * rule.half_range, rule.half_range)
+    stream = [rule.half_range, 0.5 * rule.half_range] * 5000
+    state = np.random.get_state()[1].tolist()  # noqa: NPY002
+    first, again, other = (
+        [rule.draw(law, rng, 10**9) for _ in range(5)] for rng in map(generator, (5, 5, 6))
+    )
+    assert first == again != other
+    assert rule.run(stream, generator(6)) == rule.run(stream, generator(6))
+    assert np.random.get_state()[1].tolist() == state, "no global randomness"  # noqa: NPY002
+    for outcome in first:
+        assert isinstance(outcome, Outcome) and outcome.halted
+        kinds = [type(getattr(outcome, name)) for name in ("samples", "estimate", "halted")]
+        assert kinds == [int, float, bool]
+
+
+@every_configuration
+def test_the_sign_of_the_mean_is_found(rule):
+    for mean in (0.8, -0.8):
+        law = dpb.instances.two_point(mean * rule.half_range, rule.half_range)
+        runs = dpb.estimate(rule, law, n_runs=30)
+        assert np.sign(np.median(runs.estimate)) == np.sign(mean)
+        assert runs.failures() <= 15
+
+
+@every_configuration
+@pytest.mark.parametrize("half_range", [4.0, 2.0**-20, 3.0, 0.1])
+def test_scale(rule, half_range, same_seeds):
+    """Everything in units of R: halting times stay, estimates are multiplied."""
+    one, other = (dataclasses.replace(rule, half_range=R) for R in (1.0, half_range))
+    times, estimates = [], []
+    for scaled in (one, other):
+        law = dpb.instances.two_point(0.6 * scaled.half_range, scaled.half_range)
+        runs = dpb.estimate(scaled, law, n_runs=20, seed=4)
+        times.append(runs.samples.tolist())
+        estimates.append(runs.estimate / scaled.half_range)
+    assert times[0] == times[1] and len(set(times[0])) > 1
+    np.testing.assert_allclose(*estimates, rtol=1e-9)
+
+
+def columns(outcomes):
+    assert all(outcome.halted for outcome in outcomes)
+    return np.array([o.samples for o in outcomes]), np.round([o.estimate for o in outcomes], 9)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("rule", [rules[0] for rules in CONFIGURATIONS.values()], ids=repr)
+def test_draw_and_run_have_one_law(rule):
+    """On two points and on a discrete law; the stream comes from a callback in half of the runs."""
+    rng, size = generator(8), 500
+    laws = [dpb.instances.two_point(0.9), dpb.laws.discrete([-1, 0.5, 1], [0.02, 0.06, 0.92])]
+    others = [dpb.instances.two_point(0.75), dpb.laws.discrete([-1, 0.5, 1], [0.1, 0.06, 0.84])]
+    for law, other in zip(laws, others, strict=True):
+        own = [law.sample(rng, 3000) for _ in range(size // 2)]
+        own += [iter(lambda law=law: law.sample(rng, 1)[0], None) for _ in range(size // 2)]
+        run = columns([rule.run(stream, rng) for stream in own])
+        drawn = columns([rule.draw(law, rng, 10**6) for _ in range(size)])
+        control = columns([rule.draw(other, rng, 10**6) for _ in range(size)])
+        for mine, theirs, wrong in zip(run, drawn, control, strict=True):
+            assert same_law(mine, theirs, share=1 / 4)
+            assert not same_law(mine, wrong, share=1 / 4), "control"
+
+
+# ---------------------------------------------------------------- own streams, as printed
+def printed(kind, epsilon, alpha, beta, R, stream, noise):
+    """NAS and SS19's Algorithms 1 and 2 as printed; `noise(scale)` is Lap(scale).
+
+    Returns halting time, estimate, and how often noise was drawn.
+    """
+    if kind == "NAS":
+        t, total = 0, 0.0
+        for x in stream:
+            t += 1
+            total += x
+            h = R * math.sqrt(2 / t * math.log(4 * t**2 / beta))
+            if abs(total / t) >= h * (1 + 1 / alpha):
+                return t, total / t, 0
+        return t, math.nan, 0
+    sigma_1 = sigma_2 = 12 * R / epsilon
+    sigma_3 = 4 * R / epsilon
+    B = noise(sigma_1)
+    drawn = 1
+    t, k, total = 0, 0, 0.0
+    for x in stream:
+        t += 1
+        total += x
+        if kind == "Algorithm 2":
+            if t != 2 ** (k + 1):
+                continue
+            k += 1
+            s = k
+        else:
+            s = t
+        h = R * math.sqrt(2 / t * math.log(16 * s**2 / beta))
+        c = (
+            sigma_1 * math.log(4 / beta)
+            + sigma_2 * math.log(8 * s**2 / beta)
+            + sigma_3 / alpha * math.log(4 / beta)
+        )
+        A = noise(sigma_2)
+        drawn += 1
+        if abs(total / t) >= h * (1 + 1 / alpha) + (c + B + A) / t:
+            return t, total / t + noise(sigma_3) / t, drawn + 1
+    return t, math.nan, drawn
+
+
+KINDS = ["NAS", "Algorithm 1", "Algorithm 2"]
+
+
+def rule_of(kind, epsilon, alpha, beta, R):
+    if kind == "NAS":
+        return dpb.NAS(alpha, beta, R)
+    return (dpb.DPNAS if kind == KINDS[1] else dpb.DPExponentialNAS)(epsilon, alpha, beta, R)
+
+
+def dealt(values):
+    """Noise that is dealt from a stack of standard values, with the scales asked for."""
+    stack, scales = iter(values), []
+
+    def deal(scale):
+        scales.append(scale)
+        return scale * next(stack)
+
+    return deal, scales
+
+
+# What the noise is multiplied with: 1, and 4, with which many runs halt at a small n.
+@pytest.mark.parametrize("loud", [1, 4])
+@pytest.mark.parametrize(
+    ("kind", "epsilon"),
+    [("NAS", math.inf), *itertools.product(KINDS[1:], [0.1, 1.0, 20.0, math.inf])],
+)
+def test_halts_as_printed_on_the_same_samples_and_noise(kind, epsilon, loud, monkeypatch):
+    halts = []
+    for seed, (R, alpha, beta, mean) in enumerate(
+        [(1.0, 0.9, 0.9, 0.9), (1.0, 0.99, 0.5, -0.8), (3.0, 0.6, 0.2, 2.7), (0.1, 0.9, 0.9, 0.06)]
+    ):
+        rng = generator([11, seed])
+        stream = mean + (R - abs(mean)) * rng.uniform(-1, 1, 2500)
+        noise = loud * rng.laplace(size=2600)
+        mine, scales = dealt(noise)
+        expected = printed(kind, epsilon, alpha, beta, R, stream.tolist(), mine)
+        theirs, theirs_scales = dealt(noise)
+        monkeypatch.setattr(base, "laplace", lambda rng, scale, deal=theirs: deal(scale))
+        outcome = rule_of(kind, epsilon, alpha, beta, R).run(stream, rng=generator())
+        halted = not math.isnan(expected[1])
+        assert (outcome.samples, outcome.halted) == (expected[0], halted)
+        assert outcome.estimate == pytest.approx(expected[1], rel=1e-12, nan_ok=True)
+        if kind != "NAS":
+            assert theirs_scales == pytest.approx(scales) and len(scales) == expected[2]
+        else:
+            assert not any(theirs_scales)
+        halts.append(expected[0] if halted else None)
+    assert any(halts), "some run halts"
+
+
+def first_time(kind, epsilon, alpha, beta, R, mean, most=300_000):
+    """Brute force: the first look at which a constant stream meets the condition without noise."""
+    t = np.arange(1.0, most)
+    s = t
+    if kind == "Algorithm 2":
+        s = np.arange(1.0, 60.0)
+        t = 2.0**s
+    shares = 4 if kind == "NAS" else 16
+    h = R * np.sqrt(2 / t * np.log(shares * s**2 / beta))
+    c = 0.0
+    if kind != "NAS":
+        sigma, sigma_3 = 12 * R / epsilon, 4 * R / epsilon
+        c = (sigma + sigma_3 / alpha) * math.log(4 / beta) + sigma * np.log(8 * s**2 / beta)
+    met = abs(mean) >= h * (1 + 1 / alpha) + c / t
+    first = int(met.argmax())
+    assert met[first] and met[first:].all() and not met[:first].any()
+    return int(t[first])
+
+
+@given(
+    st.sampled_from(KINDS),
+    st.sampled_from([0.3, 1.0, 10.0, math.inf]),
+    st.floats(0.3, 0.999),
+    st.floats(1e-6, 0.999),
+    st.floats(0.1, 1),
+    st.sampled_from([1.0, 0.2, 30.0]),
+    st.sampled_from([1, -1]),
+)
+def test_noiseless_time_is_that_of_a_search(kind, epsilon, alpha, beta, share, R, sign):
+    rule, mean = rule_of(kind, epsilon, alpha, beta, R), sign * share * R
+    assert rule.noiseless_time(mean) == first_time(kind, epsilon, alpha, beta, R, mean)
+
+
+@pytest.mark.parametrize("mean", [1.0, -0.5, 0.375])
+@pytest.mark.parametrize("epsilon", [1.0, math.inf])
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_noise_a_constant_stream_halts_at_its_time(kind, epsilon, mean, monkeypatch):
+    rule = rule_of(kind, epsilon, 0.9, 0.9, 1.0)
+    if math.isfinite(epsilon):
+        monkeypatch.setattr(base, "laplace", lambda rng, scale: 0.0)
+    outcome = rule.run(itertools.repeat(mean), generator())
+    assert outcome == Outcome(first_time(kind, epsilon, 0.9, 0.9, 1.0, mean), mean, True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_infinite_epsilon_the_stream_decides(kind, rng):
+    rule, stream = rule_of(kind, math.inf, 0.9, 0.9, 1.0), rng.uniform(-0.2, 1, 5000)
+    outcomes = {rule.run(stream, generator(seed)) for seed in range(3)}
+    assert len(outcomes) == 1 and outcomes.pop().halted
+    private = dpb.DPNAS(5.0, 0.9, 0.9)
+    assert len({private.run(stream, generator(seed)) for seed in range(3)}) == 3
+
+
+@pytest.mark.parametrize("rule", RULES[:3], ids=lambda rule: rule.label)
+def test_noiseless_time_refuses_means_that_have_none(rule):
+    for mean in [*NOT_A_NUMBER, 0, 0.0, math.nan, math.inf, 2.1, -3, 1e-40]:
+        refusal("mean", mean, lambda mean=mean: rule.noiseless_time(mean))
+
+
+def test_the_least_means_and_budgets_have_a_time():
+    assert dpb.DPExponentialNAS(1e-100, 0.5, 1e-100).noiseless_time(1e-29) > 1e120
+    assert dpb.DPNAS(1e-6, 1e-3, 0.05).noiseless_time(1e-9) > 1e15
+
+
+# ---------------------------------------------------------------- what a stream may be
+def counted(values, taken):
+    for value in values:
+        taken.append(value)
+        yield value
+
+
+@every_rule
+def test_no_more_is_taken_than_needed_from_whatever_can_be_iterated_over(rule):
+    values = [2.0, 1.5] * 3000
+    taken, asked = [], itertools.count()
+    outcome = rule.run(counted(values, taken), generator(5))
+    assert outcome.halted and len(taken) == outcome.samples < len(values)
+    same = [
+        values,
+        tuple(values),
+        np.array(values),
+        np.array(values, dtype=np.float32),
+        map(float, values),
+        [Fraction(value) for value in values],
+        itertools.cycle([2, np.float64(1.5)]),  # never ends
+        [*values[: outcome.samples], None],  # what comes after the halt is never seen
+        iter(lambda: values[next(asked)], None),  # a callback
+    ]
+    for stream in same:
+        assert rule.run(stream, generator(5)) == outcome
+    assert next(asked) == outcome.samples, "the callback is not asked once more"
+
+
+@every_rule
+@pytest.mark.parametrize("place", [0, 3])
+def test_a_bad_value_is_refused_with_its_place(rule, place):
+    for value in [*NOT_A_NUMBER, math.nan, math.inf, -math.inf, 2.0001, -3, 10**400]:
+        stream = [1.0] * place + [value]
+        refusal(f"stream[{place}]", value, lambda stream=stream: rule.run(stream, generator()))
+
+
+@every_rule
+def test_rows_and_text_are_refused(rule, rng):
+    with pytest.raises(ValueError, match=r"^stream\[0\]=array\(\[.* is not a number"):
+        rule.run(rng.uniform(0, 1, (5, 2)), rng)
+    with pytest.raises(ValueError, match=r"^stream\[0\]='1' is not a number"):
+        rule.run("1.0", rng)
+    for stream in (None, 1.0, np.array(1.0)):
+        refusal("stream", stream, lambda stream=stream: rule.run(stream, rng))
+
+
+@every_rule
+@pytest.mark.parametrize("end", [-2, 2.0, np.float64(-2.0)])
+def test_the_ends_of_the_range_are_samples(rule, end):
+    outcome = rule.run(itertools.repeat(end), generator())
+    assert outcome.halted and outcome.estimate * end > 0
+    assert isinstance(outcome.samples, int) and isinstance(outcome.estimate, float)
+
+
+@every_rule
+@pytest.mark.parametrize("length", [0, 1, 5])
+def test_a_stream_may_end_first(rule, length):
+    outcome = rule.run([0.1] * length, generator())
+    assert (outcome.samples, outcome.halted) == (length, False) and math.isnan(outcome.estimate)
+
+
+@every_rule
+@pytest.mark.parametrize("most", [1, 2, 7, np.int64(9)])
+def test_a_limit_of_samples_is_kept(rule, most):
+    taken = []
+    law = dpb.instances.two_point(0.1, 2.0)
+    stream = counted(law.sample(generator(7), 100), taken)
+    for outcome in (
+        rule.run(stream, generator(), max_samples=most),
+        rule.draw(law, generator(), most),
+    ):
+        assert (outcome.samples, outcome.halted) == (most, False)
+        assert math.isnan(outcome.estimate) and type(outcome.samples) is int
+    assert len(taken) == most
+
+
+@every_rule
+def test_a_run_may_halt_at_its_limit_and_a_bad_limit_is_refused(rule):
+    stream, law = [2.0] * 4000, dpb.instances.two_point(0.5)
+    outcome = rule.run(stream, generator(5))
+    at_limit, before = (
+        rule.run(stream, generator(5), max_samples=outcome.samples - less) for less in (0, 1)
+    )
+    assert at_limit == outcome and outcome.halted
+    assert (before.samples, before.halted) == (outcome.samples - 1, False)
+    for most in [x for x in NOT_WHOLE if x is not None] + [0, -1]:
+        refusal("max_samples", most, lambda m=most: rule.run([1.0], generator(), max_samples=m))
+        refusal("max_samples", most, lambda m=most: rule.draw(law, generator(), m))
