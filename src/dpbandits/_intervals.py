@@ -1,4 +1,4 @@
-"""Confidence intervals of what runs come to: means and shares."""
+"""Confidence intervals from runs: means and shares."""
 
 from __future__ import annotations
 

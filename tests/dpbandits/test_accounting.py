@@ -116,10 +116,8 @@ def test_an_independent_package_agrees(losses, epsilon):
             ).self_compose(int(count))
             total = law if total is None else total.compose(law)
         theirs = total.get_delta_for_epsilon(epsilon)
-        if pessimistic:
-            assert theirs >= bracket.lower * (1 - 1e-9)
-        else:
-            assert theirs <= bracket.upper * (1 + 1e-9)
+        below, above = bracket.lower * (1 - 1e-9), bracket.upper * (1 + 1e-9)
+        assert theirs >= below if pessimistic else theirs <= above
         assert theirs == pytest.approx(bracket.upper, rel=0.03)
 
 
@@ -156,16 +154,11 @@ def test_brackets_are_narrow_and_hold(losses):
     epsilon = epsilon_at(1e-6, losses).upper
     narrow = delta_at(epsilon, losses, tolerance=1e-7)
     assert narrow.width < 1e-6 * narrow.upper
-    for tolerance in (1e-4, 1e-3, 1e-2, 0.1):
-        wide = delta_at(epsilon, losses, tolerance)
-        assert wide.lower <= narrow.upper
-        assert narrow.lower <= wide.upper
-        assert wide.width <= 8 * tolerance * wide.upper
-
-
-def test_the_bracket_has_the_width_that_is_asked_for():
-    widths = [delta_at(1.0, [0.1] * 100, tolerance).width for tolerance in (1e-2, 1e-4, 1e-6)]
-    assert widths[0] > 10 * widths[1] > 100 * widths[2] > 0
+    wide = [delta_at(epsilon, losses, tolerance) for tolerance in (1e-4, 1e-3, 1e-2, 0.1)]
+    for tolerance, bracket in zip((1e-4, 1e-3, 1e-2, 0.1), wide, strict=True):
+        assert bracket.lower <= narrow.upper and narrow.lower <= bracket.upper
+        assert bracket.width <= 8 * tolerance * bracket.upper
+    assert wide[2].width > 10 * narrow.width > 0
 
 
 def test_delta_falls_with_epsilon_and_grows_with_the_losses():
@@ -188,19 +181,15 @@ def test_order_and_zeros_do_not_matter():
     assert delta_at(0.0, []) == epsilon_at(0.1, [0.0, 0.0]) == (0.0, 0.0)
 
 
-def test_without_delta_the_losses_add_up():
+def test_the_two_ends_of_delta():
+    """Without δ the losses add up; where δ is large, no ε is needed."""
     losses = [0.5, 0.2, 0.1]
     total = basic_composition(losses)
     assert total == pytest.approx(0.8, rel=1e-15)
-    assert epsilon_at(0.0, losses) == (total, total)
-    assert delta_at(total, losses) == (0.0, 0.0)
+    assert epsilon_at(0.0, losses) == (total, total) and delta_at(total, losses) == (0.0, 0.0)
     assert delta_at(0.99 * total, losses).lower > 0
     distance = [total - epsilon_at(delta, losses).upper for delta in (1e-2, 1e-4, 1e-6)]
     assert distance[0] > 50 * distance[1] > 2500 * distance[2] >= 0
-
-
-def test_no_epsilon_is_needed_where_delta_is_large():
-    losses = [0.5, 0.2]
     reach = delta_at(0.0, losses)
     assert epsilon_at(reach.upper + 1e-9, losses) == (0.0, 0.0)
     assert epsilon_at(reach.lower - 1e-6, losses).lower > 0
@@ -215,8 +204,9 @@ def test_nearly_everything_is_told():
     for losses in ([1e5], [1e8], [1e100, 1.0], [100.0] * 1000):
         epsilon = epsilon_at(TD16_DELTA, losses)
         assert epsilon.width <= 1.1e-5 * epsilon.upper
-    assert_brackets(delta_at(0.5e-100, [1e-100]), 0.25e-100)
-    assert delta_at(0.5e-100, [1e-100]).width < 1e-106
+    tiny = delta_at(0.5e-100, [1e-100])
+    assert_brackets(tiny, 0.25e-100)
+    assert tiny.width < 1e-106
 
 
 def test_advanced_composition_is_above_the_truth():
@@ -280,9 +270,6 @@ def test_a_hundred_thousand_releases_take_less_than_a_second():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-# ---------------------------------------------------------------------------- calibration
 
 
 @pytest.mark.parametrize("losses", [[0.25] * 4, [0.1] * 7, [1e-9, 3.0, 0.2], 1 / np.arange(1, 500)])

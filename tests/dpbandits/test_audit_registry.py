@@ -15,6 +15,7 @@ from dpbandits.auditing.tables import TablePair
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 
 FAST, SLOW = 20_000, 1_000
+COUNTERS = {"BinaryTree", "HybridCounter", "LogarithmicCounter", "AdaptiveTree"}
 AUDITED = {
     "UCB": [(dpb.UCB(), FAST)],
     "DPUCB": [(dpb.DPUCB(1.0), FAST), (dpb.DPUCB(4.0, "mishra-thakurta"), FAST)],
@@ -23,10 +24,7 @@ AUDITED = {
     "DPUCBInt": [(dpb.DPUCBInt(0.5, reading), FAST) for reading in ("refreshed", "literal")],
     "SuccessiveElimination": [(dpb.SuccessiveElimination(), SLOW)],
     "DPSE": [(dpb.DPSE(0.5), 0), (dpb.DPSE(4.0, beta=0.01), 0)],
-    "GuessAndDouble": [
-        (dpb.GuessAndDouble(dpb.DPSE(1.0)), 0),
-        (dpb.GuessAndDouble(dpb.DPRSE(1.0)), 0),
-    ],
+    "GuessAndDouble": [(dpb.GuessAndDouble(kind(1.0)), 0) for kind in (dpb.DPSE, dpb.DPRSE)],
     "RobustUCB": [(dpb.RobustUCB(), None)],
     "DPRUCB": [(dpb.DPRUCB(1.0), 0), (dpb.DPRUCB(4.0, "published"), 0)],
     "DPRSE": [(dpb.DPRSE(1.0), 0), (dpb.DPRSE(2.0, schedule="tightened"), 0)],
@@ -65,9 +63,7 @@ def pair_for(target):
 
 
 def test_every_algorithm_is_audited():
-    names = {*dpb.registry, *dpb.stopping_rules, *dpb.identifiers}
-    counters = {"BinaryTree", "HybridCounter", "LogarithmicCounter", "AdaptiveTree"}
-    assert AUDITED.keys() == names | counters
+    assert AUDITED.keys() == {*dpb.registry, *dpb.stopping_rules, *dpb.identifiers, *COUNTERS}
     for name, cases in AUDITED.items():
         assert cases and all(type(target).__name__ == name for target, _ in cases)
 
@@ -103,13 +99,8 @@ def test_without_privacy_one_reward_decides(target):
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_exact_audits_are_tight_where_theory_says_so(epsilon):
     """Elimination, local reports and halting times reach their ε up to half a per cent."""
-    tight = [
-        dpb.DPSE(epsilon),
-        dpb.DPRSE(epsilon),
-        dpb.DPSEIdentifier(epsilon, 0.1),
-        dpb.LDPRSE(epsilon),
-        dpb.DPExponentialNAS(epsilon, 0.5, 0.05),
-    ]
+    tight = [kind(epsilon) for kind in (dpb.DPSE, dpb.DPRSE, dpb.LDPRSE)]
+    tight += [dpb.DPSEIdentifier(epsilon, 0.1), dpb.DPExponentialNAS(epsilon, 0.5, 0.05)]
     for target in tight:
         assert 0.995 * epsilon < audit_exactly(target).epsilon_lower <= epsilon * (1 + 1e-9)
 

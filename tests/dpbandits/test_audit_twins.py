@@ -5,8 +5,6 @@ conviction of a private algorithm would be a wrong alarm of the auditor; an acqu
 means that the auditor has become blind.
 """
 
-from typing import ClassVar
-
 import numpy as np
 import pytest
 from broken_twins import TWINS, TwinSubject
@@ -16,16 +14,16 @@ import dpbandits as dpb
 from dpbandits.auditing.audit import audit
 from dpbandits.auditing.exact import audit_exactly, audit_stopping
 from dpbandits.auditing.tables import TablePair
-from dpbandits.halting import Halting
 from dpbandits.stopping import crossing_streams
 
-EPSILON = 1.0
-RUNS = 20_000
+EPSILON, RUNS = 1.0, 20_000
+RULE = dpb.DPExponentialNAS(EPSILON, 0.5, 0.05)
+SOUND = {(twin.algorithm, id(twin.pair)): twin for twin in TWINS.values()}
+"""Each algorithm on each pair of tables on which a flaw of it shows."""
 
 
 def verdict(algorithm, flaw, pair):
-    subject = TwinSubject(algorithm, flaw, EPSILON)
-    return audit(subject, pair, RUNS, failure=FALSE_ALARM).verdict
+    return audit(TwinSubject(algorithm, flaw, EPSILON), pair, RUNS, failure=FALSE_ALARM).verdict
 
 
 @pytest.mark.parametrize("name", TWINS)
@@ -34,24 +32,10 @@ def test_a_broken_twin_is_convicted(name):
     assert verdict(*TWINS[name]) == "convicted"
 
 
-SOUND = {(twin.algorithm, id(twin.pair)): twin for twin in TWINS.values()}
-
-
 @pytest.mark.parametrize("twin", SOUND.values(), ids=lambda twin: twin.algorithm.__name__)
 @pytest.mark.statistical
 def test_without_its_flaw_it_is_acquitted(twin):
-    """Each algorithm on each pair of tables on which a flaw of it shows."""
     assert verdict(twin.algorithm, "", twin.pair) == "acquitted"
-
-
-class WithHalting(dpb.DPExponentialNAS):
-    """The stopping rule with other noise than it should have."""
-
-    changes: ClassVar[dict[str, float]] = {}
-
-    @property
-    def halting(self) -> Halting:
-        return super().halting._replace(**self.changes)
 
 
 @pytest.mark.parametrize(
@@ -64,18 +48,17 @@ class WithHalting(dpb.DPExponentialNAS):
     ],
 )
 def test_broken_stopping_rules_are_convicted_exactly(changes):
-    twin = type("Twin", (WithHalting,), {"changes": changes})(EPSILON, 0.5, 0.05)
+    broken = {"halting": property(lambda _: RULE.halting._replace(**changes))}
+    twin = type("Twin", (dpb.DPExponentialNAS,), broken)(**vars(RULE))
     assert audit_exactly(twin).verdict == "convicted"
-    sound = audit_exactly(dpb.DPExponentialNAS(EPSILON, 0.5, 0.05))
-    assert sound.verdict == "acquitted" and sound.epsilon_lower > 0.99 * EPSILON
 
 
 def test_an_exact_audit_depends_on_the_pair():
-    """On streams that nearly halt at once the rule shows little, and the twin as well."""
-    rule = dpb.DPExponentialNAS(EPSILON, 0.5, 0.05)
-    stream = crossing_streams(rule, 5)[0][None, :]
-    same_sign = TablePair(np.ones_like(stream), 0, 0, 0.5)
-    assert audit_stopping(rule, same_sign).epsilon_lower < 0.5
+    """On streams that nearly halt at once the rule shows little; on the worst pair nearly all."""
+    sound = audit_exactly(RULE)
+    assert sound.verdict == "acquitted" and sound.epsilon_lower > 0.99 * EPSILON
+    same_sign = TablePair(np.ones_like(crossing_streams(RULE, 5)[0])[None, :], 0, 0, 0.5)
+    assert audit_stopping(RULE, same_sign).epsilon_lower < 0.5
 
 
 def test_there_are_enough_twins():

@@ -70,17 +70,34 @@ def exact_logs(q, once, each):
         return np.array([float(total.ln()) for total in totals])
 
 
+def check_against_exact_arithmetic(q, once, each, relative):
+    log_halt, log_survive, error = sparse_vector_law(q, once, each)
+    exact, logs = exact_logs(q, once, each), np.append(log_halt, log_survive)
+    allowed = ROUNDING + relative * np.abs(exact) + 1e-14 * np.abs(q).max()
+    assert np.all(np.abs(logs - exact) <= allowed) and 0.0 < error < 1e-13
+
+
 # inverses that are exact decimals: rates that should cancel do
 @pytest.mark.parametrize(("once", "each"), [(1.0, 1.0), (2.0, 0.5), (0.5, 4.0)])
 @pytest.mark.parametrize("size", [0.3, 3.0, 30.0, 300.0])
 def test_law_against_exact_arithmetic(rng, once, each, size):
     for _ in range(3):
-        q = rng.normal(0.0, size, 6).round(6)
-        log_halt, log_survive, error = sparse_vector_law(q, once, each)
-        exact = exact_logs(q, once, each)
-        logs = np.append(log_halt, log_survive)
-        assert np.all(np.abs(logs - exact) <= ROUNDING + 1e-14 * np.abs(exact))
-        assert 0.0 < error < 1e-13
+        check_against_exact_arithmetic(rng.normal(0.0, size, 6).round(6), once, each, 1e-14)
+
+
+@pytest.mark.parametrize(
+    ("q", "once", "each"),
+    [
+        ([3000.0, 500.0, -200.0, 3000.5], 1.0, 1.0),
+        ([2e4, -2e4, 1e4, 1.5e4, -3.0], 1.0, 1.0),
+        ([9.0, 2e4, 1e4, 0.0], 2.0, 0.5),
+        ([1.0, 2.0, -3.0], 4096.0, 1.0),
+        ([1.0, 2.0, -3.0], 1.0, 4096.0),
+    ],
+)
+def test_wide_laws_against_exact_arithmetic(q, once, each):
+    """Between far margins an integrand can be flat, where the panels are wide."""
+    check_against_exact_arithmetic(q, once, each, 1e-13)
 
 
 def test_exact_arithmetic_convicts_another_scale(rng):
@@ -133,6 +150,7 @@ def test_law_of_a_stream(rng, rule):
     q, scales = margins(rule, stream), (rule.halting.threshold_scale, rule.halting.query_scale)
     alone, _, _ = sparse_vector_law(q, *scales, first=q.size)
     assert alone == pytest.approx(law.log_halt[-1:], abs=ROUNDING)
+    assert law == law and law != mirrored and {law}, "laws compare as objects"
 
 
 def test_streams_without_a_look():
@@ -184,109 +202,66 @@ def agrees(counts, probabilities, cases):
     return all(low <= p <= high for (low, high), p in zip(intervals, probabilities, strict=True))
 
 
-def probabilities(rule, stream, once=1.0, each=1.0):
-    """Law of the halting time, with factors on the scales of the noise."""
-    once, each = once * rule.halting.threshold_scale, each * rule.halting.query_scale
-    log_halt, log_survive, _ = sparse_vector_law(margins(rule, stream), once, each)
-    return np.exp(np.append(log_halt, log_survive))
-
-
 @pytest.mark.statistical
 def test_law_against_simulation(simulated):
+    """Controls: one noise left out, both halved, and B drawn at every look."""
     for rule, stream, counts in simulated:
+        scales = rule.halting.threshold_scale, rule.halting.query_scale
+        for factors in ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.5, 0.5)):
+            changed = [f * scale for f, scale in zip(factors, scales, strict=True)]
+            log_halt, log_survive, _ = sparse_vector_law(margins(rule, stream), *changed)
+            law = np.exp(np.append(log_halt, log_survive))
+            assert agrees(counts, law, len(simulated)) == (factors == (1.0, 1.0))
         law = halting_law(rule, stream)
-        expected = np.exp(np.append(law.log_halt, law.log_survive))
-        assert agrees(counts, expected, len(simulated))
-
-
-def test_simulation_convicts_a_wrong_law(simulated):
-    for rule, stream, counts in simulated:
-        assert agrees(counts, probabilities(rule, stream), len(simulated))
-        for once, each in [(0.0, 1.0), (1.0, 0.0), (0.5, 0.5)]:
-            assert not agrees(counts, probabilities(rule, stream, once, each), len(simulated))
-    scales = rule.halting.threshold_scale, rule.halting.query_scale
+        law = np.exp(np.append(law.log_halt, law.log_survive))
+        assert agrees(counts, law, len(simulated))
     alone = [sparse_vector_law([q], *scales) for q in margins(rule, stream)]
     survive = np.exp(np.cumsum([0.0, *(log_survive for _, log_survive, _ in alone)]))
-    redrawn = np.append(
-        survive[:-1] * np.exp([log_halt[0] for log_halt, _, _ in alone]), survive[-1]
-    )
-    assert not agrees(counts, redrawn, len(simulated))  # B drawn at every look
+    halts = survive[:-1] * np.exp([log_halt[0] for log_halt, _, _ in alone])
+    assert not agrees(counts, np.append(halts, survive[-1]), len(simulated))
 
 
-def test_bad_arguments():
-    rule = dpb.DPNAS(1.0, 0.5, 0.05)
-    with pytest.raises(ValueError, match=r"stream\[1\]=1.5 .*allowed: a number in \[-1, 1\]"):
-        halting_law(rule, [0.5, 1.5])
-    with pytest.raises(ValueError, match=r"stream\[0\]='a'.*allowed"):
-        halting_law(rule, ["a"])
-    with pytest.raises(ValueError, match=r"rule=EBGStop.*allowed"):
-        halting_law(dpb.EBGStop(0.5, 0.05), [0.5])
-    with pytest.raises(ValueError, match=r"query_scale=-1.0.*allowed"):
-        sparse_vector_law([0.0], 1.0, -1.0)
-    with pytest.raises(ValueError, match=r"first=3 .*allowed"):
-        sparse_vector_law([0.0, 1.0], 1.0, 1.0, first=3)
-    with pytest.raises(ValueError, match=r"margins=.*allowed"):
-        sparse_vector_law([math.nan], 1.0, 1.0)
+NAS = dpb.DPNAS(1.0, 0.5, 0.05)
 
 
 @pytest.mark.parametrize(
-    "stream", [None, 5, np.array(3.0)], ids=["None", "a number", "an array without a dimension"]
-)
-def test_streams_that_are_none(stream):
-    with pytest.raises(ValueError, match=r"stream=.*cannot be iterated over; allowed"):
-        halting_law(dpb.DPNAS(1.0, 0.5, 0.05), stream)
-
-
-@pytest.mark.parametrize("rule", [dpb.EBGStop(0.5, 0.05), "x", None], ids=repr)
-def test_rules_without_a_halting_condition(rule):
-    with pytest.raises(ValueError, match="rule=.*has no halting condition; allowed: one of the N"):
-        halting_law(rule, [0.5])
-
-
-@pytest.mark.parametrize(
-    "q",
-    [["a"], "a", [[1.0], [1.0, 2.0]], [1j], [True], [[1.0]], [1e300], [1e12, -1e12], [math.inf]],
-    ids=repr,
-)
-def test_margins_out_of_reach(q):
-    with pytest.raises(ValueError, match=r"margins=.*out of range; allowed"):
-        sparse_vector_law(q, 1.0, 1.0)
-
-
-@pytest.mark.parametrize(("once", "each"), [(1e10, 1.0), (1.0, 1e10), (1e-200, 1e-200)])
-def test_scales_out_of_reach(once, each):
-    with pytest.raises(ValueError, match=r"_scale=.*out of range; allowed"):
-        sparse_vector_law([1.0, 2.0], once, each)
-
-
-@pytest.mark.parametrize(
-    ("q", "once", "each"),
+    ("call", "message"),
     [
-        ([3000.0, 500.0, -200.0, 3000.5], 1.0, 1.0),
-        ([2e4, -2e4, 1e4, 1.5e4, -3.0], 1.0, 1.0),
-        ([9.0, 2e4, 1e4, 0.0], 2.0, 0.5),
-        ([1.0, 2.0, -3.0], 4096.0, 1.0),
-        ([1.0, 2.0, -3.0], 1.0, 4096.0),
+        (lambda: halting_law(NAS, [0.5, 1.5]), r"stream\[1\]=1.5 .*a number in \[-1, 1\]"),
+        (lambda: halting_law(NAS, ["a"]), r"stream\[0\]='a'.*allowed"),
+        *(
+            (lambda stream=stream: halting_law(NAS, stream), "stream=.* iterated over; allowed")
+            for stream in (None, 5, np.array(3.0))
+        ),
+        *(
+            (lambda rule=rule: halting_law(rule, [0.5]), "rule=.*no halting condition; allowed: o")
+            for rule in (dpb.EBGStop(0.5, 0.05), "x", None)
+        ),
+        (lambda: sparse_vector_law([0.0], 1.0, -1.0), "query_scale=-1.0.*allowed"),
+        (lambda: sparse_vector_law([0.0, 1.0], 1.0, 1.0, first=3), "first=3 .*allowed"),
+        *(
+            (lambda q=q: sparse_vector_law(q, 1.0, 1.0), "margins=.*out of range; allowed")
+            for q in (["a"], "a", [[1.0], [1.0, 2.0]], [1j], [True], [[1.0]], [math.nan])
+        ),
+        *(
+            (lambda q=q: sparse_vector_law(q, 1.0, 1.0), "margins=.*out of range; allowed")
+            for q in ([1e300], [1e12, -1e12], [math.inf])
+        ),
+        *(
+            (lambda s=s: sparse_vector_law([1.0, 2.0], *s), "_scale=.*out of range; allowed")
+            for s in ((1e10, 1.0), (1.0, 1e10), (1e-200, 1e-200))
+        ),
     ],
 )
-def test_wide_laws_against_exact_arithmetic(q, once, each):
-    """Between far margins an integrand can be flat, where the panels are wide."""
-    log_halt, log_survive, error = sparse_vector_law(q, once, each)
-    exact, logs = exact_logs(q, once, each), np.append(log_halt, log_survive)
-    assert np.all(np.abs(logs - exact) <= ROUNDING + 1e-13 * np.abs(exact) + 1e-14 * max(np.abs(q)))
-    assert 0.0 < error < 1e-13
+def test_bad_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 def test_margins_may_be_many_scales_apart():
     log_halt, log_survive, _ = sparse_vector_law([1e9, -1e9], 1, 1)
     assert log_halt[0] == pytest.approx(0.0, abs=1e-9)
-    # φ is −1e9 all the way from 0 to 1e9: 1e9·(1/2)·(1/2)·e^(−1e9), but for its two ends
+    # φ is −1e9 all the way from 0 to 1e9: 1e9·(1/2)·(1/2)·e^(−1e9), except for its two ends
     assert log_survive + 1e9 == pytest.approx(math.log(1e9 / 4), abs=1e-6)
     law = halting_law(dpb.DPExponentialNAS(10.0, 0.5, 0.05), np.ones(2**16))
     assert np.exp(law.log_halt).sum() == pytest.approx(1.0, abs=1e-10) and law.error < 1e-13
-
-
-def test_laws_compare_as_objects():
-    rule = dpb.DPNAS(1.0, 0.5, 0.05)
-    law = halting_law(rule, [0.5, 0.5])
-    assert law == law and law != halting_law(rule, [0.5, 0.5]) and {law}

@@ -45,10 +45,8 @@ class FunctionSubject:
         Maps (`FixedRewards`, generator) to what is released at the end: nothing, a number, or a
         sequence of numbers, always as many. It pulls arms by ``rewards.pull(arm)``; the arms that
         it pulls are part of the output, and need not be returned.
-    declared : PrivacyGuarantee
-        What is declared about it.
-    label : str
-        Name of it in tables.
+    guarantee, label : PrivacyGuarantee, str
+        What is declared about it, and its name in tables.
 
     Examples
     --------
@@ -61,13 +59,8 @@ class FunctionSubject:
     """
 
     function: Callable[[FixedRewards, np.random.Generator], Any]
-    declared: PrivacyGuarantee = NO_PRIVACY
+    guarantee: PrivacyGuarantee = NO_PRIVACY
     label: str = "function"
-
-    @property
-    def guarantee(self) -> PrivacyGuarantee:
-        """What is declared."""
-        return self.declared
 
     def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
         """Run the function; values are the number of pulls, and what it returns."""
@@ -96,10 +89,8 @@ class Audit:
 
     Attributes
     ----------
-    label : str
-        What was audited.
-    guarantee : PrivacyGuarantee
-        What is declared about it.
+    label, guarantee : str, PrivacyGuarantee
+        What was audited, and what is declared about it.
     pair : TablePair
         The neighbouring tables.
     epsilon_lower : float
@@ -122,7 +113,7 @@ class Audit:
 
     @property
     def exact(self) -> bool:
-        """Whether probabilities were integrated, not estimated."""
+        """Whether probabilities were integrated."""
         return self.tally is None
 
     @property
@@ -192,7 +183,7 @@ def audit(
     failure : float
         Probability in (0, 1) with which the bound on ε may be too high.
     n_jobs : int
-        Number of workers; −1 is all processors.
+        Number of workers; −1 for all processors.
     guarantee : PrivacyGuarantee, optional
         What is declared, in place of what the subject says.
 

@@ -7,33 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
+from dpbandits import regret
 from dpbandits.algorithms import identifiers, registry, stopping_rules
+from dpbandits.auditing import truths
 from dpbandits.auditing.grid import AuditCase
-from dpbandits.auditing.truths import (
-    EliminationEpoch,
-    HaltingTime,
-    KnownLoss,
-    RandomisedResponse,
-    Releases,
-    TreeSums,
-)
-from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
-from dpbandits.identification.dp_se import DPSEIdentifier
-from dpbandits.identification.dp_tt import DPTT
-from dpbandits.identification.dplre import DPLRE
-from dpbandits.identification.top_two import TopTwo
-from dpbandits.mechanisms.adaptive_tree import AdaptiveTree
-from dpbandits.mechanisms.binary_tree import BinaryTree
-from dpbandits.mechanisms.hybrid import HybridCounter
-from dpbandits.mechanisms.logarithmic import LogarithmicCounter
-from dpbandits.regret.dp_se import DPSE, SuccessiveElimination
-from dpbandits.regret.dp_ucb import UCB
-from dpbandits.regret.dp_ucb_int import DPUCBInt
-from dpbandits.regret.guess_and_double import GuessAndDouble
-from dpbandits.stopping.ebgstop import EBGStop
-from dpbandits.stopping.nas import DPNAS, NAS, DPExponentialNAS
+from dpbandits.identification import DPLRE, DPTT, AdaPTT, AdaPTTStar, DPSEIdentifier, TopTwo
+from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
+from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, EBGStop
 
 __all__ = ["NOT_AUDITED", "audit_cases", "free_cases", "group_of", "known_truths"]
 
@@ -51,80 +34,59 @@ def audit_cases(
 ) -> dict[str, AuditCase]:
     """Return how each class that promises privacy is audited: name → case, in the book's order.
 
-    Classes of the registry without a line here, such as an algorithm that joins it, are run on
-    tables with their defaults.
-
-    Parameters
-    ----------
-    epsilon : float
-        ε that each declares at most.
-    n_runs, slow_runs : int
-        Runs on each table of what has a compiled loop, and of the others.
-    tried : int
-        Pairs of tables that a search begins with.
+    Each declares `epsilon` at most, and has `n_runs` runs on each table; `slow_runs` if it has no
+    compiled loop. A search begins with `tried` pairs of tables. Classes of the registry without a
+    line here, such as an algorithm that joins it, are run on tables with their defaults.
     """
-
-    def run(target: Any, n_pulls: int = N_PULLS, runs: int = n_runs) -> AuditCase:
-        return AuditCase(target, "runs", n_pulls, runs, tried)
-
-    def made(name: str) -> Any:
-        kind: Any = registry[name]
-        return kind(epsilon)
-
-    def exact(target: Any) -> AuditCase:
-        return AuditCase(target, "exact")
-
-    lazy = ("AnytimeLazyUCB", "AdaPUCB", "AdaPKLUCB", "LazyDPTS", "DPKLUCB", "DPIMED")
-    cases = {
-        "BinaryTree": run(BinaryTree(epsilon, N_COUNTED), N_COUNTED),
-        "LogarithmicCounter": run(LogarithmicCounter(epsilon), N_COUNTED),
-        "HybridCounter": run(HybridCounter(epsilon), N_COUNTED),
-        "AdaptiveTree": run(AdaptiveTree(epsilon, N_COUNTED), N_COUNTED),
-        "DPNAS": exact(DPNAS(epsilon, ALPHA, BETA)),
-        "DPExponentialNAS": exact(DPExponentialNAS(epsilon, ALPHA, BETA)),
-        **{name: run(made(name)) for name in ("DPUCB", "DPUCBBound", "DPUCBHybrid")},
-        "DPUCBInt": run(DPUCBInt.calibrated(epsilon, DELTA, N_PULLS, by="interval")),
-        "DPSE": exact(DPSE(epsilon)),
-        "GuessAndDouble": exact(GuessAndDouble(DPSE(epsilon))),
-        **{name: exact(made(name)) for name in ("DPRUCB", "DPRSE", "LDPRSE")},
-        "DPSEIdentifier": exact(DPSEIdentifier(epsilon, WRONG)),
-        "DPTT": run(DPTT(epsilon, WRONG)),
-        "AdaPTT": run(AdaPTT(epsilon, WRONG)),
-        "AdaPTTStar": run(AdaPTTStar(epsilon, WRONG)),
-        "DPLRE": run(DPLRE(epsilon, WRONG), runs=slow_runs),
-        **{name: run(made(name)) for name in lazy},
-    }
+    run = partial(AuditCase, method="runs", n_pulls=N_PULLS, n_runs=n_runs, tried=tried)
+    count = partial(run, n_pulls=N_COUNTED)
+    exact = partial(AuditCase, method="exact")
+    listed = [
+        count(BinaryTree(epsilon, N_COUNTED)),
+        *(count(kind(epsilon)) for kind in (LogarithmicCounter, HybridCounter)),
+        count(AdaptiveTree(epsilon, N_COUNTED)),
+        *(exact(kind(epsilon, ALPHA, BETA)) for kind in (DPNAS, DPExponentialNAS)),
+        *(run(kind(epsilon)) for kind in (regret.DPUCB, regret.DPUCBBound, regret.DPUCBHybrid)),
+        run(regret.DPUCBInt.calibrated(epsilon, DELTA, N_PULLS, by="interval")),
+        exact(regret.DPSE(epsilon)),
+        exact(regret.GuessAndDouble(regret.DPSE(epsilon))),
+        *(exact(kind(epsilon)) for kind in (regret.DPRUCB, regret.DPRSE, regret.LDPRSE)),
+        exact(DPSEIdentifier(epsilon, WRONG)),
+        *(run(kind(epsilon, WRONG)) for kind in (DPTT, AdaPTT, AdaPTTStar)),
+        run(DPLRE(epsilon, WRONG), n_runs=slow_runs),
+        *(run(kind(epsilon)) for kind in (regret.AnytimeLazyUCB, regret.AdaPUCB, regret.AdaPKLUCB)),
+        *(run(kind(epsilon)) for kind in (regret.LazyDPTS, regret.DPKLUCB, regret.DPIMED)),
+    ]
+    cases = {type(case.target).__name__: case for case in listed}
     known = {*cases, *free_cases(n_runs), *NOT_AUDITED}
-    joined = [name for name in registry if name not in known]
-    return cases | {name: run(made(name), runs=slow_runs) for name in joined}
+    joined: dict[str, Any] = {name: kind for name, kind in registry.items() if name not in known}
+    return cases | {name: run(kind(epsilon), n_runs=slow_runs) for name, kind in joined.items()}
 
 
 def free_cases(n_runs: int, tried: int = 8) -> dict[str, AuditCase]:
     """Return how each class that promises nothing is audited: name → case."""
-
-    def certain(target: Any, n_pulls: int) -> AuditCase:
-        return AuditCase(target, "certain", n_pulls)
-
-    return {
-        "NAS": certain(NAS(ALPHA, BETA), 1024),
-        "EBGStop": certain(EBGStop(ALPHA, BETA), 1024),
-        "UCB": certain(UCB(), N_PULLS),
-        "SuccessiveElimination": certain(SuccessiveElimination(), 4096),
-        "TopTwo": AuditCase(TopTwo(WRONG), "runs", N_PULLS, n_runs, tried),
-    }
+    certain = partial(AuditCase, method="certain")
+    listed = [
+        certain(NAS(ALPHA, BETA), n_pulls=1024),
+        certain(EBGStop(ALPHA, BETA), n_pulls=1024),
+        certain(regret.UCB(), n_pulls=N_PULLS),
+        certain(regret.SuccessiveElimination(), n_pulls=4096),
+        AuditCase(TopTwo(WRONG), "runs", N_PULLS, n_runs, tried),
+    ]
+    return {type(case.target).__name__: case for case in listed}
 
 
-def known_truths() -> dict[tuple[str, str], tuple[KnownLoss, float]]:
+def known_truths() -> dict[tuple[str, str], tuple[truths.KnownLoss, float]]:
     """Return mechanisms whose loss is known: (panel, name of the curve) → mechanism and δ."""
     return {
-        ("a", "Laplace"): (Releases(1.0), 0.0),
-        ("a", "randomised response"): (RandomisedResponse(1.0), 0.0),
-        ("b", "4 releases"): (Releases(1.0, 4), 0.0),
-        ("b", "4 releases, δ = 0.01"): (Releases(2.0, 4), 0.01),
-        ("b", "tree, 8 sums"): (TreeSums(1.0, 8), 0.0),
-        ("c", "often"): (EliminationEpoch(1.0, 2.0), 0.0),
-        ("c", "rarely"): (EliminationEpoch(1.0, 6.0), 0.0),
-        ("d", "halting time"): (HaltingTime(4.0), 0.0),
+        ("a", "Laplace"): (truths.Releases(1.0), 0.0),
+        ("a", "randomised response"): (truths.RandomisedResponse(1.0), 0.0),
+        ("b", "4 releases"): (truths.Releases(1.0, 4), 0.0),
+        ("b", "4 releases, δ = 0.01"): (truths.Releases(2.0, 4), 0.01),
+        ("b", "tree, 8 sums"): (truths.TreeSums(1.0, 8), 0.0),
+        ("c", "often"): (truths.EliminationEpoch(1.0, 2.0), 0.0),
+        ("c", "rarely"): (truths.EliminationEpoch(1.0, 6.0), 0.0),
+        ("d", "halting time"): (truths.HaltingTime(4.0), 0.0),
     }
 
 

@@ -101,10 +101,9 @@ class Features:
 
     Attributes
     ----------
-    n_values : int
-        Released values among the columns of an output; the rest are actions.
-    kept : tuple of int
-        Columns that vary.
+    n_values, kept : int, tuple of int
+        How many of the first columns of an output are released values, not actions; and the
+        columns that vary.
     pairs : tuple of (int, int)
         Columns whose difference is a feature.
     scores : tuple of (tuple of int, tuple of numpy.ndarray)
@@ -193,21 +192,21 @@ class Features:
         Numbers of more than 64 bits wrap around, so that rows may share one: an event of them is
         a little coarser, and no less valid.
         """
-        cuts = self.coarse if coarse else self.fine
         codes: Any = np.uint64(0)
-        for j, places in zip(columns, digits, strict=True):
-            codes = codes * np.uint64(cuts[j].size + 1) + places
+        for size, places in zip(self.sizes(columns, coarse), digits, strict=True):
+            codes = codes * np.uint64(size) + places
         joined: Codes = codes
         return joined
 
-    def encode(self, table: Floats, columns: tuple[int, ...], coarse: bool) -> Codes:
-        """Return `joined` of the `digits` of rows of features."""
-        return self.joined((self.digits(table, j, coarse) for j in columns), columns, coarse)
-
-    def n_codes(self, columns: tuple[int, ...], coarse: bool) -> int:
-        """Return a number that all numbers of `encode` are below."""
+    def sizes(self, columns: Sequence[int], coarse: bool) -> list[int]:
+        """Return how many bins each of some features has."""
         cuts = self.coarse if coarse else self.fine
-        return math.prod(cuts[j].size + 1 for j in columns)
+        return [cuts[j].size + 1 for j in columns]
+
+    def encode(self, outputs: Floats, columns: Sequence[int], coarse: bool) -> Codes:
+        """Return `joined` of the `digits` of outputs."""
+        table = self.of(outputs)
+        return self.joined((self.digits(table, j, coarse) for j in columns), columns, coarse)
 
 
 def _numbers(column: Floats) -> Floats:
@@ -252,14 +251,10 @@ class Event:
 
     Attributes
     ----------
-    features : Features
-        How features are made of outputs.
-    columns : tuple of int
-        Features that are looked at.
-    coarse : bool
-        Whether they are cut into few bins.
+    features, columns, coarse : Features, tuple of int, bool
+        The features, those that are looked at, and whether they are cut into few bins.
     codes : numpy.ndarray of uint64
-        What is in the event, sorted.
+        Numbers of `Features.encode` that are in the event, sorted.
     reverse : bool
         Whether the event should be frequent on the neighbour, and not on the table itself.
     """
@@ -272,7 +267,7 @@ class Event:
 
     def contains(self, outputs: Floats) -> NDArray[np.bool_]:
         """Return for each output, a row of shape (d,), whether it is in the event."""
-        codes = self.features.encode(self.features.of(outputs), self.columns, self.coarse)
+        codes = self.features.encode(outputs, self.columns, self.coarse)
         places = np.searchsorted(self.codes, codes)
         found: NDArray[np.bool_] = self.codes[np.minimum(places, self.codes.size - 1)] == codes
         return found
@@ -301,10 +296,8 @@ def choose_event(
     n_values : int
         How many of the first columns are released values; the others are a sequence of actions,
         of which beginnings are tried.
-    delta : float
-        δ for which the bound on ε is to be high.
-    failure : float
-        Probability with which bounds may fail.
+    delta, failure : float
+        δ for which the bound on ε is to be high, and probability with which bounds may fail.
 
     Returns
     -------
@@ -315,26 +308,26 @@ def choose_event(
     """
     cut, other_cut = len(outputs) // 2, len(neighbour) // 2
     features = Features.fit(outputs[:cut], neighbour[:other_cut], n_values)
-    first, second = features.of(outputs), features.of(neighbour)
+    table = features.of(np.concatenate([outputs, neighbour]))
+    places = [cut, len(outputs), len(outputs) + other_cut]
     best = Event(features, (0,), False, np.zeros(1, np.uint64), False)
     highest = -math.inf
 
     @functools.cache  # a feature is looked at many times
-    def digits(j: int, coarse: bool) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        return features.digits(first, j, coarse), features.digits(second, j, coarse)
+    def digits(j: int, coarse: bool) -> NDArray[np.uint8]:
+        return features.digits(table, j, coarse)
 
     def attempt(columns: tuple[int, ...], coarse: bool) -> float:
         nonlocal best, highest
-        parts = zip(*(digits(j, coarse) for j in columns), strict=True)
-        codes, others = (features.joined(part, columns, coarse) for part in parts)
-        size = features.n_codes(columns, coarse)
-        here, there = (codes[:cut], codes[cut:]), (others[:other_cut], others[other_cut:])
+        codes = features.joined((digits(j, coarse) for j in columns), columns, coarse)
+        size = math.prod(features.sizes(columns, coarse))
+        here, test, there, other = np.split(codes, places)
         scores = []
-        for reverse, (one, two) in ((False, (here, there)), (True, (there, here))):
-            kept, score = _best_set([one[0], two[0], one[1], two[1]], size, delta, failure)
+        for reverse, samples in enumerate([[here, there, test, other], [there, here, other, test]]):
+            kept, score = _best_set(samples, size, delta, failure)
             scores.append(score)
             if score > highest:
-                best, highest = Event(features, columns, coarse, kept, reverse), score
+                best, highest = Event(features, columns, coarse, kept, bool(reverse)), score
         return max(scores)
 
     singles = {j: attempt((j,), False) for j in range(len(features.fine))}

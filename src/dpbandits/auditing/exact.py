@@ -22,15 +22,11 @@ from dpbandits._validation import check_integer
 from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.tables import TablePair, check_one_arm
 from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
-from dpbandits.identification.dp_se import DPSEIdentifier
-from dpbandits.regret.dp_se import DPSE
-from dpbandits.regret.dprucb import DPRUCB
-from dpbandits.regret.guess_and_double import GuessAndDouble
-from dpbandits.regret.heavy import DPRSE, LDPRSE
+from dpbandits.identification import DPSEIdentifier
+from dpbandits.regret import DPRSE, DPRUCB, DPSE, LDPRSE, GuessAndDouble
 from dpbandits.rewards.heavy_laws import HeavyTailInstance, heavy_two_point
 from dpbandits.schedules import elimination_epoch
-from dpbandits.stopping.base import NASFamily
-from dpbandits.stopping.halting_loss import crossing_streams, privacy_loss
+from dpbandits.stopping import NASFamily, crossing_streams, privacy_loss
 
 __all__ = [
     "audit_elimination",
@@ -45,8 +41,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-_LATEST = 16_384  # samples of the pair for a stopping rule, and looks before it ends
-_MOST_LOOKS = 1_024
+_LATEST, _MOST_LOOKS = 16_384, 1_024  # samples of the pair for a stopping rule, and looks at it
+_HORIZON = 10**6  # what an algorithm is told
 
 Elimination = DPSE | DPSEIdentifier | DPRSE | GuessAndDouble
 """What `audit_elimination` takes; of `GuessAndDouble`, with one of the others as its base."""
@@ -76,18 +72,13 @@ def two_arm_epochs(
     horizon : int
         Horizon that it is told; for `GuessAndDouble` the guess.
     instance : HeavyTailInstance, optional
-        For `DPRSE`: what has its `moment_bound` and `order`.
+        For `DPRSE`, which is refused without it: what has its `moment_bound` and `order`.
 
     Returns
     -------
     callable
         Maps the number of an epoch to (pulls of each arm, scale of the noise of a sum, gap
         between noisy sums beyond which an arm leaves, bound B of the absolute value of a reward).
-
-    Raises
-    ------
-    ValueError
-        If it is another algorithm, or `instance` is missing.
     """
     base: Any = algorithm.base if isinstance(algorithm, GuessAndDouble) else algorithm
     if isinstance(base, DPSE | DPSEIdentifier):
@@ -115,24 +106,14 @@ def two_arm_epochs(
 def elimination_law(differences: Floats, scales: Floats, thresholds: Floats) -> Floats:
     """Return the logs of the probabilities of all outputs of elimination between two arms.
 
-    The tail of a difference of two Laplace variables: :prf:ref:`lem-difference`.
-
-    Parameters
-    ----------
-    differences : numpy.ndarray of float, shape (E,)
-        Sum of arm 0 minus sum of arm 1 in each epoch, without noise.
-    scales, thresholds : numpy.ndarray of float, shape (E,)
-        Scale b of the noise of each of the two sums, and gap beyond which an arm leaves.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (2E + 1,)
-        For each epoch: arm 0 leaves, arm 1 leaves; last, both stay.
+    In each of E epochs `differences` is the sum of arm 0 minus that of arm 1, without noise,
+    `scales` is that of the noise of each of the two sums (:prf:ref:`lem-difference`), and
+    `thresholds` the gap beyond which an arm leaves. The outputs are, for each epoch, that arm 0
+    leaves and that arm 1 leaves; and last, that both stay: shape (2E + 1,).
 
     Examples
     --------
-    >>> law = np.exp(elimination_law(np.array([0.0]), np.array([1.0]), np.array([0.0])))
-    >>> law.round(6).tolist()
+    >>> np.exp(elimination_law(np.zeros(1), np.ones(1), np.zeros(1))).round(6).tolist()
     [0.5, 0.5, 0.0]
     """
     logs, staying = [], 0.0
@@ -153,17 +134,14 @@ def _log_tail(x: float) -> float:
 
 
 def log_loss(first: Floats, second: Floats) -> float:
-    """Return the greatest |log ratio| of two laws on the same outputs, given as logs.
-
-    Outputs that neither law has are left out; one that a single law has gives ``inf``.
-    """
+    """Return the greatest |log ratio| of two laws on the same outputs, given as logs."""
     possible = (first > -np.inf) | (second > -np.inf)
     return float(np.abs(first[possible] - second[possible]).max())
 
 
 def audit_elimination(
     algorithm: Elimination,
-    horizon: int = 10**6,
+    horizon: int = _HORIZON,
     n_epochs: int = 2,
     instance: HeavyTailInstance | None = None,
 ) -> Audit:
@@ -215,31 +193,26 @@ def audit_stopping(rule: NASFamily, pair: TablePair) -> Audit:
     return Audit(rule.label, rule.guarantee, pair, loss.total, None, f"{when}, and the estimate")
 
 
-def audit_report(
-    algorithm: LDPRSE, instance: HeavyTailInstance, horizon: int = 10**6, epoch: int = 1
-) -> Audit:
-    """Audit exactly what one person reports in the local model, in a given epoch.
+def audit_report(algorithm: LDPRSE, instance: HeavyTailInstance) -> Audit:
+    """Audit exactly what one person reports in the local model, in the first epoch.
 
-    The tables hold one reward: the least and the greatest that truncation leaves. `horizon` is
-    what the algorithm is told; `moment_bound` and `order` are the instance's.
+    The tables hold one reward: the least and the greatest that truncation leaves.
     """
-    horizon = check_integer("horizon", horizon, 2)
-    plan = _heavy_epoch(algorithm, horizon, instance, instance.n_arms, epoch)
+    plan = _heavy_epoch(algorithm, _HORIZON, instance, instance.n_arms, 1)
     least = 0.0 if algorithm.schedule == "non-negative" else -plan.bound
     pair = TablePair(np.array([[least]]), 0, 0, plan.bound)
     loss = (plan.bound - least) / plan.noise_scale
     return Audit(algorithm.label, algorithm.guarantee, pair, loss, None, "one person's report")
 
 
-def audit_first_choice(algorithm: DPRUCB, instance: HeavyTailInstance, horizon: int = 3) -> Audit:
-    """Audit exactly the first pull of DPRUCB that depends on rewards, with two arms.
+def audit_first_choice(algorithm: DPRUCB, instance: HeavyTailInstance) -> Audit:
+    """Audit exactly the third pull of DPRUCB with two arms, the first that depends on rewards.
 
     Both arms have been pulled once, their bonuses are equal, and the larger of two truncated
     rewards wins, each with the noise of one node. On the worst tables one arm has the least
-    reward, or the greatest, and the other the greatest. `horizon`, what the algorithm is told, is
-    at least 3; `moment_bound` and `order` are the instance's.
+    reward, or the greatest, and the other the greatest.
     """
-    tree = algorithm.plan(instance, check_integer("horizon", horizon, 3)).tree
+    tree = algorithm.plan(instance, 3).tree
     bound, scale = tree.bound(1), np.array([tree.node_scale(1)])
     pair = TablePair(np.array([[-bound], [bound]]), 0, 0, bound)
     gaps = [np.array([float(t[0, 0] - t[1, 0])]) for t in (pair.table, pair.neighbour)]
@@ -247,32 +220,17 @@ def audit_first_choice(algorithm: DPRUCB, instance: HeavyTailInstance, horizon: 
     return Audit(algorithm.label, algorithm.guarantee, pair, loss, None, "the third pull")
 
 
-def audit_exactly(
-    target: Any, instance: HeavyTailInstance | None = None, look: int | None = None
-) -> Audit | None:
+def audit_exactly(target: Any, instance: HeavyTailInstance | None = None) -> Audit | None:
     """Audit by integration, on the pair of tables that is known to tell most, or return None.
 
     None is returned for what cannot be integrated, and without noise, as outputs are then certain.
-
-    Parameters
-    ----------
-    target : object
-        An algorithm or a stopping rule.
-    instance : HeavyTailInstance, optional
-        For algorithms for heavy-tailed rewards: what has `moment_bound` and `order`. None means
-        ``heavy_two_point(0.5, order=0.9)``, with two arms.
-    look : int, optional
-        For stopping rules: the look at which the `crossing_streams` end. None means the last one
-        up to the 1024th and up to 16384 samples; later ones tell more, and take longer.
-
-    Raises
-    ------
-    ValueError
-        If `look` is out of range.
+    An algorithm for heavy-tailed rewards is told the moments of `instance`, by default
+    ``heavy_two_point(0.5, order=0.9)``. A stopping rule is audited on the `crossing_streams` of the
+    last look up to the 1024th and up to 16384 samples; later ones tell more, and take longer.
 
     Examples
     --------
-    >>> from dpbandits import LDPRSE, UCB
+    >>> from dpbandits import UCB
     >>> round(audit_exactly(LDPRSE(epsilon=2.0)).epsilon_lower, 9)
     2.0
     >>> audit_exactly(UCB()) is None
@@ -291,12 +249,9 @@ def audit_exactly(
     if isinstance(target, DPRUCB):
         return audit_first_choice(target, heavy)
     if isinstance(target, NASFamily):
-        if look is None:
-            looks = range(1, _MOST_LOOKS + 1)
-            look = bisect.bisect_right(looks, _LATEST, key=target.look_time)
+        looks = range(1, _MOST_LOOKS + 1)
+        look = bisect.bisect_right(looks, _LATEST, key=target.look_time)
         stream, other = crossing_streams(target, look)
-        different = int(np.flatnonzero(stream != other)[0])
-        return audit_stopping(
-            target, TablePair(stream[None, :], 0, different, float(other[different]))
-        )
+        place = int(np.flatnonzero(stream != other)[0])
+        return audit_stopping(target, TablePair(stream[None, :], 0, place, float(other[place])))
     return None

@@ -55,11 +55,6 @@ class AuditCase(Configuration):
         Pairs of tables that a search begins with, where the worst pair is not known.
     delta : float, optional
         δ of what is audited; that of the guarantee if not given.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
 
     target: Any
@@ -109,12 +104,10 @@ class Audits:
 
     Attributes
     ----------
-    case : AuditCase
-        What was audited.
+    case, found : AuditCase, tuple of Audit
+        What was audited, and the audits.
     failure : float
         Probability with which the bound of one audit may be too high.
-    found : tuple of Audit
-        The audits.
     """
 
     case: AuditCase
@@ -275,12 +268,8 @@ def audit_many(
         What is audited; `dpbandits.auditing.cases` has those of every algorithm.
     n_audits : int
         Audits of each case, with independent searches and runs.
-    seed : int or sequence of int
-        Entropy of the root seed.
-    failure : float
-        Probability in (0, 1) with which the bound of one audit may be too high.
-    n_jobs : int
-        Number of workers, −1 for all processors.
+    seed, failure, n_jobs
+        As of `audit`.
 
     Returns
     -------

@@ -73,11 +73,6 @@ def search(
         How many pairs are tried first.
     n_runs : int
         Runs on each table at first, at least 16.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     n_arms, n_pulls = check_integer("n_arms", n_arms, 1), check_integer("n_pulls", n_pulls, 1)
     target = as_subject(subject, guarantee, n_pulls)

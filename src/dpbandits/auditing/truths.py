@@ -22,21 +22,11 @@ from dpbandits.auditing.exact import elimination_law, log_loss, two_arm_epochs
 from dpbandits.auditing.tables import Outputs, TablePair
 from dpbandits.configuration import Configuration, Positive, whole
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.mechanisms.adaptive_tree import AdaptiveTree
-from dpbandits.mechanisms.binary_tree import BinaryTree
-from dpbandits.mechanisms.hybrid import HybridCounter
-from dpbandits.mechanisms.laplace import laplace_noise
+from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, laplace_noise
 from dpbandits.privacy import epsilon_at
-from dpbandits.regret.dp_se import DPSE
-from dpbandits.regret.dp_ucb import DPUCB
-from dpbandits.regret.dp_ucb_bound import DPUCBBound
-from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
-from dpbandits.regret.dp_ucb_int import DPUCBInt
-from dpbandits.regret.dprucb import DPRUCB
-from dpbandits.stopping.base import NASFamily
-from dpbandits.stopping.halting_laws import halting_law, looks_at, margins
-from dpbandits.stopping.halting_loss import loss_limit
-from dpbandits.stopping.nas import DPExponentialNAS
+from dpbandits.regret import DPRUCB, DPSE, DPUCB, DPUCBBound, DPUCBHybrid, DPUCBInt
+from dpbandits.stopping import DPExponentialNAS, NASFamily, halting_law, loss_limit
+from dpbandits.stopping.halting_laws import looks_at, margins
 
 __all__ = [
     "EliminationEpoch",
@@ -58,13 +48,7 @@ _HORIZON = 10**6
 
 @dataclass(frozen=True)
 class KnownLoss(Configuration, abc.ABC):
-    """Base of the mechanisms of known truth: what is audited, on which pair, what is true there.
-
-    Attributes
-    ----------
-    epsilon : float
-        Budget ε of the whole output.
-    """
+    """Base of the mechanisms of known truth, with a budget ε of the whole output."""
 
     label: ClassVar[str]
     """Name of it in tables."""
@@ -77,9 +61,9 @@ class KnownLoss(Configuration, abc.ABC):
         return PrivacyGuarantee("global", self.epsilon)
 
     @property
-    @abc.abstractmethod
     def pair(self) -> TablePair:
-        """The neighbouring tables."""
+        """The neighbouring tables: one reward, 0 or 1."""
+        return TablePair(np.zeros((1, 1)), 0, 0, 1.0)
 
     @abc.abstractmethod
     def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
@@ -94,10 +78,6 @@ class KnownLoss(Configuration, abc.ABC):
     def _law(self, table: Floats) -> Floats:
         """Return the logs of the probabilities of all outputs."""
         raise NotImplementedError
-
-
-def _one_reward(n_pulls: int = 1) -> TablePair:
-    return TablePair(np.zeros((1, n_pulls)), 0, 0, 1.0)
 
 
 def _values(columns: Floats) -> Outputs:
@@ -118,11 +98,6 @@ class Releases(KnownLoss):
 
     count: Annotated[int, whole(1)] = 1
 
-    @property
-    def pair(self) -> TablePair:
-        """A reward of 0, or 1."""
-        return _one_reward()
-
     def truth(self, delta: float = 0.0) -> float:
         """Return the ε of composition, which for these releases is the truth."""
         return epsilon_at(delta, [self.epsilon / self.count] * self.count).lower
@@ -142,11 +117,6 @@ class RandomisedResponse(KnownLoss):
     """
 
     label: ClassVar[str] = "randomised response"
-
-    @property
-    def pair(self) -> TablePair:
-        """A reward of 0, or 1."""
-        return _one_reward()
 
     def truth(self, delta: float = 0.0) -> float:
         """Return log((p − δ)/(1 − p)) with p the probability of a true report, at least 0."""
@@ -177,7 +147,7 @@ class TreeSums(KnownLoss):
     @property
     def pair(self) -> TablePair:
         """A stream of zeros, of which the first entry may be 1."""
-        return _one_reward(self.horizon)
+        return TablePair(np.zeros((1, self.horizon)), 0, 0, 1.0)
 
     def truth(self, delta: float = 0.0) -> float:
         """Return the ε of the blocks that hold the first reward, one of each size."""
@@ -201,14 +171,7 @@ class HaltingTime(KnownLoss):
     """The halting time of DP-exp-NAS on a stream that meets its threshold at the last look.
 
     The entries are equal, except for the first, which is −1 or 1. The estimate, and with it half
-    of ε, is kept back.
-
-    Attributes
-    ----------
-    look : int
-        Number of looks, at 2, 4, 8, … entries: enough for the threshold to be within reach.
-    alpha, beta : float
-        As for the rule.
+    of ε, is kept back. The `look`, at 2, 4, 8, … entries, must have its threshold within reach.
     """
 
     label: ClassVar[str] = "halting time"
@@ -260,11 +223,8 @@ class HaltingTime(KnownLoss):
 class EliminationEpoch(KnownLoss):
     """The first epoch of DP-SE between two arms: which one leaves, if any.
 
-    Attributes
-    ----------
-    lag : float
-        How far the gap between the sums is below the threshold, in scales of the noise: the
-        larger, the rarer an elimination, and the more it tells.
+    The gap between the sums is `lag` scales of the noise below the threshold: the larger, the rarer
+    an elimination, and the more it tells.
     """
 
     label: ClassVar[str] = "elimination"
@@ -285,8 +245,8 @@ class EliminationEpoch(KnownLoss):
 
     def _law(self, table: Floats) -> Floats:
         _, scale, threshold = self._plan()
-        gap = np.array([table[0].sum() - table[1].sum()])
-        return elimination_law(gap, np.array([scale]), np.array([threshold]))
+        gap = table[0].sum() - table[1].sum()
+        return elimination_law(*np.array([[gap], [scale], [threshold]]))
 
     def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
         """Draw outcomes: −1 or 1 if arm 0 or arm 1 leaves, 0 if both stay."""
@@ -304,10 +264,10 @@ def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:
 
 
 def tree_losses(element: int, length: int, levels: int, epsilon: float) -> list[float]:
-    """Return the losses, ε/L each, of the blocks of a binary tree that hold an element.
+    """Return the losses, ε/L each, of the blocks of a binary tree that hold an element, from 1.
 
-    Only blocks that have been used count, after `length` elements: those that have ended, unless a
-    larger one ends with them. `element` is a number from 1, `levels` is L.
+    Of its L levels only blocks that have been used count: those that have ended after `length`
+    elements, unless a larger one ends with them.
 
     Examples
     --------
@@ -340,19 +300,9 @@ def hybrid_losses(element: int, length: int, counter: HybridCounter) -> list[flo
 def accounted(target: Any, n_pulls: int, delta: float = 0.0) -> float:
     """Return the ε, at a δ, that accounting allows a target on tables of two arms.
 
-    Parameters
-    ----------
-    target : object
-        An algorithm, a stopping rule, a counter, or a `KnownLoss`.
-    n_pulls : int
-        Length of the tables.
-    delta : float
-        δ of a `KnownLoss`; for anything else it is that of the guarantee.
-
-    Returns
-    -------
-    float
-        No more than the ε that is declared.
+    The target is an algorithm, a stopping rule, a counter or a `KnownLoss`, `n_pulls` the length
+    of the tables. For all except a `KnownLoss` δ is that of the guarantee, and ε at most what is
+    declared.
 
     Examples
     --------

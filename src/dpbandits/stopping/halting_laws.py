@@ -154,7 +154,7 @@ def sparse_vector_law(
     Parameters
     ----------
     margins : array_like of float, shape (looks,)
-        The margins q_1, q_2, ….
+        The margins q_1, q_2, …, of at most 10⁹ scales.
     threshold_scale, query_scale : float
         Scales σ₁ of B and σ₂ of each A; at 0 that noise is left out, which is not private.
     first : int
@@ -166,11 +166,6 @@ def sparse_vector_law(
         Log of the probability that each look from `first` on is the first to halt.
     log_survive, error : float
         Log of the probability that none does; `HaltingLaw.error`.
-
-    Raises
-    ------
-    ValueError
-        If an argument, or the ratio of two of them, is out of range.
 
     Examples
     --------
