@@ -88,7 +88,7 @@ def check_generator(name: str, value: Any) -> np.random.Generator:
     """Return `value` if it is a NumPy generator."""
     if not isinstance(value, np.random.Generator):
         raise ValueError(
-            f"{name}={value!r} is no generator; allowed: one such as numpy.random.default_rng(0)"
+            f"{name}={value!r} is not a generator; allowed: one such as numpy.random.default_rng(0)"
         )
     return value
 
@@ -106,7 +106,7 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
 def check_flag(name: str, value: Any) -> bool:
     """Return `value` if it is True or False."""
     if not isinstance(value, bool):
-        raise ValueError(f"{name}={value!r} is no truth value; allowed: True, False")
+        raise ValueError(f"{name}={value!r} is not a truth value; allowed: True, False")
     return value
 
 

@@ -87,8 +87,11 @@ def _check_of(hint: Any) -> tuple[Check | None, bool]:
 @functools.cache
 def _checks(kind: Any) -> tuple[tuple[str, Check, bool], ...]:
     """Return name, check and whether None is allowed, for each field that has a check."""
-    hints = typing.get_type_hints(kind, include_extras=True)
-    found = ((f.name, *_check_of(hints[f.name])) for f in dataclasses.fields(kind))
+    try:
+        hints = typing.get_type_hints(kind, include_extras=True)
+    except NameError:  # a reader's class, whose annotations mean something elsewhere only
+        hints = {}
+    found = ((f.name, *_check_of(hints.get(f.name))) for f in dataclasses.fields(kind))
     return tuple((name, check, optional) for name, check, optional in found if check is not None)
 
 

@@ -11,12 +11,11 @@ import ast
 import dataclasses
 import importlib
 import importlib.util
-import itertools
 import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Literal
@@ -90,6 +89,14 @@ Settings = Annotated[
 ]
 
 
+_PLAINLY: Any = {
+    "exit_on_error": False,
+    "print_error": False,
+    "verbose": False,
+    "result_action": "return_value",
+}
+
+
 def make_app(name: str, text: str, version: str) -> App:
     """Return a command line with the command ``completion`` and no other yet."""
     app = App(
@@ -111,15 +118,7 @@ def make_app(name: str, text: str, version: str) -> App:
 
 
 def carry_out(app: App, arguments: Sequence[str] | None) -> int:
-    """Run the command that the arguments name and return the exit status.
-
-    Parameters
-    ----------
-    app : cyclopts.App
-        Its commands return their exit status.
-    arguments : sequence of str, optional
-        What stands after the program's name; ``sys.argv[1:]`` if not given.
-    """
+    """Run the command that the arguments, ``sys.argv[1:]`` if None, name; return the exit status."""
     name = app.name[0]
 
     def complain(message: str, status: int) -> int:
@@ -130,13 +129,7 @@ def carry_out(app: App, arguments: Sequence[str] | None) -> int:
     if not words:
         return complain(f"COMMAND is missing; allowed: one of those in {name} --help", 2)
     try:
-        status = app(
-            words,
-            exit_on_error=False,
-            print_error=False,
-            verbose=False,
-            result_action="return_value",
-        )
+        status = app(words, **_PLAINLY)
         sys.stdout.flush()
     except CycloptsError as error:
         return complain(str(error.msg or error), 2)
@@ -261,56 +254,36 @@ def configure(
 ) -> list[Any]:
     """Build algorithms from settings; each goes to all of them that have such an argument.
 
-    Parameters
-    ----------
-    kinds : sequence
-        Dataclasses; what is not a class is an algorithm already, and stays as it is.
-    settings : sequence of str, optional
-        Their arguments, each NAME=VALUE.
-    epsilon : str, optional
-        Short for a setting of that name.
-
-    Raises
-    ------
-    ValueError
-        If a value is missing, given twice or refused, or none has such an argument.
+    What is not a class is an algorithm already, and stays as it is; `epsilon` is short for a setting
+    of that name. A value that is missing, given twice or refused raises a `ValueError`, and so does
+    one for which none has an argument.
     """
     short = [] if epsilon is None else [f"epsilon={epsilon}"]
     values = read_settings([*(settings or ()), *short])
-    fields = [
-        {f.name: f for f in dataclasses.fields(kind)} if isinstance(kind, type) else {}
-        for kind in kinds
-    ]
-    known = dict.fromkeys(itertools.chain(*fields))
+    classes = [kind for kind in kinds if isinstance(kind, type)]
+    known = dict.fromkeys(field.name for kind in classes for field in dataclasses.fields(kind))
     names = " and ".join(getattr(kind, "__name__", repr(kind)) for kind in kinds)
     for name, value in values.items():
         if name not in known:
             allowed = ", ".join(known) or "none"
             raise ValueError(f"{name}={value!r} is not an argument of {names}; allowed: {allowed}")
-    return [
-        _configured(kind, own, {name: values[name] for name in own if name in values})
-        if isinstance(kind, type)
-        else kind
-        for kind, own in zip(kinds, fields, strict=True)
-    ]
+    return [_configured(kind, values) if isinstance(kind, type) else kind for kind in kinds]
 
 
-def _configured(
-    kind: Callable[..., Any], fields: Mapping[str, dataclasses.Field[Any]], values: dict[str, Any]
-) -> Any:
+def _configured(kind: Any, values: Mapping[str, Any]) -> Any:
     """Build one algorithm; where a reader's own class says int or float, refuse words."""
-    for name, field in fields.items():
-        if name not in values:
-            if field.default is field.default_factory is dataclasses.MISSING:
-                raise ValueError(
-                    f"{name} is missing; allowed: --set {name}=VALUE for {kind.__name__}"
-                )
-        elif not kind.__module__.startswith("dpbandits."):
-            value = values[name]
-            wanted = str(getattr(field.type, "__name__", field.type))
+    given = {}
+    for field in dataclasses.fields(kind):
+        name, wanted = field.name, str(getattr(field.type, "__name__", field.type))
+        if name in values:
+            given[name] = value = values[name]
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if kind.__module__.startswith("dpbandits."):
+                continue
             if wanted == "int" and not (is_number and float(value).is_integer()):
                 raise ValueError(f"{name}={value!r} is not a whole number; allowed: one")
             if wanted == "float" and not is_number:
                 raise ValueError(f"{name}={value!r} is not a number; allowed: one")
-    return kind(**values)
+        elif field.default is field.default_factory is dataclasses.MISSING:
+            raise ValueError(f"{name} is missing; allowed: --set {name}=VALUE for {kind.__name__}")
+    return kind(**given)

@@ -42,13 +42,6 @@ class SampleSize:
         Simulated runs that recommend a wrong arm.
     n_runs : int
         Number of simulated runs.
-
-    Examples
-    --------
-    >>> from dpbandits import plan
-    >>> size = plan([0.9, 0.5], epsilon=1.0, delta=0.05, n_runs=4).sizes[0]
-    >>> size.algorithm.label, size.n_runs, size.mean_low <= size.mean <= size.mean_high
-    ('DP-LRE', 4, True)
     """
 
     algorithm: IdentificationAlgorithm
@@ -62,7 +55,7 @@ class SampleSize:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a private trial on given means would take.
+    """How many samples a private trial on given means would take.
 
     Attributes
     ----------
@@ -83,16 +76,7 @@ class Plan:
     weights : tuple of float
         Shares of the samples that the bound's best allocation gives to the arms.
     sizes : tuple of SampleSize
-        What the algorithms take, private ones first.
-
-    Examples
-    --------
-    >>> from dpbandits import plan
-    >>> p = plan([0.9, 0.5], epsilon=1.0, delta=0.05, n_runs=4)
-    >>> print(str(p).splitlines()[0])
-    means 0.9, 0.5; ε = 1, δ = 0.05
-    >>> round(sum(p.weights), 9), p.best in p.sizes
-    (1.0, True)
+        How many samples the algorithms take, private ones first.
     """
 
     means: tuple[float, ...]
@@ -196,7 +180,7 @@ def plan(
     n_jobs: int = 1,
     max_pulls: int = 10**12,
 ) -> Plan:
-    """Say what it takes to find the best of some treatments under ε-differential privacy.
+    """Say how many samples it takes to find the best treatment under ε-differential privacy.
 
     Parameters
     ----------
@@ -217,10 +201,6 @@ def plan(
         Pulls after which a simulated trial that has not stopped is ended; the mean is unknown
         then.
 
-    Returns
-    -------
-    Plan
-
     Raises
     ------
     ValueError
@@ -230,8 +210,10 @@ def plan(
     --------
     >>> from dpbandits import plan
     >>> p = plan([0.9, 0.5], epsilon=1.0, delta=0.05, n_runs=4)
-    >>> p.price > 1, p.lower_bound < p.best.mean
-    (True, True)
+    >>> print(str(p).splitlines()[0])
+    means 0.9, 0.5; ε = 1, δ = 0.05
+    >>> p.price > 1, p.lower_bound < p.best.mean, p.best in p.sizes
+    (True, True, True)
     """
     instance = check_unique_best_arm(bernoulli(means, "plan"))
     epsilon = check_positive("epsilon", epsilon, infinite=True)

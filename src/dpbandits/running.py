@@ -1,7 +1,7 @@
 """One runner for everything that is replicated: seeds, chunks, workers, progress, interruption.
 
 `simulate_many`, `identify_many`, `estimate_many` and their kin describe each case as a `Replicated`
-and leave the rest to `run_replicates`.
+and leave the rest to `run_cases`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ __all__ = [
     "case_seeds",
     "describe",
     "label_errors",
-    "runs_of",
+    "run_cases",
     "run_replicates",
+    "runs_of",
 ]
 
 Key = TypeVar("Key", bound=Hashable)
+Case = TypeVar("Case")
 Seeds = Sequence[np.random.SeedSequence]
 
 _SHARES = 8
@@ -63,6 +65,8 @@ class Replicated:
         Replicates that a worker plays at a time, at most.
     warm_up : callable, optional
         Plays as little as possible; what it needs is compiled then, before the replicates.
+    gather : callable
+        Puts the outcomes of the replicates together.
     """
 
     title: str
@@ -71,6 +75,7 @@ class Replicated:
     n_runs: int
     chunk: int = 10
     warm_up: Callable[[], object] | None = None
+    gather: Callable[[list[Any]], Any] = list
 
     def chunks(self, seed: int | Sequence[int]) -> Iterator[Seeds]:
         """Yield the seeds of the replicates, in chunks."""
@@ -100,6 +105,7 @@ def case_seeds(
 
 
 def _entropy(seed: int | Sequence[int]) -> list[int]:
+    """Check the entropy of a root seed and return it as a list."""
     try:
         parts = list(seed) if isinstance(seed, Iterable) else [seed]
         entropy = [check_integer("seed", part, 0) for part in parts]
@@ -165,6 +171,25 @@ def label_errors(key: Hashable) -> Iterator[None]:
         raise kind(f"case {key!r}: {error}") from error
 
 
+def run_cases(
+    cases: Mapping[Key, Case],
+    replicated: Callable[[Case, int], Replicated],
+    n_runs: int | Mapping[Any, int],
+    seed: int | Sequence[int],
+    n_jobs: int,
+) -> dict[Key, Any]:
+    """Describe the cases to the runner, play them, and put the outcomes of each together.
+
+    A key of None is that of a case which stands alone: errors do not name it.
+    """
+    described: dict[Key, Replicated] = {}
+    for key, case in cases.items():
+        with label_errors(key):
+            described[key] = replicated(case, runs_of(key, n_runs))
+    found = run_replicates(described, seed, n_jobs)
+    return {key: described[key].gather(found.pop(key)) for key in cases}
+
+
 def _play_chunk(key: Hashable, case: Replicated, seeds: Seeds) -> Sequence[Any]:
     """Play a chunk: the unit of parallel work."""
     with label_errors(key):
@@ -178,20 +203,6 @@ def run_replicates(
 
     The outcomes depend on the cases and on `seed` alone, neither on `n_jobs` nor on the backend
     that ``joblib.parallel_config`` sets. Progress is shown on a terminal and nowhere else.
-
-    Parameters
-    ----------
-    cases : mapping of key to Replicated
-        What is played.
-    seed : int or sequence of int
-        Entropy of the root seed.
-    n_jobs : int
-        Number of workers, −1 for all processors.
-
-    Returns
-    -------
-    dict
-        The keys of `cases`, in their order, each with its outcomes.
 
     Raises
     ------

@@ -19,13 +19,8 @@ from dpbandits._validation import check_fraction, check_integer
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
 from dpbandits.regret.elimination import EliminationPlay
 from dpbandits.rewards.instances import BernoulliInstance, CallbackInstance
-from dpbandits.running import (
-    Replicated,
-    describe,
-    label_errors,
-    run_replicates,
-    runs_of,
-)
+from dpbandits.running import Replicated, describe, run_cases
+from dpbandits.schedules import MOST_PULLS
 
 __all__ = [
     "Runs",
@@ -81,51 +76,30 @@ class Runs:
         return mean
 
     def band(self, level: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the pointwise band that holds the central `level` share of the runs.
-
-        Returns
-        -------
-        tuple of numpy.ndarray, each of shape (C,)
-            Lower and upper quantiles at each checkpoint.
-        """
+        """Return the ends of the band, each of shape (C,), of the central `level` of the runs."""
         tail = (1 - check_fraction("level", level)) / 2
         low, high = np.quantile(self.regret, [tail, 1 - tail], axis=0)
         return low, high
 
     def mean_interval(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return Student's confidence interval for the mean at each checkpoint.
-
-        Returns
-        -------
-        tuple of numpy.ndarray, each of shape (C,)
-        """
+        """Return the ends of Student's interval for the mean at each checkpoint, shape (C,)."""
         if self.n_runs < 2:
             raise ValueError(f"n_runs={self.n_runs} is too few for an interval; allowed: 2 or more")
         error = self.regret.std(axis=0, ddof=1) / math.sqrt(self.n_runs)
-        width = (
-            scipy.special.stdtrit(self.n_runs - 1, (1 + check_fraction("level", level)) / 2) * error
-        )
+        upper = (1 + check_fraction("level", level)) / 2
+        width = scipy.special.stdtrit(self.n_runs - 1, upper) * error
         return self.mean() - width, self.mean() + width
 
     def summary(self, level: float = 0.9) -> dict[str, Any]:
-        """Return the columns that tables and figures show: a value a checkpoint.
+        """Return the columns that tables and figures show, a value a checkpoint.
 
-        Returns
-        -------
-        dict
-            ``time``, ``mean`` and the ends ``low``, ``high`` of `band`.
+        They are ``time``, ``mean`` and the ends ``low``, ``high`` of `band`.
         """
         low, high = self.band(level)
         return {"time": self.times, "mean": self.mean(), "low": low, "high": high}
 
     def final(self, level: float = 0.9) -> dict[str, Any]:
-        """Return the columns of the regret at the horizon: its mean, and the ends of the band.
-
-        Returns
-        -------
-        dict
-            ``time``, ``mean``, ``low``, ``high``, of one value each.
-        """
+        """Return the columns of `summary` at the horizon alone, of one value each."""
         return replace(self, times=self.times[-1:], regret=self.regret[:, -1:]).summary(level)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -175,7 +149,7 @@ def _checked_checkpoints(checkpoints: ArrayLike | None, horizon: int) -> NDArray
 def _check_play(
     play: object, algorithm: RegretAlgorithm, times: NDArray[np.int64], n_arms: int
 ) -> None:
-    """Refuse what no run can have returned: an algorithm of one's own may be wrong."""
+    """Refuse what no run can have returned: an algorithm of a reader's own may be wrong."""
     name = type(algorithm).__name__
     if not isinstance(play, Play):
         raise ValueError(f"{name}.play returned {type(play).__name__}; allowed: Play")
@@ -218,45 +192,45 @@ def play_chunk(
 
 
 def _replicated(
-    algorithm: RegretAlgorithm,
-    instance: Instance,
-    horizon: int,
+    case: tuple[RegretAlgorithm, Instance] | tuple[RegretAlgorithm, Instance, int],
     n_runs: int,
-    times: ArrayLike | None,
-) -> tuple[Replicated, NDArray[np.int64]]:
-    """Check a case and describe it to the runner; also return its checkpoints."""
+    horizon: int | None,
+    checkpoints: ArrayLike | None,
+    shared: bool = False,
+) -> Replicated:
+    """Check a case and describe it to the runner; shared checkpoints may lie beyond its horizon."""
+    algorithm, instance, *own = case
+    if len(own) > 1:
+        raise ValueError(f"{case!r} must be (algorithm, instance) or with a horizon")
+    if not own and horizon is None:
+        raise ValueError("horizon=None must be given, as the case does not name its own")
     if not isinstance(algorithm, RegretAlgorithm):
         raise ValueError(
-            f"algorithm={algorithm!r} is no algorithm; allowed: one such as DPSE(epsilon=1)"
+            f"algorithm={algorithm!r} is not an algorithm; allowed: one such as DPSE(epsilon=1)"
         )
     algorithm.check_instance(instance)
-    horizon = check_integer("horizon", horizon, instance.n_arms, 2**62)
-    checkpoints = _checked_checkpoints(times, horizon)
+    last = check_integer("horizon", own[0] if own else horizon, instance.n_arms, MOST_PULLS)
+    if shared and checkpoints is not None:
+        checkpoints = np.asarray(checkpoints)
+        checkpoints = np.append(checkpoints[checkpoints < last], last)
+    times = _checked_checkpoints(checkpoints, last)
     configuration = {
         "algorithm": describe(algorithm),
         **instance_description(instance),
-        "horizon": horizon,
+        "horizon": last,
     }
     # the smallest horizon that has the checkpoints' type and leads through every kernel
-    short = min(horizon, max(64, 4 * instance.n_arms))
-    return (
-        Replicated(
-            f"{algorithm.label}, {instance.name}",
-            configuration,
-            partial(play_chunk, algorithm, instance, horizon, checkpoints),
-            check_integer("n_runs", n_runs, 1),
-            chunk=100,
-            warm_up=None
-            if isinstance(instance, CallbackInstance)  # which is not asked more than it must be
-            else partial(
-                algorithm.play,
-                instance,
-                horizon,
-                np.array([short], dtype=np.int64),
-                np.random.default_rng(0),
-            ),
-        ),
-        checkpoints,
+    short = np.array([min(last, max(64, 4 * instance.n_arms))], dtype=np.int64)
+    warm_up = partial(algorithm.play, instance, last, short, np.random.default_rng(0))
+    asks = isinstance(instance, CallbackInstance)  # it is not asked more than it must be
+    return Replicated(
+        f"{algorithm.label}, {instance.name}",
+        configuration,
+        partial(play_chunk, algorithm, instance, last, times),
+        check_integer("n_runs", n_runs, 1),
+        chunk=100,
+        warm_up=None if asks else warm_up,
+        gather=partial(_runs, algorithm, instance, times),
     )
 
 
@@ -307,7 +281,8 @@ def simulate(
         Entropy of the root seed.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise (for
-        example ``backend="dask"`` for a cluster). −1 is all processors.
+        example ``backend="dask"`` for a cluster). −1 is all processors. Progress is shown on a
+        terminal, and nowhere else.
     checkpoints : array_like of int, optional
         Increasing times at which the regret is kept; the last must be the horizon. None gives
         `log_checkpoints`.
@@ -321,10 +296,6 @@ def simulate(
     ValueError
         If an argument is out of range: the message names it and says what is allowed.
 
-    Notes
-    -----
-    Progress is shown on a terminal, and nowhere else.
-
     Examples
     --------
     >>> import dpbandits as dpb
@@ -332,9 +303,9 @@ def simulate(
     >>> runs.regret.shape == (2, runs.times.size)
     True
     """
-    case, times = _replicated(algorithm, instance, horizon, n_runs, checkpoints)
-    plays = run_replicates({None: case}, seed, n_jobs)[None]
-    return _runs(algorithm, instance, times, plays)
+    described = partial(_replicated, horizon=horizon, checkpoints=checkpoints)
+    runs: Runs = run_cases({None: (algorithm, instance)}, described, n_runs, seed, n_jobs)[None]
+    return runs
 
 
 def simulate_many(
@@ -358,10 +329,8 @@ def simulate_many(
         Horizon T of the cases that do not name their own.
     n_runs : int or mapping of key to int
         Number of replicates of each case.
-    seed : int or sequence of int
-        Entropy of the root seed.
-    n_jobs : int
-        Number of workers, −1 for all processors; see `simulate`.
+    seed, n_jobs
+        As of `simulate`.
     checkpoints : array_like of int, optional
         Times at which the regret is kept, those beyond a case's horizon left out; the horizon
         is always kept. None gives `log_checkpoints`.
@@ -388,25 +357,8 @@ def simulate_many(
     >>> [runs[eps].n_runs for eps in runs], bool((runs[1.0].pulls == alone.pulls).all())
     ([2, 2], True)
     """
-    replicated: dict[Key, Replicated] = {}
-    known: dict[Key, tuple[RegretAlgorithm, Instance, NDArray[np.int64]]] = {}
-    for key, case in cases.items():
-        with label_errors(key):
-            algorithm, instance, *own = case
-            if len(own) > 1:
-                raise ValueError(f"{case!r} must be (algorithm, instance) or with a horizon")
-            if not own and horizon is None:
-                raise ValueError("horizon=None must be given, as the case does not name its own")
-            last = check_integer("horizon", own[0] if own else horizon, 1)
-            times = checkpoints
-            if times is not None:
-                times = np.asarray(times)
-                times = np.append(times[times < last], last)
-            runs = runs_of(key, n_runs)
-            replicated[key], kept = _replicated(algorithm, instance, last, runs, times)
-            known[key] = algorithm, instance, kept
-    played = run_replicates(replicated, seed, n_jobs)
-    return {key: _runs(*known[key], played.pop(key)) for key in cases}
+    described = partial(_replicated, horizon=horizon, checkpoints=checkpoints, shared=True)
+    return run_cases(cases, described, n_runs, seed, n_jobs)
 
 
 def _runs(

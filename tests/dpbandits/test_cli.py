@@ -15,6 +15,7 @@ from dpbandits.cli import app, main
 from dpbandits.console import plain
 
 MINE = '''
+from __future__ import annotations
 from dataclasses import dataclass
 import numpy as np
 import dpbandits as dpb
@@ -34,9 +35,11 @@ class Alternate(RegretAlgorithm):
         counts = (checkpoints[:, None] - arms - 1) // instance.n_arms + 1
         return Play(counts, np.empty(0, dtype=np.int64))
 made = Alternate(2.0)
+Sums = list[float]
 @dataclass(frozen=True)
 class Forgets(Alternate):
     count: int = 1
+    sums: Sums | None = None
     def play(self, instance, horizon, checkpoints, rng):
         play = super().play(instance, horizon, checkpoints, rng)
         return Play(play.counts // 2, play.epoch_ends) if self.count == 1 else play.counts

@@ -38,20 +38,8 @@ def plan_figure(plan: Plan) -> Figure:
     ten runs stay within; markers are set a little apart. The vertical line is the ε from which on
     privacy is free, as far as the lower bound can tell.
 
-    Parameters
-    ----------
-    plan : Plan
-        As `dpbandits.plan` returns it, for a finite ε. An algorithm whose mean is unknown, as runs
-        were ended before they stopped, is left out.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If the plan is for ε = ∞, which has no place on the axis.
+    The plan is for a finite ε: ε = ∞ has no place on the axis, which raises a `ValueError`. An
+    algorithm whose mean is unknown, as runs were ended before they stopped, is left out.
 
     Examples
     --------
@@ -64,19 +52,11 @@ def plan_figure(plan: Plan) -> Figure:
 
 
 def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
-    """Return what `plan_figure` draws.
+    """Return what `plan_figure` draws, for each algorithm, by its name and whether it is private.
 
-    Returns
-    -------
-    dict
-        For each algorithm, by its name and whether it is private, ``epsilon``, the mean number of
-        ``samples``, ``samples_q90``, the number that nine in ten runs stay within, and
-        ``n_runs``. At last the lower bound, as arrays over ε, under the name "lower bound".
-
-    Raises
-    ------
-    ValueError
-        As `plan_figure`.
+    A row has ``epsilon``, the mean number of ``samples``, ``samples_q90``, the number that nine in
+    ten runs stay within, and ``n_runs``. At last the lower bound, as arrays over ε, under the name
+    "lower bound".
     """
     if math.isinf(plan.epsilon):
         raise ValueError(f"plan.epsilon={plan.epsilon!r} has no picture; allowed: a finite ε")

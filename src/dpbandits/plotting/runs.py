@@ -1,4 +1,4 @@
-"""A picture of runs that a reader made: mean regret over time, its spread, and the lower bounds."""
+"""A picture of your own runs: mean regret over time, its spread, and the lower bounds."""
 
 from __future__ import annotations
 
@@ -24,22 +24,10 @@ _FIRST = 10.0
 def runs_figure(found: Sequence[Runs]) -> Figure:
     """Draw the mean pseudo-regret of runs on one instance, with bands and lower bounds.
 
-    Parameters
-    ----------
-    found : sequence of Runs
-        Runs of one algorithm or several, on one instance.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Logarithmic axes. The shade holds the central 90 % of the runs. Thin lines, for rewards of 0
-        and 1: the rate of Lai and Robbins times log t, and for the least ε that a pure guarantee
-        has, the private rate. They are bounds in the limit alone.
-
-    Raises
-    ------
-    ValueError
-        If there are no runs, or they are on several instances.
+    Logarithmic axes. The shade holds the central 90 % of the runs. Thin lines, for rewards of 0
+    and 1: the rate of Lai and Robbins times log t, and for the least ε that a pure guarantee
+    has, the private rate. They are bounds in the limit alone. Runs on several instances raise a
+    `ValueError`.
 
     Examples
     --------

@@ -184,19 +184,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def save_vector(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write a figure as SVG: the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        What to write.
-    path : path-like
-        Where to; missing folders are made.
-
-    Returns
-    -------
-    Path
-    """
+    """Write a figure as SVG, and return the path: the same figure gives the same bytes."""
     buffer = io.BytesIO()
     with styled():
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
@@ -215,8 +203,8 @@ def make_panels(
     """Make a figure of panels, two a row, each with its letter and title.
 
     A column is `width` inches wide, unless the figure has a width to fill (`filling`), and a row
-    `height` inches high. Below them `foot` inches are left
-    free, for a legend, and `left` inches beside them, for what stands at the vertical axis.
+    `height` inches high. `foot` inches are left free below, for a legend, and `left` inches beside
+    them, for the vertical axis.
     """
     usual = min(len(titles), 2)
     columns, width = _arranged(usual, width, left)
@@ -266,18 +254,8 @@ def finish_panels(
 ) -> None:
     """Give all panels the same limits, label the axes once, and label the curves.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        As `make_panels` made it.
-    panels : sequence of matplotlib.axes.Axes
-        Its panels, in rows of two.
-    ranges : sequence of PanelRange
-        What each must show.
-    x_label, y_label : str
-        Labels of the axes, with units.
-    log : {"xy", "x", "y", ""}
-        Which axes are logarithmic.
+    The panels are those of `make_panels`, in rows of two, `ranges` what each must show, and `log`
+    says which axes are logarithmic: "xy", "x", "y" or "".
     """
     x = min(r.x[0] for r in ranges), max(r.x[1] for r in ranges)
     y = min(r.y[0] for r in ranges), max(r.y[1] for r in ranges)
@@ -341,18 +319,8 @@ def spread(
 ) -> NDArray[np.float64]:
     """Move increasing positions apart, as little as possible in least squares.
 
-    Parameters
-    ----------
-    targets : array_like, shape (n,)
-        Positions wanted, increasing.
-    distance : float
-        Least distance between neighbours.
-    low, high : float
-        Where the positions should stay; if there is no room, `low` is given up.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,)
+    Neighbours get a distance of at least `distance`. The positions stay between `low` and `high`;
+    if there is no room, `low` is given up.
 
     Examples
     --------
