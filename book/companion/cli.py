@@ -37,13 +37,7 @@ app = make_app(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        What stands after the program's name; ``sys.argv[1:]`` if not given.
-    """
+    """Run the command line on the arguments, or the program's, and return its exit status."""
     return carry_out(app, arguments)
 
 

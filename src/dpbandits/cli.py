@@ -83,7 +83,9 @@ def _picture(name: str, value: Any) -> Path:
 
 
 Epsilon = Annotated[str | None, Parameter(help="Short for --set epsilon=E.")]
+Count = Annotated[int, reads(whole(1))]
 Number = Annotated[float, reads(_number)]
+Numbers = Annotated[tuple[float, ...], reads(numbers)]
 Picture = Annotated[
     Path | None, reads(_picture), Parameter(help=f"Draw a picture: {', '.join(ENDINGS)}.")
 ]
@@ -96,13 +98,7 @@ app = make_app(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        What stands after the program's name; ``sys.argv[1:]`` if not given.
-    """
+    """Run the command line on the arguments, or the program's, and return its exit status."""
     return carry_out(app, arguments)
 
 
@@ -115,12 +111,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(
     *names: Annotated[str, Parameter(help=f"{', '.join(_playable())}; {OWN}.")],
     algorithm: list[str] | None = None,
-    means: Annotated[tuple[float, ...] | None, reads(numbers)] = None,
+    means: Numbers | None = None,
     instance: str | None = None,
     arms: Annotated[int | None, reads(whole(2))] = None,
-    order: Annotated[float | None, reads(_number)] = None,
+    order: Number | None = None,
     epsilon: Epsilon = None,
-    horizon: Annotated[int, reads(whole(1))] = 10**6,
+    horizon: Count = 10**6,
     runs: Replicates = 30,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -240,11 +236,11 @@ def _count(value: float) -> str:
 def identify(
     algorithm: Annotated[str, Parameter(help=f"{', '.join(identifiers)}.")],
     *,
-    means: Annotated[tuple[float, ...], reads(numbers)],
+    means: Numbers,
     settings: Settings = None,
     epsilon: Epsilon = None,
     runs: Replicates = 100,
-    max_pulls: Annotated[int, reads(whole(1))] = 10**15,
+    max_pulls: Count = 10**15,
     seed: Seed = 0,
     jobs: Jobs = 1,
     csv: Table = None,
@@ -305,9 +301,9 @@ def estimate(
     law: Literal["two-point", "uniform", "low-variance", "beta"] = "two-point",
     mean: Number = 0.1,
     deviation: Number = 0.01,
-    shapes: Annotated[tuple[float, ...], reads(numbers)] = (3, 2),
+    shapes: Numbers = (3, 2),
     runs: Replicates = 100,
-    max_samples: Annotated[int, reads(whole(1))] = 10**12,
+    max_samples: Count = 10**12,
     seed: Seed = 0,
     jobs: Jobs = 1,
     csv: Table = None,
@@ -410,14 +406,14 @@ def _stream(name: str) -> Iterator[float]:
 )
 def plan(
     *,
-    means: Annotated[tuple[float, ...] | None, reads(numbers)] = None,
+    means: Numbers | None = None,
     counts: str | None = None,
     deaths: bool = False,
-    factor: Annotated[int | None, reads(whole(1))] = None,
+    factor: Count | None = None,
     epsilon: Number,
     delta: Number,
     runs: Annotated[int, reads(whole(2)), Parameter(help="Replicates.")] = 40,
-    max_pulls: Annotated[int | None, reads(whole(1))] = None,
+    max_pulls: Count | None = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
     plot: Picture = None,
@@ -502,12 +498,12 @@ def audit(
     *,
     settings: Settings = None,
     epsilon: str | None = None,
-    delta: Annotated[float | None, reads(_number)] = None,
+    delta: Number | None = None,
     sampled: bool = False,
     runs: Annotated[int, reads(whole(16))] = 10**5,
-    arms: Annotated[int, reads(whole(1))] = 2,
-    pulls: Annotated[int, reads(whole(1))] = 16,
-    candidates: Annotated[int, reads(whole(1))] = 32,
+    arms: Count = 2,
+    pulls: Count = 16,
+    candidates: Count = 32,
     table: Path | None = None,
     change: str | None = None,
     failure: Annotated[float, reads(check_fraction)] = 1e-6,

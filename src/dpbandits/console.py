@@ -118,7 +118,7 @@ def make_app(name: str, text: str, version: str) -> App:
 
 
 def carry_out(app: App, arguments: Sequence[str] | None) -> int:
-    """Run the command that the arguments, ``sys.argv[1:]`` if None, name; return the exit status."""
+    """Run the command that the arguments (of the program, if None) name; return the exit status."""
     name = app.name[0]
 
     def complain(message: str, status: int) -> int:
@@ -254,9 +254,9 @@ def configure(
 ) -> list[Any]:
     """Build algorithms from settings; each goes to all of them that have such an argument.
 
-    What is not a class is an algorithm already, and stays as it is; `epsilon` is short for a setting
-    of that name. A value that is missing, given twice or refused raises a `ValueError`, and so does
-    one for which none has an argument.
+    What is not a class is an algorithm already, and stays as it is; `epsilon` is short for a
+    setting of that name. A `ValueError` says which value is missing, given twice or refused, or an
+    argument of none of them.
     """
     short = [] if epsilon is None else [f"epsilon={epsilon}"]
     values = read_settings([*(settings or ()), *short])
