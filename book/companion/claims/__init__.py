@@ -18,16 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from companion.chapters import find_root
-from companion.claims.findings import (
-    CANNOT_TELL,
-    CONDITION,
-    FAILS,
-    HOLDS,
-    VERDICTS,
-    Claim,
-    Finding,
-    claims_of,
-)
+from companion.claims.findings import Claim, Finding, claims_of
+from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, VERDICTS
 from dpbandits._files import renew
 from dpbandits._validation import check_choice
 

@@ -1,37 +1,17 @@
-"""The ledger's types: a claim, what its check found, and the four verdicts.
-
-"Cannot be told from the text" stands for two cases; the reason says which: the text does not say
-what it would take to judge the claim, or neither a proof of it nor a counterexample is known.
-"""
+"""What claims are made of: the decorator of their checks, what a check found, its evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+from companion.claims.verdicts import VERDICTS
 from dpbandits._validation import check_choice
 
-__all__ = [
-    "CANNOT_TELL",
-    "CONDITION",
-    "FAILS",
-    "HOLDS",
-    "VERDICTS",
-    "Claim",
-    "Evidence",
-    "Finding",
-    "claim",
-    "claims_of",
-    "decide",
-]
-
-HOLDS = "holds"
-CONDITION = "holds with a condition"
-FAILS = "does not hold"
-CANNOT_TELL = "cannot be told from the text"
-VERDICTS = (HOLDS, CONDITION, FAILS, CANNOT_TELL)
+__all__ = ["Claim", "Evidence", "Finding", "claim", "claims_of", "entries", "extremes", "shown"]
 
 Evidence = Mapping[str, float | int | str]
 
@@ -127,23 +107,32 @@ _MADE: dict[str, list[Claim]] = {}
 
 
 def claim(
-    id: str, place: str, statement: str, at: str = "verdicts", needs: tuple[str, ...] = ()
+    id: str, place: str, at: str = "verdicts", needs: tuple[str, ...] = ()
 ) -> Callable[[Check], Check]:
     """Enter the decorated check into the ledger, as the one that judges a claim.
+
+    What the paper says is the first paragraph of the check's docstring.
+
+    Parameters
+    ----------
+    id, place, at, needs
+        Of the `Claim`.
 
     Examples
     --------
     >>> from companion.claims import findings
-    >>> @findings.claim("demo-sum", "§1", "1 + 1 = 2.", at="thm-sum")
+    >>> @findings.claim("demo-sum", "§1", at="thm-sum")
     ... def addition():
-    ...     return findings.Finding(findings.decide(1 + 1 == 2), "Computed.", {"sum": 2})
+    ...     "1 + 1 = 2."
+    ...     return findings.Finding("holds", "Computed.", {"sum": 2})
     >>> (demo,) = findings.claims_of(addition.__module__)
-    >>> demo.paper, demo.verdict
-    ('demo', 'holds')
+    >>> demo.paper, demo.statement, demo.verdict
+    ('demo', '1 + 1 = 2.', 'holds')
     """
 
     def enter(check: Check) -> Check:
-        made = Claim(id, place, statement, check, at, needs)
+        paragraph, _, _ = (inspect.getdoc(check) or "").partition("\n\n")
+        made = Claim(id, place, " ".join(paragraph.split()), check, at, needs)
         _MADE.setdefault(check.__module__, []).append(made)
         return check
 
@@ -155,6 +144,44 @@ def claims_of(module: str) -> list[Claim]:
     return _MADE[module]
 
 
-def decide(passed: bool, verdict: str = HOLDS, otherwise: str = FAILS) -> str:
-    """Return `verdict` if everything that it rests on was found to be so, else `otherwise`."""
-    return verdict if passed else otherwise
+def shown(value: Any, digits: int | str | None) -> Any:
+    """Return a number as the page shows it: round(value, digits), an integer for 0; or ".3g"."""
+    if isinstance(digits, str):
+        return float(f"{value:{digits}}")
+    return value if digits is None else round(value, digits or None)
+
+
+def entries(
+    name: str, values: Mapping[Any, Any], digits: int | str | None = None
+) -> dict[str, Any]:
+    """Return evidence, an entry for each key, which `name` is formatted with.
+
+    Examples
+    --------
+    >>> entries("ε = {:g}, {}", {(0.1, "mean"): 2.345, (1.0, "mean"): 0.5}, 1)
+    {'ε = 0.1, mean': 2.3, 'ε = 1, mean': 0.5}
+    """
+    return {
+        name.format(*key) if isinstance(key, tuple) else name.format(key): shown(value, digits)
+        for key, value in values.items()
+    }
+
+
+def extremes(
+    name: str, values: Iterable[Any], digits: int | str | None = None, short: bool = False
+) -> dict[str, Any]:
+    """Return evidence, the least and the greatest of some numbers, or of those of each key.
+
+    Examples
+    --------
+    >>> extremes("ratio", [1.26, 3.0], 1)
+    {'ratio, least': 1.3, 'ratio, greatest': 3.0}
+    >>> extremes("K = {}", {2: [5, 4]}) | extremes("all", [5, 4], short=True)
+    {'K = 2, least': 4, 'K = 2, greatest': 5, 'all, least': 4, 'greatest': 5}
+    """
+    if isinstance(values, Mapping):
+        parts = [extremes(name.format(key), some, digits) for key, some in values.items()]
+        return {what: value for part in parts for what, value in part.items()}
+    some = list(values)
+    greatest = "greatest" if short else f"{name}, greatest"
+    return {f"{name}, least": shown(min(some), digits), greatest: shown(max(some), digits)}

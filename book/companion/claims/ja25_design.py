@@ -1,7 +1,5 @@
 """Claims of Jourdan & Azize (2025), in the replies: why DP-TT is as it is, and other settings."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping
@@ -11,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import integrate, optimize, stats
 
-from companion.claims.findings import CANNOT_TELL, CONDITION, FAILS, HOLDS, Finding, claim, decide
+from companion.claims.findings import Finding, claim, entries, extremes
 from companion.claims.ja25_algorithm import SMALL, Recorded
+from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from companion.publishing import number
-from dpbandits.identification.adap_tt import AdaPTT
+from dpbandits.identification import DPTT, AdaPTT, Identifications, d_eps, kl
 from dpbandits.identification.batches import BatchState
-from dpbandits.identification.divergences import d_eps, kl
-from dpbandits.identification.dp_tt import DPTT
-from dpbandits.identification.identifications import Identifications
 from dpbandits.identification.thresholds import chernoff_threshold
 from dpbandits.regret import DPRSE
 from dpbandits.rewards.heavy_laws import ParetoLaw, twzw22
@@ -32,14 +28,14 @@ Runs = Mapping[Any, Identifications]
 @claim(
     "ja25-thm-5",
     "Theorem 5, by the reply to reviewer YnCC",
-    "DP-TT is δ-correct for every ε and δ.",
     at="thm-chernoff-correct",
     needs=("errors",),
 )
 def correct(errors: Runs) -> Finding:
+    """DP-TT is δ-correct for every ε and δ."""
     rows = [runs for runs in errors.values() if isinstance(runs.algorithm, DPTT)]
-    worst = max(runs.error_rate()[1] / runs.algorithm.delta for runs in rows)
-    seen = max(runs.error_rate()[0] / runs.algorithm.delta for runs in rows)
+    rates = [(runs.error_rate(), runs.algorithm.delta) for runs in rows]
+    seen, worst = (max(rate[i] / delta for rate, delta in rates) for i in (0, 1))
     return Finding(
         decide(bool(rows) and worst <= 1),
         "Proved for our two thresholds and every ε and δ; the paper's own, its equation (8), is "
@@ -60,28 +56,20 @@ def _variances(pulls: int, epsilon: float) -> tuple[float, float]:
     return kept, 0.25 / last + 2 / (last * epsilon) ** 2
 
 
-@claim(
-    "ja25-forgetting",
-    "reviews VJtw and iuVL",
-    "Not forgetting samples leads to better estimates, though it adds more Laplace noise.",
-    at="lem-rate",
-)
+@claim("ja25-forgetting", "reviews VJtw and iuVL", at="lem-rate")
 def forgetting() -> Finding:
+    """Not forgetting samples leads to better estimates, though it adds more Laplace noise."""
     ratios = {}
-    for epsilon in (1.0, 0.1, 0.01):
-        for k in (6, 10, 16):
-            kept, forgotten = _variances(2**k, epsilon)
-            ratios[epsilon, k] = kept / forgotten
+    for epsilon, k in itertools.product((1.0, 0.1, 0.01), (6, 10, 16)):
+        kept, forgotten = _variances(2**k, epsilon)
+        ratios[k, epsilon] = kept / forgotten
     better = min(ratios.values()) < 1
     return Finding(
         decide(better, CONDITION if max(ratios.values()) > 1 else HOLDS, FAILS),
         "Where the spread of the rewards decides, all rewards give half the variance of the last "
         "batch. Where noise decides, which is up to about (8k − 32)/ε² pulls, k releases, the sum "
         "of k noises is worse than the one noise of a batch of half the size, as soon as k > 4.",
-        {
-            f"variance, kept / forgotten, n = 2^{k}, ε = {epsilon:g}": round(ratio, 3)
-            for (epsilon, k), ratio in ratios.items()
-        },
+        entries("variance, kept / forgotten, n = 2^{}, ε = {:g}", ratios, 3),
     )
 
 
@@ -91,27 +79,22 @@ def _product_of_tails(x: float) -> float:
     return float(np.max(stats.expon.sf(grid) * stats.expon.sf(x - grid)))
 
 
-@claim(
-    "ja25-lemma-9",
-    "Lemma 9, by the reply to reviewer inBP",
-    "The tail of a sum of two independent variables is bounded by the greatest product of "
-    "their tails.",
-    at="lem-rate",
-)
+@claim("ja25-lemma-9", "Lemma 9, by the reply to reviewer inBP", at="lem-rate")
 def lemma_9() -> Finding:
+    """The tail of a sum of two independent variables is bounded by the greatest product of their
+    tails.
+    """
     points = (1.0, 10.0, 100.0)
-    ratios = [float(stats.gamma.sf(x, 2)) / _product_of_tails(x) for x in points]
-    slow = math.log(ratios[-1]) / points[-1]
-    exact = max(abs(r / (1 + x) - 1) for r, x in zip(ratios, points, strict=True))
+    ratios = {x: float(stats.gamma.sf(x, 2)) / _product_of_tails(x) for x in points}
+    slow = math.log(ratios[100.0]) / 100.0
+    exact = max(abs(r / (1 + x) - 1) for x, r in ratios.items())
+    over = CONDITION if max(ratios.values()) > 1 else HOLDS
     return Finding(
-        decide(exact < 1e-9 and slow < 0.1, CONDITION if max(ratios) > 1 else HOLDS, FAILS),
+        decide(exact < 1e-9 and slow < 0.1, over, FAILS),
         "Up to a factor, which our copy does not show. For two independent variables with tail "
         "e^(−x) the tail of the sum is 1 + x times the greatest product; the rate in the exponent "
         "is the same, which is what a threshold needs.",
-        {
-            f"tail of the sum / greatest product, x = {x:g}": round(r, 3)
-            for x, r in zip(points, ratios, strict=True)
-        },
+        entries("tail of the sum / greatest product, x = {:g}", ratios, 3),
     )
 
 
@@ -125,8 +108,9 @@ class _Led(DPTT):
         return super()._advance(state, means, room)
 
 
-def _shares() -> list[float]:
-    """Return how far leaders' shares are from one half, in plays, in some runs."""
+@claim("ja25-half", "reply to reviewer iuVL, Q4.1", at="alg-dptt")
+def half() -> Finding:
+    """β = 1/2 ensures that the leader is sampled half of the time."""
     off: list[float] = []
     for run, epsilon in enumerate((0.1, 1.0, 10.0)):
         _Led.seen.clear()
@@ -135,17 +119,6 @@ def _shares() -> list[float]:
         _Led(epsilon, 0.01).decide(TableRewards(table), rng, 60_000)
         last = _Led.seen[-1]
         off += np.abs(last.own - last.led / 2)[last.led > 0].tolist()
-    return off
-
-
-@claim(
-    "ja25-half",
-    "reply to reviewer iuVL, Q4.1",
-    "β = 1/2 ensures that the leader is sampled half of the time.",
-    at="alg-dptt",
-)
-def half() -> Finding:
-    off = _shares()
     return Finding(
         decide(bool(off) and max(off) <= 1),
         "By the rule that is tracked: an arm that leads is played in every second round in which "
@@ -155,84 +128,60 @@ def half() -> Finding:
     )
 
 
-@claim(
-    "ja25-same-guarantee",
-    "reply to reviewer iuVL, Q3",
-    "Algorithms that forget and those that do not have the same guarantee of privacy.",
-    at="thm-dptt-private",
-)
+@claim("ja25-same-guarantee", "reply to reviewer iuVL, Q3", at="thm-dptt-private")
 def same_guarantee() -> Finding:
-    most, batches = {}, {}
-    for name, rule in (("DP-TT", DPTT(0.5, 0.1)), ("AdaP-TT", AdaPTT(0.5, 0.1))):
+    """Algorithms that forget and those that do not have the same guarantee of privacy."""
+    most, released, rules = {}, {}, {"DP-TT": DPTT(0.5, 0.1), "AdaP-TT": AdaPTT(0.5, 0.1)}
+    for name, rule in rules.items():
         rng = np.random.default_rng(5)
         recorded = Recorded([rng.random(20_000) < mean for mean in (0.8, 0.5, 0.5)])
         rule.decide(recorded, rng, 20_000)
-        used = [np.zeros(20_000, dtype=np.int64) for _ in range(3)]
-        for arm, first, last in recorded.batches:
-            used[arm][first:last] += 1
-        most[name] = max(int(u.max()) for u in used)
-        batches[name] = len(recorded.batches)
-    guarantees = {DPTT(0.5, 0.1).guarantee.epsilon, AdaPTT(0.5, 0.1).guarantee.epsilon}
+        most[name] = int(recorded.in_batches().max())
+        released[name] = len(recorded.batches)
+    same = {rule.guarantee.epsilon for rule in rules.values()} == {0.5}
     return Finding(
-        decide(set(most.values()) == {1} and guarantees == {0.5} and min(batches.values()) > 3),
+        decide(set(most.values()) == {1} and same and min(released.values()) > 3),
         "In both a reward is in one batch, whose noisy sum is released once; to add released sums "
         "or to forget them is post-processing.",
-        {f"batches that one reward is in, {name}": n for name, n in most.items()}
-        | {f"batches released, {name}": n for name, n in batches.items()},
+        entries("batches that one reward is in, {}", most)
+        | entries("batches released, {}", released),
     )
 
 
-def _at_a_million(eta: float) -> tuple[int, float]:
-    """Return the releases up to a million pulls, and the threshold there over log(1/δ)."""
-    pulls, releases = 1, 1
-    while pulls < 10**6:
-        pulls, releases = next_release(pulls, eta), releases + 1
-    delta = 0.01
-    return releases, chernoff_threshold(delta, 5, releases, releases) / math.log(1 / delta)
-
-
-@claim(
-    "ja25-smaller-eta",
-    "reply to reviewer iuVL, Q4.1",
-    "A smaller η makes the stopping threshold larger, and adds more Laplace noise.",
-    at="ours-bai-eta",
-)
+@claim("ja25-smaller-eta", "reply to reviewer iuVL, Q4.1", at="ours-bai-eta")
 def smaller_eta() -> Finding:
-    etas = (2.0, 1.0, 0.1, 0.01)
-    found = {eta: _at_a_million(eta) for eta in etas}
-    counts, levels = zip(*found.values(), strict=True)
-    rising = all(b > a for a, b in itertools.pairwise(counts))
-    higher = all(b > a for a, b in itertools.pairwise(levels))
-    far = chernoff_threshold(SMALL, 5, counts[-1], counts[-1]) / math.log(1 / SMALL)
+    """A smaller η makes the stopping threshold larger, and adds more Laplace noise."""
+    counts, levels = {}, {}
+    for eta in (2.0, 1.0, 0.1, 0.01):
+        pulls, counts[eta] = 1, 1
+        while pulls < 10**6:
+            pulls, counts[eta] = next_release(pulls, eta), counts[eta] + 1
+        levels[eta] = chernoff_threshold(0.01, 5, counts[eta], counts[eta]) / math.log(1 / 0.01)
+    rising, higher = (
+        all(b > a for a, b in itertools.pairwise(each.values())) for each in (counts, levels)
+    )
+    far = chernoff_threshold(SMALL, 5, counts[0.01], counts[0.01]) / math.log(1 / SMALL)
     return Finding(
         decide(rising and higher),
         "Releases in proportion to 1/log(1 + η) bring as many Laplace variables, and a union over "
         "more pairs in the threshold. The threshold grows with the logarithm of their number only, "
         "and as δ tends to 0 that is lost against log(1/δ).",
-        {
-            f"threshold / log(1/δ) at 10⁶ pulls, δ = 0.01, η = {eta:g}": round(level, 3)
-            for eta, (_, level) in found.items()
-        }
+        entries("threshold / log(1/δ) at 10⁶ pulls, δ = 0.01, η = {:g}", levels, 3)
         | {
-            "Laplace variables, η = 1": found[1.0][0],
-            "Laplace variables, η = 0.01": found[0.01][0],
+            "Laplace variables, η = 1": counts[1.0],
+            "Laplace variables, η = 0.01": counts[0.01],
             "threshold / log(1/δ), δ = 10⁻²⁵⁰, η = 0.01": round(far, 3),
         },
     )
 
 
-@claim(
-    "ja25-ties",
-    "reply to reviewer VJtw, Q1",
-    "That the means are distinct is not needed in Theorem 6 with forced exploration or a finer "
-    "analysis.",
-    at="starvation",
-    needs=("tails",),
-)
+@claim("ja25-ties", "reply to reviewer VJtw, Q1", at="starvation", needs=("tails",))
 def ties(tails: Runs) -> Finding:
+    """That the means are distinct is not needed in Theorem 6 with forced exploration or a finer
+    analysis.
+    """
     starved: dict[str, int] = {}
     runs: dict[str, int] = {}
-    limits = {result.max_pulls for result in tails.values()}
     for result in tails.values():
         rule = result.algorithm
         assert isinstance(rule, DPTT)
@@ -241,15 +190,17 @@ def ties(tails: Runs) -> Finding:
             cost += " + log N" if rule.exploration == 1 else f" + {rule.exploration:g} log N"
         starved[cost] = starved.get(cost, 0) + int((~result.stopped).sum())
         runs[cost] = runs.get(cost, 0) + result.n_runs
-    with_calibrated = sum(n for cost, n in starved.items() if cost.startswith("W̃"))
+    limit = max(result.max_pulls for result in tails.values())
+    calibrated, of = (
+        sum(n for cost, n in each.items() if cost.startswith("W̃")) for each in (starved, runs)
+    )
     return Finding(
         decide(starved["W"] > 0, CANNOT_TELL, CONDITION),
         "It is said without a proof, and neither of the two is in our copy, though Figure 1 is on "
         f"tied means. {'Some such step is needed: with' if starved['W'] else 'With'} the plain "
         f"cost W of the lower bound {starved['W']} of {runs['W']} runs "
-        f"of the chapter, on those means, do not stop within {number(max(limits))} pulls; with "
-        f"calibrated costs {with_calibrated or 'none'} of "
-        f"{sum(n for cost, n in runs.items() if cost.startswith('W̃'))}.",
+        f"of the chapter, on those means, do not stop within {number(limit)} pulls; with "
+        f"calibrated costs {calibrated or 'none'} of {of}.",
         {f"runs of {runs[cost]} that do not stop, {cost}": n for cost, n in starved.items()},
     )
 
@@ -258,35 +209,27 @@ def _renyi(order: float, shift: float, deviation: float) -> float:
     """Return the Rényi divergence of two normal laws, by quadrature."""
 
     def log_term(x: float) -> float:
-        return order * stats.norm.logpdf(x, shift, deviation) + (1 - order) * stats.norm.logpdf(
-            x, 0, deviation
-        )
+        here, there = (stats.norm.logpdf(x, centre, deviation) for centre in (shift, 0))
+        return float(order * here + (1 - order) * there)
 
     centre = order * shift
-    top = log_term(centre)
-    total, _ = integrate.quad(
-        lambda x: math.exp(log_term(x) - top), centre - 12 * deviation, centre + 12 * deviation
-    )
+    top, ends = log_term(centre), (centre - 12 * deviation, centre + 12 * deviation)
+    total, _ = integrate.quad(lambda x: math.exp(log_term(x) - top), *ends)
     return (math.log(total) + top) / (order - 1)
 
 
-@claim(
-    "ja25-gaussian-mechanism",
-    "reply to reviewer VJtw, Q3",
-    "With the Gaussian in place of the Laplace mechanism DP-TT is ρ-zCDP or (ε, δ)-DP.",
-    at="thm-dptt-private",
-)
+@claim("ja25-gaussian-mechanism", "reply to reviewer VJtw, Q3", at="thm-dptt-private")
 def gaussian_mechanism() -> Finding:
-    spent = []
-    for rho, order in itertools.product((0.01, 0.5, 2.0), (1.1, 2.0, 10.0)):
-        spent.append(_renyi(order, 1.0, 1 / math.sqrt(2 * rho)) / (rho * order))
+    """With the Gaussian in place of the Laplace mechanism DP-TT is ρ-zCDP or (ε, δ)-DP."""
+    spent = [
+        _renyi(order, 1.0, 1 / math.sqrt(2 * rho)) / (rho * order)
+        for rho, order in itertools.product((0.01, 0.5, 2.0), (1.1, 2.0, 10.0))
+    ]
     rho, delta = 0.5, 1e-6
-    epsilon = rho + 2 * math.sqrt(rho * math.log(1 / delta))
-    deviation = 1 / math.sqrt(2 * rho)
+    epsilon, deviation = rho + 2 * math.sqrt(rho * math.log(1 / delta)), 1 / math.sqrt(2 * rho)
     # the exact δ of the Gaussian mechanism at ε
-    exact = stats.norm.cdf(1 / (2 * deviation) - epsilon * deviation) - math.exp(
-        epsilon
-    ) * stats.norm.cdf(-1 / (2 * deviation) - epsilon * deviation)
+    here, there = (stats.norm.cdf(s / (2 * deviation) - epsilon * deviation) for s in (1, -1))
+    exact = here - math.exp(epsilon) * there
     return Finding(
         decide(max(spent) <= 1 + 1e-6 and exact <= delta),
         "Privacy rests on the batches alone: a reward is in one released sum, and normal noise of "
@@ -305,13 +248,9 @@ def _log_ratio(support: float, scale: float) -> float:
     return float(np.max(np.abs(np.abs(places - support) - np.abs(places)))) / scale
 
 
-@claim(
-    "ja25-range",
-    "reply to reviewer inBP, W(b)",
-    "For rewards in [a, b] the noise is to be multiplied by b − a, and the privacy is the same.",
-    at="thm-dptt-private",
-)
+@claim("ja25-range", "reply to reviewer inBP, W(b)", at="thm-dptt-private")
 def any_range() -> Finding:
+    """For rewards in [a, b] the noise is to be multiplied by b − a, and the privacy is the same."""
     epsilon = 0.5
     losses = [
         _log_ratio(high - low, (high - low) / epsilon) / epsilon
@@ -333,25 +272,17 @@ def _normal_distance(gap: float, deviation: float) -> float:
     return float(2 * stats.norm.cdf(gap / (2 * deviation)) - 1)
 
 
-@claim(
-    "ja25-normal-distance",
-    "reply to reviewer inBP, W(a)",
-    "The total variation of two normal laws has no simple formula.",
-    at="lem-two-forms",
-)
+@claim("ja25-normal-distance", "reply to reviewer inBP, W(a)", at="lem-two-forms")
 def normal_formula() -> Finding:
+    """The total variation of two normal laws has no simple formula."""
+
+    def difference(x: float, gap: float, deviation: float) -> float:
+        return float(abs(stats.norm.pdf(x, gap, deviation) - stats.norm.pdf(x, 0, deviation)) / 2)
+
     off = 0.0
-    for gap, deviation in itertools.product((0.01, 0.5, 3.0), (0.5, 1.0, 4.0)):
-        exact, _ = integrate.quad(
-            lambda x, g=gap, d=deviation: (
-                abs(stats.norm.pdf(x, g, d) - stats.norm.pdf(x, 0, d)) / 2
-            ),
-            -40,
-            40,
-            points=[gap / 2],
-            limit=200,
-        )
-        off = max(off, abs(_normal_distance(gap, deviation) / exact - 1))
+    for law in itertools.product((0.01, 0.5, 3.0), (0.5, 1.0, 4.0)):
+        exact, _ = integrate.quad(difference, -40, 40, law, points=[law[0] / 2], limit=200)
+        off = max(off, abs(_normal_distance(*law) / exact - 1))
     return Finding(
         decide(off < 1e-6, FAILS, CANNOT_TELL),
         "For equal variances, as in bandits with normal rewards of known variance, it is "
@@ -362,25 +293,20 @@ def normal_formula() -> Finding:
     )
 
 
-def _objective(z: np.ndarray, x: float, y: float, epsilon: float) -> np.ndarray:
-    """Return ε·abs(x − z) + kl(z, y)."""
-    return np.asarray(epsilon * np.abs(x - z) + kl(z, np.full_like(z, y)))
-
-
-@claim(
-    "ja25-convex",
-    "reply to reviewer inBP, W(a)",
-    "What d_ε minimises is continuous and convex on a compact interval, so that solvers find it.",
-    at="lem-two-forms",
-)
+@claim("ja25-convex", "reply to reviewer inBP, W(a)", at="lem-two-forms")
 def convex() -> Finding:
-    least, off = math.inf, 0.0
-    grid = np.linspace(0, 1, 2001)
+    """What d_ε minimises is continuous and convex on a compact interval, so that solvers find
+    it.
+    """
+    least, off, grid = math.inf, 0.0, np.linspace(0, 1, 2001)
     for x, y, epsilon in itertools.product((0.05, 0.5, 0.9), (0.1, 0.6), (0.01, 0.5, 3.0)):
-        values = _objective(grid, x, y, epsilon)
-        least = min(least, float(np.diff(values, 2).min()))
+
+        def objective(z: Any, x: float = x, y: float = y, epsilon: float = epsilon) -> Any:
+            return epsilon * np.abs(x - z) + kl(z, np.full_like(z, y))
+
+        least = min(least, float(np.diff(objective(grid), 2).min()))
         found = optimize.minimize_scalar(
-            lambda z, x=x, y=y, e=epsilon: float(_objective(np.array([z]), x, y, e)[0]),
+            lambda z, f=objective: float(f(np.array([z]))[0]),
             bounds=(0, 1),
             method="bounded",
             options={"xatol": 1e-10},
@@ -403,22 +329,17 @@ def _laplace_divergence(changes: int, epsilon: float) -> float:
 
 
 @claim(
-    "ja25-group-divergence",
-    "Appendix D, by the reply to reviewer VJtw, Q3",
-    "Under ε-DP the divergence of the outputs on data with h changed rewards is at most ε·h.",
-    at="thm-bai-change",
+    "ja25-group-divergence", "Appendix D, by the reply to reviewer VJtw, Q3", at="thm-bai-change"
 )
 def group_divergence() -> Finding:
+    """Under ε-DP the divergence of the outputs on data with h changed rewards is at most ε·h."""
     ratios = [_laplace_divergence(h, e) / (e * h) for h in (1, 3, 50) for e in (0.01, 1.0, 10.0)]
     return Finding(
         decide(max(ratios) <= 1 and max(ratios) > 0.99),
         "Proved: h changed rewards move each log probability by ε·h at most. The Laplace mechanism "
         "comes near, for large ε·h; for small ε·h the divergence is about (ε·h)²/2, which the "
         "lower bound gives away.",
-        {
-            "divergence / (ε·h), least": round(min(ratios), 5),
-            "divergence / (ε·h), greatest": round(max(ratios), 5),
-        },
+        extremes("divergence / (ε·h)", ratios, 5),
     )
 
 
@@ -429,13 +350,9 @@ def _beyond(reward: float) -> float:
     return min(1.0, float((law.scale / reward) ** law.shape))
 
 
-@claim(
-    "ja25-only-bounded",
-    "reply to reviewer inBP, W(b)",
-    "All earlier works on private bandits are for Bernoulli or bounded rewards.",
-    at="thm-dptt-private",
-)
+@claim("ja25-only-bounded", "reply to reviewer inBP, W(b)", at="thm-dptt-private")
 def only_bounded() -> Finding:
+    """All earlier works on private bandits are for Bernoulli or bounded rewards."""
     beyond = _beyond(1e6)
     private = DPRSE(0.5).guarantee
     return Finding(

@@ -3,21 +3,15 @@
 Our copy has the reviews and the authors' replies; places are named after them.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.claims.findings import CONDITION, FAILS, HOLDS, Finding, claim, decide
-from dpbandits.identification.characteristic import (
-    characteristic_time,
-    privacy_switches,
-    total_variation_time,
-)
-from dpbandits.identification.divergences import kl
+from companion.claims.findings import Finding, claim, entries, extremes
+from companion.claims.verdicts import CONDITION, FAILS, HOLDS, decide
+from dpbandits.identification import characteristic_time, kl, privacy_switches, total_variation_time
 from dpbandits.rewards.instances import ja25, ss19
 
 INSTANCES = {
@@ -27,12 +21,8 @@ INSTANCES = {
     **{name: ss19(name).means for name in ("C2", "C3", "C4")},
 }
 """Name → means of the instances of the figures, K = 5."""
-
-
 SAME = 1e-8
 """Relative distance within which two characteristic times count as one."""
-
-
 SEEN = 0.45
 """ε at which the reply sees the change of regime."""
 
@@ -43,20 +33,13 @@ def _time(
     return characteristic_time(means, epsilon, share).value
 
 
-@claim(
-    "ja25-log-odds",
-    "reply to reviewer YnCC, Q2",
-    "The log-odds of the best arm and the others differ by 0.25 on the second instance of "
-    "Figure 1, by 0.75 and 2.94 on the first.",
-    at="prop-switch",
-)
+@claim("ja25-log-odds", "reply to reviewer YnCC, Q2", at="prop-switch")
 def log_odds() -> Finding:
-    far = {}
-    for name in ("mu1", "mu2"):
-        means = INSTANCES[name]
-        odds = np.log(means / (1 - means))
-        far[name] = (odds.max() - odds[1:]).tolist()
-    found = [*far["mu1"][:3], far["mu1"][3], *far["mu2"]]
+    """The log-odds of the best arm and the others differ by 0.25 on the second instance of Figure
+    1, by 0.75 and 2.94 on the first.
+    """
+    odds = [np.log(INSTANCES[name] / (1 - INSTANCES[name])) for name in ("mu1", "mu2")]
+    found = np.concatenate([each.max() - each[1:] for each in odds]).tolist()
     quoted = [0.75] * 3 + [2.94] + [0.25] * 4
     off = max(abs(x - y) for x, y in zip(found, quoted, strict=True))
     return Finding(
@@ -71,26 +54,21 @@ def log_odds() -> Finding:
     )
 
 
-@claim(
-    "ja25-switch-free",
-    "line 191, by the reply to reviewer YnCC",
-    "If ε is at least the greatest difference of log-odds between the best arm and another, "
-    "the characteristic time is the one without privacy.",
-    at="prop-switch",
-)
+@claim("ja25-switch-free", "line 191, by the reply to reviewer YnCC", at="prop-switch")
 def free_switch() -> Finding:
+    """If ε is at least the greatest difference of log-odds between the best arm and another, the
+    characteristic time is the one without privacy.
+    """
     worst, below = 0.0, []
     for means in INSTANCES.values():
-        switch = privacy_switches(means)
-        free = _time(means, math.inf)
+        switch, free = privacy_switches(means), _time(means, math.inf)
         if math.isinf(switch.free):
             below.append(_time(means, 5.0) / free)
-            continue
-        worst = max(worst, abs(_time(means, switch.free) / free - 1))
-        below.append(_time(means, 0.5 * switch.exact) / free)
-    proved = worst < SAME and min(below) > 1 + SAME
+        else:
+            worst = max(worst, abs(_time(means, switch.free) / free - 1))
+            below.append(_time(means, 0.5 * switch.exact) / free)
     return Finding(
-        decide(proved),
+        decide(worst < SAME and min(below) > 1 + SAME),
         "Proved; computed on the instances of the figures: equal from the switch on, and greater "
         "at half the exact switch. Where the best mean is 1 or another is 0 the switch is "
         "infinite, and the times differ for every ε.",
@@ -98,22 +76,19 @@ def free_switch() -> Finding:
     )
 
 
-@claim(
-    "ja25-switch-045",
-    "Figure 1, by the reply to reviewer YnCC, Q2",
-    "The change of regime is seen at ε = 0.45; the allocation-free condition is stronger where "
-    "arms are far below, since they are sampled little.",
-    at="prop-switch",
-)
+@claim("ja25-switch-045", "Figure 1, by the reply to reviewer YnCC, Q2", at="prop-switch")
 def seen_at() -> Finding:
-    one, two = privacy_switches(INSTANCES["mu1"]), privacy_switches(INSTANCES["mu2"])
-    ratio = _time(INSTANCES["mu1"], SEEN) / _time(INSTANCES["mu1"], math.inf)
-    other = _time(INSTANCES["mu2"], SEEN) / _time(INSTANCES["mu2"], math.inf)
-    stronger = one.free > SEEN and two.free < SEEN
-    near_a_percent = 1.005 < ratio < 1.02
+    """The change of regime is seen at ε = 0.45; the allocation-free condition is stronger where
+    arms are far below, since they are sampled little.
+    """
+    one, two = (privacy_switches(INSTANCES[name]) for name in ("mu1", "mu2"))
+    ratio, other = (
+        _time(INSTANCES[name], SEEN) / _time(INSTANCES[name], math.inf) for name in ("mu1", "mu2")
+    )
+    stronger = one.free > SEEN > two.free and 1.005 < ratio < 1.02  # near a percent
     exact_there = abs(one.exact - SEEN) < 0.05 and abs(two.exact - SEEN) < 0.05
     return Finding(
-        decide(stronger and near_a_percent, HOLDS if exact_there else CONDITION),
+        decide(stronger, HOLDS if exact_there else CONDITION),
         "The condition without an allocation asks for more than 0.45 on mu1 and not on mu2. The "
         f"exact switches are elsewhere: on mu1 at {one.exact:.2f}, since an arm that is hardly "
         "pulled makes its own condition stricter, though its influence is small; at 0.45 the time "
@@ -128,14 +103,11 @@ def seen_at() -> Finding:
     )
 
 
-@claim(
-    "ja25-best-epsilon",
-    "reply to reviewer VJtw, W3",
-    "The best choice of ε, the most private at no loss of samples, is the one at which the "
-    "regime changes.",
-    at="prop-switch",
-)
+@claim("ja25-best-epsilon", "reply to reviewer VJtw, W3", at="prop-switch")
 def best_budget() -> Finding:
+    """The best choice of ε, the most private at no loss of samples, is the one at which the regime
+    changes.
+    """
     loss, spare = [], []
     for name in ("mu1", "mu2", "C2", "C3", "C4"):
         means = INSTANCES[name]
@@ -149,21 +121,18 @@ def best_budget() -> Finding:
         "instance; at its ε some privacy is given away for nothing.",
         {
             "least growth of the time 3 % below the exact switch": min(loss),
-            "allocation-free switch over the exact one, least": round(min(spare), 4),
-            "allocation-free switch over the exact one, greatest": round(max(spare), 4),
+            **extremes("allocation-free switch over the exact one", spare, 4),
         },
     )
 
 
-@claim(
-    "ja25-tighter",
-    "abstract",
-    "The new lower bound trades off Kullback-Leibler divergence and total variation, and is "
-    "tighter than the earlier ones.",
-    at="thm-time-facts",
-)
+@claim("ja25-tighter", "abstract", at="thm-time-facts")
 def tighter() -> Finding:
-    """Compare with the larger of the two bounds that the new one interpolates between."""
+    """The new lower bound trades off Kullback-Leibler divergence and total variation, and is
+    tighter than the earlier ones.
+
+    Compare with the larger of the two bounds that the new one interpolates between.
+    """
     ratios = []
     for means in INSTANCES.values():
         free, total = _time(means, math.inf), total_variation_time(means)
@@ -177,39 +146,29 @@ def tighter() -> Finding:
     )
 
 
-@claim(
-    "ja25-high-privacy",
-    "reply to reviewer VJtw, W3",
-    "As ε tends to 0, the characteristic time reduces to one that is based on total variation.",
-    at="thm-time-facts",
-)
+@claim("ja25-high-privacy", "reply to reviewer VJtw, W3", at="thm-time-facts")
 def high_privacy() -> Finding:
-    off = {}
-    for epsilon in (1e-2, 1e-4, 1e-6):
-        off[epsilon] = max(
-            abs(epsilon * _time(means, epsilon) / total_variation_time(means) - 1)
-            for means in INSTANCES.values()
-        )
+    """As ε tends to 0, the characteristic time reduces to one that is based on total variation."""
+    totals = [(means, total_variation_time(means)) for means in INSTANCES.values()]
+    off = {
+        e: max(abs(e * _time(means, e) / total - 1) for means, total in totals)
+        for e in (1e-2, 1e-4, 1e-6)
+    }
     falls = all(b < a / 50 for a, b in itertools.pairwise(off.values()))
-    within = all(
-        x <= e * max(map(total_variation_time, INSTANCES.values())) / 7 for e, x in off.items()
-    )
+    within = all(x <= e * max(total for _, total in totals) / 7 for e, x in off.items())
     return Finding(
         decide(falls and within),
         "Proved with an explicit error: ε times the time lies between the total-variation time and "
         "that over 1 − ε·T/8.",
-        {f"greatest relative difference, ε = {epsilon:g}": x for epsilon, x in off.items()},
+        entries("greatest relative difference, ε = {:g}", off),
     )
 
 
-@claim(
-    "ja25-lemma-43",
-    "Lemma 43, by the reply to reviewer iuVL",
-    "With half of the pulls on the best arm the characteristic time is at most twice the "
-    "optimal one.",
-    at="thm-time-facts",
-)
+@claim("ja25-lemma-43", "Lemma 43, by the reply to reviewer iuVL", at="thm-time-facts")
 def half_share() -> Finding:
+    """With half of the pulls on the best arm the characteristic time is at most twice the optimal
+    one.
+    """
     rng = np.random.default_rng(25)
     ratios = []
     for _ in range(200):
@@ -228,58 +187,46 @@ def half_share() -> Finding:
     )
 
 
-@claim(
-    "ja25-linear-arms",
-    "reply to reviewer VJtw, Q2",
-    "With equal gaps the characteristic time is linear in the number of arms.",
-    at="thm-time-facts",
-)
+@claim("ja25-linear-arms", "reply to reviewer VJtw, Q2", at="thm-time-facts")
 def linear_arms() -> Finding:
+    """With equal gaps the characteristic time is linear in the number of arms."""
     spreads = {}
     for epsilon in (1e-3, 0.1, 1.0, math.inf):
         times = {k: _time([0.8, *[0.6] * (k - 1)], epsilon) for k in (2, 5, 20, 100, 1000)}
         per_arm = [t / (k - 1) for k, t in times.items()]
         spreads[epsilon] = per_arm[0] / per_arm[-1]
         if not all(b < a for a, b in itertools.pairwise(per_arm)):
-            return Finding(FAILS, "The time per suboptimal arm grows.", {})
-    bounded = max(spreads.values()) < 8
+            return Finding(FAILS, "The time per suboptimal arm grows.")
     return Finding(
-        decide(bounded, CONDITION),
+        decide(max(spreads.values()) < 8, CONDITION),
         "Up to a factor: the time over K − 1 falls with K, from its value at K = 2 to "
         "1/d_ε(μ_b, μ*); it is exactly proportional to K in the limit of ε = 0 only.",
-        {f"K = 2 over K = 1000, ε = {epsilon:g}": round(x, 3) for epsilon, x in spreads.items()},
+        entries("K = 2 over K = 1000, ε = {:g}", spreads, 3),
     )
 
 
-@claim(
-    "ja25-near-ties",
-    "reply to reviewer VJtw, Q1",
-    "The characteristic time tends to infinity as the least gap tends to 0.",
-    at="thm-time-facts",
-)
+@claim("ja25-near-ties", "reply to reviewer VJtw, Q1", at="thm-time-facts")
 def near_ties() -> Finding:
-    gaps = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+    """The characteristic time tends to infinity as the least gap tends to 0."""
     powers = {}
     for epsilon in (0.01, 1.0, math.inf):
-        times = [_time([0.6, 0.6 - gap, 0.3], epsilon) for gap in gaps]
+        times = [_time([0.6, 0.6 - gap, 0.3], epsilon) for gap in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)]
         if not all(b > 5 * a for a, b in itertools.pairwise(times)):
-            return Finding(FAILS, "The time does not grow as the gap closes.", {})
+            return Finding(FAILS, "The time does not grow as the gap closes.")
         powers[epsilon] = math.log10(times[-1] / times[-2])
     return Finding(
         decide(all(abs(power - 2) < 0.1 for power in powers.values())),
         "It grows like the inverse square of the gap in the end; powers from the last two gaps.",
-        {f"power of 1/gap, ε = {epsilon:g}": round(x, 3) for epsilon, x in powers.items()},
+        entries("power of 1/gap, ε = {:g}", powers, 3),
     )
 
 
-@claim(
-    "ja25-thm-2",
-    "Theorem 2, reconstructed",
-    "Every ε-DP δ-correct algorithm takes at least T*_ε·log(1/(2.4δ)) samples in the mean.",
-    at="thm-bai-change",
-)
+@claim("ja25-thm-2", "Theorem 2, reconstructed", at="thm-bai-change")
 def constant() -> Finding:
-    """Check the number 2.4: kl(δ, 1 − δ) ≥ log(1/(2.4δ)), and how much greater it could be."""
+    """Every ε-DP δ-correct algorithm takes at least T*_ε·log(1/(2.4δ)) samples in the mean.
+
+    Check the number 2.4: kl(δ, 1 − δ) ≥ log(1/(2.4δ)), and how much greater it could be.
+    """
     delta = np.concatenate([np.geomspace(1e-12, 0.3, 3000), np.linspace(0.3, 0.4999, 20_000)])
     excess = kl(1 - delta, delta) + np.log(2.4 * delta)
     best = float(np.exp(-(kl(1 - delta, delta) + np.log(delta)).min()))
@@ -289,6 +236,3 @@ def constant() -> Finding:
         "every ε-DP algorithm; the inequality between the two, on a grid of δ below 1/2.",
         {"least difference": round(float(excess.min()), 5), "least constant": round(best, 4)},
     )
-
-
-"""In the order of the chapter."""

@@ -1,13 +1,13 @@
 """Claims of Sajed & Sheffet (2019), §4 and §6: Algorithm 3, its bounds and their optimality."""
 
-from __future__ import annotations
-
+import itertools
 import math
 
 import numpy as np
 from scipy import stats
 
-from companion.claims.findings import CANNOT_TELL, CONDITION, FAILS, HOLDS, Finding, claim, decide
+from companion.claims.findings import Finding, claim, entries, extremes
+from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from dpbandits import bounds
 from dpbandits.mechanisms import BinaryTree
 from dpbandits.regret import DPSE, GuessAndDouble
@@ -30,30 +30,28 @@ def _decision_loss(noise_factor: float) -> float:
     Over epochs, budgets and all differences of empirical means; the noise scale is
     `noise_factor` times the algorithm's.
     """
-    worst = 0.0
-    for epsilon in (0.01, 0.1, 1.0, 5.0):
-        for epoch in (1, 3, 6):
-            plan = elimination_epoch(2, epoch, 1 / T, epsilon)
-            scale = noise_factor * plan.noise_scale
-            difference = np.linspace(-1, 1, 20_001)
-            here = (plan.threshold - difference) / scale
-            there = (plan.threshold - difference - 1 / plan.pulls) / scale
-            for sign in (1, -1):  # dropped, and not dropped
-                p, q = _laplace_difference_tail(sign * here), _laplace_difference_tail(sign * there)
-                possible = (p > 1e-300) & (q > 1e-300)
-                loss = np.abs(np.log(p[possible] / q[possible])).max()
-                worst = max(worst, float(loss) / epsilon)
+    worst, difference = 0.0, np.linspace(-1, 1, 20_001)
+    for epsilon, epoch in itertools.product((0.01, 0.1, 1.0, 5.0), (1, 3, 6)):
+        plan = elimination_epoch(2, epoch, 1 / T, epsilon)
+        scale = noise_factor * plan.noise_scale
+        here = (plan.threshold - difference) / scale
+        there = (plan.threshold - difference - 1 / plan.pulls) / scale
+        for sign in (1, -1):  # dropped, and not dropped
+            p, q = _laplace_difference_tail(sign * here), _laplace_difference_tail(sign * there)
+            possible = (p > 1e-300) & (q > 1e-300)
+            loss = np.abs(np.log(p[possible] / q[possible])).max()
+            worst = max(worst, float(loss) / epsilon)
     return worst
 
 
-@claim("ss19-thm-4.1", "Theorem 4.1", "DP-SE is ε-differentially private.", at="thm-privacy")
+@claim("ss19-thm-4.1", "Theorem 4.1", at="thm-privacy")
 def theorem_4_1() -> Finding:
+    """DP-SE is ε-differentially private."""
     loss, control = _decision_loss(1.0), _decision_loss(0.5)
-    matched = all(
-        math.isclose(plan.noise_scale * epsilon * plan.pulls, 1)
-        for epsilon in (0.01, 1.0, 10.0)
-        for plan in (elimination_epoch(s, e, 1 / T, epsilon) for s in (2, 20) for e in range(1, 12))
-    )
+    matched = True
+    for epsilon, size, epoch in itertools.product((0.01, 1.0, 10.0), (2, 20), range(1, 12)):
+        plan = elimination_epoch(size, epoch, 1 / T, epsilon)
+        matched = matched and math.isclose(plan.noise_scale * epsilon * plan.pulls, 1)
     return Finding(
         decide(matched and loss <= 1 + 1e-9 < control),
         "Proved for the releases and hence for the pulls. Computed exactly for the decision "
@@ -63,21 +61,14 @@ def theorem_4_1() -> Finding:
     )
 
 
-@claim(
-    "ss19-attempts",
-    "§4",
-    "Pairwise stopping rules or one sparse-vector instance cost a factor K in privacy.",
-    at="prop-compose",
-)
+@claim("ss19-attempts", "§4", at="prop-compose")
 def failed_attempts() -> Finding:
+    """Pairwise stopping rules or one sparse-vector instance cost a factor K in privacy."""
     questions, budget, threshold = 4, 0.3, 3.0
-
-    def yes(shift: float) -> float:
-        """P(shift + Laplace noise of scale 1/budget exceeds the threshold)."""
-        return float(stats.laplace.sf(threshold, loc=shift, scale=1 / budget))
-
-    together = math.log((yes(1) / yes(0)) ** questions) / budget
-    opposed = math.log((yes(1) / yes(0)) * (yes(0) / yes(1))) / budget
+    # P(shift + Laplace noise of scale 1/budget exceeds the threshold)
+    yes = [float(stats.laplace.sf(threshold, loc=shift, scale=1 / budget)) for shift in (0, 1)]
+    together = math.log((yes[1] / yes[0]) ** questions) / budget
+    opposed = math.log((yes[1] / yes[0]) * (yes[0] / yes[1])) / budget
     return Finding(
         decide(math.isclose(together, questions) and abs(opposed) < 1e-9),
         "A reward that moves K − 1 separately noised comparisons the same way loses exactly "
@@ -89,13 +80,9 @@ def failed_attempts() -> Finding:
     )
 
 
-@claim(
-    "ss19-lemma-4.2-probability",
-    "Lemma 4.2",
-    "With probability at least 1 − β every suboptimal arm's pulls obey the lemma's bound.",
-    at="lem-pulls",
-)
+@claim("ss19-lemma-4.2-probability", "Lemma 4.2", at="lem-pulls")
 def lemma_4_2_probability() -> Finding:
+    """With probability at least 1 − β every suboptimal arm's pulls obey the lemma's bound."""
     beta, n_runs = 0.5, 400
     instance = bernoulli([0.9, 0.6, 0.4])
     runs = simulate(DPSE(0.2, beta=beta), instance, 10**6, n_runs=n_runs, seed=42)
@@ -110,17 +97,13 @@ def lemma_4_2_probability() -> Finding:
     )
 
 
-@claim(
-    "ss19-lemma-4.2-order",
-    "Lemma 4.2",
-    "The bound is of order (log(K/β) + log log(1/Δ))·(1/Δ² + 1/(εΔ)).",
-    at="prop-printed",
-)
+@claim("ss19-lemma-4.2-order", "Lemma 4.2", at="prop-printed")
 def lemma_4_2_order() -> Finding:
+    """The bound is of order (log(K/β) + log log(1/Δ))·(1/Δ² + 1/(εΔ))."""
     gap, n_arms, beta = 0.999, 2, 0.1
     literal = math.log(n_arms / beta) + math.log(math.log(1 / gap))
     sure = elimination_epoch(n_arms, 1, beta, 1.0).pulls
-    ratios = [
+    greatest = max(
         bounds.elimination_pulls(g, k, b, eps)
         / (math.log(k / b) + math.log(math.log(1 / g)))
         / (1 / g**2 + 1 / (eps * g))
@@ -128,36 +111,29 @@ def lemma_4_2_order() -> Finding:
         for k in (2, 20, 1000)
         for b in (0.5, 1e-3, 1e-9)
         for eps in (1e-3, 1.0, 100.0)
-    ]
+    )
     return Finding(
-        decide(literal < 0 < sure and max(ratios) < 1024, CONDITION),
+        decide(literal < 0 < sure and greatest < 1024, CONDITION),
         "Holds for gaps of at most 1/e. Read literally it fails for gaps near 1, where "
         "log log(1/Δ) tends to −∞ while the arm is pulled in the first epoch with certainty.",
         {
-            "constant for Δ ≤ 1/e, at most": round(max(ratios)),
+            "constant for Δ ≤ 1/e, at most": round(greatest),
             "bracket at Δ = 0.999": round(literal, 2),
         },
     )
 
 
-@claim(
-    "ss19-lemma-4.2-halving",
-    "proof of Lemma 4.2",
-    "For any epoch, R_e ≤ R_{e+1}/2.",
-    at="prop-printed",
-)
+@claim("ss19-lemma-4.2-halving", "proof of Lemma 4.2", at="prop-printed")
 def lemma_4_2_halving() -> Finding:
+    """For any epoch, R_e ≤ R_{e+1}/2."""
     first = elimination_epoch(20, 1, 1 / T, 0.01).length
     second = elimination_epoch(2, 2, 1 / T, 0.01).length
     sizes = (20, 20, 20, 20, 2)
     lengths = [elimination_epoch(s, e, 0.1, 0.002).length for e, s in enumerate(sizes, start=1)]
     fixed = all(
-        elimination_epoch(k, e + 1, beta, eps).length
-        > 2 * elimination_epoch(k, e, beta, eps).length
-        for k in (2, 20, 1000)
-        for e in range(1, 25)
-        for beta in (0.5, 1e-9)
-        for eps in (1e-3, 0.1, 10.0)
+        elimination_epoch(k, e + 1, b, eps).length > 2 * elimination_epoch(k, e, b, eps).length
+        for k, e in itertools.product((2, 20, 1000), range(1, 25))
+        for b, eps in itertools.product((0.5, 1e-9), (1e-3, 0.1, 10.0))
     )
     return Finding(
         decide(first > second / 2 and sum(lengths) > 2 * lengths[-1] and fixed, FAILS, HOLDS),
@@ -167,13 +143,9 @@ def lemma_4_2_halving() -> Finding:
     )
 
 
-@claim(
-    "ss19-lemma-4.2-constants",
-    "proof of Lemma 4.2, last line",
-    "At most log(K log(2/Δ)/β)·(1024/Δ² + 96/(εΔ)) pulls.",
-    at="prop-printed",
-)
+@claim("ss19-lemma-4.2-constants", "proof of Lemma 4.2, last line", at="prop-printed")
 def lemma_4_2_constants() -> Finding:
+    """At most log(K log(2/Δ)/β)·(1024/Δ² + 96/(εΔ)) pulls."""
     good = min(
         bounds.elimination_pulls_printed(g, k, b, eps)
         / bounds.elimination_pulls_closed_form(g, k, b, eps)
@@ -196,31 +168,21 @@ def lemma_4_2_constants() -> Finding:
     )
 
 
-@claim(
-    "ss19-thm-4.3",
-    "Theorem 4.3",
-    "With β = 1/T the expected regret is O(Σ log T/Δ + K log T/ε) for large T.",
-    at="thm-regret",
-)
+@claim("ss19-thm-4.3", "Theorem 4.3", at="thm-regret")
 def theorem_4_3() -> Finding:
-    slack = []
-    for name in SS19_NAMES:
-        for n_arms in (3, 20):
-            instance = ss19(name, n_arms)
-            algorithm = DPSE(0.25)
-            mean = simulate(algorithm, instance, T, n_runs=10, seed=43).mean()[-1]
-            slack.append(float(algorithm.regret_bound(instance, T)) / mean)
-    orders = []
-    for epsilon in (1e-3, 1.0, 1e3):
-        for gap in (1e-9, 1e-3, 0.1, 1.0):
-            for rivals in (1, 19, 999):
-                for horizon in (2.0, 10.0, 1e3, 1e6, 1e24, 1e48):
-                    gaps = np.append(0.0, np.full(rivals, gap))
-                    bound = bounds.elimination_regret(gaps, horizon, epsilon=epsilon)
-                    if horizon <= rivals:  # the first epoch pulls each arm at most once
-                        bound = min(bound, rivals * gap)
-                    order = math.log(horizon) * (rivals / gap + (rivals + 1) / epsilon)
-                    orders.append(bound / order)
+    """With β = 1/T the expected regret is O(Σ log T/Δ + K log T/ε) for large T."""
+    slack, orders = [], []
+    for name, n_arms in itertools.product(SS19_NAMES, (3, 20)):
+        instance, algorithm = ss19(name, n_arms), DPSE(0.25)
+        mean = simulate(algorithm, instance, T, n_runs=10, seed=43).mean()[-1]
+        slack.append(float(algorithm.regret_bound(instance, T)) / mean)
+    for epsilon, gap, rivals, horizon in itertools.product(
+        (1e-3, 1.0, 1e3), (1e-9, 1e-3, 0.1, 1.0), (1, 19, 999), (2.0, 10.0, 1e3, 1e6, 1e24, 1e48)
+    ):
+        bound = bounds.elimination_regret([0.0, *[gap] * rivals], horizon, epsilon=epsilon)
+        if horizon <= rivals:  # the first epoch pulls each arm at most once
+            bound = min(bound, rivals * gap)
+        orders.append(bound / (math.log(horizon) * (rivals / gap + (rivals + 1) / epsilon)))
     return Finding(
         decide(min(slack) >= 1 and max(orders) < 1024),
         "Proved with constants, and for every T ≥ 2: the words “sufficiently large” can be "
@@ -232,55 +194,42 @@ def theorem_4_3() -> Finding:
     )
 
 
-@claim(
-    "ss19-guess-and-double",
-    "proof of Theorem 4.3",
-    "For unknown T, guess-and-double with T ← 2T gives the same bound.",
-    at="guess-and-double",
-)
+@claim("ss19-guess-and-double", "proof of Theorem 4.3", at="guess-and-double")
 def guess_and_double() -> Finding:
+    """For unknown T, guess-and-double with T ← 2T gives the same bound."""
     instance, horizons = ss19("C1"), np.array([10**7, 10**9, 10**11])
-    means = {}
-    for growth in ("double", "square"):
-        algorithm = GuessAndDouble(DPSE(1.0), growth)
-        runs = simulate(algorithm, instance, int(horizons[-1]), 5, 44, checkpoints=horizons)
-        means[growth] = runs.mean()
     told = np.array([simulate(DPSE(1.0), instance, int(t), 5, 44).mean()[-1] for t in horizons])
-    doubling, squaring = means["double"] / told, means["square"] / told
+    doubling, squaring = (
+        simulate(
+            GuessAndDouble(DPSE(1.0), growth), instance, 10**11, 5, 44, checkpoints=horizons
+        ).mean()
+        / told
+        for growth in ("double", "square")
+    )
     grows = bool(np.all(np.diff(doubling) > 2)) and doubling[-1] > 10
+    found = {("doubling", t): float(d) for t, d in zip(horizons, doubling, strict=True)}
+    found |= {("squaring", t): float(s) for t, s in zip(horizons, squaring, strict=True)}
     return Finding(
         decide(grows and bool(np.all(squaring < 4.5)), FAILS, HOLDS),
         "Each of the log₂ T restarts costs a multiple of log T, so T ← 2T gives log² T; without "
         "restarts an early wrong elimination is never undone, at a probability that does not "
         "depend on T. T ← T² keeps the order, at a factor of at most 4.",
-        {
-            f"doubling, T = {t:.0e}": round(float(d), 1)
-            for t, d in zip(horizons, doubling, strict=True)
-        }
-        | {
-            f"squaring, T = {t:.0e}": round(float(s), 1)
-            for t, s in zip(horizons, squaring, strict=True)
-        },
+        entries("{}, T = {:.0e}", found, 1),
     )
 
 
-@claim(
-    "ss19-lower-bound",
-    "§1 and §4, cited",
-    "Any ε-DP algorithm must incur regret Ω(K log T/ε).",
-    at="thm-lower",
-)
+@claim("ss19-lower-bound", "§1 and §4, cited", at="thm-lower")
 def lower_bound() -> Finding:
+    """Any ε-DP algorithm must incur regret Ω(K log T/ε)."""
     rates, exact = [], []
-    for name in SS19_NAMES:
-        for epsilon in (0.01, 0.1, 1.0):
-            instance = ss19(name)
-            rate = bounds.private_lower_bound_rate(instance.means, epsilon)
-            rates.append(rate * math.expm1(epsilon) / (instance.n_arms - 1))
-            # by this many pulls of one arm the group-privacy factor has reached T
-            gap = instance.gaps[-1]
-            pulls = math.log(T) / float(bounds.group_privacy_factor(gap, epsilon))
-            exact.append(pulls * math.log1p(gap * math.expm1(epsilon)) / math.log(T))
+    for name, epsilon in itertools.product(SS19_NAMES, (0.01, 0.1, 1.0)):
+        instance = ss19(name)
+        rate = bounds.private_lower_bound_rate(instance.means, epsilon)
+        rates.append(rate * math.expm1(epsilon) / (instance.n_arms - 1))
+        # by this many pulls of one arm the group-privacy factor has reached T
+        gap = instance.gaps[-1]
+        pulls = math.log(T) / float(bounds.group_privacy_factor(gap, epsilon))
+        exact.append(pulls * math.log1p(gap * math.expm1(epsilon)) / math.log(T))
     return Finding(
         decide(min(rates) >= 1 and np.allclose(exact, 1), CONDITION),
         "Derived here for consistent policies on Bernoulli arms with largest mean below 1 and one "
@@ -289,28 +238,22 @@ def lower_bound() -> Finding:
     )
 
 
-@claim(
-    "ss19-optimal",
-    "§4",
-    "DP-SE meets both the non-private and the private lower bound.",
-    at="thm-regret",
-)
+@claim("ss19-optimal", "§4", at="thm-regret")
 def meets_both() -> Finding:
+    """DP-SE meets both the non-private and the private lower bound."""
     falls, ratios = True, []
-    for name in SS19_NAMES:
-        for epsilon in (1e-3, 0.1, 1.0):
-            instance = ss19(name)
-            lower = max(
-                bounds.lai_robbins_rate(instance.means),
-                bounds.private_lower_bound_rate(instance.means, epsilon),
-            )
-            by_horizon = [
-                bounds.elimination_regret(instance.gaps, horizon, epsilon=epsilon)
-                / (lower * math.log(horizon))
-                for horizon in (1e10, 1e40)
-            ]
-            falls = falls and bool(by_horizon[1] <= by_horizon[0])
-            ratios += by_horizon
+    for name, epsilon in itertools.product(SS19_NAMES, (1e-3, 0.1, 1.0)):
+        instance = ss19(name)
+        lower = max(
+            bounds.lai_robbins_rate(instance.means),
+            bounds.private_lower_bound_rate(instance.means, epsilon),
+        )
+        early, late = (
+            bounds.elimination_regret(instance.gaps, t, epsilon=epsilon) / (lower * math.log(t))
+            for t in (1e10, 1e40)
+        )
+        falls = falls and bool(late <= early)
+        ratios += [early, late]
     edges = [
         bounds.elimination_regret([0.0, 0.05], 1e40)
         / (bounds.lai_robbins_rate([best, best - 0.05]) * math.log(1e40))
@@ -321,21 +264,16 @@ def meets_both() -> Finding:
         "In order, if the largest mean stays away from 0 and 1: there Lai and Robbins' bound is "
         "not of order log T/Δ. In constants the distance is large.",
         {
-            "upper / lower, least": round(min(ratios)),
-            "greatest": round(max(ratios)),
+            **extremes("upper / lower", ratios, 0, short=True),
             "upper / Lai–Robbins, Δ = 0.05, μ* = 0.75": round(float(edges[0])),
             "the same, μ* = 1 − 10⁻⁷": round(float(edges[1])),
         },
     )
 
 
-@claim(
-    "ss19-thm-4.4",
-    "Theorem 4.4",
-    "On every instance the regret is O(√(TK log T) + K log T/ε).",
-    at="thm-minimax",
-)
+@claim("ss19-thm-4.4", "Theorem 4.4", at="thm-minimax")
 def theorem_4_4() -> Finding:
+    """On every instance the regret is O(√(TK log T) + K log T/ε)."""
     rng = np.random.default_rng(45)
     share = 0.0
     for _ in range(300):
@@ -351,13 +289,9 @@ def theorem_4_4() -> Finding:
     )
 
 
-@claim(
-    "ss19-minimax-gap",
-    "§4, after Theorem 4.4",
-    "The minimax bound is only a factor √log T away from optimal.",
-    at="prop-minimax-lower",
-)
+@claim("ss19-minimax-gap", "§4, after Theorem 4.4", at="prop-minimax-lower")
 def minimax_optimality() -> Finding:
+    """The minimax bound is only a factor √log T away from optimal."""
     ratios = []
     for horizon in (1e6, 1e12, 1e24, 1e48):
         upper = bounds.elimination_minimax_regret(5, horizon, 0.25)
@@ -366,8 +300,10 @@ def minimax_optimality() -> Finding:
             bounds.private_minimax_lower_bound(5, horizon, 0.25),
         )
         ratios.append(upper / lower / math.sqrt(math.log(horizon)))
-    tiny = bounds.private_minimax_lower_bound(5, 1e6, 1e-7) * 1e-7 / (5 * math.log(1e6))
-    large = bounds.private_minimax_lower_bound(5, 1e48, 1e-7) * 1e-7 / (5 * math.log(1e48))
+    tiny, large = (
+        bounds.private_minimax_lower_bound(5, t, 1e-7) * 1e-7 / (5 * math.log(t))
+        for t in (1e6, 1e48)
+    )
     return Finding(
         decide(max(ratios) < 5000 and tiny < 0.01 < large, CONDITION),
         "Holds for ε ≤ 1 if K log T/ε ≤ T^(1−p) for a fixed p > 0, by a bound for the worst "
@@ -381,13 +317,9 @@ def minimax_optimality() -> Finding:
     )
 
 
-@claim(
-    "ss19-tree-variance",
-    "§1",
-    "The tree's noise has variance Θ(log³ T/ε²) at each timestep.",
-    at="lem-tree",
-)
+@claim("ss19-tree-variance", "§1", at="lem-tree")
 def tree_variance() -> Finding:
+    """The tree's noise has variance Θ(log³ T/ε²) at each timestep."""
     levels = 6
     length = 2**levels
     tiles, private = [], True
@@ -418,61 +350,46 @@ def tree_variance() -> Finding:
     )
 
 
-@claim(
-    "ss19-tree-union",
-    "§1, at footnotes 2 and 3",
-    "A union bound over time gives noise log^{5/2} T/ε and DP-UCB regret K log^{5/2} T/ε.",
-    at="lem-tree",
-)
+@claim("ss19-tree-union", "§1, at footnotes 2 and 3", at="lem-tree")
 def tree_regret_bound() -> Finding:
-    horizons = np.array([1e6, 1e12, 1e24, 1e48])
-    gammas = np.array([BinaryTree(1.0, int(t)).error_quantile(1 / (5 * t**2)) for t in horizons])
-    squares = gammas / np.log(horizons) ** 2
+    """A union bound over time gives noise log^{5/2} T/ε and DP-UCB regret K log^{5/2} T/ε."""
+    horizons = [1e6, 1e12, 1e24, 1e48]
+    squares = {
+        t: float(BinaryTree(1.0, int(t)).error_quantile(1 / (5 * t**2)) / np.log(t) ** 2)
+        for t in horizons
+    }
     return Finding(
-        decide(bool(np.all(np.diff(squares) < 0))),
+        decide(all(b < a for a, b in itertools.pairwise(squares.values()))),
         "As an upper bound. A union over all timesteps needs only log² T: the noise quantile is "
         "√8·L·√(ℓ·max(L, ℓ))/ε, and both L and ℓ = log(2KT²) are O(log T).",
-        {
-            f"γ·ε/log² T at T = {t:.0e}": round(float(s), 2)
-            for t, s in zip(horizons, squares, strict=True)
-        },
+        entries("γ·ε/log² T at T = {:.0e}", squares, 2),
     )
 
 
-def _tree_noise(horizon: int) -> float:
-    """Return what the sum of a tree errs by with probability 1/T, over log T/ε."""
-    return BinaryTree(1.0, horizon).error_quantile(1 / horizon) / math.log(horizon)
-
-
-@claim(
-    "ss19-tree-necessary",
-    "§1",
-    "Any algorithm that relies on the tree must incur regret ω(K log T/ε).",
-    at="lem-tree",
-)
+@claim("ss19-tree-necessary", "§1", at="lem-tree")
 def tree_necessity() -> Finding:
-    growth = _tree_noise(10**15) / _tree_noise(10**5)
+    """Any algorithm that relies on the tree must incur regret ω(K log T/ε)."""
+    early, late = (  # noise of probability 1/T
+        BinaryTree(1.0, t).error_quantile(1 / t) / math.log(t) for t in (10**5, 10**15)
+    )
     return Finding(
-        decide(growth > 2, CANNOT_TELL, FAILS),
+        decide(late / early > 2, CANNOT_TELL, FAILS),
         "The text calls it commonly known and argues from the variance of the noise alone, which "
         "is indeed of a higher order. It gives no lower bound on the regret of a policy that uses "
         "a tree, and does not say what counts as relying on one.",
-        {"noise of a sum over log T/ε, from T = 10⁵ to 10¹⁵, grows by": round(growth, 2)},
+        {"noise of a sum over log T/ε, from T = 10⁵ to 10¹⁵, grows by": round(late / early, 2)},
     )
 
 
-@claim(
-    "ss19-best-arm",
-    "§1",
-    "DP-SE also identifies the best arm with provably optimal cost.",
-    at="lem-pulls",
-)
+@claim("ss19-best-arm", "§1", at="lem-pulls")
 def best_arm() -> Finding:
+    """DP-SE also identifies the best arm with provably optimal cost."""
     gap, epsilon = 0.1, 0.01
-    ratios = []
-    for beta in (1e-2, 1e-10, 1e-100):
-        lower = math.log(1 / (2 * beta)) / float(bounds.group_privacy_factor(gap, epsilon))
-        ratios.append(bounds.elimination_pulls(gap, 2, beta, epsilon) / lower)
+    ratios = [
+        bounds.elimination_pulls(gap, 2, beta, epsilon)
+        / (math.log(1 / (2 * beta)) / float(bounds.group_privacy_factor(gap, epsilon)))
+        for beta in (1e-2, 1e-10, 1e-100)
+    ]
     bounded = max(ratios) < 200 and ratios[-1] < ratios[0]
     return Finding(
         CANNOT_TELL if bounded else FAILS,
@@ -483,38 +400,27 @@ def best_arm() -> Finding:
     )
 
 
-@claim(
-    "ss19-concentrated",
-    "§6",
-    "The results extend to concentrated differential privacy.",
-    at="concentrated-privacy",
-)
+@claim("ss19-concentrated", "§6", at="concentrated-privacy")
 def concentrated() -> Finding:
+    """The results extend to concentrated differential privacy."""
     rho, n_arms, beta, epoch = 0.1, 5, 0.5, 1
     log_term = math.log(8 * n_arms * epoch**2 / beta)
     length = max(32 * log_term * 4.0**epoch, 8 * math.sqrt(log_term / rho) * 2.0**epoch) + 1
-    width = math.sqrt(log_term / rho) / length
-    pulls = math.ceil(length)
-    allowed = beta / (4 * n_arms * epoch**2)
-
-    def tail(deviation: float) -> float:
-        """P(|Gaussian noise| > width)."""
-        return float(2 * stats.norm.sf(width, scale=deviation))
-
-    def spent(deviation: float) -> float:
-        """Concentrated-privacy budget of releasing one epoch's mean."""
-        return 1 / (2 * pulls**2 * deviation**2)
-
+    width, pulls = math.sqrt(log_term / rho) / length, math.ceil(length)
     noise = 1 / (pulls * math.sqrt(2 * rho))
-    fits = tail(noise) <= allowed and width < 2.0**-epoch / 8 and spent(noise) <= rho * (1 + 1e-9)
-    control = tail(2 * noise) <= allowed or spent(noise / 2) <= rho
+    allowed = beta / (4 * n_arms * epoch**2)
+    # P(|Gaussian noise| > width), and the budget of releasing one epoch's mean
+    tails = {d: float(2 * stats.norm.sf(width, scale=d)) for d in (noise, 2 * noise)}
+    spent = {d: 1 / (2 * pulls**2 * d**2) for d in (noise, noise / 2)}
+    fits = tails[noise] <= allowed and width < 2.0**-epoch / 8 and spent[noise] <= rho * (1 + 1e-9)
+    control = tails[2 * noise] <= allowed or spent[noise / 2] <= rho
     return Finding(
         decide(fits and not control, CONDITION),
         "The upper bounds, derived here: Gaussian noise of deviation 1/(r√(2ρ)) makes an epoch's "
         "mean ρ-zCDP, the one-epoch argument is unchanged, and the private term becomes "
         "√(log(K/β)/ρ)/Δ. Whether that is optimal is shown neither there nor here.",
         {
-            "P(noise > c₁) / allowed": round(tail(noise) / allowed, 4),
-            "budget spent / ρ": round(spent(noise) / rho, 4),
+            "P(noise > c₁) / allowed": round(tails[noise] / allowed, 4),
+            "budget spent / ρ": round(spent[noise] / rho, 4),
         },
     )

@@ -1,54 +1,42 @@
 """Claims of Sajed & Sheffet (2019), §4 and §5: steps of the proofs, and the instances."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
 import numpy as np
 
-from companion.claims.findings import Finding, claim, decide
+from companion.claims.findings import Finding, claim, entries, extremes
+from companion.claims.verdicts import decide
 from dpbandits import bounds
 from dpbandits.rewards.instances import SS19_NAMES, ss19
 from dpbandits.schedules import elimination_epoch
 from dpbandits.stopping import DPExponentialNAS
 
 
-@claim(
-    "ss19-two-arms",
-    "§4",
-    "For K = 2 the private stopping rule with α = 1/2 can be used on the difference of the arms.",
-    at="lem-pulls",
-)
+@claim("ss19-two-arms", "§4", at="lem-pulls")
 def two_arms() -> Finding:
-    """Put the stopping rule, on the difference of two arms in [−1, 1], beside Algorithm 3."""
+    """For K = 2 the private stopping rule with α = 1/2 can be used on the difference of the arms.
+
+    Put the stopping rule, on the difference of two arms in [−1, 1], beside Algorithm 3.
+    """
     ratios = []
     for gap, beta, epsilon in itertools.product(
         (1e-6, 1e-3, 0.1, 0.5), (1e-12, 1e-3, 0.05), (1e-3, 0.1, 1.0)
     ):
-        rule = DPExponentialNAS(epsilon, 0.5, beta)
-        ratios.append(
-            bounds.stopping_samples(rule, gap) / bounds.elimination_pulls(gap, 2, beta, epsilon)
-        )
+        samples = bounds.stopping_samples(DPExponentialNAS(epsilon, 0.5, beta), gap)
+        ratios.append(samples / bounds.elimination_pulls(gap, 2, beta, epsilon))
     edge = bounds.stopping_samples(DPExponentialNAS(1.0, 0.5, 0.05), 1.0)
     return Finding(
         decide(max(ratios) < 100 and min(ratios) > 0.1 and edge > 0),
         "A mean that is known up to half of itself has a known sign. The pulls are those of "
         "Lemma 4.2 up to a constant, at every gap, confidence and budget tried.",
-        {
-            "samples of the rule / pulls of Algorithm 3, least": round(min(ratios), 2),
-            "samples of the rule / pulls of Algorithm 3, greatest": round(max(ratios), 2),
-        },
+        extremes("samples of the rule / pulls of Algorithm 3", ratios, 2),
     )
 
 
-@claim(
-    "ss19-lemma-4.2-elimination",
-    "proof of Lemma 4.2",
-    "Unless a bound fails, epoch e removes every arm of gap at least 2^{−e}, and not the best.",
-    at="lem-pulls",
-)
+@claim("ss19-lemma-4.2-elimination", "proof of Lemma 4.2", at="lem-pulls")
 def epoch_eliminates() -> Finding:
+    """Unless a bound fails, epoch e removes every arm of gap at least 2^{−e}, and not the best."""
     worst = 0.0
     for size, epoch, beta, epsilon in itertools.product(
         (2, 20, 1000), (1, 2, 5, 15), (0.5, 1e-9), (1e-3, 0.1, 10.0)
@@ -69,19 +57,13 @@ def _last_step(n_arms: float, gap: float, log_time: float) -> float:
     return (log_time + math.log(n_arms) + math.log(math.log(1 / gap))) / log_time
 
 
-@claim(
-    "ss19-thm-4.3-last",
-    "proof of Theorem 4.3",
-    "log(T·K·log(1/Δ)) ≤ 3·log T, from T ≥ K and T ≥ 1/Δ.",
-    at="thm-regret",
-)
+@claim("ss19-thm-4.3-last", "proof of Theorem 4.3", at="thm-regret")
 def last_inequality() -> Finding:
-    logs = (math.log(3), 2.0, 10.0, 100.0, 600.0)
+    """log(T·K·log(1/Δ)) ≤ 3·log T, from T ≥ K and T ≥ 1/Δ."""
     greatest = max(
         _last_step(math.exp(log_t * share), math.exp(-log_t * part), log_t)
-        for log_t in logs
-        for share in (0.5, 1.0)
-        for part in (0.3, 0.9, 1.0)
+        for log_t in (math.log(3), 2.0, 10.0, 100.0, 600.0)
+        for share, part in itertools.product((0.5, 1.0), (0.3, 0.9, 1.0))
     )
     return Finding(
         decide(greatest <= 3),
@@ -97,13 +79,9 @@ def _star(n_arms: int, horizon: float, epsilon: float, constant: float) -> float
     return (a / epsilon + math.sqrt((a / epsilon) ** 2 + 4 * a)) / 2
 
 
-@claim(
-    "ss19-thm-4.4-gap",
-    "proof of Theorem 4.4",
-    "The gap that equates both bounds is Θ(max(√(K log T/T), K log T/(εT))).",
-    at="thm-minimax",
-)
+@claim("ss19-thm-4.4-gap", "proof of Theorem 4.4", at="thm-minimax")
 def star_order() -> Finding:
+    """The gap that equates both bounds is Θ(max(√(K log T/T), K log T/(εT)))."""
     constant, ratios = 100.0, []
     for n, t, epsilon in itertools.product((2, 20, 1000), (1e4, 1e8, 1e16), (1e-4, 0.1, 10.0)):
         rate = n * math.log(t) / t
@@ -112,10 +90,7 @@ def star_order() -> Finding:
     return Finding(
         decide(min(ratios) >= low and max(ratios) <= high),
         "The equation is quadratic; its root lies between constants that depend on C only.",
-        {
-            "root / claimed order, C = 100, least": round(min(ratios), 1),
-            "greatest": round(max(ratios), 1),
-        },
+        extremes("root / claimed order, C = 100", ratios, 1, short=True),
     )
 
 
@@ -127,22 +102,14 @@ PRINTED = {
 }
 
 
-def _larger(name: str, other: str, n_arms: int) -> bool:
-    """Tell whether each gap is at least that of the other instance, and some are larger."""
-    gaps, others = np.sort(ss19(name, n_arms).gaps), np.sort(ss19(other, n_arms).gaps)
-    return bool(np.all(gaps >= others - 1e-12) and np.any(gaps > others + 1e-12))
-
-
-@claim(
-    "ss19-settings",
-    "§5; footnote 6",
-    "C3 has a larger fraction of large gaps, C4 of small ones; variances differ by up to 4/3.",
-    at="the-experiment",
-)
+@claim("ss19-settings", "§5; footnote 6", at="the-experiment")
 def settings() -> Finding:
+    """C3 has a larger fraction of large gaps, C4 of small ones; variances differ by up to 4/3."""
+    sizes, ordered = (3, 5, 10, 20), True
+    for (name, other), n_arms in itertools.product((("C3", "C2"), ("C2", "C4")), sizes):
+        more = np.sort(ss19(name, n_arms).gaps) - np.sort(ss19(other, n_arms).gaps)
+        ordered = ordered and bool(np.all(more >= -1e-12) and np.any(more > 1e-12))
     off = max(float(np.abs(ss19(n).means - PRINTED[n]).max()) for n in SS19_NAMES)
-    sizes = (3, 5, 10, 20)
-    ordered = all(_larger("C3", "C2", k) and _larger("C2", "C4", k) for k in sizes)
     means = np.concatenate([ss19(n, k).means for n in SS19_NAMES for k in sizes])
     variances = means * (1 - means)
     spread = float(variances.max() / variances.min())
@@ -152,5 +119,5 @@ def settings() -> Finding:
         "The means for K = 5 are those printed, and variances differ by 4/3 at most. Gap by gap "
         "C3 is above C2, and C2 above C4, for every K of the experiments.",
         {"greatest over least variance": round(spread, 4), "greatest difference of means": off}
-        | {f"gaps above half of the greatest, of 19, {name}": n for name, n in counts.items()},
+        | entries("gaps above half of the greatest, of 19, {}", counts),
     )

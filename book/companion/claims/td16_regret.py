@@ -1,7 +1,6 @@
 """Claims of Tossou & Dimitrakakis (2016) on regret: Theorems 3.2, 3.3 and 3.5, and Figure 2."""
 
-from __future__ import annotations
-
+import itertools
 import math
 from collections.abc import Mapping
 
@@ -10,152 +9,84 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import zeta
 
-from companion.claims.findings import (
-    CANNOT_TELL,
-    CONDITION,
-    FAILS,
-    HOLDS,
-    Finding,
-    claim,
-    decide,
-)
+from companion.claims.findings import Finding, claim, entries, extremes, shown
 from companion.claims.td16_privacy import DELTA, EXPONENT, HORIZON, TARGETS, element_loss
+from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from companion.ratios import ratio_of_means
-from dpbandits import bounds
-from dpbandits import privacy as accounting
-from dpbandits.mechanisms.hybrid import HybridCounter
-from dpbandits.mechanisms.laplace_sums import laplace_sum_tail
-from dpbandits.regret import DPUCBBound, DPUCBHybrid, DPUCBInt
-from dpbandits.regret.base import RegretAlgorithm
+from dpbandits import bounds, privacy
+from dpbandits.mechanisms import HybridCounter, laplace_sum_tail
+from dpbandits.regret import DPUCBBound, DPUCBHybrid, DPUCBInt, RegretAlgorithm
 from dpbandits.rewards.instances import bernoulli
 from dpbandits.schedules import noise_width
 from dpbandits.simulation import Runs, simulate
 
 Floats = NDArray[np.float64]
-
-
 TWO = (0.9, 0.6)
-
-
 _TILTS = np.append(np.linspace(0.05, 0.95, 19), [0.97, 0.99])
-
-
 Lost = Mapping[tuple[str, float], Runs]
 """Many runs of DP-UCB-INT on the two arms of §4, target ε = 1, by reading and exponent v."""
-
-
 _GAPS = ((0.0, 0.3), (0.0, 0.03), (0.0, *(0.45,) * 9))
-
-
-_UNEQUAL = (0.0, 0.1, 0.5)
-
-
 PANELS = tuple("abcd")
-
-
 READINGS = ("refreshed", "frozen", "literal")
-
-
 OURS, HYBRID, BOUND, PRIVATE = "DP-UCB-INT", "DP-UCB-HYBRID", "DP-UCB-BOUND", "Private-UCB"
-
-
 SPREAD = 664.5
 """What best and worst of 100 runs differ by at most, with two arms, in the paper."""
-
-
 Key = tuple[str, str, str]
 """Panel, algorithm, variant."""
-
-
 Readings = Mapping[Key, Runs]
 """The runs of Figure 2."""
-
-
 APART = "significantly (95 %, each by itself)"
 
 
-def _one_release(epsilon: float) -> float:
-    """Return what f is not below: one release has δ = 1 − exp((ε − loss)/2), loss = f^(−v/2)."""
-    return float((epsilon - 2 * math.log1p(-DELTA)) ** (-2 / EXPONENT))
-
-
-def _least_interval(epsilon: float) -> int:
-    """Return the least f whose releases up to T = 10⁵ are (ε, e^(−10))-private."""
-    return DPUCBInt.calibrated(epsilon, DELTA, HORIZON, by="interval").interval
-
-
-@claim(
-    "td16-additive",
-    "Abstract; §1.2",
-    "(ε, δ)-private DP-UCB-INT has the regret of UCB and an additive constant: O(1/ε + log T).",
-    at="thm-interval",
-)
+@claim("td16-additive", "Abstract; §1.2", at="thm-interval")
 def additive() -> Finding:
+    """(ε, δ)-private DP-UCB-INT has the regret of UCB and an additive constant: O(1/ε + log T)."""
     targets = (1.0, 0.1, 0.01)
-    least = [_least_interval(epsilon) for epsilon in targets]
-    single = [_one_release(epsilon) for epsilon in targets]
+    least = {t: DPUCBInt.calibrated(t, DELTA, HORIZON, by="interval").interval for t in targets}
+    # one release has δ = 1 − exp((ε − loss)/2), loss = f^(−v/2)
+    single = {t: (t - 2 * math.log1p(-DELTA)) ** (-2 / EXPONENT) for t in targets}
     # the additive term, Δ·f or more, in units of 1/ε
-    grows = [all(np.diff(np.array(f) * targets) > 0) for f in (least, single)]
+    grows = all(np.all(np.diff([f * t for t, f in each.items()]) > 0) for each in (least, single))
     return Finding(
-        decide(all(grows), FAILS, HOLDS),
+        decide(grows, FAILS, HOLDS),
         "The noise of a release is set by n and not by ε, so that privacy comes from f alone: to "
         "be (ε, e^(−10))-private f must be above about ε^(−2/v), v = 1.1, as already one release "
         "has the loss f^(−v/2); and each arm is played f times first. Nor is the rest that "
         "of UCB: see Theorem 3.5. Whether another algorithm has such a regret is not judged here.",
-        {f"least f for ε = {e:g}, T = 10⁵": f for e, f in zip(targets, least, strict=True)}
-        | {
-            f"least f for ε = {e:g} and one release": math.ceil(f)
-            for e, f in zip(targets, single, strict=True)
-        },
+        entries("least f for ε = {:g}, T = 10⁵", least)
+        | {f"least f for ε = {t:g} and one release": math.ceil(f) for t, f in single.items()},
     )
 
 
-@claim(
-    "td16-unbounded",
-    "§1.2",
-    "The algorithms do not need the horizon, and their analysis holds at every time.",
-    at="thm-31",
-)
+@claim("td16-unbounded", "§1.2", at="thm-31")
 def unbounded() -> Finding:
+    """The algorithms do not need the horizon, and their analysis holds at every time."""
     counter = HybridCounter(1.0)
-    greatest = max(
-        counter.block_scale**-1 + levels / counter.node_scale(levels) for levels in range(1, 41)
-    )
+    nodes = (levels / counter.node_scale(levels) for levels in range(1, 41))
     short = max(element_loss(counter, i, 128) for i in range(1, 129))
-    same = True
+    greatest, same = 1 / counter.block_scale + max(nodes), True
     for algorithm in (DPUCBBound(1.0), DPUCBHybrid(1.0), DPUCBInt(1 / 16)):
         for seed in (62, 63):
             early, late = (
-                algorithm.play(
-                    bernoulli(TWO), horizon, np.array([500, horizon]), np.random.default_rng(seed)
-                )
-                for horizon in (1000, 2000)
+                algorithm.play(bernoulli(TWO), t, np.array([500, t]), np.random.default_rng(seed))
+                for t in (1000, 2000)
             )
             same = same and bool(np.array_equal(early.counts[0], late.counts[0]))
     forever, before = {}, {}
     for target in TARGETS:
         interval = DPUCBInt(DPUCBInt.target_input(target, DELTA))
-        forever[target] = interval.guarantee.epsilon
-        before[target] = accounting.epsilon_at(DELTA, interval.losses(HORIZON)).lower
-    pure = max(greatest, short) <= 1 + 1e-9
-    target_met = all(forever[target] <= target for target in TARGETS)
+        forever[target] = float(interval.guarantee.epsilon)
+        before[target] = privacy.epsilon_at(DELTA, interval.losses(HORIZON)).lower
+    met = all(epsilon <= target for target, epsilon in forever.items())
     return Finding(
-        decide(same and pure, HOLDS if target_met else CONDITION),
+        decide(same and max(greatest, short) <= 1 + 1e-9, HOLDS if met else CONDITION),
         "None of the three uses T. The counters' ε is the same at every length. That of "
         "DP-UCB-INT at a fixed δ stays finite at all horizons, "
-        f"{'and is not' if target_met else 'but is'} above the target. For the regret bounds at "
+        f"{'and is not' if met else 'but is'} above the target. For the regret bounds at "
         "all t, see Theorems 3.2, 3.3 and 3.5.",
         {"greatest loss / ε in a counter of up to 2⁴¹": round(greatest, 9)}
-        | {
-            f"ε of DP-UCB-INT at T = 10⁵, target {target:g}": round(before[target], 3)
-            for target in TARGETS
-        }
-        | {
-            f"ε of DP-UCB-INT at all T, at most, target {target:g}": round(
-                float(forever[target]), 3
-            )
-            for target in TARGETS
-        },
+        | entries("ε of DP-UCB-INT at T = 10⁵, target {:g}", before, 3)
+        | entries("ε of DP-UCB-INT at all T, at most, target {:g}", forever, 3),
     )
 
 
@@ -186,8 +117,7 @@ def _falls_below_zero(octaves: int, scale: float) -> float:
             log_time = math.log(first + 2)
             spare = noise_width(scale, log_time, max(i + 1, 1)) + math.sqrt(2 * first * log_time)
             if i <= 0:
-                terms = ((k + 1, i + 1), (scale, k * scale))
-                total += laplace_sum_tail(spare, *terms)
+                total += laplace_sum_tail(spare, (k + 1, i + 1), (scale, k * scale))
                 continue
             theta = _TILTS / (k * scale)
             node = -np.log1p(-((theta * k * scale) ** 2))
@@ -197,16 +127,12 @@ def _falls_below_zero(octaves: int, scale: float) -> float:
     return total
 
 
-@claim(
-    "td16-thm-3.2",
-    "Theorem 3.2",
-    "The expected regret of DP-UCB-BOUND is at most (3.1), O(log t·log log t) for fixed gaps.",
-    at="thm-32-false",
-)
+@claim("td16-thm-3.2", "Theorem 3.2", at="thm-32-false")
 def theorem_3_2() -> Finding:
+    """The expected regret of DP-UCB-BOUND is at most (3.1), O(log t·log log t) for fixed gaps."""
     epsilon, gap, levels = 1e-5, 0.01, 28
     scale, n = DPUCBBound(epsilon, split="full").counter.block_scale, 2.0**levels + 1
-    powers = np.arange(18.0, 24.0, 0.25)
+    powers = np.arange(18.0, 24.0, 0.25).tolist()
     never = math.log1p(-_falls_below_zero(math.ceil(powers[-1] / math.log10(2)), scale))
 
     def surplus(power: float) -> float:
@@ -218,24 +144,25 @@ def theorem_3_2() -> Finding:
         regret = math.log(gap) + math.log(math.exp(log_time) - n) + chance + never
         return (regret - math.log(_printed_3_2(gap, log_time, epsilon))) / math.log(10)
 
-    beyond = [power for power in powers.tolist() if surplus(power) > 0]
-    evidence: dict[str, float | int | str] = {}
+    beyond = [power for power in powers if surplus(power) > 0]
+    evidence = {}
     if beyond:
         evidence["log10 of a T at which (3.1) fails"] = beyond[0]
-        evidence[f"least regret / (3.1) at T = 10^{powers[-1]:g}"] = float(
-            f"{10 ** surplus(powers[-1]):.3g}"
-        )
+        last = f"least regret / (3.1) at T = 10^{powers[-1]:g}"
+        evidence[last] = shown(10 ** surplus(powers[-1]), ".3g")
     regret = _mean_regret(DPUCBBound(1.0, split="full"))
     here = _printed_3_2(TWO[0] - TWO[1], math.log(HORIZON), 1.0)
-    evidence["mean regret / (3.1) at T = 10⁵, ε = 1, arms 0.9 and 0.6"] = round(regret / here, 3)
     early, late = (
         bounds.dp_ucb_bound_regret((0.0, 0.3), t, block_scale=1.0, repaired=True)
         / (math.log(t) * math.log(math.log(t)))
         for t in (1e8, 1e16)
     )
-    evidence["our bound / (log t·log log t) at 10¹⁶ over that at 10⁸, ⌊log2 n⌋"] = round(
-        float(late / early), 3
-    )
+    evidence |= {
+        "mean regret / (3.1) at T = 10⁵, ε = 1, arms 0.9 and 0.6": round(regret / here, 3),
+        "our bound / (log t·log log t) at 10¹⁶ over that at 10⁸, ⌊log2 n⌋": round(
+            float(late / early), 3
+        ),
+    }
     order = "With ⌊log2 n⌋ in place of log2 n' our bound, bounds.dp_ucb_bound_regret with "
     order += "repaired=True, grows from T = 10⁸ to 10¹⁶ no faster than log t·log log t."
     return Finding(
@@ -250,22 +177,18 @@ def theorem_3_2() -> Finding:
 
 
 def _printed_3_3(gaps: tuple[float, ...], time: float, epsilon: float) -> float:
-    log_t = math.log(time)
+    log_t, positive = math.log(time), [gap for gap in gaps if gap > 0]
     return sum(
         max(32 * math.sqrt(2) * log_t**2 / epsilon, 32 * log_t / gap) + gap * (1 + math.pi**2)
-        for gap in gaps
-        if gap > 0
+        for gap in positive
     )
 
 
-@claim(
-    "td16-thm-3.3",
-    "Theorem 3.3",
-    "The expected regret of DP-UCB (here DP-UCB-HYBRID) is at most "
-    "Σ max(32√2·log²t/ε, 32·log t/Δ) + Δ + π²Δ.",
-    at="thm-33",
-)
+@claim("td16-thm-3.3", "Theorem 3.3", at="thm-33")
 def theorem_3_3() -> Finding:
+    """The expected regret of DP-UCB (here DP-UCB-HYBRID) is at most Σ max(32√2·log²t/ε, 32·log t/Δ)
+    + Δ + π²Δ.
+    """
     proved, measured = [], []
     for epsilon in (1.0, 0.1):
         for gaps in _GAPS:
@@ -282,38 +205,25 @@ def theorem_3_3() -> Finding:
         f"one in these settings, and regret measured is {below} it: "
         + ("neither a proof nor a counterexample is known." if below == "below" else "it fails."),
         {
-            "our bound / printed, T = 10⁹, least": round(min(proved), 2),
-            "our bound / printed, T = 10⁹, greatest": round(max(proved), 2),
+            **extremes("our bound / printed, T = 10⁹", proved, 2),
             "mean regret / printed, T = 10⁵, ε = 1": round(measured[0], 4),
             "mean regret / printed, T = 10⁵, ε = 0.1": round(measured[1], 4),
         },
     )
 
 
-def _order_3_3(gaps: tuple[float, ...], time: float, epsilon: float) -> float:
-    """Return our bound over Σ (log²t/ε + log t/Δ)."""
-    log_t = math.log(time)
-    order = sum(log_t**2 / epsilon + log_t / gap for gap in gaps if gap > 0)
-    return float(bounds.dp_ucb_hybrid_regret(gaps, time, block_scale=1 / epsilon)) / order
-
-
-@claim(
-    "td16-thm-3.3-order",
-    "Theorem 3.3",
-    "The expected regret of DP-UCB (here DP-UCB-HYBRID) is of the order Σ (log²t/ε + log t/Δ).",
-    at="thm-33",
-)
+@claim("td16-thm-3.3-order", "Theorem 3.3", at="thm-33")
 def theorem_3_3_order() -> Finding:
-    settings = (
-        (_GAPS[0], 1.0),
-        (_GAPS[0], 0.01),
-        (_GAPS[1], 1.0),
-        (_GAPS[2], 1.0),
-        (_UNEQUAL, 1.0),
-    )
-    middle, late = (
-        [_order_3_3(gaps, t, epsilon) for gaps, epsilon in settings] for t in (1e8, 1e11)
-    )
+    """The expected regret of DP-UCB (here DP-UCB-HYBRID) is of the order Σ (log²t/ε + log t/Δ)."""
+
+    def over_order(time: float, gaps: tuple[float, ...], epsilon: float) -> float:
+        """Return our bound over Σ (log²t/ε + log t/Δ)."""
+        log_t = math.log(time)
+        order = sum(log_t**2 / epsilon + log_t / gap for gap in gaps if gap > 0)
+        return float(bounds.dp_ucb_hybrid_regret(gaps, time, block_scale=1 / epsilon)) / order
+
+    settings = [(gaps, 1.0) for gaps in _GAPS] + [(_GAPS[0], 0.01), ((0.0, 0.1, 0.5), 1.0)]
+    middle, late = ([over_order(t, *setting) for setting in settings] for t in (1e8, 1e11))
     growth = max(b / a for a, b in zip(middle, late, strict=True))
     equal = max(*middle[:-1], *late[:-1])
     return Finding(
@@ -345,15 +255,11 @@ def surely_mean(sample: Floats, most: float, levels: int = 25) -> float:
     return float(np.sum(np.diff(steps) * np.where(above > 0, share, 0.0)))
 
 
-@claim(
-    "td16-thm-3.5",
-    "Theorem 3.5",
-    "The expected regret of DP-UCB-INT is at most Σ Δ·(f₀ + 8·log t/Δ² + 1 + 4ζ(1.5)), f₀ at "
-    "most 1/ε (of the input).",
-    at="thm-35-false",
-    needs=("td16-lost",),
-)
+@claim("td16-thm-3.5", "Theorem 3.5", at="thm-35-false", needs=("td16-lost",))
 def theorem_3_5(lost: Lost) -> Finding:
+    """The expected regret of DP-UCB-INT is at most Σ Δ·(f₀ + 8·log t/Δ² + 1 + 4ζ(1.5)), f₀ at most
+    1/ε (of the input).
+    """
     evidence: dict[str, float | int | str] = {}
     surely, words = [], ""
     for reading, v in (("frozen", EXPONENT), ("refreshed", EXPONENT), ("refreshed", 1.5)):
@@ -407,18 +313,12 @@ def _lost(runs: Runs) -> NDArray[np.float64]:
     return final[final > runs.instance.gaps.max() * runs.horizon / 2]
 
 
-@claim(
-    "td16-fig2-best",
-    "§4; Figure 2",
-    "DP-UCB-INT is significantly better than all other private algorithms.",
-    at="td16-fig2",
-    needs=("td16-fig2",),
-)
+@claim("td16-fig2-best", "§4; Figure 2", at="td16-fig2", needs=("td16-fig2",))
 def best_algorithm(runs: Readings) -> Finding:
+    """DP-UCB-INT is significantly better than all other private algorithms."""
     final = _final(runs)
-    better: dict[str, list[str]] = {}
-    for reading in READINGS:
-        better[reading] = [
+    better = {
+        reading: [
             panel
             for panel in PANELS
             if all(
@@ -427,16 +327,14 @@ def best_algorithm(runs: Readings) -> Finding:
                 if where == panel and algorithm not in (OURS, "UCB")
             )
         ]
-    played = {r: [runs[panel, OURS, r] for panel in PANELS] for r in READINGS}
-    lost = {r: sum(_lost(each).size for each in played[r]) for r in READINGS}
-    total = sum(each.n_runs for each in played[READINGS[0]])
+        for reading in READINGS
+    }
+    lost = {r: sum(_lost(runs[panel, OURS, r]).size for panel in PANELS) for r in READINGS}
+    total = sum(runs[panel, OURS, READINGS[0]].n_runs for panel in PANELS)
     found = "; ".join(f"{reading}: {_list(panels)}" for reading, panels in better.items())
+    everywhere = all(len(panels) == len(PANELS) for panels in better.values())
     return Finding(
-        decide(
-            all(len(panels) == len(PANELS) for panels in better.values()),
-            HOLDS,
-            CONDITION if any(better.values()) else FAILS,
-        ),
+        decide(everywhere, HOLDS, CONDITION if any(better.values()) else FAILS),
         f"Panels in which its mean is {APART} below that of all others, in all their readings, by "
         f"reading: {found}. {_rare(runs)} In {min(lost.values())} to {max(lost.values())} of "
         f"{total} runs, by reading, the best arm is left for most of the time. The algorithms do "
@@ -480,21 +378,15 @@ def _rises(runs: Readings, found: Mapping[tuple[str, str], tuple[float, float]])
             refreshed = runs[panel, OURS, "refreshed"]
             lost = _lost(refreshed)
             what = "one lost run" if lost.size == 1 else f"{lost.size} lost runs"
-            # the runs of a setting weigh the same in the mean
-            share = float(lost.sum()) / refreshed.n_runs
+            share = float(lost.sum()) / refreshed.n_runs  # of the mean
             by = f", by {what}" if share > growth else ", not significantly"
             said.append(f"in panel {panel} it rises{by}")
     return said
 
 
-@claim(
-    "td16-fig2-gap",
-    "§4; Figure 2",
-    "The gap between the regrets of DP-UCB-INT and UCB does not increase with time.",
-    at="td16-fig2",
-    needs=("td16-fig2", "td16-lost"),
-)
+@claim("td16-fig2-gap", "§4; Figure 2", at="td16-fig2", needs=("td16-fig2", "td16-lost"))
 def gap_to_ucb(runs: Readings, lost: Lost) -> Finding:
+    """The gap between the regrets of DP-UCB-INT and UCB does not increase with time."""
     found = {
         (reading, panel): _growth(runs[panel, OURS, reading], runs[panel, "UCB", ""])
         for reading in READINGS
@@ -504,26 +396,21 @@ def gap_to_ucb(runs: Readings, lost: Lost) -> Finding:
     frozen = lost["frozen", EXPONENT]
     late, early = _late_and_early(frozen)
     rise = surely_mean(late - early, float(frozen.instance.gaps.max()) * frozen.horizon)
-    late, early = _late_and_early(runs["a", "UCB", ""])
-    usual = late - early
+    usual = np.subtract(*_late_and_early(runs["a", "UCB", ""]))
     surely = rise > float(usual.mean()) + _half_width(usual, 1e-6)
     falls = [p for p in PANELS if found["refreshed", p][0] < 0]
     listed = "; ".join(f"{reading}: {_list(panels)}" for reading, panels in grows.items())
     more = "it surely grows" if surely else "it does not surely grow"
     refreshed = [f"the mean gap falls in panels {_list(falls)}", *_rises(runs, found)]
-    any_growth = {r: bool(grows[r]) or (r == "frozen" and surely) for r in READINGS}
+    growing = [bool(grows[r]) or (r == "frozen" and surely) for r in READINGS]
     return Finding(
-        decide(
-            not any(any_growth.values()),
-            HOLDS,
-            FAILS if all(any_growth.values()) else CONDITION,
-        ),
+        decide(not any(growing), HOLDS, FAILS if all(growing) else CONDITION),
         f"Panels in which the gap grows {APART} from T/10 to T, by reading: {listed}. "
         f"{_rare(runs)} With {frozen.n_runs} runs of the frozen reading in panel a {more} (10^(−6) "
         f"for each of two means). Where values are refreshed {'; '.join(refreshed)}.",
         {
-            f"growth of the gap, {reading}, panel {panel}": round(growth)
-            for (reading, panel), (growth, _) in found.items()
+            f"growth of the gap, {r}, panel {p}": round(growth)
+            for (r, p), (growth, _) in found.items()
         }
         | {
             f"growth surely above, frozen, panel a, {frozen.n_runs} runs": round(
@@ -533,27 +420,20 @@ def gap_to_ucb(runs: Readings, lost: Lost) -> Finding:
     )
 
 
-@claim(
-    "td16-fig2-crossing",
-    "§4; Figure 2",
-    "DP-UCB (here DP-UCB-HYBRID) is better than DP-UCB-BOUND for small times, and DP-UCB-BOUND "
-    "later.",
-    at="td16-fig2",
-    needs=("td16-fig2",),
-)
+@claim("td16-fig2-crossing", "§4; Figure 2", at="td16-fig2", needs=("td16-fig2",))
 def crossing(runs: Readings) -> Finding:
-    early, late = [], []
-    variants = ("full", "half", "no bonus")
-    for variant in variants:
-        for panel in PANELS:
-            hybrid, bound = (runs[panel, name, variant].mean_interval() for name in (HYBRID, BOUND))
-            before = hybrid[1] < bound[0]
-            after = bound[1] < hybrid[0]
-            name = f"{panel} ({variant})"
-            if before.any() and not after[: int(np.argmax(before))].any():
-                early.append(name)
-            if after[-1]:
-                late.append(name)
+    """DP-UCB (here DP-UCB-HYBRID) is better than DP-UCB-BOUND for small times, and DP-UCB-BOUND
+    later.
+    """
+    early, late, variants = [], [], ("full", "half", "no bonus")
+    for variant, panel in itertools.product(variants, PANELS):
+        hybrid, bound = (runs[panel, name, variant].mean_interval() for name in (HYBRID, BOUND))
+        before, after = hybrid[1] < bound[0], bound[1] < hybrid[0]
+        name = f"{panel} ({variant})"
+        if before.any() and not after[: int(np.argmax(before))].any():
+            early.append(name)
+        if after[-1]:
+            late.append(name)
     both = [name for name in early if name in late]
     everywhere = len(variants) * len(PANELS)
     return Finding(
@@ -570,14 +450,9 @@ def crossing(runs: Readings) -> Finding:
     )
 
 
-@claim(
-    "td16-fig2-worst",
-    "§4; Figure 2",
-    "Private-UCB performs worse than all other algorithms.",
-    at="td16-fig2",
-    needs=("td16-fig2",),
-)
+@claim("td16-fig2-worst", "§4; Figure 2", at="td16-fig2", needs=("td16-fig2",))
 def worst_algorithm(runs: Readings) -> Finding:
+    """Private-UCB performs worse than all other algorithms."""
     final = _final(runs)
     ratios = {
         panel: [
@@ -590,35 +465,29 @@ def worst_algorithm(runs: Readings) -> Finding:
         for panel in PANELS
     }
     worst = [panel for panel in PANELS if all(low > 1 for _, low, _ in ratios[panel])]
+    least = min(value for some in ratios.values() for value, _, _ in some)
     return Finding(
         decide(len(worst) == len(PANELS), HOLDS, CONDITION if worst else FAILS),
         f"Panels in which its mean is {APART} above that of all others, for both readings of "
         f"{PRIVATE} and all of the others: {_list(worst)}. {_rare(runs)}",
         {
             "comparisons": sum(map(len, ratios.values())),
-            "least ratio of mean regrets": round(
-                min(value for each in ratios.values() for value, _, _ in each), 2
-            ),
+            "least ratio of mean regrets": round(least, 2),
         },
     )
 
 
-@claim(
-    "td16-fig2-spread",
-    "§4",
-    "Best and worst of 100 runs with two arms differ by less than 664.5, but for Private-UCB, "
-    "where they differ by 30000.",
-    at="td16-spread",
-    needs=("td16-fig2",),
-)
+@claim("td16-fig2-spread", "§4", at="td16-spread", needs=("td16-fig2",))
 def spread(runs: Readings) -> Finding:
+    """Best and worst of 100 runs with two arms differ by less than 664.5, but for Private-UCB,
+    where they differ by 30000.
+    """
     spreads = {key: float(np.ptp(regret)) for key, regret in _final(runs).items() if key[0] in "ab"}
+    private = max(value for key, value in spreads.items() if key[1] == PRIVATE)
     others = {key: value for key, value in spreads.items() if key[1] != PRIVATE}
-    private = {key: value for key, value in spreads.items() if key[1] == PRIVATE}
-    small = max(others.values()) < SPREAD
-    large = max(private.values()) > 20_000
     worst = {name: max(v for k, v in others.items() if k[1] == name) for _, name, _ in others}
     wide = sum(value >= SPREAD for value in others.values())
+    small, large = wide == 0, private > 20_000
     near = sorted({f"{name} in panel {p}" for (p, name, _), v in spreads.items() if v > 20_000})
     so = "" if small and large else "Not so in our runs: "
     most = "near T·Δ = 30000, the most there is"
@@ -626,11 +495,10 @@ def spread(runs: Readings) -> Finding:
     return Finding(
         decide(small and large, HOLDS, CONDITION if small else FAILS),
         f"{so}{far}. All runs of {PRIVATE}, in both readings, differ by at most "
-        f"{max(private.values()):.0f}. In {wide} of {len(others)} settings of the others the "
+        f"{private:.0f}. In {wide} of {len(others)} settings of the others the "
         f"spread is {SPREAD} or more. Which runs the paper has, and which variant of {PRIVATE}, we "
         "cannot tell.",
-        {f"greatest spread, {name}": round(value, 1) for name, value in worst.items()}
-        | {f"greatest spread, {PRIVATE}": round(max(private.values()), 1)},
+        entries("greatest spread, {}", worst | {PRIVATE: private}, 1),
     )
 
 

@@ -1,41 +1,24 @@
 """Claims of Tao, Wu, Zhao & Wang (2022), §6: what the experiments show."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.claims.findings import (
-    CANNOT_TELL,
-    CONDITION,
-    FAILS,
-    HOLDS,
-    Finding,
-    claim,
-    decide,
-)
+from companion.claims.findings import Evidence, Finding, claim, entries
+from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from dpbandits import bounds
 from dpbandits.rewards.heavy_laws import twzw22
 from dpbandits.simulation import Runs
 
 FIGURES = "twzw22-figures"
 """Name of the results that claims need, which are the runs of Figures 1 to 4 by `Setting`."""
-
-
 LOCAL = "twzw22-fig2"
-
-
 PRIVATE = ("DPRSE", "DPRUCB", "LDPRSE")
-
-
 LEVEL = 1e-8
 """One-sided false alarm of a comparison; there are fewer than 100."""
-
-
 ROUNDING = 1e-6
 """Share of a regret up to which a difference is none."""
 
@@ -63,41 +46,25 @@ class Setting(NamedTuple):
 Results = Mapping[Setting, Runs]
 
 
-@claim(
-    "twzw22-setting-3",
-    "§6",
-    "(reconstructed) In the local model Setting 3 has, in theory, larger regret than Settings "
-    "1 and 2.",
-    at="the-paper-s-figures",
-)
+@claim("twzw22-setting-3", "§6", at="the-paper-s-figures")
 def third_setting() -> Finding:
-    laws = {
-        (name, order): twzw22(name, order) for name in ("S1", "S2", "S3") for order in (0.9, 0.5)
-    }
-    far = {
-        key: float(
-            bounds.heavy_elimination_regret(
-                law.gaps, 1e90, epsilon=1.0, moment=law.moment_bound, order=key[1], model="local"
-            )
-        )
-        for key, law in laws.items()
-    }
-    ratios = {
-        (name, order): far["S3", order] / far[name, order]
-        for name in ("S1", "S2")
-        for order in (0.9, 0.5)
-    }
-    sums = {name: float(laws[name, 0.9].gaps.sum()) for name in ("S1", "S2", "S3")}
+    """(reconstructed) In the local model Setting 3 has, in theory, larger regret than Settings 1
+    and 2.
+    """
+    names, orders = ("S1", "S2", "S3"), (0.9, 0.5)
+    far = {}
+    for name, order in itertools.product(names, orders):
+        law = twzw22(name, order)
+        problem: Any = {"epsilon": 1.0, "moment": law.moment_bound, "order": order}
+        far[name, order] = bounds.heavy_elimination_regret(law.gaps, 1e90, **problem, model="local")
+    ratios = {(n, v): float(far["S3", v]) / float(far[n, v]) for n in names[:2] for v in orders}
+    sums = {name: float(twzw22(name, 0.9).gaps.sum()) for name in names}
     return Finding(
         decide(min(ratios.values()) > 1, CONDITION if sums["S3"] < sums["S1"] else HOLDS),
         "At horizons at which all gaps have been seen: its least gap of 0.05 decides. Until an arm "
         "is dropped all are played in turn, regret is in proportion to the sum of the gaps, and "
         "that of Setting 3 is the least.",
-        {
-            f"our bound, S3 / {name}, v = {order}": float(f"{ratio:.3g}")
-            for (name, order), ratio in ratios.items()
-        }
-        | {f"sum of gaps, {name}": round(total, 2) for name, total in sums.items()},
+        entries("our bound, S3 / {}, v = {}", ratios, ".3g") | entries("sum of gaps, {}", sums, 2),
     )
 
 
@@ -123,25 +90,18 @@ def _sign(less: Mean, more: Mean) -> int:
 
 
 def _judge(
-    pairs: Iterable[tuple[Mean, Mean]],
-    reason: str,
-    what: str,
-    extra: dict[str, float] | None = None,
+    pairs: Iterable[tuple[Mean, Mean]], reason: str, what: str, extra: Evidence | None = None
 ) -> Finding:
     """Judge that in each pair the first regret is less than the second."""
     signs = [(_sign(less, more), less, more) for less, more in pairs]
     number = {sign: sum(s == sign for s, _, _ in signs) for sign in (1, 0, -1)}
     ratios = [less.value / more.value for _, less, more in signs]
     agree = number[1] == len(signs) > 0
-    where = {
-        sign: ", ".join(dict.fromkeys(less.name for s, less, _ in signs if s == sign))
-        for sign in (1, 0, -1)
-    }
     listed = f"Of {len(signs)} comparisons {number[1]} surely agree"
-    if number[0]:
-        listed += f"; {number[0]} are ties, in {where[0]}"
-    if number[-1]:
-        listed += f"; {number[-1]} surely disagree, in {where[-1]}"
+    for sign, word in ((0, "are ties"), (-1, "surely disagree")):
+        if number[sign]:
+            where = dict.fromkeys(less.name for s, less, _ in signs if s == sign)
+            listed += f"; {number[sign]} {word}, in {', '.join(where)}"
     return Finding(
         decide(agree, HOLDS, CONDITION if number[1] else FAILS if number[-1] else CANNOT_TELL),
         f"{reason} {listed}.",
@@ -153,36 +113,27 @@ def _judge(
             f"greatest ratio of mean regrets, {what}": round(max(ratios), 4),
             f"least ratio of mean regrets, {what}": round(min(ratios), 4),
         }
-        | (extra or {}),
+        | dict(extra or {}),
     )
 
 
-def _bounds_ratio(order: float, power: int) -> float:
-    """Return our bound on the regret of DPRSE over that of DPRUCB: S1, ε = 1, T = 10^power."""
-    s1 = twzw22("S1", order)
-    u = s1.moment_bound
-    ours = bounds.heavy_elimination_regret(s1.gaps, 10.0**power, epsilon=1.0, moment=u, order=order)
-    other = bounds.dprucb_regret(s1.gaps, 10**power, epsilon=1.0, moment=u, order=order)
-    return float(ours / other)
-
-
-@claim(
-    "twzw22-fig-dprse",
-    "§6; Figures 1, 3 and 4",
-    "DPRSE always outperforms DPRUCB.",
-    at="the-paper-s-figures",
-    needs=(FIGURES,),
-)
+@claim("twzw22-fig-dprse", "§6; Figures 1, 3 and 4", at="the-paper-s-figures", needs=(FIGURES,))
 def against_ucb(results: Results) -> Finding:
+    """DPRSE always outperforms DPRUCB."""
     found = _private(results)
     pairs = [
         (_mean(ours, found), _mean(other, found))
         for ours, other in itertools.product(found, found)
-        if ours.algorithm == "DPRSE"
-        and other.algorithm == "DPRUCB"
+        if (ours.algorithm, other.algorithm) == ("DPRSE", "DPRUCB")
         and ours[:5] == other[:5]
         and found[ours].horizon == found[other].horizon
     ]
+    ratios = {}  # of our bounds
+    for order, power in itertools.product((0.9, 0.5), (8, 12, 30)):
+        s1 = twzw22("S1", order)
+        problem: Any = {"epsilon": 1.0, "moment": s1.moment_bound, "order": order}
+        ours = bounds.heavy_elimination_regret(s1.gaps, 10.0**power, **problem)
+        ratios[order, power] = float(ours / bounds.dprucb_regret(s1.gaps, 10**power, **problem))
     return _judge(
         pairs,
         "At our horizon only where the comparisons below surely agree; whether at the paper's "
@@ -191,24 +142,13 @@ def against_ucb(results: Results) -> Finding:
         "and may decide. Until DPRSE drops an arm it plays all in turn, while DPRUCB adapts at "
         "every pull; in the long run our bounds are log T for log²T.",
         "DPRSE / DPRUCB",
-        {
-            f"ratio of our bounds, S1, v = {order}, ε = 1, T = 10^{power}": round(
-                _bounds_ratio(order, power), 3
-            )
-            for order in (0.9, 0.5)
-            for power in (8, 12, 30)
-        },
+        entries("ratio of our bounds, S1, v = {}, ε = 1, T = 10^{}", ratios, 3),
     )
 
 
-@claim(
-    "twzw22-fig-epsilon",
-    "§6; Figures 1 to 4",
-    "Regret increases as ε decreases.",
-    at="the-paper-s-figures",
-    needs=(FIGURES,),
-)
+@claim("twzw22-fig-epsilon", "§6; Figures 1 to 4", at="the-paper-s-figures", needs=(FIGURES,))
 def by_epsilon(results: Results) -> Finding:
+    """Regret increases as ε decreases."""
     found = _private(results)
     pairs = [
         (_mean(large, found), _mean(small, found))
@@ -224,25 +164,18 @@ def by_epsilon(results: Results) -> Finding:
     )
 
 
-@claim(
-    "twzw22-fig-v",
-    "§6; Figures 1 to 4",
-    "Regret is smaller for greater v.",
-    at="the-paper-s-figures",
-    needs=(FIGURES,),
-)
+@claim("twzw22-fig-v", "§6; Figures 1 to 4", at="the-paper-s-figures", needs=(FIGURES,))
 def by_order(results: Results) -> Finding:
+    """Regret is smaller for greater v."""
     found = _private(results)
     pairs = []
     for large, small in itertools.product(found, found):
         one, other = (s._replace(order=0.0, panel="") for s in (large, small))
-        horizons = found[large].horizon, found[small].horizon
+        horizons = {found[large].horizon, found[small].horizon}
         # panels a and b are for the same horizon, and so are c and d; in Figure 2 it differs
-        if one == other and large.order > small.order:
-            if large.figure != LOCAL and horizons[0] != horizons[1]:
-                continue
-            time = min(horizons)
-            pairs.append((_mean(large, found), _mean(small, found, time)))
+        alike = len(horizons) == 1 or large.figure == LOCAL
+        if alike and one == other and large.order > small.order:
+            pairs.append((_mean(large, found), _mean(small, found, min(horizons))))
     return _judge(
         pairs,
         "All algorithms and variants, v = 0.9 and 0.5. With v the laws change as well: shape "
@@ -251,14 +184,9 @@ def by_order(results: Results) -> Finding:
     )
 
 
-@claim(
-    "twzw22-fig-local",
-    "§6; Figures 2 and 4",
-    "Regret is larger in the local model than in the central one.",
-    at="twzw22-fig2",
-    needs=(FIGURES,),
-)
+@claim("twzw22-fig-local", "§6; Figures 2 and 4", at="twzw22-fig2", needs=(FIGURES,))
 def privacy_of_each_reward_costs(results: Results) -> Finding:
+    """Regret is larger in the local model than in the central one."""
     found = _private(results)
     longest = max(runs.horizon for s, runs in found.items() if s.algorithm == "DPRSE")
     pairs = [

@@ -3,8 +3,6 @@
 Our copy of the paper has lost its formulas; those in statements marked "(reconstructed)" are ours.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable
@@ -13,37 +11,20 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from companion.claims.findings import (
-    CANNOT_TELL,
-    CONDITION,
-    FAILS,
-    HOLDS,
-    Finding,
-    claim,
-    decide,
-)
+from companion.claims.findings import Finding, claim, entries, extremes, shown
+from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from dpbandits import bounds, robust_means
 from dpbandits.heavy_schedules import LOCAL_SCHEDULES, heavy_epoch
 from dpbandits.regret import LDPRSE
-from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw, heavy_two_point
+from dpbandits.rewards.heavy_laws import heavy_two_point
 from dpbandits.simulation import simulate
 
 GAPS = tuple(2.0**-k for k in (2, 5, 9, 14, 20))
-
-
 ORDERS = (0.5, 0.75, 1.0)
-
-
 EPSILONS = (0.01, 0.1, 1.0)
-
-
 FAR = 1e90
 """A horizon at which log(4Kτ²T)/log T is near 1."""
-
-
 LOCAL_EPSILONS = (0.1, 0.5, 1.0)
-
-
 ZHOU_ZHANG = (
     "Zhou & Zhang (NeurIPS 2024, Locally private and robust multi-armed bandits) say in their "
     "abstract that they identify a fundamental flaw in the state of the art of this problem."
@@ -59,46 +40,32 @@ def _central(value: float, raw: float, order: float) -> float:
 
 
 def _raw_over_central(shift: float, order: float) -> float:
-    """Return the same ratio, upside down, for the two-point law 0 or 1, p = 1/2, and a shift."""
-    law = TwoPointHeavyLaw(1.0, 0.5)
-    p, power = law.probability, 1 + order
-    raw = p * (shift + law.high) ** power + (1 - p) * shift**power
-    mean = shift + law.mean
-    central = p * abs(shift + law.high - mean) ** power + (1 - p) * abs(shift - mean) ** power
-    return float(raw / central)
+    """Return the same ratio, upside down, for 0 or 1 with probability 1/2 each, and a shift."""
+    mean, power = shift + 0.5, 1 + order
+    raw = 0.5 * (shift + 1.0) ** power + 0.5 * shift**power
+    return raw / (0.5 * abs(shift + 1.0 - mean) ** power + 0.5 * abs(shift - mean) ** power)
 
 
-@claim(
-    "twzw22-lemma-10",
-    "§3.1; Lemma 10",
-    "A bounded raw moment implies a bounded central moment, and vice versa.",
-    at="lem-truncation",
-)
+@claim("twzw22-lemma-10", "§3.1; Lemma 10", at="lem-truncation")
 def lemma_10() -> Finding:
-    shares = np.linspace(0.001, 0.999, 60)
+    """A bounded raw moment implies a bounded central moment, and vice versa."""
     heights = np.concatenate([-np.geomspace(1e-3, 1e3, 30), np.geomspace(1e-3, 1e3, 120)])
+    shares = np.linspace(0.001, 0.999, 60).tolist()
     forth = {
-        order: max(_central(h, p, order) for h in heights.tolist() for p in shares.tolist())
+        order: max(_central(h, p, order) for h in heights.tolist() for p in shares)
         for order in ORDERS
     }
     proved = all(ratio <= 2 ** (1 + order) for order, ratio in forth.items())
-    shifts = (0.0, 10.0, 1e3, 1e5)
-    back = [_raw_over_central(shift, 0.5) for shift in shifts]
-    unbounded = all(b > 100 * a for a, b in itertools.pairwise(back[1:]))
+    back = {shift: _raw_over_central(shift, 0.5) for shift in (0.0, 10.0, 1e3, 1e5)}
+    unbounded = back[1e3] > 100 * back[10.0] and back[1e5] > 100 * back[1e3]
     return Finding(
         decide(proved, CONDITION if unbounded else HOLDS),
         "From raw to central: abs(x − μ)^(1+v) ≤ 2^v·(abs(x)^(1+v) + abs(μ)^(1+v)) and Jensen give "
         "the factor 2^(1+v). The other way the mean must be bounded, too: 2^v·(c + abs(μ)^(1+v)) "
         "for a central moment c; without that a shift makes the raw moment as large as one likes. "
         "Lemma 10 itself is missing from our copy, and may say so.",
-        {
-            f"greatest central / raw, two-point laws, v = {order}": round(ratio, 3)
-            for order, ratio in forth.items()
-        }
-        | {
-            f"raw / central, 0 or 1 shifted by {shift:g}, v = 0.5": float(f"{ratio:.3g}")
-            for shift, ratio in zip(shifts, back, strict=True)
-        },
+        entries("greatest central / raw, two-point laws, v = {}", forth, 3)
+        | entries("raw / central, 0 or 1 shifted by {:g}, v = 0.5", back, ".3g"),
     )
 
 
@@ -118,20 +85,14 @@ def _upper_ratio(
     return float(bound) * epsilon * gap ** (1 / order) / math.log(horizon)
 
 
-@claim(
-    "twzw22-thm-4",
-    "Theorem 4",
-    "(reconstructed) DPRSE has expected regret of order Σ (log T/ε)·(u/Δ)^(1/v).",
-    at="thm-rse",
-)
+@claim("twzw22-thm-4", "Theorem 4", at="thm-rse")
 def theorem_4() -> Finding:
-    settings = [(g, o, e) for g in GAPS for o in ORDERS for e in EPSILONS]
+    """(reconstructed) DPRSE has expected regret of order Σ (log T/ε)·(u/Δ)^(1/v)."""
+    settings = list(itertools.product(GAPS, ORDERS, EPSILONS))
     early, late = ({s: _upper_ratio(s[0], t, *s[1:]) for s in settings} for t in (1e60, FAR))
     grows = max(late[s] / early[s] for s in settings)
-    constants = {
-        order: [late[s] for s in settings if s[1] == order]
-        for order in ORDERS  # over gaps and budgets
-    }
+    # over gaps and budgets
+    constants = {order: [late[s] for s in settings if s[1] == order] for order in ORDERS}
     flat = max(spread(values) for values in constants.values())
     return Finding(
         decide(grows < 1.02 and flat < 1.2),
@@ -156,12 +117,11 @@ def worst_regret(horizon: float, order: float, model: str = "global") -> float:
 
     An arm whose gap is just below 2^(1−τ) goes after epoch τ, with N(τ) pulls or the horizon.
     """
-    worst = 0.0
-    for epoch in range(1, 1000):
+    worst, epoch, pulls = 0.0, 0, 0.0
+    while pulls <= horizon:
+        epoch += 1
         pulls = bounds.heavy_elimination_pulls(2.0**-epoch, 2, 1 / horizon, 1.0, 1.0, order, model)
         worst = max(worst, 2.0 ** (1 - epoch) * min(pulls, horizon))
-        if pulls > horizon:
-            return worst
     return worst
 
 
@@ -178,14 +138,11 @@ def lower_power(order: float, model: str = "global", epsilon: float = 1.0) -> fl
     )
 
 
-@claim(
-    "twzw22-thm-4-minimax",
-    "Theorem 4",
-    "(reconstructed) Whatever the gaps, DPRSE has regret of order T^(1/(1+v)), up to powers of "
-    "log T.",
-    at="thm-rse",
-)
+@claim("twzw22-thm-4-minimax", "Theorem 4", at="thm-rse")
 def theorem_4_minimax() -> Finding:
+    """(reconstructed) Whatever the gaps, DPRSE has regret of order T^(1/(1+v)), up to powers of log
+    T.
+    """
     found = {order: upper_power(order) for order in ORDERS}
     below = {order: lower_power(order) for order in ORDERS}
     return Finding(
@@ -193,8 +150,8 @@ def theorem_4_minimax() -> Finding:
         "The bound of Theorem 4 at the worst gap. The text leaves a lower bound open. Every ε-DP "
         "algorithm has a worst regret of order T^(1/(1+v))·(K/ε)^(v/(1+v)) at least, by two-point "
         "arms, so that the power of T is the best one.",
-        {f"power of T, v = {v}, without log T": round(power, 3) for v, power in found.items()}
-        | {f"power of T of a lower bound, v = {v}": round(p, 3) for v, p in below.items()},
+        entries("power of T, v = {}, without log T", found, 3)
+        | entries("power of T of a lower bound, v = {}", below, 3),
     )
 
 
@@ -211,96 +168,76 @@ def _coupling() -> float:
     """
     least = math.inf
     for epsilon, p, m in itertools.product((0.1, 1.0, 3.0), (0.01, 0.3), (1, 20)):
-        gap = (p ** (1 / 2)) / 2  # v = 1
-        kappa = bounds.heavy_divergence(gap, epsilon, 1.0, 1.0)
+        kappa = bounds.heavy_divergence(math.sqrt(p) / 2, epsilon, 1.0, 1.0)  # v = 1
         counts = np.arange(m + 1)
-        weights = stats.binom.pmf(counts, m, p)
-        for x in np.linspace(-30 / epsilon, m + 30 / epsilon, 400):
-            first = stats.laplace.cdf(x * epsilon)
-            second = float(weights @ stats.laplace.cdf((x - counts) * epsilon))
-            least = min(least, float(second / first) / math.exp(-kappa * m))
+        x = np.linspace(-30 / epsilon, m + 30 / epsilon, 400)
+        second = stats.laplace.cdf((x[:, None] - counts) * epsilon) @ stats.binom.pmf(counts, m, p)
+        ratio = second / stats.laplace.cdf(x * epsilon)
+        least = min(least, float(ratio.min()) / math.exp(-kappa * m))
     return least
 
 
-@claim(
-    "twzw22-thm-5",
-    "Theorems 5 and 10",
-    "(reconstructed) On some instances every ε-DP algorithm of small regret has regret of "
-    "order Σ (log T/ε)·(1/Δ)^(1/v) at least.",
-    at="thm-heavy-lower",
-)
+@claim("twzw22-thm-5", "Theorems 5 and 10", at="thm-heavy-lower")
 def theorem_5() -> Finding:
-    grid = [_lower_ratio(g, o, e) for g in GAPS for o in ORDERS for e in EPSILONS]
+    """(reconstructed) On some instances every ε-DP algorithm of small regret has regret of order Σ
+    (log T/ε)·(1/Δ)^(1/v) at least.
+    """
+    grid = list(itertools.product(GAPS, ORDERS, EPSILONS))
+    ratios = [_lower_ratio(g, o, e) for g, o, e in grid]
     large = [_lower_ratio(g, o, e) for g in GAPS for o in ORDERS for e in (3.0, 10.0, 30.0)]
     coupling = _coupling()
-    arms = [
+    few, many = (
         bounds.heavy_regret_lower_bound(2.0**-9, FAR, FAR**0.5, 0.1, 1.0, 0.5, n_arms=k)
         for k in (2, 11)
-    ]
-    least = min(
-        _lower_ratio(g, o, e) * 2 ** ((1 + o) / o) for g in GAPS for o in ORDERS for e in EPSILONS
     )
+    least = min(r * 2 ** ((1 + o) / o) for r, (_, o, _) in zip(ratios, grid, strict=True))
     return Finding(
-        decide(coupling >= 1 - 1e-9 and least > 0.9 and min(large) > min(grid)),
+        decide(coupling >= 1 - 1e-9 and least > 0.9 and min(large) > min(ratios)),
         "Proved for arms that give 0 always: if such an arm gives a rare reward instead, with "
         "probability p = (2Δ)^((1+v)/v), an event that rests on m of its rewards keeps at least "
         "(1 − p(1 − e^(−ε)))^m of its probability. K − 1 such arms add up. True for all ε, with "
         "1/(1 − e^(−ε)) for 1/ε, if regret grows more slowly than every power of T; if it is T^a, "
         "with 1 − a in front.",
         {
-            "least of lower bound / (log T/ε)Δ^(−1/v), ε ≤ 1": round(min(grid), 4),
-            "greatest, ε ≤ 1": round(max(grid), 4),
+            "least of lower bound / (log T/ε)Δ^(−1/v), ε ≤ 1": round(min(ratios), 4),
+            "greatest, ε ≤ 1": round(max(ratios), 4),
             "least, ε = 3 to 30": round(min(large), 4),
             "least P2/P1 over its bound, noised count": round(coupling, 6),
-            "lower bound of 11 arms / of 2": round(arms[1] / arms[0], 3),
+            "lower bound of 11 arms / of 2": round(many / few, 3),
         },
     )
 
 
-@claim(
-    "twzw22-optimal",
-    "Abstract; §4",
-    "The instance-dependent regret of DPRSE is optimal in the central model.",
-    at="thm-heavy-lower",
-)
+@claim("twzw22-optimal", "Abstract; §4", at="thm-heavy-lower")
 def optimal() -> Finding:
+    """The instance-dependent regret of DPRSE is optimal in the central model."""
     ratios = {
-        order: [
-            _upper_ratio(g, FAR, order, e, "tightened") / _lower_ratio(g, order, e)
-            for g in GAPS
-            for e in EPSILONS
+        v: [
+            _upper_ratio(g, FAR, v, e, "tightened") / _lower_ratio(g, v, e)
+            for g, e in itertools.product(GAPS, EPSILONS)
         ]
-        for order in ORDERS
+        for v in ORDERS
     }
     flat = max(spread(values) for values in ratios.values())
-    valid = min(min(values) for values in ratios.values()) >= 1
     return Finding(
-        decide(valid and flat < 4),
+        decide(min(map(min, ratios.values())) >= 1 and flat < 4),
         "Upper and lower bound have the same order in T, ε ≤ 1 and the gap; what is between them "
         "is a constant that depends on v. Optimal for each gap on the worst laws of that gap, u "
         "and v: on others an algorithm may do better.",
-        {
-            f"upper / lower, v = {order}, {name}": round(f(values))
-            for order, values in ratios.items()
-            for name, f in (("least", min), ("greatest", max))
-        },
+        extremes("upper / lower, v = {}", ratios, 0),
     )
 
 
-@claim(
-    "twzw22-remark-2",
-    "Remark 2",
-    "(reconstructed) With heavy tails the price of privacy is an additional factor 1/ε, with "
-    "bounded rewards an additional term.",
-    at="thm-heavy-lower",
-)
+@claim("twzw22-remark-2", "Remark 2", at="thm-heavy-lower")
 def remark_2() -> Finding:
+    """(reconstructed) With heavy tails the price of privacy is an additional factor 1/ε, with
+    bounded rewards an additional term.
+    """
     prices = {
         epsilon: [
-            bounds.heavy_divergence(g, math.inf, 1.0, o)
-            / bounds.heavy_divergence(g, epsilon, 1.0, o)
-            for g in GAPS
-            for o in ORDERS
+            bounds.heavy_divergence(g, math.inf, 1.0, v)
+            / bounds.heavy_divergence(g, epsilon, 1.0, v)
+            for g, v in itertools.product(GAPS, ORDERS)
         ]
         for epsilon in (*EPSILONS, 10.0)
     }
@@ -313,23 +250,15 @@ def remark_2() -> Finding:
         for gap in (0.1, 0.01, 0.001)
     }
     vanishes = bounded[0.001] < 0.2 * bounded[0.1]
+    fits = min(factor) >= 1 and max(factor) < 2 and max(upper) < 1.2
     return Finding(
-        decide(
-            min(factor) >= 1 and max(factor) < 2 and max(upper) < 1.2 and vanishes and tends,
-        ),
+        decide(fits and vanishes and tends),
         "For ε ≤ 1, lower bounds with and without privacy differ by 1/(1 − e^(−ε)) for every small "
         "gap, and our upper bounds are in proportion to 1/ε; for large ε the factor tends to 1. "
         "With bounded rewards the price is log T/ε whatever the gap, and its share in the regret "
         "vanishes for small gaps.",
-        {
-            f"factor, lower bounds, ε = {e:g}, {name}": float(f"{f(p):.4g}")
-            for e, p in prices.items()
-            for name, f in (("least", min), ("greatest", max))
-        }
-        | {
-            f"bounded: lower bound, ε = 0.1 / without privacy, gap {gap:g}": round(ratio, 4)
-            for gap, ratio in bounded.items()
-        },
+        extremes("factor, lower bounds, ε = {:g}", prices, ".4g")
+        | entries("bounded: lower bound, ε = 0.1 / without privacy, gap {:g}", bounded, 4),
     )
 
 
@@ -350,21 +279,17 @@ def _index_width(n: int, order: float, epsilon: float, log_term: float, last: fl
     return width / (err * factor)
 
 
-@claim(
-    "twzw22-local-ucb",
-    "§5",
-    "In the local model the UCB method may cause enormous error, as the thresholds, and with "
-    "them the noise, grow with time.",
-    at="thm-local-mean",
-)
+@claim("twzw22-local-ucb", "§5", at="thm-local-mean")
 def index_policies() -> Finding:
-    settings = list(itertools.product((100, 10_000, 1_000_000), ORDERS, LOCAL_EPSILONS))
+    """In the local model the UCB method may cause enormous error, as the thresholds, and with them
+    the noise, grow with time.
+    """
+    settings = itertools.product((100, 10_000, 1_000_000), ORDERS, LOCAL_EPSILONS)
     own = max(_index_width(n, v, e, 20.0, n) for n, v, e in settings)
-    rounds = {
-        order: [_index_width(10_000, order, 1.0, 20.0, 10.0**k) for k in (6, 12, 18)]
-        for order in (0.5, 1.0)
+    widths = {
+        (k, v): _index_width(10_000, v, 1.0, 20.0, 10.0**k) for v in (0.5, 1.0) for k in (6, 12, 18)
     }
-    enormous = all(row[-1] > 10 * row[0] and row[-1] > 100 for row in rounds.values())
+    enormous = all(widths[18, v] > max(10 * widths[6, v], 100) for v in (0.5, 1.0))
     return Finding(
         decide(enormous, CONDITION if own < 1.5 else HOLDS, FAILS),
         "If the threshold grows with the round t: an arm that is pulled rarely then gets noise "
@@ -372,11 +297,7 @@ def index_policies() -> Finding:
         "is never above that of an epoch of n rewards, and an index is as good as an epoch up to a "
         "constant factor.",
         {"greatest width / that of an epoch, own pulls": round(own, 3)}
-        | {
-            f"width / that of an epoch, n = 10⁴, t = 10^{k}, v = {v}": float(f"{ratio:.3g}")
-            for v, row in rounds.items()
-            for k, ratio in zip((6, 12, 18), row, strict=True)
-        },
+        | entries("width / that of an epoch, n = 10⁴, t = 10^{}, v = {}", widths, ".3g"),
     )
 
 
@@ -391,8 +312,9 @@ def _release_loss(bound: float, scale: float, rewards: tuple[float, ...]) -> flo
     return float((logs.max(axis=1) - logs.min(axis=1)).max())
 
 
-@claim("twzw22-thm-6", "Theorem 6", "Algorithm 4 (LDPRSE) is ε-LDP.", at="thm-rse")
+@claim("twzw22-thm-6", "Theorem 6", at="thm-rse")
 def theorem_6() -> Finding:
+    """Algorithm 4 (LDPRSE) is ε-LDP."""
     positive = (0.0, 0.3, 1.0, 1.1, 1e9)
     signed = (*positive, -0.3, -1.0, -1.1)
     losses, twins = [], []
@@ -426,24 +348,20 @@ def share_dropped(schedule: Any, order: float, n_runs: int = 400) -> tuple[int, 
     return int(np.sum(pulls[:, 1] < pulls[:, 0] - 1)), n_runs
 
 
-@claim(
-    "twzw22-lemma-13",
-    "Proof of Theorem 7; Lemma 13",
-    "(reconstructed) With about Δ^(−(1+v)/v)·log(1/β)/ε² pulls of each arm LDPRSE drops the "
-    "arms of gap Δ and, with probability 1 − β, not the best one.",
-    at="ours-heavy-local-schedule",
-)
+@claim("twzw22-lemma-13", "Proof of Theorem 7; Lemma 13", at="ours-heavy-local-schedule")
 def lemma_13() -> Finding:
-    evidence: dict[str, float | int | str] = {}
+    """(reconstructed) With about Δ^(−(1+v)/v)·log(1/β)/ε² pulls of each arm LDPRSE drops the arms
+    of gap Δ and, with probability 1 − β, not the best one.
+    """
+    evidence: dict[str, float] = {}
     surely = []
-    for order in (0.5, 1.0):
-        for schedule in ("published-remark", "minimax"):
-            dropped, n_runs = share_dropped(schedule, order)
+    for order, schedule in itertools.product((0.5, 1.0), ("published-remark", "minimax")):
+        dropped, n_runs = share_dropped(schedule, order)
+        evidence[f"runs of {n_runs} that drop the best arm, {schedule}, v = {order}"] = dropped
+        if schedule == "published-remark":
             least = float(stats.beta.ppf(1e-7, dropped, n_runs - dropped + 1)) if dropped else 0.0
-            evidence[f"runs of {n_runs} that drop the best arm, {schedule}, v = {order}"] = dropped
-            if schedule == "published-remark":
-                surely.append(least > 0.05)
-                evidence[f"their share, surely above, v = {order}"] = round(least, 3)
+            surely.append(least > 0.05)
+            evidence[f"their share, surely above, v = {order}"] = round(least, 3)
     return Finding(
         decide(all(surely), FAILS, CANNOT_TELL),
         "Lengths and B are inferred from Remark 3: those of DPRSE, with ε² for ε. The mean of R "
@@ -455,65 +373,48 @@ def lemma_13() -> Finding:
     )
 
 
-def _constant(order: float) -> float:
-    """Return the constant of DPRSE's bound, which has ε for ε²."""
-    gap = 2.0**-9
-    bound = bounds.heavy_elimination_regret([0.0, gap], FAR, epsilon=1.0, moment=1.0, order=order)
-    return float(bound) * gap ** (1 / order) / math.log(FAR)
-
-
-def claimed_rate(gap: float, order: float, epsilon: float) -> float:
+def claimed_rate(gap: float, order: float, epsilon: float = 1.0) -> float:
     """Return the non-private rate times 1/ε², over log T."""
     return gap ** (-1 / order) / epsilon**2
 
 
-def lower_rate(gap: float, order: float, epsilon: float) -> float:
+def lower_rate(gap: float, order: float, epsilon: float = 1.0) -> float:
     """Return the lower bound on regret/log T, T → ∞, with u = 1 and two arms."""
     return gap / bounds.heavy_divergence(gap, epsilon, 1.0, order, "local")
-
-
-def _breaking_gap(order: float, epsilon: float, constant: float) -> float:
-    """Return the greatest gap 2^(−k/4) from which the lower bound is above the claimed rate."""
-    gaps = [2.0 ** (-k / 4) for k in range(4, 400)]
-    beyond = [
-        lower_rate(g, order, epsilon) > constant * claimed_rate(g, order, epsilon) for g in gaps
-    ]
-    return next((g for g, b in zip(gaps, beyond, strict=True) if b), 0.0)
 
 
 def _breaking_time(gap: float, order: float, constant: float) -> int:
     """Return the least k such that no algorithm has the claimed regret at T = 10^k, ε = 1; or 0."""
     for power in range(1, 300 if gap > 0 else 1):
         claimed = constant * claimed_rate(gap, order, 1.0) * power * math.log(10)
-        if (
-            bounds.heavy_regret_lower_bound(gap, 10.0**power, claimed, 1.0, 1.0, order, "local")
-            > claimed
-        ):
+        problem = gap, 10.0**power, claimed, 1.0, 1.0, order, "local"
+        if bounds.heavy_regret_lower_bound(*problem) > claimed:
             return power
     return 0
 
 
-@claim(
-    "twzw22-thm-7",
-    "Theorem 7; Remark 3",
-    "(reconstructed) LDPRSE has regret of the order of the non-private rate times 1/ε²: "
-    "Σ (log T/ε²)·(1/Δ)^(1/v).",
-    at="cor-flaw",
-)
+@claim("twzw22-thm-7", "Theorem 7; Remark 3", at="cor-flaw")
 def theorem_7() -> Finding:
-    evidence: dict[str, float | int | str] = {}
-    broken = []
+    """(reconstructed) LDPRSE has regret of the order of the non-private rate times 1/ε²: Σ (log
+    T/ε²)·(1/Δ)^(1/v).
+    """
+    evidence, broken, late = {}, [], 0
     for order in (0.5, 1.0):
-        for name, constant in (("1", 1.0), ("that of Theorem 4", _constant(order)), ("10⁶", 1e6)):
-            gap = _breaking_gap(order, 1.0, constant)
-            broken.append(gap > 0 and _breaking_time(gap / 2, order, constant) > 0)
-            evidence[f"gap below which it is impossible, v = {order}, constant {name}"] = float(
-                f"{gap:.2g}"
-            )
-        gap = _breaking_gap(order, 1.0, _constant(order)) / 2
-        evidence[f"log10 T from which, half of that gap, v = {order}, constant of Theorem 4"] = (
-            _breaking_time(gap, order, _constant(order))
-        )
+        near: Any = {"epsilon": 1.0, "moment": 1.0, "order": order}
+        four = float(bounds.heavy_elimination_regret([0.0, 2.0**-9], FAR, **near))
+        four *= (2.0**-9) ** (1 / order) / math.log(FAR)  # its bound has ε for ε²
+        for name, constant in (("1", 1.0), ("that of Theorem 4", four), ("10⁶", 1e6)):
+            # gaps from which the lower bound is above the claimed rate
+            gaps = (2.0 ** (-k / 4) for k in range(4, 400))
+            beyond = (g for g in gaps if lower_rate(g, order) > constant * claimed_rate(g, order))
+            gap = next(beyond, 0.0)
+            power = _breaking_time(gap / 2, order, constant)
+            broken.append(gap > 0 and power > 0)
+            where = f"gap below which it is impossible, v = {order}, constant {name}"
+            evidence[where] = shown(gap, ".2g")
+            late = power if constant == four else late
+        half = f"log10 T from which, half of that gap, v = {order}, constant of Theorem 4"
+        evidence[half] = late
     return Finding(
         decide(all(broken), FAILS, CANNOT_TELL),
         "A released reward tells two laws of total variation d apart by a divergence of "
@@ -525,14 +426,11 @@ def theorem_7() -> Finding:
     )
 
 
-@claim(
-    "twzw22-thm-7-minimax",
-    "Theorem 7",
-    "(reconstructed) Whatever the gaps, LDPRSE has regret of order T^(1/(1+v)), up to powers "
-    "of log T.",
-    at="cor-flaw",
-)
+@claim("twzw22-thm-7-minimax", "Theorem 7", at="cor-flaw")
 def theorem_7_minimax() -> Finding:
+    """(reconstructed) Whatever the gaps, LDPRSE has regret of order T^(1/(1+v)), up to powers of
+    log T.
+    """
     powers = {order: lower_power(order, "local") for order in ORDERS}
     excess = {
         order: bounds.heavy_minimax_lower_bound(1e30, 2, 1.0, 1.0, order, "local")
@@ -545,30 +443,25 @@ def theorem_7_minimax() -> Finding:
         "The text obtains (11) as it obtains (8), from the rate for given gaps; but every ε-LDP "
         "algorithm has a worst regret of order T^((2+v)/(2(1+v))) at least: 3/4 for 1/2 at v = 1. "
         "With the lengths that Lemma 13 needs LDPRSE attains that power.",
-        {f"power of T of a lower bound, v = {v}": round(power, 4) for v, power in powers.items()}
-        | {f"claimed, v = {v}": round(1 / (1 + v), 4) for v in powers}
-        | {
-            f"lower bound / (T^(1/(1+v))·log T), T = 10³⁰, v = {v}": float(f"{ratio:.2g}")
-            for v, ratio in excess.items()
-        },
+        entries("power of T of a lower bound, v = {}", powers, 4)
+        | entries("claimed, v = {}", {v: 1 / (1 + v) for v in ORDERS}, 4)
+        | entries("lower bound / (T^(1/(1+v))·log T), T = 10³⁰, v = {}", excess, ".2g"),
     )
 
 
-@claim(
-    "twzw22-optimal-local",
-    "Abstract; §5",
-    "LDPRSE achieves (near) optimal rates, for given gaps and for the worst ones.",
-    at="thm-rse",
-)
+@claim("twzw22-optimal-local", "Abstract; §5", at="thm-rse")
 def optimal_local() -> Finding:
-    ratios: dict[float, list[float]] = {}
-    for order in ORDERS:
-        ratios[order] = []
-        for gap, epsilon in itertools.product(GAPS, LOCAL_EPSILONS):
-            upper = bounds.heavy_elimination_regret(
-                [0.0, gap], FAR, epsilon=epsilon, moment=1.0, order=order, model="local"
-            )
-            ratios[order].append(float(upper) / math.log(FAR) / lower_rate(gap, order, epsilon))
+    """LDPRSE achieves (near) optimal rates, for given gaps and for the worst ones."""
+    problem: Any = {"moment": 1.0, "model": "local"}
+    ratios = {
+        v: [
+            float(bounds.heavy_elimination_regret([0.0, g], FAR, epsilon=e, order=v, **problem))
+            / math.log(FAR)
+            / lower_rate(g, v, e)
+            for g, e in itertools.product(GAPS, LOCAL_EPSILONS)
+        ]
+        for v in ORDERS
+    }
     flat = max(spread(values) for values in ratios.values())
     powers = {order: upper_power(order, "local") for order in (0.5, 1.0)}
     best = all(power < (2 + v) / (2 * (1 + v)) + 0.015 for v, power in powers.items())
@@ -577,67 +470,53 @@ def optimal_local() -> Finding:
         "If epochs have Δ^(−2(1+v)/v)/ε² pulls, more than Remark 3 lets one infer: then upper and "
         "lower bounds have the same order in T, Δ and ε ≤ 1, for given gaps, and for the worst "
         "ones up to logarithms. The constants between them are very large.",
-        {
-            f"upper / lower, v = {order}, {name}": float(f"{f(values):.3g}")
-            for order, values in ratios.items()
-            for name, f in (("least", min), ("greatest", max))
-        }
-        | {f"power of T at the worst gap, v = {v}": round(p, 3) for v, p in powers.items()},
+        extremes("upper / lower, v = {}", ratios, ".3g")
+        | entries("power of T at the worst gap, v = {}", powers, 3),
     )
 
 
-@claim(
-    "twzw22-thm-8",
-    "Theorems 8 and 11",
-    "(reconstructed) On some instances every ε-LDP algorithm of small regret has regret of "
-    "order Σ (log T/ε²)·(1/Δ)^(1/v) at least.",
-    at="thm-heavy-lower",
-)
+@claim("twzw22-thm-8", "Theorems 8 and 11", at="thm-heavy-lower")
 def theorem_8() -> Finding:
+    """(reconstructed) On some instances every ε-LDP algorithm of small regret has regret of order Σ
+    (log T/ε²)·(1/Δ)^(1/v) at least.
+    """
     ratios = {
-        order: [
-            [lower_rate(g, order, e) / claimed_rate(g, order, e) for g in GAPS]
-            for e in (*LOCAL_EPSILONS, 4.0)
-        ]
-        for order in ORDERS
+        (v, e): [lower_rate(g, v, e) / claimed_rate(g, v, e) for g in GAPS]
+        for v, e in itertools.product(ORDERS, (*LOCAL_EPSILONS, 4.0))
     }
     # of the claimed order times a constant of v, at the greatest gap where it is least
-    least = min(min(min(row) for row in rows) for rows in ratios.values())
-    grows = all(
-        list(np.diff(row) > 0) == [True] * 4 for rows in ratios.values() for row in rows[:3]
-    )
-    tight = max(spread(row) for rows in ratios.values() for row in rows[:3]) < 10
+    least = min(map(min, ratios.values()))
+    rows = [row for (_, epsilon), row in ratios.items() if epsilon <= 1]
+    grows = all(bool(np.all(np.diff(row) > 0)) for row in rows)
+    tight = max(map(spread, rows)) < 10
     return Finding(
         decide(least > 1e-3 and grows),
         "As a lower bound it is true, and "
         + ("tight." if tight else "can be raised by the factor Δ^(−(1+v)/v): see Theorem 7. ")
         + "Ours is proved for two-point arms of which the worse give 0 always.",
         {"least of our lower bound / claimed one": round(least, 4)}
-        | {
-            f"the same, gap 2^(−20), ε = 1, v = {order}": float(f"{rows[2][-1]:.2g}")
-            for order, rows in ratios.items()
-        },
+        | entries(
+            "the same, gap 2^(−20), ε = 1, v = {}", {v: ratios[v, 1.0][-1] for v in ORDERS}, ".2g"
+        ),
     )
 
 
-def _price(gap: float, order: float) -> float:
-    """Return the lower bound on regret/log T at ε = 1 over the upper one of robust UCB."""
-    free = bounds.robust_ucb_regret([0.0, gap], FAR, moment=1.0, order=order, confidence="fixed")
-    return lower_rate(gap, order, 1.0) * math.log(FAR) / float(free)
-
-
-@claim(
-    "twzw22-remark-3",
-    "Remark 3",
-    "(reconstructed) The price of local privacy is an additional factor 1/ε², as with bounded "
-    "rewards.",
-    at="cor-flaw",
-)
+@claim("twzw22-remark-3", "Remark 3", at="cor-flaw")
 def remark_3() -> Finding:
-    prices = {order: [_price(gap, order) for gap in GAPS] for order in ORDERS}
+    """(reconstructed) The price of local privacy is an additional factor 1/ε², as with bounded
+    rewards.
+    """
+    free = {
+        (g, v): bounds.robust_ucb_regret([0.0, g], FAR, moment=1.0, order=v, confidence="fixed")
+        for g, v in itertools.product(GAPS[-2:], ORDERS)
+    }
+    # the lower bound on regret/log T at ε = 1 over the upper one of robust UCB
+    prices = {
+        (g, v): lower_rate(g, v, 1.0) * math.log(FAR) / float(r) for (g, v), r in free.items()
+    }
+    near, far = GAPS[-2:]
     powers = {
-        order: math.log2(row[-1] / row[-2]) / math.log2(GAPS[-2] / GAPS[-1])
-        for order, row in prices.items()
+        v: math.log2(prices[far, v] / prices[near, v]) / math.log2(near / far) for v in ORDERS
     }
     grows = all(power > 0.5 for power in powers.values())
     return Finding(
@@ -646,67 +525,49 @@ def remark_3() -> Finding:
         "Δ^(−(1+v)/v)/ε² times that of robust UCB: without limit as the gap falls. With "
         "bounded rewards, where two laws of gap Δ differ by Δ in total variation, the factor is "
         "indeed of order 1/ε². " + ZHOU_ZHANG,
-        {f"power of 1/Δ in the price, v = {v}": round(power, 3) for v, power in powers.items()}
-        | {
-            f"price at least, ε = 1, v = {order}, gap 2^(−20)": float(f"{row[-1]:.2g}")
-            for order, row in prices.items()
-        },
+        entries("power of 1/Δ in the price, v = {}", powers, 3)
+        | entries(
+            "price at least, ε = 1, v = {}, gap 2^(−20)", {v: prices[far, v] for v in ORDERS}, ".2g"
+        ),
     )
 
 
-@claim(
-    "twzw22-thm-9",
-    "Theorem 9",
-    "(reconstructed) For large T every ε-LDP algorithm has a worst regret of order "
-    "(K/ε²)^(v/(1+v))·T^(1/(1+v)) at least.",
-    at="thm-heavy-lower",
-)
+@claim("twzw22-thm-9", "Theorem 9", at="thm-heavy-lower")
 def theorem_9() -> Finding:
+    """(reconstructed) For large T every ε-LDP algorithm has a worst regret of order
+    (K/ε²)^(v/(1+v))·T^(1/(1+v)) at least.
+    """
     ratios = {
-        (order, epsilon): [
-            bounds.heavy_minimax_lower_bound(t, 5, epsilon, 1.0, order, "local")
-            / ((4 / epsilon**2) ** (order / (1 + order)) * t ** (1 / (1 + order)))
+        (v, e): [
+            bounds.heavy_minimax_lower_bound(t, 5, e, 1.0, v, "local")
+            / ((4 / e**2) ** (v / (1 + v)) * t ** (1 / (1 + v)))
             for t in (1e6, 1e9, 1e15, 1e30)
         ]
-        for order in ORDERS
-        for epsilon in LOCAL_EPSILONS
+        for v, e in itertools.product(ORDERS, LOCAL_EPSILONS)
     }
     least = min(row[-1] for row in ratios.values())
     grows = all(row[-1] >= row[-2] >= row[-3] for row in ratios.values())
+    ends = {(v, t): ratios[v, 1.0][i] for v in ORDERS for t, i in (("10⁶", 0), ("10³⁰", -1))}
     return Finding(
         decide(least > 0.01 and grows),
         "As a lower bound for T large enough it is true, and far from tight: the power of T can be "
         "raised to (2+v)/(2(1+v)).",
-        {
-            f"our lower bound / claimed one, K = 5, ε = {e:g}, v = {v}, T = {t}": float(f"{r:.2g}")
-            for (v, e), row in ratios.items()
-            if e == 1.0
-            for t, r in zip(("10⁶", "10³⁰"), (row[0], row[-1]), strict=True)
-        },
+        entries("our lower bound / claimed one, K = 5, ε = 1, v = {}, T = {}", ends, ".2g"),
     )
 
 
-@claim(
-    "twzw22-remark-4",
-    "Remark 4",
-    "The worst regret in the local model differs from the non-private one by a certain factor, "
-    "lost in our copy, which is not that of bounded rewards.",
-    at="thm-heavy-lower",
-)
+@claim("twzw22-remark-4", "Remark 4", at="thm-heavy-lower")
 def remark_4() -> Finding:
-    powers = {
-        "local": {v: lower_power(v, "local") for v in ORDERS},
-        "no privacy": {v: lower_power(v, "global", math.inf) for v in ORDERS},
-    }
-    differ = all(powers["local"][v] > powers["no privacy"][v] + 0.05 for v in ORDERS)
+    """The worst regret in the local model differs from the non-private one by a certain factor,
+    lost in our copy, which is not that of bounded rewards.
+    """
+    local = {("local", v): lower_power(v, "local") for v in ORDERS}
+    free = {("no privacy", v): lower_power(v, "global", math.inf) for v in ORDERS}
+    differ = all(local["local", v] > free["no privacy", v] + 0.05 for v in ORDERS)
     return Finding(
         decide(differ, CANNOT_TELL, FAILS),
         "The factor is lost in our copy. The difference is T^(v/(2(1+v))), and a power of ε: a "
         "factor with ε alone would not be right. With bounded rewards the power of T is the same "
         "in both models (Duchi, Jordan & Wainwright 2013; not computed here).",
-        {
-            f"power of T, {name}, v = {v}": round(power, 4)
-            for name, row in powers.items()
-            for v, power in row.items()
-        },
+        entries("power of T, {}, v = {}", local | free, 4),
     )
