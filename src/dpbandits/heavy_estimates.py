@@ -30,7 +30,7 @@ from dpbandits.robust_means import (
     local_threshold,
     local_width,
 )
-from dpbandits.running import Replicated, describe, label_errors, run_replicates, runs_of
+from dpbandits.running import Replicated, describe, run_cases
 
 __all__ = [
     "MODELS",
@@ -182,8 +182,9 @@ def _errors_chunk(
     return [estimator.error(np.random.default_rng(seed), law, n_rewards) for seed in seeds]
 
 
-def _replicated(estimator: TruncatedMean, law: HeavyLaw, n_rewards: int, n_runs: int) -> Replicated:
+def _replicated(case: tuple[TruncatedMean, HeavyLaw, int], n_runs: int) -> Replicated:
     """Check a case and describe it to the runner."""
+    estimator, law, n_rewards = case
     if not isinstance(estimator, TruncatedMean):
         raise ValueError(f"estimator={estimator!r} must be a TruncatedMean")
     if not isinstance(law, HeavyLaw):
@@ -196,6 +197,7 @@ def _replicated(estimator: TruncatedMean, law: HeavyLaw, n_rewards: int, n_runs:
         check_integer("n_runs", n_runs, 1),
         chunk=200,
         warm_up=partial(estimator.error, np.random.default_rng(0), law, n_rewards),
+        gather=lambda errors: MeanErrors(*case, np.array(errors)),
     )
 
 
@@ -248,12 +250,7 @@ def mean_errors_many(
     >>> [round(errors[n].summary()["rms"], 6) for n in cases]
     [0.01, 0.001]
     """
-    replicated: dict[Key, Replicated] = {}
-    for key, case in cases.items():
-        with label_errors(key):
-            replicated[key] = _replicated(*case, runs_of(key, n_runs))
-    outcomes = run_replicates(replicated, seed, n_jobs)
-    return {key: MeanErrors(*case, np.array(outcomes[key])) for key, case in cases.items()}
+    return run_cases(cases, _replicated, n_runs, seed, n_jobs)
 
 
 def hard_law(

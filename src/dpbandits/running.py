@@ -190,10 +190,12 @@ def run_cases(
     return {key: described[key].gather(found.pop(key)) for key in cases}
 
 
-def _play_chunk(key: Hashable, case: Replicated, seeds: Seeds) -> Sequence[Any]:
+def _play_chunk(
+    key: Hashable, play: Callable[[Seeds], Sequence[Any]], seeds: Seeds
+) -> Sequence[Any]:
     """Play a chunk: the unit of parallel work."""
     with label_errors(key):
-        return case.play(seeds)
+        return play(seeds)
 
 
 def run_replicates(
@@ -272,9 +274,9 @@ def _outcomes(
     chunks = [(key, seeds) for key, case in cases.items() for seeds in case.chunks(seed)]
     if n_jobs == 1:
         for key, seeds in chunks:
-            yield key, _play_chunk(key, cases[key], seeds)
+            yield key, _play_chunk(key, cases[key].play, seeds)
         return
-    tasks = (delayed(_play_chunk)(key, cases[key], seeds) for key, seeds in chunks)
+    tasks = (delayed(_play_chunk)(key, cases[key].play, seeds) for key, seeds in chunks)
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
     try:
         for (key, _), part in zip(chunks, outcomes, strict=True):

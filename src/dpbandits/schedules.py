@@ -1,4 +1,4 @@
-"""Epochs and widths of the elimination algorithms, releases of batches: each formula, once."""
+"""Epochs and widths of the elimination algorithms, releases of batches: each formula once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_PULLS = 2**62
 
 @dataclass(frozen=True)
 class EpochPlan:
-    """What an elimination algorithm does in one epoch.
+    """One epoch of an elimination algorithm.
 
     Attributes
     ----------
@@ -92,15 +92,6 @@ def elimination_epoch(
     epsilon : float
         Privacy budget ε; ``inf`` gives the non-private algorithm.
 
-    Returns
-    -------
-    EpochPlan
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> plan = elimination_epoch(5, epoch=1, beta=0.05)
@@ -137,18 +128,8 @@ def noise_width(scale: float, log_time: Any, bracket: Any = 1.0) -> Any:
 
     Tossou & Dimitrakakis (2016), Algorithm 1. The compiled loop of `DPUCBBound` has it inlined.
 
-    Parameters
-    ----------
-    scale : float
-        Scale b of the noise of one block of the counter.
-    log_time : float or array_like
-        log t.
-    bracket : float or array_like
-        `noise_bracket` of the length, or what stands for it in a bound.
-
-    Returns
-    -------
-    float or numpy.ndarray
+    The noise of one block of the counter has `scale` b; `bracket` is `noise_bracket` of the length,
+    or what stands for it in a bound.
 
     Examples
     --------
@@ -175,19 +156,7 @@ def round_robin(pulls: NDArray[np.int64], n_viable: int) -> NDArray[np.int64]:
 def next_release(pulls: int, eta: float, first: int = 1) -> int:
     """Return the least number of the grid ⌈first·(1 + η)^j⌉, j = 0, 1, …, that is above `pulls`.
 
-    Parameters
-    ----------
-    pulls : int
-        Pulls of an arm, at least 0.
-    eta : float
-        Growth η > 0 of the grid.
-    first : int
-        Its first number.
-
-    Returns
-    -------
-    int
-        At most 2^62: no run has room for more.
+    At most 2^62: no run has room for more. `pulls` is at least 0, η above 0.
 
     Examples
     --------
@@ -212,15 +181,9 @@ def next_release(pulls: int, eta: float, first: int = 1) -> int:
 def batch_grid(pulls: int, eta: float, forgets: bool) -> tuple[NDArray[np.int64], ...]:
     """Return the batches of an arm up to the first that brings it to `pulls` pulls or more.
 
-    Parameters
-    ----------
-    pulls : int
-        Pulls of the arm, at least 1.
-    eta : float
-        Growth η > 0.
-    forgets : bool
-        Whether the sizes of the batches are the grid ⌈(1 + η)^j⌉ and an estimate rests on the last
-        batch alone, or the pulls at the releases are that grid and estimates rest on all batches.
+    The sizes of the batches are the grid ⌈(1 + η)^j⌉ and an estimate rests on the last batch alone
+    if the algorithm `forgets`; else the pulls at the releases are that grid, and estimates rest on
+    all batches.
 
     Returns
     -------

@@ -21,7 +21,7 @@ from dpbandits.auditing.tables import TablePair
 from dpbandits.auditing.truths import KnownLoss, accounted, declared, worst_element
 from dpbandits.configuration import Configuration, whole
 from dpbandits.guarantees import Delta, PrivacyGuarantee
-from dpbandits.running import Replicated, describe, label_errors, run_replicates
+from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.stopping.base import StoppingRule
 
 __all__ = ["FAILURE", "AuditCase", "Audits", "audit_many", "certain_pair"]
@@ -246,6 +246,7 @@ def _replicated(case: AuditCase, n_audits: int, failure: float) -> Replicated:
         check_integer("n_audits", n_audits, 1),
         chunk=1,  # an audit takes seconds
         warm_up=warm_up,
+        gather=lambda audits: Audits(case, failure, tuple(audits)),
     )
 
 
@@ -292,9 +293,4 @@ def audit_many(
     {'integrated': 'acquitted', 'run': 'acquitted'}
     """
     failure = check_fraction("failure", failure)
-    described = {}
-    for key, case in cases.items():
-        with label_errors(key):
-            described[key] = _replicated(case, n_audits, failure)
-    found = run_replicates(described, seed, n_jobs)
-    return {key: Audits(cases[key], failure, tuple(found[key])) for key in cases}
+    return run_cases(cases, partial(_replicated, failure=failure), n_audits, seed, n_jobs)
