@@ -148,8 +148,7 @@ def round_robin(pulls: NDArray[np.int64], n_viable: int) -> NDArray[np.int64]:
     >>> round_robin(np.array([0, 4]), 3).tolist()
     [[0, 0, 0], [2, 1, 1]]
     """
-    turns: NDArray[np.int64] = (pulls[..., None] + np.arange(n_viable)[::-1]) // n_viable
-    return turns
+    return (pulls[..., None] + np.arange(n_viable)[::-1]) // n_viable
 
 
 @njit(cache=True, nogil=True)

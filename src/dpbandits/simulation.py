@@ -72,8 +72,7 @@ class Runs:
 
     def mean(self) -> NDArray[np.float64]:
         """Return the mean pseudo-regret at each checkpoint, shape (C,)."""
-        mean: NDArray[np.float64] = self.regret.mean(axis=0)
-        return mean
+        return self.regret.mean(axis=0)
 
     def band(self, level: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ends of the band, each of shape (C,), of the central `level` of the runs."""
@@ -304,8 +303,7 @@ def simulate(
     True
     """
     described = partial(_replicated, horizon=horizon, checkpoints=checkpoints)
-    runs: Runs = run_cases({None: (algorithm, instance)}, described, n_runs, seed, n_jobs)[None]
-    return runs
+    return run_cases({None: (algorithm, instance)}, described, n_runs, seed, n_jobs)[None]
 
 
 def simulate_many(

@@ -140,14 +140,12 @@ class Frame:
     @property
     def log_times(self) -> FloatArray:
         """Log T of each time, shape (times, 1)."""
-        result: FloatArray = np.log(self.at)[:, None]
-        return result
+        return np.log(self.at)[:, None]
 
     def too_low(self, failure: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """Return q_j = Σ_i f(e_i + e_j + K − 1) for an index, f a function of log s."""
         when = self.ends[:, None] + self.ends + self.means.size - 1
-        result: FloatArray = failure(np.log(when)).sum(axis=0)
-        return result
+        return failure(np.log(when)).sum(axis=0)
 
     def reaching(self, mean: float, thresholds: FloatArray) -> FloatArray:
         """Bound the probability that an arm's estimates reach thresholds of shape (times, J)."""

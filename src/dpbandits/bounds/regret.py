@@ -151,8 +151,7 @@ def spend_pulls(gaps: FloatArray, pulls: FloatArray, times: FloatArray) -> Float
     """Maximise Σ Δ_a n_a subject to n_a ≤ pulls_a and Σ n_a ≤ t, at each t: greatest gap first."""
     order = np.argsort(-gaps)
     spent = np.minimum(np.cumsum(pulls[order]), times[..., None])
-    result: FloatArray = np.diff(spent, prepend=0.0) @ gaps[order]
-    return result
+    return np.diff(spent, prepend=0.0) @ gaps[order]
 
 
 def elimination_regret(
@@ -234,10 +233,7 @@ def dp_ucb_pulls(gap: ArrayLike, times: ArrayLike, gamma: float = 0.0) -> FloatA
     if not 0 <= gamma < math.inf:
         raise ValueError(f"gamma={gamma!r} is out of range; allowed: finite, at least 0")
     width = 2 * np.log(np.maximum(at, 1.0))
-    result: FloatArray = (
-        (np.sqrt(width) + np.sqrt(width + 2 * gamma * gap_array)) / gap_array
-    ) ** 2
-    return result
+    return ((np.sqrt(width) + np.sqrt(width + 2 * gamma * gap_array)) / gap_array) ** 2
 
 
 def dp_ucb_regret(

@@ -64,8 +64,7 @@ def _times_in_octaves(grid: FloatArray, octaves: int) -> FloatArray:
 
 def _log_mean(theta: FloatArray, scale: NDArray[Any] | float) -> FloatArray:
     """Return log E exp(θZ), Z a Laplace variable."""
-    result: FloatArray = -np.log1p(-((theta * scale) ** 2))
-    return result
+    return -np.log1p(-((theta * scale) ** 2))
 
 
 def _late_noise(
@@ -99,8 +98,7 @@ def _late_noise(
     total = np.minimum(np.exp(np.minimum(logs, np.log(size[..., 0]))), size[..., 0])
     # at a time before 2^(l+1) there are no more pulls than that
     there = np.arange(octaves)[:, None] >= pairs[:, 0]
-    result: FloatArray = np.minimum(1.0, np.sum(total * there, axis=1))
-    return result
+    return np.minimum(1.0, np.sum(total * there, axis=1))
 
 
 def _early_pulls(
@@ -218,8 +216,7 @@ def _noise_reach(times: FloatArray, count: float, block_scale: float) -> FloatAr
         tree = np.log1p(np.exp(_log_mean(theta, levels)))
         total = np.logaddexp.reduce((levels + 1) * _log_mean(theta, 1.0) + levels * tree, axis=0)
         reach.append(np.min((total - math.log(count)) / theta))
-    result: FloatArray = block_scale * np.array(reach)
-    return result
+    return block_scale * np.array(reach)
 
 
 def dp_ucb_hybrid_regret(
@@ -350,8 +347,7 @@ def dp_ucb_int_regret(
 
 def _half_exp(x: FloatArray) -> FloatArray:
     """Return min(1, exp(x)/2)."""
-    result: FloatArray = np.minimum(1.0, 0.5 * np.exp(np.minimum(x, 1.0)))
-    return result
+    return np.minimum(1.0, 0.5 * np.exp(np.minimum(x, 1.0)))
 
 
 def _releases(interval: int, horizon: float) -> tuple[FloatArray, FloatArray, FloatArray]:
