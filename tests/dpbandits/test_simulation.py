@@ -16,7 +16,7 @@ from scipy import stats
 
 import dpbandits as dpb
 from dpbandits import _files, simulation
-from dpbandits._files import write_atomically
+from dpbandits._files import drop_stale_kernels, write_atomically
 from dpbandits.running import case_seeds
 
 C2 = dpb.instances.ss19("C2")
@@ -99,21 +99,15 @@ def runs():
     return dpb.simulate(dpb.DPSE(epsilon=0.5), dpb.instances.ss19("C4"), 10**7, n_runs=12)
 
 
-def test_shapes(runs):
+def test_shapes_mean_and_identity(runs):
     size = runs.times.size
     assert runs.n_runs == 12 and runs.regret.shape == (12, size) and runs.pulls.shape == (12, 5)
     assert len(runs.epoch_ends) == 12 and runs.horizon == 10**7
     np.testing.assert_allclose(runs.regret[:, -1], runs.pulls @ runs.instance.gaps, rtol=1e-12)
-
-
-def test_results_compare_by_identity_and_can_be_keys(runs):
-    again = dpb.simulate(runs.algorithm, runs.instance, runs.horizon, n_runs=12)
-    assert runs != again and len({runs, again}) == 2
-
-
-def test_mean(runs):
     by_hand = [sum(column) / 12 for column in runs.regret.T.tolist()]
     np.testing.assert_allclose(runs.mean(), by_hand, rtol=1e-12)
+    again = dpb.simulate(runs.algorithm, runs.instance, runs.horizon, n_runs=12)
+    assert runs != again and len({runs, again}) == 2  # keys, compared by identity
 
 
 def test_band(runs):
@@ -143,48 +137,34 @@ def read_back(path):
     return header, times, np.array([[float(x) for x in row[1:]] for row in rows])
 
 
-def test_csv_round_trip_keeps_every_bit(runs, tmp_path):
+def test_csv_keeps_every_bit_and_times_beyond_the_floats(runs, tmp_path):
     path = tmp_path / "new folder" / "runs.csv"
     runs.to_csv(path)
     header, times, regret = read_back(path)
     assert header == ["time", *(f"run_{i}" for i in range(12))]
     assert times == runs.times.tolist()
     assert regret.T.tobytes() == runs.regret.tobytes()
+    late = [2**60 - 1, 2**60 + 1]
+    dpb.simulate(dpb.DPSE(epsilon=0.5), C2, late[1], n_runs=1, checkpoints=late).to_csv(path)
+    assert read_back(path)[1] == late
 
 
-def test_csv_keeps_times_beyond_the_floats(tmp_path):
-    horizon = 2**60 + 1
-    runs = dpb.simulate(
-        dpb.DPSE(epsilon=0.5), C2, horizon, n_runs=1, checkpoints=[horizon - 2, horizon]
-    )
-    runs.to_csv(tmp_path / "runs.csv")
-    assert read_back(tmp_path / "runs.csv")[1] == [horizon - 2, horizon]
-
-
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    path = tmp_path / "data.csv"
-    write_atomically(path, "old")
-
-    def full(descriptor):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(_files.os, "fsync", full)
-    with pytest.raises(OSError, match=r"cannot write .*data\.csv: No space left") as caught:
-        write_atomically(path, "new")
-    assert caught.value.errno == errno.ENOSPC
-    assert path.read_text() == "old" and os.listdir(tmp_path) == ["data.csv"]
-
-
-def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "failure", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt()]
+)
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(failure, tmp_path, monkeypatch):
     path = tmp_path / "data.csv"
     write_atomically(path, b"old")
 
-    def interrupt(descriptor):
-        raise KeyboardInterrupt
+    def fail(descriptor):
+        raise failure
 
-    monkeypatch.setattr(_files.os, "fsync", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        write_atomically(path, b"new")
+    monkeypatch.setattr(_files.os, "fsync", fail)
+    with pytest.raises(type(failure)) as caught:
+        write_atomically(path, "new")
+    if isinstance(failure, OSError):
+        assert caught.value.errno == errno.ENOSPC
+        assert str(path) in str(caught.value) and "No space left" in str(caught.value)
     assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["data.csv"]
 
 
@@ -203,33 +183,38 @@ def test_a_reader_never_sees_half_a_file(tmp_path, monkeypatch):
     assert seen == [("old", "new")] and path.read_text() == "new"
 
 
+def test_kernels_older_than_any_source_are_dropped(tmp_path):
+    inner, kernel = tmp_path / "inner.py", tmp_path / "__pycache__/outer.play-1.py311.nbi"
+    kernel.parent.mkdir()
+    for path, time in ((inner, 100), (kernel, 200)):
+        path.touch()
+        os.utime(path, (time, time))
+    assert drop_stale_kernels(tmp_path) == 0 and kernel.exists()
+    os.utime(inner, (300, 300))
+    assert drop_stale_kernels(tmp_path) == 1 and not kernel.exists()
+
+
 # ---------------------------------------------------------------- memory, scale
-def test_memory_and_time_do_not_grow_with_the_horizon():
+@pytest.mark.parametrize(
+    ("n_arms", "runs", "most"),
+    [(5, 5, 5e6), (100_000, 1, 2e7)],  # counts of so many arms at 400 checkpoints would take 320 MB
+)
+def test_memory_and_time_grow_neither_with_the_horizon_nor_with_checkpoints(n_arms, runs, most):
+    dpb.simulate(dpb.DPSE(epsilon=0.1), C2, 10**4, n_runs=1)
+    instance = dpb.instances.ss19("C2" if n_arms > 5 else "C1", n_arms)
     tracemalloc.start()
     try:
-        runs = dpb.simulate(dpb.DPSE(epsilon=0.1), dpb.instances.ss19("C1"), 10**12, n_runs=5)
+        found = dpb.simulate(dpb.DPSE(epsilon=0.1), instance, 10**12, n_runs=runs)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 5e6
-    assert runs.pulls.sum(axis=1).tolist() == [10**12] * 5
-    assert all(ends[-1] < 10**9 for ends in runs.epoch_ends), "the best arm stands alone soon"
-
-
-def test_memory_of_many_arms_does_not_grow_with_the_checkpoints():
-    """Counts at 400 checkpoints would take 320 MB."""
-    instance = dpb.instances.ss19("C2", 100_000)
-    dpb.simulate(dpb.DPSE(epsilon=1), C2, 10**4, n_runs=1)
-    tracemalloc.start()
-    try:
-        runs = dpb.simulate(dpb.DPSE(epsilon=1), instance, 10**12, n_runs=1)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert runs.times.size > 300 and runs.epoch_ends[0].size > 3
-    assert peak < 2e7
-    assert runs.pulls.sum() == 10**12
-    np.testing.assert_allclose(runs.regret[0, -1], runs.pulls[0] @ instance.gaps, rtol=1e-11)
+    assert peak < most and found.times.size > 300
+    assert found.pulls.sum(axis=1).tolist() == [10**12] * runs
+    np.testing.assert_allclose(found.regret[:, -1], found.pulls @ instance.gaps, rtol=1e-11)
+    if n_arms > 5:
+        assert found.epoch_ends[0].size > 3
+    else:
+        assert all(ends[-1] < 10**9 for ends in found.epoch_ends), "the best arm stands alone soon"
 
 
 def test_replicates_are_taken_as_they_come(monkeypatch):
