@@ -202,7 +202,7 @@ def _replicated(
     if len(own) > 1:
         raise ValueError(f"{case!r} must be (algorithm, instance) or with a horizon")
     if not own and horizon is None:
-        raise ValueError("horizon=None is missing; allowed: a whole number, for all cases or in each")
+        raise ValueError("horizon=None is missing; allowed: one for all cases, or in each")
     if not isinstance(algorithm, RegretAlgorithm):
         raise ValueError(
             f"algorithm={algorithm!r} is not an algorithm; allowed: one such as DPSE(epsilon=1)"
