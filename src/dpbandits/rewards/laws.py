@@ -193,30 +193,38 @@ class Law(Configuration, abc.ABC):
 
 
 @dataclass(frozen=True)
-class TwoPointLaw(Law):
+class _LawBetween(Law):
+    """A law whose support is given by its ends."""
+
+    low: Number
+    high: Number
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """See `Law`."""
+        return self.low, self.high
+
+
+@dataclass(frozen=True)
+class TwoPointLaw(_LawBetween):
     """Two values, `high` with probability `probability` and `low` otherwise.
 
     Attributes
     ----------
+    half_range : float
+        R > 0.
     low, high : float
         The values, −R ≤ low ≤ high ≤ R.
     probability : float
         Probability of `high`, in [0, 1].
     """
 
-    low: Number
-    high: Number
     probability: Annotated[float, between(0, 1)]
 
     @property
     def code(self) -> LawCode:
         """See `Law`."""
         return LawCode(_TWO_POINT, self.low, self.high - self.low, self.probability)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """See `Law`."""
-        return self.low, self.high
 
     @property
     def mean(self) -> float:
@@ -243,27 +251,13 @@ class TwoPointLaw(Law):
 
 
 @dataclass(frozen=True)
-class UniformLaw(Law):
-    """Uniform on [low, high]; drawn with 53 random binary digits, as NumPy does.
-
-    Attributes
-    ----------
-    low, high : float
-        Ends of the interval, −R ≤ low < high ≤ R.
-    """
-
-    low: Number
-    high: Number
+class UniformLaw(_LawBetween):
+    """Uniform on [low, high], −R ≤ low < high ≤ R; drawn with 53 random binary digits, as NumPy."""
 
     @property
     def code(self) -> LawCode:
         """See `Law`."""
         return LawCode(_UNIFORM, self.low, self.high - self.low)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """See `Law`."""
-        return self.low, self.high
 
     @property
     def mean(self) -> float:
@@ -441,11 +435,6 @@ def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
     half_range : float
         R > 0.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> law = two_point(0.25)
@@ -461,15 +450,7 @@ def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
 
 
 def low_variance(mean: float, deviation: float, half_range: float = 1.0) -> TwoPointLaw:
-    """Build the law on {mean − deviation, mean + deviation}, equally likely.
-
-    `deviation` is σ > 0; mean ± σ must lie in [−R, R]. Otherwise as `two_point`.
-
-    Examples
-    --------
-    >>> round(low_variance(0.5, 0.01).variance, 12)
-    0.0001
-    """
+    """Build the law on {mean − σ, mean + σ}, equally likely and in [−R, R]; σ: the deviation."""
     mean, half_range = _mean_within(mean, half_range)
     deviation = check_positive("deviation", deviation)
     if abs(mean) + deviation > half_range * (1 + 1e-12):  # for the rounding
@@ -482,16 +463,7 @@ def low_variance(mean: float, deviation: float, half_range: float = 1.0) -> TwoP
 
 
 def uniform(mean: float, half_range: float = 1.0) -> UniformLaw:
-    """Build the uniform law on the widest interval around `mean` inside [−R, R].
-
-    The mean lies strictly inside [−R, R]; otherwise as `two_point`.
-
-    Examples
-    --------
-    >>> law = uniform(0.25)
-    >>> law.low, law.high
-    (-0.5, 1.0)
-    """
+    """Build the uniform law on the widest interval around `mean` inside [−R, R]."""
     mean, half_range = _mean_within(mean, half_range)
     width = half_range - abs(mean)
     if width == 0:
@@ -503,24 +475,12 @@ def uniform(mean: float, half_range: float = 1.0) -> UniformLaw:
 
 
 def shifted_beta(a: float, b: float, half_range: float = 1.0) -> BetaLaw:
-    """Build the law of R(2Y − 1) with Y ~ Beta(a, b), as `BetaLaw`; its mean is R(a − b)/(a + b).
-
-    Examples
-    --------
-    >>> round(shifted_beta(3, 2).mean, 12)
-    0.2
-    """
+    """Build the law of R(2Y − 1) with Y ~ Beta(a, b), of mean R(a − b)/(a + b)."""
     return BetaLaw(half_range, a, b)
 
 
 def beta(a: float, b: float) -> BetaLaw:
-    """Build Beta(a, b) on [0, 1], as `BetaLaw`; its mean is a/(a + b).
-
-    Examples
-    --------
-    >>> beta(3, 1).mean, beta(3, 1).support
-    (0.75, (0.0, 1.0))
-    """
+    """Build Beta(a, b) on [0, 1], of mean a/(a + b)."""
     return BetaLaw(1.0, a, b, low=0.0, high=1.0)
 
 
@@ -529,27 +489,13 @@ def discrete(
 ) -> DiscreteLaw:
     """Build a law on finitely many values, such as the empirical law of a sample.
 
-    Parameters
-    ----------
-    values : array_like of float, shape (m,)
-        The values.
-    probabilities : array_like of float, shape (m,), optional
-        Their probabilities; without them all entries of `values` are equally likely, and may
-        repeat.
-    half_range : float, optional
-        R; if not given the greatest size of a value, or 1 if that is 0.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    Without probabilities all entries of `values` are equally likely, and may repeat. R is by
+    default the greatest size of a value, or 1 if that is 0.
 
     Examples
     --------
-    >>> discrete([0, 0.5, 1], [0.5, 0.25, 0.25]).mean
-    0.375
-    >>> discrete([1, 0, 1, 1]).probabilities
-    (0.25, 0.75)
+    >>> discrete([0, 0.5, 1], [0.5, 0.25, 0.25]).mean, discrete([1, 0, 1, 1]).probabilities
+    (0.375, (0.25, 0.75))
     """
     points = check_values("values", values, -math.inf, math.inf)
     if half_range is None:

@@ -33,12 +33,8 @@ class Estimates:
 
     Attributes
     ----------
-    rule : StoppingRule
-        Configuration that was run.
-    law : Law
-        Law of the samples.
-    max_samples : int
-        Samples after which a run that has not halted ended.
+    rule, law, max_samples
+        What was run, as of `estimate`.
     samples : numpy.ndarray of int, shape (n_runs,)
         Samples that each run took.
     estimate : numpy.ndarray of float, shape (n_runs,)
@@ -61,10 +57,7 @@ class Estimates:
 
     @property
     def relative_error(self) -> NDArray[np.float64]:
-        """Distance of each run's estimate from μ, relative to μ; nan where it has not halted.
-
-        Refused if the law has mean 0, for which no relative error exists.
-        """
+        """Distance of the estimates from μ ≠ 0, relative to μ; nan where a run has not halted."""
         mean = self.law.mean
         if mean == 0:
             raise ValueError(f"law={self.law!r} has mean 0; allowed: a mean other than 0")
@@ -76,45 +69,34 @@ class Estimates:
             return int(np.count_nonzero(self.relative_error > self.rule.alpha))
 
     def error_rate(self, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the share of runs that failed, with its Clopper–Pearson interval of a confidence.
+        """Return the share of runs that failed, with its Clopper–Pearson interval.
 
-        A run fails if it halts with a relative error above α; one that has not halted has
-        released nothing, and counts as a run that did not fail.
+        A run that has not halted has released nothing, and counts as one that did not fail.
         """
         return share_interval(self.failures(), self.n_runs, level)
 
     def mean_samples(self, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the mean number of samples, with Student's interval of a confidence.
-
-        All nan if a run has not halted, for then the mean is unknown.
-        """
+        """Return the mean of samples, with Student's interval; nan if a run has not halted."""
         found = mean_interval(self.samples, level)
         return found if self.halted.all() else (math.nan, math.nan, math.nan)
 
     def summary(self) -> dict[str, Any]:
         """Return the columns that tables and figures show, one value each.
 
-        Mean number of samples with its 95 % interval and quantiles (nan unless every run has
-        halted); error rate with its 95 % interval (nan if the law has mean 0).
+        Samples are nan unless every run has halted, errors if the law has mean 0.
         """
-        mean, low, high = self.mean_samples()
         nothing = (math.nan, math.nan, math.nan)
-        rate, rate_low, rate_high = self.error_rate() if self.law.mean else nothing
+        rates = self.error_rate() if self.law.mean else nothing
         # values that occur: between the looks of a rule there is nothing
         quantiles = np.quantile(self.samples, [0.05, 0.5, 0.95], method="inverted_cdf").tolist()
         if not self.halted.all():
             quantiles = nothing
-        return {
-            "n_runs": self.n_runs,
-            "halted": int(self.halted.sum()),
-            "mean_samples": mean,
-            "samples_low95": low,
-            "samples_high95": high,
-            **dict(zip(("samples_q05", "samples_q50", "samples_q95"), quantiles, strict=True)),
-            "error_rate": rate,
-            "error_low95": rate_low,
-            "error_high95": rate_high,
-        }
+        columns: dict[str, Any] = {"n_runs": self.n_runs, "halted": int(self.halted.sum())}
+        samples = ("mean_samples", "samples_low95", "samples_high95")
+        columns |= zip(samples, self.mean_samples(), strict=True)
+        columns |= zip(("samples_q05", "samples_q50", "samples_q95"), quantiles, strict=True)
+        columns |= zip(("error_rate", "error_low95", "error_high95"), rates, strict=True)
+        return columns
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the runs to `path`, a row a run: samples, estimate, whether it halted."""
@@ -153,10 +135,7 @@ def estimate(
     max_samples: int = 10**12,
     n_jobs: int = 1,
 ) -> Estimates:
-    """Simulate independent replicates of a stopping rule.
-
-    The result depends on the arguments alone, and not on `n_jobs`. It is the same as that of
-    `estimate_many`, in whatever grid the case stands there.
+    """Simulate independent replicates of a stopping rule; `n_jobs` does not change the result.
 
     Parameters
     ----------
@@ -173,11 +152,6 @@ def estimate(
         Samples after which a run that has not halted ends, and is reported as not halted.
     n_jobs : int
         Number of workers, −1 for all processors.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range: the message names it and says what is allowed.
 
     Examples
     --------
@@ -197,21 +171,16 @@ def estimate_many(
     max_samples: int = 10**12,
     n_jobs: int = 1,
 ) -> dict[Key, Estimates]:
-    """Simulate a whole grid of cases; the arguments are those of `estimate`.
+    """Simulate a whole grid of cases, each as `estimate` does.
 
     Parameters
     ----------
     cases : mapping of key to (rule, law)
-        What is simulated; the keys are yours.
+        What is simulated; the keys are yours, and are those of the result and of error messages.
     n_runs : int or mapping of key to int
         Number of replicates of each case.
     seed, max_samples, n_jobs
         As of `estimate`.
-
-    Returns
-    -------
-    dict of Estimates
-        With the keys of `cases`, in their order. Errors name the key of the case.
 
     Examples
     --------
