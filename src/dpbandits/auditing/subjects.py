@@ -23,12 +23,7 @@ from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.identification.batch_loop import Rule, run_batches
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.top_two import TopTwo, next_decision
-from dpbandits.mechanisms.adaptive_tree import AdaptiveTree, next_adaptive_noise
-from dpbandits.mechanisms.binary_tree import BinaryTree
-from dpbandits.mechanisms.first_passage import TREE_LEVELS
-from dpbandits.mechanisms.hybrid import HYBRID_STATE, HybridCounter, next_hybrid_noise
-from dpbandits.mechanisms.laplace import laplace
-from dpbandits.mechanisms.logarithmic import LogarithmicCounter
+from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.heavy import HeavyTailAlgorithm
@@ -225,69 +220,13 @@ class StoppingSubject:
         return Outputs(values, np.empty((n_runs, 0)))
 
 
-@njit(cache=True, nogil=True)
-def _tree_sums(sums: Floats, scales: Floats, n_runs: int, rng: Rng) -> Floats:
-    """Run a tree whose node that ends with element n has the scale ``scales[n - 1]``."""
-    released, ends = np.empty((n_runs, sums.size)), np.zeros(TREE_LEVELS)
-    for r in range(n_runs):
-        noise = 0.0
-        for i in range(sums.size):
-            noise = next_adaptive_noise(rng, scales[i], ends, noise, i + 1)
-            released[r, i] = sums[i] + noise
-    return released
-
-
-@njit(cache=True, nogil=True)
-def _hybrid_sums(
-    sums: Floats, block_scale: float, level_scale: float, n_runs: int, rng: Rng
-) -> Floats:
-    """Run a hybrid counter."""
-    released, state = np.empty((n_runs, sums.size)), np.zeros((1, HYBRID_STATE))
-    for r in range(n_runs):
-        for i in range(sums.size):
-            noise = next_hybrid_noise(rng, block_scale, level_scale, state, 0, i + 1)
-            released[r, i] = sums[i] + noise
-    return released
-
-
-@njit(cache=True, nogil=True)
-def _logarithmic_sums(sums: Floats, block_scale: float, n_runs: int, rng: Rng) -> Floats:
-    """Run a logarithmic counter: a fresh variable at each power of two."""
-    released = np.empty((n_runs, sums.size))
-    for r in range(n_runs):
-        noise, latest = 0.0, 0.0
-        for i in range(sums.size):
-            if (i + 1) & i == 0:
-                noise += laplace(rng, block_scale)
-                latest = sums[i] + noise
-            released[r, i] = latest
-    return released
-
-
 def counter_sums(mechanism: Any, stream: Floats, n_runs: int, rng: Rng) -> Floats:
-    """Run a counter over a stream; return its private sums, shape (n_runs, N).
-
-    In compiled loops where there is one. There each element draws what it draws in the counter, in
-    the same order, by the same functions: on the same generator the sums are the counter's, up to
-    the rounding of a sum of noises.
-    """
-    kind = type(mechanism)
-    if kind not in (BinaryTree, AdaptiveTree, HybridCounter, LogarithmicCounter):
-        counters = (mechanism.counter(rng) for _ in range(n_runs))
-        return np.array([[counter.add(x) for x in stream.tolist()] for counter in counters])
-    refuses = mechanism.counter(np.random.default_rng(0))
-    for x in stream.tolist():
-        refuses.add(x)
-    sums = np.cumsum(stream)
-    if kind is LogarithmicCounter:
-        return _logarithmic_sums(sums, mechanism.block_scale, n_runs, rng)
-    if kind is HybridCounter:
-        return _hybrid_sums(sums, mechanism.block_scale, mechanism.node_scale(1), n_runs, rng)
-    lengths = range(1, stream.size + 1)
-    nodes = [
-        mechanism.node_scale(n) if kind is AdaptiveTree else mechanism.node_scale for n in lengths
-    ]
-    return _tree_sums(sums, np.array(nodes), n_runs, rng)
+    """Run a counter over a stream; return its private sums, shape (n_runs, N)."""
+    if type(mechanism) in (BinaryTree, AdaptiveTree, HybridCounter, LogarithmicCounter):
+        sums: Floats = mechanism.sums(stream, n_runs, rng)
+        return sums
+    counters = (mechanism.counter(rng) for _ in range(n_runs))
+    return np.array([[counter.add(x) for x in stream.tolist()] for counter in counters])
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,45 @@ class Counter(Configuration, abc.ABC):
         """Start a counter that draws its noise from `rng`."""
         return RunningCounter(self, rng)
 
+    def sums(
+        self, stream: NDArray[np.float64], n_runs: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Return the private sums of many runs over a stream of length N, shape (n_runs, N).
+
+        In a compiled loop that draws what `RunningCounter` draws, in the same order: its sums, up
+        to the rounding of a sum of noises.
+        """
+        refuses = self.counter(np.random.default_rng(0))
+        for x in stream.tolist():
+            refuses.add(x)
+        lengths = range(1, stream.size + 1)
+        drawn = [self.drawn(n) for n in lengths]
+        scales = [-1.0 if scale is None else scale for scale, _ in drawn]
+        before = [
+            n & (n - 1) if nodes else n >> 1 for n, (_, nodes) in zip(lengths, drawn, strict=True)
+        ]
+        return _sums_of_runs(rng, np.cumsum(stream), np.array(scales), np.array(before), n_runs)
+
+
+@njit(cache=True, nogil=True)
+def _sums_of_runs(
+    rng: np.random.Generator,
+    sums: NDArray[np.float64],
+    scales: NDArray[np.float64],
+    before: NDArray[np.int64],
+    n_runs: int,
+) -> NDArray[np.float64]:
+    """Add noise: that at n is the one at ``before[n - 1]`` and a new variable, unless scale < 0."""
+    released, noise = np.empty((n_runs, sums.size)), np.zeros(sums.size + 1)
+    for r in range(n_runs):
+        for i in range(sums.size):
+            if scales[i] < 0.0:
+                released[r, i] = released[r, i - 1]
+                continue
+            noise[i + 1] = noise[before[i]] + laplace(rng, scales[i])
+            released[r, i] = sums[i] + noise[i + 1]
+    return released
+
 
 class RunningCounter:
     """A running counter; made by `Counter.counter`."""

@@ -14,7 +14,7 @@ from dpbandits import bounds
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_positive
 from dpbandits.configuration import Budget, between
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
-from dpbandits.mechanisms.binary_tree import BinaryTree
+from dpbandits.mechanisms.counters import BinaryTree
 from dpbandits.privacy import calibrate
 from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times
 from dpbandits.regret.per_step import IndexPolicy, play_index_policy, play_index_table

@@ -31,13 +31,13 @@ from numpy.typing import NDArray
 from dpbandits import bounds
 from dpbandits.configuration import Budget, Flag
 from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.mechanisms.counters import HYBRID_STATE, HybridCounter, next_hybrid_noise
 from dpbandits.mechanisms.first_passage import (
     FirstPassageTable,
     first_passage_table,
     prefix_noise_at,
     walk_to_first_passage,
 )
-from dpbandits.mechanisms.hybrid import HYBRID_STATE, HybridCounter, next_hybrid_noise
 from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times
 from dpbandits.regret.per_step import (
     BLOCKS,

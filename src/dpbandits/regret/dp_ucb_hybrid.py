@@ -12,7 +12,7 @@ f(r) = S + μ r − c + root·√(n+r) − θ (n+r), which is concave: its index
 others, of which only Z_b and the bonus change, are below. That fails with a probability of at most
 `SKIP_ERROR` = 10⁻¹⁶ by the rewards. From 2^k to 2^(k+1) − 1 elements the noise of each counter is
 that of a tree of equal nodes, of scale kλ, independent of the others: the first time that one of
-the K conditions on the noise may fail is drawn by `dpbandits.mechanisms.joint_passage`, with the
+the K conditions on the noise may fail is drawn by `dpbandits.mechanisms.first_passage`, with the
 noise of all counters at that time, and the rewards up to then are one Binomial variable.
 """
 
@@ -29,13 +29,13 @@ from numpy.typing import NDArray
 
 from dpbandits import bounds
 from dpbandits.configuration import Budget, Flag
+from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
 from dpbandits.mechanisms.first_passage import (
     FirstPassageTable,
     first_passage_table,
     lowest_level,
+    walk_to_joint_passage,
 )
-from dpbandits.mechanisms.hybrid import HYBRID_STATE, next_hybrid_noise
-from dpbandits.mechanisms.joint_passage import walk_to_joint_passage
 from dpbandits.regret.base import Rng, Times
 from dpbandits.regret.dp_ucb_bound import HybridIndex
 from dpbandits.regret.per_step import ADVANCING, IndexPolicy

@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
-from dpbandits.mechanisms.hybrid import HYBRID_STATE, next_hybrid_noise
 from dpbandits.regret.base import Rng, Times, write_arms
 from dpbandits.rewards.streams import (
     FixedRewards,

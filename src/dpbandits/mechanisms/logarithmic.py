@@ -1,3 +1,0 @@
-"""Old place of `dpbandits.mechanisms.counters`, until its users have moved."""
-
-from dpbandits.mechanisms.counters import LogarithmicCounter as LogarithmicCounter
