@@ -152,12 +152,8 @@ def keep_pictures(notebook: Any, before: Any) -> None:
                 new["data"]["image/png"] = pictures[1]
 
 
-def execute(
-    chapter: Path | str,
-    parameters: Mapping[str, Any] | None = None,
-    output: Path | None = None,
-) -> Path:
-    """Execute one chapter and return the path of the result.
+def execute(chapter: Path | str, parameters: Mapping[str, Any] | None = None) -> Path:
+    """Execute one chapter, in place, or in ``_build/stage/`` with any parameter; return its path.
 
     Parameters
     ----------
@@ -165,9 +161,6 @@ def execute(
         The notebook, or a name that `find` understands.
     parameters : mapping of str to object, optional
         Values that replace those of the cell with the tag ``parameters``.
-    output : Path, optional
-        Where the result goes. If not given, the notebook itself at default parameters, and the
-        same place in ``_build/stage/`` with any parameter.
 
     Raises
     ------
@@ -177,38 +170,23 @@ def execute(
         If a cell fails for another reason. No output is written then; the notebook as far as
         it came is kept in ``_build/execute/``.
     """
-    source = chapter if isinstance(chapter, Path) else find(chapter)
-    source = source.resolve()
+    source = (chapter if isinstance(chapter, Path) else find(chapter)).resolve()
     values = dict(parameters or {})
     check_parameters(source, values)
     root = source.parent.parent
-    if values and output is None and not (root / "_build" / "stage" / "book").is_dir():
+    if values and not (root / "_build" / "stage" / "book").is_dir():
         stage(root)
-    if values and output is not None and not (output.parent.parent / "book").is_dir():
-        raise ValueError(
-            f"output is {output}, which lies in no book; allowed: a notebook in notebooks/ of a "
-            "copy of the book, where its figures can be published"
-        )
-    if output is None:
-        output = root / "_build" / "stage" / "notebooks" / source.name if values else source
-    elif values and output.resolve() == source:
-        raise ValueError(
-            f"output is {output}, the chapter itself; "
-            "allowed with parameters: any other file, as chapters keep their default outputs"
-        )
-    output.parent.mkdir(parents=True, exist_ok=True)
+    output = root / "_build" / "stage" / "notebooks" / source.name if values else source
     work = root / "_build" / "execute" / source.name
     work.parent.mkdir(parents=True, exist_ok=True)
     papermill, nbformat = _need("papermill"), _need("nbformat")
-    # Relative paths in a chapter lead to the book that the result belongs to.
-    cwd = output.parent if (output.parent.parent / "book").is_dir() else source.parent
     try:
         with _plain_environment():
             notebook = papermill.execute_notebook(
                 source,
                 work,
                 parameters=values,
-                cwd=cwd,
+                cwd=output.parent,  # relative paths lead to the book that the result belongs to
                 kernel_name=KERNELSPEC["name"],
                 progress_bar={"desc": source.stem, "disable": None},
             )
@@ -241,11 +219,8 @@ def stage(root: Path | None = None) -> Path:
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy2(root / name, target / name)
     for name in ("book", "notebooks"):
-        shutil.copytree(
-            root / name,
-            target / name,
-            ignore=shutil.ignore_patterns(".*", "__pycache__"),
-        )
+        ignored = shutil.ignore_patterns(".*", "__pycache__")
+        shutil.copytree(root / name, target / name, ignore=ignored)
     return target
 
 
@@ -264,14 +239,10 @@ def build(root: Path | None = None) -> Path:
 def execute_many(
     names: Sequence[str], parameters: Mapping[str, Any], at_a_time: int = 1
 ) -> Iterator[tuple[Path, str, float]]:
-    """Execute chapters side by side, all of them if none is named.
+    """Execute chapters side by side, all of them if none is named; yield them as they end.
 
-    With any parameter they are executed in a fresh copy of the book.
-
-    Yields
-    ------
-    tuple of Path, str and float
-        The result, whether it is new, and the seconds that it took, as chapters end.
+    With any parameter they are executed in a fresh copy of the book. With the result comes whether
+    it is new, and the seconds that it took.
     """
     root = find_root()
     chosen = [find(name, root) for name in names] or _longest_first(list_chapters(root))
@@ -316,11 +287,8 @@ def _same_kind(default: object, value: object) -> bool:
         return True
     if isinstance(default, bool) or isinstance(value, bool):
         return isinstance(default, bool) and isinstance(value, bool)
-    if isinstance(default, float):
-        return isinstance(value, int | float)
-    if isinstance(default, list | tuple):
-        return isinstance(value, list | tuple)
-    return isinstance(value, type(default))
+    wider = {float: int | float, list: list | tuple, tuple: list | tuple}
+    return isinstance(value, wider.get(type(default), type(default)))
 
 
 def _merge_streams(outputs: Sequence[Any]) -> list[Any]:
@@ -328,11 +296,7 @@ def _merge_streams(outputs: Sequence[Any]) -> list[Any]:
     merged: list[Any] = []
     for output in outputs:
         last = merged[-1] if merged else None
-        if (
-            last is not None
-            and output.output_type == last.output_type == "stream"
-            and output.name == last.name
-        ):
+        if last and output.get("name") and last.get("name") == output.name:
             last.text += output.text
         else:
             merged.append(output)
@@ -343,13 +307,11 @@ def _merge_streams(outputs: Sequence[Any]) -> list[Any]:
 def _plain_environment() -> Iterator[None]:
     """Keep from the kernel what would change a chapter's outputs."""
     # With a backend forced from outside, inline figures vanish from the notebook.
-    kept = {name: os.environ.pop(name) for name in ("MPLBACKEND",) if name in os.environ}
-    silent = "PYDEVD_DISABLE_FILE_VALIDATION"
-    added = silent not in os.environ
-    os.environ.setdefault(silent, "1")
+    before = dict(os.environ)
+    os.environ.pop("MPLBACKEND", None)
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     try:
         yield
     finally:
-        os.environ.update(kept)
-        if added:
-            del os.environ[silent]
+        os.environ.clear()
+        os.environ.update(before)

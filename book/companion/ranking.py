@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from dpbandits._validation import check_choice, check_fraction, check_integer
+from dpbandits._validation import check_choice, check_fraction
 from dpbandits.configuration import Configuration, whole
 
 __all__ = [
@@ -29,18 +29,7 @@ Place = TypeVar("Place", bound=Hashable)
 
 @dataclass(frozen=True)
 class Estimate(Configuration):
-    """A mean of independent runs, with its standard error.
-
-    Attributes
-    ----------
-    mean : float
-        Mean of the runs; nan if it is unknown.
-    error : float
-        Standard deviation of the runs over the root of their number, 0 or more; nan only if the
-        mean is unknown.
-    n_runs : int
-        Number of runs, 2 or more.
-    """
+    """A mean of two or more independent runs, nan if it is unknown, with its standard error."""
 
     mean: float
     error: float
@@ -74,13 +63,10 @@ class Best(NamedTuple):
         The algorithms that may be best, by their means, the least first.
     ratio : float
         Mean of the second over that of the first, over all algorithms of the setting.
-    least : float
-        The least mean.
     """
 
     names: tuple[str, ...]
     ratio: float
-    least: float
 
     @property
     def winner(self) -> str | None:
@@ -140,7 +126,7 @@ def best_of(estimates: Mapping[str, Estimate], error: float = 0.05) -> Best:
     )
     least = known[ranked[0]].mean
     second = known[ranked[1]].mean if len(ranked) > 1 else math.inf
-    return Best(names, second / least if least > 0 else math.inf, least)
+    return Best(names, second / least if least > 0 else math.inf)
 
 
 def best_in_each(
@@ -167,6 +153,9 @@ def without_some(
     return left
 
 
+_DRAWN = 4000  # scores that their intervals come from
+
+
 class Standing(NamedTuple):
     """Where an algorithm stands over all settings.
 
@@ -177,8 +166,7 @@ class Standing(NamedTuple):
     ratio, low, high : float
         Geometric mean over the settings of its mean over the least mean, and its interval.
     rank_low, rank_high : int
-        The ranks that it may have: 1 and how many are surely better, and how many are not surely
-        worse.
+        Least and greatest rank that it may have.
     best_in : int
         Settings in which it may be best.
     most : float
@@ -199,9 +187,8 @@ def standings(
     estimates: Mapping[Place, Mapping[str, Estimate]],
     rng: np.random.Generator,
     level: float = 0.95,
-    n_resamples: int = 4000,
 ) -> list[Standing]:
-    """Rank algorithms over settings, with simultaneous confidence sets of the ranks.
+    """Rank algorithms over settings, the least score first, with confidence sets of the ranks.
 
     The score of an algorithm is the geometric mean over the settings of its mean divided by the
     least mean there. Logarithms of means of many runs are close to normal, with the coefficient of
@@ -223,13 +210,6 @@ def standings(
     level : float
         Confidence level in (0, 1): of the ranks together, and of the interval of each score where
         the least means are clear.
-    n_resamples : int
-        How many scores are drawn.
-
-    Returns
-    -------
-    list of Standing
-        The least score first.
 
     Examples
     --------
@@ -239,7 +219,6 @@ def standings(
     [('x', 1.0, 1, 1), ('y', 2.0, 2, 2)]
     """
     check_fraction("level", level)
-    n_resamples = check_integer("n_resamples", n_resamples, 1)
     places = list(estimates.values())
     names = list(places[0]) if places else []
     if len(names) < 2 or any(set(place) != set(names) for place in places):
@@ -259,7 +238,7 @@ def standings(
     errors = errors / means
     logs = np.log(means)
     above = logs - logs.min(axis=1, keepdims=True)
-    drawn = logs + errors * rng.standard_normal((n_resamples, *logs.shape))
+    drawn = logs + errors * rng.standard_normal((_DRAWN, *logs.shape))
     scores = (drawn - drawn.min(axis=2, keepdims=True)).mean(axis=1)
     low, high = np.exp(np.quantile(scores, [(1 - level) / 2, (1 + level) / 2], axis=0))
     quantile = float(stats.norm.isf((1 - level) / (len(names) * (len(names) - 1))))

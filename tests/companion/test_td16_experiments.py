@@ -207,7 +207,7 @@ def test_curves_bands_and_bounds(runs, theory):
         thick = [line for line in lines if line.get_linewidth() > 1.5]
         assert len(lines) == len(part) + theory * len(main)
         assert len(axes.collections) == len(thick) == len(main) == 5
-        assert {text.get_text() for text in axes.texts} == {baselines.NAMES[n] for n in part}
+        assert {text.get_text() for text in axes.texts} == {baselines.name_of(*n) for n in part}
         assert axes.get_title(loc="left") == f"({panel})  {title}"
         expected = [each.mean()[each.times >= 100] for each in part.values()]
         if theory:
@@ -291,7 +291,7 @@ def test_the_figure_of_the_spread(runs, panels):
             assert ends[0] < box(numbers[row]).x0, "the number is off the line"
         names = axes.get_yticklabels()
         if place % 2 == 0:  # the right column has the rows of the left one
-            assert [text.get_text() for text in names] == [baselines.NAMES[n] for n in part]
+            assert [text.get_text() for text in names] == [baselines.name_of(*n) for n in part]
         for texts in (names, axes.texts, axes.get_xticklabels()):
             for a, b in itertools.combinations(texts, 2):
                 assert not box(a).overlaps(box(b)) or not (a.get_text() and b.get_text())

@@ -12,7 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from companion.figures.panels import Line, chosen_panels, draw_panels, legend_below, plain
+from companion.figures.panels import (
+    Lines,
+    Titles,
+    chosen_panels,
+    draw_panels,
+    legend_below,
+    plain,
+)
 from companion.figures.redraw import redrawable
 from companion.tables import tabulate
 from dpbandits.auditing.cases import group_of
@@ -28,10 +35,6 @@ from dpbandits.plotting.style import (
     columns_of,
     make_panels,
 )
-
-__all__ = ["bounds_figure", "bounds_table", "guarantees_figure", "guarantees_table", "name_of"]
-
-Titles = Mapping[str, str]
 
 # ---------------------------------------------------------------------------------- guarantees
 
@@ -193,7 +196,7 @@ def bounds_figure(
     return figure
 
 
-def _bounds(axes: Axes, lines: Sequence[Line]) -> PanelRange:
+def _bounds(axes: Axes, lines: Lines) -> PanelRange:
     ends = []
     for line, look in zip(lines, _CURVES, strict=False):
         columns = (line.epsilon_lower, line.epsilon_least, line.epsilon_most)

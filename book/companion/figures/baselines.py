@@ -16,7 +16,9 @@ from companion.figures.panels import (
     PULLS,
     REGRET,
     Line,
+    Lines,
     TimeCurve,
+    Titles,
     chosen_panels,
     draw_panels,
     draw_times,
@@ -37,21 +39,10 @@ from dpbandits.plotting.style import (
 )
 from dpbandits.simulation import Runs
 
-__all__ = [
-    "ALGORITHM_LOOKS",
-    "LABELS",
-    "NAMES",
-    "spread_at_horizon",
-    "spread_table",
-    "variants_over_time",
-    "variants_table",
-]
-
 LABELS = ("panel", "algorithm", "variant")
 """The parts of a case's key; the first variant of an algorithm is its main one."""
 
 Case = tuple[str, str, str]
-Titles = Mapping[str, str]
 
 
 def _looks(colour: str, main: object, *others: object) -> tuple[Look, ...]:
@@ -70,30 +61,20 @@ ALGORITHM_LOOKS: dict[str, tuple[Look, ...]] = {
 }
 """Algorithm → looks of its variants, by their order in a panel: the main one, then others."""
 
-NAMES = {
-    ("UCB", ""): "UCB",
-    ("DP-SE", ""): "DP-SE",
-    ("Private-UCB", "ε/K"): "Private, ε/K",
-    ("Private-UCB", "ε per arm"): "Private, ε per arm",
-    ("Private-UCB", "calibrated"): "Private-UCB",
-    ("DP-UCB", "tree-tight, calibrated"): "DP-UCB",
-    ("DP-UCB-HYBRID", "full"): "HYBRID",
-    ("DP-UCB-HYBRID", "half"): "HYBRID, half",
-    ("DP-UCB-HYBRID", "no bonus"): "HYBRID, no bonus",
-    ("DP-UCB-BOUND", "full"): "BOUND",
-    ("DP-UCB-BOUND", "half"): "BOUND, half",
-    ("DP-UCB-BOUND", "no bonus"): "BOUND, no bonus",
-    ("DP-UCB-BOUND", "repaired"): "BOUND, repaired",
-    ("DP-UCB-INT", "refreshed"): "INT",
-    ("DP-UCB-INT", "frozen"): "INT, frozen",
-    ("DP-UCB-INT", "literal"): "INT, literal",
-    ("DP-UCB-INT", "noise"): "INT, noise",
-    ("DP-UCB-INT", "interval"): "INT, interval",
-}
-"""(Algorithm, variant) → what stands beside the curve."""
+
+_PLAIN = ("", "full", "refreshed", "calibrated", "tree-tight, calibrated")
+"""Variants that the algorithm's name alone stands for."""
 
 
-def _with_looks(lines: Sequence[Line]) -> Iterator[tuple[Line, Look, bool]]:
+def name_of(algorithm: str, variant: str) -> str:
+    """Return what stands beside a curve."""
+    name = algorithm.removeprefix("DP-UCB-")
+    if variant in _PLAIN:
+        return name
+    return f"{name.removesuffix('-UCB')}, {variant}"
+
+
+def _with_looks(lines: Lines) -> Iterator[tuple[Line, Look, bool]]:
     """Yield the lines of a panel, each with its look and whether it is its algorithm's first."""
     seen: Counter[str] = Counter()
     for line in lines:
@@ -148,13 +129,13 @@ def variants_over_time(
     ['INT', 'INT, frozen']
     """
 
-    def curves(lines: Sequence[Line]) -> Iterator[TimeCurve]:
+    def curves(lines: Lines) -> Iterator[TimeCurve]:
         for line, look, is_main in _with_looks(lines):
             between = (line.low, line.high) if is_main else None
             bound = line.bound if is_main and theory else None
-            yield TimeCurve(line, look, NAMES[line.algorithm, line.variant], between, bound)
+            yield TimeCurve(line, look, name_of(line.algorithm, line.variant), between, bound)
 
-    def draw(axes: Axes, lines: Sequence[Line]) -> PanelRange:
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
         start = first_shown(max(line.time[-1] for line in lines))
         return draw_times(axes, curves(lines), start)
 
@@ -210,7 +191,7 @@ def spread_at_horizon(
     return figure
 
 
-def _rows(axes: Axes, lines: Sequence[Line]) -> None:
+def _rows(axes: Axes, lines: Lines) -> None:
     texts = {}
     for row, (line, look, _) in enumerate(_with_looks(lines)):
         ends = [line.least[0], line.greatest[0]]
@@ -234,7 +215,7 @@ def _rows(axes: Axes, lines: Sequence[Line]) -> None:
             "va": "center",
         }
         axes.text(0.99, row, text, fontsize=10, color=INK, **place)
-    axes.set_yticks(range(len(lines)), [NAMES[line.algorithm, line.variant] for line in lines])
+    axes.set_yticks(range(len(lines)), [name_of(line.algorithm, line.variant) for line in lines])
     axes.set_ylim(len(lines) - 0.4, -1.6)
     axes.grid(visible=False, axis="y")
 

@@ -25,6 +25,8 @@ from companion.figures.panels import (
     PULLS,
     REGRET,
     Line,
+    Lines,
+    Titles,
     chosen_panels,
     draw_panels,
     first_shown,
@@ -48,29 +50,6 @@ from dpbandits.plotting.style import (
 )
 from dpbandits.regret.base import Instance
 from dpbandits.simulation import Runs
-
-__all__ = [
-    "CODES",
-    "HEAD_LOOKS",
-    "LEARNT",
-    "MapCell",
-    "Place",
-    "fill_of",
-    "identification_map",
-    "identification_map_table",
-    "learnt",
-    "look_of",
-    "map_figure",
-    "means_of",
-    "race_figure",
-    "race_table",
-    "regret_map",
-    "regret_map_table",
-    "tail_figure",
-    "tail_table",
-]
-
-Titles = Mapping[str, str]
 
 _LONG, _DOTS, _CHAIN = (0, (9, 2)), (0, (1.2, 0.9)), (0, (6, 1.2, 1.2, 1.2))
 
@@ -151,7 +130,7 @@ def race_figure(
     return draw_panels(table, titles, panels, _race, x_label=PULLS, y_label=REGRET, **sizes)
 
 
-def _race(axes: Axes, lines: Sequence[Line]) -> PanelRange:
+def _race(axes: Axes, lines: Lines) -> PanelRange:
     ends, heights = [], []
     for line in lines:
         look, mean = look_of(line.algorithm, line.variant), line.mean
@@ -209,7 +188,7 @@ def tail_figure(
     The table is made by `tail_table`.
     """
 
-    def draw(axes: Axes, lines: Sequence[Line]) -> PanelRange:
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
         for line in lines:
             look = look_of(line.algorithm, line.variant)
             style: dict[str, Any] = {"step": "pre", "color": look.colour, "linewidth": 0}
@@ -255,7 +234,7 @@ def _least_gap(instance: Instance) -> float:
 
 
 def regret_map_table(runs: Mapping[Any, Runs]) -> pd.DataFrame:
-    """Make the table of `regret_map`, a row for each case, of two runs or more.
+    """Make the table of `best_map`, a row for each case, of two runs or more.
 
     It has ``gap``, the gap of the second best arm; the columns of `Runs.final`; ``error``, the
     standard error of the mean; ``n_runs``; and ``at_random``, the regret of playing at random.
@@ -275,7 +254,7 @@ def regret_map_table(runs: Mapping[Any, Runs]) -> pd.DataFrame:
 
 
 def identification_map_table(found: Mapping[Any, Identifications]) -> pd.DataFrame:
-    """Make the table of `identification_map`, a row for each case, of two runs or more.
+    """Make the table of `best_map`, a row for each case, of two runs or more.
 
     Keys have δ between ε and the algorithm. The table has ``gap``, the gap of the second best
     arm, and the columns of `Identifications.summary`.
@@ -356,65 +335,40 @@ class MapCell(NamedTuple):
 
 
 @redrawable
-def regret_map(
+def best_map(
     table: pd.DataFrame,
     *,
     titles: Titles,
     panels: Sequence[str] | None = None,
     without: Collection[str] = (),
 ) -> Figure:
-    """Draw which algorithm has the least mean regret; see `map_figure`.
+    """Draw which algorithm has the least mean regret, or stops first on average; see `map_figure`.
 
-    Below a code stands how many times the regret of the first the second has. A cell is grey where
-    even the best of all has more than half the regret of playing at random. The horizon is added
-    to titles.
+    Below a code stands how many times as much the second has. Who is best is found for all panels
+    together. On a map of regret the horizon is added to titles, and a cell is grey where even the
+    best of all has more than half the regret of playing at random.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        As `regret_map_table` makes it.
-    titles, panels
-        As of `companion.figures`; who is best is found for all panels together all the same.
+        As `regret_map_table` or `identification_map_table` makes it.
     without : collection of str
         Algorithms that are left out.
     """
     titles = chosen_panels(titles, panels)
-    horizons = table.groupby("panel")["time"].max()
-    told = {panel: f"{title}, T = {_count(horizons[panel])}" for panel, title in titles.items()}
-    faint = {place for place, is_so in learnt(table).items() if not is_so}
-    cells = _cells_of(table, titles, without, faint)
-    return map_figure(
-        told, cells, x_label="privacy budget ε", y_label="gap Δ", faint="nothing learnt yet"
-    )
-
-
-@redrawable
-def identification_map(
-    table: pd.DataFrame,
-    *,
-    titles: Titles,
-    panels: Sequence[str] | None = None,
-    without: Collection[str] = (),
-) -> Figure:
-    """Draw which algorithm has the least mean stopping time, as `regret_map` does.
-
-    The table is made by `identification_map_table`.
-    """
-    titles = chosen_panels(titles, panels)
-    cells = _cells_of(table, titles, without)
-    return map_figure(titles, cells, x_label="privacy budget ε", y_label="least gap Δ")
-
-
-def _cells_of(
-    table: pd.DataFrame, titles: Titles, without: Collection[str], faint: Collection[Place] = ()
-) -> dict[str, list[MapCell]]:
-    """Return the cells of each panel; who is best is found for all panels of the table at once."""
+    labels = {"x_label": "privacy budget ε", "y_label": "least gap Δ"}
+    faint: set[Place] = set()
+    if "at_random" in table:
+        horizons = table.groupby("panel")["time"].max()
+        titles = {p: f"{title}, T = {_count(horizons[p])}" for p, title in titles.items()}
+        faint = {place for place, is_so in learnt(table).items() if not is_so}
+        labels["y_label"] = "gap Δ"
     cells: dict[str, list[MapCell]] = {panel: [] for panel in titles}
     for place, best in best_in_each(without_some(means_of(table), without)).items():
         if place.panel in cells:
             cell = MapCell(place.epsilon, place.gap, best, _note(best.ratio), place in faint)
             cells[place.panel].append(cell)
-    return cells
+    return map_figure(titles, cells, faint="nothing learnt yet", **labels)
 
 
 def _note(ratio: float) -> str:

@@ -11,13 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from companion.figures.panels import Line, draw_panels, plain
+from companion.figures.panels import Lines, draw_panels, plain
 from companion.figures.redraw import redrawable
 from companion.tables import tabulate
 from dpbandits._validation import check_choice
 from dpbandits.plotting.style import COLOURS, DASHED, DOTTED, INK, End, Look, PanelRange
-
-__all__ = ["curves_figure", "curves_from_table", "curves_table"]
 
 Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
 Marks = Mapping[str, Sequence[tuple[float, float, str]]]
@@ -136,7 +134,7 @@ def curves_from_table(
     titles = dict(zip(_LETTERS, table["panel"].unique(), strict=False))
     letters = {title: letter for letter, title in titles.items()}
 
-    def draw(axes: Axes, lines: Sequence[Line]) -> PanelRange:
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
         ends, heights, places = [], [], []
         for look, line in zip(_LOOKS, lines, strict=False):
             plain(axes, line.x, line.y, look)

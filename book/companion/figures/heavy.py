@@ -17,7 +17,9 @@ from companion.figures.panels import (
     PULLS,
     REGRET,
     Line,
+    Lines,
     TimeCurve,
+    Titles,
     band,
     chosen_panels,
     draw_panels,
@@ -48,28 +50,8 @@ from dpbandits.plotting.style import (
 )
 from dpbandits.simulation import Runs
 
-__all__ = [
-    "ERROR_LOOKS",
-    "GAP_LOOKS",
-    "HEAVY_LOOKS",
-    "SCHEDULE_LOOKS",
-    "error_columns",
-    "error_slopes",
-    "errors_over_rewards",
-    "gap_slopes",
-    "heavy_curve",
-    "heavy_regret_over_time",
-    "lost_best_arm",
-    "pulls_over_gap",
-    "pulls_until_dropped",
-    "schedule_outcome",
-    "schedules_over_gap",
-]
-
-Lines = Sequence[Line]
 Slopes = dict[tuple[str, str, str], tuple[Slope, float]]
 """(Panel, model, law) → slope, and what theory says that it is."""
-Titles = Mapping[str, str]
 
 _CHAIN, _LONG, _SHORT = (0, (6, 1.2, 1.2, 1.2)), (0, (9, 2)), (0, (2.4, 1))
 
@@ -105,14 +87,7 @@ HEAVY_LOOKS: dict[tuple[str, str], tuple[Look, ...]] = {
 }
 """(Algorithm, variant) → looks of its budgets, the least first."""
 
-_TIME_NAMES = {
-    ("Robust-UCB", "fixed δ"): "Robust-UCB",
-    ("DPRUCB", ""): "DPRUCB",
-    ("DPRSE", "printed"): "DPRSE",
-    ("DPRSE", "tightened"): "DPRSE, tight",
-    ("LDPRSE", "minimax"): "LDPRSE",
-    ("LDPRSE", "non-negative"): "half the noise",
-}
+_TIME_NAMES = {("DPRSE", "tightened"): "DPRSE, tight", ("LDPRSE", "non-negative"): "half the noise"}
 _CIRCLED = (("DPRSE", "printed"), ("LDPRSE", "minimax"))
 
 
@@ -133,13 +108,8 @@ def heavy_curve(runs: Runs) -> dict[str, Any]:
     first = first_shown(runs.horizon, _decades(runs.algorithm.label, _KEPT))
     columns = curve(runs, first=round(first), epochs=True, bound=True)
     spread = runs.regret.std(axis=0, ddof=1) if runs.n_runs > 1 else np.zeros(runs.times.size)
-    return {
-        "time": columns["time"],
-        "mean": columns["mean"],
-        "deviation": np.interp(columns["time"], runs.times, spread),
-        "bound": columns["bound"],
-        "epoch": columns["epoch"],
-    }
+    columns["deviation"] = np.interp(columns["time"], runs.times, spread)
+    return {name: columns[name] for name in ("time", "mean", "deviation", "bound", "epoch")}
 
 
 @redrawable
@@ -213,7 +183,9 @@ def _time_curves(lines: Lines, theory: bool, epochs: bool) -> Iterator[TimeCurve
         name, is_private = (line.algorithm, line.variant), math.isfinite(line.epsilon)
         rank = budgets.index(line.epsilon) if is_private else 0
         look = HEAVY_LOOKS[name][min(rank, len(HEAVY_LOOKS[name]) - 1)]
-        text = _TIME_NAMES[name] + (f", ε={line.epsilon:g}" if is_private else "")
+        text = _TIME_NAMES.get(name, line.algorithm) + (
+            f", ε={line.epsilon:g}" if is_private else ""
+        )
         between = line.mean - line.deviation / 4, line.mean + line.deviation / 4
         bound = line.bound if theory else None
         yield TimeCurve(line, look, text, between, bound, epochs and name in _CIRCLED)
@@ -475,8 +447,6 @@ def errors_over_rewards(
     table : pandas.DataFrame
         Columns ``panel``, ``order``, ``model``, ``law``, "two points" or "Pareto", ``n_rewards``,
         increasing, and those of `error_columns`.
-    titles, panels, theory
-        As of `companion.figures`.
 
     Examples
     --------

@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from companion.figures.panels import (
     Line,
+    Lines,
+    Titles,
     draw_panels,
+    draw_rate,
     legend_below,
     lines_shown,
     marked,
@@ -31,24 +34,11 @@ from dpbandits.plotting.identification_looks import BOUND, FREE, IDENTIFIER_LOOK
 from dpbandits.plotting.planning import draw_plan, plan_rows
 from dpbandits.plotting.style import DOTTED, INK, End, PanelRange
 
-__all__ = [
-    "errors_table",
-    "plan_from_table",
-    "plan_table",
-    "stopping_tails",
-    "stopping_times",
-    "tails_table",
-    "times_table",
-    "wrong_shares",
-]
-
 Runs = Mapping[Any, Identifications]
 """(Panel, algorithm, variant, place on the axis) → results, as `dpbandits.identify_many` has them.
 
 A variant tells apart curves of one algorithm and is often empty.
 """
-Lines = Sequence[Line]
-Titles = Mapping[str, str]
 
 _X_LABELS = {
     "epsilon": "privacy budget ε",
@@ -426,16 +416,7 @@ def wrong_shares(
                 strict=True,
             )
             for x, rate, low, high in points:
-                axes.plot([x, x], [max(low, _LEAST / 10), high], color=look.colour, linewidth=1.6)
-                axes.plot(
-                    x,
-                    rate if rate > 0 else high,
-                    color=look.colour,
-                    marker=look.marker if rate > 0 else "v",
-                    markersize=5.5,
-                    markerfacecolor=look.colour if rate > 0 else "white",
-                    markeredgewidth=1.3,
-                )
+                draw_rate(axes, x, rate, max(low, _LEAST / 10), high, look, empty="v")
         span = (deltas[0] / 2, deltas[-1] * 2)
         ends = []
         if theory:

@@ -15,24 +15,10 @@ from companion.tables import records
 from dpbandits._validation import check_choice
 from dpbandits.plotting.style import DOTTED, End, Look, PanelRange, finish_panels, make_panels
 
-__all__ = [
-    "Line",
-    "TimeCurve",
-    "band",
-    "chosen_panels",
-    "draw_panels",
-    "draw_times",
-    "first_shown",
-    "legend_below",
-    "lines_of",
-    "lines_shown",
-    "marked",
-    "plain",
-    "set_scales",
-]
-
 Line = SimpleNamespace
 """Rows of a table that belong together: labels are values, other columns arrays."""
+Lines = Sequence[Line]
+Titles = Mapping[str, str]
 
 LABELS = ("panel", "instance", "n_arms", "epsilon", "algorithm", "variant")
 PULLS = "number of pulls t"
@@ -41,22 +27,20 @@ REGRET = "mean regret (units of reward)"
 _DECADES = 3.7  # of time, in a figure with logarithmic axes
 
 
-def chosen_panels(titles: Mapping[str, str], panels: Sequence[str] | None) -> dict[str, str]:
+def chosen_panels(titles: Titles, panels: Sequence[str] | None) -> dict[str, str]:
     """Return the titles of the panels that are wanted; refuse those that are unknown."""
     for panel in panels or ():
         check_choice("panel", panel, tuple(titles))
     return {panel: title for panel, title in titles.items() if not panels or panel in panels}
 
 
-def lines_of(
-    table: pd.DataFrame, titles: Mapping[str, str], by: Sequence[str] = LABELS
-) -> list[list[Line]]:
+def lines_of(table: pd.DataFrame, titles: Titles, by: Sequence[str] = LABELS) -> list[list[Line]]:
     """Return the lines of each panel: what is in `by` are values, other columns are arrays."""
     return [list(records(table, by, panel=panel)) for panel in titles]
 
 
 def lines_shown(
-    table: pd.DataFrame, titles: Mapping[str, str], panels: Sequence[str] | None, by: Sequence[str]
+    table: pd.DataFrame, titles: Titles, panels: Sequence[str] | None, by: Sequence[str]
 ) -> list[Line]:
     """Return the lines of all panels that are wanted."""
     return [line for lines in lines_of(table, chosen_panels(titles, panels), by) for line in lines]
@@ -64,7 +48,7 @@ def lines_shown(
 
 def draw_panels(
     table: pd.DataFrame,
-    titles: Mapping[str, str],
+    titles: Titles,
     panels: Sequence[str] | None,
     draw: Callable[[Axes, list[Line]], PanelRange],
     *,
@@ -132,6 +116,21 @@ def marked(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look, **options: Any) -
     """Draw a curve in its look, through points with hollow markers."""
     usual = {"marker": look.marker, "markersize": 4.2, "markeredgewidth": 1.2}
     plain(axes, x, y, look, markerfacecolor="white", **(usual | options))
+
+
+def draw_rate(
+    axes: Axes, x: float, rate: float, low: float, high: float, look: Look, empty: str = ""
+) -> None:
+    """Draw a share with its interval; a share of 0 as a hollow mark at the interval's upper end.
+
+    The mark is that of the look, or `empty`.
+    """
+    found = rate > 0
+    axes.plot([x, x], [low, high], color=look.colour, linewidth=1.6)
+    marker = look.marker if found or not empty else empty
+    style: dict[str, Any] = {"marker": marker, "markersize": 5.5, "markeredgewidth": 1.3}
+    fill = look.colour if found else "white"
+    axes.plot(x, rate if found else high, color=look.colour, markerfacecolor=fill, **style)
 
 
 class TimeCurve(NamedTuple):

@@ -30,17 +30,6 @@ from dpbandits._files import write_atomically
 from dpbandits._validation import check_number
 from dpbandits.plotting.style import COLOURS, NarrowError, filling, styled
 
-__all__ = [
-    "GREYS",
-    "LEAST_LETTERS",
-    "SCALE",
-    "WIDTHS",
-    "PaperFigure",
-    "in_grey",
-    "paper_figure",
-    "width_of",
-]
-
 WIDTHS = {"single": 84.0, "double": 174.0}
 """Name → width of a column, and of a page of two, in millimetres; most journals allow more."""
 

@@ -14,8 +14,6 @@ from matplotlib.figure import Figure
 from dpbandits._validation import check_choice
 from dpbandits.plotting.style import styled
 
-__all__ = ["Recipe", "recipe_of", "redraw", "redrawable"]
-
 Recipe = dict[str, Any]
 """``function``, as MODULE:NAME, and ``options``, ready for JSON."""
 

@@ -8,7 +8,7 @@ Tables have a row for each case, or each case and time: columns ``panel``, ``ins
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,9 @@ from companion.figures.panels import (
     PULLS,
     REGRET,
     Line,
+    Lines,
     TimeCurve,
+    Titles,
     band,
     draw_panels,
     draw_times,
@@ -31,19 +33,6 @@ from companion.figures.panels import (
 from companion.figures.redraw import redrawable
 from dpbandits._validation import check_choice
 from dpbandits.plotting.style import COLOURS, DASHED, DOTTED, INK, End, Look, PanelRange
-
-__all__ = [
-    "BASELINE_LOOKS",
-    "BUDGET_LOOKS",
-    "ratios_to_baselines",
-    "regret_over_arms",
-    "regret_over_epsilon",
-    "regret_over_horizon",
-    "regret_over_time",
-]
-
-Lines = Sequence[Line]
-Titles = Mapping[str, str]
 
 _WIDE, _THIN = 3.2, 1.5  # so that a curve under another stays visible
 BUDGET_LOOKS = {

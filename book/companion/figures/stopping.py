@@ -21,8 +21,11 @@ from scipy import optimize
 
 from companion.figures.panels import (
     Line,
+    Lines,
+    Titles,
     band,
     draw_panels,
+    draw_rate,
     legend_below,
     lines_shown,
     marked,
@@ -53,24 +56,6 @@ from dpbandits.rewards.instances import low_variance, two_point
 from dpbandits.rewards.laws import Law
 from dpbandits.stopping import DPExponentialNAS, Estimates, NASFamily, StoppingRule
 
-__all__ = [
-    "RULE_LOOKS",
-    "THEORY",
-    "Results",
-    "budget_for",
-    "errors_figure",
-    "local_slope",
-    "measured",
-    "overhead_figure",
-    "overhead_table",
-    "samples_figure",
-    "samples_table",
-    "slopes_figure",
-    "slopes_table",
-    "smooth_time",
-]
-
-Titles = Mapping[str, str]
 Results = Mapping[tuple[Any, ...], Estimates]
 """What `dpbandits.estimate_many` returned, with keys whose first part is the panel."""
 
@@ -239,8 +224,6 @@ def samples_figure(
         As `samples_table` makes it.
     over : {"mean", "alpha", "epsilon", "beta", "deviation"}
         What the horizontal axis shows.
-    titles, panels, theory
-        As of `companion.figures`.
 
     Examples
     --------
@@ -264,7 +247,7 @@ def samples_figure(
     )
 
 
-def _sweep(axes: Axes, lines: Sequence[Line], over: str, theory: bool) -> PanelRange:
+def _sweep(axes: Axes, lines: Lines, over: str, theory: bool) -> PanelRange:
     """Draw the samples of some rules against a parameter."""
     rules = [line for line in lines if line.rule != THEORY]
     places = {abs(x) for line in rules for x in getattr(line, over)}
@@ -400,7 +383,7 @@ def slopes_figure(
     return figure
 
 
-def _slopes(axes: Axes, lines: Sequence[Line], theory: bool) -> PanelRange:
+def _slopes(axes: Axes, lines: Lines, theory: bool) -> PanelRange:
     means = np.concatenate([line.mean for line in lines])
     low, high = float(means.min()), float(means.max())
     ends = []
@@ -592,7 +575,7 @@ def errors_figure(
     groups = {beta: [x for (told, _), x in centres.items() if told == beta] for beta in betas}
     width = -0.5, max(centres.values()) + 0.5
 
-    def draw(axes: Axes, lines: Sequence[Line]) -> PanelRange:
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
         for line in lines:
             shift = 0.26 * (rules.index(line.rule) - (len(rules) - 1) / 2)
             _rate(axes, centres[line.beta, line.alpha] + shift, line)
@@ -651,17 +634,7 @@ def _rate(axes: Axes, x: float, line: Line) -> None:
     """Draw a rate with its interval, or what is known if no run failed."""
     look = RULE_LOOKS[line.rule]
     rate, low, high = line.error_rate[0], line.error_low95[0], line.error_high95[0]
-    failed = rate > 0
-    bottom = max(low, _LEAST / 10) if failed else high / _ARROW
-    axes.plot([x, x], [bottom, high], color=look.colour, linewidth=1.6)
-    if not failed:
+    bottom = max(low, _LEAST / 10) if rate > 0 else high / _ARROW
+    if not rate > 0:
         axes.plot(x, bottom, color=look.colour, marker="v", markersize=4.5)
-    axes.plot(
-        x,
-        rate if failed else high,
-        color=look.colour,
-        marker=look.marker,
-        markersize=5.5,
-        markerfacecolor=look.colour if failed else "white",
-        markeredgewidth=1.3,
-    )
+    draw_rate(axes, x, rate, bottom, high, look)

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from companion.figures.panels import (
-    Line,
+    Lines,
+    Titles,
     draw_panels,
     legend_below,
     lines_shown,
@@ -24,8 +25,6 @@ from dpbandits._validation import check_choice
 from dpbandits.identification.trials import Trials
 from dpbandits.plotting.identification_looks import FREE, look_of
 from dpbandits.plotting.style import PanelRange
-
-__all__ = ["trial_figure", "trial_table"]
 
 LABELS = ("panel", "population", "n_arms", "total", "epsilon", "delta", "algorithm")
 
@@ -69,7 +68,7 @@ def trial_figure(
     table: pd.DataFrame,
     *,
     over: str,
-    titles: Mapping[str, str],
+    titles: Titles,
     values: str = "right",
     panels: Sequence[str] | None = None,
 ) -> Figure:
@@ -84,8 +83,6 @@ def trial_figure(
         As `trial_table` makes it.
     over : {"epsilon", "total"}
         What the horizontal axis shows: the budget, or the patients in the population.
-    titles, panels
-        As of `companion.figures`.
     values : {"right", "patients", "inferior", "excess"}
         Share of the trials that find the best arm; or the mean number of patients, of those that
         did not get the best arm, or of the failures that the best arm would have avoided.
@@ -124,9 +121,7 @@ def trial_figure(
     return figure
 
 
-def _trials(
-    axes: Axes, lines: Sequence[Line], names: Sequence[str], over: str, values: str
-) -> PanelRange:
+def _trials(axes: Axes, lines: Lines, names: Sequence[str], over: str, values: str) -> PanelRange:
     """Draw one panel; return what it must show."""
     finite = [float(x) for line in lines for x in getattr(line, over) if math.isfinite(x)]
     least, most = min(finite), max(finite)

@@ -1,0 +1,368 @@
+"""Small tables for the figures: of a few runs, or of results made by hand."""
+
+import functools
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import dpbandits as dpb
+from companion.figures import comparison, identification, panels, regret, stopping
+from companion.tables import curve, tabulate
+from dpbandits.identification import Identifications
+from dpbandits.rewards.instances import low_variance, two_point
+
+TITLES = {"a": "first", "b": "second"}
+INFINITE = math.inf
+
+
+class Drawing(NamedTuple):
+    """A figure: how it is drawn, from which table, with which options; a column that is drawn."""
+
+    draw: Any
+    table: Any
+    options: dict
+    column: str = "mean"
+
+    def __call__(self, table=None, **options):
+        return self.draw(self.table() if table is None else table, **(self.options | options))
+
+
+# -------------------------------------------------------------------------------------- regret
+
+T, RUNS = 20_000, 3
+ARMS = {k: dpb.instances.ss19("C2", k) for k in (3, 5)}
+
+
+def played(cases, columns):
+    """The table of algorithms by panel, K, ε and variant."""
+    keyed = {
+        (panel, "C2", k, eps, algorithm.label, variant): (algorithm, ARMS[k])
+        for (panel, k, eps, variant), algorithm in cases
+    }
+    return tabulate(dpb.simulate_many(keyed, T, RUNS), columns, panels.LABELS)
+
+
+def over_time():
+    budgets = {"a": (0.1, 0.25), "b": (0.5, 1.0)}
+    pairs = [(panel, eps) for panel, some in budgets.items() for eps in some]
+    cases = [((p, 5, e, ""), kind(e)) for p, e in pairs for kind in (dpb.DPSE, dpb.DPUCB)]
+    return played(cases, lambda r: curve(r, epochs=True, bound=True))
+
+
+def over_epsilon():
+    free = [(INFINITE, dpb.UCB()), (INFINITE, dpb.SuccessiveElimination())]
+    private = [(e, kind(e)) for e in (0.1, 1.0) for kind in (dpb.DPSE, dpb.DPUCB)]
+    cases = [((p, 5, e, ""), algorithm) for p in "ab" for e, algorithm in (*free, *private)]
+    return played(cases, lambda r: r.final())
+
+
+def over_horizon():
+    label = ("a", "C2", 5, 1.0, "DP-SE")
+    runs = {(*label, "told T", t): (dpb.DPSE(1.0), ARMS[5], t) for t in (2000, T)}
+    for growth in ("double", "square"):
+        guess = dpb.GuessAndDouble(dpb.DPSE(1.0), growth)
+        runs[*label, growth, T] = guess, ARMS[5], T
+
+    def columns(found):
+        return found.final() if found.algorithm.label == "DP-SE" else curve(found, first=2000)
+
+    return tabulate(dpb.simulate_many(runs, n_runs=RUNS), columns, (*panels.LABELS, "horizon"))
+
+
+def over_arms():
+    grid = itertools.product("ab", ARMS, (0.25, 1.0), ("", "ε/(K−1)"))
+    cases = [((p, k, e, v), dpb.DPSE(e / (k - 1) if v else e)) for p, k, e, v in grid]
+    return played(cases, lambda r: r.final())
+
+
+def ratios():
+    grid = itertools.product(ARMS, (0.1, 0.25, 1.0), ("", *dpb.regret.dp_ucb.DPUCB_VARIANTS))
+    cases = [(("a", k, e, v), dpb.DPUCB(e, v) if v else dpb.DPSE(e)) for k, e, v in grid]
+    return played(cases, lambda r: r.final())
+
+
+# ------------------------------------------------------------------------------------ stopping
+
+BUDGETS = {"a": 1.0, "b": 0.1, "c": 0.01, "d": 0.001}
+BY_BUDGET = {panel: f"ε = {epsilon:g}" for panel, epsilon in BUDGETS.items()}
+LAW = two_point(0.1)
+
+
+def rules(epsilon, alpha=0.5, beta=0.05):
+    private = (kind(epsilon, alpha, beta) for kind in (dpb.DPNAS, dpb.DPExponentialNAS))
+    return dpb.NAS(alpha, beta), *private
+
+
+def doubling(epsilon):
+    return dpb.DPExponentialNAS(epsilon, 0.5, 0.05)
+
+
+STOPPED = {
+    "mean": {
+        panel: [(rule, two_point(mean)) for mean in (0.5, 0.1) for rule in rules(epsilon)]
+        for panel, epsilon in BUDGETS.items()
+    },
+    "alpha": {
+        panel: [(rule, LAW) for alpha in (0.3, 0.9) for rule in rules(epsilon, alpha=alpha)]
+        for panel, epsilon in {"a": 0.1, "b": 0.01}.items()
+    },
+    "epsilon": {
+        panel: [(dpb.NAS(0.5, 0.05), two_point(mean))]
+        + [(rule, two_point(mean)) for epsilon in (0.1, 1.0) for rule in rules(epsilon)[1:]]
+        for panel, mean in {"a": 0.3, "b": 0.03}.items()
+    },
+    "beta": {
+        panel: [(rule, LAW) for beta in (0.01, 0.5) for rule in rules(epsilon, beta=beta)]
+        for panel, epsilon in {"a": 0.1, "b": 0.01}.items()
+    },
+    "deviation": {
+        panel: [
+            (rule, law)
+            for law in (low_variance(0.1, 0.01), low_variance(0.1, 0.5), LAW)
+            for rule in (*rules(epsilon), dpb.EBGStop(0.5, 0.05))
+        ]
+        for panel, epsilon in {"a": 1.0, "b": 0.1}.items()
+    },
+    "overhead": {
+        "a": [(doubling(e), two_point(m)) for m in (0.5, 0.1) for e in (INFINITE, 1.0, 0.1)]
+    },
+    "failures": {
+        panel: [
+            (rule, law)
+            for a, b in itertools.product((0.9, 0.5), (0.05, 0.2))
+            for rule in rules(1.0, alpha=a, beta=b)
+        ]
+        for panel, law in {"a": two_point(0.2), "b": low_variance(0.2, 0.01)}.items()
+    },
+}
+SWEEPS = ("mean", "alpha", "epsilon", "beta", "deviation")
+
+
+@functools.cache
+def stopped(name):
+    """Runs of rules on laws, by (panel, rule, law)."""
+    keys = [(panel, *pair) for panel, pairs in STOPPED[name].items() for pair in pairs]
+    return dpb.estimate_many({key: key[1:] for key in keys}, 30 if name == "failures" else 4)
+
+
+@functools.cache
+def swept(name):
+    return stopping.samples_table(stopped(name), name)
+
+
+def sweep(name):
+    options = {"over": name, "titles": BY_BUDGET if name == "mean" else TITLES}
+    return Drawing(stopping.samples_figure, functools.partial(swept, name), options, "mean_samples")
+
+
+# ------------------------------------------------------------------------------ identification
+
+MU1, MU2 = dpb.instances.ja25("mu1"), dpb.instances.ja25("mu2")
+
+
+def made(algorithm, instance, times, wrong=0, ended=0, most=10**9):
+    """Results by hand: stopping times, the last `ended` of runs that did not stop."""
+    times = np.rint(times).astype(np.int64)
+    pulls = np.zeros((times.size, instance.n_arms), dtype=np.int64)
+    pulls[:, 0] = times
+    arms = np.full(times.size, instance.best_arm)
+    arms[:wrong] = 1 - instance.best_arm
+    arms[times.size - ended :] = -1
+    return Identifications(algorithm, instance, most, arms, pulls)
+
+
+def times_over_epsilon():
+    runs = {}
+    for panel, arms in (("a", MU1), ("b", MU2)):
+        runs[panel, "Top Two", "", INFINITE] = made(dpb.TopTwo(0.01), arms, [8000, 9000])
+        for place, eps in enumerate((0.1, 1.0, 10.0)):
+            times = np.array([20_000, 24_000, 31_000]) // (place + 1)
+            runs[panel, "DP-TT", "", eps] = made(dpb.DPTT(eps, 0.01), arms, times)
+            rule = dpb.AdaPTT(eps, 0.01, threshold="heuristic")
+            runs[panel, "AdaP-TT", "heuristic", eps] = made(rule, arms, 3 * times)
+    return runs
+
+
+def times_over_delta(instances=(MU1,)):
+    return {
+        ("a", "DP-LRE", arms.name if len(instances) > 1 else "", delta): made(
+            dpb.DPLRE(0.5, delta), arms, [6000 - 9000 * delta, 7000]
+        )
+        for arms in instances
+        for delta in (0.1, 0.01)
+    }
+
+
+def times_over_arms():
+    arms = {k: dpb.instances.bernoulli([0.8, *[0.6] * (k - 1)], "equal gaps") for k in (2, 5, 10)}
+    rule = dpb.DPTT(1.0, 0.01)
+    return {
+        ("a", "DP-TT", "", k): made(rule, each, [900 * k, 1000 * k]) for k, each in arms.items()
+    }
+
+
+def times_over_eta():
+    return {
+        ("a", "DP-TT", variant, eta): made(dpb.DPTT(1.0, 0.01, eta=eta), MU1, [9000, 9500 * eta])
+        for variant in ("", "union")
+        for eta in (0.5, 1.0, 2.0)
+    }
+
+
+def wrong_arms():
+    return {
+        ("a", "DP-TT", "", 0.01): made(dpb.DPTT(1.0, 0.01), MU1, [10] * 50, wrong=5),
+        ("a", "DP-LRE", "", 0.01): made(dpb.DPLRE(1.0, 0.01), MU1, [10] * 50),
+        ("a", "DP-LRE", "", 0.1): made(dpb.DPLRE(1.0, 0.1), MU1, [10] * 50),
+    }
+
+
+def tails(n=300, ended=30):
+    times = np.sort(np.random.default_rng(0).choice(50_000, n, replace=False) + 1000)
+    times[n - ended :] = 10**6
+    rule = dpb.DPTT(1.0, 0.01)
+    return {
+        ("a", "DP-TT", "W"): made(rule, MU1, times, ended=ended, most=10**6),
+        ("a", "DP-TT", ""): made(rule, MU1, times[: n - ended]),
+    }
+
+
+def times(axis, runs, titles):
+    options = {"axis": axis, "titles": titles}
+
+    def make():
+        return identification.times_table(runs(), axis)
+
+    return Drawing(identification.stopping_times, make, options, "mean_time")
+
+
+def plan():
+    return dpb.plan([0.9, 0.5], epsilon=1.0, delta=0.05, n_runs=2)
+
+
+# -------------------------------------------------------------------------------- head to head
+
+PRIVATE = (dpb.DPSE, dpb.AnytimeLazyUCB, dpb.DPKLUCB, dpb.DPIMED)
+PAIR = {gap: dpb.instances.equal_gaps(2, gap) for gap in (0.1, 0.3)}
+HORIZONS = {"a": 100, "b": 10_000}
+
+
+@functools.cache
+def races():
+    cases = {}
+    for panel, epsilon in (("a", 0.1), ("b", 1.0)):
+        interval = dpb.DPUCBInt.calibrated(epsilon, math.exp(-10), 2000)
+        kinds = [(epsilon, kind(epsilon), "") for kind in PRIVATE]
+        kinds += [(INFINITE, dpb.UCB(), ""), (epsilon, interval, "(ε, δ)")]
+        for budget, algorithm, variant in kinds:
+            key = panel, "gap 0.3", 2, budget, algorithm.label, variant
+            cases[key] = algorithm, PAIR[0.3]
+    return dpb.simulate_many(cases, 2000, RUNS)
+
+
+@functools.cache
+def long_runs():
+    cases = {}
+    for panel, epsilon in (("a", 0.1), ("b", 1.0)):
+        for calibrated, variant in ((True, ""), (False, "d_ε")):
+            algorithm = dpb.DPIMED(epsilon, calibrated=calibrated)
+            key = panel, "gap 0.3", 2, epsilon, algorithm.label, variant
+            cases[key] = algorithm, PAIR[0.3]
+    return dpb.simulate_many(cases, 2000, 80)
+
+
+@functools.cache
+def map_runs():
+    grid = itertools.product(HORIZONS, PAIR, (0.1, 1.0), PRIVATE)
+    cases = {
+        (p, f"gap {g:g}", 2, e, kind(e).label, ""): (kind(e), PAIR[g], HORIZONS[p])
+        for p, g, e, kind in grid
+    }
+    return dpb.simulate_many(cases, n_runs=4)
+
+
+@functools.cache
+def map_times():
+    grid = itertools.product((("a", 0.1), ("b", 0.001)), PAIR, (0.1, 1.0))
+    kinds = (dpb.DPTT, dpb.DPSEIdentifier, dpb.DPLRE)
+    cases = {}
+    for (panel, delta), gap, epsilon in grid:
+        for rule in (kind(epsilon, delta) for kind in kinds):
+            cases[panel, f"gap {gap:g}", 2, epsilon, delta, rule.label, ""] = rule, PAIR[gap]
+    return dpb.identify_many(cases, 4)
+
+
+# ----------------------------------------------------------------------------------------- all
+
+DRAWINGS = {
+    "time": Drawing(regret.regret_over_time, functools.cache(over_time), {"titles": TITLES}),
+    "budget": Drawing(regret.regret_over_epsilon, over_epsilon, {"titles": TITLES}),
+    "horizon": Drawing(regret.regret_over_horizon, over_horizon, {"titles": {"a": "first"}}),
+    "arms": Drawing(regret.regret_over_arms, over_arms, {"titles": TITLES}),
+    "ratios": Drawing(regret.ratios_to_baselines, ratios, {"titles": {"a": "first"}}),
+    **{name: sweep(name) for name in SWEEPS},
+    "slopes": Drawing(
+        stopping.slopes_figure,
+        functools.cache(lambda: stopping.slopes_table(stopped("mean"))),
+        {"titles": BY_BUDGET},
+        "slope",
+    ),
+    "overhead": Drawing(
+        stopping.overhead_figure,
+        functools.cache(lambda: stopping.overhead_table(stopped("overhead"))),
+        {"title": "times"},
+        "times",
+    ),
+    "failures": Drawing(
+        stopping.errors_figure,
+        functools.cache(lambda: stopping.measured(stopped("failures"))),
+        {"titles": TITLES},
+        "error_high95",
+    ),
+    "times, epsilon": times("epsilon", times_over_epsilon, TITLES),
+    "times, delta": times("delta", times_over_delta, {"a": "ε = 0.5"}),
+    "times, arms": times("n_arms", times_over_arms, {"a": "equal gaps"}),
+    "times, eta": times("eta", times_over_eta, {"a": "growth"}),
+    "wrong": Drawing(
+        identification.wrong_shares,
+        lambda: identification.errors_table(wrong_arms()),
+        {"titles": {"a": "errors"}},
+        "error_high95",
+    ),
+    "tails": Drawing(
+        identification.stopping_tails,
+        lambda: identification.tails_table(tails()),
+        {"titles": {"a": "tails"}},
+        "share",
+    ),
+    "plan": Drawing(
+        identification.plan_from_table,
+        functools.cache(lambda: identification.plan_table(plan())),
+        {},
+        "samples",
+    ),
+    "race": Drawing(
+        comparison.race_figure,
+        functools.cache(lambda: comparison.race_table(races())),
+        {"titles": TITLES},
+    ),
+    "regret tails": Drawing(
+        comparison.tail_figure,
+        functools.cache(lambda: comparison.tail_table(long_runs())),
+        {"titles": TITLES},
+        "regret",
+    ),
+    "map of regret": Drawing(
+        comparison.best_map,
+        functools.cache(lambda: comparison.regret_map_table(map_runs())),
+        {"titles": TITLES},
+    ),
+    "map of times": Drawing(
+        comparison.best_map,
+        functools.cache(lambda: comparison.identification_map_table(map_times())),
+        {"titles": TITLES},
+        "mean_time",
+    ),
+}
