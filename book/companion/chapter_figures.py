@@ -15,22 +15,9 @@ __all__ = ["ChapterFigure", "chapter_figures", "figures_of"]
 
 
 class ChapterFigure(NamedTuple):
-    """A figure of a chapter.
+    """A figure of a chapter: its name, and the chapter's number, title and file without ending.
 
-    Attributes
-    ----------
-    name : str
-        By which the book refers to it.
-    chapter : int
-        Number of the chapter.
-    heading : str
-        Title of the chapter.
-    page : str
-        The chapter's file without its ending, from the root of the book.
-    caption, alt : str
-        Caption, in MyST, and description.
-    picture : bytes
-        The picture as it stands on the page, a PNG; empty if the chapter was not executed.
+    The caption is in MyST; the picture, a PNG, is empty if the chapter was not executed.
     """
 
     name: str

@@ -74,19 +74,10 @@ LEAST, GREATEST = 0.001, 125.0
 
 
 class ExplorerInstance(NamedTuple):
-    """An instance of the explorer.
+    """An instance of the explorer: what addresses and the page call it, and what it is.
 
-    Attributes
-    ----------
-    id : str
-        What addresses call it.
-    title : str
-        What the page calls it.
-    means : dict
-        Number of arms K that it is shown with → the means, decreasing.
-    regret, found : dict
-        The name that the experiments on regret, and on identification, have for it → the numbers
-        of arms for which that name is meant.
+    For each number of arms K it has the means, decreasing; and for each name that the experiments
+    on regret, and on identification (``found``), have for it, the K for which that name is meant.
     """
 
     id: str
@@ -147,12 +138,8 @@ INSTANCES: tuple[ExplorerInstance, ...] = tuple(_instances())
 def budgets(simulated: Iterable[float], per_decade: int = PER_DECADE) -> tuple[float, ...]:
     """Return the budgets through which the explorer moves, from 0.001 to 125, increasing.
 
-    Parameters
-    ----------
-    simulated : iterable of float
-        Budgets that must be among them; infinite ones are left out.
-    per_decade : int
-        How many others there are for each factor of 10, evenly in the logarithm, with four digits.
+    These are the simulated ones that are finite, and `per_decade` others for each factor of 10,
+    evenly in the logarithm, with four digits.
 
     Examples
     --------
@@ -166,14 +153,7 @@ def budgets(simulated: Iterable[float], per_decade: int = PER_DECADE) -> tuple[f
 
 
 def theory(means: Sequence[float], epsilons: Sequence[float]) -> Content:
-    """Compute what does not depend on chance: times, allocations, and rates of regret.
-
-    Parameters
-    ----------
-    means : sequence of float
-        Means of the arms, of which one is the greatest.
-    epsilons : sequence of float
-        Budgets ε.
+    """Compute, for the means of arms and budgets ε, times, allocations and rates of regret.
 
     Returns
     -------
@@ -308,24 +288,10 @@ def _add(known: list[Any], one: Any) -> None:
 def assemble(load: Callable[[str], Published] = published, per_decade: int = PER_DECADE) -> Content:
     """Bring all that the explorer shows into one dictionary that JSON can hold.
 
-    Parameters
-    ----------
-    load : callable
-        Name of a figure → the figure as it was published.
-    per_decade : int
-        As of `budgets`.
-
-    Returns
-    -------
-    dict
-        ``epsilons``, the budgets; ``looks``, colour, dashes and marker of each algorithm; and
-        ``instances``: for each ``id``, ``title``, and ``arms``: for each number of arms ``k``,
-        what `theory` has, ``regret`` by horizon, and ``found``, times of identification, by δ.
-
-    Raises
-    ------
-    ValueError
-        If a figure is not published.
+    It has ``epsilons``, the budgets; ``looks``, colour, dashes and marker of each algorithm; and
+    ``instances``: for each ``id``, ``title``, and ``arms``: for each number of arms ``k``, what
+    `theory` has, ``regret`` by horizon, and ``found``, times of identification, by δ. Figures are
+    read by `load`.
     """
     regret = {name: load(name) for name in REGRET_SOURCES}
     found = {name: load(name) for name in IDENTIFICATION_SOURCES}

@@ -35,17 +35,10 @@ Choice = TypeVar("Choice")
 
 
 class Published(NamedTuple):
-    """A figure as it was published.
+    """A figure as it was published: its name, what is said of it, and the table that it shows.
 
-    Attributes
-    ----------
-    name : str
-        By which the book refers to it.
-    manifest : dict
-        ``title``, ``source``, ``chapter``, ``preset``, ``seed``, ``cases``, ``runs``, ``versions``
-        and, if it can be drawn again, ``recipe``.
-    table : pandas.DataFrame
-        What the figure shows.
+    The manifest has ``title``, ``source``, ``chapter``, ``preset``, ``seed``, ``cases``, ``runs``,
+    ``versions`` and, if it can be drawn again, ``recipe``.
     """
 
     name: str
@@ -139,21 +132,9 @@ class Page(Configuration):
         """Write a figure's files: data as CSV, the figure as PDF, and a manifest.
 
         A file is replaced in one step, and only if it changes. Nothing in it depends on when, where
-        or how fast it was made.
-
-        Parameters
-        ----------
-        name : str
-            By which the book refers to the figure.
-        table : pandas.DataFrame
-            What the figure shows.
-        figure : matplotlib.figure.Figure
-        title : str
-            What it shows, in one line.
-        source : str
-            Figure of a paper, such as "SS19, Figure 5".
-        runs : mapping, optional
-            The results that the table was made of; the manifest has their numbers.
+        or how fast it was made. The title says in one line what the figure shows, the source is
+        that of a paper, such as "SS19, Figure 5"; the manifest has the numbers of cases and runs of
+        the results `runs` that the table was made of.
         """
         from companion.figures.paper import SCALE, PaperFigure
         from companion.figures.redraw import recipe_of

@@ -99,41 +99,32 @@ def doubling(epsilon):
     return dpb.DPExponentialNAS(epsilon, 0.5, 0.05)
 
 
+def pairs(laws, **told):
+    """Pairs of the rules, told ε, α and β as asked for, with each law."""
+    grid = [dict(zip(told, values, strict=True)) for values in itertools.product(*told.values())]
+    return [(rule, law) for law in laws for values in grid for rule in rules(**values)]
+
+
+TWO_BUDGETS = {"a": 0.1, "b": 0.01}
+SMALL = [low_variance(0.1, 0.01), low_variance(0.1, 0.5), LAW]
+NAS = dpb.NAS(0.5, 0.05)
 STOPPED = {
-    "mean": {
-        panel: [(rule, two_point(mean)) for mean in (0.5, 0.1) for rule in rules(epsilon)]
-        for panel, epsilon in BUDGETS.items()
-    },
-    "alpha": {
-        panel: [(rule, LAW) for alpha in (0.3, 0.9) for rule in rules(epsilon, alpha=alpha)]
-        for panel, epsilon in {"a": 0.1, "b": 0.01}.items()
-    },
+    "mean": {p: pairs([two_point(0.5), LAW], epsilon=[e]) for p, e in BUDGETS.items()},
+    "alpha": {p: pairs([LAW], alpha=(0.3, 0.9), epsilon=[e]) for p, e in TWO_BUDGETS.items()},
+    "beta": {p: pairs([LAW], beta=(0.01, 0.5), epsilon=[e]) for p, e in TWO_BUDGETS.items()},
     "epsilon": {
-        panel: [(dpb.NAS(0.5, 0.05), two_point(mean))]
-        + [(rule, two_point(mean)) for epsilon in (0.1, 1.0) for rule in rules(epsilon)[1:]]
-        for panel, mean in {"a": 0.3, "b": 0.03}.items()
-    },
-    "beta": {
-        panel: [(rule, LAW) for beta in (0.01, 0.5) for rule in rules(epsilon, beta=beta)]
-        for panel, epsilon in {"a": 0.1, "b": 0.01}.items()
+        panel: [(NAS, law)] + [x for x in pairs([law], epsilon=(0.1, 1.0)) if x[0] != NAS]
+        for panel, law in {"a": two_point(0.3), "b": two_point(0.03)}.items()
     },
     "deviation": {
-        panel: [
-            (rule, law)
-            for law in (low_variance(0.1, 0.01), low_variance(0.1, 0.5), LAW)
-            for rule in (*rules(epsilon), dpb.EBGStop(0.5, 0.05))
-        ]
-        for panel, epsilon in {"a": 1.0, "b": 0.1}.items()
+        p: pairs(SMALL, epsilon=[e]) + [(dpb.EBGStop(0.5, 0.05), law) for law in SMALL]
+        for p, e in {"a": 1.0, "b": 0.1}.items()
     },
     "overhead": {
         "a": [(doubling(e), two_point(m)) for m in (0.5, 0.1) for e in (INFINITE, 1.0, 0.1)]
     },
     "failures": {
-        panel: [
-            (rule, law)
-            for a, b in itertools.product((0.9, 0.5), (0.05, 0.2))
-            for rule in rules(1.0, alpha=a, beta=b)
-        ]
+        panel: pairs([law], alpha=(0.9, 0.5), beta=(0.05, 0.2), epsilon=[1.0])
         for panel, law in {"a": two_point(0.2), "b": low_variance(0.2, 0.01)}.items()
     },
 }
@@ -143,7 +134,7 @@ SWEEPS = ("mean", "alpha", "epsilon", "beta", "deviation")
 @functools.cache
 def stopped(name):
     """Runs of rules on laws, by (panel, rule, law)."""
-    keys = [(panel, *pair) for panel, pairs in STOPPED[name].items() for pair in pairs]
+    keys = [(panel, *pair) for panel, some in STOPPED[name].items() for pair in some]
     return dpb.estimate_many({key: key[1:] for key in keys}, 30 if name == "failures" else 4)
 
 
@@ -296,73 +287,71 @@ def map_times():
 
 # ----------------------------------------------------------------------------------------- all
 
+
+def drawing(draw, make, column="mean", **options):
+    """A figure whose table is made once."""
+    return Drawing(draw, functools.cache(make), options, column)
+
+
+ONE = {"a": "first"}
 DRAWINGS = {
-    "time": Drawing(regret.regret_over_time, functools.cache(over_time), {"titles": TITLES}),
-    "budget": Drawing(regret.regret_over_epsilon, over_epsilon, {"titles": TITLES}),
-    "horizon": Drawing(regret.regret_over_horizon, over_horizon, {"titles": {"a": "first"}}),
-    "arms": Drawing(regret.regret_over_arms, over_arms, {"titles": TITLES}),
-    "ratios": Drawing(regret.ratios_to_baselines, ratios, {"titles": {"a": "first"}}),
+    "time": drawing(regret.regret_over_time, over_time, titles=TITLES),
+    "budget": drawing(regret.regret_over_epsilon, over_epsilon, titles=TITLES),
+    "horizon": drawing(regret.regret_over_horizon, over_horizon, titles=ONE),
+    "arms": drawing(regret.regret_over_arms, over_arms, titles=TITLES),
+    "ratios": drawing(regret.ratios_to_baselines, ratios, titles=ONE),
     **{name: sweep(name) for name in SWEEPS},
-    "slopes": Drawing(
+    "slopes": drawing(
         stopping.slopes_figure,
-        functools.cache(lambda: stopping.slopes_table(stopped("mean"))),
-        {"titles": BY_BUDGET},
+        lambda: stopping.slopes_table(stopped("mean")),
         "slope",
+        titles=BY_BUDGET,
     ),
-    "overhead": Drawing(
+    "overhead": drawing(
         stopping.overhead_figure,
-        functools.cache(lambda: stopping.overhead_table(stopped("overhead"))),
-        {"title": "times"},
+        lambda: stopping.overhead_table(stopped("overhead")),
         "times",
+        title="times",
     ),
-    "failures": Drawing(
+    "failures": drawing(
         stopping.errors_figure,
-        functools.cache(lambda: stopping.measured(stopped("failures"))),
-        {"titles": TITLES},
+        lambda: stopping.measured(stopped("failures")),
         "error_high95",
+        titles=TITLES,
     ),
     "times, epsilon": times("epsilon", times_over_epsilon, TITLES),
-    "times, delta": times("delta", times_over_delta, {"a": "ε = 0.5"}),
-    "times, arms": times("n_arms", times_over_arms, {"a": "equal gaps"}),
-    "times, eta": times("eta", times_over_eta, {"a": "growth"}),
-    "wrong": Drawing(
+    "times, delta": times("delta", times_over_delta, ONE),
+    "times, arms": times("n_arms", times_over_arms, ONE),
+    "times, eta": times("eta", times_over_eta, ONE),
+    "wrong": drawing(
         identification.wrong_shares,
         lambda: identification.errors_table(wrong_arms()),
-        {"titles": {"a": "errors"}},
         "error_high95",
+        titles=ONE,
     ),
-    "tails": Drawing(
+    "tails": drawing(
         identification.stopping_tails,
         lambda: identification.tails_table(tails()),
-        {"titles": {"a": "tails"}},
         "share",
+        titles=ONE,
     ),
-    "plan": Drawing(
-        identification.plan_from_table,
-        functools.cache(lambda: identification.plan_table(plan())),
-        {},
-        "samples",
+    "plan": drawing(
+        identification.plan_from_table, lambda: identification.plan_table(plan()), "samples"
     ),
-    "race": Drawing(
-        comparison.race_figure,
-        functools.cache(lambda: comparison.race_table(races())),
-        {"titles": TITLES},
-    ),
-    "regret tails": Drawing(
+    "race": drawing(comparison.race_figure, lambda: comparison.race_table(races()), titles=TITLES),
+    "regret tails": drawing(
         comparison.tail_figure,
-        functools.cache(lambda: comparison.tail_table(long_runs())),
-        {"titles": TITLES},
+        lambda: comparison.tail_table(long_runs()),
         "regret",
+        titles=TITLES,
     ),
-    "map of regret": Drawing(
-        comparison.best_map,
-        functools.cache(lambda: comparison.regret_map_table(map_runs())),
-        {"titles": TITLES},
+    "map of regret": drawing(
+        comparison.best_map, lambda: comparison.regret_map_table(map_runs()), titles=TITLES
     ),
-    "map of times": Drawing(
+    "map of times": drawing(
         comparison.best_map,
-        functools.cache(lambda: comparison.identification_map_table(map_times())),
-        {"titles": TITLES},
+        lambda: comparison.identification_map_table(map_times()),
         "mean_time",
+        titles=TITLES,
     ),
 }

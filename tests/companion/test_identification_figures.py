@@ -143,7 +143,7 @@ def test_a_panel_of_several_instances_has_ratios_only():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_algorithm_without_a_look_is_drawn(name):
-    table = DRAWINGS[name].table()
+    table = DRAWINGS[name].table().copy()
     table.loc[table.algorithm == table.algorithm[0], "algorithm"] = "Own"
     figure = DRAWINGS[name](table)
     shown = [text.get_text() for legend in figure.legends for text in legend.get_texts()]

@@ -204,13 +204,16 @@ def test_the_published_verdicts_are_those_of_the_ledger(chapter):
 def test_claims_are_written_as_they_are(extension):
     ledger = extension("claims_ledger")
     assert set(ledger.VERDICTS) == set(claims.VERDICTS)
-    assert ledger.plain("R_e ≤ R_{e+1}/2") == "R{sub}`e` ≤ R{sub}`e+1`/2"
-    assert ledger.plain("e^{6n} and |S|·x*y") == r"e{sup}`6n` and \|S\|·x\*y"
-    assert ledger.plain("(1 + d)^n, T^(1−p), n_arms") == r"(1 + d){sup}`n`, T{sup}`1−p`, n\_arms"
-    assert ledger.plain("log^1.5 n, n^2.") == "log{sup}`1.5` n, n{sup}`2`."
-    assert ledger.plain("T = 1e+07") == "T = 10{sup}`7`"
-    assert ledger.plain(-1.5) == "\N{MINUS SIGN}1.5"
-    assert ledger.plain(9e-05) == "9\N{MIDDLE DOT}10{sup}`\N{MINUS SIGN}5`"
+    for text, written in (
+        ("R_e ≤ R_{e+1}/2", "R{sub}`e` ≤ R{sub}`e+1`/2"),
+        ("e^{6n} and |S|·x*y", r"e{sup}`6n` and \|S\|·x\*y"),
+        ("(1 + d)^n, T^(1−p), n_arms", r"(1 + d){sup}`n`, T{sup}`1−p`, n\_arms"),
+        ("log^1.5 n, n^2.", "log{sup}`1.5` n, n{sup}`2`."),
+        ("T = 1e+07", "T = 10{sup}`7`"),
+        (-1.5, "\N{MINUS SIGN}1.5"),
+        (9e-05, "9\N{MIDDLE DOT}10{sup}`\N{MINUS SIGN}5`"),
+    ):
+        assert ledger.plain(text) == written
     record = {
         "id": "a-b",
         "paper": "ss19",
@@ -291,57 +294,41 @@ def bench(monkeypatch):
     return importlib.import_module
 
 
+def recorded(name, unit, *fields):
+    """Rows of a file of benchmarks, without their times, which are all positive."""
+    content = json.loads((BOOK / f"data/{name}.json").read_text("utf-8"))
+    assert content["manifest"]["processor"] and all(row[unit] > 0 for row in content["rows"])
+    return [tuple(row[field] for field in fields) for row in content["rows"]]
+
+
 def test_the_recorded_speeds_are_those_of_the_cases(bench):
     pytest.importorskip("mabwiser")
-    content = json.loads((BOOK / "data/benchmarks.json").read_text("utf-8"))
-    rows = [(r["algorithm"], r["how"], r["n_arms"], r["horizon"]) for r in content["rows"]]
+    fields = ("algorithm", "how", "n_arms", "horizon")
     cases = bench("test_speed").list_cases()
-    assert rows == [(c.algorithm, c.how, c.n_arms, c.horizon) for c in cases]
-    assert all(row["ns_per_pull"] > 0 for row in content["rows"])
+    rows = recorded("benchmarks", "ns_per_pull", *fields)
+    assert rows == [tuple(getattr(case, field) for field in fields) for case in cases]
     table = (BOOK / "data/benchmarks.csv").read_text("utf-8").splitlines()
-    assert table[0].split(",") == list(content["rows"][0])
-    assert len(table) == 1 + len(rows)
-    assert content["manifest"]["processor"]
-
-
-def test_the_recorded_speeds_of_stopping_rules_are_those_of_the_cases(bench):
-    content = json.loads((BOOK / "data/benchmarks-stopping.json").read_text("utf-8"))
+    assert set(fields) < set(table[0].split(",")) and len(table) == 1 + len(rows)
     cases = list(bench("test_stopping_speed").list_cases())
-    rows = [(r["rule"], r["how"], r["law"], r["runs"]) for r in content["rows"]]
+    rows = recorded("benchmarks-stopping", "ns_per_sample", "rule", "how", "law", "runs")
     assert rows == [(c.rule.label, c.how, c.law.name, c.runs) for c in cases]
-    assert all(row["ns_per_sample"] > 0 for row in content["rows"])
-    assert content["manifest"]["processor"]
-
-
-def test_the_recorded_speeds_of_audits_are_those_of_the_cases(bench):
-    content = json.loads((BOOK / "data/benchmarks-audit.json").read_text("utf-8"))
     speed = bench("test_audit_speed")
-    wanted = [
+    kinds = ((speed.COMPILED, "compiled runs", 10**6), (speed.LOOPS, "runs in Python", 50_000))
+    assert recorded("benchmarks-audit", "seconds", "target", "how", "runs") == [
         (getattr(target, "label", type(target).__name__), how, runs)
-        for targets, how, runs in (
-            (speed.COMPILED, "compiled runs", 10**6),
-            (speed.LOOPS, "runs in Python", 50_000),
-            (speed.EXACT, "by integration", 0),
-        )
+        for targets, how, runs in (*kinds, (speed.EXACT, "by integration", 0))
         for target in targets
     ]
-    assert [(r["target"], r["how"], r["runs"]) for r in content["rows"]] == wanted
-    assert all(row["seconds"] > 0 for row in content["rows"])
 
 
-def test_every_case_plays(bench, rng):
-    pytest.importorskip("mabwiser")
-    for case in bench("test_speed").list_cases():
-        case.play(200, rng)
-
-
-def test_the_page_says_which_budgets_were_played(bench):
+def test_every_case_plays_budgets_that_the_page_names(bench, rng):
     pytest.importorskip("mabwiser")
     speed = bench("test_speed")
     budgets = ", ".join(f"{e:g}" for e in speed.BUDGETS[:-1])
     assert f"{budgets} and {speed.BUDGETS[-1]:g}" in " ".join(PAGES["benchmarks"].split())
     for case in speed.list_cases():
         assert case.budgets in (speed.BUDGETS, (0.25,))
+        case.play(200, rng)
 
 
 def test_the_plain_loops_play_the_same_policies(bench, rng):

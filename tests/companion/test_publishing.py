@@ -118,25 +118,18 @@ def test_bad_parameters_are_named(arguments, named):
         Page(*arguments)
 
 
-def test_only_the_books_own_parameters_are_its_own():
+def test_only_the_books_own_parameters_are_its_own(capsys):
     assert Page("03", "paper", 0, n_jobs=4).at_its_own
-    assert not Page("03", "paper", 1).at_its_own
-    assert not Page("03", "quick", 0).at_its_own
-
-
-def test_the_line_of_facts(capsys):
-    Page("03", "quick", 7).facts("3 runs")
-    assert "Markdown" in capsys.readouterr().out
+    for other in (Page("03", "paper", 1), Page("03", "quick", 0)):
+        assert not other.at_its_own
+        other.facts("3 runs")
+        assert "Markdown" in capsys.readouterr().out
 
 
 def test_csv_keeps_every_number_of_a_table():
-    table = pd.DataFrame(
-        {
-            "variant": ["", "ε/(K−1)", 'a "b", c'],
-            "n": [1, 2, 2**60],
-            "x": [np.nan, np.inf, 1.234567e-30],
-        }
-    )
+    words = ["", "ε/(K−1)", 'a "b", c']
+    numbers = {"n": [1, 2, 2**60], "x": [np.nan, np.inf, 1.234567e-30]}
+    table = pd.DataFrame({"variant": words, **numbers})
     pd.testing.assert_frame_equal(from_csv(to_csv(table)), table)
 
 

@@ -1,7 +1,5 @@
 """Audits: every algorithm's guarantee, account and bound; bounds against the number of runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -181,16 +179,8 @@ def bounds_figure(
     Curves are medians of the audits; bands reach from the least to the greatest. The table is
     made by `bounds_table`.
     """
-    figure = draw_panels(
-        table,
-        titles,
-        panels,
-        _bounds,
-        by=("panel", "variant"),
-        x_label="runs on each table",
-        y_label="lower bound over the truth",
-        log="x",
-    )
+    labels, by = ("runs on each table", "lower bound over the truth"), ("panel", "variant")
+    figure = draw_panels(table, titles, panels, _bounds, labels, by=by, log="x")
     for axes in figure.axes:
         axes.set_yticks(np.linspace(0, 1, 5))
     return figure

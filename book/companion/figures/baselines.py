@@ -1,7 +1,5 @@
 """Algorithms in several variants, after TD16: regret over time, and its spread at the horizon."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -139,10 +137,8 @@ def variants_over_time(
         start = first_shown(max(line.time[-1] for line in lines))
         return draw_times(axes, curves(lines), start)
 
-    sizes: dict[str, Any] = {"width": 4.4, "height": 3.7}  # room for a dozen labels
-    return draw_panels(
-        table, titles, panels, draw, by=LABELS, x_label=PULLS, y_label=REGRET, **sizes
-    )
+    labels, size = (PULLS, REGRET), (4.4, 3.7)  # room for a dozen names
+    return draw_panels(table, titles, panels, draw, labels, by=LABELS, size=size)
 
 
 # -------------------------------------------------------------------------------------- spread

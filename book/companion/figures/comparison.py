@@ -4,8 +4,6 @@ Keys of runs are (panel, instance, number of arms, ε, algorithm, variant); a ta
 labels, and what its function says.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -126,8 +124,7 @@ def race_figure(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
     """Draw mean regret over time, each mean with its 95 % interval, of `race_table`."""
-    sizes: dict[str, Any] = {"width": 4.9, "height": 3.7}
-    return draw_panels(table, titles, panels, _race, x_label=PULLS, y_label=REGRET, **sizes)
+    return draw_panels(table, titles, panels, _race, (PULLS, REGRET), size=(4.9, 3.7))
 
 
 def _race(axes: Axes, lines: Lines) -> PanelRange:
@@ -200,17 +197,8 @@ def tail_figure(
         most = float(max(line.regret[-1] for line in lines))
         return PanelRange((least, most), (float(min(line.share[-1] for line in lines)), 1.0), ())
 
-    figure = draw_panels(
-        table,
-        titles,
-        panels,
-        draw,
-        x_label="regret r at the horizon (units of reward)",
-        y_label="share of runs with regret ≥ r",
-        foot=0.7,
-        width=4.6,
-        height=3.2,
-    )
+    labels = "regret r at the horizon (units of reward)", "share of runs with regret ≥ r"
+    figure = draw_panels(table, titles, panels, draw, labels, foot=0.7, size=(4.6, 3.2))
     legend_below(figure, figure.axes[0].get_legend_handles_labels()[0], ncols=3, handlelength=3)
     return figure
 
@@ -267,18 +255,9 @@ def identification_map_table(found: Mapping[Any, Identifications]) -> pd.DataFra
 
 
 def means_of(table: pd.DataFrame) -> dict[Place, dict[str, Estimate]]:
-    """Return the mean of each algorithm in each setting of a map.
+    """Return each algorithm's mean regret at the horizon, or stopping time, in each setting.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `regret_map_table` or `identification_map_table` makes it.
-
-    Returns
-    -------
-    dict of Place to (dict of str to Estimate)
-        Mean regret at the horizon, or mean stopping time. A variant stands after the algorithm's
-        name and a comma.
+    The table is that of a map. A variant stands after the algorithm's name and a comma.
     """
     found: dict[Place, dict[str, Estimate]] = {}
     for row in table.itertuples():
@@ -313,18 +292,9 @@ _HATCH, _FAINT = "0.35", "0.93"
 
 
 class MapCell(NamedTuple):
-    """A setting of a map.
+    """A setting of a map: where it stands, who may be best, and what stands below the code.
 
-    Attributes
-    ----------
-    x, y : float
-        Where it stands.
-    best : Best
-        Who may be best there.
-    note : str
-        What stands below the winner's code, such as how much worse the second is.
-    faint : bool
-        Whether the winner has hardly learnt anything either.
+    It is faint if the winner has hardly learnt anything either.
     """
 
     x: float
@@ -434,18 +404,8 @@ def map_figure(
     """Draw maps of who is best.
 
     A cell has the colour and the code of the algorithm that is best there. Where several may be,
-    it is hatched, and has the codes of two, or that of the first and how many more there are.
-
-    Parameters
-    ----------
-    titles : mapping of str to str
-        Panel → its title.
-    by_panel : mapping of str to sequence of MapCell
-        Panel → its settings.
-    x_label, y_label : str
-        Labels of the axes.
-    faint : str
-        What the legend says of grey cells, if there are any.
+    it is hatched, and has the codes of two, or that of the first and how many more there are. The
+    legend says `faint` of grey cells, if there are any.
     """
     every = [cell for cells in by_panel.values() for cell in cells]
     xs, ys = sorted({cell.x for cell in every}), sorted({cell.y for cell in every})

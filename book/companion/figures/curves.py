@@ -1,7 +1,5 @@
 """Figures of computed curves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +13,17 @@ from companion.figures.panels import Lines, draw_panels, plain
 from companion.figures.redraw import redrawable
 from companion.tables import tabulate
 from dpbandits._validation import check_choice
-from dpbandits.plotting.style import COLOURS, DASHED, DOTTED, INK, End, Look, PanelRange
+from dpbandits.plotting.style import (
+    COLOURS,
+    DASHED,
+    DOTTED,
+    INK,
+    PANEL_HEIGHT,
+    PANEL_WIDTH,
+    End,
+    Look,
+    PanelRange,
+)
 
 Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
 Marks = Mapping[str, Sequence[tuple[float, float, str]]]
@@ -151,14 +159,7 @@ def curves_from_table(
         low = min(heights) if lowest is None else lowest
         return PanelRange((min(places), max(places)), (low, max(heights)), tuple(ends))
 
-    return draw_panels(
-        table.assign(panel=table["panel"].map(letters)),
-        titles,
-        None,
-        draw,
-        by=("panel", "curve"),
-        x_label=x_label,
-        y_label=y_label,
-        log=log,
-        **({"width": 5.6, "height": 3.6} if len(titles) == 1 else {}),
-    )
+    table = table.assign(panel=table["panel"].map(letters))
+    size = (5.6, 3.6) if len(titles) == 1 else (PANEL_WIDTH, PANEL_HEIGHT)
+    labels, by = (x_label, y_label), ("panel", "curve")
+    return draw_panels(table, titles, None, draw, labels, by=by, log=log, size=size)

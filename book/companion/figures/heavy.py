@@ -1,7 +1,5 @@
 """Heavy-tailed rewards: regret over time (TWZW22, §6), pulls against the gap, errors of means."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -301,11 +299,8 @@ def pulls_over_gap(
         x_range = min(places) / 1.1, max(places)
         return PanelRange(x_range, (min(heights), max(heights)), tuple(ends))
 
-    y_label = "pulls of the worse arm until it is dropped"
-    sizes: dict[str, Any] = {"width": 4.9, "height": 4.0}
-    return draw_panels(
-        table, titles, panels, draw, by=_FITTED, x_label=_OVER_GAP, y_label=y_label, **sizes
-    )
+    labels = _OVER_GAP, "pulls of the worse arm until it is dropped"
+    return draw_panels(table, titles, panels, draw, labels, by=_FITTED, size=(4.9, 4.0))
 
 
 @redrawable
@@ -484,18 +479,9 @@ def errors_over_rewards(
                 heights += [line.lower_bound.min(), line.lower_bound.max()]
         return PanelRange((n[0] / 1.2, n[-1]), (min(heights), max(heights)), tuple(ends))
 
-    figure = draw_panels(
-        table,
-        titles,
-        panels,
-        draw,
-        by=_FITTED,
-        x_label="number of rewards n",
-        y_label="root-mean-square error / $u^{1/(1+v)}$",
-        foot=0.3 * theory,
-        width=5.1,
-        height=4.2,
-    )
+    labels = "number of rewards n", "root-mean-square error / $u^{1/(1+v)}$"
+    foot, size = 0.3 * theory, (5.1, 4.2)
+    figure = draw_panels(table, titles, panels, draw, labels, by=_FITTED, foot=foot, size=size)
     if theory:
         figure.text(0.5, 0.02, _LEGEND, ha="center", fontsize=10.5, color=INK)
     return figure

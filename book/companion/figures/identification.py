@@ -1,7 +1,5 @@
 """Best-arm identification: stopping times against a parameter, tails, errors, and plans."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -201,17 +199,12 @@ def stopping_times(
     """
     check_choice("axis", axis, tuple(_X_LABELS))
     check_choice("values", values, tuple(_Y_LABELS))
-    return draw_panels(
-        table,
-        titles,
-        panels,
-        lambda axes, lines: _curves(axes, lines, axis, values, theory),
-        by=_NAMES,
-        x_label=_X_LABELS[axis],
-        y_label=_Y_LABELS[values],
-        width=4.4,
-        height=3.4,
-    )
+
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
+        return _curves(axes, lines, axis, values, theory)
+
+    labels = _X_LABELS[axis], _Y_LABELS[values]
+    return draw_panels(table, titles, panels, draw, labels, by=_NAMES, size=(4.4, 3.4))
 
 
 def _shown(lines: Lines, axis: str) -> list[float]:
@@ -350,11 +343,8 @@ def stopping_tails(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
     """Draw the share of runs that took longer than t, for each panel of `tails_table`."""
-    y_label = "share of runs with τ > t"
-    sizes: dict[str, Any] = {"width": 4.4, "height": 3.2}
-    return draw_panels(
-        table, titles, panels, _tails, by=_NAMES, x_label="pulls t", y_label=y_label, **sizes
-    )
+    labels = "pulls t", "share of runs with τ > t"
+    return draw_panels(table, titles, panels, _tails, labels, by=_NAMES, size=(4.4, 3.2))
 
 
 def _tails(axes: Axes, lines: Lines) -> PanelRange:
@@ -424,18 +414,8 @@ def wrong_shares(
             ends.append(End(span[1], span[1], "allowed", INK))
         return PanelRange(span, (_LEAST, span[1]), tuple(ends))
 
-    figure = draw_panels(
-        table,
-        titles,
-        panels,
-        draw,
-        by=_NAMES,
-        x_label=_X_LABELS["delta"],
-        y_label="share of runs with a wrong arm",
-        foot=0.3,
-        width=4.4,
-        height=3.4,
-    )
+    labels, size = (_X_LABELS["delta"], "share of runs with a wrong arm"), (4.4, 3.4)
+    figure = draw_panels(table, titles, panels, draw, labels, by=_NAMES, foot=0.3, size=size)
     handles = [
         Line2D([], [], color=look.colour, marker=look.marker, label=_name(*name))
         for name, look in looks.items()

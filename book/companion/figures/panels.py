@@ -1,7 +1,5 @@
 """What the figures share: panels from a table, curves in their looks, bands, regret over time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -13,7 +11,16 @@ from numpy.typing import ArrayLike
 
 from companion.tables import records
 from dpbandits._validation import check_choice
-from dpbandits.plotting.style import DOTTED, End, Look, PanelRange, finish_panels, make_panels
+from dpbandits.plotting.style import (
+    DOTTED,
+    PANEL_HEIGHT,
+    PANEL_WIDTH,
+    End,
+    Look,
+    PanelRange,
+    finish_panels,
+    make_panels,
+)
 
 Line = SimpleNamespace
 """Rows of a table that belong together: labels are values, other columns arrays."""
@@ -51,33 +58,25 @@ def draw_panels(
     titles: Titles,
     panels: Sequence[str] | None,
     draw: Callable[[Axes, list[Line]], PanelRange],
+    labels: tuple[str, str],
     *,
-    x_label: str,
-    y_label: str,
     by: Sequence[str] = LABELS,
     log: str = "xy",
     foot: float = 0.0,
-    **sizes: float,
+    size: tuple[float, float] = (PANEL_WIDTH, PANEL_HEIGHT),
 ) -> Figure:
     """Draw a panel of a table for each title, all with the same limits.
 
-    Parameters
-    ----------
-    draw : callable
-        Draws the lines of a panel, and returns what the panel must show.
-    by : sequence of str
-        Columns that tell lines apart.
-    log : {"xy", "x", "y", ""}
-        Which axes are logarithmic.
-    foot, **sizes
-        As of `dpbandits.plotting.style.make_panels`.
+    `draw` draws the lines of a panel, told apart by the columns `by`, and returns what the panel
+    must show; `labels` are those of the axes, `log` names the logarithmic ones; `size`, of a panel,
+    and `foot` are in inches.
     """
     titles = chosen_panels(titles, panels)
-    figure, grid = make_panels(titles, foot, **sizes)
+    figure, grid = make_panels(titles, foot, width=size[0], height=size[1])
     pairs = zip(grid.values(), lines_of(table, titles, by), strict=True)
     ranges = [draw(axes, lines) for axes, lines in pairs]
     set_scales(figure.axes, log)
-    finish_panels(figure, figure.axes, ranges, x_label=x_label, y_label=y_label, log=log)
+    finish_panels(figure, figure.axes, ranges, x_label=labels[0], y_label=labels[1], log=log)
     return figure
 
 
@@ -134,22 +133,10 @@ def draw_rate(
 
 
 class TimeCurve(NamedTuple):
-    """A curve of regret over time: its line of a table, and how it is drawn.
+    """A curve of regret over time: columns ``time`` and ``mean``, a look, and the text at its end.
 
-    Attributes
-    ----------
-    line : Line
-        Columns ``time`` and ``mean``.
-    look : Look
-        How it is drawn.
-    text : str
-        What stands at its end.
-    band : tuple of array, optional
-        Ends of its band.
-    bound : array, optional
-        Proved bound.
-    circles : bool
-        Whether circles mark ends of epochs, from the column ``epoch``.
+    It may have the ends of a band, a proved bound, and circles at ends of epochs, which are in the
+    column ``epoch``.
     """
 
     line: Line

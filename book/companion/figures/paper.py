@@ -5,8 +5,6 @@ scaled down a little, lines and marks included: so letters have the same size in
 width.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import textwrap
@@ -56,15 +54,7 @@ _PALETTE = {to_hex(colour): GREYS[name] for name, colour in COLOURS.items()}
 
 
 class PaperFigure(NamedTuple):
-    """A figure and how much smaller it is printed.
-
-    Attributes
-    ----------
-    figure : matplotlib.figure.Figure
-        The figure, in the size of the book.
-    scale : float
-        Printed size over its own.
-    """
+    """A figure in the size of the book, and its printed size over its own."""
 
     figure: Figure
     scale: float

@@ -1,7 +1,5 @@
 """Figures that can be drawn again: how each was drawn travels with it."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from collections.abc import Callable, Mapping

@@ -5,8 +5,6 @@ Tables have a row for each case, or each case and time: columns ``panel``, ``ins
 `companion.tables.curve`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 
@@ -171,7 +169,7 @@ def _over(
     y_label: str = REGRET,
     log: str = "xy",
 ) -> Figure:
-    return draw_panels(table, titles, panels, draw, x_label=x_label, y_label=y_label, log=log)
+    return draw_panels(table, titles, panels, draw, (x_label, y_label), log=log)
 
 
 def _ranks(lines: Iterator[Line] | Lines) -> dict[float, int]:

@@ -1,7 +1,5 @@
 """Stopping rules: samples against a parameter, their slopes, the price of privacy, errors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -236,15 +234,12 @@ def samples_figure(
     'size |μ| of the mean (units of R)'
     """
     check_choice("over", over, tuple(_X_LABELS))
-    return draw_panels(
-        table,
-        titles,
-        panels,
-        lambda axes, lines: _sweep(axes, lines, over, theory),
-        by=("panel", "rule"),
-        x_label=_X_LABELS[over],
-        y_label="mean number of samples",
-    )
+
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
+        return _sweep(axes, lines, over, theory)
+
+    labels = _X_LABELS[over], "mean number of samples"
+    return draw_panels(table, titles, panels, draw, labels, by=("panel", "rule"))
 
 
 def _sweep(axes: Axes, lines: Lines, over: str, theory: bool) -> PanelRange:
@@ -368,16 +363,12 @@ def slopes_figure(
 
     The table is made by `slopes_table`; theory is the slopes of the halting conditions, as curves.
     """
-    figure = draw_panels(
-        table,
-        titles,
-        panels,
-        lambda axes, lines: _slopes(axes, lines, theory),
-        by=("panel", "rule", "of"),
-        x_label=_SIZE_OF_MEAN,
-        y_label="local slope of log(samples) in log |μ|",
-        log="x",
-    )
+
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
+        return _slopes(axes, lines, theory)
+
+    labels, by = (_SIZE_OF_MEAN, "local slope of log(samples) in log |μ|"), ("panel", "rule", "of")
+    figure = draw_panels(table, titles, panels, draw, labels, by=by, log="x")
     for axes in figure.axes:
         axes.yaxis.set_major_locator(MultipleLocator(0.5))
     return figure
@@ -584,17 +575,8 @@ def errors_figure(
             axes.plot(reach, [beta, beta], color=INK, linewidth=2.4)
         return PanelRange(width, (_LEAST, 1.0), ())
 
-    figure = draw_panels(
-        table,
-        titles,
-        panels,
-        draw,
-        by=by,
-        x_label="relative error α, probability β",
-        y_label="share of runs that failed",
-        log="y",
-        foot=0.85,
-    )
+    labels = "relative error α, probability β", "share of runs that failed"
+    figure = draw_panels(table, titles, panels, draw, labels, by=by, log="y", foot=0.85)
     for axes in figure.axes:
         axes.xaxis.labelpad = 20  # room for the names of the groups
         axes.set_xlim(width)

@@ -1,7 +1,5 @@
 """Trials on a finite population: what was decided, and at what price."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -102,19 +100,13 @@ def trial_figure(
     by = ("panel", "algorithm")
     every = lines_shown(table, titles, panels, by)
     names = list(dict.fromkeys(line.algorithm for line in every))
-    figure = draw_panels(
-        table,
-        titles,
-        panels,
-        lambda axes, lines: _trials(axes, lines, names, over, values),
-        by=by,
-        x_label=_X_LABELS[over],
-        y_label=_Y_LABELS[values],
-        log="x" if values == "right" else "xy",
-        foot=0.62,
-        width=4.4,
-        height=2.9,
-    )
+
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
+        return _trials(axes, lines, names, over, values)
+
+    labels, log = (_X_LABELS[over], _Y_LABELS[values]), "x" if values == "right" else "xy"
+    options: dict[str, Any] = {"by": by, "log": log, "foot": 0.62, "size": (4.4, 2.9)}
+    figure = draw_panels(table, titles, panels, draw, labels, **options)
     found = [axes.get_legend_handles_labels() for axes in figure.axes]
     handles = {label: handle for pair in found for handle, label in zip(*pair, strict=True)}
     legend_below(figure, handles.values(), ncols=3, handlelength=2.6)
