@@ -16,8 +16,6 @@ from dpbandits.identification.dp_tt import DPTT as DPTT
 from dpbandits.identification.dplre import DPLRE as DPLRE
 from dpbandits.identification.top_two import TopTwo as TopTwo
 from dpbandits.regret.base import RegretAlgorithm as RegretAlgorithm
-from dpbandits.regret.dp_klucb import DPIMED as DPIMED
-from dpbandits.regret.dp_klucb import DPKLUCB as DPKLUCB
 from dpbandits.regret.dp_se import DPSE as DPSE
 from dpbandits.regret.dp_se import SuccessiveElimination as SuccessiveElimination
 from dpbandits.regret.dp_ucb import DPUCB as DPUCB
@@ -29,10 +27,12 @@ from dpbandits.regret.dprucb import DPRUCB as DPRUCB
 from dpbandits.regret.guess_and_double import GuessAndDouble as GuessAndDouble
 from dpbandits.regret.heavy import DPRSE as DPRSE
 from dpbandits.regret.heavy import LDPRSE as LDPRSE
-from dpbandits.regret.lazy_dp_ts import LazyDPTS as LazyDPTS
-from dpbandits.regret.lazy_ucb import AdaPKLUCB as AdaPKLUCB
-from dpbandits.regret.lazy_ucb import AdaPUCB as AdaPUCB
-from dpbandits.regret.lazy_ucb import AnytimeLazyUCB as AnytimeLazyUCB
+from dpbandits.regret.lazy_batches import DPIMED as DPIMED
+from dpbandits.regret.lazy_batches import DPKLUCB as DPKLUCB
+from dpbandits.regret.lazy_batches import AdaPKLUCB as AdaPKLUCB
+from dpbandits.regret.lazy_batches import AdaPUCB as AdaPUCB
+from dpbandits.regret.lazy_batches import AnytimeLazyUCB as AnytimeLazyUCB
+from dpbandits.regret.lazy_batches import LazyDPTS as LazyDPTS
 from dpbandits.regret.robust_ucb import RobustUCB as RobustUCB
 from dpbandits.stopping.base import StoppingRule as StoppingRule
 from dpbandits.stopping.ebgstop import EBGStop as EBGStop

@@ -70,23 +70,8 @@ def calibrated_upper(x: float, n: float, k: float, epsilon: float, level: float)
     """Return max {q in [0, 1] : n·d̃⁺(x, q, k/n) ≤ level}, 0 if there is no such q.
 
     d̃⁺ is convex and increases in q ≥ x, and Newton's method from the right converges. With ε = ∞
-    it is the index of KL-UCB.
-
-    Parameters
-    ----------
-    x : float
-        Released mean, anywhere on the line.
-    n, k : float
-        How many rewards and Laplace variables it has.
-    epsilon : float
-        Privacy budget ε, inf included.
-    level : float
-        At least 0.
-
-    Returns
-    -------
-    float
-        Never below the maximum by more than rounding.
+    it is the index of KL-UCB. x may lie anywhere on the line; the result is never below the
+    maximum by more than rounding.
 
     Examples
     --------

@@ -48,19 +48,8 @@ class RegretSubject:
     """A regret-minimising algorithm for rewards in [0, 1]: its sequence of pulls.
 
     A table of N rewards an arm is played for N pulls, which is also the horizon that the
-    algorithm is told.
-
-    Attributes
-    ----------
-    algorithm : RegretAlgorithm
-        What is audited. An index policy is run pull by pull, also if its engine is "skipping".
-    n_pulls : int
-        Length N of the tables that are meant.
-
-    Raises
-    ------
-    ValueError
-        If the algorithm is for heavy-tailed rewards: see `dpbandits.auditing.exact`.
+    algorithm is told; `n_pulls` is the N that is meant. An index policy is run pull by pull, also
+    if its engine is "skipping". For heavy-tailed rewards see `dpbandits.auditing.exact`.
 
     Examples
     --------
@@ -267,15 +256,6 @@ def subject_of(target: object, n_pulls: int = 16) -> Auditable:
         or a mechanism with a `counter`.
     n_pulls : int
         Length N of the tables that are meant, for algorithms whose guarantee depends on it.
-
-    Returns
-    -------
-    Auditable
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
 
     Examples
     --------

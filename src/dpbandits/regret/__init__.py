@@ -1,7 +1,6 @@
 """Algorithms that minimise regret."""
 
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
-from dpbandits.regret.dp_klucb import DPIMED, DPKLUCB
 from dpbandits.regret.dp_se import DPSE, SuccessiveElimination
 from dpbandits.regret.dp_ucb import DPUCB, UCB
 from dpbandits.regret.dp_ucb_bound import DPUCBBound
@@ -10,9 +9,15 @@ from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.dprucb import DPRUCB
 from dpbandits.regret.guess_and_double import GuessAndDouble
 from dpbandits.regret.heavy import DPRSE, LDPRSE, HeavyTailAlgorithm
-from dpbandits.regret.lazy_batches import LazyBatches
-from dpbandits.regret.lazy_dp_ts import LazyDPTS
-from dpbandits.regret.lazy_ucb import AdaPKLUCB, AdaPUCB, AnytimeLazyUCB
+from dpbandits.regret.lazy_batches import (
+    DPIMED,
+    DPKLUCB,
+    AdaPKLUCB,
+    AdaPUCB,
+    AnytimeLazyUCB,
+    LazyBatches,
+    LazyDPTS,
+)
 from dpbandits.regret.robust_ucb import RobustUCB
 
 __all__ = [

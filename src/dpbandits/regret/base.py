@@ -111,15 +111,7 @@ class RegretAlgorithm(Configuration, abc.ABC):
         """What the algorithm promises about the privacy of its whole sequence of pulls."""
 
     def check_instance(self, instance: object) -> None:
-        """Refuse an instance that the algorithm is not for; `simulate` asks.
-
-        Here: anything but an instance with rewards in [0, 1].
-
-        Raises
-        ------
-        ValueError
-            If the instance is of another kind.
-        """
+        """Refuse an instance that the algorithm is not for: here one without rewards in [0, 1]."""
         if not isinstance(instance, Bandit):
             raise ValueError(
                 f"instance={instance!r} is not an instance for {type(self).__name__}; allowed: one "
@@ -141,10 +133,6 @@ class RegretAlgorithm(Configuration, abc.ABC):
             Increasing times at which the pulls are counted.
         rng : numpy.random.Generator
             Source of all randomness of the run, rewards included.
-
-        Returns
-        -------
-        Play
         """
 
     def play_many(
@@ -163,21 +151,10 @@ class RegretAlgorithm(Configuration, abc.ABC):
         return plays
 
     def play_table(self, table: NDArray[np.float64], n_runs: int, rng: Rng) -> NDArray[np.int8]:
-        """Play a table of rewards many times, one run after another, until its end.
+        """Play a table of rewards in [0, 1], shape (K, N), many times, N pulls each time.
 
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (K, N)
-            For each arm its rewards, in [0, 1], in the order of its pulls. N is the horizon too.
-        n_runs : int
-            Number of runs.
-        rng : numpy.random.Generator
-            Source of the noise.
-
-        Returns
-        -------
-        numpy.ndarray of int8, shape (n_runs, N)
-            The arm of each pull.
+        Returns the arm of each pull, shape (n_runs, N). Bit for bit, one run after another is
+        played by `play`; a compiled loop may override it.
         """
         rewards, times = FixedRewards(table, log=False), np.arange(1, table.shape[1] + 1)
         arms = np.empty((n_runs, times.size), dtype=np.int8)

@@ -37,11 +37,6 @@ class DPSE(RegretAlgorithm):
     beta : float, optional
         Confidence β in (0, 1). None means 1/T, with T the horizon of the simulation.
 
-    Raises
-    ------
-    ValueError
-        If `epsilon` is not positive or `beta` not in (0, 1).
-
     Notes
     -----
     Deviations from the printed algorithm: none. R_e is real; the printed loop runs while
@@ -91,11 +86,6 @@ class SuccessiveElimination(RegretAlgorithm):
     beta : float, optional
         Confidence β in (0, 1): the probability with which the analysis may fail. None means
         1/T, with T the horizon of the simulation.
-
-    Raises
-    ------
-    ValueError
-        If `beta` is not in (0, 1).
 
     Examples
     --------

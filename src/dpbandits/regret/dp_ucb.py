@@ -127,12 +127,6 @@ class DPUCB(_TreeIndex):
     failure_power : float
         p from 10⁻⁶ to 10⁶: γ may fail with probability T^(−p). TD16 has p = 4 in its comparison.
 
-    Raises
-    ------
-    ValueError
-        If `epsilon` is not positive, `variant` or `engine` is unknown, or `failure_power` out of
-        range.
-
     Notes
     -----
     One reward enters the tree of one arm only, so the budgets of the arms do not add up: with
@@ -168,21 +162,8 @@ class DPUCB(_TreeIndex):
         A reward lies in at most L = ⌊log2 T⌋ + 1 released blocks, with a loss of 1/L of the
         tree's ε in each: for δ > 0 that ε may be larger than the target (`privacy.calibrate`).
 
-        Parameters
-        ----------
-        epsilon : float
-            Target ε > 0.
-        delta : float
-            δ in (0, 1).
-        horizon : int
-            Number T of pulls for which it is to hold.
-        variant, engine, failure_power
-            As of the class. With ``mishra-thakurta`` a tree has a K-th of what it may have.
-
-        Returns
-        -------
-        DPUCB
-            Its `guarantee` is the one with δ = 0, at the ε that its trees get together.
+        With ``mishra-thakurta`` a tree has a K-th of what it may have. The `guarantee` of what is
+        returned is the one with δ = 0, at the ε that its trees get together.
 
         Examples
         --------

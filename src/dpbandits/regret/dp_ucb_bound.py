@@ -242,11 +242,6 @@ class DPUCBBound(HybridIndex):
         "printed": ν as above. "repaired": with ⌊log2 n⌋ = k, the number of levels of the tree, in
         place of log2 n'.
 
-    Raises
-    ------
-    ValueError
-        If `epsilon` is not positive, `ucb_term` not True or False, or a word unknown.
-
     Notes
     -----
     Where the printed pseudo-code cannot be run as it stands, and what was chosen:

@@ -200,11 +200,6 @@ class DPUCBHybrid(HybridIndex):
     split : {"half", "full"}
         What the parts of a counter get of ε: see `HybridCounter`. "full" is the paper's.
 
-    Raises
-    ------
-    ValueError
-        If `epsilon` is not positive, `literal` not True or False, or `split` unknown.
-
     Notes
     -----
     Where the printed pseudo-code cannot be run as it stands, and what was chosen:

@@ -66,25 +66,13 @@ _ONE_BY_ONE = 40  # rewards
 
 
 class IntervalPolicy(NamedTuple):
-    """What a compiled loop is told of `DPUCBInt`.
-
-    Attributes
-    ----------
-    interval : int
-        f, at least 1.
-    exponent, noise : float
-        v, and the factor of the noise; 0 adds none and draws none.
-    refreshed : bool
-        Whether the bonus has the present time, and not that of the release.
-    literal : bool
-        Whether an arm releases again at each step at which its n is a multiple of f.
-    """
+    """What a compiled loop is told of `DPUCBInt`: f, v, the factor of the noise, the reading."""
 
     interval: int
     exponent: float
-    noise: float
-    refreshed: bool
-    literal: bool
+    noise: float  # 0 adds none and draws none
+    refreshed: bool  # whether the bonus has the present time, and not that of the release
+    literal: bool  # whether an arm releases again at each step at which its n is a multiple of f
 
 
 class _State(NamedTuple):
@@ -118,10 +106,7 @@ def _certify(
     root: float,
     most: int,
 ) -> tuple[int, float]:
-    """Return a number of releases that the leader may pass in one skip, and the margin g.
-
-    0 releases where none can be certified; see `play_dp_ucb_int`.
-    """
+    """Return a number of releases that the leader may pass in one skip, or 0, and the margin g."""
     lead = total + root * math.sqrt(n) - rival * n
     drift = rival - mean - 0.5 * root / math.sqrt(n)
     stretch = min(proposed_stretch(0.5 * lead, drift, mean, SKIP_ERROR), float(n))
@@ -148,18 +133,10 @@ def _failure(margin: float, scale: float) -> float:
 
 @njit(cache=True, nogil=True)
 def _releases_passed(
-    rng: Rng,
-    margin: float,
-    first: int,
-    interval: int,
-    growth: float,
-    noise: float,
-    releases: int,
+    rng: Rng, margin: float, first: int, interval: int, growth: float, noise: float, releases: int
 ) -> int:
-    """Draw how many releases, from `first` pulls on, come before noise below −g, at most all.
-
-    The chance of each is at most that of the last: candidates come at geometric times.
-    """
+    """Draw how many releases, from `first` pulls on, come before noise below −g, at most all."""
+    # the chance of each is at most that of the last: candidates come at geometric times
     most = _failure(margin, noise * (first + (releases - 1) * interval) ** growth)
     passed = 0
     while most > 0.0:
@@ -376,21 +353,9 @@ def run_dp_ucb_int(
 def play_dp_ucb_int(
     policy: IntervalPolicy, rewards: Rewards, checkpoints: Times, rng: Rng, max_skips: int = 0
 ) -> Ints:
-    """Play DP-UCB-INT on any source of rewards, with certified skips on Bernoulli arms.
+    """Play DP-UCB-INT on any source, as of `dpbandits.regret.per_step.play_index_policy`.
 
-    Parameters
-    ----------
-    policy : IntervalPolicy
-        Which.
-    rewards, checkpoints, rng
-        As of `dpbandits.regret.per_step.play_index_policy`.
-    max_skips : int
-        Certificates, at most.
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    On Bernoulli arms there are certified skips, `max_skips` certificates at most.
     """
     state, tape = _start(rewards.n_arms), tape_of(rewards)
     counts = np.zeros((checkpoints.size, rewards.n_arms), np.int64)
@@ -436,9 +401,7 @@ def _check_input(name: str, value: Any) -> float:
 
 
 def input_of(interval: int) -> float:
-    """Return the ε, 1/f but for rounding, for which ⌈1/ε⌉ is the interval f.
-
-    f is from 1 to 10¹⁵.
+    """Return the ε, 1/f up to rounding, for which ⌈1/ε⌉ is the interval f, from 1 to 10¹⁵.
 
     Examples
     --------
@@ -458,7 +421,10 @@ class DPUCBInt(RegretAlgorithm):
     noise Lap(n^(v/2 − 1)) each time that its number n of pulls has become a multiple of f, and the
     arm with the largest index value + √(2 log t/n) is played, n that of the release; ties go to
     the lowest arm number. The horizon is not used. Runs take steps of many pulls
-    (`play_dp_ucb_int`; total-variation error at most 4·10⁻¹⁰ a run).
+    (`run_dp_ucb_int`; total-variation error at most 4·10⁻¹⁰ a run). The bound on the regret is
+    `dp_ucb_int_regret`; with the literal reading it is t times the greatest gap. For f ≥ 2 only a
+    factor could be gained there: the best arm can be left for ever with a low value between two
+    multiples of f.
 
     Parameters
     ----------
@@ -476,11 +442,6 @@ class DPUCBInt(RegretAlgorithm):
         δ in (0, 1) of the declared guarantee; the experiments of the paper have e^(−10).
     noise : float
         Factor of the noise, 1 in the paper.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range, or `reading` unknown.
 
     Notes
     -----
@@ -547,30 +508,16 @@ class DPUCBInt(RegretAlgorithm):
 
         Parameters
         ----------
-        epsilon : float
-            Target ε > 0.
-        delta : float
-            δ in (0, 1).
+        epsilon, delta : float
+            Target: ε from 10^(−60) to 10^60, δ in (0, 1).
         horizon : int
             Number T of pulls for which it is to hold.
         by : {"noise", "interval"}
             "noise": f from `target_input` (at most T), as in the paper, and the least factor of
             the noise that is enough (`privacy.calibrate`). "interval": the noise of the paper, and
             the least f that is enough; from f to f + 1 no loss grows and no release is added.
-        reading : {"refreshed", "frozen", "literal"}
-            Any: `losses` counts what each releases.
-        exponent : float
-            v in (1, 1.5].
-
-        Returns
-        -------
-        DPUCBInt
-            With `delta` set. Where T is so small that f leaves no release, the noise is 1.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of its range (`epsilon`: 10^(±60)), or a word unknown.
+        reading, exponent
+            As of the class: `losses` counts what each reading releases.
 
         Examples
         --------
@@ -598,16 +545,9 @@ class DPUCBInt(RegretAlgorithm):
     def losses(self, horizon: int) -> Floats:
         """Return the privacy losses of all releases that can show one reward, at most.
 
-        Parameters
-        ----------
-        horizon : int
-            Number T of pulls: the last decision knows T − 1, of which f or more are another arm's.
-
-        Returns
-        -------
-        numpy.ndarray of float, shape (releases,)
-            (jf)^(−v/2)/noise for j = 1, 2, …, or, in the literal reading, f^(−v/2)/noise for each
-            decision: an arm may rest after its first f pulls.
+        (jf)^(−v/2)/noise for j = 1, 2, …, or, in the literal reading, f^(−v/2)/noise for each
+        decision: an arm may rest after its first f pulls. Of T pulls the last decision knows T − 1,
+        of which f or more are another arm's.
         """
         f, horizon = self.interval, check_integer("horizon", horizon, 1)
         if self.reading == "literal":
@@ -622,7 +562,7 @@ class DPUCBInt(RegretAlgorithm):
         """What holds for every horizon, at this `delta`; nothing for the literal reading.
 
         ε = Σ e_j·tanh(e_j/2) + √(2 log(1/δ) Σ e_j²) with e_j = (jf)^(−v/2)/noise, by advanced
-        composition (`privacy.advanced_composition`) for all j; tanh x ≤ x after the first 1000.
+        composition (:prf:ref:`thm-int-private`) for all j; tanh x ≤ x after the first 1000.
         """
         if self.reading == "literal":
             return NO_PRIVACY
@@ -635,20 +575,10 @@ class DPUCBInt(RegretAlgorithm):
         return PrivacyGuarantee("global", epsilon, self.delta)
 
     def guarantee_at(self, horizon: int, delta: float | None = None) -> PrivacyGuarantee:
-        """Return what holds for the first `horizon` pulls.
+        """Return what holds for the first `horizon` pulls at `delta`, which may be 0.
 
-        Parameters
-        ----------
-        horizon : int
-            Number T of pulls.
-        delta : float, optional
-            δ in [0, 1), 0 for pure privacy; None means the algorithm's `delta`.
-
-        Returns
-        -------
-        PrivacyGuarantee
-            With the ε of all releases together, computed (`privacy.epsilon_at`), for the reward
-            that most of them show: an upper bound, as actions show less than releases.
+        Its ε is that of all releases together, computed (`privacy.epsilon_at`), for the reward
+        that most of them show: an upper bound, as actions show less than releases.
         """
         delta = self.delta if delta is None else delta
         epsilon = epsilon_at(delta, self.losses(horizon)).upper
@@ -674,15 +604,9 @@ class DPUCBInt(RegretAlgorithm):
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
         if self.reading == "literal":
             return partial(bounds.worst_regret, instance.gaps, horizon)
-        return partial(
-            bounds.dp_ucb_int_regret,
-            instance.gaps,
-            horizon,
-            interval=self.interval,
-            exponent=self.exponent,
-            noise=self.noise,
-            refreshed=self.reading == "refreshed",
-        )
+        interval, exponent, noise, refreshed, _ = self.policy
+        bound = partial(bounds.dp_ucb_int_regret, instance.gaps, horizon, interval=interval)
+        return partial(bound, exponent=exponent, noise=noise, refreshed=refreshed)
 
 
 @lru_cache(maxsize=256)

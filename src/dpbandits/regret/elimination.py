@@ -169,21 +169,10 @@ def _eliminate(
 def play_elimination(
     instance: Bandit | Source, checkpoints: Times, rng: Rng, beta: float, epsilon: float
 ) -> EliminationPlay:
-    """Play (DP) successive elimination with the epochs of `elimination_epoch`.
+    """Play (DP) successive elimination with the epochs of `elimination_epoch`; ε = ∞ has no noise.
 
     Bernoulli arms are played by a compiled loop, which draws the same numbers in the same order as
     `play_epochs` does.
-
-    Parameters
-    ----------
-    instance : instance with rewards in [0, 1]
-        The bandit.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing times at which the pulls are counted; the run ends at the last one.
-    rng : numpy.random.Generator
-        Source of randomness.
-    beta, epsilon : float
-        Confidence β, and privacy budget ε; ``inf`` for no noise.
     """
     rewards = instance.rewards(rng)
     if type(rewards) is DrawnRewards:
@@ -199,14 +188,7 @@ def play_epochs(
 ) -> EliminationPlay:
     """Play successive elimination with fresh means in every epoch, with any plan of the epochs.
 
-    Parameters
-    ----------
-    rewards : Rewards
-        Gives the sum of the next rewards of an arm.
-    checkpoints, rng
-        As of `play_elimination`.
-    plan_epoch : callable
-        Maps (number of viable arms, epoch number from 1) to an `EpochPlan`.
+    `plan_epoch` maps (number of viable arms, epoch number from 1) to an `EpochPlan`.
     """
     left = int(checkpoints[-1])
     viable = np.arange(rewards.n_arms)

@@ -35,11 +35,6 @@ class GuessAndDouble(RegretAlgorithm):
     first_guess : int
         First guess, at least 4.
 
-    Raises
-    ------
-    ValueError
-        If `base` is not an algorithm, `growth` unknown or `first_guess` below 4.
-
     Examples
     --------
     >>> import dpbandits as dpb

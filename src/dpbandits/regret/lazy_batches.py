@@ -1,4 +1,7 @@
-"""Algorithms that release each arm's rewards batch by batch: the loop that they share.
+"""Algorithms that release each arm's rewards batch by batch, and the loop that they share.
+
+Of Hu, Huang & Mehta (2021), Azize & Basu (2022), Hu & Hegde (2022) and Azize, Wu, Honda, Orabona,
+Ito & Basu (2025) we have no text at hand: batches, indices and posteriors are reconstructed.
 
 The batches of an arm grow by the factor 1 + η. When an arm's open batch is full, the sum of its
 rewards is released with one Laplace variable of scale 1/ε, its next batch opens, and it is decided
@@ -13,18 +16,22 @@ from __future__ import annotations
 
 import abc
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits.configuration import Budget, between
+from dpbandits import bounds
+from dpbandits.configuration import Budget, Flag, between
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.lazy_indices import choose_calibrated, choose_kl, choose_least_evidence, choose_ucb
 from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times, write_arms
 from dpbandits.regret.lazy_sampling import first_of, first_to_finish, largest_draw
-from dpbandits.rewards.streams import FixedRewards, Tape, has_next, next_total, tape_of
+from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.streams import FixedRewards, Tape, tape_of
 from dpbandits.schedules import next_size
 
 __all__ = [
@@ -34,7 +41,13 @@ __all__ = [
     "RACE",
     "SAMPLE",
     "UCB",
+    "AdaPKLUCB",
+    "AdaPUCB",
+    "AnytimeLazyUCB",
+    "DPIMED",
+    "DPKLUCB",
     "LazyBatches",
+    "LazyDPTS",
     "LazyRule",
     "Released",
     "posteriors",
@@ -49,44 +62,22 @@ UCB, KL, CALIBRATED, EVIDENCE, SAMPLE, RACE = range(6)
 
 
 class LazyRule(NamedTuple):
-    """What a compiled loop is told of an algorithm of lazy batches.
+    """What a compiled loop is told of an algorithm of lazy batches."""
 
-    Attributes
-    ----------
-    kind : int
-        `UCB` …: how the next arm is chosen.
-    epsilon, eta : float
-        Privacy budget ε, and growth η of the batches.
-    forgets : bool
-        Whether an estimate rests on the arm's last batch alone.
-    first, second : float
-        Of `UCB`: the factors of `choose_ucb`. `KL`: α. `CALIBRATED`: the slack ξ. `EVIDENCE`:
-        whether the noises count, 1 or 0. `SAMPLE` and `RACE`, a draw from the posteriors for each
-        batch or for each pull: α.
-    """
-
-    kind: int
+    kind: int  # `UCB` …: how the next arm is chosen; `SAMPLE`, `RACE`: a draw a batch, or a pull
     epsilon: float
     eta: float
     forgets: bool
-    first: float
+    first: float  # `UCB`: of `choose_ucb`; `CALIBRATED`: ξ; `EVIDENCE`: 1 if noises count; else α
     second: float = 0.0
 
 
 class Released(NamedTuple):
-    """What the algorithm knows of the arms; all arrays have shape (K,).
+    """What the algorithm knows of the arms; all arrays have shape (K,)."""
 
-    Attributes
-    ----------
-    totals : numpy.ndarray of float
-        Released sum that an arm's estimate rests on, noise included.
-    rewards, noises : numpy.ndarray of int
-        How many rewards n_a and Laplace variables k_a are in it.
-    """
-
-    totals: Floats
-    rewards: Ints
-    noises: Ints
+    totals: Floats  # released sums that the estimates rest on, noise included
+    rewards: Ints  # how many rewards n_a are in them
+    noises: Ints  # how many Laplace variables k_a are in them
 
 
 class _State(NamedTuple):
@@ -146,42 +137,43 @@ def run_lazy_batches(
     tape: Tape,
     checkpoints: Times,
     counts: Ints,
-    ends: Ints,
+    releases: Ints,
     rng: Rng,
 ) -> int:
     """Play on until the last checkpoint, or until the sum of a batch is not on the tape.
 
     First each arm has a batch of one pull in turn. A batch that the horizon cuts short is not
-    released. Writes the counts, and the times of the releases into `ends`.
-
-    Returns
-    -------
-    int
-        The arm whose open batch, of size ``state.sizes[arm]``, is asked for; −1 at the end.
+    released. Writes the counts and the times of the releases. Returns the arm whose open batch,
+    of size ``state.sizes[arm]``, is asked for, or −1 at the end.
     """
-    released, pulls, due = state.released, state.pulls, state.due
-    n_arms, last = pulls.size, checkpoints[-1]
-    t, turn, c, asked = state.clock
+    (totals, rewards, noises), pulls, sizes, due, given, clock = state
+    means, _, sums, read, ends = tape
+    drawn, n_arms, last = means.size > 0, pulls.size, checkpoints[-1]
+    stretch = np.zeros(n_arms, np.int64)  # pulls of the arms up to the next release
+    t, turn, c, asked = clock
     arm = asked - 1
     while asked > 0 or t < last:
         if asked == 0:
-            stretch = np.zeros(n_arms, np.int64)  # pulls of the arms up to the release
-            if turn >= n_arms and rule.kind == RACE:
-                shares = largest_draw(*posteriors(released, t + 1, rule.first, rule.epsilon))
+            race = turn >= n_arms and rule.kind == RACE
+            if race:
+                shares = largest_draw(*posteriors(state.released, t + 1, rule.first, rule.epsilon))
                 arm, stretch = first_to_finish(rng, shares, due)
             else:
-                arm = turn if turn < n_arms else _choose(rule, released, t + 1, rng)
+                arm = turn if turn < n_arms else _choose(rule, state.released, t + 1, rng)
+                stretch[:] = 0
                 stretch[arm] = due[arm]
             end = t + stretch.sum()
             inside = c
             while inside < checkpoints.size and checkpoints[inside] < end:
+                if not race:
+                    counts[inside] = pulls
+                    counts[inside, arm] += checkpoints[inside] - t
                 inside += 1
-            if inside > c:
+            if race and inside > c:
                 stretch[arm] -= 1  # the last pull is of that arm
                 counts[c:inside] = pulls + first_of(rng, stretch, checkpoints[c:inside] - t)
                 stretch[arm] += 1
-                c = inside
-            t = end
+            t, c = end, inside
             if t > last:
                 break
             pulls += stretch
@@ -189,25 +181,28 @@ def run_lazy_batches(
             if checkpoints[c] == t:
                 counts[c] = pulls
                 c += 1
-            if not has_next(tape, arm, state.sizes[arm]):
-                state.clock[0], state.clock[1], state.clock[2] = t, turn, c
-                state.clock[3] = arm + 1
+            if drawn:
+                total = float(binomial(rng, sizes[arm], means[arm]))
+            elif read[arm] + sizes[arm] <= ends[arm]:
+                first = read[arm]
+                read[arm] = first + sizes[arm]
+                total = sums[arm, read[arm]] - sums[arm, first]
+            else:
+                clock[:] = t, turn, c, arm + 1
                 return arm
-            total = next_total(tape, arm, state.sizes[arm], rng)
         else:
-            total = state.given[0]
+            total = given[0]
             asked = 0
         total += rng.laplace(0.0, 1.0 / rule.epsilon)
-        size = state.sizes[arm]
         if rule.forgets:
-            released.totals[arm], released.rewards[arm], released.noises[arm] = 0.0, 0, 0
-        released.totals[arm] += total
-        released.rewards[arm] += size
-        released.noises[arm] += 1
-        state.sizes[arm] = due[arm] = next_size(size, pulls[arm], rule.eta, rule.forgets)
-        ends[turn] = t
+            totals[arm], rewards[arm], noises[arm] = 0.0, 0, 0
+        totals[arm] += total
+        rewards[arm] += sizes[arm]
+        noises[arm] += 1
+        sizes[arm] = due[arm] = next_size(sizes[arm], pulls[arm], rule.eta, rule.forgets)
+        releases[turn] = t
         turn += 1
-    state.clock[1], state.clock[3] = turn, 0
+    clock[1], clock[3] = turn, 0
     return -1
 
 
@@ -230,14 +225,23 @@ def _table_runs(
     return arms
 
 
-class LazyBatches(RegretAlgorithm):
-    """Base class: one batch of each arm in turn, then as the rule says. The horizon is not used."""
+_Alpha = Annotated[float, between(1.001, 100.0)]
+_Eta = Annotated[float, between(0.05, 100.0)]
 
-    # fields of the subclasses
+
+class LazyBatches(RegretAlgorithm):
+    """Base class: one batch of each arm in turn, then as the rule says. The horizon is not used.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed and adds no noise.
+    eta : float
+        Growth η of the batches, from 0.05 to 100: 1 doubles.
+    """
+
     epsilon: Budget
-    """Privacy budget ε of the sequence of pulls."""
-    eta: Annotated[float, between(0.05, 100.0)]
-    """Growth η of the batches."""
+    eta: _Eta
 
     forgets: ClassVar[bool] = True
     """Whether an estimate rests on the arm's last batch alone."""
@@ -249,6 +253,11 @@ class LazyBatches(RegretAlgorithm):
 
     def _rule(self, kind: int, first: float, second: float = 0.0) -> LazyRule:
         return LazyRule(kind, self.epsilon, self.eta, self.forgets, float(first), float(second))
+
+    def _ucb_bound(self, instance: Any, horizon: int) -> Any:
+        _, epsilon, eta, _, sampling, noise = self.rule
+        bound = partial(bounds.lazy_ucb_regret, instance.means, horizon, epsilon=epsilon, eta=eta)
+        return partial(bound, sampling=sampling, noise=noise)
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -276,3 +285,273 @@ class LazyBatches(RegretAlgorithm):
         tape = tape_of(FixedRewards(table, log=False))
         arms: NDArray[np.int8] = _table_runs(self.rule, _start(len(table)), tape, n_runs, rng)
         return arms
+
+
+@dataclass(frozen=True)
+class AnytimeLazyUCB(LazyBatches):
+    """Anytime-Lazy-UCB: Hu, Huang & Mehta (2021), reconstructed.
+
+    Arms are played in batches that grow by 1 + η (`LazyBatches`). With n the size of an arm's last
+    batch and x its released mean, the arm with the largest
+
+        x + √(α·log t/n) + α·log t/(εn)
+
+    is played for its next batch; ties go to the lowest arm number.
+
+    Parameters
+    ----------
+    epsilon, eta : float
+        As of `LazyBatches`.
+    alpha : float
+        α from 1.001 to 100.
+
+    Notes
+    -----
+    The index of an arm is below its mean with probability at most t^(−2α) + t^(−α)/2 at a
+    given release and time, and `lazy_ucb_regret` needs no more than α > 1.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> runs = dpb.simulate(dpb.AnytimeLazyUCB(epsilon=1.0), dpb.instances.ss19("C2"), 10**6, 2)
+    >>> runs.pulls.sum(axis=1).tolist()
+    [1000000, 1000000]
+    """
+
+    label: ClassVar[str] = "Lazy-UCB"
+    source: ClassVar[str] = "Hu, Huang & Mehta 2021; reconstructed"
+
+    epsilon: Budget
+    alpha: _Alpha = 3.0
+    eta: _Eta = 1.0
+
+    @property
+    def rule(self) -> LazyRule:
+        """See `LazyBatches`."""
+        return self._rule(UCB, self.alpha, self.alpha)
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        return self._ucb_bound(instance, horizon)
+
+
+@dataclass(frozen=True)
+class AdaPUCB(LazyBatches):
+    """AdaP-UCB: Azize & Basu (2022), reconstructed.
+
+    Arms are played in batches that grow by 1 + η (`LazyBatches`). With n the size of an arm's last
+    batch and x its released mean, the arm with the largest
+
+        x + √(α·log t/(2n)) + α·log t/(εn)
+
+    is played for its next batch; ties go to the lowest arm number.
+
+    Parameters
+    ----------
+    epsilon, eta : float
+        As of `LazyBatches`.
+    alpha : float
+        α from 1.001 to 100; the paper asks for α > 3.
+
+    Notes
+    -----
+    The index of an arm is below its mean with probability at most 1.5·t^(−α) at a given release
+    and time, and `lazy_ucb_regret` needs no more than α > 1.
+    """
+
+    label: ClassVar[str] = "AdaP-UCB"
+    source: ClassVar[str] = "Azize & Basu 2022; reconstructed"
+
+    epsilon: Budget
+    alpha: _Alpha = 3.1
+    eta: _Eta = 1.0
+
+    @property
+    def rule(self) -> LazyRule:
+        """See `LazyBatches`."""
+        return self._rule(UCB, 0.5 * self.alpha, self.alpha)
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        return self._ucb_bound(instance, horizon)
+
+
+@dataclass(frozen=True)
+class AdaPKLUCB(LazyBatches):
+    """AdaP-KLUCB: Azize & Basu (2022), reconstructed.
+
+    As `AdaPUCB`, with the index
+
+        max {q in [0, 1] : n·kl(y, q) ≤ α·log t},   y = x + α·log t/(εn), moved into [0, 1].
+
+    Parameters
+    ----------
+    epsilon, eta : float
+        As of `LazyBatches`.
+    alpha : float
+        α from 1.001 to 100; the paper asks for α > 3.
+
+    Notes
+    -----
+    The index of an arm is below its mean with probability at most 1.5·t^(−α) at a given release
+    and time, and `adap_klucb_regret` needs no more than α > 1.
+    """
+
+    label: ClassVar[str] = "AdaP-KLUCB"
+    source: ClassVar[str] = "Azize & Basu 2022; reconstructed"
+
+    epsilon: Budget
+    alpha: _Alpha = 3.1
+    eta: _Eta = 1.0
+
+    @property
+    def rule(self) -> LazyRule:
+        """See `LazyBatches`."""
+        return self._rule(KL, self.alpha)
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        return partial(bounds.adap_klucb_regret, instance.means, horizon, **vars(self))
+
+
+@dataclass(frozen=True)
+class DPKLUCB(LazyBatches):
+    """DP-KLUCB: Azize, Wu, Honda, Orabona, Ito & Basu (2025), reconstructed.
+
+    An arm is released when its pulls reach the next number of the grid ⌈(1 + η)^j⌉; released sums
+    accumulate (`LazyBatches`). With x the released mean of n rewards and k Laplace variables, the
+    arm with the largest
+
+        max {q in [0, 1] : n·d̃⁺(x, q, k/n) ≤ log t + ξ·log(1 + log t)}
+
+    is played for its next batch; ties go to the lowest arm number. d̃⁺ is the Chernoff rate of such
+    a mean (`calibrated_plus`), which tends to d_ε as k/n → 0.
+
+    Parameters
+    ----------
+    epsilon, eta : float
+        As of `LazyBatches`.
+    slack : float
+        ξ from 0 to 100.
+
+    Notes
+    -----
+    The paper has d_ε in its index, and lower-order terms that we have replaced by the exact
+    Chernoff rate. The index of an arm is below its mean with probability at most
+    1/(t·(1 + log t)^ξ) at a given release and time.
+    """
+
+    label: ClassVar[str] = "DP-KLUCB"
+    source: ClassVar[str] = "Azize et al. 2025; reconstructed"
+    forgets: ClassVar[bool] = False
+
+    epsilon: Budget
+    eta: _Eta = 0.5
+    slack: Annotated[float, between(0.0, 100.0)] = 2.0
+
+    @property
+    def rule(self) -> LazyRule:
+        """See `LazyBatches`."""
+        return self._rule(CALIBRATED, self.slack)
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        return partial(bounds.dp_klucb_regret, instance.means, horizon, **vars(self))
+
+
+@dataclass(frozen=True)
+class DPIMED(LazyBatches):
+    """DP-IMED: Azize, Wu, Honda, Orabona, Ito & Basu (2025), reconstructed.
+
+    Batches and estimates as in `DPKLUCB`. With y the released mean of an arm's n rewards and k
+    Laplace variables, moved into [0, 1], the arm with the least
+
+        n·d̃⁺(y, max y, k/n) + log n
+
+    is played for its next batch; ties go to the lowest arm number.
+
+    Parameters
+    ----------
+    epsilon, eta : float
+        As of `LazyBatches`.
+    calibrated : bool
+        Whether the evidence is d̃⁺, the Chernoff rate of such an estimate, or its limit d_ε.
+
+    Notes
+    -----
+    Two things that the paper may do otherwise:
+
+    - The means are moved into [0, 1]. A noise of −z in a mean has probability about e^(−εnz) and
+      would, without that, keep the arm from being played for about e^(εnz) pulls, whatever z is.
+    - The evidence is calibrated. With d_ε the regret has the same limit, but a constant term that
+      grows fast as ε falls: of n rewards with k ≈ log n noises, d_ε counts one noise only.
+    """
+
+    label: ClassVar[str] = "DP-IMED"
+    source: ClassVar[str] = "Azize et al. 2025; reconstructed"
+    forgets: ClassVar[bool] = False
+
+    epsilon: Budget
+    eta: _Eta = 0.5
+    calibrated: Flag = True
+
+    @property
+    def rule(self) -> LazyRule:
+        """See `LazyBatches`."""
+        return self._rule(EVIDENCE, self.calibrated)
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        return partial(bounds.dp_imed_regret, instance.means, horizon, **vars(self))
+
+
+@dataclass(frozen=True)
+class LazyDPTS(LazyBatches):
+    """Lazy-DP-TS: Hu & Hegde (2022), reconstructed.
+
+    Batches grow by 1 + η (`LazyBatches`), and estimates rest on an arm's last batch, of size n,
+    with released mean x. At each pull each arm draws
+
+        θ from Normal(y, 1/n),   y = x + α·log t/(εn), moved into [0, 1],
+
+    and the arm with the largest θ is pulled. t is the number of the pull after the latest release
+    of any arm: between two releases posteriors stay, while the open batches of all arms fill.
+
+    Parameters
+    ----------
+    epsilon, eta : float
+        As of `LazyBatches`.
+    alpha : float
+        α from 1.001 to 100.
+    draws : {"pulls", "batches"}
+        "pulls": as above. "batches": θ is drawn at releases alone, and the arm with the largest is
+        played for its next batch, as the other algorithms of this frame do.
+
+    Notes
+    -----
+    With one draw a batch the regret grows like a power of the horizon: each time
+    that the best arm's θ is low another arm doubles its batch, and after m times in a row, which
+    for a low estimate has a probability not far from 2^(−m), some 2^m pulls are lost.
+
+    The simulation goes from release to release at once (`dpbandits.regret.lazy_sampling`). Its law
+    is exact up to the quadrature of the probabilities of the arms, about 10⁻¹⁰.
+    """
+
+    label: ClassVar[str] = "Lazy-DP-TS"
+    source: ClassVar[str] = "Hu & Hegde 2022; reconstructed"
+
+    epsilon: Budget
+    alpha: _Alpha = 3.0
+    eta: _Eta = 1.0
+    draws: Literal["pulls", "batches"] = "pulls"
+
+    @property
+    def rule(self) -> LazyRule:
+        """See `LazyBatches`."""
+        return self._rule(RACE if self.draws == "pulls" else SAMPLE, self.alpha)
+
+    def posteriors(self, released: Released, t: int) -> tuple[Floats, Floats]:
+        """Return centres and standard deviations of the posteriors before pull t, shape (K,)."""
+        centres, deviations = posteriors(released, t, self.alpha, self.epsilon)
+        return centres, deviations
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        if self.draws == "batches":
+            return partial(bounds.worst_regret, instance.gaps, horizon)
+        arguments = {"epsilon": self.epsilon, "alpha": self.alpha, "eta": self.eta}
+        return partial(bounds.lazy_dp_ts_regret, instance.means, horizon, **arguments)

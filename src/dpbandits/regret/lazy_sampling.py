@@ -41,16 +41,6 @@ def largest_draw(
     standard deviations from a centre, 2·10⁻¹⁶ of its probability, and panels that the largest
     exceeds except with a probability Π Φ_b of 10⁻¹⁶. Two variables have a closed form.
 
-    Parameters
-    ----------
-    centres, deviations : numpy.ndarray of float, shape (K,)
-        Means and standard deviations.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (K,)
-        Adds up to 1.
-
     Examples
     --------
     >>> largest_draw(np.array([0.0, 0.0, -50.0]), np.array([1.0, 2.0, 1.0])).round(12).tolist()
@@ -96,22 +86,10 @@ def largest_draw(
 def first_to_finish(
     rng: np.random.Generator, probabilities: NDArray[np.float64], due: NDArray[np.int64]
 ) -> tuple[int, NDArray[np.int64]]:
-    """Pull arms at random until one of them has been pulled as often as it is due.
+    """Pull arms at random, with these probabilities, until one has been pulled as often as due.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    probabilities : numpy.ndarray of float, shape (K,)
-        Of each arm at each pull.
-    due : numpy.ndarray of int64, shape (K,)
-        Pulls that each arm needs, at least 1.
-
-    Returns
-    -------
-    tuple
-        The arm, and the pulls of all arms, shape (K,). The last pull is of that arm; the order of
-        those before it is uniformly random (`first_of`).
+    Returns the arm, and the pulls of all arms, shape (K,). The last pull is of that arm; the order
+    of those before it is uniformly random (`first_of`).
 
     Examples
     --------
@@ -158,23 +136,11 @@ def _first_of(rng: np.random.Generator, pulls: NDArray[np.int64], size: int) -> 
 def first_of(
     rng: np.random.Generator, pulls: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Draw how often each arm comes among the first of pulls in uniformly random order.
+    """Draw how often each arm comes among the first `sizes` of pulls in uniformly random order.
 
+    Each arm comes `pulls` times in all; the result has a row for each of the increasing sizes.
     Pulls at uniform times: half of the interval after half is split off, each with as many pulls
     as its Binomial variables say, until the place is found.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    pulls : numpy.ndarray of int64, shape (K,)
-        How often each arm comes in all.
-    sizes : numpy.ndarray of int64, shape (C,)
-        Increasing, at most the sum of `pulls`: the first how many.
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape (C, K)
 
     Examples
     --------

@@ -43,7 +43,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 TREE, BLOCKS, ADVANCING = 0, 1, 2
-"""Counters of an `IndexPolicy`: binary tree; hybrid; hybrid with an element at every step."""
+"""Counters of an `IndexPolicy`: binary trees; hybrid ones; hybrid ones that all get an element at
+every step, the reward for the arm that is pulled, a zero for all others."""
 
 
 class IndexPolicy(NamedTuple):
@@ -51,30 +52,14 @@ class IndexPolicy(NamedTuple):
 
     S_b is the arm's sum of rewards, n_b its number of pulls, Z_b the noise of its counter. The
     width ν_b = factor·log t·`bracket` is that of DP-UCB-BOUND, 4√8·λ·log t·(log2 n' + 1).
-
-    Attributes
-    ----------
-    scale : float
-        Scale λ of the noise of one node, or of one block; 0 adds no noise and draws none (UCB1).
-    gamma : float
-        Constant γ ≥ 0 added to each sum.
-    counter : int
-        `TREE`, `BLOCKS`, or `ADVANCING`, where the counters of all arms get an element at every
-        step: the reward for the arm that is pulled, a zero for all others.
-    ucb_term : bool
-        Whether the index has its last term.
-    factor : float
-        Factor of ν; 0 for none.
-    repaired : bool
-        Whether the bracket of ν is ⌊log2 n⌋ + 1, and not that of the pseudo-code.
     """
 
-    scale: float = 0.0
+    scale: float = 0.0  # λ, of the noise of a node or a block; 0 draws none (UCB1)
     gamma: float = 0.0
     counter: int = TREE
-    ucb_term: bool = True
+    ucb_term: bool = True  # whether the index has its last term
     factor: float = 0.0
-    repaired: bool = False
+    repaired: bool = False  # whether the bracket is ⌊log2 n⌋ + 1, not that of the pseudo-code
 
 
 class _State(NamedTuple):
@@ -119,12 +104,7 @@ def index_leader(
 ) -> tuple[int, float, float]:
     """Return the arm of the largest index, ties to the lowest number, and the two largest indices.
 
-    Parameters
-    ----------
-    means, widths, inverse_roots : numpy.ndarray of float, shape (K,)
-        (S_b + Z_b + γ)/n_b, ν_b/(n_b log t) and 1/√n_b.
-    log_t, root : float
-        log t, and √(2 log t) or 0.
+    Of (S_b + Z_b + γ)/n_b, ν_b/(n_b log t) and 1/√n_b, log t, and √(2 log t) or 0.
     """
     arm, highest, rival = 0, -math.inf, -math.inf
     for b in range(means.size):
@@ -144,12 +124,7 @@ def run_index_policy(
 
     Pulls 1..K play arms 0..K-1, then the largest index, ties to the lowest arm number. A pull
     draws one uniform variable for the reward and, if there is noise, one Laplace variable for each
-    counter that gets an element.
-
-    Returns
-    -------
-    int
-        That arm, or −1 at the end.
+    counter that gets an element. Returns that arm, or −1 at the end.
     """
     pulls, sums, noise, counters, powers, means, widths, inverse_roots, clock = state
     n_arms, scale, counter = pulls.size, policy.scale, policy.counter
@@ -202,21 +177,7 @@ def play_index_policy(
 ) -> NDArray[np.int64]:
     """Play an index policy pull by pull, on any source of rewards.
 
-    Parameters
-    ----------
-    policy : IndexPolicy
-        Which.
-    rewards : Rewards
-        A source, or what ``instance.rewards(rng)`` returns.
-    checkpoints : numpy.ndarray of int64, shape (C,)
-        Increasing pull numbers; the last is the horizon T.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    Returns the pulls of each arm among the first ``checkpoints[c]`` pulls, shape (C, K).
     """
     state, tape = _start(rewards.n_arms), tape_of(rewards)
     counts = np.zeros((checkpoints.size, rewards.n_arms), np.int64)
@@ -236,8 +197,10 @@ def play_per_step(
         Means μ_b in [0, 1].
     node_scale, gamma : float
         Scale λ of the noise of one tree node, and γ; see `IndexPolicy`.
-    checkpoints, rng
-        As of `play_index_policy`.
+    checkpoints : numpy.ndarray of int64, shape (C,)
+        Increasing pull numbers; the last is the horizon T.
+    rng : numpy.random.Generator
+        Source of randomness.
 
     Returns
     -------

@@ -66,19 +66,7 @@ TD16_NAMES = ("two", "ten")
 
 @dataclass(frozen=True)
 class BernoulliInstance(Bandit):
-    """A K-armed bandit whose rewards are 0 or 1.
-
-    Attributes
-    ----------
-    mean_rewards : tuple of float, length K
-        The arms' means, each in [0, 1].
-    name : str
-        What tables and figures call the instance.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two arms, or a mean outside [0, 1] or not a number.
+    """A bandit whose rewards are 0 or 1: two or more means in [0, 1], and a name for tables.
 
     Examples
     --------
@@ -105,28 +93,14 @@ class BernoulliInstance(Bandit):
     def sample(
         self, rng: np.random.Generator, arm: int, size: int | None = None
     ) -> NDArray[np.float64]:
-        """Draw `size` rewards of `arm` (0-based), 0.0 or 1.0 each, or one of shape () without it.
-
-        Raises
-        ------
-        ValueError
-            If there is no such arm.
-        """
+        """Draw `size` rewards of `arm` (0-based), 0.0 or 1.0 each; one of shape () without it."""
         arm = check_integer("arm", arm, 0, self.n_arms - 1)
         return np.asarray(rng.random(size) < self.means[arm], dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class BoundedInstance(Bandit):
-    """A bandit with independent rewards of any laws on [0, 1]; `bounded` builds it.
-
-    Attributes
-    ----------
-    laws : tuple, length K
-        The arms' laws.
-    name : str
-        What tables and figures call the instance.
-    """
+    """A bandit with independent rewards of any laws on [0, 1]; see `bounded`."""
 
     laws: tuple[Any, ...]
     name: str = "bounded"
@@ -154,15 +128,7 @@ class BoundedInstance(Bandit):
 
 @dataclass(frozen=True, eq=False)
 class TableInstance(Bandit):
-    """A bandit whose rewards are fixed beforehand; `table` builds it.
-
-    Attributes
-    ----------
-    entries : numpy.ndarray of float, shape (K, N)
-        For each arm its rewards, in [0, 1], in the order of its pulls.
-    name : str
-        What tables and figures call the instance.
-    """
+    """A bandit whose rewards are fixed beforehand; see `table`."""
 
     entries: NDArray[np.float64]
     name: str = "table"
@@ -187,19 +153,7 @@ class TableInstance(Bandit):
 
 @dataclass(frozen=True)
 class CallbackInstance(Bandit):
-    """A bandit whose rewards a function gives; `callback` builds it.
-
-    Attributes
-    ----------
-    function : callable
-        From an arm to the reward of its next pull.
-    arms : int
-        Number of arms K.
-    known_means : tuple of float, length K, optional
-        The arms' means.
-    name : str
-        What tables and figures call the instance.
-    """
+    """A bandit whose rewards a function gives; see `callback`."""
 
     function: Callable[[int], float]
     arms: int
@@ -245,13 +199,7 @@ def _means(given: Iterable[float]) -> tuple[float, ...]:
 
 
 def bernoulli(means: Sequence[float], name: str = "Bernoulli") -> BernoulliInstance:
-    """Build a Bernoulli instance from two or more means in [0, 1]; see `BernoulliInstance`.
-
-    Examples
-    --------
-    >>> bernoulli([0.5, 0.25]).n_arms
-    2
-    """
+    """Build a `BernoulliInstance` from two or more means in [0, 1]."""
     return BernoulliInstance(cast(tuple[float, ...], means), name)
 
 
@@ -262,15 +210,9 @@ def bounded(laws: Sequence[Any], name: str = "bounded") -> BoundedInstance:
     ----------
     laws : sequence
         For each of two or more arms a law of `dpbandits.laws` whose support is in [0, 1], or an
-        object with `mean` and `sample(rng, size)`.
+        object with `mean` and `sample(rng, size)`, whose rewards are checked when they come.
     name : str, optional
         What tables and figures call the instance.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two arms, or a law has values outside [0, 1]; later, if a law
-        without a support gives such a reward.
 
     Examples
     --------
@@ -325,8 +267,7 @@ def callback(
     Raises
     ------
     ValueError
-        If an argument is out of range; later, if a reward is not a number in [0, 1], before the
-        algorithm sees it.
+        When it runs, if a reward is not a number in [0, 1]: before the algorithm sees it.
 
     Examples
     --------
@@ -346,12 +287,7 @@ def ss19(name: str, n_arms: int = 5) -> BernoulliInstance:
     a(i − K)² + c through 0.75 at i = 1 and 0.25 at i = K. C4: the concave parabola
     a(i − 1)² + c through the same two points.
 
-    Parameters
-    ----------
-    name : {"C1", "C2", "C3", "C4"}
-        The paper's name.
-    n_arms : int
-        Number of arms K ≥ 2; the paper uses 3, 5, 10, 20.
+    The number of arms is K ≥ 2; the paper uses 3, 5, 10, 20.
 
     Examples
     --------
@@ -377,11 +313,6 @@ def td16(name: str) -> BernoulliInstance:
 
     two: 0.9 and 0.6. ten: 0.1 four times, 0.2, 0.55, and 0.1 four times again; the paper leaves
     open how many arms stand before the better two.
-
-    Parameters
-    ----------
-    name : {"two", "ten"}
-        Number of arms.
 
     Examples
     --------
@@ -418,14 +349,7 @@ BEST_MEAN = 0.75
 
 
 def equal_gaps(n_arms: int, gap: float) -> BernoulliInstance:
-    """Return arms that are all worse by `gap` than the last, whose mean is 0.75.
-
-    Parameters
-    ----------
-    n_arms : int
-        Number of arms K ≥ 2.
-    gap : float
-        Gap of the others, in (0, 0.75].
+    """Return K ≥ 2 arms, all worse by `gap`, in (0, 0.75], than the last, whose mean is 0.75.
 
     Examples
     --------
@@ -440,14 +364,8 @@ def equal_gaps(n_arms: int, gap: float) -> BernoulliInstance:
 def ladder(n_arms: int, gap: float) -> BernoulliInstance:
     """Return arms worse by twice `gap` to `gap`, evenly, than the last, whose mean is 0.75.
 
-    No two are tied: with ties for second, elimination has no mean stopping time.
-
-    Parameters
-    ----------
-    n_arms : int
-        Number of arms K ≥ 2.
-    gap : float
-        The least gap, in (0, 0.375].
+    `gap` is in (0, 0.375]. No two of the K ≥ 2 arms are tied: with ties for second, elimination
+    has no mean stopping time.
 
     Examples
     --------

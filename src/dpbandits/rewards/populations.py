@@ -31,20 +31,15 @@ _MOST = 10**9 - 1
 class FinitePopulation(Bandit):
     """For each arm a finite number of patients, each with an outcome of 0 or 1.
 
+    There are two or more arms, each with at least as many patients as there are arms, and one of
+    them has the greatest share of successes.
+
     Attributes
     ----------
-    successes : tuple of int, length K
-        Patients of each arm whose outcome is 1, such as survival.
-    sizes : tuple of int, length K
-        Patients of each arm.
+    successes, sizes : tuple of int, length K
+        Patients of each arm whose outcome is 1, such as survival, and all of them.
     name : str
         What tables and figures call the population.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two arms, a count is out of range, an arm has fewer patients than
-        there are arms, or several arms have the greatest share of successes.
 
     Examples
     --------
@@ -101,27 +96,7 @@ class FinitePopulation(Bandit):
         return PopulationRewards(self, rng)
 
     def scaled(self, factor: int) -> FinitePopulation:
-        """Return a population with the same shares, `factor` times as large.
-
-        Parameters
-        ----------
-        factor : int
-            At least 1.
-
-        Returns
-        -------
-        FinitePopulation
-
-        Raises
-        ------
-        ValueError
-            If there would be too many patients.
-
-        Examples
-        --------
-        >>> FinitePopulation((8, 5), (10, 10)).scaled(3).sizes
-        (30, 30)
-        """
+        """Return a population with the same shares, `factor` times as large."""
         factor = check_integer("factor", factor, 1)
         successes, sizes = (
             tuple(factor * n for n in each) for each in (self.successes, self.sizes)
@@ -129,23 +104,7 @@ class FinitePopulation(Bandit):
         return FinitePopulation(successes, sizes, self.name)
 
     def only(self, arms: Sequence[int], name: str | None = None) -> FinitePopulation:
-        """Return the population of some of the arms.
-
-        Parameters
-        ----------
-        arms : sequence of int
-            Which, 0-based, in the order that is wanted.
-        name : str, optional
-            What to call it; as before if not given.
-
-        Returns
-        -------
-        FinitePopulation
-
-        Raises
-        ------
-        ValueError
-            If an arm does not exist, or fewer than two are chosen.
+        """Return the population of some of the arms, in the order in which they are given.
 
         Examples
         --------
@@ -177,18 +136,6 @@ class PopulationRewards(Source):
     The outcomes of an arm are a random permutation of those in the table. The sum of the next
     `size` of them is hypergeometric, given those before, and is drawn as such: the law is exact,
     up to the rounding of floating-point numbers.
-
-    Parameters
-    ----------
-    population : FinitePopulation
-        The table.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Raises
-    ------
-    ValueError
-        If an argument is something else.
 
     Examples
     --------
@@ -228,10 +175,7 @@ class PopulationRewards(Source):
     def total(self, arm: int, size: int) -> int:
         """Draw the sum of the outcomes of the next `size` patients of `arm`.
 
-        Raises
-        ------
-        OutOfPatientsError
-            If the arm has fewer patients left; none of them is used up then.
+        If the arm has fewer left, an `OutOfPatientsError` is raised, and none is used up.
         """
         arm, size = self._check(arm, size)
         good, left = self._good[arm], self._left[arm]
@@ -257,12 +201,7 @@ def isis2() -> FinitePopulation:
     Suspected acute myocardial infarction, streptokinase and aspirin in a 2 × 2 factorial design,
     vascular deaths within five weeks: neither 568 of 4300, streptokinase 448 of 4300, aspirin 461
     of 4295, both 343 of 4292. The paper's abstract has the first and the last, and the margins of
-    both treatments, of which the other two are differences.
-
-    Returns
-    -------
-    FinitePopulation
-        Arms in this order.
+    both treatments, of which the other two are differences. The arms come in this order.
 
     Examples
     --------

@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import check_generator, check_integer, check_range
@@ -35,9 +34,7 @@ __all__ = [
     "Tape",
     "bernoulli_tape",
     "check_table",
-    "has_next",
     "read_only",
-    "next_total",
     "refill",
     "running_sums",
     "tape_of",
@@ -137,19 +134,7 @@ def read_only(array: Any) -> Floats:
 
 
 class DrawnRewards(Source):
-    """Rewards of 0 or 1 that are drawn when they are asked for: each sum is one Binomial variable.
-
-    Parameters
-    ----------
-    instance : BernoulliInstance
-        The bandit.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Raises
-    ------
-    ValueError
-        If an argument is something else; later, if an arm or a size is out of range.
+    """Rewards of a `BernoulliInstance`, drawn when asked for: each sum is one Binomial variable.
 
     Examples
     --------
@@ -176,20 +161,10 @@ class DrawnRewards(Source):
 
 
 class LawRewards(Source):
-    """Independent rewards, drawn from a law for each arm.
+    """Independent rewards, drawn from a law for each arm; those outside of [0, 1] are refused.
 
-    Parameters
-    ----------
-    laws : sequence
-        For each arm an object with `sample(rng, size)`, such as those of `dpbandits.laws`. Where
-        it has `support` and `sample_sum(rng, n)` too, sums are drawn by it.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Raises
-    ------
-    ValueError
-        When it is drawn, if a reward is outside of [0, 1].
+    A law has `sample(rng, size)`. Where it has `support` and `sample_sum(rng, n)` too, as those of
+    `dpbandits.laws` have, sums are drawn by it.
     """
 
     def __init__(self, laws: Sequence[Any], rng: Rng) -> None:
@@ -219,21 +194,10 @@ class LawRewards(Source):
 
 
 class CallbackRewards(Source):
-    """Rewards that a function gives: a live system, or a log that is read on.
+    """Rewards that a function of the arm gives: a live system, or a log that is read on.
 
-    Parameters
-    ----------
-    function : callable
-        From an arm (0-based) to the reward of its next pull, a number in [0, 1]. It is called once
-        a pull, in the order of the pulls, and never ahead of them; pulls of one batch are asked
-        for when the batch ends.
-    n_arms : int
-        Number of arms K.
-
-    Raises
-    ------
-    ValueError
-        If a reward is not a number in [0, 1]: before the algorithm sees it.
+    It is called once a pull, and never ahead; the pulls of a batch are asked for when it ends. What
+    is not a number in [0, 1] is refused before the algorithm sees it.
     """
 
     def __init__(self, function: Callable[[int], float], n_arms: int) -> None:
@@ -255,14 +219,9 @@ class FixedRewards(Source):
     Parameters
     ----------
     table : array_like of float, shape (K, N)
-        For each of one or more arms its rewards in the order of the pulls.
+        For each of one or more arms its rewards in the order of the pulls; more are refused.
     log : bool
         Whether what is asked for is kept in `batches`. Compiled loops then read one by one.
-
-    Raises
-    ------
-    ValueError
-        If `table` is not a table; later, if an arm is pulled more often than it has rewards.
 
     Examples
     --------
@@ -338,19 +297,7 @@ class FixedRewards(Source):
 
 
 class TableRewards(FixedRewards):
-    """A table of rewards of 0 or 1; see `FixedRewards`.
-
-    Parameters
-    ----------
-    table : sequence of array_like
-        For each of two or more arms its rewards in the order of the pulls; the arms may have
-        different numbers of them.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two arms, or an entry is neither 0 nor 1; later, if an arm is
-        pulled more often than it has rewards.
+    """A table of rewards of 0 or 1, two or more arms, which may have different numbers of them.
 
     Examples
     --------
@@ -397,24 +344,13 @@ class Tape(NamedTuple):
 
     A loop that reads them one by one draws a uniform variable for each in any case: with the same
     generator the noise is the same on Bernoulli arms, on a table and on a live system.
-
-    Attributes
-    ----------
-    means : numpy.ndarray of float, shape (K,) or (0,)
-        Means of Bernoulli arms, which are drawn as they are read; empty for other sources.
-    table : numpy.ndarray of float, shape (K, N)
-        Rewards that are there.
-    sums : numpy.ndarray of float, shape (K, N + 1) or (0, 0)
-        Sums of the first 0, 1, …, N of them, where batches may be read off them.
-    read, ends : numpy.ndarray of int, shape (K,)
-        How many of them each arm has had read, and has.
     """
 
-    means: Floats
-    table: Floats
-    sums: Floats
-    read: Ints
-    ends: Ints
+    means: Floats  # (K,): of Bernoulli arms, which are drawn as they are read; else empty
+    table: Floats  # (K, N): rewards that are there
+    sums: Floats  # (K, N + 1): of the first 0, 1, …, N of them; empty if batches are not read
+    read: Ints  # (K,): how many of them have been read
+    ends: Ints  # (K,): how many there are
 
 
 def bernoulli_tape(means: ArrayLike) -> Tape:
@@ -443,22 +379,6 @@ def refill(tape: Tape, rewards: Rewards, arm: int) -> None:
         block = np.array([rewards.total(arm, 1)])
     tape.table[arm, : block.size] = block
     tape.read[arm], tape.ends[arm] = 0, block.size
-
-
-@njit(cache=True, nogil=True)
-def has_next(tape: Tape, arm: int, size: int = 1) -> bool:
-    """Tell whether the next `size` rewards of an arm can be read."""
-    return tape.means.size > 0 or tape.read[arm] + size <= tape.ends[arm]
-
-
-@njit(cache=True, nogil=True)
-def next_total(tape: Tape, arm: int, size: int, rng: Rng) -> float:
-    """Read the sum of the next rewards of an arm: of Bernoulli arms one Binomial variable."""
-    if tape.means.size > 0:
-        return float(binomial(rng, size, tape.means[arm]))
-    first = tape.read[arm]
-    tape.read[arm] += size
-    return tape.sums[arm, first + size] - tape.sums[arm, first]
 
 
 def running_sums(table: Floats) -> Floats:
