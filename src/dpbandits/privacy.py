@@ -108,10 +108,8 @@ class Bracket(NamedTuple):
 def basic_composition(losses: ArrayLike) -> float:
     """Return the sum of the losses: the ε of all releases together with δ = 0.
 
-    Parameters
-    ----------
-    losses : array_like of float, shape (releases,)
-        Sensitivity over scale of each release, each 0 or from 1e-100 to 1e100.
+    `losses`, of shape (releases,), are sensitivity over scale of each release: 0, or from 1e-100 to
+    1e100.
 
     Examples
     --------
@@ -167,10 +165,8 @@ def delta_at(epsilon: float, losses: ArrayLike, tolerance: float = 1e-6) -> Brac
 
     Parameters
     ----------
-    epsilon : float
-        ε, at least 0.
-    losses : array_like of float, shape (releases,)
-        As of `basic_composition`.
+    epsilon, losses : float, array_like of float
+        ε, at least 0; and the losses, as of `basic_composition`.
     tolerance : float
         Width of the bracket, relative to δ, that is aimed at, from 1e-9 to 0.1. It is wider, by
         up to a hundred times, where ε is a sum of ± the losses of few releases, as there δ has a
@@ -240,26 +236,18 @@ def calibrate(epsilon: float, delta: float, losses: ArrayLike) -> float:
     Larger losses are never more private, since a Laplace law that is moved by less can be made of
     one that is moved by more: all factors up to the greatest are enough, and none above it.
 
+    The factor c has ``epsilon_at(delta, c * losses).upper <= epsilon``, and seven digits unless
+    δ = 0. The greatest such factor is above it by a share of at most 2·10⁻⁶, and by the width of
+    the bracket of `epsilon_at`, which can be more where δ is near 1 or the sum of the losses near
+    ε. Without releases there is no limit: ``inf``.
+
     Parameters
     ----------
     epsilon, delta : float
-        ε > 0 and δ, at least 0 and below 1, that all releases together may have.
+        ε > 0 and δ, at least 0 and below 1, that all releases together may have. Losses that add
+        up to ε must all be from 10^(−90) to 10^90.
     losses : array_like of float, shape (releases,)
         As of `basic_composition`.
-
-    Returns
-    -------
-    float
-        A factor c with ``epsilon_at(delta, c * losses).upper <= epsilon``, with seven digits
-        unless δ = 0. The greatest such factor is above it by a share of at most 2·10⁻⁶, and by
-        the width of the bracket of `epsilon_at`, which can be more where δ is near 1 or the sum of
-        the losses near ε. Without releases there is no limit: ``inf``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range, or `epsilon` so large or small that losses that add up
-        to it are not all from 10^(−90) to 10^90.
 
     Examples
     --------

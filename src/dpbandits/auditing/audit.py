@@ -89,16 +89,13 @@ class Audit:
 
     Attributes
     ----------
-    label, guarantee : str, PrivacyGuarantee
-        What was audited, and what is declared about it.
-    pair : TablePair
-        The neighbouring tables.
+    label, guarantee, pair : str, PrivacyGuarantee, TablePair
+        What was audited, what is declared about it, and the neighbouring tables.
     epsilon_lower : float
         No ε below this goes with the declared δ.
-    tally : Tally or None
-        Counts of the event in the runs that tested it; None if probabilities were integrated.
-    event : str
-        The event, in words.
+    tally, event : Tally or None, str
+        Counts of the event in the runs that tested it, None if probabilities were integrated; and
+        the event, in words.
     constant : bool
         Whether all runs on both tables had one output, so that nothing could have been seen.
     """
@@ -124,11 +121,7 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """One of "convicted", "acquitted", "nothing declared" and "nothing tested".
-
-        Nothing is tested where all runs on both tables did the same, usually because they were
-        over before anything was decided.
-        """
+        """One of "convicted", "acquitted", "nothing declared"; "nothing tested" if `constant`."""
         if not self.guarantee.is_private:
             return "nothing declared"
         if self.constant:
@@ -186,11 +179,6 @@ def audit(
         Number of workers; −1 for all processors.
     guarantee : PrivacyGuarantee, optional
         What is declared, in place of what the subject says.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------

@@ -301,10 +301,9 @@ def choose_event(
 
     Returns
     -------
-    event : Event
-    score : float
-        The bound on ε that the event has in the half of the runs that chose its size: too high,
-        as it is the best of many. For comparing pairs of tables.
+    event, score : Event, float
+        The event, and its bound on ε in the half of the runs that chose its size: too high, as it
+        is the best of many. For comparing pairs of tables.
     """
     cut, other_cut = len(outputs) // 2, len(neighbour) // 2
     features = Features.fit(outputs[:cut], neighbour[:other_cut], n_values)

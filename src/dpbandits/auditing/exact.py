@@ -65,6 +65,10 @@ def two_arm_epochs(
 ) -> Callable[[int], tuple[int, float, float, float]]:
     """Return what an elimination algorithm does in each epoch while both of two arms are viable.
 
+    The function that is returned maps the number of an epoch to (pulls of each arm, scale of the
+    noise of a sum, gap between noisy sums beyond which an arm leaves, bound B of the absolute value
+    of a reward).
+
     Parameters
     ----------
     algorithm : DPSE, DPSEIdentifier, DPRSE or GuessAndDouble
@@ -73,12 +77,6 @@ def two_arm_epochs(
         Horizon that it is told; for `GuessAndDouble` the guess.
     instance : HeavyTailInstance, optional
         For `DPRSE`, which is refused without it: what has its `moment_bound` and `order`.
-
-    Returns
-    -------
-    callable
-        Maps the number of an epoch to (pulls of each arm, scale of the noise of a sum, gap
-        between noisy sums beyond which an arm leaves, bound B of the absolute value of a reward).
     """
     base: Any = algorithm.base if isinstance(algorithm, GuessAndDouble) else algorithm
     if isinstance(base, DPSE | DPSEIdentifier):

@@ -16,9 +16,9 @@ from dpbandits.auditing.audit import FEWEST_RUNS, Audit, audit
 from dpbandits.auditing.events import Tally
 from dpbandits.auditing.exact import audit_exactly
 from dpbandits.auditing.search import search
-from dpbandits.auditing.subjects import subject_of
+from dpbandits.auditing.subjects import declared, subject_of
 from dpbandits.auditing.tables import TablePair
-from dpbandits.auditing.truths import KnownLoss, accounted, declared, worst_element
+from dpbandits.auditing.truths import KnownLoss, accounted, worst_element
 from dpbandits.configuration import Configuration, whole
 from dpbandits.guarantees import Delta, PrivacyGuarantee
 from dpbandits.running import Replicated, describe, run_cases
@@ -257,7 +257,7 @@ def audit_many(
     failure: float = FAILURE,
     n_jobs: int = 1,
 ) -> dict[Key, Audits]:
-    """Audit many targets, each several times if asked.
+    """Audit many targets, each several times if asked: key → `Audits`, in the order of `cases`.
 
     An audit of a case depends on the case, `failure` and `seed` alone, and not on `n_jobs` or on
     the other cases. All bounds hold together except with probability `failure` times the number
@@ -271,11 +271,6 @@ def audit_many(
         Audits of each case, with independent searches and runs.
     seed, failure, n_jobs
         As of `audit`.
-
-    Returns
-    -------
-    dict
-        The keys of `cases`, in their order, each with its `Audits`.
 
     Raises
     ------

@@ -36,11 +36,18 @@ __all__ = [
     "RegretSubject",
     "StoppingSubject",
     "counter_sums",
+    "declared",
     "subject_of",
 ]
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
+
+
+def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:
+    """Return what a target declares, for tables of `n_pulls` where it depends on their length."""
+    found: PrivacyGuarantee = target.guarantee
+    return target.guarantee_at(n_pulls) if isinstance(target, DPUCBInt) else found
 
 
 @dataclass(frozen=True)
@@ -79,9 +86,7 @@ class RegretSubject:
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """What the algorithm declares, for `n_pulls` pulls where it depends on their number."""
-        if isinstance(self.algorithm, DPUCBInt):
-            return self.algorithm.guarantee_at(self.n_pulls)
-        return self.algorithm.guarantee
+        return declared(self.algorithm, self.n_pulls)
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Run the algorithm; there are no values."""

@@ -17,15 +17,7 @@ from dpbandits._validation import check_integer, check_number
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.streams import FixedRewards, check_table
 
-__all__ = [
-    "Auditable",
-    "FixedRewards",
-    "Outputs",
-    "TablePair",
-    "check_one_arm",
-    "check_rewards",
-    "check_table",
-]
+__all__ = ["Auditable", "FixedRewards", "Outputs", "TablePair", "check_one_arm", "check_rewards"]
 
 Floats = NDArray[np.float64]
 
@@ -44,18 +36,12 @@ def check_one_arm(table: Floats) -> None:
 
 
 class Outputs(NamedTuple):
-    """What runs put out, one row for each run.
-
-    Attributes
-    ----------
-    values : numpy.ndarray of float, shape (n_runs, v)
-        Numbers: halting time, released values, recommendation; nan for what was not released.
-    actions : numpy.ndarray of float, shape (n_runs, m)
-        Arms pulled, in order; −1 behind the last.
-    """
+    """What runs put out, one row for each run."""
 
     values: Floats
+    """Numbers: halting time, released values, recommendation; nan for what was not released."""
     actions: Floats
+    """Arms pulled, in order; −1 behind the last."""
 
 
 class Auditable(Protocol):

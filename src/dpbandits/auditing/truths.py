@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits.auditing.exact import elimination_law, log_loss, two_arm_epochs
+from dpbandits.auditing.subjects import declared
 from dpbandits.auditing.tables import Outputs, TablePair
 from dpbandits.configuration import Configuration, Positive, whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, laplace_noise
 from dpbandits.privacy import epsilon_at
-from dpbandits.regret import DPRUCB, DPSE, DPUCB, DPUCBBound, DPUCBHybrid, DPUCBInt
+from dpbandits.regret import DPRUCB, DPSE, DPUCB, DPUCBBound, DPUCBHybrid
 from dpbandits.stopping import DPExponentialNAS, NASFamily, halting_law, loss_limit
 from dpbandits.stopping.halting_laws import looks_at, margins
 
@@ -36,7 +37,6 @@ __all__ = [
     "Releases",
     "TreeSums",
     "accounted",
-    "declared",
     "hybrid_losses",
     "tree_losses",
     "worst_element",
@@ -255,12 +255,6 @@ class EliminationEpoch(KnownLoss):
         sums = table.sum(axis=1)[:, None] + noise
         gap = sums[0] - sums[1]
         return _values(np.where(np.abs(gap) > threshold, np.sign(gap), 0.0)[:, None])
-
-
-def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:
-    """Return what a target declares, for tables of `n_pulls` where it depends on their length."""
-    found: PrivacyGuarantee = target.guarantee
-    return target.guarantee_at(n_pulls) if isinstance(target, DPUCBInt) else found
 
 
 def tree_losses(element: int, length: int, levels: int, epsilon: float) -> list[float]:

@@ -120,13 +120,8 @@ def halting_law(rule: NASFamily, stream: Iterable[float]) -> HaltingLaw:
     rule : NASFamily
         Rule such as `dpbandits.DPNAS`; without privacy the law is a point.
     stream : iterable of float
-        The samples, in [−R, R]; finitely many.
-
-    Raises
-    ------
-    ValueError
-        If the rule has no halting condition, a sample is not in [−R, R], or a margin exceeds 10⁹
-        scales, where rounding would be felt.
+        The samples, in [−R, R]; finitely many. Margins of more than 10⁹ scales are refused, as
+        rounding would be felt there.
 
     Examples
     --------

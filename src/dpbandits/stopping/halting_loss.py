@@ -103,12 +103,7 @@ def privacy_loss(
     rule : NASFamily
         Rule of the NAS family, such as `dpbandits.DPNAS`.
     stream, neighbour : iterable of float
-        Streams in [−R, R] of the same finite length.
-
-    Raises
-    ------
-    ValueError
-        If the streams are not neighbours, or not in [−R, R].
+        Streams in [−R, R] of the same finite length; others are refused.
 
     Examples
     --------
@@ -118,33 +113,29 @@ def privacy_loss(
     >>> loss.time, loss.release, round(loss.sparse_vector, 3), round(float(loss.bound.max()), 3)
     (2, 0.5, 0.156, 0.167)
     """
-    values = samples_of(rule, "stream", stream)
-    others = samples_of(rule, "neighbour", neighbour)
+    values, others = samples_of(rule, "stream", stream), samples_of(rule, "neighbour", neighbour)
     if values.size != others.size:
         raise ValueError(f"neighbour has {others.size} entries; allowed: as many as {values.size}")
     places = np.flatnonzero(values != others)
     if places.size > 1:
         raise ValueError(f"neighbour differs at places {places[:2]}, …; allowed: one place at most")
-    law, neighbour_law = halting_law(rule, values), halting_law(rule, others)
-    log_ratio = _log_ratio(
-        np.append(law.log_halt, law.log_survive),
-        np.append(neighbour_law.log_halt, neighbour_law.log_survive),
-    )
-    halting, last = rule.halting, law.times - 1
+    laws = halting_law(rule, values), halting_law(rule, others)
+    log_ratio = _log_ratio(*(np.append(law.log_halt, law.log_survive) for law in laws))
+    times = laws[0].times
+    halting, last = rule.halting, times - 1
     sums, other_sums = np.cumsum(values)[last], np.cumsum(others)[last]
     change = float(np.abs(values - others).max(initial=0.0))
     changed = np.append(np.cumsum(values != others)[last] > 0, False)
     release = np.where(changed, _over(change, halting.release_scale), 0.0)
     at = int(np.argmax(np.abs(log_ratio) + release))
     return PrivacyLoss(
-        total=float(abs(log_ratio[at]) + release[at]),
-        time=int(law.times[at]) if at < law.times.size else None,
-        sparse_vector=float(abs(log_ratio[at])),
-        release=float(release[at]),
-        log_ratio=log_ratio,
-        bound=_bound(halting, np.abs(other_sums) - np.abs(sums)),
-        law=law,
-        neighbour_law=neighbour_law,
+        float(abs(log_ratio[at]) + release[at]),
+        int(times[at]) if at < times.size else None,
+        float(abs(log_ratio[at])),
+        float(release[at]),
+        log_ratio,
+        _bound(halting, np.abs(other_sums) - np.abs(sums)),
+        *laws,
     )
 
 
@@ -219,12 +210,7 @@ def crossing_loss(rule: NASFamily, look: int) -> float:
     For rules that look at n = 2, 4, 8, … it is the greatest of all pairs of streams and of all
     looks up to this one (:prf:ref:`thm-worst`). For others `loss_limit` is an upper bound.
 
-    Parameters
-    ----------
-    rule : NASFamily
-        Rule of the NAS family.
-    look : int
-        Number s of the look, from 1.
+    `look` is the number s of the look, from 1.
 
     Examples
     --------
