@@ -144,39 +144,6 @@ def test_a_search_finds_better_tables_than_the_first():
         assert np.isin(pair.table, (0, 1)).all()
 
 
-KERNELS = [
-    dpb.UCB(),
-    dpb.DPUCB(2.0),
-    dpb.DPUCB(2.0, "mishra-thakurta"),
-    dpb.DPUCBBound(2.0),
-    dpb.DPUCBBound(2.0, ucb_term=False, width="repaired"),
-    dpb.DPUCBHybrid(2.0),
-    dpb.DPUCBHybrid(2.0, literal=True),
-    *(dpb.DPUCBInt(0.4, reading) for reading in ("refreshed", "frozen", "literal")),
-    dpb.DPSE(2.0),
-    dpb.AdaPUCB(2.0),
-]
-
-
-@pytest.mark.parametrize("algorithm", KERNELS, ids=repr)
-def test_what_is_audited_is_the_algorithm(algorithm, monkeypatch):
-    """On arms that always give the same, a run on a table is a run on an instance, pull by pull."""
-    monkeypatch.setattr(dpb.regret.dp_ucb_int, "MAX_SKIPS", 0)  # as is the engine "per-step"
-    horizon = 40
-    means = (1.0, 0.0, 1.0)
-    table = np.repeat(np.array(means)[:, None], horizon, axis=1)
-    rng = np.random.default_rng(3)
-    actions = RegretSubject(algorithm, horizon).outputs(table, 5, rng).actions
-    if hasattr(algorithm, "engine"):
-        algorithm = type(algorithm)(**{**vars(algorithm), "engine": "per-step"})
-    instance, times = dpb.instances.bernoulli(means), np.arange(1, horizon + 1)
-    rng = np.random.default_rng(3)
-    for row in actions:
-        counts = algorithm.play(instance, horizon, times, rng).counts
-        expected = np.diff(counts, axis=0, prepend=np.zeros((1, 3), dtype=int)).argmax(axis=1)
-        assert row.tolist() == expected.tolist()
-
-
 def test_tables_are_read_in_the_order_of_the_pulls():
     """A reward that turns up at an arm's fifth pull changes nothing before its fifth pull."""
     table = np.zeros((2, 30))
@@ -311,6 +278,7 @@ def test_infinite_releases_are_values_too():
     ],
     ids=["constant", "random", "raw"],
 )
+@pytest.mark.statistical
 def test_runs_that_all_do_the_same_are_no_acquittal(released, verdict):
     """What ends before it looks at a reward tests nothing, whatever it would do later."""
     found = audit(released, TablePair([[0, 0, 0, 0]], 0, 1, 1.0), 999, guarantee=PROMISE)
