@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from dpbandits._validation import check_fraction
 
@@ -22,7 +22,7 @@ def mean_interval(
     if values.size < 2:
         return mean, math.nan, math.nan
     error = float(values.std(ddof=1)) / math.sqrt(values.size)
-    width = error * float(special.stdtrit(values.size - 1, (1 + level) / 2))
+    width = error * float(scipy.special.stdtrit(values.size - 1, (1 + level) / 2))
     return mean, mean - width, mean + width
 
 
@@ -30,6 +30,6 @@ def share_interval(count: int, n_runs: int, level: float = 0.95) -> tuple[float,
     """Return a share of the runs with its Clopper–Pearson interval."""
     level = check_fraction("level", level)
     tail = (1 - level) / 2
-    low = special.betaincinv(count, n_runs - count + 1, tail) if count else 0.0
-    high = special.betaincinv(count + 1, n_runs - count, 1 - tail) if count < n_runs else 1.0
+    low = scipy.special.betaincinv(count, n_runs - count + 1, tail) if count else 0.0
+    high = scipy.special.betaincinv(count + 1, n_runs - count, 1 - tail) if count < n_runs else 1.0
     return count / n_runs, float(low), float(high)

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 __all__ = ["Event", "Features", "Tally", "choose_event"]
 
@@ -374,8 +374,8 @@ def _bounds(
 ) -> tuple[Floats, Floats]:
     """Return a lower bound for the probability of a hit, and an upper one for that of a miss."""
     some = np.maximum(hits, 1)
-    low = np.where(hits > 0, special.betaincinv(some, runs - some + 1, failure / 2), 0.0)
-    fail = special.betainccinv(misses + 1, np.maximum(others - misses, 1), failure / 2)
+    low = np.where(hits > 0, scipy.special.betaincinv(some, runs - some + 1, failure / 2), 0.0)
+    fail = scipy.special.betainccinv(misses + 1, np.maximum(others - misses, 1), failure / 2)
     return low, np.where(misses < others, fail, 1.0)
 
 

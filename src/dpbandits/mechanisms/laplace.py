@@ -18,9 +18,9 @@ import itertools
 import math
 
 import numpy as np
+import scipy
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaincc, gammaln
 
 from dpbandits._validation import check_fraction, check_integer, check_number
 
@@ -157,6 +157,7 @@ def laplace_total(rng: np.random.Generator, scale: float, draws: int) -> float:
 def _weights(count: int) -> Floats:
     """Return w_1, …, w_m of a sum of m Laplace variables."""
     i = np.arange(1, count + 1)
+    gammaln = scipy.special.gammaln
     logs = gammaln(2 * count - i) - gammaln(count) - gammaln(count - i + 1)
     weights: Floats = np.exp(logs + (i - 2 * count) * math.log(2.0))
     return weights
@@ -165,7 +166,7 @@ def _weights(count: int) -> Floats:
 def _tail(x: Floats, count: int) -> Floats:
     """Return P(S > x) for the sum S of m Laplace variables of scale 1."""
     shapes = np.arange(1, count + 1)
-    beyond = gammaincc(shapes, np.abs(x)[..., None]) @ _weights(count)
+    beyond = scipy.special.gammaincc(shapes, np.abs(x)[..., None]) @ _weights(count)
     return np.where(x < 0, 1.0 - beyond, beyond)
 
 
@@ -174,7 +175,8 @@ def _density(x: Floats, count: int) -> Floats:
     size = np.abs(x)[..., None]
     powers = np.arange(count)
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(powers > 0, powers * np.log(size), 0.0) - size - gammaln(powers + 1)
+        logs = np.where(powers > 0, powers * np.log(size), 0.0) - size
+        logs -= scipy.special.gammaln(powers + 1)
     return np.exp(logs) @ _weights(count)
 
 

@@ -8,9 +8,9 @@ from functools import lru_cache, partial
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy
 from numba import njit
 from numpy.typing import NDArray
-from scipy.special import zeta
 
 from dpbandits import bounds
 from dpbandits._validation import (
@@ -490,7 +490,7 @@ class DPUCBInt(RegretAlgorithm):
         >>> round(dpb.DPUCBInt.target_input(1.0), 5), round(dpb.DPUCBInt.target_input(0.1), 5)
         (0.06296, 0.00681)
         """
-        series = 8 * zeta(_check_exponent("exponent", exponent))
+        series = 8 * scipy.special.zeta(_check_exponent("exponent", exponent))
         log_term = -math.log(check_fraction("delta", delta)) / series
         target = 4 * check_positive("epsilon", epsilon) / series
         return float(target / (math.sqrt(log_term + target) + math.sqrt(log_term)))
@@ -568,9 +568,9 @@ class DPUCBInt(RegretAlgorithm):
             return NO_PRIVACY
         unit = self.interval**-self.exponent / self.noise**2
         first = self.losses(1001 * self.interval + 1)
-        late = unit * zeta(self.exponent, first.size + 1)
+        late = unit * scipy.special.zeta(self.exponent, first.size + 1)
         means = math.fsum(first * np.tanh(first / 2)) + 0.5 * late
-        squares = unit * zeta(self.exponent)
+        squares = unit * scipy.special.zeta(self.exponent)
         epsilon = means + math.sqrt(-2 * math.log(self.delta) * squares)
         return PrivacyGuarantee("global", epsilon, self.delta)
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import scipy
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from dpbandits._validation import (
     SMALLEST,
@@ -412,10 +412,10 @@ def _beta_nodes(a: float, b: float) -> tuple[Floats, Floats]:
     no peak is missed.
     """
     ends = [0.0, *np.geomspace(1e-12, 0.1, 12), 0.5]
-    cuts = np.unique([*ends, *(1 - q for q in ends), special.betainc(a, b, 0.5)])
+    cuts = np.unique([*ends, *(1 - q for q in ends), scipy.special.betainc(a, b, 0.5)])
     places = (cuts[1:] + cuts[:-1])[:, None] / 2 + np.diff(cuts)[:, None] / 2 * _NODES
-    low = special.betaincinv(a, b, np.minimum(places, 0.5))
-    high = 1 - special.betaincinv(b, a, np.minimum(1 - places, 0.5))
+    low = scipy.special.betaincinv(a, b, np.minimum(places, 0.5))
+    high = 1 - scipy.special.betaincinv(b, a, np.minimum(1 - places, 0.5))
     nodes = np.where(places < 0.5, low, high), np.diff(cuts)[:, None] / 2 * _WEIGHTS
     for array in nodes:
         array.flags.writeable = False
