@@ -221,7 +221,8 @@ def _replicated(
     # the smallest horizon that has the checkpoints' type and leads through every kernel
     short = np.array([min(last, max(64, 4 * instance.n_arms))], dtype=np.int64)
     warm_up = partial(algorithm.play, instance, last, short, np.random.default_rng(0))
-    asks = isinstance(instance, CallbackInstance)  # it is not asked more than it must be
+    # a function is not asked more than it must be
+    asks = isinstance(instance, CallbackInstance) or getattr(instance, "live", False)
     return Replicated(
         f"{algorithm.label}, {instance.name}",
         configuration,

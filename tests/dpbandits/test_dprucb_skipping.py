@@ -276,8 +276,9 @@ def kernel_counts(case, size, seed, walks=True):
         arguments = (kinds, parameters, *numbers, times, rng, published)
         runs = [tree_skip_and_tally(*arguments)[0] for _ in range(size)]
     else:
-        index = TreeIndex(*numbers, published)
-        runs = [play_by_steps(kinds, parameters, index, times, rng) for _ in range(size)]
+        known = [(ParetoLaw, TwoPointHeavyLaw)[kind](*rest) for kind, *rest in laws]
+        instance, index = HeavyTailInstance(known, 0.001, 1e9), TreeIndex(*numbers, published)
+        runs = [play_by_steps(instance, index, times, rng) for _ in range(size)]
     return np.array(runs).reshape(size, -1)
 
 
@@ -380,7 +381,7 @@ def test_law_of_robust_ucb():
     width = 4 * PARETO.moment_bound**power * level ** (0.9 * power)
     index = TreeIndex((PARETO.moment_bound / level) ** power, power, 0.0, width)
     rng = np.random.default_rng(1)
-    theirs = [play_by_steps(*law_codes(PARETO), index, times, rng) for _ in range(RUNS)]
+    theirs = [play_by_steps(PARETO, index, times, rng) for _ in range(RUNS)]
     theirs = np.array(theirs).reshape(RUNS, -1)
     algorithm = dpb.RobustUCB("fixed")
     assert all_the_same_law(counts(algorithm, PARETO, RUNS, 0), theirs)

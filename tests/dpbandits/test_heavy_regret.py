@@ -21,7 +21,7 @@ from dpbandits.heavy_schedules import (
 )
 from dpbandits.mechanisms import AdaptiveTree, laplace_total
 from dpbandits.regret import heavy
-from dpbandits.regret.dprucb_skipping import TreeIndex, grown_power, play_by_steps
+from dpbandits.regret.dprucb_skipping import grown_power, play_by_steps
 from dpbandits.regret.heavy import play_heavy_elimination
 from dpbandits.rewards.heavy_laws import (
     HeavyTailInstance,
@@ -225,14 +225,22 @@ SHORT = HeavyEpochPlan(pulls=30, bound=0.6, noise_scale=0.8, noise_draws=30, thr
 THREE = dpb.instances.pareto([1.0, 0.8, 0.6], order=0.5)
 
 
-@pytest.mark.parametrize("mistake", [None, "noise once", "no truncation"])
+def custom_laws(instance):
+    """The same instance with laws in Python alone."""
+    u, v = instance.moment_bound, instance.order
+    laws = [SampledLaw(law.sample, law.mean, v, u) for law in instance.laws]
+    return HeavyTailInstance(laws, v, u)
+
+
+@pytest.mark.parametrize("mistake", [None, "custom laws", "noise once", "no truncation"])
 @pytest.mark.statistical
 def test_law_of_elimination_with_noise_on_every_reward(mistake):
     """The arms' pulls after one epoch of 30 pulls and 100 more, in 1500 runs of each."""
     mine, theirs = [], []
+    instance = custom_laws(THREE) if mistake == "custom laws" else THREE
     for seed in range(1500):
         rng = np.random.default_rng([3, seed])
-        play = play_heavy_elimination(THREE, np.array([190]), rng, lambda k, e: SHORT)
+        play = play_heavy_elimination(instance, np.array([190]), rng, lambda k, e: SHORT)
         mine.append(play.counts[-1] @ [1, 1000, 1_000_000])
         draw = np.random.default_rng([4, seed])
         played, _ = elimination(
@@ -245,7 +253,7 @@ def test_law_of_elimination_with_noise_on_every_reward(mistake):
             mistake,
         )
         theirs.append(np.bincount(played, minlength=3) @ [1, 1000, 1_000_000])
-    assert same_law(mine, theirs) == (mistake is None)
+    assert same_law(mine, theirs) == (mistake in (None, "custom laws"))
 
 
 @pytest.mark.parametrize("draws", [1, 2, 40])
@@ -364,7 +372,19 @@ def test_grown_power(n, growth):
     assert grown == pytest.approx(float(n) ** growth, rel=1e-13)
 
 
-def dprucb(algorithm, instance, horizon, rng):
+def from_function(instance, size=5000):
+    """The instance with rewards that a function reads off a table, and another such function."""
+    table = [law.sample(np.random.default_rng(arm), size) for arm, law in enumerate(instance.laws)]
+
+    def reader():
+        rows = [iter(row.tolist()) for row in table]
+        return lambda arm: next(rows[arm])
+
+    u, v = instance.moment_bound, instance.order
+    return dpb.instances.heavy_callback(reader(), instance.n_arms, v, u), reader()
+
+
+def dprucb(algorithm, instance, horizon, rng, reward=None):
     """Algorithm 1 with the counters of `mechanisms`, from the formulas of the specification."""
     u, v, k = instance.moment_bound, instance.order, instance.n_arms
     levels, log_term = horizon.bit_length(), math.log(2 * horizon**4)
@@ -390,7 +410,7 @@ def dprucb(algorithm, instance, horizon, rng):
     for t in range(1, horizon + 1):
         values = [index(a, t) for a in range(k)] if t > k else None
         a = values.index(max(values)) if values else t - 1
-        x = draw_heavy(rng, instance.laws[a].code)
+        x = reward(a) if reward else draw_heavy(rng, instance.laws[a].code)
         pulls[a] += 1
         sums[a] = counters[a].add(x if abs(x) <= tree.bound(pulls[a]) else 0.0)
         played.append(a)
@@ -413,9 +433,10 @@ def test_dprucb_is_the_pseudo_code(algorithm, instance):
     horizon = 4000
     times = np.arange(1, horizon + 1)
     by_pulls = replace(algorithm, engine="per-step")  # test_dprucb_skipping.py has the other one
-    play = by_pulls.play(instance, horizon, times, np.random.default_rng(9))
-    played = dprucb(algorithm, instance, horizon, np.random.default_rng(9))
-    assert play.counts.tolist() == counts_of(played, instance.n_arms, times).tolist()
+    for played_on, reward in ((instance, None), from_function(instance)):
+        play = by_pulls.play(played_on, horizon, times, np.random.default_rng(9))
+        played = dprucb(algorithm, instance, horizon, np.random.default_rng(9), reward)
+        assert play.counts.tolist() == counts_of(played, instance.n_arms, times).tolist()
     assert np.unique(play.counts[-1]).size > 1
 
 
@@ -469,7 +490,7 @@ def test_the_constant_is_where_one_node_exceeds_the_bonus():
 
 
 # ---------------------------------------------------------------- robust UCB
-def robust_ucb(instance, horizon, fixed, rng, forget=True):
+def robust_ucb(instance, horizon, fixed, rng, forget=True, reward=None):
     """All truncated means anew at every pull."""
     u, v, k = instance.moment_bound, instance.order, instance.n_arms
     rewards, frozen, played = [[] for _ in range(k)], [[] for _ in range(k)], []
@@ -486,7 +507,7 @@ def robust_ucb(instance, horizon, fixed, rng, forget=True):
                 width = 4 * u ** (1 / (1 + v)) * (log_term / x.size) ** (v / (1 + v))
                 values.append(np.where(kept, x, 0.0).sum() / x.size + width)
             a = int(np.argmax(values))
-        x = draw_heavy(rng, instance.laws[a].code)
+        x = reward(a) if reward else draw_heavy(rng, instance.laws[a].code)
         rewards[a].append(x)
         bound = (u * len(rewards[a]) / log_term) ** (1 / (1 + v)) if log_term else math.inf
         frozen[a].append(abs(x) <= bound)
@@ -499,16 +520,35 @@ def robust_ucb(instance, horizon, fixed, rng, forget=True):
 def test_robust_ucb_is_the_pseudo_code(instance, fixed, monkeypatch):
     """Pull by pull; that walks have the law of the pulls is tested elsewhere."""
 
-    def by_steps(kinds, parameters, first_bound, growth, node_factor, width, checkpoints, rng):
-        index = TreeIndex(first_bound, growth, node_factor, width)
-        return play_by_steps(kinds, parameters, index, checkpoints, rng), None
-
-    monkeypatch.setattr(dpb.regret.robust_ucb, "tree_skip_and_tally", by_steps)
+    monkeypatch.setattr(dpb.regret.robust_ucb, "play_tree_index", play_by_steps)
     times = np.arange(1, 1501)
     algorithm = dpb.RobustUCB("fixed" if fixed else "anytime")
-    play = algorithm.play(instance, 1500, times, np.random.default_rng(10))
-    played = robust_ucb(instance, 1500, fixed, np.random.default_rng(10))
-    assert play.counts.tolist() == counts_of(played, instance.n_arms, times).tolist()
+    for played_on, reward in ((instance, None), from_function(instance)):
+        play = algorithm.play(played_on, 1500, times, np.random.default_rng(10))
+        rng = np.random.default_rng(10)
+        played = robust_ucb(instance, 1500, fixed, rng, reward=reward)
+        assert play.counts.tolist() == counts_of(played, instance.n_arms, times).tolist()
+
+
+def test_heaps_grow():
+    """Rewards that all wait until shortly before the end."""
+    horizon, u = 3000, 2.0
+
+    def reader():
+        pulls = [0, 0]
+
+        def reward(arm):
+            pulls[arm] += 1
+            return math.sqrt(pulls[arm] * u / (2 * math.log(horizon - 5)))
+
+        return reward
+
+    instance = dpb.instances.heavy_callback(reader(), 2, 1.0, u)
+    times, rng = np.arange(1, horizon + 1), np.random.default_rng(0)
+    play = dpb.RobustUCB().play(instance, horizon, times, rng)
+    played = robust_ucb(instance, horizon, False, rng, reward=reader())
+    assert play.counts.tolist() == counts_of(played, 2, times).tolist()
+    assert play.pulls.max() > 1024, "more than a heap holds at first"
 
 
 def test_rewards_do_drop_out():
@@ -552,6 +592,56 @@ def test_the_worst_arm():
 
 # ---------------------------------------------------------------- kinds of instances
 HEAVY = [dpb.DPRSE(1.0), dpb.LDPRSE(1.0), dpb.DPRUCB(1.0), dpb.RobustUCB()]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    "algorithm",
+    [dpb.DPRUCB(200.0), dpb.RobustUCB(), dpb.RobustUCB("fixed")],
+    ids=repr,
+)
+def test_law_of_the_pulls_with_a_custom_law(algorithm):
+    """The law in Python alone against the known one, at 5000 pulls. Control: another shape."""
+    known = [ParetoLaw(2.5, 0.5), TwoPointHeavyLaw(2.0, 0.3)]
+    u, runs, horizon = 2.0, 500, 5000
+
+    def pulls(laws, seed):
+        instance = HeavyTailInstance(laws, 1.0, u)
+        return dpb.simulate(algorithm, instance, horizon, runs, seed, checkpoints=[horizon]).pulls
+
+    def custom(laws):
+        return custom_laws(HeavyTailInstance(laws, 1.0, u)).laws
+
+    other = [ParetoLaw(2.5, 0.35), known[1]]
+    theirs = pulls(known, 1)[:, 0]
+    assert same_law(pulls(custom(known), 2)[:, 0], theirs)
+    assert not same_law(pulls(custom(other), 3)[:, 0], theirs)
+
+
+def test_a_function_is_asked_once_a_pull_and_not_ahead():
+    """What elimination has not decided on, it has not asked for. Rewards must be numbers."""
+    asked = []
+
+    def function(arm):
+        asked.append(arm)
+        return -1e9 if len(asked) % 7 == 0 else 1.0 + arm
+
+    mine = dpb.instances.heavy_callback(function, 2, 1.0, 9.0, means=(1.0, 2.0))
+    for algorithm, number in ((dpb.DPRUCB(9.0), 500), (dpb.RobustUCB(), 500), (dpb.DPRSE(9.0), 0)):
+        asked.clear()
+        runs = dpb.simulate(algorithm, mine, 500, n_runs=1)
+        assert len(asked) == number and runs.pulls.sum() == 500
+        if number:
+            assert np.bincount(asked).tolist() == runs.pulls[0].tolist()
+        assert runs.regret[0, -1] == runs.pulls[0, 0]
+    unknown = dpb.instances.heavy_callback(function, 2, 1.0, 9.0)
+    assert np.isnan(dpb.simulate(dpb.DPRUCB(9.0), unknown, 50, n_runs=1).regret).all()
+    for wrong in (math.nan, "1", None, True):
+        broken = dpb.instances.heavy_callback(lambda arm, wrong=wrong: wrong, 2, 1.0, 9.0)
+        with pytest.raises(ValueError, match=f"reward={wrong!r} is .*allowed: a number"):
+            dpb.simulate(dpb.DPRUCB(9.0), broken, 50, n_runs=1)
+    with pytest.raises(ValueError, match="may be negative; allowed"):
+        dpb.simulate(dpb.LDPRSE(1.0, schedule="non-negative"), mine, 50)
 
 
 @pytest.mark.parametrize("algorithm", [*HEAVY, dpb.GuessAndDouble(dpb.DPRSE(1.0))], ids=repr)

@@ -13,8 +13,8 @@ from dpbandits.configuration import Budget, Positive
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy_schedules import TreeIndexPlan, tree_index
 from dpbandits.regret.base import Play
-from dpbandits.regret.dprucb_skipping import TreeIndex, play_by_steps, tree_skip_and_tally
-from dpbandits.regret.heavy import HeavyTailAlgorithm, law_codes
+from dpbandits.regret.dprucb_skipping import TreeIndex, play_by_steps, play_tree_index
+from dpbandits.regret.heavy import HeavyTailAlgorithm
 from dpbandits.rewards.heavy_laws import HeavyTailInstance
 
 __all__ = ["DPRUCB"]
@@ -112,11 +112,10 @@ class DPRUCB(HeavyTailAlgorithm):
             width = self.constant * instance.moment_bound**power
             width *= (plan.scaling / plan.budget) ** (1 - power)
         index = TreeIndex(tree.first_bound, tree.growth, tree.node_factor, width, published)
-        laws = law_codes(instance)
         if self.engine == "skipping":
-            counts, _ = tree_skip_and_tally(*laws, *index[:4], checkpoints, rng, published)
+            counts = play_tree_index(instance, index, checkpoints, rng)
         else:
-            counts = play_by_steps(*laws, index, checkpoints, rng)
+            counts = play_by_steps(instance, index, checkpoints, rng)
         return Play(counts, np.empty(0, dtype=np.int64))
 
     def regret_bound(

@@ -41,8 +41,16 @@ from dpbandits.mechanisms.first_passage import (
     walk_to_first_passage,
 )
 from dpbandits.rewards.growing_sums import exponentials, growing_sum, lower_lines
-from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, draw_heavy
+from dpbandits.rewards.heavy_laws import (
+    GIVEN,
+    PARETO,
+    HeavyCode,
+    HeavyTailInstance,
+    draw_heavy,
+    next_heavy,
+)
 from dpbandits.rewards.matched_sums import matched_rows
+from dpbandits.rewards.streams import Tape, has_next, refill, tape_of
 
 __all__ = [
     "MAX_WALKS",
@@ -51,6 +59,7 @@ __all__ = [
     "certify_tree",
     "grown_power",
     "play_by_steps",
+    "play_tree_index",
     "tree_skip_and_tally",
 ]
 
@@ -124,42 +133,38 @@ def _bonus(policy: TreeIndex, t: int) -> float:
     return policy.width
 
 
+class _State(NamedTuple):
+    """A run pull by pull; the index is (sums + noise)/n, and H·n^(−v/(1+v)) if it is constant."""
+
+    clock: NDArray[np.int64]  # pulls made, checkpoints passed
+    pulls: NDArray[np.int64]
+    ends: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    powers: NDArray[np.float64]
+    inverses: NDArray[np.float64]
+    means: NDArray[np.float64]
+
+
 @njit(cache=True, nogil=True)
-def play_by_steps(
+def _run_by_steps(
     kinds: NDArray[np.int64],
     parameters: NDArray[np.float64],
     policy: TreeIndex,
+    state: _State,
+    tape: Tape,
     checkpoints: NDArray[np.int64],
+    counts: NDArray[np.int64],
     rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Play the index pull by pull; return the counts at the checkpoints, shape (C, K).
-
-    Parameters
-    ----------
-    kinds, parameters : numpy.ndarray, shapes (K,) and (K, 2)
-        The arms' laws.
-    policy : TreeIndex
-        The index.
-    checkpoints : numpy.ndarray of int64, shape (C,)
-        Increasing pull numbers.
-    rng : numpy.random.Generator
-        Source of randomness: a reward, then a Laplace variable, at each pull.
-    """
+) -> int:
+    """Play on; return the arm whose next reward is not on the tape, or −1 at the end."""
     n_arms = kinds.size
-    pulls = np.zeros(n_arms, np.int64)
-    sums = np.zeros(n_arms)
-    powers, inverses = np.zeros(n_arms), np.zeros(n_arms)
-    means = np.zeros(n_arms)  # private ones, and the bonus if it is constant
-    ends = np.zeros((n_arms, TREE_LEVELS))
-    counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    clock, pulls, ends, sums, powers, inverses, means = state
     constant = 0.0 if policy.published else policy.width
-    t = 0
-    for c in range(checkpoints.size):
-        while t < checkpoints[c]:
-            t += 1
-            arm = t - 1
-            if t > n_arms:
-                bonus = _bonus(policy, t) if policy.published else 0.0
+    while clock[1] < checkpoints.size:
+        while clock[0] < checkpoints[clock[1]]:
+            arm = clock[0]
+            if clock[0] >= n_arms:
+                bonus = _bonus(policy, clock[0] + 1) if policy.published else 0.0
                 arm = 0
                 highest = -math.inf
                 for b in range(n_arms):
@@ -167,10 +172,13 @@ def play_by_steps(
                     if index > highest:
                         arm = b
                         highest = index
+            if kinds[arm] == GIVEN and not has_next(tape, arm):
+                return arm
             n = pulls[arm] + 1
             power = grown_power(powers[arm], inverses[arm], n, policy.growth)
             bound = policy.first_bound * power
-            reward = draw_heavy(rng, (kinds[arm], parameters[arm, 0], parameters[arm, 1]))
+            law = (kinds[arm], parameters[arm, 0], parameters[arm, 1])
+            reward = next_heavy(rng, law, tape, arm)
             if abs(reward) <= bound:
                 sums[arm] += reward
             noise = 0.0
@@ -178,7 +186,32 @@ def play_by_steps(
                 noise = next_prefix_noise(rng, policy.node_factor * bound, ends, arm, n)
             pulls[arm], powers[arm], inverses[arm] = n, power, 1.0 / n
             means[arm] = (sums[arm] + noise + constant * power) * inverses[arm]
-        counts[c] = pulls
+            clock[0] += 1
+        counts[clock[1]] = pulls
+        clock[1] += 1
+    return -1
+
+
+def play_by_steps(
+    instance: HeavyTailInstance,
+    policy: TreeIndex,
+    checkpoints: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Play the index pull by pull; return the counts at the checkpoints, shape (C, K).
+
+    At each pull a reward is drawn, then a Laplace variable; rewards of laws that are in Python
+    alone may be drawn ahead.
+    """
+    n_arms = instance.n_arms
+    counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    pulls, ends = np.zeros(n_arms, np.int64), np.zeros((n_arms, TREE_LEVELS))
+    state = _State(np.zeros(2, np.int64), pulls, ends, *np.zeros((4, n_arms)))
+    rewards = instance.rewards(rng)
+    tape = tape_of(rewards)
+    run = (*instance.codes, policy, state, tape, checkpoints, counts, rng)
+    while (arm := _run_by_steps(*run)) >= 0:
+        refill(tape, rewards, arm)
     return counts
 
 
@@ -458,6 +491,20 @@ def _play(
     return counts, np.array([walks, walked, t - walked])
 
 
+def play_tree_index(
+    instance: HeavyTailInstance,
+    policy: TreeIndex,
+    checkpoints: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Play by skipping, or pull by pull if a law is in Python alone; return the counts."""
+    kinds, parameters = instance.codes
+    if (kinds == GIVEN).any():
+        return play_by_steps(instance, policy, checkpoints, rng)
+    numbers = policy[:4]
+    return tree_skip_and_tally(kinds, parameters, *numbers, checkpoints, rng, policy.published)[0]
+
+
 def tree_skip_and_tally(
     kinds: NDArray[np.int64],
     parameters: NDArray[np.float64],
@@ -471,9 +518,9 @@ def tree_skip_and_tally(
 ) -> tuple[NDArray[np.int64], TreeSkipTally]:
     """Play as `play_by_steps` does, with walks; return the counts and what the run took.
 
-    kinds, parameters, checkpoints and rng are as of `play_by_steps`, the others make up its
-    `TreeIndex`; rewards may not be negative. The error is that of the module, in exact arithmetic
-    with ideal random numbers; also at checkpoints.
+    kinds and parameters are the `codes` of the instance, whose rewards may not be negative;
+    checkpoints and rng are as of `play_by_steps`, the others make up its `TreeIndex`. The error is
+    that of the module, in exact arithmetic with ideal random numbers; also at checkpoints.
     """
     policy = TreeIndex(first_bound, growth, node_factor, width, published)
     codes = [(int(k), float(a), float(b)) for k, (a, b) in zip(kinds, parameters, strict=True)]

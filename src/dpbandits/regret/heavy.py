@@ -37,9 +37,7 @@ LONGEST = 2**62
 
 def law_codes(instance: HeavyTailInstance) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the kinds of the arms' laws, shape (K,), and their parameters, shape (K, 2)."""
-    codes = [law.code for law in instance.laws]
-    kinds = np.array([kind for kind, _, _ in codes], dtype=np.int64)
-    return kinds, np.array([[first, second] for _, first, second in codes], dtype=np.float64)
+    return instance.codes
 
 
 class HeavyTailAlgorithm(RegretAlgorithm, Configuration):

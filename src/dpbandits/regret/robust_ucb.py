@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits import bounds
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import Play
-from dpbandits.regret.dprucb_skipping import tree_skip_and_tally
-from dpbandits.regret.heavy import HeavyTailAlgorithm, law_codes
-from dpbandits.rewards.heavy_laws import HeavyTailInstance, draw_heavy
+from dpbandits.regret.dprucb_skipping import TreeIndex, play_tree_index
+from dpbandits.regret.heavy import HeavyTailAlgorithm
+from dpbandits.rewards.heavy_laws import GIVEN, HeavyTailInstance, next_heavy
+from dpbandits.rewards.streams import Tape, has_next, refill, tape_of
 
 __all__ = ["ROBUST_FACTOR", "RobustUCB", "play_robust_ucb"]
 
@@ -60,47 +61,42 @@ def _pop(keys: NDArray[np.float64], items: NDArray[np.float64], size: int) -> No
     items[i] = item
 
 
+class _State(NamedTuple):
+    """A run: mean, sum of what is not truncated, n^(−v/(1+v)) and size of the heap of each arm."""
+
+    clock: NDArray[np.int64]  # pulls made, checkpoints passed
+    pulls: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    means: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    shrunk: NDArray[np.float64]
+
+
 @njit(cache=True, nogil=True)
-def play_robust_ucb(
+def _run_robust_ucb(
     kinds: NDArray[np.int64],
     parameters: NDArray[np.float64],
-    moment: float,
-    order: float,
-    factor: float,
+    numbers: tuple[float, float, float],
+    state: _State,
+    keys: NDArray[np.float64],
+    waiting: NDArray[np.float64],
+    tape: Tape,
     checkpoints: NDArray[np.int64],
+    counts: NDArray[np.int64],
     rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Play robust UCB with the truncated mean and δ = t^−2, pull by pull.
-
-    Before pull t > K, with λ = log(1/δ) = 2 log t, the index of an arm with n rewards
-    x_1, …, x_n is
-
-        (1/n)·Σ_s x_s·1{|x_s| ≤ (u·s/λ)^(1/(1+v))} + factor·u^(1/(1+v))·(λ/n)^(v/(1+v)).
-
-    Reward s is in the sum while λ ≤ u·s/|x_s|^(1+v), its key: rewards that will drop out before
-    the end wait in a heap of their keys.
-
-    kinds, parameters, checkpoints and rng are as of `play_by_steps`, moment and order are u and v.
-    """
+) -> int:
+    """Play on; return −1 at the end, the arm whose reward is not on the tape, K for a full heap."""
     n_arms = kinds.size
-    pulls = np.zeros(n_arms, np.int64)
-    means = np.zeros(n_arms)
-    sums = np.zeros(n_arms)
-    shrunk = np.zeros(n_arms)  # n^(−v/(1+v))
-    keys = np.empty((n_arms, 1024))
-    waiting = np.empty((n_arms, 1024))
-    sizes = np.zeros(n_arms, np.int64)
-    counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    moment, order, factor = numbers
+    clock, pulls, sizes, means, sums, shrunk = state
     exponent = order / (1.0 + order)
     scale = factor * moment ** (1.0 / (1.0 + order))
     last_log = 2.0 * math.log(checkpoints[-1])
-    t = 0
-    for c in range(checkpoints.size):
-        while t < checkpoints[c]:
-            t += 1
-            log_term = 2.0 * math.log(t)
-            arm = t - 1
-            if t > n_arms:
+    while clock[1] < checkpoints.size:
+        while clock[0] < checkpoints[clock[1]]:
+            arm = clock[0]
+            log_term = 2.0 * math.log(clock[0] + 1)
+            if clock[0] >= n_arms:
                 bonus = scale * log_term**exponent
                 arm = 0
                 highest = -math.inf
@@ -115,9 +111,14 @@ def play_robust_ucb(
                     if index > highest:
                         arm = b
                         highest = index
+            if kinds[arm] == GIVEN and not has_next(tape, arm):
+                return arm
+            if sizes[arm] == keys.shape[1]:
+                return n_arms
             n = pulls[arm] + 1
-            pulls[arm] = n
-            reward = draw_heavy(rng, (kinds[arm], parameters[arm, 0], parameters[arm, 1]))
+            reward = next_heavy(
+                rng, (kinds[arm], parameters[arm, 0], parameters[arm, 1]), tape, arm
+            )
             # most rewards are so small that they surely stay: no power for them
             limit = moment * n / last_log if last_log > 0.0 else math.inf
             size = abs(reward)
@@ -128,24 +129,48 @@ def play_robust_ucb(
                 if key >= last_log:
                     sums[arm] += reward
                 elif key >= log_term:
-                    if sizes[arm] == keys.shape[1]:
-                        keys = _widened(keys)
-                        waiting = _widened(waiting)
                     _push(keys[arm], waiting[arm], sizes[arm], key, reward)
                     sizes[arm] += 1
                     sums[arm] += reward
+            pulls[arm] = n
             means[arm] = sums[arm] / n
             shrunk[arm] = n ** (-exponent)
-        counts[c] = pulls
-    return counts
+            clock[0] += 1
+        counts[clock[1]] = pulls
+        clock[1] += 1
+    return -1
 
 
-@njit(cache=True, nogil=True)
-def _widened(heaps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the heaps in rows of twice the length."""
-    wider = np.empty((heaps.shape[0], 2 * heaps.shape[1]))
-    wider[:, : heaps.shape[1]] = heaps
-    return wider
+def play_robust_ucb(
+    instance: HeavyTailInstance, checkpoints: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Play robust UCB with the truncated mean and δ = t^−2, pull by pull; return the counts.
+
+    Before pull t > K, with λ = log(1/δ) = 2 log t, the index of an arm with n rewards
+    x_1, …, x_n is
+
+        (1/n)·Σ_s x_s·1{|x_s| ≤ (u·s/λ)^(1/(1+v))} + 4·u^(1/(1+v))·(λ/n)^(v/(1+v)).
+
+    Reward s is in the sum while λ ≤ u·s/|x_s|^(1+v), its key: rewards that will drop out before
+    the end wait in a heap of their keys.
+    """
+    n_arms = instance.n_arms
+    counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    pulls, sizes = np.zeros((2, n_arms), np.int64)
+    state = _State(np.zeros(2, np.int64), pulls, sizes, *np.zeros((3, n_arms)))
+    heaps = np.empty((2, n_arms, 1024))
+    numbers = (instance.moment_bound, instance.order, ROBUST_FACTOR)
+    rewards = instance.rewards(rng)
+    tape = tape_of(rewards)
+    while True:
+        run = (*instance.codes, numbers, state, *heaps, tape, checkpoints, counts, rng)
+        arm = _run_robust_ucb(*run)
+        if arm < 0:
+            return counts
+        if arm == n_arms:
+            heaps = np.concatenate([heaps, np.empty_like(heaps)], axis=2)
+        else:
+            refill(tape, rewards, arm)
 
 
 @dataclass(frozen=True)
@@ -198,14 +223,14 @@ class RobustUCB(HeavyTailAlgorithm):
         """Play once; see `RegretAlgorithm.play`."""
         self.check_instance(instance)
         moment, order = instance.moment_bound, instance.order
-        laws = law_codes(instance)
         if self.confidence == "fixed":
             log_term, power = 2 * math.log(horizon), 1 / (1 + order)
             bound = (moment / log_term) ** power
             width = ROBUST_FACTOR * moment**power * log_term ** (order * power)
-            counts, _ = tree_skip_and_tally(*laws, bound, power, 0.0, width, checkpoints, rng)
+            index = TreeIndex(bound, power, 0.0, width)
+            counts = play_tree_index(instance, index, checkpoints, rng)
         else:
-            counts = play_robust_ucb(*laws, moment, order, ROBUST_FACTOR, checkpoints, rng)
+            counts = play_robust_ucb(instance, checkpoints, rng)
         return Play(counts, np.empty(0, dtype=np.int64))
 
     def regret_bound(

@@ -10,8 +10,8 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Annotated, Any
+from functools import cached_property, partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numba import njit
@@ -26,10 +26,12 @@ from dpbandits._validation import (
     check_positive,
 )
 from dpbandits.configuration import Configuration, Number, Order, Positive, between
+from dpbandits.rewards.streams import Source, Tape
 
 __all__ = [
     "TWZW22_MEANS",
     "TWZW22_NAMES",
+    "CallbackLaw",
     "HeavyCode",
     "HeavyLaw",
     "HeavyTailInstance",
@@ -37,7 +39,9 @@ __all__ = [
     "SampledLaw",
     "TwoPointHeavyLaw",
     "draw_heavy",
+    "next_heavy",
     "heavy",
+    "heavy_callback",
     "heavy_two_point",
     "moment_evidence",
     "pareto",
@@ -47,7 +51,7 @@ __all__ = [
 HeavyCode = tuple[int, float, float]
 """What compiled kernels are told of a heavy-tailed law: its kind and two parameters."""
 
-PARETO, TWO_POINT = 0, 1
+PARETO, TWO_POINT, GIVEN = 0, 1, 2
 TWZW22_NAMES = ("S1", "S2", "S3")
 TWZW22_MEANS = {
     "S1": (0.9, 0.7, 0.5, 0.3, 0.1),
@@ -75,9 +79,9 @@ def _shape(name: str, value: Any) -> float:
     return shape
 
 
-def _sampler(name: str, value: Any) -> Any:
+def _function(name: str, value: Any) -> Any:
     if not callable(value):
-        raise ValueError(f"{name}={value!r} is not a function; allowed: one of (rng, size)")
+        raise ValueError(f"{name}={value!r} is not a function; allowed: what can be called")
     return value
 
 
@@ -100,9 +104,21 @@ def draw_heavy(rng: np.random.Generator, code: HeavyCode) -> float:
     return first if rng.random() < second else 0.0
 
 
+@njit(cache=True, nogil=True)
+def next_heavy(rng: np.random.Generator, code: HeavyCode, tape: Tape, arm: int) -> float:
+    """Draw the next reward of an arm, or read it where its law is in Python alone."""
+    if code[0] != GIVEN:
+        return draw_heavy(rng, code)
+    tape.read[arm] += 1
+    return tape.table[arm, tape.read[arm] - 1]
+
+
 @dataclass(frozen=True)
 class HeavyLaw(Configuration, abc.ABC):
     """Law of the rewards of an arm, with a finite mean and perhaps no variance."""
+
+    ahead: ClassVar[int] = 256
+    """Rewards that may be drawn before they are pulled."""
 
     @property
     @abc.abstractmethod
@@ -116,8 +132,8 @@ class HeavyLaw(Configuration, abc.ABC):
 
     @property
     def code(self) -> HeavyCode:
-        """What compiled kernels are told of the law."""
-        raise ValueError(f"law={self!r} has no code for kernels; allowed: the laws that have one")
+        """What compiled kernels are told of the law; here that it is in Python alone."""
+        return (GIVEN, 0.0, 0.0)
 
     @abc.abstractmethod
     def moment(self, order: float) -> float:
@@ -283,7 +299,7 @@ class SampledLaw(HeavyLaw):
     3
     """
 
-    sampler: Annotated[Callable[[np.random.Generator, int], NDArray[np.float64]], _sampler]
+    sampler: Annotated[Callable[[np.random.Generator, int], NDArray[np.float64]], _function]
     declared_mean: Number
     order: Order
     moment_bound: Positive
@@ -322,10 +338,7 @@ class SampledLaw(HeavyLaw):
 
     def moment(self, order: float) -> float:
         """Return the declared bound, or by Lyapunov's inequality one for a smaller order."""
-        order = check_order("order", order)
-        if order > self.order:
-            return math.inf  # nothing is known
-        return float(self.moment_bound ** ((1 + order) / (1 + self.order)))
+        return _lyapunov(self.moment_bound, self.order, order)
 
     def truncated_mean(self, bound: float) -> float:
         """Estimate E X·1{∣X∣ ≤ B}."""
@@ -349,6 +362,65 @@ class SampledLaw(HeavyLaw):
                 f"allowed: ({size},), without nan"
             )
         return rewards
+
+
+@dataclass(frozen=True)
+class CallbackLaw(HeavyLaw):
+    """Rewards that a function gives, with the moment bound that you declare; see `heavy_callback`.
+
+    Parameters
+    ----------
+    function : callable
+        Gives the reward of the next pull, a number; called once a pull, and never ahead of it.
+    order, moment_bound : float
+        v in (0, 1] and u.
+    known_mean : float
+        Mean μ, nan if nobody knows it.
+    """
+
+    ahead: ClassVar[int] = 1
+
+    function: Annotated[Callable[[], float], _function]
+    order: Order
+    moment_bound: Positive
+    known_mean: Number = math.nan
+
+    @property
+    def mean(self) -> float:
+        """Mean μ, as declared."""
+        return self.known_mean
+
+    @property
+    def name(self) -> str:
+        """What tables and figures call the law."""
+        return "callback"
+
+    def moment(self, order: float) -> float:
+        """As of `SampledLaw`."""
+        return _lyapunov(self.moment_bound, self.order, order)
+
+    def truncated_mean(self, bound: float) -> float:
+        """Return nan: nobody knows it."""
+        return math.nan
+
+    def truncated_variance(self, bound: float) -> float:
+        """Return nan: nobody knows it."""
+        return math.nan
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        """Call the function `size` times."""
+        rewards = np.empty(check_integer("size", size, 0, _MOST_DRAWS))
+        for i in range(size):
+            rewards[i] = check_number("reward", self.function(), "a number")
+            if math.isnan(rewards[i]):
+                raise ValueError("reward=nan is out of range; allowed: a number")
+        return rewards
+
+
+def _lyapunov(moment_bound: float, known: float, order: float) -> float:
+    """Return a bound for the order from one for another order, ``inf`` if that is less."""
+    order = check_order("order", order)
+    return math.inf if order > known else float(moment_bound ** ((1 + order) / (1 + known)))
 
 
 def moment_evidence(x: NDArray[np.float64], order: float, moment: float) -> float:
@@ -439,12 +511,80 @@ class HeavyTailInstance(Configuration):
         """Lowest number (0-based) of an arm with the largest mean."""
         return int(np.argmax(self.means))
 
+    @property
+    def codes(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Kinds of the arms' laws, shape (K,), and their parameters, shape (K, 2)."""
+        codes = [law.code for law in self.laws]
+        kinds = np.array([kind for kind, _, _ in codes], dtype=np.int64)
+        return kinds, np.array([[first, second] for _, first, second in codes], dtype=np.float64)
+
+    @property
+    def live(self) -> bool:
+        """Whether rewards come from a function, which is not asked more than it must be."""
+        return any(isinstance(law, CallbackLaw) for law in self.laws)
+
+    def rewards(self, rng: np.random.Generator) -> HeavyRewards:
+        """Begin a run: return its rewards."""
+        return HeavyRewards(self.laws, rng)
+
     def sample(self, rng: np.random.Generator, arm: int, size: int) -> NDArray[np.float64]:
         """Draw `size` rewards of `arm` (0-based)."""
         return self.laws[check_integer("arm", arm, 0, self.n_arms - 1)].sample(rng, size)
 
 
+class HeavyRewards(Source):
+    """Rewards of a run as compiled loops read them where the laws are in Python alone."""
+
+    def __init__(self, laws: Sequence[HeavyLaw], rng: np.random.Generator) -> None:
+        self._laws, self._rng, self.n_arms = laws, rng, len(laws)
+
+    def ready(self, arm: int, most: int) -> NDArray[np.float64]:
+        """Draw the next rewards of an arm, as many as may be drawn ahead."""
+        return self._laws[arm].sample(self._rng, min(most, self._laws[arm].ahead))
+
+
 heavy = HeavyTailInstance
+
+
+def heavy_callback(
+    function: Callable[[int], float],
+    n_arms: int,
+    order: float,
+    moment_bound: float,
+    means: Sequence[float] | None = None,
+    name: str = "callback",
+) -> HeavyTailInstance:
+    """Build an instance whose rewards come from a function: a live system, a log, a table.
+
+    Parameters
+    ----------
+    function : callable
+        From an arm (0-based) to the reward of its next pull, a number, called once a pull, never
+        ahead, and by all runs: `simulate` it with ``n_runs=1`` where it has a state. Elimination
+        asks for the rewards of an epoch when it ends.
+    n_arms : int
+        Number of arms K ≥ 2.
+    order, moment_bound : float
+        v in (0, 1] and u, which you declare: privacy does not depend on them, the widths do.
+    means : sequence of float, optional
+        Means of the arms. Without them the regret of a run is nan; its pulls are there.
+    name : str
+        What tables and figures call the instance.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> mine = heavy_callback(lambda arm: 9.0 * arm, n_arms=2, order=1.0, moment_bound=81.0)
+    >>> dpb.simulate(dpb.DPRUCB(epsilon=20.0), mine, 10**4, n_runs=1).pulls.argmax(axis=1).tolist()
+    [1]
+    """
+    n_arms = check_integer("n_arms", n_arms, 2)
+    known = [math.nan] * n_arms if means is None else list(means)
+    if len(known) != n_arms:
+        raise ValueError(f"means={means!r} has {len(known)} arms; allowed: {n_arms}")
+    calls = [partial(_function("function", function), arm) for arm in range(n_arms)]
+    laws = [CallbackLaw(c, order, moment_bound, m) for c, m in zip(calls, known, strict=True)]
+    return HeavyTailInstance(tuple(laws), order, moment_bound, name)
 
 
 def pareto(

@@ -38,7 +38,7 @@ import bisect
 import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -243,6 +243,10 @@ def matched_row(law: MatchedLaw, least: float = 0.0) -> NDArray[np.float64]:
     return np.concatenate(([least, law.ratio, law.tail, spread], nodes, shares))
 
 
+def _enough(law: MatchedLaw, n: int) -> bool:
+    return matched_error(law, n) <= MATCHED_ERROR
+
+
 @lru_cache(maxsize=64)
 def matched_rows(shape: float) -> NDArray[np.float64]:
     """Return rows of `matched_row` for nine cuts, by increasing R, read-only.
@@ -259,9 +263,7 @@ def matched_rows(shape: float) -> NDArray[np.float64]:
     for octave in _OCTAVES:
         law = matched_law(shape, 2.0 ** (octave / shape))
         sizes = [math.ceil(2 ** (quarter / 4)) for quarter in range(20, 161)]
-        place = bisect.bisect_left(
-            sizes[:-1], True, key=lambda n, law=law: matched_error(law, n) <= MATCHED_ERROR
-        )
+        place = bisect.bisect_left(sizes[:-1], True, key=partial(_enough, law))
         rows.append(matched_row(law, sizes[place]))
     array = np.array(rows)
     array.setflags(write=False)
