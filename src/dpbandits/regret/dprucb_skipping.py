@@ -50,7 +50,7 @@ from dpbandits.rewards.heavy_laws import (
     next_heavy,
 )
 from dpbandits.rewards.matched_sums import matched_rows
-from dpbandits.rewards.streams import Tape, has_next, refill, tape_of
+from dpbandits.rewards.streams import Tape, refill, tape_of
 
 __all__ = [
     "MAX_WALKS",
@@ -172,7 +172,7 @@ def _run_by_steps(
                     if index > highest:
                         arm = b
                         highest = index
-            if kinds[arm] == GIVEN and not has_next(tape, arm):
+            if kinds[arm] == GIVEN and tape.read[arm] == tape.ends[arm]:
                 return arm
             n = pulls[arm] + 1
             power = grown_power(powers[arm], inverses[arm], n, policy.growth)

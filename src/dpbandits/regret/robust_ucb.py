@@ -16,7 +16,7 @@ from dpbandits.regret.base import Play
 from dpbandits.regret.dprucb_skipping import TreeIndex, play_tree_index
 from dpbandits.regret.heavy import HeavyTailAlgorithm
 from dpbandits.rewards.heavy_laws import GIVEN, HeavyTailInstance, next_heavy
-from dpbandits.rewards.streams import Tape, has_next, refill, tape_of
+from dpbandits.rewards.streams import Tape, refill, tape_of
 
 __all__ = ["ROBUST_FACTOR", "RobustUCB", "play_robust_ucb"]
 
@@ -111,7 +111,7 @@ def _run_robust_ucb(
                     if index > highest:
                         arm = b
                         highest = index
-            if kinds[arm] == GIVEN and not has_next(tape, arm):
+            if kinds[arm] == GIVEN and tape.read[arm] == tape.ends[arm]:
                 return arm
             if sizes[arm] == keys.shape[1]:
                 return n_arms
