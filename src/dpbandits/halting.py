@@ -22,16 +22,8 @@ __all__ = ["Halting", "boundary", "noise_allowance", "sampling_width"]
 class Halting(NamedTuple):
     """Constants of a halting condition.
 
-    Attributes
-    ----------
-    alpha, beta : float
-        Relative error α that is allowed, and probability with which the estimate may be worse.
-    half_range : float
-        R; the samples lie in [−R, R].
-    shares : float
-        Into how many parts β is cut: 1 without privacy, 4 with it.
-    threshold_scale, query_scale, release_scale : float
-        Scales σ₁ of B, σ₂ of each A, and σ₃ of the noise L of the released sum.
+    α, β and R are those of the rule; β is cut into `shares` parts, 1 without privacy and 4 with
+    it. The scales are σ₁ of B, σ₂ of each A, and σ₃ of the noise L of the released sum.
     """
 
     alpha: float

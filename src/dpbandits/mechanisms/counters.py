@@ -50,10 +50,7 @@ def _split(name: str, value: str) -> str:
 
 
 class Counter(Configuration, abc.ABC):
-    """A mechanism that gives out private running sums; elements lie in [0, 1] unless it says other.
-
-    A subclass is a frozen dataclass with the budget `epsilon`.
-    """
+    """A mechanism that gives out private running sums: a frozen dataclass with a budget."""
 
     epsilon: float  # a field of the subclasses
 
@@ -63,15 +60,15 @@ class Counter(Configuration, abc.ABC):
         return PrivacyGuarantee("global", self.epsilon)
 
     def bounds(self, n: int) -> tuple[float, float]:
-        """Return the range of the n-th element."""
+        """Return the range of the n-th element, [0, 1] unless a subclass says so."""
         return 0.0, 1.0
 
     @abc.abstractmethod
     def drawn(self, n: int) -> tuple[float | None, int]:
-        """Return what the n-th element draws, and which nodes are in the sum after it.
+        """Return the scale of the n-th element's Laplace variable (None: none), and the nodes.
 
-        The scale of its Laplace variable, None if it draws none, and a number with a bit for the
-        level of each node; 0 if the variable is that of a block whose noise stays in all sums.
+        These are the levels of the nodes in the sum, as bits; 0 if the variable is that of a block,
+        whose noise stays in all later sums.
         """
 
     def counter(self, rng: np.random.Generator) -> RunningCounter:
@@ -133,10 +130,7 @@ class RunningCounter:
     def add(self, x: float) -> float:
         """Take one stream element and return the private sum of the stream so far.
 
-        Raises
-        ------
-        ValueError
-            If `x` is out of its range, or the stream longer than the mechanism allows.
+        Refuses an `x` out of its range, and a stream longer than the mechanism allows.
         """
         n, horizon = self._length + 1, getattr(self._mechanism, "horizon", math.inf)
         if n > horizon:
@@ -163,7 +157,20 @@ class RunningCounter:
 
 
 @dataclass(frozen=True)
-class BinaryTree(Counter):
+class _Tree(Counter):
+    """Dyadic blocks up to a horizon."""
+
+    epsilon: Budget
+    horizon: Annotated[int, whole(1)]
+
+    @property
+    def levels(self) -> int:
+        """Number of levels L = ⌊log2 T⌋ + 1, for blocks of sizes 1, 2, 4, … that can end by T."""
+        return self.horizon.bit_length()
+
+
+@dataclass(frozen=True)
+class BinaryTree(_Tree):
     """Binary-tree mechanism (Chan, Shi & Song 2011; Dwork et al. 2010).
 
     The prefix of length n is cut into the dyadic blocks of n's binary digits. A stream element
@@ -187,14 +194,6 @@ class BinaryTree(Counter):
     >>> [counter.add(x) for x in (1.0, 0.5, 0.0, 1.0)]
     [1.0, 1.5, 1.5, 2.5]
     """
-
-    epsilon: Budget
-    horizon: Annotated[int, whole(1)]
-
-    @property
-    def levels(self) -> int:
-        """Number of levels L = ⌊log2 T⌋ + 1, for blocks of sizes 1, 2, 4, … that can end by T."""
-        return self.horizon.bit_length()
 
     @property
     def node_scale(self) -> float:
@@ -233,7 +232,7 @@ class BinaryTree(Counter):
 
 
 @dataclass(frozen=True)
-class AdaptiveTree(Counter):
+class AdaptiveTree(_Tree):
     """Adaptive tree mechanism: Tao, Wu, Zhao & Wang (2022), Algorithm 2 and Lemma 2.
 
     The i-th element lies in [−B_i, B_i], B_i = b·i^g non-decreasing. Blocks are those of
@@ -248,10 +247,8 @@ class AdaptiveTree(Counter):
 
     Parameters
     ----------
-    epsilon : float
-        Privacy budget ε > 0 of the whole stream; ``inf`` adds no noise.
-    horizon : int
-        Greatest stream length T ≥ 1.
+    epsilon, horizon
+        As of `BinaryTree`.
     first_bound : float
         b > 0, the bound on the first element.
     growth : float
@@ -264,8 +261,6 @@ class AdaptiveTree(Counter):
     (10, 6.0, 240.0)
     """
 
-    epsilon: Budget
-    horizon: Annotated[int, whole(1)]
     first_bound: Positive = 1.0
     growth: Number = 0.0
 
@@ -275,11 +270,6 @@ class AdaptiveTree(Counter):
             raise ValueError(
                 f"growth={self.growth!r} is out of range; allowed: a finite number of at least 0"
             )
-
-    @property
-    def levels(self) -> int:
-        """Number of levels L = ⌊log2 T⌋ + 1."""
-        return self.horizon.bit_length()
 
     @property
     def node_factor(self) -> float:
@@ -319,13 +309,13 @@ class AdaptiveTree(Counter):
 
 
 class _Endless(Counter):
-    """Base of the counters whose noise at every length has a law that is computed exactly."""
+    """Base of the counters whose errors have a law that is computed exactly."""
 
     @abc.abstractmethod
     def noise_terms(self, length: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
         """Return how many Laplace variables the sum at `length` has of each scale.
 
-        Counts and scales, as `laplace_sum_tail` takes them.
+        Counts and scales, as of `laplace_sum_tail`.
         """
 
     def error_quantile(self, beta: float, length: int) -> float:
@@ -370,7 +360,7 @@ class LogarithmicCounter(_Endless):
         return (None if n & (n - 1) else self.block_scale), 0
 
     def noise_terms(self, length: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
-        """Return (k + 1,) with 2^k ≤ `length`, and (1/ε,); see `HybridCounter.noise_terms`."""
+        """Return (k + 1,) with 2^k ≤ `length`, and (1/ε,)."""
         return (check_integer("length", length, 1, 2**62).bit_length(),), (self.block_scale,)
 
 
@@ -378,18 +368,12 @@ class LogarithmicCounter(_Endless):
 class HybridCounter(_Endless):
     """Hybrid mechanism (Chan, Shi & Song 2011, §4), for a stream of any length.
 
-    A logarithmic counter gives the sums at the powers of two. Between 2^k and 2^(k+1) a tree with
-    k levels for at most 2^k − 1 elements gives the sum since 2^k. With ε₁ for the blocks of the
-    logarithmic counter and ε₂ for each tree,
-
-    - a block gets one Laplace variable of scale 1/ε₁, a node one of scale k/ε₂;
-    - every element draws exactly one variable: that of the block that ends with it if it is a
-      power of two, and else that of the node of the tree which ends with it;
-    - the noise at n = 2^k + τ is the sum of k + 1 variables of blocks and of one of a node for
-      each set bit of τ.
-
-    All sums together are (ε₁ + ε₂)-differentially private, and from n = 4 on for no smaller
-    budget. Proof: :prf:ref:`thm-counters`.
+    A logarithmic counter with noise of scale 1/ε₁ gives the sums at the powers of two. Between 2^k
+    and 2^(k+1) a tree with k levels, whose nodes have noise of scale k/ε₂, gives the sum since 2^k.
+    Every element draws exactly one variable: that of the block that ends with it if it is a power
+    of two, and else that of the node which ends with it. All sums together are
+    (ε₁ + ε₂)-differentially private, and from n = 4 on for no smaller budget. Proof:
+    :prf:ref:`thm-counters`.
 
     Parameters
     ----------
@@ -402,10 +386,8 @@ class HybridCounter(_Endless):
 
     Examples
     --------
-    >>> HybridCounter(epsilon=0.5).guarantee.epsilon
-    0.5
-    >>> HybridCounter(epsilon=0.5, split="full").guarantee.epsilon
-    1.0
+    >>> [HybridCounter(0.5, split).guarantee.epsilon for split in ("half", "full")]
+    [0.5, 1.0]
     >>> HybridCounter(epsilon=1.0, split="full").noise_terms(8 + 5)
     ((4, 2), (1.0, 3.0))
     """
@@ -439,11 +421,7 @@ class HybridCounter(_Endless):
         return (self.node_scale(levels) if leaf else self.block_scale), leaf
 
     def noise_terms(self, length: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
-        """Return how many Laplace variables the sum at `length` = 2^k + τ has of each scale.
-
-        k + 1 of a block's scale, and one of a node's scale for each set bit of τ; as
-        `laplace_sum_tail` takes them.
-        """
+        """Return k + 1 of a block's scale, and one of a node's for each bit of τ = n − 2^k."""
         length = check_integer("length", length, 1, 2**62)
         levels = length.bit_length() - 1
         return (levels + 1, length.bit_count() - 1), (self.block_scale, self.node_scale(levels))
@@ -465,8 +443,6 @@ def next_hybrid_noise(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness.
     block_scale, level_scale : float
         Scales 1/ε₁ of the variable of a block, and 1/ε₂ of that of a node over the number of
         levels of its tree.
@@ -474,10 +450,8 @@ def next_hybrid_noise(
         ``state[b, j]``: the noise at the latest n with j as its lowest set bit in the counter of
         arm b, and ``state[b, 64]``: the number k of levels of the present tree. Zeros at the
         start; updated in place.
-    arm : int
-        The arm.
-    n : int
-        How many elements its counter has, this one included; n is one more at each call.
+    arm, n : int
+        The arm, and how many elements its counter has, this one included.
 
     Examples
     --------

@@ -86,18 +86,14 @@ def next_prefix_noise(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness.
     node_scale : float
         Scale λ of the node's Laplace noise.
     prefix_noise : numpy.ndarray of float, shape (K, 64)
         ``prefix_noise[b, j]``: noise of the prefix that ended with arm b's latest node of level
         j; updated in place. The prefixes that n continues (n with its lowest set bits cleared)
         are always among these.
-    arm : int
-        The arm.
-    n : int
-        Its number of pulls, this one included.
+    arm, n : int
+        The arm, and its number of pulls, this one included.
     """
     noise = prefix_noise_at(prefix_noise, arm, n & (n - 1)) + laplace(rng, node_scale)
     prefix_noise[arm, lowest_level(n)] = noise
@@ -116,10 +112,8 @@ class FirstPassageTable(NamedTuple):
 
     Attributes
     ----------
-    cell_width : float
-        h, the width of a cell in units of the (least) node scale s.
-    ratio : float
-        κ, the greatest scale of a stretch over its least.
+    cell_width, ratio : float
+        h, and κ, the greatest scale of a stretch over its least.
     fail : numpy.ndarray of float, shape (J + 1, D + 1)
         ``fail[j, d]``: probability H_j(d) that some leaf of a subtree with 2^j leaves fails. The
         first leaf carries none of its nodes, so that H_0(d) = 0 for d ≥ 1; H_j(0) = 1.
@@ -153,19 +147,10 @@ def first_passage_table(
 
     Parameters
     ----------
-    cell_width : float
-        h > 0.
-    n_cells : int
-        Greatest room D ≥ 1, in cells.
-    max_level : int
-        Greatest level J ≥ 0.
-    ratio : float
-        κ ≥ 1.
-
-    Returns
-    -------
-    FirstPassageTable
-        Read-only arrays, computed once per process.
+    cell_width, ratio : float
+        h > 0 and κ ≥ 1.
+    n_cells, max_level : int
+        Greatest room D ≥ 1, in cells, and greatest level J ≥ 0.
 
     Examples
     --------
@@ -176,11 +161,6 @@ def first_passage_table(
     ...     bool(abs(table.fail[1, 4] - 0.5 * math.exp(-3 * 0.25 / ratio)) < 1e-15)
     True
     True
-
-    One walk in about 9000 over a million leaves falls by forty node scales:
-
-    >>> round(float(first_passage_table(0.25).fail[20, 160]), 6)
-    0.000114
     """
     cap, up, down = n_cells, cell_width, cell_width / ratio  # a cell in units of q, on each side
     k = np.arange(-cap, cap + 1)
@@ -275,14 +255,12 @@ def walk_to_first_passage(
 ) -> int:
     """Move an arm's tree from `start` pulls to `stop`, or to the first leaf that may be too low.
 
-    At every number of pulls from `start` up to, not including, the returned one the noise of the
-    prefix is certainly above ``-barrier``. All noise that later prefixes read is drawn, with its
-    exact law: the nodes of the returned prefix, and no others.
+    Returns `stop`, or the first number of pulls at which the lowered noise has reached the barrier:
+    before, from `start` on, the noise of the prefix is certainly above ``-barrier``. All noise that
+    later prefixes read is drawn, with its exact law: the nodes of the returned prefix, no others.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness.
     table : FirstPassageTable
         From `first_passage_table`, with κ ≥ (stop/(start + 1))^g.
     node_scale, growth : float
@@ -291,15 +269,8 @@ def walk_to_first_passage(
         Distance of the barrier below 0, in units of the sum of rewards.
     prefix_noise : numpy.ndarray of float, shape (K, 64)
         As of `next_prefix_noise`; updated in place.
-    arm : int
-        The arm.
-    start, stop : int
-        Numbers of pulls, 1 ≤ start ≤ stop.
-
-    Returns
-    -------
-    int
-        `stop`, or the first number of pulls at which the lowered noise has reached the barrier.
+    arm, start, stop : int
+        The arm, and numbers of pulls, 1 ≤ start ≤ stop.
     """
     least_scale = node_scale * (start + 1.0) ** growth
     leaf = start
@@ -413,7 +384,7 @@ def walk_to_joint_passage(
 
     Parameters
     ----------
-    rng, table, node_scale
+    table, node_scale
         As of `walk_to_first_passage`, with κ = 1.
     barriers, signs : numpy.ndarray of float, shape (K,)
         Barriers, and on which side of the noise: 1 below, −1 above.

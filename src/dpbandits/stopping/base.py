@@ -39,14 +39,8 @@ _RARE = 20.0  # looks whose noise has to be this many scales below zero are let 
 class Outcome:
     """How one run of a stopping rule ended.
 
-    Attributes
-    ----------
-    samples : int
-        Samples that were taken.
-    estimate : float
-        Released estimate of the mean; nan if the rule has not halted.
-    halted : bool
-        Whether the rule halted, rather than running out of samples.
+    Samples that were taken, the released estimate (nan if the rule has not halted), and whether it
+    halted rather than running out of samples.
     """
 
     samples: int
@@ -97,7 +91,7 @@ class StoppingRule(Configuration, abc.ABC):
         Parameters
         ----------
         law : Law
-            Law of the samples; its support lies in [−R, R].
+            Law of the samples, in [−R, R].
         rng : numpy.random.Generator
             Source of all randomness, samples included.
         max_samples : int
@@ -120,11 +114,6 @@ class StoppingRule(Configuration, abc.ABC):
             Source of the noise.
         max_samples : int, optional
             Samples after which a run that has not halted ends; None waits for the stream's end.
-
-        Returns
-        -------
-        Outcome
-            Not halted if the stream or `max_samples` ended first.
 
         Raises
         ------

@@ -96,10 +96,8 @@ class EBGStop(StoppingRule):
 
     Parameters
     ----------
-    alpha : float
-        Relative error α in (0, 1) that is allowed.
-    beta : float
-        Probability β in (0, 1) with which the estimate may be worse.
+    alpha, beta : float
+        Relative error α in (0, 1) that is allowed, and probability β with which it may be greater.
     half_range : float
         R > 0; the samples lie in [−R, R], a range of 2R.
 

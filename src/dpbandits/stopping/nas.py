@@ -27,10 +27,8 @@ class NAS(NASFamily):
 
     Parameters
     ----------
-    alpha : float
-        Relative error α in (0, 1) that is allowed.
-    beta : float
-        Probability β in (0, 1) with which the estimate may be worse.
+    alpha, beta : float
+        Relative error α in (0, 1) that is allowed, and probability β with which it may be greater.
     half_range : float
         R > 0; the samples lie in [−R, R].
 
@@ -70,12 +68,8 @@ class DPNAS(NASFamily):
     ----------
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed and leaves out all noise and its allowance.
-    alpha : float
-        Relative error α in (0, 1) that is allowed.
-    beta : float
-        Probability β in (0, 1) with which the estimate may be worse.
-    half_range : float
-        R > 0; the samples lie in [−R, R].
+    alpha, beta, half_range
+        As of `NAS`.
 
     Examples
     --------
