@@ -19,6 +19,8 @@ from check_explorer import PAGE as EXPLORER
 from check_explorer import check_explorer
 from check_print import check_print, check_the_paper
 
+from companion.chapter_figures import chapter_figures
+
 SLICE = 2400  # pixels of a page in one picture
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}
@@ -297,17 +299,6 @@ CARDS = """() => [...document.querySelectorAll('.bd-article .figure-entry')].map
 FILTER = "() => document.querySelector('.page-filter output')?.textContent || ''"
 
 
-def chapter_figures(root: Path) -> dict[str, int]:
-    """Return the names of the chapters' figures, and the numbers of their chapters."""
-    found = {}
-    for path in sorted((root / "notebooks").glob("*.ipynb")):
-        for cell in json.loads(path.read_text("utf-8"))["cells"]:
-            name = cell["metadata"].get("mystnb", {}).get("figure", {}).get("name")
-            if name:
-                found[name] = int(path.name[:2])
-    return found
-
-
 def check_gallery(browser, base: str, html: Path, report: Report, figures: dict) -> None:
     """Look for each figure and its files in the gallery, and work the filter."""
     context = browser.new_context(viewport=DESKTOP)
@@ -322,10 +313,8 @@ def check_gallery(browser, base: str, html: Path, report: Report, figures: dict)
         card = cards.get(name, {"links": {}, "classes": [], "picture": "", "text": ""})
         if f"chapter-{number}" not in card["classes"]:
             problems.append(f"{name} is not in chapter {number}")
-        if (
-            not re.search(rf"Fig\. {number}\.\d+\D", card["text"])
-            or "companion" not in card["text"]
-        ):
+        has_number = re.search(rf"Fig\. {number}\.\d+\D", card["text"])
+        if not has_number or "companion" not in card["text"]:
             problems.append(f"{name} lacks its number or its command")
         if not card["picture"].endswith(f"#{name}"):
             problems.append(f"{name} links to {card['picture']!r}")
@@ -461,13 +450,13 @@ def main() -> int:
             check_page(browser, base, name, report, seen, options)
         if LEDGER in pages:
             folder = Path(__file__).resolve().parents[1] / "book/data"
-            verdicts = [
-                json.loads(path.read_text("utf-8")) for path in folder.glob("claims-*.json")
-            ]
+            files = folder.glob("claims-*.json")
+            verdicts = [json.loads(path.read_text("utf-8")) for path in files]
             claims = [claim for chapter in verdicts for claim in chapter["claims"]]
             check_filter(browser, base, report, claims)
         if GALLERY in pages:
-            figures = chapter_figures(Path(__file__).resolve().parents[1])
+            found = chapter_figures(Path(__file__).resolve().parents[1])
+            figures = {figure.name: figure.chapter for figure in found}
             check_gallery(browser, base, html, report, figures)
         if EXPLORER in pages:
             check_explorer(browser, base, report, DESKTOP)

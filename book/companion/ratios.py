@@ -22,12 +22,7 @@ def ratio_of_means(
     the sum of the squared coefficients of variation over the sample sizes (delta method);
     Student's quantile with the smaller sample's degrees of freedom is used.
 
-    Parameters
-    ----------
-    numerator, denominator : array_like, one-dimensional
-        Samples with positive means, two values or more each.
-    level : float
-        Confidence level in (0, 1).
+    The samples have positive means, and two values or more each.
 
     Examples
     --------

@@ -14,15 +14,8 @@ __all__ = ["Slope", "fit_slope"]
 class Slope(NamedTuple):
     """A straight line through points on logarithmic axes, y ≈ exp(level)·x^slope.
 
-    Attributes
-    ----------
-    slope : float
-        d log y/d log x.
-    error : float
-        Its standard error, from how far the points lie off the line: both what is due to chance
-        and what is due to a curve that is not a line. nan for two points.
-    level : float
-        log y of the line at x = 1.
+    The standard error of the slope is from how far the points lie off the line: both what is due to
+    chance and what is due to a curve that is not a line. It is nan for two points.
     """
 
     slope: float
@@ -34,12 +27,7 @@ class Slope(NamedTuple):
 
 
 def fit_slope(x: ArrayLike, y: ArrayLike) -> Slope:
-    """Fit a line to log y against log x by least squares.
-
-    Parameters
-    ----------
-    x, y : array_like, shape (n,)
-        Positive numbers, two or more, of at least two different x.
+    """Fit a line to log y against log x, of two positive points or more, by least squares.
 
     Examples
     --------

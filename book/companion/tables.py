@@ -76,8 +76,6 @@ def curve(
 
     Parameters
     ----------
-    runs : Runs
-        Replicates of a case.
     first : int
         Where the curve begins.
     epochs : bool
@@ -109,14 +107,8 @@ def curve(
 def records(table: pd.DataFrame, by: Sequence[str], **chosen: object) -> Iterator[SimpleNamespace]:
     """Yield a record for each combination of labels: labels are values, other columns arrays.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `tabulate` returns it.
-    by : sequence of str
-        Names of the columns that are labels.
-    **chosen
-        Values that labels must have, such as ``panel="a"``.
+    Labels are the columns `by`; only those with the values chosen, such as ``panel="a"``, are
+    yielded.
 
     Examples
     --------

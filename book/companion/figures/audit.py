@@ -58,19 +58,11 @@ def name_of(case: AuditCase) -> str:
 
 
 def guarantees_table(audits: Mapping[tuple[str, str], Audits]) -> pd.DataFrame:
-    """Make the table of `guarantees_figure`, a row per case.
+    """Make the table of `guarantees_figure`, a row per (panel, name of the class) and its audit.
 
-    Parameters
-    ----------
-    audits : mapping of (panel, name of the class) to Audits
-        As `audit_many` returns it; every case has one audit.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``panel``, ``group``, ``target``, ``name``; those of `Audits.summary`; and of the
-        pair of tables that was audited ``arm`` and ``pull``, the place that differs, with the
-        table itself if a search found it, a word of zeros and ones per arm.
+    It has the columns of `Audits.summary`; and of the pair of tables that was audited ``arm`` and
+    ``pull``, the place that differs, with the table itself if a search found it, a word of zeros
+    and ones per arm.
     """
     labelled = {
         (panel, group_of(target), target, name_of(found.case)): found
@@ -151,18 +143,9 @@ _CURVES = (
 
 
 def bounds_table(audits: Mapping[tuple[str, str, int], Audits]) -> pd.DataFrame:
-    """Make the table of `bounds_figure`, a row per case.
+    """Make the table of `bounds_figure`, a row per (panel, name of the curve, runs on each table).
 
-    Parameters
-    ----------
-    audits : mapping of (panel, name of the curve, runs on each table) to Audits
-        As `audit_many` returns it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``panel``, ``variant`` and those of `Audits.summary`, ``accounted`` called
-        ``truth``.
+    It has the columns of `Audits.summary`, ``accounted`` called ``truth``.
     """
     curves = list(dict.fromkeys(key[:2] for key in audits))
     ordered = sorted(audits, key=lambda key: (curves.index(key[:2]), key[2]))

@@ -82,18 +82,10 @@ def _with_looks(lines: Lines) -> Iterator[tuple[Line, Look, bool]]:
 
 
 def variants_table(runs: Mapping[Case, Runs]) -> pd.DataFrame:
-    """Make the table that `variants_over_time` draws.
+    """Make the table that `variants_over_time` draws; the main variants of algorithms come first.
 
-    Parameters
-    ----------
-    runs : mapping of (panel, algorithm, variant) to Runs
-        Replicates of each case, the main variant of each algorithm first.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``panel``, ``algorithm``, ``variant``, ``time`` and ``mean``; and, of main variants
-        only, ``low`` and ``high``, the band of the runs, and ``bound``, the proved bound.
+    It has the ``time`` and ``mean`` of each case, and, of main variants only, ``low`` and ``high``,
+    the band of the runs, and ``bound``, the proved bound.
     """
     curves: dict[Case, Mapping[str, object]] = {}
     for key, result in runs.items():

@@ -96,12 +96,8 @@ def _decades(algorithm: str, decades: Mapping[str, float]) -> float:
 def heavy_curve(runs: Runs) -> dict[str, Any]:
     """Return the columns of a curve of `heavy_regret_over_time`.
 
-    Returns
-    -------
-    dict
-        ``time``, ``mean``, ``deviation``, the standard deviation of the runs (0 for one run),
-        ``bound``, the proved bound on the regret, and ``epoch``, 1 where the first run's epochs
-        ended.
+    Among them are ``deviation``, the standard deviation of the runs (0 for one run), ``bound``, the
+    proved bound on the regret, and ``epoch``, 1 where the first run's epochs ended.
     """
     first = first_shown(runs.horizon, _decades(runs.algorithm.label, _KEPT))
     columns = curve(runs, first=round(first), epochs=True, bound=True)
@@ -242,12 +238,8 @@ def lost_best_arm(runs: Runs) -> NDArray[np.bool_]:
 def schedule_outcome(runs: Runs) -> dict[str, float]:
     """Return the columns of a point of `schedules_over_gap`.
 
-    Returns
-    -------
-    dict
-        ``lost``, the share of the runs that lose the better arm, with the ends ``lost_low95`` and
-        ``lost_high95`` of its Clopper–Pearson interval; ``regret``, the mean at the horizon;
-        ``even``, the regret of playing both arms in turn.
+    These are ``lost``, the share of the runs that lose the better arm, with its Clopper–Pearson
+    interval, ``regret``, the mean at the horizon, and ``even``, that of playing the arms in turn.
     """
     share, low, high = share_interval(int(lost_best_arm(runs).sum()), runs.n_runs)
     return {
@@ -392,14 +384,9 @@ _LEGEND = (
 def error_columns(errors: MeanErrors) -> dict[str, float]:
     """Return the columns of a point of `errors_over_rewards`.
 
-    Errors are in units of u^(1/(1+v)), so that laws of different moments can be compared.
-
-    Returns
-    -------
-    dict
-        ``rms``, the root of the mean square, ends ``low95``, ``high95`` of its interval, and
-        ``lower_bound``, what no estimator of the model stays below both on `hard_law` and on the
-        law at 0.
+    Errors are in units of u^(1/(1+v)), so that laws of different moments can be compared: ``rms``,
+    the root of the mean square, with its interval, and ``lower_bound``, what no estimator of the
+    model stays below both on `hard_law` and on the law at 0.
     """
     estimator, found = errors.estimator, errors.summary()
     unit = estimator.moment ** (1 / (1 + estimator.order))

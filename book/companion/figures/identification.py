@@ -75,24 +75,13 @@ def _measured(runs: Identifications) -> dict[str, Any]:
 
 
 def times_table(runs: Runs, axis: str) -> pd.DataFrame:
-    """Make the table that `stopping_times` draws.
+    """Make the table that `stopping_times` draws; the axis is what is varied.
 
-    Parameters
-    ----------
-    runs : mapping of (panel, algorithm, variant, place on the axis) to Identifications
-        Results of `dpbandits.identify_many`. A variant tells apart curves of one algorithm and
-        is often empty.
-    axis : {"epsilon", "delta", "n_arms", "eta"}
-        What is varied.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per case: what was run, `Identifications.summary`, and T*_ε·log(1/(2.4δ)). Below, the
-        lower bound along the axis as rows of the algorithm "lower bound", with 0 runs and without
-        the name of an instance; panels of several instances have none. Against ε, ``switch`` is
-        the least budget at which the bound is the one without privacy, and ``switch_any`` the one
-        that does for any allocation.
+    A row per case has what was run, `Identifications.summary`, and T*_ε·log(1/(2.4δ)). Below is the
+    lower bound along the axis as rows of the algorithm "lower bound", with 0 runs and without the
+    name of an instance; panels of several instances have none. Against ε, ``switch`` is the least
+    budget at which the bound is the one without privacy, and ``switch_any`` the one that does for
+    any allocation.
     """
     check_choice("axis", axis, tuple(_X_LABELS))
     table = tabulate(runs, _measured, (*_NAMES, axis))
@@ -299,18 +288,11 @@ _THINNED = 30
 
 
 def tails_table(runs: Runs) -> pd.DataFrame:
-    """Make the table that `stopping_tails` draws.
+    """Make the table that `stopping_tails` draws, of runs by panel, algorithm and variant.
 
-    Parameters
-    ----------
-    runs : mapping of (panel, algorithm, variant) to Identifications
-
-    Returns
-    -------
-    pandas.DataFrame
-        Rows of times and of the shares of the runs that took at least so long. The longest runs
-        have a row each, of the others one in some has. ``ended`` is the share of the runs that
-        were ended before they stopped; they have a row together.
+    It has times and the shares of the runs that took at least so long. The longest runs have a row
+    each, of the others one in some has. ``ended`` is the share of the runs that were ended before
+    they stopped; they have a row together.
     """
     return tabulate(runs, _tail, _NAMES)
 
@@ -367,12 +349,7 @@ _LEAST = 1e-5
 
 
 def errors_table(runs: Runs) -> pd.DataFrame:
-    """Make the table that `wrong_shares` draws, a row per case.
-
-    Parameters
-    ----------
-    runs : mapping of (panel, algorithm, variant, delta) to Identifications
-    """
+    """Make the table that `wrong_shares` draws, a row per (panel, algorithm, variant, δ)."""
     return tabulate(runs, _measured, (*_NAMES, "delta"))
 
 
@@ -439,11 +416,7 @@ def wrong_shares(
 def plan_table(plan: Plan) -> pd.DataFrame:
     """Return what `dpbandits.plotting.plan_figure` shows, ready to publish.
 
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of `dpbandits.plotting.planning.plan_rows`, and in ``free_from`` the ε from
-        which on privacy is free, as far as the lower bound can tell.
+    In ``free_from`` stands the ε from which on privacy is free, as far as the lower bound can tell.
     """
     table = tabulate(plan_rows(plan), dict, ("algorithm", "private"))
     return table.assign(free_from=float(f"{plan.free_from:.7g}"))

@@ -129,21 +129,12 @@ def smooth_time(rule: NASFamily, mean: float) -> float:
 def samples_table(runs: Results, over: str) -> pd.DataFrame:
     """Make the table of `samples_figure`: what was measured, and what theory says.
 
-    Parameters
-    ----------
-    runs : mapping of tuple to Estimates
-        Each panel has runs of `DPExponentialNAS`.
-    over : {"mean", "alpha", "epsilon", "beta", "deviation"}
-        What differs within a panel.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of `measured` without errors. Rows whose ``rule`` is "theory" have, at places
-        in between, ``noiseless``: when DP-exp-NAS halts on a stream that is constantly its mean
-        and without noise; ``surely``: its upper bound `dpbandits.bounds.stopping_samples`;
-        ``any_rule`` and ``private_rule``: lower bounds for every rule that is right on every
-        law, and for those that are ε-DP as well.
+    `over` is what differs within a panel, which has runs of `DPExponentialNAS`. To the columns of
+    `measured` without errors come rows whose ``rule`` is "theory". At places in between they have
+    ``noiseless``: when DP-exp-NAS halts on a stream that is constantly its mean and without noise;
+    ``surely``: its upper bound `dpbandits.bounds.stopping_samples`; ``any_rule`` and
+    ``private_rule``: lower bounds for every rule that is right on every law, and for those that are
+    ε-DP as well.
     """
     check_choice("over", over, tuple(_X_LABELS))
     table = _without_errors(measured(runs), *(["deviation"] if over != "deviation" else []))
@@ -408,20 +399,12 @@ _LEVELS = {2: "-", 10: DASHED}
 
 
 def overhead_table(runs: Results) -> pd.DataFrame:
-    """Make the table of `overhead_figure`: samples, and how many times those without noise.
+    """Make the table of `overhead_figure`, of runs of `DPExponentialNAS`, ε = ∞ included.
 
-    Parameters
-    ----------
-    runs : mapping of tuple to Estimates
-        Runs of `DPExponentialNAS` for each mean and ε, ε = ∞ included.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of `measured` without errors, and ``times``: the mean number of samples over
-        that with ε = ∞. Rows whose ``rule`` is "theory" have for a mean the ε at which the
-        quotient of the noiseless times, without the steps of doubling, is 2 (``epsilon_2``) and
-        10 (``epsilon_10``), and ε = α|μ|/R (``epsilon_thumb``).
+    To the columns of `measured` without errors comes ``times``: the mean number of samples over
+    that with ε = ∞. Rows whose ``rule`` is "theory" have for a mean the ε at which the quotient of
+    the noiseless times, without the steps of doubling, is 2 (``epsilon_2``) and 10
+    (``epsilon_10``), and ε = α|μ|/R (``epsilon_thumb``).
     """
     table = _without_errors(measured(runs), "panel", "deviation")
     free = table[np.isinf(table.epsilon)].set_index("mean").mean_samples
@@ -456,15 +439,8 @@ def budget_for(rule: DPExponentialNAS, mean: float, level: float) -> float:
 def overhead_figure(table: pd.DataFrame, *, title: str, theory: bool = True) -> Figure:
     """Draw the samples with each ε relative to those with ε = ∞, over mean and ε.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `overhead_table` makes it.
-    title : str
-        What stands above the scale of colours.
-    theory : bool
-        Whether to draw where the halting condition needs twice and ten times the samples, and
-        the line ε = α|μ|.
+    The table is made by `overhead_table`; the title stands above the scale of colours. Theory is
+    where the halting condition needs twice and ten times the samples, and the line ε = α|μ|.
     """
     points = table[(table.rule != THEORY) & np.isfinite(table.epsilon)]
     cells = points.pivot(index="epsilon", columns="mean", values="times")

@@ -37,20 +37,10 @@ _APART = 1.045  # factor between the markers of two algorithms
 
 
 def trial_table(trials: Mapping[tuple[Any, ...], Trials]) -> pd.DataFrame:
-    """Make a table of trials, a row per case.
+    """Make a table of trials, a row per case; the first part of each key is the panel.
 
-    Parameters
-    ----------
-    trials : mapping of tuple to Trials
-        As `dpbandits.identification.simulate_trials_many` returns it; the first part of each key
-        is the panel.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``panel``, ``population``, ``n_arms``, ``total`` (patients of all arms together),
-        ``epsilon`` (``inf`` without privacy), ``delta``, ``algorithm`` and those of
-        `Trials.summary`.
+    Columns are ``panel``, ``population``, ``n_arms``, ``total`` (patients of all arms together),
+    ``epsilon`` (``inf`` without privacy), ``delta``, ``algorithm`` and those of `Trials.summary`.
     """
     labelled = {}
     for (panel, *_), found in trials.items():
