@@ -15,6 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
+import dpbandits as dpb
 from companion.figures import comparison, curves_figure, regret, stopping
 from companion.figures.curves import curves_table
 from companion.figures.panels import LABELS
@@ -141,6 +142,8 @@ def test_curves_can_be_told_apart_in_grey():
         assert a.line != b.line or (a.width != b.width and abs(grey(a) - grey(b)) > 0.15)
     baselines = [look for _, look in regret.BASELINE_LOOKS.values()]
     assert len({look.marker for look in baselines}) == len(baselines)
+    kinds = (dpb.NAS, dpb.DPNAS, dpb.DPExponentialNAS, dpb.EBGStop)
+    assert {*stopping.RULE_LOOKS} == {kind.label for kind in kinds}
     for name in ("colour", "line", "marker"):
         assert len({getattr(look, name) for look in stopping.RULE_LOOKS.values()}) == 4
     for a, b in itertools.combinations(comparison.HEAD_LOOKS.values(), 2):

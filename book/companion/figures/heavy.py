@@ -318,8 +318,9 @@ def schedules_over_gap(
         axes.set_title(f"({panel})  {title}" if count > 1 else title)
     for axes in lower:
         axes.set_title("")
-    for row, draw, log in ((upper, _shares, "x"), (lower, _regrets, "xy")):
-        ranges = [draw(axes, lines) for axes, lines in zip(row, by_panel, strict=True)]
+    for row, column, log in ((upper, "lost", "x"), (lower, "regret", "xy")):
+        pairs = zip(row, by_panel, strict=True)
+        ranges = [_schedules(axes, lines, column) for axes, lines in pairs]
         set_scales(row, log)
         finish_panels(figure, row, ranges, x_label=_OVER_GAP, y_label="", log=log)
     for axes in upper:
@@ -333,33 +334,24 @@ def schedules_over_gap(
     return figure
 
 
-def _shares(axes: Axes, lines: Mapping[str, Line]) -> PanelRange:
-    ends = []
-    x: Any = None
+def _schedules(axes: Axes, lines: Mapping[str, Line], column: str) -> PanelRange:
+    """Draw a column for each schedule, and what knowing nothing gives."""
+    ends, heights, x = [], [], np.array([])
     for schedule, look in SCHEDULE_LOOKS.items():
         line = lines[schedule]
-        x, y = 1 / line.gap, line.lost
-        sure = [y - line.lost_low95, line.lost_high95 - y]
-        axes.errorbar(x, y, sure, color=look.colour, linestyle="none", linewidth=1.2)
+        x, y = 1 / line.gap, getattr(line, column)
+        if column == "lost":
+            sure = [y - line.lost_low95, line.lost_high95 - y]
+            axes.errorbar(x, y, sure, color=look.colour, linestyle="none", linewidth=1.2)
         marked(axes, x, y, look, **_GAP_MARKS)
         ends.append(End(x[-1], y[-1], _SCHEDULE_NAMES[schedule], look.colour))
-    axes.plot([x[0], x[-1]], [0.5, 0.5], color=INK, linestyle=DOTTED, linewidth=1.0)
-    ends.append(End(x[-1], 0.5, "a coin", INK))
-    return PanelRange((x[0] / 1.1, x[-1]), (0.0, 1.0), tuple(ends))
-
-
-def _regrets(axes: Axes, lines: Mapping[str, Line]) -> PanelRange:
-    ends, heights = [], []
-    for schedule, look in SCHEDULE_LOOKS.items():
-        line = lines[schedule]
-        marked(axes, 1 / line.gap, line.regret, look, **_GAP_MARKS)
-        ends.append(End(1 / line.gap[-1], line.regret[-1], _SCHEDULE_NAMES[schedule], look.colour))
-        heights += [*line.regret]
-    x, even = 1 / line.gap, line.even
-    axes.plot(x, even, color=INK, linestyle=DOTTED, linewidth=1.0)
-    ends.append(End(x[-1], even[-1], "both arms evenly", INK))
-    heights += [*even]
-    return PanelRange((x[0] / 1.1, x[-1]), (min(heights), max(heights)), tuple(ends))
+        heights += [*y]
+    is_share = column == "lost"
+    places, level = (x[[0, -1]], np.array([0.5, 0.5])) if is_share else (x, line.even)
+    axes.plot(places, level, color=INK, linestyle=DOTTED, linewidth=1.0)
+    ends.append(End(x[-1], level[-1], "a coin" if is_share else "both arms evenly", INK))
+    reach = [0.0, 1.0] if is_share else [*heights, *level]
+    return PanelRange((x[0] / 1.1, x[-1]), (min(reach), max(reach)), tuple(ends))
 
 
 # --------------------------------------------------------------- errors of private means
