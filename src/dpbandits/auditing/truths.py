@@ -77,7 +77,7 @@ class KnownLoss(Configuration, abc.ABC):
 
     def _law(self, table: Floats) -> Floats:
         """Return the logs of the probabilities of all outputs."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has neither a truth nor a law of its own")
 
 
 def _values(columns: Floats) -> Outputs:

@@ -11,6 +11,7 @@ Algorithms for heavy tails look at single rewards, which they truncate: `Source.
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -60,7 +61,7 @@ class Rewards(Protocol):
         """Return the sum of the next `size` rewards of `arm` (0-based)."""
 
 
-class Source:
+class Source(abc.ABC):
     """Base of the sources: `Rewards` that can be read one by one as well.
 
     A subclass has `n_arms` and `total`.
@@ -69,9 +70,9 @@ class Source:
     n_arms: int
     """Number of arms K."""
 
+    @abc.abstractmethod
     def total(self, arm: int, size: int) -> float:
         """Return the sum of the next `size` rewards of `arm` (0-based)."""
-        raise NotImplementedError
 
     def ready(self, arm: int, most: int) -> Floats:
         """Return the next rewards of `arm` that are there: at least one, `most` at most.
@@ -93,7 +94,7 @@ class Source:
         )
 
 
-class Bandit:
+class Bandit(abc.ABC):
     """Base of the instances: what follows from the means, and how a run begins.
 
     A subclass has `n_arms`, `means` and `rewards`.
@@ -121,9 +122,9 @@ class Bandit:
             raise ValueError(f"means={self.means!r} are not known; allowed: an instance with means")
         return int(np.argmax(self.means))
 
+    @abc.abstractmethod
     def rewards(self, rng: Rng) -> Source:
         """Begin a run: return its rewards, all in [0, 1], which draw from `rng` where they must."""
-        raise NotImplementedError
 
 
 def read_only(array: Any) -> Floats:
