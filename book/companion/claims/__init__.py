@@ -51,25 +51,16 @@ MODULES = {
 }
 """The modules of each chapter's claims, in the order of the page."""
 
-_BY_CHAPTER = {
-    chapter: [
-        claim
-        for name in names
-        for claim in claims_of(import_module(f"companion.claims.{name}").__name__)
-    ]
-    for chapter, names in MODULES.items()
-}
+_BY_CHAPTER: dict[str, list[Claim]] = {}
+for _chapter, _names in MODULES.items():
+    _modules = [import_module(f"companion.claims.{name}") for name in _names]
+    _BY_CHAPTER[_chapter] = [claim for module in _modules for claim in claims_of(module.__name__)]
 
 
 def ledger(prefix: str = "", chapter: str | None = None) -> list[Claim]:
-    """Return claims, in the order of the book; each is checked when first asked.
+    """Return the claims whose ids begin with `prefix`, in the order of the book.
 
-    Parameters
-    ----------
-    prefix : str
-        How their ids begin; ValueError if no id does.
-    chapter : str, optional
-        Number of the chapter that judges them, such as "01"; None for all.
+    Those of one chapter, if its number is given, such as "01"; ValueError if there are none.
     """
     if chapter is None:
         found = [claim for part in _BY_CHAPTER.values() for claim in part]
@@ -118,17 +109,10 @@ def _written() -> dict[str, dict[str, Any]]:
 def judge(page: Page, results: Mapping[str, Any] | None = None) -> list[Claim]:
     """Judge the claims of a chapter, publish the verdicts and return the claims.
 
-    Claims about the chapter's experiments are judged from their results. The others depend on no
-    parameter of the page: at the presets smoke and quick, those that the book has published a
-    verdict on keep it, whatever has become of their checks (``companion claims --check`` runs
-    them).
-
-    Parameters
-    ----------
-    page : Page
-        The chapter that is being executed.
-    results : mapping of str to object, optional
-        The results that the chapter's claims need, by the names that the claims have for them.
+    Claims about the chapter's experiments are judged from `results`, by the names that they need.
+    The others depend on no parameter of the page: at the presets smoke and quick, those that the
+    book has published a verdict on keep it, whatever has become of their checks (``companion
+    claims --check`` runs them).
     """
     results = {} if results is None else results
     known = {} if page.preset == "paper" else _written()
@@ -178,14 +162,9 @@ def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:
 
 
 def differences(claims: Sequence[Claim] | None = None) -> list[str]:
-    """Judge claims again and describe where the published verdicts differ, a line each.
+    """Judge claims, or all, again and describe where the published verdicts differ, a line each.
 
     Claims that need results of a chapter are left out: executing the chapter judges them.
-
-    Parameters
-    ----------
-    claims : sequence of Claim, optional
-        Which; None means all.
     """
     stored = _written()
     chosen = [claim for claim in (ledger() if claims is None else claims) if not claim.needs]

@@ -11,23 +11,26 @@ from typing import Any
 from companion.claims.verdicts import VERDICTS
 from dpbandits._validation import check_choice
 
-__all__ = ["Claim", "Evidence", "Finding", "claim", "claims_of", "entries", "extremes", "shown"]
+__all__ = [
+    "Claim",
+    "Evidence",
+    "Finding",
+    "claim",
+    "claims_of",
+    "entries",
+    "extremes",
+    "finding",
+    "shown",
+]
 
 Evidence = Mapping[str, float | int | str]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What the check of a claim found.
+    """What the check of a claim found: one of `VERDICTS`, why, and the numbers that it rests on.
 
-    Attributes
-    ----------
-    verdict : str
-        One of `VERDICTS`.
-    reason : str
-        One or two sentences: the condition, the counterexample, or what was checked.
-    evidence : mapping of str to number or str
-        The numbers that the verdict rests on, by name.
+    The reason is the condition, the counterexample, or what was checked.
     """
 
     verdict: str
@@ -41,6 +44,12 @@ class Finding:
 Check = Callable[..., Finding]
 
 
+def finding(verdict: str, reason: str, *evidence: tuple[Any, ...] | Evidence) -> Finding:
+    """Return what a check found; a piece of evidence is (name, value[, digits]) or a mapping."""
+    parts = [e if isinstance(e, Mapping) else {e[0]: shown(*e[1:])} for e in evidence]
+    return Finding(verdict, reason, {name: value for part in parts for name, value in part.items()})
+
+
 @dataclass(frozen=True)
 class Claim:
     """A statement of a paper, and the function that judges it; made by `claim`.
@@ -52,7 +61,7 @@ class Claim:
     place, statement : str
         Where the paper says it, and what it says, in our words.
     check : callable
-        Computes the `Finding`; called once, when it is first asked for.
+        Computes the `Finding`, when it is first asked for.
     at : str
         Label of the place in the chapter where the page speaks of it.
     needs : tuple of str
@@ -111,12 +120,8 @@ def claim(
 ) -> Callable[[Check], Check]:
     """Enter the decorated check into the ledger, as the one that judges a claim.
 
-    What the paper says is the first paragraph of the check's docstring.
-
-    Parameters
-    ----------
-    id, place, at, needs
-        Of the `Claim`.
+    The parameters are those of `Claim`, and the statement is the first paragraph of the check's
+    docstring.
 
     Examples
     --------
@@ -124,7 +129,7 @@ def claim(
     >>> @findings.claim("demo-sum", "§1", at="thm-sum")
     ... def addition():
     ...     "1 + 1 = 2."
-    ...     return findings.Finding("holds", "Computed.", {"sum": 2})
+    ...     return findings.finding("holds", "Computed.", ("sum", 2))
     >>> (demo,) = findings.claims_of(addition.__module__)
     >>> demo.paper, demo.statement, demo.verdict
     ('demo', '1 + 1 = 2.', 'holds')
@@ -144,8 +149,8 @@ def claims_of(module: str) -> list[Claim]:
     return _MADE[module]
 
 
-def shown(value: Any, digits: int | str | None) -> Any:
-    """Return a number as the page shows it: round(value, digits), an integer for 0; or ".3g"."""
+def shown(value: Any, digits: int | str | None = None) -> Any:
+    """Return a number as the page shows it: rounded, for 0 to an integer; or formatted, ".3g"."""
     if isinstance(digits, str):
         return float(f"{value:{digits}}")
     return value if digits is None else round(value, digits or None)

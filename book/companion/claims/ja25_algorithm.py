@@ -8,7 +8,7 @@ from unittest import mock
 import numpy as np
 from scipy import special
 
-from companion.claims.findings import Finding, claim, entries
+from companion.claims.findings import Finding, claim, entries, finding
 from companion.claims.verdicts import CONDITION, HOLDS, decide
 from dpbandits.identification import (
     DPTT,
@@ -100,19 +100,17 @@ def private() -> Finding:
     # mean of |noise|/scale, of exponential variables: within a fifth of 1 by 4.8 standard errors
     size = float(np.abs(noises).mean()) / max(scales, default=math.nan) if noises else 0.0
     every = n_batches > 0 and len(scales) == len(noises) == n_batches
-    return Finding(
+    return finding(
         decide(every and loss <= epsilon * (1 + 1e-12) and abs(size - 1) < 0.2),
         "Proved for all algorithms that use disjoint batches, each released once. On tables of "
         "rewards: no entry was in two released batches, so that a changed entry moves one Laplace "
         "variable by 1; each batch has a variable of its own, of scale 1/ε, and shows it.",
-        {
-            "batches that were released": n_batches,
-            "Laplace variables that were drawn": len(scales),
-            "entries that they hold": n_entries,
-            "batches that one entry is in, at most": most,
-            "log ratio of densities over ε, at most": loss / epsilon,
-            "mean size of the noise over its scale": round(size, 3),
-        },
+        ("batches that were released", n_batches),
+        ("Laplace variables that were drawn", len(scales)),
+        ("entries that they hold", n_entries),
+        ("batches that one entry is in, at most", most),
+        ("log ratio of densities over ε, at most", loss / epsilon),
+        ("mean size of the noise over its scale", size, 3),
     )
 
 
@@ -129,15 +127,13 @@ def log_threshold() -> Finding:
         c = chernoff_threshold(delta, N_ARMS, k, m, s)
         allowed = delta / ((N_ARMS - 1) * special.zeta(s) ** 2 * (k * m) ** s)
         spent = max(spent, special.gammaincc(2.0, c) / allowed)
-    return Finding(
+    return finding(
         decide(spent <= 1 + 1e-9 and one < 1.1 and two > 1.9),
         "Done here, with a proof: two independent deviations add up to c with the tail of a Gamma "
         "variable of shape 2. Ratio to log(1/δ) at δ = 10^-250, ten releases each.",
-        {
-            "chernoff": round(one, 4),
-            "union": round(two, 4),
-            "tail over what is allowed": round(float(spent), 9),
-        },
+        ("chernoff", one, 4),
+        ("union", two, 4),
+        ("tail over what is allowed", float(spent), 9),
     )
 
 
@@ -152,12 +148,13 @@ def smaller_than_8() -> Finding:
         half, best = (characteristic_time(means, epsilon, share).value for share in (0.5, None))
         worst = max(worst, half / best)
     factor, ours = worst * 2 * 2, worst * 2  # batches, and in the first the threshold
-    return Finding(
+    return finding(
         decide(factor < 8 and factor > 7, CONDITION),
         "If the proportions of the pulls converge fast enough, which the paper proves for its rule "
         "and distinct means, and we take as a hypothesis: 2 for the threshold, 1 + η = 2 for the "
         "batches, and T* with β = 1/2, less than 2. With our threshold it is less than 4.",
-        {"greatest factor, union": round(factor, 3), "greatest factor, chernoff": round(ours, 3)},
+        ("greatest factor, union", factor, 3),
+        ("greatest factor, chernoff", ours, 3),
     )
 
 
@@ -179,13 +176,14 @@ def one_plus_eta() -> Finding:
     threshold = chernoff_threshold(SMALL, N_ARMS, 10, 10) / math.log(1 / SMALL)
     factors = {eta: threshold * _longest_wait(eta) for eta in (1.0, 0.5, 0.1)}
     right = all(1 - 1e-5 <= factor / (1 + eta) <= FINITE_DELTA for eta, factor in factors.items())
-    return Finding(
+    return finding(
         decide(right, CONDITION),
         "Of the two improvements that it takes, the threshold is proved here; an adaptive share of "
         "the leader is not built, and the proportions have to converge, as before. Threshold over "
         "log(1/δ) at δ = 10^-250, ten releases each, times the greatest growth of the pulls from "
         "one release to the next, from a million pulls on; up to 5 % for the finite δ.",
-        {"threshold over log(1/δ)": round(threshold, 4), **entries("factor, η = {:g}", factors, 4)},
+        ("threshold over log(1/δ)", threshold, 4),
+        entries("factor, η = {:g}", factors, 4),
     )
 
 
@@ -198,7 +196,7 @@ def k_eta() -> Finding:
         while (at := next_release(at, eta)) <= pulls:
             releases += 1
         ratios[eta] = releases * math.log1p(eta) / math.log(pulls)
-    return Finding(
+    return finding(
         decide(all(0.75 <= ratio <= 1.1 for ratio in ratios.values())),
         "Releases by 10^9 pulls, times log(1 + η)/log n; for small η it is less, as the first "
         "numbers of the grid coincide.",
@@ -217,7 +215,7 @@ def eta_zero() -> Finding:
         ratios[gap] = noisy / float(d_minus(mean + gap, mean, epsilon))
     variance = mean * (1 - mean)
     limit = variance / (variance + 2 / epsilon**2)
-    return Finding(
+    return finding(
         decide(max(ratios.values()) < 0.5 and abs(ratios[0.001] / limit - 1) < 0.01),
         "With one Laplace variable per reward the rate is smaller by a factor that does not tend "
         "to 1; for small gaps it is σ²/(σ² + 2/ε²).",
@@ -264,7 +262,7 @@ def memory() -> Finding:
     kept = {alg.label: _needed(alg) for alg in (ACCUMULATING, FORGETTING)}
     counts = {label: len(names) for label, names in kept.items()}
     listed = "; ".join(f"{label}: {', '.join(names)}" for label, names in kept.items())
-    return Finding(
+    return finding(
         decide(len(set(counts.values())) == 1),
         "What estimates and stopping rule read of each arm, found by changing the state: "
         f"{listed}.",
@@ -288,16 +286,14 @@ def pan_private() -> Finding:
     epsilon = ACCUMULATING.epsilon
     accumulated, forgotten = (epsilon * _shift(a) for a in (ACCUMULATING, FORGETTING))
     better = forgotten < accumulated
-    return Finding(
+    return finding(
         decide(better, CONDITION if accumulated <= epsilon * (1 + 1e-12) else HOLDS),
         "If the state alone is seen, once: after a later release it shows nothing of an earlier "
         "reward if earlier batches are forgotten, and no more than ε if their noisy sum is kept. "
         "Together with the output either may show ε, and the open batch is bare in both.",
-        {
-            "loss of the kept sum, accumulating": round(accumulated, 9),
-            "loss of the kept sum, forgetting": round(forgotten, 9),
-            "ε": epsilon,
-        },
+        ("loss of the kept sum, accumulating", accumulated, 9),
+        ("loss of the kept sum, forgetting", forgotten, 9),
+        ("ε", epsilon),
     )
 
 
@@ -313,9 +309,10 @@ def zcdp() -> Finding:
     for h in (1, 2, 5):  # KL of Gaussian releases over group privacy of zCDP
         log_ratio = (((grid - h) / sigma) ** 2 - (grid / sigma) ** 2) / 2
         ratios.append(float((p * log_ratio).sum() * step) / (rho * h * h))
-    return Finding(
+    return finding(
         decide(max(abs(ratio - 1) for ratio in ratios) < 1e-9),
         "Group privacy of zCDP at order 1; the Gaussian mechanism attains it, at 1, 2 and 5 "
         "changed rewards.",
-        {"least ratio": round(min(ratios), 9), "greatest ratio": round(max(ratios), 9)},
+        ("least ratio", min(ratios), 9),
+        ("greatest ratio", max(ratios), 9),
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import integrate, optimize, stats
 
-from companion.claims.findings import Finding, claim, entries, extremes
+from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.ja25_algorithm import SMALL, Recorded
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from companion.publishing import number
@@ -36,15 +36,13 @@ def correct(errors: Runs) -> Finding:
     rows = [runs for runs in errors.values() if isinstance(runs.algorithm, DPTT)]
     rates = [(runs.error_rate(), runs.algorithm.delta) for runs in rows]
     seen, worst = (max(rate[i] / delta for rate, delta in rates) for i in (0, 1))
-    return Finding(
+    return finding(
         decide(bool(rows) and worst <= 1),
         "Proved for our two thresholds and every ε and δ; the paper's own, its equation (8), is "
         "lost in our copy. In the chapter's runs wrong recommendations are far rarer than δ.",
-        {
-            "settings": len(rows),
-            "runs": sum(runs.n_runs for runs in rows),
-            "share of wrong recommendations / δ, greatest": round(seen, 4),
-        },
+        ("settings", len(rows)),
+        ("runs", sum(runs.n_runs for runs in rows)),
+        ("share of wrong recommendations / δ, greatest", seen, 4),
     )
 
 
@@ -64,7 +62,7 @@ def forgetting() -> Finding:
         kept, forgotten = _variances(2**k, epsilon)
         ratios[k, epsilon] = kept / forgotten
     better = min(ratios.values()) < 1
-    return Finding(
+    return finding(
         decide(better, CONDITION if max(ratios.values()) > 1 else HOLDS, FAILS),
         "Where the spread of the rewards decides, all rewards give half the variance of the last "
         "batch. Where noise decides, which is up to about (8k − 32)/ε² pulls, k releases, the sum "
@@ -89,7 +87,7 @@ def lemma_9() -> Finding:
     slow = math.log(ratios[100.0]) / 100.0
     exact = max(abs(r / (1 + x) - 1) for x, r in ratios.items())
     over = CONDITION if max(ratios.values()) > 1 else HOLDS
-    return Finding(
+    return finding(
         decide(exact < 1e-9 and slow < 0.1, over, FAILS),
         "Up to a factor, which our copy does not show. For two independent variables with tail "
         "e^(−x) the tail of the sum is 1 + x times the greatest product; the rate in the exponent "
@@ -119,12 +117,13 @@ def half() -> Finding:
         _Led(epsilon, 0.01).decide(TableRewards(table), rng, 60_000)
         last = _Led.seen[-1]
         off += np.abs(last.own - last.led / 2)[last.led > 0].tolist()
-    return Finding(
+    return finding(
         decide(bool(off) and max(off) <= 1),
         "By the rule that is tracked: an arm that leads is played in every second round in which "
         "it leads, up to one. As the leader changes early on, that is half of all pulls for the "
         "best arm in the long run only.",
-        {"arms that led": len(off), "plays off one half of the rounds led, greatest": max(off)},
+        ("arms that led", len(off)),
+        ("plays off one half of the rounds led, greatest", max(off)),
     )
 
 
@@ -139,12 +138,12 @@ def same_guarantee() -> Finding:
         most[name] = int(recorded.in_batches().max())
         released[name] = len(recorded.batches)
     same = {rule.guarantee.epsilon for rule in rules.values()} == {0.5}
-    return Finding(
+    return finding(
         decide(set(most.values()) == {1} and same and min(released.values()) > 3),
         "In both a reward is in one batch, whose noisy sum is released once; to add released sums "
         "or to forget them is post-processing.",
-        entries("batches that one reward is in, {}", most)
-        | entries("batches released, {}", released),
+        entries("batches that one reward is in, {}", most),
+        entries("batches released, {}", released),
     )
 
 
@@ -161,17 +160,15 @@ def smaller_eta() -> Finding:
         all(b > a for a, b in itertools.pairwise(each.values())) for each in (counts, levels)
     )
     far = chernoff_threshold(SMALL, 5, counts[0.01], counts[0.01]) / math.log(1 / SMALL)
-    return Finding(
+    return finding(
         decide(rising and higher),
         "Releases in proportion to 1/log(1 + η) bring as many Laplace variables, and a union over "
         "more pairs in the threshold. The threshold grows with the logarithm of their number only, "
         "and as δ tends to 0 that is lost against log(1/δ).",
-        entries("threshold / log(1/δ) at 10⁶ pulls, δ = 0.01, η = {:g}", levels, 3)
-        | {
-            "Laplace variables, η = 1": counts[1.0],
-            "Laplace variables, η = 0.01": counts[0.01],
-            "threshold / log(1/δ), δ = 10⁻²⁵⁰, η = 0.01": round(far, 3),
-        },
+        entries("threshold / log(1/δ) at 10⁶ pulls, δ = 0.01, η = {:g}", levels, 3),
+        ("Laplace variables, η = 1", counts[1.0]),
+        ("Laplace variables, η = 0.01", counts[0.01]),
+        ("threshold / log(1/δ), δ = 10⁻²⁵⁰, η = 0.01", far, 3),
     )
 
 
@@ -194,7 +191,7 @@ def ties(tails: Runs) -> Finding:
     calibrated, of = (
         sum(n for cost, n in each.items() if cost.startswith("W̃")) for each in (starved, runs)
     )
-    return Finding(
+    return finding(
         decide(starved["W"] > 0, CANNOT_TELL, CONDITION),
         "It is said without a proof, and neither of the two is in our copy, though Figure 1 is on "
         f"tied means. {'Some such step is needed: with' if starved['W'] else 'With'} the plain "
@@ -230,15 +227,13 @@ def gaussian_mechanism() -> Finding:
     # the exact δ of the Gaussian mechanism at ε
     here, there = (stats.norm.cdf(s / (2 * deviation) - epsilon * deviation) for s in (1, -1))
     exact = here - math.exp(epsilon) * there
-    return Finding(
+    return finding(
         decide(max(spent) <= 1 + 1e-6 and exact <= delta),
         "Privacy rests on the batches alone: a reward is in one released sum, and normal noise of "
         "deviation 1/√(2ρ) makes it ρ-zCDP, and so (ρ + 2√(ρ·log(1/δ)), δ)-DP. The thresholds "
         "have to be derived anew.",
-        {
-            "Rényi divergence / (ρ·order), greatest": round(float(max(spent)), 6),
-            "exact δ / δ at ρ = 1/2, δ = 10⁻⁶": round(float(exact) / delta, 4),
-        },
+        ("Rényi divergence / (ρ·order), greatest", float(max(spent)), 6),
+        ("exact δ / δ at ρ = 1/2, δ = 10⁻⁶", float(exact) / delta, 4),
     )
 
 
@@ -257,13 +252,11 @@ def any_range() -> Finding:
         for low, high in ((0.0, 1.0), (-3.0, 5.0), (0.2, 0.3))
     ]
     bare = _log_ratio(8.0, 1 / epsilon) / epsilon
-    return Finding(
+    return finding(
         decide(max(losses) <= 1 + 1e-9 < bare),
         "The sum of a batch moves by b − a at most, and the noise is b − a times as wide.",
-        {
-            "greatest loss / ε": round(max(losses), 6),
-            "on [−3, 5] with the noise of [0, 1]": round(bare, 3),
-        },
+        ("greatest loss / ε", max(losses), 6),
+        ("on [−3, 5] with the noise of [0, 1]", bare, 3),
     )
 
 
@@ -283,13 +276,13 @@ def normal_formula() -> Finding:
     for law in itertools.product((0.01, 0.5, 3.0), (0.5, 1.0, 4.0)):
         exact, _ = integrate.quad(difference, -40, 40, law, points=[law[0] / 2], limit=200)
         off = max(off, abs(_normal_distance(*law) / exact - 1))
-    return Finding(
+    return finding(
         decide(off < 1e-6, FAILS, CANNOT_TELL),
         "For equal variances, as in bandits with normal rewards of known variance, it is "
         "2Φ(abs(μ − μ')/(2σ)) − 1. For different variances it takes the two points at which the "
         "densities cross. What the reply draws from it, that solvers have to find d_ε, stays "
         "true; it costs nothing else.",
-        {"relative difference of formula and quadrature, greatest": float(f"{off:.1e}")},
+        ("relative difference of formula and quadrature, greatest", off, ".1e"),
     )
 
 
@@ -312,14 +305,12 @@ def convex() -> Finding:
             options={"xatol": 1e-10},
         )
         off = max(off, abs(found.fun - float(d_eps(x, y, epsilon))))
-    return Finding(
+    return finding(
         decide(least > -1e-12 and off < 1e-7),
         "kl(z, y) is convex in z on [0, 1] and so is ε·abs(x − z). A plain solver finds the value "
         "of the closed form that Bernoulli laws have.",
-        {
-            "second difference, least": float(f"{least:.1e}"),
-            "solver − closed form, greatest": float(f"{off:.1e}"),
-        },
+        ("second difference, least", least, ".1e"),
+        ("solver − closed form, greatest", off, ".1e"),
     )
 
 
@@ -334,7 +325,7 @@ def _laplace_divergence(changes: int, epsilon: float) -> float:
 def group_divergence() -> Finding:
     """Under ε-DP the divergence of the outputs on data with h changed rewards is at most ε·h."""
     ratios = [_laplace_divergence(h, e) / (e * h) for h in (1, 3, 50) for e in (0.01, 1.0, 10.0)]
-    return Finding(
+    return finding(
         decide(max(ratios) <= 1 and max(ratios) > 0.99),
         "Proved: h changed rewards move each log probability by ε·h at most. The Laplace mechanism "
         "comes near, for large ε·h; for small ε·h the divergence is about (ε·h)²/2, which the "
@@ -355,13 +346,11 @@ def only_bounded() -> Finding:
     """All earlier works on private bandits are for Bernoulli or bounded rewards."""
     beyond = _beyond(1e6)
     private = DPRSE(0.5).guarantee
-    return Finding(
+    return finding(
         decide(beyond > 0 and private.epsilon == 0.5, FAILS, CANNOT_TELL),
         "Tao, Wu, Zhao and Wang (2022) have private algorithms for arms with a moment of order "
         "1 + v only: see chapter 4. The remark is a motive for bounded rewards, and nothing in "
         "the paper depends on it.",
-        {
-            "P(reward > 10⁶), best arm of their Setting 1, v = 0.5": float(f"{beyond:.2g}"),
-            "ε of DPRSE there": private.epsilon,
-        },
+        ("P(reward > 10⁶), best arm of their Setting 1, v = 0.5", beyond, ".2g"),
+        ("ε of DPRSE there", private.epsilon),
     )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from companion.claims.findings import Finding, claim, entries
+from companion.claims.findings import Finding, claim, entries, finding
 from companion.claims.verdicts import CONDITION, FAILS, HOLDS, decide
 from companion.slopes import fit_slope
 from dpbandits.identification import DPTT, Identifications, sample_lower_bound
@@ -84,7 +84,7 @@ def outperforms(figures: Runs) -> Finding:
         for rival in (proved, elimination)
         if loses[rival]
     )
-    return Finding(
+    return finding(
         decide(correct == 2 * total, HOLDS, CONDITION if correct else FAILS),
         f"For some ε, not for all. Of {total} pairs of instance and ε, DP-TT with our threshold "
         f"surely takes fewer samples than AdaP-TT with a proved threshold in {counts[proved]}, "
@@ -92,9 +92,9 @@ def outperforms(figures: Runs) -> Finding:
         "threshold of the published experiments, which is not proved, AdaP-TT is beaten in "
         f"{counts[heuristic]}. The paper's own settings of the rivals, and its "
         "threshold, cannot be seen.",
-        {"pairs": total}
-        | entries("surely fewer samples than {}", counts)
-        | {"greatest ε at which DP-SE is not surely beaten": max(loses[elimination], default=0.0)},
+        ("pairs", total),
+        entries("surely fewer samples than {}", counts),
+        ("greatest ε at which DP-SE is not surely beaten", max(loses[elimination], default=0.0)),
     )
 
 
@@ -109,7 +109,7 @@ def twice(figures: Runs) -> Finding:
         private = float(np.mean([found[instance, "DP-TT", "", epsilon].value for epsilon in low]))
         ratios[instance] = private / found[instance, "Top Two", "", math.inf].value
     about = [name for name, ratio in ratios.items() if 1.5 <= ratio <= 2.5]
-    return Finding(
+    return finding(
         decide(len(about) == len(ratios), HOLDS, CONDITION if about else FAILS),
         f"Mean of DP-TT for ε of at least {LOW_PRIVACY:g} over that of Top Two with its own, "
         f"proved threshold; between 1.5 and 2.5 on {len(about)} of {len(ratios)} instances "
@@ -132,15 +132,13 @@ def above_bound(figures: Runs, own: Runs) -> Finding:
             name = f"{algorithm.label} on {instance.name.removesuffix(', K = 5')}, ε = {epsilon:g}"
             ratios[name] = result.mean_time()[0] / bound
     least = min(ratios, key=ratios.__getitem__)
-    return Finding(
+    return finding(
         decide(all(ratio >= 1 for ratio in ratios.values())),
         "Means of every δ-correct algorithm of the figures, private or not, on every instance and "
         "budget.",
-        {
-            "settings": len(ratios),
-            "least ratio to the bound": round(ratios[least], 3),
-            "found with": least,
-        },
+        ("settings", len(ratios)),
+        ("least ratio to the bound", ratios[least], 3),
+        ("found with", least),
     )
 
 
@@ -149,7 +147,7 @@ def thousands(quoted: Runs) -> Finding:
     """On easy instances, at δ = 0.01 and ε = 0.1, the samples can be in the order of thousands."""
     found = _means(quoted)
     times = {name: found["even", name, "", 0.1].value for name in ("DP-TT", "DP-LRE")}
-    return Finding(
+    return finding(
         decide(all(1e3 <= time < 1e4 for time in times.values())),
         "On the means 0, 0.25, 0.5, 0.75, 1, at δ = 0.01 and ε = 0.1; on instances with smaller "
         "gaps it is more.",
@@ -176,15 +174,13 @@ def confidence(delta: Runs) -> Finding:
     deltas = sorted({d for times in by.values() for d in times})
     ratios = [times[deltas[0]] / times[deltas[-1]] for times in by.values()]
     due = math.log(deltas[0]) / math.log(deltas[-1])
-    return Finding(
+    return finding(
         decide(max(ratios) < due),
         f"Mean samples of DP-TT at δ = {deltas[0]:g} over those at {deltas[-1]:g}, on mu1 for "
         f"{len(by)} budgets, against log(1/δ) alone.",
-        {
-            "least ratio": round(min(ratios), 3),
-            "greatest ratio": round(max(ratios), 3),
-            "ratio of log(1/δ)": round(due, 3),
-        },
+        ("least ratio", min(ratios), 3),
+        ("greatest ratio", max(ratios), 3),
+        ("ratio of log(1/δ)", due, 3),
     )
 
 
@@ -197,7 +193,7 @@ def linear_in_arms(arms: Runs) -> Finding:
         slopes[epsilon] = fit_slope([k - 1 for k in numbers], [times[k] for k in numbers]).slope
     linear = all(0.85 <= slope <= 1.25 for slope in slopes.values())
     nearly = all(0.85 <= slope <= 1.5 for slope in slopes.values())
-    return Finding(
+    return finding(
         decide(linear, HOLDS, CONDITION if nearly else FAILS),
         "Slope of log samples in log(K − 1) for DP-TT, one arm 0.2 better than all others, from "
         f"K = {min(numbers):g} to {max(numbers):g}; 1 would be linear, from 0.85 to 1.25 counts as "
@@ -213,10 +209,11 @@ def small_eta_costs(eta: Runs) -> Finding:
     best = {epsilon: min(times, key=times.__getitem__) for epsilon, times in by.items()}
     price = {e: times[min(times)] / min(times.values()) for e, times in by.items()}
     pays = [e for e, ratio in price.items() if ratio > 1.2]
-    return Finding(
+    return finding(
         decide(len(pays) == len(by), HOLDS, CONDITION if pays else FAILS),
         "Mean samples on mu1 at the least η of the grid over those at the best η: a small η costs "
         f"more than a fifth for ε = {', '.join(f'{e:g}' for e in pays) or 'none'}, where each "
         "further release adds noise that is felt.",
-        {**entries("best η, ε = {:g}", best), **entries("least η over best, ε = {:g}", price, 3)},
+        entries("best η, ε = {:g}", best),
+        entries("least η over best, ε = {:g}", price, 3),
     )

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.claims.findings import Finding, claim, entries, extremes
+from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.verdicts import CONDITION, FAILS, HOLDS, decide
 from dpbandits.identification import characteristic_time, kl, privacy_switches, total_variation_time
 from dpbandits.rewards.instances import ja25, ss19
@@ -42,15 +42,13 @@ def log_odds() -> Finding:
     found = np.concatenate([each.max() - each[1:] for each in odds]).tolist()
     quoted = [0.75] * 3 + [2.94] + [0.25] * 4
     off = max(abs(x - y) for x, y in zip(found, quoted, strict=True))
-    return Finding(
+    return finding(
         decide(off <= 0.005),
         "With the means 0.95, 0.9 three times, 0.5 and 0.75, 0.7 four times, which our copy of the "
         "paper has lost and which are inferred from these numbers; to two digits.",
-        {
-            "mu1, arms 2 to 4": round(found[0], 4),
-            "mu1, arm 5": round(found[3], 4),
-            "mu2, all arms": round(found[4], 4),
-        },
+        ("mu1, arms 2 to 4", found[0], 4),
+        ("mu1, arm 5", found[3], 4),
+        ("mu2, all arms", found[4], 4),
     )
 
 
@@ -67,12 +65,13 @@ def free_switch() -> Finding:
         else:
             worst = max(worst, abs(_time(means, switch.free) / free - 1))
             below.append(_time(means, 0.5 * switch.exact) / free)
-    return Finding(
+    return finding(
         decide(worst < SAME and min(below) > 1 + SAME),
         "Proved; computed on the instances of the figures: equal from the switch on, and greater "
         "at half the exact switch. Where the best mean is 1 or another is 0 the switch is "
         "infinite, and the times differ for every ε.",
-        {"greatest relative difference at the switch": worst, "least ratio below": min(below)},
+        ("greatest relative difference at the switch", worst),
+        ("least ratio below", min(below)),
     )
 
 
@@ -87,19 +86,17 @@ def seen_at() -> Finding:
     )
     stronger = one.free > SEEN > two.free and 1.005 < ratio < 1.02  # near a percent
     exact_there = abs(one.exact - SEEN) < 0.05 and abs(two.exact - SEEN) < 0.05
-    return Finding(
+    return finding(
         decide(stronger, HOLDS if exact_there else CONDITION),
         "The condition without an allocation asks for more than 0.45 on mu1 and not on mu2. The "
         f"exact switches are elsewhere: on mu1 at {one.exact:.2f}, since an arm that is hardly "
         "pulled makes its own condition stricter, though its influence is small; at 0.45 the time "
         f"is {ratio:.4f} times that without privacy. On mu2, for which our copy of the reply "
         "gives 0.45 as well, privacy is free long before.",
-        {
-            "mu1: exact switch": round(one.exact, 4),
-            "mu2: exact switch": round(two.exact, 4),
-            "mu1: time at ε = 0.45 over that without privacy": round(ratio, 4),
-            "mu2: time at ε = 0.45 over that without privacy": round(other, 4),
-        },
+        ("mu1: exact switch", one.exact, 4),
+        ("mu2: exact switch", two.exact, 4),
+        ("mu1: time at ε = 0.45 over that without privacy", ratio, 4),
+        ("mu2: time at ε = 0.45 over that without privacy", other, 4),
     )
 
 
@@ -114,15 +111,13 @@ def best_budget() -> Finding:
         switch, free = privacy_switches(means), _time(means, math.inf)
         loss.append(_time(means, 0.97 * switch.exact) / free - 1)
         spare.append(switch.free / switch.exact)
-    return Finding(
+    return finding(
         decide(min(loss) > SAME),
         "For the exact switch: below it the bound grows, at once though slowly. The condition "
         "that needs no allocation, which the authors call the weaker one, is above it on every "
         "instance; at its ε some privacy is given away for nothing.",
-        {
-            "least growth of the time 3 % below the exact switch": min(loss),
-            **extremes("allocation-free switch over the exact one", spare, 4),
-        },
+        ("least growth of the time 3 % below the exact switch", min(loss)),
+        extremes("allocation-free switch over the exact one", spare, 4),
     )
 
 
@@ -138,11 +133,12 @@ def tighter() -> Finding:
         free, total = _time(means, math.inf), total_variation_time(means)
         for epsilon in np.geomspace(1e-3, 30, 60).tolist():
             ratios.append(_time(means, epsilon) / max(free, total / epsilon))
-    return Finding(
+    return finding(
         decide(min(ratios) >= 1 - SAME and max(ratios) > 1.1),
         "It is at least the larger of the bound without privacy and of the total-variation bound "
         "at its best constant, 1/ε, and above both in between.",
-        {"least ratio": round(min(ratios), 6), "greatest ratio": round(max(ratios), 4)},
+        ("least ratio", min(ratios), 6),
+        ("greatest ratio", max(ratios), 4),
     )
 
 
@@ -156,7 +152,7 @@ def high_privacy() -> Finding:
     }
     falls = all(b < a / 50 for a, b in itertools.pairwise(off.values()))
     within = all(x <= e * max(total for _, total in totals) / 7 for e, x in off.items())
-    return Finding(
+    return finding(
         decide(falls and within),
         "Proved with an explicit error: ε times the time lies between the total-variation time and "
         "that over 1 − ε·T/8.",
@@ -180,10 +176,11 @@ def half_share() -> Finding:
         ratios.append(_time(means, epsilon, 0.5) / _time(means, epsilon))
     many = [0.8, *[0.6] * 400]
     ratios.append(_time(many, math.inf, 0.5) / _time(many, math.inf))
-    return Finding(
+    return finding(
         decide(min(ratios) >= 1 - SAME and max(ratios) < 2),
         "Proved, and strictly less; 200 random instances, and 401 arms, which come near.",
-        {"least ratio": round(min(ratios), 6), "greatest ratio": round(max(ratios), 4)},
+        ("least ratio", min(ratios), 6),
+        ("greatest ratio", max(ratios), 4),
     )
 
 
@@ -196,8 +193,8 @@ def linear_arms() -> Finding:
         per_arm = [t / (k - 1) for k, t in times.items()]
         spreads[epsilon] = per_arm[0] / per_arm[-1]
         if not all(b < a for a, b in itertools.pairwise(per_arm)):
-            return Finding(FAILS, "The time per suboptimal arm grows.")
-    return Finding(
+            return finding(FAILS, "The time per suboptimal arm grows.")
+    return finding(
         decide(max(spreads.values()) < 8, CONDITION),
         "Up to a factor: the time over K − 1 falls with K, from its value at K = 2 to "
         "1/d_ε(μ_b, μ*); it is exactly proportional to K in the limit of ε = 0 only.",
@@ -212,9 +209,9 @@ def near_ties() -> Finding:
     for epsilon in (0.01, 1.0, math.inf):
         times = [_time([0.6, 0.6 - gap, 0.3], epsilon) for gap in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)]
         if not all(b > 5 * a for a, b in itertools.pairwise(times)):
-            return Finding(FAILS, "The time does not grow as the gap closes.")
+            return finding(FAILS, "The time does not grow as the gap closes.")
         powers[epsilon] = math.log10(times[-1] / times[-2])
-    return Finding(
+    return finding(
         decide(all(abs(power - 2) < 0.1 for power in powers.values())),
         "It grows like the inverse square of the gap in the end; powers from the last two gaps.",
         entries("power of 1/gap, ε = {:g}", powers, 3),
@@ -230,9 +227,10 @@ def constant() -> Finding:
     delta = np.concatenate([np.geomspace(1e-12, 0.3, 3000), np.linspace(0.3, 0.4999, 20_000)])
     excess = kl(1 - delta, delta) + np.log(2.4 * delta)
     best = float(np.exp(-(kl(1 - delta, delta) + np.log(delta)).min()))
-    return Finding(
+    return finding(
         decide(float(excess.min()) >= 0),
         "The change of measure gives kl(δ, 1 − δ) in place of log(1/(2.4δ)), with a proof for "
         "every ε-DP algorithm; the inequality between the two, on a grid of δ below 1/2.",
-        {"least difference": round(float(excess.min()), 5), "least constant": round(best, 4)},
+        ("least difference", float(excess.min()), 5),
+        ("least constant", best, 4),
     )

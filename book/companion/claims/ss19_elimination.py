@@ -6,14 +6,12 @@ import math
 import numpy as np
 from scipy import stats
 
-from companion.claims.findings import Finding, claim, entries, extremes
+from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
-from dpbandits import bounds
+from dpbandits import DPSE, GuessAndDouble, bounds, simulate
 from dpbandits.mechanisms import BinaryTree
-from dpbandits.regret import DPSE, GuessAndDouble
 from dpbandits.rewards.instances import SS19_NAMES, bernoulli, ss19
 from dpbandits.schedules import elimination_epoch
-from dpbandits.simulation import simulate
 
 T = 50_000_000
 
@@ -52,12 +50,13 @@ def theorem_4_1() -> Finding:
     for epsilon, size, epoch in itertools.product((0.01, 1.0, 10.0), (2, 20), range(1, 12)):
         plan = elimination_epoch(size, epoch, 1 / T, epsilon)
         matched = matched and math.isclose(plan.noise_scale * epsilon * plan.pulls, 1)
-    return Finding(
+    return finding(
         decide(matched and loss <= 1 + 1e-9 < control),
         "Proved for the releases and hence for the pulls. Computed exactly for the decision "
         "between two arms: the greatest privacy loss stays below ε, and a twin with half the "
         "noise exceeds it.",
-        {"greatest loss / ε": round(loss, 4), "with half the noise": round(control, 4)},
+        ("greatest loss / ε", loss, 4),
+        ("with half the noise", control, 4),
     )
 
 
@@ -69,14 +68,12 @@ def failed_attempts() -> Finding:
     yes = [float(stats.laplace.sf(threshold, loc=shift, scale=1 / budget)) for shift in (0, 1)]
     together = math.log((yes[1] / yes[0]) ** questions) / budget
     opposed = math.log((yes[1] / yes[0]) * (yes[0] / yes[1])) / budget
-    return Finding(
+    return finding(
         decide(math.isclose(together, questions) and abs(opposed) < 1e-9),
         "A reward that moves K − 1 separately noised comparisons the same way loses exactly "
         "K − 1 times the budget of one, also when only bits come out: each may spend ε/(K − 1).",
-        {
-            "loss of 4 comparisons / budget of one": round(together, 6),
-            "of 2 moved opposite ways": round(abs(opposed), 6),
-        },
+        ("loss of 4 comparisons / budget of one", together, 6),
+        ("of 2 moved opposite ways", abs(opposed), 6),
     )
 
 
@@ -89,11 +86,12 @@ def lemma_4_2_probability() -> Finding:
     limit = [bounds.elimination_pulls(g, 3, beta, 0.2) if g else math.inf for g in instance.gaps]
     exceeded = float((runs.pulls > np.array(limit)).any(axis=1).mean())
     total = sum(beta / (2 * e**2) for e in range(1, 10**5))
-    return Finding(
+    return finding(
         decide(total <= bounds.elimination_failure(beta) <= beta and exceeded <= beta),
         "The union over epochs of the failure probabilities is π²β/12 < β; the proof's union of "
         "events must be read as an intersection.",
-        {"allowed share of runs": round(bounds.elimination_failure(beta), 4), "seen": exceeded},
+        ("allowed share of runs", bounds.elimination_failure(beta), 4),
+        ("seen", exceeded),
     )
 
 
@@ -112,14 +110,12 @@ def lemma_4_2_order() -> Finding:
         for b in (0.5, 1e-3, 1e-9)
         for eps in (1e-3, 1.0, 100.0)
     )
-    return Finding(
+    return finding(
         decide(literal < 0 < sure and greatest < 1024, CONDITION),
         "Holds for gaps of at most 1/e. Read literally it fails for gaps near 1, where "
         "log log(1/Δ) tends to −∞ while the arm is pulled in the first epoch with certainty.",
-        {
-            "constant for Δ ≤ 1/e, at most": round(greatest),
-            "bracket at Δ = 0.999": round(literal, 2),
-        },
+        ("constant for Δ ≤ 1/e, at most", greatest, 0),
+        ("bracket at Δ = 0.999", literal, 2),
     )
 
 
@@ -135,11 +131,12 @@ def lemma_4_2_halving() -> Finding:
         for k, e in itertools.product((2, 20, 1000), range(1, 25))
         for b, eps in itertools.product((0.5, 1e-9), (1e-3, 0.1, 10.0))
     )
-    return Finding(
+    return finding(
         decide(first > second / 2 and sum(lengths) > 2 * lengths[-1] and fixed, FAILS, HOLDS),
         "Fails when arms are dropped and the private term rules: K = 20, ε = 0.01, 18 arms gone "
         "after epoch 1. True while |S| does not fall; the lemma survives with K in place of |S|.",
-        {"R₂/R₁": round(second / first, 4), "ΣR/R₅": round(sum(lengths) / lengths[-1], 4)},
+        ("R₂/R₁", second / first, 4),
+        ("ΣR/R₅", sum(lengths) / lengths[-1], 4),
     )
 
 
@@ -156,15 +153,13 @@ def lemma_4_2_constants() -> Finding:
     )
     sure = elimination_epoch(2, 1, 0.99, 100.0).pulls
     printed = bounds.elimination_pulls_printed(1.0, 2, 0.99, 100.0)
-    return Finding(
+    return finding(
         decide(good >= 1 and sure > printed, CONDITION),
         "Proved for β ≤ ½. Fails at K = 2, Δ = 1, β = 0.99, ε = 100, where the first epoch alone "
         "is longer than the printed bound.",
-        {
-            "least ratio for β ≤ ½": round(float(good), 3),
-            "sure pulls": sure,
-            "printed": round(printed, 1),
-        },
+        ("least ratio for β ≤ ½", float(good), 3),
+        ("sure pulls", sure),
+        ("printed", printed, 1),
     )
 
 
@@ -183,14 +178,12 @@ def theorem_4_3() -> Finding:
         if horizon <= rivals:  # the first epoch pulls each arm at most once
             bound = min(bound, rivals * gap)
         orders.append(bound / (math.log(horizon) * (rivals / gap + (rivals + 1) / epsilon)))
-    return Finding(
+    return finding(
         decide(min(slack) >= 1 and max(orders) < 1024),
         "Proved with constants, and for every T ≥ 2: the words “sufficiently large” can be "
         "dropped.",
-        {
-            "bound / measured, least": round(float(min(slack)), 2),
-            "bound / (Σ log T/Δ + K log T/ε), greatest": round(float(max(orders)), 1),
-        },
+        ("bound / measured, least", float(min(slack)), 2),
+        ("bound / (Σ log T/Δ + K log T/ε), greatest", float(max(orders)), 1),
     )
 
 
@@ -209,7 +202,7 @@ def guess_and_double() -> Finding:
     grows = bool(np.all(np.diff(doubling) > 2)) and doubling[-1] > 10
     found = {("doubling", t): float(d) for t, d in zip(horizons, doubling, strict=True)}
     found |= {("squaring", t): float(s) for t, s in zip(horizons, squaring, strict=True)}
-    return Finding(
+    return finding(
         decide(grows and bool(np.all(squaring < 4.5)), FAILS, HOLDS),
         "Each of the log₂ T restarts costs a multiple of log T, so T ← 2T gives log² T; without "
         "restarts an early wrong elimination is never undone, at a probability that does not "
@@ -230,11 +223,11 @@ def lower_bound() -> Finding:
         gap = instance.gaps[-1]
         pulls = math.log(T) / float(bounds.group_privacy_factor(gap, epsilon))
         exact.append(pulls * math.log1p(gap * math.expm1(epsilon)) / math.log(T))
-    return Finding(
+    return finding(
         decide(min(rates) >= 1 and np.allclose(exact, 1), CONDITION),
         "Derived here for consistent policies on Bernoulli arms with largest mean below 1 and one "
         "best arm, with the constant (K − 1)/(e^ε − 1); asymptotic in T.",
-        {"rate / ((K − 1)/(e^ε − 1)), least": round(min(rates), 3)},
+        ("rate / ((K − 1)/(e^ε − 1)), least", min(rates), 3),
     )
 
 
@@ -259,15 +252,13 @@ def meets_both() -> Finding:
         / (bounds.lai_robbins_rate([best, best - 0.05]) * math.log(1e40))
         for best in (0.75, 1 - 1e-7)
     ]
-    return Finding(
+    return finding(
         decide(falls and max(ratios) < 1e4 and edges[1] > 20 * edges[0], CONDITION),
         "In order, if the largest mean stays away from 0 and 1: there Lai and Robbins' bound is "
         "not of order log T/Δ. In constants the distance is large.",
-        {
-            **extremes("upper / lower", ratios, 0, short=True),
-            "upper / Lai–Robbins, Δ = 0.05, μ* = 0.75": round(float(edges[0])),
-            "the same, μ* = 1 − 10⁻⁷": round(float(edges[1])),
-        },
+        extremes("upper / lower", ratios, 0, short=True),
+        ("upper / Lai–Robbins, Δ = 0.05, μ* = 0.75", float(edges[0]), 0),
+        ("the same, μ* = 1 − 10⁻⁷", float(edges[1]), 0),
     )
 
 
@@ -281,11 +272,11 @@ def theorem_4_4() -> Finding:
         for horizon, epsilon in ((1e5, 0.1), (5e7, 1e-3), (1e12, 1.0)):
             bound = bounds.elimination_minimax_regret(gaps.size, horizon, epsilon)
             share = max(share, bounds.elimination_regret(gaps, horizon, epsilon=epsilon) / bound)
-    return Finding(
+    return finding(
         decide(share <= 1),
         "Proved with constants; the instance-dependent bound of 900 random problems never "
         "exceeds it.",
-        {"instance bound / minimax bound, greatest": round(float(share), 3)},
+        ("instance bound / minimax bound, greatest", float(share), 3),
     )
 
 
@@ -304,16 +295,14 @@ def minimax_optimality() -> Finding:
         bounds.private_minimax_lower_bound(5, t, 1e-7) * 1e-7 / (5 * math.log(t))
         for t in (1e6, 1e48)
     )
-    return Finding(
+    return finding(
         decide(max(ratios) < 5000 and tiny < 0.01 < large, CONDITION),
         "Holds for ε ≤ 1 if K log T/ε ≤ T^(1−p) for a fixed p > 0, by a bound for the worst "
         "instance derived here; the cited one is about single instances. Beyond the condition our "
         "lower bound is of smaller order, which decides nothing.",
-        {
-            "upper / lower / √log T, greatest": round(max(ratios)),
-            "lower·ε/(K log T) at ε = 10⁻⁷, T = 10⁶": f"{tiny:.1e}",
-            "the same at T = 10⁴⁸": round(large, 3),
-        },
+        ("upper / lower / √log T, greatest", max(ratios), 0),
+        ("lower·ε/(K log T) at ε = 10⁻⁷, T = 10⁶", f"{tiny:.1e}"),
+        ("the same at T = 10⁴⁸", large, 3),
     )
 
 
@@ -337,16 +326,14 @@ def tree_variance() -> Finding:
     scale = BinaryTree(1.0, 2**20 - 1).node_scale
     average = 2 * scale**2 * float(ones.mean()) / 20**3
     least = 2 * scale**2 * int(ones.min()) / 20**2
-    return Finding(
+    return finding(
         decide(private and max(tiles) <= levels and math.isclose(average, 1, rel_tol=1e-2)),
         "Exactly so for the mechanism as described, with all nodes of the root-to-leaf path, which "
         "is private as described. The usual counter has it on average only: 2L²/ε² at powers of "
         "two.",
-        {
-            "blocks that one element moves, T = 64, at most": max(tiles),
-            "usual counter, mean·ε²/L³": round(average, 4),
-            "usual counter, least·ε²/L²": round(least, 4),
-        },
+        ("blocks that one element moves, T = 64, at most", max(tiles)),
+        ("usual counter, mean·ε²/L³", average, 4),
+        ("usual counter, least·ε²/L²", least, 4),
     )
 
 
@@ -358,7 +345,7 @@ def tree_regret_bound() -> Finding:
         t: float(BinaryTree(1.0, int(t)).error_quantile(1 / (5 * t**2)) / np.log(t) ** 2)
         for t in horizons
     }
-    return Finding(
+    return finding(
         decide(all(b < a for a, b in itertools.pairwise(squares.values()))),
         "As an upper bound. A union over all timesteps needs only log² T: the noise quantile is "
         "√8·L·√(ℓ·max(L, ℓ))/ε, and both L and ℓ = log(2KT²) are O(log T).",
@@ -372,12 +359,12 @@ def tree_necessity() -> Finding:
     early, late = (  # noise of probability 1/T
         BinaryTree(1.0, t).error_quantile(1 / t) / math.log(t) for t in (10**5, 10**15)
     )
-    return Finding(
+    return finding(
         decide(late / early > 2, CANNOT_TELL, FAILS),
         "The text calls it commonly known and argues from the variance of the noise alone, which "
         "is indeed of a higher order. It gives no lower bound on the regret of a policy that uses "
         "a tree, and does not say what counts as relying on one.",
-        {"noise of a sum over log T/ε, from T = 10⁵ to 10¹⁵, grows by": round(late / early, 2)},
+        ("noise of a sum over log T/ε, from T = 10⁵ to 10¹⁵, grows by", late / early, 2),
     )
 
 
@@ -391,12 +378,12 @@ def best_arm() -> Finding:
         for beta in (1e-2, 1e-10, 1e-100)
     ]
     bounded = max(ratios) < 200 and ratios[-1] < ratios[0]
-    return Finding(
+    return finding(
         CANNOT_TELL if bounded else FAILS,
         "The text states no lower bound for identification. Derived here: for two arms the pulls "
         "of Lemma 4.2 stay within a constant of what ε-DP enforces as β → 0; log K and "
         "log log(1/Δ) remain open in the text.",
-        {"upper / private lower bound, β = 10⁻¹⁰⁰": round(ratios[-1], 1)},
+        ("upper / private lower bound, β = 10⁻¹⁰⁰", ratios[-1], 1),
     )
 
 
@@ -414,13 +401,11 @@ def concentrated() -> Finding:
     spent = {d: 1 / (2 * pulls**2 * d**2) for d in (noise, noise / 2)}
     fits = tails[noise] <= allowed and width < 2.0**-epoch / 8 and spent[noise] <= rho * (1 + 1e-9)
     control = tails[2 * noise] <= allowed or spent[noise / 2] <= rho
-    return Finding(
+    return finding(
         decide(fits and not control, CONDITION),
         "The upper bounds, derived here: Gaussian noise of deviation 1/(r√(2ρ)) makes an epoch's "
         "mean ρ-zCDP, the one-epoch argument is unchanged, and the private term becomes "
         "√(log(K/β)/ρ)/Δ. Whether that is optimal is shown neither there nor here.",
-        {
-            "P(noise > c₁) / allowed": round(tails[noise] / allowed, 4),
-            "budget spent / ρ": round(spent[noise] / rho, 4),
-        },
+        ("P(noise > c₁) / allowed", tails[noise] / allowed, 4),
+        ("budget spent / ρ", spent[noise] / rho, 4),
     )

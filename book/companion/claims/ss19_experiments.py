@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from companion.claims.findings import Finding, claim, entries
+from companion.claims.findings import Finding, claim, entries, finding
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from companion.ratios import ratio_of_means
-from dpbandits import bounds
+from dpbandits import DPSE, DPUCB, UCB, Runs, SuccessiveElimination, bounds, simulate
 from dpbandits.mechanisms import HybridCounter
-from dpbandits.regret import DPSE, DPUCB, UCB, SuccessiveElimination
 from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
 from dpbandits.rewards.instances import SS19_NAMES, bernoulli, ss19
 from dpbandits.schedules import noise_bracket
-from dpbandits.simulation import Runs, simulate
 
 SHARE = 5.0
 Settings = Mapping[Any, Runs]
@@ -48,7 +46,7 @@ def five_times(settings: Settings) -> Finding:
             f"{', '.join(reached) or 'none'}; {missed}; in {worse} the baseline has less regret "
             "than DP-SE (95 % intervals). The text does not say which baseline was run."
         )
-    return Finding(
+    return finding(
         decide(len(reached) == len(short), HOLDS, CONDITION if reached else FAILS),
         reason,
         entries("least ratio, {}", least, 2),
@@ -95,16 +93,14 @@ def shapes(settings: Settings, dense: Dense) -> Finding:
         and runs.mean()[-1] > np.interp(0.4 * runs.horizon, runs.times, runs.mean()) * (1 + 1e-6)
     ]
     where = ", ".join(dict.fromkeys(rising)) or "none"
-    return Finding(
+    return finding(
         decide(straight and never_flat == len(baselines), CONDITION if rising else HOLDS),
         f"DP-SE's curve is piecewise linear in {'every run' if straight else 'not every run'}, "
         f"and flat from the last elimination on, which in some runs does not come by T: {where}. "
         f"DP-UCB's mean curve rises in every doubling of t in {never_flat} of {len(baselines)} "
         "settings and readings.",
-        {
-            f"settings of {len(settings) // 4} in which DP-SE still rises after 0.4 T": len(rising),
-            f"mean curves of DP-UCB of {len(baselines)} that rise in every doubling": never_flat,
-        },
+        (f"settings of {len(settings) // 4} in which DP-SE still rises after 0.4 T", len(rising)),
+        (f"mean curves of DP-UCB of {len(baselines)} that rise in every doubling", never_flat),
     )
 
 
@@ -121,7 +117,7 @@ def _over_rate(variant: str, horizon: int) -> float:
 def misses() -> Finding:
     """The private analogues of UCB do not meet the lower bound Ω(K log T/ε)."""
     grows = {v: _over_rate(v, 10**10) / _over_rate(v, 10**6) for v in DPUCB_VARIANTS}
-    return Finding(
+    return finding(
         decide(min(grows.values()) > 1.5, HOLDS, CANNOT_TELL),
         "For the readings of the baseline that we have, whose index allows for the tree's noise: "
         "measured on two arms 0.9 and 0.1, ε = 1, the regret over K·log T/ε grows with T, like "
@@ -144,16 +140,14 @@ def footnote_2() -> Finding:
     node = HybridCounter(1.0, "full").node_scale(levels)
     left_out = node / noise_bracket(2**levels + 1)
     early, late = (_td16_printed(log_t, 1.0) / log_t for log_t in (20.0, 2000.0))
-    return Finding(
+    return finding(
         decide(left_out > 0.9 * levels and late > 1.3 * early, CONDITION),
         "Holds for what is left out: at n = 2^k + 1 the width of TD16's Algorithm 1 does not "
         "contain the factor k = log2 n of a node's noise. Only the bound of DP-UCB-INT rests on "
         "(ε, δ)-DP; the other two are claimed for ε-DP. None of the three bounds reads "
         "O(log T/ε): they are log t·log log t/ε, log²t/ε, and 1/ε + log t.",
-        {
-            "factor left out at n = 2⁴⁰ + 1": round(left_out, 1),
-            "(3.1)/log t, from log t = 20 to 2000, grows by": round(late / early, 3),
-        },
+        ("factor left out at n = 2⁴⁰ + 1", left_out, 1),
+        ("(3.1)/log t, from log t = 20 to 2000, grows by", late / early, 3),
     )
 
 
@@ -162,14 +156,12 @@ def footnote_3() -> Finding:
     """Mishra and Thakurta's bound on the noise of the tree is O(log³T/ε)."""
     policy = DPUCB(1.0, "mishra-thakurta-parallel")
     ratios = [policy.gamma(10, 10**k) / math.log(10**k) ** 3 for k in (4, 8, 16, 32)]
-    return Finding(
+    return finding(
         decide(max(ratios) <= ratios[0] < 10 and min(ratios) > 1),
         "The width that Mishra and Thakurta allow for a tree of budget ε is "
         "log²T·log(K·T·log(T)/δ)/ε; with δ = 1/T it stays in proportion to log³T/ε.",
-        {
-            "width·ε/log³T at T = 10⁴": round(ratios[0], 3),
-            "width·ε/log³T at T = 10³²": round(ratios[-1], 3),
-        },
+        ("width·ε/log³T at T = 10⁴", ratios[0], 3),
+        ("width·ε/log³T at T = 10³²", ratios[-1], 3),
     )
 
 
@@ -186,14 +178,12 @@ def k_squared() -> Finding:
         return many / few
 
     private, free = grows(0.5, 1e-3), grows(1e-6, 1e6)
-    return Finding(
+    return finding(
         decide(private > 80, CONDITION if free < 20 else HOLDS),
         "True of the private part, K²·log T/ε. The part without privacy stays in proportion to K, "
         "so that for large ε or small gaps the whole does as well.",
-        {
-            "bound at K = 400 / at K = 40, ε = 10⁻³": round(private, 1),
-            "the same, gaps of 10⁻⁶ and ε = 10⁶": round(free, 1),
-        },
+        ("bound at K = 400 / at K = 40, ε = 10⁻³", private, 1),
+        ("the same, gaps of 10⁻⁶ and ε = 10⁶", free, 1),
     )
 
 
@@ -211,15 +201,13 @@ def subsumed() -> Finding:
         settings.append(float(n_arms * math.log(T) ** 1.5 / epsilon / free))
     within = sum(value <= 1 for value in settings)
     largest = 1 / math.log(T) ** 1.5
-    return Finding(
+    return finding(
         decide(within == len(settings), HOLDS, CONDITION),
         "If gaps are at most about ε/log^{1.5} T. In the settings of the paper's experiments the "
         f"private part K·log^{{2.5}} T/ε is subsumed in {within} of {len(settings)}. The text does "
         "not say which settings are natural.",
-        {
-            "private part / Σ log T/Δ in the experiments, least": round(min(settings), 1),
-            "gap up to which it is subsumed, ε = 1, T = 5·10⁷": round(largest, 4),
-        },
+        ("private part / Σ log T/Δ in the experiments, least", min(settings), 1),
+        ("gap up to which it is subsumed, ε = 1, T = 5·10⁷", largest, 4),
     )
 
 
@@ -235,15 +223,13 @@ def same_order() -> Finding:
         for algorithm in (SuccessiveElimination(), UCB())
     )
     ratio = se / ucb
-    return Finding(
+    return finding(
         decide(max(orders) < 100 and min(orders) > 0.01, CONDITION if ratio > 1.5 else HOLDS),
         "In order, K·log T/Δ for equal gaps, as both bounds have it. The constants are not the "
         "same: Successive Elimination as in Algorithm 3 without noise has several times the regret "
         "of UCB.",
-        {
-            "bound of SE / bound of UCB, greatest": round(float(max(orders)), 1),
-            "measured on C2, T = 10⁸: SE / UCB": round(ratio, 2),
-        },
+        ("bound of SE / bound of UCB, greatest", float(max(orders)), 1),
+        ("measured on C2, T = 10⁸: SE / UCB", ratio, 2),
     )
 
 
@@ -255,7 +241,7 @@ def few_choices() -> Finding:
         runs = simulate(DPSE(0.25), ss19(name, n_arms), T, 5, 49)
         looks[n_arms, name] = max(len(ends) for ends in runs.epoch_ends)
     more = [look > n_arms - 1 for (n_arms, _), look in looks.items()]
-    return Finding(
+    return finding(
         decide(more[0], CONDITION, HOLDS),
         "Arms are dropped at K − 1 timesteps at most. But the data are consulted at the end of "
         "each epoch, and not to drop an arm is a choice, too: with two arms of gap 0.05 that "
@@ -271,16 +257,14 @@ def lai_robbins() -> Finding:
     middle, usual, edge = (
         bounds.lai_robbins_rate([best, best - 0.05]) * 0.05 for best in (0.525, 0.75, 1 - 1e-9)
     )
-    return Finding(
+    return finding(
         decide(min(middle, usual) > 0.1, CONDITION if edge < 0.01 else HOLDS),
         "For Bernoulli arms the rate is Δ/kl, which is of order 1/Δ if the largest mean stays away "
         "from 1, and if the others stay away from 0. With a largest mean near 1 one failure tells "
         "the arms apart, and less regret is enough. Asymptotic in T, and for consistent policies.",
-        {
-            "rate·Δ, μ* = 0.525": round(middle, 3),
-            "rate·Δ, μ* = 0.75": round(usual, 3),
-            "rate·Δ, μ* = 1 − 10⁻⁹": float(f"{edge:.2g}"),
-        },
+        ("rate·Δ, μ* = 0.525", middle, 3),
+        ("rate·Δ, μ* = 0.75", usual, 3),
+        ("rate·Δ, μ* = 1 − 10⁻⁹", edge, ".2g"),
     )
 
 
@@ -295,14 +279,12 @@ def ucb_regret() -> Finding:
         float(bounds.ucb_regret([0.0, gap], horizon)) / (math.log(horizon) / gap)
         for gap, horizon in itertools.product((1e-4, 0.01, 1.0), (10.0, 1e6, 1e30))
     ]
-    return Finding(
+    return finding(
         decide(min(slack) >= 1 and max(order) < 20),
         "Theorem 1 of Auer, Cesa-Bianchi and Fischer, with 8·log T/Δ + (1 + π²/3)·Δ for each arm; "
         "measured regret is below it.",
-        {
-            "bound / measured, least": round(min(slack), 2),
-            "bound / (log T/Δ), greatest": round(max(order), 2),
-        },
+        ("bound / measured, least", min(slack), 2),
+        ("bound / (log T/Δ), greatest", max(order), 2),
     )
 
 
@@ -323,14 +305,12 @@ def ucb_minimax() -> Finding:
         mean = float(simulate(UCB(), instance, horizon, 20, 51).mean()[-1])
         measured.append(mean / math.sqrt(10 * horizon * math.log(horizon)))
     steady = min(measured) > 0.8 * max(measured) and min(measured) > 0.1
-    return Finding(
+    return finding(
         decide(proved < 20 and steady),
         "The bound follows from that for given gaps. Measured with ten arms and the gaps that the "
         "text names: the regret stays in proportion to √(KT log T), and exceeds every multiple of "
         "√(KT) in the end.",
-        {
-            "bound / √(KT log T), greatest": round(proved, 2),
-            "measured / √(KT log T), T = 10⁴": round(measured[0], 3),
-            "measured / √(KT log T), T = 10⁶": round(measured[-1], 3),
-        },
+        ("bound / √(KT log T), greatest", proved, 2),
+        ("measured / √(KT log T), T = 10⁴", measured[0], 3),
+        ("measured / √(KT log T), T = 10⁶", measured[-1], 3),
     )

@@ -5,12 +5,11 @@ import math
 
 import numpy as np
 
-from companion.claims.findings import Finding, claim, entries, extremes
+from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.verdicts import decide
-from dpbandits import bounds
+from dpbandits import DPExponentialNAS, bounds
 from dpbandits.rewards.instances import SS19_NAMES, ss19
 from dpbandits.schedules import elimination_epoch
-from dpbandits.stopping import DPExponentialNAS
 
 
 @claim("ss19-two-arms", "§4", at="lem-pulls")
@@ -26,7 +25,7 @@ def two_arms() -> Finding:
         samples = bounds.stopping_samples(DPExponentialNAS(epsilon, 0.5, beta), gap)
         ratios.append(samples / bounds.elimination_pulls(gap, 2, beta, epsilon))
     edge = bounds.stopping_samples(DPExponentialNAS(1.0, 0.5, 0.05), 1.0)
-    return Finding(
+    return finding(
         decide(max(ratios) < 100 and min(ratios) > 0.1 and edge > 0),
         "A mean that is known up to half of itself has a known sign. The pulls are those of "
         "Lemma 4.2 up to a constant, at every gap, confidence and budget tried.",
@@ -44,11 +43,11 @@ def epoch_eliminates() -> Finding:
         plan = elimination_epoch(size, epoch, beta, epsilon)
         # an arm of gap Δ_e is off by half the threshold at most, on either side
         worst = max(worst, 2 * plan.threshold * 2**epoch)
-    return Finding(
+    return finding(
         decide(worst < 1),
         "Proved: with h and c below Δ_e/8 each, a gap of Δ_e exceeds twice the threshold "
         "2h + 2c. The best arm stays, as its own deviation is within the threshold.",
-        {"twice the threshold / Δ_e, greatest": round(worst, 4)},
+        ("twice the threshold / Δ_e, greatest", worst, 4),
     )
 
 
@@ -65,11 +64,11 @@ def last_inequality() -> Finding:
         for log_t in (math.log(3), 2.0, 10.0, 100.0, 600.0)
         for share, part in itertools.product((0.5, 1.0), (0.3, 0.9, 1.0))
     )
-    return Finding(
+    return finding(
         decide(greatest <= 3),
         "From K ≤ T, and from log(1/Δ) ≤ log T ≤ T. Where Δ < 1/T the arm costs at most 1 in all, "
         "as the proof of Theorem 4.4 says.",
-        {"log(T·K·log(1/Δ))/log T, greatest": round(greatest, 3)},
+        ("log(T·K·log(1/Δ))/log T, greatest", greatest, 3),
     )
 
 
@@ -87,7 +86,7 @@ def star_order() -> Finding:
         rate = n * math.log(t) / t
         ratios.append(_star(n, t, epsilon, constant) / max(math.sqrt(rate), rate / epsilon))
     low, high = math.sqrt(2 * constant), (2 + math.sqrt(8)) * constant
-    return Finding(
+    return finding(
         decide(min(ratios) >= low and max(ratios) <= high),
         "The equation is quadratic; its root lies between constants that depend on C only.",
         extremes("root / claimed order, C = 100", ratios, 1, short=True),
@@ -114,10 +113,11 @@ def settings() -> Finding:
     variances = means * (1 - means)
     spread = float(variances.max() / variances.min())
     counts = {name: int(np.sum(ss19(name, 20).gaps > 0.25)) for name in ("C3", "C2", "C4")}
-    return Finding(
+    return finding(
         decide(off < 1e-12 and ordered and spread <= 4 / 3 * (1 + 1e-12)),
         "The means for K = 5 are those printed, and variances differ by 4/3 at most. Gap by gap "
         "C3 is above C2, and C2 above C4, for every K of the experiments.",
-        {"greatest over least variance": round(spread, 4), "greatest difference of means": off}
-        | entries("gaps above half of the greatest, of 19, {}", counts),
+        ("greatest over least variance", spread, 4),
+        ("greatest difference of means", off),
+        entries("gaps above half of the greatest, of 19, {}", counts),
     )

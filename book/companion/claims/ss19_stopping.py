@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
 
-from companion.claims.findings import Finding, claim, entries, extremes
+from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.verdicts import CONDITION, FAILS, HOLDS, decide
 from dpbandits import bounds, stopping
 from dpbandits.halting import noise_allowance, sampling_width
@@ -40,15 +40,13 @@ def fact_below() -> Finding:
         below.append(_ratio(math.sqrt(least), math.e * (1 + 1e-12)) < b)  # a is still above 1
     (end, _), example = bounds.loglog_bracket(1.01, 0.06), _ratio(1.01, 3.0)
     broken = all(below) and math.e < 3 < end and example < 0.06
-    return Finding(
+    return finding(
         decide(all(above) and broken, CONDITION),
         "Holds if and only if a ≥ e^{eb}; a ≥ 1.19 is enough. For smaller a it fails just above "
         "x = e: a = 1.01, b = 0.06, x = 3. Where SS19 uses it, a = 4/(β·log 2) is large.",
-        {
-            "log(a·log x)/x at a = 1.01, x = 3": round(example, 4),
-            "end of the range": round(end, 2),
-            "least a for every b < 1/16": round(math.exp(math.e / 16), 4),
-        },
+        ("log(a·log x)/x at a = 1.01, x = 3", example, 4),
+        ("end of the range", end, 2),
+        ("least a for every b < 1/16", math.exp(math.e / 16), 4),
     )
 
 
@@ -60,11 +58,11 @@ def fact_above() -> Finding:
         _, end = bounds.loglog_bracket(a, b)
         beyond = end * np.geomspace(1 + 1e-12, 1e6, 100)
         greatest = max(greatest, *(_ratio(a, x) / b for x in beyond))
-    return Finding(
+    return finding(
         decide(greatest < 1),
         "Proved in the chapter. The printed proof takes log log(y/b) for log log(1/b) + log log y, "
         "which it is not.",
-        {"log(a·log x)/(b·x), greatest": round(float(greatest), 4)},
+        ("log(a·log x)/(b·x), greatest", float(greatest), 4),
     )
 
 
@@ -78,11 +76,11 @@ def fact_monotone() -> Finding:
         np.all(np.diff([_ratio(c, x) for x in np.geomspace(math.e, 1e12, 4000)]) < 0)
         for c in (math.e, 5.0, 1e3, 1e9)
     )
-    return Finding(
+    return finding(
         decide(rises and falls, CONDITION),
         "If and only if a ≥ e: the derivative has the sign of 1/log x − log(a·log x), which is "
         "1 − log a at x = e. For smaller a the function first rises.",
-        {"x of the maximum at a = 1.5": round(peak, 3)},
+        ("x of the maximum at a = 1.5", peak, 3),
     )
 
 
@@ -106,11 +104,11 @@ def _spent(rule: NASFamily, looks: int = 2000) -> dict[str, float]:
 def nas() -> Finding:
     """NAS with h_t of confidence 1 − β/(2t²) is an (α, β)-stopping rule."""
     spent = _spent(NAS(0.5, 0.05))["sampling"]
-    return Finding(
+    return finding(
         decide(spent <= 1),
         "The union bound spends π²/12 of β. With h_n ≥ |X̄ − μ| at every n, halting implies the "
         "relative error α.",
-        {"probability / β": round(spent, 4)},
+        ("probability / β", spent, 4),
     )
 
 
@@ -124,7 +122,7 @@ def _private(rule: Callable[..., NASFamily], looks: Sequence[int], reason: str) 
         kept = kept and max(losses) <= epsilon / 2 * (1 + 1e-9)
         kept = kept and math.isclose(release, epsilon / 2)
     spent = {made.look_time(s): stopping.crossing_loss(made, s) / (epsilon / 2) for s in looks}
-    return Finding(decide(kept), reason, entries("share of ε/2 spent by n = {}, ε = 1", spent, 3))
+    return finding(decide(kept), reason, entries("share of ε/2 spent by n = {}, ε = 1", spent, 3))
 
 
 @claim("ss19-thm-3.1-private", "Theorem 3.1", at="thm-worst")
@@ -157,11 +155,12 @@ def _correct(rule: Callable[..., NASFamily]) -> Finding:
         made = rule(epsilon, alpha, beta)
         parts = _spent(made)
         covered = covered and _allowance_covers(made) and max(parts.values()) <= 0.25
-    return Finding(
+    return finding(
         decide(covered and sum(parts.values()) <= 1),
         "Each of the four events fails with probability at most β/4, two of them with less: "
         "(1/2 + π²/24)·β in all.",
-        entries("{} / β", parts, 4) | {"all / β": round(sum(parts.values()), 4)},
+        entries("{} / β", parts, 4),
+        ("all / β", sum(parts.values()), 4),
     )
 
 
@@ -197,14 +196,12 @@ def doubling() -> Finding:
         for epsilon in (1e-4, 0.01, 1.0, math.inf)
         for beta in (1e-9, 0.05, 0.5)
     ]
-    return Finding(
+    return finding(
         decide(max(ratios) <= 2),
         "A factor of at most 2 in the time at which a noiseless run halts; since k² replaces t² "
         "in the logarithms, Algorithm 2 often halts earlier.",
-        {
-            "Algorithm 2 / Algorithm 1, greatest": round(max(ratios), 3),
-            "least": round(min(ratios), 3),
-        },
+        ("Algorithm 2 / Algorithm 1, greatest", max(ratios), 3),
+        ("least", min(ratios), 3),
     )
 
 
@@ -243,21 +240,19 @@ def theorem_3_3() -> Finding:
     late = bounds.stopping_samples_printed(1.0, 1 / math.e, 0.99, math.inf)
     halts = DPExponentialNAS(math.inf, 1 / math.e, 0.99).noiseless_time(1.0)
     fits = greatest <= 1 and math.exp(enough) > 5e9 and edge < 0 and tiny > enough
-    return Finding(
+    return finding(
         decide(fits and late < halts, CONDITION),
         "Proved for β ≤ 0.08 if α|μ| ≤ R/e and ε|μ| ≥ R·exp(−10⁹). β ≤ 0.08 alone is not enough: "
         "where α|μ| comes near R the logarithm turns negative, and so does the bound. And t₁ lacks "
         "log log(R/(ε|μ|)): as ε → 0 the bound fails. Both are repaired in the chapter, with a "
         "constant below 200 in place of 2000.",
-        {
-            "proved time / printed bound, greatest": round(greatest, 4),
-            "printed bound at α = 1 − 10⁻⁶, |μ| = R, ε = 1": round(edge),
-            "log log(eR/(ε|μ|)) up to which it is proved": round(enough, 1),
-            "log log2(1/ε) from which it fails, α = 1/2, |μ| = R": round(tiny),
-            "constant in place of 2000, β = 0.08": round(constant, 1),
-            "printed bound at β = 0.99, α|μ| = R/e, |μ| = R": round(late),
-            "halting time there, without noise": halts,
-        },
+        ("proved time / printed bound, greatest", greatest, 4),
+        ("printed bound at α = 1 − 10⁻⁶, |μ| = R, ε = 1", edge, 0),
+        ("log log(eR/(ε|μ|)) up to which it is proved", enough, 1),
+        ("log log2(1/ε) from which it fails, α = 1/2, |μ| = R", tiny, 0),
+        ("constant in place of 2000, β = 0.08", constant, 1),
+        ("printed bound at β = 0.99, α|μ| = R/e, |μ| = R", late, 0),
+        ("halting time there, without noise", halts),
     )
 
 
@@ -284,14 +279,12 @@ def theorem_3_3_steps() -> Finding:
     fine = first(1e3) < 0 and second(math.log(1e3)) < 0
     # near α|μ| = R both t₀ and t₁ are negative, so that every t counts, t = 2 for instance
     near = math.log(math.log(1.05) / beta) < 0 and math.log(4 / beta) / 2 > 1 / 288
-    return Finding(
+    return finding(
         decide(third and broken and fine and near, CONDITION),
         "The third holds for β ≤ 0.08. The first two need α|μ|/R below a limit, the second also "
         "ε|μ|/R above one; the limits depend on β.",
-        {
-            "greatest α|μ|/R for the first, β = 0.08": round(1 / least_x, 3),
-            "least ε|μ|/R for the second, β = 0.08, α|μ| = R/2": f"{least_budget:.1e}",
-        },
+        ("greatest α|μ|/R for the first, β = 0.08", 1 / least_x, 3),
+        ("least ε|μ|/R for the second, β = 0.08, α|μ| = R/2", f"{least_budget:.1e}"),
     )
 
 
@@ -314,11 +307,11 @@ def dagum() -> Finding:
         for law in _laws()
         for alpha, beta in itertools.product((0.01, 0.5, 0.95), (1e-9, 0.1, 0.4))
     ]
-    return Finding(
+    return finding(
         decide(min(ratios) >= 1 / 23),
         "Derived here for every law on [−R, R], in expectation and with the constant "
         "(1 − 2β)·log((1 − β)/β)/log(1/β)/23.",
-        {"lower bound / rate, least": round(min(ratios), 4)},
+        ("lower bound / rate, least", min(ratios), 4),
     )
 
 
@@ -332,11 +325,11 @@ def lemma_3_5() -> Finding:
         for e in np.linspace(0.01, crossing, 60)
     )
     beyond = bounds.group_privacy_factor(1e-3, 4.0) > 6 * 4.0 * 1e-3
-    return Finding(
+    return finding(
         decide(bool(below and beyond), CONDITION),
         "Holds if e^ε − 1 ≤ 6ε. The sharp factor is (1 + d(e^ε − 1))^n, attained for every n, and "
         "exceeds the printed one for larger ε and small distances d.",
-        {"greatest ε for every n and d": round(crossing, 4)},
+        ("greatest ε for every n and d", crossing, 4),
     )
 
 
@@ -353,15 +346,13 @@ def theorem_3_4() -> Finding:
             if epsilon <= 2.9 and beta <= 0.1:
                 problem = law.mean, alpha, beta, epsilon, law.half_range
                 sharp.append(bounds.private_stopping_lower_bound(*problem) / rate)
-    return Finding(
+    return finding(
         decide(min(ratios) > 1 / 40 and min(sharp) > 1 / 12),
         "Holds on every law of mean μ, not on the hard one alone, and for every ε: up to "
         "ε = 2.918 the printed proof does for the hard one, beyond it the non-private bound takes "
         "over. The proof takes β < 1/4.",
-        {
-            "expected samples / (R·log(1/β)/(εα|μ|)), least": round(min(ratios), 4),
-            "median samples / the same, ε ≤ 2.9, β ≤ 0.1, least": round(min(sharp), 4),
-        },
+        ("expected samples / (R·log(1/β)/(εα|μ|)), least", min(ratios), 4),
+        ("median samples / the same, ε ≤ 2.9, β ≤ 0.1, least", min(sharp), 4),
     )
 
 
@@ -382,16 +373,14 @@ def corollary_3_6() -> Finding:
         for alpha in (1e-2, 1e-4, 1e-6)
     ]
     falls = few[2] < 0.02 * few[1] < 4e-4 * few[0] and few[2] < min(ratios)
-    return Finding(
+    return finding(
         decide(min(ratios) > 1 / 40 and falls, CONDITION),
         "Holds on the law on {−R, R} if |μ| stays away from R, and so for some law. Its variance "
         "is R² − μ², which is not Θ(R²) near R: for |μ| = R a private rule needs of the order of "
         "1/α samples only.",
-        {
-            "lower bound / printed sum, |μ| ≤ R/2, least": round(min(ratios), 4),
-            "a private rule / first term at |μ| = R, ε = 1, α = 10⁻⁴": round(few[1], 4),
-            "the same at α = 10⁻⁶": round(few[2], 6),
-        },
+        ("lower bound / printed sum, |μ| ≤ R/2, least", min(ratios), 4),
+        ("a private rule / first term at |μ| = R, ε = 1, α = 10⁻⁴", few[1], 4),
+        ("the same at α = 10⁻⁶", few[2], 6),
     )
 
 
@@ -413,16 +402,14 @@ def matches() -> Finding:
         look = rule.look(rule.noiseless_time(0.3))  # its boundary has no steps by doubling
         beyond.append(rule.threshold(look) / lower)
     grows = all(a < b for a, b in itertools.pairwise(beyond))
-    return Finding(
+    return finding(
         decide(max(within) < 2000 and grows, CONDITION),
         "In order, if |μ| stays away from R and log log(R/(ε|μ|)) is at most of the order of "
         "log(1/β)/α as well: for fixed α and β the quotient is unbounded as ε → 0, by the doubly "
         "logarithmic term that t₁ lacks. The distance in constants is large.",
-        {
-            **extremes("proved time / lower bound", within, 0, short=True),
-            "boundary / lower bound at ε = 10⁻⁴, β = 0.2": round(float(beyond[0]), 1),
-            "the same at ε = 10⁻⁸⁰": round(float(beyond[-1]), 1),
-        },
+        extremes("proved time / lower bound", within, 0, short=True),
+        ("boundary / lower bound at ε = 10⁻⁴, β = 0.2", float(beyond[0]), 1),
+        ("the same at ε = 10⁻⁸⁰", float(beyond[-1]), 1),
     )
 
 
@@ -435,14 +422,12 @@ def mild() -> Finding:
             if bounds.stopping_lower_bound(two_point(mean), alpha, 1 / horizon) <= horizon:
                 greatest = max(greatest, math.log(1 / (alpha * mean)) / horizon)
                 break
-    return Finding(
+    return finding(
         decide(0 < greatest <= 1),
         "With β = 1/T, every mean that some rule can estimate with T samples on average satisfies "
         "it, by far. With β = 0.05 it allows means down to 2·10⁻⁹·R/α.",
-        {
-            "β·log(R/(α|μ|)), greatest": round(float(greatest), 3),
-            "R/(α|μ|) allowed at β = 0.05": f"{math.exp(1 / 0.05):.1e}",
-        },
+        ("β·log(R/(α|μ|)), greatest", float(greatest), 3),
+        ("R/(α|μ|) allowed at β = 0.05", f"{math.exp(1 / 0.05):.1e}"),
     )
 
 
@@ -463,17 +448,15 @@ def bypass() -> Finding:
         same.append(narrow / hard)
     shift = TwoPointLaw(1.0, 0.1 - 1e-6, 0.1 + 1e-6, 0.5).variance
     fits = confused and min(same) >= 0.5 and min(spread) > 0.5 and shift < 1e-11
-    return Finding(
+    return finding(
         decide(fits, CONDITION, FAILS),
         "Only for rules that need not be right on laws of large variance. A rule that is right "
         "on all of [−R, R] cannot bypass it by meeting a law of small variance: mixing −R into "
         "that law with probability 2α|μ|/((1 + α)(R + |μ|)) gives a law that it must tell apart, "
         "of variance about 2αR|μ|/(1 + α): a promise has to be stronger than that. No such rule is "
         "given there or here.",
-        {
-            "bound on a law of small variance / on the hard law, least": round(min(same), 3),
-            "variance of the mixture / (R²·distance), least": round(min(spread), 3),
-        },
+        ("bound on a law of small variance / on the hard law, least", min(same), 3),
+        ("variance of the mixture / (R²·distance), least", min(spread), 3),
     )
 
 
@@ -486,15 +469,13 @@ def nas_samples() -> Finding:
     """NAS needs O(R²/(α²μ²)·log(R/(βα|μ|))) samples."""
     ratios = [bounds.stopping_samples(NAS(a, b), m) / _nas_rate(m, a, b) for m, a, b in GRID]
     edge = bounds.stopping_samples(NAS(1 - 1e-9, 0.5), 1.0) / _nas_rate(1.0, 1 - 1e-9, 0.5)
-    return Finding(
+    return finding(
         decide(max(*ratios, edge) < 1000),
         "The time by which NAS surely halts, which is proved in the chapter, stays in proportion "
         "to it. The logarithm is at least log(1/β), so that α·|μ| near R does no harm, as it does "
         "in Theorem 3.3.",
-        {
-            **extremes("time / rate", ratios, 1),
-            "time / rate at |μ| = R, α = 1 − 10⁻⁹, β = 1/2": round(edge, 1),
-        },
+        extremes("time / rate", ratios, 1),
+        ("time / rate at |μ| = R, α = 1 − 10⁻⁹, β = 1/2", edge, 1),
     )
 
 
@@ -511,15 +492,13 @@ def nas_improved() -> Finding:
         if m * a <= 1 / math.e
     ]
     edge = _improved_rate(1.0, 0.99, 0.5)
-    return Finding(
+    return finding(
         decide(max(ratios) < 1000, CONDITION if edge < 0 else HOLDS),
         "Looking at powers of two only gives it for α·|μ| ≤ R/e. Nearer to R the doubly "
         "logarithmic term turns negative, and with a large β so does the sum; log(e·R/(α·|μ|)) in "
         "its place repairs that, at the cost of a constant.",
-        {
-            "time / rate for α·|μ| ≤ R/e, greatest": round(max(ratios), 1),
-            "printed rate at |μ| = R, α = 0.99, β = 1/2": round(edge, 2),
-        },
+        ("time / rate for α·|μ| ≤ R/e, greatest", max(ratios), 1),
+        ("printed rate at |μ| = R, α = 0.99, β = 1/2", edge, 2),
     )
 
 
@@ -535,7 +514,7 @@ def essentially() -> Finding:
     upper = _improved_rate(mean, alpha, beta)
     quotients = {n: float(upper / bounds.dagum_rate(law, alpha, beta)) for n, law in laws.items()}
     wide, *_, narrow = quotients.values()
-    return Finding(
+    return finding(
         decide(wide < 10, CONDITION if narrow > 10 * wide else HOLDS),
         "Up to the doubly logarithmic term, on laws whose deviation is of the order of R. On laws "
         "of small variance the lower bound is smaller by up to R/(α·|μ|), and the Bernstein rules "
@@ -558,14 +537,12 @@ def halting_time_falls(found: Mapping[Any, Estimates]) -> Finding:
             ordered.setdefault(runs.rule, []).append(float(runs.samples.mean()))
     measured = all(b <= a for s in ordered.values() for a, b in itertools.pairwise(s))
     ratio = float((times[:, 0] / times[:, -1]).min())
-    return Finding(
+    return finding(
         decide(falls and measured),
         "For the three rules of the chapter: without noise the time never grows with |μ|, and in "
         "the chapter's runs the mean number of samples falls from each |μ| to the next.",
-        {
-            "noiseless time at |μ| = 10⁻⁴·R over that at R, least": round(ratio),
-            "settings measured": sum(map(len, ordered.values())),
-        },
+        ("noiseless time at |μ| = 10⁻⁴·R over that at R, least", ratio, 0),
+        ("settings measured", sum(map(len, ordered.values()))),
     )
 
 
@@ -583,11 +560,12 @@ def sparse_vector() -> Finding:
         q, *_ = stopping.sparse_vector_law(here + np.array(moves), scale, scale)
         losses[factor] = max(losses[factor], float(np.abs(p - q).max()) / epsilon)
     worst, control = losses.values()
-    return Finding(
+    return finding(
         decide(worst <= (1 / 3 + 2 / 3) * (1 + 1e-9) < control),
         "Proved: the threshold's noise of scale 3/ε costs ε/3, the query that halts 2ε/3, and the "
         "queries before it nothing. Computed exactly for streams of 12 queries.",
-        {"greatest loss / ε, scale 3/ε": round(worst, 4), "the same, scale 1/ε": round(control, 4)},
+        ("greatest loss / ε, scale 3/ε", worst, 4),
+        ("the same, scale 1/ε", control, 4),
     )
 
 
@@ -608,14 +586,12 @@ def noise_facts() -> Finding:
         upper = stats.binom.sf(math.ceil(n * p + off * n - 1e-9) - 1, n, p)
         lower = stats.binom.cdf(math.floor(n * p - off * n + 1e-9), n, p)
         worst = max(worst, float(upper + lower) / _hoeffding(n, off))
-    return Finding(
+    return finding(
         decide(tail < 1e-12 and worst <= 1),
         "The Laplace tail is exact. Hoeffding's inequality is for an interval of length R, so that "
         "samples in [−R, R] have 2R in its place, as Algorithm 1 does; on binomial laws, exactly.",
-        {
-            "relative error of the Laplace tail, greatest": tail,
-            "binomial tail / Hoeffding's bound, greatest": round(worst, 4),
-        },
+        ("relative error of the Laplace tail, greatest", tail),
+        ("binomial tail / Hoeffding's bound, greatest", worst, 4),
     )
 
 
@@ -631,7 +607,7 @@ def bernstein(found: Mapping[Any, Estimates]) -> Finding:
             rate = max(law.variance / error**2, 1 / error)
             log_term = math.log(1 / rule.beta) + math.log(math.log(math.e / error))
             ratios.append(runs.mean_samples()[0] / rate / log_term)
-    return Finding(
+    return finding(
         decide(bool(ratios) and max(ratios) < 100),
         "The proof is in the cited paper. In the chapter's runs of EBGStop the mean number of "
         "samples stays in proportion to the rate as the deviation falls from about R to "

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from scipy.special import zeta
 
-from companion.claims.findings import Finding, claim, entries, extremes
+from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.td16_regret import printed_bound
 from companion.claims.verdicts import CONDITION, FAILS, HOLDS, decide
 from companion.ratios import ratio_of_means
+from dpbandits import DPUCB, Runs
 from dpbandits.mechanisms import HybridCounter
-from dpbandits.regret import DPUCB
 from dpbandits.schedules import noise_width
-from dpbandits.simulation import Runs
 
 
 def _posterior(epsilon: float, prior: float) -> float:
@@ -29,7 +28,7 @@ def nothing_learned() -> Finding:
     """An adversary with any side information cannot learn anything about an individual."""
     moved = {e: _posterior(e, 0.5) for e in (1.0, 0.1)}
     odds = [p / (1 - p) / math.exp(e) for e, p in moved.items()]
-    return Finding(
+    return finding(
         decide(max(odds) <= 1 + 1e-12, CONDITION if max(moved.values()) > 0.5 else HOLDS, FAILS),
         "Up to ε, as the paper's own definition has it: the odds of any statement about one reward "
         "change by a factor of e^ε at most, and randomised response attains it. Nothing at all is "
@@ -49,15 +48,13 @@ def previous_order() -> Finding:
     """The previous private algorithm has regret O(log³T/ε), and further terms linear in K."""
     logs = [_previous_gamma(2, 10**k) / math.log(10**k) ** 3 for k in (4, 8, 16, 32)]
     arms = [_previous_gamma(k, 10**6) / k for k in (10, 100, 1000)]
-    return Finding(
+    return finding(
         decide(max(logs) < 2 * min(logs) and max(arms) < 1.5 * min(arms)),
         "The width that Mishra and Thakurta's index allows for noise, and with it the pulls of a "
         "bad arm, are in proportion to log³T/ε and to K: each arm's tree has the budget ε/K. "
         "That budget is not needed, as a reward enters one tree only.",
-        {
-            **extremes("width·ε/log³T, T = 10⁴ to 10³²", logs, 2),
-            "width/K at K = 1000 over that at K = 10": round(arms[-1] / arms[0], 3),
-        },
+        extremes("width·ε/log³T, T = 10⁴ to 10³²", logs, 2),
+        ("width/K at K = 1000 over that at K = 10", arms[-1] / arms[0], 3),
     )
 
 
@@ -80,13 +77,13 @@ def logarithmic_noise() -> Finding:
     # over the variance of one Laplace variable of scale log2 n/ε
     over = {n: _variance(counter, n) / (2 * math.log2(n) ** 2) for n in lengths}
     single, *many = over.values()
-    return Finding(
+    return finding(
         decide(single < 1.1, CONDITION if many[2] > 1.5 * many[1] else HOLDS, FAILS),
         "True of one node of the tree, and so of the sum at n = 2^k + 1, up to the blocks. The sum "
         "at n = 2^k + n' has a node for each binary digit 1 of n', k at most: its deviation is of "
         "the order of log^{1.5} n/ε.",
-        {"variance / that of one variable, n = 2⁴⁰ + 1": round(single, 3)}
-        | entries("the same, n = 2^{} − 1", dict(zip((11, 21, 41), many, strict=True)), 2),
+        ("variance / that of one variable, n = 2⁴⁰ + 1", single, 3),
+        entries("the same, n = 2^{} − 1", dict(zip((11, 21, 41), many, strict=True)), 2),
     )
 
 
@@ -102,13 +99,13 @@ def chan_bound() -> Finding:
         for gamma in (0.3, 0.1, 1e-3, 1e-9)
         for n in (1, 2, 3, 127, 2**15 - 1, 2**31 - 1)
     )
-    return Finding(
+    return finding(
         decide(max(points.values()) > 1, FAILS, HOLDS),
         "Without a constant it is not: at n = 1 it is 0, and the sum has noise; for long streams "
         "it is exceeded too often as well. Chan, Shi and Song state the order. With the constant "
         "below in front, and 1 + log n for log n, it is enough on our grid of n and γ.",
-        entries("failure / γ, n = {}, γ = {:g}", points, 2)
-        | {"constant that is enough": round(enough, 2)},
+        entries("failure / γ, n = {}, γ = {:g}", points, 2),
+        ("constant that is enough", enough, 2),
     )
 
 
@@ -121,15 +118,13 @@ def noise_grows() -> Finding:
     falls, fewer = (sum(b < a for a, b in itertools.pairwise(each)) for each in (variances, terms))
     octave = [max(variances[2**k - 1 : 2 ** (k + 1) - 1]) for k in range(1, 11)]
     rising = all(b > a for a, b in itertools.pairwise(octave))
-    return Finding(
+    return finding(
         decide(rising, CONDITION if falls and fewer else HOLDS, FAILS),
         "Of the greatest noise between two powers of two. From one pull to the next both fall in "
         "a quarter of the steps, and at a power of two nearly all of the noise is gone.",
-        {
-            "variance falls, of 2048 steps": falls,
-            "number of variables falls, of 2048 steps": fewer,
-            "variance at n = 2047 / at n = 2048": round(variances[2046] / variances[2047], 1),
-        },
+        ("variance falls, of 2048 steps", falls),
+        ("number of variables falls, of 2048 steps", fewer),
+        ("variance at n = 2047 / at n = 2048", variances[2046] / variances[2047], 1),
     )
 
 
@@ -140,15 +135,13 @@ def same_noise() -> Finding:
     """
     few, many = _mean_deviation(10, 10_000), _mean_deviation(9_990, 10_000)
     width = math.sqrt(2 * math.log(10_000) / 10)
-    return Finding(
+    return finding(
         decide(few / many > 2, CONDITION, HOLDS),
         "True of the sums. The index divides them by the number of pulls, so that an arm with few "
         "pulls has a mean with much more noise, which no width covers: at 10 pulls of 10000 its "
         "deviation is many times √(2 log t/n). Our proof of a regret bound has to take a detour.",
-        {
-            "noise of the mean, 10 pulls / 9990 pulls": round(few / many, 1),
-            "noise of the mean / √(2 log t/n), 10 pulls": round(few / width, 2),
-        },
+        ("noise of the mean, 10 pulls / 9990 pulls", few / many, 1),
+        ("noise of the mean / √(2 log t/n), 10 pulls", few / width, 2),
     )
 
 
@@ -159,13 +152,11 @@ def harmonic() -> Finding:
     early, late = ((n**0.1 - 1) / 0.1 / (1 + math.log(n)) for n in (1e30, 1e60))
     steady, grows = math.log(1e30) / (1 + math.log(1e30)), late / early
     exact = float(np.sum(1 / np.arange(1, 10**6 + 1))) / (1 + math.log(10**6))
-    return Finding(
+    return finding(
         decide(max(steady, exact) <= 1 and grows > 10),
         "The harmonic sum is at most 1 + log n, and with n^(−0.9) the sum outgrows log n.",
-        {
-            "Σ 1/i / (1 + log n), n = 10⁶": round(exact, 4),
-            "sum of i^(−0.9) / (1 + log n) grows from n = 10³⁰ to 10⁶⁰ by": round(grows, 1),
-        },
+        ("Σ 1/i / (1 + log n), n = 10⁶", exact, 4),
+        ("sum of i^(−0.9) / (1 + log n) grows from n = 10³⁰ to 10⁶⁰ by", grows, 1),
     )
 
 
@@ -181,14 +172,12 @@ def above_two() -> Finding:
     converges = abs(converging / float(zeta(1.1)) - 1) < 0.5 and other > 13
     rising = all(n ** (2.2 / 2 - 1) < (2 * n) ** (2.2 / 2 - 1) for n in (1.0, 1e3, 1e9))
     above = _scale_over_bonus(2.2, math.log(100), math.log(100))
-    return Finding(
+    return finding(
         decide(converges and rising and above > 1),
         "The sum of n^(−v/2) converges for v > 2, to ζ(v/2), and the noise's scale n^(v/2 − 1) "
         "then grows with n, beyond a bonus that falls.",
-        {
-            "scale / bonus, v = 2.2, n = t = 100": round(above, 2),
-            "ζ(1.1)": round(float(zeta(1.1)), 2),
-        },
+        ("scale / bonus, v = 2.2, n = t = 100", above, 2),
+        ("ζ(1.1)", float(zeta(1.1)), 2),
     )
 
 
@@ -204,17 +193,15 @@ def below_bonus() -> Finding:
         crossing[v] = float(powers[last]) if over[-1] > 1 else math.inf
     early, middle, late = (_scale_over_bonus(1.5, math.log(1000), t) for t in (10.0, 1e3, 1e6))
     always = math.isfinite(max(crossing.values()))
-    return Finding(
+    return finding(
         decide(late < 1 and late < middle < early, CONDITION if always else HOLDS, FAILS),
         "The noise decreases like n^(v/2 − 1), which for v > 1 is slower than the bonus: it is "
         "below √(2 log t/n) while n ≤ (2 log t)^(1/(v − 1)), and so for an arm that is hardly "
         "pulled any more. Of the best arm, where n is about t, the contrary is true: its noise is "
         "below the bonus at first, if ever, and above it for all larger n.",
-        entries("log n from which the noise stays above, n = t, v = {}", crossing, 1)
-        | {
-            "noise / bonus at n = 1000, v = 1.5, log t = 10": round(early, 2),
-            "noise / bonus at n = 1000, v = 1.5, log t = 10⁶": round(late, 4),
-        },
+        entries("log n from which the noise stays above, n = t, v = {}", crossing, 1),
+        ("noise / bonus at n = 1000, v = 1.5, log t = 10", early, 2),
+        ("noise / bonus at n = 1000, v = 1.5, log t = 10⁶", late, 4),
     )
 
 
@@ -243,17 +230,15 @@ def factor_first() -> Finding:
     fixed = [factor(log_t, 1.0) for log_t in (20.0, 1e3, 1e6)]
     small = [factor(20.0, epsilon) for epsilon in (1.0, 1e-6, 1e-12)]
     grows = small[2] > 1.2 * small[1] > 1.2 * small[0]
-    return Finding(
+    return finding(
         decide(fixed[2] < fixed[1] < fixed[0], CONDITION if grows else HOLDS, FAILS),
         "The printed bound says so for fixed ε: its added part is in proportion to "
         "log t·(log log t + log(1/ε))/ε, so that ε may fall with t like a power of 1/log t, but no "
         "faster. Whether the algorithm has that regret is judged at Theorem 3.2: not with the "
         "printed width, and with the repaired one up to our constants.",
-        {
-            "added part / (log t·log log t/ε), log t = 20, ε = 1": round(fixed[0], 1),
-            "the same, log t = 10⁶, ε = 1": round(fixed[2], 1),
-            "the same, log t = 20, ε = 10⁻¹²": round(small[2], 1),
-        },
+        ("added part / (log t·log log t/ε), log t = 20, ε = 1", fixed[0], 1),
+        ("the same, log t = 10⁶, ε = 1", fixed[2], 1),
+        ("the same, log t = 20, ε = 10⁻¹²", small[2], 1),
     )
 
 
@@ -265,7 +250,7 @@ def factor_second() -> Finding:
         for log_t in (3.0, 20.0, 1e6)
         for epsilon in (1.0, 1e-6)
     ]
-    return Finding(
+    return finding(
         decide(max(ratios) < 1.01 * min(ratios)),
         "Arithmetic of the printed bound, with the constant 32√2. Whether the bound itself holds "
         "is judged at Theorem 3.3; its order holds.",
@@ -291,13 +276,13 @@ def proportional(runs: Readings) -> Finding:
     )
     printed = [a / b for a, b in zip(small, usual, strict=True)]
     less = max(*printed, *ratios.values()) < 9
-    return Finding(
+    return finding(
         decide(min(ratios.values()) > 1, CONDITION if less else HOLDS, FAILS),
         "Only where the private part rules. For small gaps the printed bounds are those without "
         "privacy, whatever ε is. In our runs of Figure 2 a tenth of ε costs less than ten times "
         "the regret.",
-        entries("regret at ε = 0.1 / at ε = 1, {}, panel {}", ratios, 2)
-        | {"printed bounds, the same, gap 10⁻⁶": round(max(printed), 3)},
+        entries("regret at ε = 0.1 / at ε = 1, {}, panel {}", ratios, 2),
+        ("printed bounds, the same, gap 10⁻⁶", max(printed), 3),
     )
 
 
@@ -317,7 +302,7 @@ def validate(runs: Readings) -> Finding:
                 above[name].append(f"{panel} ({variant})")
     fine = [name for name, where in above.items() if not where]
     broken = "; ".join(f"{name} in {', '.join(w)}" for name, w in above.items() if w)
-    return Finding(
+    return finding(
         decide(len(fine) == len(above), HOLDS, CONDITION if fine else FAILS),
         f"In our runs of Figure 2 the mean regrets of {' and '.join(fine) or 'none'} are below the "
         "printed bounds in every panel, and so far that they do not tell whether a bound is right "
@@ -340,7 +325,7 @@ def reason() -> Finding:
     """
     found = {name: _dependence(name) for name in (BOUND, HYBRID)}
     one, other = (abs(ratio - 1) > 0.01 for ratio in found.values())
-    return Finding(
+    return finding(
         decide(one != other, HOLDS, FAILS),
         "The sentence names DP-UCB on both sides, so that which of the two is meant does not "
         "matter here. As printed, the added term of neither bound depends on Δ: B·(log B + 7) and "

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import zeta
 
-from companion.claims.findings import Finding, claim, entries, shown
+from companion.claims.findings import Finding, claim, entries, finding, shown
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from dpbandits import privacy
 from dpbandits.mechanisms import HybridCounter, laplace_noise
@@ -81,16 +81,14 @@ def hybrid_mechanism() -> Finding:
     full = HybridCounter(epsilon, "full")
     over = (n for n in range(1, length + 1) if _greatest_loss(full, n) > epsilon * (1 + 1e-12))
     within = {split: loss <= epsilon * (1 + 1e-12) for split, loss in worst.items()}
-    return Finding(
+    return finding(
         decide(within["full"], HOLDS, CONDITION if within["half"] else FAILS),
         "Exactly ε with ε/2 for the blocks and ε/2 for each tree, as Chan, Shi & Song divide it. "
         "Scale 1/ε at the powers of two spends all of ε on the blocks; with a tree of ε it is "
         "exactly 2ε from n = 4 on, as the third element is in one node and in one block.",
-        {
-            "loss / ε, ε/2 each": round(worst["half"] / epsilon, 6),
-            "loss / ε, ε each": round(worst["full"] / epsilon, 6),
-            "length from which ε is exceeded, ε each": next(over, 0),
-        },
+        ("loss / ε, ε/2 each", worst["half"] / epsilon, 6),
+        ("loss / ε, ε each", worst["full"] / epsilon, 6),
+        ("length from which ε is exceeded, ε each", next(over, 0)),
     )
 
 
@@ -133,15 +131,15 @@ def bound() -> Finding:
         half = f"for counters of ε/2 each it fails there, too{unless}"
     broken = sum(ratio > 1 for ratio in ratios.values())
     partly = CONDITION if broken == len(ratios) and small["full"] < 1 else FAILS
-    return Finding(
+    return finding(
         decide(broken == 0 and max(small.values()) < 1, HOLDS, partly),
         "Computed from the exact law of the noise. It fails, by a few per cent of γ, for some γ "
         "between 0.05 and 0.2 once n is large enough, whichever logarithm is meant. Where γ is as "
         "small as 2t^(−4), n ≤ t, it holds with much room for scale 1/ε at powers of two and trees "
         f"of ε (2ε-private); {half}.",
-        entries("failure / γ, {}, log {}: n = {}, γ = {}", ratios, 4)
-        | entries("greatest failure / γ at γ = 2t^(−4), n ≤ 2²¹, {}", small, ".2g")
-        | entries("the same, {}, with ε/2 in the bound", halved, ".2g"),
+        entries("failure / γ, {}, log {}: n = {}, γ = {}", ratios, 4),
+        entries("greatest failure / γ at γ = 2t^(−4), n ≤ 2²¹, {}", small, ".2g"),
+        entries("the same, {}, with ε/2 in the bound", halved, ".2g"),
     )
 
 
@@ -159,14 +157,14 @@ def bound_used() -> Finding:
     widths = {n: noise_width(1.0, math.log(n), noise_bracket(n, repaired=True)) for n in lengths}
     repaired = max(counter.error_probability(width, n) * n**4 / 2 for n, width in widths.items())
     then = "holds" if repaired <= 1 else "fails as well"
-    return Finding(
+    return finding(
         decide(all(p > claimed for (_, claimed), p in failures.items()), FAILS, HOLDS),
         "Equation (2.2) has log n, and Algorithm 1 has log2 n', which is 0 at n = 2^k + 1: there "
         "ν does not grow with k, and the node does. The greatest such n up to t misses 2t^(−4) by "
         f"many orders of magnitude. With ⌊log2 n⌋ in place of log2 n' it {then}. The "
         "index is wider then, most of all just after powers of two.",
-        entries("failure at t = 10^{}, 2t^(−4) = {:.0e}", failures, ".3g")
-        | {"greatest failure / 2t^(−4) with ⌊log2 n⌋, t = n < 2²⁰": shown(repaired, ".2g")},
+        entries("failure at t = 10^{}, 2t^(−4) = {:.0e}", failures, ".3g"),
+        ("greatest failure / 2t^(−4) with ⌊log2 n⌋, t = n < 2²⁰", repaired, ".2g"),
     )
 
 
@@ -205,19 +203,17 @@ def definition() -> Finding:
     doubled = sequence <= epsilon * fine and epsilon * fine < step <= 2 * epsilon * fine
     example = "Nor does ε for the whole sequence give ε for each step, but 2ε: one noisy number "
     example += "that is compared with two thresholds is an example. "
-    return Finding(
+    return finding(
         decide(one <= epsilon * fine and together <= epsilon * fine, HOLDS, CONDITION),
         "It bounds one action given the past ones, not all of them: an algorithm that gives a "
         "randomised answer about the first reward at every step satisfies it at ε and loses ε at "
         f"each of them. {example if doubled else ''}What an observer of all actions learns is the "
         "whole sequence's.",
-        {
-            "ε": epsilon,
-            "loss of one step": round(one, 6),
-            f"loss of {steps} steps": round(together, 6),
-            "two thresholds: loss of the sequence": round(sequence, 6),
-            "two thresholds: loss of the second step": round(step, 4),
-        },
+        ("ε", epsilon),
+        ("loss of one step", one, 6),
+        (f"loss of {steps} steps", together, 6),
+        ("two thresholds: loss of the sequence", sequence, 6),
+        ("two thresholds: loss of the second step", step, 4),
     )
 
 
@@ -289,7 +285,7 @@ def theorem_3_1() -> Finding:
     off = math.sqrt(2 * float(difference.var(ddof=1)) * log_term / n)
     off += 7 * (1 + factor) * log_term / (3 * (n - 1))
     kept = epsilon * (1 + 1e-12)
-    return Finding(
+    return finding(
         decide(
             float(difference.mean()) - off > 0,
             CONDITION if private <= kept else FAILS,
@@ -299,14 +295,10 @@ def theorem_3_1() -> Finding:
         "counter: ε itself if blocks and trees get ε/2 each, and 2ε with scale 1/ε at powers of "
         "two and trees of ε. There ε is not true: the actions 1 2 1 2 1 2 2 1 2 lose more "
         "on whether arm 1's third reward is 0 or 1 (its others 1, those of arm 2 0).",
-        {
-            "ε of one counter / ε, ε/2 each": round(private / epsilon, 6),
-            "ε of one counter / ε, ε each": round(whole / epsilon, 6),
-            "P(actions), third reward 0, ε = 1 each": round(float(first.mean()), 4),
-            "log ratio of probabilities, ε = 1 each": shown(
-                math.log(first.mean() / second.mean()), 2
-            ),
-        },
+        ("ε of one counter / ε, ε/2 each", private / epsilon, 6),
+        ("ε of one counter / ε, ε each", whole / epsilon, 6),
+        ("P(actions), third reward 0, ε = 1 each", float(first.mean()), 4),
+        ("log ratio of probabilities, ε = 1 each", math.log(first.mean() / second.mean()), 2),
     )
 
 
@@ -339,7 +331,7 @@ def theorem_3_1_step() -> Finding:
         } | evidence
     single = "A single noisy value of budget e that is looked at twice loses log(2·exp(e) − 1), up "
     single += "to 2e for small e. "
-    return Finding(
+    return finding(
         decide(proved <= epsilon * (1 + 1e-9), HOLDS, CANNOT_TELL),
         "The printed proof is about the whole sequence, and from its ε follows 2ε for one action "
         f"given the past ones. {single if looked else ''}Whether Algorithm 1 has histories "
@@ -376,11 +368,11 @@ def lemma_3_1() -> Finding:
         for losses in found:
             n = f * np.arange(1.0, 1 + losses.size)
             worst = max(worst, float(np.max(losses * n ** (v / 2))))
-    return Finding(
+    return finding(
         decide(worst <= FINE),
         "One reward moves the mean of n by at most 1/n, and the Laplace scale that the algorithm "
         "draws with is n^(v/2 − 1): the loss is n^(−v/2).",
-        {"greatest loss / n^(−v/2)": round(worst, 9)},
+        ("greatest loss / n^(−v/2)", worst, 9),
     )
 
 
@@ -402,18 +394,16 @@ def theorem_3_4_first() -> Finding:
         shares[reading] = max(shares[reading], spent / _first_branch(algorithm.epsilon, horizon, v))
     refreshed, literal = shares.values()
     parked = _true(DPUCBInt(input_of(16), "literal").losses(10_000 + 2 * 16))
-    return Finding(
+    return finding(
         decide(max(shares.values()) <= FINE, HOLDS, CONDITION if refreshed <= FINE else FAILS),
         "True of one release for every f pulls: the mean of n^(−v/2) over the f pulls up to a "
         "release is at least its loss. Read literally, n mod f = 0 stays true while an "
         "arm is not played, each step releases it again with new noise, and the loss of an arm at "
         "rest grows in proportion to t.",
-        {
-            "greatest loss / bound, one release for f pulls": round(refreshed, 4),
-            "greatest loss / bound, literally": shown(literal, ".3g"),
-            "ε at δ = e^(−10) of 10000 releases of an arm at rest, f = 16": round(parked, 1),
-            "bound at t = 10000": round(_first_branch(1 / 16, 10_000, EXPONENT), 2),
-        },
+        ("greatest loss / bound, one release for f pulls", refreshed, 4),
+        ("greatest loss / bound, literally", literal, ".3g"),
+        ("ε at δ = e^(−10) of 10000 releases of an arm at rest, f = 16", parked, 1),
+        ("bound at t = 10000", _first_branch(1 / 16, 10_000, EXPONENT), 2),
     )
 
 
@@ -473,7 +463,7 @@ def theorem_3_4_second() -> Finding:
     )
     power = math.log(late / early) / math.log(4096 / 16)
     evidence["power of f with which ε / printed grows, f = 16 to 4096"] = round(power, 3)
-    return Finding(
+    return finding(
         _verdict(broken, half_broken and power > 0.1),
         "The square root holds the sum over releases n = fj of n^(−v), which is about "
         "ε^v·Σ j^(−v), and at most ε·Σ n^(−v): at best √ε comes out of the root, not ε. "
@@ -515,16 +505,16 @@ def corollary_3_1() -> Finding:
         true, half = map(_true, _parts(algorithm.losses(HORIZON)))
         ratios[f], halves[f] = true / min(first, second), half / min(first, second)
     right = "are right" if max(steps.values()) <= FINE else "are not both right"
-    return Finding(
+    return finding(
         _verdict(min(ratios.values()) > 1, min(halves.values()) > 1),
         f"Its own two steps, the integral test and e^x ≤ 1 + 2x on [0, 1], {right}; the second "
         "bound inherits from Theorem 3.4 the factor ε before a root out of which only √ε comes. "
         f"Here it is compared with the ε of the releases. {PLAYED} Corrected: "
         "2f^(−v)·ζ(v) + √(2f^(−v)·ζ(v)·log(1/δ')), which is greater by a power of f.",
-        entries("{}", steps, 6)
-        | entries("ε of the releases / bound, T = 10⁵, f = {}", ratios, 3)
-        | entries("the same, first half of the releases, f = {}", halves, 3)
-        | entries("corrected bound, f = {}", corrected, 3),
+        entries("{}", steps, 6),
+        entries("ε of the releases / bound, T = 10⁵, f = {}", ratios, 3),
+        entries("the same, first half of the releases, f = {}", halves, 3),
+        entries("corrected bound, f = {}", corrected, 3),
     )
 
 
@@ -559,7 +549,7 @@ def corollary_3_2() -> Finding:
         evidence[f"δ / e^(−10) at ε = {target:g}"] = round(over)
         least = DPUCBInt.calibrated(target, DELTA, HORIZON, by="interval").interval
         longer[target] = least / algorithm.interval
-    return Finding(
+    return finding(
         _verdict(all(exceeded[t, ""] for t in TARGETS), all(exceeded.values())),
         "The formula inverts the second bound of Corollary 3.1, and that bound is too small. At "
         "the two targets of the experiments, (1, e^(−10)) and (0.1, e^(−10)), the releases are "
@@ -568,7 +558,8 @@ def corollary_3_2() -> Finding:
         "the actions alone keep a target is open; for one action see the same corollary, read by "
         "Definition 2.1. Intervals whose releases keep the targets are among the numbers, and "
         "longer.",
-        evidence | entries("f that keeps target {:g} / f of the corollary", longer, 2),
+        evidence,
+        entries("f that keeps target {:g} / f of the corollary", longer, 2),
     )
 
 
@@ -587,16 +578,16 @@ def groups() -> Finding:
     shares = [list(each.values()) for each in (found, halves)]
     bad, worse = (max(each) > epsilon * FINE for each in shares)
     relative = all(max(each) <= each[0] * FINE for each in shares)
-    return Finding(
+    return finding(
         _verdict(bad, worse, CONDITION) if max(pure) <= epsilon * FINE else FAILS,
         "True of pure privacy, and so of the algorithms with hybrid counters: ε/m for one reward "
         "gives ε for m. DP-UCB-INT with the input of Corollary 3.2 for ε/m "
         + ("keeps" if relative else "does not even keep")
         + " for m rewards of one arm the ε that it has for one: their loss is m times as great, "
         f"and the interval grows in proportion to m, which lowers it by m^(v/2) only. {PLAYED}",
-        {"loss of m rewards at ε/m / ε, hybrid counter ε/2 each": round(max(pure) / epsilon, 6)}
-        | entries("ε at δ = e^(−10), m = {}, target {:g}", found, 3)
-        | entries("the same, first half of the releases, m = {}", halves, 3),
+        ("loss of m rewards at ε/m / ε, hybrid counter ε/2 each", max(pure) / epsilon, 6),
+        entries("ε at δ = e^(−10), m = {}, target {:g}", found, 3),
+        entries("the same, first half of the releases, m = {}", halves, 3),
     )
 
 
@@ -658,12 +649,13 @@ def corollary_3_2_step() -> Finding:
     other = (
         "needs more as well" if excess[1.0] > DELTA else "does not suffice, and it is not settled"
     )
-    return Finding(
+    return finding(
         decide(excess[0.1] > DELTA, FAILS, CANNOT_TELL),
         "At target 0.1, f = 147, one action needs more than δ = e^(−10): arm 1 waits, its other "
         "rewards 0.55, while arm 2 is released 600 times, its rewards 1 and in its last 30·147 "
         "pulls 0; given these losses, whether arm 1 is played next shows its changed reward. "
         "Computed by quadrature, for values that are refreshed. At target 1, f = 16, the same "
         f"{other}.",
-        evidence | {"e^(−10)": shown(DELTA, ".3g")},
+        evidence,
+        ("e^(−10)", DELTA, ".3g"),
     )

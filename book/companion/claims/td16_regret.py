@@ -9,16 +9,15 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import zeta
 
-from companion.claims.findings import Finding, claim, entries, extremes, shown
+from companion.claims.findings import Finding, claim, entries, extremes, finding, shown
 from companion.claims.td16_privacy import DELTA, EXPONENT, HORIZON, TARGETS, element_loss
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from companion.ratios import ratio_of_means
-from dpbandits import bounds, privacy
+from dpbandits import Runs, bounds, privacy, simulate
 from dpbandits.mechanisms import HybridCounter, laplace_sum_tail
 from dpbandits.regret import DPUCBBound, DPUCBHybrid, DPUCBInt, RegretAlgorithm
 from dpbandits.rewards.instances import bernoulli
 from dpbandits.schedules import noise_width
-from dpbandits.simulation import Runs, simulate
 
 Floats = NDArray[np.float64]
 TWO = (0.9, 0.6)
@@ -47,14 +46,14 @@ def additive() -> Finding:
     single = {t: (t - 2 * math.log1p(-DELTA)) ** (-2 / EXPONENT) for t in targets}
     # the additive term, Δ·f or more, in units of 1/ε
     grows = all(np.all(np.diff([f * t for t, f in each.items()]) > 0) for each in (least, single))
-    return Finding(
+    return finding(
         decide(grows, FAILS, HOLDS),
         "The noise of a release is set by n and not by ε, so that privacy comes from f alone: to "
         "be (ε, e^(−10))-private f must be above about ε^(−2/v), v = 1.1, as already one release "
         "has the loss f^(−v/2); and each arm is played f times first. Nor is the rest that "
         "of UCB: see Theorem 3.5. Whether another algorithm has such a regret is not judged here.",
-        entries("least f for ε = {:g}, T = 10⁵", least)
-        | {f"least f for ε = {t:g} and one release": math.ceil(f) for t, f in single.items()},
+        entries("least f for ε = {:g}, T = 10⁵", least),
+        {f"least f for ε = {t:g} and one release": math.ceil(f) for t, f in single.items()},
     )
 
 
@@ -78,15 +77,15 @@ def unbounded() -> Finding:
         forever[target] = float(interval.guarantee.epsilon)
         before[target] = privacy.epsilon_at(DELTA, interval.losses(HORIZON)).lower
     met = all(epsilon <= target for target, epsilon in forever.items())
-    return Finding(
+    return finding(
         decide(same and max(greatest, short) <= 1 + 1e-9, HOLDS if met else CONDITION),
         "None of the three uses T. The counters' ε is the same at every length. That of "
         "DP-UCB-INT at a fixed δ stays finite at all horizons, "
         f"{'and is not' if met else 'but is'} above the target. For the regret bounds at "
         "all t, see Theorems 3.2, 3.3 and 3.5.",
-        {"greatest loss / ε in a counter of up to 2⁴¹": round(greatest, 9)}
-        | entries("ε of DP-UCB-INT at T = 10⁵, target {:g}", before, 3)
-        | entries("ε of DP-UCB-INT at all T, at most, target {:g}", forever, 3),
+        ("greatest loss / ε in a counter of up to 2⁴¹", greatest, 9),
+        entries("ε of DP-UCB-INT at T = 10⁵, target {:g}", before, 3),
+        entries("ε of DP-UCB-INT at all T, at most, target {:g}", forever, 3),
     )
 
 
@@ -165,7 +164,7 @@ def theorem_3_2() -> Finding:
     }
     order = "With ⌊log2 n⌋ in place of log2 n' our bound, bounds.dp_ucb_bound_regret with "
     order += "repaired=True, grows from T = 10⁸ to 10¹⁶ no faster than log t·log log t."
-    return Finding(
+    return finding(
         decide(bool(beyond), FAILS, CANNOT_TELL),
         "Its bound on the noise is (2.2) with log2 n' for log n. At n = 2^k + 1, ν allows "
         "4√8·log t/ε for a node of scale k/ε, so that the best arm is lost up to t with "
@@ -197,18 +196,16 @@ def theorem_3_3() -> Finding:
         seen = _mean_regret(DPUCBHybrid(epsilon, split="full"))
         measured.append(seen / _printed_3_3((0.0, TWO[0] - TWO[1]), HORIZON, epsilon))
     below = "below" if max(measured) <= 1 else "above"
-    return Finding(
+    return finding(
         decide(max(measured) <= 1, CANNOT_TELL, FAILS),
         "The proof is said to be that of Theorem 3.2, but with ν = 0 nothing in the index covers "
         "the noise of an arm with few pulls; the full proof is in a technical report that we do "
         f"not have. Our bound is between {min(proved):.2g} and {max(proved):.2g} times the printed "
         f"one in these settings, and regret measured is {below} it: "
         + ("neither a proof nor a counterexample is known." if below == "below" else "it fails."),
-        {
-            **extremes("our bound / printed, T = 10⁹", proved, 2),
-            "mean regret / printed, T = 10⁵, ε = 1": round(measured[0], 4),
-            "mean regret / printed, T = 10⁵, ε = 0.1": round(measured[1], 4),
-        },
+        extremes("our bound / printed, T = 10⁹", proved, 2),
+        ("mean regret / printed, T = 10⁵, ε = 1", measured[0], 4),
+        ("mean regret / printed, T = 10⁵, ε = 0.1", measured[1], 4),
     )
 
 
@@ -226,16 +223,14 @@ def theorem_3_3_order() -> Finding:
     middle, late = ([over_order(t, *setting) for setting in settings] for t in (1e8, 1e11))
     growth = max(b / a for a, b in zip(middle, late, strict=True))
     equal = max(*middle[:-1], *late[:-1])
-    return Finding(
+    return finding(
         decide(growth < 1.1, HOLDS if late[-1] <= equal else CONDITION),
         "Proved with constants of our own for gaps that do not differ, and otherwise with a "
         "factor that depends on their ratio only: for fixed gaps and ε the regret of DP-UCB is "
         "O(log²t).",
-        {
-            "our bound / order, equal gaps, greatest": round(equal, 1),
-            "growth of it from T = 10⁸ to 10¹¹, greatest": round(growth, 3),
-            "our bound / order, gaps 0.1 and 0.5, T = 10¹¹": round(late[-1], 1),
-        },
+        ("our bound / order, equal gaps, greatest", equal, 1),
+        ("growth of it from T = 10⁸ to 10¹¹, greatest", growth, 3),
+        ("our bound / order, gaps 0.1 and 0.5, T = 10¹¹", late[-1], 1),
     )
 
 
@@ -279,7 +274,7 @@ def theorem_3_5(lost: Lost) -> Finding:
             f"printed bound, v = {v}": round(printed, 1),
             f"mean regret, {reading}, v = {v}": round(float(seen.mean())),
         }
-    return Finding(
+    return finding(
         decide(all(surely), FAILS, CANNOT_TELL),
         "√(2 log t/n) covers noise of scale n^(v/2 − 1) with a probability of less than "
         "1 − t^(−3.5): in some runs the best arm's first values are so low that it is left for "
@@ -333,14 +328,14 @@ def best_algorithm(runs: Readings) -> Finding:
     total = sum(runs[panel, OURS, READINGS[0]].n_runs for panel in PANELS)
     found = "; ".join(f"{reading}: {_list(panels)}" for reading, panels in better.items())
     everywhere = all(len(panels) == len(PANELS) for panels in better.values())
-    return Finding(
+    return finding(
         decide(everywhere, HOLDS, CONDITION if any(better.values()) else FAILS),
         f"Panels in which its mean is {APART} below that of all others, in all their readings, by "
         f"reading: {found}. {_rare(runs)} In {min(lost.values())} to {max(lost.values())} of "
         f"{total} runs, by reading, the best arm is left for most of the time. The algorithms do "
         "not have the same privacy there: see Corollary 3.2 and Theorem 3.1.",
-        {f"panels of 4, {reading}": len(panels) for reading, panels in better.items()}
-        | {f"runs of {total} that leave the best arm, {reading}": n for reading, n in lost.items()},
+        {f"panels of 4, {reading}": len(panels) for reading, panels in better.items()},
+        {f"runs of {total} that leave the best arm, {reading}": n for reading, n in lost.items()},
     )
 
 
@@ -403,7 +398,7 @@ def gap_to_ucb(runs: Readings, lost: Lost) -> Finding:
     more = "it surely grows" if surely else "it does not surely grow"
     refreshed = [f"the mean gap falls in panels {_list(falls)}", *_rises(runs, found)]
     growing = [bool(grows[r]) or (r == "frozen" and surely) for r in READINGS]
-    return Finding(
+    return finding(
         decide(not any(growing), HOLDS, FAILS if all(growing) else CONDITION),
         f"Panels in which the gap grows {APART} from T/10 to T, by reading: {listed}. "
         f"{_rare(runs)} With {frozen.n_runs} runs of the frozen reading in panel a {more} (10^(−6) "
@@ -411,12 +406,8 @@ def gap_to_ucb(runs: Readings, lost: Lost) -> Finding:
         {
             f"growth of the gap, {r}, panel {p}": round(growth)
             for (r, p), (growth, _) in found.items()
-        }
-        | {
-            f"growth surely above, frozen, panel a, {frozen.n_runs} runs": round(
-                rise - usual.mean()
-            )
         },
+        (f"growth surely above, frozen, panel a, {frozen.n_runs} runs", rise - usual.mean(), 0),
     )
 
 
@@ -436,17 +427,15 @@ def crossing(runs: Readings) -> Finding:
             late.append(name)
     both = [name for name in early if name in late]
     everywhere = len(variants) * len(PANELS)
-    return Finding(
+    return finding(
         decide(len(both) == everywhere, HOLDS, CONDITION if both else FAILS),
         f"Of {everywhere} comparisons, panels and readings, DP-UCB-HYBRID is {APART} better before "
         f"DP-UCB-BOUND ever is in {len(early)}, and DP-UCB-BOUND at T = 10⁵ in {len(late)}. Both "
         f"are so in {len(both)}: {_list(both)}. {_rare(runs)}",
-        {
-            "comparisons": everywhere,
-            "DP-UCB-HYBRID better first": len(early),
-            "DP-UCB-BOUND better at T": len(late),
-            "both": len(both),
-        },
+        ("comparisons", everywhere),
+        ("DP-UCB-HYBRID better first", len(early)),
+        ("DP-UCB-BOUND better at T", len(late)),
+        ("both", len(both)),
     )
 
 
@@ -466,14 +455,12 @@ def worst_algorithm(runs: Readings) -> Finding:
     }
     worst = [panel for panel in PANELS if all(low > 1 for _, low, _ in ratios[panel])]
     least = min(value for some in ratios.values() for value, _, _ in some)
-    return Finding(
+    return finding(
         decide(len(worst) == len(PANELS), HOLDS, CONDITION if worst else FAILS),
         f"Panels in which its mean is {APART} above that of all others, for both readings of "
         f"{PRIVATE} and all of the others: {_list(worst)}. {_rare(runs)}",
-        {
-            "comparisons": sum(map(len, ratios.values())),
-            "least ratio of mean regrets": round(least, 2),
-        },
+        ("comparisons", sum(map(len, ratios.values()))),
+        ("least ratio of mean regrets", least, 2),
     )
 
 
@@ -492,7 +479,7 @@ def spread(runs: Readings) -> Finding:
     so = "" if small and large else "Not so in our runs: "
     most = "near T·Δ = 30000, the most there is"
     far = f"the runs {most}, are of {_list(near)}" if near else f"no run is {most}"
-    return Finding(
+    return finding(
         decide(small and large, HOLDS, CONDITION if small else FAILS),
         f"{so}{far}. All runs of {PRIVATE}, in both readings, differ by at most "
         f"{private:.0f}. In {wide} of {len(others)} settings of the others the "

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.optimize import brentq
 
-from companion.claims.findings import Finding, claim, entries
+from companion.claims.findings import Finding, claim, entries, finding
 from companion.claims.verdicts import CONDITION, FAILS, HOLDS, decide
 from dpbandits import bounds, robust_means
 from dpbandits.heavy_schedules import GLOBAL_SCHEDULES, TREE_SCALINGS, heavy_epoch, tree_index
@@ -57,13 +57,13 @@ def lemma_2_private() -> Finding:
     }
     falling = np.arange(1.0, LENGTH + 1) ** -0.5
     control = float(element_losses(falling, 2 * falling * LENGTH.bit_length()).max())
-    return Finding(
+    return finding(
         decide(max(losses.values()) <= FINE < control),
         "One element is in one block of each level at most, and a block's noise is that of its "
         "last, greatest bound. The noise of the copy cannot be read: this is for scale 2·B·L/ε, L "
         "levels, and elements of either sign. Bounds must not decrease.",
-        entries(f"greatest loss / ε, T ≤ {LENGTH}, B_n = n^{{:.2g}}", losses, 6)
-        | {"greatest loss / ε for B_n = n^(−0.5)": round(control, 3)},
+        entries(f"greatest loss / ε, T ≤ {LENGTH}, B_n = n^{{:.2g}}", losses, 6),
+        ("greatest loss / ε for B_n = n^(−0.5)", control, 3),
     )
 
 
@@ -85,7 +85,7 @@ def lemma_2_noise() -> Finding:
         )
         for levels in (4, 16, 64, 256)
     }
-    return Finding(
+    return finding(
         decide(constants[256] < 1.1 * constants[16]),
         "Proved from Lemma 2.8 of Chan, Shi & Song (2011) with 2√8·L^1.5·log(2/β), L levels. A "
         "growing bound helps, as blocks have at most the scale of the last one, and a sum of "
@@ -106,10 +106,11 @@ def constant_bound() -> Finding:
         same += [math.isclose(tree.node_scale(n), scale) for n in (1, 2, horizon)]
     growing = AdaptiveTree(1.0, 100, 3.0, 0.5)
     control = math.isclose(growing.node_scale(100), growing.node_scale(1))
-    return Finding(
+    return finding(
         decide(all(same) and not control),
         "Same blocks, drawn when they end, and the same noise of each.",
-        {"nodes compared": len(same), "of the same scale": sum(same)},
+        ("nodes compared", len(same)),
+        ("of the same scale", sum(same)),
     )
 
 
@@ -121,16 +122,14 @@ def theorem_1() -> Finding:
         for parameters in itertools.product((0.1, 1.0, 10.0), (1.0, 6.0), (0.5, 1.0), TREE_SCALINGS)
     ]
     loss, half = (max(_tree_loss(tree, share) for tree in plans) for share in (1.0, 0.5))
-    return Finding(
+    return finding(
         decide(loss <= FINE < half),
         "A reward is truncated at the B_n of its number, whatever it is, and enters one tree; "
         "the trees' sums determine the pulls, one after the other. For nodes of scale 2·B_n·L/ε; "
         "B_n·L/ε would be enough for rewards that are never negative, and is 2ε-private for "
         "others. The copy does not show which is printed.",
-        {
-            f"greatest loss / ε, T = {LENGTH}": round(loss, 6),
-            "with half the noise, rewards of either sign": round(half, 6),
-        },
+        (f"greatest loss / ε, T = {LENGTH}", loss, 6),
+        ("with half the noise, rewards of either sign", half, 6),
     )
 
 
@@ -171,7 +170,7 @@ def lemma_3() -> Finding:
     enough = {(v, k): _enough(k, v) for v, k in ((0.5, 6), (1.0, 6), *((1.0, k) for k in far))}
     bounded = enough[1.0, 100] >= enough[1.0, 1000] >= enough[1.0, 10_000]
     shown_at = ((0.5, 6), (1.0, 6), (1.0, 10_000))
-    return Finding(
+    return finding(
         decide(bounded and not grows[1.0], HOLDS if not any(grows.values()) else CONDITION, FAILS),
         "It holds with a constant for v = 1. For v < 1 no constant is enough at all T: where n is "
         "a power of two and all rewards are 0, the error is one Laplace variable, whose quantile "
@@ -183,8 +182,8 @@ def lemma_3() -> Finding:
             "least C, one node, v = {}, T = 10^{}",
             {key: c for key, c in needed.items() if key[0] < 1},
             2,
-        )
-        | entries("C enough, v = {}, T = 10^{}", {key: enough[key] for key in shown_at}, 1),
+        ),
+        entries("C enough, v = {}, T = 10^{}", {key: enough[key] for key in shown_at}, 1),
     )
 
 
@@ -205,7 +204,7 @@ def theorem_2() -> Finding:
     within = {
         s: max(powers[s, v] for v in (0.5, 0.75, 1.0)) <= claimed + 0.02 for s in TREE_SCALINGS
     }
-    return Finding(
+    return finding(
         decide(within["tree"], HOLDS if within["log"] else CONDITION, FAILS),
         "With widths that are valid, and B_n for Λ of order log²T, it holds and can be improved: "
         "the factor on the non-private rate is then log T/ε. With log^1.5 T in B_n, widths that "
@@ -226,17 +225,15 @@ def theorem_3() -> Finding:
         plan = heavy_epoch(viable, epoch, 0.01, epsilon, 4.0, order, "global", schedule)
         # one reward, from −B to B, moves the sum by 2B; no other release holds it
         losses.append(2 * plan.bound / (plan.noise_scale * plan.noise_draws) / epsilon)
-    return Finding(
-        decide(max(losses) <= FINE < 2 * min(losses)),  # with half of the noise
+    return finding(
+        decide(max(losses) <= FINE < 2 * min(losses)),
         "Every epoch forgets the rewards of those before, so that a reward enters one release, "
         "and the released means determine what is pulled. For noise of scale 2B/R on the mean, "
         "over ε: half of it would be enough for rewards that are never negative. The copy does "
         "not show which is printed.",
-        {
-            "plans": len(losses),
-            "greatest loss / ε": round(max(losses), 6),
-            "least": round(min(losses), 6),
-        },
+        ("plans", len(losses)),
+        ("greatest loss / ε", max(losses), 6),
+        ("least", min(losses), 6),
     )
 
 
@@ -290,18 +287,14 @@ def lemma_4() -> Finding:
             ratios.append(pulls * epsilon * gap ** ((1 + order) / order) / log_inverse)
         flat[order] = max(ratios) / min(ratios)
     valid = spare(1.0) <= 0 and max(exact[0.1], exact[1.0]) <= 1 < exact[100.0]
-    return Finding(
+    return finding(
         decide(valid and max(flat.values()) < 1.2),
         "Proved: a private mean errs by at most 1 + √(2ε) + ε/3 + 2 times err, which is 4.75 at "
         "ε = 1, and 24 = 4·6, 12 = 2·6 need 6. Six is reached at the ε below; for greater ε "
         "the spread of the rewards, and not the noise, decides, and the lengths of ε = 1 are to "
         "be kept: at ε = 100 six times err is exceeded far too often.",
-        {
-            "factor proved at ε = 1": round(
-                robust_means.central_width(1.0, 1.0, 1.0, 1.0, 1.0)[1], 3
-            ),
-            "ε at which it is 6": round(float(brentq(spare, 1e-6, 50.0)), 3),
-        }
-        | entries("exact failure / 1.5e^(−L), two points, ε = {:g}", exact, ".2g")
-        | entries("greatest / least of pulls over the rate, v = {}", flat, 3),
+        ("factor proved at ε = 1", robust_means.central_width(1.0, 1.0, 1.0, 1.0, 1.0)[1], 3),
+        ("ε at which it is 6", float(brentq(spare, 1e-6, 50.0)), 3),
+        entries("exact failure / 1.5e^(−L), two points, ε = {:g}", exact, ".2g"),
+        entries("greatest / least of pulls over the rate, v = {}", flat, 3),
     )

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from companion.claims import twzw22_experiments
-from companion.claims.findings import Finding, claim, claims_of, entries, extremes
+from companion.claims.findings import Finding, claim, claims_of, entries, extremes, finding
 from companion.claims.td16_privacy import element_loss
 from companion.claims.twzw22_experiments import FIGURES, Results
 from companion.claims.twzw22_rates import ORDERS, growth
@@ -44,14 +44,12 @@ def parallel() -> Finding:
     epsilon = 0.7
     one = _laplace_loss((1.0, 0.0, 0.0), 1 / epsilon) / epsilon
     shared = _laplace_loss((1.0, 1.0, 1.0), 1 / epsilon) / epsilon
-    return Finding(
+    return finding(
         decide(one <= 1 + 1e-9 < shared),
         "Proved: a changed entry is in one of the disjoint parts. It stays true if the parts are "
         "chosen one after the other from what was released, as long as they are disjoint.",
-        {
-            "loss / ε of three mechanisms, disjoint data": round(one, 6),
-            "the same, shared data": round(shared, 6),
-        },
+        ("loss / ε of three mechanisms, disjoint data", one, 6),
+        ("the same, shared data", shared, 6),
     )
 
 
@@ -64,11 +62,12 @@ def laplace() -> Finding:
         for moves in ((1.0,), (0.5, 0.5), (0.1, 0.2, 0.7))
     ]
     largest = _laplace_loss((1.0, 1.0), 1.0 / epsilon) / epsilon
-    return Finding(
+    return finding(
         decide(max(losses) <= 1 + 1e-9 < largest),
         "With the sensitivity in the L1 norm over all coordinates; the greatest move of one "
         "coordinate in its place would not do.",
-        {"loss / ε": round(max(losses), 6), "with the largest coordinate": round(largest, 6)},
+        ("loss / ε", max(losses), 6),
+        ("with the largest coordinate", largest, 6),
     )
 
 
@@ -81,16 +80,14 @@ def stronger() -> Finding:
     epoch = 2 * central.bound / central.noise_scale
     alone = epoch * central.pulls
     each = 2 * local.bound / local.noise_scale
-    return Finding(
+    return finding(
         decide(each <= 1 + 1e-9 and epoch <= 1 + 1e-9 < alone),
         "What is released of each reward alone with loss ε is, with all that follows from it, "
         "ε-private for one changed reward. The converse is false: the noise of DPRSE's mean hides "
         "a reward among R others, and not on its own.",
-        {
-            "LDPRSE: loss of a reward / ε": round(each, 6),
-            "DPRSE: loss of a reward in the mean of an epoch / ε": round(epoch, 6),
-            "DPRSE: loss of a reward alone with that noise / ε": float(f"{alone:.3g}"),
-        },
+        ("LDPRSE: loss of a reward / ε", each, 6),
+        ("DPRSE: loss of a reward in the mean of an epoch / ε", epoch, 6),
+        ("DPRSE: loss of a reward alone with that noise / ε", alone, ".3g"),
     )
 
 
@@ -104,11 +101,11 @@ def lemma_12() -> Finding:
         for e in np.linspace(0.01, crossing, 40)
     )
     beyond = float(bounds.group_privacy_factor(1e-3, 4.0)) > 6 * 4.0 * 1e-3
-    return Finding(
+    return finding(
         decide(within, CONDITION if beyond else HOLDS, FAILS),
         "As SS19's Lemma 3.5: if e^ε − 1 ≤ 6ε. The theorems that use it are for ε ≤ 1, so that it "
         "costs nothing there; the sharp factor is (1 + d(e^ε − 1))^n.",
-        {"greatest ε for every n and d": round(crossing, 4)},
+        ("greatest ε for every n and d", crossing, 4),
     )
 
 
@@ -134,11 +131,12 @@ def lemma_14() -> Finding:
         for arm, _ in history:
             pulls[arm] += p
     right = sum(n * float(kl(p, q)) for n, p, q in zip(pulls, *laws, strict=True))
-    return Finding(
+    return finding(
         decide(math.isclose(divergence, right, rel_tol=1e-9) and divergence > 0.01),
         "Proved by the chain rule. Computed by going through all histories of five rounds of a "
         "policy that depends on them.",
-        {"divergence of the histories": round(divergence, 6), "sum over the arms": round(right, 6)},
+        ("divergence of the histories", divergence, 6),
+        ("sum over the arms", right, 6),
     )
 
 
@@ -165,11 +163,11 @@ def lemma_15() -> Finding:
         first, second = (np.array([1 - x, x]) @ channel for x in (p, q))
         divergence = float(np.sum(first * np.log(first / second)))
         worst = max(worst, divergence / bounds.local_kl_bound(epsilon, abs(p - q)))
-    return Finding(
+    return finding(
         decide(0.1 < worst <= 1),
         "Proved in the chapter with (e^ε − 1)²·TV² for each pull. Tried on randomised response and "
         "on random private channels. The constant of the text is lost.",
-        {"divergence of a release / bound, greatest": round(worst, 4)},
+        ("divergence of a release / bound, greatest", worst, 4),
     )
 
 
@@ -179,7 +177,7 @@ def not_directly() -> Finding:
     counter = HybridCounter(1.0)  # for rewards in [0, 1]
     loss = max(element_loss(counter, i, 16) for i in range(1, 17))
     losses = {reward: loss * reward for reward in (1.0, 1e3, 1e9)}
-    return Finding(
+    return finding(
         decide(losses[1.0] <= 1 + 1e-9 and losses[1e9] > 1e6),
         "The noise of a counter for rewards in [0, 1] hides one reward of that size; the loss of a "
         "greater one grows in proportion, and no finite scale is enough for all.",
@@ -205,15 +203,13 @@ def efficient() -> Finding:
     )
     trees = (high - low) / math.log(4)
     beyond = ratio(1e6, 1e6, 1.0, 100.0)
-    return Finding(
+    return finding(
         decide(max(ratios) < 4 and min(ratios) > 0.25, CONDITION if beyond < 4 else HOLDS, FAILS),
         "For ε ≤ 1: one private mean of n rewards is as good as one without privacy of nε, up to a "
         "constant. For large ε no more than n rewards count. In a tree that releases all sums "
         "it is nε over a power of log T.",
-        {
-            **extremes("error / that of nε rewards without privacy", ratios, 3, short=True),
-            "power of log T that a tree adds, v = 1": round(trees, 2),
-        },
+        extremes("error / that of nε rewards without privacy", ratios, 3, short=True),
+        ("power of log T that a tree adds, v = 1", trees, 2),
     )
 
 
@@ -228,7 +224,7 @@ def improved() -> Finding:
     """(reconstructed) The regret bound of DPRSE improves on that of DPRUCB by a power of log T."""
     ratios = {v: _ratio_of_bounds(90, v) / _ratio_of_bounds(60, v) for v in ORDERS}
     powers = {v: math.log(ratio) / math.log(90 / 60) for v, ratio in ratios.items()}
-    return Finding(
+    return finding(
         decide(min(powers.values()) > 0.5),
         "Of the bounds: ours for DPRUCB with widths that are valid grows like log²T, that for "
         "DPRSE like log T. The text's own factor is lost.",
@@ -247,7 +243,7 @@ def near_optimal() -> Finding:
             for k in (60, 90)
         )
         powers[order] = math.log(late / early) / math.log(90 / 60)
-    return Finding(
+    return finding(
         decide(max(powers.values()) < 3, CONDITION if min(powers.values()) > 0.5 else HOLDS, FAILS),
         "Up to a power of log T, which is 1 for widths that are valid: see Theorem 2 for those "
         "of the text.",
@@ -261,16 +257,14 @@ def tree_suboptimal() -> Finding:
     round.
     """
     early, late = (_ratio_of_bounds(k, 1.0) for k in (60, 90))
-    return Finding(
+    return finding(
         decide(late > early, CANNOT_TELL, FAILS),
         "What is shown, there and here, is an upper bound for DPRUCB that is greater than that for "
         "DPRSE. No lower bound on the regret of UCB with a tree is given, and that choices at "
         "every round are the reason is not more than a guess. With bounded rewards later work has "
         "UCB without a tree that is optimal.",
-        {
-            "bound of DPRUCB / bound of DPRSE, v = 1, T = 10⁶⁰": round(early, 3),
-            "the same, T = 10⁹⁰": round(late, 3),
-        },
+        ("bound of DPRUCB / bound of DPRSE, v = 1, T = 10⁶⁰", early, 3),
+        ("the same, T = 10⁹⁰", late, 3),
     )
 
 
@@ -288,16 +282,14 @@ def local_noise() -> Finding:
     index = growth(
         lambda t: robust_means.local_threshold(t, 1.0, 1.0, 1.0, math.log(t)), 1e20, 1e80
     )
-    return Finding(
+    return finding(
         decide(abs(grows) < 0.02 and index > 0.2),
         "The truncation of an epoch, and with it the noise of each reward, is set by the number "
         "of the epoch; one that grows with the round t grows like a power of t. If an index counts "
         "the arm's own pulls the difference goes: see the claim on the UCB method.",
-        entries("truncation of epoch 1, T = 10^{}", {k: truncation(10.0**k) for k in (20, 80)}, 3)
-        | {
-            "power of T in it": round(abs(grows), 4),
-            "power of t in a truncation for t rewards": round(index, 3),
-        },
+        entries("truncation of epoch 1, T = 10^{}", {k: truncation(10.0**k) for k in (20, 80)}, 3),
+        ("power of T in it", abs(grows), 4),
+        ("power of t in a truncation for t rewards", index, 3),
     )
 
 
@@ -314,7 +306,7 @@ def settings() -> Finding:
     ordered = bool(np.all(np.array(above) >= -1e-12))
     even, fast, slow = (np.diff(gaps[name], 2) for name in ("S1", "S2", "S3"))
     shapes = bool(np.all(np.abs(even) < 1e-9) and np.all(fast < 0) and np.all(slow > 0))
-    return Finding(
+    return finding(
         decide(off < 1e-12 and ordered and shapes),
         "The means are those printed: gaps grow linearly, fast at first, and slowly at first; gap "
         "by gap S2 is above S1, and S1 above S3.",
@@ -334,7 +326,7 @@ def pareto() -> Finding:
             ratios.append(shape * scale / (shape - 1) / mean)
             moment = shape * scale ** (1 + order) / (shape - 1 - order)
             finite = finite and shape > 1 + order and moment <= instance.moment_bound * (1 + 1e-9)
-    return Finding(
+    return finding(
         decide(finite and max(ratios) < 1 + 1e-9 and min(ratios) > 1 - 1e-9),
         "For shapes above 1 + v; with ours, 1.05 + v, which is inferred, the moment is finite and "
         "u is the greatest over the arms.",
@@ -351,7 +343,7 @@ def support(results: Results) -> Finding:
             evidence = other.check(results).evidence
             counts = {name: n + int(evidence.get(name, 0)) for name, n in counts.items()}
     verdict = decide(counts["surely disagree"] == 0, HOLDS, CONDITION)
-    return Finding(
+    return finding(
         decide(counts["surely agree"] > 0, verdict, FAILS),
         "Of the comparisons that the text draws from its figures most come out the same in our "
         "runs; that of DPRSE and DPRUCB depends on v and the horizon. Pareto arms, whose rare "

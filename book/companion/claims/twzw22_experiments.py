@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.claims.findings import Evidence, Finding, claim, entries
+from companion.claims.findings import Evidence, Finding, claim, entries, finding
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
-from dpbandits import bounds
+from dpbandits import Runs, bounds
 from dpbandits.rewards.heavy_laws import twzw22
-from dpbandits.simulation import Runs
 
 FIGURES = "twzw22-figures"
 """Name of the results that claims need, which are the runs of Figures 1 to 4 by `Setting`."""
@@ -59,12 +58,13 @@ def third_setting() -> Finding:
         far[name, order] = bounds.heavy_elimination_regret(law.gaps, 1e90, **problem, model="local")
     ratios = {(n, v): float(far["S3", v]) / float(far[n, v]) for n in names[:2] for v in orders}
     sums = {name: float(twzw22(name, 0.9).gaps.sum()) for name in names}
-    return Finding(
+    return finding(
         decide(min(ratios.values()) > 1, CONDITION if sums["S3"] < sums["S1"] else HOLDS),
         "At horizons at which all gaps have been seen: its least gap of 0.05 decides. Until an arm "
         "is dropped all are played in turn, regret is in proportion to the sum of the gaps, and "
         "that of Setting 3 is the least.",
-        entries("our bound, S3 / {}, v = {}", ratios, ".3g") | entries("sum of gaps, {}", sums, 2),
+        entries("our bound, S3 / {}, v = {}", ratios, ".3g"),
+        entries("sum of gaps, {}", sums, 2),
     )
 
 
@@ -102,18 +102,16 @@ def _judge(
         if number[sign]:
             where = dict.fromkeys(less.name for s, less, _ in signs if s == sign)
             listed += f"; {number[sign]} {word}, in {', '.join(where)}"
-    return Finding(
+    return finding(
         decide(agree, HOLDS, CONDITION if number[1] else FAILS if number[-1] else CANNOT_TELL),
         f"{reason} {listed}.",
-        {
-            "comparisons": len(signs),
-            "surely agree": number[1],
-            "ties": number[0],
-            "surely disagree": number[-1],
-            f"greatest ratio of mean regrets, {what}": round(max(ratios), 4),
-            f"least ratio of mean regrets, {what}": round(min(ratios), 4),
-        }
-        | dict(extra or {}),
+        ("comparisons", len(signs)),
+        ("surely agree", number[1]),
+        ("ties", number[0]),
+        ("surely disagree", number[-1]),
+        (f"greatest ratio of mean regrets, {what}", max(ratios), 4),
+        (f"least ratio of mean regrets, {what}", min(ratios), 4),
+        dict(extra or {}),
     )
 
 

@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from companion.claims.findings import Finding, claim, entries, extremes, shown
+from companion.claims.findings import Finding, claim, entries, extremes, finding, shown
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
-from dpbandits import bounds, robust_means
+from dpbandits import LDPRSE, bounds, robust_means, simulate
 from dpbandits.heavy_schedules import LOCAL_SCHEDULES, heavy_epoch
-from dpbandits.regret import LDPRSE
 from dpbandits.rewards.heavy_laws import heavy_two_point
-from dpbandits.simulation import simulate
 
 GAPS = tuple(2.0**-k for k in (2, 5, 9, 14, 20))
 ORDERS = (0.5, 0.75, 1.0)
@@ -58,14 +56,14 @@ def lemma_10() -> Finding:
     proved = all(ratio <= 2 ** (1 + order) for order, ratio in forth.items())
     back = {shift: _raw_over_central(shift, 0.5) for shift in (0.0, 10.0, 1e3, 1e5)}
     unbounded = back[1e3] > 100 * back[10.0] and back[1e5] > 100 * back[1e3]
-    return Finding(
+    return finding(
         decide(proved, CONDITION if unbounded else HOLDS),
         "From raw to central: abs(x − μ)^(1+v) ≤ 2^v·(abs(x)^(1+v) + abs(μ)^(1+v)) and Jensen give "
         "the factor 2^(1+v). The other way the mean must be bounded, too: 2^v·(c + abs(μ)^(1+v)) "
         "for a central moment c; without that a shift makes the raw moment as large as one likes. "
         "Lemma 10 itself is missing from our copy, and may say so.",
-        entries("greatest central / raw, two-point laws, v = {}", forth, 3)
-        | entries("raw / central, 0 or 1 shifted by {:g}, v = 0.5", back, ".3g"),
+        entries("greatest central / raw, two-point laws, v = {}", forth, 3),
+        entries("raw / central, 0 or 1 shifted by {:g}, v = 0.5", back, ".3g"),
     )
 
 
@@ -94,12 +92,12 @@ def theorem_4() -> Finding:
     # over gaps and budgets
     constants = {order: [late[s] for s in settings if s[1] == order] for order in ORDERS}
     flat = max(spread(values) for values in constants.values())
-    return Finding(
+    return finding(
         decide(grows < 1.02 and flat < 1.2),
         "Proved with β = 1/T for ε ≤ 1, and as a bound for the constants 24 and 12. The constant "
         "depends on v and is large for small v, about 24^((1+v)/v).",
-        {"growth of bound / rate from T = 10⁶⁰ to 10⁹⁰, greatest": round(grows, 4)}
-        | {
+        ("growth of bound / rate from T = 10⁶⁰ to 10⁹⁰, greatest", grows, 4),
+        {
             f"bound / rate, v = {order}, {name} over gaps and ε": round(f(values))
             for order, values in constants.items()
             for name, f in (("least", min), ("greatest", max))
@@ -145,13 +143,13 @@ def theorem_4_minimax() -> Finding:
     """
     found = {order: upper_power(order) for order in ORDERS}
     below = {order: lower_power(order) for order in ORDERS}
-    return Finding(
+    return finding(
         decide(all(power < 1 / (1 + v) + 0.015 for v, power in found.items())),
         "The bound of Theorem 4 at the worst gap. The text leaves a lower bound open. Every ε-DP "
         "algorithm has a worst regret of order T^(1/(1+v))·(K/ε)^(v/(1+v)) at least, by two-point "
         "arms, so that the power of T is the best one.",
-        entries("power of T, v = {}, without log T", found, 3)
-        | entries("power of T of a lower bound, v = {}", below, 3),
+        entries("power of T, v = {}, without log T", found, 3),
+        entries("power of T of a lower bound, v = {}", below, 3),
     )
 
 
@@ -191,20 +189,18 @@ def theorem_5() -> Finding:
         for k in (2, 11)
     )
     least = min(r * 2 ** ((1 + o) / o) for r, (_, o, _) in zip(ratios, grid, strict=True))
-    return Finding(
+    return finding(
         decide(coupling >= 1 - 1e-9 and least > 0.9 and min(large) > min(ratios)),
         "Proved for arms that give 0 always: if such an arm gives a rare reward instead, with "
         "probability p = (2Δ)^((1+v)/v), an event that rests on m of its rewards keeps at least "
         "(1 − p(1 − e^(−ε)))^m of its probability. K − 1 such arms add up. True for all ε, with "
         "1/(1 − e^(−ε)) for 1/ε, if regret grows more slowly than every power of T; if it is T^a, "
         "with 1 − a in front.",
-        {
-            "least of lower bound / (log T/ε)Δ^(−1/v), ε ≤ 1": round(min(ratios), 4),
-            "greatest, ε ≤ 1": round(max(ratios), 4),
-            "least, ε = 3 to 30": round(min(large), 4),
-            "least P2/P1 over its bound, noised count": round(coupling, 6),
-            "lower bound of 11 arms / of 2": round(many / few, 3),
-        },
+        ("least of lower bound / (log T/ε)Δ^(−1/v), ε ≤ 1", min(ratios), 4),
+        ("greatest, ε ≤ 1", max(ratios), 4),
+        ("least, ε = 3 to 30", min(large), 4),
+        ("least P2/P1 over its bound, noised count", coupling, 6),
+        ("lower bound of 11 arms / of 2", many / few, 3),
     )
 
 
@@ -219,7 +215,7 @@ def optimal() -> Finding:
         for v in ORDERS
     }
     flat = max(spread(values) for values in ratios.values())
-    return Finding(
+    return finding(
         decide(min(map(min, ratios.values())) >= 1 and flat < 4),
         "Upper and lower bound have the same order in T, ε ≤ 1 and the gap; what is between them "
         "is a constant that depends on v. Optimal for each gap on the worst laws of that gap, u "
@@ -251,14 +247,14 @@ def remark_2() -> Finding:
     }
     vanishes = bounded[0.001] < 0.2 * bounded[0.1]
     fits = min(factor) >= 1 and max(factor) < 2 and max(upper) < 1.2
-    return Finding(
+    return finding(
         decide(fits and vanishes and tends),
         "For ε ≤ 1, lower bounds with and without privacy differ by 1/(1 − e^(−ε)) for every small "
         "gap, and our upper bounds are in proportion to 1/ε; for large ε the factor tends to 1. "
         "With bounded rewards the price is log T/ε whatever the gap, and its share in the regret "
         "vanishes for small gaps.",
-        extremes("factor, lower bounds, ε = {:g}", prices, ".4g")
-        | entries("bounded: lower bound, ε = 0.1 / without privacy, gap {:g}", bounded, 4),
+        extremes("factor, lower bounds, ε = {:g}", prices, ".4g"),
+        entries("bounded: lower bound, ε = 0.1 / without privacy, gap {:g}", bounded, 4),
     )
 
 
@@ -290,14 +286,14 @@ def index_policies() -> Finding:
         (k, v): _index_width(10_000, v, 1.0, 20.0, 10.0**k) for v in (0.5, 1.0) for k in (6, 12, 18)
     }
     enormous = all(widths[18, v] > max(10 * widths[6, v], 100) for v in (0.5, 1.0))
-    return Finding(
+    return finding(
         decide(enormous, CONDITION if own < 1.5 else HOLDS, FAILS),
         "If the threshold grows with the round t: an arm that is pulled rarely then gets noise "
         "for t rewards, and keeps it. If it grows with the arm's own number of pulls n, the noise "
         "is never above that of an epoch of n rewards, and an index is as good as an epoch up to a "
         "constant factor.",
-        {"greatest width / that of an epoch, own pulls": round(own, 3)}
-        | entries("width / that of an epoch, n = 10⁴, t = 10^{}, v = {}", widths, ".3g"),
+        ("greatest width / that of an epoch, own pulls", own, 3),
+        entries("width / that of an epoch, n = 10⁴, t = 10^{}, v = {}", widths, ".3g"),
     )
 
 
@@ -325,16 +321,14 @@ def theorem_6() -> Finding:
         rewards = positive if schedule == "non-negative" else signed
         losses.append(_release_loss(plan.bound, plan.noise_scale, rewards) / epsilon)
         twins.append(_release_loss(plan.bound, plan.bound / epsilon, signed) / epsilon)
-    return Finding(
+    return finding(
         decide(max(losses) <= 1 + 1e-9 < min(twins)),
         "Each reward is released once, and B follows from what was released before. For noise of "
         "scale 2B/ε and rewards of either sign, or B/ε and rewards that are never negative. The "
         "copy does not show which is printed.",
-        {
-            "plans": len(losses),
-            "greatest loss / ε": round(max(losses), 6),
-            "with scale B/ε, rewards of either sign": round(max(twins), 6),
-        },
+        ("plans", len(losses)),
+        ("greatest loss / ε", max(losses), 6),
+        ("with scale B/ε, rewards of either sign", max(twins), 6),
     )
 
 
@@ -362,7 +356,7 @@ def lemma_13() -> Finding:
             least = float(stats.beta.ppf(1e-7, dropped, n_runs - dropped + 1)) if dropped else 0.0
             surely.append(least > 0.05)
             evidence[f"their share, surely above, v = {order}"] = round(least, 3)
-    return Finding(
+    return finding(
         decide(all(surely), FAILS, CANNOT_TELL),
         "Lengths and B are inferred from Remark 3: those of DPRSE, with ε² for ε. The mean of R "
         "Laplace variables of scale 2B/ε is of order B/(ε√R), and B/(ε²R) would be needed; as B "
@@ -415,7 +409,7 @@ def theorem_7() -> Finding:
             late = power if constant == four else late
         half = f"log10 T from which, half of that gap, v = {order}, constant of Theorem 4"
         evidence[half] = late
-    return Finding(
+    return finding(
         decide(all(broken), FAILS, CANNOT_TELL),
         "A released reward tells two laws of total variation d apart by a divergence of "
         "(e^ε − 1)²d² at most, and two-point laws of gap Δ have d of order Δ^((1+v)/v). So an "
@@ -438,14 +432,14 @@ def theorem_7_minimax() -> Finding:
         for order in ORDERS
     }
     above = all(power > 1 / (1 + v) + 0.05 for v, power in powers.items())
-    return Finding(
+    return finding(
         decide(above, FAILS, CANNOT_TELL),
         "The text obtains (11) as it obtains (8), from the rate for given gaps; but every ε-LDP "
         "algorithm has a worst regret of order T^((2+v)/(2(1+v))) at least: 3/4 for 1/2 at v = 1. "
         "With the lengths that Lemma 13 needs LDPRSE attains that power.",
-        entries("power of T of a lower bound, v = {}", powers, 4)
-        | entries("claimed, v = {}", {v: 1 / (1 + v) for v in ORDERS}, 4)
-        | entries("lower bound / (T^(1/(1+v))·log T), T = 10³⁰, v = {}", excess, ".2g"),
+        entries("power of T of a lower bound, v = {}", powers, 4),
+        entries("claimed, v = {}", {v: 1 / (1 + v) for v in ORDERS}, 4),
+        entries("lower bound / (T^(1/(1+v))·log T), T = 10³⁰, v = {}", excess, ".2g"),
     )
 
 
@@ -465,13 +459,13 @@ def optimal_local() -> Finding:
     flat = max(spread(values) for values in ratios.values())
     powers = {order: upper_power(order, "local") for order in (0.5, 1.0)}
     best = all(power < (2 + v) / (2 * (1 + v)) + 0.015 for v, power in powers.items())
-    return Finding(
+    return finding(
         decide(flat < 6 and best, CONDITION, FAILS),
         "If epochs have Δ^(−2(1+v)/v)/ε² pulls, more than Remark 3 lets one infer: then upper and "
         "lower bounds have the same order in T, Δ and ε ≤ 1, for given gaps, and for the worst "
         "ones up to logarithms. The constants between them are very large.",
-        extremes("upper / lower, v = {}", ratios, ".3g")
-        | entries("power of T at the worst gap, v = {}", powers, 3),
+        extremes("upper / lower, v = {}", ratios, ".3g"),
+        entries("power of T at the worst gap, v = {}", powers, 3),
     )
 
 
@@ -489,13 +483,13 @@ def theorem_8() -> Finding:
     rows = [row for (_, epsilon), row in ratios.items() if epsilon <= 1]
     grows = all(bool(np.all(np.diff(row) > 0)) for row in rows)
     tight = max(map(spread, rows)) < 10
-    return Finding(
+    return finding(
         decide(least > 1e-3 and grows),
         "As a lower bound it is true, and "
         + ("tight." if tight else "can be raised by the factor Δ^(−(1+v)/v): see Theorem 7. ")
         + "Ours is proved for two-point arms of which the worse give 0 always.",
-        {"least of our lower bound / claimed one": round(least, 4)}
-        | entries(
+        ("least of our lower bound / claimed one", least, 4),
+        entries(
             "the same, gap 2^(−20), ε = 1, v = {}", {v: ratios[v, 1.0][-1] for v in ORDERS}, ".2g"
         ),
     )
@@ -519,14 +513,14 @@ def remark_3() -> Finding:
         v: math.log2(prices[far, v] / prices[near, v]) / math.log2(near / far) for v in ORDERS
     }
     grows = all(power > 0.5 for power in powers.values())
-    return Finding(
+    return finding(
         decide(grows, FAILS, CANNOT_TELL),
         "On two-point arms the least regret of ε-LDP algorithms is, up to a constant, "
         "Δ^(−(1+v)/v)/ε² times that of robust UCB: without limit as the gap falls. With "
         "bounded rewards, where two laws of gap Δ differ by Δ in total variation, the factor is "
         "indeed of order 1/ε². " + ZHOU_ZHANG,
-        entries("power of 1/Δ in the price, v = {}", powers, 3)
-        | entries(
+        entries("power of 1/Δ in the price, v = {}", powers, 3),
+        entries(
             "price at least, ε = 1, v = {}, gap 2^(−20)", {v: prices[far, v] for v in ORDERS}, ".2g"
         ),
     )
@@ -548,7 +542,7 @@ def theorem_9() -> Finding:
     least = min(row[-1] for row in ratios.values())
     grows = all(row[-1] >= row[-2] >= row[-3] for row in ratios.values())
     ends = {(v, t): ratios[v, 1.0][i] for v in ORDERS for t, i in (("10⁶", 0), ("10³⁰", -1))}
-    return Finding(
+    return finding(
         decide(least > 0.01 and grows),
         "As a lower bound for T large enough it is true, and far from tight: the power of T can be "
         "raised to (2+v)/(2(1+v)).",
@@ -564,7 +558,7 @@ def remark_4() -> Finding:
     local = {("local", v): lower_power(v, "local") for v in ORDERS}
     free = {("no privacy", v): lower_power(v, "global", math.inf) for v in ORDERS}
     differ = all(local["local", v] > free["no privacy", v] + 0.05 for v in ORDERS)
-    return Finding(
+    return finding(
         decide(differ, CANNOT_TELL, FAILS),
         "The factor is lost in our copy. The difference is T^(v/(2(1+v))), and a power of ε: a "
         "factor with ε alone would not be right. With bounded rewards the power of T is the same "
