@@ -538,6 +538,10 @@ class HeavyRewards(Source):
     def __init__(self, laws: Sequence[HeavyLaw], rng: np.random.Generator) -> None:
         self._laws, self._rng, self.n_arms = laws, rng, len(laws)
 
+    def total(self, arm: int, size: int) -> float:
+        """Return the sum of the next `size` rewards of `arm` (0-based)."""
+        return float(self._laws[arm].sample(self._rng, size).sum())
+
     def ready(self, arm: int, most: int) -> NDArray[np.float64]:
         """Draw the next rewards of an arm, as many as may be drawn ahead."""
         return self._laws[arm].sample(self._rng, min(most, self._laws[arm].ahead))
