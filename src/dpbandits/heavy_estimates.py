@@ -156,12 +156,8 @@ class MeanErrors:
     def summary(self) -> dict[str, float]:
         """Return the columns that tables and figures show.
 
-        Returns
-        -------
-        dict
-            ``rms``, the root of the mean square, with ``rms_low95`` and ``rms_high95``, the roots
-            of Student's 95 % interval for the mean square (nan for one run); ``median``, of the
-            errors' sizes; ``bias``, their mean.
+        ``rms`` is the root of the mean square, ``rms_low95`` and ``rms_high95`` are the roots of
+        Student's 95 % interval for it (nan for one run), ``median`` is of the errors' sizes.
         """
         square, low, high = mean_interval(self.error**2)
         return {
@@ -227,20 +223,8 @@ def mean_errors_many(
         What estimates the mean of which law, from how many rewards; the keys are yours.
     n_runs : int or mapping of key to int
         Number of replicates, of all cases or of each.
-    seed : int or sequence of int
-        Entropy of the root seed.
-    n_jobs : int
-        Number of workers, −1 for all processors; the result does not depend on it.
-
-    Returns
-    -------
-    dict of MeanErrors
-        With the keys of `cases`, in their order.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range: the message has the key of its case.
+    seed, n_jobs
+        As of `simulate_many`.
 
     Examples
     --------

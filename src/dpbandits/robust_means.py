@@ -84,13 +84,8 @@ def central_width(
     For ε ≤ 1 the factor is at most 4.75, below the 6 behind the paper's constants 24 = 4·6 and
     12 = 2·6. Proof: :prf:ref:`thm-central-mean`.
 
-    Parameters
-    ----------
-    n, moment, order, epsilon, log_term : float
-        As of `central_threshold`.
-    non_negative : bool
-        If no reward is negative, the truncated sum has sensitivity B instead of 2B, half the
-        noise is enough, and the last term of the factor is 1.
+    If no reward is negative, the truncated sum has sensitivity B instead of 2B, half the noise is
+    enough, and the last term of the factor is 1. Parameters as of `central_threshold`.
 
     Examples
     --------
@@ -196,11 +191,6 @@ def robust_mean(
     non_negative : bool
         Whether rewards are known to be non-negative: half the noise. Negative ones then count
         as 0, so that the guarantee does not rest on the data.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or `x` is empty, not one-dimensional or has nan.
 
     Examples
     --------

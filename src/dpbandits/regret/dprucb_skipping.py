@@ -85,24 +85,12 @@ class TreeSkipTally(NamedTuple):
 
 
 class TreeIndex(NamedTuple):
-    """What an index is made of.
+    """What an index is made of; see the module."""
 
-    Attributes
-    ----------
-    first_bound, growth : float
-        b and g.
-    node_factor : float
-        2L/ε: scale of a node's noise, over B_n; 0 adds no noise.
-    width : float
-        H.
-    published : bool
-        Whether the bonus is that of the published width.
-    """
-
-    first_bound: float
-    growth: float
-    node_factor: float
-    width: float
+    first_bound: float  # b
+    growth: float  # g
+    node_factor: float  # 2L/ε: scale of a node's noise, over B_n; 0 adds no noise
+    width: float  # H
     published: bool = False
 
 
@@ -268,20 +256,11 @@ def certify_tree(
 ) -> tuple[int, float]:
     """Return a certificate (m, z) for the leader `arm`, or m = 0 when none is worth a walk.
 
-    The arm leads before each of the pulls t + 1, …, t + m while its noise is above −z.
-
-    Parameters
-    ----------
-    means, shrunk : numpy.ndarray of float, shape (K,)
-        The arms' private means, and n^(−v/(1+v)) for their numbers of rewards.
-    arm, rival, n, total : int, float, int, float
-        The leader; U at pull t + 1; the leader's number of rewards, and its S.
-    t, horizon : int
-        Pulls made, and in all.
-    policy, ratio : TreeIndex, float
-        The index, and how much the scales of the stretch may differ: κ of the table.
-    lines, beyond : numpy.ndarray of float, float
-        `lower_lines` of the leader's rewards, and the probability that the next is truncated.
+    The arm leads before each of the pulls t + 1, …, t + m while its noise is above −z. `means` are
+    the private means, `shrunk` n^(−v/(1+v)), shape (K,); `rival` is U at pull t + 1; `n` and
+    `total` are the leader's number of rewards, and S; the scales of the stretch may differ by
+    `ratio`; `lines` are `lower_lines` of the leader's rewards, and the next is truncated with
+    probability `beyond`.
     """
     growth = policy.growth
     bonus = _bonus(policy, t + 1)

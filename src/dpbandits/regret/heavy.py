@@ -130,20 +130,9 @@ def play_heavy_elimination(
 
     Each epoch pulls the viable arms in turn, R times each. What is decided at its end depends on
     each arm's sum of truncated rewards and on the sum of its Laplace variables alone, so both are
-    drawn at once, by `truncated_sum` and `laplace_total`. An epoch costs what the bins of
-    `truncated_sum` cost, however long it is.
-
-    Parameters
-    ----------
-    instance : HeavyTailInstance
-        The bandit.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing times at which the pulls are counted; the run ends at the last one, 2^62 at
-        most. Epochs may be planned far longer: those that it cuts short release nothing.
-    rng : numpy.random.Generator
-        Source of randomness.
-    plan_epoch : callable
-        Maps (number of viable arms, epoch number from 1) to a `HeavyEpochPlan`.
+    drawn at once, by `truncated_sum` and `laplace_total`. The run ends at the last checkpoint, 2^62
+    at most; an epoch that it cuts short releases nothing. `plan_epoch` maps (number of viable arms,
+    epoch number from 1) to a `HeavyEpochPlan`.
     """
     end = int(checkpoints[-1])
     if end > LONGEST:
