@@ -37,18 +37,31 @@ class Setting:
 
     @property
     def rule(self):
-        kinds = {"DP-NAS": dpb.DPNAS, "DP-exp-NAS": dpb.DPExponentialNAS}
-        if self.kind == "NAS":
-            return dpb.NAS(self.alpha, self.beta, self.law.half_range)
-        return kinds[self.kind](self.epsilon, self.alpha, self.beta, self.law.half_range)
+        return rule_of(self.kind, self.epsilon, self.alpha, self.beta, self.law.half_range)
+
+
+def rule_of(kind, epsilon, alpha, beta, R):
+    if kind == "NAS":
+        return dpb.NAS(alpha, beta, R)
+    return {"DP-NAS": dpb.DPNAS, "DP-exp-NAS": dpb.DPExponentialNAS}[kind](epsilon, alpha, beta, R)
+
+
+def terms(kind, t, s, epsilon, alpha, beta, R, power=2):
+    """h and c of SS19 at t samples, the s-th look, and the scales σ₁ = σ₂ and σ₃: written out."""
+    sigma, sigma_3 = (0.0, 0.0) if kind == "NAS" else (12 * R / epsilon, 4 * R / epsilon)
+    h = R * np.sqrt(2 / t * np.log((4 if kind == "NAS" else 16) * s**power / beta))
+    c = (
+        sigma * math.log(4 / beta)
+        + sigma * np.log(8 * s**power / beta)
+        + sigma_3 / alpha * math.log(4 / beta)
+    )
+    return h, c, sigma, sigma_3
 
 
 def pseudo_code(s, rng, mistake=None, scale=1.0):
     """Halting times and estimates, shape (runs, 2); time `max_samples` and nan where none halts."""
-    R, alpha, beta, private = s.law.half_range, s.alpha, s.beta, s.kind != "NAS"
-    sigma = 12 * R / s.epsilon if private else 0.0
-    sigma_3 = 4 * R / s.epsilon if private else 0.0
-    shares = 16 if private else 4
+    constants = s.epsilon, s.alpha, s.beta, s.law.half_range
+    *_, sigma, sigma_3 = terms(s.kind, 1, 1, *constants)
     times, estimates = np.full(s.runs, s.max_samples), np.full(s.runs, np.nan)
     B = rng.laplace(0, sigma, s.runs) if mistake != "threshold not noised" else np.zeros(s.runs)
     once = rng.laplace(0, sigma, s.runs)  # for a mistake
@@ -65,12 +78,7 @@ def pseudo_code(s, rng, mistake=None, scale=1.0):
             if not t.size:
                 continue
         power = 1 if mistake == "number of the look not squared" else 2
-        h = R * np.sqrt(2 / t * np.log(shares * number**power / beta))
-        c = (
-            sigma * math.log(4 / beta)
-            + sigma * np.log(8 * number**power / beta)
-            + sigma_3 / alpha * math.log(4 / beta)
-        )
+        h, c, *_ = terms(s.kind, t, number, *constants, power)
         if mistake == "no allowance for noise":
             c = 0.0
         A = rng.laplace(0, sigma, sums.shape)
@@ -80,7 +88,7 @@ def pseudo_code(s, rng, mistake=None, scale=1.0):
             A /= 2
         if mistake == "query noise drawn once":
             A = once[alive, None]
-        blow_up = 1 / alpha if mistake == "1/alpha for 1 + 1/alpha" else 1 + 1 / alpha
+        blow_up = 1 / s.alpha + (mistake != "1/alpha for 1 + 1/alpha")
         needed = scale * (h * blow_up + c / t) + (B[alive, None] + A) / t
         halts = np.abs(sums / t) >= needed
         if mistake == "one side only":

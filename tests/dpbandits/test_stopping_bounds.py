@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 from statistical import may_be_at_most, mean_may_be_at_most
+from test_stopping import rule_of, terms
 from test_validation import refusal
 
 import dpbandits as dpb
@@ -65,17 +66,14 @@ def test_the_failures_of_all_looks_add_up(beta):
 def written_condition(kind, look, mean, alpha, beta, epsilon, R):
     """Whether the sum of n samples passes whatever the noise: the docstring, term by term."""
     n = 2**look if kind == "DP-exp-NAS" else look
-    shares, noise = (4, R / epsilon) if kind != "NAS" else (1, 0.0)
-    h = R * math.sqrt(2 / n * math.log(4 * shares * look**2 / beta))
-    once, each = math.log(4 / beta), math.log(8 * look**2 / beta)
-    needed = n * h * (2 + 1 / alpha) + 2 * 12 * noise * once + 2 * 12 * noise * each
-    return n * abs(mean) >= needed + 4 * noise / alpha * once, n
+    h, _, sigma, sigma_3 = terms(kind, n, float(look), epsilon, alpha, beta, R)
+    once, each = math.log(4 / beta), math.log(8 * float(look) ** 2 / beta)
+    needed = n * h * (2 + 1 / alpha) + 2 * sigma * once + 2 * sigma * each
+    return bool(n * abs(mean) >= needed + sigma_3 / alpha * once), n
 
 
 def written_rule(kind, alpha, beta, epsilon, R):
-    if kind == "NAS":
-        return dpb.NAS(alpha, beta, R)
-    return {"DP-NAS": dpb.DPNAS, "DP-exp-NAS": dpb.DPExponentialNAS}[kind](epsilon, alpha, beta, R)
+    return rule_of(kind, epsilon, alpha, beta, R)
 
 
 KINDS = ("NAS", "DP-NAS", "DP-exp-NAS")

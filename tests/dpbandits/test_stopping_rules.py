@@ -1,8 +1,8 @@
 """What every stopping rule must be, for each entry of `stopping_rules`, and runs on own streams.
 
-A rule joins these tests with one line in `CONFIGURATIONS`. `printed` is SS19's pseudo-code as it
-stands there, one sample at a time: fed the same samples and the same noise, the package has to halt
-at the same time with the same estimate.
+A rule joins these tests with one line in `CONFIGURATIONS`. `printed` is SS19's pseudo-code, one
+sample at a time: fed the same samples and the same noise, the package has to halt at the same time
+with the same estimate.
 """
 
 import copy
@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statistical import same_law
 from test_registry import subclasses
+from test_stopping import rule_of, terms
 from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, NOT_WHOLE, refusal
 
 import dpbandits as dpb
@@ -191,54 +192,23 @@ def test_draw_and_run_have_one_law(rule):
 
 # ---------------------------------------------------------------- own streams, as printed
 def printed(kind, epsilon, alpha, beta, R, stream, noise):
-    """NAS and SS19's Algorithms 1 and 2 as printed; `noise(scale)` is Lap(scale).
-
-    Returns halting time, estimate, and how often noise was drawn.
-    """
-    if kind == "NAS":
-        t, total = 0, 0.0
-        for x in stream:
-            t += 1
-            total += x
-            h = R * math.sqrt(2 / t * math.log(4 * t**2 / beta))
-            if abs(total / t) >= h * (1 + 1 / alpha):
-                return t, total / t, 0
-        return t, math.nan, 0
-    sigma_1 = sigma_2 = 12 * R / epsilon
-    sigma_3 = 4 * R / epsilon
-    B = noise(sigma_1)
-    drawn = 1
-    t, k, total = 0, 0, 0.0
-    for x in stream:
-        t += 1
+    """Halting time and estimate of SS19's pseudo-code; `noise(scale)` is Lap(scale)."""
+    constants = epsilon, alpha, beta, R
+    *_, sigma, sigma_3 = terms(kind, 1, 1, *constants)
+    B, total = noise(sigma), 0.0
+    for t, x in enumerate(stream, start=1):
         total += x
-        if kind == "Algorithm 2":
-            if t != 2 ** (k + 1):
-                continue
-            k += 1
-            s = k
-        else:
-            s = t
-        h = R * math.sqrt(2 / t * math.log(16 * s**2 / beta))
-        c = (
-            sigma_1 * math.log(4 / beta)
-            + sigma_2 * math.log(8 * s**2 / beta)
-            + sigma_3 / alpha * math.log(4 / beta)
-        )
-        A = noise(sigma_2)
-        drawn += 1
+        s = math.log2(t) if kind == "DP-exp-NAS" else t
+        if s != math.floor(s) or s == 0:
+            continue
+        h, c, *_ = terms(kind, t, s, *constants)
+        A = noise(sigma)
         if abs(total / t) >= h * (1 + 1 / alpha) + (c + B + A) / t:
-            return t, total / t + noise(sigma_3) / t, drawn + 1
-    return t, math.nan, drawn
+            return t, total / t + noise(sigma_3) / t
+    return t, math.nan
 
 
-KINDS = ["NAS", "Algorithm 1", "Algorithm 2"]
-
-
-def rule_of(kind, epsilon, alpha, beta, R):
-    if kind == "NAS":
-        return dpb.NAS(alpha, beta, R)
-    return (dpb.DPNAS if kind == KINDS[1] else dpb.DPExponentialNAS)(epsilon, alpha, beta, R)
+KINDS = ["NAS", "DP-NAS", "DP-exp-NAS"]
 
 
 def dealt(values):
@@ -274,27 +244,16 @@ def test_halts_as_printed_on_the_same_samples_and_noise(kind, epsilon, loud, mon
         halted = not math.isnan(expected[1])
         assert (outcome.samples, outcome.halted) == (expected[0], halted)
         assert outcome.estimate == pytest.approx(expected[1], rel=1e-12, nan_ok=True)
-        if kind != "NAS":
-            assert theirs_scales == pytest.approx(scales) and len(scales) == expected[2]
-        else:
-            assert not any(theirs_scales)
+        assert theirs_scales == pytest.approx(scales)
         halts.append(expected[0] if halted else None)
     assert any(halts), "some run halts"
 
 
 def first_time(kind, epsilon, alpha, beta, R, mean, most=300_000):
     """Brute force: the first look at which a constant stream meets the condition without noise."""
-    t = np.arange(1.0, most)
-    s = t
-    if kind == "Algorithm 2":
-        s = np.arange(1.0, 60.0)
-        t = 2.0**s
-    shares = 4 if kind == "NAS" else 16
-    h = R * np.sqrt(2 / t * np.log(shares * s**2 / beta))
-    c = 0.0
-    if kind != "NAS":
-        sigma, sigma_3 = 12 * R / epsilon, 4 * R / epsilon
-        c = (sigma + sigma_3 / alpha) * math.log(4 / beta) + sigma * np.log(8 * s**2 / beta)
+    s = np.arange(1.0, 60.0 if kind == "DP-exp-NAS" else most)
+    t = 2.0**s if kind == "DP-exp-NAS" else s
+    h, c, *_ = terms(kind, t, s, epsilon, alpha, beta, R)
     met = abs(mean) >= h * (1 + 1 / alpha) + c / t
     first = int(met.argmax())
     assert met[first] and met[first:].all() and not met[:first].any()
