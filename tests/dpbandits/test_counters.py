@@ -164,7 +164,7 @@ def test_what_a_counter_is_worth(length, epsilon, monkeypatch):
     noise, scales, _ = noise_matrix(tree, length, monkeypatch)
     assert privacy_loss(noise, scales) == pytest.approx(epsilon, rel=1e-12)
     assert tree.guarantee == PrivacyGuarantee("global", epsilon)
-    # Broken twins: the budget not split over the levels; one fresh variable per prefix.
+    # Broken versions: the budget not split over the levels; one fresh variable per prefix.
     if length > 1:
         assert privacy_loss(noise, np.full(length, 1 / epsilon)) > 1.5 * epsilon
     if length > 3:
@@ -178,7 +178,7 @@ def test_what_a_counter_is_worth(length, epsilon, monkeypatch):
     noise, scales, _ = noise_matrix(full, length, monkeypatch)
     assert privacy_loss(noise, scales) == pytest.approx(2 * exact, rel=1e-12)
     assert full.guarantee == PrivacyGuarantee("global", 2 * epsilon)
-    # Broken twin: nodes whose noise does not grow with the levels of their tree.
+    # Broken version: nodes whose noise does not grow with the levels of their tree.
     if length > 8:
         assert privacy_loss(noise, np.full(length, 1 / epsilon)) > 2.5 * epsilon
 
@@ -196,7 +196,7 @@ def test_what_the_logarithmic_counter_is_worth(length, monkeypatch):
 
     assert loss(at_powers) == pytest.approx(0.4, rel=1e-12)
     assert mechanism.guarantee == PrivacyGuarantee("global", 0.4)
-    # Broken twin: new noise for the whole stream at each power of two.
+    # Broken version: new noise for the whole stream at each power of two.
     assert loss(np.eye(powers)) == pytest.approx(0.4 * powers, rel=1e-12)
 
 

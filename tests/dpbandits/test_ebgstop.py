@@ -136,8 +136,8 @@ def test_law_of_the_simulation(name):
     assert agree(package, many(samples, alpha, beta, law.half_range), share)
     samples = numpy_draw(np.random.default_rng(3), (RUNS, length))
     for mistake in ("range R", "no deviation", "no union bound", "stage not paid for"):
-        twin = many(samples, alpha, beta, law.half_range, mistake)
-        assert not agree(package, twin, share), mistake
+        broken = many(samples, alpha, beta, law.half_range, mistake)
+        assert not agree(package, broken, share), mistake
 
 
 @pytest.mark.statistical
@@ -148,8 +148,8 @@ def test_errs_no_more_often_than_beta():
     assert may_be_at_most(failed, 500, beta)
     # Control: a fifth of the width errs too often, of the runs that halt early alone.
     samples = two_points(-1, 1, 0.525)(np.random.default_rng(5), (1000, 5000))
-    twin = many(samples, alpha, beta, 1.0, scale=0.2)
-    failed = int((np.abs(twin[:, 1] - law.mean) > alpha * law.mean).sum())
+    broken = many(samples, alpha, beta, 1.0, scale=0.2)
+    failed = int((np.abs(broken[:, 1] - law.mean) > alpha * law.mean).sum())
     assert not may_be_at_most(failed, 1000, beta)
 
 

@@ -219,8 +219,8 @@ BROKEN = {
 )
 def test_broken_twins_are_told_apart(name, mistake):
     """By the comparison of `test_law_of_the_simulation`, at its limit."""
-    twin = pseudo_code(SETTINGS[name], np.random.default_rng(3), mistake)
-    assert not agree(law_of_the_package(name), twin, SHARE)
+    broken = pseudo_code(SETTINGS[name], np.random.default_rng(3), mistake)
+    assert not agree(law_of_the_package(name), broken, SHARE)
 
 
 # ---------------------------------------------------------------- constants that no rule has
@@ -244,8 +244,8 @@ def test_the_kernels_are_exact_where_noise_decides_early(kind, kernel):
         assert agree(package, pseudo_code(setting, np.random.default_rng(5)), 1 / len(LOOSE))
         assert (package[:, 0] < 20).mean() > 0.1, "the test sees early halts"
         for mistake in ("query noise drawn once", "threshold not noised"):
-            twin = pseudo_code(setting, np.random.default_rng(6), mistake)
-            assert not agree(package, twin, 1 / len(LOOSE)), mistake
+            broken = pseudo_code(setting, np.random.default_rng(6), mistake)
+            assert not agree(package, broken, 1 / len(LOOSE)), mistake
 
 
 # ---------------------------------------------------------------- correctness

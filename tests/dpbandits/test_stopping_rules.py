@@ -75,8 +75,8 @@ def test_the_table_the_registry_and_the_package_have_the_same_rules():
 
 @every_configuration
 def test_a_configuration_is_a_value(rule):
-    twin = copy.deepcopy(rule)
-    assert twin == rule and hash(twin) == hash(rule)
+    again = copy.deepcopy(rule)
+    assert again == rule and hash(again) == hash(rule)
     assert pickle.loads(pickle.dumps(rule)) == rule
     assert eval(repr(rule), vars(dpb) | {"inf": math.inf}) == rule
     for field in dataclasses.fields(rule):
