@@ -138,10 +138,7 @@ class Audits:
 
     @property
     def verdict(self) -> str:
-        """The verdict of the audits together, as of `Audit`: a single conviction convicts.
-
-        Nothing is tested if that is so in every audit.
-        """
+        """As of `Audit`: one conviction convicts, and nothing is tested if no audit tests it."""
         found = {each.verdict for each in self.found}
         return next(verdict for verdict in _VERDICTS if verdict in found)
 
