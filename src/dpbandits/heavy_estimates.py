@@ -21,7 +21,7 @@ from dpbandits._validation import (
 )
 from dpbandits.bounds.twzw22 import local_kl_bound
 from dpbandits.configuration import Budget, Configuration, Order, Positive
-from dpbandits.mechanisms.laplace import laplace_total
+from dpbandits.mechanisms import laplace_total
 from dpbandits.rewards.heavy_laws import HeavyLaw, TwoPointHeavyLaw
 from dpbandits.rewards.truncated_sums import truncated_sum
 from dpbandits.robust_means import (

@@ -25,7 +25,7 @@ from dpbandits._validation import (
     check_positive,
 )
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.mechanisms.laplace import laplace_noise
+from dpbandits.mechanisms import laplace_noise
 
 __all__ = [
     "CENTRAL_FAILURE",

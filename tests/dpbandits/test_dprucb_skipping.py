@@ -12,6 +12,7 @@ from numba import njit
 from statistical import same_law
 
 import dpbandits as dpb
+from dpbandits.mechanisms import laplace
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
     first_passage_table,
@@ -19,7 +20,6 @@ from dpbandits.mechanisms.first_passage import (
     prefix_noise_at,
     walk_to_first_passage,
 )
-from dpbandits.mechanisms.laplace import laplace
 from dpbandits.regret import dprucb_skipping
 from dpbandits.regret.dprucb_skipping import (
     TreeIndex,

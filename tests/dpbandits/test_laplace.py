@@ -10,7 +10,7 @@ from scipy import stats
 from statistical import distance_to_law, one_sample_limit
 from test_validation import refusal
 
-from dpbandits.mechanisms.laplace import (
+from dpbandits.mechanisms import (
     laplace,
     laplace_below,
     laplace_cdf,

@@ -13,7 +13,7 @@ from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.verdicts import CONDITION, FAILS, HOLDS, decide
 from dpbandits import bounds, stopping
 from dpbandits.halting import noise_allowance, sampling_width
-from dpbandits.mechanisms.laplace import laplace_log_cdf
+from dpbandits.mechanisms import laplace_log_cdf
 from dpbandits.rewards.instances import low_variance, shifted_beta, two_point, uniform
 from dpbandits.rewards.laws import Law, TwoPointLaw
 from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, EBGStop, Estimates, NASFamily

@@ -12,9 +12,8 @@ from scipy.special import zeta
 from companion.claims.findings import Finding, claim, entries, finding, shown
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from dpbandits import privacy
-from dpbandits.mechanisms import HybridCounter, laplace_noise
+from dpbandits.mechanisms import HybridCounter, laplace_log_cdf, laplace_noise
 from dpbandits.mechanisms.counters import SPLITS
-from dpbandits.mechanisms.laplace import laplace_log_cdf
 from dpbandits.regret import DPUCBBound, DPUCBInt, dp_ucb_int
 from dpbandits.regret.dp_ucb_int import input_of
 from dpbandits.rewards.streams import FixedRewards

@@ -26,7 +26,7 @@ from dpbandits.identification.transport_kernels import (
     calibrated_cost_kernel,
     transportation_cost_kernel,
 )
-from dpbandits.mechanisms.laplace import laplace
+from dpbandits.mechanisms import laplace
 from dpbandits.rewards.binomial import binomial
 from dpbandits.schedules import MOST_PULLS, next_release
 

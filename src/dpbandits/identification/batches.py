@@ -25,7 +25,7 @@ from dpbandits.identification.base import (
     check_unique_best_arm,
 )
 from dpbandits.identification.batch_loop import NO_LOG, NO_TABLE, Rule, run_batches
-from dpbandits.mechanisms.laplace import laplace
+from dpbandits.mechanisms import laplace
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.populations import patients_left
 from dpbandits.rewards.streams import Rewards

@@ -10,7 +10,7 @@ import numpy as np
 from dpbandits._validation import check_positive
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm, Verdict, check_run
-from dpbandits.mechanisms.laplace import laplace_noise
+from dpbandits.mechanisms import laplace_noise
 from dpbandits.rewards.streams import Rewards
 from dpbandits.schedules import elimination_epoch, round_robin
 

@@ -34,7 +34,7 @@ from dpbandits.identification.dplre_loop import (
 )
 from dpbandits.identification.evidence import ArmLikelihood, is_better, log_evidence
 from dpbandits.identification.transport_kernels import transportation_cost_kernel
-from dpbandits.mechanisms.laplace import laplace
+from dpbandits.mechanisms import laplace
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.populations import patients_left
 from dpbandits.rewards.streams import Rewards

@@ -23,7 +23,7 @@ from dpbandits.identification.evidence import (
     take_in,
 )
 from dpbandits.identification.transport_kernels import transportation_cost_kernel
-from dpbandits.mechanisms.laplace import laplace
+from dpbandits.mechanisms import laplace
 from dpbandits.rewards.binomial import binomial
 
 __all__ = ["SCARCE", "EliminationRule", "noise_share", "run_elimination"]

@@ -8,10 +8,11 @@ from dpbandits.mechanisms.counters import (
     LogarithmicCounter,
     RunningCounter,
 )
-from dpbandits.mechanisms.laplace import (
+from dpbandits.mechanisms.noise import (
     laplace,
     laplace_below,
     laplace_cdf,
+    laplace_log_cdf,
     laplace_noise,
     laplace_sum_error,
     laplace_sum_quantile,
@@ -29,6 +30,7 @@ __all__ = [
     "laplace",
     "laplace_below",
     "laplace_cdf",
+    "laplace_log_cdf",
     "laplace_noise",
     "laplace_sum_error",
     "laplace_sum_quantile",

@@ -25,7 +25,7 @@ from dpbandits._validation import check_choice, check_fraction, check_integer
 from dpbandits.configuration import Budget, Configuration, Number, Positive, whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level
-from dpbandits.mechanisms.laplace import laplace, laplace_sum_error, laplace_sum_quantile
+from dpbandits.mechanisms.noise import laplace, laplace_sum_error, laplace_sum_quantile
 
 __all__ = [
     "HYBRID_STATE",

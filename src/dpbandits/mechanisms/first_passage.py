@@ -31,7 +31,7 @@ from numba import njit
 from numba.cpython.unsafe.numbers import trailing_zeros
 from numpy.typing import NDArray
 
-from dpbandits.mechanisms.laplace import laplace
+from dpbandits.mechanisms.noise import laplace
 
 __all__ = [
     "TREE_LEVELS",

@@ -23,7 +23,7 @@ from dpbandits._validation import (
 )
 from dpbandits.configuration import Fraction, Positive
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
-from dpbandits.mechanisms.laplace import laplace, laplace_below, laplace_cdf
+from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
 from dpbandits.privacy import calibrate, epsilon_at
 from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times, write_arms
 from dpbandits.regret.skipping import (

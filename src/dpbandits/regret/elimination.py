@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits.mechanisms.laplace import laplace_noise
+from dpbandits.mechanisms import laplace_noise
 from dpbandits.regret.base import Play, Rng, Times
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import Bandit, DrawnRewards, Rewards, Source

@@ -17,7 +17,7 @@ from dpbandits import bounds
 from dpbandits.configuration import Budget, Configuration, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
-from dpbandits.mechanisms.laplace import laplace_total
+from dpbandits.mechanisms import laplace_total
 from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.rewards.heavy_laws import HeavyTailInstance, ParetoLaw, TwoPointHeavyLaw
 from dpbandits.rewards.truncated_sums import truncated_sum

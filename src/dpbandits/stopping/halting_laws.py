@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import SMALLEST, check_integer, check_number
 from dpbandits.halting import Halting
-from dpbandits.mechanisms.laplace import laplace_log_cdf
+from dpbandits.mechanisms import laplace_log_cdf
 from dpbandits.stopping.base import NASFamily, checked
 
 __all__ = [
