@@ -92,11 +92,8 @@ def in_words(paper: str) -> str:
 def cite(what: str = "") -> str:
     """Return the BibTeX entry of something that can be cited.
 
-    Parameters
-    ----------
-    what : str
-        Name of a figure, such as ``ss19-fig1``, of a claim, such as ``ss19-thm-4.1``, or of a
-        paper, such as ``ss19``; empty for the book and its package.
+    This is a figure, such as ``ss19-fig1``, a claim, such as ``ss19-thm-4.1``, or a paper, such as
+    ``ss19``; the book and its package if nothing is named.
 
     Examples
     --------

@@ -155,15 +155,12 @@ def budgets(simulated: Iterable[float], per_decade: int = PER_DECADE) -> tuple[f
 def theory(means: Sequence[float], epsilons: Sequence[float]) -> Content:
     """Compute, for the means of arms and budgets ε, times, allocations and rates of regret.
 
-    Returns
-    -------
-    dict
-        ``values``, the distinct means, decreasing; ``counts``, how many arms have each; ``time``,
-        T*_ε for each budget, and ``weights``, for each distinct mean the share of the pulls of one
-        such arm, for each budget; ``free`` and ``free_weights``, the same without privacy; ``tv``,
-        the limit of ε·T*_ε as ε → 0; and ``lai_robbins`` and ``private``, the rates of regret per
-        log T that no consistent policy without, and with, ε-DP falls below: None if the greatest
-        mean is 1, where they are no bounds.
+    These are ``values``, the distinct means, decreasing; ``counts``, how many arms have each;
+    ``time``, T*_ε for each budget, and ``weights``, for each distinct mean the share of the pulls
+    of one such arm, for each budget; ``free`` and ``free_weights``, the same without privacy;
+    ``tv``, the limit of ε·T*_ε as ε → 0; and ``lai_robbins`` and ``private``, the rates of regret
+    per log T that no consistent policy without, and with, ε-DP falls below: None if the greatest
+    mean is 1, where they are no bounds.
 
     Examples
     --------

@@ -318,12 +318,8 @@ def best_map(
     together. On a map of regret the horizon is added to titles, and a cell is grey where even the
     best of all has more than half the regret of playing at random.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `regret_map_table` or `identification_map_table` makes it.
-    without : collection of str
-        Algorithms that are left out.
+    The table is made by `regret_map_table` or `identification_map_table`; algorithms may be left
+    out.
     """
     titles = chosen_panels(titles, panels)
     labels = {"x_label": "privacy budget ε", "y_label": "least gap Δ"}

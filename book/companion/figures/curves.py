@@ -63,13 +63,6 @@ def curves_figure(
     marks : mapping of str to sequence of (x, y, str), optional
         Title of a panel → single points and what they are.
 
-    Raises
-    ------
-    ValueError
-        If there are no panels or more than eight, a panel has no curve or more than six, x and y
-        of a curve differ in length, `log` is unknown, all of a curve is below `lowest`, or `marks`
-        names an unknown panel.
-
     Examples
     --------
     >>> from matplotlib import pyplot as plt

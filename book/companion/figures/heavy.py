@@ -60,28 +60,19 @@ _WIDE, _THIN = 3.2, 1.4
 _SHOWN = {"global": 3.7, "local": 6.7}  # decades of time that a panel shows
 _KEPT = {"global": 3.8, "local": 7.8}  # those in a table: local horizons differ by a decade
 
+
+def _looks(colours: str, *lines: Any, widths: tuple[float, float]) -> tuple[Look, ...]:
+    named = zip(colours.split(), lines, widths, strict=True)
+    return tuple(Look(COLOURS[colour], line, width=width) for colour, line, width in named)
+
+
 HEAVY_LOOKS: dict[tuple[str, str], tuple[Look, ...]] = {
     ("Robust-UCB", "fixed δ"): (Look(COLOURS["black"], _CHAIN, width=_THIN),),
-    ("DPRUCB", ""): (
-        Look(COLOURS["vermilion"], DASHED, width=_WIDE),
-        Look(COLOURS["orange"], DASHED, width=_THIN),
-    ),
-    ("DPRSE", "printed"): (
-        Look(COLOURS["blue"], width=_WIDE),
-        Look(COLOURS["sky"], width=_THIN),
-    ),
-    ("DPRSE", "tightened"): (
-        Look(COLOURS["green"], _SHORT, width=_WIDE),
-        Look(COLOURS["purple"], _SHORT, width=_THIN),
-    ),
-    ("LDPRSE", "minimax"): (
-        Look(COLOURS["blue"], width=_WIDE),
-        Look(COLOURS["orange"], DASHED, width=_WIDE),
-    ),
-    ("LDPRSE", "non-negative"): (
-        Look(COLOURS["blue"], _LONG, width=1.2),
-        Look(COLOURS["orange"], _SHORT, width=1.2),
-    ),
+    ("DPRUCB", ""): _looks("vermilion orange", DASHED, DASHED, widths=(_WIDE, _THIN)),
+    ("DPRSE", "printed"): _looks("blue sky", "-", "-", widths=(_WIDE, _THIN)),
+    ("DPRSE", "tightened"): _looks("green purple", _SHORT, _SHORT, widths=(_WIDE, _THIN)),
+    ("LDPRSE", "minimax"): _looks("blue orange", "-", DASHED, widths=(_WIDE, _WIDE)),
+    ("LDPRSE", "non-negative"): _looks("blue orange", _LONG, _SHORT, widths=(1.2, 1.2)),
 }
 """(Algorithm, variant) → looks of its budgets, the least first."""
 
@@ -118,19 +109,10 @@ def heavy_regret_over_time(
 ) -> Figure:
     """Draw regret over time; each row of panels has axes of its own.
 
-    The bands reach a quarter of the standard deviation of the runs up and down, as in TWZW22.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Columns ``panel``, ``setting``, ``order``, ``epsilon``, ``algorithm``, ``variant`` and
-        those of `heavy_curve`.
-    titles, panels, theory
-        As of `companion.figures`; theory is the upper bounds.
-    scale : {"log", "linear"}
-        Scale of both axes.
-    epochs : bool
-        Whether circles mark ends of epochs.
+    The bands reach a quarter of the standard deviation of the runs up and down, as in TWZW22;
+    theory is the upper bounds; circles mark ends of epochs. The table has columns ``panel``,
+    ``setting``, ``order``, ``epsilon``, ``algorithm``, ``variant`` and those of `heavy_curve`. The
+    scale, of both axes, is "log" or "linear".
 
     Examples
     --------
@@ -414,13 +396,9 @@ def errors_over_rewards(
 
     Curves with markers are on the two-point law that is hardest for each n and model; thin ones
     without on a fixed Pareto law. Their 95 % confidence intervals are bands. Theory, dotted, is
-    what no estimator of the model can stay below.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Columns ``panel``, ``order``, ``model``, ``law``, "two points" or "Pareto", ``n_rewards``,
-        increasing, and those of `error_columns`.
+    what no estimator of the model can stay below. The table has columns ``panel``, ``order``,
+    ``model``, ``law``, "two points" or "Pareto", ``n_rewards``, increasing, and those of
+    `error_columns`.
 
     Examples
     --------

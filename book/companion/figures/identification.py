@@ -156,25 +156,18 @@ def stopping_times(
 
     A dark band holds two standard errors of the mean on each side; a light one, of times only, two
     standard deviations. Cases in which a run was ended before it stopped have no mean, and are
-    left out.
+    left out; a panel that has nothing to draw is refused. Theory is the lower bound, and against ε,
+    as vertical lines, where privacy begins to cost something: the exact switch, and the one that
+    holds for any allocation.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As `times_table` makes it.
-    titles, panels, theory
-        As of `companion.figures`. Theory is the lower bound, and against ε, as vertical lines,
-        where privacy begins to cost something: the exact switch, and the one that holds for any
-        allocation.
     axis : {"epsilon", "delta", "n_arms", "eta"}
         The parameter.
     values : {"time", "ratio"}
         What is drawn against it.
-
-    Raises
-    ------
-    ValueError
-        Also if a panel has nothing to draw.
 
     Examples
     --------

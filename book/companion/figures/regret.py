@@ -71,17 +71,10 @@ def regret_over_time(
 ) -> Figure:
     """Draw curves over time: mean, a band with the central 90 % of the runs, ends of epochs.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Of curves. Lines whose algorithm is "Lai–Robbins" or "private rate" are lower bounds: they
-        need ``time`` and ``mean`` alone, and have no band.
-    titles, panels, theory
-        As of `companion.figures`; theory is the upper bounds, from the column ``bound``.
-    scale : {"log", "linear"}
-        Scale of both axes.
-    epochs : bool
-        Whether circles mark ends of epochs, from the column ``epoch``.
+    Lines whose algorithm is "Lai–Robbins" or "private rate" are lower bounds: they need ``time``
+    and ``mean`` alone, and have no band. Theory is the upper bounds, from the column ``bound``;
+    circles mark ends of epochs, from the column ``epoch``. The scale, of both axes, is "log" or
+    "linear".
 
     Examples
     --------

@@ -207,12 +207,7 @@ def samples_figure(
     the noiseless time of DP-exp-NAS (thin, with steps from the doubling), its upper bound
     (dotted), and, as shaded regions, where no rule, and no ε-DP rule, can have its mean.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `samples_table` makes it.
-    over : {"mean", "alpha", "epsilon", "beta", "deviation"}
-        What the horizontal axis shows.
+    The table is made by `samples_table`, for the same parameter `over`.
 
     Examples
     --------

@@ -63,12 +63,10 @@ def trial_figure(
     """Draw trials: a marker with its 95 % interval for each case.
 
     Markers of different algorithms stand a little apart. An algorithm without privacy has no place
-    on an axis of ε, and is a horizontal band.
+    on an axis of ε, and is a horizontal band. The table is made by `trial_table`.
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        As `trial_table` makes it.
     over : {"epsilon", "total"}
         What the horizontal axis shows: the budget, or the patients in the population.
     values : {"right", "patients", "inferior", "excess"}
