@@ -5,10 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from figure_checks import boxes_of, check_apart, drawn, grey
 from matplotlib import pyplot as plt
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_rgb
-from matplotlib.text import Text
 
 import dpbandits as dpb
 from companion.figures import baselines, redraw
@@ -183,19 +181,6 @@ def runs():
     return dpb.simulate_many(cases, horizon=5000, n_runs=3)
 
 
-def drawn(figure):
-    """Everything that the axes show: lines, bands, texts."""
-    return [
-        (
-            [line.get_xydata().tolist() for line in axes.get_lines()],
-            [path.vertices.tolist() for c in axes.collections for path in c.get_paths()],
-            [text.get_text() for text in axes.texts],
-            axes.get_title(loc="left"),
-        )
-        for axes in figure.axes
-    ]
-
-
 @pytest.mark.parametrize("theory", [False, True])
 def test_curves_bands_and_bounds(runs, theory):
     table = variants_table(runs)
@@ -241,10 +226,6 @@ def test_what_is_published_draws_the_same_picture(runs, make, draw):
 
 
 def test_variants_can_be_told_apart_in_grey():
-    def grey(look):
-        r, g, b = to_rgb(look.colour)
-        return 0.299 * r + 0.587 * g + 0.114 * b
-
     looks = [look for each in baselines.ALGORITHM_LOOKS.values() for look in each]
     for a, b in itertools.combinations(looks, 2):
         assert a.line != b.line or (a.width != b.width and abs(grey(a) - grey(b)) > 0.15)
@@ -253,21 +234,10 @@ def test_variants_can_be_told_apart_in_grey():
         assert all((o.colour, o.width < main.width) == (main.colour, True) for o in others)
 
 
-def shown(figure):
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    renderer = canvas.get_renderer()
-
-    def box(text):
-        return Text.get_window_extent(text, renderer)
-
-    return box, figure.bbox
-
-
 @pytest.mark.parametrize("panels", [None, ["d"], ["a", "c"]])
 def test_the_figure_of_the_spread(runs, panels):
     figure = spread_at_horizon(spread_table(runs), titles=TITLES, panels=panels)
-    box, whole = shown(figure)
+    box, whole = boxes_of(figure), figure.bbox
     assert len(figure.axes) == len(panels or PANELS)
     for place, (panel, axes) in enumerate(zip(panels or PANELS, figure.axes, strict=True)):
         part = {key[1:]: each for key, each in runs.items() if key[0] == panel}
@@ -293,9 +263,6 @@ def test_the_figure_of_the_spread(runs, panels):
         if place % 2 == 0:  # the right column has the rows of the left one
             assert [text.get_text() for text in names] == [baselines.name_of(*n) for n in part]
         for texts in (names, axes.texts, axes.get_xticklabels()):
-            for a, b in itertools.combinations(texts, 2):
-                assert not box(a).overlaps(box(b)) or not (a.get_text() and b.get_text())
-            for text in texts:
-                assert not text.get_text() or whole.x0 <= box(text).x0 < box(text).x1 <= whole.x1
+            check_apart([box(text) for text in texts if text.get_text()], whole)
     assert figure.axes[-1].get_xlabel() == "regret at T = 5 000 (units of reward)"
     assert len({axes.get_xlim() for axes in figure.axes}) == 1

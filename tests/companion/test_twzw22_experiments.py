@@ -5,10 +5,9 @@ import math
 
 import numpy as np
 import pytest
+from figure_checks import boxes_of, check_apart, drawn, grey
 from matplotlib import pyplot as plt
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
-from matplotlib.text import Text
 from scipy import stats
 from statistical import FALSE_ALARM, distance_to_law, one_sample_limit
 
@@ -304,32 +303,13 @@ def tables(central, local):
     }
 
 
-def drawn(figure):
-    """Return what a figure shows, up to the rounding of its layout."""
-    return [
-        (
-            axes.get_title(loc="left"),
-            [line.get_xydata().round(6).tolist() for line in axes.get_lines()],
-            [path.vertices.round(6).tolist() for c in axes.collections for path in c.get_paths()],
-            [text.get_text() for text in axes.texts],
-        )
-        for axes in figure.axes
-    ]
-
-
 def check_labels(figure, least):
     """Labels at the ends of curves do not overlap and lie in the figure."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    renderer, whole = canvas.get_renderer(), figure.bbox
+    box = boxes_of(figure)
     for axes in figure.axes:
-        texts = [text for text in axes.texts if text.arrow_patch is not None]
-        labels = [Text.get_window_extent(text, renderer) for text in texts]
+        labels = [box(text) for text in axes.texts if text.arrow_patch is not None]
         assert len(labels) >= least
-        assert not any(a.overlaps(b) for a, b in itertools.combinations(labels, 2))
-        for box in labels:
-            assert whole.x0 <= box.x0 < box.x1 <= whole.x1
-            assert whole.y0 <= box.y0 < box.y1 <= whole.y1
+        check_apart(labels, figure.bbox)
 
 
 @pytest.mark.parametrize(
@@ -436,10 +416,6 @@ def test_slopes_of_tables(tables):
 
 
 def test_looks_can_be_told_apart_in_grey():
-    def grey(look):
-        r, g, b = to_rgb(look.colour)
-        return 0.299 * r + 0.587 * g + 0.114 * b
-
     def distinct(a, b):
         marked = getattr(a, "marker", "") != getattr(b, "marker", "")
         return a.line != b.line or marked or (a.width != b.width and abs(grey(a) - grey(b)) > 0.1)

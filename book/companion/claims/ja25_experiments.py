@@ -122,7 +122,7 @@ def twice(figures: Runs) -> Finding:
     "ja25-above-bound", "Theorem 2, in the experiments", at="ja25-fig1", needs=("figures", "own")
 )
 def above_bound(figures: Runs, own: Runs) -> Finding:
-    """No δ-correct ε-DP algorithm takes fewer samples in the mean than the lower bound."""
+    """No δ-correct ε-DP algorithm takes fewer samples on average than the lower bound."""
     ratios = {}
     for result in (*figures.values(), *own.values()):
         algorithm, instance = result.algorithm, result.instance

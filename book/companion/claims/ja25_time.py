@@ -220,7 +220,7 @@ def near_ties() -> Finding:
 
 @claim("ja25-thm-2", "Theorem 2, reconstructed", at="thm-bai-change")
 def constant() -> Finding:
-    """Every ε-DP δ-correct algorithm takes at least T*_ε·log(1/(2.4δ)) samples in the mean.
+    """Every ε-DP δ-correct algorithm takes at least T*_ε·log(1/(2.4δ)) samples on average.
 
     Check the number 2.4: kl(δ, 1 − δ) ≥ log(1/(2.4δ)), and how much greater it could be.
     """

@@ -53,7 +53,7 @@ def theorem_4_1() -> Finding:
     return finding(
         decide(matched and loss <= 1 + 1e-9 < control),
         "Proved for the releases and hence for the pulls. Computed exactly for the decision "
-        "between two arms: the greatest privacy loss stays below ε, and a twin with half the "
+        "between two arms: the greatest privacy loss stays below ε, and a variant with half the "
         "noise exceeds it.",
         ("greatest loss / ε", loss, 4),
         ("with half the noise", control, 4),

@@ -466,7 +466,7 @@ def worst_algorithm(runs: Readings) -> Finding:
 
 @claim("td16-fig2-spread", "§4", at="td16-spread", needs=("td16-fig2",))
 def spread(runs: Readings) -> Finding:
-    """Best and worst of 100 runs with two arms differ by less than 664.5, but for Private-UCB,
+    """Best and worst of 100 runs with two arms differ by less than 664.5, except for Private-UCB,
     where they differ by 30000.
     """
     spreads = {key: float(np.ptp(regret)) for key, regret in _final(runs).items() if key[0] in "ab"}

@@ -313,22 +313,22 @@ def theorem_6() -> Finding:
     """Algorithm 4 (LDPRSE) is ε-LDP."""
     positive = (0.0, 0.3, 1.0, 1.1, 1e9)
     signed = (*positive, -0.3, -1.0, -1.1)
-    losses, twins = [], []
+    losses, without = [], []
     for schedule, epsilon, order, epoch in itertools.product(
         LOCAL_SCHEDULES, (0.1, 1.0, 4.0), (0.5, 1.0), (1, 4)
     ):
         plan = heavy_epoch(5, epoch, 0.01, epsilon, 2.0, order, "local", schedule)
         rewards = positive if schedule == "non-negative" else signed
         losses.append(_release_loss(plan.bound, plan.noise_scale, rewards) / epsilon)
-        twins.append(_release_loss(plan.bound, plan.bound / epsilon, signed) / epsilon)
+        without.append(_release_loss(plan.bound, plan.bound / epsilon, signed) / epsilon)
     return finding(
-        decide(max(losses) <= 1 + 1e-9 < min(twins)),
+        decide(max(losses) <= 1 + 1e-9 < min(without)),
         "Each reward is released once, and B follows from what was released before. For noise of "
         "scale 2B/ε and rewards of either sign, or B/ε and rewards that are never negative. The "
         "copy does not show which is printed.",
         ("plans", len(losses)),
         ("greatest loss / ε", max(losses), 6),
-        ("with scale B/ε, rewards of either sign", max(twins), 6),
+        ("with scale B/ε, rewards of either sign", max(without), 6),
     )
 
 
