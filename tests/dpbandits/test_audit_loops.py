@@ -99,6 +99,11 @@ def test_top_two_stops_and_is_stopped():
             assert (own.values[:, 0] == (0 if rewards is table else -1)).any()
 
 
+def test_top_two_is_for_rewards_of_0_or_1():
+    with pytest.raises(ValueError, match="table=.* is not for .*; allowed: rewards 0 or 1"):
+        subject_of(dpb.TopTwo(0.1)).outputs(np.full((2, 9), 0.5), 3, np.random.default_rng(0))
+
+
 @pytest.mark.parametrize("counter", COUNTERS, ids=repr)
 def test_counters(counter):
     """Sums of noises are added in another order, so that the last digits may differ."""

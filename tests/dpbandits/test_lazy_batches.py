@@ -252,16 +252,16 @@ def test_inversions_against_a_root_finder():
         assert n * calibrated_plus(lowest, mean, k / n, epsilon) == pytest.approx(level, rel=1e-6)
 
 
-def failures(algorithm, mean, n, k, t, draws, rng, noises=None):
+def failures(algorithm, mean, n, k, t, draws, rng, epsilon=None, noises=None):
     """How often the index at a release, or the centre of a posterior, is below what it covers."""
     sums = rng.binomial(n, mean, draws)
-    noise = sum(laplace_noise(rng, 1 / algorithm.epsilon, draws) for _ in range(k))
+    scale = 1 / (epsilon or algorithm.epsilon)
+    totals = sums + sum(laplace_noise(rng, scale, draws) for _ in range(k))
     if isinstance(algorithm, dpb.LazyDPTS):
-        released = Released(sums + noise, np.full(draws, n), np.full(draws, k))
+        released = Released(totals, np.full(draws, n), np.full(draws, k))
         return int(np.count_nonzero(algorithm.posteriors(released, t)[0] < sums / n))
-    x = (sums + noise) / n
     counted = k if noises is None else noises
-    values = [plain_index(algorithm, v, n, counted, t, 1.0) for v in x.tolist()]
+    values = [plain_index(algorithm, v, n, counted, t, 1.0) for v in (totals / n).tolist()]
     return int(np.count_nonzero(np.array(values) < mean))
 
 
@@ -290,20 +290,8 @@ def test_an_index_is_an_upper_confidence_bound(algorithm, bound):
     if isinstance(algorithm, dpb.DPKLUCB):
         failed = failures(algorithm, 0.5, 30, 6, 10, draws, rng, noises=0)
     else:
-        noisier = type(algorithm)(algorithm.epsilon / 20, alpha=algorithm.alpha)
-        failed = failures_with_noise(algorithm, noisier, 0.5, 8, 10, draws, rng)
+        failed = failures(algorithm, 0.5, 8, 1, 10, draws, rng, epsilon=algorithm.epsilon / 20)
     assert not may_be_at_most(failed, draws, bound(10)), "control"
-
-
-def failures_with_noise(algorithm, noisier, mean, n, t, draws, rng):
-    """As `failures`, with the index of one algorithm and the noise of another."""
-    sums = rng.binomial(n, mean, draws)
-    totals = sums + laplace_noise(rng, 1 / noisier.epsilon, draws)
-    if isinstance(algorithm, dpb.LazyDPTS):
-        released = Released(totals, np.full(draws, n), np.ones(draws))
-        return int(np.count_nonzero(algorithm.posteriors(released, t)[0] < sums / n))
-    values = [plain_index(algorithm, v, n, 1, t, 1.0) for v in (totals / n).tolist()]
-    return int(np.count_nonzero(np.array(values) < mean))
 
 
 # ------------------------------------------------------------------- draws between releases

@@ -56,7 +56,7 @@ class FinitePopulation(Bandit):
         for name in ("successes", "sizes"):
             given = getattr(self, name)
             if not isinstance(given, Sequence) or isinstance(given, str):
-                raise ValueError(f"{name}={given!r} is no list; allowed: a count for each arm")
+                raise ValueError(f"{name}={given!r} is not a list; allowed: a count for each arm")
         if len(self.sizes) < 2 or len(self.successes) != len(self.sizes):
             raise ValueError(
                 f"successes={self.successes!r} and sizes={self.sizes!r} are not those of a trial; "
@@ -149,7 +149,7 @@ class PopulationRewards(Source):
     def __init__(self, population: FinitePopulation, rng: np.random.Generator) -> None:
         if not isinstance(population, FinitePopulation):
             raise ValueError(
-                f"population={population!r} is no population; allowed: one such as "
+                f"population={population!r} is not a population; allowed: one such as "
                 "FinitePopulation((8, 5), (10, 10))"
             )
         check_generator("rng", rng)
