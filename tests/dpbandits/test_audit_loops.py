@@ -100,7 +100,7 @@ def test_top_two_stops_and_is_stopped():
 
 
 def test_top_two_is_for_rewards_of_0_or_1():
-    with pytest.raises(ValueError, match="table=.* is not for .*; allowed: rewards 0 or 1"):
+    with pytest.raises(ValueError, match="table has the reward 0.5; allowed: 0 or 1"):
         subject_of(dpb.TopTwo(0.1)).outputs(np.full((2, 9), 0.5), 3, np.random.default_rng(0))
 
 
