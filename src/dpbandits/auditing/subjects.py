@@ -163,10 +163,9 @@ class IdentificationSubject:
         """Run the algorithm for N pulls at most."""
         check_rewards(table)
         algorithm: Any = self.algorithm
-        if isinstance(algorithm, TopTwo) and not np.isin(table, (0.0, 1.0)).all():
-            raise ValueError(
-                f"table={table!r} is not for {algorithm.label}; allowed: rewards 0 or 1"
-            )
+        other = table[~np.isin(table, (0.0, 1.0))]
+        if isinstance(algorithm, TopTwo) and other.size:
+            raise ValueError(f"table has the reward {other[0]:g}; allowed: 0 or 1")
         if table.shape[1] >= table.shape[0] >= 2:
             fixed = np.array(table, np.float64, order="C")
             if type(algorithm) is TopTwo:
