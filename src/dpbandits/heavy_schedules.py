@@ -52,22 +52,15 @@ _LOG_LONGEST = 600.0  # no horizon holds an epoch of exp(600) pulls, and no floa
 class HeavyEpochPlan:
     """What an elimination algorithm for heavy-tailed rewards does in one epoch.
 
-    Attributes
-    ----------
-    pulls, bound : int, float
-        Pulls R of each viable arm, often beyond 2^63, and threshold B.
-    noise_scale, noise_draws : float, int
-        Scale and number (1 in the global model, R in the local one) of the Laplace variables that
-        are added to an arm's sum of truncated rewards.
-    threshold : float
-        Gap between released means beyond which an arm is eliminated.
+    An arm's sum of truncated rewards gets `noise_draws` Laplace variables, 1 in the global model
+    and R in the local one, of scale `noise_scale`.
     """
 
-    pulls: int
-    bound: float
+    pulls: int  # R, of each viable arm; often beyond 2^63
+    bound: float  # B
     noise_scale: float
     noise_draws: int
-    threshold: float
+    threshold: float  # gap between released means beyond which an arm is eliminated
 
 
 @lru_cache(maxsize=4096)
@@ -112,10 +105,8 @@ def heavy_epoch(
     ----------
     n_viable, epoch : int
         Number |S| of viable arms, and number τ ≥ 1 of the epoch.
-    beta, epsilon : float
-        Confidence β, and privacy budget ε; may be ``inf``.
-    moment, order : float
-        u > 0 and v in (0, 1] with E|X|^(1+v) ≤ u for every arm.
+    beta, epsilon, moment, order : float
+        Confidence β; privacy budget ε, may be ``inf``; u > 0 and v in (0, 1].
     model : {"global", "local"}
         Whether a sum gets one Laplace variable, or each reward its own.
     schedule : str, optional
@@ -207,22 +198,14 @@ def _local_pulls(
 class TreeIndexPlan:
     """Counter and widths of DPRUCB, the same for every arm.
 
-    Attributes
-    ----------
-    tree : AdaptiveTree
-        An arm's counter; ``tree.bound(n)`` is the threshold B_n for its n-th reward.
-    scaling, budget : float
-        Λ and e, so that B_n = (e·u·n/Λ)^(1/(1+v)): e is ε, or Λ/ℓ if that is less.
-    width, failure : float
-        H: the index is the private mean plus H·n^(−v/(1+v)). The private mean of n rewards is
-        more than this above the arm's mean with at most the probability `failure`, and with as
-        much it is as far below.
+    The private mean of n rewards is more than H·n^(−v/(1+v)) above the arm's mean with at most the
+    probability `failure`, and with as much it is as far below.
     """
 
-    tree: AdaptiveTree
-    scaling: float
-    budget: float
-    width: float
+    tree: AdaptiveTree  # tree.bound(n) is B_n = (e·u·n/Λ)^(1/(1+v))
+    scaling: float  # Λ
+    budget: float  # e: ε, or Λ/ℓ if that is less
+    width: float  # H
     failure: float
 
 

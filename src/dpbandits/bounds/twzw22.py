@@ -138,13 +138,6 @@ def heavy_elimination_regret(
         Confidence; None means 1/T.
     times : array_like, optional
         Times t ≤ T at which the bound is wanted; None means T. The result has its shape.
-
-    Examples
-    --------
-    >>> options = {"epsilon": 1.0, "moment": 1.0, "order": 0.5}
-    >>> central = heavy_elimination_regret([0.0, 0.5], 10**12, **options)
-    >>> bool(central < heavy_elimination_regret([0.0, 0.5], 10**12, model="local", **options))
-    True
     """
     all_gaps, at = _gaps(gaps), check_times(horizon, times)
     beta = 1 / check_positive("horizon", horizon) if beta is None else check_fraction("beta", beta)
@@ -182,12 +175,7 @@ def dprucb_regret(
     direction for each arm and each number of its pulls. What the text claims is the factor
     log^1.5 T/ε; what is proved, in :prf:ref:`thm-dprucb`, is log²T/ε.
 
-    Parameters
-    ----------
-    gaps, horizon, times
-        As of `heavy_elimination_regret`.
-    epsilon, moment, order, scaling
-        As of `tree_index`.
+    Arguments as of `heavy_elimination_regret` and `tree_index`.
     """
     all_gaps, at = _gaps(gaps), check_times(horizon, times)
     plan = (check_integer("horizon", horizon, 2), epsilon, moment, order, scaling)
@@ -241,14 +229,8 @@ def robust_ucb_regret(
     δ = T^−2 the failures of all n together have probability 2/T, hence 2 pulls. Each arm's bound
     has 1 more for rounding up. ∎ Bubeck, Cesa-Bianchi & Lugosi (2013, Theorem 1) have the order.
 
-    Parameters
-    ----------
-    gaps, horizon, times
-        As of `heavy_elimination_regret`.
-    moment, order : float
-        u and v.
-    confidence : {"anytime", "fixed"}
-        δ = t^−2 or T^−2.
+    Arguments as of `heavy_elimination_regret`; `confidence` is "anytime" or "fixed", δ = t^−2 or
+    T^−2.
     """
     check_choice("confidence", confidence, ("anytime", "fixed"))
     all_gaps, at = _gaps(gaps), check_times(horizon, times)
@@ -363,12 +345,7 @@ def heavy_pulls_lower_bound(
     (1 − a)·log T·Δ^(−2(1+v)/v)/ε² in the local one: an algorithm cannot have a regret of order
     Δ^(−1/v)·log(T)/ε² in the local model for all Δ.
 
-    Parameters
-    ----------
-    gap, epsilon, moment, order, model
-        As of `heavy_divergence`.
-    horizon, regret : float
-        T and G > 0; where G is so large that nothing follows, the bound is 0.
+    Arguments as of `heavy_divergence`; where G is so large that nothing follows, the bound is 0.
 
     Examples
     --------
@@ -421,12 +398,7 @@ def heavy_minimax_lower_bound(
     concave in p. Of order u^(1/(1+v))·T^(1/(1+v))·((K − 1)/ε)^(v/(1+v)) and
     u^(1/(1+v))·T^((2+v)/(2(1+v)))·((K − 1)/ε²)^(v/(2(1+v))).
 
-    Parameters
-    ----------
-    horizon, n_arms : float, int
-        T, and the number of arms K ≥ 2.
-    epsilon, moment, order, model
-        As of `heavy_divergence`.
+    Arguments as of `heavy_divergence`; K ≥ 2.
 
     Examples
     --------

@@ -54,17 +54,7 @@ class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
 
 @dataclass(frozen=True)
 class HeavyElimination(HeavyTailAlgorithm):
-    """Base class of DPRSE and LDPRSE: elimination by the epochs of `heavy_epoch`.
-
-    Parameters
-    ----------
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` adds no noise.
-    beta : float, optional
-        Confidence β in (0, 1). None means 1/T.
-    schedule : str
-        One of the schedules for `model`, "global" or "local", a constant of the class.
-    """
+    """Base class of DPRSE and LDPRSE: elimination by the epochs of `heavy_epoch`."""
 
     model: ClassVar[str]
 
@@ -179,9 +169,8 @@ class DPRSE(HeavyElimination):
     B (B_τ) and the threshold (12·err_τ): `dpbandits.heavy_schedules.heavy_epoch`. u and v are the
     instance's `moment_bound` and `order`.
 
-    One reward enters one epoch's sum of one arm, and changes it by at most 2B: the released means
-    of all epochs together are ε-differentially private, and so is the sequence of pulls, which
-    they determine. This holds for any rewards, whether or not their moment is as promised.
+    One reward changes one epoch's sum of one arm by at most 2B: all released means together are
+    ε-private, and so are the pulls, which they determine; whether or not the moment is as promised.
 
     Parameters
     ----------
@@ -197,8 +186,7 @@ class DPRSE(HeavyElimination):
     -----
     Deviations from the paper: its formulas are lost in our copy, so that the constants 24 and 12
     are inferred, and proved, not quoted. For ε > 1 the lengths and thresholds are those of ε = 1;
-    the noise is that of ε. An epoch that the horizon cuts short releases nothing. Horizons go to
-    2^62; epochs are planned in Python integers of any size. Proof: :prf:ref:`thm-rse`.
+    the noise is that of ε. Horizons go to 2^62. Proof: :prf:ref:`thm-rse`.
 
     Examples
     --------
@@ -228,9 +216,8 @@ class LDPRSE(HeavyElimination):
     threshold: `dpbandits.heavy_schedules.heavy_epoch`. u and v are the instance's `moment_bound`
     and `order`.
 
-    A truncated reward lies in [−B, B], an interval of length 2B: the density of what is released
-    for it, at any place, changes by a factor of at most exp(2B/(2B/ε)) = e^ε. This is ε-local
-    differential privacy of each released value; B follows from earlier released values alone.
+    A truncated reward lies in [−B, B], and B follows from earlier released values alone: each
+    release is ε-locally private.
 
     Parameters
     ----------
