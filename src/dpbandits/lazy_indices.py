@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits.divergence_kernels import calibrated_plus_kernel, tilt
+from dpbandits.divergences import calibrated_plus_kernel, tilt
 
 __all__ = [
     "calibrated_upper",

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpbandits._intervals import mean_interval
 from dpbandits._validation import check_fraction, check_integer, check_positive
 from dpbandits.identification import (
     DPLRE,
@@ -49,15 +48,6 @@ class TrialSize:
         Mean number of patients of a trial, of those that did not get the best arm, of those with
         the bad outcome, and of the bad outcomes that the best arm would have avoided by the
         table's shares; each with Student's 95 % interval. Undecided trials count.
-
-    Examples
-    --------
-    >>> from dpbandits import plan_trial
-    >>> from dpbandits.identification import FinitePopulation
-    >>> population = FinitePopulation((900, 500), (1000, 1000))
-    >>> size = plan_trial(population, epsilon=1.0, delta=0.05, n_runs=4).sizes[0]
-    >>> size.algorithm.label, size.right[0], size.wrong
-    ('DP-LRE', 1.0, 0)
     """
 
     algorithm: IdentificationAlgorithm
@@ -102,8 +92,9 @@ class TrialPlan:
     >>> plan = plan_trial(population, epsilon=1.0, delta=0.05, n_runs=4)
     >>> print(str(plan).splitlines()[0])
     example: 2,000 patients, shares of success 0.9, 0.5; ε = 1, δ = 0.05
-    >>> plan.as_dict()["algorithms"][0]["algorithm"]
-    'DP-LRE'
+    >>> size = plan.sizes[0]
+    >>> size.algorithm.label, size.right[0], size.wrong
+    ('DP-LRE', 1.0, 0)
     """
 
     population: FinitePopulation
@@ -209,10 +200,7 @@ def _size(trials: Trials) -> TrialSize:
         trials.share(trials.decided),
         trials.share(trials.right),
         trials.decided - trials.right,
-        mean_interval(trials.totals),
-        mean_interval(trials.inferior),
-        mean_interval(trials.failures.sum(axis=1)),
-        mean_interval(trials.excess),
+        **trials.means(),
     )
 
 
@@ -242,41 +230,25 @@ def plan_trial(
     n_jobs : int
         Number of workers, −1 for all processors.
 
-    Returns
-    -------
-    TrialPlan
-
     Raises
     ------
     ValueError
         If an argument is out of range.
-
-    Examples
-    --------
-    >>> from dpbandits import plan_trial
-    >>> from dpbandits.identification import isis2
-    >>> plan = plan_trial(isis2().only([0, 3]), epsilon=1.0, delta=0.05, n_runs=3)
-    >>> plan.fixed.patients < plan.sizes[0].patients[0]
-    True
     """
     if not isinstance(population, FinitePopulation):
         raise ValueError(
-            f"population={population!r} is no population; allowed: one such as isis2()"
+            f"population={population!r} is not a population; allowed: one such as isis2()"
         )
     epsilon = check_positive("epsilon", epsilon, infinite=True)
     delta = check_fraction("delta", delta)
     if not 2.4 * delta < 1:
         raise ValueError(f"delta={delta!r} is out of range; allowed: below 1/2.4")
     n_runs = check_integer("n_runs", n_runs, 2)
-    algorithms: list[IdentificationAlgorithm] = []
+    algorithms: list[IdentificationAlgorithm] = [TopTwo(delta)]
     if math.isfinite(epsilon):
-        algorithms = [
-            DPLRE(epsilon, delta),
-            DPTT(epsilon, delta),
-            AdaPTTStar(epsilon, delta),
-            DPSEIdentifier(epsilon, delta),
-        ]
-    cases = {each.label: (each, population) for each in (*algorithms, TopTwo(delta))}
+        private = (DPLRE, DPTT, AdaPTTStar, DPSEIdentifier)
+        algorithms = [*(make(epsilon, delta) for make in private), *algorithms]
+    cases = {each.label: (each, population) for each in algorithms}
     trials = simulate_trials_many(cases, n_runs, seed, n_jobs)
     supply = population.superpopulation()
     return TrialPlan(

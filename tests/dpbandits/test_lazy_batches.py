@@ -11,7 +11,7 @@ from statistical import may_be_at_most, mean_may_be_at_most, same_law
 
 import dpbandits as dpb
 from dpbandits.bounds.lazy import Frame, _mean_odds, least_estimate
-from dpbandits.identification.divergences import calibrated_plus, d_eps, kl
+from dpbandits.divergences import calibrated_plus, d_eps, kl
 from dpbandits.lazy_indices import calibrated_upper, ucb_width
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.regret import lazy_batches, lazy_sampling

@@ -20,9 +20,9 @@ from dpbandits.auditing.tables import (
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.base import IdentificationAlgorithm
-from dpbandits.identification.batch_loop import Rule, run_batches
+from dpbandits.identification.batches import Rule, run_batches
 from dpbandits.identification.dp_tt import DPTT
-from dpbandits.identification.top_two import TopTwo, next_decision
+from dpbandits.identification.top_two import NO_PATIENTS, TopTwo, run_top_two
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.dp_ucb_int import DPUCBInt
@@ -109,26 +109,17 @@ def _batched_outputs(sums: Floats, n_runs: int, rng: Rng, rule: Rule) -> tuple[F
 
 
 @njit(cache=True, nogil=True)
-def _plain_outputs(table: Floats, n_runs: int, share: float, delta: float) -> tuple[Floats, Floats]:
-    """Run Top Two, which has no randomness but that of the rewards."""
-    n_arms, n_pulls = table.shape
+def _plain_outputs(
+    sums: Floats, n_runs: int, rng: Rng, share: float, delta: float
+) -> tuple[Floats, Floats]:
+    """Run Top Two, which has no randomness except that of the rewards."""
+    n_arms, n_pulls, means = sums.shape[0], sums.shape[1] - 1, np.zeros(sums.shape[0])
     values, actions = np.empty((n_runs, 2 + n_arms)), np.full((n_runs, n_pulls), -1.0)
-    counts = np.empty((4, n_arms), np.int64)
-    sums, pulls, led, own = counts[0], counts[1], counts[2], counts[3]
     for r in range(n_runs):
-        counts[:] = 0
-        values[r, 0] = -1.0
-        for t in range(n_pulls + 1):
-            stops, arm = False, t
-            if t >= n_arms:
-                stops, arm = next_decision(sums, pulls, led, own, share, delta)
-            if stops:
-                values[r, 0] = arm
-            if stops or t == n_pulls:
-                break
-            actions[r, t] = arm
-            sums[arm] += int(table[arm, pulls[arm]])
-            pulls[arm] += 1
+        best, pulls, _ = run_top_two(
+            share, delta, means, sums, NO_PATIENTS, rng, n_pulls, actions[r]
+        )
+        values[r, 0] = best
         values[r, 1] = pulls.sum()
         values[r, 2:] = pulls
     return values, actions
@@ -167,20 +158,20 @@ class IdentificationSubject:
         if isinstance(algorithm, TopTwo) and other.size:
             raise ValueError(f"table has the reward {other[0]:g}; allowed: 0 or 1")
         if table.shape[1] >= table.shape[0] >= 2:
-            fixed = np.array(table, np.float64, order="C")
+            sums = running_sums(np.array(table, np.float64, order="C"))
             if type(algorithm) is TopTwo:
                 shares = algorithm.leader_share, algorithm.delta
-                return Outputs(*_plain_outputs(fixed, n_runs, *shares))
+                return Outputs(*_plain_outputs(sums, n_runs, rng, *shares))
             if type(algorithm) in (DPTT, AdaPTT, AdaPTTStar):
-                rule = algorithm.compiled(len(fixed))
-                return Outputs(*_batched_outputs(running_sums(fixed), n_runs, rng, rule))
+                rule = algorithm.rule(len(sums))
+                return Outputs(*_batched_outputs(sums, n_runs, rng, rule))
         rewards, most = FixedRewards(table), table.shape[1]
         values = np.empty((n_runs, 2 + table.shape[0]))
         actions = np.full((n_runs, most), -1.0)
         for value, row in zip(values, actions, strict=True):
             rewards.restart()
-            verdict = algorithm.decide(rewards, rng, most)
-            value[:] = verdict.recommendation, verdict.stopping_time, *verdict.pulls
+            decision = algorithm.decide(rewards, rng, most)
+            value[:] = decision.recommendation, decision.stopping_time, *decision.pulls
             arms = rewards.batches
             row[: len(arms)] = arms
         return Outputs(values, actions)

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._validation import check_flag, check_positive, check_range
 from dpbandits.bounds.regret import check_arms, check_times
-from dpbandits.divergence_kernels import (
+from dpbandits.divergences import (
     calibrated_minus_kernel,
     calibrated_plus_kernel,
     d_eps_kernel,

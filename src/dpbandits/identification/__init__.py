@@ -1,15 +1,6 @@
 """Best-arm identification: find the arm with the largest mean, with as few pulls as possible."""
 
-from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
-from dpbandits.identification.base import IdentificationAlgorithm, Verdict
-from dpbandits.identification.characteristic import (
-    CharacteristicTime,
-    characteristic_time,
-    privacy_switches,
-    sample_lower_bound,
-    total_variation_time,
-)
-from dpbandits.identification.divergences import (
+from dpbandits.divergences import (
     calibrated_minus,
     calibrated_plus,
     d_eps,
@@ -17,6 +8,15 @@ from dpbandits.identification.divergences import (
     d_plus,
     kl,
     total_variation,
+)
+from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
+from dpbandits.identification.base import Decision, IdentificationAlgorithm
+from dpbandits.identification.characteristic import (
+    CharacteristicTime,
+    characteristic_time,
+    privacy_switches,
+    sample_lower_bound,
+    total_variation_time,
 )
 from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.identification.dp_tt import DPTT
@@ -50,6 +50,7 @@ __all__ = [
     "AdaPTT",
     "AdaPTTStar",
     "DPSEIdentifier",
+    "Decision",
     "DrawnRewards",
     "FinitePopulation",
     "FixedDesign",
@@ -61,7 +62,6 @@ __all__ = [
     "TopTwo",
     "TrialEnd",
     "Trials",
-    "Verdict",
     "CharacteristicTime",
     "characteristic_time",
     "privacy_switches",

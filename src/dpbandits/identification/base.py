@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import abc
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits._validation import check_fraction, check_generator, check_integer
+from dpbandits._validation import check_generator, check_integer
+from dpbandits.configuration import Configuration, Fraction
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.streams import DrawnRewards, Rewards
 from dpbandits.schedules import MOST_PULLS
 
 __all__ = [
     "DEFAULT_MAX_PULLS",
-    "MOST_PULLS",
+    "NO_LOG",
+    "NO_TABLE",
+    "Decision",
     "IdentificationAlgorithm",
-    "Verdict",
+    "check_algorithm",
     "check_run",
     "check_unique_best_arm",
+    "next_total",
 ]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 DEFAULT_MAX_PULLS = 10**15
 """Pulls after which a run is ended unless something else is asked for."""
+NO_TABLE, NO_LOG = np.empty((0, 0)), np.empty(0)
+"""Stand for a table of rewards and for a log that a compiled loop does without."""
 
 
-@dataclass(frozen=True, eq=False)
-class Verdict:
+class Decision(NamedTuple):
     """How one run ended.
 
     Attributes
@@ -42,13 +51,13 @@ class Verdict:
 
     Examples
     --------
-    >>> verdict = Verdict(1, np.array([20, 35]))
-    >>> verdict.stopped, verdict.stopping_time
+    >>> decision = Decision(1, np.array([20, 35]))
+    >>> decision.stopped, decision.stopping_time
     (True, 55)
     """
 
     recommendation: int
-    pulls: NDArray[np.int64]
+    pulls: Ints
 
     @property
     def stopped(self) -> bool:
@@ -61,27 +70,22 @@ class Verdict:
         return int(self.pulls.sum())
 
 
+@njit(cache=True, nogil=True)
+def next_total(
+    means: Floats, table: Floats, rng: np.random.Generator, arm: int, before: int, size: int
+) -> float:
+    """Return the sum of `size` rewards of an arm after `before`: of a table of sums, or drawn."""
+    if table.size > 0:
+        return table[arm, before + size] - table[arm, before]
+    return float(binomial(rng, size, means[arm]))
+
+
 def check_unique_best_arm(instance: object) -> BernoulliInstance:
-    """Return `instance` if its rewards are 0 or 1 and one arm alone has the largest mean.
-
-    Parameters
-    ----------
-    instance : object
-        What was given.
-
-    Returns
-    -------
-    BernoulliInstance
-
-    Raises
-    ------
-    ValueError
-        If it is anything else.
-    """
+    """Return `instance` if its rewards are 0 or 1 and one arm alone has the largest mean."""
     if not isinstance(instance, BernoulliInstance):
         raise ValueError(
-            f"instance={instance!r} is no instance for identification; allowed: one with rewards "
-            "of 0 or 1, such as bernoulli([0.5, 0.4])"
+            f"instance={instance!r} is not an instance for identification; allowed: one with "
+            "rewards of 0 or 1, such as bernoulli([0.5, 0.4])"
         )
     if np.count_nonzero(instance.means == instance.means.max()) > 1:
         raise ValueError(
@@ -91,43 +95,34 @@ def check_unique_best_arm(instance: object) -> BernoulliInstance:
 
 
 def check_run(rewards: object, rng: object, max_pulls: object) -> int:
-    """Check what `IdentificationAlgorithm.decide` was given; return `max_pulls`.
-
-    Parameters
-    ----------
-    rewards : object
-        Should be a source of rewards of two arms or more.
-    rng : object
-        Should be a generator.
-    max_pulls : object
-        Should be a whole number from K to `MOST_PULLS`.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        If one of them is something else.
-    """
+    """Check the arguments of `IdentificationAlgorithm.decide`; return `max_pulls`."""
     n_arms: Any = getattr(rewards, "n_arms", None)
     counted = isinstance(n_arms, int | np.integer) and n_arms >= 2
     if not counted or not callable(getattr(rewards, "total", None)):
         raise ValueError(
-            f"rewards={rewards!r} is no source of rewards; allowed: one with 2 or more arms, such "
-            "as DrawnRewards(instance, rng) or TableRewards(table)"
+            f"rewards={rewards!r} is not a source of rewards; allowed: one with 2 or more arms, "
+            "such as DrawnRewards(instance, rng) or TableRewards(table)"
         )
     check_generator("rng", rng)
     return check_integer("max_pulls", max_pulls, int(n_arms), MOST_PULLS)
 
 
-class IdentificationAlgorithm(abc.ABC):
+def check_algorithm(algorithm: object) -> None:
+    """Refuse what is not an algorithm for identification."""
+    if not isinstance(algorithm, IdentificationAlgorithm):
+        raise ValueError(
+            f"algorithm={algorithm!r} is not an algorithm for identification; allowed: one such "
+            "as DPTT(epsilon=1.0, delta=0.01)"
+        )
+
+
+class IdentificationAlgorithm(Configuration, abc.ABC):
     """Base class of the algorithms for best-arm identification with fixed confidence.
 
     An algorithm pulls arms, stops at a time τ of its own choice and recommends an arm, wrongly
-    with probability at most δ. A subclass is a frozen dataclass that validates its arguments,
-    sets `label` and `source`, and defines `guarantee` and `decide`; see ``CONTRIBUTING.md``.
+    with probability at most δ. A subclass is a frozen dataclass whose fields say what is allowed,
+    else ``ValueError`` is raised; it sets `label` and `source`, and defines `guarantee` and
+    `decide`; see ``CONTRIBUTING.md``.
     """
 
     label: ClassVar[str]
@@ -136,12 +131,8 @@ class IdentificationAlgorithm(abc.ABC):
     """Paper and number."""
 
     # a field of the subclasses
-    delta: float
+    delta: Fraction
     """Probability δ of a wrong recommendation that is allowed."""
-
-    def _check(self) -> None:
-        """Check the argument that all algorithms share."""
-        object.__setattr__(self, "delta", check_fraction("delta", self.delta))
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -154,7 +145,7 @@ class IdentificationAlgorithm(abc.ABC):
         return True
 
     @abc.abstractmethod
-    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Verdict:
+    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Decision:
         """Run once, on rewards from wherever they come.
 
         Parameters
@@ -165,20 +156,43 @@ class IdentificationAlgorithm(abc.ABC):
             Source of the noise, and of whatever else the algorithm draws.
         max_pulls : int
             Pulls after which a run that has not stopped is ended. Those of the batch in which that
-            happens count, but it asks for no rewards.
+            happens count, but it asks for no rewards. On a finite population the run also ends
+            when the algorithm wants a patient of an arm that has none left.
 
         Returns
         -------
-        `dpbandits.identification.base.Verdict`
+        Decision
         """
+
+    def run_compiled(
+        self, means: Floats, table: Floats, rng: np.random.Generator, max_pulls: int, log: Floats
+    ) -> Decision | None:
+        """Run once in a compiled loop, if there is one: the run of `decide`, pull by pull.
+
+        Parameters
+        ----------
+        means : numpy.ndarray of float, shape (K,)
+            Means of the Bernoulli rewards that are drawn if there is no table.
+        table : numpy.ndarray of float, shape (K, N + 1), or `NO_TABLE`
+            Sums of the first 0, …, N rewards of each arm, N ≥ `max_pulls`.
+        rng, max_pulls
+            As of `decide`.
+        log : numpy.ndarray of float, or `NO_LOG`
+            Gets the arms in the order of their releases.
+
+        Returns
+        -------
+        Decision or None
+        """
+        return None
 
     def draw(
         self,
         instance: BernoulliInstance,
         rng: np.random.Generator,
         max_pulls: int = DEFAULT_MAX_PULLS,
-    ) -> Verdict:
-        """Run once on rewards drawn from an instance.
+    ) -> Decision:
+        """Run once on rewards drawn from an instance, compiled where that is possible.
 
         Parameters
         ----------
@@ -189,10 +203,6 @@ class IdentificationAlgorithm(abc.ABC):
         max_pulls : int
             Pulls after which a run that has not stopped is ended.
 
-        Returns
-        -------
-        `dpbandits.identification.base.Verdict`
-
         Raises
         ------
         ValueError
@@ -201,4 +211,5 @@ class IdentificationAlgorithm(abc.ABC):
         instance = check_unique_best_arm(instance)
         check_generator("rng", rng)
         max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
-        return self.decide(DrawnRewards(instance, rng), rng, max_pulls)
+        found = self.run_compiled(instance.means, NO_TABLE, rng, max_pulls, NO_LOG)
+        return self.decide(DrawnRewards(instance, rng), rng, max_pulls) if found is None else found

@@ -1,86 +1,180 @@
 """Top Two algorithms whose decisions rest on released batches: the loop that they share.
 
 Arm a is released when its pulls reach the next number of a grid: the sum of its rewards since the
-last release plus one Laplace variable. Between two releases nothing random happens. A compiled
-kernel therefore advances the counts from one release to the next, and only then is the sum of the
-batch asked for.
+last release plus one Laplace variable. Between two releases nothing random happens, and
+`dpbandits.identification.rounds` advances the counts from one release to the next; only then is
+the sum of the batch asked for. `BatchedTopTwo.decide` runs on any source of rewards, `run_batches`
+is the same loop, compiled, on rewards that are drawn or come from a table, as audits have it.
 """
 
 from __future__ import annotations
 
 import abc
-from dataclasses import dataclass
+import math
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numba import njit
 
-from dpbandits._validation import check_generator, check_integer
+from dpbandits.configuration import Budget, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import (
-    DEFAULT_MAX_PULLS,
-    MOST_PULLS,
+    Decision,
+    Floats,
     IdentificationAlgorithm,
-    Verdict,
+    Ints,
     check_run,
-    check_unique_best_arm,
+    next_total,
 )
-from dpbandits.identification.batch_loop import NO_LOG, NO_TABLE, Rule, run_batches
+from dpbandits.identification.rounds import BatchState, advance_costs, advance_doubling
+from dpbandits.identification.thresholds import (
+    RULES,
+    gaussian_threshold,
+    pair_threshold,
+    separate_threshold,
+)
+from dpbandits.identification.transport import calibrated_cost_kernel, transportation_cost_kernel
 from dpbandits.mechanisms import laplace
-from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.populations import patients_left
 from dpbandits.rewards.streams import Rewards
+from dpbandits.schedules import MOST_PULLS, next_release
 
-__all__ = ["BatchState", "BatchedTopTwo"]
+__all__ = ["BatchState", "BatchedTopTwo", "Rule", "run_batches"]
+
+_SEPARATE = RULES.index("separate")
 
 
-@dataclass(frozen=True, eq=False)
-class BatchState:
-    """What a run knows; all arrays have shape (K,).
+class Rule(NamedTuple):
+    """What the compiled functions know of an algorithm."""
 
-    Attributes
-    ----------
-    pulls : numpy.ndarray of int
-        Pulls N_a, open batches included.
-    released : numpy.ndarray of int
-        Pulls n_a up to the last release.
-    following : numpy.ndarray of int
-        Pulls at which the next release is due.
-    releases : numpy.ndarray of int
-        Number k_a of releases.
-    batch : numpy.ndarray of int
-        Size of the last released batch.
-    led : numpy.ndarray of int
-        Rounds L_a in which the arm was the leader.
-    own : numpy.ndarray of int
-        Rounds in which it was the leader and was played.
-    total : numpy.ndarray of float
-        Sum of all released batches, noise included.
-    last : numpy.ndarray of float
-        The last released batch, noise included.
-    """
+    epsilon: float
+    delta: float
+    leader_share: float
+    doubles: bool  # whether it is AdaP-TT or AdaP-TT*, not DP-TT
+    threshold: int  # place in `thresholds.RULES`
+    constant: float = 0.0  # of the threshold of DP-TT, and its exponent
+    exponent: float = 0.0
+    exploration: float = 0.0
+    calibrated: bool = False  # whether costs know the noise
+    cost_epsilon: float = math.inf  # ε, if the cost of AdaP-TT* knows it
+    eta: float = 1.0
+    first: int = 1
 
-    pulls: NDArray[np.int64]
-    released: NDArray[np.int64]
-    following: NDArray[np.int64]
-    releases: NDArray[np.int64]
-    batch: NDArray[np.int64]
-    led: NDArray[np.int64]
-    own: NDArray[np.int64]
-    total: NDArray[np.float64]
-    last: NDArray[np.float64]
 
-    @classmethod
-    def start(cls, n_arms: int) -> BatchState:
-        """Return the state before the first pull."""
-        counts = np.zeros((7, n_arms), dtype=np.int64)
-        sums = np.zeros((2, n_arms))
-        pulls, released, following, releases, batch, led, own = counts
-        return cls(pulls, released, following, releases, batch, led, own, sums[0], sums[1])
+@njit(cache=True, nogil=True)
+def _following(rule: Rule, pulls: int) -> int:
+    """Return the pulls at which an arm is released after `pulls`."""
+    if rule.doubles:
+        return min(2 * pulls, MOST_PULLS) if pulls > 0 else 1
+    return next_release(pulls, rule.eta, rule.first)
 
-    @property
-    def n_arms(self) -> int:
-        """Number of arms K."""
-        return self.pulls.size
+
+@njit(cache=True, nogil=True)
+def _estimates(rule: Rule, state: BatchState) -> Floats:
+    """Return the released estimates μ̃ of the means."""
+    return state.last / state.batch if rule.doubles else state.total / state.released
+
+
+@njit(cache=True, nogil=True)
+def _settled(rule: Rule, state: BatchState, means: Floats, best: int, b: int) -> bool:
+    """Return whether arm b is known to be worse than the best one."""
+    releases, n_arms = (state.releases[best], state.releases[b]), means.size
+    epsilon, delta = rule.epsilon, rule.delta
+    if rule.doubles:
+        gap, batches = means[best] - means[b], (state.batch[best], state.batch[b])
+        if rule.threshold == _SEPARATE:
+            return gap > separate_threshold(delta, epsilon, n_arms, releases, batches)
+        limit = gaussian_threshold(rule.threshold, delta, epsilon, n_arms, releases, batches)
+        return 0.5 * gap**2 / (1 / batches[0] + 1 / batches[1]) > limit
+    limit = pair_threshold(rule.threshold, rule.constant, rule.exponent, *releases)
+    n, m = state.released[best], state.released[b]
+    # W ≥ W̃: most often W is enough to say no
+    if not transportation_cost_kernel(means[best], means[b], n, m, epsilon)[0] > limit:
+        return False
+    cost = calibrated_cost_kernel(
+        means[best], means[b], n, m, releases[0] / n, releases[1] / m, epsilon, 0.0, 0.0, -1.0
+    )[0]  # fmt: skip
+    return cost > limit
+
+
+@njit(cache=True, nogil=True)
+def _stops(rule: Rule, state: BatchState, means: Floats) -> bool:
+    """Return whether the arm with the largest estimate is recommended now."""
+    best = int(means.argmax())
+    for b in range(means.size):
+        if b != best and not _settled(rule, state, means, best, b):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _advance(rule: Rule, state: BatchState, means: Floats, room: int) -> int:
+    """Play until an arm's batch ends (return the arm) or the room is used up (return −1)."""
+    if rule.doubles:
+        log_time = math.log(state.released.sum())
+        width = log_time / (rule.epsilon * state.batch) + np.sqrt(log_time / (2 * state.batch))
+        leader = int((means + width).argmax())
+        return advance_doubling(
+            leader, means[leader] - means, rule.cost_epsilon, state, rule.leader_share, room
+        )
+    ratios = np.zeros(means.size)
+    if rule.calibrated:
+        ratios = state.releases / state.released
+    leader, epsilon, bonus = int(means.argmax()), rule.epsilon, rule.exploration
+    return advance_costs(leader, means, ratios, epsilon, bonus, state, rule.leader_share, room)
+
+
+@njit(cache=True, nogil=True)
+def _record(rule: Rule, state: BatchState, arm: int, last: float, most: int) -> None:
+    """Take in what the open batch of `arm` was released as; the next one ends at `most` pulls."""
+    pulls = state.pulls[arm]
+    state.last[arm] = last
+    state.total[arm] += last
+    state.batch[arm] = pulls - state.released[arm]
+    state.released[arm] = pulls
+    state.releases[arm] += 1
+    state.following[arm] = min(_following(rule, pulls), most)
+
+
+@njit(cache=True, nogil=True)
+def run_batches(
+    rule: Rule,
+    means: Floats,
+    table: Floats,
+    rng: np.random.Generator,
+    max_pulls: int,
+    log: Floats,
+) -> tuple[int, Ints]:
+    """Run once: recommendation and pulls. As of `IdentificationAlgorithm.run_compiled`."""
+    n_arms = means.size
+    counts, sums = np.zeros((7, n_arms), np.int64), np.zeros((2, n_arms))
+    state = BatchState(
+        counts[0], counts[1], counts[2], counts[3], counts[4], counts[5], counts[6], sums[0],
+        sums[1],
+    )  # fmt: skip
+    scale, first = 1.0 / rule.epsilon, _following(rule, 0)
+    n_releases = 0
+    while True:
+        room = max_pulls - state.pulls.sum()
+        if n_releases < n_arms:
+            arm = n_releases
+            state.pulls[arm] = min(first, room)
+            if state.pulls[arm] < first:
+                return -1, state.pulls
+        else:
+            estimates = _estimates(rule, state)
+            if _stops(rule, state, estimates):
+                return int(estimates.argmax()), state.pulls
+            arm = _advance(rule, state, estimates, room) if room > 0 else -1
+            if arm < 0:
+                return -1, state.pulls
+        before = state.released[arm]
+        last = next_total(means, table, rng, arm, before, state.pulls[arm] - before)
+        last += laplace(rng, scale)
+        if log.size > 0:
+            log[n_releases] = arm
+        _record(rule, state, arm, last, MOST_PULLS)
+        n_releases += 1
 
 
 class BatchedTopTwo(IdentificationAlgorithm):
@@ -92,9 +186,9 @@ class BatchedTopTwo(IdentificationAlgorithm):
     """
 
     # fields of the subclasses
-    epsilon: float
+    epsilon: Budget
     """Privacy budget ε of the whole output."""
-    leader_share: float
+    leader_share: Fraction
     """Share β of the rounds in which the leader is played."""
 
     @property
@@ -102,91 +196,61 @@ class BatchedTopTwo(IdentificationAlgorithm):
         """Pure ε-differential privacy of pulls, stopping time and recommendation.
 
         Every reward is in one batch, which is released once, with one Lap(1/ε); all else depends
-        on the released values alone.
+        on the released values alone. Proof: :prf:ref:`thm-dptt-private`.
         """
         return PrivacyGuarantee("global", self.epsilon)
 
     @abc.abstractmethod
-    def _next_release(self, pulls: int) -> int:
-        """Return the number of pulls, above `pulls`, at which an arm is released next."""
+    def rule(self, n_arms: int) -> Rule:
+        """Return what the compiled functions have to know of this algorithm for K arms."""
 
-    @abc.abstractmethod
-    def _means(self, state: BatchState) -> NDArray[np.float64]:
-        """Return the released estimates μ̃ of the means."""
+    def run_compiled(
+        self, means: Floats, table: Floats, rng: np.random.Generator, max_pulls: int, log: Floats
+    ) -> Decision | None:
+        """Run once in a compiled loop; a subclass that changes a step of `decide` has none."""
+        for step in ("decide", "_means", "_stops", "_advance", "_release"):
+            if getattr(type(self), step) is not getattr(BatchedTopTwo, step):
+                return None
+        return Decision(*run_batches(self.rule(means.size), means, table, rng, max_pulls, log))
 
-    @abc.abstractmethod
-    def _stops(self, state: BatchState, means: NDArray[np.float64]) -> bool:
-        """Return whether the arm with the largest estimate is recommended now."""
-
-    @abc.abstractmethod
-    def _advance(self, state: BatchState, means: NDArray[np.float64], room: int) -> int:
-        """Play up to `room` rounds; return the arm that is to be released, −1 if there is none."""
-
-    def compiled(self, n_arms: int) -> Rule | None:
-        """Return what `batch_loop.run_batches` has to know of this algorithm for K arms.
-
-        None for subclasses of the algorithms here: they are run by their own methods.
-        """
-        return None
-
-    def draw(
-        self,
-        instance: BernoulliInstance,
-        rng: np.random.Generator,
-        max_pulls: int = DEFAULT_MAX_PULLS,
-    ) -> Verdict:
-        """Run once on rewards drawn from an instance; see `IdentificationAlgorithm.draw`.
-
-        Compiled, it equals `decide` on the same generator.
-        """
-        instance = check_unique_best_arm(instance)
-        rule = self.compiled(instance.n_arms)
-        if rule is None:
-            return super().draw(instance, rng, max_pulls)
-        check_generator("rng", rng)
-        max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
-        arm, pulls = run_batches(rule, instance.means, NO_TABLE, rng, max_pulls, NO_LOG)
-        return Verdict(int(arm), pulls)
-
-    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Verdict:
-        """Run once; see `IdentificationAlgorithm.decide`.
-
-        On a finite population it ends when it wants a patient of an arm that has none left.
-        """
+    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Decision:
+        """Run once; see `IdentificationAlgorithm.decide`."""
         max_pulls = check_run(rewards, rng, max_pulls)
         state = BatchState.start(rewards.n_arms)
-        first = self._next_release(0)
-        for arm in range(state.n_arms):
+        first = int(_following(self.rule(rewards.n_arms), 0))
+        for arm in range(rewards.n_arms):
             room = max_pulls - int(state.pulls.sum())
             state.pulls[arm] = min(first, room, patients_left(rewards, arm))
             if state.pulls[arm] < first:
-                return Verdict(-1, state.pulls)
+                return Decision(-1, state.pulls)
             self._release(state, arm, rewards, rng)
         while True:
             means = self._means(state)
             if self._stops(state, means):
-                return Verdict(int(means.argmax()), state.pulls)
+                return Decision(int(means.argmax()), state.pulls)
             room = max_pulls - int(state.pulls.sum())
             arm = self._advance(state, means, room) if room else -1
             if arm < 0:
-                return Verdict(-1, state.pulls)
+                return Decision(-1, state.pulls)
             if state.pulls[arm] - state.released[arm] > patients_left(rewards, arm):
                 state.pulls[arm] -= 1  # there is no such patient
-                return Verdict(-1, state.pulls)
+                return Decision(-1, state.pulls)
             self._release(state, arm, rewards, rng)
+
+    def _means(self, state: BatchState) -> Floats:
+        return _estimates(self.rule(state.pulls.size), state)
+
+    def _stops(self, state: BatchState, means: Floats) -> bool:
+        return _stops(self.rule(means.size), state, means)
+
+    def _advance(self, state: BatchState, means: Floats, room: int) -> int:
+        return _advance(self.rule(means.size), state, means, room)
 
     def _release(
         self, state: BatchState, arm: int, rewards: Rewards, rng: np.random.Generator
     ) -> None:
-        """Release the open batch of `arm`."""
-        pulls = int(state.pulls[arm])
-        size = pulls - int(state.released[arm])
+        size = int(state.pulls[arm] - state.released[arm])
         last = rewards.total(arm, size) + laplace(rng, 1.0 / self.epsilon)
-        state.last[arm] = last
-        state.total[arm] += last
-        state.batch[arm] = size
-        state.released[arm] = pulls
-        state.releases[arm] += 1
         # beyond so many pulls no batch ends: no run has room for them, or no patient is left
-        most = min(MOST_PULLS, pulls + patients_left(rewards, arm) + 1)
-        state.following[arm] = min(self._next_release(pulls), most)
+        most = min(MOST_PULLS, int(state.pulls[arm]) + patients_left(rewards, arm) + 1)
+        _record(self.rule(state.pulls.size), state, arm, last, most)

@@ -1,7 +1,8 @@
 """Characteristic times: how long any private rule must sample to identify the best arm.
 
-Jourdan & Azize (2025), reconstructed. With W_a(w) = W(μ*, μ_a, w*, w_a) the transportation cost
-of `transport` between the best arm and arm a,
+Jourdan & Azize (2025), reconstructed; proofs: :prf:ref:`thm-bai-lower`, :prf:ref:`thm-time-facts`.
+With W_a(w) = W(μ*, μ_a, w*, w_a) the transportation cost of `transport` between the best arm and
+arm a,
 
     1/T*_ε = max over the simplex of min over a ≠ a* of W_a(w).
 
@@ -18,12 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbandits._validation import check_fraction, check_positive, check_values
-from dpbandits.divergence_kernels import restricted
-from dpbandits.identification.transport import transportation_cost
-from dpbandits.identification.transport_kernels import transportation_cost_kernel
+from dpbandits.divergences import Array, restricted
+from dpbandits.identification.transport import transportation_cost, transportation_cost_kernel
 
 __all__ = [
     "CharacteristicTime",
@@ -33,8 +33,6 @@ __all__ = [
     "sample_lower_bound",
     "total_variation_time",
 ]
-
-Array = NDArray[np.float64]
 
 _FINE = 1e-12
 _LONGEST_STEP = 3.0
@@ -55,12 +53,6 @@ class CharacteristicTime:
         w, the share of the pulls that each arm has.
     costs : numpy.ndarray of float, shape (K,)
         W_a(w) for each arm, at least 1/T* and equal to it where the arm limits; inf for the best.
-
-    Examples
-    --------
-    >>> time = characteristic_time([0.9, 0.5], epsilon=1.0)
-    >>> bool(abs(time.weights.sum() - 1) < 1e-12), bool(abs(time.costs[1] * time.value - 1) < 1e-9)
-    (True, True)
     """
 
     value: float
@@ -77,7 +69,8 @@ class PrivacySwitches(NamedTuple):
         max over a of logit μ* − logit μ_a: for ε ≥ this, d_ε = kl between any two of the means.
     exact : float
         The least ε at which T*_ε is T*_KL, max over a of |logit μ − logit u_a| for both μ = μ* and
-        μ = μ_a, with u_a the pooled means of the allocation of T*_KL.
+        μ = μ_a, with u_a the pooled means of the allocation of T*_KL. Proof:
+        :prf:ref:`prop-switch`.
     """
 
     free: float
@@ -213,7 +206,7 @@ def _checked_means(means: ArrayLike) -> Array:
     """Return the means of at least two arms, one of which is best, as an array."""
     values = check_values("means", means, 0.0, 1.0)
     if values.ndim != 1 or values.size < 2:
-        raise ValueError(f"means={means!r} has no two arms; allowed: a list of at least 2 numbers")
+        raise ValueError(f"means={means!r} has fewer than 2 arms; allowed: a list of numbers")
     if np.sum(values == values.max()) > 1:
         raise ValueError(f"means={means!r} has tied best arms; allowed: one greatest mean")
     return values
@@ -224,8 +217,7 @@ def characteristic_time(
 ) -> CharacteristicTime:
     """Return T*_ε, or T*_{ε,β} if the best arm's share of the pulls is fixed, with its allocation.
 
-    Jourdan & Azize (2025), Theorem 2, reconstructed: a rule that is ε-DP and errs with
-    probability at most δ samples at least T*_ε·log(1/(2.4δ)) times in expectation.
+    Jourdan & Azize (2025), Theorem 2, reconstructed; what it bounds: `sample_lower_bound`.
 
     Parameters
     ----------
@@ -239,7 +231,7 @@ def characteristic_time(
     Returns
     -------
     CharacteristicTime
-        With a fixed β, means that are all 0 but one, and ε finite, several allocations may be
+        With a fixed β, means that are all 0 except one, and ε finite, several allocations may be
         optimal; the one returned treats tied arms alike.
 
     Raises
@@ -277,21 +269,8 @@ def total_variation_time(means: ArrayLike) -> float:
     """Return T*_TV, the sum of 1/Δ_a over all arms, with the least gap for the best arm's.
 
     It is the characteristic time of the cost of total variation, min over u of
-    w*·|μ* − u| + w_a·|u − μ_a| = min(w*, w_a)·Δ_a, and the limit of ε·T*_ε as ε → 0.
-
-    Parameters
-    ----------
-    means : array_like of float, shape (K,)
-        μ, in [0, 1], of which one is the greatest.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        As `characteristic_time`.
+    w*·|μ* − u| + w_a·|u − μ_a| = min(w*, w_a)·Δ_a, and the limit of ε·T*_ε as ε → 0. The means
+    are as of `characteristic_time`.
 
     Examples
     --------
@@ -306,23 +285,8 @@ def total_variation_time(means: ArrayLike) -> float:
 def privacy_switches(means: ArrayLike) -> PrivacySwitches:
     """Return from which ε on the characteristic time is that without privacy.
 
-    Jourdan & Azize (2025) give the first switch, which depends on the means alone; the second,
-    exact one is derived in the book.
-
-    Parameters
-    ----------
-    means : array_like of float, shape (K,)
-        μ, in [0, 1], of which one is the greatest.
-
-    Returns
-    -------
-    PrivacySwitches
-        Both are infinite if the greatest mean is 1 or a mean is 0.
-
-    Raises
-    ------
-    ValueError
-        As `characteristic_time`.
+    Jourdan & Azize (2025) give the first switch, which depends on the means alone. Both are
+    infinite if the greatest mean is 1 or a mean is 0. The means are as of `characteristic_time`.
 
     Examples
     --------
@@ -347,25 +311,9 @@ def sample_lower_bound(means: ArrayLike, epsilon: float, delta: float) -> float:
     """Return T*_ε·log(1/(2.4δ)), a lower bound on the expected number of pulls.
 
     Jourdan & Azize (2025), Theorem 2, reconstructed, for rules that are ε-DP and whose
-    probability of an error is at most δ on every instance. For δ ≥ 1/2.4 it says nothing, and is 0.
-
-    Parameters
-    ----------
-    means : array_like of float, shape (K,)
-        μ, in [0, 1], of which one is the greatest.
-    epsilon : float
-        Privacy budget ε > 0, inf included.
-    delta : float
-        δ, strictly between 0 and 1.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        As `characteristic_time`, and if δ is not strictly between 0 and 1.
+    probability of an error is at most δ on every instance; proof: :prf:ref:`thm-bai-lower`. For
+    δ ≥ 1/2.4 it says nothing, and is 0. Means and ε are as of `characteristic_time`, and δ lies
+    strictly between 0 and 1.
 
     Examples
     --------

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpbandits._validation import check_positive
+from dpbandits.configuration import Budget, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.identification.base import IdentificationAlgorithm, Verdict, check_run
+from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.rewards.streams import Rewards
 from dpbandits.schedules import elimination_epoch, round_robin
@@ -33,20 +33,15 @@ class DPSEIdentifier(IdentificationAlgorithm):
     delta : float
         Confidence δ in (0, 1).
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Notes
     -----
     δ-correct: in epoch e a mean strays beyond h_e or its noise beyond c_e with probability at most
     δ/(2e²), over all viable arms, and δ/2·(1 + 1/4 + …) = δπ²/12 < δ. While neither happens, the
-    best arm is at most 2h_e + 2c_e below any other.
+    best arm is at most 2h_e + 2c_e below any other: :prf:ref:`lem-pulls`.
 
-    Deviations from the printed algorithm: none but that an epoch which `max_pulls` cuts short asks
-    for no rewards and releases nothing. If the best arm has been eliminated, with probability below
-    δ, and several others are tied, the algorithm does not stop: its expected stopping time is
+    Deviations from the printed algorithm: none, except that an epoch which `max_pulls` cuts short
+    asks for no rewards and releases nothing. If the best arm has been eliminated, with probability
+    below δ, and several others are tied, the algorithm does not stop: its expected stopping time is
     infinite on such instances, and `max_pulls` ends the run.
 
     Examples
@@ -54,27 +49,23 @@ class DPSEIdentifier(IdentificationAlgorithm):
     >>> import numpy as np
     >>> import dpbandits as dpb
     >>> instance = dpb.instances.bernoulli([0.9, 0.1])
-    >>> verdict = dpb.DPSEIdentifier(1.0, 0.1).draw(instance, np.random.default_rng(0))
-    >>> verdict.recommendation, verdict.stopping_time
+    >>> decision = dpb.DPSEIdentifier(1.0, 0.1).draw(instance, np.random.default_rng(0))
+    >>> decision.recommendation, decision.stopping_time
     (0, 1302)
     """
 
     label: ClassVar[str] = "DP-SE"
     source: ClassVar[str] = "SS19, Algorithm 3"
 
-    epsilon: float
-    delta: float
-
-    def __post_init__(self) -> None:
-        self._check()
-        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon, infinite=True))
+    epsilon: Budget
+    delta: Fraction
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-differential privacy of pulls, stopping time and recommendation (Theorem 4.1)."""
         return PrivacyGuarantee("global", self.epsilon)
 
-    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Verdict:
+    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Decision:
         """Run once; see `IdentificationAlgorithm.decide`."""
         room = check_run(rewards, rng, max_pulls)
         pulls = np.zeros(rewards.n_arms, dtype=np.int64)
@@ -86,7 +77,7 @@ class DPSEIdentifier(IdentificationAlgorithm):
             size = plan.pulls
             if size * viable.size > room:
                 pulls[viable] += round_robin(np.array(room), viable.size)
-                return Verdict(-1, pulls)
+                return Decision(-1, pulls)
             room -= size * viable.size
             pulls[viable] += size
             sums = np.array([rewards.total(int(arm), size) for arm in viable], dtype=np.float64)
@@ -94,4 +85,4 @@ class DPSEIdentifier(IdentificationAlgorithm):
             if plan.noise_scale > 0:
                 means += laplace_noise(rng, plan.noise_scale, viable.size)
             viable = viable[means.max() - means <= plan.threshold]
-        return Verdict(int(viable[0]), pulls)
+        return Decision(int(viable[0]), pulls)

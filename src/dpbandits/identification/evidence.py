@@ -1,21 +1,44 @@
 """Evidence that one arm is better than another, from privately released batches.
 
-An arm's released batches have the likelihood L(u) = Π_j f_{n_j,u}(x_j) of its mean u, with the
-density f of `dpbandits.identification.batch_likelihood`. For an arm c that may be better than b,
+*The law of a batch.* A batch of n rewards of an arm with mean u is released as
+x = Bin(n, u) + Lap(1/ε). Its density is
+
+    f(x) = (ε/2)·Σ_j C(n, j) u^j (1 − u)^(n−j) e^(−ε|x − j|),
+
+and with k = ⌊x⌋ the terms j ≤ k add up to a tail of the Binomial law of mean
+u⁺ = u e^ε/(1 − u + u e^ε):
+
+    Σ_{j≤k} Bin(j; n, u) e^(−ε(x−j)) = e^(−εx) (1 − u + u e^ε)^n · P(Bin(n, u⁺) ≤ k).   (tail)
+
+The terms j > k are the same after a change of successes into failures. Everything is computed on
+the log scale, and without the incomplete beta function, which underflows there:
+
+- *k ≤ n u⁺.* The sum is its last term times Σ_{j≤k} Π_{i≤j} r_i, r_i = (k+1−i)/(n−k+i)·(1−p)/p,
+  p = u⁺: a series that falls from 1 on, added up as it stands where it falls fast. Elsewhere it is
+  an integral, by I_{1−p}(n − k, k + 1) with the substitution t = (1 − p)e^(−y):
+
+      (n − k) ∫_0^∞ exp(−(n − k)y + k·log(1 + (1 − e^(−y))(1 − p)/p)) dy.
+
+  The exponent is concave and falls from 0 on; Gauss–Legendre nodes go to where it is −37.
+- *k > n u⁺.* The right side of (tail) as it stands, with P = 1 − (the other tail), which is
+  computed as before.
+
+log f is concave in u on [0, 1], whatever x is: :prf:ref:`lem-batch-density`.
+
+*The evidence.* An arm's released batches have the likelihood L(u) = Π_j f_{n_j,u}(x_j) of its mean
+u. For an arm c that may be better than b,
 
     E(u_c, u_b) = Σ_i Σ_r w_i q_r · L_c(u_c + α_r g_i)/L_c(u_c) · L_b(u_b − (1 − α_r) g_i)/L_b(u_b)
 
 with gaps g_i = 2^(−i/4), shares α_r of the gap in [0, 1], 0 and 1 among them, fixed weights that
 sum to one, and L = 0 outside [0, 1]. At the true means E(μ_c, μ_b) is a non-negative
-supermartingale that starts at 1. The evidence is its infimum over all means u_c ≤ u_b.
+supermartingale that starts at 1. The evidence is its infimum over all means u_c ≤ u_b, which is
+that over the diagonal, and for a whole interval of it
 
-*The infimum lies on the diagonal.* log L is concave. So log L(u + g) − log L(u) falls in u, and
-log L(u − g) − log L(u) rises: each term of E falls in u_c and rises in u_b. With u_c ≤ u_b hence
-E(u_c, u_b) ≥ E(u_b, u_b), and for a whole interval of the diagonal
+    E(u, u) ≥ E(y, x) for all u in [x, y]                                               (cell)
 
-    E(u, u) ≥ E(y, x) for all u in [x, y].                                              (cell)
-
-A cover of [0, 1] by such cells certifies that the infimum is above a threshold.
+(:prf:ref:`lem-diagonal`). A cover of [0, 1] by such cells certifies that the infimum is above a
+threshold.
 
 *A table brackets log L.* Between two knots a concave function is above their chord, and below the
 lines through the two knots to the left and through the two to the right. Knots are put
@@ -32,17 +55,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpbandits.identification.batch_likelihood import log_density
-
 __all__ = [
     "CAPACITY",
     "GAPS",
     "SHARES",
     "START",
     "ArmLikelihood",
+    "Table",
     "exceeds",
     "is_better",
     "least",
+    "log_density",
     "log_evidence",
     "peak",
     "take_in",
@@ -71,10 +94,10 @@ SHARES = np.arange(9) / 8
 """Shares of the gap by which the better arm's mean is above the common one."""
 _LOG_SHARE_WEIGHTS = np.log([0.2, *(0.75 * (1.5 - SHARES[1:-1]) / 7), 0.05])
 
-_REACH = 40.0
+_TERMS = 40.0
 """Terms below e^−40 of the largest one are left out."""
 _STEPS_OF_EXP = 16
-_EXP = np.exp(-np.arange(int(_REACH) * _STEPS_OF_EXP + 1) / _STEPS_OF_EXP)
+_EXP = np.exp(-np.arange(int(_TERMS) * _STEPS_OF_EXP + 1) / _STEPS_OF_EXP)
 
 _TOLERANCE = 0.02
 """Distance of the bounds in a table, as a share of 1 + (how far the likelihood has fallen)."""
@@ -87,10 +110,131 @@ START[-1] = 1.0
 """Its first knots."""
 
 
+_REACH = 37.0
+"""The integral is cut where the exponent is below −37, at 10⁻¹⁶ of the integrand's maximum."""
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+_HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+
+
 @njit(cache=True, nogil=True)
-def _add_batch(knots: Floats, values: Floats, n: float, x: float, epsilon: float) -> None:
-    for i in range(knots.size):
-        values[i] = max(values[i] + log_density(n, x, knots[i], epsilon), -1e100)
+def _stirling_error(n: float) -> float:
+    """Return log n! minus Stirling's formula (n + ½)·log n − n + ½·log 2π, for n ≥ 1."""
+    if n < 16.0:
+        return math.lgamma(n + 1.0) - (n + 0.5) * math.log(n) + n - _HALF_LOG_TWO_PI
+    square = n * n
+    return (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - 1.0 / 1680 / square) / square) / square) / n
+
+
+@njit(cache=True, nogil=True)
+def _deviance(k: float, mean: float) -> float:
+    """Return k·log(k/mean) + mean − k ≥ 0 without cancellation (Loader 2000)."""
+    difference = k - mean
+    if abs(difference) >= 0.1 * (k + mean):
+        return k * math.log(k / mean) - difference
+    v = difference / (k + mean)
+    total = difference * v
+    term = 2.0 * k * v
+    for i in range(1, 40):
+        term *= v * v
+        before = total
+        total += term / (2 * i + 1)
+        if total == before:
+            break
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _log_pmf(k: float, n: float, p: float, q: float) -> float:
+    """Return log P(Bin(n, p) = k) for 0 ≤ k ≤ n, q = 1 − p > 0, by Loader's saddle point."""
+    if k == 0.0:
+        return n * (math.log1p(-p) if p < 0.5 else math.log(q))
+    if k == n:
+        return n * (math.log1p(-q) if q < 0.5 else math.log(p))
+    value = _stirling_error(n) - _stirling_error(k) - _stirling_error(n - k)
+    value -= _deviance(k, n * p) + _deviance(n - k, n * q)
+    return value - _HALF_LOG_TWO_PI - 0.5 * (math.log(k) + math.log1p(-k / n))
+
+
+@njit(cache=True, nogil=True)
+def _log_tail_ratio(k: float, n: float, odds: float) -> float:
+    """Return log(P(Bin(n, p) ≤ k)/P(Bin(n, p) = k)) for k ≤ np, with odds = (1 − p)/p."""
+    ratio = k / (n - k + 1.0) * odds
+    if ratio < 0.75 or k < 30.0:
+        total = term = 1.0
+        i = 1.0
+        while i <= k and term > 1e-17 * total:
+            term *= (k + 1.0 - i) / (n - k + i) * odds
+            total += term
+            i += 1.0
+        return math.log(total)
+    rest = n - k
+    # the exponent starts with slope −slope and curvature −bend, which lessens
+    slope, bend = max(rest - k * odds, 0.0), k * odds * (1.0 + odds)
+    end = 2.0 * _REACH / (slope + math.sqrt(slope * slope + 2.0 * _REACH * bend))
+    for _ in range(6):  # Newton; from the first step on from beyond the root
+        fall = -math.expm1(-end)
+        inside = 1.0 + odds * fall
+        excess = -rest * end + k * math.log(inside) + _REACH
+        if abs(excess) < 1.0:
+            break
+        end -= excess / (-rest + k * odds * (1.0 - fall) / inside)
+    total = 0.0
+    for i in range(_NODES.size):
+        y = 0.5 * end * (1.0 + _NODES[i])
+        total += _WEIGHTS[i] * math.exp(-rest * y + k * math.log1p(-odds * math.expm1(-y)))
+    return math.log(0.5 * end * rest * total)
+
+
+@njit(cache=True, nogil=True)
+def _log_lower_sum(n: float, k: float, beyond: float, u: float, v: float, epsilon: float) -> float:
+    """Return log Σ_{j≤k} P(Bin(n, u) = j)·e^(−ε(k − j + beyond)), with v = 1 − u > 0."""
+    if k < 0.0:
+        return -math.inf
+    share = math.exp(-epsilon)
+    whole = u + v * share
+    log_whole = math.log(whole) if whole < 0.5 else math.log1p(v * math.expm1(-epsilon))
+    if k >= n:
+        return n * log_whole - epsilon * (k - n + beyond)
+    p, q = u / whole, v * share / whole
+    if k * q <= (n - k) * p:
+        return _log_pmf(k, n, u, v) - epsilon * beyond + _log_tail_ratio(k, n, q / p)
+    other = math.exp(_log_pmf(k + 1.0, n, p, q) + _log_tail_ratio(n - k - 1.0, n, p / q))
+    if u < 0.5 and epsilon < 30.0:
+        log_all = n * math.log1p(u * math.expm1(epsilon)) - epsilon * (k + beyond)
+    else:
+        log_all = n * log_whole + epsilon * (n - k - beyond)
+    return log_all + math.log1p(-min(other, 1.0))
+
+
+@njit(cache=True, nogil=True)
+def log_density(n: float, x: float, u: float, epsilon: float) -> float:
+    """Return log f_{n,u}(x), the density of Bin(n, u) + Lap(1/ε) at x, for compiled kernels.
+
+    n ≥ 1 is a whole number, x any real number and 0 ≤ u ≤ 1; for ε = ∞ it is the logarithm of the
+    Binomial probability of x.
+
+    Examples
+    --------
+    With u = 0 the sum is 0, and the density that of Laplace noise:
+
+    >>> log_density(10.0, 3.0, 0.0, 2.0) == math.log(2.0 / 2) - 2.0 * 3.0
+    True
+    """
+    v = 1.0 - u
+    if epsilon == math.inf:
+        if u == 0.0 or v == 0.0:
+            return 0.0 if x == n * u else -math.inf
+        return _log_pmf(x, n, u, v)
+    scale = math.log(0.5 * epsilon)
+    if u == 0.0 or v == 0.0:
+        return scale - epsilon * abs(x - n * u)
+    k = math.floor(x)
+    beyond = x - k
+    low = _log_lower_sum(n, k, beyond, u, v, epsilon)
+    high = _log_lower_sum(n, n - k - 1.0, 1.0 - beyond, v, u, epsilon)
+    if low < high:
+        low, high = high, low
+    return scale + low + math.log1p(math.exp(high - low))
 
 
 @njit(cache=True, nogil=True)
@@ -153,10 +297,7 @@ def _rounding(value: float, slack: float) -> float:
 
 @njit(cache=True, nogil=True)
 def take_in(
-    knots: Floats,
-    values: Floats,
-    low: Floats,
-    slope: Floats,
+    arrays: tuple[Floats, Floats, Floats, Floats],
     size: int,
     ns: Floats,
     xs: Floats,
@@ -165,25 +306,12 @@ def take_in(
 ) -> tuple[int, float]:
     """Take the last of an arm's batches into its table; return the size and the slack.
 
-    Parameters
-    ----------
-    knots, values, low, slope : numpy.ndarray of float, shape (CAPACITY,)
-        The table; changed in place.
-    size : int
-        How many knots it had.
-    ns, xs : numpy.ndarray of float
-        Sizes of all batches of the arm, and what they were released as.
-    epsilon : float
-        ε of the noise.
-    pulls : int
-        Pulls of all these batches.
-
-    Returns
-    -------
-    size : int
-    slack : float
+    The table's arrays, of shape (CAPACITY,), are changed in place; `size` is how many knots it had,
+    and `ns`, `xs` and `pulls` are sizes and released sums of all batches of the arm, and its pulls.
     """
-    _add_batch(knots[:size], values[:size], ns[-1], xs[-1], epsilon)
+    knots, values, low, slope = arrays
+    for i in range(size):
+        values[i] = max(values[i] + log_density(ns[-1], xs[-1], knots[i], epsilon), -1e100)
     size = _refine(knots, values, size, ns, xs, epsilon)
     slack = 1e-12 * ns.size + 2e-15 * pulls
     for i in range(size - 1):
@@ -257,7 +385,7 @@ def _log_e_value(better: Table, worse: Table, y: float, x: float, first: int, la
             size += 1
             top = max(top, term)
     for i in range(size):
-        if terms[i] >= top - _REACH:
+        if terms[i] >= top - _TERMS:
             total += _exp(terms[i] - top)
     return top + math.log(total) if total > 0.0 else -math.inf
 
@@ -361,11 +489,10 @@ class ArmLikelihood:
         self.pulls += n
         self._ns.append(float(n))
         self._xs.append(x)
+        ns, xs = np.array(self._ns), np.array(self._xs)
         knots, values, low, slope = self._table
-        self._size, self._slack = take_in(
-            knots, values, low, slope, self._size, np.array(self._ns), np.array(self._xs),
-            self.epsilon, self.pulls,
-        )  # fmt: skip
+        arrays = knots, values, low, slope
+        self._size, self._slack = take_in(arrays, self._size, ns, xs, self.epsilon, self.pulls)
 
     @property
     def maximiser(self) -> float:
@@ -391,17 +518,7 @@ def log_evidence(better: ArmLikelihood, worse: ArmLikelihood) -> float:
 def is_better(better: ArmLikelihood, worse: ArmLikelihood, threshold: float) -> bool:
     """Whether the evidence that one arm has a larger mean than another certainly is e^threshold.
 
-    Parameters
-    ----------
-    better, worse : ArmLikelihood
-        The arms c and b.
-    threshold : float
-        A positive number.
-
-    Returns
-    -------
-    bool
-        True only if log E(u_c, u_b) ≥ threshold for all u_c ≤ u_b.
+    True only if log E(u_c, u_b) ≥ threshold, a positive number, for all u_c ≤ u_b.
     """
     c, b = better.table, worse.table
     lowest, place = least(c, b, threshold)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,7 @@ _MOST = 10**6
 Source = BernoulliInstance | FinitePopulation
 
 
-@dataclass(frozen=True)
-class FixedDesign:
+class FixedDesign(NamedTuple):
     """A fixed design and the probability that it recommends a wrong arm.
 
     Attributes
@@ -39,11 +38,6 @@ class FixedDesign:
         Probability of a wrong recommendation.
     epsilon : float
         Privacy budget ε; ``inf`` without privacy.
-
-    Examples
-    --------
-    >>> FixedDesign(per_arm=10, patients=40, error=0.05, epsilon=math.inf).patients
-    40
     """
 
     per_arm: int
@@ -72,7 +66,7 @@ def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) 
     Each arm has the same number of patients. At the end the number of successes of each is
     released once, with one Lap(1/ε), and the arm with the largest is recommended. That is
     ε-private: who gets what is fixed beforehand, and each outcome is in one count. Without noise,
-    ties are broken at random.
+    ties are broken at random. The value is by quadrature between whole numbers, to about 10 digits.
 
     Parameters
     ----------
@@ -83,24 +77,11 @@ def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) 
     epsilon : float
         Privacy budget ε > 0; ``inf`` for no noise.
 
-    Returns
-    -------
-    float
-        By quadrature between whole numbers, to about 10 digits.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> from dpbandits.rewards.instances import bernoulli
     >>> round(fixed_design_error(bernoulli([1.0, 0.5]), 3), 9)
     0.0625
-    >>> fixed_design_error(bernoulli([0.9, 0.5]), 50, 0.1) > fixed_design_error(
-    ...     bernoulli([0.9, 0.5]), 50, 1.0)
-    True
     """
     per_arm = check_integer("per_arm", per_arm, 1, _MOST)
     epsilon = check_positive("epsilon", epsilon, infinite=True)
@@ -146,30 +127,18 @@ def fixed_design(
 ) -> FixedDesign | None:
     """Return the smallest fixed design that is wrong with probability at most δ.
 
-    It is found by halving: with one patient fewer in each arm the error is larger than δ. The arms'
-    shares have to be known to plan it: on others its error may be larger than δ, unlike that of
-    the δ-correct algorithms.
+    It is found by halving: with one patient fewer in each arm the error is larger than δ. None if
+    there are too few patients. The arms' shares have to be known to plan it: on others its error
+    may be larger than δ, unlike that of the δ-correct algorithms.
 
     Parameters
     ----------
-    source : BernoulliInstance or FinitePopulation
-        Independent outcomes with these means, or patients without replacement.
+    source, epsilon
+        As of `fixed_design_error`.
     delta : float
         Probability δ of a wrong recommendation that is allowed.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` for no noise.
     at_most : int, optional
         Patients that an arm has at most; those of the smallest arm for a population, else 10^6.
-
-    Returns
-    -------
-    FixedDesign or None
-        None if there are too few patients.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------

@@ -17,13 +17,14 @@ from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer, check_values
 from dpbandits.identification.base import (
     DEFAULT_MAX_PULLS,
-    MOST_PULLS,
+    Decision,
     IdentificationAlgorithm,
-    Verdict,
+    check_algorithm,
     check_unique_best_arm,
 )
 from dpbandits.rewards.instances import BernoulliInstance
-from dpbandits.running import Replicated, describe, label_errors, run_replicates, runs_of
+from dpbandits.running import Replicated, describe, run_cases
+from dpbandits.schedules import MOST_PULLS
 
 __all__ = ["Identifications", "identify", "identify_many", "identify_replicate"]
 
@@ -75,112 +76,56 @@ class Identifications:
     @property
     def stopping_time(self) -> NDArray[np.int64]:
         """Number of pulls τ of each run, shape (n_runs,)."""
-        times: NDArray[np.int64] = self.pulls.sum(axis=1)
-        return times
+        return np.asarray(self.pulls.sum(axis=1))
 
     @property
     def stopped(self) -> NDArray[np.bool_]:
         """Whether each run stopped by itself, shape (n_runs,)."""
-        stopped: NDArray[np.bool_] = self.recommendation >= 0
-        return stopped
+        return np.asarray(self.recommendation >= 0)
 
     def errors(self) -> int:
         """Count the runs that stopped and recommend another arm than the best."""
-        wrong = self.stopped & (self.recommendation != self.instance.best_arm)
-        return int(np.count_nonzero(wrong))
+        return int((self.stopped & (self.recommendation != self.instance.best_arm)).sum())
 
     def error_rate(self, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the share of runs that recommend a wrong arm, with its Clopper–Pearson interval.
-
-        Parameters
-        ----------
-        level : float
-            Confidence of the interval.
-
-        Returns
-        -------
-        tuple of float
-            Rate, lower end, upper end.
-
-        Raises
-        ------
-        ValueError
-            If `level` is out of range.
-        """
+        """Return the share of wrong runs and the ends of its Clopper–Pearson interval."""
         return share_interval(self.errors(), self.n_runs, level)
 
     def mean_time(self, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the mean stopping time, with Student's interval.
+        """Return the mean stopping time and the ends of Student's interval.
 
-        Parameters
-        ----------
-        level : float
-            Confidence of the interval.
-
-        Returns
-        -------
-        tuple of float
-            Mean, lower end, upper end; nan if a run was ended early, for then it is unknown. With
-            one run the ends are nan.
-
-        Raises
-        ------
-        ValueError
-            If `level` is out of range.
+        All are nan if a run was ended early, for then the mean is unknown; with one run the ends.
         """
         found = mean_interval(self.stopping_time, level)
         return found if self.stopped.all() else (math.nan, math.nan, math.nan)
 
     def time_quantiles(self, levels: ArrayLike) -> NDArray[np.float64]:
-        """Return quantiles of the stopping time, each the time of a run.
+        """Return for each level, from 0 to 1, the least time within which such a share stopped.
 
-        Parameters
-        ----------
-        levels : array_like of float
-            Shares of the runs, from 0 to 1.
-
-        Returns
-        -------
-        numpy.ndarray of float, of the shape of `levels`
-            For each level the least time within which this share of the runs stopped; nan if so
-            many did not stop, for a run that was ended would have taken longer.
-
-        Raises
-        ------
-        ValueError
-            If a level is out of range.
+        It is nan if so many did not stop, for a run that was ended would have taken longer.
         """
         levels = check_values("levels", levels, 0.0, 1.0)
         times = np.where(self.stopped, self.stopping_time.astype(np.float64), math.inf)
         quantiles = np.asarray(np.quantile(times, levels, method="inverted_cdf"))
-        known: NDArray[np.float64] = np.where(np.isfinite(quantiles), quantiles, math.nan)
-        return known
+        return np.where(np.isfinite(quantiles), quantiles, math.nan)
 
     def summary(self) -> dict[str, Any]:
         """Return the columns that tables and figures show, one value each.
 
-        Returns
-        -------
-        dict
-            Mean stopping time with its 95 % interval, standard deviation, quantiles and maximum;
-            error rate with its 95 % interval. What runs that were ended early hide is nan.
+        Mean stopping time with its 95 % interval, standard deviation, quantiles and maximum; error
+        rate with its 95 % interval. What runs that were ended early hide is nan.
         """
-        mean, low, high = self.mean_time()
-        rate, rate_low, rate_high = self.error_rate()
         known = self.stopped.all() and self.n_runs > 1
         quantiles = self.time_quantiles([0.05, 0.5, 0.95]).tolist()
+        errors = ("error_rate", "error_low95", "error_high95")
         return {
             "n_runs": self.n_runs,
             "stopped": int(self.stopped.sum()),
-            "mean_time": mean,
-            "time_low95": low,
-            "time_high95": high,
+            **dict(zip(("mean_time", "time_low95", "time_high95"), self.mean_time(), strict=True)),
             "time_sd": float(self.stopping_time.std(ddof=1)) if known else math.nan,
             **dict(zip(("time_q05", "time_q50", "time_q95"), quantiles, strict=True)),
             "time_max": float(self.stopping_time.max()),
-            "error_rate": rate,
-            "error_low95": rate_low,
-            "error_high95": rate_high,
+            **dict(zip(errors, self.error_rate(), strict=True)),
         }
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -199,24 +144,8 @@ def identify_replicate(
     instance: BernoulliInstance,
     max_pulls: int,
     seed: np.random.SeedSequence,
-) -> Verdict:
-    """Run one replicate from its own seed: the unit of parallel work.
-
-    Parameters
-    ----------
-    algorithm : IdentificationAlgorithm
-        Configuration to run.
-    instance : BernoulliInstance
-        The bandit, with one best arm.
-    max_pulls : int
-        Pulls after which a run that has not stopped is ended.
-    seed : numpy.random.SeedSequence
-        Seed of the replicate.
-
-    Returns
-    -------
-    `dpbandits.identification.base.Verdict`
-    """
+) -> Decision:
+    """Run one replicate from its own seed: the unit of parallel work."""
     return algorithm.draw(instance, np.random.default_rng(seed), max_pulls)
 
 
@@ -225,24 +154,26 @@ def _identify_chunk(
     instance: BernoulliInstance,
     max_pulls: int,
     seeds: Sequence[np.random.SeedSequence],
-) -> list[Verdict]:
+) -> list[Decision]:
     return [identify_replicate(algorithm, instance, max_pulls, seed) for seed in seeds]
 
 
 def _replicated(
-    algorithm: IdentificationAlgorithm, instance: BernoulliInstance, n_runs: int, max_pulls: int
+    max_pulls: int, case: tuple[IdentificationAlgorithm, BernoulliInstance], n_runs: int
 ) -> Replicated:
     """Check a case and describe it to the runner."""
-    if not isinstance(algorithm, IdentificationAlgorithm):
-        raise ValueError(
-            f"algorithm={algorithm!r} is no algorithm for identification; allowed: one such as "
-            "DPTT(epsilon=1.0, delta=0.01)"
-        )
-    instance = check_unique_best_arm(instance)
+    algorithm, instance = case
+    check_algorithm(algorithm)
+    check_unique_best_arm(instance)
     max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
     # not max_pulls: a run that is ended early is the beginning of the one that is not
     configuration = {"algorithm": describe(algorithm), "means": list(instance.mean_rewards)}
     short = min(max_pulls, max(64, 4 * instance.n_arms))
+
+    def gather(decisions: Sequence[Decision]) -> Identifications:
+        best, pulls = map(np.array, zip(*decisions, strict=True))
+        return Identifications(algorithm, instance, max_pulls, best, pulls)
+
     return Replicated(
         f"{algorithm.label}, {instance.name}",
         configuration,
@@ -250,6 +181,7 @@ def _replicated(
         check_integer("n_runs", n_runs, 1),
         chunk=_CHUNK,
         warm_up=partial(algorithm.draw, instance, np.random.default_rng(0), short),
+        gather=gather,
     )
 
 
@@ -281,10 +213,6 @@ def identify(
     n_jobs : int
         Number of workers, −1 for all processors.
 
-    Returns
-    -------
-    Identifications
-
     Raises
     ------
     ValueError
@@ -298,10 +226,7 @@ def identify(
     >>> runs.stopped.all(), runs.pulls.shape
     (np.True_, (5, 3))
     """
-    case = _replicated(algorithm, instance, n_runs, max_pulls)
-    return _identifications(
-        algorithm, instance, max_pulls, run_replicates({None: case}, seed, n_jobs)[None]
-    )
+    return identify_many({None: (algorithm, instance)}, n_runs, seed, max_pulls, n_jobs)[None]
 
 
 def identify_many(
@@ -316,16 +241,11 @@ def identify_many(
     Parameters
     ----------
     cases : mapping of key to (algorithm, instance)
-        What is simulated; the keys are yours.
+        What is simulated; the keys are yours, and those of the result.
     n_runs : int or mapping of key to int
         Number of replicates of each case.
     seed, max_pulls, n_jobs
         As of `identify`.
-
-    Returns
-    -------
-    dict of Identifications
-        With the keys of `cases`, in their order.
 
     Raises
     ------
@@ -341,29 +261,4 @@ def identify_many(
     >>> runs[0.5].stopping_time.mean() > runs[1.0].stopping_time.mean()
     np.True_
     """
-    replicated: dict[Key, Replicated] = {}
-    for key, (algorithm, instance) in cases.items():
-        with label_errors(key):
-            runs = runs_of(key, n_runs)
-            replicated[key] = _replicated(algorithm, instance, runs, max_pulls)
-    verdicts = run_replicates(replicated, seed, n_jobs)
-    return {
-        key: _identifications(algorithm, instance, max_pulls, verdicts[key])
-        for key, (algorithm, instance) in cases.items()
-    }
-
-
-def _identifications(
-    algorithm: IdentificationAlgorithm,
-    instance: BernoulliInstance,
-    max_pulls: int,
-    verdicts: Sequence[Verdict],
-) -> Identifications:
-    """Put the replicates of a case together."""
-    return Identifications(
-        algorithm,
-        instance,
-        int(max_pulls),
-        np.array([verdict.recommendation for verdict in verdicts], dtype=np.int64),
-        np.array([verdict.pulls for verdict in verdicts], dtype=np.int64),
-    )
+    return run_cases(cases, partial(_replicated, max_pulls), n_runs, seed, n_jobs)

@@ -1,40 +1,31 @@
 """What a stopping rule compares its statistic with: each threshold once, for fixed confidence δ.
 
-Every threshold comes from a bound that holds for one pair of releases (k, k′) of two arms, and
-from a sum over all pairs of releases and all arms; `mixture_threshold` is the one for rules that
-look after every pull. The proofs are in the book's chapter on best-arm identification.
+Every threshold for released batches comes from a bound that holds for one pair of releases (k, k′)
+of two arms, and from a sum over all pairs of releases and all arms; `mixture_threshold` is the one
+for rules that look after every pull.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from numba import njit
 from scipy import special
 
 __all__ = [
-    "ADAP_THRESHOLDS",
-    "PAIR_RULES",
-    "PAIR_THRESHOLDS",
     "RULES",
-    "gamma_tail_point",
     "chernoff_threshold",
-    "gaussian_kernel",
+    "gamma_tail_point",
     "gaussian_threshold",
     "mixture_threshold",
     "pair_constant",
-    "pair_kernel",
-    "separate_kernel",
+    "pair_threshold",
     "separate_threshold",
     "union_threshold",
 ]
 
-ADAP_THRESHOLDS = ("theoretical", "separate", "heuristic", "published")
-"""Thresholds of `dpbandits.identification.AdaPTT`."""
-
 RULES = ("chernoff", "union", "theoretical", "separate", "heuristic", "published")
-"""All thresholds for released batches; compiled loops know them by their places here."""
+"""All thresholds for released batches; compiled functions know them by their places here."""
 _CHERNOFF, _UNION, _, _, _HEURISTIC, _PUBLISHED = range(6)
 
 _ZETA_2 = math.pi**2 / 6
@@ -42,27 +33,15 @@ _ZETA_2 = math.pi**2 / 6
 
 @njit(cache=True, nogil=True)
 def gamma_tail_point(log_inverse: float) -> float:
-    """Return c > 0 with (1 + c)·e^−c = e^−L for L = `log_inverse` > 0.
+    """Return c > 0 with (1 + c)·e^−c = e^−L for L = `log_inverse`, or 0 for L ≤ 0.
 
     (1 + c)·e^−c is the tail of a Gamma variable of shape 2, the sum of two exponential ones.
     c − log(1 + c) is convex and increasing: Newton's method from above descends to the root.
 
-    Parameters
-    ----------
-    log_inverse : float
-        L, the logarithm of 1 over the probability.
-
-    Returns
-    -------
-    float
-        c; 0 for L ≤ 0.
-
     Examples
     --------
-    >>> round(gamma_tail_point(10.0), 6)
-    12.610869
-    >>> gamma_tail_point(0.0)
-    0.0
+    >>> round(gamma_tail_point(10.0), 6), gamma_tail_point(0.0)
+    (12.610869, 0.0)
     """
     if log_inverse <= 0.0:
         return 0.0
@@ -77,14 +56,14 @@ def gamma_tail_point(log_inverse: float) -> float:
 
 
 def pair_constant(rule: str, delta: float, n_arms: int, exponent: float) -> float:
-    """Return what `pair_kernel` needs of δ, K and s."""
+    """Return what `pair_threshold` needs of δ, K and s, for "chernoff" or "union"."""
     if rule == "chernoff":
         return math.log((n_arms - 1) / delta) + 2.0 * math.log(special.zeta(exponent))
     return 2.0 * math.log(n_arms * special.zeta(exponent) / delta)
 
 
 @njit(cache=True, nogil=True)
-def pair_kernel(kind: int, constant: float, exponent: float, first: int, second: int) -> float:
+def pair_threshold(kind: int, constant: float, exponent: float, first: int, second: int) -> float:
     """Return `chernoff_threshold` or `union_threshold`, by their places in `RULES`."""
     level = constant + exponent * math.log(float(first) * float(second))
     return gamma_tail_point(level) if kind == _CHERNOFF else level
@@ -96,7 +75,7 @@ def chernoff_threshold(
     """Return c with (1 + c)·e^−c = δ/((K − 1)·ζ(s)²·(k·k′)^s): log(1/δ) to leading order.
 
     Two independent deviations of tail e^−x each add up to at least c with probability at most
-    (1 + c)·e^−c; the right-hand sides add up to at most δ over all k, k′ ≥ 1 and K − 1 arms.
+    (1 + c)·e^−c. Proof: :prf:ref:`thm-chernoff-correct`.
 
     Parameters
     ----------
@@ -109,17 +88,13 @@ def chernoff_threshold(
     exponent : float
         s > 1.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
-    >>> round(chernoff_threshold(0.01, 5, 10, 10), 3)
-    17.642
+    >>> round(chernoff_threshold(0.01, 5, 10, 10), 3), round(union_threshold(0.01, 5, 10, 10), 3)
+    (17.642, 21.154)
     """
     constant = pair_constant("chernoff", delta, n_arms, exponent)
-    return float(pair_kernel(_CHERNOFF, constant, exponent, first, second))
+    return pair_threshold(_CHERNOFF, constant, exponent, first, second)
 
 
 def union_threshold(
@@ -127,64 +102,20 @@ def union_threshold(
 ) -> float:
     """Return log(K·ζ(s)·k^s/δ) + log(K·ζ(s)·k′^s/δ): 2·log(1/δ) to leading order.
 
-    Each deviation is bounded for itself, by what it exceeds with probability δ/(K·ζ(s)·k^s); one
-    side of each arm's deviation matters, so that all of them add up to at most δ.
-
-    Parameters
-    ----------
-    delta : float
-        Confidence δ.
-    n_arms : int
-        Number K of arms.
-    first, second : int
-        Numbers k, k′ of releases of the two arms.
-    exponent : float
-        s > 1.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> round(union_threshold(0.01, 5, 10, 10), 3)
-    21.154
+    Each deviation is bounded for itself; arguments as of `chernoff_threshold`. Proof:
+    :prf:ref:`prop-union`.
     """
     constant = pair_constant("union", delta, n_arms, exponent)
-    return float(pair_kernel(_UNION, constant, exponent, first, second))
-
-
-PAIR_RULES: dict[str, Callable[[float, int, int, int, float], float]] = {
-    "chernoff": chernoff_threshold,
-    "union": union_threshold,
-}
-"""Thresholds of `dpbandits.identification.DPTT`."""
-
-PAIR_THRESHOLDS = tuple(PAIR_RULES)
-"""Their names."""
+    return pair_threshold(_UNION, constant, exponent, first, second)
 
 
 @njit(cache=True, nogil=True)
 def mixture_threshold(delta: float, n_arms: int, first: int, second: int) -> float:
     """Return log((K − 1)/δ) + ½·log(4·n) + ½·log(4·n′), valid after every pull.
 
-    n·kl(μ̂, μ) is the logarithm of how much likelier the rewards are under μ̂ than under μ, and at
-    most that of the mixture of Krichevsky & Trofimov (1981) over μ, plus ½·log(4n). The mixtures
-    of two arms multiply to a martingale of mean 1, whatever rule chooses the arms, and Ville's
-    inequality bounds its largest value.
-
-    Parameters
-    ----------
-    delta : float
-        Confidence δ.
-    n_arms : int
-        Number K of arms.
-    first, second : int
-        Numbers n, n′ of pulls of the two arms.
-
-    Returns
-    -------
-    float
+    n and n′ are the pulls of the two arms. n·kl(μ̂, μ) is the logarithm of how much likelier the
+    rewards are under μ̂ than under μ, and at most that of the mixture of Krichevsky & Trofimov
+    (1981) over μ, plus ½·log(4n). Proof: :prf:ref:`prop-free`.
 
     Examples
     --------
@@ -214,10 +145,36 @@ def _noise_log(delta: float, n_arms: int, k: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def gaussian_kernel(
-    kind: int, delta: float, epsilon: float, n_arms: int, k: int, j: int, n: int, m: int
+def gaussian_threshold(
+    kind: int,
+    delta: float,
+    epsilon: float,
+    n_arms: int,
+    releases: tuple[int, int],
+    batches: tuple[int, int],
 ) -> float:
-    """Return `gaussian_threshold`, with its kind by the place in `RULES`."""
+    """Return what AdaP-TT compares (μ̃_ã − μ̃_a)²/(2(1/n + 1/n′)) with.
+
+    Parameters
+    ----------
+    kind : int
+        Place in `RULES` of "theoretical": 2C(½·log(2(K−1)ζ(2)²(kk′)²/δ)) + 2·log(4 + log n) +
+        2·log(4 + log n′) + Σ log²(2Kζ(2)k_i²/δ)/(n_i·ε²) with C(x) = x + log x, which is δ-correct
+        (proof: :prf:ref:`prop-adap`); of "published": one phase index, the larger of k and k′, for
+        both: 2C(½·log((K−1)ζ(2)k²/δ)) + … + (1/n + 1/n′)·log²(2Kζ(2)k²/δ)/ε²; or of "heuristic":
+        log(1/δ) + log(1 + log n) + log(1 + log n′) + (1/n + 1/n′)·log²(1/δ)/ε².
+    delta, epsilon, n_arms
+        δ, ε and K.
+    releases, batches : tuple of int
+        Numbers k, k′ of releases of the two arms, and sizes n, n′ of their last batches.
+
+    Examples
+    --------
+    >>> kinds = [RULES.index(name) for name in ("theoretical", "heuristic", "published")]
+    >>> [round(gaussian_threshold(k, 0.01, 1.0, 5, (9, 9), (256, 256)), 2) for k in kinds]
+    [30.8, 8.53, 24.38]
+    """
+    (k, j), (n, m) = releases, batches
     if kind == _HEURISTIC:
         private = (1 / n + 1 / m) * (math.log(1 / delta) / epsilon) ** 2
         return math.log((1 + math.log(n)) * (1 + math.log(m)) / delta) + private
@@ -233,58 +190,6 @@ def gaussian_kernel(
 
 
 @njit(cache=True, nogil=True)
-def separate_kernel(
-    delta: float, epsilon: float, n_arms: int, k: int, j: int, n: int, m: int
-) -> float:
-    """Return `separate_threshold`."""
-    width = math.sqrt(0.5 * (1 / n + 1 / m) * _sampling_log(delta, n_arms, k, j))
-    noise = _noise_log(delta, n_arms, k) / (n * epsilon)
-    return width + (noise + _noise_log(delta, n_arms, j) / (m * epsilon))
-
-
-def gaussian_threshold(
-    kind: str,
-    delta: float,
-    epsilon: float,
-    n_arms: int,
-    releases: tuple[int, int],
-    batches: tuple[int, int],
-) -> float:
-    """Return what AdaP-TT compares (μ̃_ã − μ̃_a)²/(2(1/n + 1/n′)) with.
-
-    Parameters
-    ----------
-    kind : {"theoretical", "heuristic", "published"}
-        "theoretical": 2C(½·log(2(K−1)ζ(2)²(kk′)²/δ)) + 2·log(4 + log n) + 2·log(4 + log n′) +
-        Σ log²(2Kζ(2)k_i²/δ)/(n_i·ε²) with C(x) = x + log x, which is δ-correct. "published": one
-        phase index, the larger of k and k′, for both: 2C(½·log((K−1)ζ(2)k²/δ)) + … +
-        (1/n + 1/n′)·log²(2Kζ(2)k²/δ)/ε². "heuristic": log(1/δ) + log(1 + log n) + log(1 + log n′)
-        + (1/n + 1/n′)·log²(1/δ)/ε².
-    delta : float
-        Confidence δ.
-    epsilon : float
-        Privacy budget ε.
-    n_arms : int
-        Number K of arms.
-    releases : tuple of int
-        Numbers k, k′ of releases of the two arms.
-    batches : tuple of int
-        Sizes n, n′ of their last batches.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> kinds = ("theoretical", "heuristic", "published")
-    >>> [round(gaussian_threshold(k, 0.01, 1.0, 5, (9, 9), (256, 256)), 2) for k in kinds]
-    [30.8, 8.53, 24.38]
-    """
-    place = RULES.index(kind)
-    return float(gaussian_kernel(place, delta, epsilon, n_arms, *releases, *batches))
-
-
 def separate_threshold(
     delta: float,
     epsilon: float,
@@ -294,30 +199,17 @@ def separate_threshold(
 ) -> float:
     """Return the gap of two released means that a wrong order exceeds with a small probability.
 
-    √(½(1/n + 1/n′)·log(2(K−1)ζ(2)²(kk′)²/δ)) + Σ log(2Kζ(2)k_i²/δ)/(n_i·ε): Hoeffding's
-    inequality for the rewards and the tail of each Laplace variable; the probabilities add up to
-    at most δ over all k, k′ and arms.
-
-    Parameters
-    ----------
-    delta : float
-        Confidence δ.
-    epsilon : float
-        Privacy budget ε.
-    n_arms : int
-        Number K of arms.
-    releases : tuple of int
-        Numbers k, k′ of releases of the two arms.
-    batches : tuple of int
-        Sizes n, n′ of their last batches.
-
-    Returns
-    -------
-    float
+    √(½(1/n + 1/n′)·log(2(K−1)ζ(2)²(kk′)²/δ)) + Σ log(2Kζ(2)k_i²/δ)/(n_i·ε); arguments as of
+    `gaussian_threshold`. Proof: Hoeffding's inequality for the rewards, and the tail of each
+    Laplace variable; the probabilities add up to at most δ over all k, k′ and arms, as in
+    :prf:ref:`prop-adap`.
 
     Examples
     --------
     >>> round(separate_threshold(0.01, 1.0, 5, (9, 9), (256, 256)), 4)
     0.3458
     """
-    return float(separate_kernel(delta, epsilon, n_arms, *releases, *batches))
+    (k, j), (n, m) = releases, batches
+    width = math.sqrt(0.5 * (1 / n + 1 / m) * _sampling_log(delta, n_arms, k, j))
+    noise = _noise_log(delta, n_arms, k) / (n * epsilon)
+    return width + (noise + _noise_log(delta, n_arms, j) / (m * epsilon))

@@ -7,40 +7,33 @@ from typing import ClassVar
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from dpbandits._validation import check_fraction, check_generator, check_integer
-from dpbandits.divergence_kernels import kl_kernel
+from dpbandits.configuration import Fraction
+from dpbandits.divergences import kl_kernel
 from dpbandits.identification.base import (
-    DEFAULT_MAX_PULLS,
-    MOST_PULLS,
+    Decision,
+    Floats,
     IdentificationAlgorithm,
-    Verdict,
+    Ints,
     check_run,
-    check_unique_best_arm,
+    next_total,
 )
 from dpbandits.identification.thresholds import mixture_threshold
-from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.streams import Rewards
 
-__all__ = ["TopTwo", "next_decision"]
+__all__ = ["NO_PATIENTS", "TopTwo", "next_decision", "run_top_two"]
+
+NO_PATIENTS = np.empty((2, 0), np.int64)
+"""Stands for a population that a run does without."""
 
 
 @njit(cache=True, nogil=True)
 def next_decision(
-    sums: NDArray[np.int64],
-    pulls: NDArray[np.int64],
-    led: NDArray[np.int64],
-    own: NDArray[np.int64],
-    share: float,
-    delta: float,
+    sums: Ints, pulls: Ints, led: Ints, own: Ints, share: float, delta: float
 ) -> tuple[bool, int]:
     """Return (True, arm to recommend) or (False, arm to play), and count the round.
 
-    With μ̂ the empirical means, the leader B = argmax μ̂ and W_a = N_B·kl(μ̂_B, u) + N_a·kl(μ̂_a, u)
-    for the common mean u of both arms' rewards, the rule stops when every W_a is above its
-    threshold; else it plays B or the challenger argmin W_a + log N_a. Ties: lowest arm number.
+    Ties go to the lowest arm number.
     """
     n_arms = sums.size
     leader = 0
@@ -71,27 +64,42 @@ def next_decision(
 
 
 @njit(cache=True, nogil=True)
-def _draw(
-    means: NDArray[np.float64],
-    rng: np.random.Generator,
+def run_top_two(
     share: float,
     delta: float,
+    means: Floats,
+    table: Floats,
+    population: Ints,
+    rng: np.random.Generator,
     max_pulls: int,
-) -> tuple[int, NDArray[np.int64]]:
-    """Run on Bernoulli rewards, drawn as `DrawnRewards` does: recommendation and pulls."""
-    n_arms = means.size
+    log: Floats,
+) -> tuple[int, Ints, Ints]:
+    """Run once: recommendation, pulls and sums of rewards of each arm.
+
+    As of `IdentificationAlgorithm.run_compiled`; or, if `population` has the successes and sizes
+    of K arms, on patients as `PopulationRewards` draws them, until an arm has none left.
+    """
+    n_arms, finite = means.size, population.size > 0
     sums, pulls = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
     led, own = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
-    for t in range(max_pulls):
+    t = 0
+    while True:
         stops, arm = False, t
         if t >= n_arms:
             stops, arm = next_decision(sums, pulls, led, own, share, delta)
         if stops:
-            return arm, pulls
+            return arm, pulls, sums
+        if t == max_pulls or (finite and pulls[arm] == population[1, arm]):
+            return -1, pulls, sums
+        if finite:
+            left = population[1, arm] - pulls[arm]
+            sums[arm] += rng.random() * left < population[0, arm] - sums[arm]
+        else:
+            sums[arm] += int(next_total(means, table, rng, arm, pulls[arm], 1))
+        if log.size > 0:
+            log[t] = arm
         pulls[arm] += 1
-        sums[arm] += binomial(rng, 1, means[arm])
-    stops, arm = next_decision(sums, pulls, led, own, share, delta)
-    return arm if stops else -1, pulls
+        t += 1
 
 
 @dataclass(frozen=True)
@@ -112,16 +120,10 @@ class TopTwo(IdentificationAlgorithm):
     leader_share : float
         Share β in (0, 1) of the rounds in which the leader is played.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Notes
     -----
     Deviation: the threshold. Those of Kaufmann & Koolen (2021) have log log N in place of ½·log N
     and greater constants; this one is proved in a few lines and smaller at the sizes of interest.
-    `draw` runs compiled, and equals `decide` on the same generator.
 
     Examples
     --------
@@ -135,41 +137,28 @@ class TopTwo(IdentificationAlgorithm):
     label: ClassVar[str] = "Top Two"
     source: ClassVar[str] = "JDBHK22, EB-TCI"
 
-    delta: float
-    leader_share: float = 0.5
+    delta: Fraction
+    leader_share: Fraction = 0.5
 
-    def __post_init__(self) -> None:
-        self._check()
-        share = check_fraction("leader_share", self.leader_share)
-        object.__setattr__(self, "leader_share", share)
+    def run_compiled(
+        self, means: Floats, table: Floats, rng: np.random.Generator, max_pulls: int, log: Floats
+    ) -> Decision | None:
+        """Run once in a compiled loop; every pull counts as a release."""
+        share, delta = self.leader_share, self.delta
+        arm, pulls, _ = run_top_two(share, delta, means, table, NO_PATIENTS, rng, max_pulls, log)
+        return Decision(arm, pulls)
 
-    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Verdict:
+    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Decision:
         """Run once; see `IdentificationAlgorithm.decide`. The generator is not used."""
         max_pulls = check_run(rewards, rng, max_pulls)
-        n_arms = rewards.n_arms
-        sums, pulls, led, own = (np.zeros(n_arms, dtype=np.int64) for _ in range(4))
-        t = 0
-        while True:
+        sums, pulls, led, own = np.zeros((4, rewards.n_arms), dtype=np.int64)
+        for t in range(max_pulls + 1):
             stops, arm = False, t
-            if t >= n_arms:
+            if t >= rewards.n_arms:
                 stops, arm = next_decision(sums, pulls, led, own, self.leader_share, self.delta)
             if stops:
-                return Verdict(int(arm), pulls)
-            if t == max_pulls:
-                return Verdict(-1, pulls)
-            pulls[arm] += 1
-            sums[arm] += rewards.total(int(arm), 1)
-            t += 1
-
-    def draw(
-        self,
-        instance: BernoulliInstance,
-        rng: np.random.Generator,
-        max_pulls: int = DEFAULT_MAX_PULLS,
-    ) -> Verdict:
-        """Run once on rewards drawn from an instance; see `IdentificationAlgorithm.draw`."""
-        instance = check_unique_best_arm(instance)
-        check_generator("rng", rng)
-        max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
-        arm, pulls = _draw(instance.means, rng, self.leader_share, self.delta, max_pulls)
-        return Verdict(int(arm), pulls)
+                return Decision(arm, pulls)
+            if t < max_pulls:
+                pulls[arm] += 1
+                sums[arm] += rewards.total(arm, 1)
+        return Decision(-1, pulls)

@@ -4,37 +4,434 @@ For estimates x_a > x_b, anywhere on the line, with weights w_a and w_b,
 
     W = min over 0 ≤ u ≤ 1 of w_a·d⁻(x_a, u) + w_b·d⁺(x_b, u),
 
-and W̃ is the same with the calibrated d̃⁻ and d̃⁺ of `divergences`. Arrays are broadcast; the
-kernels for single numbers, callable from compiled code, are in `transport_kernels`.
+and W̃ is the same with the calibrated d̃⁻ and d̃⁺ of `dpbandits.divergences`. The minimiser u lies
+between low = max(x_b, 0) and high = min(x_a, 1). It is kept as its distances y from low and z from
+high, both to full relative accuracy, so that neither a tiny gap nor a mean near 0 or 1 costs
+digits. The kernels are for single numbers, and the functions without ``_kernel`` broadcast arrays.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dpbandits._validation import SMALLEST, check_values
-from dpbandits.identification.transport_kernels import calibrated_cost_kernel
+from dpbandits.divergences import (
+    Array,
+    elementwise,
+    penalised,
+    restricted,
+    tilt,
+    tilted_mean,
+)
 
-__all__ = ["calibrated_cost", "transportation_cost"]
+__all__ = [
+    "calibrated_cost",
+    "calibrated_cost_kernel",
+    "place",
+    "transportation_cost",
+    "transportation_cost_kernel",
+]
 
-_GREATEST = 1 / SMALLEST
+Problem = tuple[float, float, float, float, float, float, float]
+"""Both means, both weights, both noise rates ρ = r/ε, and ε."""
+
+_TOLERANCE = 1e-4  # of the last step of Newton's; what remains is about its square, and the cost's
+_FINE = 1e-8  # error about the square of that
+_SHORT = 0.05  # a step that Newton's method may take without a bracket
+_LONGEST_STEP = 4.0
+_FARTHEST = 690.0
+_CORNER = 1e-12
+_QUICK_ROUNDS, _ROUNDS = 12, 400
+_PATIENCE = 20  # after so many rounds one bisection, against cycles
 
 
-@njit(cache=True, nogil=True)
-def _costs(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return W̃ and its minimiser for each column of the seven arguments."""
-    result = np.empty((2, table.shape[1]))
-    for i in range(table.shape[1]):
-        a, b, weight_a, weight_b, ratio_a, ratio_b, epsilon = table[:, i]
-        cost = calibrated_cost_kernel(
-            a, b, weight_a, weight_b, ratio_a, ratio_b, epsilon, 0.0, 0.0, -1.0
+@njit(cache=True, nogil=True, error_model="numpy")
+def _clip(x: float) -> float:
+    """Return the point of [0, 1] that is nearest to x."""
+    return min(max(x, 0.0), 1.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def place(y: float, z: float, mean_a: float, mean_b: float) -> tuple[float, float, float, float]:
+    """Return u, 1 − u, x_a − u and u − x_b from the distances of u."""
+    low, high = _clip(mean_b), _clip(mean_a)
+    return low + y, (1.0 - high) + z, (mean_a - high) + z, (low - mean_b) + y
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _one_at_its_limit(
+    x: float, xc: float, limit_weight: float, free_weight: float, offset: float
+) -> float:
+    """Return the distance u − x at which the other arm, above, is tilted by all of ε.
+
+    There w/(u + α) = v·(u − x)/(u(1 − u)), with w its weight and v that of x; the distance is the
+    positive root y of (w + v)·y² + (v·(x + α) − w·(1 − 2x))·y − w·x(1 − x).
+    """
+    linear = free_weight * (x + offset) - limit_weight * (xc - x)
+    constant = limit_weight * x * xc
+    both = limit_weight + free_weight
+    root = math.sqrt(linear * linear + 4.0 * both * constant)
+    if linear >= 0.0:
+        return 2.0 * constant / (linear + root)
+    return (root - linear) / (2.0 * both)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _upper_at_its_limit(
+    x: float, xc: float, wall: float, limit_weight: float, free_weight: float, offset: float,
+    width: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Return the distances of u from x and from the far end, which is a wall at 1 if `wall` is 0.
+
+    From a wall the distance 1 − u is found by the stationarity condition, which keeps its digits.
+    """
+    if x <= 0.0 or xc <= 0.0:
+        return 0.0, width
+    y = min(_one_at_its_limit(x, xc, limit_weight, free_weight, offset), width)
+    u = x + y
+    if wall == 0.0 and u > 0.5:
+        return y, min(width, free_weight * y * (u + offset) / (limit_weight * u))
+    return y, width - y
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _consistent(y: float, z: float, width: float) -> tuple[float, float]:
+    """Return the smaller of two distances, clipped, and the rest of the width for the greater.
+
+    An error of u moves the cost little; one of y + z would move it much.
+    """
+    if y < z:
+        y = min(max(y, 0.0), width)
+        return y, width - y
+    z = min(max(z, 0.0), width)
+    return width - z, z
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _limits(mean_a: float, mean_b: float, epsilon: float) -> tuple[float, float]:
+    """Return the u below which arm a is at its limit, and the u above which arm b is."""
+    shrink = math.exp(-epsilon)
+    limit_a, limit_b = 1.0, 0.0
+    if mean_a < 1.0:
+        limit_a = mean_a * shrink / (mean_a * shrink + (1.0 - mean_a))
+    if mean_b > 0.0:
+        limit_b = mean_b / (mean_b + (1.0 - mean_b) * shrink)
+    return limit_a, limit_b
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _distances(
+    mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float
+) -> tuple[float, float]:
+    """Return y and z of the minimiser of W, for positive weights and 0 ≤ low < high ≤ 1."""
+    low, high = _clip(mean_b), _clip(mean_a)
+    width = high - low
+    share_a, share_b = weight_a / (weight_a + weight_b), weight_b / (weight_a + weight_b)
+    pooled = share_a * width, share_b * width
+    if math.isinf(epsilon):
+        return pooled
+    limit_a, limit_b = _limits(mean_a, mean_b, epsilon)
+    offset = 1.0 / math.expm1(epsilon)
+    lower = upper = False  # whether the minimiser is below, above what lies between the limits
+    between = pooled
+    if limit_a <= limit_b:
+        u = low + pooled[0]
+        lower, upper = u < limit_a, u > limit_b
+    else:
+        lean = offset * ((weight_a - weight_b) / (weight_a + weight_b))
+        u = share_a + lean
+        lower, upper = u < limit_b, u > limit_a
+        between = _consistent(u - low, (share_b - lean) - (1.0 - high), width)
+    if lower:
+        return _upper_at_its_limit(
+            mean_b, 1.0 - mean_b, 1.0 - high, share_a, share_b, offset, width
         )
-        result[0, i], result[1, i] = cost[0], cost[1]
-    return result
+    if upper:
+        z, y = _upper_at_its_limit(1.0 - mean_a, mean_a, low, share_b, share_a, offset, width)
+        return y, z
+    return between
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _at_an_end(mean_a: float, mean_b: float, weight_a: float, weight_b: float) -> float:
+    """Return u if it has to be an end of its interval, and otherwise −1."""
+    if mean_b >= 1.0 or weight_b == 0.0:
+        return _clip(mean_a)
+    if mean_a <= 0.0 or weight_a == 0.0:
+        return _clip(mean_b)
+    return -1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _weighted(weight: float, divergence: float) -> float:
+    """Return w·d, and 0 for w = 0 also if d is infinite."""
+    return weight * divergence if weight > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def transportation_cost_kernel(
+    mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float
+) -> tuple[float, float, float, float]:
+    """Return W, its minimiser u, and the parts d⁻(x_a, u) and d⁺(x_b, u).
+
+    The parts are the derivatives of W with respect to the weights. W is concave in the weights
+    and homogeneous, so that w_a·d⁻ + w_b·d⁺ bounds W from above at all weights, and equals it at
+    those given. If x_a ≤ x_b, all are 0 but u, which is x_a clipped to [0, 1].
+
+    Examples
+    --------
+    >>> cost, u, part_a, part_b = transportation_cost_kernel(0.75, 0.5, 3.0, 1.0, 0.5)
+    >>> round(cost, 4), round(u, 4), bool(abs(3 * part_a + part_b - cost) < 1e-15)
+    (0.0896, 0.7127, True)
+    """
+    if mean_a <= mean_b:
+        return 0.0, _clip(mean_a), 0.0, 0.0
+    u = _at_an_end(mean_a, mean_b, weight_a, weight_b)
+    if u >= 0.0:
+        uc, gap_a, gap_b = 1.0 - u, mean_a - u, u - mean_b
+    else:
+        y, z = _distances(mean_a, mean_b, weight_a, weight_b, epsilon)
+        u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
+    part_a = restricted(mean_a, 1.0 - mean_a, u, uc, gap_a, epsilon)
+    part_b = restricted(1.0 - mean_b, mean_b, uc, u, gap_b, epsilon)
+    return _weighted(weight_a, part_a) + _weighted(weight_b, part_b), u, part_a, part_b
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _noise_alone(gap: float, rate: float, epsilon: float) -> float:
+    """Return the tilt λ at which the noise alone fills the gap."""
+    if gap <= 0.0:
+        return 0.0 if rate > 0.0 else epsilon
+    return epsilon * gap / (rate + math.hypot(rate, gap))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _wall_at_zero(problem: Problem) -> bool:
+    """Whether the cost W̃ increases from u = 0 on; for x_b ≤ 0 < x_a."""
+    mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
+    tilt_a = _noise_alone(mean_a, rate_a, epsilon)
+    tilt_b = _noise_alone(-mean_b, rate_b, epsilon)
+    return weight_b * -math.expm1(-tilt_b) >= weight_a * math.expm1(tilt_a)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _calibrated_end(problem: Problem) -> float:
+    """Return the minimiser of W̃ if it is an end of its interval, and otherwise −1."""
+    mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
+    u = _at_an_end(mean_a, mean_b, weight_a, weight_b)
+    if u >= 0.0:
+        return u
+    if mean_b <= 0.0 and _wall_at_zero(problem):
+        return 0.0
+    mirrored = (1.0 - mean_b, 1.0 - mean_a, weight_b, weight_a, rate_b, rate_a, epsilon)
+    if mean_a >= 1.0 and _wall_at_zero(mirrored):
+        return 1.0
+    return -1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _start(
+    mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float, u: float
+) -> tuple[float, float]:
+    """Return y and z for the u given or, if that is no inner point, about those of W."""
+    y, z = u - _clip(mean_b), _clip(mean_a) - u
+    if not (y > 0.0 and z > 0.0):
+        width = _clip(mean_a) - _clip(mean_b)
+        y, z = _distances(mean_a, mean_b, weight_a, weight_b, epsilon)
+        corner = _CORNER * width
+        if y < corner:
+            y, z = corner, width - corner
+        elif z < corner:
+            y, z = width - corner, corner
+    return y, z
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _respond(
+    x: float, xc: float, u: float, uc: float, gap: float, rate: float, epsilon: float, t: float
+) -> tuple[float, float, float, float, float]:
+    """Return what `tilt` returns, after one step of Newton's if it is short, and its size."""
+    if 0.0 < t < 1.0 and rate > 0.0:
+        moved, variance = tilted_mean(epsilon * t, u, uc)
+        room = (1.0 - t) * (1.0 + t)
+        noise = 2.0 * rate * t / room
+        slope = variance + noise * (1.0 + t * t) / (room * t * epsilon)
+        step = (gap - moved - noise) / slope
+        size = abs(step) * max(1.0, 1.0 / (epsilon * min(t, 1.0 - t)))
+        if size < _SHORT:
+            share = variance / slope
+            return t + step / epsilon, moved + variance * step, variance, share, size
+    t, moved, variance, share = tilt(x, xc, u, uc, gap, rate, epsilon, t)
+    return t, moved, variance, share, 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _log(quotient: float) -> float:
+    """Return the logarithm, near 1 up to its third order."""
+    if 0.9 < quotient < 1.1:
+        return 2.0 * (quotient - 1.0) / (quotient + 1.0)
+    return math.log(quotient)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _shifted(y: float, z: float, step: float) -> tuple[float, float]:
+    """Return y and z after log(y/z) has grown by a step; their sum stays."""
+    grow = math.exp(-abs(step))
+    if step < 0.0:
+        grown, left = y * grow, z
+    else:
+        grown, left = y, z * grow
+    scale = (y + z) / (grown + left)
+    return grown * scale, left * scale
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _follow(t: float, shift: float) -> float:
+    """Return t after a shift that does not leave (0, 1)."""
+    return t + shift if 0.0 < t + shift < 1.0 else t
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _quick_saddle(
+    problem: Problem, y: float, z: float, tilt_a: float, tilt_b: float
+) -> tuple[bool, float, float, float, float]:
+    """Newton's method in both tilts and the position at once; whether it converged comes first."""
+    mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
+    for _ in range(_QUICK_ROUNDS):
+        u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
+        tilt_a, moved_a, variance_a, share_a, size_a = _respond(
+            mean_a, 1.0 - mean_a, u, uc, gap_a, rate_a, epsilon, tilt_a
+        )
+        tilt_b, moved_b, variance_b, share_b, size_b = _respond(
+            1.0 - mean_b, mean_b, uc, u, gap_b, rate_b, epsilon, tilt_b
+        )
+        variance, spread = u * uc, y * (z / (y + z))
+        slope = (spread / variance) * (
+            (moved_a + variance_a * (share_a / moved_a))
+            + (moved_b + variance_b * (share_b / moved_b))
+        )
+        excess = _log((weight_b * moved_b) / (weight_a * moved_a))
+        step = -excess / slope
+        if not abs(step) < _SHORT:
+            y, z = _shifted(y, z, min(max(step, -_LONGEST_STEP), _LONGEST_STEP))
+            continue
+        shift = step * spread
+        y, z = y + shift, z - shift
+        tilt_a = _follow(tilt_a, -shift * share_a / (variance * epsilon))
+        tilt_b = _follow(tilt_b, shift * share_b / (variance * epsilon))
+        if max(abs(step), abs(excess), size_a, size_b) < _TOLERANCE:
+            return True, y, z, tilt_a, tilt_b
+    return False, y, z, tilt_a, tilt_b
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float, float, float]:
+    """Newton's method in the position, with a bracket and exact tilts."""
+    mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
+    width = y + z
+    position = math.log(y / z)
+    lowest, highest = -_FARTHEST, _FARTHEST
+    tilt_a = tilt_b = 0.0
+    for k in range(_ROUNDS):
+        y, z = _shifted(0.5 * width, 0.5 * width, position)
+        u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
+        tilt_a, moved_a, variance_a, share_a = tilt(
+            mean_a, 1.0 - mean_a, u, uc, gap_a, rate_a, epsilon, tilt_a
+        )
+        tilt_b, moved_b, variance_b, share_b = tilt(
+            1.0 - mean_b, mean_b, uc, u, gap_b, rate_b, epsilon, tilt_b
+        )
+        excess = math.log((weight_b * moved_b) / (weight_a * moved_a))
+        if excess < 0.0:
+            lowest = position
+        else:
+            highest = position
+        variance, spread = u * uc, y * (z / width)
+        slope = (spread / variance) * (
+            (moved_a + variance_a * (share_a / moved_a))
+            + (moved_b + variance_b * (share_b / moved_b))
+        )
+        step = min(max(-excess / slope, -_LONGEST_STEP), _LONGEST_STEP)
+        if max(abs(step), abs(excess)) < _FINE:
+            break
+        new = position + step
+        if not lowest < new < highest or k % _PATIENCE == _PATIENCE - 1:
+            new = 0.5 * (lowest + highest)
+        position = new
+    return y, z, tilt_a, tilt_b
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _end_tilt(
+    x: float, xc: float, u: float, uc: float, gap: float, rate: float, epsilon: float
+) -> float:
+    """Return the tilt of one arm, 0 if it has no gap."""
+    if gap <= 0.0:
+        return 0.0
+    return tilt(x, xc, u, uc, gap, rate, epsilon, 0.0)[0]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def calibrated_cost_kernel(
+    mean_a: float,
+    mean_b: float,
+    weight_a: float,
+    weight_b: float,
+    ratio_a: float,
+    ratio_b: float,
+    epsilon: float,
+    tilt_a: float,
+    tilt_b: float,
+    u: float,
+) -> tuple[float, float, float, float, float, float]:
+    """Return W̃, its minimiser u, the tilts λ/ε of both arms, and d̃⁻(x_a, u) and d̃⁺(x_b, u).
+
+    With p the rewards' tilted means, w_a·(p_a − u)/(u(1 − u)) decreases in u, and
+    w_b·(u − p_b)/(u(1 − u)) increases; where both are equal is the minimiser. Newton's method
+    solves for u and both tilts at once. Where its steps do not become short, which is rare, it is
+    replaced by one in u alone, with exact tilts, a bracket and bisection.
+
+    `tilt_a`, `tilt_b` and `u` are where to start, such as what an earlier call returned. Tilts
+    outside (0, 1), and a u not between the means, stand for a default: (0, 0, −1) is a start from
+    nothing. Return the cost, u, λ_a/ε, λ_b/ε, and the derivatives of the cost with respect to the
+    weights. For ε = ∞ or r_a = r_b = 0 the cost is W and the tilts are 0; so are they if x_a ≤ x_b.
+
+    Examples
+    --------
+    >>> cold = calibrated_cost_kernel(0.75, 0.5, 30.0, 10.0, 0.1, 0.2, 0.5, 0.0, 0.0, -1.0)
+    >>> cost, u, tilt_a, tilt_b, part_a, part_b = cold
+    >>> round(cost, 4), round(u, 4), round(30 * part_a + 10 * part_b, 4)
+    (0.1429, 0.7113, 0.1429)
+    >>> warm = calibrated_cost_kernel(0.75, 0.5, 31.0, 10.0, 0.1, 0.2, 0.5, tilt_a, tilt_b, u)
+    >>> bool(warm[0] <= 31 * part_a + 10 * part_b)
+    True
+    """
+    if mean_a <= mean_b or math.isinf(epsilon) or ratio_a + ratio_b == 0.0:
+        cost, u, part_a, part_b = transportation_cost_kernel(
+            mean_a, mean_b, weight_a, weight_b, epsilon
+        )
+        return cost, u, 0.0, 0.0, part_a, part_b
+    rate_a, rate_b = ratio_a / epsilon, ratio_b / epsilon
+    problem = (mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon)
+    ac, bc = 1.0 - mean_a, 1.0 - mean_b
+    end = _calibrated_end(problem)
+    if end >= 0.0:
+        u, uc, gap_a, gap_b = end, 1.0 - end, mean_a - end, end - mean_b
+        tilt_a = _end_tilt(mean_a, ac, u, uc, gap_a, rate_a, epsilon)
+        tilt_b = _end_tilt(bc, mean_b, uc, u, gap_b, rate_b, epsilon)
+    else:
+        y, z = _start(mean_a, mean_b, weight_a, weight_b, epsilon, u)
+        converged, y, z, tilt_a, tilt_b = _quick_saddle(problem, y, z, tilt_a, tilt_b)
+        if not converged:
+            y, z = _start(mean_a, mean_b, weight_a, weight_b, epsilon, -1.0)
+            y, z, tilt_a, tilt_b = _careful_saddle(problem, y, z)
+        u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
+    part_a = penalised(tilt_a, mean_a, ac, u, uc, gap_a, ratio_a, epsilon)
+    part_b = penalised(tilt_b, bc, mean_b, uc, u, gap_b, ratio_b, epsilon)
+    cost = _weighted(weight_a, part_a) + _weighted(weight_b, part_b)
+    return cost, u, tilt_a, tilt_b, part_a, part_b
 
 
 def transportation_cost(
@@ -43,31 +440,13 @@ def transportation_cost(
     weight_a: ArrayLike,
     weight_b: ArrayLike,
     epsilon: ArrayLike,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     """Return W = min over u of w_a·d⁻(x_a, u) + w_b·d⁺(x_b, u), and the minimising u.
 
     Jourdan & Azize (2025), reconstructed. The minimum is in closed form: the pooled mean where
     neither tilt is at its limit ε, a linear equation where both are, a quadratic one where one is.
-
-    Parameters
-    ----------
-    mean_a, mean_b : array_like of float
-        x_a and x_b: true means, or estimates anywhere on the line.
-    weight_a, weight_b : array_like of float
-        w_a, w_b ≥ 0: shares, or numbers of pulls.
-    epsilon : array_like of float
-        Privacy budget ε > 0; inf for W of the Kullback–Leibler divergence.
-
-    Returns
-    -------
-    cost, u : numpy.ndarray of float, of the common shape of the arguments
-        The cost is 0 where x_a ≤ x_b, and u then x_a clipped to [0, 1]; it is infinite where ε
-        is and a weighted estimate lies on the outer side of [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If a weight is negative, ε is not positive, or an argument is no number.
+    Arguments and values as of `calibrated_cost`. W is infinite where ε is and a weighted estimate
+    lies on the outer side of [0, 1].
 
     Examples
     --------
@@ -88,7 +467,7 @@ def calibrated_cost(
     ratio_a: ArrayLike,
     ratio_b: ArrayLike,
     epsilon: ArrayLike,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     """Return W̃ = min over u of w_a·d̃⁻(x_a, u, r_a) + w_b·d̃⁺(x_b, u, r_b), and the minimising u.
 
     Jourdan & Azize (2025), reconstructed. W̃ ≤ W, with equality for r_a = r_b = 0 or ε = ∞.
@@ -96,9 +475,9 @@ def calibrated_cost(
     Parameters
     ----------
     mean_a, mean_b : array_like of float
-        Estimates x_a and x_b, anywhere on the line.
+        x_a and x_b: true means, or estimates anywhere on the line.
     weight_a, weight_b : array_like of float
-        w_a, w_b ≥ 0, such as numbers of pulls.
+        w_a, w_b ≥ 0: shares, or numbers of pulls.
     ratio_a, ratio_b : array_like of float
         r_a, r_b ≥ 0: in each estimate, Laplace variables of scale 1/ε per reward.
     epsilon : array_like of float
@@ -112,7 +491,7 @@ def calibrated_cost(
     Raises
     ------
     ValueError
-        If a weight or ratio is negative, ε is not positive, or an argument is no number.
+        If a weight or ratio is negative, ε is not positive, or an argument is not a number.
 
     Examples
     --------
@@ -120,16 +499,15 @@ def calibrated_cost(
     >>> cost.round(4).tolist(), u.round(4).tolist()
     ([0.273, 0.2217], [0.7362, 0.6899])
     """
-    arguments = {
-        "mean_a": (mean_a, -_GREATEST, _GREATEST),
-        "mean_b": (mean_b, -_GREATEST, _GREATEST),
-        "weight_a": (weight_a, 0.0, _GREATEST),
-        "weight_b": (weight_b, 0.0, _GREATEST),
-        "ratio_a": (ratio_a, 0.0, _GREATEST),
-        "ratio_b": (ratio_b, 0.0, _GREATEST),
-        "epsilon": (epsilon, SMALLEST, math.inf),
-    }
-    values = [check_values(name, *limits) for name, limits in arguments.items()]
-    table = np.stack(np.broadcast_arrays(*values))
-    cost, u = _costs(table.reshape(len(values), -1)).reshape(2, *table.shape[1:])
+    cost, u = elementwise(
+        lambda a, b, v, w, r, s, e: calibrated_cost_kernel(a, b, v, w, r, s, e, 0.0, 0.0, -1.0)[:2],
+        2,
+        mean_a=mean_a,
+        mean_b=mean_b,
+        weight_a=weight_a,
+        weight_b=weight_b,
+        ratio_a=ratio_a,
+        ratio_b=ratio_b,
+        epsilon=epsilon,
+    )
     return cost, u

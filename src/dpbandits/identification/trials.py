@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer
-from dpbandits.identification.base import IdentificationAlgorithm, Verdict
-from dpbandits.identification.top_two import TopTwo
-from dpbandits.identification.trial_kernels import run_top_two
-from dpbandits.rewards.populations import (
-    FinitePopulation,
-    OutOfPatientsError,
-    PopulationRewards,
+from dpbandits.identification.base import (
+    NO_LOG,
+    NO_TABLE,
+    Decision,
+    IdentificationAlgorithm,
+    check_algorithm,
 )
-from dpbandits.running import Replicated, describe, label_errors, run_replicates
+from dpbandits.identification.top_two import TopTwo, run_top_two
+from dpbandits.rewards.populations import FinitePopulation, OutOfPatientsError, PopulationRewards
+from dpbandits.running import Replicated, describe, run_cases
 
 __all__ = ["TrialEnd", "Trials", "run_trial", "simulate_trials", "simulate_trials_many"]
 
@@ -29,12 +29,9 @@ Key = TypeVar("Key", bound=Hashable)
 
 _CHUNK = 10
 """Trials that a worker runs at a time."""
-_GUESSES = 10
-"""After so many runs that look for the end of a trial, some halve the interval."""
 
 
-@dataclass(frozen=True, eq=False)
-class TrialEnd:
+class TrialEnd(NamedTuple):
     """How one trial ended.
 
     Attributes
@@ -45,12 +42,6 @@ class TrialEnd:
         Patients of each arm, those of open batches included.
     failures : numpy.ndarray of int, shape (K,)
         Those of them whose outcome was 0.
-
-    Examples
-    --------
-    >>> end = TrialEnd(-1, np.array([10, 12]), np.array([2, 3]))
-    >>> end.decided
-    False
     """
 
     recommendation: int
@@ -63,23 +54,20 @@ class TrialEnd:
         return self.recommendation >= 0
 
 
-def _ended(
+def _attempt(
     algorithm: IdentificationAlgorithm,
     population: FinitePopulation,
     seed: np.random.SeedSequence,
     most: int,
-) -> tuple[Verdict, PopulationRewards] | int:
-    """Run until `most` patients have come; some arms may want more patients than they have.
-
-    If such a batch is released before, return how many patients have come by then, supposed that
-    batches come one after the other.
-    """
+) -> tuple[Decision, PopulationRewards] | None:
+    """Run until `most` patients have come; None if some arm wants more patients than it has."""
     rng = np.random.default_rng(seed)
     rewards = PopulationRewards(population, rng)
     try:
-        return algorithm.decide(rewards, rng, most), rewards
-    except OutOfPatientsError as error:
-        return rewards.drawn + rewards.left(error.arm)
+        decision = algorithm.decide(rewards, rng, most)
+    except OutOfPatientsError:
+        return None
+    return None if (decision.pulls > population.sizes).any() else (decision, rewards)
 
 
 def run_trial(
@@ -93,18 +81,7 @@ def run_trial(
     Algorithms that plan without a look at how many patients are left are run again from the seed,
     with fewer patients in all, to find that moment.
 
-    Parameters
-    ----------
-    algorithm : IdentificationAlgorithm
-        Configuration to run.
-    population : FinitePopulation
-        The patients.
-    seed : numpy.random.SeedSequence
-        Seed of the trial: order of the patients, and noise.
-
-    Returns
-    -------
-    TrialEnd
+    `seed` is that of the order of the patients, and of the noise.
 
     Examples
     --------
@@ -118,57 +95,39 @@ def run_trial(
     0
     """
     if type(algorithm) is TopTwo:
-        rng = np.random.default_rng(seed)
-        good, sizes = (np.array(n, np.int64) for n in (population.successes, population.sizes))
-        share = algorithm.leader_share
-        best, came, sums = run_top_two(good, sizes, rng, share, algorithm.delta)
-        return TrialEnd(int(best), came, came - sums)
-    verdict, rewards = _last(algorithm, population, seed)
+        best, came, sums = run_top_two(
+            algorithm.leader_share,
+            algorithm.delta,
+            population.shares,
+            NO_TABLE,
+            np.array([population.successes, population.sizes]),
+            np.random.default_rng(seed),
+            population.total,
+            NO_LOG,
+        )
+        return TrialEnd(best, came, came - sums)
+    decision, rewards = _last(algorithm, population, seed)
     failures = np.zeros(population.n_arms, dtype=np.int64)
     for a, (size, successes) in enumerate(zip(population.sizes, population.successes, strict=True)):
-        patients = int(verdict.pulls[a])
+        patients = int(decision.pulls[a])
         rewards.total(a, patients - (size - rewards.left(a)))  # those of an open batch
         failures[a] = patients - (successes - rewards.successes_left(a))
-    return TrialEnd(verdict.recommendation, verdict.pulls, failures)
+    return TrialEnd(decision.recommendation, decision.pulls, failures)
 
 
 def _last(
     algorithm: IdentificationAlgorithm, population: FinitePopulation, seed: np.random.SeedSequence
-) -> tuple[Verdict, PopulationRewards]:
-    """Run with the largest number of patients with which no arm's patients run out.
-
-    Guesses suppose that the arm with the fewest patients left goes on to have the share of turns
-    that it had between the last two runs, at first one half, as a leader has. Where many guesses
-    have not been enough, every second one halves the interval instead.
-    """
-    sizes = np.array(population.sizes)
-    low, high, guess = population.n_arms - 1, population.total + 1, population.total
-    best: tuple[Verdict, PopulationRewards] | None = None
-    before: tuple[int, NDArray[np.int64]] | None = None
-    tries, step = 0, 1
-    while high - low > 1:
-        tries += 1
-        halve = tries > _GUESSES and tries % 2 == 0
-        middle = (low + high) // 2 if halve else min(max(guess, low + 1), high - 1)
-        tried = _ended(algorithm, population, seed, middle)
-        if isinstance(tried, int):
-            high, guess = middle, tried
-            continue
-        pulls = tried[0].pulls
-        left = int((sizes - pulls).min())
-        if left >= 0:
-            low, best = middle, tried
-            if tried[0].recommendation >= 0:
-                break
+) -> tuple[Decision, PopulationRewards]:
+    """Run with the largest number of patients with which no arm's patients run out."""
+    low, high, most = population.n_arms - 1, population.total + 1, population.total
+    best: tuple[Decision, PopulationRewards] | None = None
+    while high - low > 1 and not (best and best[0].stopped):
+        tried = _attempt(algorithm, population, seed, most)
+        if tried:
+            low, best = most, tried
         else:
-            high = middle
-        arm = int((sizes - pulls).argmin())
-        turns = 2.0
-        if before is not None and pulls[arm] != before[1][arm]:
-            turns = (middle - before[0]) / int(pulls[arm] - before[1][arm])
-        before = middle, pulls
-        step = 2 * step if left == 0 else 1
-        guess = middle + (math.floor(turns * left) if left else max(1, step // 4))
+            high = most
+        most = (low + high) // 2
     assert best is not None  # an arm has at least as many patients as there are arms
     return best
 
@@ -221,14 +180,12 @@ class Trials:
     @property
     def totals(self) -> NDArray[np.int64]:
         """Patients of each trial, shape (n_runs,)."""
-        totals: NDArray[np.int64] = self.patients.sum(axis=1)
-        return totals
+        return np.asarray(self.patients.sum(axis=1))
 
     @property
     def inferior(self) -> NDArray[np.int64]:
         """Patients of each trial that did not get the best arm, shape (n_runs,)."""
-        inferior: NDArray[np.int64] = self.totals - self.patients[:, self.population.best_arm]
-        return inferior
+        return self.totals - self.patients[:, self.population.best_arm]
 
     @property
     def excess(self) -> NDArray[np.float64]:
@@ -237,44 +194,32 @@ class Trials:
         Patients of each arm times its gap: the patients' numbers are those of the trial, the
         shares those of the whole table.
         """
-        excess: NDArray[np.float64] = self.patients @ self.population.gaps
-        return excess
+        return np.asarray(self.patients @ self.population.gaps)
 
     def share(self, count: int, level: float = 0.95) -> tuple[float, float, float]:
-        """Return a share of the trials with its Clopper–Pearson interval.
-
-        Parameters
-        ----------
-        count : int
-            How many trials, such as `right`.
-        level : float
-            Confidence of the interval.
-
-        Returns
-        -------
-        tuple of float
-            Share, lower end, upper end.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
-        """
+        """Return the share of `count` trials, such as `right`, and its Clopper–Pearson interval."""
         count = check_integer("count", count, 0, self.n_runs)
         return share_interval(count, self.n_runs, level)
+
+    def means(self) -> dict[str, tuple[float, float, float]]:
+        """Return means of patients, of inferior ones, failures and excess, with 95 % intervals."""
+        values = {
+            "patients": self.totals,
+            "inferior": self.inferior,
+            "failures": self.failures.sum(axis=1),
+            "excess": self.excess,
+        }
+        return {name: mean_interval(each) for name, each in values.items()}
 
     def summary(self) -> dict[str, Any]:
         """Return the columns that tables and figures show, one value each.
 
-        Returns
-        -------
-        dict
-            Numbers of trials, of those that recommend an arm and of those that recommend the best,
-            the share of the last with its 95 % interval; means with 95 % intervals of the patients
-            of a trial, of those that did not get the best arm, of those with outcome 0, and of the
-            failures that the best arm would have avoided; numbers of patients within which half,
-            and nine in ten, of the trials ended; the mean share of the table that was used.
-            Undecided trials count in all of them. With one trial the ends of means are nan.
+        Numbers of trials, of those that recommend an arm and of those that recommend the best, the
+        share of the last with its 95 % interval; means with 95 % intervals of the patients of a
+        trial, of those that did not get the best arm, of those with outcome 0, and of the failures
+        that the best arm would have avoided; numbers of patients within which half, and nine in
+        ten, of the trials ended; the mean share of the table that was used. Undecided trials count
+        in all of them. With one trial the ends of means are nan.
         """
         rate, low, high = self.share(self.right)
         columns: dict[str, Any] = {
@@ -285,14 +230,8 @@ class Trials:
             "right_low95": low,
             "right_high95": high,
         }
-        for name, values in (
-            ("patients", self.totals),
-            ("inferior", self.inferior),
-            ("failures", self.failures.sum(axis=1)),
-            ("excess", self.excess),
-        ):
-            ends = (name, f"{name}_low95", f"{name}_high95")
-            columns |= zip(ends, mean_interval(values), strict=True)
+        for name, mean in self.means().items():
+            columns |= zip((name, f"{name}_low95", f"{name}_high95"), mean, strict=True)
         half, most = np.quantile(self.totals, [0.5, 0.9], method="inverted_cdf").tolist()
         used = float(self.totals.mean()) / self.population.total
         return {**columns, "patients_q50": half, "patients_q90": most, "used": used}
@@ -306,24 +245,23 @@ def _run_chunk(
     return [run_trial(algorithm, population, seed) for seed in seeds]
 
 
-def _replicated(
-    algorithm: IdentificationAlgorithm, population: FinitePopulation, n_runs: int
-) -> Replicated:
+def _replicated(case: tuple[IdentificationAlgorithm, FinitePopulation], n_runs: int) -> Replicated:
     """Check a case and describe it to the runner."""
-    if not isinstance(algorithm, IdentificationAlgorithm):
-        raise ValueError(
-            f"algorithm={algorithm!r} is no algorithm for identification; allowed: one such as "
-            "DPTT(epsilon=1.0, delta=0.05)"
-        )
+    algorithm, population = case
+    check_algorithm(algorithm)
     if not isinstance(population, FinitePopulation):
         raise ValueError(
-            f"population={population!r} is no population; allowed: one such as isis2()"
+            f"population={population!r} is not a population; allowed: one such as isis2()"
         )
     configuration = {
         "algorithm": describe(algorithm),
         "successes": list(population.successes),
         "sizes": list(population.sizes),
     }
+
+    def gather(ends: Sequence[TrialEnd]) -> Trials:
+        return Trials(algorithm, population, *map(np.array, zip(*ends, strict=True)))
+
     return Replicated(
         f"{algorithm.label}, {population.name}",
         configuration,
@@ -331,6 +269,7 @@ def _replicated(
         check_integer("n_runs", n_runs, 1),
         chunk=_CHUNK,
         warm_up=partial(run_trial, algorithm, _few(population.n_arms), np.random.SeedSequence(0)),
+        gather=gather,
     )
 
 
@@ -348,30 +287,14 @@ def simulate_trials(
 ) -> Trials:
     """Simulate independent trials on one population.
 
-    The result depends on the arguments alone, and not on `n_jobs`. It is the same as that of
-    `simulate_trials_many`, in whatever grid the case stands there.
-
     Parameters
     ----------
     algorithm : IdentificationAlgorithm
         Configuration to run, such as ``DPTT(epsilon=1.0, delta=0.05)``.
     population : FinitePopulation
         The patients, such as ``isis2()``.
-    n_runs : int
-        Number of trials.
-    seed : int or sequence of int
-        Entropy of the root seed.
-    n_jobs : int
-        Number of workers, −1 for all processors.
-
-    Returns
-    -------
-    Trials
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range: the message names it and says what is allowed.
+    n_runs, seed, n_jobs
+        As of `dpbandits.identify`, of which the rest holds too.
 
     Examples
     --------
@@ -381,9 +304,7 @@ def simulate_trials(
     >>> bool((trials.patients <= pair.sizes).all())
     True
     """
-    case = _replicated(algorithm, population, n_runs)
-    ends = run_replicates({None: case}, seed, n_jobs)[None]
-    return _trials(algorithm, population, ends)
+    return simulate_trials_many({None: (algorithm, population)}, n_runs, seed, n_jobs)[None]
 
 
 def simulate_trials_many(
@@ -397,21 +318,11 @@ def simulate_trials_many(
     Parameters
     ----------
     cases : mapping of key to (algorithm, population)
-        What is simulated; the keys are yours.
+        What is simulated; the keys are yours, and those of the result.
     n_runs : int or mapping of key to int
         Number of trials of each case.
     seed, n_jobs
         As of `simulate_trials`.
-
-    Returns
-    -------
-    dict of Trials
-        With the keys of `cases`, in their order.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or a case cannot be played: the message has its key.
 
     Examples
     --------
@@ -422,26 +333,4 @@ def simulate_trials_many(
     >>> bool(trials[0.1].totals.mean() > trials[1.0].totals.mean())
     True
     """
-    replicated: dict[Key, Replicated] = {}
-    for key, (algorithm, population) in cases.items():
-        with label_errors(key):
-            runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
-            replicated[key] = _replicated(algorithm, population, runs)
-    ends = run_replicates(replicated, seed, n_jobs)
-    return {
-        key: _trials(algorithm, population, ends[key])
-        for key, (algorithm, population) in cases.items()
-    }
-
-
-def _trials(
-    algorithm: IdentificationAlgorithm, population: FinitePopulation, ends: Sequence[TrialEnd]
-) -> Trials:
-    """Put the trials of a case together."""
-    return Trials(
-        algorithm,
-        population,
-        np.array([end.recommendation for end in ends], dtype=np.int64),
-        np.array([end.patients for end in ends], dtype=np.int64),
-        np.array([end.failures for end in ends], dtype=np.int64),
-    )
+    return run_cases(cases, _replicated, n_runs, seed, n_jobs)

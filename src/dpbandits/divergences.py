@@ -1,35 +1,59 @@
-"""Compiled divergences between Bernoulli laws, one pair of means at a time.
+"""Divergences between Bernoulli laws, as private best-arm identification weighs them.
 
-With m(λ, u) = log(1 − u + u·e^λ), every divergence here is a Legendre transform of m, restricted
-to tilts |λ| ≤ ε and, if calibrated, with a penalty for the Laplace noise:
+Jourdan & Azize (2025). The copy of the paper that the book had holds no formulas; these are
+reconstructed from what reviews and replies say of them. With m(λ, u) = log(1 − u + u·e^λ), every
+divergence here is a Legendre transform of m, restricted to tilts |λ| ≤ ε and, if calibrated, with
+a penalty for the Laplace noise:
 
     d⁻(x, u) = sup {λx − m(λ, u) : 0 ≤ λ ≤ ε},
     d̃⁻(x, u, r) = sup {λx − m(λ, u) + r·log(1 − λ²/ε²) : 0 ≤ λ < ε},
 
-for u < x; and d⁺(x, u) = d⁻(1 − x, 1 − u). The inner functions take a number together with its
-complement (xc = 1 − x) and the gap x − u, so that the mirror image costs no digits, nor does a
-gap far below x and u. `divergences` has the same for arrays, with validation.
+for u < x, and both also for private estimates x outside [0, 1]; d⁺(x, u) = d⁻(1 − x, 1 − u); and
+d_ε = d⁻ + d⁺ = min over z of ε·|x − z| + kl(z, u) (:prf:ref:`lem-two-forms`). The functions named
+``…_kernel`` are for single numbers, for compiled code and without checks. The inner ones take a
+number together with its complement (xc = 1 − x) and the gap x − u, so that the mirror image costs
+no digits, nor does a gap far below x and u. The others broadcast arrays, and refuse a mean
+outside [0, 1], a ratio r < 0 or an ε ≤ 0 with ``ValueError``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+import numpy as np
 from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from dpbandits._validation import SMALLEST, check_values
 
 __all__ = [
+    "GREATEST",
+    "calibrated_minus",
     "calibrated_minus_kernel",
+    "calibrated_plus",
     "calibrated_plus_kernel",
+    "d_eps",
     "d_eps_kernel",
+    "d_minus",
     "d_minus_kernel",
+    "d_plus",
     "d_plus_kernel",
+    "elementwise",
+    "kl",
     "kl_kernel",
     "legendre",
     "penalised",
     "restricted",
     "tilt",
     "tilted_mean",
+    "total_variation",
 ]
+
+Array = NDArray[np.float64]
+
+GREATEST = 1 / SMALLEST
+"""The largest number that an argument may be, up to its sign."""
 
 _SMALL = 0.01  # below this relative change the series has more digits than the logarithm
 _TINY_TILT = 1e-3  # the same for the cumulant
@@ -49,7 +73,11 @@ def _excess(t: float) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _relative_entropy(x: float, xc: float, u: float, uc: float, gap: float) -> float:
-    """Return kl(x, u) for u < x as the sum of two terms that are not negative."""
+    """Return kl(x, u) for u < x as the sum of two terms that are not negative.
+
+    They are u·h(x/u − 1) and (1 − u)·h((1 − x)/(1 − u) − 1) with h(t) = (1 + t)·log(1 + t) − t,
+    which keeps its digits where x is near u.
+    """
     if xc < 0.0 or u <= 0.0:
         return math.inf
     if gap < _SMALL * u:
@@ -156,14 +184,7 @@ def _first_tilt(xc: float, u: float, gap: float, rate: float, epsilon: float) ->
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def tilt(
-    x: float,
-    xc: float,
-    u: float,
-    uc: float,
-    gap: float,
-    rate: float,
-    epsilon: float,
-    start: float,
+    x: float, xc: float, u: float, uc: float, gap: float, rate: float, epsilon: float, start: float
 ) -> tuple[float, float, float, float]:
     """Maximise λx − m(λ, u) + r·log(1 − λ²/ε²) over 0 ≤ λ < ε, for a positive gap x − u.
 
@@ -174,21 +195,8 @@ def tilt(
     equation itself is linearised. A short step therefore means a small error. The sign of
     x − p − c keeps a bracket; a step that leaves it is replaced by a bisection.
 
-    Parameters
-    ----------
-    x, xc, u, uc, gap : float
-        Estimate, mean, their complements, and x − u > 0.
-    rate : float
-        ρ = r/ε ≥ 0.
-    epsilon : float
-        ε, finite.
-    start : float
-        First t; a default if not strictly between 0 and 1.
-
-    Returns
-    -------
-    tuple of float
-        t, p − u, p(1 − p), and which share of a further shift the rewards take.
+    `rate` is ρ, ε is finite, and `start` the first t, or a default if not strictly between 0 and 1.
+    Return t, p − u, p(1 − p), and which share of a further shift the rewards take.
     """
     if u <= 0.0 or uc <= 0.0:
         return _noise_tilt(gap, rate), 0.0, 0.0, 0.0
@@ -252,7 +260,7 @@ def _calibrated(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def kl_kernel(x: float, y: float) -> float:
-    """Return kl(x, y); see `divergences.kl`."""
+    """Return kl(x, y)."""
     if x > y:
         return _relative_entropy(x, 1.0 - x, y, 1.0 - y, x - y)
     if x < y:
@@ -262,19 +270,19 @@ def kl_kernel(x: float, y: float) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def d_minus_kernel(x: float, u: float, epsilon: float) -> float:
-    """Return d⁻(x, u); see `divergences.d_minus`."""
+    """Return d⁻(x, u)."""
     return restricted(x, 1.0 - x, u, 1.0 - u, x - u, epsilon)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def d_plus_kernel(x: float, u: float, epsilon: float) -> float:
-    """Return d⁺(x, u); see `divergences.d_plus`."""
+    """Return d⁺(x, u)."""
     return restricted(1.0 - x, x, 1.0 - u, u, u - x, epsilon)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def d_eps_kernel(x: float, y: float, epsilon: float) -> float:
-    """Return d_ε(x, y); see `divergences.d_eps`."""
+    """Return d_ε(x, y)."""
     if x > y:
         return d_minus_kernel(x, y, epsilon)
     return d_plus_kernel(x, y, epsilon)
@@ -282,11 +290,127 @@ def d_eps_kernel(x: float, y: float, epsilon: float) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def calibrated_minus_kernel(x: float, u: float, ratio: float, epsilon: float) -> float:
-    """Return d̃⁻(x, u, r); see `divergences.calibrated_minus`."""
+    """Return d̃⁻(x, u, r)."""
     return _calibrated(x, 1.0 - x, u, 1.0 - u, x - u, ratio, epsilon)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def calibrated_plus_kernel(x: float, u: float, ratio: float, epsilon: float) -> float:
-    """Return d̃⁺(x, u, r); see `divergences.calibrated_plus`."""
+    """Return d̃⁺(x, u, r)."""
     return _calibrated(1.0 - x, x, 1.0 - u, u, u - x, ratio, epsilon)
+
+
+_LIMITS = {
+    **dict.fromkeys(("x", "mean_a", "mean_b"), (-GREATEST, GREATEST)),
+    **dict.fromkeys(("y", "u"), (0.0, 1.0)),
+    **dict.fromkeys(("weight_a", "weight_b", "ratio", "ratio_a", "ratio_b"), (0.0, GREATEST)),
+    "epsilon": (SMALLEST, math.inf),
+}
+
+
+def elementwise(kernel: Callable[..., object], n_out: int = 1, **arguments: ArrayLike) -> Array:
+    """Return a kernel at each element of the arguments, which are checked and broadcast.
+
+    With `n_out` > 1 values of the kernel, they are along a first axis.
+    """
+    checked = [check_values(name, value, *_LIMITS[name]) for name, value in arguments.items()]
+    with np.errstate(all="ignore"):
+        found = np.frompyfunc(kernel, len(checked), n_out)(*checked)
+    return np.asarray(found, dtype=np.float64)[()]
+
+
+def kl(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return kl(x, y) = x·log(x/y) + (1 − x)·log((1 − x)/(1 − y)).
+
+    Parameters
+    ----------
+    x, y : array_like of float
+        Means; the result is infinite where x lies outside [0, 1].
+
+    Examples
+    --------
+    >>> kl([0.5, 0.5, 0.0], [0.25, 0.0, 0.0]).round(4).tolist()
+    [0.1438, inf, 0.0]
+    """
+    return elementwise(kl_kernel, x=x, y=y)
+
+
+def total_variation(x: ArrayLike, y: ArrayLike) -> Array:
+    """Return |x − y|, the total variation between two Bernoulli laws of means x, y in [0, 1]."""
+    return np.abs(check_values("x", x, 0.0, 1.0) - check_values("y", y, 0.0, 1.0))[()]
+
+
+def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Array:
+    """Return d_ε(x, y), the divergence of best-arm identification under ε-differential privacy.
+
+    Jourdan & Azize (2025), reconstructed. It is kl(x, y) where |logit x − logit y| ≤ ε; elsewhere
+    εx − log(1 + y·(e^ε − 1)) for x > y and −εx − log(1 − y·(1 − e^−ε)) for x < y. It is at most
+    kl(x, y) and at most ε·|x − y|.
+
+    Parameters
+    ----------
+    x : array_like of float
+        A mean, or a private estimate anywhere on the line.
+    y : array_like of float
+        Mean, in [0, 1].
+    epsilon : array_like of float
+        Privacy budget ε > 0, inf for kl.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpbandits as dpb
+    >>> dpb.d_eps([0.9, -1.5], 0.5, [[0.1], [np.inf]]).round(4).tolist()
+    [[0.0388, 0.1988], [0.3681, inf]]
+    """
+    return elementwise(d_eps_kernel, x=x, y=y, epsilon=epsilon)
+
+
+def d_minus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Array:
+    """Return d⁻(x, u): d_ε(x, u) for u < x, and 0 for u ≥ x.
+
+    The evidence of an estimate x against a mean of at most u. Arguments as of `d_eps`.
+
+    Examples
+    --------
+    >>> d_minus(0.6, [0.5, 0.7], 1.0).round(4).tolist(), d_plus(0.6, 0.7, 1.0).round(4)
+    ([0.0201, 0.0], np.float64(0.0226))
+    """
+    return elementwise(d_minus_kernel, x=x, u=u, epsilon=epsilon)
+
+
+def d_plus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Array:
+    """Return d⁺(x, u) = d⁻(1 − x, 1 − u): d_ε(x, u) for u > x, and 0 for u ≤ x.
+
+    The evidence of an estimate x against a mean of at least u. Arguments as of `d_eps`.
+    """
+    return elementwise(d_plus_kernel, x=x, u=u, epsilon=epsilon)
+
+
+def calibrated_minus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: ArrayLike) -> Array:
+    """Return d̃⁻(x, u, r) = max over 0 ≤ λ < ε of λx − log(1 − u + u·e^λ) + r·log(1 − λ²/ε²).
+
+    n·d̃⁻ is the exact Chernoff exponent, for a deviation up to x, of the mean of n rewards
+    Bernoulli(u) and rn Laplace variables of scale 1/ε (:prf:ref:`lem-rate`). It is 0 for u ≥ x, at
+    most d⁻(x, u), and tends to it as r → 0; for ε = ∞ it is the one-sided kl, whatever r.
+
+    Parameters
+    ----------
+    x, u, epsilon
+        As of `d_eps`, with the mean u for y.
+    ratio : array_like of float
+        r ≥ 0, Laplace variables per reward.
+
+    Examples
+    --------
+    >>> calibrated_minus(0.9, 0.5, [0.0, 0.1, 1.0], 0.5).round(4).tolist()
+    [0.1691, 0.0646, 0.0097]
+    >>> calibrated_plus(-2.0, 0.5, [0.0, 0.1], 0.5).round(4).tolist()
+    [1.2191, 0.9364]
+    """
+    return elementwise(calibrated_minus_kernel, x=x, u=u, ratio=ratio, epsilon=epsilon)
+
+
+def calibrated_plus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: ArrayLike) -> Array:
+    """Return d̃⁺(x, u, r) = d̃⁻(1 − x, 1 − u, r), for deviations of the estimate down to x."""
+    return elementwise(calibrated_plus_kernel, x=x, u=u, ratio=ratio, epsilon=epsilon)
