@@ -28,7 +28,6 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits._validation import SMALLEST, check_values
 
 __all__ = [
-    "GREATEST",
     "calibrated_minus",
     "calibrated_minus_kernel",
     "calibrated_plus",
@@ -39,14 +38,8 @@ __all__ = [
     "d_minus_kernel",
     "d_plus",
     "d_plus_kernel",
-    "elementwise",
     "kl",
     "kl_kernel",
-    "legendre",
-    "penalised",
-    "restricted",
-    "tilt",
-    "tilted_mean",
     "total_variation",
 ]
 

@@ -194,19 +194,8 @@ class IdentificationAlgorithm(Configuration, abc.ABC):
     ) -> Decision:
         """Run once on rewards drawn from an instance, compiled where that is possible.
 
-        Parameters
-        ----------
-        instance : BernoulliInstance
-            The bandit, with one best arm.
-        rng : numpy.random.Generator
-            Source of all randomness of the run, rewards included.
-        max_pulls : int
-            Pulls after which a run that has not stopped is ended.
-
-        Raises
-        ------
-        ValueError
-            If several arms have the largest mean, or an argument is out of range.
+        `rng` is the source of all randomness, rewards included; the rest is as of `decide`.
+        ``ValueError`` is raised if several arms have the largest mean.
         """
         instance = check_unique_best_arm(instance)
         check_generator("rng", rng)

@@ -55,21 +55,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = [
-    "CAPACITY",
-    "GAPS",
-    "SHARES",
-    "START",
-    "ArmLikelihood",
-    "Table",
-    "exceeds",
-    "is_better",
-    "least",
-    "log_density",
-    "log_evidence",
-    "peak",
-    "take_in",
-]
+__all__ = ["ArmLikelihood", "is_better", "log_density", "log_evidence"]
 
 Floats = NDArray[np.float64]
 Table = tuple[Floats, Floats, float, Floats, Floats]
@@ -459,12 +445,7 @@ def exceeds(better: Table, worse: Table, threshold: float, place: float) -> bool
 
 
 class ArmLikelihood:
-    """The likelihood of an arm's mean, given its released batches.
-
-    Parameters
-    ----------
-    epsilon : float
-        ε > 0 of the noise; ``inf`` for none.
+    """The likelihood of an arm's mean, given its released batches with Lap(1/ε), or ε = ``inf``.
 
     Examples
     --------

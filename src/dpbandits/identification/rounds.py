@@ -554,7 +554,8 @@ def advance_doubling(
     it is one of them. Ties go to the lowest arm number.
     """
     n_arms = gaps.size
-    pulls, following, led, own = state.pulls, state.following, state.led, state.own
+    pulls, following = state.pulls, state.following
+    led, own = state.led, state.own
     candidates = np.empty(n_arms - 1, np.int64)
     size = 0
     for negative in (True, False):

@@ -235,7 +235,7 @@ def _calibrated_end(problem: Problem) -> float:
 def _start(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float, u: float
 ) -> tuple[float, float]:
-    """Return y and z for the u given or, if that is no inner point, about those of W."""
+    """Return y and z for the u given or, if that is not an inner point, about those of W."""
     y, z = u - _clip(mean_b), _clip(mean_a) - u
     if not (y > 0.0 and z > 0.0):
         width = _clip(mean_a) - _clip(mean_b)
@@ -401,12 +401,8 @@ def calibrated_cost_kernel(
     Examples
     --------
     >>> cold = calibrated_cost_kernel(0.75, 0.5, 30.0, 10.0, 0.1, 0.2, 0.5, 0.0, 0.0, -1.0)
-    >>> cost, u, tilt_a, tilt_b, part_a, part_b = cold
-    >>> round(cost, 4), round(u, 4), round(30 * part_a + 10 * part_b, 4)
-    (0.1429, 0.7113, 0.1429)
-    >>> warm = calibrated_cost_kernel(0.75, 0.5, 31.0, 10.0, 0.1, 0.2, 0.5, tilt_a, tilt_b, u)
-    >>> bool(warm[0] <= 31 * part_a + 10 * part_b)
-    True
+    >>> round(cold[0], 4), round(30 * cold[4] + 10 * cold[5], 4)
+    (0.1429, 0.1429)
     """
     if mean_a <= mean_b or math.isinf(epsilon) or ratio_a + ratio_b == 0.0:
         cost, u, part_a, part_b = transportation_cost_kernel(
