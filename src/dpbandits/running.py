@@ -31,7 +31,6 @@ __all__ = [
     "label_errors",
     "run_cases",
     "run_replicates",
-    "runs_of",
 ]
 
 Key = TypeVar("Key", bound=Hashable)
@@ -150,15 +149,6 @@ def describe(part: object) -> Any:
     return getattr(part, "__qualname__", type(part).__qualname__)
 
 
-def runs_of(key: Hashable, n_runs: int | Mapping[Any, int]) -> int:
-    """Return the number of replicates of a case, given for all or for each."""
-    if not isinstance(n_runs, Mapping):
-        return n_runs
-    if key not in n_runs:
-        raise ValueError("n_runs has no number for it")
-    return n_runs[key]
-
-
 @contextmanager
 def label_errors(key: Hashable) -> Iterator[None]:
     """Put the key of a case, if it has one, in front of what is wrong with it."""
@@ -185,7 +175,10 @@ def run_cases(
     described: dict[Key, Replicated] = {}
     for key, case in cases.items():
         with label_errors(key):
-            described[key] = replicated(case, runs_of(key, n_runs))
+            if isinstance(n_runs, Mapping) and key not in n_runs:
+                raise ValueError("n_runs has no number of replicates for it; allowed: one a case")
+            runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
+            described[key] = replicated(case, runs)
     found = run_replicates(described, seed, n_jobs)
     return {key: described[key].gather(found.pop(key)) for key in cases}
 

@@ -197,7 +197,7 @@ import dpbandits
 modules = [m for name, m in list(sys.modules.items()) if name.startswith("dpbandits")]
 compiled = [v for m in modules for v in vars(m).values() if isinstance(v, Dispatcher)]
 assert len(compiled) > 20
-assert not {"companion", "matplotlib", "pandas", "scipy.stats"} & set(sys.modules)
+assert not {"companion", "matplotlib", "pandas", "scipy.special", "scipy.stats"} & set(sys.modules)
 print(*(function.__name__ for function in compiled if function.signatures))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+import scipy
 from numba import njit
-from scipy import special
 
 __all__ = [
     "RULES",
@@ -58,8 +58,8 @@ def gamma_tail_point(log_inverse: float) -> float:
 def pair_constant(rule: str, delta: float, n_arms: int, exponent: float) -> float:
     """Return what `pair_threshold` needs of δ, K and s, for "chernoff" or "union"."""
     if rule == "chernoff":
-        return math.log((n_arms - 1) / delta) + 2.0 * math.log(special.zeta(exponent))
-    return 2.0 * math.log(n_arms * special.zeta(exponent) / delta)
+        return math.log((n_arms - 1) / delta) + 2.0 * math.log(scipy.special.zeta(exponent))
+    return 2.0 * math.log(n_arms * scipy.special.zeta(exponent) / delta)
 
 
 @njit(cache=True, nogil=True)

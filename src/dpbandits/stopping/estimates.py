@@ -16,7 +16,7 @@ from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer
 from dpbandits.rewards.laws import Law
-from dpbandits.running import Replicated, describe, label_errors, run_replicates, runs_of
+from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.stopping.base import Outcome, StoppingRule
 
 __all__ = ["Estimates", "estimate", "estimate_many"]
@@ -111,8 +111,9 @@ def _draw_chunk(
     return [rule.draw(law, np.random.default_rng(seed), max_samples) for seed in seeds]
 
 
-def _replicated(rule: StoppingRule, law: Law, n_runs: int, max_samples: int) -> Replicated:
+def _replicated(max_samples: int, case: tuple[StoppingRule, Law], n_runs: int) -> Replicated:
     """Check a case and describe it to the runner."""
+    rule, law = case
     if not isinstance(rule, StoppingRule):
         raise ValueError(f"rule={rule!r} is not a rule; allowed: one such as NAS(0.5, 0.05)")
     max_samples = rule.check_draw(law, np.random.default_rng(0), max_samples)
@@ -124,7 +125,15 @@ def _replicated(rule: StoppingRule, law: Law, n_runs: int, max_samples: int) -> 
         check_integer("n_runs", n_runs, 1),
         chunk=_CHUNK,
         warm_up=partial(rule.draw, law, np.random.default_rng(0), min(max_samples, 64)),
+        gather=partial(_gather, rule, law, max_samples),
     )
+
+
+def _gather(rule: StoppingRule, law: Law, max_samples: int, outcomes: list[Outcome]) -> Estimates:
+    samples = np.array([outcome.samples for outcome in outcomes], dtype=np.int64)
+    estimates = np.array([outcome.estimate for outcome in outcomes], dtype=np.float64)
+    halted = np.array([outcome.halted for outcome in outcomes], dtype=np.bool_)
+    return Estimates(rule, law, max_samples, samples, estimates, halted)
 
 
 def estimate(
@@ -191,14 +200,4 @@ def estimate_many(
     >>> runs[0.25].samples.mean() > runs[0.5].samples.mean()
     np.True_
     """
-    replicated: dict[Key, Replicated] = {}
-    for key, (rule, law) in cases.items():
-        with label_errors(key):
-            replicated[key] = _replicated(rule, law, runs_of(key, n_runs), max_samples)
-    found: dict[Key, Estimates] = {}
-    for key, outcomes in run_replicates(replicated, seed, n_jobs).items():
-        samples = np.array([outcome.samples for outcome in outcomes], dtype=np.int64)
-        estimates = np.array([outcome.estimate for outcome in outcomes], dtype=np.float64)
-        halted = np.array([outcome.halted for outcome in outcomes], dtype=np.bool_)
-        found[key] = Estimates(*cases[key], int(max_samples), samples, estimates, halted)
-    return found
+    return run_cases(cases, partial(_replicated, max_samples), n_runs, seed, n_jobs)
