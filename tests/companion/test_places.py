@@ -130,7 +130,7 @@ def test_the_package_and_its_reference_have_it(copy):
         "import dpbandits as dpb, package_reference as reference; "
         "from dpbandits.auditing.cases import audit_cases; "
         "print(dpb.registry['Toy'] is dpb.Toy, 'Toy' in dpb.__all__, "
-        "'Toy' in audit_cases(1.0, 10, 10), "
+        "'Toy' in audit_cases(1.0, 100, 100), "
         "'dpbandits.regret.toy' in reference.public_modules('dpbandits.regret'))",
     )
     assert status == 0 and words.split() == ["True"] * 4, words
