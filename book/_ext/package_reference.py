@@ -90,7 +90,7 @@ class CompiledDocumenter(FunctionDocumenter):
 def escape_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Let ``|S|`` in a docstring mean the size of S, not a substitution."""
     for number, line in enumerate(lines):
-        if "|" in line and not line.lstrip().startswith((">>>", "...", "|", "+")):
+        if "|" in line and not line.lstrip().startswith((">>>", "...", "| ", "+-")):
             parts = re.split(r"(`+[^`]*`+)", line)
             parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
             lines[number] = "".join(parts)
