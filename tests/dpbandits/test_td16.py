@@ -21,6 +21,7 @@ from dpbandits.guarantees import NO_PRIVACY
 from dpbandits.mechanisms import HybridCounter, hybrid_signs, laplace, laplace_sum_tail
 from dpbandits.mechanisms.hybrid_signs import negative_before
 from dpbandits.privacy import basic_composition, epsilon_at
+from dpbandits.regret import dp_ucb_int, skipping
 from dpbandits.regret.dp_ucb_int import READINGS, IntervalPolicy, input_of, play_dp_ucb_int
 from dpbandits.regret.per_step import play_index_policy
 
@@ -578,3 +579,15 @@ def test_the_frozen_reading_breaks_theorem_3_5_where_the_paper_plays():
 def test_what_is_out_of_range_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_certificate_over_releases_leaves_room_for_the_rewards():
+    """Its margin is that of the mean path less the band, in which the rewards stay."""
+    total, n, interval, mean, rival, root = 5000.0, 8000, 50, 0.6, 0.55, 4.0
+    arguments = (total, n, 1, interval, 0.55, 1.0, mean, rival, root, 10**6)
+    releases, margin = dp_ucb_int._certify(*arguments)
+    assert releases > 0
+    rewards = 1 + (releases - 1) * interval
+    ends = [total + mean * r + root * math.sqrt(n + r) - rival * (n + r) for r in (1, rewards)]
+    band = skipping.reward_band(mean, rewards, -math.log(skipping.SKIP_ERROR))
+    assert margin <= min(ends) - band and band > 50

@@ -48,8 +48,8 @@ from dpbandits.regret.per_step import (
     play_index_table,
 )
 from dpbandits.regret.skipping import (
+    LOG_ERROR,
     MAX_SKIPS,
-    SKIP_ERROR,
     aligned,
     pass_checkpoints,
     proposed_stretch,
@@ -116,7 +116,7 @@ def _skip(
                     drift = rival - means[arm] - 0.5 * root / math.sqrt(n) - growth
                     stretch = int(
                         min(
-                            proposed_stretch(lead - kept, drift, means[arm], SKIP_ERROR),
+                            proposed_stretch(lead - kept, drift, means[arm], LOG_ERROR),
                             float(min(horizon - t, last, limits[room])),
                         )
                     )
@@ -135,7 +135,7 @@ def _skip(
                             + root * math.sqrt(end) - rival * end
                         )  # fmt: skip
                         slack = 1e-9 + 1e-12 * (abs(total) + width * 64 + (abs(rival) + 1.0) * end)
-                        band = reward_band(means[arm], stretch, SKIP_ERROR)
+                        band = reward_band(means[arm], stretch, LOG_ERROR)
                         barrier = min(at_first, at_last) - band - slack
                         if stretch < min(horizon - t, last):
                             stretch = aligned(n, stretch)

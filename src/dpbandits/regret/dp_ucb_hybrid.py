@@ -40,8 +40,8 @@ from dpbandits.regret.base import Rng, Times
 from dpbandits.regret.dp_ucb_bound import HybridIndex
 from dpbandits.regret.per_step import ADVANCING, IndexPolicy
 from dpbandits.regret.skipping import (
+    LOG_ERROR,
     MAX_SKIPS,
-    SKIP_ERROR,
     aligned,
     pass_checkpoints,
     reward_band,
@@ -84,7 +84,7 @@ def _certify(
     for _ in range(_TRIES):
         if stretch < _SHORTEST:
             break
-        band = reward_band(mean, stretch, SKIP_ERROR)
+        band = reward_band(mean, stretch, LOG_ERROR)
         last = n + stretch - 1.0
         at_first = total - band + root * math.sqrt(n)
         at_last = total - band + mean * (stretch - 1.0) + root * math.sqrt(last)

@@ -27,8 +27,8 @@ from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
 from dpbandits.privacy import calibrate, epsilon_at
 from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times, write_arms
 from dpbandits.regret.skipping import (
+    LOG_ERROR,
     MAX_SKIPS,
-    SKIP_ERROR,
     pass_checkpoints,
     proposed_stretch,
     reward_band,
@@ -109,7 +109,7 @@ def _certify(
     """Return a number of releases that the leader may pass in one skip, or 0, and the margin g."""
     lead = total + root * math.sqrt(n) - rival * n
     drift = rival - mean - 0.5 * root / math.sqrt(n)
-    stretch = min(proposed_stretch(0.5 * lead, drift, mean, SKIP_ERROR), float(n))
+    stretch = min(proposed_stretch(0.5 * lead, drift, mean, LOG_ERROR), float(n))
     releases = int(min(stretch / interval, float(most)))
     for _ in range(_TRIES):
         if lead <= 0.0 or releases == 0:
@@ -118,7 +118,7 @@ def _certify(
         at_first = total + mean * rest + root * math.sqrt(first) - rival * first
         at_last = total + mean * (last - n) + root * math.sqrt(last) - rival * last
         slack = 1e-9 + 1e-12 * (abs(total) + (abs(rival) + 1.0) * last)
-        margin = min(at_first, at_last) - reward_band(mean, last - n, SKIP_ERROR) - slack
+        margin = min(at_first, at_last) - reward_band(mean, last - n, LOG_ERROR) - slack
         if margin > 0.0 and releases * _failure(margin, noise * last**growth) < 1.0:
             return releases, margin
         releases //= 4

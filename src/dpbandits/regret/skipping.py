@@ -40,6 +40,7 @@ from dpbandits.regret.per_step import index_leader
 from dpbandits.rewards.binomial import binomial
 
 __all__ = [
+    "LOG_ERROR",
     "MAX_SKIPS",
     "SKIP_ERROR",
     "SkipTally",
@@ -60,6 +61,9 @@ Ints = NDArray[np.int64]
 
 SKIP_ERROR = 1e-16
 """Probability, at most, that the rewards of one skip leave their band."""
+
+LOG_ERROR = -math.log(SKIP_ERROR)
+"""log(1/`SKIP_ERROR`), as `reward_band` takes it."""
 
 MAX_SKIPS = 4_000_000
 """Skips of one run, at most; a run that has used them up goes on pull by pull."""
