@@ -36,7 +36,12 @@ def public_modules(name: str) -> list[str]:
 def from_elsewhere(module: Any) -> list[str]:
     """Return the names that a module offers and another one defines, which documents them."""
     names = getattr(module, "__all__", [])
-    homes = {name: getattr(getattr(module, name), "__module__", module.__name__) for name in names}
+    objects = {name: getattr(module, name) for name in names}
+    homes = {
+        name: getattr(thing, "__module__", module.__name__)
+        for name, thing in objects.items()
+        if type(thing).__module__ != "typing"  # an alias of a type is where it is named
+    }
     return [name for name, home in homes.items() if home != module.__name__]
 
 

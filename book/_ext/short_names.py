@@ -14,6 +14,8 @@ def link(app: Any, env: Any, node: Any, content: Any) -> Element | None:
     if node.get("refdomain") != "py":
         return None
     target = str(node.get("reftarget", "")).removesuffix("()")
+    if target.startswith("<function"):  # what checks a field, within its annotation
+        return content
     plain = "." not in target
     endings = (
         [target, target.rpartition(".")[2]]
@@ -29,7 +31,8 @@ def link(app: Any, env: Any, node: Any, content: Any) -> Element | None:
         ]
         types = [pair for pair in found if pair[1].objtype in MAIN]
         # A word in a type, such as n_runs in a shape, is no reference to a property.
-        own = own or types or ([] if node.get("reftype") == "class" else found)
+        alias = [pair for pair in found if pair[1].objtype == "data"]
+        own = own or types or (alias if node.get("reftype") == "class" else found)
     if len(own) != 1:
         # An argument in backticks, such as `beta`, is a name and no more.
         return content if plain and node.get("reftype") == "obj" else None

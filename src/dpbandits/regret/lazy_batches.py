@@ -58,7 +58,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 UCB, KL, CALIBRATED, EVIDENCE, SAMPLE, RACE = range(6)
-"""How a `LazyRule` chooses: see `LazyRule.first`."""
+"""How a `LazyRule` chooses the next arm."""
 
 
 class LazyRule(NamedTuple):

@@ -83,7 +83,7 @@ class FinitePopulation(Bandit):
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Share of successes of each arm, shape (K,), read-only: the arms' `means`."""
+        """Share of successes of each arm, shape (K,), read-only; the arms' `means` as well."""
         return read_only(np.array(self.successes) / np.array(self.sizes))
 
     @property
