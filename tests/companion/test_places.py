@@ -21,7 +21,7 @@ import numpy as np
 
 from dpbandits.configuration import Budget, whole
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.mechanisms.laplace import laplace_noise
+from dpbandits.mechanisms import laplace_noise
 from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times
 
 __all__ = ["Toy"]
