@@ -7,8 +7,8 @@ independent. With F the distribution function of Lap(σ₂) and f the density of
     P(the s-th look is the first to halt) = ∫ f(b) F(q_s − b) ∏_{j<s} (1 − F(q_j − b)) db,
 
 and P(no look halts) = ∫ f(b) ∏_j (1 − F(q_j − b)) db. As f, F and 1 − F are log-concave, so is
-each integrand exp(φ), and the integral is computed with an error that is proved here
-(`HaltingLaw.error`):
+each integrand exp(φ), and the integral is computed with an error that is known
+(`HaltingLaw.error`). Proof:
 
 - *Range.* If φ(lo) ≤ φ(p) − D for some p > lo, then concavity puts φ below the line through the
   two points to the left of lo, and above it between them. The part of the integral to the left of
