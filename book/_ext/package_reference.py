@@ -10,6 +10,7 @@ import pkgutil
 import re
 from typing import Any, ClassVar
 
+from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.ext.autodoc import FunctionDocumenter
@@ -108,8 +109,20 @@ def skip_plain_fields(
     return True if str(getattr(obj, "__doc__", "")).startswith("Alias for field") else None
 
 
+def without_addresses(app: Any, doctree: Any) -> None:
+    """Name the checks within annotations; what an alias stands for is said in its docstring."""
+    for paragraph in list(doctree.findall(nodes.paragraph)):
+        if paragraph.astext().startswith("alias of Annotated["):
+            paragraph.parent.remove(paragraph)
+    for text in list(doctree.findall(nodes.Text)):
+        if " at 0x" in text:
+            plain = re.sub(r"<function (\w+)\S* at 0x[0-9a-f]+>", r"\1", text)
+            text.parent.replace(text, nodes.Text(plain))
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Add the directive and the documenter."""
+    app.connect("doctree-read", without_addresses)
     app.setup_extension("sphinx.ext.autodoc")
     app.add_directive("package-reference", PackageReference)
     app.add_autodocumenter(CompiledDocumenter)

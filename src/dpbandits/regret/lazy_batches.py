@@ -31,6 +31,7 @@ from dpbandits.lazy_indices import choose_calibrated, choose_kl, choose_least_ev
 from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times, write_arms
 from dpbandits.regret.lazy_sampling import first_of, first_to_finish, largest_draw
 from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.streams import FixedRewards, Tape, tape_of
 from dpbandits.schedules import next_size
 
@@ -534,6 +535,7 @@ class LazyDPTS(LazyBatches):
 
     label: ClassVar[str] = "Lazy-DP-TS"
     source: ClassVar[str] = "Hu & Hegde 2022; reconstructed"
+    bound_for: ClassVar[Any] = BernoulliInstance  # its proof counts the odds of Binomial sums
 
     epsilon: Budget
     alpha: _Alpha = 3.0
