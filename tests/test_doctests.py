@@ -6,6 +6,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import types
 
 import pytest
 
@@ -81,7 +82,7 @@ def test_examples_run_after_import_dpbandits_as_dpb(name):
     """What ``help(dpb.NAME)`` shows can be pasted."""
     value = getattr(dpbandits, name)
     owned = vars(value).values() if inspect.isclass(value) else ()
-    for each in (value, *owned):
+    for each in (value, *(v for v in owned if not inspect.isclass(v))):
         docstring = getattr(getattr(each, "py_func", each), "__doc__", None)
         if docstring and not inspect.ismodule(each):
             assert unbound(docstring) == set()
@@ -99,3 +100,33 @@ def test_public_objects_have_docstrings(name):
         value = getattr(module, public)
         if inspect.isroutine(value) or inspect.isclass(value) or hasattr(value, "py_func"):
             assert inspect.getdoc(value), f"{name}.{public}"
+            assert silent(value) == []
+
+
+def silent(value):
+    """Public functions of a class that have no docstring, not even an inherited one."""
+    own = vars(value) if inspect.isclass(value) else {}
+    functions = (property, classmethod, staticmethod, types.FunctionType)
+    public = [name for name, each in own.items() if name[0] != "_" and isinstance(each, functions)]
+    return [name for name in public if not inspect.getdoc(getattr(value, name))]
+
+
+class Loud:
+    def play(self):
+        """Play."""
+
+
+class Quiet(Loud):
+    def play(self):
+        pass
+
+    def mute(self):
+        pass
+
+    @property
+    def law(self):
+        return 0
+
+
+def test_silent_functions_are_found():
+    assert silent(Quiet) == ["mute", "law"]

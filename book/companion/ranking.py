@@ -14,15 +14,7 @@ from scipy import stats
 from dpbandits._validation import check_choice, check_fraction
 from dpbandits.configuration import Configuration, whole
 
-__all__ = [
-    "Best",
-    "Estimate",
-    "Standing",
-    "best_in_each",
-    "best_of",
-    "standings",
-    "without_some",
-]
+__all__ = ["Best", "Estimate", "Standing", "best_in_each", "best_of", "standings", "without_some"]
 
 Place = TypeVar("Place", bound=Hashable)
 
@@ -184,9 +176,7 @@ class Standing(NamedTuple):
 
 
 def standings(
-    estimates: Mapping[Place, Mapping[str, Estimate]],
-    rng: np.random.Generator,
-    level: float = 0.95,
+    estimates: Mapping[Place, Mapping[str, Estimate]], rng: np.random.Generator, level: float = 0.95
 ) -> list[Standing]:
     """Rank algorithms over settings, the least score first, with confidence sets of the ranks.
 

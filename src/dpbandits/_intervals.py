@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints
 from dpbandits._validation import check_fraction
 
 __all__ = ["mean_interval", "share_interval"]
 
 
-def mean_interval(
-    values: NDArray[np.int64] | NDArray[np.float64], level: float = 0.95
-) -> tuple[float, float, float]:
+def mean_interval(values: Ints | Floats, level: float = 0.95) -> tuple[float, float, float]:
     """Return a mean with Student's interval; its ends are nan for a single value."""
     level = check_fraction("level", level)
     mean = float(values.mean())

@@ -9,7 +9,8 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dpbandits._arrays import Floats, Rng
 
 __all__ = [
     "SMALLEST",
@@ -84,9 +85,9 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
     return number
 
 
-def check_generator(name: str, value: Any) -> np.random.Generator:
+def check_generator(name: str, value: Any) -> Rng:
     """Return `value` if it is a NumPy generator."""
-    if not isinstance(value, np.random.Generator):
+    if not isinstance(value, Rng):
         raise ValueError(
             f"{name}={value!r} is not a generator; allowed: one such as numpy.random.default_rng(0)"
         )
@@ -110,7 +111,7 @@ def check_flag(name: str, value: Any) -> bool:
     return value
 
 
-def check_values(name: str, value: Any, low: float, high: float) -> NDArray[np.float64]:
+def check_values(name: str, value: Any, low: float, high: float) -> Floats:
     """Return `value`, a number or an array of numbers, as floats that lie in [low, high]."""
     allowed = f"numbers from {low:g} to {high:g}"
     try:

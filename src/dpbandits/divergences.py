@@ -23,8 +23,9 @@ from collections.abc import Callable
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats
 from dpbandits._validation import SMALLEST, check_values
 
 __all__ = [
@@ -43,7 +44,6 @@ __all__ = [
     "total_variation",
 ]
 
-Array = NDArray[np.float64]
 
 GREATEST = 1 / SMALLEST
 """The largest number that an argument may be, up to its sign."""
@@ -301,7 +301,7 @@ _LIMITS = {
 }
 
 
-def elementwise(kernel: Callable[..., object], n_out: int = 1, **arguments: ArrayLike) -> Array:
+def elementwise(kernel: Callable[..., object], n_out: int = 1, **arguments: ArrayLike) -> Floats:
     """Return a kernel at each element of the arguments, which are checked and broadcast.
 
     With `n_out` > 1 values of the kernel, they are along a first axis.
@@ -312,7 +312,7 @@ def elementwise(kernel: Callable[..., object], n_out: int = 1, **arguments: Arra
     return np.asarray(found, dtype=np.float64)[()]
 
 
-def kl(x: ArrayLike, y: ArrayLike) -> Array:
+def kl(x: ArrayLike, y: ArrayLike) -> Floats:
     """Return kl(x, y) = x·log(x/y) + (1 − x)·log((1 − x)/(1 − y)).
 
     Parameters
@@ -328,12 +328,12 @@ def kl(x: ArrayLike, y: ArrayLike) -> Array:
     return elementwise(kl_kernel, x=x, y=y)
 
 
-def total_variation(x: ArrayLike, y: ArrayLike) -> Array:
+def total_variation(x: ArrayLike, y: ArrayLike) -> Floats:
     """Return |x − y|, the total variation between two Bernoulli laws of means x, y in [0, 1]."""
     return np.abs(check_values("x", x, 0.0, 1.0) - check_values("y", y, 0.0, 1.0))[()]
 
 
-def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Array:
+def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Floats:
     """Return d_ε(x, y), the divergence of best-arm identification under ε-differential privacy.
 
     Jourdan & Azize (2025), reconstructed. It is kl(x, y) where |logit x − logit y| ≤ ε; elsewhere
@@ -359,7 +359,7 @@ def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Array:
     return elementwise(d_eps_kernel, x=x, y=y, epsilon=epsilon)
 
 
-def d_minus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Array:
+def d_minus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
     """Return d⁻(x, u): d_ε(x, u) for u < x, and 0 for u ≥ x.
 
     The evidence of an estimate x against a mean of at most u. Arguments as of `d_eps`.
@@ -372,7 +372,7 @@ def d_minus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Array:
     return elementwise(d_minus_kernel, x=x, u=u, epsilon=epsilon)
 
 
-def d_plus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Array:
+def d_plus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
     """Return d⁺(x, u) = d⁻(1 − x, 1 − u): d_ε(x, u) for u > x, and 0 for u ≤ x.
 
     The evidence of an estimate x against a mean of at least u. Arguments as of `d_eps`.
@@ -380,7 +380,7 @@ def d_plus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Array:
     return elementwise(d_plus_kernel, x=x, u=u, epsilon=epsilon)
 
 
-def calibrated_minus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: ArrayLike) -> Array:
+def calibrated_minus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: ArrayLike) -> Floats:
     """Return d̃⁻(x, u, r) = max over 0 ≤ λ < ε of λx − log(1 − u + u·e^λ) + r·log(1 − λ²/ε²).
 
     n·d̃⁻ is the exact Chernoff exponent, for a deviation up to x, of the mean of n rewards
@@ -404,6 +404,6 @@ def calibrated_minus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: Arra
     return elementwise(calibrated_minus_kernel, x=x, u=u, ratio=ratio, epsilon=epsilon)
 
 
-def calibrated_plus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: ArrayLike) -> Array:
+def calibrated_plus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: ArrayLike) -> Floats:
     """Return d̃⁺(x, u, r) = d̃⁻(1 − x, 1 − u, r), for deviations of the estimate down to x."""
     return elementwise(calibrated_plus_kernel, x=x, u=u, ratio=ratio, epsilon=epsilon)

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits._intervals import mean_interval
 from dpbandits._validation import (
     check_choice,
@@ -24,12 +24,7 @@ from dpbandits.configuration import Budget, Configuration, Order, Positive
 from dpbandits.mechanisms import laplace_total
 from dpbandits.rewards.heavy_laws import HeavyLaw, TwoPointHeavyLaw
 from dpbandits.rewards.truncated_sums import truncated_sum
-from dpbandits.robust_means import (
-    central_threshold,
-    central_width,
-    local_threshold,
-    local_width,
-)
+from dpbandits.robust_means import central_threshold, central_width, local_threshold, local_width
 from dpbandits.running import Replicated, describe, run_cases
 
 __all__ = [
@@ -120,7 +115,7 @@ class TruncatedMean(Configuration):
         noise = 8 * (bound / self.epsilon) ** 2 / (n if self.model == "local" else n * n)
         return math.sqrt(bias**2 + law.truncated_variance(bound) / n + noise)
 
-    def error(self, rng: np.random.Generator, law: HeavyLaw, n: int) -> float:
+    def error(self, rng: Rng, law: HeavyLaw, n: int) -> float:
         """Draw an estimate from n rewards of a law, and return it minus the law's mean."""
         check_generator("rng", rng)
         bound = self.threshold(check_integer("n", n, 1))
@@ -146,7 +141,7 @@ class MeanErrors:
     estimator: TruncatedMean
     law: HeavyLaw
     n_rewards: int
-    error: NDArray[np.float64]
+    error: Floats
 
     @property
     def n_runs(self) -> int:
@@ -170,10 +165,7 @@ class MeanErrors:
 
 
 def _errors_chunk(
-    estimator: TruncatedMean,
-    law: HeavyLaw,
-    n_rewards: int,
-    seeds: Sequence[np.random.SeedSequence],
+    estimator: TruncatedMean, law: HeavyLaw, n_rewards: int, seeds: Sequence[np.random.SeedSequence]
 ) -> list[float]:
     return [estimator.error(np.random.default_rng(seed), law, n_rewards) for seed in seeds]
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints
 from dpbandits.divergences import calibrated_plus_kernel, tilt
 
 __all__ = [
@@ -48,12 +47,7 @@ def ucb_width(n: float, log_t: float, sampling: float, noise: float, epsilon: fl
 
 @njit(cache=True, nogil=True)
 def choose_ucb(
-    totals: NDArray[np.float64],
-    rewards: NDArray[np.int64],
-    log_t: float,
-    sampling: float,
-    noise: float,
-    epsilon: float,
+    totals: Floats, rewards: Ints, log_t: float, sampling: float, noise: float, epsilon: float
 ) -> int:
     """Return the arm with the largest x + `ucb_width`."""
     arm, highest = 0, -math.inf
@@ -107,13 +101,7 @@ def calibrated_upper(x: float, n: float, k: float, epsilon: float, level: float)
 
 
 @njit(cache=True, nogil=True)
-def choose_kl(
-    totals: NDArray[np.float64],
-    rewards: NDArray[np.int64],
-    log_t: float,
-    alpha: float,
-    epsilon: float,
-) -> int:
+def choose_kl(totals: Floats, rewards: Ints, log_t: float, alpha: float, epsilon: float) -> int:
     """Return the arm with the largest max {q : n·kl(y, q) ≤ αL}, y = clip(x + αL/(εn))."""
     arm, highest, level = 0, -1.0, alpha * log_t
     for a in range(totals.size):
@@ -127,11 +115,7 @@ def choose_kl(
 
 @njit(cache=True, nogil=True)
 def choose_calibrated(
-    totals: NDArray[np.float64],
-    rewards: NDArray[np.int64],
-    noises: NDArray[np.int64],
-    level: float,
-    epsilon: float,
+    totals: Floats, rewards: Ints, noises: Ints, level: float, epsilon: float
 ) -> int:
     """Return the arm with the largest `calibrated_upper`.
 
@@ -152,12 +136,7 @@ def choose_calibrated(
 
 
 @njit(cache=True, nogil=True)
-def choose_least_evidence(
-    totals: NDArray[np.float64],
-    rewards: NDArray[np.int64],
-    noises: NDArray[np.int64],
-    epsilon: float,
-) -> int:
+def choose_least_evidence(totals: Floats, rewards: Ints, noises: Ints, epsilon: float) -> int:
     """Return the arm with the least n·d̃⁺(y, max y, k/n) + log n, y = clip(x).
 
     With k = 0 it is d_ε.

@@ -71,6 +71,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from dpbandits._arrays import Floats
 from dpbandits._validation import SMALLEST, check_number, check_positive
 
 __all__ = [
@@ -82,7 +83,6 @@ __all__ = [
     "epsilon_at",
 ]
 
-Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 _CALIBRATION = 1e-6  # share of the greatest factor that `calibrate` may miss

@@ -14,8 +14,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import (
     check_choice,
     check_flag,
@@ -163,7 +163,7 @@ def robust_mean(
     model: str = "global",
     confidence: float = 0.05,
     *,
-    rng: np.random.Generator,
+    rng: Rng,
     non_negative: bool = False,
 ) -> RobustMean:
     """Estimate the mean of heavy-tailed rewards privately.
@@ -222,7 +222,7 @@ def robust_mean(
     return RobustMean(estimate, factor * err, bound, scale, PrivacyGuarantee(model, epsilon))
 
 
-def _rewards(x: Any) -> NDArray[np.float64]:
+def _rewards(x: Any) -> Floats:
     try:
         rewards = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Ints
 from dpbandits._validation import check_fraction, check_integer, check_positive
 
 __all__ = [
@@ -139,7 +139,7 @@ def noise_width(scale: float, log_time: Any, bracket: Any = 1.0) -> Any:
     return 4 * math.sqrt(8) * scale * bracket * log_time
 
 
-def round_robin(pulls: NDArray[np.int64], n_viable: int) -> NDArray[np.int64]:
+def round_robin(pulls: Ints, n_viable: int) -> Ints:
     """Count pulls of each of `n_viable` arms after `pulls` pulls in turn, arm 0 first.
 
     Examples
@@ -177,7 +177,7 @@ def next_release(pulls: int, eta: float, first: int = 1) -> int:
         j += 1
 
 
-def batch_grid(pulls: int, eta: float, forgets: bool) -> tuple[NDArray[np.int64], ...]:
+def batch_grid(pulls: int, eta: float, forgets: bool) -> tuple[Ints, ...]:
     """Return the batches of an arm up to the first that brings it to `pulls` pulls or more.
 
     The sizes of the batches are the grid ⌈(1 + η)^j⌉ and an estimate rests on the last batch alone

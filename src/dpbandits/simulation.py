@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats, Ints
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
@@ -22,16 +23,10 @@ from dpbandits.rewards.instances import BernoulliInstance, CallbackInstance
 from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.schedules import MOST_PULLS
 
-__all__ = [
-    "Runs",
-    "log_checkpoints",
-    "play_chunk",
-    "simulate",
-    "simulate_many",
-]
+__all__ = ["Runs", "log_checkpoints", "play_chunk", "simulate", "simulate_many"]
 
 Key = TypeVar("Key", bound=Hashable)
-Replicate = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+Replicate = tuple[Floats, Ints, Ints]
 """Regret at the checkpoints, pulls of the arms at the end, and ends of epochs."""
 
 
@@ -60,27 +55,27 @@ class Runs:
     algorithm: RegretAlgorithm
     instance: Instance
     horizon: int
-    times: NDArray[np.int64]
-    regret: NDArray[np.float64]
-    pulls: NDArray[np.int64]
-    epoch_ends: tuple[NDArray[np.int64], ...]
+    times: Ints
+    regret: Floats
+    pulls: Ints
+    epoch_ends: tuple[Ints, ...]
 
     @property
     def n_runs(self) -> int:
         """Number of replicates."""
         return self.regret.shape[0]
 
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Floats:
         """Return the mean pseudo-regret at each checkpoint, shape (C,)."""
         return self.regret.mean(axis=0)
 
-    def band(self, level: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def band(self, level: float = 0.9) -> tuple[Floats, Floats]:
         """Return the ends of the band, each of shape (C,), of the central `level` of the runs."""
         tail = (1 - check_fraction("level", level)) / 2
         low, high = np.quantile(self.regret, [tail, 1 - tail], axis=0)
         return low, high
 
-    def mean_interval(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def mean_interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the ends of Student's interval for the mean at each checkpoint, shape (C,)."""
         if self.n_runs < 2:
             raise ValueError(f"n_runs={self.n_runs} is too few for an interval; allowed: 2 or more")
@@ -109,7 +104,7 @@ class Runs:
         write_atomically(path, "\n".join(lines) + "\n")
 
 
-def log_checkpoints(horizon: int, per_decade: int = 32) -> NDArray[np.int64]:
+def log_checkpoints(horizon: int, per_decade: int = 32) -> Ints:
     """Return increasing whole times from 1 to `horizon`, evenly spaced on a log axis.
 
     From 10¹² on they have twelve digits.
@@ -131,7 +126,7 @@ def log_checkpoints(horizon: int, per_decade: int = 32) -> NDArray[np.int64]:
     return np.unique(times)
 
 
-def _checked_checkpoints(checkpoints: ArrayLike | None, horizon: int) -> NDArray[np.int64]:
+def _checked_checkpoints(checkpoints: ArrayLike | None, horizon: int) -> Ints:
     if checkpoints is None:
         return log_checkpoints(horizon)
     allowed = f"allowed: increasing whole times, from 1 or later to horizon={horizon}"
@@ -145,9 +140,7 @@ def _checked_checkpoints(checkpoints: ArrayLike | None, horizon: int) -> NDArray
     return np.array(times, dtype=np.int64)
 
 
-def _check_play(
-    play: object, algorithm: RegretAlgorithm, times: NDArray[np.int64], n_arms: int
-) -> None:
+def _check_play(play: object, algorithm: RegretAlgorithm, times: Ints, n_arms: int) -> None:
     """Refuse what no run can have returned: an algorithm of a reader's own may be wrong."""
     name = type(algorithm).__name__
     if not isinstance(play, Play):
@@ -180,7 +173,7 @@ def play_chunk(
     algorithm: RegretAlgorithm,
     instance: Instance,
     horizon: int,
-    checkpoints: NDArray[np.int64],
+    checkpoints: Ints,
     seeds: Sequence[np.random.SeedSequence],
 ) -> list[Replicate]:
     """Play one replicate per seed, and refuse what no run can have returned."""
@@ -361,10 +354,7 @@ def simulate_many(
 
 
 def _runs(
-    algorithm: RegretAlgorithm,
-    instance: Instance,
-    times: NDArray[np.int64],
-    played: Sequence[Replicate],
+    algorithm: RegretAlgorithm, instance: Instance, times: Ints, played: Sequence[Replicate]
 ) -> Runs:
     """Put the replicates of a case together."""
     regret, pulls, epoch_ends = zip(*played, strict=True)

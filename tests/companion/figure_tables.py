@@ -340,10 +340,7 @@ DRAWINGS = {
     ),
     "race": drawing(comparison.race_figure, lambda: comparison.race_table(races()), titles=TITLES),
     "regret tails": drawing(
-        comparison.tail_figure,
-        lambda: comparison.tail_table(long_runs()),
-        "regret",
-        titles=TITLES,
+        comparison.tail_figure, lambda: comparison.tail_table(long_runs()), "regret", titles=TITLES
     ),
     "map of regret": drawing(
         comparison.best_map, lambda: comparison.regret_map_table(map_runs()), titles=TITLES

@@ -10,21 +10,10 @@ from scipy import stats
 from statistical import one_sample_limit, same_law
 
 import dpbandits as dpb
-from companion.figures.audit import (
-    bounds_figure,
-    bounds_table,
-    guarantees_figure,
-    guarantees_table,
-)
+from companion.figures.audit import bounds_figure, bounds_table, guarantees_figure, guarantees_table
 from companion.figures.redraw import recipe_of, redraw
 from companion.tables import from_csv, to_csv
-from dpbandits.auditing.cases import (
-    NOT_AUDITED,
-    audit_cases,
-    free_cases,
-    group_of,
-    known_truths,
-)
+from dpbandits.auditing.cases import NOT_AUDITED, audit_cases, free_cases, group_of, known_truths
 from dpbandits.auditing.grid import FAILURE, AuditCase, Audits, audit_many, certain_pair
 from dpbandits.auditing.subjects import StoppingSubject, subject_of
 from dpbandits.auditing.tables import TablePair

@@ -225,13 +225,7 @@ CONTROLS = [
     ("ss19-noise-facts", ss19_stopping, "_hoeffding", lambda n, d: math.exp(-8 * d * d * n), F),
     ("ss19-noise-facts", ss19_stopping, "laplace_log_cdf", lambda x, scale: x / scale, F),
     # elimination
-    (
-        "ss19-thm-4.1",
-        ss19_elimination,
-        "elimination_epoch",
-        with_plan(EPOCH, noise_scale=0.9),
-        F,
-    ),
+    ("ss19-thm-4.1", ss19_elimination, "elimination_epoch", with_plan(EPOCH, noise_scale=0.9), F),
     (
         "ss19-lemma-4.2-halving",
         ss19_elimination,

@@ -46,10 +46,7 @@ def cell(kind, text, **more):
 
 def test_numbers_links_and_the_end_of_the_section(extension):
     module = extension("exercises")
-    output = {
-        "data": {module.RECORD: ["'0.25'"]},
-        "metadata": {"scrapbook": {"name": "share"}},
-    }
+    output = {"data": {module.RECORD: ["'0.25'"]}, "metadata": {"scrapbook": {"name": "share"}}}
     notebook = {
         "cells": [
             cell("markdown", "# Title: and more\nText."),

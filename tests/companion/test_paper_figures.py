@@ -82,10 +82,7 @@ def letters_in(pdf):
 
 @pytest.mark.parametrize(
     ("name", "width", "millimetres"),
-    [
-        ("td16-fig2", "single", 84),
-        ("ours-stopping-error", 100, 100),
-    ],
+    [("td16-fig2", "single", 84), ("ours-stopping-error", 100, 100)],
 )
 def test_a_pdf_is_as_wide_as_asked_with_letters_that_can_be_read(name, width, millimetres):
     printed = drawn(name, width=width)

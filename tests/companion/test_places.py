@@ -22,7 +22,8 @@ import numpy as np
 from dpbandits.configuration import Budget, whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
-from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times
+from dpbandits._arrays import Rng
+from dpbandits.regret.base import Play, RegretAlgorithm, Times
 
 __all__ = ["Toy"]
 

@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from companion.ranking import (
-    Best,
-    Estimate,
-    best_in_each,
-    best_of,
-    standings,
-    without_some,
-)
+from companion.ranking import Best, Estimate, best_in_each, best_of, standings, without_some
 from companion.ratios import ratio_of_means
 
 

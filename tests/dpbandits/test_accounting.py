@@ -109,9 +109,7 @@ def test_an_independent_package_agrees(losses, epsilon):
         total = None
         for loss, count in zip(*np.unique(losses, return_counts=True), strict=True):
             law = privacy_loss_distribution.from_laplace_mechanism(
-                1 / loss,
-                value_discretization_interval=2e-4,
-                pessimistic_estimate=pessimistic,
+                1 / loss, value_discretization_interval=2e-4, pessimistic_estimate=pessimistic
             ).self_compose(int(count))
             total = law if total is None else total.compose(law)
         theirs = total.get_delta_for_epsilon(epsilon)

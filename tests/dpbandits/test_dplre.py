@@ -9,13 +9,7 @@ import pytest
 from statistical import clopper_pearson, may_be_at_most
 
 import dpbandits as dpb
-from dpbandits.identification import (
-    DrawnRewards,
-    TableRewards,
-    dplre,
-    identify,
-    identify_replicate,
-)
+from dpbandits.identification import DrawnRewards, TableRewards, dplre, identify, identify_replicate
 from dpbandits.identification.dplre import DPLRE
 
 INF = math.inf

@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 
 from dpbandits.identification import evidence
-from dpbandits.identification.evidence import (
-    ArmLikelihood,
-    is_better,
-    log_density,
-    log_evidence,
-)
+from dpbandits.identification.evidence import ArmLikelihood, is_better, log_density, log_evidence
 
 INF = math.inf
 

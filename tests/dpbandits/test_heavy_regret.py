@@ -596,9 +596,7 @@ HEAVY = [dpb.DPRSE(1.0), dpb.LDPRSE(1.0), dpb.DPRUCB(1.0), dpb.RobustUCB()]
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    "algorithm",
-    [dpb.DPRUCB(200.0), dpb.RobustUCB(), dpb.RobustUCB("fixed")],
-    ids=repr,
+    "algorithm", [dpb.DPRUCB(200.0), dpb.RobustUCB(), dpb.RobustUCB("fixed")], ids=repr
 )
 def test_law_of_the_pulls_with_a_custom_law(algorithm):
     """The law in Python alone against the known one, at 5000 pulls. Control: another shape."""

@@ -60,11 +60,7 @@ CASES = [
 def test_same_numbers_give_the_pulls_of_the_pseudo_code(means, node_scale, gamma, horizon, seed):
     played = pseudo_code(means, node_scale, gamma, horizon, np.random.default_rng(seed))
     counts = play_per_step(
-        np.array(means),
-        node_scale,
-        gamma,
-        np.arange(1, horizon + 1),
-        np.random.default_rng(seed),
+        np.array(means), node_scale, gamma, np.arange(1, horizon + 1), np.random.default_rng(seed)
     )
     expected = np.cumsum(np.eye(len(means), dtype=np.int64)[played], axis=0)
     np.testing.assert_array_equal(counts, expected)

@@ -48,11 +48,7 @@ CONFIGURATIONS = {
         dpb.DPUCBInt(epsilon=0.05, exponent=1.3, delta=1e-6, noise=0.5),
     ],
     "SuccessiveElimination": [dpb.SuccessiveElimination(), dpb.SuccessiveElimination(beta=0.05)],
-    "DPSE": [
-        dpb.DPSE(epsilon=0.5),
-        dpb.DPSE(epsilon=2.0, beta=0.05),
-        dpb.DPSE(epsilon=math.inf),
-    ],
+    "DPSE": [dpb.DPSE(epsilon=0.5), dpb.DPSE(epsilon=2.0, beta=0.05), dpb.DPSE(epsilon=math.inf)],
     "GuessAndDouble": [
         dpb.GuessAndDouble(dpb.DPSE(epsilon=0.5)),
         dpb.GuessAndDouble(dpb.UCB(engine="per-step"), growth="square", first_guess=100),

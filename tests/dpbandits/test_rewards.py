@@ -51,10 +51,7 @@ def test_every_algorithm_runs_on_every_source(algorithm):
 def test_the_same_rewards_are_the_same_run_wherever_they_come_from(algorithm):
     """Bit for bit, with certain rewards of 0 and 1; control: another table."""
     table, times = np.repeat([CERTAIN], 900, axis=0).T, np.array([2, 55, 900])
-    sources = [
-        dpb.instances.table(table),
-        dpb.instances.callback(lambda arm: CERTAIN[arm], 3),
-    ]
+    sources = [dpb.instances.table(table), dpb.instances.callback(lambda arm: CERTAIN[arm], 3)]
     if getattr(algorithm, "engine", "per-step") == "per-step" and not _skips(algorithm):
         sources.append(dpb.instances.bernoulli(CERTAIN))
     plays = [algorithm.play(s, 900, times, np.random.default_rng(5)) for s in sources]

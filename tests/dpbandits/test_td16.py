@@ -386,10 +386,7 @@ def test_the_literal_reading_releases_an_arm_at_rest_again_and_again(rng):
 
 
 @given(
-    st.floats(1e-3, 1),
-    st.sampled_from([1.05, 1.1, 1.5]),
-    st.floats(1e-9, 0.5),
-    st.floats(0.3, 30),
+    st.floats(1e-3, 1), st.sampled_from([1.05, 1.1, 1.5]), st.floats(1e-9, 0.5), st.floats(0.3, 30)
 )
 def test_the_declared_guarantee_holds_for_every_horizon(epsilon, exponent, delta, noise):
     algorithm = dpb.DPUCBInt(epsilon, exponent=exponent, delta=delta, noise=noise)

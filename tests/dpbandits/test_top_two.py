@@ -355,11 +355,7 @@ def test_leaps_are_the_rounds_one_by_one(same_seeds):
     for setting, instance in itertools.product(LEAPERS, instances):
         leaps, single, wrong = (
             identify(each, instance, 3, max_pulls=10**6).pulls
-            for each in (
-                setting,
-                rounds_of(setting, one_by_one),
-                rounds_of(setting, off=0.001),
-            )
+            for each in (setting, rounds_of(setting, one_by_one), rounds_of(setting, off=0.001))
         )
         assert (leaps == single).all()
         longest = max(longest, single.sum(axis=1).max())

@@ -10,14 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from companion.figures.panels import (
-    Lines,
-    Titles,
-    chosen_panels,
-    draw_panels,
-    legend_below,
-    plain,
-)
+from companion.figures.panels import Lines, Titles, chosen_panels, draw_panels, legend_below, plain
 from companion.figures.redraw import redrawable
 from companion.tables import tabulate
 from dpbandits.auditing.cases import group_of

@@ -123,13 +123,7 @@ def curves_table(panels: Mapping[str, Curves]) -> pd.DataFrame:
 
 @redrawable
 def curves_from_table(
-    table: pd.DataFrame,
-    *,
-    x_label: str,
-    y_label: str,
-    log: str,
-    lowest: float | None,
-    marks: Marks,
+    table: pd.DataFrame, *, x_label: str, y_label: str, log: str, lowest: float | None, marks: Marks
 ) -> Figure:
     """Draw a table of curves, with the options of `curves_figure`."""
     titles = dict(zip(_LETTERS, table["panel"].unique(), strict=False))

@@ -386,11 +386,7 @@ def error_slopes(table: pd.DataFrame) -> Slopes:
 
 @redrawable
 def errors_over_rewards(
-    table: pd.DataFrame,
-    *,
-    titles: Titles,
-    panels: Sequence[str] | None = None,
-    theory: bool = True,
+    table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None, theory: bool = True
 ) -> Figure:
     """Draw the root-mean-square error against n, in units of u^(1/(1+v)), with fitted slopes.
 

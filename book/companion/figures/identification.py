@@ -44,10 +44,7 @@ _X_LABELS = {
     "n_arms": "number of arms K",
     "eta": "growth η of the batches",
 }
-_Y_LABELS = {
-    "time": "stopping time τ (pulls)",
-    "ratio": "mean of τ / lower bound",
-}
+_Y_LABELS = {"time": "stopping time τ (pulls)", "ratio": "mean of τ / lower bound"}
 _NAMES = ("panel", "algorithm", "variant")
 _FINE = 61
 """Points of the lower bound against ε and δ."""
@@ -348,11 +345,7 @@ def errors_table(runs: Runs) -> pd.DataFrame:
 
 @redrawable
 def wrong_shares(
-    table: pd.DataFrame,
-    *,
-    titles: Titles,
-    theory: bool = True,
-    panels: Sequence[str] | None = None,
+    table: pd.DataFrame, *, titles: Titles, theory: bool = True, panels: Sequence[str] | None = None
 ) -> Figure:
     """Draw the shares of wrong recommendations against δ, with Clopper–Pearson's 95 % intervals.
 

@@ -48,10 +48,7 @@ BASELINE_LOOKS = {
     "mishra-thakurta": ("M–T, ε/K per arm", Look(COLOURS["green"], "-", "^", 1.2)),
 }
 """Variant of DP-UCB → its name and look."""
-_RATES = {
-    "Lai–Robbins": Look("0.6", width=_THIN),
-    "private rate": Look(INK, DASHED, width=_THIN),
-}
+_RATES = {"Lai–Robbins": Look("0.6", width=_THIN), "private rate": Look(INK, DASHED, width=_THIN)}
 _GUESSES = {
     "double": ("T ← 2T", Look(COLOURS["green"], DASHED)),
     "square": ("T ← T²", Look(COLOURS["purple"])),

@@ -32,11 +32,7 @@ from companion.figures.panels import (
 from companion.figures.redraw import redrawable
 from companion.tables import records, tabulate
 from dpbandits._validation import check_choice
-from dpbandits.bounds import (
-    stopping_complexity_lower_bound,
-    stopping_lower_bound,
-    stopping_samples,
-)
+from dpbandits.bounds import stopping_complexity_lower_bound, stopping_lower_bound, stopping_samples
 from dpbandits.halting import boundary
 from dpbandits.plotting.style import (
     COLOURS,
@@ -339,11 +335,7 @@ def local_slope(rule: NASFamily, mean: float) -> float:
 
 @redrawable
 def slopes_figure(
-    table: pd.DataFrame,
-    *,
-    titles: Titles,
-    panels: Sequence[str] | None = None,
-    theory: bool = True,
+    table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None, theory: bool = True
 ) -> Figure:
     """Draw d log(samples)/d log|μ| of each rule: −2 where sampling rules, −1 where noise does.
 
@@ -517,11 +509,7 @@ _GAP = 0.4  # between groups with different β
 
 @redrawable
 def errors_figure(
-    table: pd.DataFrame,
-    *,
-    titles: Titles,
-    panels: Sequence[str] | None = None,
-    theory: bool = True,
+    table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None, theory: bool = True
 ) -> Figure:
     """Draw the share of runs that failed, with Clopper–Pearson's 95 % intervals.
 

@@ -18,8 +18,8 @@ from typing import Any, cast
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.auditing.events import Tally, choose_event
 from dpbandits.auditing.subjects import subject_of
@@ -28,7 +28,6 @@ from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 
 __all__ = ["FEWEST_RUNS", "Audit", "FunctionSubject", "as_subject", "audit", "entropy_of"]
 
-Floats = NDArray[np.float64]
 _CHUNK = 50_000
 _SLACK = 1e-9  # relative error allowed to integrated probabilities
 FEWEST_RUNS = 16
@@ -58,11 +57,11 @@ class FunctionSubject:
     [[0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
     """
 
-    function: Callable[[FixedRewards, np.random.Generator], Any]
+    function: Callable[[FixedRewards, Rng], Any]
     guarantee: PrivacyGuarantee = NO_PRIVACY
     label: str = "function"
 
-    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Run the function; values are the number of pulls, and what it returns."""
         rewards = FixedRewards(table)
         values, pulled = [], []
@@ -152,7 +151,7 @@ class Audit:
 
 
 def audit(
-    subject: Auditable | Callable[[FixedRewards, np.random.Generator], Any],
+    subject: Auditable | Callable[[FixedRewards, Rng], Any],
     pair: TablePair,
     n_runs: int = 100_000,
     seed: int | Sequence[int] = 0,

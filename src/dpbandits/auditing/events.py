@@ -29,9 +29,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints
+
 __all__ = ["Event", "Features", "Tally", "choose_event"]
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]
 Cuts = tuple[Floats, ...] | list[Floats]
 
@@ -357,12 +358,12 @@ def _best_set(samples: list[Codes], size: int, delta: float, failure: float) -> 
 
 
 @functools.lru_cache(maxsize=256)
-def _tried(n_codes: int) -> NDArray[np.int64]:
+def _tried(n_codes: int) -> Ints:
     """Return the sizes of an event that are tried."""
     return np.unique(np.geomspace(1, n_codes, _SIZES).astype(np.int64))
 
 
-def _counts(known: Codes, sample: Codes) -> NDArray[np.int64]:
+def _counts(known: Codes, sample: Codes) -> Ints:
     """Count each of the known codes in a sample."""
     values, counts = np.unique(sample, return_counts=True)
     places = np.minimum(np.searchsorted(values, known), values.size - 1)
@@ -370,7 +371,7 @@ def _counts(known: Codes, sample: Codes) -> NDArray[np.int64]:
 
 
 def _bounds(
-    hits: NDArray[np.int64], misses: NDArray[np.int64], runs: int, others: int, failure: float
+    hits: Ints, misses: Ints, runs: int, others: int, failure: float
 ) -> tuple[Floats, Floats]:
     """Return a lower bound for the probability of a hit, and an upper one for that of a miss."""
     some = np.maximum(hits, 1)

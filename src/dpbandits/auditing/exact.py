@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats
 from dpbandits._validation import check_integer
 from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.tables import TablePair, check_one_arm
@@ -39,7 +39,6 @@ __all__ = [
     "two_arm_epochs",
 ]
 
-Floats = NDArray[np.float64]
 
 _LATEST, _MOST_LOOKS = 16_384, 1_024  # samples of the pair for a stopping rule, and looks at it
 _HORIZON = 10**6  # what an algorithm is told

@@ -9,8 +9,8 @@ from functools import cached_property, partial
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.auditing.audit import FEWEST_RUNS, Audit, audit
 from dpbandits.auditing.events import Tally
@@ -118,7 +118,7 @@ class Audits:
         return len(self.found)
 
     @property
-    def bounds(self) -> NDArray[np.float64]:
+    def bounds(self) -> Floats:
         """The lower bounds on ε, one for each audit."""
         return np.array([each.epsilon_lower for each in self.found])
 
@@ -176,7 +176,7 @@ def certain_pair(target: object, n_pulls: int) -> TablePair | None:
     """
     subject = subject_of(target, n_pulls)
 
-    def table(ones: int) -> NDArray[np.float64]:
+    def table(ones: int) -> Floats:
         rewards = np.zeros((_n_arms(target), n_pulls))
         rewards[0, :ones] = 1.0
         return rewards

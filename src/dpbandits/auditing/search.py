@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_integer
 from dpbandits.auditing.audit import FEWEST_RUNS, as_subject, entropy_of, run_both
 from dpbandits.auditing.events import choose_event
@@ -17,12 +17,8 @@ from dpbandits.guarantees import PrivacyGuarantee
 
 __all__ = ["candidate_pairs", "search"]
 
-Floats = NDArray[np.float64]
 
-
-def candidate_pairs(
-    n_arms: int, n_pulls: int, rng: np.random.Generator, count: int
-) -> list[TablePair]:
+def candidate_pairs(n_arms: int, n_pulls: int, rng: Rng, count: int) -> list[TablePair]:
     """Return `count` pairs of tables of rewards 0 and 1, shape (n_arms, n_pulls), worth a try.
 
     The first ones are constant arms with one early entry changed; the others are drawn: an arm's
@@ -48,7 +44,7 @@ def candidate_pairs(
 
 
 def search(
-    subject: Auditable | Callable[[FixedRewards, np.random.Generator], Any],
+    subject: Auditable | Callable[[FixedRewards, Rng], Any],
     n_arms: int = 2,
     n_pulls: int = 16,
     count: int = 32,

@@ -7,16 +7,10 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_integer
-from dpbandits.auditing.tables import (
-    Auditable,
-    FixedRewards,
-    Outputs,
-    check_one_arm,
-    check_rewards,
-)
+from dpbandits.auditing.tables import Auditable, FixedRewards, Outputs, check_one_arm, check_rewards
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.base import IdentificationAlgorithm
@@ -39,9 +33,6 @@ __all__ = [
     "declared",
     "subject_of",
 ]
-
-Floats = NDArray[np.float64]
-Rng = np.random.Generator
 
 
 def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_integer, check_number
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.streams import FixedRewards, check_table
 
 __all__ = ["Auditable", "FixedRewards", "Outputs", "TablePair", "check_one_arm", "check_rewards"]
-
-Floats = NDArray[np.float64]
 
 
 def check_rewards(table: Floats) -> None:
@@ -55,7 +53,7 @@ class Auditable(Protocol):
     def guarantee(self) -> PrivacyGuarantee:
         """What is declared about its whole output."""
 
-    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Return the outputs of independent runs on one table, of shape (K, N)."""
 
 

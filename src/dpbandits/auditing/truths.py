@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits.auditing.exact import elimination_law, log_loss, two_arm_epochs
 from dpbandits.auditing.subjects import declared
 from dpbandits.auditing.tables import Outputs, TablePair
@@ -42,7 +42,6 @@ __all__ = [
     "worst_element",
 ]
 
-Floats = NDArray[np.float64]
 _HORIZON = 10**6
 
 
@@ -66,7 +65,7 @@ class KnownLoss(Configuration, abc.ABC):
         return TablePair(np.zeros((1, 1)), 0, 0, 1.0)
 
     @abc.abstractmethod
-    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Draw the outputs of all runs at once."""
 
     def truth(self, delta: float = 0.0) -> float:
@@ -102,7 +101,7 @@ class Releases(KnownLoss):
         """Return the ε of composition, which for these releases is the truth."""
         return epsilon_at(delta, [self.epsilon / self.count] * self.count).lower
 
-    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Draw all releases."""
         noise = laplace_noise(rng, self.count / self.epsilon, n_runs * self.count)
         return _values(table[0, 0] + noise.reshape(n_runs, self.count))
@@ -124,7 +123,7 @@ class RandomisedResponse(KnownLoss):
         kept = 1.0 - turned - delta
         return max(math.log(kept / turned), 0.0) if kept > 0.0 else 0.0
 
-    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Draw reports."""
         level = math.log(0.5) + np.logaddexp(0.0, self.epsilon)
         turned = laplace_noise(rng, 1.0, n_runs) > level
@@ -154,7 +153,7 @@ class TreeSums(KnownLoss):
         levels = self.tree.levels
         return epsilon_at(delta, [self.epsilon / levels] * levels).lower
 
-    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Draw all sums; each element draws the noise of the block that ends with it."""
         levels, scale = self.tree.levels, self.tree.node_scale
         latest = np.zeros((levels, n_runs))
@@ -206,7 +205,7 @@ class HaltingTime(KnownLoss):
         law = halting_law(self.rule, table[0])
         return np.append(law.log_halt, law.log_survive)
 
-    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Draw halting times; 0 for runs that do not halt."""
         times = looks_at(self.rule, table.shape[1])
         levels = margins(self.rule, np.cumsum(table[0])[times - 1])
@@ -248,7 +247,7 @@ class EliminationEpoch(KnownLoss):
         gap = table[0].sum() - table[1].sum()
         return elimination_law(*np.array([[gap], [scale], [threshold]]))
 
-    def outputs(self, table: Floats, n_runs: int, rng: np.random.Generator) -> Outputs:
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Draw outcomes: −1 or 1 if arm 0 or arm 1 leaves, 0 if both stay."""
         _, scale, threshold = self._plan()
         noise = laplace_noise(rng, scale, 2 * n_runs).reshape(2, n_runs)

@@ -24,15 +24,12 @@ from typing import Any
 import numpy as np
 import scipy
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats
 from dpbandits._validation import check_flag, check_positive, check_range
 from dpbandits.bounds.regret import check_arms, check_times
-from dpbandits.divergences import (
-    calibrated_minus_kernel,
-    calibrated_plus_kernel,
-    d_eps_kernel,
-)
+from dpbandits.divergences import calibrated_minus_kernel, calibrated_plus_kernel, d_eps_kernel
 from dpbandits.lazy_indices import ucb_width
 from dpbandits.schedules import batch_grid
 
@@ -45,7 +42,6 @@ __all__ = [
     "private_regret_rate",
 ]
 
-FloatArray = NDArray[np.float64]
 
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
 """Levels y = μ* − share·Δ_a that are tried for DP-IMED and Lazy-DP-TS."""
@@ -84,8 +80,8 @@ def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def least_estimates(
-    mean: float, rewards: FloatArray, noises: FloatArray, epsilon: float, levels: FloatArray
-) -> FloatArray:
+    mean: float, rewards: Floats, noises: Floats, epsilon: float, levels: Floats
+) -> Floats:
     """Return `least_estimate` for the levels, shape (times, J)."""
     result = np.empty(levels.shape)
     for c in range(levels.shape[0]):
@@ -96,8 +92,8 @@ def least_estimates(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _reaching(
-    mean: float, thresholds: FloatArray, rewards: FloatArray, noises: FloatArray, epsilon: float
-) -> FloatArray:
+    mean: float, thresholds: Floats, rewards: Floats, noises: Floats, epsilon: float
+) -> Floats:
     """Bound the probability that an estimate reaches a threshold, shape (times, J)."""
     result = np.empty(thresholds.shape)
     for c in range(thresholds.shape[0]):
@@ -138,26 +134,26 @@ class Frame:
         )
 
     @property
-    def log_times(self) -> FloatArray:
+    def log_times(self) -> Floats:
         """Log T of each time, shape (times, 1)."""
         return np.log(self.at)[:, None]
 
-    def too_low(self, failure: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    def too_low(self, failure: Callable[[Floats], Floats]) -> Floats:
         """Return q_j = Σ_i f(e_i + e_j + K − 1) for an index, f a function of log s."""
         when = self.ends[:, None] + self.ends + self.means.size - 1
         return failure(np.log(when)).sum(axis=0)
 
-    def reaching(self, mean: float, thresholds: FloatArray) -> FloatArray:
+    def reaching(self, mean: float, thresholds: Floats) -> Floats:
         """Bound the probability that an arm's estimates reach thresholds of shape (times, J)."""
         return _reaching(mean, thresholds, self.rewards, self.noises, self.epsilon)
 
-    def pulls(self, likely: FloatArray, lost: FloatArray | float = 0.0) -> FloatArray:
+    def pulls(self, likely: Floats, lost: Floats | float = 0.0) -> Floats:
         """Bound E N_a, given p_j + q_j and the pulls lost in each state of the best arm."""
-        result: FloatArray = 1.0 + np.sum(self.room * np.minimum(likely, 1.0), axis=1)
+        result: Floats = 1.0 + np.sum(self.room * np.minimum(likely, 1.0), axis=1)
         result += np.sum((self.ends <= self.at[:, None]) * lost, axis=1)
         return np.minimum(result, self.at)
 
-    def regret(self, pulls: Callable[[float], FloatArray]) -> Any:
+    def regret(self, pulls: Callable[[float], Floats]) -> Any:
         """Add up the regret of all suboptimal arms; `pulls` bounds E N_a for a given mean."""
         total = np.zeros(self.at.size)
         lower = self.means[self.means < self.best]
@@ -331,13 +327,8 @@ def private_regret_rate(means: ArrayLike, epsilon: float) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _underrated(
-    best: float,
-    y: float,
-    rewards: FloatArray,
-    noises: FloatArray,
-    counted: FloatArray,
-    epsilon: float,
-) -> FloatArray:
+    best: float, y: float, rewards: Floats, noises: Floats, counted: Floats, epsilon: float
+) -> Floats:
     """Return q_j of DP-IMED: Σ_i P(y_i < y and n_i·d(y_i, y) ≥ log(n_j/n_i)), shape (J,).
 
     d is the evidence of the index, d̃⁺ with as many noises as are counted.
@@ -356,7 +347,7 @@ def _underrated(
     return result
 
 
-def _mean_odds(best: float, y: float, rewards: FloatArray) -> FloatArray:
+def _mean_odds(best: float, y: float, rewards: Floats) -> Floats:
     """Bound E (1 − p)/p, p the chance that Normal(S/n, 1/n) is above y, S Binomial(n, μ*).
 
     Exact up to 2000 rewards; beyond, the odds fall in S, and with P(S ≤ nx) ≤ exp(−n·kl(x, μ*))
@@ -417,7 +408,7 @@ def lazy_dp_ts_regret(
     raised = alpha * frame.log_times / (frame.epsilon * frame.rewards)
     spread = np.sqrt(2 * frame.log_times / frame.rewards)
 
-    def pulls(mean: float) -> FloatArray:
+    def pulls(mean: float) -> Floats:
         least = np.full(frame.at.size, math.inf)
         for share in _SHARES:
             y = frame.best - share * (frame.best - mean)
@@ -468,7 +459,7 @@ def dp_imed_regret(
     levels = np.maximum(frame.log_times - np.log(frame.rewards), 0.0)
     counted = frame.noises if calibrated else np.zeros_like(frame.noises)
 
-    def pulls(mean: float) -> FloatArray:
+    def pulls(mean: float) -> Floats:
         least = np.full(frame.at.size, math.inf)
         for share in _SHARES:
             y = frame.best - share * (frame.best - mean)

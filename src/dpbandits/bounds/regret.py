@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats
 from dpbandits._validation import (
     SMALLEST,
     check_fraction,
@@ -40,10 +41,8 @@ __all__ = [
     "worst_regret",
 ]
 
-FloatArray = NDArray[np.float64]
 
-
-def check_arms(name: str, values: ArrayLike) -> FloatArray:
+def check_arms(name: str, values: ArrayLike) -> Floats:
     """Return gaps or means, numbers in [0, 1], as an array of shape (K,)."""
     array = np.atleast_1d(check_values(name, values, 0.0, 1.0))
     if array.ndim > 1:
@@ -51,7 +50,7 @@ def check_arms(name: str, values: ArrayLike) -> FloatArray:
     return array
 
 
-def check_times(horizon: float, times: ArrayLike | None) -> FloatArray:
+def check_times(horizon: float, times: ArrayLike | None) -> Floats:
     """Check the horizon and return the times at which a bound is wanted."""
     at = np.asarray(check_positive("horizon", horizon) if times is None else times, np.float64)
     if not np.all((at >= 0) & np.isfinite(at)):
@@ -147,7 +146,7 @@ def elimination_pulls_printed(gap: float, n_arms: int, beta: float, epsilon: flo
     return log_term * (1024 / gap**2 + 96 / (epsilon * gap))
 
 
-def spend_pulls(gaps: FloatArray, pulls: FloatArray, times: FloatArray) -> FloatArray:
+def spend_pulls(gaps: Floats, pulls: Floats, times: Floats) -> Floats:
     """Maximise Σ Δ_a n_a subject to n_a ≤ pulls_a and Σ n_a ≤ t, at each t: greatest gap first."""
     order = np.argsort(-gaps)
     spent = np.minimum(np.cumsum(pulls[order]), times[..., None])
@@ -223,7 +222,7 @@ def elimination_minimax_regret(n_arms: int, horizon: float, epsilon: float = mat
     )
 
 
-def dp_ucb_pulls(gap: ArrayLike, times: ArrayLike, gamma: float = 0.0) -> FloatArray:
+def dp_ucb_pulls(gap: ArrayLike, times: ArrayLike, gamma: float = 0.0) -> Floats:
     """Solve for the pulls after which an arm's widths are at most its gap (UCB and DP-UCB).
 
     The least n with 2√(2 log t/n) + 2γ/n ≤ Δ: ((√(2 log t) + √(2 log t + 2γΔ))/Δ)², which is
@@ -300,7 +299,7 @@ def _budget(epsilon: float) -> float:
     return math.expm1(epsilon)
 
 
-def group_privacy_factor(distance: ArrayLike, epsilon: float, n: ArrayLike = 1) -> FloatArray:
+def group_privacy_factor(distance: ArrayLike, epsilon: float, n: ArrayLike = 1) -> Floats:
     """Bound P(output | n samples of D) / P(output | n samples of D') under ε-DP, in logarithm.
 
     n·log(1 + d·(e^ε − 1)) with d the total-variation distance of D and D': the sharp form of

@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpbandits._arrays import Floats
 from dpbandits.bounds.regret import check_arms, check_times, ucb_regret
 from dpbandits.mechanisms.hybrid_signs import negative_before
 from dpbandits.schedules import noise_width
 
 __all__ = ["dp_ucb_bound_regret", "dp_ucb_hybrid_regret", "dp_ucb_int_regret"]
 
-FloatArray = NDArray[np.float64]
 
 _SHARES = (0.1, 0.25, 0.5, 0.75)
 """Values of α that are tried."""
@@ -41,7 +41,7 @@ _SLACKS = (1.05, 1.2, 1.5, 2.0, 4.0)
 
 
 def _growing(
-    gaps: FloatArray, horizon: float, times: ArrayLike | None, at: Callable[[FloatArray], Any]
+    gaps: Floats, horizon: float, times: ArrayLike | None, at: Callable[[Floats], Any]
 ) -> Any:
     """Evaluate `at` on four times an octave; return the least value from each time on."""
     wanted = check_times(horizon, times)
@@ -56,20 +56,20 @@ def _growing(
     return np.minimum(least[np.minimum(found, grid.size - 1)], worst)[()]
 
 
-def _times_in_octaves(grid: FloatArray, octaves: int) -> FloatArray:
+def _times_in_octaves(grid: Floats, octaves: int) -> Floats:
     """Return how many of the times 1, …, t lie in [2^l, 2^(l+1)), l < octaves, for each t."""
     starts = 2.0 ** np.arange(octaves)
     return np.clip(grid[:, None] + 1 - starts, 0, starts)
 
 
-def _log_mean(theta: FloatArray, scale: NDArray[Any] | float) -> FloatArray:
+def _log_mean(theta: Floats, scale: NDArray[Any] | float) -> Floats:
     """Return log E exp(θZ), Z a Laplace variable."""
     return -np.log1p(-((theta * scale) ** 2))
 
 
 def _late_noise(
     share: float, octaves: int, block_scale: float, ucb_term: bool, repaired: bool
-) -> FloatArray:
+) -> Floats:
     """Bound P(the best arm's index is < μ* − share), at the times 2^l, of DP-UCB-BOUND.
 
     Lengths n = 2^k + n' are taken together for 2^i ≤ n' < 2^(i+1); i = −1 stands for n' = 0. By
@@ -102,8 +102,8 @@ def _late_noise(
 
 
 def _early_pulls(
-    gap: float, share: float, grid: FloatArray, block_scale: float, ucb_term: bool
-) -> FloatArray:
+    gap: float, share: float, grid: Floats, block_scale: float, ucb_term: bool
+) -> Floats:
     """Bound Σ_n P(the index of an arm at n is ≥ μ_a + gap − share by time t), DP-UCB-BOUND.
 
     All n up to some u count as 1, and each stretch [2^k, 2^(k+1)) from there on by
@@ -111,8 +111,8 @@ def _early_pulls(
     """
     log_t = np.log(grid)[:, None, None]
 
-    def spent(n: FloatArray, root: float) -> FloatArray:
-        allowed: FloatArray = noise_width(block_scale, log_t, np.log2(n) + 1)
+    def spent(n: Floats, root: float) -> Floats:
+        allowed: Floats = noise_width(block_scale, log_t, np.log2(n) + 1)
         return root * np.sqrt(2 * n * log_t) + allowed
 
     best = np.full(grid.size, np.inf)
@@ -187,7 +187,7 @@ def dp_ucb_bound_regret(
     """
     all_gaps = check_arms("gaps", gaps)
 
-    def at(grid: FloatArray) -> FloatArray:
+    def at(grid: Floats) -> Floats:
         octaves = int(grid[-1]).bit_length()
         when = _times_in_octaves(grid, octaves)
         total = np.zeros(grid.size)
@@ -204,7 +204,7 @@ def dp_ucb_bound_regret(
     return _growing(all_gaps, horizon, times, at)
 
 
-def _noise_reach(times: FloatArray, count: float, block_scale: float) -> FloatArray:
+def _noise_reach(times: Floats, count: float, block_scale: float) -> Floats:
     """Return x with Σ P(noise > x) ≤ `count` over the lengths up to t of a hybrid counter.
 
     Σ E exp(θZ_n) over the lengths of a stretch is (1 − θ²b²)^(−(k+1))·(1 + m)^k.
@@ -245,7 +245,7 @@ def dp_ucb_hybrid_regret(
     n_arms = all_gaps.size
     n_best = n_arms - positive.size
 
-    def at(grid: FloatArray) -> FloatArray:
+    def at(grid: Floats) -> Floats:
         reach = _noise_reach(grid, _RARE / n_arms, block_scale)
         root = np.sqrt(2 * np.log(grid))
         least = np.full(grid.size, np.inf)
@@ -317,7 +317,7 @@ def dp_ucb_int_regret(
     """
     all_gaps = check_arms("gaps", gaps)
 
-    def at(grid: FloatArray) -> FloatArray:
+    def at(grid: Floats) -> Floats:
         first, last, size = _releases(interval, grid[-1])
         rise = first ** (1 - exponent / 2) / noise  # 1/B
         loose = first ** (1 - exponent) / (8 * noise**2)  # 1/(8mB²)
@@ -345,12 +345,12 @@ def dp_ucb_int_regret(
     return _growing(all_gaps, horizon, times, at)
 
 
-def _half_exp(x: FloatArray) -> FloatArray:
+def _half_exp(x: Floats) -> Floats:
     """Return min(1, exp(x)/2)."""
     return np.minimum(1.0, 0.5 * np.exp(np.minimum(x, 1.0)))
 
 
-def _releases(interval: int, horizon: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _releases(interval: int, horizon: float) -> tuple[Floats, Floats, Floats]:
     """Return first m, last m and number of releases in groups that cover all m = jf ≤ T."""
     most = max(1, int(horizon) // interval)
     starts = list(range(1, min(most, 512) + 1))

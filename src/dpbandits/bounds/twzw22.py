@@ -37,8 +37,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats
 from dpbandits._validation import (
     check_choice,
     check_fraction,
@@ -66,7 +67,6 @@ __all__ = [
     "worst_heavy_regret",
 ]
 
-FloatArray = NDArray[np.float64]
 _MOST_EPOCHS = 1000
 _MODELS = ("global", "local")
 
@@ -247,7 +247,7 @@ def worst_heavy_regret(gaps: ArrayLike, horizon: float, *, times: ArrayLike | No
     return (check_times(horizon, times) * _gaps(gaps).max(initial=0.0))[()]
 
 
-def _gaps(gaps: ArrayLike) -> FloatArray:
+def _gaps(gaps: ArrayLike) -> Floats:
     """Return gaps as an array of shape (K,); heavy-tailed arms may differ by more than 1."""
     array = np.asarray(gaps)
     if (
@@ -259,12 +259,12 @@ def _gaps(gaps: ArrayLike) -> FloatArray:
     return array.astype(np.float64)
 
 
-def _positive(gaps: FloatArray) -> list[float]:
+def _positive(gaps: Floats) -> list[float]:
     positive: list[float] = gaps[gaps > 0].tolist()
     return positive
 
 
-def _regret(gaps: FloatArray, pulls: list[Any], failure: float, at: FloatArray) -> Any:
+def _regret(gaps: Floats, pulls: list[Any], failure: float, at: Floats) -> Any:
     """Spend at most `pulls` on each arm with a gap, or all on the worst if the means fail."""
     positive = gaps[gaps > 0]
     worst = at * positive.max(initial=0.0)
@@ -382,12 +382,7 @@ def heavy_regret_lower_bound(
 
 
 def heavy_minimax_lower_bound(
-    horizon: float,
-    n_arms: int,
-    epsilon: float,
-    moment: float,
-    order: float,
-    model: str = "global",
+    horizon: float, n_arms: int, epsilon: float, moment: float, order: float, model: str = "global"
 ) -> float:
     """Bound from below the regret of every algorithm on the worst instance.
 

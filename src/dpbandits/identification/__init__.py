@@ -21,11 +21,7 @@ from dpbandits.identification.characteristic import (
 from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.dplre import DPLRE
-from dpbandits.identification.fixed_design import (
-    FixedDesign,
-    fixed_design,
-    fixed_design_error,
-)
+from dpbandits.identification.fixed_design import FixedDesign, fixed_design, fixed_design_error
 from dpbandits.identification.identifications import (
     Identifications,
     identify,

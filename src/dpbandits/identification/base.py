@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._validation import check_generator, check_integer
 from dpbandits.configuration import Configuration, Fraction
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
@@ -29,8 +29,6 @@ __all__ = [
     "next_total",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 DEFAULT_MAX_PULLS = 10**15
 """Pulls after which a run is ended unless something else is asked for."""
@@ -71,9 +69,7 @@ class Decision(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def next_total(
-    means: Floats, table: Floats, rng: np.random.Generator, arm: int, before: int, size: int
-) -> float:
+def next_total(means: Floats, table: Floats, rng: Rng, arm: int, before: int, size: int) -> float:
     """Return the sum of `size` rewards of an arm after `before`: of a table of sums, or drawn."""
     if table.size > 0:
         return table[arm, before + size] - table[arm, before]
@@ -145,7 +141,7 @@ class IdentificationAlgorithm(Configuration, abc.ABC):
         return True
 
     @abc.abstractmethod
-    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Decision:
+    def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
         """Run once, on rewards from wherever they come.
 
         Parameters
@@ -165,7 +161,7 @@ class IdentificationAlgorithm(Configuration, abc.ABC):
         """
 
     def run_compiled(
-        self, means: Floats, table: Floats, rng: np.random.Generator, max_pulls: int, log: Floats
+        self, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
     ) -> Decision | None:
         """Run once in a compiled loop, if there is one: the run of `decide`, pull by pull.
 
@@ -187,10 +183,7 @@ class IdentificationAlgorithm(Configuration, abc.ABC):
         return None
 
     def draw(
-        self,
-        instance: BernoulliInstance,
-        rng: np.random.Generator,
-        max_pulls: int = DEFAULT_MAX_PULLS,
+        self, instance: BernoulliInstance, rng: Rng, max_pulls: int = DEFAULT_MAX_PULLS
     ) -> Decision:
         """Run once on rewards drawn from an instance, compiled where that is possible.
 

@@ -16,16 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Budget, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.identification.base import (
-    Decision,
-    Floats,
-    IdentificationAlgorithm,
-    Ints,
-    check_run,
-    next_total,
-)
+from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run, next_total
 from dpbandits.identification.rounds import BatchState, advance_costs, advance_doubling
 from dpbandits.identification.thresholds import (
     RULES,
@@ -138,12 +132,7 @@ def _record(rule: Rule, state: BatchState, arm: int, last: float, most: int) -> 
 
 @njit(cache=True, nogil=True)
 def run_batches(
-    rule: Rule,
-    means: Floats,
-    table: Floats,
-    rng: np.random.Generator,
-    max_pulls: int,
-    log: Floats,
+    rule: Rule, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
 ) -> tuple[int, Ints]:
     """Run once: recommendation and pulls. As of `IdentificationAlgorithm.run_compiled`."""
     n_arms = means.size
@@ -205,7 +194,7 @@ class BatchedTopTwo(IdentificationAlgorithm):
         """Return what the compiled functions have to know of this algorithm for K arms."""
 
     def run_compiled(
-        self, means: Floats, table: Floats, rng: np.random.Generator, max_pulls: int, log: Floats
+        self, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
     ) -> Decision | None:
         """Run once in a compiled loop; a subclass that changes a step of `decide` has none."""
         for step in ("decide", "_means", "_stops", "_advance", "_release"):
@@ -213,7 +202,7 @@ class BatchedTopTwo(IdentificationAlgorithm):
                 return None
         return Decision(*run_batches(self.rule(means.size), means, table, rng, max_pulls, log))
 
-    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Decision:
+    def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
         """Run once; see `IdentificationAlgorithm.decide`."""
         max_pulls = check_run(rewards, rng, max_pulls)
         state = BatchState.start(rewards.n_arms)
@@ -246,9 +235,7 @@ class BatchedTopTwo(IdentificationAlgorithm):
     def _advance(self, state: BatchState, means: Floats, room: int) -> int:
         return _advance(self.rule(means.size), state, means, room)
 
-    def _release(
-        self, state: BatchState, arm: int, rewards: Rewards, rng: np.random.Generator
-    ) -> None:
+    def _release(self, state: BatchState, arm: int, rewards: Rewards, rng: Rng) -> None:
         size = int(state.pulls[arm] - state.released[arm])
         last = rewards.total(arm, size) + laplace(rng, 1.0 / self.epsilon)
         # beyond so many pulls no batch ends: no run has room for them, or no patient is left

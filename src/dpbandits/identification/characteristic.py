@@ -21,8 +21,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats
 from dpbandits._validation import check_fraction, check_positive, check_values
-from dpbandits.divergences import Array, restricted
+from dpbandits.divergences import restricted
 from dpbandits.identification.transport import transportation_cost, transportation_cost_kernel
 
 __all__ = [
@@ -56,8 +57,8 @@ class CharacteristicTime:
     """
 
     value: float
-    weights: Array
-    costs: Array
+    weights: Floats
+    costs: Floats
 
 
 class PrivacySwitches(NamedTuple):
@@ -126,7 +127,7 @@ def _inverse(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _fill(
-    means: Array, epsilon: float, level: float, s: Array, part_best: float, part_other: float
+    means: Floats, epsilon: float, level: float, s: Floats, part_best: float, part_other: float
 ) -> tuple[float, float]:
     """Set s_a from the third arm on, and return the sums of d⁻/d⁺ and of 1/d⁺ over all but one.
 
@@ -143,7 +144,7 @@ def _fill(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _best_allocation(means: Array, epsilon: float) -> tuple[float, Array]:
+def _best_allocation(means: Floats, epsilon: float) -> tuple[float, Floats]:
     """Return c and the s_a of T*_ε; the means decrease, the first is the greatest.
 
     The unknown is where u of the second arm lies between its mean and the greatest, on the scale
@@ -174,7 +175,7 @@ def _best_allocation(means: Array, epsilon: float) -> tuple[float, Array]:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _allocation_with(means: Array, epsilon: float, total: float) -> tuple[float, Array]:
+def _allocation_with(means: Floats, epsilon: float, total: float) -> tuple[float, Floats]:
     """Return c and the s_a whose sum, without that of the best arm, is `total`.
 
     The unknown is s of the second arm, which is the greatest of them; Newton's method in a bracket.
@@ -202,7 +203,7 @@ def _allocation_with(means: Array, epsilon: float, total: float) -> tuple[float,
     return level, s
 
 
-def _checked_means(means: ArrayLike) -> Array:
+def _checked_means(means: ArrayLike) -> Floats:
     """Return the means of at least two arms, one of which is best, as an array."""
     values = check_values("means", means, 0.0, 1.0)
     if values.ndim != 1 or values.size < 2:

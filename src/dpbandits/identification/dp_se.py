@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpbandits._arrays import Rng
 from dpbandits.configuration import Budget, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run
@@ -65,7 +66,7 @@ class DPSEIdentifier(IdentificationAlgorithm):
         """Pure ε-differential privacy of pulls, stopping time and recommendation (Theorem 4.1)."""
         return PrivacyGuarantee("global", self.epsilon)
 
-    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Decision:
+    def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
         """Run once; see `IdentificationAlgorithm.decide`."""
         room = check_run(rewards, rng, max_pulls)
         pulls = np.zeros(rewards.n_arms, dtype=np.int64)

@@ -9,18 +9,12 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 from numba import njit
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._validation import check_integer
 from dpbandits.configuration import Budget, Fraction, between
 from dpbandits.divergences import d_eps_kernel
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.identification.base import (
-    Decision,
-    Floats,
-    IdentificationAlgorithm,
-    Ints,
-    check_run,
-    next_total,
-)
+from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run, next_total
 from dpbandits.identification.evidence import CAPACITY, START, Table, exceeds, least, peak, take_in
 from dpbandits.identification.transport import transportation_cost_kernel
 from dpbandits.mechanisms import laplace
@@ -226,12 +220,7 @@ def _record(rule: EliminationRule, arms: _Arms, a: int, size: int, total: float)
 
 @njit(cache=True, nogil=True)
 def run_elimination(
-    rule: EliminationRule,
-    means: Floats,
-    table: Floats,
-    rng: np.random.Generator,
-    max_pulls: int,
-    log: Floats,
+    rule: EliminationRule, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
 ) -> tuple[int, Ints]:
     """Run once: recommendation and pulls. As of `IdentificationAlgorithm.run_compiled`."""
     arms = _start(means.size, rule)
@@ -357,7 +346,7 @@ class DPLRE(IdentificationAlgorithm):
         return EliminationRule(self.epsilon, self.threshold(n_arms), first, *growths)
 
     def run_compiled(
-        self, means: Floats, table: Floats, rng: np.random.Generator, max_pulls: int, log: Floats
+        self, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
     ) -> Decision | None:
         """Run once in a compiled loop, unless a subclass has its own `decide`."""
         if type(self).decide is not DPLRE.decide:
@@ -365,7 +354,7 @@ class DPLRE(IdentificationAlgorithm):
         rule, most = self.rule(means.size), min(max_pulls, _MOST_PULLS)
         return Decision(*run_elimination(rule, means, table, rng, most, log))
 
-    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Decision:
+    def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
         """Run once; see `IdentificationAlgorithm.decide`."""
         max_pulls = min(check_run(rewards, rng, max_pulls), _MOST_PULLS)
         rule = self.rule(rewards.n_arms)

@@ -53,11 +53,11 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from dpbandits._arrays import Floats
 
 __all__ = ["ArmLikelihood", "is_better", "log_density", "log_evidence"]
 
-Floats = NDArray[np.float64]
 Table = tuple[Floats, Floats, float, Floats, Floats]
 """Knots, log L there, a bound on its error besides 10⁻¹⁵ of its size, and lower ends and slopes of
 the chords, less the error."""

@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats
 from dpbandits._validation import check_fraction, check_integer, check_positive
 from dpbandits.identification.base import check_unique_best_arm
 from dpbandits.rewards.instances import BernoulliInstance
@@ -46,7 +46,7 @@ class FixedDesign(NamedTuple):
     epsilon: float
 
 
-def _laws(source: object, per_arm: int) -> tuple[int, list[NDArray[np.float64]]]:
+def _laws(source: object, per_arm: int) -> tuple[int, list[Floats]]:
     """Return the best arm, and for each arm the law of its successes, on 0 … per_arm."""
     from scipy import stats  # slow to import, and needed here alone
 
@@ -91,7 +91,7 @@ def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) 
     more = 3 * math.ceil(epsilon) if noisy else len(laws)
     nodes, weights = np.polynomial.legendre.leggauss(_NODES + more)
     share = 0.5 * weights
-    product: NDArray[np.float64] = np.ones((1, nodes.size))
+    product: Floats = np.ones((1, nodes.size))
     if not noisy:
         # ∫ Π (P(below) + x·P(tied)) dx over [0, 1] is the mean of 1/(1 + number tied)
         x = 0.5 * (nodes + 1.0)

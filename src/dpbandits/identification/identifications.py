@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpbandits._arrays import Floats, Ints
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer, check_values
@@ -65,8 +66,8 @@ class Identifications:
     algorithm: IdentificationAlgorithm
     instance: BernoulliInstance
     max_pulls: int
-    recommendation: NDArray[np.int64]
-    pulls: NDArray[np.int64]
+    recommendation: Ints
+    pulls: Ints
 
     @property
     def n_runs(self) -> int:
@@ -74,7 +75,7 @@ class Identifications:
         return self.recommendation.size
 
     @property
-    def stopping_time(self) -> NDArray[np.int64]:
+    def stopping_time(self) -> Ints:
         """Number of pulls τ of each run, shape (n_runs,)."""
         return np.asarray(self.pulls.sum(axis=1))
 
@@ -99,7 +100,7 @@ class Identifications:
         found = mean_interval(self.stopping_time, level)
         return found if self.stopped.all() else (math.nan, math.nan, math.nan)
 
-    def time_quantiles(self, levels: ArrayLike) -> NDArray[np.float64]:
+    def time_quantiles(self, levels: ArrayLike) -> Floats:
         """Return for each level, from 0 to 1, the least time within which such a share stopped.
 
         It is nan if so many did not stop, for a run that was ended would have taken longer.

@@ -52,14 +52,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints
 from dpbandits.identification.transport import calibrated_cost_kernel
 
 __all__ = ["BatchState", "Costs", "advance_costs", "advance_doubling", "cost_of", "leap"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _MARGIN = 1e-12
 _SAFETY = 8.0  # factor on the measured error of the interpolation

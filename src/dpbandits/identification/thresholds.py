@@ -191,11 +191,7 @@ def gaussian_threshold(
 
 @njit(cache=True, nogil=True)
 def separate_threshold(
-    delta: float,
-    epsilon: float,
-    n_arms: int,
-    releases: tuple[int, int],
-    batches: tuple[int, int],
+    delta: float, epsilon: float, n_arms: int, releases: tuple[int, int], batches: tuple[int, int]
 ) -> float:
     """Return the gap of two released means that a wrong order exceeds with a small probability.
 

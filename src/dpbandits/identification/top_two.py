@@ -8,16 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Fraction
 from dpbandits.divergences import kl_kernel
-from dpbandits.identification.base import (
-    Decision,
-    Floats,
-    IdentificationAlgorithm,
-    Ints,
-    check_run,
-    next_total,
-)
+from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run, next_total
 from dpbandits.identification.thresholds import mixture_threshold
 from dpbandits.rewards.streams import Rewards
 
@@ -70,7 +64,7 @@ def run_top_two(
     means: Floats,
     table: Floats,
     population: Ints,
-    rng: np.random.Generator,
+    rng: Rng,
     max_pulls: int,
     log: Floats,
 ) -> tuple[int, Ints, Ints]:
@@ -141,14 +135,14 @@ class TopTwo(IdentificationAlgorithm):
     leader_share: Fraction = 0.5
 
     def run_compiled(
-        self, means: Floats, table: Floats, rng: np.random.Generator, max_pulls: int, log: Floats
+        self, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
     ) -> Decision | None:
         """Run once in a compiled loop; every pull counts as a release."""
         share, delta = self.leader_share, self.delta
         arm, pulls, _ = run_top_two(share, delta, means, table, NO_PATIENTS, rng, max_pulls, log)
         return Decision(arm, pulls)
 
-    def decide(self, rewards: Rewards, rng: np.random.Generator, max_pulls: int) -> Decision:
+    def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
         """Run once; see `IdentificationAlgorithm.decide`. The generator is not used."""
         max_pulls = check_run(rewards, rng, max_pulls)
         sums, pulls, led, own = np.zeros((4, rewards.n_arms), dtype=np.int64)

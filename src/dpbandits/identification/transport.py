@@ -17,14 +17,8 @@ import math
 from numba import njit
 from numpy.typing import ArrayLike
 
-from dpbandits.divergences import (
-    Array,
-    elementwise,
-    penalised,
-    restricted,
-    tilt,
-    tilted_mean,
-)
+from dpbandits._arrays import Floats
+from dpbandits.divergences import elementwise, penalised, restricted, tilt, tilted_mean
 
 __all__ = [
     "calibrated_cost",
@@ -436,7 +430,7 @@ def transportation_cost(
     weight_a: ArrayLike,
     weight_b: ArrayLike,
     epsilon: ArrayLike,
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """Return W = min over u of w_a·d⁻(x_a, u) + w_b·d⁺(x_b, u), and the minimising u.
 
     Jourdan & Azize (2025), reconstructed. The minimum is in closed form: the pooled mean where
@@ -463,7 +457,7 @@ def calibrated_cost(
     ratio_a: ArrayLike,
     ratio_b: ArrayLike,
     epsilon: ArrayLike,
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """Return W̃ = min over u of w_a·d̃⁻(x_a, u, r_a) + w_b·d̃⁺(x_b, u, r_b), and the minimising u.
 
     Jourdan & Azize (2025), reconstructed. W̃ ≤ W, with equality for r_a = r_b = 0 or ε = ∞.

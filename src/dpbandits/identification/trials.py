@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer
 from dpbandits.identification.base import (
@@ -45,8 +45,8 @@ class TrialEnd(NamedTuple):
     """
 
     recommendation: int
-    patients: NDArray[np.int64]
-    failures: NDArray[np.int64]
+    patients: Ints
+    failures: Ints
 
     @property
     def decided(self) -> bool:
@@ -71,9 +71,7 @@ def _attempt(
 
 
 def run_trial(
-    algorithm: IdentificationAlgorithm,
-    population: FinitePopulation,
-    seed: np.random.SeedSequence,
+    algorithm: IdentificationAlgorithm, population: FinitePopulation, seed: np.random.SeedSequence
 ) -> TrialEnd:
     """Run one trial: patients without replacement, until the algorithm decides or has no patient.
 
@@ -158,9 +156,9 @@ class Trials:
 
     algorithm: IdentificationAlgorithm
     population: FinitePopulation
-    recommendation: NDArray[np.int64]
-    patients: NDArray[np.int64]
-    failures: NDArray[np.int64]
+    recommendation: Ints
+    patients: Ints
+    failures: Ints
 
     @property
     def n_runs(self) -> int:
@@ -178,17 +176,17 @@ class Trials:
         return int(np.count_nonzero(self.recommendation == self.population.best_arm))
 
     @property
-    def totals(self) -> NDArray[np.int64]:
+    def totals(self) -> Ints:
         """Patients of each trial, shape (n_runs,)."""
         return np.asarray(self.patients.sum(axis=1))
 
     @property
-    def inferior(self) -> NDArray[np.int64]:
+    def inferior(self) -> Ints:
         """Patients of each trial that did not get the best arm, shape (n_runs,)."""
         return self.totals - self.patients[:, self.population.best_arm]
 
     @property
-    def excess(self) -> NDArray[np.float64]:
+    def excess(self) -> Floats:
         """Failures, by the table's shares, that the best arm would have avoided, shape (n_runs,).
 
         Patients of each arm times its gap: the patients' numbers are those of the trial, the

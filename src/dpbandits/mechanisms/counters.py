@@ -19,8 +19,8 @@ from typing import Annotated
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._validation import check_choice, check_fraction, check_integer
 from dpbandits.configuration import Budget, Configuration, Number, Positive, whole
 from dpbandits.guarantees import PrivacyGuarantee
@@ -71,13 +71,11 @@ class Counter(Configuration, abc.ABC):
         whose noise stays in all later sums.
         """
 
-    def counter(self, rng: np.random.Generator) -> RunningCounter:
+    def counter(self, rng: Rng) -> RunningCounter:
         """Start a counter that draws its noise from `rng`."""
         return RunningCounter(self, rng)
 
-    def sums(
-        self, stream: NDArray[np.float64], n_runs: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def sums(self, stream: Floats, n_runs: int, rng: Rng) -> Floats:
         """Return the private sums of many runs over a stream of length N, shape (n_runs, N).
 
         In a compiled loop that draws what `RunningCounter` draws, in the same order: its sums, up
@@ -96,13 +94,7 @@ class Counter(Configuration, abc.ABC):
 
 
 @njit(cache=True, nogil=True)
-def _sums_of_runs(
-    rng: np.random.Generator,
-    sums: NDArray[np.float64],
-    scales: NDArray[np.float64],
-    before: NDArray[np.int64],
-    n_runs: int,
-) -> NDArray[np.float64]:
+def _sums_of_runs(rng: Rng, sums: Floats, scales: Floats, before: Ints, n_runs: int) -> Floats:
     """Add noise: that at n is the one at ``before[n - 1]`` and a new variable, unless scale < 0."""
     released, noise = np.empty((n_runs, sums.size)), np.zeros(sums.size + 1)
     for r in range(n_runs):
@@ -118,7 +110,7 @@ def _sums_of_runs(
 class RunningCounter:
     """A running counter; made by `Counter.counter`."""
 
-    def __init__(self, mechanism: Counter, rng: np.random.Generator) -> None:
+    def __init__(self, mechanism: Counter, rng: Rng) -> None:
         self._mechanism = mechanism
         self._rng = rng
         self._length = 0
@@ -429,12 +421,7 @@ class HybridCounter(_Endless):
 
 @njit(cache=True, nogil=True)
 def next_hybrid_noise(
-    rng: np.random.Generator,
-    block_scale: float,
-    level_scale: float,
-    state: NDArray[np.float64],
-    arm: int,
-    n: int,
+    rng: Rng, block_scale: float, level_scale: float, state: Floats, arm: int, n: int
 ) -> float:
     """Draw the one Laplace variable of a counter's n-th element and return the noise of its sum.
 

@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numba.cpython.unsafe.numbers import trailing_zeros
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.mechanisms.noise import laplace
 
 __all__ = [
@@ -46,7 +46,6 @@ __all__ = [
     "walk_to_joint_passage",
 ]
 
-Floats = NDArray[np.float64]
 
 TREE_LEVELS = 64
 """Levels of a tree, enough for every count that an int64 can hold."""
@@ -79,9 +78,7 @@ def prefix_noise_at(prefix_noise: Floats, arm: int, n: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def next_prefix_noise(
-    rng: np.random.Generator, node_scale: float, prefix_noise: Floats, arm: int, n: int
-) -> float:
+def next_prefix_noise(rng: Rng, node_scale: float, prefix_noise: Floats, arm: int, n: int) -> float:
     """Draw the node that ends at the arm's n-th pull and return the noise of the prefix.
 
     Parameters
@@ -209,9 +206,7 @@ def _subtree_level(table: FirstPassageTable, leaf: int, stop: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _failing_node(
-    rng: np.random.Generator, table: FirstPassageTable, level: int, room: int
-) -> tuple[float, int]:
+def _failing_node(rng: Rng, table: FirstPassageTable, level: int, room: int) -> tuple[float, int]:
     """Draw the node in front of a right half with 2^level leaves, given that this half fails.
 
     Returns its noise q over its scale, and the room behind it, 0 when the node itself fails.
@@ -243,7 +238,7 @@ def _failing_node(
 
 @njit(cache=True, nogil=True)
 def walk_to_first_passage(
-    rng: np.random.Generator,
+    rng: Rng,
     table: FirstPassageTable,
     node_scale: float,
     barrier: float,
@@ -306,7 +301,7 @@ def lowered_walk_fails(
     arm: int,
     leaf: int,
     stop: int,
-    walk: NDArray[np.int64],
+    walk: Ints,
 ) -> bool:
     """Tell whether a walk drawn node by node fails at `leaf`, as `walk_to_first_passage` counts it.
 
@@ -338,9 +333,7 @@ def lowered_walk_fails(
 
 
 @njit(cache=True, nogil=True)
-def _passing_node(
-    rng: np.random.Generator, table: FirstPassageTable, level: int, room: int
-) -> tuple[float, int]:
+def _passing_node(rng: Rng, table: FirstPassageTable, level: int, room: int) -> tuple[float, int]:
     """Draw the node in front of a right half with 2^level leaves, given that this half passes.
 
     Returns its noise over its scale, and the room behind it; for κ = 1.
@@ -356,7 +349,7 @@ def _passing_node(
 
 @njit(cache=True, nogil=True)
 def walk_to_joint_passage(
-    rng: np.random.Generator,
+    rng: Rng,
     table: FirstPassageTable,
     node_scale: float,
     barriers: Floats,

@@ -20,8 +20,9 @@ import math
 import numpy as np
 import scipy
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_fraction, check_integer, check_number
 
 __all__ = [
@@ -36,7 +37,6 @@ __all__ = [
     "laplace_total",
 ]
 
-Floats = NDArray[np.float64]
 Terms = tuple[tuple[int, float], ...]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -46,7 +46,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 @njit(cache=True, nogil=True)
-def laplace(rng: np.random.Generator, scale: float) -> float:
+def laplace(rng: Rng, scale: float) -> float:
     """Draw one Laplace variable of mean 0 and the given scale (density ∝ exp(−|x|/scale)).
 
     A standard exponential with a fair sign, so that a compiled kernel pays one ziggurat draw
@@ -81,7 +81,7 @@ def laplace_cdf(x: float, scale: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def laplace_below(rng: np.random.Generator, scale: float, level: float) -> float:
+def laplace_below(rng: Rng, scale: float, level: float) -> float:
     """Draw a Laplace variable of mean 0 under the condition that it is at most `level`.
 
     With ``scale = 0`` the result is 0, which `level` should allow.
@@ -104,7 +104,7 @@ def laplace_log_cdf(x: ArrayLike, scale: float = 1.0) -> Floats:
     return result
 
 
-def laplace_noise(rng: np.random.Generator, scale: float, size: int) -> Floats:
+def laplace_noise(rng: Rng, scale: float, size: int) -> Floats:
     """Draw `size` independent Laplace variables of mean 0: an array of shape (size,).
 
     A query of ℓ1-sensitivity s released with ``scale = s / epsilon`` is ε-differentially private
@@ -116,7 +116,7 @@ def laplace_noise(rng: np.random.Generator, scale: float, size: int) -> Floats:
 # -------------------------------------------------------------------------------- sums of many
 
 
-def laplace_total(rng: np.random.Generator, scale: float, draws: int) -> float:
+def laplace_total(rng: Rng, scale: float, draws: int) -> float:
     """Draw the sum of `draws` independent Laplace variables of mean 0 and one scale.
 
     A Laplace variable of scale 1 is √(2E)·N with E standard exponential and N standard normal,

@@ -23,8 +23,9 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats
 from dpbandits._files import write_atomically
 
 __all__ = [
@@ -316,7 +317,7 @@ def label_ends(axes: Axes, ends: Sequence[End]) -> None:
 
 def spread(
     targets: ArrayLike, distance: float, low: float = -math.inf, high: float = math.inf
-) -> NDArray[np.float64]:
+) -> Floats:
     """Move increasing positions apart, as little as possible in least squares.
 
     Neighbours get a distance of at least `distance`. The positions stay between `low` and `high`;
@@ -337,7 +338,7 @@ def spread(
             mean, count = (before * size + mean * count) / (size + count), size + count
         blocks.append((mean, count))
     level = np.array([mean for mean, count in blocks for _ in range(count)])
-    moved: NDArray[np.float64] = np.maximum(level + steps, low + steps)
+    moved: Floats = np.maximum(level + steps, low + steps)
     moved = np.minimum(moved, high - steps[::-1])
     return moved
 

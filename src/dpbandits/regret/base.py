@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Configuration
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance, BoundedInstance
@@ -19,9 +20,8 @@ from dpbandits.rewards.streams import Bandit, FixedRewards
 
 __all__ = ["Instance", "Play", "RegretAlgorithm", "Rng", "Times", "write_arms"]
 
-Times = NDArray[np.int64]
+Times = Ints
 """Increasing numbers of pulls at which a run is looked at, shape (C,)."""
-Rng = np.random.Generator
 
 
 class Instance(Protocol):
@@ -40,11 +40,11 @@ class Instance(Protocol):
         """Number of arms K."""
 
     @property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """Means of the arms, shape (K,)."""
 
     @property
-    def gaps(self) -> NDArray[np.float64]:
+    def gaps(self) -> Floats:
         """Gaps Δ_a = max mean − mean of arm a, shape (K,)."""
 
     @property
@@ -67,23 +67,23 @@ class Play:
         Times at which the algorithm's epochs ended; empty where it has none.
     """
 
-    counts: NDArray[np.int64]
-    epoch_ends: NDArray[np.int64]
+    counts: Ints
+    epoch_ends: Ints
 
     @staticmethod
-    def of(counts: NDArray[np.int64]) -> Play:
+    def of(counts: Ints) -> Play:
         """Return a run without epochs."""
         return Play(counts, np.empty(0, dtype=np.int64))
 
     @property
-    def pulls(self) -> NDArray[np.int64]:
+    def pulls(self) -> Ints:
         """Pulls of each arm at the last checkpoint, shape (K,)."""
-        last: NDArray[np.int64] = self.counts[-1]
+        last: Ints = self.counts[-1]
         return last
 
-    def regret(self, gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    def regret(self, gaps: Floats) -> Floats:
         """Return the pseudo-regret Σ_a Δ_a·(pulls of a) at each checkpoint, shape (C,)."""
-        regret: NDArray[np.float64] = self.counts @ gaps
+        regret: Floats = self.counts @ gaps
         return regret
 
 
@@ -150,7 +150,7 @@ class RegretAlgorithm(Configuration, abc.ABC):
             plays.append(self.play(instance, horizon, checkpoints, rng))
         return plays
 
-    def play_table(self, table: NDArray[np.float64], n_runs: int, rng: Rng) -> NDArray[np.int8]:
+    def play_table(self, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
         """Play a table of rewards in [0, 1], shape (K, N), many times, N pulls each time.
 
         Returns the arm of each pull, shape (n_runs, N). Bit for bit, one run after another is
@@ -165,7 +165,7 @@ class RegretAlgorithm(Configuration, abc.ABC):
 
     def regret_bound(
         self, instance: Any, horizon: int, times: ArrayLike | None = None
-    ) -> float | NDArray[np.float64]:
+    ) -> float | Floats:
         """Return an upper bound on the expected pseudo-regret: infinity where none is known.
 
         Parameters
@@ -185,7 +185,7 @@ class RegretAlgorithm(Configuration, abc.ABC):
         if isinstance(instance, self.bound_for):
             bound = self._regret_bound(instance, horizon)
             if bound is not None:
-                result: float | NDArray[np.float64] = bound(times=times)
+                result: float | Floats = bound(times=times)
                 return result
         return math.inf if times is None else np.full(np.shape(times), math.inf)
 
@@ -195,7 +195,7 @@ class RegretAlgorithm(Configuration, abc.ABC):
 
 
 @njit(cache=True, nogil=True)
-def write_arms(counts: NDArray[np.int64], row: NDArray[np.int8]) -> None:
+def write_arms(counts: Ints, row: NDArray[np.int8]) -> None:
     """Write the arm of each pull, shape (N,), read off the counts after each, shape (N, K)."""
     for t in range(counts.shape[0]):
         for arm in range(counts.shape[1]):

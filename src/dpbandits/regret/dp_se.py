@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 from dpbandits import bounds
+from dpbandits._arrays import Rng
 from dpbandits.configuration import Budget, Fraction
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
-from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times
+from dpbandits.regret.base import Play, RegretAlgorithm, Times
 from dpbandits.regret.elimination import play_elimination
 
 __all__ = ["DPSE", "SuccessiveElimination"]

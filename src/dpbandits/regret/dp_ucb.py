@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits import bounds
+from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_positive
 from dpbandits.configuration import Budget, between
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.mechanisms.counters import BinaryTree
 from dpbandits.privacy import calibrate
-from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times
+from dpbandits.regret.base import Play, RegretAlgorithm, Times
 from dpbandits.regret.per_step import IndexPolicy, play_index_policy, play_index_table
 from dpbandits.regret.skipping import play_skipping
 from dpbandits.rewards.streams import DrawnRewards
@@ -56,7 +57,7 @@ class _TreeIndex(RegretAlgorithm):
             return Play.of(play_skipping(rewards.means, *constants, checkpoints, rng))
         return Play.of(play_index_policy(IndexPolicy(*constants), rewards, checkpoints, rng))
 
-    def play_table(self, table: NDArray[np.float64], n_runs: int, rng: Rng) -> NDArray[np.int8]:
+    def play_table(self, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
         """Play a table many times, pull by pull; see `RegretAlgorithm.play_table`."""
         return play_index_table(IndexPolicy(*self._constants(*table.shape)), table, n_runs, rng)
 

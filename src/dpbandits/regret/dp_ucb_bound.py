@@ -29,6 +29,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dpbandits import bounds
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Budget, Flag
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.counters import HYBRID_STATE, HybridCounter, next_hybrid_noise
@@ -38,7 +39,7 @@ from dpbandits.mechanisms.first_passage import (
     prefix_noise_at,
     walk_to_first_passage,
 )
-from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times
+from dpbandits.regret.base import Play, RegretAlgorithm, Times
 from dpbandits.regret.per_step import (
     BLOCKS,
     IndexPolicy,
@@ -62,8 +63,6 @@ from dpbandits.rewards.streams import DrawnRewards
 
 __all__ = ["DPUCBBound", "HybridIndex"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # These steer only the speed.
 _NOISE_RESERVE = 30.0  # node scales of a lead that are enough for the noise
@@ -202,7 +201,7 @@ class HybridIndex(RegretAlgorithm):
         """The index, for compiled loops."""
 
     @abc.abstractmethod
-    def _skip(self, means: Floats, checkpoints: Times, rng: Rng) -> NDArray[np.int64]:
+    def _skip(self, means: Floats, checkpoints: Times, rng: Rng) -> Ints:
         """Play Bernoulli arms by certified skipping."""
 
     def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:

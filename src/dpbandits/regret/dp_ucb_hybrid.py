@@ -25,9 +25,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from dpbandits import bounds
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Budget, Flag
 from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
 from dpbandits.mechanisms.first_passage import (
@@ -36,7 +36,7 @@ from dpbandits.mechanisms.first_passage import (
     lowest_level,
     walk_to_joint_passage,
 )
-from dpbandits.regret.base import Rng, Times
+from dpbandits.regret.base import Times
 from dpbandits.regret.dp_ucb_bound import HybridIndex
 from dpbandits.regret.per_step import ADVANCING, IndexPolicy
 from dpbandits.regret.skipping import (
@@ -51,8 +51,6 @@ from dpbandits.rewards.binomial import binomial
 
 __all__ = ["DPUCBHybrid"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # These steer only the speed.
 _NOISE_RESERVE = 40.0  # node scales that are kept for the leader's noise

@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dpbandits import bounds
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._validation import (
     SMALLEST,
     check_choice,
@@ -25,7 +26,7 @@ from dpbandits.configuration import Fraction, Positive
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
 from dpbandits.privacy import calibrate, epsilon_at
-from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times, write_arms
+from dpbandits.regret.base import Play, RegretAlgorithm, Times, write_arms
 from dpbandits.regret.skipping import (
     LOG_ERROR,
     MAX_SKIPS,
@@ -35,13 +36,7 @@ from dpbandits.regret.skipping import (
     rival_index,
 )
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.streams import (
-    FixedRewards,
-    Rewards,
-    Tape,
-    refill,
-    tape_of,
-)
+from dpbandits.rewards.streams import FixedRewards, Rewards, Tape, refill, tape_of
 
 __all__ = [
     "CALIBRATED_BY",
@@ -57,8 +52,6 @@ READINGS = ("refreshed", "frozen", "literal")
 CALIBRATED_BY = ("noise", "interval")
 DELTA = math.exp(-10)
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # These steer only the speed.
 _TRIES = 4  # lengths of a certificate that are tried, each a quarter of the one before

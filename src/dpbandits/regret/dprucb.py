@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbandits import bounds
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Budget, Positive
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy_schedules import TreeIndexPlan, tree_index
@@ -96,13 +97,7 @@ class DPRUCB(HeavyTailAlgorithm):
             return "tree" if self.width == "valid" else "log"
         return self.scaling
 
-    def play(
-        self,
-        instance: HeavyTailInstance,
-        horizon: int,
-        checkpoints: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> Play:
+    def play(self, instance: HeavyTailInstance, horizon: int, checkpoints: Ints, rng: Rng) -> Play:
         """Play once; see `RegretAlgorithm.play`."""
         self.check_instance(instance)
         plan, published = self.plan(instance, horizon), self.width == "published"
@@ -120,7 +115,7 @@ class DPRUCB(HeavyTailAlgorithm):
 
     def regret_bound(
         self, instance: HeavyTailInstance, horizon: int, times: ArrayLike | None = None
-    ) -> float | NDArray[np.float64]:
+    ) -> float | Floats:
         """Bound on the expected pseudo-regret: `dprucb_regret`.
 
         With the published width it is t times the greatest gap: nothing better is proved.

@@ -30,8 +30,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
     FirstPassageTable,
@@ -124,25 +124,25 @@ def _bonus(policy: TreeIndex, t: int) -> float:
 class _State(NamedTuple):
     """A run pull by pull; the index is (sums + noise)/n, and H·n^(−v/(1+v)) if it is constant."""
 
-    clock: NDArray[np.int64]  # pulls made, checkpoints passed
-    pulls: NDArray[np.int64]
-    ends: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    powers: NDArray[np.float64]
-    inverses: NDArray[np.float64]
-    means: NDArray[np.float64]
+    clock: Ints  # pulls made, checkpoints passed
+    pulls: Ints
+    ends: Floats
+    sums: Floats
+    powers: Floats
+    inverses: Floats
+    means: Floats
 
 
 @njit(cache=True, nogil=True)
 def _run_by_steps(
-    kinds: NDArray[np.int64],
-    parameters: NDArray[np.float64],
+    kinds: Ints,
+    parameters: Floats,
     policy: TreeIndex,
     state: _State,
     tape: Tape,
-    checkpoints: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    rng: np.random.Generator,
+    checkpoints: Ints,
+    counts: Ints,
+    rng: Rng,
 ) -> int:
     """Play on; return the arm whose next reward is not on the tape, or −1 at the end."""
     n_arms = kinds.size
@@ -181,11 +181,8 @@ def _run_by_steps(
 
 
 def play_by_steps(
-    instance: HeavyTailInstance,
-    policy: TreeIndex,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
+    instance: HeavyTailInstance, policy: TreeIndex, checkpoints: Ints, rng: Rng
+) -> Ints:
     """Play the index pull by pull; return the counts at the checkpoints, shape (C, K).
 
     At each pull a reward is drawn, then a Laplace variable; rewards of laws that are in Python
@@ -204,9 +201,7 @@ def play_by_steps(
 
 
 @njit(cache=True, nogil=True)
-def _leader(
-    means: NDArray[np.float64], shrunk: NDArray[np.float64], bonus: float
-) -> tuple[int, float]:
+def _leader(means: Floats, shrunk: Floats, bonus: float) -> tuple[int, float]:
     """Return the arm of the largest index (ties to the lowest number), and the next index."""
     arm, highest, rival = 0, means[0] + bonus * shrunk[0], -math.inf
     for b in range(1, means.size):
@@ -219,9 +214,7 @@ def _leader(
 
 
 @njit(cache=True, nogil=True)
-def _rival(
-    means: NDArray[np.float64], shrunk: NDArray[np.float64], bonus: float, arm: int
-) -> float:
+def _rival(means: Floats, shrunk: Floats, bonus: float, arm: int) -> float:
     """Return the largest index of the others."""
     rival = -math.inf
     for b in range(means.size):
@@ -241,8 +234,8 @@ def _beyond(law: HeavyCode, bound: float) -> float:
 
 @njit(cache=True, nogil=True)
 def certify_tree(
-    means: NDArray[np.float64],
-    shrunk: NDArray[np.float64],
+    means: Floats,
+    shrunk: Floats,
     arm: int,
     rival: float,
     n: int,
@@ -251,7 +244,7 @@ def certify_tree(
     horizon: int,
     policy: TreeIndex,
     ratio: float,
-    lines: NDArray[np.float64],
+    lines: Floats,
     beyond: float,
 ) -> tuple[int, float]:
     """Return a certificate (m, z) for the leader `arm`, or m = 0 when none is worth a walk.
@@ -308,10 +301,10 @@ def certify_tree(
 
 @njit(cache=True, nogil=True)
 def _pull_while_leading(
-    rng: np.random.Generator,
+    rng: Rng,
     law: HeavyCode,
     policy: TreeIndex,
-    ends: NDArray[np.float64],
+    ends: Floats,
     arm: int,
     n: int,
     total: float,
@@ -342,10 +335,10 @@ def _pull_while_leading(
 
 @njit(cache=True, nogil=True)
 def _pull_without_noise(
-    rng: np.random.Generator,
+    rng: Rng,
     law: HeavyCode,
     policy: TreeIndex,
-    stock: NDArray[np.float64],
+    stock: Floats,
     used: int,
     n: int,
     total: float,
@@ -387,15 +380,15 @@ def _pull_without_noise(
 
 @njit(cache=True, nogil=True)
 def _play(
-    kinds: NDArray[np.int64],
-    parameters: NDArray[np.float64],
+    kinds: Ints,
+    parameters: Floats,
     policy: TreeIndex,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
+    checkpoints: Ints,
+    rng: Rng,
     table: FirstPassageTable,
-    rows: NDArray[np.float64],
-    lines: NDArray[np.float64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    rows: Floats,
+    lines: Floats,
+) -> tuple[Ints, Ints]:
     """Play an index policy with walks; return the counts and the tally."""
     n_arms = kinds.size
     pulls = np.zeros(n_arms, np.int64)
@@ -471,11 +464,8 @@ def _play(
 
 
 def play_tree_index(
-    instance: HeavyTailInstance,
-    policy: TreeIndex,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
+    instance: HeavyTailInstance, policy: TreeIndex, checkpoints: Ints, rng: Rng
+) -> Ints:
     """Play by skipping, or pull by pull if a law is in Python alone; return the counts."""
     kinds, parameters = instance.codes
     if (kinds == GIVEN).any():
@@ -485,16 +475,16 @@ def play_tree_index(
 
 
 def tree_skip_and_tally(
-    kinds: NDArray[np.int64],
-    parameters: NDArray[np.float64],
+    kinds: Ints,
+    parameters: Floats,
     first_bound: float,
     growth: float,
     node_factor: float,
     width: float,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
+    checkpoints: Ints,
+    rng: Rng,
     published: bool = False,
-) -> tuple[NDArray[np.int64], TreeSkipTally]:
+) -> tuple[Ints, TreeSkipTally]:
     """Play as `play_by_steps` does, with walks; return the counts and what the run took.
 
     kinds and parameters are the `codes` of the instance, whose rewards may not be negative;

@@ -14,10 +14,10 @@ from collections.abc import Callable
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.mechanisms import laplace_noise
-from dpbandits.regret.base import Play, Rng, Times
+from dpbandits.regret.base import Play, Times
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import Bandit, DrawnRewards, Rewards, Source
 from dpbandits.schedules import EpochPlan, elimination_epoch, elimination_widths
@@ -53,34 +53,32 @@ class EliminationPlay(Play):
     """
 
     checkpoints: Times
-    last_epoch: NDArray[np.int64]
+    last_epoch: Ints
 
     def __init__(self, checkpoints: Times, epoch_ends: Times, last_epoch: Times) -> None:
         vars(self).update(checkpoints=checkpoints, epoch_ends=epoch_ends, last_epoch=last_epoch)
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """Pulls of each arm at the checkpoints, shape (C, K), counted anew when read."""
-        counts: NDArray[np.int64] = _counts(self.checkpoints, self.epoch_ends, self.last_epoch)
+        counts: Ints = _counts(self.checkpoints, self.epoch_ends, self.last_epoch)
         return counts
 
     @property
-    def pulls(self) -> NDArray[np.int64]:
+    def pulls(self) -> Ints:
         """Pulls of each arm at the last checkpoint, shape (K,)."""
-        counts: NDArray[np.int64] = _counts(self.checkpoints[-1:], self.epoch_ends, self.last_epoch)
+        counts: Ints = _counts(self.checkpoints[-1:], self.epoch_ends, self.last_epoch)
         return counts[0]
 
-    def regret(self, gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    def regret(self, gaps: Floats) -> Floats:
         """Return the pseudo-regret at each checkpoint; see `Play.regret`."""
         record = self.checkpoints, self.epoch_ends, self.last_epoch
-        regret: NDArray[np.float64] = _regret(gaps, *record)
+        regret: Floats = _regret(gaps, *record)
         return regret
 
 
 @njit(cache=True, nogil=True)
-def _counts(
-    checkpoints: NDArray[np.int64], epoch_ends: NDArray[np.int64], last_epoch: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _counts(checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints) -> Ints:
     """Return the pulls of each arm at the checkpoints, shape (C, K)."""
     counts = np.zeros((checkpoints.size, last_epoch.size), np.int64)
     done = np.zeros(last_epoch.size, np.int64)
@@ -101,12 +99,7 @@ def _counts(
 
 
 @njit(cache=True, nogil=True)
-def _regret(
-    gaps: NDArray[np.float64],
-    checkpoints: NDArray[np.int64],
-    epoch_ends: NDArray[np.int64],
-    last_epoch: NDArray[np.int64],
-) -> NDArray[np.float64]:
+def _regret(gaps: Floats, checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints) -> Floats:
     """Return the pseudo-regret at the checkpoints, shape (C,)."""
     regret = np.empty(checkpoints.size)
     turn = np.zeros(gaps.size + 1)  # regret of the first pulls of one turn of the viable arms
@@ -129,8 +122,8 @@ def _regret(
 
 @njit(cache=True, nogil=True)
 def _eliminate(
-    means: NDArray[np.float64], horizon: int, beta: float, epsilon: float, rng: Rng
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    means: Floats, horizon: int, beta: float, epsilon: float, rng: Rng
+) -> tuple[Ints, Ints]:
     """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,)."""
     viable = np.arange(means.size)
     released = np.empty(means.size)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits.configuration import whole
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times
+from dpbandits.regret.base import Play, RegretAlgorithm, Times
 from dpbandits.rewards.streams import Bandit
 
 __all__ = ["GuessAndDouble"]
@@ -92,7 +93,7 @@ class GuessAndDouble(RegretAlgorithm):
 
     def regret_bound(
         self, instance: Any, horizon: int, times: ArrayLike | None = None
-    ) -> float | NDArray[np.float64]:
+    ) -> float | Floats:
         """Bound on the expected pseudo-regret: the sum of the stretches' bounds."""
         at = np.asarray(horizon if times is None else times, dtype=np.float64)
         total = np.zeros_like(at)

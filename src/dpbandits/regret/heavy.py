@@ -11,9 +11,10 @@ from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbandits import bounds
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Budget, Configuration, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
@@ -35,7 +36,7 @@ __all__ = [
 LONGEST = 2**62
 
 
-def law_codes(instance: HeavyTailInstance) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def law_codes(instance: HeavyTailInstance) -> tuple[Ints, Floats]:
     """Return the kinds of the arms' laws, shape (K,), and their parameters, shape (K, 2)."""
     return instance.codes
 
@@ -67,13 +68,7 @@ class HeavyElimination(HeavyTailAlgorithm):
         """Pure ε-privacy: of all pulls (Theorem 3), or of each released reward (Theorem 6)."""
         return PrivacyGuarantee(self.model, self.epsilon)
 
-    def play(
-        self,
-        instance: HeavyTailInstance,
-        horizon: int,
-        checkpoints: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> Play:
+    def play(self, instance: HeavyTailInstance, horizon: int, checkpoints: Ints, rng: Rng) -> Play:
         """Play once; see `RegretAlgorithm.play`."""
         self.check_instance(instance)
         plan = partial(
@@ -89,7 +84,7 @@ class HeavyElimination(HeavyTailAlgorithm):
 
     def regret_bound(
         self, instance: HeavyTailInstance, horizon: int, times: ArrayLike | None = None
-    ) -> float | NDArray[np.float64]:
+    ) -> float | Floats:
         """Bound on the expected pseudo-regret: `heavy_elimination_regret`.
 
         For "published-remark" it is t times the greatest gap: nothing better is true in general.
@@ -112,8 +107,8 @@ class HeavyElimination(HeavyTailAlgorithm):
 
 def play_heavy_elimination(
     instance: HeavyTailInstance,
-    checkpoints: NDArray[np.int64],
-    rng: np.random.Generator,
+    checkpoints: Ints,
+    rng: Rng,
     plan_epoch: Callable[[int, int], HeavyEpochPlan],
 ) -> Play:
     """Play successive elimination on private means of truncated rewards, fresh in every epoch.
@@ -150,9 +145,7 @@ def play_heavy_elimination(
     return Play(counts, np.array(epoch_ends, dtype=np.int64))
 
 
-def _private_mean(
-    instance: HeavyTailInstance, arm: int, plan: HeavyEpochPlan, rng: np.random.Generator
-) -> float:
+def _private_mean(instance: HeavyTailInstance, arm: int, plan: HeavyEpochPlan, rng: Rng) -> float:
     total = truncated_sum(rng, instance.laws[arm], plan.pulls, plan.bound)
     if plan.noise_scale > 0:
         total += laplace_total(rng, plan.noise_scale, plan.noise_draws)

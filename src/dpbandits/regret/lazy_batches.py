@@ -25,10 +25,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dpbandits import bounds
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Budget, Flag, between
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.lazy_indices import choose_calibrated, choose_kl, choose_least_evidence, choose_ucb
-from dpbandits.regret.base import Play, RegretAlgorithm, Rng, Times, write_arms
+from dpbandits.regret.base import Play, RegretAlgorithm, Times, write_arms
 from dpbandits.regret.lazy_sampling import first_of, first_to_finish, largest_draw
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.instances import BernoulliInstance
@@ -55,8 +56,6 @@ __all__ = [
     "run_lazy_batches",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 UCB, KL, CALIBRATED, EVIDENCE, SAMPLE, RACE = range(6)
 """How a `LazyRule` chooses the next arm."""

@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.rewards.binomial import binomial
 
 __all__ = ["first_to_finish", "first_of", "largest_draw"]
@@ -31,9 +31,7 @@ _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
 @njit(cache=True, nogil=True)
-def largest_draw(
-    centres: NDArray[np.float64], deviations: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def largest_draw(centres: Floats, deviations: Floats) -> Floats:
     """Return the probability that each of K independent normal variables is the largest.
 
     ∫ φ_a Π_{b≠a} Φ_b by Gauss's rule on panels of at most 2 standard deviations of each arm, with
@@ -83,9 +81,7 @@ def largest_draw(
 
 
 @njit(cache=True, nogil=True)
-def first_to_finish(
-    rng: np.random.Generator, probabilities: NDArray[np.float64], due: NDArray[np.int64]
-) -> tuple[int, NDArray[np.int64]]:
+def first_to_finish(rng: Rng, probabilities: Floats, due: Ints) -> tuple[int, Ints]:
     """Pull arms at random, with these probabilities, until one has been pulled as often as due.
 
     Returns the arm, and the pulls of all arms, shape (K,). The last pull is of that arm; the order
@@ -112,7 +108,7 @@ def first_to_finish(
 
 
 @njit(cache=True, nogil=True)
-def _first_of(rng: np.random.Generator, pulls: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def _first_of(rng: Rng, pulls: Ints, size: int) -> Ints:
     """Draw how often each arm comes among the first `size` of `pulls`, in random order."""
     result = np.zeros(pulls.size, np.int64)
     rest = pulls.copy()
@@ -133,9 +129,7 @@ def _first_of(rng: np.random.Generator, pulls: NDArray[np.int64], size: int) -> 
 
 
 @njit(cache=True, nogil=True)
-def first_of(
-    rng: np.random.Generator, pulls: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def first_of(rng: Rng, pulls: Ints, sizes: Ints) -> Ints:
     """Draw how often each arm comes among the first `sizes` of pulls in uniformly random order.
 
     Each arm comes `pulls` times in all; the result has a row for each of the increasing sizes.

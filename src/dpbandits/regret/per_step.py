@@ -14,17 +14,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
-from dpbandits.regret.base import Rng, Times, write_arms
-from dpbandits.rewards.streams import (
-    FixedRewards,
-    Rewards,
-    Tape,
-    bernoulli_tape,
-    refill,
-    tape_of,
-)
+from dpbandits.regret.base import Times, write_arms
+from dpbandits.rewards.streams import FixedRewards, Rewards, Tape, bernoulli_tape, refill, tape_of
 
 __all__ = [
     "ADVANCING",
@@ -39,8 +33,6 @@ __all__ = [
     "run_index_policy",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 TREE, BLOCKS, ADVANCING = 0, 1, 2
 """Counters of an `IndexPolicy`: binary trees; hybrid ones; hybrid ones that all get an element at
@@ -172,9 +164,7 @@ def run_index_policy(
     return -1
 
 
-def play_index_policy(
-    policy: IndexPolicy, rewards: Rewards, checkpoints: Times, rng: Rng
-) -> NDArray[np.int64]:
+def play_index_policy(policy: IndexPolicy, rewards: Rewards, checkpoints: Times, rng: Rng) -> Ints:
     """Play an index policy pull by pull, on any source of rewards.
 
     Returns the pulls of each arm among the first ``checkpoints[c]`` pulls, shape (C, K).
@@ -188,7 +178,7 @@ def play_index_policy(
 
 def play_per_step(
     means: Floats, node_scale: float, gamma: float, checkpoints: Times, rng: Rng
-) -> NDArray[np.int64]:
+) -> Ints:
     """Play the index (S + Z + γ)/n + √(2 log t/n) of UCB and DP-UCB on Bernoulli arms.
 
     Parameters

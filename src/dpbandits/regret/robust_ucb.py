@@ -8,9 +8,10 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbandits import bounds
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import Play
 from dpbandits.regret.dprucb_skipping import TreeIndex, play_tree_index
@@ -25,9 +26,7 @@ ROBUST_FACTOR = 4.0
 
 
 @njit(cache=True, nogil=True)
-def _push(
-    keys: NDArray[np.float64], items: NDArray[np.float64], size: int, key: float, item: float
-) -> None:
+def _push(keys: Floats, items: Floats, size: int, key: float, item: float) -> None:
     """Put a key into a binary heap of `size` keys, the least in front."""
     i = size
     while i > 0:
@@ -42,7 +41,7 @@ def _push(
 
 
 @njit(cache=True, nogil=True)
-def _pop(keys: NDArray[np.float64], items: NDArray[np.float64], size: int) -> None:
+def _pop(keys: Floats, items: Floats, size: int) -> None:
     """Remove the least key from a binary heap of `size` keys."""
     key, item = keys[size - 1], items[size - 1]
     i = 0
@@ -64,26 +63,26 @@ def _pop(keys: NDArray[np.float64], items: NDArray[np.float64], size: int) -> No
 class _State(NamedTuple):
     """A run: mean, sum of what is not truncated, n^(−v/(1+v)) and size of the heap of each arm."""
 
-    clock: NDArray[np.int64]  # pulls made, checkpoints passed
-    pulls: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    means: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    shrunk: NDArray[np.float64]
+    clock: Ints  # pulls made, checkpoints passed
+    pulls: Ints
+    sizes: Ints
+    means: Floats
+    sums: Floats
+    shrunk: Floats
 
 
 @njit(cache=True, nogil=True)
 def _run_robust_ucb(
-    kinds: NDArray[np.int64],
-    parameters: NDArray[np.float64],
+    kinds: Ints,
+    parameters: Floats,
     numbers: tuple[float, float, float],
     state: _State,
-    keys: NDArray[np.float64],
-    waiting: NDArray[np.float64],
+    keys: Floats,
+    waiting: Floats,
     tape: Tape,
-    checkpoints: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    rng: np.random.Generator,
+    checkpoints: Ints,
+    counts: Ints,
+    rng: Rng,
 ) -> int:
     """Play on; return −1 at the end, the arm whose reward is not on the tape, K for a full heap."""
     n_arms = kinds.size
@@ -141,9 +140,7 @@ def _run_robust_ucb(
     return -1
 
 
-def play_robust_ucb(
-    instance: HeavyTailInstance, checkpoints: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64]:
+def play_robust_ucb(instance: HeavyTailInstance, checkpoints: Ints, rng: Rng) -> Ints:
     """Play robust UCB with the truncated mean and δ = t^−2, pull by pull; return the counts.
 
     Before pull t > K, with λ = log(1/δ) = 2 log t, the index of an arm with n rewards
@@ -213,13 +210,7 @@ class RobustUCB(HeavyTailAlgorithm):
         """None: the index is a function of raw rewards."""
         return NO_PRIVACY
 
-    def play(
-        self,
-        instance: HeavyTailInstance,
-        horizon: int,
-        checkpoints: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> Play:
+    def play(self, instance: HeavyTailInstance, horizon: int, checkpoints: Ints, rng: Rng) -> Play:
         """Play once; see `RegretAlgorithm.play`."""
         self.check_instance(instance)
         moment, order = instance.moment_bound, instance.order
@@ -235,7 +226,7 @@ class RobustUCB(HeavyTailAlgorithm):
 
     def regret_bound(
         self, instance: HeavyTailInstance, horizon: int, times: ArrayLike | None = None
-    ) -> float | NDArray[np.float64]:
+    ) -> float | Floats:
         """Bound on the expected pseudo-regret: `robust_ucb_regret`."""
         self.check_instance(instance)
         return bounds.robust_ucb_regret(

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
     WALK_SIZE,
@@ -18,7 +19,7 @@ from dpbandits.mechanisms.first_passage import (
     next_prefix_noise,
     prefix_noise_at,
 )
-from dpbandits.regret.base import Rng, Times
+from dpbandits.regret.base import Times
 from dpbandits.regret.per_step import index_leader
 from dpbandits.regret.skipping import SKIP_ERROR, certify, stretch_limits
 
@@ -36,15 +37,15 @@ class ShadowTally(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _shadow(
-    means: NDArray[np.float64],
+    means: Floats,
     node_scale: float,
     gamma: float,
     checkpoints: Times,
     rng: Rng,
     table: FirstPassageTable,
-    limits: NDArray[np.int64],
+    limits: Ints,
     error: float,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Ints, Ints]:
     """Play pull by pull under the certificates that `_play` would use; count the broken ones."""
     n_arms = means.size
     horizon = checkpoints[-1]
@@ -119,7 +120,7 @@ def shadow_run(
     checkpoints: ArrayLike,
     rng: Rng,
     skip_error: float = SKIP_ERROR,
-) -> tuple[NDArray[np.int64], ShadowTally]:
+) -> tuple[Ints, ShadowTally]:
     """Simulate every pull under the certificates of `play_skipping`, and count the broken ones.
 
     Rewards and nodes are drawn pull by pull, so that the run has the per-step law whatever the

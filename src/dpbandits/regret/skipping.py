@@ -25,8 +25,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
     FirstPassageTable,
@@ -35,7 +36,7 @@ from dpbandits.mechanisms.first_passage import (
     prefix_noise_at,
     walk_to_first_passage,
 )
-from dpbandits.regret.base import Rng, Times
+from dpbandits.regret.base import Times
 from dpbandits.regret.per_step import index_leader
 from dpbandits.rewards.binomial import binomial
 
@@ -56,8 +57,6 @@ __all__ = [
     "stretch_limits",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SKIP_ERROR = 1e-16
 """Probability, at most, that the rewards of one skip leave their band."""

@@ -12,6 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
+from dpbandits._arrays import Rng
+
 __all__ = ["binomial", "binomial_by_rejection"]
 
 _HALF_LOG_2_PI = 0.5 * math.log(2 * math.pi)
@@ -25,7 +27,7 @@ _MOST = 2**50
 
 
 @njit(cache=True, nogil=True)
-def binomial(rng: np.random.Generator, n: int, p: float) -> int:
+def binomial(rng: Rng, n: int, p: float) -> int:
     """Draw how many of n uniform variables are at most p, by order statistics (Devroye 1986, X.4).
 
     The i-th smallest of n uniforms has the law Beta(i, n + 1 − i). If it is at most p, so are the
@@ -107,7 +109,7 @@ def _log_probability(k: float, n: float, p: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def binomial_by_rejection(rng: np.random.Generator, n: int, p: float) -> int:
+def binomial_by_rejection(rng: Rng, n: int, p: float) -> int:
     """Draw as `binomial` does: Hörmann (1993), algorithm BTRS, several times as fast.
 
     With fewer than ten successes, or failures, expected by adding up probabilities; beyond 2^50
@@ -127,7 +129,7 @@ def binomial_by_rejection(rng: np.random.Generator, n: int, p: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _at_most_half(rng: np.random.Generator, n: int, p: float) -> int:
+def _at_most_half(rng: Rng, n: int, p: float) -> int:
     q = 1.0 - p
     if n * p < 10.0:
         u = rng.random()

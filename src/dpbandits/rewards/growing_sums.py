@@ -29,20 +29,13 @@ from functools import lru_cache
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits.rewards.binomial import binomial_by_rejection
 from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, draw_heavy
 from dpbandits.rewards.matched_sums import matched_sum
 
-__all__ = [
-    "BLOCK",
-    "LINE_ERROR",
-    "exponentials",
-    "growing_sum",
-    "lower_lines",
-    "pareto_below",
-]
+__all__ = ["BLOCK", "LINE_ERROR", "exponentials", "growing_sum", "lower_lines", "pareto_below"]
 
 BLOCK = 1024
 """Rewards that are drawn at once; few enough for a processor's first cache."""
@@ -58,7 +51,7 @@ _ROUNDING = 1e-10  # part by which k is lowered, more than the error of the quad
 
 
 @njit(cache=True, nogil=True)
-def exponentials(x: NDArray[np.float64], factor: float, scale: float, n: int) -> None:
+def exponentials(x: Floats, factor: float, scale: float, n: int) -> None:
     """Replace x_1, …, x_n by scale·exp(factor·x_i), up to two units of rounding.
 
     For 0 ≤ factor·x_i ≤ 700. exp y = 2^k·exp r with k = ⌊y/log 2 + ½⌋ and ∣r∣ ≤ ½·log 2, where the
@@ -89,9 +82,9 @@ def exponentials(x: NDArray[np.float64], factor: float, scale: float, n: int) ->
 
 @njit(cache=True, nogil=True)
 def growing_sum(
-    rng: np.random.Generator,
+    rng: Rng,
     code: HeavyCode,
-    rows: NDArray[np.float64],
+    rows: Floats,
     first_bound: float,
     growth: float,
     start: int,
@@ -162,9 +155,7 @@ def growing_sum(
 
 
 @njit(cache=True, nogil=True)
-def pareto_below(
-    rng: np.random.Generator, shape: float, scale: float, bound: float, n: int
-) -> float:
+def pareto_below(rng: Rng, shape: float, scale: float, bound: float, n: int) -> float:
     """Draw the sum of n Pareto rewards from `scale` on, each given that it is below a bound."""
     if n == 0:
         return 0.0
@@ -185,13 +176,7 @@ def pareto_below(
 
 @njit(cache=True, nogil=True)
 def _one_by_one(
-    rng: np.random.Generator,
-    shape: float,
-    scale: float,
-    first_bound: float,
-    growth: float,
-    start: int,
-    stop: int,
+    rng: Rng, shape: float, scale: float, first_bound: float, growth: float, start: int, stop: int
 ) -> float:
     low = first_bound * (start + 1.0) ** growth
     x = np.empty(min(BLOCK, stop - start))
@@ -209,7 +194,7 @@ def _one_by_one(
 
 
 @njit(cache=True, nogil=True)
-def _sum(x: NDArray[np.float64], n: int) -> float:
+def _sum(x: Floats, n: int) -> float:
     """Add x_1, …, x_n up in four parts, which do not wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     fours = n - n % 4
@@ -224,7 +209,7 @@ def _sum(x: NDArray[np.float64], n: int) -> float:
 
 
 @lru_cache(maxsize=256)
-def lower_lines(code: HeavyCode) -> NDArray[np.float64]:
+def lower_lines(code: HeavyCode) -> Floats:
     """Return ℓ/λ, −log(q)/λ and 1/(qλ) of the lemma for 40 values of λ, shape (40, 3), read-only.
 
     By increasing ℓ/λ: from 9 times the smallest positive reward on.

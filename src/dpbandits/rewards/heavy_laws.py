@@ -15,8 +15,8 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._validation import (
     check_choice,
     check_generator,
@@ -88,7 +88,7 @@ def _laws(name: str, value: Any) -> tuple[HeavyLaw, ...]:
 
 
 @njit(cache=True, nogil=True)
-def draw_heavy(rng: np.random.Generator, code: HeavyCode) -> float:
+def draw_heavy(rng: Rng, code: HeavyCode) -> float:
     """Draw one reward of the law that `code` describes."""
     kind, first, second = code
     if kind == PARETO:
@@ -97,7 +97,7 @@ def draw_heavy(rng: np.random.Generator, code: HeavyCode) -> float:
 
 
 @njit(cache=True, nogil=True)
-def next_heavy(rng: np.random.Generator, code: HeavyCode, tape: Tape, arm: int) -> float:
+def next_heavy(rng: Rng, code: HeavyCode, tape: Tape, arm: int) -> float:
     """Draw the next reward of an arm, or read it where its law is in Python alone."""
     if code[0] != GIVEN:
         return draw_heavy(rng, code)
@@ -134,14 +134,14 @@ class HeavyLaw(Configuration, abc.ABC):
         """Return the variance of X·1{∣X∣ ≤ B} for B = `bound`; here nan."""
         return math.nan
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+    def sample(self, rng: Rng, size: int) -> Floats:
         """Draw `size` rewards."""
         rng, size = check_generator("rng", rng), check_integer("size", size, 0, _MOST_DRAWS)
         return _sample(rng, self.code, size)
 
 
 @njit(cache=True, nogil=True)
-def _sample(rng: np.random.Generator, code: HeavyCode, size: int) -> NDArray[np.float64]:
+def _sample(rng: Rng, code: HeavyCode, size: int) -> Floats:
     rewards = np.empty(size)
     for i in range(size):
         rewards[i] = draw_heavy(rng, code)
@@ -276,7 +276,7 @@ class SampledLaw(HeavyLaw):
     3
     """
 
-    sampler: Annotated[Callable[[np.random.Generator, int], NDArray[np.float64]], _function]
+    sampler: Annotated[Callable[[Rng, int], Floats], _function]
     declared_mean: Number
     order: Order
     moment_bound: Positive
@@ -300,7 +300,7 @@ class SampledLaw(HeavyLaw):
             )
 
     @cached_property
-    def _draws(self) -> NDArray[np.float64]:
+    def _draws(self) -> Floats:
         return self.sample(np.random.default_rng(0), _CHECKED_DRAWS)
 
     @property
@@ -320,11 +320,11 @@ class SampledLaw(HeavyLaw):
         """Estimate the variance of X·1{∣X∣ ≤ B}."""
         return float(self._truncated(bound).var())
 
-    def _truncated(self, bound: float) -> NDArray[np.float64]:
+    def _truncated(self, bound: float) -> Floats:
         bound = check_positive("bound", bound, infinite=True)
         return np.where(np.abs(self._draws) <= bound, self._draws, 0.0)
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+    def sample(self, rng: Rng, size: int) -> Floats:
         """Draw `size` rewards with the sampler."""
         rng, size = check_generator("rng", rng), check_integer("size", size, 0, _MOST_DRAWS)
         rewards = np.asarray(self.sampler(rng, size), dtype=np.float64)
@@ -366,7 +366,7 @@ class CallbackLaw(HeavyLaw):
         """As of `SampledLaw`."""
         return _lyapunov(self.moment_bound, self.order, order)
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+    def sample(self, rng: Rng, size: int) -> Floats:
         """Call the function `size` times."""
         rewards = np.empty(check_integer("size", size, 0, _MOST_DRAWS))
         for i in range(size):
@@ -382,7 +382,7 @@ def _lyapunov(moment_bound: float, known: float, order: float) -> float:
     return math.inf if order > known else float(moment_bound ** ((1 + order) / (1 + known)))
 
 
-def moment_evidence(x: NDArray[np.float64], order: float, moment: float) -> float:
+def moment_evidence(x: Floats, order: float, moment: float) -> float:
     """Return evidence against E ∣X∣^(1+v) ≤ u: a bet that gains only if the bound is wrong.
 
     With Y = ∣X∣^(1+v)/u, the wealth ∏(1 + λ(Y_i − 1)) of a gambler who stakes the part λ in
@@ -452,14 +452,14 @@ class HeavyTailInstance(Configuration):
         return len(self.laws)
 
     @cached_property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """Means of the arms, shape (K,), read-only."""
         means = np.array([law.mean for law in self.laws], dtype=np.float64)
         means.flags.writeable = False
         return means
 
     @cached_property
-    def gaps(self) -> NDArray[np.float64]:
+    def gaps(self) -> Floats:
         """Gaps Δ_a = max mean − mean of arm a, shape (K,), read-only."""
         gaps = self.means.max() - self.means
         gaps.flags.writeable = False
@@ -471,7 +471,7 @@ class HeavyTailInstance(Configuration):
         return int(np.argmax(self.means))
 
     @property
-    def codes(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def codes(self) -> tuple[Ints, Floats]:
         """Kinds of the arms' laws, shape (K,), and their parameters, shape (K, 2)."""
         codes = [law.code for law in self.laws]
         kinds = np.array([kind for kind, _, _ in codes], dtype=np.int64)
@@ -482,11 +482,11 @@ class HeavyTailInstance(Configuration):
         """Whether rewards come from a function, which is not asked more than it must be."""
         return any(isinstance(law, CallbackLaw) for law in self.laws)
 
-    def rewards(self, rng: np.random.Generator) -> HeavyRewards:
+    def rewards(self, rng: Rng) -> HeavyRewards:
         """Begin a run: return its rewards."""
         return HeavyRewards(self.laws, rng)
 
-    def sample(self, rng: np.random.Generator, arm: int, size: int) -> NDArray[np.float64]:
+    def sample(self, rng: Rng, arm: int, size: int) -> Floats:
         """Draw `size` rewards of `arm` (0-based)."""
         return self.laws[check_integer("arm", arm, 0, self.n_arms - 1)].sample(rng, size)
 
@@ -494,14 +494,14 @@ class HeavyTailInstance(Configuration):
 class HeavyRewards(Source):
     """Rewards of a run as compiled loops read them where the laws are in Python alone."""
 
-    def __init__(self, laws: Sequence[HeavyLaw], rng: np.random.Generator) -> None:
+    def __init__(self, laws: Sequence[HeavyLaw], rng: Rng) -> None:
         self._laws, self._rng, self.n_arms = laws, rng, len(laws)
 
     def total(self, arm: int, size: int) -> float:
         """Return the sum of the next `size` rewards of `arm` (0-based)."""
         return float(self._laws[arm].sample(self._rng, size).sum())
 
-    def ready(self, arm: int, most: int) -> NDArray[np.float64]:
+    def ready(self, arm: int, most: int) -> Floats:
         """Draw the next rewards of an arm, as many as may be drawn ahead."""
         return self._laws[arm].sample(self._rng, min(most, self._laws[arm].ahead))
 

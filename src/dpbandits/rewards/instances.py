@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_choice, check_integer, check_number
 from dpbandits.rewards.heavy_laws import (
     TWZW22_NAMES,
@@ -84,17 +85,15 @@ class BernoulliInstance(Bandit):
         object.__setattr__(self, "mean_rewards", _means(self.mean_rewards))
 
     @cached_property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """Means of the arms, shape (K,), read-only."""
         return read_only(self.mean_rewards)
 
-    def rewards(self, rng: np.random.Generator) -> DrawnRewards:
+    def rewards(self, rng: Rng) -> DrawnRewards:
         """Begin a run: return its rewards."""
         return DrawnRewards(self, rng)
 
-    def sample(
-        self, rng: np.random.Generator, arm: int, size: int | None = None
-    ) -> NDArray[np.float64]:
+    def sample(self, rng: Rng, arm: int, size: int | None = None) -> Floats:
         """Draw `size` rewards of `arm` (0-based), 0.0 or 1.0 each; one of shape () without it."""
         arm = check_integer("arm", arm, 0, self.n_arms - 1)
         return np.asarray(rng.random(size) < self.means[arm], dtype=np.float64)
@@ -119,11 +118,11 @@ class BoundedInstance(Bandit):
         _means([law.mean for law in laws])
 
     @cached_property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """Means of the arms, shape (K,), read-only."""
         return read_only([law.mean for law in self.laws])
 
-    def rewards(self, rng: np.random.Generator) -> LawRewards:
+    def rewards(self, rng: Rng) -> LawRewards:
         """Begin a run: return its rewards."""
         return LawRewards(self.laws, rng)
 
@@ -132,7 +131,7 @@ class BoundedInstance(Bandit):
 class TableInstance(Bandit):
     """A bandit whose rewards are fixed beforehand; see `table`."""
 
-    entries: NDArray[np.float64]
+    entries: Floats
     name: str = "table"
 
     def __post_init__(self) -> None:
@@ -144,11 +143,11 @@ class TableInstance(Bandit):
         object.__setattr__(self, "entries", entries)
 
     @cached_property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """Mean of all entries of each arm, shape (K,), read-only."""
         return read_only(self.entries.mean(axis=1))
 
-    def rewards(self, rng: np.random.Generator) -> FixedRewards:
+    def rewards(self, rng: Rng) -> FixedRewards:
         """Begin a run: return its rewards, the same in each."""
         return FixedRewards(self.entries, log=False)
 
@@ -175,11 +174,11 @@ class CallbackInstance(Bandit):
             object.__setattr__(self, "known_means", means)
 
     @cached_property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """Means of the arms, shape (K,), read-only; nan where they are not known."""
         return read_only([np.nan] * self.arms if self.known_means is None else self.known_means)
 
-    def rewards(self, rng: np.random.Generator) -> CallbackRewards:
+    def rewards(self, rng: Rng) -> CallbackRewards:
         """Begin a run: return its rewards, from the function."""
         return CallbackRewards(self.function, self.arms)
 
@@ -243,7 +242,7 @@ def table(rewards: ArrayLike, name: str = "table") -> TableInstance:
     >>> table([[0, 1, 1, 0.5], [0, 0, 1, 0]]).gaps.tolist()
     [0.0, 0.375]
     """
-    return TableInstance(cast(NDArray[np.float64], rewards), name)
+    return TableInstance(cast(Floats, rewards), name)
 
 
 def callback(

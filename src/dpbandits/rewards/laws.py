@@ -12,8 +12,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import scipy
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import (
     SMALLEST,
     check_generator,
@@ -42,7 +43,6 @@ __all__ = [
     "uniform",
 ]
 
-Floats = NDArray[np.float64]
 
 _KINDS = _TWO_POINT, _UNIFORM, _BETA, _DISCRETE = range(4)
 _UNIFORM_BITS = 53
@@ -68,7 +68,7 @@ class LawCode(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _unit(rng: np.random.Generator, code: LawCode) -> float:
+def _unit(rng: Rng, code: LawCode) -> float:
     """Draw the variable that the law shifts and stretches."""
     if code.kind == _TWO_POINT:
         return 1.0 if rng.random() < code.first else 0.0
@@ -80,13 +80,13 @@ def _unit(rng: np.random.Generator, code: LawCode) -> float:
 
 
 @njit(cache=True, nogil=True)
-def draw(rng: np.random.Generator, code: LawCode) -> float:
+def draw(rng: Rng, code: LawCode) -> float:
     """Draw one reward of the law that `code` describes."""
     return code.offset + code.width * _unit(rng, code)
 
 
 @njit(cache=True, nogil=True)
-def sum_of_draws(rng: np.random.Generator, code: LawCode, n: int) -> float:
+def sum_of_draws(rng: Rng, code: LawCode, n: int) -> float:
     """Draw the sum of n independent rewards of the law that `code` describes, exact in law.
 
     Two points need one Binomial variable, a discrete law one for each value. A uniform variable of
@@ -115,7 +115,7 @@ def sum_of_draws(rng: np.random.Generator, code: LawCode, n: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _sample(rng: np.random.Generator, code: LawCode, size: int) -> Floats:
+def _sample(rng: Rng, code: LawCode, size: int) -> Floats:
     rewards = np.empty(size)
     for i in range(size):
         rewards[i] = draw(rng, code)
@@ -179,13 +179,13 @@ class Law(Configuration, abc.ABC):
         A sum for discrete laws, an integral by quadrature for others.
         """
 
-    def sample(self, rng: np.random.Generator, size: int) -> Floats:
+    def sample(self, rng: Rng, size: int) -> Floats:
         """Draw `size` rewards, none of them outside [−R, R] by rounding."""
         rng, size = check_generator("rng", rng), check_integer("size", size, 0, 2**40)
         rewards = _sample(rng, self.code, size)
         return np.clip(rewards, -self.half_range, self.half_range)
 
-    def sample_sum(self, rng: np.random.Generator, n: int) -> float:
+    def sample_sum(self, rng: Rng, n: int) -> float:
         """Draw the sum of `n` rewards; exact in law, and fast except for Beta laws."""
         rng, n = check_generator("rng", rng), check_integer("n", n, 0, 2**52)
         total: float = sum_of_draws(rng, self.code, n)

@@ -43,8 +43,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits.rewards.binomial import binomial_by_rejection
 
 __all__ = [
@@ -81,8 +81,8 @@ class MatchedLaw(NamedTuple):
     mean: float
     deviation: float
     kernel: float
-    nodes: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    nodes: Floats
+    weights: Floats
     moments: tuple[float, float, float]
 
 
@@ -231,7 +231,7 @@ def matched_error(law: MatchedLaw, n: float) -> float:
     return min(1.0, *(bound(float(r)) for r in range(8, 33, 2)))
 
 
-def matched_row(law: MatchedLaw, least: float = 0.0) -> NDArray[np.float64]:
+def matched_row(law: MatchedLaw, least: float = 0.0) -> Floats:
     """Return what `matched_sum` reads: `least`, R, R^−s, √τ, nodes and shares.
 
     The nodes are in units of the smallest reward, and √τ with them. A share is the weight of a node
@@ -248,7 +248,7 @@ def _enough(law: MatchedLaw, n: int) -> bool:
 
 
 @lru_cache(maxsize=64)
-def matched_rows(shape: float) -> NDArray[np.float64]:
+def matched_rows(shape: float) -> Floats:
     """Return rows of `matched_row` for nine cuts, by increasing R, read-only.
 
     The first number of a row is how many rewards make `matched_error` at most 10^−13.
@@ -271,7 +271,7 @@ def matched_rows(shape: float) -> NDArray[np.float64]:
 
 
 @njit(cache=True, nogil=True)
-def matched_sum(rng: np.random.Generator, row: NDArray[np.float64], n: int) -> float:
+def matched_sum(rng: Rng, row: Floats, n: int) -> float:
     """Draw the sum of n copies of Y, in units of the smallest reward, from a `matched_row`.
 
     Examples

@@ -9,19 +9,13 @@ from functools import cached_property
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_generator, check_integer
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.streams import Bandit, Source, read_only
 
-__all__ = [
-    "FinitePopulation",
-    "OutOfPatientsError",
-    "PopulationRewards",
-    "isis2",
-    "patients_left",
-]
+__all__ = ["FinitePopulation", "OutOfPatientsError", "PopulationRewards", "isis2", "patients_left"]
 
 _MOST = 10**9 - 1
 """Patients of all arms that NumPy's hypergeometric sampler can serve."""
@@ -82,16 +76,16 @@ class FinitePopulation(Bandit):
         return sum(self.sizes)
 
     @cached_property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Floats:
         """Share of successes of each arm, shape (K,), read-only; the arms' `means` as well."""
         return read_only(np.array(self.successes) / np.array(self.sizes))
 
     @property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """Share of successes of each arm, shape (K,), read-only."""
         return self.shares
 
-    def rewards(self, rng: np.random.Generator) -> PopulationRewards:
+    def rewards(self, rng: Rng) -> PopulationRewards:
         """Begin a trial: return its outcomes."""
         return PopulationRewards(self, rng)
 
@@ -146,7 +140,7 @@ class PopulationRewards(Source):
     (8, 0, 10)
     """
 
-    def __init__(self, population: FinitePopulation, rng: np.random.Generator) -> None:
+    def __init__(self, population: FinitePopulation, rng: Rng) -> None:
         if not isinstance(population, FinitePopulation):
             raise ValueError(
                 f"population={population!r} is not a population; allowed: one such as "

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._validation import check_generator, check_integer, check_range
 from dpbandits.rewards.binomial import binomial
 from dpbandits.schedules import MOST_PULLS
@@ -41,9 +42,6 @@ __all__ = [
     "tape_of",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Rng = np.random.Generator
 
 _BLOCK = 256
 """Rewards of an arm that are drawn ahead, where they are drawn one by one."""

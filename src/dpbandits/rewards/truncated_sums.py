@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_generator, check_integer, check_positive
 from dpbandits.rewards.binomial import binomial_by_rejection
 from dpbandits.rewards.heavy_laws import (
@@ -50,14 +50,14 @@ class _Plan(NamedTuple):
     beyond: float  # P(X > B)
     single: float  # P(X > c) among X ≤ B
     cut: float  # c
-    edges: NDArray[np.float64]
-    shares: NDArray[np.float64]  # of a bin among all values up to its upper end
-    probabilities: NDArray[np.float64]
-    means: NDArray[np.float64]
-    deviations: NDArray[np.float64]
+    edges: Floats
+    shares: Floats  # of a bin among all values up to its upper end
+    probabilities: Floats
+    means: Floats
+    deviations: Floats
 
 
-def truncated_sum(rng: np.random.Generator, law: HeavyLaw, n: int, bound: float) -> float:
+def truncated_sum(rng: Rng, law: HeavyLaw, n: int, bound: float) -> float:
     """Draw the sum of n independent x·1{abs(x) ≤ B}.
 
     Exact in law for two points up to n = 2^62, and for Pareto laws while at most 12288 rewards
@@ -142,7 +142,7 @@ def _check_count(law: HeavyLaw, n: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _count(rng: np.random.Generator, n: float, p: float) -> float:
+def _count(rng: Rng, n: float, p: float) -> float:
     """Draw a Binomial variable of n trials.
 
     Beyond 2^62 it is a rounded normal variable where its variance is 10^16 or more, and elsewhere
@@ -171,7 +171,7 @@ def _count(rng: np.random.Generator, n: float, p: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _direct_sum(rng: np.random.Generator, code: HeavyCode, n: int, bound: float) -> float:
+def _direct_sum(rng: Rng, code: HeavyCode, n: int, bound: float) -> float:
     total = 0.0
     for _ in range(n):
         reward = draw_heavy(rng, code)
@@ -180,7 +180,7 @@ def _direct_sum(rng: np.random.Generator, code: HeavyCode, n: int, bound: float)
     return total
 
 
-def _sampled_sum(rng: np.random.Generator, law: HeavyLaw, n: int, bound: float) -> float:
+def _sampled_sum(rng: Rng, law: HeavyLaw, n: int, bound: float) -> float:
     total = 0.0
     for done in range(0, n, _CHUNK):
         rewards = law.sample(rng, min(_CHUNK, n - done))
@@ -189,9 +189,7 @@ def _sampled_sum(rng: np.random.Generator, law: HeavyLaw, n: int, bound: float) 
 
 
 @njit(cache=True, nogil=True)
-def _binned_sum(
-    rng: np.random.Generator, shape: float, n: float, bound: float, plan: _Plan
-) -> float:
+def _binned_sum(rng: Rng, shape: float, n: float, bound: float, plan: _Plan) -> float:
     rest = n - _count(rng, n, plan.beyond)
     number = int(_count(rng, rest, plan.single))
     reach = 1.0 - (plan.cut / bound) ** shape  # P(X ≤ B) among X > c
@@ -229,11 +227,8 @@ def _plan(law: ParetoLaw, n: int, bound: float) -> _Plan:
 
 
 def _bin_moments(
-    shape: float,
-    low: NDArray[np.float64],
-    heights: NDArray[np.float64],
-    inside: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    shape: float, low: Floats, heights: Floats, inside: Floats
+) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of a Pareto reward in each bin.
 
     With Y = log(x/low), exponential of rate s on [0, h], x/low has E exp(kY) − 1 in closed form;
@@ -253,11 +248,11 @@ def _bin_moments(
     return low * first, low * np.sqrt(variances)
 
 
-def _integral(exponent: float, reach: NDArray[np.float64]) -> NDArray[np.float64]:
+def _integral(exponent: float, reach: Floats) -> Floats:
     return np.expm1(exponent * reach) / exponent if exponent else reach.copy()
 
 
-def _third_moments(shape: float, plan: _Plan) -> NDArray[np.float64]:
+def _third_moments(shape: float, plan: _Plan) -> Floats:
     """Return E|x − mean|³ in each bin, by Gauss–Legendre in log x on either side of the mean."""
     low, high, means = plan.edges[:-1], plan.edges[1:], plan.means
     inside = -np.expm1(-shape * np.log(high / low))

@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from numba import njit
 
+from dpbandits._arrays import Rng
 from dpbandits._validation import check_generator, check_integer, check_number
 from dpbandits.configuration import Configuration
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
@@ -85,7 +85,7 @@ class StoppingRule(Configuration, abc.ABC):
         """What the rule promises about the privacy of halting time and estimate together."""
         return NO_PRIVACY
 
-    def draw(self, law: Law, rng: np.random.Generator, max_samples: int) -> Outcome:
+    def draw(self, law: Law, rng: Rng, max_samples: int) -> Outcome:
         """Run once on samples of a law, without drawing more than needed; exact in law.
 
         Parameters
@@ -100,9 +100,7 @@ class StoppingRule(Configuration, abc.ABC):
         max_samples = self.check_draw(law, rng, max_samples)
         return Outcome(*self._draw(rng, law.code, max_samples))
 
-    def run(
-        self, stream: Iterable[float], rng: np.random.Generator, max_samples: int | None = None
-    ) -> Outcome:
+    def run(self, stream: Iterable[float], rng: Rng, max_samples: int | None = None) -> Outcome:
         """Run on your own stream, sample by sample as the pseudo-code says.
 
         Parameters
@@ -131,16 +129,14 @@ class StoppingRule(Configuration, abc.ABC):
         return Outcome(n, math.nan, False)
 
     @abc.abstractmethod
-    def _draw(
-        self, rng: np.random.Generator, law: LawCode, max_samples: int
-    ) -> tuple[int, float, bool]:
+    def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
         """Return samples, estimate, and whether the rule halted."""
 
     @abc.abstractmethod
-    def _watch(self, rng: np.random.Generator) -> Callable[[int, float], float | None]:
+    def _watch(self, rng: Rng) -> Callable[[int, float], float | None]:
         """Return what takes n and the n-th sample, and returns the estimate when it halts."""
 
-    def check_draw(self, law: Law, rng: np.random.Generator, max_samples: int) -> int:
+    def check_draw(self, law: Law, rng: Rng, max_samples: int) -> int:
         """Refuse what `draw` cannot be called with; return `max_samples` as an int."""
         check_generator("rng", rng)
         if not isinstance(law, Law):
@@ -212,7 +208,7 @@ class NASFamily(StoppingRule):
                 above = middle
         return self.look_time(above)
 
-    def _watch(self, rng: np.random.Generator) -> Callable[[int, float], float | None]:
+    def _watch(self, rng: Rng) -> Callable[[int, float], float | None]:
         halting = self.halting
         threshold_noise = laplace(check_generator("rng", rng), halting.threshold_scale)
         total = 0.0
@@ -229,16 +225,14 @@ class NASFamily(StoppingRule):
 
         return watch
 
-    def _draw(
-        self, rng: np.random.Generator, law: LawCode, max_samples: int
-    ) -> tuple[int, float, bool]:
+    def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
         outcome: tuple[int, float, bool] = draw_every(rng, self.halting, law, max_samples)
         return outcome
 
 
 @njit(cache=True, nogil=True)
 def draw_doubling(
-    rng: np.random.Generator, halting: Halting, law: LawCode, max_samples: int
+    rng: Rng, halting: Halting, law: LawCode, max_samples: int
 ) -> tuple[int, float, bool]:
     """Run a rule that looks at n = 2, 4, 8, …: samples, estimate, whether it halted."""
     threshold_noise = laplace(rng, halting.threshold_scale)
@@ -258,7 +252,7 @@ def draw_doubling(
 
 @njit(cache=True, nogil=True)
 def draw_every(
-    rng: np.random.Generator, halting: Halting, law: LawCode, max_samples: int
+    rng: Rng, halting: Halting, law: LawCode, max_samples: int
 ) -> tuple[int, float, bool]:
     """Run a rule that looks at every n: samples, estimate, whether it halted."""
     half_range, scale = halting.half_range, halting.query_scale

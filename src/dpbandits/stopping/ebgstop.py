@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-import numpy as np
 from numba import njit
 
+from dpbandits._arrays import Rng
 from dpbandits.configuration import Fraction, Positive
 from dpbandits.rewards.laws import LawCode, draw
 from dpbandits.stopping.base import StoppingRule
@@ -68,7 +68,7 @@ def _estimate(state: _State, alpha: float) -> float:
 
 @njit(cache=True, nogil=True)
 def _draw(
-    rng: np.random.Generator,
+    rng: Rng,
     state: _State,
     law: LawCode,
     alpha: float,
@@ -120,14 +120,12 @@ class EBGStop(StoppingRule):
     beta: Fraction
     half_range: Positive = 1.0
 
-    def _draw(
-        self, rng: np.random.Generator, law: LawCode, max_samples: int
-    ) -> tuple[int, float, bool]:
+    def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
         constants = self.alpha, self.beta, self.half_range
         outcome: tuple[int, float, bool] = _draw(rng, _START, law, *constants, max_samples)
         return outcome
 
-    def _watch(self, rng: np.random.Generator) -> Callable[[int, float], float | None]:
+    def _watch(self, rng: Rng) -> Callable[[int, float], float | None]:
         state = _START
 
         def watch(n: int, sample: float) -> float | None:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits._arrays import Floats, Ints
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer
@@ -46,8 +47,8 @@ class Estimates:
     rule: StoppingRule
     law: Law
     max_samples: int
-    samples: NDArray[np.int64]
-    estimate: NDArray[np.float64]
+    samples: Ints
+    estimate: Floats
     halted: NDArray[np.bool_]
 
     @property
@@ -56,7 +57,7 @@ class Estimates:
         return self.samples.size
 
     @property
-    def relative_error(self) -> NDArray[np.float64]:
+    def relative_error(self) -> Floats:
         """Distance of the estimates from μ ≠ 0, relative to μ; nan where a run has not halted."""
         mean = self.law.mean
         if mean == 0:

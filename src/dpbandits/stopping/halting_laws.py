@@ -37,6 +37,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from dpbandits._arrays import Floats, Ints
 from dpbandits._validation import SMALLEST, check_integer, check_number
 from dpbandits.halting import Halting
 from dpbandits.mechanisms import laplace_log_cdf
@@ -53,7 +54,6 @@ __all__ = [
     "sparse_vector_law",
 ]
 
-Floats = NDArray[np.float64]
 
 _DROP = 45.0  # the logarithm of what is left out on either side, relative to the largest value
 _DIGITS = 18.0  # orders of magnitude by which ρ^(−2m) is below 1
@@ -77,7 +77,7 @@ class HaltingLaw:
         Proved bound on the relative error of each probability, rounding apart.
     """
 
-    times: NDArray[np.int64]
+    times: Ints
     log_halt: Floats
     log_survive: float
     error: float
@@ -91,7 +91,7 @@ def check_rule(rule: NASFamily) -> Halting:
     return halting
 
 
-def looks_at(rule: NASFamily, n_samples: int) -> NDArray[np.int64]:
+def looks_at(rule: NASFamily, n_samples: int) -> Ints:
     """Return the numbers of samples, up to `n_samples`, at which a rule of the NAS family looks."""
     check_rule(rule)
     times: list[int] = []

@@ -33,11 +33,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpbandits._arrays import Floats
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.halting import Halting
 from dpbandits.stopping.base import NASFamily
 from dpbandits.stopping.halting_laws import (
-    Floats,
     HaltingLaw,
     check_rule,
     halting_law,

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from dpbandits._arrays import Rng
 from dpbandits.configuration import Budget, Fraction, Positive
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.halting import Halting
@@ -139,8 +138,6 @@ class DPExponentialNAS(DPNAS):
         """Return 2^k, the number of samples at the k-th look."""
         return 2**look
 
-    def _draw(
-        self, rng: np.random.Generator, law: LawCode, max_samples: int
-    ) -> tuple[int, float, bool]:
+    def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
         outcome: tuple[int, float, bool] = draw_doubling(rng, self.halting, law, max_samples)
         return outcome
