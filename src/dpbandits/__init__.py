@@ -37,11 +37,10 @@ from dpbandits.identification import (
     identify_many,
     transportation_cost,
 )
-from dpbandits.planning import Plan, plan
+from dpbandits.planning import Plan, TrialPlan, plan, plan_trial
 from dpbandits.rewards import instances, laws
 from dpbandits.simulation import Runs, log_checkpoints, simulate, simulate_many
 from dpbandits.stopping import Estimates, estimate, estimate_many
-from dpbandits.trial_planning import TrialPlan, plan_trial
 
 __version__ = "0.1.0"
 

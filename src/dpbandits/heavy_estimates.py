@@ -164,12 +164,6 @@ class MeanErrors:
         }
 
 
-def _errors_chunk(
-    estimator: TruncatedMean, law: HeavyLaw, n_rewards: int, seeds: Sequence[np.random.SeedSequence]
-) -> list[float]:
-    return [estimator.error(np.random.default_rng(seed), law, n_rewards) for seed in seeds]
-
-
 def _replicated(case: tuple[TruncatedMean, HeavyLaw, int], n_runs: int) -> Replicated:
     """Check a case and describe it to the runner."""
     estimator, law, n_rewards = case
@@ -181,8 +175,8 @@ def _replicated(case: tuple[TruncatedMean, HeavyLaw, int], n_runs: int) -> Repli
     return Replicated(
         f"mean of {type(law).__name__}, n = {n_rewards:g}",
         {"estimator": describe(estimator), "law": describe(law), "n_rewards": n_rewards},
-        partial(_errors_chunk, estimator, law, n_rewards),
-        check_integer("n_runs", n_runs, 1),
+        partial(estimator.error, law=law, n=n_rewards),
+        n_runs,
         chunk=200,
         warm_up=partial(estimator.error, np.random.default_rng(0), law, n_rewards),
         gather=lambda errors: MeanErrors(*case, np.array(errors)),

@@ -11,46 +11,28 @@ from dpbandits._validation import check_fraction, check_integer, check_positive
 from dpbandits.identification import (
     DPLRE,
     DPTT,
+    AdaPTTStar,
     DPSEIdentifier,
+    FinitePopulation,
     IdentificationAlgorithm,
+    Identifications,
     TopTwo,
     characteristic_time,
+    fixed_design,
     identify,
     privacy_switches,
     sample_lower_bound,
+    simulate_trials_many,
 )
 from dpbandits.identification.base import check_unique_best_arm
+from dpbandits.identification.fixed_design import FixedDesign
+from dpbandits.identification.trials import Trials, check_population
 from dpbandits.rewards.instances import bernoulli
 
-__all__ = ["Plan", "SampleSize", "plan"]
+__all__ = ["Plan", "TrialPlan", "plan", "plan_trial"]
 
-
-@dataclass(frozen=True)
-class SampleSize:
-    """How many samples one algorithm takes on the planned instance.
-
-    Attributes
-    ----------
-    algorithm : IdentificationAlgorithm
-        Configuration that was simulated.
-    mean, mean_low, mean_high : float
-        Mean stopping time with Student's 95 % interval, in pulls.
-    quantile90 : float
-        Nine in ten simulated runs took at most so many pulls.
-        Mean, interval and quantile are nan where runs that were ended hide them.
-    wrong : int
-        Simulated runs that recommend a wrong arm.
-    n_runs : int
-        Number of simulated runs.
-    """
-
-    algorithm: IdentificationAlgorithm
-    mean: float
-    mean_low: float
-    mean_high: float
-    quantile90: float
-    wrong: int
-    n_runs: int
+Interval = tuple[float, float, float]
+"""A share or a mean, and the ends of its 95 % interval."""
 
 
 @dataclass(frozen=True)
@@ -61,22 +43,18 @@ class Plan:
     ----------
     means : tuple of float
         The means that were assumed.
-    epsilon : float
-        Privacy budget ε.
-    delta : float
-        Probability δ of a wrong recommendation that is allowed.
-    lower_bound : float
+    epsilon, delta : float
+        Privacy budget ε, and the probability δ of a wrong recommendation that is allowed.
+    lower_bound, lower_bound_free : float
         No ε-DP algorithm that errs with probability at most δ on every instance takes fewer
-        samples on average: T*_ε·log(1/(2.4δ)).
-    lower_bound_free : float
-        The same without privacy, ε = ∞.
+        samples on average: T*_ε·log(1/(2.4δ)); and the same without privacy, ε = ∞.
     free_from : float
         Least ε at which the two bounds are equal: from there on, privacy is free as far as the
         lower bound can tell. Infinite if the greatest mean is 1 or another is 0.
     weights : tuple of float
         Shares of the samples that the bound's best allocation gives to the arms.
-    sizes : tuple of SampleSize
-        How many samples the algorithms take, private ones first.
+    runs : tuple of Identifications
+        Simulated trials of the algorithms, private ones first.
     """
 
     means: tuple[float, ...]
@@ -86,7 +64,7 @@ class Plan:
     lower_bound_free: float
     free_from: float
     weights: tuple[float, ...]
-    sizes: tuple[SampleSize, ...]
+    runs: tuple[Identifications, ...]
 
     @property
     def price(self) -> float:
@@ -94,14 +72,14 @@ class Plan:
         return self.lower_bound / self.lower_bound_free
 
     @property
-    def best(self) -> SampleSize:
-        """The private algorithm with the least mean, of all algorithms if none is private.
+    def best(self) -> Identifications:
+        """Runs of the private algorithm with the least mean, of all algorithms if none is private.
 
         An unknown mean comes after all others.
         """
-        private = [size for size in self.sizes if size.algorithm.guarantee.is_private]
-        sizes = private or self.sizes
-        return min(sizes, key=lambda size: (math.isnan(size.mean), size.mean))
+        private = [runs for runs in self.runs if runs.algorithm.guarantee.is_private]
+        means = {runs: runs.mean_time()[0] for runs in private or self.runs}
+        return min(means, key=lambda runs: (math.isnan(means[runs]), means[runs]))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON."""
@@ -116,18 +94,14 @@ class Plan:
             "weights": list(self.weights),
             "algorithms": [
                 {
-                    "algorithm": size.algorithm.label,
-                    "private": size.algorithm.guarantee.is_private,
-                    "trials": size.n_runs,
+                    **_named_runs(runs),
                     "samples": {
-                        "mean": size.mean,
-                        "low95": size.mean_low,
-                        "high95": size.mean_high,
-                        "quantile90": size.quantile90,
+                        **_named(runs.mean_time(), "mean"),
+                        "quantile90": runs.time_quantiles(0.9).item(),
                     },
-                    "wrong": size.wrong,
+                    "wrong": runs.errors(),
                 }
-                for size in self.sizes
+                for runs in self.runs
             ],
         }
 
@@ -145,22 +119,143 @@ class Plan:
             f"{'algorithm':12} {'privacy':8} {'mean':>12} {'95 % interval':>25} {'9 in 10 by':>12} "
             f"{'wrong':>12}",
         ]
-        n_arms = len(self.means)
-        for size in self.sizes:
-            privacy = f"ε = {self.epsilon:g}" if size.algorithm.guarantee.is_private else "none"
+        for runs in self.runs:
+            mean, low, high = runs.mean_time()
             # no run stops before each arm has been pulled; Student's interval does not know
-            low = size.mean_low if math.isnan(size.mean_low) else max(size.mean_low, n_arms)
-            interval = f"{_pulls(low)} to {_pulls(size.mean_high)}"
-            wrong = f"{size.wrong} of {size.n_runs}"
+            low = low if math.isnan(low) else max(low, len(self.means))
+            interval = f"{_pulls(low)} to {_pulls(high)}"
+            most = _pulls(runs.time_quantiles(0.9).item())
+            wrong = f"{runs.errors()} of {runs.n_runs}"
             lines.append(
-                f"{size.algorithm.label:12} {privacy:8} {_pulls(size.mean):>12} {interval:>25} "
-                f"{_pulls(size.quantile90):>12} {wrong:>12}"
+                f"{runs.algorithm.label:12} {_privacy(runs, self.epsilon):8} {_pulls(mean):>12} "
+                f"{interval:>25} {most:>12} {wrong:>12}"
             )
-        runs = sorted({size.n_runs for size in self.sizes})
-        lines += ["", f"simulated runs of each: {', '.join(map(str, runs))}"]
-        if any(math.isnan(size.mean) for size in self.sizes):
+        lines += ["", f"simulated runs of each: {self.runs[0].n_runs}"]
+        if not all(runs.stopped.all() for runs in self.runs):
             lines.append("unknown: some runs were ended before they stopped")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class TrialPlan:
+    """What a private adaptive trial on the patients of a table would take.
+
+    Attributes
+    ----------
+    population : FinitePopulation
+        The patients.
+    epsilon, delta, lower_bound, lower_bound_free : float
+        As of `Plan`; the bounds are for an unlimited supply of patients with the table's shares.
+    fixed, fixed_free : FixedDesign or None
+        Smallest design with equal arms and one count of each at the end, private and not, that is
+        wrong with probability at most δ; it has to know the shares. From an unlimited supply.
+    trials : tuple of Trials
+        What the algorithms do on the patients, private ones first.
+
+    Examples
+    --------
+    >>> from dpbandits import plan_trial
+    >>> from dpbandits.identification import FinitePopulation
+    >>> population = FinitePopulation((900, 500), (1000, 1000), "example")
+    >>> plan = plan_trial(population, epsilon=1.0, delta=0.05, n_runs=4)
+    >>> print(str(plan).splitlines()[0])
+    example: 2,000 patients, shares of success 0.9, 0.5; ε = 1, δ = 0.05
+    >>> plan.trials[0].algorithm.label, plan.trials[0].right
+    ('DP-LRE', 4)
+    """
+
+    population: FinitePopulation
+    epsilon: float
+    delta: float
+    lower_bound: float
+    lower_bound_free: float
+    fixed: FixedDesign | None
+    fixed_free: FixedDesign | None
+    trials: tuple[Trials, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, ready for JSON."""
+
+        def design(found: FixedDesign | None) -> dict[str, Any] | None:
+            if found is None:
+                return None
+            return {"per_arm": found.per_arm, "patients": found.patients, "error": found.error}
+
+        return {
+            "population": {
+                "name": self.population.name,
+                "successes": list(self.population.successes),
+                "sizes": list(self.population.sizes),
+            },
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "lower_bound": self.lower_bound,
+            "lower_bound_without_privacy": self.lower_bound_free,
+            "fixed_design": design(self.fixed),
+            "fixed_design_without_privacy": design(self.fixed_free),
+            "algorithms": [
+                {
+                    **_named_runs(trials),
+                    "decided": _named(trials.share(trials.decided), "share"),
+                    "right": _named(trials.share(trials.right), "share"),
+                    "wrong": trials.decided - trials.right,
+                    **{name: _named(mean, "mean") for name, mean in trials.means().items()},
+                }
+                for trials in self.trials
+            ],
+        }
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{share:.4g}" for share in self.population.shares)
+        lines = [
+            f"{self.population.name}: {self.population.total:,} patients, shares of success "
+            f"{shares}; ε = {self.epsilon:g}, δ = {self.delta:g}",
+            f"lower bound: {self.lower_bound:,.0f} patients on average; "
+            f"without privacy {self.lower_bound_free:,.0f}",
+            f"fixed design that knows the shares: {_design(self.fixed)}; "
+            f"without privacy {_design(self.fixed_free)}",
+            "",
+            f"{'algorithm':10} {'privacy':9} {'decided':>17} {'right arm':>17} {'wrong':>7} "
+            f"{'patients':>24} {'inferior':>9} {'excess':>8}",
+        ]
+        for trials in self.trials:
+            means = trials.means()
+            mean, low, high = means["patients"]
+            patients = f"{mean:,.0f} ({low:,.0f}–{high:,.0f})"
+            decided, right = (trials.share(count) for count in (trials.decided, trials.right))
+            wrong = f"{trials.decided - trials.right}/{trials.n_runs}"
+            lines.append(
+                f"{trials.algorithm.label:10} {_privacy(trials, self.epsilon):9} "
+                f"{_share(decided):>17} {_share(right):>17} {wrong:>7} {patients:>24} "
+                f"{means['inferior'][0]:>9,.0f} {means['excess'][0]:>8,.1f}"
+            )
+        lines += [
+            "",
+            f"simulated trials of each: {self.trials[0].n_runs}; intervals: 95 %; a trial is "
+            "undecided when the patients of an arm run out",
+            "inferior: patients that did not get the best arm; excess: bad outcomes that the best "
+            "arm would have avoided; both on average",
+        ]
+        if not any(trials.decided for trials in self.trials):
+            lines.append(
+                "no trial decided: these are too few patients; `dpbandits plan --factor F` asks "
+                "about F times as many, with the same shares"
+            )
+        return "\n".join(lines)
+
+
+def _named_runs(runs: Identifications | Trials) -> dict[str, Any]:
+    algorithm = runs.algorithm
+    private = algorithm.guarantee.is_private
+    return {"algorithm": algorithm.label, "private": private, "trials": runs.n_runs}
+
+
+def _named(interval: Interval, what: str) -> dict[str, float]:
+    return dict(zip((what, "low95", "high95"), interval, strict=True))
+
+
+def _privacy(runs: Identifications | Trials, epsilon: float) -> str:
+    return f"ε = {epsilon:g}" if runs.algorithm.guarantee.is_private else "none"
 
 
 def _pulls(count: float) -> str:
@@ -169,6 +264,28 @@ def _pulls(count: float) -> str:
         return "unknown" if math.isnan(count) else str(count)
     digits = max(0, int(math.log10(max(abs(count), 1.0))) - 2)
     return f"{round(count, -digits):,.0f}"
+
+
+def _design(found: FixedDesign | None) -> str:
+    return "more than a million an arm" if found is None else f"{found.patients:,} patients"
+
+
+def _share(share: Interval) -> str:
+    value, low, high = share
+    return f"{value:.0%} ({low:.0%}–{high:.0%})"
+
+
+def _checked(epsilon: float, delta: float) -> tuple[float, float]:
+    if not 2.4 * check_fraction("delta", delta) < 1:
+        raise ValueError(f"delta={delta!r} is out of range; allowed: below 1/2.4")
+    return check_positive("epsilon", epsilon, infinite=True), float(delta)
+
+
+def _algorithms(
+    private: Sequence[Any], epsilon: float, delta: float
+) -> list[IdentificationAlgorithm]:
+    """Return the algorithms of a plan, private ones first."""
+    return [*(make(epsilon, delta) for make in private if epsilon < math.inf), TopTwo(delta)]
 
 
 def plan(
@@ -193,18 +310,11 @@ def plan(
         Probability δ, below 1/2.4, with which a wrong treatment may be recommended.
     n_runs : int
         Simulated trials of each algorithm, at least 2, for the interval of the mean.
-    seed : int or sequence of int
-        Entropy of the root seed.
-    n_jobs : int
-        Number of workers, −1 for all processors.
+    seed, n_jobs
+        As of `simulate`.
     max_pulls : int
         Pulls after which a simulated trial that has not stopped is ended; the mean is unknown
         then.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or several means are the greatest.
 
     Examples
     --------
@@ -212,25 +322,12 @@ def plan(
     >>> p = plan([0.9, 0.5], epsilon=1.0, delta=0.05, n_runs=4)
     >>> print(str(p).splitlines()[0])
     means 0.9, 0.5; ε = 1, δ = 0.05
-    >>> p.price > 1, p.lower_bound < p.best.mean, p.best in p.sizes
-    (True, True, True)
+    >>> p.price > 1, p.lower_bound < p.best.stopping_time.mean(), p.best in p.runs
+    (True, np.True_, True)
     """
     instance = check_unique_best_arm(bernoulli(means, "plan"))
-    epsilon = check_positive("epsilon", epsilon, infinite=True)
-    delta = check_fraction("delta", delta)
-    if not 2.4 * delta < 1:
-        raise ValueError(f"delta={delta!r} is out of range; allowed: below 1/2.4")
+    epsilon, delta = _checked(epsilon, delta)
     n_runs = check_integer("n_runs", n_runs, 2)
-    algorithms: list[IdentificationAlgorithm] = []
-    if math.isfinite(epsilon):
-        algorithms = [DPLRE(epsilon, delta), DPTT(epsilon, delta), DPSEIdentifier(epsilon, delta)]
-    sizes = []
-    for algorithm in (*algorithms, TopTwo(delta)):
-        runs = identify(algorithm, instance, n_runs, seed, max_pulls, n_jobs)
-        (quantile,) = runs.time_quantiles([0.9])
-        size = SampleSize(algorithm, *runs.mean_time(), float(quantile), runs.errors(), n_runs)
-        sizes.append(size)
-    optimum = characteristic_time(instance.means, epsilon)
     return Plan(
         instance.mean_rewards,
         epsilon,
@@ -238,6 +335,45 @@ def plan(
         sample_lower_bound(instance.means, epsilon, delta),
         sample_lower_bound(instance.means, math.inf, delta),
         privacy_switches(instance.means).exact,
-        tuple(float(share) for share in optimum.weights),
-        tuple(sizes),
+        tuple(float(share) for share in characteristic_time(instance.means, epsilon).weights),
+        tuple(
+            identify(algorithm, instance, n_runs, seed, max_pulls, n_jobs)
+            for algorithm in _algorithms((DPLRE, DPTT, DPSEIdentifier), epsilon, delta)
+        ),
+    )
+
+
+def plan_trial(
+    population: FinitePopulation,
+    epsilon: float,
+    delta: float,
+    n_runs: int = 40,
+    seed: int | Sequence[int] = 0,
+    n_jobs: int = 1,
+) -> TrialPlan:
+    """Say what adaptive trials on the patients of a table would do, privately and not.
+
+    Parameters
+    ----------
+    population : FinitePopulation
+        The patients; ``population.scaled(8)`` asks about eight times as many.
+    epsilon, delta, n_runs, seed, n_jobs
+        As of `plan`.
+    """
+    check_population(population)
+    epsilon, delta = _checked(epsilon, delta)
+    n_runs = check_integer("n_runs", n_runs, 2)
+    algorithms = _algorithms((DPLRE, DPTT, AdaPTTStar, DPSEIdentifier), epsilon, delta)
+    cases = {algorithm.label: (algorithm, population) for algorithm in algorithms}
+    trials = simulate_trials_many(cases, n_runs, seed, n_jobs)
+    supply = population.superpopulation()
+    return TrialPlan(
+        population,
+        epsilon,
+        delta,
+        sample_lower_bound(supply.means, epsilon, delta),
+        sample_lower_bound(supply.means, math.inf, delta),
+        fixed_design(supply, delta, epsilon),
+        fixed_design(supply, delta),
+        tuple(trials.values()),
     )

@@ -21,20 +21,14 @@ import numpy as np
 from joblib import Parallel, delayed
 from tqdm import tqdm
 
+from dpbandits._arrays import Rng
 from dpbandits._validation import check_integer
 
-__all__ = [
-    "Interrupted",
-    "Replicated",
-    "case_seeds",
-    "describe",
-    "label_errors",
-    "run_cases",
-    "run_replicates",
-]
+__all__ = ["Interrupted", "Replicated", "case_seeds", "describe", "run_cases", "run_replicates"]
 
 Key = TypeVar("Key", bound=Hashable)
 Case = TypeVar("Case")
+Play = Callable[[Rng], Any]
 Seeds = Sequence[np.random.SeedSequence]
 
 _SHARES = 8
@@ -56,12 +50,10 @@ class Replicated:
     configuration : dict
         What the law of one replicate depends on, ready for JSON: its seeds are derived from it.
     play : callable
-        Takes seeds and returns one outcome per seed. It travels to workers, so it is a function of
-        a module or a `functools.partial` of one.
-    n_runs : int
-        Number of replicates.
-    chunk : int
-        Replicates that a worker plays at a time, at most.
+        Takes a generator, the source of all randomness, and returns the outcome of one replicate.
+        It travels to workers, so it is a function of a module or a `functools.partial` of one.
+    n_runs, chunk : int
+        Number of replicates, and of those that a worker plays at a time, at most.
     warm_up : callable, optional
         Plays as little as possible; what it needs is compiled then, before the replicates.
     gather : callable
@@ -70,7 +62,7 @@ class Replicated:
 
     title: str
     configuration: Mapping[str, Any]
-    play: Callable[[Seeds], Sequence[Any]]
+    play: Play
     n_runs: int
     chunk: int = 10
     warm_up: Callable[[], object] | None = None
@@ -150,7 +142,7 @@ def describe(part: object) -> Any:
 
 
 @contextmanager
-def label_errors(key: Hashable) -> Iterator[None]:
+def _label_errors(key: Hashable) -> Iterator[None]:
     """Put the key of a case, if it has one, in front of what is wrong with it."""
     try:
         yield
@@ -174,21 +166,24 @@ def run_cases(
     """
     described: dict[Key, Replicated] = {}
     for key, case in cases.items():
-        with label_errors(key):
+        with _label_errors(key):
             if isinstance(n_runs, Mapping) and key not in n_runs:
                 raise ValueError("n_runs has no number of replicates for it; allowed: one a case")
             runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
-            described[key] = replicated(case, runs)
+            described[key] = replicated(case, check_integer("n_runs", runs, 1))
     found = run_replicates(described, seed, n_jobs)
     return {key: described[key].gather(found.pop(key)) for key in cases}
 
 
-def _play_chunk(
-    key: Hashable, play: Callable[[Seeds], Sequence[Any]], seeds: Seeds
-) -> Sequence[Any]:
-    """Play a chunk: the unit of parallel work."""
-    with label_errors(key):
-        return play(seeds)
+def _play_chunk(key: Hashable, play: Play, seeds: Seeds) -> list[Any]:
+    """Play a replicate on ``default_rng(seed)`` for each seed: the unit of parallel work."""
+    rng = np.random.default_rng()  # one for all: a compiled kernel is slow to accept a new one
+    outcomes = []
+    with _label_errors(key):
+        for seed in seeds:
+            rng.bit_generator.state = np.random.default_rng(seed).bit_generator.state
+            outcomes.append(play(rng))
+    return outcomes
 
 
 def run_replicates(
@@ -197,21 +192,14 @@ def run_replicates(
     """Play the replicates of all cases, in chunks spread over the workers.
 
     The outcomes depend on the cases and on `seed` alone, neither on `n_jobs` nor on the backend
-    that ``joblib.parallel_config`` sets. Progress is shown on a terminal and nowhere else.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or a case cannot be played: the message has its key.
-    Interrupted
-        After Ctrl-C.
+    that ``joblib.parallel_config`` sets. Progress is shown on a terminal and nowhere else. Ctrl-C
+    raises `Interrupted`; the message of a case that cannot be played has its key.
     """
     if n_jobs != -1:
         n_jobs = check_integer("n_jobs", n_jobs, 1)
     _entropy(seed)
     total = sum(case.n_runs for case in cases.values())
     found: dict[Key, list[Any]] = {key: [] for key in cases}
-    done = 0
     start = time.perf_counter()
     with tqdm(total=total, unit="run", disable=None, leave=False, smoothing=0.05) as progress:
         try:
@@ -222,11 +210,11 @@ def run_replicates(
             for key, outcomes in _outcomes(cases, seed, n_jobs):
                 progress.set_description(cases[key].title, refresh=False)
                 found[key] += outcomes
-                done += len(outcomes)
                 progress.update(len(outcomes))
         except (KeyboardInterrupt, SystemError) as error:
             if not _interrupts(error):
                 raise
+            done = sum(map(len, found.values()))
             whole = sum(len(found[key]) == case.n_runs for key, case in cases.items())
             raise Interrupted(
                 f"interrupted: {done} of {total} runs were done, {whole} of {len(cases)} cases "
@@ -255,7 +243,7 @@ def _warm_up(cases: Mapping[Key, Replicated], progress: tqdm[Any]) -> None:
         warm_up = cases[key].warm_up
         if warm_up is not None:
             progress.set_description(f"compiling {name}")
-            with label_errors(key):
+            with _label_errors(key):
                 warm_up()
     progress.unpause()
 
@@ -264,16 +252,15 @@ def _outcomes(
     cases: Mapping[Key, Replicated], seed: int | Sequence[int], n_jobs: int
 ) -> Iterator[tuple[Key, Sequence[Any]]]:
     """Yield the outcomes of chunk after chunk, in the order of the cases."""
-    chunks = [(key, seeds) for key, case in cases.items() for seeds in case.chunks(seed)]
+    chunks = [(key, cases[key].play, seeds) for key in cases for seeds in cases[key].chunks(seed)]
     if n_jobs == 1:
-        for key, seeds in chunks:
-            yield key, _play_chunk(key, cases[key].play, seeds)
+        yield from ((chunk[0], _play_chunk(*chunk)) for chunk in chunks)
         return
-    tasks = (delayed(_play_chunk)(key, cases[key].play, seeds) for key, seeds in chunks)
-    outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+    outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_play_chunk)(*chunk) for chunk in chunks
+    )
     try:
-        for (key, _), part in zip(chunks, outcomes, strict=True):
-            yield key, part
+        yield from zip((key for key, *_ in chunks), outcomes, strict=True)
     except BaseException as error:
         if _interrupts(error):
             _end_workers()

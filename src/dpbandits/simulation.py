@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from dpbandits._arrays import Floats, Ints
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
@@ -23,9 +23,10 @@ from dpbandits.rewards.instances import BernoulliInstance, CallbackInstance
 from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.schedules import MOST_PULLS
 
-__all__ = ["Runs", "log_checkpoints", "play_chunk", "simulate", "simulate_many"]
+__all__ = ["Runs", "log_checkpoints", "simulate", "simulate_many"]
 
 Key = TypeVar("Key", bound=Hashable)
+Case = tuple[RegretAlgorithm, Instance] | tuple[RegretAlgorithm, Instance, int]
 Replicate = tuple[Floats, Ints, Ints]
 """Regret at the checkpoints, pulls of the arms at the end, and ends of epochs."""
 
@@ -36,14 +37,10 @@ class Runs:
 
     Attributes
     ----------
-    algorithm : RegretAlgorithm
-        Configuration that was played.
-    instance : Instance
-        Bandit it was played on.
-    horizon : int
-        Horizon T.
+    algorithm, instance, horizon : RegretAlgorithm, Instance, int
+        What was played, and for how long.
     times : numpy.ndarray of int, shape (C,)
-        Checkpoints: numbers of pulls, the last is T.
+        Checkpoints: numbers of pulls, the last is the horizon T.
     regret : numpy.ndarray of float, shape (n_runs, C)
         Pseudo-regret Σ_a Δ_a·(pulls of a) of each run, exact at every checkpoint.
     pulls : numpy.ndarray of int, shape (n_runs, K)
@@ -85,10 +82,7 @@ class Runs:
         return self.mean() - width, self.mean() + width
 
     def summary(self, level: float = 0.9) -> dict[str, Any]:
-        """Return the columns that tables and figures show, a value a checkpoint.
-
-        They are ``time``, ``mean`` and the ends ``low``, ``high`` of `band`.
-        """
+        """Return the columns of tables: ``time``, ``mean``, and ``low``, ``high`` as of `band`."""
         low, high = self.band(level)
         return {"time": self.times, "mean": self.mean(), "low": low, "high": high}
 
@@ -140,9 +134,8 @@ def _checked_checkpoints(checkpoints: ArrayLike | None, horizon: int) -> Ints:
     return np.array(times, dtype=np.int64)
 
 
-def _check_play(play: object, algorithm: RegretAlgorithm, times: Ints, n_arms: int) -> None:
+def _check_play(play: object, name: str, times: Ints, n_arms: int) -> None:
     """Refuse what no run can have returned: an algorithm of a reader's own may be wrong."""
-    name = type(algorithm).__name__
     if not isinstance(play, Play):
         raise ValueError(f"{name}.play returned {type(play).__name__}; allowed: Play")
     if isinstance(play, EliminationPlay):  # whose counts cannot be wrong otherwise
@@ -158,84 +151,72 @@ def _check_play(play: object, algorithm: RegretAlgorithm, times: Ints, n_arms: i
             f"{name}.play returned counts of the shape {counts.shape}; allowed: "
             f"{(times.size, n_arms)}, a row a checkpoint and a column an arm"
         )
-    wrong = counts.sum(axis=1) != times
-    if wrong.any():
-        at = int(np.flatnonzero(wrong)[0])
+    pulls = counts.sum(axis=1)
+    if not np.array_equal(pulls, times):
+        at = int(np.argmax(pulls != times))
         raise ValueError(
-            f"{name}.play counts {counts[at].sum()} pulls by the time {times[at]}; allowed: as "
-            "many as the time"
+            f"{name}.play counts {pulls[at]} pulls by the time {times[at]}; allowed: as many as "
+            "the time"
         )
-    if (counts < 0).any() or (np.diff(counts, axis=0) < 0).any():
+    if (np.diff(counts, axis=0, prepend=0) < 0).any():
         raise ValueError(f"{name}.play has counts that fall; allowed: pulls so far, of each arm")
 
 
-def play_chunk(
-    algorithm: RegretAlgorithm,
-    instance: Instance,
-    horizon: int,
-    checkpoints: Ints,
-    seeds: Sequence[np.random.SeedSequence],
-) -> list[Replicate]:
-    """Play one replicate per seed, and refuse what no run can have returned."""
-    plays = algorithm.play_many(instance, horizon, checkpoints, seeds)
-    for play in plays:
-        _check_play(play, algorithm, checkpoints, instance.n_arms)
-    return [(play.regret(instance.gaps), play.pulls, play.epoch_ends) for play in plays]
+def _play(
+    algorithm: RegretAlgorithm, instance: Instance, horizon: int, times: Ints, rng: Rng
+) -> Replicate:
+    """Play one replicate."""
+    play = algorithm.play(instance, horizon, times, rng)
+    _check_play(play, type(algorithm).__name__, times, instance.n_arms)
+    return play.regret(instance.gaps), play.pulls, play.epoch_ends
 
 
 def _replicated(
-    case: tuple[RegretAlgorithm, Instance] | tuple[RegretAlgorithm, Instance, int],
+    case: Case,
     n_runs: int,
     horizon: int | None,
     checkpoints: ArrayLike | None,
     shared: bool = False,
 ) -> Replicated:
     """Check a case and describe it to the runner; shared checkpoints may lie beyond its horizon."""
-    algorithm, instance, *own = case
-    if len(own) > 1:
+    if len(case) not in (2, 3):
         raise ValueError(f"{case!r} must be (algorithm, instance) or with a horizon")
-    if not own and horizon is None:
+    algorithm, instance, last = case if len(case) == 3 else (*case, horizon)
+    if last is None:
         raise ValueError("horizon=None is missing; allowed: one for all cases, or in each")
     if not isinstance(algorithm, RegretAlgorithm):
         raise ValueError(
             f"algorithm={algorithm!r} is not an algorithm; allowed: one such as DPSE(epsilon=1)"
         )
     algorithm.check_instance(instance)
-    last = check_integer("horizon", own[0] if own else horizon, instance.n_arms, MOST_PULLS)
+    last = check_integer("horizon", last, instance.n_arms, MOST_PULLS)
     if shared and checkpoints is not None:
         checkpoints = np.asarray(checkpoints)
         checkpoints = np.append(checkpoints[checkpoints < last], last)
     times = _checked_checkpoints(checkpoints, last)
-    configuration = {
-        "algorithm": describe(algorithm),
-        **instance_description(instance),
-        "horizon": last,
-    }
     # the smallest horizon that has the checkpoints' type and leads through every kernel
     short = np.array([min(last, max(64, 4 * instance.n_arms))], dtype=np.int64)
     warm_up = partial(algorithm.play, instance, last, short, np.random.default_rng(0))
     # a function is not asked more than it must be
     asks = isinstance(instance, CallbackInstance) or getattr(instance, "live", False)
+
+    def gather(played: Sequence[Replicate]) -> Runs:
+        regret, pulls, epoch_ends = zip(*played, strict=True)
+        return Runs(algorithm, instance, last, times, np.array(regret), np.array(pulls), epoch_ends)
+
     return Replicated(
         f"{algorithm.label}, {instance.name}",
-        configuration,
-        partial(play_chunk, algorithm, instance, last, times),
-        check_integer("n_runs", n_runs, 1),
+        {"algorithm": describe(algorithm), **instance_description(instance), "horizon": last},
+        partial(_play, algorithm, instance, last, times),
+        n_runs,
         chunk=100,
         warm_up=None if asks else warm_up,
-        gather=partial(_runs, algorithm, instance, times),
+        gather=gather,
     )
 
 
 def instance_description(instance: Instance) -> dict[str, Any]:
-    """Return what of an instance the law of its rewards depends on: not its name.
-
-    Examples
-    --------
-    >>> from dpbandits.rewards.instances import bernoulli
-    >>> instance_description(bernoulli([0.5, 0.25], "demo"))
-    {'means': [0.5, 0.25]}
-    """
+    """Return what of an instance the law of its rewards depends on: not its name."""
     if isinstance(instance, BernoulliInstance):
         return {"means": list(instance.mean_rewards)}
     described = describe(instance)
@@ -255,16 +236,15 @@ def simulate(
 ) -> Runs:
     """Simulate independent replicates of a regret-minimising algorithm.
 
-    The result depends on the arguments alone: neither on `n_jobs` nor on the backend. It is the
-    same as that of `simulate_many`, in whatever grid the case stands there.
+    The result depends on the arguments alone, not on `n_jobs`, and is that of `simulate_many` for
+    the same case. Progress is shown on a terminal, and nowhere else.
 
     Parameters
     ----------
     algorithm : RegretAlgorithm
         Configuration to play, such as ``DPSE(epsilon=0.25)``.
     instance : Instance
-        Bandit to play it on: a `BernoulliInstance`, or a `HeavyTailInstance` for the algorithms
-        for heavy-tailed rewards.
+        Bandit to play it on, of the kind that the algorithm is for.
     horizon : int
         Horizon T, from the number of arms to 2^62: how long each run lasts, and what an algorithm
         that needs it is told. `GuessAndDouble` runs such an algorithm without telling it.
@@ -274,20 +254,10 @@ def simulate(
         Entropy of the root seed.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise (for
-        example ``backend="dask"`` for a cluster). −1 is all processors. Progress is shown on a
-        terminal, and nowhere else.
+        example ``backend="dask"`` for a cluster). −1 is all processors.
     checkpoints : array_like of int, optional
         Increasing times at which the regret is kept; the last must be the horizon. None gives
         `log_checkpoints`.
-
-    Returns
-    -------
-    Runs
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range: the message names it and says what is allowed.
 
     Examples
     --------
@@ -301,7 +271,7 @@ def simulate(
 
 
 def simulate_many(
-    cases: Mapping[Key, tuple[RegretAlgorithm, Instance] | tuple[RegretAlgorithm, Instance, int]],
+    cases: Mapping[Key, Case],
     horizon: int | None = None,
     n_runs: int | Mapping[Key, int] = 30,
     seed: int | Sequence[int] = 0,
@@ -311,12 +281,13 @@ def simulate_many(
     """Simulate a whole grid of cases: the replicates of all of them share the workers.
 
     Each replicate has its own seed, derived from `seed` and from what is simulated, not from
-    the case's key or its place in the grid.
+    the case's key or its place in the grid. A `ValueError` has the key of the case; after Ctrl-C
+    an `Interrupted`, a `KeyboardInterrupt`, says how many runs were done.
 
     Parameters
     ----------
     cases : mapping of key to (algorithm, instance) or (algorithm, instance, horizon)
-        What is simulated; the keys are yours, such as ``("C1", 5, 0.25, "DP-SE")``.
+        What is simulated; the keys, such as ``("C1", 5, 0.25)``, are those of the result.
     horizon : int, optional
         Horizon T of the cases that do not name their own.
     n_runs : int or mapping of key to int
@@ -326,18 +297,6 @@ def simulate_many(
     checkpoints : array_like of int, optional
         Times at which the regret is kept, those beyond a case's horizon left out; the horizon
         is always kept. None gives `log_checkpoints`.
-
-    Returns
-    -------
-    dict of Runs
-        With the keys of `cases`, in their order.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or a case cannot be played: the message has its key.
-    Interrupted
-        After Ctrl-C: a `KeyboardInterrupt` that says how many runs were done.
 
     Examples
     --------
@@ -351,13 +310,3 @@ def simulate_many(
     """
     described = partial(_replicated, horizon=horizon, checkpoints=checkpoints, shared=True)
     return run_cases(cases, described, n_runs, seed, n_jobs)
-
-
-def _runs(
-    algorithm: RegretAlgorithm, instance: Instance, times: Ints, played: Sequence[Replicate]
-) -> Runs:
-    """Put the replicates of a case together."""
-    regret, pulls, epoch_ends = zip(*played, strict=True)
-    return Runs(
-        algorithm, instance, int(times[-1]), times, np.array(regret), np.array(pulls), epoch_ends
-    )

@@ -26,12 +26,11 @@ from dpbandits.identification import (
     fixed_design,
     fixed_design_error,
     isis2,
-    run_trial,
     simulate_trials,
     simulate_trials_many,
 )
 from dpbandits.identification import trials as trial_module
-from dpbandits.identification.trials import _attempt
+from dpbandits.identification.trials import _attempt, run_trial
 from dpbandits.rewards.populations import OutOfPatientsError
 
 SMALL = FinitePopulation((45, 20), (60, 60), "small")
@@ -160,7 +159,7 @@ def test_each_patient_comes_once(rng):
 def test_a_trial_is_a_run_until_an_arm_is_used_up(algorithm, population):
     """With one patient more, an arm would have too few; with as many, the run is the same."""
     for seed in map(np.random.SeedSequence, range(3)):
-        end = run_trial(algorithm, population, seed)
+        end = run_trial(algorithm, population, np.random.default_rng(seed))
         came, rng = int(end.patients.sum()), np.random.default_rng(seed)
         same = algorithm.decide(PopulationRewards(population, rng), rng, came)
         assert (same.pulls == end.patients).all() and same.recommendation == end.recommendation
@@ -219,13 +218,17 @@ def test_looking_at_the_patients_left_changes_no_trial(algorithm, monkeypatch):
     """The search over shorter runs, which other algorithms need, finds the same ends."""
     seeds = list(map(np.random.SeedSequence, range(4)))
     populations = (SMALL, THREE, isis2())
-    ends = [run_trial(algorithm, p, seed) for p in populations for seed in seeds]
-    assert any(not end.decided for end in ends)
+    ends = [
+        run_trial(algorithm, p, np.random.default_rng(seed)) for p in populations for seed in seeds
+    ]
+    assert any(end.recommendation < 0 for end in ends)
     for module in (batches, dplre):
         monkeypatch.setattr(module, "patients_left", lambda *_: 2**62)
     runs = []
     monkeypatch.setattr(trial_module, "_attempt", lambda *a: runs.append(a) or _attempt(*a))
-    again = [run_trial(algorithm, p, seed) for p in populations for seed in seeds]
+    again = [
+        run_trial(algorithm, p, np.random.default_rng(seed)) for p in populations for seed in seeds
+    ]
     assert len(runs) > len(again)
     for first, second in zip(ends, again, strict=True):
         assert first.recommendation == second.recommendation
@@ -339,23 +342,20 @@ def plan():
 
 
 def test_a_plan_is_what_the_package_says(plan):
-    assert [s.algorithm.label for s in plan.sizes] == [a.label for a in algorithms()]
-    for size in plan.sizes:
-        trials = simulate_trials(size.algorithm, SMALL, 6, seed=5)
-        assert size.decided[0] == trials.decided / 6 and size.right == trials.share(trials.right)
-        assert size.wrong == trials.decided - trials.right
-        for name, mean in trials.means().items():
-            assert getattr(size, name) == mean and mean[1] <= mean[0] <= mean[2]
+    assert [t.algorithm.label for t in plan.trials] == [a.label for a in algorithms()]
+    for found in plan.trials:
+        again = simulate_trials(found.algorithm, SMALL, 6, seed=5)
+        assert found.means() == again.means()
     supply = SMALL.superpopulation()
     assert plan.fixed == fixed_design(supply, 0.1, 2.0)
     assert plan.fixed_free == fixed_design(supply, 0.1)
     assert plan.lower_bound >= plan.lower_bound_free
     text = str(plan)
-    for size in plan.sizes:
-        (line,) = [x for x in text.splitlines() if x.startswith(size.algorithm.label + " ")]
-        assert f"{size.right[0]:.0%}" in line and f"{size.wrong}/6" in line
+    for found in plan.trials:
+        (line,) = [x for x in text.splitlines() if x.startswith(found.algorithm.label + " ")]
+        assert f"{found.right / 6:.0%}" in line and f"{found.decided - found.right}/6" in line
     free = dpb.plan_trial(SMALL, math.inf, 0.1, n_runs=2)
-    assert [s.algorithm.label for s in free.sizes] == ["Top Two"]
+    assert [t.algorithm.label for t in free.trials] == ["Top Two"]
 
 
 def test_bad_arguments_of_a_plan():

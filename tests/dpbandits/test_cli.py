@@ -271,17 +271,17 @@ def test_a_full_disk_is_one_line(capsys, folder, monkeypatch):
 def test_an_interrupt_is_one_line_that_says_what_was_done(capsys, monkeypatch):
     played = []
 
-    def interrupted(self, instance, horizon, times, seeds):
-        played.append(len(seeds))
-        if len(played) == 3:
+    def interrupted(self, *arguments):
+        played.append(arguments)
+        if len(played) == 11:  # the first compiles, and four are a chunk
             raise KeyboardInterrupt
-        return original(self, instance, horizon, times, seeds)
+        return original(self, *arguments)
 
-    original = dpb.UCB.play_many
-    monkeypatch.setattr(dpb.UCB, "play_many", interrupted)
+    original = dpb.UCB.play
+    monkeypatch.setattr(dpb.UCB, "play", interrupted)
     assert main(["run", "UCB", "--horizon", "100", "--runs", "32"]) == 130
     error = capsys.readouterr().err
-    assert f"interrupted: {sum(played[:2])} of 32 runs were done" in error
+    assert "interrupted: 8 of 32 runs were done" in error
     assert error.count("\n") == 1
 
 
@@ -298,7 +298,8 @@ def test_plan(capsys, folder):
         assert content.startswith(b"<?xml" if ending == "svg" else b"\x89PNG")
     found = json.loads(printed(capsys, f"{PLAN} --epsilon 0.4 --seed 3 --json"))
     assert found == plain(plan.as_dict()) and found["price_of_privacy"] == plan.price
-    assert [size["samples"]["mean"] for size in found["algorithms"]] == [s.mean for s in plan.sizes]
+    means = [runs.stopping_time.mean() for runs in plan.runs]
+    assert [each["samples"]["mean"] for each in found["algorithms"]] == means
     assert "unknown: some runs were ended" in printed(
         capsys, f"{PLAN} --epsilon 0.4 --max-pulls 600"
     )

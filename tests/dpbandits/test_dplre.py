@@ -9,7 +9,7 @@ import pytest
 from statistical import clopper_pearson, may_be_at_most
 
 import dpbandits as dpb
-from dpbandits.identification import DrawnRewards, TableRewards, dplre, identify, identify_replicate
+from dpbandits.identification import DrawnRewards, TableRewards, dplre, identify
 from dpbandits.identification.dplre import DPLRE
 
 INF = math.inf
@@ -238,9 +238,9 @@ def test_a_run_that_was_ended_counts_as_longer_than_all_that_stopped():
     """With batches that grow twentyfold, runs that stop have times of very different sizes."""
     algorithm, instance = DPLRE(1.0, 0.1, most_growth=20.0), dpb.instances.bernoulli([0.6, 0.5])
     seeds = np.random.SeedSequence(0).spawn(30)
-    free = [identify_replicate(algorithm, instance, 10**9, seed) for seed in seeds]
+    free = [algorithm.draw(instance, np.random.default_rng(seed), 10**9) for seed in seeds]
     most = int(np.median([decision.stopping_time for decision in free]))
-    cut = [identify_replicate(algorithm, instance, most, seed) for seed in seeds]
+    cut = [algorithm.draw(instance, np.random.default_rng(seed), most) for seed in seeds]
     assert 0 < sum(decision.stopped for decision in cut) < 30
     for whole, part in zip(free, cut, strict=True):
         assert part.stopping_time == (whole.stopping_time if part.stopped else most)

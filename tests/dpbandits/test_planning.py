@@ -1,4 +1,4 @@
-"""Plans of private trials: what they say, the command line, the picture."""
+"""Plans of private trials: what they say, as a table and as a picture."""
 
 import dataclasses
 import math
@@ -11,20 +11,31 @@ from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, NOT_WHOLE
 
 import dpbandits as dpb
 from dpbandits import plotting
-from dpbandits.identification import (
-    AdaPTTStar,
-    characteristic_time,
-    privacy_switches,
-    sample_lower_bound,
-)
+from dpbandits.identification import characteristic_time, privacy_switches, sample_lower_bound
 from dpbandits.planning import _pulls
 
 MEANS = (0.8, 0.5, 0.2)
+INSTANCE = dpb.instances.bernoulli(MEANS)
 
 
 @pytest.fixture(scope="module")
 def small():
     return dpb.plan(MEANS, epsilon=0.4, delta=0.1, n_runs=6, seed=3)
+
+
+def made(algorithm, times, most=10**12):
+    """Runs of these lengths, ended where they have the longest that is allowed."""
+    times = np.array(times)
+    pulls = np.column_stack([times - 2, np.ones_like(times), np.ones_like(times)])
+    return dpb.Identifications(algorithm, INSTANCE, most, np.where(times < most, 0, -1), pulls)
+
+
+def words(plan):
+    """What stands beside the markers of a plan's picture, and the vertical axis."""
+    figure = plotting.plan_figure(plan)
+    (axes,) = figure.axes
+    plt.close(figure)
+    return {text.get_text() for text in axes.texts}, axes.get_ylim()
 
 
 def test_a_plan_is_what_the_package_says(small):
@@ -34,116 +45,86 @@ def test_a_plan_is_what_the_package_says(small):
     assert small.price == small.lower_bound / small.lower_bound_free > 1
     assert small.free_from == privacy_switches(MEANS).exact
     assert small.weights == tuple(characteristic_time(MEANS, 0.4).weights)
-    for size in small.sizes:
-        runs = dpb.identify(size.algorithm, dpb.instances.bernoulli(MEANS), 6, 3, 10**12)
-        assert size.mean == runs.stopping_time.mean() and size.n_runs == 6
-        assert size.quantile90 == np.sort(runs.stopping_time)[5]
-        assert size.wrong == runs.errors()
-        assert size.mean_low <= size.mean <= size.mean_high
-        assert size.algorithm.is_correct and size.algorithm.delta == 0.1
-    labels = [size.algorithm.label for size in small.sizes]
+    for runs in small.runs:
+        again = dpb.identify(runs.algorithm, INSTANCE, 6, 3, 10**12)
+        assert (runs.pulls == again.pulls).all() and runs.algorithm.delta == 0.1
+    labels = [runs.algorithm.label for runs in small.runs]
     assert labels == ["DP-LRE", "DP-TT", "DP-SE", "Top Two"]
-    private = [size for size in small.sizes if size.algorithm.guarantee.epsilon == 0.4]
-    assert len(private) == 3 and small.best == min(private, key=lambda size: size.mean)
+    private = [runs for runs in small.runs if runs.algorithm.guarantee.epsilon == 0.4]
+    assert len(private) == 3
+    assert small.best is min(private, key=lambda runs: runs.stopping_time.mean())
 
 
 def test_a_plan_reads_as_a_table(small):
     text = str(small)
-    assert "means 0.8, 0.5, 0.2; ε = 0.4, δ = 0.1" in text
+    assert "means 0.8, 0.5, 0.2; ε = 0.4, δ = 0.1" in text and "unknown" not in text
     assert "price of privacy" in text and "simulated runs of each: 6" in text
-    for size in small.sizes:
-        (line,) = [x for x in text.splitlines() if x.startswith(size.algorithm.label + " ")]
+    for runs in small.runs:
+        (line,) = [x for x in text.splitlines() if x.startswith(runs.algorithm.label + " ")]
         numbers = [float(word.replace(",", "")) for word in re.findall(r"[\d,]+(?= |$)", line)]
-        low = max(size.mean_low, 3)
-        wanted = (size.mean, low, size.mean_high, size.quantile90, size.wrong, 6)
+        mean, low, high = runs.mean_time()
+        wanted = (mean, max(low, 3), high, np.sort(runs.stopping_time)[5], runs.errors(), 6)
         np.testing.assert_allclose(numbers[-6:], wanted, rtol=6e-3, atol=0.6)
-    assert text.splitlines()[5].endswith("wrong")
-    assert text.count(" of 6") == 4
+    assert text.splitlines()[5].endswith("wrong") and text.count(" of 6") == 4
 
 
 def test_an_interval_is_shown_from_the_least_number_of_samples_on(small):
-    size = dataclasses.replace(small.sizes[0], mean=40_000.0, mean_low=-12_345.6, mean_high=92_346)
-    told = str(dataclasses.replace(small, sizes=(size,)))
-    assert " 3 to 92,300 " in told and "-" not in told.splitlines()[6].removeprefix("DP-LRE")
+    runs = made(small.best.algorithm, [100, 80_000])
+    assert runs.mean_time()[1] < 0
+    told = str(dataclasses.replace(small, runs=(runs,))).splitlines()[6]
+    assert " 3 to 548,000 " in told and "-" not in told.removeprefix("DP-LRE")
     assert _pulls(-12_345.6) == "-12,300" and _pulls(-3.0) == "-3"
 
 
 def test_runs_that_were_ended_leave_the_mean_unknown(small):
-    short = dpb.plan(MEANS, 0.4, 0.1, n_runs=3, seed=3, max_pulls=600)
-    means = {size.algorithm.label: size.mean for size in short.sizes}
-    assert math.isnan(means["DP-SE"]) and math.isfinite(means["Top Two"])
-    text = str(short)
-    assert "unknown to unknown" in text and "runs were ended before they stopped" in text
-    assert "unknown" not in str(small)
-    nothing, something = (
-        dataclasses.replace(small.sizes[0], mean=mean) for mean in (math.nan, 1e6)
+    algorithm = dpb.AdaPTTStar(0.4, 0.1)
+    ended, known = made(algorithm, [99, 600], 600), made(dpb.TopTwo(0.1), [99, 500])
+    short = dataclasses.replace(small, runs=(ended, known))
+    assert "unknown to unknown" in str(short) and "runs were ended before they stopped" in str(
+        short
     )
-    assert dataclasses.replace(small, sizes=(nothing, something)).best is something
-    figure = plotting.plan_figure(short)
-    shown = {text.get_text() for text in figure.axes[0].texts}
-    assert "Top Two, no privacy" in shown and "DP-SE" not in shown
-    plt.close(figure)
+    shown, _ = words(short)
+    assert "Top Two, no privacy" in shown and "AdaP-TT*" not in shown
+    stopped = made(algorithm, [10**6, 10**6])
+    assert dataclasses.replace(small, runs=(ended, stopped)).best is stopped
+    least = dpb.plan(MEANS, 0.4, 0.1, n_runs=3, seed=3, max_pulls=600).runs
+    assert {runs.algorithm.label for runs in least if not runs.stopped.all()} >= {"DP-SE"}
 
 
 def test_without_privacy_nothing_private_is_planned():
     free = dpb.plan(MEANS, epsilon=math.inf, delta=0.1, n_runs=2)
-    assert free.price == 1 and [s.algorithm.label for s in free.sizes] == ["Top Two"]
-    assert free.best is free.sizes[0] and "ε = inf" in str(free)
-    message = refusal("plan.epsilon", math.inf, lambda: plotting.plan_figure(free))
-    assert "a finite ε" in message
+    assert free.price == 1 and [runs.algorithm.label for runs in free.runs] == ["Top Two"]
+    assert free.best is free.runs[0] and "ε = inf" in str(free)
+    assert "a finite ε" in refusal("plan.epsilon", math.inf, lambda: plotting.plan_figure(free))
 
 
 def test_means_at_the_ends_are_never_free():
     ends = dpb.plan([1.0, 0.0, 0.4], epsilon=1.0, delta=0.1, n_runs=2)
     assert math.isinf(ends.free_from) and "at no ε" in str(ends)
-    figure = plotting.plan_figure(ends)
-    plt.close(figure)
-
-
-@pytest.mark.parametrize("value", NOT_A_NUMBER + NOT_POSITIVE)
-def test_bad_epsilon(value):
-    refusal("epsilon", value, lambda: dpb.plan(MEANS, value, 0.1))
-
-
-@pytest.mark.parametrize("value", [*NOT_A_NUMBER, *NOT_FRACTIONS, 0.42, 0.5])
-def test_bad_delta(value):
-    refusal("delta", value, lambda: dpb.plan(MEANS, 1.0, value))
+    assert "lower bound" in words(ends)[0]
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        *(("epsilon", value) for value in NOT_A_NUMBER + NOT_POSITIVE),
+        *(("delta", value) for value in [*NOT_A_NUMBER, *NOT_FRACTIONS, 0.42, 0.5]),
         *(("n_runs", value) for value in (1, 0, -3, *NOT_WHOLE)),
         *(("seed", value) for value in (-1, "0", 1.5)),
         *(("n_jobs", value) for value in (0, -2, "2", 1.5)),
         *(("max_pulls", value) for value in (2, -1, 2**62 + 1, "9")),
+        *(("means", value) for value in ((0.5, 0.5), (0.5,), (0.5, 1.2), "0.5", 0.5)),
     ],
     ids=repr,
 )
-def test_bad_numbers_of_runs_and_the_like(name, value):
-    with pytest.raises(ValueError, match=rf"^{name}=.*(allowed: |must be )"):
-        dpb.plan(MEANS, 1.0, 0.1, **{"n_runs": 2, name: value})
+def test_bad_arguments(name, value):
+    good = {"means": MEANS, "epsilon": 1.0, "delta": 0.1, "n_runs": 2}
+    refusal(name, value, lambda: dpb.plan(**{**good, name: value}))
 
 
-@pytest.mark.parametrize("means", [(0.5, 0.5), (0.5,), (0.5, 1.2), "0.5", 0.5])
-def test_bad_means(means):
-    with pytest.raises(ValueError, match=r"means=.*allowed: "):
-        dpb.plan(means, 1.0, 0.1)
-
-
-def test_the_picture_shows_every_algorithm(small):
-    figure = plotting.plan_figure(small)
-    (axes,) = figure.axes
-    shown = {text.get_text() for text in axes.texts}
-    assert {"lower bound", "DP-LRE", "DP-TT", "DP-SE", "Top Two, no privacy"} <= shown
-    low, high = axes.get_ylim()
-    for size in small.sizes:
-        assert low < size.mean <= size.quantile90 < high
-    plt.close(figure)
-
-
-def test_the_picture_shows_an_algorithm_without_a_look_of_its_own(small):
-    own = dataclasses.replace(small.sizes[0], algorithm=AdaPTTStar(0.4, 0.1))
-    figure = plotting.plan_figure(dataclasses.replace(small, sizes=(*small.sizes, own)))
-    assert "AdaP-TT*" in {text.get_text() for text in figure.axes[0].texts}
-    plt.close(figure)
+def test_the_picture_shows_every_algorithm_those_without_a_look_of_their_own_included(small):
+    own = made(dpb.AdaPTTStar(0.4, 0.1), [800, 900])
+    shown, (low, high) = words(dataclasses.replace(small, runs=(*small.runs, own)))
+    assert shown >= {"lower bound", "DP-LRE", "DP-TT", "DP-SE", "Top Two, no privacy", "AdaP-TT*"}
+    for runs in small.runs:
+        assert low < runs.mean_time()[0] <= runs.time_quantiles(0.9) < high

@@ -228,17 +228,6 @@ def test_regret_and_pulls_are_those_of_the_counts(algorithm):
 
 
 @every_algorithm
-def test_many_plays_are_single_plays_bit_for_bit(algorithm):
-    instance, horizon = bandit(algorithm), horizon_for(algorithm)
-    times, seeds = np.array([10, horizon]), np.random.SeedSequence(3).spawn(3)
-    many = algorithm.play_many(instance, horizon, times, seeds)
-    for play, seed in zip(many, seeds, strict=True):
-        alone = algorithm.play(instance, horizon, times, np.random.default_rng(seed))
-        assert np.array_equal(play.counts, alone.counts)
-        assert np.array_equal(play.epoch_ends, alone.epoch_ends)
-
-
-@every_algorithm
 def test_the_generator_is_the_only_source_of_randomness(algorithm):
     instance, horizon = bandit(algorithm), horizon_for(algorithm)
     times = np.array([100, 2 * horizon // 3])

@@ -122,7 +122,7 @@ def test_the_key_of_a_case_that_cannot_be_played_is_in_the_message(n_jobs):
         run_replicates({"late": Replicated("late", {}, unlucky, 4)}, n_jobs=n_jobs)
 
 
-def unlucky(seeds):
+def unlucky(rng):
     raise ValueError("no such luck")
 
 

@@ -12,7 +12,6 @@ from dpbandits.divergences import (
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.base import Decision, IdentificationAlgorithm
 from dpbandits.identification.characteristic import (
-    CharacteristicTime,
     characteristic_time,
     privacy_switches,
     sample_lower_bound,
@@ -21,22 +20,11 @@ from dpbandits.identification.characteristic import (
 from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.dplre import DPLRE
-from dpbandits.identification.fixed_design import FixedDesign, fixed_design, fixed_design_error
-from dpbandits.identification.identifications import (
-    Identifications,
-    identify,
-    identify_many,
-    identify_replicate,
-)
+from dpbandits.identification.fixed_design import fixed_design, fixed_design_error
+from dpbandits.identification.identifications import Identifications, identify, identify_many
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.identification.transport import calibrated_cost, transportation_cost
-from dpbandits.identification.trials import (
-    TrialEnd,
-    Trials,
-    run_trial,
-    simulate_trials,
-    simulate_trials_many,
-)
+from dpbandits.identification.trials import simulate_trials, simulate_trials_many
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards, isis2
 from dpbandits.rewards.streams import DrawnRewards, Rewards, TableRewards
 
@@ -49,16 +37,12 @@ __all__ = [
     "Decision",
     "DrawnRewards",
     "FinitePopulation",
-    "FixedDesign",
     "IdentificationAlgorithm",
     "Identifications",
     "PopulationRewards",
     "Rewards",
     "TableRewards",
     "TopTwo",
-    "TrialEnd",
-    "Trials",
-    "CharacteristicTime",
     "characteristic_time",
     "privacy_switches",
     "sample_lower_bound",
@@ -73,10 +57,8 @@ __all__ = [
     "fixed_design_error",
     "identify",
     "identify_many",
-    "identify_replicate",
     "isis2",
     "kl",
-    "run_trial",
     "simulate_trials",
     "simulate_trials_many",
     "total_variation",

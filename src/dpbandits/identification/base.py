@@ -116,18 +116,15 @@ class IdentificationAlgorithm(Configuration, abc.ABC):
     """Base class of the algorithms for best-arm identification with fixed confidence.
 
     An algorithm pulls arms, stops at a time τ of its own choice and recommends an arm, wrongly
-    with probability at most δ. A subclass is a frozen dataclass whose fields say what is allowed,
-    else ``ValueError`` is raised; it sets `label` and `source`, and defines `guarantee` and
-    `decide`; see ``CONTRIBUTING.md``.
+    with probability at most δ. A subclass is a frozen dataclass whose fields say what is allowed;
+    it sets `label` and `source`, and defines `guarantee` and `decide`; see ``CONTRIBUTING.md``.
     """
 
     label: ClassVar[str]
     """What tables and figures call the algorithm."""
     source: ClassVar[str]
     """Paper and number."""
-
-    # a field of the subclasses
-    delta: Fraction
+    delta: Fraction  # a field of the subclasses
     """Probability δ of a wrong recommendation that is allowed."""
 
     @property
@@ -154,10 +151,6 @@ class IdentificationAlgorithm(Configuration, abc.ABC):
             Pulls after which a run that has not stopped is ended. Those of the batch in which that
             happens count, but it asks for no rewards. On a finite population the run also ends
             when the algorithm wants a patient of an arm that has none left.
-
-        Returns
-        -------
-        Decision
         """
 
     def run_compiled(
@@ -175,10 +168,6 @@ class IdentificationAlgorithm(Configuration, abc.ABC):
             As of `decide`.
         log : numpy.ndarray of float, or `NO_LOG`
             Gets the arms in the order of their releases.
-
-        Returns
-        -------
-        Decision or None
         """
         return None
 
@@ -187,8 +176,8 @@ class IdentificationAlgorithm(Configuration, abc.ABC):
     ) -> Decision:
         """Run once on rewards drawn from an instance, compiled where that is possible.
 
-        `rng` is the source of all randomness, rewards included; the rest is as of `decide`.
-        ``ValueError`` is raised if several arms have the largest mean.
+        One arm alone must have the largest mean. `rng` is the source of all randomness, rewards
+        included.
         """
         instance = check_unique_best_arm(instance)
         check_generator("rng", rng)

@@ -29,10 +29,8 @@ class DPSEIdentifier(IdentificationAlgorithm):
 
     Parameters
     ----------
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed and gives successive elimination.
-    delta : float
-        Confidence δ in (0, 1).
+    epsilon, delta : float
+        Privacy budget ε > 0 (``inf`` gives successive elimination) and confidence δ in (0, 1).
 
     Notes
     -----
@@ -40,10 +38,9 @@ class DPSEIdentifier(IdentificationAlgorithm):
     δ/(2e²), over all viable arms, and δ/2·(1 + 1/4 + …) = δπ²/12 < δ. While neither happens, the
     best arm is at most 2h_e + 2c_e below any other: :prf:ref:`lem-pulls`.
 
-    Deviations from the printed algorithm: none, except that an epoch which `max_pulls` cuts short
-    asks for no rewards and releases nothing. If the best arm has been eliminated, with probability
-    below δ, and several others are tied, the algorithm does not stop: its expected stopping time is
-    infinite on such instances, and `max_pulls` ends the run.
+    Deviations: none, except that an epoch which `max_pulls` cuts short asks for no rewards and
+    releases nothing. If the best arm has been eliminated, with probability below δ, and several
+    others are tied, the algorithm does not stop: its expected stopping time is infinite then.
 
     Examples
     --------
@@ -67,7 +64,6 @@ class DPSEIdentifier(IdentificationAlgorithm):
         return PrivacyGuarantee("global", self.epsilon)
 
     def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
-        """Run once; see `IdentificationAlgorithm.decide`."""
         room = check_run(rewards, rng, max_pulls)
         pulls = np.zeros(rewards.n_arms, dtype=np.int64)
         viable = np.arange(rewards.n_arms)
@@ -81,8 +77,7 @@ class DPSEIdentifier(IdentificationAlgorithm):
                 return Decision(-1, pulls)
             room -= size * viable.size
             pulls[viable] += size
-            sums = np.array([rewards.total(int(arm), size) for arm in viable], dtype=np.float64)
-            means = sums / size
+            means = np.array([rewards.total(int(arm), size) for arm in viable]) / size
             if plan.noise_scale > 0:
                 means += laplace_noise(rng, plan.noise_scale, viable.size)
             viable = viable[means.max() - means <= plan.threshold]

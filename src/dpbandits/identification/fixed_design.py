@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
@@ -19,26 +20,13 @@ _NODES = 8  # of Gauss and Legendre, between two whole numbers, at small ε
 _FELT = 80.0  # at greater ε noise only breaks ties: it is above ½ with probability e^-40
 _NEGLIGIBLE = 1e-20  # probability of a count
 _TAIL = 40.0  # e^-40 of a Laplace variable lies beyond so many scales
-_MOST = 10**6
-"""Patients of an arm up to which a design is looked for."""
+_MOST = 10**6  # patients of an arm up to which a design is looked for
 
 Source = BernoulliInstance | FinitePopulation
 
 
 class FixedDesign(NamedTuple):
-    """A fixed design and the probability that it recommends a wrong arm.
-
-    Attributes
-    ----------
-    per_arm : int
-        Patients of each arm.
-    patients : int
-        Patients of all arms together.
-    error : float
-        Probability of a wrong recommendation.
-    epsilon : float
-        Privacy budget ε; ``inf`` without privacy.
-    """
+    """A fixed design: patients of each arm and of all, P(wrong recommendation), budget ε or inf."""
 
     per_arm: int
     patients: int
@@ -46,18 +34,17 @@ class FixedDesign(NamedTuple):
     epsilon: float
 
 
-def _laws(source: object, per_arm: int) -> tuple[int, list[Floats]]:
-    """Return the best arm, and for each arm the law of its successes, on 0 … per_arm."""
+def _laws(source: Source, per_arm: int) -> list[Floats]:
+    """Return for each arm the law of its successes, on 0 … per_arm."""
     from scipy import stats  # slow to import, and needed here alone
 
     counts = np.arange(per_arm + 1)
     if isinstance(source, FinitePopulation):
         check_integer("per_arm", per_arm, 1, min(source.sizes))
         arms = zip(source.sizes, source.successes, strict=True)
-        return source.best_arm, [stats.hypergeom.pmf(counts, n, s, per_arm) for n, s in arms]
-    instance = check_unique_best_arm(source)
-    means = instance.means.tolist()
-    return instance.best_arm, [stats.binom.pmf(counts, per_arm, mean) for mean in means]
+        return [stats.hypergeom.pmf(counts, n, s, per_arm) for n, s in arms]
+    means = check_unique_best_arm(source).means.tolist()
+    return [stats.binom.pmf(counts, per_arm, mean) for mean in means]
 
 
 def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) -> float:
@@ -85,41 +72,48 @@ def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) 
     """
     per_arm = check_integer("per_arm", per_arm, 1, _MOST)
     epsilon = check_positive("epsilon", epsilon, infinite=True)
-    best, laws = _laws(source, per_arm)
-    noisy = epsilon <= _FELT
-    # without noise the integrand is a polynomial of degree K − 1
-    more = 3 * math.ceil(epsilon) if noisy else len(laws)
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES + more)
-    share = 0.5 * weights
+    laws = _laws(source, per_arm)
+    best = laws.pop(source.best_arm)
+    wrong = _wrong_if_noisy if epsilon <= _FELT else _wrong_if_tied
+    return float(np.clip(wrong(best, laws, epsilon), 0.0, 1.0))
+
+
+def _wrong_if_tied(best: Floats, others: list[Floats], _: float) -> float:
+    # ∫ Π (P(below) + x·P(tied)) dx over [0, 1] is the mean of 1/(1 + number tied)
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES + len(others) + 1)
+    x = 0.5 * (nodes + 1.0)
     product: Floats = np.ones((1, nodes.size))
-    if not noisy:
-        # ∫ Π (P(below) + x·P(tied)) dx over [0, 1] is the mean of 1/(1 + number tied)
-        x = 0.5 * (nodes + 1.0)
-        for arm, law in enumerate(laws):
-            if arm != best:
-                below = np.concatenate([[0.0], np.cumsum(law)[:-1]])
-                product = product * (below[:, None] + law[:, None] * x)
-        return float(np.clip(1.0 - laws[best] @ (product @ share), 0.0, 1.0))
+    for law in others:
+        below = np.concatenate([[0.0], np.cumsum(law)[:-1]])
+        product = product * (below[:, None] + law[:, None] * x)
+    return float(1.0 - best @ (product @ (0.5 * weights)))
+
+
+def _wrong_if_noisy(best: Floats, others: list[Floats], epsilon: float) -> float:
     from scipy import signal  # slow to import, and needed here alone
 
     # between whole numbers the distribution function of count plus noise is made of exponentials
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES + 3 * math.ceil(epsilon))
     pad = math.ceil(_TAIL / epsilon)
     rise = np.exp(epsilon * 0.5 * (nodes + 1.0))
     fade = math.exp(-epsilon)
-    for_best = product
-    known = np.flatnonzero(laws[best] > _NEGLIGIBLE)
+    known = np.flatnonzero(best > _NEGLIGIBLE)
     kept = slice(int(known[0]), int(known[-1]) + 2 * pad + 1)  # where the best count may be
-    for arm, law in enumerate(laws):
+
+    def parts(law: Floats) -> tuple[Floats, Floats, Floats]:
         mass = np.concatenate([np.zeros(pad), law, np.zeros(pad)])
         low = signal.lfilter([1.0], [1.0, -fade], mass)  # Σ_{s ≤ j} p(s)·e^(−ε(j − s))
         above = signal.lfilter([1.0], [1.0, -fade], mass[::-1])[::-1]  # the same for s ≥ j
         high = fade * np.append(above[1:], 0.0)  # and for s > j
-        falling, rising = low[kept, None] / rise, high[kept, None] * rise
-        if arm == best:
-            for_best = 0.5 * epsilon * (falling + rising)
-        else:
-            product = product * (np.cumsum(mass)[kept, None] - 0.5 * falling + 0.5 * rising)
-    return float(np.clip(1.0 - float(((for_best * product) @ share).sum()), 0.0, 1.0))
+        return np.cumsum(mass)[kept, None], low[kept, None] / rise, high[kept, None] * rise
+
+    product: Floats = np.ones((1, nodes.size))
+    for law in others:
+        whole, falling, rising = parts(law)
+        product = product * (whole - 0.5 * falling + 0.5 * rising)
+    _, falling, rising = parts(best)
+    density = 0.5 * epsilon * (falling + rising)
+    return float(1.0 - ((density * product) @ (0.5 * weights)).sum())
 
 
 def fixed_design(
@@ -128,17 +122,9 @@ def fixed_design(
     """Return the smallest fixed design that is wrong with probability at most δ.
 
     It is found by halving: with one patient fewer in each arm the error is larger than δ. None if
-    there are too few patients. The arms' shares have to be known to plan it: on others its error
-    may be larger than δ, unlike that of the δ-correct algorithms.
-
-    Parameters
-    ----------
-    source, epsilon
-        As of `fixed_design_error`.
-    delta : float
-        Probability δ of a wrong recommendation that is allowed.
-    at_most : int, optional
-        Patients that an arm has at most; those of the smallest arm for a population, else 10^6.
+    an arm would need more than `at_most` patients, or than there are (10^6 of a bandit). The arms'
+    shares have to be known to plan it: on others its error may be larger than δ, unlike that of
+    the δ-correct algorithms.
 
     Examples
     --------
@@ -153,18 +139,14 @@ def fixed_design(
     if at_most is not None:
         limit = min(limit, check_integer("at_most", at_most, 1))
 
-    def error(per_arm: int) -> float:
-        return fixed_design_error(source, per_arm, epsilon)
+    def suffices(per_arm: int) -> bool:
+        return fixed_design_error(source, per_arm, epsilon) <= delta
 
-    low, high = 0, 1
-    while high < limit and error(high) > delta:
-        low, high = high, min(2 * high, limit)
-    if error(high) > delta:
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        if error(middle) <= delta:
-            high = middle
-        else:
-            low = middle
-    return FixedDesign(high, high * len(_laws(source, 1)[1]), error(high), epsilon)
+    high = 1
+    while not suffices(high):
+        if high == limit:
+            return None
+        high = min(2 * high, limit)
+    per_arm = bisect_left(range(high), True, lo=high // 2 + 1, key=suffices)
+    error = fixed_design_error(source, per_arm, epsilon)
+    return FixedDesign(per_arm, per_arm * source.n_arms, error, epsilon)

@@ -27,12 +27,9 @@ from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.schedules import MOST_PULLS
 
-__all__ = ["Identifications", "identify", "identify_many", "identify_replicate"]
+__all__ = ["Identifications", "identify", "identify_many"]
 
 Key = TypeVar("Key", bound=Hashable)
-
-_CHUNK = 10
-"""Replicates that a worker runs at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +38,8 @@ class Identifications:
 
     Attributes
     ----------
-    algorithm : IdentificationAlgorithm
-        Configuration that was run.
-    instance : BernoulliInstance
-        The bandit.
-    max_pulls : int
-        Pulls after which a run that had not stopped was ended.
+    algorithm, instance, max_pulls
+        What was run, as of `identify`.
     recommendation : numpy.ndarray of int, shape (n_runs,)
         The arm that each run recommends, 0-based; −1 if the run was ended before.
     pulls : numpy.ndarray of int, shape (n_runs, K)
@@ -57,10 +50,8 @@ class Identifications:
     >>> import dpbandits as dpb
     >>> easy = dpb.instances.bernoulli([0.9, 0.1])
     >>> runs = dpb.identify(dpb.DPSEIdentifier(1.0, 0.1), easy, n_runs=3)
-    >>> runs.stopping_time.tolist(), runs.errors()
-    ([1302, 1302, 1302], 0)
-    >>> runs.time_quantiles([0.5, 0.9]).tolist()
-    [1302.0, 1302.0]
+    >>> runs.stopping_time.tolist(), runs.errors(), runs.time_quantiles(0.9).item()
+    ([1302, 1302, 1302], 0, 1302.0)
     """
 
     algorithm: IdentificationAlgorithm
@@ -111,23 +102,20 @@ class Identifications:
         return np.where(np.isfinite(quantiles), quantiles, math.nan)
 
     def summary(self) -> dict[str, Any]:
-        """Return the columns that tables and figures show, one value each.
+        """Return the columns of tables; what runs that were ended early hide is nan.
 
         Mean stopping time with its 95 % interval, standard deviation, quantiles and maximum; error
-        rate with its 95 % interval. What runs that were ended early hide is nan.
+        rate with its 95 % interval.
         """
         known = self.stopped.all() and self.n_runs > 1
-        quantiles = self.time_quantiles([0.05, 0.5, 0.95]).tolist()
-        errors = ("error_rate", "error_low95", "error_high95")
-        return {
-            "n_runs": self.n_runs,
-            "stopped": int(self.stopped.sum()),
-            **dict(zip(("mean_time", "time_low95", "time_high95"), self.mean_time(), strict=True)),
-            "time_sd": float(self.stopping_time.std(ddof=1)) if known else math.nan,
-            **dict(zip(("time_q05", "time_q50", "time_q95"), quantiles, strict=True)),
-            "time_max": float(self.stopping_time.max()),
-            **dict(zip(errors, self.error_rate(), strict=True)),
-        }
+        columns: dict[str, Any] = {"n_runs": self.n_runs, "stopped": int(self.stopped.sum())}
+        columns |= zip(("mean_time", "time_low95", "time_high95"), self.mean_time(), strict=True)
+        columns["time_sd"] = float(self.stopping_time.std(ddof=1)) if known else math.nan
+        for level in (5, 50, 95):
+            columns[f"time_q{level:02}"] = self.time_quantiles(level / 100).item()
+        columns["time_max"] = float(self.stopping_time.max())
+        rates = ("error_rate", "error_low95", "error_high95")
+        return columns | dict(zip(rates, self.error_rate(), strict=True))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the runs to `path`, a row a run: stopping time, recommendation, pulls of each arm.
@@ -140,25 +128,6 @@ class Identifications:
         write_atomically(path, "\n".join(lines) + "\n")
 
 
-def identify_replicate(
-    algorithm: IdentificationAlgorithm,
-    instance: BernoulliInstance,
-    max_pulls: int,
-    seed: np.random.SeedSequence,
-) -> Decision:
-    """Run one replicate from its own seed: the unit of parallel work."""
-    return algorithm.draw(instance, np.random.default_rng(seed), max_pulls)
-
-
-def _identify_chunk(
-    algorithm: IdentificationAlgorithm,
-    instance: BernoulliInstance,
-    max_pulls: int,
-    seeds: Sequence[np.random.SeedSequence],
-) -> list[Decision]:
-    return [identify_replicate(algorithm, instance, max_pulls, seed) for seed in seeds]
-
-
 def _replicated(
     max_pulls: int, case: tuple[IdentificationAlgorithm, BernoulliInstance], n_runs: int
 ) -> Replicated:
@@ -167,8 +136,6 @@ def _replicated(
     check_algorithm(algorithm)
     check_unique_best_arm(instance)
     max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
-    # not max_pulls: a run that is ended early is the beginning of the one that is not
-    configuration = {"algorithm": describe(algorithm), "means": list(instance.mean_rewards)}
     short = min(max_pulls, max(64, 4 * instance.n_arms))
 
     def gather(decisions: Sequence[Decision]) -> Identifications:
@@ -177,10 +144,10 @@ def _replicated(
 
     return Replicated(
         f"{algorithm.label}, {instance.name}",
-        configuration,
-        partial(_identify_chunk, algorithm, instance, max_pulls),
-        check_integer("n_runs", n_runs, 1),
-        chunk=_CHUNK,
+        # not max_pulls: a run that is ended early is the beginning of the one that is not
+        {"algorithm": describe(algorithm), "means": list(instance.mean_rewards)},
+        partial(algorithm.draw, instance, max_pulls=max_pulls),
+        n_runs,
         warm_up=partial(algorithm.draw, instance, np.random.default_rng(0), short),
         gather=gather,
     )
@@ -196,8 +163,8 @@ def identify(
 ) -> Identifications:
     """Simulate independent replicates of an algorithm for best-arm identification.
 
-    The result depends on the arguments alone, and not on `n_jobs`. It is the same as that of
-    `identify_many`, in whatever grid the case stands there.
+    The result depends on the arguments alone, not on `n_jobs`, and is that of `identify_many` for
+    the same case.
 
     Parameters
     ----------
@@ -205,19 +172,10 @@ def identify(
         Configuration to run, such as ``DPTT(epsilon=1.0, delta=0.01)``.
     instance : BernoulliInstance
         The bandit, such as ``instances.ja25("mu1")``; one arm has to be the best.
-    n_runs : int
-        Number of replicates.
-    seed : int or sequence of int
-        Entropy of the root seed.
+    n_runs, seed, n_jobs
+        As of `simulate`.
     max_pulls : int
         Pulls after which a run that has not stopped is ended; its recommendation is −1.
-    n_jobs : int
-        Number of workers, −1 for all processors.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range: the message names it and says what is allowed.
 
     Examples
     --------
@@ -237,21 +195,7 @@ def identify_many(
     max_pulls: int = DEFAULT_MAX_PULLS,
     n_jobs: int = 1,
 ) -> dict[Key, Identifications]:
-    """Simulate a whole grid of cases; the arguments are those of `identify`.
-
-    Parameters
-    ----------
-    cases : mapping of key to (algorithm, instance)
-        What is simulated; the keys are yours, and those of the result.
-    n_runs : int or mapping of key to int
-        Number of replicates of each case.
-    seed, max_pulls, n_jobs
-        As of `identify`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or a case cannot be played: the message has its key.
+    """Simulate a whole grid of cases, as `simulate_many` does; `max_pulls` is as of `identify`.
 
     Examples
     --------

@@ -64,13 +64,13 @@ def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
     x = np.geomspace(min(places) / 10**_DECADES, max(places) * 10**_DECADES, 81)
     bound = np.array([sample_lower_bound(plan.means, float(at), plan.delta) for at in x])
     rows: dict[tuple[str, bool], dict[str, Any]] = {
-        (size.algorithm.label, size.algorithm.guarantee.is_private): {
+        (runs.algorithm.label, runs.algorithm.guarantee.is_private): {
             "epsilon": plan.epsilon,
-            "samples": float(size.mean),
-            "samples_q90": float(size.quantile90),
-            "n_runs": size.n_runs,
+            "samples": runs.mean_time()[0],
+            "samples_q90": runs.time_quantiles(0.9).item(),
+            "n_runs": runs.n_runs,
         }
-        for size in plan.sizes
+        for runs in plan.runs
     }
     curve = {"epsilon": x, "samples": bound, "samples_q90": np.full(x.size, math.nan), "n_runs": 0}
     rows[BOUND, True] = curve

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -134,21 +134,6 @@ class RegretAlgorithm(Configuration, abc.ABC):
         rng : numpy.random.Generator
             Source of all randomness of the run, rewards included.
         """
-
-    def play_many(
-        self,
-        instance: Any,
-        horizon: int,
-        checkpoints: Times,
-        seeds: Sequence[np.random.SeedSequence],
-    ) -> list[Play]:
-        """Play one replicate per seed: bit for bit `play` with ``np.random.default_rng(seed)``."""
-        rng = np.random.default_rng()  # one for all: a compiled kernel is slow to accept a new one
-        plays = []
-        for seed in seeds:
-            rng.bit_generator.state = np.random.default_rng(seed).bit_generator.state
-            plays.append(self.play(instance, horizon, checkpoints, rng))
-        return plays
 
     def play_table(self, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
         """Play a table of rewards in [0, 1], shape (K, N), many times, N pulls each time.

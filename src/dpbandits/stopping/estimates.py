@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from dpbandits._arrays import Floats, Ints
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
-from dpbandits._validation import check_integer
 from dpbandits.rewards.laws import Law
 from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.stopping.base import Outcome, StoppingRule
@@ -106,12 +105,6 @@ class Estimates:
         write_atomically(path, "\n".join(lines) + "\n")
 
 
-def _draw_chunk(
-    rule: StoppingRule, law: Law, max_samples: int, seeds: Sequence[np.random.SeedSequence]
-) -> list[Outcome]:
-    return [rule.draw(law, np.random.default_rng(seed), max_samples) for seed in seeds]
-
-
 def _replicated(max_samples: int, case: tuple[StoppingRule, Law], n_runs: int) -> Replicated:
     """Check a case and describe it to the runner."""
     rule, law = case
@@ -122,8 +115,8 @@ def _replicated(max_samples: int, case: tuple[StoppingRule, Law], n_runs: int) -
         f"{rule.label}, mean {law.mean:g}",
         # not max_samples: a run that is ended early is the beginning of the one that is not
         {"rule": describe(rule), "law": describe(law)},
-        partial(_draw_chunk, rule, law, max_samples),
-        check_integer("n_runs", n_runs, 1),
+        partial(rule.draw, law, max_samples=max_samples),
+        n_runs,
         chunk=_CHUNK,
         warm_up=partial(rule.draw, law, np.random.default_rng(0), min(max_samples, 64)),
         gather=partial(_gather, rule, law, max_samples),
