@@ -14,6 +14,7 @@ import numpy as np
 from cyclopts import Parameter
 
 import dpbandits as dpb
+from dpbandits import console
 from dpbandits._files import drop_stale_kernels
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_number
 from dpbandits.algorithms import identifiers, registry, stopping_rules
@@ -23,23 +24,7 @@ from dpbandits.auditing.search import search
 from dpbandits.auditing.subjects import subject_of
 from dpbandits.auditing.tables import TablePair
 from dpbandits.configuration import whole
-from dpbandits.console import (
-    Jobs,
-    Json,
-    Seed,
-    Settings,
-    carry_out,
-    configure,
-    find_name,
-    is_own,
-    load_own,
-    make_app,
-    make_folders,
-    numbers,
-    read_literal,
-    reads,
-    show,
-)
+from dpbandits.console import Jobs, Json, Seed, Settings, configure, reads, show
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import FinitePopulation
 from dpbandits.identification.base import IdentificationAlgorithm
@@ -57,7 +42,7 @@ ENDINGS = (".svg", ".png", ".pdf")
 OWN = "or FILE.py:NAME, MODULE:NAME"
 
 
-def _playable() -> dict[str, type[RegretAlgorithm]]:
+def _playable() -> dict[str, Any]:
     """Return the regret-minimising algorithms that are made from numbers and words alone."""
     return {
         name: kind
@@ -66,7 +51,7 @@ def _playable() -> dict[str, type[RegretAlgorithm]]:
     }
 
 
-def _auditable() -> dict[str, type]:
+def _auditable() -> dict[str, Any]:
     """Return what can be audited without a file."""
     return {**_playable(), **stopping_rules, **identifiers}
 
@@ -85,21 +70,51 @@ def _picture(name: str, value: Any) -> Path:
 Epsilon = Annotated[str | None, Parameter(help="Short for --set epsilon=E.")]
 Count = Annotated[int, reads(whole(1))]
 Number = Annotated[float, reads(_number)]
-Numbers = Annotated[tuple[float, ...], reads(numbers)]
-Picture = Annotated[
-    Path | None, reads(_picture), Parameter(help=f"Draw a picture: {', '.join(ENDINGS)}.")
+Means = Annotated[
+    tuple[float, ...], reads(console.numbers, "Means of the arms, such as 0.75,0.7,0.7.")
 ]
-Replicates = Annotated[int, reads(whole(1)), Parameter(help="Replicates.")]
+MostPulls = Annotated[int, reads(whole(1), "End a run that has not stopped by then.")]
+Picture = Annotated[Path | None, reads(_picture, f"Draw a picture: {', '.join(ENDINGS)}.")]
+Replicates = Annotated[int, reads(whole(1), "Replicates.")]
 Table = Annotated[Path | None, Parameter(help="Write the runs.")]
 
-app = make_app(
+app = console.make_app(
     "dpbandits", "Differentially private bandits, reproduced and checked.", dpb.__version__
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line on the arguments, or the program's, and return its exit status."""
-    return carry_out(app, arguments)
+    return console.carry_out(app, arguments)
+
+
+def _refuse(reason: str, **options: Any) -> None:
+    """Refuse options that are given where they mean nothing."""
+    for name, value in options.items():
+        if value is not None and value is not False:
+            shown = str(value) if isinstance(value, Path) else value
+            raise ValueError(f"{name.replace('_', '-')}={shown!r} {reason}")
+
+
+def _lines(option: str, path: str) -> Iterator[str]:
+    """Read a file, or stdin, line by line, no further than asked."""
+    try:
+        stdin = contextlib.nullcontext(sys.stdin)
+        with stdin if path == "-" else Path(path).open(encoding="utf-8") as lines:
+            yield from lines
+    except OSError as error:
+        raise ValueError(
+            f"{option}={path!r} cannot be read ({error.strerror}); "
+            "allowed: a file of numbers, or - for stdin"
+        ) from None
+
+
+def _words(values: Sequence[float]) -> str:
+    return ",".join(f"{value:g}" for value in values)
+
+
+def _pulls_line(pulls: Sequence[float]) -> str:
+    return "pulls of each arm, mean: " + " ".join(f"{n:.6g}" for n in pulls)
 
 
 @app.command(
@@ -111,12 +126,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(
     *names: Annotated[str, Parameter(help=f"{', '.join(_playable())}; {OWN}.")],
     algorithm: list[str] | None = None,
-    means: Numbers | None = None,
+    means: Means | None = None,
     instance: str | None = None,
-    arms: Annotated[int | None, reads(whole(2))] = None,
+    arms: Annotated[int | None, reads(whole(2), "Arms of C1 to C4 (default: 5).")] = None,
     order: Number | None = None,
     epsilon: Epsilon = None,
-    horizon: Count = 10**6,
+    horizon: Annotated[int, reads(whole(1), "Number of pulls T.")] = 10**6,
     runs: Replicates = 30,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -131,40 +146,34 @@ def run(
     ----------
     algorithm
         An algorithm, as an option; case and hyphens do not matter. May be given several times.
-    means
-        Means of Bernoulli arms, such as 0.9,0.8, instead of an instance.
     instance
-        C1, C2, C3 or C4 of SS19 (default: C1); S1, S2 or S3 of TWZW22 for algorithms for
-        heavy-tailed rewards.
-    arms
-        Number of arms of C1 to C4 (default: 5).
+        Instead of means of Bernoulli arms: C1, C2, C3 or C4 of SS19 (default: C1); S1, S2 or S3
+        of TWZW22 for algorithms for heavy-tailed rewards.
     order
         Order v of S1 to S3: moments up to 1 + v (default: 0.5).
-    horizon
-        Number of pulls T.
     """
     chosen = [*names, *(algorithm or ())]
     if not chosen:
         raise ValueError(f"algorithm is missing; allowed: {', '.join(_playable())}")
-    if csv is not None and len(chosen) > 1:
-        raise ValueError(f"csv={str(csv)!r} is for one algorithm; allowed: one at a time")
+    if len(chosen) > 1:
+        _refuse("is for one algorithm; allowed: one at a time", csv=csv)
     algorithms = configure([_regret_kind(name) for name in chosen], settings, epsilon)
     bandit = _instance(means, instance, arms, order)
     check_integer("horizon", horizon, bandit.n_arms)
-    make_folders(csv, plot)
+    console.make_folders(csv, plot)
     cases = {number: (each, bandit) for number, each in enumerate(algorithms)}
     found = list(simulate_many(cases, horizon, runs, seed, jobs).values())
     lines, records = [], []
     for each in found:
+        played: Any = each.algorithm
         mean, (low, high) = each.mean()[-1], np.transpose(each.band(0.9))[-1]
         pulls = each.pulls.mean(axis=0)
         lines += [
-            f"{each.algorithm!r} on {bandit.name}, T = {horizon}, {runs} runs",
-            f"privacy: {each.algorithm.guarantee}",
+            f"{played!r} on {bandit.name}, T = {horizon}, {runs} runs",
+            f"privacy: {played.guarantee}",
             f"regret at T: mean {mean:.6g}, 90 % of runs {low:.6g} to {high:.6g}",
-            "pulls of each arm, mean: " + " ".join(f"{n:.6g}" for n in pulls),
+            _pulls_line(pulls),
         ]
-        played: Any = each.algorithm
         records.append(
             {
                 "algorithm": played if dataclasses.is_dataclass(played) else repr(played),
@@ -187,18 +196,14 @@ def run(
     return 0
 
 
-def _regret_kind(name: str) -> type[RegretAlgorithm] | RegretAlgorithm:
+def _regret_kind(name: str) -> Any:
     """Return what a name means: a class to be configured, or an algorithm as it is."""
-    if not is_own(name):
-        known = _playable()
-        return known[find_name("algorithm", known, name)]
-    own = load_own(name)
-    if isinstance(own, RegretAlgorithm) or (
-        isinstance(own, type) and issubclass(own, RegretAlgorithm) and dataclasses.is_dataclass(own)
-    ):
-        return own
+    kind = console.find("algorithm", _playable(), name)
+    is_kind = isinstance(kind, type) and issubclass(kind, RegretAlgorithm)
+    if isinstance(kind, RegretAlgorithm) or (is_kind and dataclasses.is_dataclass(kind)):
+        return kind
     raise ValueError(
-        f"algorithm={name} is {own!r}; allowed: a RegretAlgorithm, or a dataclass of that kind"
+        f"algorithm={name} is {kind!r}; allowed: a RegretAlgorithm, or a dataclass of that kind"
     )
 
 
@@ -207,26 +212,14 @@ def _instance(
 ) -> Instance:
     """Return the instance that the options mean."""
     if means is not None:
-        for option, value in {"instance": name, "arms": arms, "order": order}.items():
-            if value is not None:
-                raise ValueError(f"{option}={value!r} does not go with --means; allowed: either")
+        _refuse("does not go with --means; allowed: either", instance=name, arms=arms, order=order)
         return instances.bernoulli(means, f"means {_words(means)}")
     known = (*instances.SS19_NAMES, *instances.TWZW22_NAMES)
     name = check_choice("instance", (name or "C1").upper(), known)
     if name in instances.TWZW22_NAMES:
         return instances.twzw22(name, order=0.5 if order is None else order)
-    if order is not None:
-        raise ValueError(f"order={order!r} is for S1 to S3; allowed: without")
+    _refuse("is for S1 to S3; allowed: without", order=order)
     return instances.ss19(name, 5 if arms is None else arms)
-
-
-def _words(values: Sequence[float]) -> str:
-    return ",".join(f"{value:g}" for value in values)
-
-
-def _count(value: float) -> str:
-    """Write a number of pulls; what runs that were ended hide is unknown."""
-    return f"{value:.6g}" if math.isfinite(value) else "unknown"
 
 
 @app.command(
@@ -236,41 +229,36 @@ def _count(value: float) -> str:
 def identify(
     algorithm: Annotated[str, Parameter(help=f"{', '.join(identifiers)}.")],
     *,
-    means: Numbers,
+    means: Means,
     settings: Settings = None,
     epsilon: Epsilon = None,
     runs: Replicates = 100,
-    max_pulls: Count = 10**15,
+    max_pulls: MostPulls = 10**15,
     seed: Seed = 0,
     jobs: Jobs = 1,
     csv: Table = None,
     json: Json = False,
 ) -> int:
-    """Simulate an algorithm that looks for the best of some arms.
-
-    Parameters
-    ----------
-    means
-        Means of the arms, such as 0.75,0.7,0.7.
-    max_pulls
-        End a run that has not stopped by then.
-    """
-    kind = identifiers[find_name("algorithm", identifiers, algorithm)]
+    """Simulate an algorithm that looks for the best of some arms."""
+    kind = identifiers[console.find_name("algorithm", identifiers, algorithm)]
     (identifier,) = configure([kind], settings, epsilon)
     instance = instances.bernoulli(means, "own means")
-    make_folders(csv)
+    console.make_folders(csv)
     found = dpb.identify(identifier, instance, runs, seed, max_pulls, jobs)
-    low, middle, high = found.time_quantiles([0.05, 0.5, 0.95])
-    mean, pulls, stopped = found.mean_time()[0], found.pulls.mean(axis=0), int(found.stopped.sum())
-    rate, least, greatest = found.error_rate()
+    quantiles = found.time_quantiles([0.05, 0.5, 0.95])
+    times = dict(zip(("q05", "median", "q95"), quantiles, strict=True))
+    times["mean"], pulls = found.mean_time()[0], found.pulls.mean(axis=0)
+    # what runs that were ended hide is unknown
+    shown = {name: f"{x:.6g}" if math.isfinite(x) else "unknown" for name, x in times.items()}
+    stopped, (rate, least, greatest) = int(found.stopped.sum()), found.error_rate()
     lines = [
         f"{identifier!r} on means {_words(means)}, {runs} runs",
         f"privacy: {identifier.guarantee}",
         f"stopped: {stopped} of {runs}",
-        f"samples: mean {_count(mean)}, median {_count(middle)}, "
-        f"90 % of runs {_count(low)} to {_count(high)}",
+        f"samples: mean {shown['mean']}, median {shown['median']}, "
+        f"90 % of runs {shown['q05']} to {shown['q95']}",
         f"wrong arm: {rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}",
-        "pulls of each arm, mean: " + " ".join(f"{n:.6g}" for n in pulls),
+        _pulls_line(pulls),
     ]
     record = {
         "algorithm": identifier,
@@ -278,7 +266,7 @@ def identify(
         "means": instance.means,
         "n_runs": runs,
         "stopped": stopped,
-        "samples": {"mean": mean, "median": middle, "q05": low, "q95": high},
+        "samples": times,
         "wrong_arm": {"value": rate, "low95": least, "high95": greatest},
         "pulls": pulls,
     }
@@ -299,11 +287,11 @@ def estimate(
     settings: Settings = None,
     epsilon: Epsilon = None,
     law: Literal["two-point", "uniform", "low-variance", "beta"] = "two-point",
-    mean: Number = 0.1,
-    deviation: Number = 0.01,
-    shapes: Numbers = (3, 2),
+    mean: Annotated[float, reads(_number, "Mean of the law, except for beta.")] = 0.1,
+    deviation: Annotated[float, reads(_number, "Standard deviation of low-variance.")] = 0.01,
+    shapes: Annotated[tuple[float, ...], reads(console.numbers, "Shapes A,B of beta.")] = (3, 2),
     runs: Replicates = 100,
-    max_samples: Count = 10**12,
+    max_samples: MostPulls = 10**12,
     seed: Seed = 0,
     jobs: Jobs = 1,
     csv: Table = None,
@@ -316,43 +304,32 @@ def estimate(
     ----------
     law
         The law of the samples.
-    mean
-        Its mean; that of a beta law follows from the shapes.
-    deviation
-        Standard deviation of low-variance.
-    shapes
-        Shapes A,B of beta.
-    max_samples
-        End a run that has not halted by then.
     stream
         Run once on the numbers of this file, split by white space; - is stdin.
     """
-    kind = stopping_rules[find_name("rule", stopping_rules, rule)]
+    kind = stopping_rules[console.find_name("rule", stopping_rules, rule)]
     (configured,) = configure([kind], settings, epsilon)
     record: dict[str, Any] = {"rule": configured, "guarantee": configured.guarantee}
-    lines = [f"privacy: {configured.guarantee}"]
+    privacy = f"privacy: {configured.guarantee}"
     if stream is not None:
-        outcome = configured.run(_stream(stream), np.random.default_rng(seed), max_samples)
+        texts = (text for line in _lines("stream", stream) for text in line.split())
+        own = (_number("stream", console.read_literal(text)) for text in texts)
+        outcome = configured.run(own, np.random.default_rng(seed), max_samples)
         if not outcome.samples:
             raise ValueError(f"stream={stream!r} has no numbers; allowed: one or more")
+        end = f"not halted after {outcome.samples} samples: no estimate"
         if outcome.halted:
             end = f"halted after {outcome.samples} samples; estimate {outcome.estimate:.6g}"
-        else:
-            end = f"not halted after {outcome.samples} samples: no estimate"
-        record |= {
-            "halted": outcome.halted,
-            "samples": outcome.samples,
-            "estimate": outcome.estimate if outcome.halted else None,
-        }
-        return show(json, [repr(configured), *lines, end], record)
+        record |= vars(outcome) | {"estimate": outcome.estimate if outcome.halted else None}
+        return show(json, [repr(configured), privacy, end], record)
     drawn = _law(law, mean, deviation, shapes, configured.half_range)
-    make_folders(csv)
+    console.make_folders(csv)
     found = dpb.estimate(configured, drawn, runs, seed, max_samples, n_jobs=jobs)
     low, middle, high = np.quantile(found.samples, [0.05, 0.5, 0.95])
     halted = int(found.halted.sum())
     lines = [
         f"{configured!r} on {drawn.name} of mean {drawn.mean:g}, {runs} runs",
-        *lines,
+        privacy,
         f"halted: {halted} of {runs}",
         f"samples: median {middle:.6g}, 90 % of runs {low:.6g} to {high:.6g}",
     ]
@@ -387,33 +364,20 @@ def _law(
     return {"two-point": instances.two_point, "uniform": instances.uniform}[law](mean, half_range)
 
 
-def _stream(name: str) -> Iterator[float]:
-    """Read numbers from a file, or from stdin, line by line, no further than asked."""
-    try:
-        with contextlib.ExitStack() as files:
-            path = Path(name)
-            lines = sys.stdin if name == "-" else files.enter_context(path.open(encoding="utf-8"))
-            yield from (_number("stream", read_literal(t)) for line in lines for t in line.split())
-    except OSError as error:
-        raise ValueError(
-            f"stream={name!r} cannot be read ({error.strerror}); allowed: a file of numbers, or -"
-        ) from None
-
-
 @app.command(
     help_epilogue="Examples: dpbandits plan --means 0.75,0.7,0.7 --epsilon 0.5 --delta 0.05; "
     "dpbandits plan --counts 568/4300,343/4292 --deaths --epsilon 1 --delta 0.05"
 )
 def plan(
     *,
-    means: Numbers | None = None,
+    means: Means | None = None,
     counts: str | None = None,
     deaths: bool = False,
     factor: Count | None = None,
-    epsilon: Number,
-    delta: Number,
-    runs: Annotated[int, reads(whole(2)), Parameter(help="Replicates.")] = 40,
-    max_pulls: Count | None = None,
+    epsilon: Annotated[float, reads(_number, "Privacy budget, or inf.")],
+    delta: Annotated[float, reads(_number, "Probability of a wrong arm.")],
+    runs: Annotated[int, reads(whole(2), "Replicates.")] = 40,
+    max_pulls: MostPulls | None = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
     plot: Picture = None,
@@ -427,41 +391,26 @@ def plan(
 
     Parameters
     ----------
-    means
-        Means of the arms, such as 0.75,0.7,0.7.
     counts
         Instead of means: successes of patients of each arm, such as 3732/4300,3949/4292.
     deaths
         The counts are of bad outcomes: the best arm has the smallest share.
     factor
         That many times as many patients with the same shares (default: 1).
-    epsilon
-        Privacy budget, or inf.
-    delta
-        Probability of a wrong arm.
-    max_pulls
-        End a run that has not stopped by then (default: 1e12).
     """
     if (means is None) == (counts is None):
         raise ValueError("means or counts must be given; allowed: one of --means and --counts")
     if means is None:
-        if plot is not None:
-            raise ValueError(f"plot={str(plot)!r} has no picture of counts; allowed with --means")
-        if max_pulls is not None:
-            raise ValueError(
-                f"max-pulls={max_pulls!r} is set by the table: a trial ends with its patients; "
-                "allowed with --means"
-            )
+        _refuse("has no picture of counts; allowed with --means", plot=plot)
+        ends = "is set by the table: a trial ends with its patients; allowed with --means"
+        _refuse(ends, max_pulls=max_pulls)
         population = read_counts(counts or "", deaths, 1 if factor is None else factor)
         trial = dpb.plan_trial(population, epsilon, delta, runs, seed, jobs)
         return show(json, str(trial), trial.as_dict())
-    if deaths or factor is not None:
-        option = "deaths" if deaths else "factor"
-        raise ValueError(f"{option} is about counts; allowed with --counts only")
-    if plot is not None:
-        if epsilon == math.inf:
-            raise ValueError(f"epsilon={epsilon!r} has no picture; allowed with --plot: below inf")
-        make_folders(plot)
+    _refuse("is about counts; allowed with --counts only", deaths=deaths, factor=factor)
+    if plot is not None and epsilon == math.inf:
+        raise ValueError(f"epsilon={epsilon!r} has no picture; allowed with --plot: below inf")
+    console.make_folders(plot)
     most = 10**12 if max_pulls is None else check_integer("max-pulls", max_pulls, len(means))
     found = dpb.plan(means, epsilon, delta, runs, seed, jobs, most)
     show(json, str(found), found.as_dict())
@@ -498,15 +447,15 @@ def audit(
     *,
     settings: Settings = None,
     epsilon: str | None = None,
-    delta: Number | None = None,
-    sampled: bool = False,
-    runs: Annotated[int, reads(whole(16))] = 10**5,
-    arms: Count = 2,
-    pulls: Count = 16,
-    candidates: Count = 32,
-    table: Path | None = None,
+    delta: Annotated[float | None, reads(_number, "δ that goes with it (default: 0).")] = None,
+    sampled: Annotated[bool, Parameter(help="Do not integrate, run it.")] = False,
+    runs: Annotated[int, reads(whole(16), "Runs on each table.")] = 10**5,
+    arms: Annotated[int, reads(whole(1), "Arms of the tables.")] = 2,
+    pulls: Annotated[int, reads(whole(1), "Rewards of each arm, and the length of a run.")] = 16,
+    candidates: Annotated[int, reads(whole(1), "Pairs of tables that are tried.")] = 32,
+    table: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     change: str | None = None,
-    failure: Annotated[float, reads(check_fraction)] = 1e-6,
+    failure: Annotated[float, reads(check_fraction, "Probability of a wrong bound.")] = 1e-6,
     seed: Seed = 0,
     jobs: Jobs = 1,
     json: Json = False,
@@ -521,37 +470,17 @@ def audit(
     epsilon
         Short for --set epsilon=E; of what declares nothing itself, such as a function: what is to
         be tested.
-    delta
-        δ that goes with the latter (default: 0).
-    sampled
-        Do not integrate, run it.
-    runs
-        Runs on each table.
-    arms
-        Arms of the tables.
-    pulls
-        Rewards of each arm, and the length of a run.
-    candidates
-        Pairs of tables that are tried.
     table
         Your own table instead of a search, a row of numbers an arm; with --change.
     change
         What its neighbour has where: ARM,PULL,VALUE, counted from 0.
-    failure
-        Probability of a wrong bound.
     """
-    if change is not None and table is None:
-        raise ValueError(f"change={change!r} goes with --table; allowed: both, or neither")
+    if table is None:
+        _refuse("goes with --table; allowed: both, or neither", change=change)
     drop_stale_kernels()  # what is audited is the source as it stands
-    own, known = is_own(algorithm), _auditable()
-    kind: Any = load_own(algorithm) if own else known[find_name("algorithm", known, algorithm)]
-    takes_epsilon = False
-    target = kind
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        takes_epsilon = any(field.name == "epsilon" for field in dataclasses.fields(kind))
-        (target,) = configure([kind], settings, epsilon if takes_epsilon else None)
-    elif settings:
-        raise ValueError(f"set={settings[0]!r} is for algorithms with arguments; allowed: none")
+    kind, own = console.find("algorithm", _auditable(), algorithm), ":" in algorithm
+    takes_epsilon = "epsilon" in console.argument_names(kind)
+    (target,) = configure([kind], settings, epsilon if takes_epsilon else None)
     promised = _promised(target, None if takes_epsilon else epsilon, delta)
     found = None
     if not (sampled or own or table is not None or promised is not None):
@@ -574,35 +503,25 @@ def _promised(target: Any, epsilon: str | None, delta: float | None) -> PrivacyG
     """Return what is to be tested, if the target does not say so itself."""
     declared = getattr(target, "guarantee", None)
     if declared is not None and declared.is_private:
-        for name, value in {"epsilon": epsilon, "delta": delta}.items():
-            if value is not None:
-                raise ValueError(
-                    f"{name}={value!r} is declared already, {declared}; allowed: without"
-                )
+        _refuse(f"is declared already, {declared}; allowed: without", epsilon=epsilon, delta=delta)
         return None
     if epsilon is None:
-        if delta is not None:
-            raise ValueError(f"delta={delta!r} goes with --epsilon; allowed: both, or neither")
+        _refuse("goes with --epsilon; allowed: both, or neither", delta=delta)
         return None
-    return PrivacyGuarantee("global", _number("epsilon", read_literal(epsilon)), delta or 0.0)
+    number = _number("epsilon", console.read_literal(epsilon))
+    return PrivacyGuarantee("global", number, delta or 0.0)
 
 
-def _pair(path: Path, change: str | None) -> TablePair:
+def _pair(path: str, change: str | None) -> TablePair:
     """Read a table from a file of numbers, split by commas or blanks, and its neighbour's entry."""
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except OSError as error:
-        raise ValueError(
-            f"table={str(path)!r} cannot be read ({error.strerror}); allowed: a file of numbers"
-        ) from None
-    rows = [line.replace(",", " ").split() for line in lines]
+    rows = [line.replace(",", " ").split() for line in _lines("table", path)]
     try:
         table = np.array([[float(x) for x in row] for row in rows if row])
     except ValueError:
         raise ValueError(
-            f"table={str(path)!r} has other things than numbers; allowed: rows of numbers"
+            f"table={path!r} has other things than numbers; allowed: rows of numbers"
         ) from None
-    entry = read_literal(change or "")
+    entry = console.read_literal(change or "")
     if not (isinstance(entry, tuple) and len(entry) == 3):
         raise ValueError(f"change={change!r} is not an entry; allowed: ARM,PULL,VALUE as 0,3,1")
     arm, pull = (check_integer("change", place, 0) for place in entry[:2])

@@ -31,11 +31,11 @@ __all__ = [
     "Json",
     "Seed",
     "Settings",
+    "argument_names",
     "carry_out",
     "configure",
+    "find",
     "find_name",
-    "is_own",
-    "load_own",
     "make_app",
     "make_folders",
     "numbers",
@@ -55,14 +55,14 @@ def read_literal(text: str) -> Any:
         return text
 
 
-def reads(check: Check) -> Parameter:
+def reads(check: Check, text: str | None = None) -> Parameter:
     """Return how an option is read: as Python does, then checked under the option's name."""
 
     def convert(_: Any, tokens: Sequence[Any]) -> Any:
         (token,) = tokens
         return check((token.keyword or "argument").lstrip("-"), read_literal(token.value))
 
-    return Parameter(converter=convert, n_tokens=1)
+    return Parameter(converter=convert, n_tokens=1, help=text)
 
 
 def _jobs(name: str, value: Any) -> int:
@@ -78,23 +78,13 @@ def numbers(name: str, value: Any) -> tuple[float, ...]:
     return tuple(check_number(name, part, "numbers such as 0.9,0.8") for part in parts)
 
 
-Jobs = Annotated[int, reads(_jobs), Parameter(help="Workers; -1 for all processors.")]
+Jobs = Annotated[int, reads(_jobs, "Workers; -1 for all processors.")]
 Json = Annotated[bool, Parameter(help="Print one JSON object instead.")]
-Seed = Annotated[int, reads(whole(0)), Parameter(help="Seed.")]
+Seed = Annotated[int, reads(whole(0), "Seed.")]
 Settings = Annotated[
     list[str] | None,
-    Parameter(
-        name="--set", help="An argument, as NAME=VALUE: beta=0.01. May be given several times."
-    ),
+    Parameter("--set", help="An argument, as NAME=VALUE: beta=0.01. May be given several times."),
 ]
-
-
-_PLAINLY: Any = {
-    "exit_on_error": False,
-    "print_error": False,
-    "verbose": False,
-    "result_action": "return_value",
-}
 
 
 def make_app(name: str, text: str, version: str) -> App:
@@ -129,7 +119,13 @@ def carry_out(app: App, arguments: Sequence[str] | None) -> int:
     if not words:
         return complain(f"COMMAND is missing; allowed: one of those in {name} --help", 2)
     try:
-        status = app(words, **_PLAINLY)
+        status = app(
+            words,
+            exit_on_error=False,
+            print_error=False,
+            verbose=False,
+            result_action="return_value",
+        )
         sys.stdout.flush()
     except CycloptsError as error:
         return complain(str(error.msg or error), 2)
@@ -204,20 +200,17 @@ def find_name(what: str, known: Mapping[str, Any], name: str) -> str:
     return meant[0] if len(meant) == 1 else check_choice(what, name, tuple(known))
 
 
-def is_own(name: str) -> bool:
-    """Tell whether a name means something outside of the package: FILE.py:NAME or MODULE:NAME."""
-    return ":" in name
-
-
-def load_own(name: str) -> Any:
-    """Load an object from a file, FILE.py:NAME, or from a module, MODULE:NAME."""
-    where, _, attribute = name.rpartition(":")
+def find(what: str, known: Mapping[str, Any], name: str) -> Any:
+    """Return what a name means among those known, or outside: FILE.py:NAME or MODULE:NAME."""
+    where, colon, attribute = name.rpartition(":")
+    if not colon:
+        return known[find_name(what, known, name)]
     try:
         module = _module_of(where) if where.endswith(".py") else importlib.import_module(where)
         return getattr(module, attribute)
     except (ImportError, AttributeError, FileNotFoundError) as error:
         raise ValueError(
-            f"algorithm={name} is not there ({error}); allowed: FILE.py:NAME or MODULE:NAME"
+            f"{what}={name} is not there ({error}); allowed: FILE.py:NAME or MODULE:NAME"
         ) from None
 
 
@@ -225,8 +218,7 @@ def _module_of(where: str) -> ModuleType:
     """Run a file as a module that is in no list, so that its functions go to workers by value."""
     path = Path(where).resolve()
     spec = importlib.util.spec_from_file_location(f"_own_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is not a Python file")
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # as dataclasses ask for
     try:
@@ -249,19 +241,24 @@ def read_settings(settings: Sequence[str]) -> dict[str, Any]:
     return values
 
 
+def argument_names(kind: Any) -> tuple[str, ...]:
+    """Return the names of the arguments of a dataclass; an object has none left to be given."""
+    is_class = isinstance(kind, type) and dataclasses.is_dataclass(kind)
+    return tuple(field.name for field in dataclasses.fields(kind)) if is_class else ()
+
+
 def configure(
     kinds: Sequence[Any], settings: Sequence[str] | None, epsilon: str | None = None
 ) -> list[Any]:
     """Build algorithms from settings; each goes to all of them that have such an argument.
 
-    What is not a class is an algorithm already, and stays as it is; `epsilon` is short for a
-    setting of that name. A `ValueError` says which value is missing, given twice or refused, or an
+    What is no class is an algorithm already, and stays as it is; `epsilon` is short for a setting
+    of that name. A `ValueError` says which value is missing, given twice or refused, or an
     argument of none of them.
     """
     short = [] if epsilon is None else [f"epsilon={epsilon}"]
     values = read_settings([*(settings or ()), *short])
-    classes = [kind for kind in kinds if isinstance(kind, type)]
-    known = dict.fromkeys(field.name for kind in classes for field in dataclasses.fields(kind))
+    known = dict.fromkeys(name for kind in kinds for name in argument_names(kind))
     names = " and ".join(getattr(kind, "__name__", repr(kind)) for kind in kinds)
     for name, value in values.items():
         if name not in known:
@@ -272,18 +269,17 @@ def configure(
 
 def _configured(kind: Any, values: Mapping[str, Any]) -> Any:
     """Build one algorithm; where a reader's own class says int or float, refuse words."""
-    given = {}
-    for field in dataclasses.fields(kind):
+    given = {name: values[name] for name in argument_names(kind) if name in values}
+    for field in dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ():
         name, wanted = field.name, str(getattr(field.type, "__name__", field.type))
-        if name in values:
-            given[name] = value = values[name]
+        if name not in given:
+            if field.default is field.default_factory is dataclasses.MISSING:
+                allowed = f"--set {name}=VALUE for {kind.__name__}"
+                raise ValueError(f"{name} is missing; allowed: {allowed}")
+        elif wanted in ("int", "float") and not kind.__module__.startswith("dpbandits."):
+            value = given[name]
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if kind.__module__.startswith("dpbandits."):
-                continue
-            if wanted == "int" and not (is_number and float(value).is_integer()):
-                raise ValueError(f"{name}={value!r} is not a whole number; allowed: one")
-            if wanted == "float" and not is_number:
-                raise ValueError(f"{name}={value!r} is not a number; allowed: one")
-        elif field.default is field.default_factory is dataclasses.MISSING:
-            raise ValueError(f"{name} is missing; allowed: --set {name}=VALUE for {kind.__name__}")
+            if not is_number or (wanted == "int" and not float(value).is_integer()):
+                what = "whole number" if wanted == "int" else "number"
+                raise ValueError(f"{name}={value!r} is not a {what}; allowed: one")
     return kind(**given)

@@ -12,7 +12,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.cli import app, main
-from dpbandits.console import load_own, plain
+from dpbandits.console import find, plain
 
 MINE = '''
 from __future__ import annotations
@@ -144,7 +144,7 @@ def printed(capsys, words, status=0):
         ("audit DPSE", ["epsilon is missing"]),
         ("audit nowhere.py:f", ["is not there"]),
         ("audit json:nothing", ["is not there"]),
-        ("audit json:loads --set epsilon=1", ["is for algorithms with arguments"]),
+        ("audit json:loads --set epsilon=1", ["not an argument of loads; allowed: none"]),
         ("audit RobustUCB", ["cannot be run on a table"]),
         ("audit UCB --delta 0.1", ["delta=0.1 goes with --epsilon"]),
         ("audit DPSE --epsilon 1 --delta 0.1", ["delta=0.1 is declared already"]),
@@ -241,8 +241,8 @@ def test_several_algorithms_and_own_ones(capsys):
     assert [run["algorithm"]["name"] for run in found] == ["DPSE", "Alternate", "Alternate"]
     assert [run["guarantee"]["epsilon"] for run in found] == [1.0, 1.0, 2.0]
     assert found[1]["regret"]["mean"] == 500.0  # every other pull costs the gap 1
-    own, arms = load_own("mine.py:made"), dpb.instances.bernoulli([1, 0])  # needs no bound
-    assert own.regret_bound(arms, 10) == np.inf
+    own, arms = find("algorithm", {}, "mine.py:made"), dpb.instances.bernoulli([1, 0])
+    assert own.regret_bound(arms, 10) == np.inf, "it needs no bound"
     assert own.regret_bound(arms, 10, [1, 2]).tolist() == [np.inf] * 2
 
 
