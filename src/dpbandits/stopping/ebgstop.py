@@ -23,17 +23,14 @@ _POWER = 1.1
 class _State(NamedTuple):
     """What the rule remembers between samples."""
 
-    n: int
-    mean: float
-    squares: float  # Σ (X − X̄)²
-    stage: int
-    stage_end: float
-    log_term: float
-    lower: float
-    upper: float
-
-
-_START = _State(0, 0.0, 0.0, 0, 1.0, 0.0, 0.0, math.inf)
+    n: int = 0
+    mean: float = 0.0
+    squares: float = 0.0  # Σ (X − X̄)²
+    stage: int = 0
+    stage_end: float = 1.0
+    log_term: float = 0.0
+    lower: float = 0.0
+    upper: float = math.inf
 
 
 @njit(cache=True, nogil=True)
@@ -44,18 +41,17 @@ def _step(state: _State, sample: float, beta: float, half_range: float) -> _Stat
     shift = sample - mean
     mean += shift / n
     squares += shift * (sample - mean)
-    if n == 1:
-        return _State(n, mean, squares, stage, stage_end, log_term, lower, upper)
-    if n > stage_end:
-        start = stage_end
-        stage += 1
-        stage_end = math.floor(_GROWTH**stage)
-        spent = beta * (_POWER - 1.0) / _POWER / stage**_POWER
-        log_term = stage_end / start * math.log(3.0 / spent)
-    deviation = math.sqrt(squares / n)
-    width = deviation * math.sqrt(2.0 * log_term / n) + 6.0 * half_range * log_term / n
-    lower = max(lower, abs(mean) - width)
-    upper = min(upper, abs(mean) + width)
+    if n > 1:
+        if n > stage_end:
+            start = stage_end
+            stage += 1
+            stage_end = math.floor(_GROWTH**stage)
+            spent = beta * (_POWER - 1.0) / _POWER / stage**_POWER
+            log_term = stage_end / start * math.log(3.0 / spent)
+        deviation = math.sqrt(squares / n)
+        width = deviation * math.sqrt(2.0 * log_term / n) + 6.0 * half_range * log_term / n
+        lower = max(lower, abs(mean) - width)
+        upper = min(upper, abs(mean) + width)
     return _State(n, mean, squares, stage, stage_end, log_term, lower, upper)
 
 
@@ -68,14 +64,9 @@ def _estimate(state: _State, alpha: float) -> float:
 
 @njit(cache=True, nogil=True)
 def _draw(
-    rng: Rng,
-    state: _State,
-    law: LawCode,
-    alpha: float,
-    beta: float,
-    half_range: float,
-    max_samples: int,
+    rng: Rng, state: _State, law: LawCode, constants: tuple[float, float, float], max_samples: int
 ) -> tuple[int, float, bool]:
+    alpha, beta, half_range = constants
     while state.n < max_samples:
         state = _step(state, draw(rng, law), beta, half_range)
         estimate = _estimate(state, alpha)
@@ -96,19 +87,15 @@ class EBGStop(StoppingRule):
 
     Parameters
     ----------
-    alpha, beta : float
-        Relative error α in (0, 1) that is allowed, and probability β with which it may be greater.
-    half_range : float
-        R > 0; the samples lie in [−R, R], a range of 2R.
+    alpha, beta, half_range
+        As of `dpbandits.NAS`.
 
     Examples
     --------
     >>> import dpbandits as dpb
     >>> law = dpb.instances.low_variance(0.1, 0.01)
-    >>> few, many = (
-    ...     dpb.estimate(rule(alpha=0.5, beta=0.05), law, n_runs=5).samples.max()
-    ...     for rule in (dpb.EBGStop, dpb.NAS)
-    ... )
+    >>> rules = dpb.EBGStop(alpha=0.5, beta=0.05), dpb.NAS(alpha=0.5, beta=0.05)
+    >>> few, many = (dpb.estimate(rule, law, n_runs=5).samples.max() for rule in rules)
     >>> bool(10 * few < many)
     True
     """
@@ -122,11 +109,11 @@ class EBGStop(StoppingRule):
 
     def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
         constants = self.alpha, self.beta, self.half_range
-        outcome: tuple[int, float, bool] = _draw(rng, _START, law, *constants, max_samples)
+        outcome: tuple[int, float, bool] = _draw(rng, _State(), law, constants, max_samples)
         return outcome
 
     def _watch(self, rng: Rng) -> Callable[[int, float], float | None]:
-        state = _START
+        state = _State()
 
         def watch(n: int, sample: float) -> float | None:
             nonlocal state

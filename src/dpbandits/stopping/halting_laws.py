@@ -1,35 +1,21 @@
-"""The law of the halting time of the NAS family on a given stream, by integration.
+"""Halting time of the NAS family on a given stream: its law, by integration, and privacy losses.
 
 On a given stream the s-th look has the margin q_s = |S_n| − threshold(s), and halts when
-q_s ≥ B + A_s, with B ~ Lap(σ₁) drawn once and A_s ~ Lap(σ₂) at every look. Given B the looks are
-independent. With F the distribution function of Lap(σ₂) and f the density of B,
+q_s ≥ B + A_s, with B ~ Lap(σ₁) drawn once and A_s ~ Lap(σ₂) at every look. With F the distribution
+function of Lap(σ₂) and f the density of B, it is the first to halt with probability
 
-    P(the s-th look is the first to halt) = ∫ f(b) F(q_s − b) ∏_{j<s} (1 − F(q_j − b)) db,
+    P_s = ∫ f(b) F(q_s − b) ∏_{j<s} (1 − F(q_j − b)) db.
 
-and P(no look halts) = ∫ f(b) ∏_j (1 − F(q_j − b)) db. As f, F and 1 − F are log-concave, so is
-each integrand exp(φ), and the integral is computed with an error that is known
-(`HaltingLaw.error`). Proof:
-
-- *Range.* If φ(lo) ≤ φ(p) − D for some p > lo, then concavity puts φ below the line through the
-  two points to the left of lo, and above it between them. The part of the integral to the left of
-  lo is at most e^(−D)/(1 − e^(−D)) of the whole; likewise on the right. D = 45 is used.
-- *Panels.* Between two neighbours of {0, q_1, q_2, …} every factor is an exponential, or 1 minus
-  one, and analytic. A panel [l, r] between them, of width h ≤ min(σ₁, σ₂)/2 (or more,
-  where it is far from them and the integrand hardly changes), gets Gauss–Legendre
-  nodes, m of them: exact up to degree 2m − 1. A function that is analytic and at most M in modulus
-  in the ellipse with foci l, r and semi-axes summing to ρh/2 has Chebyshev coefficients a_k,
-  with |a_k| ≤ 2Mρ^(−k), of which k = 2m, 2m + 2, … count, so that the error is at most
-  (h/2)(64/15) M ρ^(−2m)/(1 − ρ^(−2)). M is bounded factor by factor,
-  exponentials apart, whose slopes are added first: between far margins they can cancel.
-
-All is done in logarithms: a probability of 10^(−300) is as accurate as one of 1/2. Rounding, which
-the error does not include, adds some 10⁻¹⁵ times the modulus of the logarithm.
+The integral is computed in logarithms, with a proved error. Proof: :prf:ref:`lem-halting-law`,
+:prf:ref:`lem-halting-range`, :prf:ref:`lem-halting-panels`.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import sys
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -38,19 +24,29 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints
-from dpbandits._validation import SMALLEST, check_integer, check_number
+from dpbandits._validation import (
+    SMALLEST,
+    check_fraction,
+    check_integer,
+    check_range,
+    check_values,
+)
 from dpbandits.halting import Halting
 from dpbandits.mechanisms import laplace_log_cdf
-from dpbandits.stopping.base import NASFamily, checked
+from dpbandits.stopping.base import checked
+from dpbandits.stopping.nas import NASFamily, check_rule
 
 __all__ = [
-    "Floats",
     "HaltingLaw",
-    "check_rule",
+    "PrivacyLoss",
+    "crossing_length",
+    "crossing_loss",
+    "crossing_streams",
     "halting_law",
     "looks_at",
+    "loss_limit",
     "margins",
-    "samples_of",
+    "privacy_loss",
     "sparse_vector_law",
 ]
 
@@ -58,9 +54,11 @@ __all__ = [
 _DROP = 45.0  # the logarithm of what is left out on either side, relative to the largest value
 _DIGITS = 18.0  # orders of magnitude by which ρ^(−2m) is below 1
 _WIDTH = 0.5  # of a panel, in scales
-_REACH = 0.5  # by how many scales its ellipse sticks out at either end; log 2 is singular
+_REACH = 0.5  # by how many scales its ellipse sticks out at either end
 _LOG2 = math.log(2.0)
 _MOST = 1e9  # scales in a margin or in the other scale; rounding is some 1e-7 there
+_SMALLEST_LOSS = 1e-8  # of losses that rounding leaves alone
+_LOOKS = 2**22  # most looks, and most samples of a stream, that are held in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +81,6 @@ class HaltingLaw:
     error: float
 
 
-def check_rule(rule: NASFamily) -> Halting:
-    """Return the halting condition of a rule."""
-    halting = getattr(rule, "halting", None)
-    if not isinstance(halting, Halting):
-        raise ValueError(f"rule={rule!r} has no halting condition; allowed: one of the NAS family")
-    return halting
-
-
 def looks_at(rule: NASFamily, n_samples: int) -> Ints:
     """Return the numbers of samples, up to `n_samples`, at which a rule of the NAS family looks."""
     check_rule(rule)
@@ -106,22 +96,11 @@ def margins(rule: NASFamily, sums: ArrayLike) -> Floats:
     return sizes - np.array([rule.threshold(look) for look in range(1, sizes.size + 1)])
 
 
-def samples_of(rule: NASFamily, name: str, stream: Iterable[float]) -> Floats:
-    """Return a stream as an array, after checking that it lies in [−R, R]."""
-    check_rule(rule)
-    return np.array([*checked(stream, rule.half_range, name)], dtype=np.float64)
-
-
 def halting_law(rule: NASFamily, stream: Iterable[float]) -> HaltingLaw:
-    """Return the law of the halting time of a rule on a stream.
+    """Return the law of the halting time of a rule, such as `dpbandits.DPNAS`, on a finite stream.
 
-    Parameters
-    ----------
-    rule : NASFamily
-        Rule such as `dpbandits.DPNAS`; without privacy the law is a point.
-    stream : iterable of float
-        The samples, in [−R, R]; finitely many. Margins of more than 10⁹ scales are refused, as
-        rounding would be felt there.
+    Without privacy the law is a point. Margins of more than 10⁹ scales are refused, as rounding
+    would be felt there.
 
     Examples
     --------
@@ -133,12 +112,18 @@ def halting_law(rule: NASFamily, stream: Iterable[float]) -> HaltingLaw:
     >>> [f"{p:.3g}" for p in np.exp(law.log_halt)]
     ['5.33e-06', '6.55e-07', '1.34e-07', '2.83e-08']
     """
-    values = samples_of(rule, "stream", stream)
-    times = looks_at(rule, values.size)
-    scales = rule.halting.threshold_scale, rule.halting.query_scale
-    return HaltingLaw(
-        times, *sparse_vector_law(margins(rule, np.cumsum(values)[times - 1]), *scales)
-    )
+    return _law_on(rule, _samples_of(rule, "stream", stream))
+
+
+def _samples_of(rule: NASFamily, name: str, stream: Iterable[float]) -> Floats:
+    check_rule(rule)
+    return np.array([*checked(stream, rule.half_range, name)], dtype=np.float64)
+
+
+def _law_on(rule: NASFamily, values: Floats) -> HaltingLaw:
+    times, halting = looks_at(rule, values.size), rule.halting
+    q = margins(rule, np.cumsum(values)[times - 1])
+    return HaltingLaw(times, *sparse_vector_law(q, halting.threshold_scale, halting.query_scale))
 
 
 def sparse_vector_law(
@@ -160,7 +145,7 @@ def sparse_vector_law(
     log_halt : numpy.ndarray of float, shape (looks − first + 1,)
         Log of the probability that each look from `first` on is the first to halt.
     log_survive, error : float
-        Log of the probability that none does; `HaltingLaw.error`.
+        As of `HaltingLaw`.
 
     Examples
     --------
@@ -172,34 +157,24 @@ def sparse_vector_law(
     >>> error < 1e-12
     True
     """
-    try:
-        q = np.asarray(margins)
-    except ValueError:  # ragged
-        q = np.array("")
-    if q.ndim != 1 or q.dtype.kind not in "iuf" or not np.isfinite(q).all():
-        raise ValueError(f"margins={margins!r} is out of range; allowed: finite numbers in a row")
-    q = q.astype(np.float64)
-    scales = {"threshold_scale": threshold_scale, "query_scale": query_scale}
-    for name, scale in scales.items():
-        if not 0.0 <= check_number(name, scale, "a finite number of at least 0") < math.inf:
-            raise ValueError(f"{name}={scale!r} is out of range; allowed: finite, at least 0")
+    once = check_range("threshold_scale", threshold_scale, 0.0, sys.float_info.max)
+    each = check_range("query_scale", query_scale, 0.0, sys.float_info.max)
+    least, most = min(once, each), sys.float_info.max
+    if least > 0.0:
+        most = _MOST * least
+        if least < SMALLEST or max(once, each) > most:
+            raise ValueError(
+                f"query_scale={each!r} is out of range beside threshold_scale={once!r}; allowed: "
+                f"0, or both from {SMALLEST:g} and within a factor {_MOST:g} of each other"
+            )
+    q = check_values("margins", margins, -most, most)
+    if q.ndim != 1:
+        raise ValueError(f"margins={margins!r} has rows; allowed: numbers in one row")
     first = check_integer("first", first, 1, max(q.size, 1))
-    if threshold_scale == 0.0 or query_scale == 0.0:
-        log_halt, log_survive = _law_of_one_noise(q, threshold_scale, query_scale)
+    if least == 0.0:
+        log_halt, log_survive = _law_of_one_noise(q, once, each)
         return log_halt[first - 1 :], log_survive, 0.0
-    threshold_scale, query_scale = float(threshold_scale), float(query_scale)
-    least = min(threshold_scale, query_scale)
-    for name, scale in scales.items():
-        if not least >= SMALLEST or scale > _MOST * least:
-            allowed = f"0, or from {SMALLEST:g} and at most {_MOST:g} times the other scale"
-            raise ValueError(f"{name}={scale!r} is out of range; allowed: {allowed}")
-    widest = float(np.abs(q).max(initial=0.0))
-    if widest > _MOST * least:
-        raise ValueError(
-            f"margins={widest!r} in size is out of range; allowed: at most {_MOST:g} times "
-            f"each scale, {_MOST * least:g}"
-        )
-    known = q, threshold_scale, query_scale, first - 1
+    known = q, once, each, first - 1
     logs, errors = _integrate(*known, *_panels_of(*known), *_gauss_rules())
     left_out = 2.0 * math.exp(-_DROP) / -math.expm1(-_DROP)
     return logs[:-1], float(logs[-1]), left_out + float(np.exp(errors - logs).max())
@@ -243,9 +218,7 @@ def _panels_of(
 ) -> tuple[Floats, Floats]:
     """Return left and right ends of panels, outside of which each integrand has next to nothing.
 
-    Left of 0 and of every q, φ rises with slope at least 1/σ₁. Right of them f falls with slope
-    1/σ₁, F falls too, and K factors 1 − F(q_j − b) rise with a slope of at most 1/(4σ₁) together
-    from log(4Kσ₁/σ₂) scales on. In between, panels are cut and dropped until they are narrow.
+    Panels are cut, and dropped by :prf:ref:`lem-halting-range`, until they are narrow.
     """
     rise = query_scale * math.log(4.0 * max(q.size, 1) * max(threshold_scale / query_scale, 1.0))
     low = min(0.0, q.min(initial=0.0)) - 1.1 * _DROP * threshold_scale
@@ -295,10 +268,7 @@ def _logs(x: float) -> tuple[float, float]:
 
 @njit(cache=True, nogil=True)
 def _log_modulus(low: float, high: float, height: float) -> float:
-    """Bound log|1 − e^(−x−iy)/2| for x from low to high and |y| up to height ≤ π.
-
-    |1 − ve^(−iy)|² = (1 − v)² + 2v(1 − cos y) is convex in v.
-    """
+    """Bound log|1 − e^(−x−iy)/2| for x from low to high and |y| up to height ≤ π."""
     v, w = 0.5 * math.exp(-low), 0.5 * math.exp(-high)
     bend = 2.0 * (1.0 - math.cos(height))
     return 0.5 * math.log(max((1.0 - v) ** 2 + v * bend, (1.0 - w) ** 2 + w * bend))
@@ -410,3 +380,239 @@ def _integrate(
         log_term += abs(slope) * (half + reach)
         _add(error_peaks, error_totals, count - 1, log_term)
     return peaks + np.log(totals), error_peaks + np.log(error_totals)
+
+
+# ----------------------------------------------------------------------------- privacy losses
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyLoss:
+    """How well the output of a rule tells two neighbouring streams apart.
+
+    Attributes
+    ----------
+    total : float
+        Greatest |log ratio| of the densities of the output, halting time and estimate together,
+        or no halt; the pair is in keeping with ε-differential privacy if it is at most ε.
+    time : int or None
+        Halting time at which it is attained; None if by not halting.
+    sparse_vector, release : float
+        The parts of the halting time and of the released estimate, at that time: |L_s|, and
+        |change|/σ₃, which is 0 before the change.
+    log_ratio, bound : numpy.ndarray of float, shape (looks + 1,)
+        L_s = log(P_s/P'_s) of halting at each look, and of not halting; and what
+        :prf:ref:`prop-moves` allows each |L_s| on this pair.
+    law, neighbour_law : HaltingLaw
+        The laws of the halting time on the two streams.
+    """
+
+    total: float
+    time: int | None
+    sparse_vector: float
+    release: float
+    log_ratio: Floats
+    bound: Floats
+    law: HaltingLaw
+    neighbour_law: HaltingLaw
+
+
+def privacy_loss(
+    rule: NASFamily, stream: Iterable[float], neighbour: Iterable[float]
+) -> PrivacyLoss:
+    """Return the exact privacy loss of a rule on two streams that differ in at most one entry.
+
+    Given the halting time n, the estimate is a Laplace variable around S_n/n, so that its log
+    ratio takes all values between −|S_n − S'_n|/σ₃ and |S_n − S'_n|/σ₃, both included. Streams
+    that are not of one finite length are refused.
+
+    Examples
+    --------
+    >>> from dpbandits import DPExponentialNAS
+    >>> rule = DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05)
+    >>> loss = privacy_loss(rule, [1.0] * 16, [-1.0] + [1.0] * 15)
+    >>> loss.time, loss.release, round(loss.sparse_vector, 3), round(float(loss.bound.max()), 3)
+    (2, 0.5, 0.156, 0.167)
+    """
+    values, others = _samples_of(rule, "stream", stream), _samples_of(rule, "neighbour", neighbour)
+    if values.size != others.size:
+        raise ValueError(f"neighbour has {others.size} entries; allowed: as many as {values.size}")
+    places = np.flatnonzero(values != others)
+    if places.size > 1:
+        raise ValueError(f"neighbour differs at places {places[:2]}, …; allowed: one place at most")
+    laws = _law_on(rule, values), _law_on(rule, others)
+    log_ratio = _log_ratio(*(np.append(law.log_halt, law.log_survive) for law in laws))
+    halting, times = rule.halting, laws[0].times
+    sums, other_sums = np.cumsum(values)[times - 1], np.cumsum(others)[times - 1]
+    change = float(np.abs(values - others).max(initial=0.0))
+    changed = np.append(np.cumsum(values != others)[times - 1] > 0, False)
+    release = np.where(changed, _over(change, halting.release_scale), 0.0)
+    at = int(np.argmax(np.abs(log_ratio) + release))
+    return PrivacyLoss(
+        float(abs(log_ratio[at]) + release[at]),
+        int(times[at]) if at < times.size else None,
+        float(abs(log_ratio[at])),
+        float(release[at]),
+        log_ratio,
+        _bound(halting, np.abs(other_sums) - np.abs(sums)),
+        *laws,
+    )
+
+
+def _log_ratio(logs: Floats, other_logs: Floats) -> Floats:
+    """Return log(P/P'), and 0 where both probabilities are 0."""
+    with np.errstate(invalid="ignore"):
+        return np.where(logs == other_logs, 0.0, logs - other_logs)
+
+
+def _over(size: float, scale: float) -> float:
+    """Return size/scale, the loss of a change of that size; 0/0 is 0."""
+    if size == 0.0:
+        return 0.0
+    return size / scale if scale > 0.0 else math.inf
+
+
+def _bound(halting: Halting, moves: Floats) -> Floats:
+    """Return the larger bound of :prf:ref:`prop-moves` of both directions, for the moves δ_j."""
+    bound = np.zeros(moves.size + 1)
+    for sign in (1.0, -1.0):
+        highest = 0.0
+        for j, move in enumerate(sign * moves):
+            part = _over(highest, halting.threshold_scale)
+            part += _over(max(highest - move, 0.0), halting.query_scale)
+            bound[j] = max(bound[j], part)
+            highest = max(highest, float(move))
+        bound[-1] = max(bound[-1], _over(highest, halting.threshold_scale))
+    return bound
+
+
+def crossing_streams(rule: NASFamily, look: int) -> tuple[Floats, Floats]:
+    """Return the crossing pair that ends with a given look, on which the halting time tells most.
+
+    The neighbour's sums run up at R a sample until half time, and then down to 0; the stream
+    has −R for the first entry.
+
+    Examples
+    --------
+    >>> from dpbandits import DPExponentialNAS
+    >>> rule = DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05)
+    >>> stream, neighbour = crossing_streams(rule, 2)
+    >>> stream.tolist(), neighbour.tolist()
+    ([-1.0, 1.0, -1.0, -1.0], [1.0, 1.0, -1.0, -1.0])
+    """
+    size = rule.look_time(_check_look(rule, look, _LOOKS))
+    neighbour = np.zeros(size)
+    neighbour[: size // 2] = rule.half_range
+    neighbour[size - size // 2 :] = -rule.half_range
+    stream = neighbour.copy()
+    stream[0] = -rule.half_range
+    return stream, neighbour
+
+
+def _check_look(rule: NASFamily, look: int, most: float) -> int:
+    """Refuse a look that comes after more than `most` samples."""
+    check_rule(rule)
+    look = check_integer("look", look, 1, _LOOKS)
+    if rule.look_time(look) > most:
+        allowed = f"a look at no more than {most:g} samples"
+        raise ValueError(f"look={look} is out of range; allowed: {allowed}")
+    return look
+
+
+def _last_loss(rule: NASFamily, sizes: Floats, other_sizes: Floats) -> float:
+    """Return log(P/P') of halting at the last of the looks, with sizes |S_j|, |S'_j|."""
+    scales = rule.halting.threshold_scale, rule.halting.query_scale
+    logs = [
+        sparse_vector_law(margins(rule, level), *scales, first=level.size)[0]
+        for level in (sizes, other_sizes)
+    ]
+    return float(_log_ratio(*logs)[0])
+
+
+def crossing_loss(rule: NASFamily, look: int) -> float:
+    """Return the sparse-vector loss log(P/P') at the last look of `crossing_streams`.
+
+    `look` is its number s, from 1. For rules that look at n = 2, 4, 8, … the loss is the greatest
+    of all pairs of streams and of all looks up to this one (:prf:ref:`thm-worst`). For others
+    `loss_limit` is an upper bound.
+
+    Examples
+    --------
+    From 1/3 to all of the budget ε/2, once the sums can pass the threshold and return:
+
+    >>> from dpbandits import DPExponentialNAS
+    >>> rule = DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05)
+    >>> [round(crossing_loss(rule, look) / 0.5, 3) for look in (5, 10, 11, 12, 13)]
+    [0.358, 0.62, 0.855, 0.998, 1.0]
+    """
+    times, half_range = _times(rule, look), rule.half_range
+    sums = half_range * np.minimum(times, times[-1] - times)
+    change = 2.0 * half_range if times[-1] > 1 else half_range
+    return _last_loss(rule, np.abs(sums - change), sums)
+
+
+def loss_limit(rule: NASFamily, look: int) -> float:
+    """Return a bound on the sparse-vector loss at a look that no pair of streams exceeds.
+
+    Equal to `crossing_loss`, whose arguments it has, for rules that look at n = 2, 4, 8, …, up to
+    rounding; for others the two bracket the greatest loss. Proof: :prf:ref:`prop-loss-limit`.
+
+    Examples
+    --------
+    >>> from dpbandits import DPNAS
+    >>> rule = DPNAS(epsilon=1.0, alpha=0.5, beta=0.05)
+    >>> round(crossing_loss(rule, 64) / 0.5, 3), round(loss_limit(rule, 64) / 0.5, 3)
+    (0.338, 0.348)
+    """
+    times = _times(rule, look)
+    half_range, halting = rule.half_range, rule.halting
+    sizes = half_range * np.minimum(times, times[-1] - times + 2.0)
+    smaller = np.maximum(sizes - 2.0 * half_range, 0.0)
+    smaller[-1], sizes[-1] = 2.0 * half_range, 0.0
+    limit = _last_loss(rule, smaller, sizes)
+    if times[0] >= 2 and np.all(2 * times[:-1] <= times[-1]):
+        return limit
+    scales = halting.threshold_scale, halting.query_scale
+    return max(limit, *(_over(2.0 * half_range, scale) for scale in scales))
+
+
+def crossing_length(rule: NASFamily, share: float) -> int:
+    """Return how long a stream has to be for `crossing_loss` to reach a share of its limit.
+
+    The limit is 2R/σ₁ + 4R/σ₂, which is ε/2; `share` lies strictly between 0 and 1. The length is
+    the number n of samples at a look that reaches it, while the look before does not. A rule
+    without noise is refused, and a share that is lost in rounding.
+
+    Examples
+    --------
+    >>> from dpbandits import DPExponentialNAS
+    >>> crossing_length(DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05), 0.9)
+    4096
+    """
+    share, halting = check_fraction("share", share), check_rule(rule)
+    if not min(halting.threshold_scale, halting.query_scale) > 0.0:
+        raise ValueError(f"rule={rule!r} has no noise; allowed: a rule of a finite epsilon")
+    limit = 2.0 * rule.half_range / halting.threshold_scale
+    limit += 4.0 * rule.half_range / halting.query_scale
+    wanted = share * limit
+    if not wanted >= _SMALLEST_LOSS:
+        raise ValueError(
+            f"share={share!r} of the limit {limit:g} is lost in rounding; "
+            f"allowed: a rule and a share whose product is at least {_SMALLEST_LOSS:g}"
+        )
+    below, above = 0, 1
+    while crossing_loss(rule, above) < wanted:
+        step = 1 + above // 4
+        while step > 1 and rule.look_time(above + step) > 2 * rule.look_time(above):
+            step //= 2  # much longer streams may be out of reach
+        below, above = above, above + step
+    between = range(below + 1, above)
+    after = bisect_left(between, True, key=lambda look: crossing_loss(rule, look) >= wanted)
+    return rule.look_time(below + 1 + after)
+
+
+def _times(rule: NASFamily, look: int) -> Floats:
+    """Return the numbers of samples at the looks up to a given one."""
+    least = min(check_rule(rule).threshold_scale, rule.halting.query_scale)
+    most = 1e8 * least / rule.half_range if least > 0.0 else 1e300
+    look = _check_look(rule, look, most)
+    return np.array([rule.look_time(s) for s in range(1, look + 1)], dtype=np.float64)

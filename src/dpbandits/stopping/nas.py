@@ -2,18 +2,115 @@
 
 from __future__ import annotations
 
+import abc
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from numba import njit
+
 from dpbandits._arrays import Rng
+from dpbandits._validation import check_generator, check_number
 from dpbandits.configuration import Budget, Fraction, Positive
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.halting import Halting
-from dpbandits.rewards.laws import LawCode
-from dpbandits.stopping.base import NASFamily, draw_doubling
+from dpbandits.halting import Halting, boundary
+from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
+from dpbandits.rewards.laws import LawCode, sum_of_draws
+from dpbandits.stopping.base import StoppingRule
 
-__all__ = ["NAS", "DPNAS", "DPExponentialNAS"]
+__all__ = ["NAS", "DPNAS", "DPExponentialNAS", "NASFamily", "check_rule"]
+
+_RARE = 20.0  # looks whose noise has to be this many scales below zero are let pass in bulk
+
+
+class NASFamily(StoppingRule):
+    """The rules that hold |S_n| against the boundary of `dpbandits.halting`, and release S_n/n.
+
+    A subclass sets the constants of the condition, and which n it looks at: all, unless it says so.
+    In simulation only what can matter is drawn, and the law is exact: :prf:ref:`prop-passing`.
+    """
+
+    @property
+    @abc.abstractmethod
+    def halting(self) -> Halting:
+        """Constants of the halting condition."""
+
+    def look(self, n: int) -> int:
+        """Return the number s of the look at n samples, from 1; 0 if there is none."""
+        return n
+
+    def look_time(self, look: int) -> int:
+        """Return the number n of samples at the s-th look."""
+        return look
+
+    def threshold(self, look: int) -> float:
+        """Return what |S_n| has to reach at the s-th look when all noise is zero."""
+        # as floats, for neither number may fit into a machine's integers
+        return float(boundary(self.halting, float(self.look_time(look)), float(look)))
+
+    def noiseless_time(self, mean: float) -> int:
+        """Return when a stream that is constantly `mean` ≠ 0 halts, with all noise at zero.
+
+        The first look time n with n|μ| ≥ n·h·(1 + 1/α) + c. Both h and c/n fall with every look,
+        so that the condition stays true once it is.
+
+        Examples
+        --------
+        >>> from dpbandits import NAS
+        >>> NAS(alpha=0.5, beta=0.05).noiseless_time(0.1)
+        46585
+        """
+        return self.first_time(mean, self.threshold)
+
+    def first_time(self, mean: float, needed: Callable[[int], float]) -> int:
+        """Return the first look time n with n|μ| ≥ ``needed(s)``, which stays so once it is.
+
+        Refuses a mean that is not in [−R, R], or is closer to 0 than 10⁻³⁰·R/α.
+        """
+        allowed = "in [-half_range, half_range] and not too near 0"
+        size = abs(check_number("mean", mean, allowed))
+        if not 1e-30 * self.half_range / self.alpha <= size <= self.half_range:
+            raise ValueError(f"mean={mean!r} is out of range; allowed: {allowed}")
+        below, above = 0, 1
+        while self.look_time(above) * size < needed(above):
+            below, above = above, above + 1 + above // 4
+        while above - below > 1:
+            middle = (below + above) // 2
+            if self.look_time(middle) * size < needed(middle):
+                below = middle
+            else:
+                above = middle
+        return self.look_time(above)
+
+    def _watch(self, rng: Rng) -> Callable[[int, float], float | None]:
+        halting = self.halting
+        threshold_noise = laplace(check_generator("rng", rng), halting.threshold_scale)
+        total = 0.0
+
+        def watch(n: int, sample: float) -> float | None:
+            nonlocal total
+            total += sample
+            look = self.look(n)
+            if look:
+                noise = laplace(rng, halting.query_scale)
+                if abs(total) >= boundary(halting, float(n), look) + threshold_noise + noise:
+                    return (total + laplace(rng, halting.release_scale)) / n
+            return None
+
+        return watch
+
+    def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
+        outcome: tuple[int, float, bool] = _draw_every(rng, self.halting, law, max_samples)
+        return outcome
+
+
+def check_rule(rule: NASFamily) -> Halting:
+    """Return the halting condition of a rule."""
+    halting = getattr(rule, "halting", None)
+    if not isinstance(halting, Halting):
+        raise ValueError(f"rule={rule!r} has no halting condition; allowed: one of the NAS family")
+    return halting
 
 
 @dataclass(frozen=True)
@@ -49,7 +146,6 @@ class NAS(NASFamily):
 
     @property
     def halting(self) -> Halting:
-        """Constants of the halting condition."""
         return Halting(self.alpha, self.beta, self.half_range)
 
 
@@ -66,7 +162,7 @@ class DPNAS(NASFamily):
     Parameters
     ----------
     epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed and leaves out all noise and its allowance.
+        Privacy budget ε > 0; ``inf`` leaves out all noise and its allowance.
     alpha, beta, half_range
         As of `NAS`.
 
@@ -96,12 +192,10 @@ class DPNAS(NASFamily):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """Pure ε-differential privacy of halting time and estimate together."""
         return PrivacyGuarantee("global", self.epsilon)
 
     @property
     def halting(self) -> Halting:
-        """Constants of the halting condition."""
         return Halting.private(self.epsilon, self.alpha, self.beta, self.half_range)
 
 
@@ -131,13 +225,63 @@ class DPExponentialNAS(DPNAS):
     source: ClassVar[str] = "SS19, Algorithm 2"
 
     def look(self, n: int) -> int:
-        """Return k if n = 2^k with k ≥ 1, and 0 otherwise."""
         return n.bit_length() - 1 if n & (n - 1) == 0 else 0
 
     def look_time(self, look: int) -> int:
-        """Return 2^k, the number of samples at the k-th look."""
         return 2**look
 
     def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
-        outcome: tuple[int, float, bool] = draw_doubling(rng, self.halting, law, max_samples)
+        outcome: tuple[int, float, bool] = _draw_doubling(rng, self.halting, law, max_samples)
         return outcome
+
+
+@njit(cache=True, nogil=True)
+def _draw_doubling(
+    rng: Rng, halting: Halting, law: LawCode, max_samples: int
+) -> tuple[int, float, bool]:
+    """Run a rule that looks at n = 2, 4, 8, …: samples, estimate, whether it halted."""
+    threshold_noise = laplace(rng, halting.threshold_scale)
+    n, total, look = 0, 0.0, 0
+    while True:
+        look += 1
+        later = 2**look
+        if later > max_samples:
+            return max_samples, math.nan, False
+        total += sum_of_draws(rng, law, later - n)
+        n = later
+        noise = laplace(rng, halting.query_scale)
+        if abs(total) >= boundary(halting, float(n), look) + threshold_noise + noise:
+            release = laplace(rng, halting.release_scale)
+            return n, (total + release) / n, True
+
+
+@njit(cache=True, nogil=True)
+def _draw_every(
+    rng: Rng, halting: Halting, law: LawCode, max_samples: int
+) -> tuple[int, float, bool]:
+    """Run a rule that looks at every n; looks that cannot halt, or hardly, are let pass."""
+    half_range, scale = halting.half_range, halting.query_scale
+    threshold_noise = laplace(rng, halting.threshold_scale)
+    n, total = 0, 0.0
+    while n < max_samples:
+        gap = boundary(halting, n + 1.0, n + 1) + threshold_noise - abs(total)
+        if scale == 0.0:
+            reach = math.ceil(gap / half_range) - 1.0
+        else:
+            reach = max(gap - _RARE * scale, 0.5 * scale) / half_range
+        m = int(min(max(reach, 1.0), float(max_samples - n)))
+        level = m * half_range - gap
+        rate = -math.log1p(-laplace_cdf(level, scale))
+        steps = rng.standard_exponential() / rate if rate > 0.0 else math.inf
+        if steps >= m:
+            total += sum_of_draws(rng, law, m)
+            n += m
+            continue
+        taken = int(steps) + 1
+        total += sum_of_draws(rng, law, taken)
+        n += taken
+        noise = laplace_below(rng, scale, level)
+        if abs(total) >= boundary(halting, float(n), n) + threshold_noise + noise:
+            release = laplace(rng, halting.release_scale)
+            return n, (total + release) / n, True
+    return max_samples, math.nan, False
