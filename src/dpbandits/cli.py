@@ -320,7 +320,7 @@ def estimate(
         end = f"not halted after {outcome.samples} samples: no estimate"
         if outcome.halted:
             end = f"halted after {outcome.samples} samples; estimate {outcome.estimate:.6g}"
-        record |= vars(outcome) | {"estimate": outcome.estimate if outcome.halted else None}
+        record |= outcome._asdict() | {"estimate": outcome.estimate if outcome.halted else None}
         return show(json, [repr(configured), privacy, end], record)
     drawn = _law(law, mean, deviation, shapes, configured.half_range)
     console.make_folders(csv)

@@ -225,15 +225,15 @@ NAS = dpb.DPNAS(1.0, 0.5, 0.05)
         (lambda: sparse_vector_law([0.0], 1.0, -1.0), "query_scale=-1.0.*allowed"),
         (lambda: sparse_vector_law([0.0, 1.0], 1.0, 1.0, first=3), "first=3 .*allowed"),
         *(
-            (lambda q=q: sparse_vector_law(q, 1.0, 1.0), "margins=.*out of range; allowed")
+            (lambda q=q: sparse_vector_law(q, 1.0, 1.0), "margins=.*; allowed")
             for q in (["a"], "a", [[1.0], [1.0, 2.0]], [1j], [True], [[1.0]], [math.nan])
         ),
         *(
-            (lambda q=q: sparse_vector_law(q, 1.0, 1.0), "margins=.*out of range; allowed")
+            (lambda q=q: sparse_vector_law(q, 1.0, 1.0), "margins=.*; allowed")
             for q in ([1e300], [1e12, -1e12], [math.inf])
         ),
         *(
-            (lambda s=s: sparse_vector_law([1.0, 2.0], *s), "_scale=.*out of range; allowed")
+            (lambda s=s: sparse_vector_law([1.0, 2.0], *s), "_scale=.*out of range.*; allowed")
             for s in ((1e10, 1.0), (1.0, 1e10), (1e-200, 1e-200))
         ),
     ],

@@ -16,7 +16,7 @@ from statistical import may_be_at_most, same_law
 
 import dpbandits as dpb
 from dpbandits.halting import Halting
-from dpbandits.stopping import base
+from dpbandits.stopping import nas
 
 BLOCK = 128
 COLUMNS = 3  # halting time, estimate, and the released sum
@@ -231,7 +231,7 @@ LOOSE = [(0.9, 3.8, 5.0), (0.99, 3.5, 60.0)]  # α, "β", noise scale
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    ("kind", "kernel"), [("DP-NAS", "draw_every"), ("DP-exp-NAS", "draw_doubling")]
+    ("kind", "kernel"), [("DP-NAS", "_draw_every"), ("DP-exp-NAS", "_draw_doubling")]
 )
 def test_the_kernels_are_exact_where_noise_decides_early(kind, kernel):
     for alpha, beta, scale in LOOSE:
@@ -239,7 +239,7 @@ def test_the_kernels_are_exact_where_noise_decides_early(kind, kernel):
         constants = Halting(alpha, beta, 1.0, 4.0, scale, scale, scale / 3)
         rng, code = np.random.default_rng(4), setting.law.code
         package = np.array(
-            [getattr(base, kernel)(rng, constants, code, 600)[:2] for _ in range(setting.runs)]
+            [getattr(nas, kernel)(rng, constants, code, 600)[:2] for _ in range(setting.runs)]
         )
         assert agree(package, pseudo_code(setting, np.random.default_rng(5)), 1 / len(LOOSE))
         assert (package[:, 0] < 20).mean() > 0.1, "the test sees early halts"

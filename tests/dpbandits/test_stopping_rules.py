@@ -23,7 +23,7 @@ from test_stopping import rule_of, terms
 from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, NOT_WHOLE, refusal
 
 import dpbandits as dpb
-from dpbandits.stopping import Outcome, StoppingRule, base
+from dpbandits.stopping import Outcome, StoppingRule, nas
 
 CONFIGURATIONS = {
     "NAS": [dpb.NAS(0.9, 0.9), dpb.NAS(0.5, 0.05, half_range=3.0)],
@@ -239,7 +239,7 @@ def test_halts_as_printed_on_the_same_samples_and_noise(kind, epsilon, loud, mon
         mine, scales = dealt(noise)
         expected = printed(kind, epsilon, alpha, beta, R, stream.tolist(), mine)
         theirs, theirs_scales = dealt(noise)
-        monkeypatch.setattr(base, "laplace", lambda rng, scale, deal=theirs: deal(scale))
+        monkeypatch.setattr(nas, "laplace", lambda rng, scale, deal=theirs: deal(scale))
         outcome = rule_of(kind, epsilon, alpha, beta, R).run(stream, rng=generator())
         halted = not math.isnan(expected[1])
         assert (outcome.samples, outcome.halted) == (expected[0], halted)
@@ -280,7 +280,7 @@ def test_noiseless_time_is_that_of_a_search(kind, epsilon, alpha, beta, share, R
 def test_without_noise_a_constant_stream_halts_at_its_time(kind, epsilon, mean, monkeypatch):
     rule = rule_of(kind, epsilon, 0.9, 0.9, 1.0)
     if math.isfinite(epsilon):
-        monkeypatch.setattr(base, "laplace", lambda rng, scale: 0.0)
+        monkeypatch.setattr(nas, "laplace", lambda rng, scale: 0.0)
     outcome = rule.run(itertools.repeat(mean), generator())
     assert outcome == Outcome(first_time(kind, epsilon, 0.9, 0.9, 1.0, mean), mean, True)
 

@@ -3,7 +3,7 @@
 - Elimination between two arms: while both are viable, an epoch's decision depends on the
   difference of two sums and of two Laplace variables. An output is the epoch in which an arm
   leaves, and which one; its probability is a product over epochs.
-- Stopping rules of the NAS family: `dpbandits.stopping.halting_loss`.
+- Stopping rules of the NAS family: `dpbandits.stopping.halting_laws`.
 - A report in the local model: a truncated reward with one Laplace variable.
 - The third pull of DPRUCB: two first rewards, each with the noise of one node.
 """

@@ -1,6 +1,6 @@
 """Bounds on the samples of stopping rules, upper and lower, with the constants of their proofs.
 
-SS19 is Sajed & Sheffet (2019). In units of R: x = R/(α|μ|), y = R/(ε|μ|).
+SS19 is Sajed & Sheffet (2019).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from dpbandits._validation import SMALLEST, check_fraction, check_number, check_
 from dpbandits.bounds.regret import group_privacy_factor
 from dpbandits.halting import noise_allowance, sampling_width
 from dpbandits.rewards.laws import Law, TwoPointLaw
-from dpbandits.stopping.base import NASFamily
+from dpbandits.stopping.base import check_law
+from dpbandits.stopping.nas import NASFamily, check_rule
 
 __all__ = [
     "StoppingTimes",
@@ -37,21 +38,14 @@ __all__ = [
 ]
 
 
-def _check_mean(mean: float, half_range: float) -> tuple[float, float]:
-    """Return |μ|/R and R."""
+def _check_mean(mean: float, half_range: float) -> float:
+    """Return |μ|/R."""
     half_range = check_positive("half_range", half_range)
     allowed = f"non-zero, in [-{half_range:g}, {half_range:g}]"
     size = abs(check_number("mean", mean, allowed)) / half_range
     if not 1e-100 <= size <= 1:
         raise ValueError(f"mean={mean!r} is out of range; allowed: {allowed}")
-    return size, half_range
-
-
-def _check_law(law: Law) -> tuple[float, float]:
-    """Return |μ|/R and R of a law."""
-    if not isinstance(law, Law):
-        raise ValueError(f"law={law!r} is not a law; allowed: one such as two_point(0.1)")
-    return _check_mean(law.mean, law.half_range)
+    return size
 
 
 def _check_alpha(alpha: float, size: float, least: float = SMALLEST) -> float:
@@ -98,10 +92,7 @@ def loglog_crossing(a: float, b: float) -> float:
 
 
 class StoppingTimes(NamedTuple):
-    """The terms t₀, t₁, t₂ of Theorem 3.3, in samples.
-
-    What the law's randomness costs, noise in the comparisons, and noise in the released estimate.
-    """
+    """Terms t₀, t₁, t₂ of Theorem 3.3, in samples: for the law, the comparisons, the release."""
 
     sampling: float
     queries: float
@@ -138,9 +129,7 @@ def stopping_samples(rule: NASFamily, mean: float) -> int:
     >>> stopping_samples(rule, 0.1), rule.noiseless_time(0.1)
     (131072, 65536)
     """
-    if not isinstance(rule, NASFamily):
-        raise ValueError(f"rule={rule!r} has no halting condition; allowed: one of the NAS family")
-    halting = rule.halting
+    halting = check_rule(rule)
     # c counts each noise once; at worst it comes once more, except for the release
     release = halting.release_scale / halting.alpha * math.log(4 / halting.beta)
 
@@ -158,8 +147,8 @@ def stopping_times_printed(
 ) -> StoppingTimes:
     """Evaluate t₀, t₁, t₂ as SS19's Theorem 3.3 prints them.
 
-    t₀ = x²·ℓ, t₁ = y·ℓ, t₂ = (y/α)·log(1/β) with ℓ = log((1/β)·log x). ℓ is negative where x is
-    below e^β: see after :prf:ref:`thm-halting`.
+    t₀ = x²·ℓ, t₁ = y·ℓ, t₂ = (y/α)·log(1/β) with ℓ = log((1/β)·log x), x = R/(α|μ|) and
+    y = R/(ε|μ|). ℓ is negative where x is below e^β: see after :prf:ref:`thm-halting`.
 
     Parameters
     ----------
@@ -182,8 +171,8 @@ def stopping_times_repaired(
 ) -> StoppingTimes:
     """Evaluate t₀, t₁, t₂ in a form for which the theorem holds without conditions.
 
-    t₀ = x²·λ, t₁ = y·λ, t₂ = (y/α)·log(4/β) with λ = log((4/β)·log(e·max(x, y))); the arguments
-    are those of `stopping_times_printed`.
+    t₀ = x²·λ, t₁ = y·λ, t₂ = (y/α)·log(4/β) with λ = log((4/β)·log(e·max(x, y))); the arguments,
+    x and y are those of `stopping_times_printed`.
     """
     x, y, alpha, beta = _units(mean, alpha, beta, epsilon, half_range)
     log_term = math.log(4 / beta * (1 + math.log(max(x, y))))
@@ -193,7 +182,7 @@ def stopping_times_repaired(
 def _units(
     mean: float, alpha: float, beta: float, epsilon: float, half_range: float
 ) -> tuple[float, float, float, float]:
-    size, _ = _check_mean(mean, half_range)
+    size = _check_mean(mean, half_range)
     alpha, beta = _check_alpha(alpha, size), check_fraction("beta", beta)
     epsilon = check_positive("epsilon", epsilon, infinite=True)
     return 1 / (alpha * size), 1 / (epsilon * size), alpha, beta
@@ -267,10 +256,11 @@ def dagum_rate(law: Law, alpha: float, beta: float) -> float:
     As SS19, §3.1, quotes it. With log((1 − β)/β) in place of log(1/β), `stopping_lower_bound` is
     at least (1 − 2β)/23 of it. Proof: :prf:ref:`thm-dagum`.
     """
-    size, half_range = _check_law(law)
-    alpha, beta = _check_alpha(alpha, size), check_fraction("beta", beta)
-    error = alpha * size  # in units of R, as the variance
-    return max(law.variance / half_range / half_range, error) / error**2 * math.log(1 / beta)
+    half_range = check_law(law).half_range
+    size = _check_mean(law.mean, half_range)
+    error = _check_alpha(alpha, size) * size  # in units of R, as the variance
+    relative = max(law.variance / half_range / half_range, error) / error**2
+    return relative * math.log(1 / check_fraction("beta", beta))
 
 
 def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
@@ -294,7 +284,7 @@ def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
     >>> [round(stopping_lower_bound(law, 0.5, 0.05)) for law in (two_point(0.1), uniform(0.1))]
     [1189, 321]
     """
-    size, _ = _check_law(law)
+    size = _check_mean(check_law(law).mean, law.half_range)
     alpha, beta = _check_alpha(alpha, size, 1e-10), _check_beta(beta, 0.5)  # an entropy needs more
     sign = math.copysign(1.0, law.mean)
     lower, upper = (1 - alpha) / (1 + alpha) * size, (1 + alpha) / (1 - alpha) * size
@@ -357,7 +347,7 @@ def _privacy_rate(
     mean: float, alpha: float, beta: float, epsilon: float, half_range: float, two_point: bool
 ) -> float:
     """Return log(1 + d(e^ε − 1)), by which a sample can change the log of a probability."""
-    size, _ = _check_mean(mean, half_range)
+    size = _check_mean(mean, half_range)
     alpha, _ = check_fraction("alpha", alpha), _check_beta(beta, 0.25)
     epsilon = check_positive("epsilon", epsilon, infinite=True)
     distance = alpha * size / (1 + alpha) * (1 if two_point else 2 / (1 + size))
@@ -382,7 +372,7 @@ def stopping_complexity_lower_bound(
     >>> round(stopping_complexity_lower_bound(two_point(0.1), 0.5, 0.05, epsilon=0.001))
     32942
     """
-    _check_law(law)
+    check_law(law)
     on_ends = isinstance(law, TwoPointLaw) and law.high == -law.low == law.half_range
     several = isinstance(epsilon, (list, tuple, np.ndarray))
     budgets: Any = epsilon if several else [epsilon]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from dpbandits._arrays import Rng
 from dpbandits._validation import check_generator, check_integer, check_number
@@ -17,8 +16,7 @@ from dpbandits.rewards.laws import Law, LawCode
 __all__ = ["Outcome", "StoppingRule", "check_law", "checked"]
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How one run ended: samples taken, estimate (nan if none), whether the rule halted."""
 
     samples: int

@@ -23,9 +23,6 @@ __all__ = ["Estimates", "estimate", "estimate_many"]
 
 Key = TypeVar("Key", bound=Hashable)
 
-_CHUNK = 200
-"""Replicates that a worker runs at a time."""
-
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
@@ -81,10 +78,7 @@ class Estimates:
         return found if self.halted.all() else (math.nan, math.nan, math.nan)
 
     def summary(self) -> dict[str, Any]:
-        """Return the columns that tables and figures show, one value each.
-
-        Samples are nan unless every run has halted, errors if the law has mean 0.
-        """
+        """Return the columns of tables: samples are nan unless all halted, errors for mean 0."""
         nothing = (math.nan, math.nan, math.nan)
         rates = self.error_rate() if self.law.mean else nothing
         # values that occur: between the looks of a rule there is nothing
@@ -117,17 +111,14 @@ def _replicated(max_samples: int, case: tuple[StoppingRule, Law], n_runs: int) -
         {"rule": describe(rule), "law": describe(law)},
         partial(rule.draw, law, max_samples=max_samples),
         n_runs,
-        chunk=_CHUNK,
+        chunk=200,
         warm_up=partial(rule.draw, law, np.random.default_rng(0), min(max_samples, 64)),
         gather=partial(_gather, rule, law, max_samples),
     )
 
 
 def _gather(rule: StoppingRule, law: Law, max_samples: int, outcomes: list[Outcome]) -> Estimates:
-    samples = np.array([outcome.samples for outcome in outcomes], dtype=np.int64)
-    estimates = np.array([outcome.estimate for outcome in outcomes], dtype=np.float64)
-    halted = np.array([outcome.halted for outcome in outcomes], dtype=np.bool_)
-    return Estimates(rule, law, max_samples, samples, estimates, halted)
+    return Estimates(rule, law, max_samples, *map(np.array, zip(*outcomes, strict=True)))
 
 
 def estimate(
@@ -143,10 +134,10 @@ def estimate(
     Parameters
     ----------
     rule : StoppingRule
-        Configuration to run, such as ``DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05)``.
+        Configuration to run.
     law : Law
-        Law of the samples, such as ``instances.two_point(0.1)``, or a law from `dpbandits.laws`.
-        (Your own stream: `StoppingRule.run`.)
+        Law of the samples, from `dpbandits.instances` or `dpbandits.laws`. (Your own stream:
+        `StoppingRule.run`.)
     n_runs : int
         Number of replicates.
     seed : int or sequence of int
@@ -159,7 +150,7 @@ def estimate(
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> rule = dpb.DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05, half_range=1)
+    >>> rule = dpb.DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05)
     >>> runs = dpb.estimate(rule, dpb.instances.two_point(0.1), n_runs=20)
     >>> bool(runs.halted.all()), runs.samples.shape, runs.failures()
     (True, (20,), 0)
@@ -174,7 +165,7 @@ def estimate_many(
     max_samples: int = 10**12,
     n_jobs: int = 1,
 ) -> dict[Key, Estimates]:
-    """Simulate a whole grid of cases, each as `estimate` does.
+    """Simulate a whole grid of cases, each as `estimate` does, whose arguments it has.
 
     Parameters
     ----------
@@ -182,8 +173,6 @@ def estimate_many(
         What is simulated; the keys are yours, and are those of the result and of error messages.
     n_runs : int or mapping of key to int
         Number of replicates of each case.
-    seed, max_samples, n_jobs
-        As of `estimate`.
 
     Examples
     --------

@@ -499,7 +499,8 @@ def crossing_streams(rule: NASFamily, look: int) -> tuple[Floats, Floats]:
     >>> stream.tolist(), neighbour.tolist()
     ([-1.0, 1.0, -1.0, -1.0], [1.0, 1.0, -1.0, -1.0])
     """
-    size = rule.look_time(_check_look(rule, look, _LOOKS))
+    look = _check_look(rule, look, _LOOKS)
+    size = rule.look_time(look)
     neighbour = np.zeros(size)
     neighbour[: size // 2] = rule.half_range
     neighbour[size - size // 2 :] = -rule.half_range
