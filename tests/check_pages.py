@@ -5,11 +5,9 @@ Usage: python tests/check_pages.py [_build/html] [--screenshots DIR] [--only TEX
 """
 
 import argparse
-import json
 import re
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
@@ -17,9 +15,8 @@ from browser import FLAGS, TYPESET, find_browser, serve
 from check_access import check_access, check_the_check, check_weight, violations
 from check_explorer import PAGE as EXPLORER
 from check_explorer import check_explorer
+from check_filters import GALLERY, LEDGER, check_gallery, check_ledger
 from check_print import check_print, check_the_paper
-
-from companion.chapter_figures import chapter_figures
 
 SLICE = 2400  # pixels of a page in one picture
 PHONE = {"width": 390, "height": 844}
@@ -208,180 +205,6 @@ def check_links(html: Path, base: str, seen: dict, report: Report) -> None:
         report.check(name, "links", problems)
 
 
-LEDGER = "book/claims.html"
-WORDS = {
-    "": None,
-    "holds": "holds",
-    "condition": "holds with a condition",
-    "fails": "does not hold",
-    "cannot-tell": "cannot be told from the text",
-}
-SHOWN = """() => {
-    const seen = tag => [...document.querySelectorAll('.bd-article ' + tag + '.claim')]
-        .filter(node => node.checkVisibility()).length;
-    return {rows: seen('tr'), entries: seen('section'),
-        said: document.querySelector('.page-filter output')?.textContent || ''};
-}"""
-
-
-def check_filter(browser, base: str, report: Report, records: list[dict]) -> None:
-    """Work the filter of the claims by its fields, by keyboard, by address, and without script."""
-    page = browser.new_page(viewport=DESKTOP)
-    problems: list[str] = []
-
-    def compare(what: str, paper: str, verdict: str) -> None:
-        expected = sum(
-            (not paper or r["paper"] == paper) and (not verdict or r["verdict"] == WORDS[verdict])
-            for r in records
-        )
-        found = page.evaluate(SHOWN)
-        said = str(expected) if expected else "None"
-        if not found["rows"] == found["entries"] == expected:
-            problems.append(f"{what}: {found} for {expected} claims")
-        if not found["said"].startswith(f"{said} of {len(records)} claims"):
-            problems.append(f"{what}: says {found['said']!r}")
-
-    papers = ["", *dict.fromkeys(r["paper"] for r in records)]
-    page.goto(f"{base}/{LEDGER}", wait_until="load")
-    compare("at first", "", "")
-    for paper in papers:
-        for verdict in WORDS:
-            page.get_by_label("Paper").select_option(paper)
-            page.get_by_label("Verdict").select_option(verdict)
-            compare(f"chosen {paper or 'all'}, {verdict or 'all'}", paper, verdict)
-            query = urlsplit(page.url).query
-            pairs = (("paper", paper), ("verdict", verdict))
-            if query != "&".join(f"{name}={value}" for name, value in pairs if value):
-                problems.append(f"the address says {query!r} for {paper!r}, {verdict!r}")
-    page.get_by_role("button", name="Show all").press("Enter")
-    page.wait_for_timeout(100)
-    compare("after Show all", "", "")
-    page.get_by_label("Paper").focus()
-    page.keyboard.press("ArrowDown")
-    compare("by keyboard", papers[1], "")
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowDown")
-    compare("by keyboard, further", papers[1], "holds")
-    page.goto(f"{base}/{LEDGER}?paper={papers[-1].upper()}&verdict=fails", wait_until="load")
-    compare("by address", papers[-1], "fails")
-    page.goto(f"{base}/{LEDGER}?paper=nothing&verdict=", wait_until="load")
-    compare("by an address that makes no sense", "", "")
-    hidden = next(r["id"] for r in records if r["verdict"] != WORDS["fails"])
-    anchor = f"claim-{hidden.replace('.', '-')}"
-    page.goto(f"{base}/{LEDGER}?verdict=fails#{anchor}", wait_until="load")
-    compare("at a claim that the filter hides", "", "")
-    first = page.locator("a[href*='verdict=fails']").first
-    count = int(first.inner_text())
-    first.click()
-    page.wait_for_load_state("load")
-    if page.evaluate(SHOWN)["rows"] != count:
-        problems.append(f"a count of {count} links to {page.evaluate(SHOWN)}")
-    page.close()
-    bare = browser.new_context(java_script_enabled=False).new_page()
-    bare.goto(f"{base}/{LEDGER}", wait_until="load")
-    if bare.locator(".page-filter").is_visible():
-        problems.append("the filter shows where no script runs")
-    shown = sum(row.is_visible() for row in bare.locator("tr.claim").all())
-    if shown != len(records):
-        problems.append(f"{shown} of {len(records)} claims show where no script runs")
-    bare.context.close()
-    report.check(LEDGER, "filter", problems)
-
-
-GALLERY = "book/gallery.html"
-GALLERY_WEIGHT = 2_000_000  # bytes, of the page and what only it has
-CARDS = """() => [...document.querySelectorAll('.bd-article .figure-entry')].map(node => ({
-    id: node.id, shown: node.checkVisibility(), classes: [...node.classList],
-    picture: node.querySelector('a img')?.closest('a').href || '',
-    links: Object.fromEntries([...node.querySelectorAll('a.download')]
-        .map(link => [link.textContent.trim(), link.href])),
-    text: node.textContent}))"""
-FILTER = "() => document.querySelector('.page-filter output')?.textContent || ''"
-
-
-def check_gallery(browser, base: str, html: Path, report: Report, figures: dict) -> None:
-    """Look for each figure and its files in the gallery, and work the filter."""
-    context = browser.new_context(viewport=DESKTOP)
-    page = context.new_page()
-    problems: list[str] = []
-    page.goto(f"{base}/{GALLERY}", wait_until="load")
-    cards = {card["id"].removeprefix("entry-"): card for card in page.evaluate(CARDS)}
-    if list(cards) != list(figures):
-        problems.append(f"not the chapters' figures: {sorted(set(cards) ^ set(figures))}")
-    weight = (html / GALLERY).stat().st_size
-    for name, number in figures.items():
-        card = cards.get(name, {"links": {}, "classes": [], "picture": "", "text": ""})
-        if f"chapter-{number}" not in card["classes"]:
-            problems.append(f"{name} is not in chapter {number}")
-        has_number = re.search(rf"Fig\. {number}\.\d+\D", card["text"])
-        if not has_number or "companion" not in card["text"]:
-            problems.append(f"{name} lacks its number or its command")
-        if not card["picture"].endswith(f"#{name}"):
-            problems.append(f"{name} links to {card['picture']!r}")
-        for kind in ("PNG", "BibTeX", "PDF", "CSV"):
-            path = html / unquote(urlsplit(card["links"].get(kind, "-")).path).lstrip("/")
-            if not path.is_file() or not path.stat().st_size:
-                problems.append(f"{name} has no {kind}")
-        weight += (html / "_images" / f"{name}.thumb.png").stat().st_size
-        footers = (html / urlsplit(card["picture"]).path.lstrip("/")).read_text("utf-8")
-        if f"gallery.html#entry-{name}" not in footers:
-            problems.append(f"{name} has no line below it that leads here")
-    if weight > GALLERY_WEIGHT:
-        problems.append(f"{weight} bytes; allowed: {GALLERY_WEIGHT}")
-    report.check(GALLERY, "figures", problems)
-    report.check(GALLERY, "filter", list(gallery_filter_problems(page, base, cards)))
-    context.close()
-    bare = browser.new_context(java_script_enabled=False).new_page()
-    bare.goto(f"{base}/{GALLERY}", wait_until="load")
-    seen = sum(card.is_visible() for card in bare.locator(".figure-entry").all())
-    hidden = not bare.locator(".page-filter").is_visible()
-    report.check(GALLERY, "without script", [] if hidden and seen == len(figures) else [str(seen)])
-    bare.context.close()
-
-
-def gallery_filter_problems(page, base: str, cards: dict) -> Iterator[str]:
-    """Work the filter by its fields, by keyboard, and by address."""
-
-    def compare(what: str, *classes: str) -> Iterator[str]:
-        wanted = [name for name, card in cards.items() if set(classes) <= set(card["classes"])]
-        shown = [c["id"].removeprefix("entry-") for c in page.evaluate(CARDS) if c["shown"]]
-        said = page.evaluate(FILTER)
-        if shown != wanted:
-            yield f"{what}: {len(shown)} shown, {len(wanted)} are so"
-        if not said.startswith(f"{len(wanted) or 'None'} of {len(cards)} figures"):
-            yield f"{what}: says {said!r}"
-
-    yield from compare("at first")
-    options = {
-        field: page.locator(f".page-filter select[name={field}] option").evaluate_all(
-            "options => options.map(option => option.value)"
-        )
-        for field in ("chapter", "paper")
-    }
-    for chapter in options["chapter"]:
-        for paper in options["paper"]:
-            page.get_by_label("Chapter").select_option(chapter)
-            page.get_by_label("Figure of").select_option(paper)
-            classes = [f"chapter-{chapter}"] * bool(chapter) + [f"paper-{paper}"] * bool(paper)
-            yield from compare(f"chosen {classes}", *classes)
-    page.get_by_role("button", name="Show all").press("Enter")
-    page.wait_for_timeout(100)
-    yield from compare("after Show all")
-    page.get_by_label("Chapter").focus()
-    page.keyboard.press("ArrowDown")
-    yield from compare("by keyboard", f"chapter-{options['chapter'][1]}")
-    for _ in range(3):  # the other field, the button, the first card's picture
-        page.keyboard.press("Tab")
-    at = page.evaluate("() => document.activeElement.closest('.figure-entry')?.id || ''")
-    if not at:
-        yield "the keyboard does not come to the first figure"
-    page.goto(f"{base}/{GALLERY}?chapter=3&paper=SS19", wait_until="load")
-    yield from compare("by address", "chapter-3", "paper-ss19")
-    hidden = next(name for name, card in cards.items() if "chapter-3" not in card["classes"])
-    page.goto(f"{base}/{GALLERY}?chapter=3#entry-{hidden}", wait_until="load")
-    yield from compare("at a figure that the filter hides")
-
-
 def check_search(browser, base: str, report: Report, expected: list[str]) -> None:
     """Type a word in the search and see whether the pages that have it are found."""
     page = browser.new_page(viewport=DESKTOP)
@@ -449,15 +272,9 @@ def main() -> int:
         for name in pages:
             check_page(browser, base, name, report, seen, options)
         if LEDGER in pages:
-            folder = Path(__file__).resolve().parents[1] / "book/data"
-            files = folder.glob("claims-*.json")
-            verdicts = [json.loads(path.read_text("utf-8")) for path in files]
-            claims = [claim for chapter in verdicts for claim in chapter["claims"]]
-            check_filter(browser, base, report, claims)
+            check_ledger(browser, base, report, DESKTOP)
         if GALLERY in pages:
-            found = chapter_figures(Path(__file__).resolve().parents[1])
-            figures = {figure.name: figure.chapter for figure in found}
-            check_gallery(browser, base, html, report, figures)
+            check_gallery(browser, base, html, report, DESKTOP)
         if EXPLORER in pages:
             check_explorer(browser, base, report, DESKTOP)
         if not options.only:

@@ -117,6 +117,7 @@ def without_addresses(app: Any, doctree: Any) -> None:
     for text in list(doctree.findall(nodes.Text)):
         if " at 0x" in text:
             plain = re.sub(r"<function (\w+)\S* at 0x[0-9a-f]+>", r"\1", text)
+            plain = re.sub(r"<?\w+>? at 0x[0-9a-f]+>", "checked", plain)
             text.parent.replace(text, nodes.Text(plain))
 
 

@@ -1,12 +1,149 @@
-"""What `companion cite` prints."""
+"""How to cite: what `companion cite` prints, CITATION.cff and .zenodo.json, and that they agree.
 
+The schema in ``data/`` is that of the Citation File Format 1.2.0 (https://citation-file-format.github.io,
+by its authors, CC BY 4.0), unchanged.
+"""
+
+import copy
+import json
 import re
+from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
 
+import dpbandits
 from companion import citing, claims
 from companion.cli import main
 from companion.publishing import published_names
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "tests/data/cff-1.2.0.schema.json").read_text("utf-8"))
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+ZENODO = json.loads((ROOT / ".zenodo.json").read_text("utf-8"))
+BIBLIOGRAPHY = (ROOT / "book/references.bib").read_text("utf-8")
+
+DEPOSIT = {
+    "type": "object",
+    "required": ["title", "upload_type", "creators", "description", "license", "access_right"],
+    "additionalProperties": False,
+    "properties": {
+        "title": {"type": "string", "minLength": 1},
+        "version": {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"},
+        "upload_type": {"enum": ["software", "publication", "dataset", "lesson", "other"]},
+        "access_right": {"enum": ["open", "embargoed", "restricted", "closed"]},
+        "license": {"type": "string"},
+        "creators": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "required": ["name"],
+                "additionalProperties": False,
+                "properties": {
+                    name: {"type": "string"} for name in ("name", "affiliation", "orcid", "gnd")
+                },
+            },
+        },
+        "description": {"type": "string", "minLength": 1},
+        "keywords": {"type": "array", "items": {"type": "string"}},
+        "language": {"type": "string", "pattern": "^[a-z]{3}$"},
+    },
+}
+"""The part of Zenodo's metadata for deposits that the file uses; other names Zenodo refuses."""
+
+
+def validate(content, schema):
+    """Raise `jsonschema.ValidationError` if a file's content is not as its schema says."""
+    jsonschema.Draft7Validator(schema, format_checker=jsonschema.FormatChecker()).validate(content)
+
+
+def test_the_citation_file_is_valid():
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+    validate(CITATION, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda c: c.pop("authors"),
+        lambda c: c.update(type="book"),
+        lambda c: c.update(doi="not a DOI"),
+        lambda c: c["references"][0].pop("title"),
+        lambda c: c["references"][0]["authors"][0].update(surname="X"),
+    ],
+)
+def test_a_spoilt_citation_file_is_not(spoil):
+    spoilt = copy.deepcopy(CITATION)
+    spoil(spoilt)
+    with pytest.raises(jsonschema.ValidationError):
+        validate(spoilt, SCHEMA)
+
+
+def test_the_archive_is_told_what_the_citation_says():
+    validate(ZENODO, DEPOSIT)
+    assert ZENODO["title"] == CITATION["title"]
+    assert ZENODO["version"] == str(CITATION["version"]) == dpbandits.__version__
+    assert ZENODO["license"] == CITATION["license"]
+    assert ZENODO["upload_type"] == CITATION["type"]
+    assert ZENODO["keywords"] == CITATION["keywords"]
+    names = [author["name"] for author in CITATION["authors"]]
+    assert [creator["name"] for creator in ZENODO["creators"]] == names
+
+
+@pytest.mark.parametrize(
+    "change", [{"license": None}, {"creators": []}, {"uploadtype": "software"}]
+)
+def test_a_spoilt_deposit_is_refused(change):
+    with pytest.raises(jsonschema.ValidationError):
+        validate({**ZENODO, **change}, DEPOSIT)
+
+
+def bibtex(text):
+    """Return key → field → value, without braces, of the entries in a text."""
+    entries = {}
+    for key, body in re.findall(r"^@\w+\{([\w.:-]+),\n(.*?)^\}", text, re.DOTALL | re.MULTILINE):
+        fields = re.findall(r"^\s*(\w+)\s*=\s*\{(.*)\},?$", body, re.MULTILINE)
+        entries[key] = {name: re.sub(r"[{}]", "", value) for name, value in fields}
+    return entries
+
+
+def test_ways_to_cite_agree_with_the_citation_file():
+    preferred = CITATION["preferred-citation"]
+    (book,) = bibtex(citing.cite()).values()
+    assert book["title"] == CITATION["title"] == preferred["title"]
+    assert book["author"] == CITATION["authors"][0]["name"] == preferred["authors"][0]["name"]
+    assert book["version"] == CITATION["version"] == preferred["version"] == dpbandits.__version__
+    assert int(book["year"]) == preferred["year"]
+    page = (ROOT / "book/citing.md").read_text("utf-8")
+    named = re.findall(r"^```\{bibtex-entry\}(.*)$", page, re.MULTILINE)
+    assert "" in named
+    for name in filter(None, map(str.strip, named)):
+        (entry,) = bibtex(citing.cite(name)).values()
+        if name not in citing.papers():
+            assert entry["author"] == book["author"]
+            assert entry["year"] == book["year"]
+            assert entry["howpublished"] == f"{book['title']}, version {book['version']}"
+
+
+def test_the_papers_in_the_package_are_those_of_the_bibliography():
+    known = bibtex(BIBLIOGRAPHY)
+    packaged = bibtex("\n".join(citing.papers().values()))
+    assert len(packaged) == 4
+    for key, entry in packaged.items():
+        assert entry == known[key]
+        assert citing.papers()[key] in BIBLIOGRAPHY  # braces included
+
+
+def test_the_papers_in_the_citation_file_are_those_of_the_bibliography():
+    papers = {entry["title"]: entry for entry in bibtex(BIBLIOGRAPHY).values()}
+    assert len(CITATION["references"]) == 4
+    for reference in CITATION["references"]:
+        entry = papers[reference["title"]]
+        assert int(entry["year"]) == reference["year"]
+        names = [name.split(",")[0] for name in entry["author"].split(" and ")]
+        assert names == [author["family-names"] for author in reference["authors"]]
 
 
 def problems(entry):

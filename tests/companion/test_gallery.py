@@ -1,6 +1,5 @@
 """What the gallery says of a figure, and which files it offers."""
 
-import importlib
 import io
 import shutil
 from pathlib import Path
@@ -16,10 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def gallery(monkeypatch):
-    """Import the extension."""
-    monkeypatch.syspath_prepend(str(ROOT / "book/_ext"))
-    return importlib.import_module("figure_gallery")
+def gallery(extension):
+    return extension("figure_gallery")
 
 
 @pytest.fixture(scope="module")

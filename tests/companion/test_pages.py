@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 import dpbandits as dpb
 from companion import citing, claims
@@ -22,25 +21,7 @@ CHAPTERS = {
     for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
 }
 TEXTS = {**PAGES, **CHAPTERS}
-BIBLIOGRAPHY = (BOOK / "references.bib").read_text("utf-8")
 LABELS = ("instance", "n_arms", "epsilon")
-CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-
-
-@pytest.fixture
-def extension(monkeypatch):
-    """Import an extension of the book."""
-    monkeypatch.syspath_prepend(str(BOOK / "_ext"))
-    return importlib.import_module
-
-
-def bibtex(text):
-    """Return key → field → value, without braces, of the entries in a text."""
-    entries = {}
-    for key, body in re.findall(r"^@\w+\{([\w.:-]+),\n(.*?)^\}", text, re.DOTALL | re.MULTILINE):
-        fields = re.findall(r"^\s*(\w+)\s*=\s*\{(.*)\},?$", body, re.MULTILINE)
-        entries[key] = {name: re.sub(r"[{}]", "", value) for name, value in fields}
-    return entries
 
 
 # ------------------------------------------------------------------------------------ all pages
@@ -57,25 +38,10 @@ def test_a_page_opens_with_what_it_is_and_needs(name):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_cited_works_are_in_the_bibliography(name):
-    keys = re.findall(r"\{cite:\w+\}`([^`]+)`", TEXTS[name])
-    known = bibtex(BIBLIOGRAPHY)
-    for key in (part.strip() for group in keys for part in group.split(",")):
-        assert key in known, key
-
-
-@pytest.mark.parametrize("name", TEXTS)
 def test_figures_and_claims_that_are_named_exist(name):
     known = {*published_names(ROOT), *(claim.id for claim in claims.ledger())}
     for named in re.findall(r"`((?:ss19|td16|twzw22|ja25|ours)-[\w.-]+)`", TEXTS[name]):
         assert named in known, named
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_links_to_files_lead_somewhere(name):
-    folder = BOOK if name in PAGES else ROOT / "notebooks"
-    for target in re.findall(r"\]\(([^)#:\s]+\.\w+)\)", TEXTS[name]):
-        assert (folder / target).is_file(), target
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -126,50 +92,6 @@ def test_what_notation_says_of_the_package_is_there():
         assert algorithm in {**dpb.registry, **dpb.stopping_rules, **dpb.identifiers}
 
 
-def test_the_colours_of_the_figures_are_those_of_the_style():
-    from dpbandits.plotting import COLOURS
-
-    figures = PAGES["notation"].partition("## Figures")[2].partition("(abbreviations)=")[0]
-    named = set(re.findall(r"\b(sky|blue|vermilion|orange|green|purple|black)\b", figures))
-    assert {"blue", "vermilion"} <= named <= set(COLOURS)
-
-
-def test_ways_to_cite_agree_with_the_citation_file():
-    preferred = CITATION["preferred-citation"]
-    (book,) = bibtex(citing.cite()).values()
-    assert book["title"] == CITATION["title"] == preferred["title"]
-    assert book["author"] == CITATION["authors"][0]["name"] == preferred["authors"][0]["name"]
-    assert book["version"] == CITATION["version"] == preferred["version"] == dpb.__version__
-    assert int(book["year"]) == preferred["year"]
-    named = re.findall(r"^```\{bibtex-entry\}(.*)$", PAGES["citing"], re.MULTILINE)
-    assert "" in named
-    for name in filter(None, map(str.strip, named)):
-        (entry,) = bibtex(citing.cite(name)).values()
-        if name not in citing.papers():
-            assert entry["author"] == book["author"]
-            assert entry["year"] == book["year"]
-            assert entry["howpublished"] == f"{book['title']}, version {book['version']}"
-
-
-def test_the_papers_in_the_package_are_those_of_the_bibliography():
-    known = bibtex(BIBLIOGRAPHY)
-    packaged = bibtex("\n".join(citing.papers().values()))
-    assert len(packaged) == 4
-    for key, entry in packaged.items():
-        assert entry == known[key]
-        assert citing.papers()[key] in BIBLIOGRAPHY  # braces included
-
-
-def test_the_papers_in_the_citation_file_are_those_of_the_bibliography():
-    papers = {entry["title"]: entry for entry in bibtex(BIBLIOGRAPHY).values()}
-    assert len(CITATION["references"]) == 4
-    for reference in CITATION["references"]:
-        entry = papers[reference["title"]]
-        assert int(entry["year"]) == reference["year"]
-        names = [name.split(",")[0] for name in entry["author"].split(" and ")]
-        assert names == [author["family-names"] for author in reference["authors"]]
-
-
 def test_the_readme_counts_right():
     text = (ROOT / "README.md").read_text("utf-8")
     figures = [published(f"ss19-fig{number}", ROOT) for number in range(1, 13)]
@@ -198,7 +120,7 @@ def test_the_published_verdicts_are_those_of_the_ledger(chapter):
         for field in ("paper", "place", "statement"):
             assert record[field] == getattr(claim, field), claim.id
         assert (record["chapter"], record["section"]) == claims.section(claim.id)
-        assert record["paper"] in bibtex(BIBLIOGRAPHY)
+        assert record["paper"] in citing.papers()
 
 
 def test_claims_are_written_as_they_are(extension):

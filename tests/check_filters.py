@@ -1,0 +1,166 @@
+"""Work the forms that filter the claims and the gallery, and look at what the gallery offers.
+
+Called by ``check_pages.py``. What should be shown comes from the verdicts and the chapters.
+"""
+
+import json
+import re
+from itertools import product
+from pathlib import Path
+from urllib.parse import unquote, urlencode, urlsplit
+
+from companion.chapter_figures import chapter_figures
+from companion.publishing import published
+
+ROOT = Path(__file__).resolve().parents[1]
+LEDGER, GALLERY = "book/claims.html", "book/gallery.html"
+WORDS = {
+    "holds": "holds",
+    "holds with a condition": "condition",
+    "does not hold": "fails",
+    "cannot be told from the text": "cannot-tell",
+}
+GALLERY_WEIGHT = 2_000_000  # bytes, of the page and what only it has
+SHOWN = """what => [...document.querySelectorAll('.bd-article ' + what)]
+    .filter(node => node.checkVisibility()).map(node => node.id)"""
+SAID = "() => document.querySelector('.page-filter output')?.textContent || ''"
+CARDS = """() => [...document.querySelectorAll('.bd-article .figure-entry')].map(node => ({
+    id: node.id, classes: [...node.classList],
+    picture: node.querySelector('a img')?.closest('a').href || '',
+    links: Object.fromEntries([...node.querySelectorAll('a.download')]
+        .map(link => [link.textContent.trim(), link.href])),
+    text: node.textContent}))"""
+
+
+class Filter:
+    """A form as a reader works it: by its fields, by keyboard, by address, and without script.
+
+    `items` maps the id of each item to its value in each field, `fields` a field's name to what
+    the page calls it, and `selectors` say what is an item, that with the ids first.
+    """
+
+    def __init__(self, browser, address, noun, fields, items, selectors, viewport):
+        self.browser, self.address, self.noun = browser, address, noun
+        self.fields, self.items, self.selectors = fields, items, selectors
+        self.page = browser.new_page(viewport=viewport)
+        self.problems: list[str] = []
+
+    def compare(self, what: str, **chosen: str) -> None:
+        """Compare what is shown, and said to be, with what should be for the chosen values."""
+        wanted = [
+            name
+            for name, item in self.items.items()
+            if all(item[field] == value for field, value in chosen.items() if value)
+        ]
+        shown = [self.page.evaluate(SHOWN, selector) for selector in self.selectors]
+        said = self.page.evaluate(SAID)
+        if shown[0] != wanted or any(len(each) != len(wanted) for each in shown):
+            self.problems.append(f"{what}: {[len(s) for s in shown]} shown for {len(wanted)}")
+        if not said.startswith(f"{len(wanted) or 'None'} of {len(self.items)} {self.noun}"):
+            self.problems.append(f"{what}: says {said!r}")
+
+    def open(self, what: str, query: str, **chosen: str) -> None:
+        """Open an address and compare."""
+        self.page.goto(f"{self.address}{query}", wait_until="load")
+        self.compare(what, **chosen)
+
+    def work(self) -> list[str]:
+        """Do all that a reader can, and return what was wrong."""
+        page, (first, second) = self.page, self.fields
+        values = {f: list(dict.fromkeys(i[f] for i in self.items.values())) for f in self.fields}
+        self.open("at first", "")
+        for pair in product(*(["", *values[field]] for field in self.fields)):
+            chosen = dict(zip(self.fields, pair, strict=True))
+            for field, value in chosen.items():
+                page.get_by_label(self.fields[field]).select_option(value)
+            self.compare(f"chosen {chosen}", **chosen)
+            query = urlencode({field: value for field, value in chosen.items() if value})
+            if urlsplit(page.url).query != query:
+                self.problems.append(f"the address is {page.url!r} for {chosen}")
+        page.get_by_role("button", name="Show all").press("Enter")
+        page.wait_for_timeout(100)
+        self.compare("after Show all")
+        page.get_by_label(self.fields[first]).focus()
+        page.keyboard.press("ArrowDown")
+        top = page.get_by_label(self.fields[first]).input_value()
+        self.compare("by keyboard", **{first: top})
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowDown")
+        lower = page.get_by_label(self.fields[second]).input_value()
+        self.compare("by keyboard, further", **{first: top, second: lower})
+        if not (top and lower):
+            self.problems.append("the keyboard chooses nothing")
+        one, other = values[first][-1], values[second][0]
+        address = f"?{first}={one.upper()}&{second}={other}"
+        self.open("by address", address, **{first: one, second: other})
+        self.open("by an address that makes no sense", f"?{first}=nothing&{second}=")
+        hidden = next(name for name, item in self.items.items() if item[first] != one)
+        self.open("at an item that the filter hides", f"?{first}={one}#{hidden}")
+        context = self.browser.new_context(java_script_enabled=False)
+        bare = context.new_page()
+        bare.goto(self.address, wait_until="load")
+        seen = sum(item.is_visible() for item in bare.locator(self.selectors[0]).all())
+        if bare.locator(".page-filter").is_visible() or seen != len(self.items):
+            self.problems.append(f"without script {seen} are shown, or the form is")
+        context.close()
+        return self.problems
+
+
+def check_ledger(browser, base: str, report, viewport: dict[str, int]) -> None:
+    """Work the filter of the claims, and follow a count of the summary."""
+    files = (ROOT / "book/data").glob("claims-*.json")
+    claims = [c for path in sorted(files) for c in json.loads(path.read_text("utf-8"))["claims"]]
+    order = ["ss19", "td16", "twzw22", "ja25"]
+    claims.sort(key=lambda claim: order.index(claim["paper"]))
+    items = {
+        claim["id"].replace(".", "-"): {"paper": claim["paper"], "verdict": WORDS[claim["verdict"]]}
+        for claim in claims
+    }
+    fields = {"paper": "Paper", "verdict": "Verdict"}
+    kinds = ("section.claim", "tr.claim")
+    form = Filter(browser, f"{base}/{LEDGER}", "claims", fields, items, kinds, viewport)
+    problems, page = form.work(), form.page
+    page.goto(f"{base}/{LEDGER}", wait_until="load")
+    link = page.locator("a[href*='verdict=fails']").first
+    count = int(link.inner_text())
+    link.click()
+    page.wait_for_load_state("load")
+    shown = page.evaluate(SHOWN, kinds[1])
+    if len(shown) != count:
+        problems.append(f"a count of {count} leads to {len(shown)}")
+    page.close()
+    report.check(LEDGER, "filter", problems)
+
+
+def check_gallery(browser, base: str, html: Path, report, viewport: dict[str, int]) -> None:
+    """Look for each figure and its files in the gallery, and work the filter."""
+    figures = {figure.name: figure.chapter for figure in chapter_figures(ROOT)}
+    items = {}
+    for name, chapter in figures.items():
+        paper = published(name, ROOT).manifest["source"].partition(",")[0].lower()
+        items[f"entry-{name}"] = {"chapter": str(chapter), "paper": paper}
+    fields = {"chapter": "Chapter", "paper": "Figure of"}
+    kinds = (".figure-entry",)
+    form = Filter(browser, f"{base}/{GALLERY}", "figures", fields, items, kinds, viewport)
+    report.check(GALLERY, "filter", form.work())
+    cards = {card["id"]: card for card in form.page.evaluate(CARDS)}
+    form.page.close()
+    problems, weight = [], (html / GALLERY).stat().st_size
+    for name, number in figures.items():
+        card = cards.get(f"entry-{name}", {"links": {}, "classes": [], "picture": "", "text": ""})
+        has_number = re.search(rf"Fig\. {number}\.\d+\D", card["text"])
+        if not has_number or "companion" not in card["text"]:
+            problems.append(f"{name} lacks its number or its command")
+        if not card["picture"].endswith(f"#{name}"):
+            problems.append(f"{name} links to {card['picture']!r}")
+        for kind in ("PNG", "BibTeX", "PDF", "CSV"):
+            path = html / unquote(urlsplit(card["links"].get(kind, "-")).path).lstrip("/")
+            if not path.is_file() or not path.stat().st_size:
+                problems.append(f"{name} has no {kind}")
+        weight += (html / "_images" / f"{name}.thumb.png").stat().st_size
+        chapter = (html / urlsplit(card["picture"]).path.lstrip("/")).read_text("utf-8")
+        if f"gallery.html#entry-{name}" not in chapter:
+            problems.append(f"{name} has no line below it that leads here")
+    if weight > GALLERY_WEIGHT:
+        problems.append(f"{weight} bytes; allowed: {GALLERY_WEIGHT}")
+    report.check(GALLERY, "figures", problems)
