@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -29,26 +28,17 @@ MOST_PULLS = 2**62
 """The most pulls that a run may be let."""
 
 
-@dataclass(frozen=True)
-class EpochPlan:
-    """One epoch of an elimination algorithm.
-
-    Attributes
-    ----------
-    length : float
-        R_e, of which the ceiling is the number of pulls of each viable arm.
-    sampling_width : float
-        h_e: how far an epoch's empirical mean may lie from the arm's mean.
-    privacy_width : float
-        c_e: how far the released mean may lie from the empirical one; 0 without privacy.
-    noise_scale : float
-        Scale of the Laplace variable that is added to each empirical mean; 0 without privacy.
-    """
+class EpochPlan(NamedTuple):
+    """One epoch of an elimination algorithm."""
 
     length: float
+    """R_e, of which the ceiling is the number of pulls of each viable arm."""
     sampling_width: float
+    """h_e: how far an epoch's empirical mean may lie from the arm's mean."""
     privacy_width: float
+    """c_e: how far the released mean may lie from the empirical one; 0 without privacy."""
     noise_scale: float
+    """Scale of the Laplace variable that is added to each empirical mean; 0 without privacy."""
 
     @property
     def pulls(self) -> int:
@@ -81,16 +71,7 @@ def elimination_epoch(
     R_e = max(32 log(8|S|e²/β)/Δ_e², 8 log(4|S|e²/β)/(εΔ_e)) + 1 with Δ_e = 2^−e,
     h_e = √(log(8|S|e²/β)/(2R_e)), c_e = log(4|S|e²/β)/(εR_e), noise of scale 1/(ε⌈R_e⌉).
 
-    Parameters
-    ----------
-    n_viable : int
-        Number |S| of viable arms.
-    epoch : int
-        Number e ≥ 1 of the epoch.
-    beta : float
-        Confidence β.
-    epsilon : float
-        Privacy budget ε; ``inf`` gives the non-private algorithm.
+    |S| = `n_viable`, e = `epoch` ≥ 1; ε = ∞ gives the non-private algorithm.
 
     Examples
     --------
@@ -102,10 +83,8 @@ def elimination_epoch(
     check_integer("epoch", epoch, 1)
     check_fraction("beta", beta)
     check_positive("epsilon", epsilon, infinite=True)
-    length, sampling_width, privacy_width = elimination_widths(
-        n_viable, epoch, float(beta), float(epsilon)
-    )
-    return EpochPlan(length, sampling_width, privacy_width, 1 / (epsilon * math.ceil(length)))
+    widths = elimination_widths(n_viable, epoch, float(beta), float(epsilon))
+    return EpochPlan(*widths, noise_scale=1 / (epsilon * math.ceil(widths[0])))
 
 
 def noise_bracket(length: int, repaired: bool = False) -> float:
@@ -126,15 +105,8 @@ def noise_bracket(length: int, repaired: bool = False) -> float:
 def noise_width(scale: float, log_time: Any, bracket: Any = 1.0) -> Any:
     """Return ν = 4√8·b·log t·(bracket), what DP-UCB-BOUND allows for the noise of a sum.
 
-    Tossou & Dimitrakakis (2016), Algorithm 1. The compiled loop of `DPUCBBound` has it inlined.
-
-    The noise of one block of the counter has `scale` b; `bracket` is `noise_bracket` of the length,
-    or what stands for it in a bound.
-
-    Examples
-    --------
-    >>> round(noise_width(1.0, math.log(100), noise_bracket(12)), 2)
-    156.3
+    Tossou & Dimitrakakis (2016), Algorithm 1; b is the `scale` of the noise of one block of the
+    counter, `bracket` is `noise_bracket` of the length. The loop of `DPUCBBound` has it inlined.
     """
     return 4 * math.sqrt(8) * scale * bracket * log_time
 
@@ -180,15 +152,9 @@ def next_release(pulls: int, eta: float, first: int = 1) -> int:
 def batch_grid(pulls: int, eta: float, forgets: bool) -> tuple[Ints, ...]:
     """Return the batches of an arm up to the first that brings it to `pulls` pulls or more.
 
-    The sizes of the batches are the grid ⌈(1 + η)^j⌉ and an estimate rests on the last batch alone
-    if the algorithm `forgets`; else the pulls at the releases are that grid, and estimates rest on
-    all batches.
-
-    Returns
-    -------
-    tuple of numpy.ndarray of int, shape (J,) each
-        Sizes of the batches, pulls at their ends, and how many rewards and how many Laplace
-        variables the estimate has from then on.
+    Sizes of the batches, pulls at their ends, and how many rewards and how many Laplace variables
+    the estimate of a `LazyBatches` algorithm, which `forgets` or not, has from then on; each an
+    array of shape (J,).
 
     Examples
     --------

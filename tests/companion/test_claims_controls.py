@@ -26,6 +26,7 @@ from companion.claims import (
     twzw22_rates,
 )
 from dpbandits import bounds, privacy, robust_means, stopping
+from dpbandits.algorithms import DPRSE, DPUCB, UCB, DPUCBInt
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.halting import Halting
 from dpbandits.heavy_schedules import heavy_epoch
@@ -40,7 +41,6 @@ from dpbandits.identification import (
 )
 from dpbandits.identification.characteristic import PrivacySwitches
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter
-from dpbandits.regret import DPRSE, DPUCB, UCB, DPUCBInt
 from dpbandits.schedules import elimination_epoch, next_release
 
 ALL = {claim.id: claim for claim in claims.ledger()}

@@ -13,8 +13,8 @@ import dpbandits as dpb
 from companion import claims
 from companion.claims import ss19_stopping, td16_regret, twzw22_experiments
 from companion.claims.twzw22_experiments import FIGURES, Setting
+from dpbandits.algorithms import UCB, DPUCBBound, DPUCBHybrid, DPUCBInt
 from dpbandits.identification import DPTT, Identifications, sample_lower_bound
-from dpbandits.regret import UCB, DPUCBBound, DPUCBHybrid, DPUCBInt
 from dpbandits.rewards.instances import low_variance, td16, two_point
 from dpbandits.simulation import Runs
 

@@ -5,7 +5,6 @@ package twice: pull for pull when both are fed the same rewards and the same noi
 each draws its own.
 """
 
-import dataclasses
 import functools
 import math
 
@@ -19,7 +18,7 @@ import dpbandits as dpb
 from dpbandits.regret import elimination
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.streams import DrawnRewards
-from dpbandits.schedules import elimination_epoch
+from dpbandits.schedules import EpochPlan, elimination_epoch
 
 
 def algorithm_3(n_arms, beta, epsilon, horizon, reward, noise, mistake=None):
@@ -337,17 +336,16 @@ def lost_best_arm(instance, runs, beta, epsilon, shrink=1.0):
 
     def plan(n_viable, epoch):
         plan = elimination_epoch(n_viable, epoch, beta, epsilon)
-        return dataclasses.replace(
-            plan,
-            sampling_width=shrink * plan.sampling_width,
-            privacy_width=shrink * plan.privacy_width,
-        )
+        widths = shrink * plan.sampling_width, shrink * plan.privacy_width
+        return EpochPlan(plan.length, *widths, plan.noise_scale)
 
     lost = 0
     rng = np.random.default_rng(8)
     for _ in range(runs):
         times = np.array([horizon - instance.n_arms, horizon])
-        counts = elimination.play_epochs(instance.rewards(rng), times, rng, plan).counts
+        counts = elimination.play_epochs(
+            instance.n_arms, times, plan, elimination.fresh_means(instance.rewards(rng), rng)
+        ).counts
         lost += int(counts[1, instance.best_arm] == counts[0, instance.best_arm])
     return lost
 

@@ -585,7 +585,7 @@ def test_pulls_by_index():
 
 
 def test_the_worst_arm():
-    assert bounds.worst_heavy_regret(PARETO.gaps, 100) == pytest.approx(80)
+    assert bounds.worst_regret(PARETO.gaps, 100) == pytest.approx(80)
     for algorithm in (dpb.DPRUCB(1.0, "published"), dpb.LDPRSE(1.0, schedule="published-remark")):
         assert algorithm.regret_bound(PARETO, 1000) == pytest.approx(800)
 

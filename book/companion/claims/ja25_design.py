@@ -13,10 +13,10 @@ from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.ja25_algorithm import SMALL, Recorded
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from companion.publishing import number
+from dpbandits.algorithms import DPRSE
 from dpbandits.identification import DPTT, AdaPTT, Identifications, d_eps, kl
 from dpbandits.identification.batches import BatchState
 from dpbandits.identification.thresholds import chernoff_threshold
-from dpbandits.regret import DPRSE
 from dpbandits.rewards.heavy_laws import ParetoLaw, twzw22
 from dpbandits.rewards.streams import TableRewards
 from dpbandits.schedules import next_release

@@ -12,9 +12,10 @@ from scipy.special import zeta
 from companion.claims.findings import Finding, claim, entries, finding, shown
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from dpbandits import privacy
+from dpbandits.algorithms import DPUCBBound, DPUCBInt
 from dpbandits.mechanisms import HybridCounter, laplace_log_cdf, laplace_noise
 from dpbandits.mechanisms.counters import SPLITS
-from dpbandits.regret import DPUCBBound, DPUCBInt, dp_ucb_int
+from dpbandits.regret import dp_ucb_int
 from dpbandits.regret.dp_ucb_int import input_of
 from dpbandits.rewards.streams import FixedRewards
 from dpbandits.schedules import noise_bracket, noise_width

@@ -14,8 +14,8 @@ from companion.claims.td16_privacy import DELTA, EXPONENT, HORIZON, TARGETS, ele
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from companion.ratios import ratio_of_means
 from dpbandits import Runs, bounds, privacy, simulate
+from dpbandits.algorithms import DPUCBBound, DPUCBHybrid, DPUCBInt, RegretAlgorithm
 from dpbandits.mechanisms import HybridCounter, laplace_sum_tail
-from dpbandits.regret import DPUCBBound, DPUCBHybrid, DPUCBInt, RegretAlgorithm
 from dpbandits.rewards.instances import bernoulli
 from dpbandits.schedules import noise_width
 

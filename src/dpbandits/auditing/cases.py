@@ -10,7 +10,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any
 
-from dpbandits import regret
+from dpbandits import algorithms as alg
 from dpbandits.algorithms import identifiers, registry, stopping_rules
 from dpbandits.auditing import truths
 from dpbandits.auditing.grid import AuditCase
@@ -46,16 +46,16 @@ def audit_cases(
         *(count(kind(epsilon)) for kind in (LogarithmicCounter, HybridCounter)),
         count(AdaptiveTree(epsilon, N_COUNTED)),
         *(exact(kind(epsilon, ALPHA, BETA)) for kind in (DPNAS, DPExponentialNAS)),
-        *(run(kind(epsilon)) for kind in (regret.DPUCB, regret.DPUCBBound, regret.DPUCBHybrid)),
-        run(regret.DPUCBInt.calibrated(epsilon, DELTA, N_PULLS, by="interval")),
-        exact(regret.DPSE(epsilon)),
-        exact(regret.GuessAndDouble(regret.DPSE(epsilon))),
-        *(exact(kind(epsilon)) for kind in (regret.DPRUCB, regret.DPRSE, regret.LDPRSE)),
+        *(run(kind(epsilon)) for kind in (alg.DPUCB, alg.DPUCBBound, alg.DPUCBHybrid)),
+        run(alg.DPUCBInt.calibrated(epsilon, DELTA, N_PULLS, by="interval")),
+        exact(alg.DPSE(epsilon)),
+        exact(alg.GuessAndDouble(alg.DPSE(epsilon))),
+        *(exact(kind(epsilon)) for kind in (alg.DPRUCB, alg.DPRSE, alg.LDPRSE)),
         exact(DPSEIdentifier(epsilon, WRONG)),
         *(run(kind(epsilon, WRONG)) for kind in (DPTT, AdaPTT, AdaPTTStar)),
         run(DPLRE(epsilon, WRONG), n_runs=slow_runs),
-        *(run(kind(epsilon)) for kind in (regret.AnytimeLazyUCB, regret.AdaPUCB, regret.AdaPKLUCB)),
-        *(run(kind(epsilon)) for kind in (regret.LazyDPTS, regret.DPKLUCB, regret.DPIMED)),
+        *(run(kind(epsilon)) for kind in (alg.AnytimeLazyUCB, alg.AdaPUCB, alg.AdaPKLUCB)),
+        *(run(kind(epsilon)) for kind in (alg.LazyDPTS, alg.DPKLUCB, alg.DPIMED)),
     ]
     cases = {type(case.target).__name__: case for case in listed}
     known = {*cases, *free_cases(n_runs), *NOT_AUDITED}
@@ -69,8 +69,8 @@ def free_cases(n_runs: int, tried: int = 8) -> dict[str, AuditCase]:
     listed = [
         certain(NAS(ALPHA, BETA), n_pulls=1024),
         certain(EBGStop(ALPHA, BETA), n_pulls=1024),
-        certain(regret.UCB(), n_pulls=N_PULLS),
-        certain(regret.SuccessiveElimination(), n_pulls=4096),
+        certain(alg.UCB(), n_pulls=N_PULLS),
+        certain(alg.SuccessiveElimination(), n_pulls=4096),
         AuditCase(TopTwo(WRONG), "runs", N_PULLS, n_runs, tried),
     ]
     return {type(case.target).__name__: case for case in listed}

@@ -19,11 +19,11 @@ import numpy as np
 
 from dpbandits._arrays import Floats
 from dpbandits._validation import check_integer
+from dpbandits.algorithms import DPRSE, DPRUCB, DPSE, LDPRSE, GuessAndDouble
 from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.tables import TablePair, check_one_arm
 from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
 from dpbandits.identification import DPSEIdentifier
-from dpbandits.regret import DPRSE, DPRUCB, DPSE, LDPRSE, GuessAndDouble
 from dpbandits.rewards.heavy_laws import HeavyTailInstance, heavy_two_point
 from dpbandits.schedules import elimination_epoch
 from dpbandits.stopping import NASFamily, crossing_streams, privacy_loss

@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from dpbandits._arrays import Floats, Rng
+from dpbandits.algorithms import DPRUCB, DPSE, DPUCB, DPUCBBound, DPUCBHybrid
 from dpbandits.auditing.exact import elimination_law, log_loss, two_arm_epochs
 from dpbandits.auditing.subjects import declared
 from dpbandits.auditing.tables import Outputs, TablePair
@@ -25,7 +26,6 @@ from dpbandits.configuration import Configuration, Positive, whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, laplace_noise
 from dpbandits.privacy import epsilon_at
-from dpbandits.regret import DPRUCB, DPSE, DPUCB, DPUCBBound, DPUCBHybrid
 from dpbandits.stopping import DPExponentialNAS, NASFamily, halting_law, loss_limit
 from dpbandits.stopping.halting_laws import looks_at, margins
 

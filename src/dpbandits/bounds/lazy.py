@@ -1,18 +1,13 @@
 """Bounds on the regret of algorithms with lazy batches, and on that of any private policy.
 
 All batches of an arm are fixed in advance: batch j has b_j pulls, e_j is their number up to its
-end, and the estimate from then on has n_j rewards and k_j Laplace variables. For each j let p_j
-bound the probability that the estimate of a suboptimal arm a is so high that a can be chosen by
-time T although the best arm is not underrated, and q_j the probability that the best arm is
-underrated when batch j + 1 of a begins. Then
+end, and the estimate from then on has n_j rewards and k_j Laplace variables. Then
 
-    E N_a(T) ≤ b_1 + Σ_j min(b_{j+1}, T − e_j − K + 1)⁺ · min(1, p_j + q_j).
+    E N_a(T) ≤ b_1 + Σ_j min(b_{j+1}, T − e_j − K + 1)⁺ · min(1, p_j + q_j)
 
-For an index that increases with the estimate and with t, "underrated" means an index below the
-best mean, and q_j = Σ_i f_i(e_i + e_j + K − 1), f_i(s) a bound on P(index after i releases, at time
-s, is below the best mean): an index that is too low at some later time is too low at s.
-Proof: :prf:ref:`thm-lazy-regret`. All tails of estimates are Chernoff's with the exact law of a sum
-of rewards and Laplace variables: :prf:ref:`lem-rate`.
+for each suboptimal arm a, with the p_j and q_j of :prf:ref:`thm-lazy-regret`, :prf:ref:`thm-imed`
+or :prf:ref:`thm-lazy-ts`. All tails of estimates are Chernoff's with the exact law of a sum of
+rewards and Laplace variables: :prf:ref:`lem-rate`.
 """
 
 from __future__ import annotations
@@ -79,29 +74,14 @@ def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def least_estimates(
-    mean: float, rewards: Floats, noises: Floats, epsilon: float, levels: Floats
-) -> Floats:
-    """Return `least_estimate` for the levels, shape (times, J)."""
-    result = np.empty(levels.shape)
-    for c in range(levels.shape[0]):
-        for j in range(rewards.size):
-            result[c, j] = least_estimate(mean, rewards[j], noises[j], epsilon, levels[c, j])
-    return result
+def _reaching(mean: float, x: float, n: float, k: float, epsilon: float) -> float:
+    """Bound the probability that the estimate of an arm is x or more."""
+    return math.exp(-n * calibrated_minus_kernel(x, mean, k / n, epsilon))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _reaching(
-    mean: float, thresholds: Floats, rewards: Floats, noises: Floats, epsilon: float
-) -> Floats:
-    """Bound the probability that an estimate reaches a threshold, shape (times, J)."""
-    result = np.empty(thresholds.shape)
-    for c in range(thresholds.shape[0]):
-        for j in range(rewards.size):
-            n = rewards[j]
-            x = thresholds[c, j]
-            result[c, j] = math.exp(-n * calibrated_minus_kernel(x, mean, noises[j] / n, epsilon))
-    return result
+_least_estimates = np.vectorize(least_estimate, otypes=[float])
+_probabilities = np.vectorize(_reaching, otypes=[float])
+_ucb_widths = np.vectorize(ucb_width, otypes=[float])
 
 
 class Frame:
@@ -145,7 +125,8 @@ class Frame:
 
     def reaching(self, mean: float, thresholds: Floats) -> Floats:
         """Bound the probability that an arm's estimates reach thresholds of shape (times, J)."""
-        return _reaching(mean, thresholds, self.rewards, self.noises, self.epsilon)
+        reached: Floats = _probabilities(mean, thresholds, self.rewards, self.noises, self.epsilon)
+        return reached
 
     def pulls(self, likely: Floats, lost: Floats | float = 0.0) -> Floats:
         """Bound E N_a, given p_j + q_j and the pulls lost in each state of the best arm."""
@@ -176,48 +157,30 @@ def lazy_ucb_regret(
     """Bound the expected pseudo-regret of AdaP-UCB and Lazy-UCB.
 
     The index x + √(c·log t/n) + d·log t/(εn) of an arm is below its mean with probability at most
-    t^(−2c) + t^(−d)/2. Proof: :prf:ref:`lem-lazy-index`.
+    t^(−2c) + t^(−d)/2, as in :prf:ref:`lem-lazy-index`.
 
     Parameters
     ----------
     means : array_like, shape (K,)
         Means of the arms, in [0, 1].
-    horizon : float
-        Horizon T.
-    epsilon : float
-        Privacy budget ε, inf included.
-    sampling, noise : float
-        c and d, above 0.
-    eta : float
-        Growth η of the batches, from 0.05 to 100.
-    times : array_like, optional
-        Times at which the bound is wanted; None means T.
-
-    Returns
-    -------
-    float or numpy.ndarray, of the shape of `times`
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    horizon, times
+        As of `elimination_regret`.
+    epsilon, sampling, noise, eta : float
+        Privacy budget ε, inf included; c and d, above 0; growth η of the batches, 0.05 to 100.
 
     Examples
     --------
-    >>> small, large = (
-    ...     lazy_ucb_regret([0.5, 0.4], 10**6, epsilon=e, sampling=1.5, noise=3.0)
-    ...     for e in (0.1, 1.0)
-    ... )
-    >>> bool(small > large)
+    >>> args = {"epsilon": 1.0, "sampling": 1.5, "noise": 3.0}
+    >>> bool(lazy_ucb_regret([0.5, 0.4], 10**6, **args | {"epsilon": 0.1})
+    ...      > lazy_ucb_regret([0.5, 0.4], 10**6, **args))
     True
     """
     sampling = check_positive("sampling", sampling)
     noise = check_positive("noise", noise)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
     private = 0.5 if math.isfinite(frame.epsilon) else 0.0
-    thresholds = frame.best - np.vectorize(ucb_width)(
-        frame.rewards, frame.log_times, sampling, noise, frame.epsilon
-    )
+    widths = _ucb_widths(frame.rewards, frame.log_times, sampling, noise, frame.epsilon)
+    thresholds = frame.best - widths
     q = frame.too_low(
         lambda log_s: np.exp(-2 * sampling * log_s) + private * np.exp(-noise * log_s)
     )
@@ -233,32 +196,15 @@ def adap_klucb_regret(
     eta: float = 1.0,
     times: ArrayLike | None = None,
 ) -> Any:
-    """Bound the expected pseudo-regret of AdaP-KLUCB.
+    """Bound the expected pseudo-regret of AdaP-KLUCB, whose index has α = `alpha` > 0.
 
     The index of an arm is below its mean with probability at most 1.5·t^(−α).
-    Proof: :prf:ref:`lem-lazy-index`.
-
-    Parameters
-    ----------
-    alpha : float
-        α of the index, above 0.
-    means, horizon, epsilon, eta, times
-        As of `lazy_ucb_regret`.
-
-    Examples
-    --------
-    >>> means = [0.95, 0.85]
-    >>> bool(
-    ...     adap_klucb_regret(means, 10**6, epsilon=1.0, alpha=3.0)
-    ...     < lazy_ucb_regret(means, 10**6, epsilon=1.0, sampling=1.5, noise=3.0)
-    ... )
-    True
+    Proof: :prf:ref:`lem-lazy-index`. Other arguments as of `lazy_ucb_regret`.
     """
     alpha = check_positive("alpha", alpha)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
-    levels = alpha * frame.log_times + 0 * frame.rewards
-    none = np.zeros_like(frame.noises)
-    lowest = least_estimates(frame.best, frame.rewards, none, math.inf, levels)
+    levels = alpha * frame.log_times
+    lowest = _least_estimates(frame.best, frame.rewards, 0.0, math.inf, levels)
     thresholds = np.where(lowest > 0, lowest - levels / (frame.epsilon * frame.rewards), -math.inf)
     thresholds = np.maximum(thresholds, -1.0)  # certain from the mean down
     private = 1.5 if math.isfinite(frame.epsilon) else 1.0
@@ -275,17 +221,10 @@ def dp_klucb_regret(
     slack: float,
     times: ArrayLike | None = None,
 ) -> Any:
-    """Bound the expected pseudo-regret of DP-KLUCB.
+    """Bound the expected pseudo-regret of DP-KLUCB, whose index has ξ = `slack`, from 0 to 100.
 
     The index of an arm is below its mean with probability at most 1/(t·(1 + log t)^ξ).
-    Proof: :prf:ref:`lem-lazy-index`.
-
-    Parameters
-    ----------
-    slack : float
-        ξ of the index, from 0 to 100.
-    means, horizon, epsilon, eta, times
-        As of `lazy_ucb_regret`.
+    Proof: :prf:ref:`lem-lazy-index`. Other arguments as of `lazy_ucb_regret`.
 
     Examples
     --------
@@ -296,8 +235,8 @@ def dp_klucb_regret(
     """
     slack = check_range("slack", slack, 0.0, 100.0)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=False)
-    levels = frame.log_times + slack * np.log1p(frame.log_times) + 0 * frame.rewards
-    thresholds = least_estimates(frame.best, frame.rewards, frame.noises, frame.epsilon, levels)
+    levels = frame.log_times + slack * np.log1p(frame.log_times)
+    thresholds = _least_estimates(frame.best, frame.rewards, frame.noises, frame.epsilon, levels)
     q = frame.too_low(lambda log_s: np.exp(-log_s - slack * np.log1p(log_s)))
     return frame.regret(lambda mean: frame.pulls(frame.reaching(mean, thresholds) + q))
 
@@ -306,17 +245,14 @@ def private_regret_rate(means: ArrayLike, epsilon: float) -> float:
     """Return a lower bound on lim inf regret/log T of any consistent ε-DP policy.
 
     Σ Δ_a/d_ε(μ_a, μ*) on Bernoulli arms with max mean below 1, the rate that Azize et al. (2025)
-    state (reconstructed); `lai_robbins_rate` for ε = ∞, and never below
-    `private_lower_bound_rate`. Asymptotic: at a finite T a policy may well lie below rate·log T.
+    state (reconstructed); `lai_robbins_rate` for ε = ∞, and never below `private_lower_bound_rate`.
     Where the largest mean is 1 it is what the formula gives, and no bound.
     Proof: :prf:ref:`thm-head-lower`.
 
     Examples
     --------
-    >>> round(private_regret_rate([0.5, 0.25], 10.0), 3)
-    1.911
-    >>> round(private_regret_rate([0.5, 0.25], 0.1), 3)
-    10.526
+    >>> [round(private_regret_rate([0.5, 0.25], epsilon), 3) for epsilon in (10.0, 0.1)]
+    [1.911, 10.526]
     """
     mu = check_arms("means", means)
     epsilon = check_positive("epsilon", epsilon, infinite=True)
@@ -331,7 +267,7 @@ def _underrated(
 ) -> Floats:
     """Return q_j of DP-IMED: Σ_i P(y_i < y and n_i·d(y_i, y) ≥ log(n_j/n_i)), shape (J,).
 
-    d is the evidence of the index, d̃⁺ with as many noises as are counted.
+    d is the evidence of the index, d̃⁺ with as many noises as are `counted`.
     """
     result = np.zeros(rewards.size)
     for i in range(rewards.size):
@@ -383,21 +319,8 @@ def lazy_dp_ts_regret(
     """Bound the expected pseudo-regret of Lazy-DP-TS with a draw at each pull.
 
     The least, over some levels y between μ_a and μ* and some widths √n_j·(y − y'_j), of the bound
-    of :prf:ref:`thm-lazy-ts`, which has the proof.
-
-    Parameters
-    ----------
-    alpha : float
-        α of the centre, from 1.001 to 100.
-    means, horizon, epsilon, eta, times
-        As of `lazy_ucb_regret`.
-
-    Examples
-    --------
-    >>> means, long = [0.5, 0.4], 10**6
-    >>> high = lazy_dp_ts_regret(means, long, epsilon=0.1, alpha=3.0)
-    >>> bool(high > lazy_dp_ts_regret(means, long, epsilon=1.0, alpha=3.0))
-    True
+    of :prf:ref:`thm-lazy-ts`, which has the proof. `alpha` is α of the centre, from 1.001 to 100;
+    other arguments as of `lazy_ucb_regret`.
     """
     alpha = check_range("alpha", alpha, 1.001, 100.0)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
@@ -438,18 +361,11 @@ def dp_imed_regret(
     """Bound the expected pseudo-regret of DP-IMED.
 
     The least, over some levels y between μ_a and μ*, of the bound of :prf:ref:`thm-imed`, which has
-    the proof.
-
-    Parameters
-    ----------
-    calibrated : bool
-        Whether the evidence of the index is d̃⁺ or d_ε.
-    means, horizon, epsilon, eta, times
-        As of `lazy_ucb_regret`.
+    the proof. `calibrated` tells whether the evidence of the index is d̃⁺ or d_ε; other arguments
+    as of `lazy_ucb_regret`.
 
     Examples
     --------
-    >>> from dpbandits.bounds import private_regret_rate
     >>> bound = dp_imed_regret([0.9, 0.2], 10**6, epsilon=1.0, eta=1.0)
     >>> bool(private_regret_rate([0.9, 0.2], 1.0) * math.log(10**6) < bound < 1000)
     True
@@ -463,7 +379,7 @@ def dp_imed_regret(
         least = np.full(frame.at.size, math.inf)
         for share in _SHARES:
             y = frame.best - share * (frame.best - mean)
-            lowest = least_estimates(y, frame.rewards, counted, frame.epsilon, levels)
+            lowest = _least_estimates(y, frame.rewards, counted, frame.epsilon, levels)
             thresholds = np.where(lowest > 0, lowest, -1.0)
             q = _underrated(frame.best, y, frame.rewards, frame.noises, counted, frame.epsilon)
             least = np.minimum(least, frame.pulls(frame.reaching(mean, thresholds) + q))

@@ -6,6 +6,7 @@ SS19 is Sajed & Sheffet (2019). What is out of range raises a `ValueError`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,11 @@ __all__ = [
 ]
 
 
-def check_arms(name: str, values: ArrayLike) -> Floats:
-    """Return gaps or means, numbers in [0, 1], as an array of shape (K,)."""
-    array = np.atleast_1d(check_values(name, values, 0.0, 1.0))
+def check_arms(name: str, values: ArrayLike, high: float = 1.0) -> Floats:
+    """Return gaps or means, numbers from 0 to `high`, as an array of shape (K,)."""
+    array = np.atleast_1d(check_values(name, values, 0.0, high))
     if array.ndim > 1:
-        raise ValueError(f"{name}={values!r} is not a list; allowed: a list of numbers from 0 to 1")
+        raise ValueError(f"{name}={values!r} is not a list; allowed: a list of numbers")
     return array
 
 
@@ -60,7 +61,7 @@ def check_times(horizon: float, times: ArrayLike | None) -> Floats:
 
 def worst_regret(gaps: ArrayLike, horizon: float, *, times: ArrayLike | None = None) -> Any:
     """Return the regret of the worst arm, played throughout: t times the greatest gap."""
-    return (check_times(horizon, times) * check_arms("gaps", gaps).max())[()]
+    return (check_times(horizon, times) * check_arms("gaps", gaps, 1e100).max())[()]
 
 
 def elimination_last_epoch(gap: float) -> int:
@@ -96,21 +97,11 @@ def elimination_failure(beta: float, *, private: bool = True) -> float:
 
 
 def elimination_pulls(gap: float, n_arms: int, beta: float, epsilon: float = math.inf) -> int:
-    """Bound the pulls of an arm by (DP) SE: SS19, Lemma 4.2, as the exact sum of its proof.
+    """Bound the pulls of an arm of gap Δ_a in (0, 1] by (DP) SE: SS19, Lemma 4.2, as an exact sum.
 
     Σ ⌈R_e⌉ over e ≤ e(a), with |S| = K in every R_e (R_e grows with |S|); exceeded with probability
-    at most `elimination_failure(beta)`. Proof: :prf:ref:`lem-pulls`.
-
-    Parameters
-    ----------
-    gap : float
-        Gap Δ_a in (0, 1].
-    n_arms : int
-        Number of arms K.
-    beta : float
-        Confidence β.
-    epsilon : float
-        Privacy budget ε; ``inf`` for the non-private algorithm.
+    at most `elimination_failure(beta)`. Other arguments as of `elimination_epoch`; ε = ∞ for the
+    non-private algorithm. Proof: :prf:ref:`lem-pulls`.
 
     Examples
     --------
@@ -153,6 +144,17 @@ def spend_pulls(gaps: Floats, pulls: Floats, times: Floats) -> Floats:
     return np.diff(spent, prepend=0.0) @ gaps[order]
 
 
+def regret_of_pulls(
+    gaps: Floats, pulls: Callable[[float], float], failure: float, at: Floats
+) -> Any:
+    """Bound the regret: at most `pulls(gap)` of each arm, or, if the means fail, the worst arm."""
+    positive = gaps[gaps > 0]
+    distinct, which = np.unique(positive, return_inverse=True)
+    most = np.array([pulls(gap) for gap in distinct.tolist()], float)[which]
+    worst = at * positive.max(initial=0.0)
+    return np.minimum(spend_pulls(positive, most, at) + failure * worst, worst)[()]
+
+
 def elimination_regret(
     gaps: ArrayLike,
     horizon: float,
@@ -173,34 +175,20 @@ def elimination_regret(
         Gaps of all arms, zeros for the best.
     horizon : float
         Horizon T that the algorithm is told.
-    epsilon : float
-        Privacy budget ε; ``inf`` for the non-private algorithm.
-    beta : float, optional
-        Confidence β; None means 1/T.
+    epsilon, beta : float
+        Privacy budget ε, ``inf`` for the non-private algorithm; confidence β, None for 1/T.
     times : array_like, optional
-        Times t ≤ T at which the bound is wanted; None means T.
-
-    Returns
-    -------
-    float or numpy.ndarray, of the shape of `times`
-
-    Examples
-    --------
-    >>> bool(elimination_regret([0, 0.05], 10**6) > elimination_regret([0, 0.5], 10**6))
-    True
+        Times t ≤ T at which the bound is wanted; None means T. The result has its shape.
     """
     all_gaps = check_arms("gaps", gaps)
-    positive = all_gaps[all_gaps > 0]
     epsilon = check_positive("epsilon", epsilon, infinite=True)
     beta = 1 / check_positive("horizon", horizon) if beta is None else beta
-    at = check_times(horizon, times)
-    known = np.maximum(positive, SMALLEST)  # lesser gaps overflow; no horizon is that long
-    distinct, which = np.unique(known, return_inverse=True)
-    found = [elimination_pulls(gap, all_gaps.size, beta, epsilon) for gap in distinct.tolist()]
-    pulls = np.array(found, float)[which]
     failure = elimination_failure(beta, private=math.isfinite(epsilon))
-    worst = at * positive.max(initial=0.0)
-    return np.minimum(spend_pulls(positive, pulls, at) + failure * worst, worst)[()]
+
+    def pulls(gap: float) -> int:  # lesser gaps overflow; no horizon is that long
+        return elimination_pulls(max(gap, SMALLEST), all_gaps.size, beta, epsilon)
+
+    return regret_of_pulls(all_gaps, pulls, failure, check_times(horizon, times))
 
 
 def elimination_minimax_regret(n_arms: int, horizon: float, epsilon: float = math.inf) -> float:
@@ -223,10 +211,9 @@ def elimination_minimax_regret(n_arms: int, horizon: float, epsilon: float = mat
 
 
 def dp_ucb_pulls(gap: ArrayLike, times: ArrayLike, gamma: float = 0.0) -> Floats:
-    """Solve for the pulls after which an arm's widths are at most its gap (UCB and DP-UCB).
+    """Return the least n with 2√(2 log t/n) + 2γ/n ≤ Δ: an arm's widths are its gap (UCB, DP-UCB).
 
-    The least n with 2√(2 log t/n) + 2γ/n ≤ Δ: ((√(2 log t) + √(2 log t + 2γΔ))/Δ)², which is
-    8 log t/Δ² for γ = 0.
+    ((√(2 log t) + √(2 log t + 2γΔ))/Δ)², which is 8 log t/Δ² for γ = 0.
     """
     gap_array, at = check_values("gap", gap, 0.0, 1.0), np.asarray(times, float)
     if not 0 <= gamma < math.inf:
@@ -245,17 +232,9 @@ def dp_ucb_regret(
 ) -> Any:
     """Bound the expected pseudo-regret of an index policy with noise at most γ.
 
-    Each arm is pulled at most `dp_ucb_pulls` + 1 + π²/3 times in expectation while every
-    prefix noise stays within ±γ. Proof: :prf:ref:`thm-dpucb`.
-
-    Parameters
-    ----------
-    gaps, horizon, times
-        As of `elimination_regret`.
-    gamma : float
-        Width γ ≥ 0 of the noise that the index allows for, in units of reward sums.
-    noise_failure : float
-        Bound on the probability that some prefix noise of some arm exceeds γ.
+    Each arm is pulled at most `dp_ucb_pulls` + 1 + π²/3 times in expectation while every noise of
+    a sum of rewards stays within ±γ, γ = `gamma` ≥ 0; `noise_failure` bounds the probability that
+    some does not. Proof: :prf:ref:`thm-dpucb`.
     """
     all_gaps = check_arms("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
@@ -303,14 +282,8 @@ def group_privacy_factor(distance: ArrayLike, epsilon: float, n: ArrayLike = 1) 
     """Bound P(output | n samples of D) / P(output | n samples of D') under ε-DP, in logarithm.
 
     n·log(1 + d·(e^ε − 1)) with d the total-variation distance of D and D': the sharp form of
-    SS19's Lemma 3.5 (Karwa & Vadhan 2018, Lemma 6.1), which prints 6·ε·n·d. Attained for every n:
-    D a Bernoulli law of mean d, D' the point 0, a mechanism that counts ones.
+    SS19's Lemma 3.5 (Karwa & Vadhan 2018, Lemma 6.1), which prints 6·ε·n·d.
     Proof: :prf:ref:`lem-group`.
-
-    Examples
-    --------
-    >>> bool(group_privacy_factor(0.1, 1.0) < 6 * 1.0 * 0.1)
-    True
     """
     budget, distance = _budget(epsilon), check_values("distance", distance, 0.0, 1.0)
     return np.asarray(n) * np.log1p(distance * budget)
@@ -340,11 +313,6 @@ def private_minimax_lower_bound(n_arms: int, horizon: float, epsilon: float) -> 
     The solution R = c·W(T/(16c)) of R = c·log(T/(16R)), with c = (K−1)/(4(e^ε − 1)) and
     Lambert's W: of order K·log(T)/ε while that is well below T.
     Proof: :prf:ref:`prop-minimax-lower`.
-
-    Examples
-    --------
-    >>> bool(private_minimax_lower_bound(5, 10**6, 0.1) > private_minimax_lower_bound(5, 10**6, 1))
-    True
     """
     c = (check_integer("n_arms", n_arms, 2) - 1) / (4 * _budget(epsilon))
     ratio = check_positive("horizon", horizon) / (16 * c)

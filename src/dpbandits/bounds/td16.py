@@ -1,17 +1,13 @@
 """Bounds on the expected regret of the algorithms of Tossou & Dimitrakakis (2016), as proved.
 
-*One lemma for all.* An arm a is played at time s, with n pulls behind it, only if its index at
-(n, s) is not below that of the best arm. Take a level y between μ_a and μ*, say y = μ* − αΔ_a.
-Then the index of a is at least y, which for each n can happen at one pull only, or that of the
-best arm is below y:
+For a level y = μ* − αΔ_a, and n₀ the pulls that each arm gets first,
 
     E N_a(t) ≤ n₀ + Σ_{n ≥ n₀} P(index of a at n, by time t, is ≥ y)
-                  + Σ_{s ≤ t} P(index of the best arm at time s is < y),
+                  + Σ_{s ≤ t} P(index of the best arm at time s is < y).
 
-n₀ the pulls that each arm gets first. Sample means obey E exp(θ(S_n − nμ)) ≤ exp(θ²n/8)
-(Hoeffding), and a Laplace variable Z of scale b has E exp(θZ) = 1/(1 − θ²b²). Everything below is
-Chernoff's inequality with these two, summed, and the best of some values of α and θ. The bound at
-t is the least that the lemma gives at some times from t on, so that it grows with t.
+Proof: :prf:ref:`lem-level`. The rest is Chernoff's inequality (:prf:ref:`lem-counter-tails`),
+summed, and the best of some values of α and θ. The bound at t is the least that the lemma gives at
+some times from t on, so that it grows with t.
 """
 
 from __future__ import annotations
@@ -21,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
 from dpbandits.bounds.regret import check_arms, check_times, ucb_regret
@@ -62,9 +58,23 @@ def _times_in_octaves(grid: Floats, octaves: int) -> Floats:
     return np.clip(grid[:, None] + 1 - starts, 0, starts)
 
 
-def _log_mean(theta: Floats, scale: NDArray[Any] | float) -> Floats:
+def _log_mean(theta: Floats, scale: Any) -> Floats:
     """Return log E exp(θZ), Z a Laplace variable."""
     return -np.log1p(-((theta * scale) ** 2))
+
+
+def _log_stretch(theta: Floats, levels: Any, scale: float) -> Floats:
+    """Return log Σ E exp(θZ_n) over the lengths 2^k ≤ n < 2^(k+1), k = `levels`."""
+    tree = np.log1p(np.exp(_log_mean(theta, levels * scale)))
+    return (levels + 1) * _log_mean(theta, scale) + levels * tree
+
+
+def _least_regret(gaps: Floats, grid: Floats, pulls: Callable[[float, float], Floats]) -> Floats:
+    """Add up the regret of all arms; `pulls` bounds E N_a for Δ_a and each of some α."""
+    total = np.zeros(grid.size)
+    for gap, arms in zip(*np.unique(gaps[gaps > 0], return_counts=True), strict=True):
+        total += arms * gap * np.min([pulls(gap, share) for share in _SHARES], axis=0)
+    return total
 
 
 def _late_noise(
@@ -72,9 +82,7 @@ def _late_noise(
 ) -> Floats:
     """Bound P(the best arm's index is < μ* − share), at the times 2^l, of DP-UCB-BOUND.
 
-    Lengths n = 2^k + n' are taken together for 2^i ≤ n' < 2^(i+1); i = −1 stands for n' = 0. By
-    the set bits of n', Σ E exp(θZ_n) over i is (1 − θ²b²)^(−(k+1))·m(1 + m)^i,
-    m = 1/(1 − θ²k²b²).
+    Lengths n = 2^k + n' are taken together for 2^i ≤ n' < 2^(i+1); i = −1 stands for n' = 0.
     """
     pairs = np.array([(k, i) for k in range(octaves) for i in range(-1, k)])
     k, i = pairs.T[:, None, :, None]
@@ -106,8 +114,8 @@ def _early_pulls(
 ) -> Floats:
     """Bound Σ_n P(the index of an arm at n is ≥ μ_a + gap − share by time t), DP-UCB-BOUND.
 
-    All n up to some u count as 1, and each stretch [2^k, 2^(k+1)) from there on by
-    Σ E exp(θZ_n) = (1 − θ²b²)^(−(k+1))·(1 + m)^k, with the least allowance of the stretch.
+    All n up to some u count as 1, and each stretch [2^k, 2^(k+1)) from there on as a whole, with
+    the least allowance of the stretch.
     """
     log_t = np.log(grid)[:, None, None]
 
@@ -128,9 +136,8 @@ def _early_pulls(
         room = (gap - share) * first - spent(first, float(ucb_term))
         with np.errstate(divide="ignore"):
             theta = np.minimum(4 * room / end, _TILTS / (np.maximum(k, 1) * block_scale))
-        tree = np.log1p(np.exp(_log_mean(theta, k * block_scale)))
-        logs = (k + 1) * _log_mean(theta, block_scale) + k * tree
-        logs = np.min(logs - theta * room + theta**2 * end / 8, axis=-1)
+        logs = _log_stretch(theta, k, block_scale) - theta * room + theta**2 * end / 8
+        logs = np.min(logs, axis=-1)
         tails = np.minimum(np.exp(np.minimum(logs, 45.0)), size[..., 0])
         best = np.minimum(best, u[:, 0, 0] + tails.sum(axis=1))
     return np.minimum(best, grid)
@@ -145,36 +152,20 @@ def dp_ucb_bound_regret(
     repaired: bool = False,
     times: ArrayLike | None = None,
 ) -> Any:
-    """Bound the expected pseudo-regret of DP-UCB-BOUND.
+    """Bound the expected pseudo-regret of DP-UCB-BOUND, with the law of the noise at each length.
 
-    By the lemma at the head of the module. The union over all lengths n that the best arm can
-    have at a time is taken with the law of the noise at n: k + 1 variables of scale b and one of
-    scale kb for each set bit of n', as nothing of that is smaller when n' is.
+    The regret is at least t^(1 − 4√8/k − o(1)) for each k ≥ 12: Theorem 3.2, O(log t·log log t) for
+    fixed gaps and ε, fails for the printed width (:prf:ref:`thm-32-false`). With the repaired
+    bracket it holds (:prf:ref:`thm-32`).
 
     Parameters
     ----------
-    gaps : array_like, shape (K,)
-        Gaps of all arms, zeros for the best.
-    horizon : float
-        Horizon T.
+    gaps, horizon, times
+        As of `elimination_regret`.
     block_scale : float
         Scale b ≥ 0 of the noise of a block; the width is ν = 4√8·b·log t·(bracket).
-    ucb_term : bool
-        Whether the index has √(2 log t/n).
-    repaired : bool
-        Whether the bracket is ⌊log2 n⌋ + 1 and not log2 n' + 1.
-    times : array_like, optional
-        Times at which the bound is wanted; None means T.
-
-    Returns
-    -------
-    float or numpy.ndarray, of the shape of `times`
-
-    Notes
-    -----
-    Theorem 3.2, O(log t·log log t) for fixed gaps and ε, fails for the printed width: the
-    regret is at least t^(1 − 4√8/k − o(1)) for each k ≥ 12, :prf:ref:`thm-32-false`. With the
-    repaired bracket it holds: :prf:ref:`thm-32`.
+    ucb_term, repaired : bool
+        Whether the index has √(2 log t/n); whether the bracket is ⌊log2 n⌋ + 1, not log2 n' + 1.
 
     Examples
     --------
@@ -190,31 +181,24 @@ def dp_ucb_bound_regret(
     def at(grid: Floats) -> Floats:
         octaves = int(grid[-1]).bit_length()
         when = _times_in_octaves(grid, octaves)
-        total = np.zeros(grid.size)
-        for gap, arms in zip(*np.unique(all_gaps[all_gaps > 0], return_counts=True), strict=True):
-            least = np.full(grid.size, np.inf)
-            for part in _SHARES:
-                share = part * gap
-                late = when @ _late_noise(share, octaves, block_scale, ucb_term, repaired)
-                early = _early_pulls(gap, share, grid, block_scale, ucb_term)
-                least = np.minimum(least, 1 + early + late)
-            total += arms * gap * least
-        return total
+
+        def pulls(gap: float, part: float) -> Floats:
+            share = part * gap
+            late = when @ _late_noise(share, octaves, block_scale, ucb_term, repaired)
+            return 1 + _early_pulls(gap, share, grid, block_scale, ucb_term) + late
+
+        return _least_regret(all_gaps, grid, pulls)
 
     return _growing(all_gaps, horizon, times, at)
 
 
 def _noise_reach(times: Floats, count: float, block_scale: float) -> Floats:
-    """Return x with Σ P(noise > x) ≤ `count` over the lengths up to t of a hybrid counter.
-
-    Σ E exp(θZ_n) over the lengths of a stretch is (1 − θ²b²)^(−(k+1))·(1 + m)^k.
-    """
+    """Return x with Σ P(noise > x) ≤ `count` over the lengths up to t of a hybrid counter."""
     reach = []
     for t in times.tolist():
         levels = np.arange(int(t).bit_length())[:, None]
         theta = _TILTS / max(1, levels[-1, 0])  # in units of 1/b
-        tree = np.log1p(np.exp(_log_mean(theta, levels)))
-        total = np.logaddexp.reduce((levels + 1) * _log_mean(theta, 1.0) + levels * tree, axis=0)
+        total = np.logaddexp.reduce(_log_stretch(theta, levels, 1.0), axis=0)
         reach.append(np.min((total - math.log(count)) / theta))
     return block_scale * np.array(reach)
 
@@ -224,19 +208,11 @@ def dp_ucb_hybrid_regret(
 ) -> Any:
     """Bound the expected pseudo-regret of DP-UCB with advancing hybrid counters.
 
-    Parameters
-    ----------
-    block_scale : float
-        Scale b ≥ 0 of the noise of a block.
-    gaps, horizon, times
-        As of `dp_ucb_bound_regret`.
-
-    Notes
-    -----
-    This is O(b·log²t + log t/Δ), as in Theorem 3.3, if gaps do not differ. That theorem is said to
-    be proved like Theorem 3.2; but without ν in the index nothing covers the noise of an arm with
-    few pulls, and it is new noise that saves it. Proof: :prf:ref:`thm-33`, with the mean number of
-    times of rare noise at most η = 1/8 and ν by `negative_before`.
+    Arguments as of `dp_ucb_bound_regret`. This is O(b·log²t + log t/Δ), as in Theorem 3.3, if gaps
+    do not differ. That theorem is said to be proved like Theorem 3.2; but without ν in the index
+    nothing covers the noise of an arm with few pulls, and it is new noise that saves it. Proof:
+    :prf:ref:`thm-33`, with the mean number of times of rare noise at most η = 1/8 and ν by
+    `negative_before`.
     """
     all_gaps = check_arms("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
@@ -287,33 +263,19 @@ def dp_ucb_int_regret(
 ) -> Any:
     """Bound the expected pseudo-regret of DP-UCB-INT, refreshed or frozen.
 
-    By the lemma at the head of the module, for releases: the release of an arm at
-    m = jf pulls is used for at most f of its pulls, and that of the best arm at the times up to t.
-    A value has noise of scale B = noise·m^(v/2 − 1), and
-
-        P(S_m/m + Lap(B) ≥ μ + x) ≤ exp(−x/B + 1/(8mB²))/2    for every real x,
-
-    as P(Lap(B) ≥ z) ≤ exp(−z/B)/2 for every real z.
+    The release of an arm at m = jf pulls is used for at most f of its pulls, and that of the best
+    arm at the times up to t. Tail of a released value: :prf:ref:`lem-int-tail`. The bound grows
+    like t (frozen), or like t·exp(−c√log t) (refreshed); and so does the regret
+    (:prf:ref:`thm-35-false`). Theorem 3.5 has the rate of UCB: its proof allows the noise a failure
+    probability of t^(−3.5), but at that probability √(2 log t/n) does not cover noise of scale
+    n^(v/2 − 1) for any n.
 
     Parameters
     ----------
-    interval : int
-        f.
-    exponent : float
-        v.
-    noise : float
-        Factor of the noise.
+    interval, exponent, noise : int, float, float
+        f, v, and the factor of the noise, whose scale is noise·m^(v/2 − 1).
     refreshed : bool
         Whether the bonus grows between releases.
-    gaps, horizon, times
-        As of `dp_ucb_bound_regret`.
-
-    Notes
-    -----
-    It grows like t (frozen), or like t·exp(−c√log t) (refreshed); and so does the regret. Proof:
-    :prf:ref:`thm-35-false`. Theorem 3.5 has the rate of UCB: its proof allows the noise a failure
-    probability of t^(−3.5), but at that probability √(2 log t/n) does not cover noise of scale
-    n^(v/2 − 1) for any n.
     """
     all_gaps = check_arms("gaps", gaps)
 
@@ -330,17 +292,14 @@ def dp_ucb_int_regret(
         there = (first < 2 * starts) * size
         reached = (first <= grid[:, None]) * size
         top = np.sqrt(2 * np.log(grid))[:, None] * first ** ((1 - exponent) / 2) / noise
-        total = np.zeros(grid.size)
-        for gap, arms in zip(*np.unique(all_gaps[all_gaps > 0], return_counts=True), strict=True):
-            least = np.full(grid.size, np.inf)
-            for share in _SHARES:
-                low = _half_exp(loose - share * gap * rise - root * spread)
-                late = when @ np.minimum(1.0, np.sum(there * low, axis=1))
-                high = _half_exp(loose - (1 - share) * gap * rise + top)
-                early = interval * np.sum(reached * high, axis=1)
-                least = np.minimum(least, interval + early + late)
-            total += arms * gap * least
-        return total
+
+        def pulls(gap: float, share: float) -> Floats:
+            low = _half_exp(loose - share * gap * rise - root * spread)
+            late = when @ np.minimum(1.0, np.sum(there * low, axis=1))
+            high = _half_exp(loose - (1 - share) * gap * rise + top)
+            return interval + interval * np.sum(reached * high, axis=1) + late
+
+        return _least_regret(all_gaps, grid, pulls)
 
     return _growing(all_gaps, horizon, times, at)
 

@@ -153,18 +153,8 @@ class RegretAlgorithm(Configuration, abc.ABC):
     ) -> float | Floats:
         """Return an upper bound on the expected pseudo-regret: infinity where none is known.
 
-        Parameters
-        ----------
-        instance : Instance
-            The bandit, of the kind that `check_instance` lets pass.
-        horizon : int
-            Horizon T that the algorithm is told.
-        times : array_like, optional
-            Times t ≤ T at which the bound is wanted; None means T.
-
-        Returns
-        -------
-        float or numpy.ndarray, of the shape of `times`
+        Arguments as of `play`; `times` t ≤ T are those at which the bound is wanted, None for T.
+        The result has their shape.
         """
         self.check_instance(instance)
         if isinstance(instance, self.bound_for):

@@ -26,10 +26,9 @@ class DPSE(RegretAlgorithm):
     released mean lies more than 2h_e + 2c_e below the best; the last arm is played to the
     horizon. R_e, h_e, c_e: `dpbandits.schedules.elimination_epoch`.
 
-    One reward plays a role in one epoch's mean of one arm, with sensitivity 1/r: the released
-    means of all epochs together are ε-differentially private (Theorem 4.1), and so is the
-    sequence of pulls that they determine. Proof: :prf:ref:`thm-privacy`. The bound on the regret
-    is Theorem 4.3 with its constants, `elimination_regret`. Proof: :prf:ref:`thm-regret`.
+    One reward plays a role in one epoch's mean of one arm, with sensitivity 1/r: the sequence of
+    pulls is ε-differentially private (Theorem 4.1). Proof: :prf:ref:`thm-privacy`. The bound on the
+    regret is Theorem 4.3 with its constants, `elimination_regret`. Proof: :prf:ref:`thm-regret`.
 
     Parameters
     ----------
@@ -42,8 +41,7 @@ class DPSE(RegretAlgorithm):
     -----
     Deviations from the printed algorithm: none. R_e is real; the printed loop runs while
     r < R_e, that is ⌈R_e⌉ times. An epoch that the horizon cuts short releases nothing.
-    The simulation draws an epoch's sums at once (`dpbandits.regret.elimination`): a run at
-    any horizon takes O(K log T) steps and O(K) memory, and its law is exact.
+    A run takes O(K log T) steps (`dpbandits.regret.elimination`), and its law is exact.
 
     Examples
     --------
@@ -65,7 +63,6 @@ class DPSE(RegretAlgorithm):
         return PrivacyGuarantee("global", self.epsilon)
 
     def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
-        """Play once; see `RegretAlgorithm.play`."""
         beta = 1 / horizon if self.beta is None else self.beta
         return play_elimination(instance, checkpoints, rng, beta, self.epsilon)
 
@@ -78,22 +75,13 @@ class DPSE(RegretAlgorithm):
 class SuccessiveElimination(RegretAlgorithm):
     """Successive elimination with doubling epochs and fresh means in each: `DPSE` at ε = ∞.
 
-    The elimination idea is Even-Dar, Mannor & Mansour (2002); the epochs are those of
-    Algorithm 3 of Sajed & Sheffet (2019) with the private parts left out, so that the
+    The idea is Even-Dar, Mannor & Mansour (2002); with the epochs of Sajed & Sheffet (2019) the
     difference to `DPSE` is the price of privacy and nothing else.
 
     Parameters
     ----------
     beta : float, optional
-        Confidence β in (0, 1): the probability with which the analysis may fail. None means
-        1/T, with T the horizon of the simulation.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> runs = dpb.simulate(dpb.SuccessiveElimination(), dpb.instances.ss19("C2"), 10**6, n_runs=3)
-    >>> runs.pulls.sum(axis=1).tolist()
-    [1000000, 1000000, 1000000]
+        As of `DPSE`.
     """
 
     label: ClassVar[str] = "SE"
@@ -107,7 +95,6 @@ class SuccessiveElimination(RegretAlgorithm):
         return NO_PRIVACY
 
     def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
-        """Play once; see `RegretAlgorithm.play`."""
         return DPSE(math.inf, self.beta).play(instance, horizon, checkpoints, rng)
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:

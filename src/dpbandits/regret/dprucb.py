@@ -122,7 +122,7 @@ class DPRUCB(HeavyTailAlgorithm):
         """
         self.check_instance(instance)
         if self.width == "published":
-            return bounds.worst_heavy_regret(instance.gaps, horizon, times=times)
+            return bounds.worst_regret(instance.gaps, horizon, times=times)
         return bounds.dprucb_regret(
             instance.gaps,
             horizon,

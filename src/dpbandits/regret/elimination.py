@@ -1,16 +1,16 @@
 """Elimination algorithms simulated epoch by epoch: exact in law, at a cost of O(K · epochs).
 
-Each epoch pulls the viable arms in turn, ⌈R_e⌉ times each. What is decided at its end depends on
-each arm's sum of rewards alone, so the sum is drawn at once, as one Binomial variable: the law of
-the run is that of the step-by-step algorithm. Proof: :prf:ref:`prop-epochs`. When the epochs ended
-and in which of them each arm was pulled last is all there is to know of a run; pulls and regret
-are arithmetic on it.
+Each epoch pulls the viable arms in turn. What is decided at its end depends on each arm's sum of
+rewards alone, which is drawn at once. Proof: :prf:ref:`prop-epochs`. When the epochs ended and in
+which of them each arm was pulled last is all there is to know of a run; pulls and regret are
+arithmetic on it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -22,7 +22,7 @@ from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import Bandit, DrawnRewards, Rewards, Source
 from dpbandits.schedules import EpochPlan, elimination_epoch, elimination_widths
 
-__all__ = ["EliminationPlay", "play_elimination", "play_epochs"]
+__all__ = ["EliminationPlay", "fresh_means", "play_elimination", "play_epochs"]
 
 _MOST_EPOCHS = 32  # epoch e has more than 4^e pulls, a run at most 2^62
 
@@ -30,26 +30,16 @@ _MOST_EPOCHS = 32  # epoch e has more than 4^e pulls, a run at most 2^62
 class EliminationPlay(Play):
     """A run of elimination, without its counts: O(K) numbers, whatever the checkpoints.
 
-    Parameters
-    ----------
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing times; the run ends at the last one.
-    epoch_ends : numpy.ndarray of int, shape (E,)
-        Times at which the epochs ended.
-    last_epoch : numpy.ndarray of int, shape (K,)
-        Number, from 1, of the epoch in which each arm was pulled last: E + 1 where it was viable
-        to the end.
+    `last_epoch`, shape (K,), has for each arm the number, from 1, of the epoch in which it was
+    pulled last: E + 1 where it was viable to the end. The run ends at the last checkpoint.
 
     Examples
     --------
     Three arms, of which the second goes after 6 pulls:
 
-    >>> import numpy as np
     >>> play = EliminationPlay(np.array([4, 9]), np.array([6]), np.array([2, 1, 2]))
-    >>> play.counts.tolist(), play.pulls.tolist()
-    ([[2, 1, 1], [4, 2, 3]], [4, 2, 3])
-    >>> play.regret(np.array([0.0, 0.5, 0.25])).tolist()
-    [0.75, 1.75]
+    >>> play.counts.tolist(), play.regret(np.array([0.0, 0.5, 0.25])).tolist()
+    ([[2, 1, 1], [4, 2, 3]], [0.75, 1.75])
     """
 
     checkpoints: Times
@@ -66,14 +56,11 @@ class EliminationPlay(Play):
 
     @property
     def pulls(self) -> Ints:
-        """Pulls of each arm at the last checkpoint, shape (K,)."""
         counts: Ints = _counts(self.checkpoints[-1:], self.epoch_ends, self.last_epoch)
         return counts[0]
 
     def regret(self, gaps: Floats) -> Floats:
-        """Return the pseudo-regret at each checkpoint; see `Play.regret`."""
-        record = self.checkpoints, self.epoch_ends, self.last_epoch
-        regret: Floats = _regret(gaps, *record)
+        regret: Floats = _regret(gaps, self.checkpoints, self.epoch_ends, self.last_epoch)
         return regret
 
 
@@ -171,21 +158,40 @@ def play_elimination(
     if type(rewards) is DrawnRewards:
         record = _eliminate(rewards.means, checkpoints[-1], float(beta), float(epsilon), rng)
         return EliminationPlay(checkpoints, *record)
-    return play_epochs(
-        rewards, checkpoints, rng, lambda size, epoch: elimination_epoch(size, epoch, beta, epsilon)
-    )
+
+    def plan_epoch(n_viable: int, epoch: int) -> EpochPlan:
+        return elimination_epoch(n_viable, epoch, beta, epsilon)
+
+    return play_epochs(rewards.n_arms, checkpoints, plan_epoch, fresh_means(rewards, rng))
+
+
+def fresh_means(rewards: Rewards, rng: Rng) -> Callable[[list[int], EpochPlan], Floats]:
+    """Return what `play_epochs` asks for: means of new rewards, with Laplace noise."""
+
+    def release(viable: list[int], plan: EpochPlan) -> Floats:
+        means = np.array([rewards.total(arm, plan.pulls) for arm in viable]) / plan.pulls
+        if plan.noise_scale > 0:
+            means = means + laplace_noise(rng, plan.noise_scale, len(viable))
+        return means
+
+    return release
 
 
 def play_epochs(
-    rewards: Rewards, checkpoints: Times, rng: Rng, plan_epoch: Callable[[int, int], EpochPlan]
+    n_arms: int,
+    checkpoints: Times,
+    plan_epoch: Callable[[int, int], Any],
+    release: Callable[[list[int], Any], Floats],
 ) -> EliminationPlay:
     """Play successive elimination with fresh means in every epoch, with any plan of the epochs.
 
-    `plan_epoch` maps (number of viable arms, epoch number from 1) to an `EpochPlan`.
+    `plan_epoch` maps (number of viable arms, epoch number from 1) to a plan with `pulls` of each
+    arm and a `threshold`, and `release` maps the viable arms and a plan to the arms' means. An
+    epoch that the last checkpoint cuts short releases nothing.
     """
     left = int(checkpoints[-1])
-    viable = np.arange(rewards.n_arms)
-    last_epoch = np.ones(viable.size, dtype=np.int64)
+    viable = np.arange(n_arms)
+    last_epoch = np.ones(n_arms, dtype=np.int64)
     epoch_ends: list[int] = []
     while viable.size > 1:
         plan = plan_epoch(viable.size, len(epoch_ends) + 1)
@@ -193,9 +199,7 @@ def play_epochs(
         if left < 0:
             break
         epoch_ends.append(int(checkpoints[-1]) - left)
-        means = np.array([rewards.total(arm, plan.pulls) for arm in viable.tolist()]) / plan.pulls
-        if plan.noise_scale > 0:
-            means = means + laplace_noise(rng, plan.noise_scale, viable.size)
+        means = release(viable.tolist(), plan)
         viable = viable[means.max() - means <= plan.threshold]
         last_epoch[viable] = len(epoch_ends) + 1
     return EliminationPlay(checkpoints, np.array(epoch_ends, dtype=np.int64), last_epoch)

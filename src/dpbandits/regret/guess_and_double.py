@@ -52,7 +52,6 @@ class GuessAndDouble(RegretAlgorithm):
     first_guess: Annotated[int, whole(4)] = 1024
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         super().__post_init__()
         if not isinstance(self.base, RegretAlgorithm):
             raise ValueError(
@@ -65,7 +64,6 @@ class GuessAndDouble(RegretAlgorithm):
         return self.base.guarantee
 
     def check_instance(self, instance: object) -> None:
-        """Refuse what the restarted algorithm refuses."""
         self.base.check_instance(instance)
 
     def stretches(self, end: int) -> Iterator[tuple[int, int, int]]:
@@ -77,7 +75,6 @@ class GuessAndDouble(RegretAlgorithm):
             guess, start = (2 * guess if self.growth == "double" else guess**2), stop
 
     def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
-        """Play once; see `RegretAlgorithm.play`. The horizon is not told to the algorithm."""
         if isinstance(instance, Bandit):  # every stretch goes on with the same rewards
             instance = instance.rewards(rng)
         parts, ends = [], []
@@ -94,7 +91,6 @@ class GuessAndDouble(RegretAlgorithm):
     def regret_bound(
         self, instance: Any, horizon: int, times: ArrayLike | None = None
     ) -> float | Floats:
-        """Bound on the expected pseudo-regret: the sum of the stretches' bounds."""
         at = np.asarray(horizon if times is None else times, dtype=np.float64)
         total = np.zeros_like(at)
         for guess, start, stop in self.stretches(int(at.max())):

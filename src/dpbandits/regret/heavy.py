@@ -20,9 +20,10 @@ from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
 from dpbandits.mechanisms import laplace_total
 from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.regret.elimination import play_epochs
 from dpbandits.rewards.heavy_laws import HeavyTailInstance, ParetoLaw, TwoPointHeavyLaw
 from dpbandits.rewards.truncated_sums import truncated_sum
-from dpbandits.schedules import round_robin
+from dpbandits.schedules import MOST_PULLS
 
 __all__ = [
     "DPRSE",
@@ -32,8 +33,6 @@ __all__ = [
     "law_codes",
     "play_heavy_elimination",
 ]
-
-LONGEST = 2**62
 
 
 def law_codes(instance: HeavyTailInstance) -> tuple[Ints, Floats]:
@@ -45,7 +44,6 @@ class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
     """Base class of the algorithms that are told E∣X∣^(1+v) ≤ u; u and v are the instance's."""
 
     def check_instance(self, instance: object) -> None:
-        """Refuse anything but a `HeavyTailInstance`."""
         if not isinstance(instance, HeavyTailInstance):
             raise ValueError(
                 f"instance={instance!r} has no moment bound, which {type(self).__name__} must "
@@ -69,7 +67,6 @@ class HeavyElimination(HeavyTailAlgorithm):
         return PrivacyGuarantee(self.model, self.epsilon)
 
     def play(self, instance: HeavyTailInstance, horizon: int, checkpoints: Ints, rng: Rng) -> Play:
-        """Play once; see `RegretAlgorithm.play`."""
         self.check_instance(instance)
         plan = partial(
             heavy_epoch,
@@ -85,13 +82,9 @@ class HeavyElimination(HeavyTailAlgorithm):
     def regret_bound(
         self, instance: HeavyTailInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | Floats:
-        """Bound on the expected pseudo-regret: `heavy_elimination_regret`.
-
-        For "published-remark" it is t times the greatest gap: nothing better is true in general.
-        """
         self.check_instance(instance)
-        if self.schedule == "published-remark":
-            return bounds.worst_heavy_regret(instance.gaps, horizon, times=times)
+        if self.schedule == "published-remark":  # nothing better is true in general
+            return bounds.worst_regret(instance.gaps, horizon, times=times)
         return bounds.heavy_elimination_regret(
             instance.gaps,
             horizon,
@@ -113,43 +106,25 @@ def play_heavy_elimination(
 ) -> Play:
     """Play successive elimination on private means of truncated rewards, fresh in every epoch.
 
-    Each epoch pulls the viable arms in turn, R times each. What is decided at its end depends on
-    each arm's sum of truncated rewards and on the sum of its Laplace variables alone, so both are
-    drawn at once, by `truncated_sum` and `laplace_total`. The run ends at the last checkpoint, 2^62
-    at most; an epoch that it cuts short releases nothing. `plan_epoch` maps (number of viable arms,
+    What is decided at the end of an epoch depends on each arm's sum of truncated rewards and on the
+    sum of its Laplace variables alone, so both are drawn at once, by `truncated_sum` and
+    `laplace_total`. The last checkpoint is 2^62 at most. `plan_epoch` maps (number of viable arms,
     epoch number from 1) to a `HeavyEpochPlan`.
     """
-    end = int(checkpoints[-1])
-    if end > LONGEST:
+    if checkpoints[-1] > MOST_PULLS:
         raise ValueError(f"checkpoints={checkpoints!r} are out of range; allowed: up to 2^62")
-    counts = np.zeros((checkpoints.size, instance.n_arms), dtype=np.int64)
-    pulled = np.zeros(instance.n_arms, dtype=np.int64)
-    viable = np.arange(instance.n_arms)
-    epoch_ends: list[int] = []
-    t = 0
-    while t < end:
-        planned = end - t
-        if viable.size > 1:
-            plan = plan_epoch(viable.size, len(epoch_ends) + 1)
-            planned = plan.pulls * viable.size
-        stretch = min(planned, end - t)
-        first, last = np.searchsorted(checkpoints, (t, t + stretch), side="right")
-        counts[first:last] = pulled
-        counts[first:last, viable] += round_robin(checkpoints[first:last] - t, viable.size)
-        pulled[viable] += round_robin(np.array(stretch), viable.size)
-        t += stretch
-        if viable.size > 1 and stretch == planned:
-            means = np.array([_private_mean(instance, arm, plan, rng) for arm in viable.tolist()])
-            viable = viable[means.max() - means <= plan.threshold]
-            epoch_ends.append(t)
-    return Play(counts, np.array(epoch_ends, dtype=np.int64))
 
+    def private_mean(arm: int, plan: HeavyEpochPlan) -> float:
+        total = truncated_sum(rng, instance.laws[arm], plan.pulls, plan.bound)
+        if plan.noise_scale > 0:
+            total += laplace_total(rng, plan.noise_scale, plan.noise_draws)
+        return total / plan.pulls
 
-def _private_mean(instance: HeavyTailInstance, arm: int, plan: HeavyEpochPlan, rng: Rng) -> float:
-    total = truncated_sum(rng, instance.laws[arm], plan.pulls, plan.bound)
-    if plan.noise_scale > 0:
-        total += laplace_total(rng, plan.noise_scale, plan.noise_draws)
-    return total / plan.pulls
+    def release(viable: list[int], plan: HeavyEpochPlan) -> Floats:
+        return np.array([private_mean(arm, plan) for arm in viable])
+
+    play = play_epochs(instance.n_arms, checkpoints, plan_epoch, release)
+    return Play(play.counts, play.epoch_ends)
 
 
 @dataclass(frozen=True)
@@ -159,11 +134,9 @@ class DPRSE(HeavyElimination):
     In epoch τ = 1, 2, … every viable arm is pulled R times; rewards beyond B count as 0; the mean
     of the epoch's truncated rewards is released with one Laplace variable of scale 2B/(Rε), and
     an arm is eliminated when its released mean lies too far below the best. R (the paper's R_τ),
-    B (B_τ) and the threshold (12·err_τ): `dpbandits.heavy_schedules.heavy_epoch`. u and v are the
-    instance's `moment_bound` and `order`.
-
-    One reward changes one epoch's sum of one arm by at most 2B: all released means together are
-    ε-private, and so are the pulls, which they determine; whether or not the moment is as promised.
+    B (B_τ) and the threshold (12·err_τ): `heavy_epoch`, by the instance's `moment_bound` u and
+    `order` v. The pulls are ε-private, whether or not the moment is as promised.
+    Proof: :prf:ref:`thm-rse`.
 
     Parameters
     ----------
@@ -179,15 +152,7 @@ class DPRSE(HeavyElimination):
     -----
     Deviations from the paper: its formulas are lost in our copy, so that the constants 24 and 12
     are inferred, and proved, not quoted. For ε > 1 the lengths and thresholds are those of ε = 1;
-    the noise is that of ε. Horizons go to 2^62. Proof: :prf:ref:`thm-rse`.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> s1 = dpb.instances.twzw22("S1", order=0.9)
-    >>> runs = dpb.simulate(dpb.DPRSE(epsilon=1.0), s1, horizon=10**9, n_runs=2)
-    >>> runs.pulls.sum(axis=1).tolist()
-    [1000000000, 1000000000]
+    the noise is that of ε. Horizons go to 2^62.
     """
 
     label: ClassVar[str] = "DPRSE"
@@ -203,13 +168,8 @@ class DPRSE(HeavyElimination):
 class LDPRSE(HeavyElimination):
     """Locally DP robust successive elimination: TWZW22, Algorithm 4, on a schedule that works.
 
-    In epoch τ = 1, 2, … every viable arm is pulled R times. Each reward is truncated at B, gets
-    its own Laplace variable of scale 2B/ε (B/ε for "non-negative") and is released; an arm is
-    eliminated when the mean of what was released lies too far below the best. R, B and the
-    threshold: `dpbandits.heavy_schedules.heavy_epoch`. u and v are the instance's `moment_bound`
-    and `order`.
-
-    A truncated reward lies in [−B, B], and B follows from earlier released values alone: each
+    As `DPRSE`, but each reward, truncated at B, gets its own Laplace variable of scale 2B/ε and is
+    released: it lies in [−B, B], and B follows from earlier released values alone, so that each
     release is ε-locally private.
 
     Parameters
@@ -226,8 +186,7 @@ class LDPRSE(HeavyElimination):
     Notes
     -----
     The paper's formulas are lost in our copy: the schedule is derived in :prf:ref:`thm-rse`. Zhou
-    & Zhang (NeurIPS 2024) found a flaw in the paper's local results. The noises of an epoch are
-    drawn as one sum, exact in law (`laplace_total`). Horizons go to 2^62.
+    & Zhang (NeurIPS 2024) found a flaw in the paper's local results. Horizons go to 2^62.
 
     Examples
     --------
@@ -247,7 +206,6 @@ class LDPRSE(HeavyElimination):
     schedule: Literal["minimax", "non-negative", "published-remark"] = "minimax"
 
     def check_instance(self, instance: object) -> None:
-        """Refuse what has no moment bound, or may be negative where it must not."""
         super().check_instance(instance)
         if self.schedule != "non-negative":
             return

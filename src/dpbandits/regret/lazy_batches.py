@@ -2,14 +2,9 @@
 
 Of Hu, Huang & Mehta (2021), Azize & Basu (2022), Hu & Hegde (2022) and Azize, Wu, Honda, Orabona,
 Ito & Basu (2025) we have no text at hand: batches, indices and posteriors are reconstructed.
-
-The batches of an arm grow by the factor 1 + η. When an arm's open batch is full, the sum of its
-rewards is released with one Laplace variable of scale 1/ε, its next batch opens, and it is decided
-which arms are pulled until the next release. Between two releases nothing random happens except
-for draws of arms, so that a run goes from release to release: it takes O(K log T) steps.
-
-Every reward is in one batch, which is released once, and all else depends on released sums, sizes
-of batches and private randomness: the sequence of pulls is ε-differentially private.
+Pseudo-code: :prf:ref:`alg-lazy`. The sequence of pulls is ε-private: :prf:ref:`thm-lazy-private`.
+Between two releases nothing random happens except for draws of arms, so that a run goes from
+release to release, in O(K log T) steps. Proof for Lazy-DP-TS: :prf:ref:`lem-race`.
 """
 
 from __future__ import annotations
@@ -27,8 +22,9 @@ from numpy.typing import NDArray
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Budget, Flag, between
+from dpbandits.divergences import calibrated_plus_kernel
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.lazy_indices import choose_calibrated, choose_kl, choose_least_evidence, choose_ucb
+from dpbandits.lazy_indices import calibrated_upper, clip, ucb_width
 from dpbandits.regret.base import Play, RegretAlgorithm, Times, write_arms
 from dpbandits.regret.lazy_sampling import first_of, first_to_finish, largest_draw
 from dpbandits.rewards.binomial import binomial
@@ -68,7 +64,7 @@ class LazyRule(NamedTuple):
     epsilon: float
     eta: float
     forgets: bool
-    first: float  # `UCB`: of `choose_ucb`; `CALIBRATED`: ξ; `EVIDENCE`: 1 if noises count; else α
+    first: float  # `UCB`: of `ucb_width`; `CALIBRATED`: ξ; `EVIDENCE`: 1 if noises count; else α
     second: float = 0.0
 
 
@@ -91,11 +87,12 @@ class _State(NamedTuple):
     clock: Ints  # (4,): pulls, releases, checkpoints passed, whether a sum was asked for
 
 
+@njit(cache=True, nogil=True)
 def _start(n_arms: int) -> _State:
-    rewards, noises, pulls = np.zeros((3, n_arms), np.int64)
-    sizes, due = np.ones((2, n_arms), np.int64)
+    rewards, noises = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
+    pulls, sizes = np.zeros(n_arms, np.int64), np.ones(n_arms, np.int64)
     released = Released(np.zeros(n_arms), rewards, noises)
-    return _State(released, pulls, sizes, due, np.zeros(1), np.zeros(4, np.int64))
+    return _State(released, pulls, sizes, sizes.copy(), np.zeros(1), np.zeros(4, np.int64))
 
 
 @njit(cache=True, nogil=True)
@@ -108,25 +105,40 @@ def posteriors(released: Released, t: int, alpha: float, epsilon: float) -> tupl
 
 @njit(cache=True, nogil=True)
 def _choose(rule: LazyRule, released: Released, t: int, rng: Rng) -> int:
-    """Return the arm whose next batch begins with pull number t."""
-    totals, rewards, noises = released.totals, released.rewards, released.noises
-    log_t, epsilon = math.log(t), rule.epsilon
-    if rule.kind == UCB:
-        return choose_ucb(totals, rewards, log_t, rule.first, rule.second, epsilon)
-    if rule.kind == KL:
-        return choose_kl(totals, rewards, log_t, rule.first, epsilon)
+    """Return the arm whose next batch begins with pull number t: the lowest of largest index."""
+    epsilon, log_t = rule.epsilon, math.log(t)
+    if rule.kind == SAMPLE:
+        centres, deviations = posteriors(released, t, rule.first, epsilon)
+        draws = [rng.normal(centres[a], deviations[a]) for a in range(centres.size)]
+        return int(np.argmax(np.array(draws)))
+    totals, rewards, noises = released
+    best = clip((totals / rewards).max())
+    level = rule.first * log_t
     if rule.kind == CALIBRATED:
         level = log_t + rule.first * math.log1p(log_t)
-        return choose_calibrated(totals, rewards, noises, level, epsilon)
-    if rule.kind == EVIDENCE:
-        counted = noises if rule.first > 0.0 else np.zeros_like(noises)
-        return choose_least_evidence(totals, rewards, counted, epsilon)
-    centres, deviations = posteriors(released, t, rule.first, epsilon)
-    arm, largest = 0, -math.inf
-    for a in range(centres.size):
-        drawn = rng.normal(centres[a], deviations[a])
-        if drawn > largest:
-            arm, largest = a, drawn
+    arm, highest = 0, -math.inf
+    for a in range(totals.size):
+        n, k = float(rewards[a]), float(noises[a])
+        x = totals[a] / n
+        if rule.kind == UCB:
+            index = x + ucb_width(n, log_t, rule.first, rule.second, epsilon)
+        elif rule.kind == KL:
+            y = clip(x + level / (epsilon * n))
+            index = calibrated_upper(y, n, 0.0, math.inf, level)
+        elif rule.kind == CALIBRATED:
+            if highest == 1.0:
+                break
+            # with this rate at the largest index so far there is no larger one
+            if highest >= 0.0 and n * calibrated_plus_kernel(x, highest, k / n, epsilon) >= level:
+                continue
+            index = calibrated_upper(x, n, k, epsilon, level)
+        else:
+            y, counted = clip(x), k if rule.first > 0.0 else 0.0
+            index = -math.log(n)
+            if y < best:
+                index -= n * calibrated_plus_kernel(y, best, counted / n, epsilon)
+        if index > highest:
+            arm, highest = a, index
     return arm
 
 
@@ -207,20 +219,15 @@ def run_lazy_batches(
 
 
 @njit(cache=True, nogil=True)
-def _table_runs(
-    rule: LazyRule, state: _State, tape: Tape, n_runs: int, rng: Rng
-) -> NDArray[np.int8]:
+def _table_runs(rule: LazyRule, tape: Tape, n_runs: int, rng: Rng) -> NDArray[np.int8]:
     """Play a table of rewards many times."""
     n_arms, n_pulls = tape.table.shape
     arms = np.zeros((n_runs, n_pulls), np.int8)
     times, ends = np.arange(1, n_pulls + 1), np.empty(n_pulls + 1, np.int64)
     counts = np.zeros((n_pulls, n_arms), np.int64)
     for r in range(n_runs):
-        tape.read[:], state.clock[:], state.pulls[:] = 0, 0, 0
-        state.sizes[:], state.due[:] = 1, 1
-        state.released.totals[:], state.released.rewards[:] = 0.0, 0
-        state.released.noises[:] = 0
-        run_lazy_batches(rule, state, tape, times, counts, ends, rng)
+        tape.read[:] = 0
+        run_lazy_batches(rule, _start(n_arms), tape, times, counts, ends, rng)
         write_arms(counts, arms[r])
     return arms
 
@@ -231,6 +238,10 @@ _Eta = Annotated[float, between(0.05, 100.0)]
 
 class LazyBatches(RegretAlgorithm):
     """Base class: one batch of each arm in turn, then as the rule says. The horizon is not used.
+
+    The sizes of an arm's batches are the grid ⌈(1 + η)^j⌉, and an estimate rests on its last batch
+    alone, if the algorithm `forgets`. Else the pulls at the ends of the batches are that grid, and
+    released sums accumulate. Ties between arms go to the lowest number.
 
     Parameters
     ----------
@@ -245,6 +256,8 @@ class LazyBatches(RegretAlgorithm):
 
     forgets: ClassVar[bool] = True
     """Whether an estimate rests on the arm's last batch alone."""
+    bound: ClassVar[str] = ""
+    """Name of the function in `dpbandits.bounds` that bounds the regret."""
 
     @property
     @abc.abstractmethod
@@ -254,21 +267,15 @@ class LazyBatches(RegretAlgorithm):
     def _rule(self, kind: int, first: float, second: float = 0.0) -> LazyRule:
         return LazyRule(kind, self.epsilon, self.eta, self.forgets, float(first), float(second))
 
-    def _ucb_bound(self, instance: Any, horizon: int) -> Any:
-        _, epsilon, eta, _, sampling, noise = self.rule
-        bound = partial(bounds.lazy_ucb_regret, instance.means, horizon, epsilon=epsilon, eta=eta)
-        return partial(bound, sampling=sampling, noise=noise)
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        return partial(getattr(bounds, self.bound), instance.means, horizon, **vars(self))
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """Pure ε-differential privacy of the whole sequence of pulls.
-
-        A reward is in one batch, of sensitivity 1, which is released once, with one Lap(1/ε).
-        """
+        """Pure ε-differential privacy of the whole sequence of pulls."""
         return PrivacyGuarantee("global", self.epsilon)
 
     def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
-        """Play once; see `RegretAlgorithm.play`."""
         rewards = instance.rewards(rng)
         n_arms = rewards.n_arms
         state, tape = _start(n_arms), tape_of(rewards)
@@ -281,22 +288,36 @@ class LazyBatches(RegretAlgorithm):
         return Play(counts, ends[: state.clock[1]].copy())
 
     def play_table(self, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
-        """Play a table many times; see `RegretAlgorithm.play_table`."""
         tape = tape_of(FixedRewards(table, log=False))
-        arms: NDArray[np.int8] = _table_runs(self.rule, _start(len(table)), tape, n_runs, rng)
+        arms: NDArray[np.int8] = _table_runs(self.rule, tape, n_runs, rng)
         return arms
 
 
+class _LazyUCB(LazyBatches):
+    """The index x + √(cα·log t/n) + α·log t/(εn), c = `share`."""
+
+    alpha: _Alpha
+    share: ClassVar[float] = 1.0
+
+    @property
+    def rule(self) -> LazyRule:
+        return self._rule(UCB, self.share * self.alpha, self.alpha)
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        widths = {"sampling": self.share * self.alpha, "noise": self.alpha}
+        budget = {"epsilon": self.epsilon, "eta": self.eta}
+        return partial(bounds.lazy_ucb_regret, instance.means, horizon, **budget, **widths)
+
+
 @dataclass(frozen=True)
-class AnytimeLazyUCB(LazyBatches):
+class AnytimeLazyUCB(_LazyUCB):
     """Anytime-Lazy-UCB: Hu, Huang & Mehta (2021), reconstructed.
 
-    Arms are played in batches that grow by 1 + η (`LazyBatches`). With n the size of an arm's last
-    batch and x its released mean, the arm with the largest
+    With n the size of an arm's last batch and x its released mean, the arm with the largest
 
         x + √(α·log t/n) + α·log t/(εn)
 
-    is played for its next batch; ties go to the lowest arm number.
+    is played for its next batch (`LazyBatches`). Bound on the regret: `lazy_ucb_regret`.
 
     Parameters
     ----------
@@ -304,11 +325,6 @@ class AnytimeLazyUCB(LazyBatches):
         As of `LazyBatches`.
     alpha : float
         α from 1.001 to 100.
-
-    Notes
-    -----
-    The index of an arm is below its mean with probability at most t^(−2α) + t^(−α)/2 at a
-    given release and time, and `lazy_ucb_regret` needs no more than α > 1.
 
     Examples
     --------
@@ -325,53 +341,28 @@ class AnytimeLazyUCB(LazyBatches):
     alpha: _Alpha = 3.0
     eta: _Eta = 1.0
 
-    @property
-    def rule(self) -> LazyRule:
-        """See `LazyBatches`."""
-        return self._rule(UCB, self.alpha, self.alpha)
-
-    def _regret_bound(self, instance: Any, horizon: int) -> Any:
-        return self._ucb_bound(instance, horizon)
-
 
 @dataclass(frozen=True)
-class AdaPUCB(LazyBatches):
+class AdaPUCB(_LazyUCB):
     """AdaP-UCB: Azize & Basu (2022), reconstructed.
 
-    Arms are played in batches that grow by 1 + η (`LazyBatches`). With n the size of an arm's last
-    batch and x its released mean, the arm with the largest
-
-        x + √(α·log t/(2n)) + α·log t/(εn)
-
-    is played for its next batch; ties go to the lowest arm number.
+    As `AnytimeLazyUCB`, with the index x + √(α·log t/(2n)) + α·log t/(εn).
 
     Parameters
     ----------
     epsilon, eta : float
         As of `LazyBatches`.
     alpha : float
-        α from 1.001 to 100; the paper asks for α > 3.
-
-    Notes
-    -----
-    The index of an arm is below its mean with probability at most 1.5·t^(−α) at a given release
-    and time, and `lazy_ucb_regret` needs no more than α > 1.
+        α from 1.001 to 100; the paper asks for α > 3, the bound for α > 1.
     """
 
     label: ClassVar[str] = "AdaP-UCB"
     source: ClassVar[str] = "Azize & Basu 2022; reconstructed"
+    share: ClassVar[float] = 0.5
 
     epsilon: Budget
     alpha: _Alpha = 3.1
     eta: _Eta = 1.0
-
-    @property
-    def rule(self) -> LazyRule:
-        """See `LazyBatches`."""
-        return self._rule(UCB, 0.5 * self.alpha, self.alpha)
-
-    def _regret_bound(self, instance: Any, horizon: int) -> Any:
-        return self._ucb_bound(instance, horizon)
 
 
 @dataclass(frozen=True)
@@ -384,19 +375,13 @@ class AdaPKLUCB(LazyBatches):
 
     Parameters
     ----------
-    epsilon, eta : float
-        As of `LazyBatches`.
-    alpha : float
-        α from 1.001 to 100; the paper asks for α > 3.
-
-    Notes
-    -----
-    The index of an arm is below its mean with probability at most 1.5·t^(−α) at a given release
-    and time, and `adap_klucb_regret` needs no more than α > 1.
+    epsilon, alpha, eta : float
+        As of `AdaPUCB`. Bound on the regret: `adap_klucb_regret`.
     """
 
     label: ClassVar[str] = "AdaP-KLUCB"
     source: ClassVar[str] = "Azize & Basu 2022; reconstructed"
+    bound: ClassVar[str] = "adap_klucb_regret"
 
     epsilon: Budget
     alpha: _Alpha = 3.1
@@ -404,25 +389,21 @@ class AdaPKLUCB(LazyBatches):
 
     @property
     def rule(self) -> LazyRule:
-        """See `LazyBatches`."""
         return self._rule(KL, self.alpha)
-
-    def _regret_bound(self, instance: Any, horizon: int) -> Any:
-        return partial(bounds.adap_klucb_regret, instance.means, horizon, **vars(self))
 
 
 @dataclass(frozen=True)
 class DPKLUCB(LazyBatches):
     """DP-KLUCB: Azize, Wu, Honda, Orabona, Ito & Basu (2025), reconstructed.
 
-    An arm is released when its pulls reach the next number of the grid ⌈(1 + η)^j⌉; released sums
-    accumulate (`LazyBatches`). With x the released mean of n rewards and k Laplace variables, the
-    arm with the largest
+    Released sums accumulate (`LazyBatches`). With x the released mean of n rewards and k Laplace
+    variables, the arm with the largest
 
         max {q in [0, 1] : n·d̃⁺(x, q, k/n) ≤ log t + ξ·log(1 + log t)}
 
-    is played for its next batch; ties go to the lowest arm number. d̃⁺ is the Chernoff rate of such
-    a mean (`calibrated_plus`), which tends to d_ε as k/n → 0.
+    is played for its next batch. d̃⁺ is the Chernoff rate of such a mean (`calibrated_plus`), which
+    tends to d_ε as k/n → 0: the paper has d_ε in its index, and lower-order terms that we have
+    replaced by the exact rate. Bound on the regret: `dp_klucb_regret`.
 
     Parameters
     ----------
@@ -430,17 +411,12 @@ class DPKLUCB(LazyBatches):
         As of `LazyBatches`.
     slack : float
         ξ from 0 to 100.
-
-    Notes
-    -----
-    The paper has d_ε in its index, and lower-order terms that we have replaced by the exact
-    Chernoff rate. The index of an arm is below its mean with probability at most
-    1/(t·(1 + log t)^ξ) at a given release and time.
     """
 
     label: ClassVar[str] = "DP-KLUCB"
     source: ClassVar[str] = "Azize et al. 2025; reconstructed"
     forgets: ClassVar[bool] = False
+    bound: ClassVar[str] = "dp_klucb_regret"
 
     epsilon: Budget
     eta: _Eta = 0.5
@@ -448,11 +424,7 @@ class DPKLUCB(LazyBatches):
 
     @property
     def rule(self) -> LazyRule:
-        """See `LazyBatches`."""
         return self._rule(CALIBRATED, self.slack)
-
-    def _regret_bound(self, instance: Any, horizon: int) -> Any:
-        return partial(bounds.dp_klucb_regret, instance.means, horizon, **vars(self))
 
 
 @dataclass(frozen=True)
@@ -464,7 +436,7 @@ class DPIMED(LazyBatches):
 
         n·d̃⁺(y, max y, k/n) + log n
 
-    is played for its next batch; ties go to the lowest arm number.
+    is played for its next batch. Bound on the regret: `dp_imed_regret`.
 
     Parameters
     ----------
@@ -486,6 +458,7 @@ class DPIMED(LazyBatches):
     label: ClassVar[str] = "DP-IMED"
     source: ClassVar[str] = "Azize et al. 2025; reconstructed"
     forgets: ClassVar[bool] = False
+    bound: ClassVar[str] = "dp_imed_regret"
 
     epsilon: Budget
     eta: _Eta = 0.5
@@ -493,24 +466,22 @@ class DPIMED(LazyBatches):
 
     @property
     def rule(self) -> LazyRule:
-        """See `LazyBatches`."""
         return self._rule(EVIDENCE, self.calibrated)
-
-    def _regret_bound(self, instance: Any, horizon: int) -> Any:
-        return partial(bounds.dp_imed_regret, instance.means, horizon, **vars(self))
 
 
 @dataclass(frozen=True)
 class LazyDPTS(LazyBatches):
     """Lazy-DP-TS: Hu & Hegde (2022), reconstructed.
 
-    Batches grow by 1 + η (`LazyBatches`), and estimates rest on an arm's last batch, of size n,
-    with released mean x. At each pull each arm draws
+    Estimates rest on an arm's last batch, of size n, with released mean x (`LazyBatches`). At each
+    pull each arm draws
 
         θ from Normal(y, 1/n),   y = x + α·log t/(εn), moved into [0, 1],
 
     and the arm with the largest θ is pulled. t is the number of the pull after the latest release
-    of any arm: between two releases posteriors stay, while the open batches of all arms fill.
+    of any arm: between two releases posteriors stay, while the open batches of all arms fill. The
+    simulation has this law up to the quadrature of the probabilities of the arms, about 10⁻¹⁰.
+    Bound on the regret: `lazy_dp_ts_regret`.
 
     Parameters
     ----------
@@ -520,16 +491,9 @@ class LazyDPTS(LazyBatches):
         α from 1.001 to 100.
     draws : {"pulls", "batches"}
         "pulls": as above. "batches": θ is drawn at releases alone, and the arm with the largest is
-        played for its next batch, as the other algorithms of this frame do.
-
-    Notes
-    -----
-    With one draw a batch the regret grows like a power of the horizon: each time
-    that the best arm's θ is low another arm doubles its batch, and after m times in a row, which
-    for a low estimate has a probability not far from 2^(−m), some 2^m pulls are lost.
-
-    The simulation goes from release to release at once (`dpbandits.regret.lazy_sampling`). Its law
-    is exact up to the quadrature of the probabilities of the arms, about 10⁻¹⁰.
+        played for its next batch. Then the regret grows like a power of the horizon: each time
+        that the best arm's θ is low another arm doubles its batch, and after m times in a row,
+        which for a low estimate has a probability not far from 2^(−m), some 2^m pulls are lost.
     """
 
     label: ClassVar[str] = "Lazy-DP-TS"
@@ -543,7 +507,6 @@ class LazyDPTS(LazyBatches):
 
     @property
     def rule(self) -> LazyRule:
-        """See `LazyBatches`."""
         return self._rule(RACE if self.draws == "pulls" else SAMPLE, self.alpha)
 
     def posteriors(self, released: Released, t: int) -> tuple[Floats, Floats]:

@@ -2,12 +2,8 @@
 
 Each pull is of the arm whose draw from its normal posterior is the largest: of arm a with
 probability π_a, whatever was drawn before. An arm's posterior changes when it has been pulled as
-often as its open batch needs. Which arm is first, and how often the others have been pulled by
-then, is drawn at once: let the pulls come at the times of a Poisson process of rate 1. Those of
-arm a then are one of rate π_a, and these are independent. So the time at which arm a has its d-th
-pull is Gamma(d)/π_a; the arm with the least time τ is first; and of the d − 1 pulls of another arm
-before its d-th at time g > τ each came before τ with probability τ/g. Given how many there were,
-they are uniform on [0, τ], so that the pulls before the last come in any order alike.
+often as its open batch needs; which arm is first, and how often the others have been pulled by
+then, is drawn at once. Proof: :prf:ref:`lem-race`.
 """
 
 from __future__ import annotations
@@ -35,9 +31,7 @@ def largest_draw(centres: Floats, deviations: Floats) -> Floats:
     """Return the probability that each of K independent normal variables is the largest.
 
     ∫ φ_a Π_{b≠a} Φ_b by Gauss's rule on panels of at most 2 standard deviations of each arm, with
-    an error below 10⁻¹² (found by halving the panels). Left out are what lies more than 8.25
-    standard deviations from a centre, 2·10⁻¹⁶ of its probability, and panels that the largest
-    exceeds except with a probability Π Φ_b of 10⁻¹⁶. Two variables have a closed form.
+    an error below 10⁻¹² (found by halving the panels). Proof: :prf:ref:`lem-largest-draw`.
 
     Examples
     --------
@@ -108,33 +102,11 @@ def first_to_finish(rng: Rng, probabilities: Floats, due: Ints) -> tuple[int, In
 
 
 @njit(cache=True, nogil=True)
-def _first_of(rng: Rng, pulls: Ints, size: int) -> Ints:
-    """Draw how often each arm comes among the first `size` of `pulls`, in random order."""
-    result = np.zeros(pulls.size, np.int64)
-    rest = pulls.copy()
-    left = np.zeros(pulls.size, np.int64)
-    while size > 0:
-        if np.count_nonzero(rest) == 1:
-            result[np.argmax(rest)] += size
-            break
-        for a in range(rest.size):
-            left[a] = binomial(rng, rest[a], 0.5)
-        if left.sum() <= size:
-            result += left
-            rest -= left
-            size -= left.sum()
-        else:
-            rest[:] = left
-    return result
-
-
-@njit(cache=True, nogil=True)
 def first_of(rng: Rng, pulls: Ints, sizes: Ints) -> Ints:
     """Draw how often each arm comes among the first `sizes` of pulls in uniformly random order.
 
     Each arm comes `pulls` times in all; the result has a row for each of the increasing sizes.
-    Pulls at uniform times: half of the interval after half is split off, each with as many pulls
-    as its Binomial variables say, until the place is found.
+    Proof: :prf:ref:`lem-first-of`.
 
     Examples
     --------
@@ -142,8 +114,21 @@ def first_of(rng: Rng, pulls: Ints, sizes: Ints) -> Ints:
     [[0, 2], [0, 5]]
     """
     result = np.zeros((sizes.size, pulls.size), np.int64)
-    so_far = np.zeros(pulls.size, np.int64)
+    so_far, left = np.zeros(pulls.size, np.int64), np.zeros(pulls.size, np.int64)
     for c in range(sizes.size):
-        so_far = so_far + _first_of(rng, pulls - so_far, sizes[c] - so_far.sum())
+        rest = pulls - so_far
+        size = sizes[c] - so_far.sum()
+        while size > 0:
+            if np.count_nonzero(rest) == 1:
+                so_far[np.argmax(rest)] += size
+                break
+            for a in range(rest.size):
+                left[a] = binomial(rng, rest[a], 0.5)
+            if left.sum() <= size:
+                so_far += left
+                rest -= left
+                size -= left.sum()
+            else:
+                rest[:] = left
         result[c] = so_far
     return result

@@ -22,7 +22,7 @@ from dpbandits.rewards.streams import Tape, refill, tape_of
 __all__ = ["ROBUST_FACTOR", "RobustUCB", "play_robust_ucb"]
 
 ROBUST_FACTOR = 4.0
-"""Constant of the bonus. (1 + v) + √2 + 1/3 ≤ 3.75 is what its proof needs; see `tree_index`."""
+"""Constant of the bonus. (1 + v) + √2 + 1/3 ≤ 3.75 is enough: :prf:ref:`thm-robust-ucb`."""
 
 
 @njit(cache=True, nogil=True)
@@ -143,13 +143,8 @@ def _run_robust_ucb(
 def play_robust_ucb(instance: HeavyTailInstance, checkpoints: Ints, rng: Rng) -> Ints:
     """Play robust UCB with the truncated mean and δ = t^−2, pull by pull; return the counts.
 
-    Before pull t > K, with λ = log(1/δ) = 2 log t, the index of an arm with n rewards
-    x_1, …, x_n is
-
-        (1/n)·Σ_s x_s·1{|x_s| ≤ (u·s/λ)^(1/(1+v))} + 4·u^(1/(1+v))·(λ/n)^(v/(1+v)).
-
-    Reward s is in the sum while λ ≤ u·s/|x_s|^(1+v), its key: rewards that will drop out before
-    the end wait in a heap of their keys.
+    Rewards that will drop out before the end wait in a heap, ordered by the log(1/δ) at which they
+    do: a pull costs O(log n). Proof: :prf:ref:`lem-waiting`.
     """
     n_arms = instance.n_arms
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
@@ -185,18 +180,15 @@ class RobustUCB(HeavyTailAlgorithm):
 
     Notes
     -----
-    By the heap of `play_robust_ucb` a pull costs O(log n) instead of O(n), and the result is the
-    same up to the rounding of sums. With a fixed δ no reward drops out, and the index is that of
-    `DPRUCB` without noise, with other constants: it has the same kernel,
-    `dpbandits.regret.dprucb_skipping`. In the comparison of TWZW22 there is no non-private
-    algorithm; this one is ours.
+    With a fixed δ no reward drops out, and the index is that of `DPRUCB` without noise, with other
+    constants: it has the same kernel, `dpbandits.regret.dprucb_skipping`. In the comparison of
+    TWZW22 there is no non-private algorithm; this one is ours.
 
     Examples
     --------
     >>> import dpbandits as dpb
     >>> s1 = dpb.instances.twzw22("S1", order=0.9)
-    >>> runs = dpb.simulate(dpb.RobustUCB(), s1, horizon=10**4, n_runs=2)
-    >>> runs.pulls.shape
+    >>> dpb.simulate(dpb.RobustUCB(), s1, horizon=10**4, n_runs=2).pulls.shape
     (2, 5)
     """
 
@@ -211,7 +203,6 @@ class RobustUCB(HeavyTailAlgorithm):
         return NO_PRIVACY
 
     def play(self, instance: HeavyTailInstance, horizon: int, checkpoints: Ints, rng: Rng) -> Play:
-        """Play once; see `RegretAlgorithm.play`."""
         self.check_instance(instance)
         moment, order = instance.moment_bound, instance.order
         if self.confidence == "fixed":
@@ -222,12 +213,11 @@ class RobustUCB(HeavyTailAlgorithm):
             counts = play_tree_index(instance, index, checkpoints, rng)
         else:
             counts = play_robust_ucb(instance, checkpoints, rng)
-        return Play(counts, np.empty(0, dtype=np.int64))
+        return Play.of(counts)
 
     def regret_bound(
         self, instance: HeavyTailInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | Floats:
-        """Bound on the expected pseudo-regret: `robust_ucb_regret`."""
         self.check_instance(instance)
         return bounds.robust_ucb_regret(
             instance.gaps,
