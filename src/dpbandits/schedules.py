@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -28,7 +29,8 @@ MOST_PULLS = 2**62
 """The most pulls that a run may be let."""
 
 
-class EpochPlan(NamedTuple):
+@dataclass(frozen=True)
+class EpochPlan:
     """One epoch of an elimination algorithm."""
 
     length: float
