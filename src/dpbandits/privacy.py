@@ -14,49 +14,12 @@ losses, in their order, are not above those given: a Laplace law that is moved b
 whatever is computed from the releases, such as actions, can be told apart no better, whatever has
 been seen before.
 
-**The bracket.** The *privacy loss* of a release is L = log(p(x)/q(x)) with x from p = Lap(0, b)
-and q = Lap(s, b): an atom of mass 1/2 at e, one of mass exp(−e)/2 at −e, and the density
-exp(−(e − l)/2)/4 between them. The losses of independent releases add up to S, and
-
-    δ(ε) = E[(1 − exp(ε − S))₊].
-
-The reflection of x at s/2 exchanges p and q, so δ is the same for both orders of the neighbours.
-
-*Transform.* M_e(z) = E[exp(zL)] = ((1 + z)exp(ze) + z·exp(−(1 + z)e))/(1 + 2z), M = ∏ M_e. For
-any t > 0, integrating along z = t + iθ,
-
-    δ(ε) = 1/(2π) ∫ M(z) exp(−εz)/(z(z + 1)) dθ.
-
-The sum is thus never rounded to a grid, release by release. What is left is to do the integral
-with errors that are proved, and δ is put between two numbers.
-
-*Smoothing.* The integrand falls like 1/θ² only. As (1 − τexp(−s))₊ is convex in τ = exp(ε), with
-Y symmetric and ψ(z) = E[exp(zY)]: by Jensen's inequality and by the lines that support a convex
-function,
-
-    E[δ(ε + Y − log ψ(1))] ≥ δ(ε) ≥ E[δ(ε + Y) − (1 − exp(−Y))δ'(ε + Y)],
-
-so that 1/(z(z + 1)) becomes ψ(1)^z·ψ(z)/(z(z + 1)) above and ψ(z)/z − ψ(z + 1)/(z + 1) below. With
-Y the sum of m uniform variables on [−w/m, w/m], ψ(z) = (sinh(zw/m)/(zw/m))^m falls like θ^(−m),
-while the two differ by about t(t + 1)w²/(3m) times δ.
-
-*Sampling.* By Poisson's formula the sum over θ = kΔ, k an integer, is Σ_j exp(tjX)·I(ε + jX), with
-I the integral and X = 2π/Δ. The terms j ≠ 0 are at least 0 above, where they do no harm; below,
-I ≤ δ ≤ 1 to the left and δ(y) ≤ κ(u)M(u)exp(−uy), with κ(u) = u^u/(1 + u)^(1 + u), to the right.
-
-*Truncation.* From θ = Θ on, the moduli of M(z) and of sinh(x + iy) are at most M(t) and cosh(x).
-With p = w/m, y = pθ ≥ e, θ ≥ t and C = cosh((t + 1)p)^m the modulus of ψ(z) is at most C·y^(−m),
-that of ψ'(z) at most mpC·y^(−m)(1 + 1/y), also at z + 1, and so what stands for 1/(z(z + 1)) is at
-most C·y^(−m)(1 + 2m(y + 1))/θ², above and below. Of M(t)exp(−εt), all that is beyond Θ is at most
-3pC(pΘ)^(−m)/π. Before Θ, the product of the moduli of M_e(z)/M_e(t), none of which is above 1, is
-given up where it is too small to matter; what it is worth then bounds what is left out. With many
-releases this happens at all but a few θ.
-
-*Overlap.* No integral is done where δ is nearly 1, as 1 − δ(ε) = E[min(1, exp(ε − S))] is at
-most E[exp((ε − S)/2)] = exp(ε/2)M(−1/2), with M_e(−1/2) = (1 + e/2)exp(−e/2).
-
-*Rounding.* With n releases each term has a relative rounding error of some multiple of n·10⁻¹⁶. A
-larger multiple is added as well.
+**The bracket.** Losses L_i of independent releases, log ratios of their densities on neighbours,
+add up to S, and δ(ε) = E[(1 − exp(ε − S))₊] is an integral of M(z)exp(−εz)/(z(z + 1)) along
+z = t + iθ, with M(z) = E[exp(zS)] in closed form (:prf:ref:`lem-loss-transform`). To put δ between
+two numbers, 1/(z(z + 1)) is replaced by kernels that fall fast, one of which gives more and one
+less (:prf:ref:`lem-loss-smoothing`); the integral by a sum over θ = 0, ±Δ, …
+(:prf:ref:`lem-loss-sampling`); and the sum is cut off (:prf:ref:`lem-loss-truncation`).
 """
 
 from __future__ import annotations
@@ -129,17 +92,8 @@ def advanced_composition(losses: ArrayLike, delta: float) -> float:
     one of the forms of Kairouz, Oh & Viswanath (2015), Theorem 3.5; Dwork, Rothblum & Vadhan
     (2010) have e_i(exp(e_i) − 1) in the first sum. It holds for all releases that are e_i-private
     each, whatever their noise, also where they are chosen by what was released before; it can be
-    above `basic_composition`, whose `losses` it takes. `delta` is above 0 and at most 1.
-
-    Notes
-    -----
-    *Proof.* The privacy loss L of a release that is e-private lies in [−e, e], and
-    E[exp(−L)] ≤ 1. There the convex exp(−l) is below its chord cosh(e) − l·sinh(e)/e. If
-    E[exp(−L)] = 1, taking means gives E[L] ≤ e(cosh(e) − 1)/sinh(e) = e·tanh(e/2), the term of
-    the first sum; and it is 1, as a bounded loss leaves no outcome to one of the two laws only.
-    As L varies by at most 2e, given the past, the inequality of Azuma and Hoeffding says that the
-    sum of the losses exceeds the first sum by x with a probability of at most
-    exp(−x²/(2∑ e_i²)), which is δ for x the root. And δ(ε) = E[(1 − exp(ε − S))₊] ≤ P(S > ε). ∎
+    above `basic_composition`, whose `losses` it takes. `delta` is above 0 and at most 1. Proof:
+    :prf:ref:`thm-advanced`.
 
     Examples
     --------

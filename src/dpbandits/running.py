@@ -21,14 +21,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from tqdm import tqdm
 
-from dpbandits._arrays import Rng
 from dpbandits._validation import check_integer
 
 __all__ = ["Interrupted", "Replicated", "case_seeds", "describe", "run_cases", "run_replicates"]
 
 Key = TypeVar("Key", bound=Hashable)
 Case = TypeVar("Case")
-Play = Callable[[Rng], Any]
+Play = Callable[[Any], Any]
 Seeds = Sequence[np.random.SeedSequence]
 
 _SHARES = 8
@@ -58,6 +57,8 @@ class Replicated:
         Plays as little as possible; what it needs is compiled then, before the replicates.
     gather : callable
         Puts the outcomes of the replicates together.
+    takes_seed : bool
+        Whether `play` takes the replicate's `SeedSequence` instead, as it makes generators itself.
     """
 
     title: str
@@ -67,6 +68,7 @@ class Replicated:
     chunk: int = 10
     warm_up: Callable[[], object] | None = None
     gather: Callable[[list[Any]], Any] = list
+    takes_seed: bool = False
 
     def chunks(self, seed: int | Sequence[int]) -> Iterator[Seeds]:
         """Yield the seeds of the replicates, in chunks."""
@@ -175,11 +177,13 @@ def run_cases(
     return {key: described[key].gather(found.pop(key)) for key in cases}
 
 
-def _play_chunk(key: Hashable, play: Play, seeds: Seeds) -> list[Any]:
+def _play_chunk(key: Hashable, play: Play, takes_seed: bool, seeds: Seeds) -> list[Any]:
     """Play a replicate on ``default_rng(seed)`` for each seed: the unit of parallel work."""
     rng = np.random.default_rng()  # one for all: a compiled kernel is slow to accept a new one
     outcomes = []
     with _label_errors(key):
+        if takes_seed:
+            return [play(seed) for seed in seeds]
         for seed in seeds:
             rng.bit_generator.state = np.random.default_rng(seed).bit_generator.state
             outcomes.append(play(rng))
@@ -252,7 +256,11 @@ def _outcomes(
     cases: Mapping[Key, Replicated], seed: int | Sequence[int], n_jobs: int
 ) -> Iterator[tuple[Key, Sequence[Any]]]:
     """Yield the outcomes of chunk after chunk, in the order of the cases."""
-    chunks = [(key, cases[key].play, seeds) for key in cases for seeds in cases[key].chunks(seed)]
+    chunks = [
+        (key, case.play, case.takes_seed, seeds)
+        for key, case in cases.items()
+        for seeds in case.chunks(seed)
+    ]
     if n_jobs == 1:
         yield from ((chunk[0], _play_chunk(*chunk)) for chunk in chunks)
         return

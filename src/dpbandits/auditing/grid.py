@@ -27,7 +27,6 @@ from dpbandits.stopping.base import StoppingRule
 __all__ = ["FAILURE", "AuditCase", "Audits", "audit_many", "certain_pair"]
 
 Key = TypeVar("Key", bound=Hashable)
-Seeds = Sequence[np.random.SeedSequence]
 
 FAILURE = 1e-9
 """Probability with which the bound of one audit may be too high: 10^−6 for a thousand of them."""
@@ -221,10 +220,6 @@ def _audit(case: AuditCase, failure: float, seed: np.random.SeedSequence) -> Aud
     return audit(subject, pair, case.n_runs, [*words, 1], failure, guarantee=promised)
 
 
-def _audit_chunk(case: AuditCase, failure: float, seeds: Seeds) -> list[Audit]:
-    return [_audit(case, failure, seed) for seed in seeds]
-
-
 def _replicated(case: AuditCase, n_audits: int, failure: float) -> Replicated:
     """Check a case and describe it to the runner."""
     if not isinstance(case, AuditCase):
@@ -239,11 +234,12 @@ def _replicated(case: AuditCase, n_audits: int, failure: float) -> Replicated:
     return Replicated(
         f"{type(case.target).__name__}, {case.n_runs or case.method}",
         configuration,
-        partial(_audit_chunk, case, failure),
+        partial(_audit, case, failure),
         check_integer("n_audits", n_audits, 1),
         chunk=1,  # an audit takes seconds
         warm_up=warm_up,
         gather=lambda audits: Audits(case, failure, tuple(audits)),
+        takes_seed=True,
     )
 
 
