@@ -10,10 +10,9 @@ a penalty for the Laplace noise:
 
 for u < x, and both also for private estimates x outside [0, 1]; d⁺(x, u) = d⁻(1 − x, 1 − u); and
 d_ε = d⁻ + d⁺ = min over z of ε·|x − z| + kl(z, u) (:prf:ref:`lem-two-forms`). The functions named
-``…_kernel`` are for single numbers, for compiled code and without checks. The inner ones take a
+``…_kernel`` are for single numbers, in compiled code and without checks. The inner ones take a
 number together with its complement (xc = 1 − x) and the gap x − u, so that the mirror image costs
-no digits, nor does a gap far below x and u. The others broadcast arrays, and refuse a mean
-outside [0, 1], a ratio r < 0 or an ε ≤ 0 with ``ValueError``.
+no digits, nor does a gap far below x and u. The others broadcast arrays.
 """
 
 from __future__ import annotations
@@ -30,24 +29,15 @@ from dpbandits._validation import SMALLEST, check_values
 
 __all__ = [
     "calibrated_minus",
-    "calibrated_minus_kernel",
     "calibrated_plus",
-    "calibrated_plus_kernel",
     "d_eps",
-    "d_eps_kernel",
     "d_minus",
-    "d_minus_kernel",
     "d_plus",
-    "d_plus_kernel",
     "kl",
-    "kl_kernel",
     "total_variation",
 ]
 
-
-GREATEST = 1 / SMALLEST
-"""The largest number that an argument may be, up to its sign."""
-
+GREATEST = 1 / SMALLEST  # that an argument may be, up to its sign
 _SMALL = 0.01  # below this relative change the series has more digits than the logarithm
 _TINY_TILT = 1e-3  # the same for the cumulant
 _HUGE_RATIO = 1e300
@@ -147,7 +137,7 @@ def tilted_mean(tilt: float, u: float, uc: float) -> tuple[float, float]:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _noise_tilt(gap: float, rate: float) -> float:
+def noise_tilt(gap: float, rate: float) -> float:
     """Return the t of [0, 1] at which the noise alone has the mean `gap`: 2ρt/(1 − t²) = gap."""
     if rate == 0.0:
         return 1.0
@@ -155,31 +145,10 @@ def _noise_tilt(gap: float, rate: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _plain_tilt(
-    x: float, xc: float, u: float, uc: float, gap: float, epsilon: float
-) -> tuple[float, float, float, float]:
-    """Solve `tilt` without noise: the tilt that moves the mean to x, at most ε."""
-    if gap <= u * xc * math.expm1(epsilon):
-        return math.log1p(gap / (u * xc)) / epsilon, gap, x * xc, 1.0
-    moved, variance = tilted_mean(epsilon, u, uc)
-    return 1.0, moved, variance, 0.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _first_tilt(xc: float, u: float, gap: float, rate: float, epsilon: float) -> float:
-    """Return a start for `tilt`: half the harmonic mean of what noise and rewards alone need."""
-    noise = _noise_tilt(gap, rate)
-    if xc <= 0.0:
-        return min(noise, 1.0 - _SPACING)
-    rewards = math.log1p(gap / (u * xc)) / epsilon
-    return min(noise / (1.0 + noise / rewards), 1.0 - _SPACING)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def tilt(
     x: float, xc: float, u: float, uc: float, gap: float, rate: float, epsilon: float, start: float
 ) -> tuple[float, float, float, float]:
-    """Maximise λx − m(λ, u) + r·log(1 − λ²/ε²) over 0 ≤ λ < ε, for a positive gap x − u.
+    """Maximise λx − m(λ, u) + r·log(1 − λ²/ε²) over 0 ≤ λ < ε; 0 if the gap is not positive.
 
     The tilt t = λ/ε shifts the rewards' mean from u to p and the noise's from 0 to
     c = 2ρt/(1 − t²), ρ = r/ε, and the maximum is where p + c = x. Where the noise takes most of
@@ -191,13 +160,21 @@ def tilt(
     `rate` is ρ, ε is finite, and `start` the first t, or a default if not strictly between 0 and 1.
     Return t, p − u, p(1 − p), and which share of a further shift the rewards take.
     """
+    if gap <= 0.0:
+        return 0.0, 0.0, u * uc, 1.0
     if u <= 0.0 or uc <= 0.0:
-        return _noise_tilt(gap, rate), 0.0, 0.0, 0.0
-    if rate == 0.0:
-        return _plain_tilt(x, xc, u, uc, gap, epsilon)
+        return noise_tilt(gap, rate), 0.0, 0.0, 0.0
+    if rate == 0.0:  # the tilt that moves the mean to x, at most ε
+        if gap <= u * xc * math.expm1(epsilon):
+            return math.log1p(gap / (u * xc)) / epsilon, gap, x * xc, 1.0
+        moved, variance = tilted_mean(epsilon, u, uc)
+        return 1.0, moved, variance, 0.0
     t = start
-    if not 0.0 < t < 1.0:
-        t = _first_tilt(xc, u, gap, rate, epsilon)
+    if not 0.0 < t < 1.0:  # half the harmonic mean of what noise and rewards alone need
+        t = noise_tilt(gap, rate)
+        if xc > 0.0:
+            t /= 1.0 + t / (math.log1p(gap / (u * xc)) / epsilon)
+        t = min(t, 1.0 - _SPACING)
     low, high = 0.0, 1.0
     moved = variance = noise_slope = 0.0
     for k in range(_ROUNDS):
@@ -252,33 +229,11 @@ def _calibrated(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def kl_kernel(x: float, y: float) -> float:
-    """Return kl(x, y)."""
-    if x > y:
-        return _relative_entropy(x, 1.0 - x, y, 1.0 - y, x - y)
-    if x < y:
-        return _relative_entropy(1.0 - x, x, 1.0 - y, y, y - x)
-    return 0.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def d_minus_kernel(x: float, u: float, epsilon: float) -> float:
-    """Return d⁻(x, u)."""
-    return restricted(x, 1.0 - x, u, 1.0 - u, x - u, epsilon)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def d_plus_kernel(x: float, u: float, epsilon: float) -> float:
-    """Return d⁺(x, u)."""
-    return restricted(1.0 - x, x, 1.0 - u, u, u - x, epsilon)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def d_eps_kernel(x: float, y: float, epsilon: float) -> float:
     """Return d_ε(x, y)."""
     if x > y:
-        return d_minus_kernel(x, y, epsilon)
-    return d_plus_kernel(x, y, epsilon)
+        return restricted(x, 1.0 - x, y, 1.0 - y, x - y, epsilon)
+    return restricted(1.0 - x, x, 1.0 - y, y, y - x, epsilon)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -313,19 +268,14 @@ def elementwise(kernel: Callable[..., object], n_out: int = 1, **arguments: Arra
 
 
 def kl(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Return kl(x, y) = x·log(x/y) + (1 − x)·log((1 − x)/(1 − y)).
-
-    Parameters
-    ----------
-    x, y : array_like of float
-        Means; the result is infinite where x lies outside [0, 1].
+    """Return kl(x, y) = x·log(x/y) + (1 − x)·log((1 − x)/(1 − y)), infinite for x outside [0, 1].
 
     Examples
     --------
     >>> kl([0.5, 0.5, 0.0], [0.25, 0.0, 0.0]).round(4).tolist()
     [0.1438, inf, 0.0]
     """
-    return elementwise(kl_kernel, x=x, y=y)
+    return d_eps(x, y, math.inf)
 
 
 def total_variation(x: ArrayLike, y: ArrayLike) -> Floats:
@@ -369,15 +319,12 @@ def d_minus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
     >>> d_minus(0.6, [0.5, 0.7], 1.0).round(4).tolist(), d_plus(0.6, 0.7, 1.0).round(4)
     ([0.0201, 0.0], np.float64(0.0226))
     """
-    return elementwise(d_minus_kernel, x=x, u=u, epsilon=epsilon)
+    return calibrated_minus(x, u, 0.0, epsilon)
 
 
 def d_plus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
-    """Return d⁺(x, u) = d⁻(1 − x, 1 − u): d_ε(x, u) for u > x, and 0 for u ≤ x.
-
-    The evidence of an estimate x against a mean of at least u. Arguments as of `d_eps`.
-    """
-    return elementwise(d_plus_kernel, x=x, u=u, epsilon=epsilon)
+    """Return d⁺(x, u) = d⁻(1 − x, 1 − u): d_ε(x, u) for u > x, and 0 for u ≤ x."""
+    return calibrated_plus(x, u, 0.0, epsilon)
 
 
 def calibrated_minus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: ArrayLike) -> Floats:

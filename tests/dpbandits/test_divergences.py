@@ -101,11 +101,14 @@ def test_divergences_against_certified_values():
     for _ in range(3500):
         (x, u), epsilon = pair(rng), budget(rng) if rng.random() < 0.9 else math.inf
         low, high = exact.restricted(x, u, epsilon), exact.restricted(*mirrored(x, u), epsilon)
-        assert agree(kernels.d_minus_kernel(x, u, epsilon), low), (x, u, epsilon)
-        assert agree(kernels.d_plus_kernel(x, u, epsilon), high), (x, u, epsilon)
+        assert agree(kernels.calibrated_minus_kernel(x, u, 0.0, epsilon), low), (x, u, epsilon)
+        assert agree(kernels.calibrated_plus_kernel(x, u, 0.0, epsilon), high), (x, u, epsilon)
         assert agree(kernels.d_eps_kernel(x, u, epsilon), low + high), (x, u, epsilon)
-        assert agree(kernels.kl_kernel(x, u), exact.entropy(mp.mpf(x), mp.mpf(u))), (x, u)
-        caught += not agree(kernels.d_minus_kernel(x, u, 1.001 * epsilon), low)
+        assert agree(kernels.d_eps_kernel(x, u, math.inf), exact.entropy(mp.mpf(x), mp.mpf(u))), (
+            x,
+            u,
+        )
+        caught += not agree(kernels.calibrated_minus_kernel(x, u, 0.0, 1.001 * epsilon), low)
     assert caught > 500, "control: another ε is caught"
 
 

@@ -64,11 +64,9 @@ class AdaPTT(BatchedTopTwo):
 
     @property
     def is_correct(self) -> bool:
-        """Whether P(wrong recommendation) ≤ δ is proved for the threshold."""
         return self.threshold in ("theoretical", "separate")
 
     def rule(self, n_arms: int) -> Rule:
-        """Return what the compiled functions have to know; see `BatchedTopTwo.rule`."""
         threshold = RULES.index(self.threshold)
         return Rule(self.epsilon, self.delta, self.leader_share, True, threshold)
 
@@ -80,30 +78,18 @@ class AdaPTTStar(BatchedTopTwo):
     The challenger has the least min(2g²/(1/N_B + 1/N_a), ε·g·min(N_B, N_a)) with g = μ̃_B − μ̃_a,
     what the two costs of changing the order are without privacy (of [0, 1]-valued rewards) and at
     small ε. The rule stops when, for ã = argmax μ̃ and every other arm, μ̃_ã − μ̃_a is above
-    √(½(1/n_ã + 1/n_a)·log(2(K−1)ζ(2)²(k_ã·k_a)²/δ)) + Σ log(2Kζ(2)k_i²/δ)/(ε·n_i), the sum over
-    i ∈ {ã, a}: `thresholds.separate_threshold`, which is δ-correct. All else is as in `AdaPTT`,
-    example and proof included.
+    `thresholds.separate_threshold`, which is δ-correct. All else is as in `AdaPTT`.
 
     Parameters
     ----------
-    epsilon : float
-        Privacy budget ε > 0.
-    delta : float
-        Confidence δ in (0, 1).
-    leader_share : float
-        Share β in (0, 1) of the rounds in which the leader is played.
+    epsilon, delta, leader_share : float
+        As of `AdaPTT`.
 
     Notes
     -----
     The paper's own costs and threshold could not be read: both are ours. A stopping rule that
     compares the cost with a threshold is weaker than one that compares the gap itself with the
     two deviations that make it up, so that the latter is used.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> dpb.AdaPTTStar(epsilon=1.0, delta=0.1).guarantee.epsilon
-    1.0
     """
 
     label: ClassVar[str] = "AdaP-TT*"
@@ -114,7 +100,6 @@ class AdaPTTStar(BatchedTopTwo):
     leader_share: Fraction = 0.5
 
     def rule(self, n_arms: int) -> Rule:
-        """Return what the compiled functions have to know; see `BatchedTopTwo.rule`."""
         threshold = RULES.index("separate")
         return Rule(
             self.epsilon, self.delta, self.leader_share, True, threshold, cost_epsilon=self.epsilon

@@ -2,14 +2,15 @@
 
 Arm a is released when its pulls reach the next number of a grid: the sum of its rewards since the
 last release plus one Laplace variable. Between two releases nothing random happens, and
-`dpbandits.identification.rounds` advances the counts from one release to the next; only then is
-the sum of the batch asked for. `BatchedTopTwo.decide` runs on any source of rewards, `run_batches`
-is the same loop, compiled, on rewards that are drawn or come from a table, as audits have it.
+`dpbandits.identification.rounds` advances the counts; only then is the sum of the batch asked for.
+`BatchedTopTwo.decide` runs on any source of rewards, `run_batches` on rewards that are drawn or
+come from a table.
 """
 
 from __future__ import annotations
 
 import abc
+import itertools
 import math
 from typing import NamedTuple
 
@@ -20,7 +21,13 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Budget, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run, next_total
-from dpbandits.identification.rounds import BatchState, advance_costs, advance_doubling
+from dpbandits.identification.rounds import (
+    BatchState,
+    Costs,
+    advance,
+    closed_costs,
+    transport_costs,
+)
 from dpbandits.identification.thresholds import (
     RULES,
     gaussian_threshold,
@@ -70,52 +77,47 @@ def _estimates(rule: Rule, state: BatchState) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def _settled(rule: Rule, state: BatchState, means: Floats, best: int, b: int) -> bool:
-    """Return whether arm b is known to be worse than the best one."""
-    releases, n_arms = (state.releases[best], state.releases[b]), means.size
-    epsilon, delta = rule.epsilon, rule.delta
-    if rule.doubles:
-        gap, batches = means[best] - means[b], (state.batch[best], state.batch[b])
-        if rule.threshold == _SEPARATE:
-            return gap > separate_threshold(delta, epsilon, n_arms, releases, batches)
-        limit = gaussian_threshold(rule.threshold, delta, epsilon, n_arms, releases, batches)
-        return 0.5 * gap**2 / (1 / batches[0] + 1 / batches[1]) > limit
-    limit = pair_threshold(rule.threshold, rule.constant, rule.exponent, *releases)
-    n, m = state.released[best], state.released[b]
-    # W ≥ W̃: most often W is enough to say no
-    if not transportation_cost_kernel(means[best], means[b], n, m, epsilon)[0] > limit:
-        return False
-    cost = calibrated_cost_kernel(
-        means[best], means[b], n, m, releases[0] / n, releases[1] / m, epsilon, 0.0, 0.0, -1.0
-    )[0]  # fmt: skip
-    return cost > limit
-
-
-@njit(cache=True, nogil=True)
 def _stops(rule: Rule, state: BatchState, means: Floats) -> bool:
     """Return whether the arm with the largest estimate is recommended now."""
-    best = int(means.argmax())
-    for b in range(means.size):
-        if b != best and not _settled(rule, state, means, best, b):
+    best, n_arms, epsilon, delta = int(means.argmax()), means.size, rule.epsilon, rule.delta
+    for b in range(n_arms):
+        if b == best:
+            continue
+        releases, gap = (state.releases[best], state.releases[b]), means[best] - means[b]
+        if rule.doubles:
+            batches = state.batch[best], state.batch[b]
+            if rule.threshold == _SEPARATE:
+                statistic = gap
+                limit = separate_threshold(delta, epsilon, n_arms, releases, batches)
+            else:
+                statistic = 0.5 * gap**2 / (1 / batches[0] + 1 / batches[1])
+                limit = gaussian_threshold(
+                    rule.threshold, delta, epsilon, n_arms, releases, batches
+                )
+        else:
+            limit = pair_threshold(rule.threshold, rule.constant, rule.exponent, *releases)
+            n, m = state.released[best], state.released[b]
+            statistic = transportation_cost_kernel(means[best], means[b], n, m, epsilon)[0]
+            if statistic > limit:  # W ≥ W̃: most often W is enough to say no
+                statistic = calibrated_cost_kernel(
+                    means[best], means[b], n, m, releases[0] / n, releases[1] / m, epsilon, 0.0,
+                    0.0, -1.0,
+                )[0]  # fmt: skip
+        if not statistic > limit:
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def _advance(rule: Rule, state: BatchState, means: Floats, room: int) -> int:
-    """Play until an arm's batch ends (return the arm) or the room is used up (return −1)."""
+def _costs(rule: Rule, state: BatchState, means: Floats) -> Costs:
+    """Return leader, challengers and costs until the next release."""
     if rule.doubles:
         log_time = math.log(state.released.sum())
         width = log_time / (rule.epsilon * state.batch) + np.sqrt(log_time / (2 * state.batch))
         leader = int((means + width).argmax())
-        return advance_doubling(
-            leader, means[leader] - means, rule.cost_epsilon, state, rule.leader_share, room
-        )
-    ratios = np.zeros(means.size)
-    if rule.calibrated:
-        ratios = state.releases / state.released
-    leader, epsilon, bonus = int(means.argmax()), rule.epsilon, rule.exploration
-    return advance_costs(leader, means, ratios, epsilon, bonus, state, rule.leader_share, room)
+        return closed_costs(leader, means[leader] - means, rule.cost_epsilon)
+    ratios = state.releases / state.released if rule.calibrated else np.zeros(means.size)
+    return transport_costs(int(means.argmax()), means, ratios, rule.epsilon, rule.exploration)
 
 
 @njit(cache=True, nogil=True)
@@ -154,7 +156,10 @@ def run_batches(
             estimates = _estimates(rule, state)
             if _stops(rule, state, estimates):
                 return int(estimates.argmax()), state.pulls
-            arm = _advance(rule, state, estimates, room) if room > 0 else -1
+            arm = -1
+            if room > 0:
+                costs = _costs(rule, state, estimates)
+                arm = advance(costs, state, rule.leader_share, room)
             if arm < 0:
                 return -1, state.pulls
         before = state.released[arm]
@@ -169,9 +174,9 @@ def run_batches(
 class BatchedTopTwo(IdentificationAlgorithm):
     """Base class: one batch of each arm, then leader against challenger until the rule stops.
 
-    The leader has a share of the rounds in which it leads: with L the number of these rounds, this
-    one included, it is played if it has been played as leader in fewer than `leader_share`·L of
-    them, and else the challenger. The rule for stopping is tested after each release.
+    With L the number of rounds in which an arm leads, this one included, it is played if it has
+    been played as leader in fewer than `leader_share`·L of them, and else the challenger. The rule
+    for stopping is tested after each release.
     """
 
     # fields of the subclasses
@@ -196,35 +201,34 @@ class BatchedTopTwo(IdentificationAlgorithm):
     def run_compiled(
         self, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
     ) -> Decision | None:
-        """Run once in a compiled loop; a subclass that changes a step of `decide` has none."""
+        # a subclass that changes a step of `decide` has no compiled loop
         for step in ("decide", "_means", "_stops", "_advance", "_release"):
             if getattr(type(self), step) is not getattr(BatchedTopTwo, step):
                 return None
         return Decision(*run_batches(self.rule(means.size), means, table, rng, max_pulls, log))
 
     def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
-        """Run once; see `IdentificationAlgorithm.decide`."""
-        max_pulls = check_run(rewards, rng, max_pulls)
-        state = BatchState.start(rewards.n_arms)
-        first = int(_following(self.rule(rewards.n_arms), 0))
-        for arm in range(rewards.n_arms):
+        max_pulls, n_arms = check_run(rewards, rng, max_pulls), rewards.n_arms
+        state, first = BatchState.start(n_arms), int(_following(self.rule(n_arms), 0))
+        for n_releases in itertools.count():
             room = max_pulls - int(state.pulls.sum())
-            state.pulls[arm] = min(first, room, patients_left(rewards, arm))
-            if state.pulls[arm] < first:
-                return Decision(-1, state.pulls)
+            if n_releases < n_arms:
+                arm = n_releases
+                state.pulls[arm] = min(first, room, patients_left(rewards, arm))
+                if state.pulls[arm] < first:
+                    break
+            else:
+                means = self._means(state)
+                if self._stops(state, means):
+                    return Decision(int(means.argmax()), state.pulls)
+                arm = self._advance(state, means, room) if room else -1
+                if arm < 0:
+                    break
+                if state.pulls[arm] - state.released[arm] > patients_left(rewards, arm):
+                    state.pulls[arm] -= 1  # there is no such patient
+                    break
             self._release(state, arm, rewards, rng)
-        while True:
-            means = self._means(state)
-            if self._stops(state, means):
-                return Decision(int(means.argmax()), state.pulls)
-            room = max_pulls - int(state.pulls.sum())
-            arm = self._advance(state, means, room) if room else -1
-            if arm < 0:
-                return Decision(-1, state.pulls)
-            if state.pulls[arm] - state.released[arm] > patients_left(rewards, arm):
-                state.pulls[arm] -= 1  # there is no such patient
-                return Decision(-1, state.pulls)
-            self._release(state, arm, rewards, rng)
+        return Decision(-1, state.pulls)
 
     def _means(self, state: BatchState) -> Floats:
         return _estimates(self.rule(state.pulls.size), state)
@@ -233,7 +237,8 @@ class BatchedTopTwo(IdentificationAlgorithm):
         return _stops(self.rule(means.size), state, means)
 
     def _advance(self, state: BatchState, means: Floats, room: int) -> int:
-        return _advance(self.rule(means.size), state, means, room)
+        costs = _costs(self.rule(means.size), state, means)
+        return advance(costs, state, self.leader_share, room)
 
     def _release(self, state: BatchState, arm: int, rewards: Rewards, rng: Rng) -> None:
         size = int(state.pulls[arm] - state.released[arm])

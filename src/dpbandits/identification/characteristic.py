@@ -2,13 +2,8 @@
 
 Jourdan & Azize (2025), reconstructed; proofs: :prf:ref:`thm-bai-lower`, :prf:ref:`thm-time-facts`.
 With W_a(w) = W(μ*, μ_a, w*, w_a) the transportation cost of `transport` between the best arm and
-arm a,
-
-    1/T*_ε = max over the simplex of min over a ≠ a* of W_a(w).
-
-With s_a = w_a/w* and G_a(s) = W_a(1, s), concave and increasing, all costs are equal at the
-maximum, to c·w* say, and the sum over a of d⁻(μ*, u_a)/d⁺(μ_a, u_a) is 1, where u_a is the
-minimiser in W_a. Then T*_ε is the sum of 1/d⁺(μ_a, u_a).
+arm a, 1/T*_ε = max over the simplex of min over a ≠ a* of W_a(w). It is computed from what holds
+at the maximum (:prf:ref:`lem-allocation`), with s_a = w_a/w* and G_a(s) = W_a(1, s).
 """
 
 from __future__ import annotations
@@ -53,7 +48,7 @@ class CharacteristicTime:
     weights : numpy.ndarray of float, shape (K,)
         w, the share of the pulls that each arm has.
     costs : numpy.ndarray of float, shape (K,)
-        W_a(w) for each arm, at least 1/T* and equal to it where the arm limits; inf for the best.
+        W_a(w), at least 1/T* and equal to it where the arm limits; inf for the best arm.
     """
 
     value: float
@@ -79,11 +74,14 @@ class PrivacySwitches(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _pull(x: float, xc: float, u: float, uc: float, gap: float, epsilon: float) -> float:
-    """Return the slope −∂d⁻(x, u)/∂u, for u < x."""
-    if math.isinf(epsilon) or gap <= u * xc * math.expm1(epsilon):
-        return gap / (u * uc)
-    return 1.0 / (u + 1.0 / math.expm1(epsilon))
+def _pull(
+    x: float, xc: float, u: float, uc: float, gap: float, epsilon: float
+) -> tuple[float, float]:
+    """Return the slope −∂d⁻(x, u)/∂u, for u < x, and d⁻(x, u)."""
+    slope = gap / (u * uc)
+    if gap > u * xc * math.expm1(epsilon):
+        slope = 1.0 / (u + 1.0 / math.expm1(epsilon))
+    return slope, restricted(x, xc, u, uc, gap, epsilon)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -94,10 +92,8 @@ def _at(best: float, other: float, epsilon: float, position: float) -> tuple[flo
     if position < 0.0:
         far, near = near, far
     u, uc = other + far, (1.0 - best) + near
-    pull_best = _pull(best, 1.0 - best, u, uc, near, epsilon)
-    pull_other = _pull(1.0 - other, other, uc, u, far, epsilon)
-    part_best = restricted(best, 1.0 - best, u, uc, near, epsilon)
-    part_other = restricted(1.0 - other, other, uc, u, far, epsilon)
+    pull_best, part_best = _pull(best, 1.0 - best, u, uc, near, epsilon)
+    pull_other, part_other = _pull(1.0 - other, other, uc, u, far, epsilon)
     return pull_best / pull_other, part_best, part_other
 
 
@@ -107,8 +103,8 @@ def _inverse(
 ) -> tuple[float, float, float]:
     """Return the s ≤ limit at which G(s) = level, d⁻(μ*, u) and d⁺(μ_a, u).
 
-    Tangents of the concave G lie above it, so that Newton's method increases to the solution from
-    any lower s: from level/G'(0), or from some G(s) < level where G'(0) is infinite.
+    Newton's method increases to the solution of the concave G from any lower s: from level/G'(0),
+    or from some G(s) < level where G'(0) is infinite.
     """
     s = level / restricted(1.0 - other, other, 1.0 - best, best, best - other, epsilon)
     if s == 0.0:
@@ -178,7 +174,7 @@ def _best_allocation(means: Floats, epsilon: float) -> tuple[float, Floats]:
 def _allocation_with(means: Floats, epsilon: float, total: float) -> tuple[float, Floats]:
     """Return c and the s_a whose sum, without that of the best arm, is `total`.
 
-    The unknown is s of the second arm, which is the greatest of them; Newton's method in a bracket.
+    The unknown is s of the second arm, the greatest of them; Newton's method in a bracket.
     """
     s = np.ones(means.size)
     low, high = total / (means.size - 1), total
@@ -234,12 +230,6 @@ def characteristic_time(
     CharacteristicTime
         With a fixed β, means that are all 0 except one, and ε finite, several allocations may be
         optimal; the one returned treats tied arms alike.
-
-    Raises
-    ------
-    ValueError
-        If there are not two arms, the greatest mean is tied, a mean lies outside [0, 1], ε is
-        not positive, or β not strictly between 0 and 1.
 
     Examples
     --------

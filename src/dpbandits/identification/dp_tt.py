@@ -49,16 +49,11 @@ class DPTT(BatchedTopTwo):
     Notes
     -----
     The paper is known through its reviews only. Its costs are W, in the challenger and when it
-    stops; calibrated costs, log N_a and the thresholds are ours. An unlucky early release can make
-    the best arm look so bad that it is not played while two others are tied; with γ = 0 it may
-    starve for ever, which for W can be one run in four. With W̃ it starves beyond a time t with a
-    probability of about t^−γ: a finite mean requires γ > 1 (:ref:`starvation`). Such runs stop
-    late; they are not wrong more often. Set `max_pulls` where starving is to be seen.
-
-    Each release adds its noise to the sum for good. At small ε the early ones, of a few rewards
-    each, are nothing but noise; `first` of about 10/ε, ours too, leaves them out.
-
-    Ties go to the lowest arm number.
+    stops; calibrated costs, log N_a, the thresholds and `first` are ours. An unlucky early release
+    can make the best arm look so bad that it is not played while two others are tied: with γ = 0 it
+    may starve for ever, with W̃ beyond a time t with a probability of about t^−γ, so that a finite
+    mean requires γ > 1 (:ref:`starvation`). Set `max_pulls` where starving is to be seen. At small
+    ε early releases are nothing but noise; `first` of about 10/ε leaves them out.
 
     Examples
     --------
@@ -83,17 +78,9 @@ class DPTT(BatchedTopTwo):
     first: Annotated[int, whole(1, 2**53)] = 1
 
     def rule(self, n_arms: int) -> Rule:
-        """Return what the compiled functions have to know; see `BatchedTopTwo.rule`."""
+        constant = pair_constant(self.threshold, self.delta, n_arms, self.exponent)
+        threshold, calibrated = RULES.index(self.threshold), self.costs == "calibrated"
         return Rule(
-            self.epsilon,
-            self.delta,
-            self.leader_share,
-            False,
-            RULES.index(self.threshold),
-            pair_constant(self.threshold, self.delta, n_arms, self.exponent),
-            self.exponent,
-            self.exploration,
-            self.costs == "calibrated",
-            eta=self.eta,
-            first=self.first,
-        )
+            self.epsilon, self.delta, self.leader_share, False, threshold, constant, self.exponent,
+            self.exploration, calibrated, eta=self.eta, first=self.first,
+        )  # fmt: skip

@@ -15,7 +15,7 @@ from dpbandits.configuration import Budget, Fraction, between
 from dpbandits.divergences import d_eps_kernel
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run, next_total
-from dpbandits.identification.evidence import CAPACITY, START, Table, exceeds, least, peak, take_in
+from dpbandits.identification.evidence import CAPACITY, START, judge, peak, table_of, take_in
 from dpbandits.identification.transport import transportation_cost_kernel
 from dpbandits.mechanisms import laplace
 from dpbandits.rewards.populations import patients_left
@@ -43,14 +43,10 @@ class EliminationRule(NamedTuple):
 class _Arms(NamedTuple):
     """What a run knows; arrays of shape (K, …), except `turn`."""
 
-    knots: Floats
-    values: Floats
-    low: Floats
-    slope: Floats
-    ns: Floats
-    xs: Floats
+    rows: Floats  # (K, 4, CAPACITY): tables of the likelihoods
     slack: Floats
     size: Ints  # knots
+    sums: Floats  # (K, 2, …): sizes of the batches, and what they were released as
     batches: Ints
     pulls: Ints
     rival: Ints
@@ -64,23 +60,18 @@ def _start(n_arms: int, rule: EliminationRule) -> _Arms:
     """Return what is known before the first pull."""
     # each batch adds `least_growth` times an arm's pulls or more, and two thirds if it is a top-up
     batches = int(math.log(2.0**53) / math.log1p(min(rule.least_growth, 1.0))) + 3
-    knots, counts = np.empty((n_arms, CAPACITY)), np.zeros((5, n_arms), np.int64)
-    knots[:, : START.size] = START
+    rows, counts = np.zeros((n_arms, 4, CAPACITY)), np.zeros((4, n_arms), np.int64)
+    rows[:, 0, : START.size] = START
     return _Arms(
-        knots, np.zeros((n_arms, CAPACITY)), np.empty((n_arms, CAPACITY)),
-        np.empty((n_arms, CAPACITY)), np.empty((n_arms, batches)), np.empty((n_arms, batches)),
-        np.zeros(n_arms), np.full(n_arms, START.size), counts[0], counts[1], counts[2],
-        np.ones(n_arms, np.int64), counts[4], np.array([-n_arms, 0, -1, 0]),
+        rows, np.zeros(n_arms), np.full(n_arms, START.size), np.empty((n_arms, 2, batches)),
+        counts[0], counts[1], counts[2], np.ones(n_arms, np.int64), counts[3],
+        np.array([-n_arms, 0, -1, 0]),
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
 def _noise_share(upper: float, lower: float, epsilon: float) -> float:
-    """Return half the tilt between two means, as a share of the tilt ε that the noise lets pass.
-
-    Each of two arms is tilted by about half of the difference of their log-odds; beyond ε the
-    noise takes over. At most 1.
-    """
+    """Return r: half the tilt between two means, as a share, at most 1, of what noise lets pass."""
     if epsilon == math.inf:
         return 0.0
     if lower <= 0.0 or upper >= 1.0:
@@ -90,16 +81,8 @@ def _noise_share(upper: float, lower: float, epsilon: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _table(arms: _Arms, a: int) -> Table:
-    n = arms.size[a]
-    return (
-        arms.knots[a, :n], arms.values[a, :n], arms.slack[a], arms.low[a, :n], arms.slope[a, :n]
-    )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
 def _maximiser(arms: _Arms, a: int) -> float:
-    return peak(arms.knots[a, : arms.size[a]], arms.values[a, : arms.size[a]])
+    return peak(table_of(arms.rows[a], arms.size[a], arms.slack[a]))
 
 
 @njit(cache=True, nogil=True)
@@ -114,14 +97,11 @@ def _demand(rule: EliminationRule, arms: _Arms, b: int) -> float:
 def _judge(
     rule: EliminationRule, arms: _Arms, leader: int, b: int, to_the_end: bool
 ) -> tuple[bool, float]:
-    """Return whether the leader certainly beats b, and about what evidence it lacks.
-
-    The infimum is searched for to the end, or until what matters for the first is clear.
-    """
+    """Return whether the leader certainly beats b, and about what evidence it lacks."""
     demand = _demand(rule, arms, b)
-    better, worse = _table(arms, leader), _table(arms, b)
-    lowest, place = least(better, worse, -math.inf if to_the_end else demand)
-    beats = lowest >= demand and exceeds(better, worse, demand, place)
+    better = table_of(arms.rows[leader], arms.size[leader], arms.slack[leader])
+    worse = table_of(arms.rows[b], arms.size[b], arms.slack[b])
+    beats, lowest = judge(better, worse, demand, to_the_end)
     return beats, demand - lowest
 
 
@@ -177,11 +157,7 @@ def next_batch(rule: EliminationRule, arms: _Arms) -> tuple[int, int]:
         if step < 0:
             return step + n_arms, rule.first
         if step == 0:
-            leader, mean = 0, _maximiser(arms, 0)
-            for a in range(1, n_arms):
-                other = _maximiser(arms, a)
-                if other > mean:
-                    leader, mean = a, other
+            leader = int(np.argmax(np.array([_maximiser(arms, a) for a in range(n_arms)])))
             turn[1] = leader
             size = _plan(rule, arms, leader)
             if size > 0:
@@ -208,14 +184,12 @@ def next_batch(rule: EliminationRule, arms: _Arms) -> tuple[int, int]:
 @njit(cache=True, nogil=True)
 def _record(rule: EliminationRule, arms: _Arms, a: int, size: int, total: float) -> None:
     """Take in that a batch of arm a was released as `total`."""
-    count = arms.batches[a]
-    arms.ns[a, count], arms.xs[a, count] = size, total
+    count, sums = arms.batches[a], arms.sums[a]
+    sums[0, count], sums[1, count] = size, total
     arms.batches[a] += 1
     arms.pulls[a] += size
-    arms.size[a], arms.slack[a] = take_in(
-        (arms.knots[a], arms.values[a], arms.low[a], arms.slope[a]), arms.size[a],
-        arms.ns[a, : count + 1], arms.xs[a, : count + 1], rule.epsilon, arms.pulls[a],
-    )  # fmt: skip
+    ns, xs = sums[0, : count + 1], sums[1, : count + 1]
+    arms.size[a], arms.slack[a] = take_in(arms.rows[a], arms.size[a], ns, xs, rule.epsilon)
 
 
 @njit(cache=True, nogil=True)
@@ -245,25 +219,16 @@ class DPLRE(IdentificationAlgorithm):
     """DP-LRE: private likelihood-ratio elimination.
 
     Every batch of rewards is released as its sum plus one Lap(1/ε), and judged by the exact law
-    of that sum. The leader beats an arm b when the evidence that it has the larger mean
-    (`dpbandits.identification.evidence`) reaches
-    (K − 1)/δ·max(1, M/(15√(K − 1) N_b))², with N the pulls and M the largest of them.
+    of that sum. The leader B is the arm whose likelihood is largest at the largest mean. It beats
+    an arm b when the evidence that it has the larger mean (`dpbandits.identification.evidence`)
+    reaches (K − 1)/δ·max(1, M/(15√(K − 1) N_b))², with N the pulls and M the largest of them, and
+    is recommended when it beats all others. The first batches have
+    ⌈log((K − 1)/δ)/d_ε(1, ½)⌉ pulls, as no test can succeed much earlier; later ones are planned
+    from the evidence that is lacking, or are top-ups of arms that were left behind.
 
-    1. Release ⌈log((K − 1)/δ)/d_ε(1, ½)⌉ pulls of each arm: no test can succeed much earlier.
-    2. The leader B is the arm whose likelihood is largest at the largest mean p̂. Its rivals are
-       the others except those that it beats; an arm that was beaten before is tested again only if
-       M > 15√(K − 1) N_b, for more is then demanded. If there are no rivals, recommend B.
-    3. Plan batches. For a rival b evidence of a nats is lacking, and a pull is expected to bring
-       g = inf_u {√m·d⁻(p̂_B, u) + d⁺(p̂_b, u)}, with m rivals. With r in [0, 1] saying how much
-       the noise is felt, b gets (½(1 + r)a + r)/g pulls: half of what is lacking where there is no
-       noise, all of it and the price of one release where there is nothing but noise; at least
-       `least_growth` and at most `most_growth` times its pulls. B is brought to √m times the
-       pulls that its rivals will have at most, in the same limits, and left out where that takes
-       less than the least growth.
-    4. Release the batches, B's first. After each release rivals that are beaten leave.
-       If none is left, recommend B.
-    5. An arm that is neither leader nor rival and has fewer than ⌊√M⌋ pulls is given 2⌊√M⌋ more.
-       Go to step 2.
+    Algorithm: :prf:ref:`alg-lre`. Proof that it is private and δ-correct:
+    :prf:ref:`thm-lre-correct`; that E[τ] is finite whenever one arm alone is best:
+    :prf:ref:`thm-lre-stops`.
 
     Parameters
     ----------
@@ -277,12 +242,6 @@ class DPLRE(IdentificationAlgorithm):
 
     Notes
     -----
-    Algorithm: :prf:ref:`alg-lre`. Proof that it is private and δ-correct:
-    :prf:ref:`thm-lre-correct`; that E[τ] is finite whenever one arm alone is best:
-    :prf:ref:`thm-lre-stops`. A best arm that was beaten by mistake comes back: soon, because more
-    is demanded once others are pulled far more often, and surely, by step 5. Without both, two
-    tied arms that are left would never part.
-
     A batch that would exceed `max_pulls` is cut short: its pulls count, it asks for no rewards and
     releases nothing. A run is ended after 2^53 pulls in any case: up to there floats count without
     a gap.
@@ -314,48 +273,38 @@ class DPLRE(IdentificationAlgorithm):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """Pure ε-differential privacy of pulls, stopping time and recommendation."""
         return PrivacyGuarantee("global", self.epsilon)
 
     def threshold(self, n_arms: int) -> float:
-        """Return log((K − 1)/δ), the evidence in nats at which one of K ≥ 2 arms is dropped.
-
-        Examples
-        --------
-        >>> import dpbandits as dpb
-        >>> round(dpb.DPLRE(1.0, 0.01).threshold(5), 4)
-        5.9915
-        """
+        """Return log((K − 1)/δ), the evidence in nats at which one of K ≥ 2 arms is dropped."""
         return math.log(check_integer("n_arms", n_arms, 2) - 1) - math.log(self.delta)
 
     def first_batch(self, n_arms: int) -> int:
-        """Return ⌈log((K − 1)/δ)/d_ε(1, ½)⌉, the size of the first batch of each of K ≥ 2 arms.
+        """Return the size of the first batch of each of K ≥ 2 arms.
 
         Examples
         --------
         >>> import dpbandits as dpb
-        >>> dpb.DPLRE(1.0, 0.01).first_batch(5), dpb.DPLRE(0.01, 0.01).first_batch(5)
-        (16, 1202)
+        >>> round(dpb.DPLRE(1.0, 0.01).threshold(5), 4), dpb.DPLRE(0.01, 0.01).first_batch(5)
+        (5.9915, 1202)
         """
         return math.ceil(self.threshold(n_arms) / d_eps_kernel(1.0, 0.5, self.epsilon))
 
     def rule(self, n_arms: int) -> EliminationRule:
         """Return what the compiled functions have to know for K arms."""
         first = min(self.first_batch(n_arms), 2 * _MOST_PULLS)  # more than any run has room for
-        growths = self.least_growth, self.most_growth
-        return EliminationRule(self.epsilon, self.threshold(n_arms), first, *growths)
+        threshold = self.threshold(n_arms)
+        return EliminationRule(self.epsilon, threshold, first, self.least_growth, self.most_growth)
 
     def run_compiled(
         self, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
     ) -> Decision | None:
-        """Run once in a compiled loop, unless a subclass has its own `decide`."""
         if type(self).decide is not DPLRE.decide:
             return None
         rule, most = self.rule(means.size), min(max_pulls, _MOST_PULLS)
         return Decision(*run_elimination(rule, means, table, rng, most, log))
 
     def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
-        """Run once; see `IdentificationAlgorithm.decide`."""
         max_pulls = min(check_run(rewards, rng, max_pulls), _MOST_PULLS)
         rule = self.rule(rewards.n_arms)
         arms = _start(rewards.n_arms, rule)

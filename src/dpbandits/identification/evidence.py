@@ -1,50 +1,15 @@
 """Evidence that one arm is better than another, from privately released batches.
 
-*The law of a batch.* A batch of n rewards of an arm with mean u is released as
-x = Bin(n, u) + Lap(1/ε). Its density is
-
-    f(x) = (ε/2)·Σ_j C(n, j) u^j (1 − u)^(n−j) e^(−ε|x − j|),
-
-and with k = ⌊x⌋ the terms j ≤ k add up to a tail of the Binomial law of mean
-u⁺ = u e^ε/(1 − u + u e^ε):
-
-    Σ_{j≤k} Bin(j; n, u) e^(−ε(x−j)) = e^(−εx) (1 − u + u e^ε)^n · P(Bin(n, u⁺) ≤ k).   (tail)
-
-The terms j > k are the same after a change of successes into failures. Everything is computed on
-the log scale, and without the incomplete beta function, which underflows there:
-
-- *k ≤ n u⁺.* The sum is its last term times Σ_{j≤k} Π_{i≤j} r_i, r_i = (k+1−i)/(n−k+i)·(1−p)/p,
-  p = u⁺: a series that falls from 1 on, added up as it stands where it falls fast. Elsewhere it is
-  an integral, by I_{1−p}(n − k, k + 1) with the substitution t = (1 − p)e^(−y):
-
-      (n − k) ∫_0^∞ exp(−(n − k)y + k·log(1 + (1 − e^(−y))(1 − p)/p)) dy.
-
-  The exponent is concave and falls from 0 on; Gauss–Legendre nodes go to where it is −37.
-- *k > n u⁺.* The right side of (tail) as it stands, with P = 1 − (the other tail), which is
-  computed as before.
-
-log f is concave in u on [0, 1], whatever x is: :prf:ref:`lem-batch-density`.
-
-*The evidence.* An arm's released batches have the likelihood L(u) = Π_j f_{n_j,u}(x_j) of its mean
-u. For an arm c that may be better than b,
+A batch of n rewards of an arm with mean u is released as x = Bin(n, u) + Lap(1/ε), of density
+f_{n,u}(x) (:prf:ref:`lem-batch-density`); log f is computed to nearly full accuracy
+(:prf:ref:`lem-tail-ratio`). An arm's batches have the likelihood L(u) = Π_j f_{n_j,u}(x_j), and the
+evidence that c is better than b is the infimum over all u_c ≤ u_b of
 
     E(u_c, u_b) = Σ_i Σ_r w_i q_r · L_c(u_c + α_r g_i)/L_c(u_c) · L_b(u_b − (1 − α_r) g_i)/L_b(u_b)
 
-with gaps g_i = 2^(−i/4), shares α_r of the gap in [0, 1], 0 and 1 among them, fixed weights that
-sum to one, and L = 0 outside [0, 1]. At the true means E(μ_c, μ_b) is a non-negative
-supermartingale that starts at 1. The evidence is its infimum over all means u_c ≤ u_b, which is
-that over the diagonal, and for a whole interval of it
-
-    E(u, u) ≥ E(y, x) for all u in [x, y]                                               (cell)
-
-(:prf:ref:`lem-diagonal`). A cover of [0, 1] by such cells certifies that the infimum is above a
-threshold.
-
-*A table brackets log L.* Between two knots a concave function is above their chord, and below the
-lines through the two knots to the left and through the two to the right. Knots are put
-wherever these bounds are too far apart. Below, a numerator is always the chord and a denominator
-the line above, both pushed apart by the rounding error of the knots' values, so that what is
-computed never exceeds E, up to the rounding of one sum of exponentials.
+with gaps g_i = 2^(−i/4), shares α_r of the gap, weights that sum to one, and L = 0 outside [0, 1].
+It is certified by cells, E(u, u) ≥ E(y, x) for u in [x, y] (:prf:ref:`lem-diagonal`), from a table
+that brackets log L (:prf:ref:`lem-table`).
 """
 
 from __future__ import annotations
@@ -58,24 +23,21 @@ from dpbandits._arrays import Floats
 
 __all__ = ["ArmLikelihood", "is_better", "log_density", "log_evidence"]
 
-Table = tuple[Floats, Floats, float, Floats, Floats]
-"""Knots, log L there, a bound on its error besides 10⁻¹⁵ of its size, and lower ends and slopes of
-the chords, less the error."""
+Table = tuple[Floats, Floats, Floats, Floats, float]
+"""Knots, log L there, lower ends and slopes of the chords, less the error of log L, and a bound on
+that error besides 10⁻¹⁵ of its size."""
 
 _STEPS = 4
 """Gaps in a factor of two."""
 
 
-def _gap_weights(size: int) -> Floats:
-    """Return the prior of s = log(1/gap): half uniform on (0, 5), half of density 3/(3 + s)²."""
-    edges = np.maximum(np.arange(size + 1) - 0.5, 0.0) * (math.log(2.0) / _STEPS)
-    below = 0.5 * np.minimum(edges / 5.0, 1.0) + 0.5 * edges / (3.0 + edges)
-    return np.diff(below)
-
-
 GAPS = 2.0 ** (-np.arange(192) / _STEPS)
 """Gaps of the prior, from 1 down to 4·10⁻¹⁵."""
-_LOG_GAP_WEIGHTS = np.log(_gap_weights(GAPS.size))
+_EDGES = np.maximum(np.arange(GAPS.size + 1) - 0.5, 0.0) * (math.log(2.0) / _STEPS)
+# the prior of s = log(1/gap) is half uniform on (0, 5), and half of density 3/(3 + s)²
+_LOG_GAP_WEIGHTS = np.log(
+    np.diff(0.5 * np.minimum(_EDGES / 5.0, 1.0) + 0.5 * _EDGES / (3.0 + _EDGES))
+)
 SHARES = np.arange(9) / 8
 """Shares of the gap by which the better arm's mean is above the common one."""
 _LOG_SHARE_WEIGHTS = np.log([0.2, *(0.75 * (1.5 - SHARES[1:-1]) / 7), 0.05])
@@ -94,10 +56,8 @@ CAPACITY = 1024
 START = np.sin(np.linspace(0.0, 0.5 * math.pi, 17)) ** 2
 START[-1] = 1.0
 """Its first knots."""
-
-
 _REACH = 37.0
-"""The integral is cut where the exponent is below −37, at 10⁻¹⁶ of the integrand's maximum."""
+"""The integral of `_log_tail_ratio` is cut where its exponent is below −37."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -235,12 +195,12 @@ def _looseness(knots: Floats, values: Floats, i: int, best: float) -> float:
         right = min((values[i + 2] - values[i + 1]) / (knots[i + 2] - knots[i + 1]), chord)
     if i == 0:
         distance, top = (chord - right) * width, values[1] - right * width
-    elif i + 2 == knots.size:
-        distance, top = (left - chord) * width, values[i] + left * width
     elif left == right:
         return 0.0
     else:
-        place = width * (chord - right) / (left - right)
+        place = width
+        if i + 2 < knots.size:
+            place *= (chord - right) / (left - right)
         distance, top = (left - chord) * place, values[i] + left * place
     fall = max(best - max(top, values[i], values[i + 1]), 0.0)
     return distance / (_TOLERANCE * (1.0 + fall))
@@ -282,28 +242,27 @@ def _rounding(value: float, slack: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def take_in(
-    arrays: tuple[Floats, Floats, Floats, Floats],
-    size: int,
-    ns: Floats,
-    xs: Floats,
-    epsilon: float,
-    pulls: int,
-) -> tuple[int, float]:
-    """Take the last of an arm's batches into its table; return the size and the slack.
+def take_in(rows: Floats, size: int, ns: Floats, xs: Floats, epsilon: float) -> tuple[int, float]:
+    """Take the last of an arm's batches into its table; return the number of knots and the slack.
 
-    The table's arrays, of shape (CAPACITY,), are changed in place; `size` is how many knots it had,
-    and `ns`, `xs` and `pulls` are sizes and released sums of all batches of the arm, and its pulls.
+    `rows`, of shape (4, CAPACITY), is changed in place; `size` is how many knots there were, and
+    `ns` and `xs` are sizes and released sums of all batches of the arm.
     """
-    knots, values, low, slope = arrays
+    knots, values = rows[0], rows[1]
     for i in range(size):
         values[i] = max(values[i] + log_density(ns[-1], xs[-1], knots[i], epsilon), -1e100)
     size = _refine(knots, values, size, ns, xs, epsilon)
-    slack = 1e-12 * ns.size + 2e-15 * pulls
+    slack = 1e-12 * ns.size + 2e-15 * ns.sum()
     for i in range(size - 1):
-        low[i] = values[i] - _rounding(min(values[i], values[i + 1]), slack)
-        slope[i] = (values[i + 1] - values[i]) / (knots[i + 1] - knots[i])
+        rows[2, i] = values[i] - _rounding(min(values[i], values[i + 1]), slack)
+        rows[3, i] = (values[i + 1] - values[i]) / (knots[i + 1] - knots[i])
     return size, slack
+
+
+@njit(cache=True, nogil=True)
+def table_of(rows: Floats, size: int, slack: float) -> Table:
+    """Return the table whose knots are the first `size`."""
+    return rows[0, :size], rows[1, :size], rows[2, :size], rows[3, :size], slack
 
 
 @njit(cache=True, nogil=True)
@@ -335,8 +294,8 @@ def _exp(x: float) -> float:
 @njit(cache=True, nogil=True)
 def _log_e_value(better: Table, worse: Table, y: float, x: float, first: int, last: int) -> float:
     """Return a lower bound of log E(y, x), from the gaps of number first, …, last − 1."""
-    knots_c, values_c, slack_c, low_c, slope_c = better
-    knots_b, values_b, slack_b, low_b, slope_b = worse
+    knots_c, values_c, low_c, slope_c, slack_c = better
+    knots_b, values_b, low_b, slope_b, slack_b = worse
     above_c = _upper(knots_c, values_c, slack_c, y)
     above_b = _upper(knots_b, values_b, slack_b, x)
     terms, size = np.empty(SHARES.size * max(last - first, 1)), 0
@@ -350,11 +309,9 @@ def _log_e_value(better: Table, worse: Table, y: float, x: float, first: int, la
         if start == last:
             continue
         # from wide gaps to narrow ones: the pointers never turn
-        c = min(
-            int(np.searchsorted(knots_c, y + share * GAPS[start], side="right")), knots_c.size - 1
-        )
+        c = int(np.searchsorted(knots_c, y + share * GAPS[start], side="right"))
+        c = min(c, knots_c.size - 1) - 1
         b = max(int(np.searchsorted(knots_b, x - down * GAPS[start])) - 1, 0)
-        c -= 1
         for i in range(start, last):
             term = _LOG_GAP_WEIGHTS[i] + _LOG_SHARE_WEIGHTS[r]
             if share > 0.0:
@@ -377,9 +334,9 @@ def _log_e_value(better: Table, worse: Table, y: float, x: float, first: int, la
 
 
 @njit(cache=True, nogil=True)
-def peak(knots: Floats, values: Floats) -> float:
+def peak(table: Table) -> float:
     """Return the knot of the largest likelihood."""
-    return float(knots[np.argmax(values)])
+    return float(table[0][np.argmax(table[1])])
 
 
 @njit(cache=True, nogil=True)
@@ -395,7 +352,7 @@ def least(better: Table, worse: Table, enough: float) -> tuple[float, float]:
 
     A value below `enough` ends the search.
     """
-    low, high = peak(worse[0], worse[1]), peak(better[0], better[1])
+    low, high = peak(worse), peak(better)
     if low >= high:
         return 0.0, low
     first, last = _gap_range(high - low)
@@ -418,15 +375,13 @@ def least(better: Table, worse: Table, enough: float) -> tuple[float, float]:
 
 
 @njit(cache=True, nogil=True)
-def exceeds(better: Table, worse: Table, threshold: float, place: float) -> bool:
+def _exceeds(better: Table, worse: Table, threshold: float, place: float) -> bool:
     """Whether cells certify that log E(u, u) ≥ threshold for all u in [0, 1]."""
-    low, high = peak(worse[0], worse[1]), peak(better[0], better[1])
+    low, high = peak(worse), peak(better)
     first, last = _gap_range(high - low)
-    starts = np.empty(4096)
-    ends = np.empty(4096)
+    starts, ends, size = np.empty(4096), np.empty(4096), 4
     starts[:4] = (0.0, low, place, high)
     ends[:4] = (low, place, high, 1.0)
-    size = 4
     for _ in range(4096):
         size -= 1
         x, y = starts[size], ends[size]
@@ -444,6 +399,16 @@ def exceeds(better: Table, worse: Table, threshold: float, place: float) -> bool
     return False
 
 
+@njit(cache=True, nogil=True)
+def judge(better: Table, worse: Table, threshold: float, to_the_end: bool) -> tuple[bool, float]:
+    """Return whether log E ≥ threshold > 0 certainly, for all u_c ≤ u_b, and about its infimum.
+
+    The infimum is searched for to the end, or until what matters for the first is clear.
+    """
+    lowest, place = least(better, worse, -math.inf if to_the_end else threshold)
+    return lowest >= threshold and _exceeds(better, worse, threshold, place), lowest
+
+
 class ArmLikelihood:
     """The likelihood of an arm's mean, given its released batches with Lap(1/ε), or ε = ``inf``.
 
@@ -458,34 +423,30 @@ class ArmLikelihood:
 
     def __init__(self, epsilon: float) -> None:
         self.epsilon = epsilon
-        self.pulls = 0
-        self._ns: list[float] = []
-        self._xs: list[float] = []
-        self._table = np.zeros((4, CAPACITY))
-        self._table[0, : START.size] = START
+        self._batches = np.empty((2, 0))
+        self._rows = np.zeros((4, CAPACITY))
+        self._rows[0, : START.size] = START
         self._size, self._slack = START.size, 0.0
 
     def add(self, n: int, x: float) -> None:
         """Take in a batch of `n` pulls that was released as `x`."""
-        self.pulls += n
-        self._ns.append(float(n))
-        self._xs.append(x)
-        ns, xs = np.array(self._ns), np.array(self._xs)
-        knots, values, low, slope = self._table
-        arrays = knots, values, low, slope
-        self._size, self._slack = take_in(arrays, self._size, ns, xs, self.epsilon, self.pulls)
+        self._batches = np.column_stack([self._batches, (n, x)])
+        self._size, self._slack = take_in(self._rows, self._size, *self._batches, self.epsilon)
+
+    @property
+    def pulls(self) -> int:
+        """Pulls of all batches."""
+        return int(self._batches[0].sum())
 
     @property
     def maximiser(self) -> float:
         """Mean of (nearly) the largest likelihood."""
-        knots, values, *_ = self.table
-        return float(peak(knots, values))
+        return float(peak(self.table))
 
     @property
     def table(self) -> Table:
         """The likelihood's table."""
-        knots, values, low, slope = self._table[:, : self._size]
-        return knots, values, self._slack, low, slope
+        return table_of(self._rows, self._size, self._slack)
 
 
 def log_evidence(better: ArmLikelihood, worse: ArmLikelihood) -> float:
@@ -497,10 +458,5 @@ def log_evidence(better: ArmLikelihood, worse: ArmLikelihood) -> float:
 
 
 def is_better(better: ArmLikelihood, worse: ArmLikelihood, threshold: float) -> bool:
-    """Whether the evidence that one arm has a larger mean than another certainly is e^threshold.
-
-    True only if log E(u_c, u_b) ≥ threshold, a positive number, for all u_c ≤ u_b.
-    """
-    c, b = better.table, worse.table
-    lowest, place = least(c, b, threshold)
-    return bool(lowest >= threshold and exceeds(c, b, threshold, place))
+    """Whether the evidence that one arm has a larger mean than another certainly is e^threshold."""
+    return bool(judge(better.table, worse.table, threshold, False)[0])

@@ -79,10 +79,8 @@ def chernoff_threshold(
 
     Parameters
     ----------
-    delta : float
-        Confidence δ.
-    n_arms : int
-        Number K of arms.
+    delta, n_arms
+        Confidence δ and number K of arms.
     first, second : int
         Numbers k, k′ of releases of the two arms.
     exponent : float
@@ -113,23 +111,16 @@ def union_threshold(
 def mixture_threshold(delta: float, n_arms: int, first: int, second: int) -> float:
     """Return log((K − 1)/δ) + ½·log(4·n) + ½·log(4·n′), valid after every pull.
 
-    n and n′ are the pulls of the two arms. n·kl(μ̂, μ) is the logarithm of how much likelier the
-    rewards are under μ̂ than under μ, and at most that of the mixture of Krichevsky & Trofimov
-    (1981) over μ, plus ½·log(4n). Proof: :prf:ref:`prop-free`.
+    n and n′ are the pulls of the two arms. Proof: :prf:ref:`prop-free`, by the mixture of
+    Krichevsky & Trofimov (1981).
 
     Examples
     --------
     >>> round(mixture_threshold(0.01, 5, 1000, 1000), 3)
     14.286
     """
-    return (
-        math.log((n_arms - 1) / delta) + 0.5 * math.log(4.0 * first) + 0.5 * math.log(4.0 * second)
-    )
-
-
-@njit(cache=True, nogil=True)
-def _calibration(x: float) -> float:
-    return x + math.log(x)
+    union = math.log((n_arms - 1) / delta)
+    return union + 0.5 * math.log(4.0 * first) + 0.5 * math.log(4.0 * second)
 
 
 @njit(cache=True, nogil=True)
@@ -186,7 +177,8 @@ def gaussian_threshold(
         sampling = _sampling_log(delta, n_arms, k, j)
     private = (_noise_log(delta, n_arms, k) / epsilon) ** 2 / n
     private += (_noise_log(delta, n_arms, j) / epsilon) ** 2 / m
-    return 2 * _calibration(sampling / 2) + grown + private
+    half = sampling / 2
+    return 2 * (half + math.log(half)) + grown + private
 
 
 @njit(cache=True, nogil=True)
@@ -196,9 +188,8 @@ def separate_threshold(
     """Return the gap of two released means that a wrong order exceeds with a small probability.
 
     √(½(1/n + 1/n′)·log(2(K−1)ζ(2)²(kk′)²/δ)) + Σ log(2Kζ(2)k_i²/δ)/(n_i·ε); arguments as of
-    `gaussian_threshold`. Proof: Hoeffding's inequality for the rewards, and the tail of each
-    Laplace variable; the probabilities add up to at most δ over all k, k′ and arms, as in
-    :prf:ref:`prop-adap`.
+    `gaussian_threshold`. Proof: Hoeffding's inequality for the rewards and the tail of each
+    Laplace variable, added up as in :prf:ref:`prop-adap`.
 
     Examples
     --------

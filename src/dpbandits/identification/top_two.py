@@ -10,7 +10,7 @@ from numba import njit
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Fraction
-from dpbandits.divergences import kl_kernel
+from dpbandits.divergences import d_eps_kernel
 from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run, next_total
 from dpbandits.identification.thresholds import mixture_threshold
 from dpbandits.rewards.streams import Rewards
@@ -43,7 +43,8 @@ def next_decision(
         common = (sums[leader] + sums[a]) / (ahead + n)
         cost = 0.0
         if mean < top:
-            cost = ahead * kl_kernel(top, common) + n * kl_kernel(mean, common)
+            cost = ahead * d_eps_kernel(top, common, np.inf)
+            cost += n * d_eps_kernel(mean, common, np.inf)
         stops = stops and cost > mixture_threshold(delta, n_arms, ahead, n)
         cost += np.log(n)
         if challenger < 0 or cost < least:
@@ -107,17 +108,15 @@ class TopTwo(IdentificationAlgorithm):
     before every pull, when W_{ã,b} > log((K−1)/δ) + ½·log(4N_ã) + ½·log(4N_b) for ã = argmax μ̂ and
     every b ≠ ã: `thresholds.mixture_threshold`, which is δ-correct.
 
+    Deviation: the threshold. Those of Kaufmann & Koolen (2021) have log log N in place of ½·log N
+    and greater constants; this one is proved in a few lines and smaller at the sizes of interest.
+
     Parameters
     ----------
     delta : float
         Confidence δ in (0, 1).
     leader_share : float
         Share β in (0, 1) of the rounds in which the leader is played.
-
-    Notes
-    -----
-    Deviation: the threshold. Those of Kaufmann & Koolen (2021) have log log N in place of ½·log N
-    and greater constants; this one is proved in a few lines and smaller at the sizes of interest.
 
     Examples
     --------
@@ -137,13 +136,11 @@ class TopTwo(IdentificationAlgorithm):
     def run_compiled(
         self, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
     ) -> Decision | None:
-        """Run once in a compiled loop; every pull counts as a release."""
         share, delta = self.leader_share, self.delta
         arm, pulls, _ = run_top_two(share, delta, means, table, NO_PATIENTS, rng, max_pulls, log)
         return Decision(arm, pulls)
 
     def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
-        """Run once; see `IdentificationAlgorithm.decide`. The generator is not used."""
         max_pulls = check_run(rewards, rng, max_pulls)
         sums, pulls, led, own = np.zeros((4, rewards.n_arms), dtype=np.int64)
         for t in range(max_pulls + 1):

@@ -4,10 +4,11 @@ For estimates x_a > x_b, anywhere on the line, with weights w_a and w_b,
 
     W = min over 0 ≤ u ≤ 1 of w_a·d⁻(x_a, u) + w_b·d⁺(x_b, u),
 
-and W̃ is the same with the calibrated d̃⁻ and d̃⁺ of `dpbandits.divergences`. The minimiser u lies
-between low = max(x_b, 0) and high = min(x_a, 1). It is kept as its distances y from low and z from
-high, both to full relative accuracy, so that neither a tiny gap nor a mean near 0 or 1 costs
-digits. The kernels are for single numbers, and the functions without ``_kernel`` broadcast arrays.
+and W̃ is the same with the calibrated d̃⁻ and d̃⁺ of `dpbandits.divergences`: Jourdan & Azize (2025),
+reconstructed. The minimiser u lies between low = max(x_b, 0) and high = min(x_a, 1); W has a closed
+form (:prf:ref:`lem-plain-cost`), and W̃ is found by Newton's method (:prf:ref:`lem-saddle`). u is
+kept as its distances y from low and z from high, both to full relative accuracy, so that neither a
+tiny gap nor a mean near 0 or 1 costs digits.
 """
 
 from __future__ import annotations
@@ -18,15 +19,9 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
-from dpbandits.divergences import elementwise, penalised, restricted, tilt, tilted_mean
+from dpbandits.divergences import elementwise, noise_tilt, penalised, restricted, tilt, tilted_mean
 
-__all__ = [
-    "calibrated_cost",
-    "calibrated_cost_kernel",
-    "place",
-    "transportation_cost",
-    "transportation_cost_kernel",
-]
+__all__ = ["calibrated_cost", "transportation_cost"]
 
 Problem = tuple[float, float, float, float, float, float, float]
 """Both means, both weights, both noise rates ρ = r/ε, and ε."""
@@ -55,64 +50,28 @@ def place(y: float, z: float, mean_a: float, mean_b: float) -> tuple[float, floa
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _one_at_its_limit(
-    x: float, xc: float, limit_weight: float, free_weight: float, offset: float
-) -> float:
-    """Return the distance u − x at which the other arm, above, is tilted by all of ε.
-
-    There w/(u + α) = v·(u − x)/(u(1 − u)), with w its weight and v that of x; the distance is the
-    positive root y of (w + v)·y² + (v·(x + α) − w·(1 − 2x))·y − w·x(1 − x).
-    """
-    linear = free_weight * (x + offset) - limit_weight * (xc - x)
-    constant = limit_weight * x * xc
-    both = limit_weight + free_weight
-    root = math.sqrt(linear * linear + 4.0 * both * constant)
-    if linear >= 0.0:
-        return 2.0 * constant / (linear + root)
-    return (root - linear) / (2.0 * both)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def _upper_at_its_limit(
     x: float, xc: float, wall: float, limit_weight: float, free_weight: float, offset: float,
     width: float,
 ) -> tuple[float, float]:  # fmt: skip
-    """Return the distances of u from x and from the far end, which is a wall at 1 if `wall` is 0.
+    """Return the distances of u from x and the far end, if the other arm, above, is tilted by ε.
 
-    From a wall the distance 1 − u is found by the stationarity condition, which keeps its digits.
+    u − x is the positive root y of (w + v)·y² + (v·(x + α) − w·(1 − 2x))·y − w·x(1 − x), with v the
+    weight of x and w that of the other arm; if `wall` is 0 the far end is a wall at 1, near which
+    1 − u keeps its digits.
     """
     if x <= 0.0 or xc <= 0.0:
         return 0.0, width
-    y = min(_one_at_its_limit(x, xc, limit_weight, free_weight, offset), width)
+    linear = free_weight * (x + offset) - limit_weight * (xc - x)
+    constant = limit_weight * x * xc
+    both = limit_weight + free_weight
+    root = math.sqrt(linear * linear + 4.0 * both * constant)
+    y = 2.0 * constant / (linear + root) if linear >= 0.0 else (root - linear) / (2.0 * both)
+    y = min(y, width)
     u = x + y
     if wall == 0.0 and u > 0.5:
         return y, min(width, free_weight * y * (u + offset) / (limit_weight * u))
     return y, width - y
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _consistent(y: float, z: float, width: float) -> tuple[float, float]:
-    """Return the smaller of two distances, clipped, and the rest of the width for the greater.
-
-    An error of u moves the cost little; one of y + z would move it much.
-    """
-    if y < z:
-        y = min(max(y, 0.0), width)
-        return y, width - y
-    z = min(max(z, 0.0), width)
-    return width - z, z
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _limits(mean_a: float, mean_b: float, epsilon: float) -> tuple[float, float]:
-    """Return the u below which arm a is at its limit, and the u above which arm b is."""
-    shrink = math.exp(-epsilon)
-    limit_a, limit_b = 1.0, 0.0
-    if mean_a < 1.0:
-        limit_a = mean_a * shrink / (mean_a * shrink + (1.0 - mean_a))
-    if mean_b > 0.0:
-        limit_b = mean_b / (mean_b + (1.0 - mean_b) * shrink)
-    return limit_a, limit_b
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -123,29 +82,37 @@ def _distances(
     low, high = _clip(mean_b), _clip(mean_a)
     width = high - low
     share_a, share_b = weight_a / (weight_a + weight_b), weight_b / (weight_a + weight_b)
-    pooled = share_a * width, share_b * width
+    y, z = share_a * width, share_b * width  # of the pooled mean
     if math.isinf(epsilon):
-        return pooled
-    limit_a, limit_b = _limits(mean_a, mean_b, epsilon)
-    offset = 1.0 / math.expm1(epsilon)
-    lower = upper = False  # whether the minimiser is below, above what lies between the limits
-    between = pooled
+        return y, z
+    shrink, offset = math.exp(-epsilon), 1.0 / math.expm1(epsilon)
+    limit_a, limit_b = 1.0, 0.0  # u below which arm a is at its limit, and above which arm b is
+    if mean_a < 1.0:
+        limit_a = mean_a * shrink / (mean_a * shrink + (1.0 - mean_a))
+    if mean_b > 0.0:
+        limit_b = mean_b / (mean_b + (1.0 - mean_b) * shrink)
     if limit_a <= limit_b:
-        u = low + pooled[0]
+        u = low + y
         lower, upper = u < limit_a, u > limit_b
     else:
         lean = offset * ((weight_a - weight_b) / (weight_a + weight_b))
         u = share_a + lean
         lower, upper = u < limit_b, u > limit_a
-        between = _consistent(u - low, (share_b - lean) - (1.0 - high), width)
+        y, z = u - low, (share_b - lean) - (1.0 - high)
+        # an error of u moves the cost little; one of y + z would move it much
+        if y < z:
+            y = min(max(y, 0.0), width)
+            z = width - y
+        else:
+            z = min(max(z, 0.0), width)
+            y = width - z
     if lower:
         return _upper_at_its_limit(
             mean_b, 1.0 - mean_b, 1.0 - high, share_a, share_b, offset, width
         )
     if upper:
         z, y = _upper_at_its_limit(1.0 - mean_a, mean_a, low, share_b, share_a, offset, width)
-        return y, z
-    return between
+    return y, z
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -170,15 +137,8 @@ def transportation_cost_kernel(
 ) -> tuple[float, float, float, float]:
     """Return W, its minimiser u, and the parts d⁻(x_a, u) and d⁺(x_b, u).
 
-    The parts are the derivatives of W with respect to the weights. W is concave in the weights
-    and homogeneous, so that w_a·d⁻ + w_b·d⁺ bounds W from above at all weights, and equals it at
-    those given. If x_a ≤ x_b, all are 0 but u, which is x_a clipped to [0, 1].
-
-    Examples
-    --------
-    >>> cost, u, part_a, part_b = transportation_cost_kernel(0.75, 0.5, 3.0, 1.0, 0.5)
-    >>> round(cost, 4), round(u, 4), bool(abs(3 * part_a + part_b - cost) < 1e-15)
-    (0.0896, 0.7127, True)
+    The parts are the derivatives of W with respect to the weights. If x_a ≤ x_b, all are 0 but u,
+    which is x_a clipped to [0, 1].
     """
     if mean_a <= mean_b:
         return 0.0, _clip(mean_a), 0.0, 0.0
@@ -194,19 +154,11 @@ def transportation_cost_kernel(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _noise_alone(gap: float, rate: float, epsilon: float) -> float:
-    """Return the tilt λ at which the noise alone fills the gap."""
-    if gap <= 0.0:
-        return 0.0 if rate > 0.0 else epsilon
-    return epsilon * gap / (rate + math.hypot(rate, gap))
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def _wall_at_zero(problem: Problem) -> bool:
     """Whether the cost W̃ increases from u = 0 on; for x_b ≤ 0 < x_a."""
     mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
-    tilt_a = _noise_alone(mean_a, rate_a, epsilon)
-    tilt_b = _noise_alone(-mean_b, rate_b, epsilon)
+    tilt_a = epsilon * noise_tilt(mean_a, rate_a)
+    tilt_b = epsilon * noise_tilt(-mean_b, rate_b)
     return weight_b * -math.expm1(-tilt_b) >= weight_a * math.expm1(tilt_a)
 
 
@@ -215,14 +167,12 @@ def _calibrated_end(problem: Problem) -> float:
     """Return the minimiser of W̃ if it is an end of its interval, and otherwise −1."""
     mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
     u = _at_an_end(mean_a, mean_b, weight_a, weight_b)
-    if u >= 0.0:
-        return u
-    if mean_b <= 0.0 and _wall_at_zero(problem):
+    if u < 0.0 and mean_b <= 0.0 and _wall_at_zero(problem):
         return 0.0
     mirrored = (1.0 - mean_b, 1.0 - mean_a, weight_b, weight_a, rate_b, rate_a, epsilon)
-    if mean_a >= 1.0 and _wall_at_zero(mirrored):
+    if u < 0.0 and mean_a >= 1.0 and _wall_at_zero(mirrored):
         return 1.0
-    return -1.0
+    return u
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -244,10 +194,14 @@ def _start(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _respond(
-    x: float, xc: float, u: float, uc: float, gap: float, rate: float, epsilon: float, t: float
-) -> tuple[float, float, float, float, float]:
-    """Return what `tilt` returns, after one step of Newton's if it is short, and its size."""
-    if 0.0 < t < 1.0 and rate > 0.0:
+    x: float, xc: float, u: float, uc: float, gap: float, rate: float, epsilon: float, t: float,
+    exact: bool,
+) -> tuple[float, float, float, float, float]:  # fmt: skip
+    """Return the tilt, p − u, its logarithmic slope, the rewards' share, and the size of a step.
+
+    Unless it has to be exact, the tilt is that after one step of Newton's, if it is short.
+    """
+    if 0.0 < t < 1.0 and rate > 0.0 and not exact:
         moved, variance = tilted_mean(epsilon * t, u, uc)
         room = (1.0 - t) * (1.0 + t)
         noise = 2.0 * rate * t / room
@@ -255,18 +209,31 @@ def _respond(
         step = (gap - moved - noise) / slope
         size = abs(step) * max(1.0, 1.0 / (epsilon * min(t, 1.0 - t)))
         if size < _SHORT:
-            share = variance / slope
-            return t + step / epsilon, moved + variance * step, variance, share, size
+            share, moved = variance / slope, moved + variance * step
+            return t + step / epsilon, moved, moved + variance * (share / moved), share, size
     t, moved, variance, share = tilt(x, xc, u, uc, gap, rate, epsilon, t)
-    return t, moved, variance, share, 0.0
+    return t, moved, moved + variance * (share / moved), share, 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _log(quotient: float) -> float:
-    """Return the logarithm, near 1 up to its third order."""
-    if 0.9 < quotient < 1.1:
-        return 2.0 * (quotient - 1.0) / (quotient + 1.0)
-    return math.log(quotient)
+def _balance(
+    problem: Problem, y: float, z: float, width: float, tilt_a: float, tilt_b: float, exact: bool
+) -> tuple[float, float, float, float, float, float, float]:
+    """Return what is equal at the minimiser, as a quotient, and the slope of its logarithm.
+
+    The slope is by log(y/z). Then both tilts, how they follow u, and the size of their steps.
+    """
+    mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
+    u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
+    tilt_a, moved_a, slope_a, share_a, size_a = _respond(
+        mean_a, 1.0 - mean_a, u, uc, gap_a, rate_a, epsilon, tilt_a, exact
+    )
+    tilt_b, moved_b, slope_b, share_b, size_b = _respond(
+        1.0 - mean_b, mean_b, uc, u, gap_b, rate_b, epsilon, tilt_b, exact
+    )
+    slope = (y * (z / width) / (u * uc)) * (slope_a + slope_b)
+    quotient = (weight_b * moved_b) / (weight_a * moved_a)
+    return quotient, slope, tilt_a, tilt_b, share_a, share_b, max(size_a, size_b)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -292,30 +259,24 @@ def _quick_saddle(
     problem: Problem, y: float, z: float, tilt_a: float, tilt_b: float
 ) -> tuple[bool, float, float, float, float]:
     """Newton's method in both tilts and the position at once; whether it converged comes first."""
-    mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
+    mean_a, mean_b, epsilon = problem[0], problem[1], problem[6]
     for _ in range(_QUICK_ROUNDS):
-        u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
-        tilt_a, moved_a, variance_a, share_a, size_a = _respond(
-            mean_a, 1.0 - mean_a, u, uc, gap_a, rate_a, epsilon, tilt_a
+        quotient, slope, tilt_a, tilt_b, share_a, share_b, size = _balance(
+            problem, y, z, y + z, tilt_a, tilt_b, False
         )
-        tilt_b, moved_b, variance_b, share_b, size_b = _respond(
-            1.0 - mean_b, mean_b, uc, u, gap_b, rate_b, epsilon, tilt_b
-        )
-        variance, spread = u * uc, y * (z / (y + z))
-        slope = (spread / variance) * (
-            (moved_a + variance_a * (share_a / moved_a))
-            + (moved_b + variance_b * (share_b / moved_b))
-        )
-        excess = _log((weight_b * moved_b) / (weight_a * moved_a))
+        excess = math.log(quotient)
+        if 0.9 < quotient < 1.1:  # to third order
+            excess = 2.0 * (quotient - 1.0) / (quotient + 1.0)
         step = -excess / slope
         if not abs(step) < _SHORT:
             y, z = _shifted(y, z, min(max(step, -_LONGEST_STEP), _LONGEST_STEP))
             continue
-        shift = step * spread
+        u, uc, _gap_a, _gap_b = place(y, z, mean_a, mean_b)
+        shift, scale = step * (y * (z / (y + z))), u * uc * epsilon
         y, z = y + shift, z - shift
-        tilt_a = _follow(tilt_a, -shift * share_a / (variance * epsilon))
-        tilt_b = _follow(tilt_b, shift * share_b / (variance * epsilon))
-        if max(abs(step), abs(excess), size_a, size_b) < _TOLERANCE:
+        tilt_a = _follow(tilt_a, -shift * share_a / scale)
+        tilt_b = _follow(tilt_b, shift * share_b / scale)
+        if max(abs(step), abs(excess), size) < _TOLERANCE:
             return True, y, z, tilt_a, tilt_b
     return False, y, z, tilt_a, tilt_b
 
@@ -323,30 +284,19 @@ def _quick_saddle(
 @njit(cache=True, nogil=True, error_model="numpy")
 def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float, float, float]:
     """Newton's method in the position, with a bracket and exact tilts."""
-    mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
-    width = y + z
-    position = math.log(y / z)
+    width, position = y + z, math.log(y / z)
     lowest, highest = -_FARTHEST, _FARTHEST
     tilt_a = tilt_b = 0.0
     for k in range(_ROUNDS):
         y, z = _shifted(0.5 * width, 0.5 * width, position)
-        u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
-        tilt_a, moved_a, variance_a, share_a = tilt(
-            mean_a, 1.0 - mean_a, u, uc, gap_a, rate_a, epsilon, tilt_a
+        quotient, slope, tilt_a, tilt_b, _, _, _ = _balance(
+            problem, y, z, width, tilt_a, tilt_b, True
         )
-        tilt_b, moved_b, variance_b, share_b = tilt(
-            1.0 - mean_b, mean_b, uc, u, gap_b, rate_b, epsilon, tilt_b
-        )
-        excess = math.log((weight_b * moved_b) / (weight_a * moved_a))
+        excess = math.log(quotient)
         if excess < 0.0:
             lowest = position
         else:
             highest = position
-        variance, spread = u * uc, y * (z / width)
-        slope = (spread / variance) * (
-            (moved_a + variance_a * (share_a / moved_a))
-            + (moved_b + variance_b * (share_b / moved_b))
-        )
         step = min(max(-excess / slope, -_LONGEST_STEP), _LONGEST_STEP)
         if max(abs(step), abs(excess)) < _FINE:
             break
@@ -358,45 +308,19 @@ def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float,
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _end_tilt(
-    x: float, xc: float, u: float, uc: float, gap: float, rate: float, epsilon: float
-) -> float:
-    """Return the tilt of one arm, 0 if it has no gap."""
-    if gap <= 0.0:
-        return 0.0
-    return tilt(x, xc, u, uc, gap, rate, epsilon, 0.0)[0]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def calibrated_cost_kernel(
-    mean_a: float,
-    mean_b: float,
-    weight_a: float,
-    weight_b: float,
-    ratio_a: float,
-    ratio_b: float,
-    epsilon: float,
-    tilt_a: float,
-    tilt_b: float,
-    u: float,
-) -> tuple[float, float, float, float, float, float]:
+    mean_a: float, mean_b: float, weight_a: float, weight_b: float, ratio_a: float, ratio_b: float,
+    epsilon: float, tilt_a: float, tilt_b: float, u: float,
+) -> tuple[float, float, float, float, float, float]:  # fmt: skip
     """Return W̃, its minimiser u, the tilts λ/ε of both arms, and d̃⁻(x_a, u) and d̃⁺(x_b, u).
-
-    With p the rewards' tilted means, w_a·(p_a − u)/(u(1 − u)) decreases in u, and
-    w_b·(u − p_b)/(u(1 − u)) increases; where both are equal is the minimiser. Newton's method
-    solves for u and both tilts at once. Where its steps do not become short, which is rare, it is
-    replaced by one in u alone, with exact tilts, a bracket and bisection.
 
     `tilt_a`, `tilt_b` and `u` are where to start, such as what an earlier call returned. Tilts
     outside (0, 1), and a u not between the means, stand for a default: (0, 0, −1) is a start from
-    nothing. Return the cost, u, λ_a/ε, λ_b/ε, and the derivatives of the cost with respect to the
-    weights. For ε = ∞ or r_a = r_b = 0 the cost is W and the tilts are 0; so are they if x_a ≤ x_b.
+    nothing. The last two values are the derivatives of the cost with respect to the weights. For
+    ε = ∞, r_a = r_b = 0 or x_a ≤ x_b the tilts are 0, and all else is that of W.
 
-    Examples
-    --------
-    >>> cold = calibrated_cost_kernel(0.75, 0.5, 30.0, 10.0, 0.1, 0.2, 0.5, 0.0, 0.0, -1.0)
-    >>> round(cold[0], 4), round(30 * cold[4] + 10 * cold[5], 4)
-    (0.1429, 0.1429)
+    Newton's method solves for u and both tilts at once. Where its steps do not become short, which
+    is rare, it is replaced by one in u alone, with exact tilts, a bracket and bisection.
     """
     if mean_a <= mean_b or math.isinf(epsilon) or ratio_a + ratio_b == 0.0:
         cost, u, part_a, part_b = transportation_cost_kernel(
@@ -409,8 +333,8 @@ def calibrated_cost_kernel(
     end = _calibrated_end(problem)
     if end >= 0.0:
         u, uc, gap_a, gap_b = end, 1.0 - end, mean_a - end, end - mean_b
-        tilt_a = _end_tilt(mean_a, ac, u, uc, gap_a, rate_a, epsilon)
-        tilt_b = _end_tilt(bc, mean_b, uc, u, gap_b, rate_b, epsilon)
+        tilt_a, _, _, _ = tilt(mean_a, ac, u, uc, gap_a, rate_a, epsilon, 0.0)
+        tilt_b, _, _, _ = tilt(bc, mean_b, uc, u, gap_b, rate_b, epsilon, 0.0)
     else:
         y, z = _start(mean_a, mean_b, weight_a, weight_b, epsilon, u)
         converged, y, z, tilt_a, tilt_b = _quick_saddle(problem, y, z, tilt_a, tilt_b)
@@ -433,8 +357,6 @@ def transportation_cost(
 ) -> tuple[Floats, Floats]:
     """Return W = min over u of w_a·d⁻(x_a, u) + w_b·d⁺(x_b, u), and the minimising u.
 
-    Jourdan & Azize (2025), reconstructed. The minimum is in closed form: the pooled mean where
-    neither tilt is at its limit ε, a linear equation where both are, a quadratic one where one is.
     Arguments and values as of `calibrated_cost`. W is infinite where ε is and a weighted estimate
     lies on the outer side of [0, 1].
 
@@ -460,7 +382,7 @@ def calibrated_cost(
 ) -> tuple[Floats, Floats]:
     """Return W̃ = min over u of w_a·d̃⁻(x_a, u, r_a) + w_b·d̃⁺(x_b, u, r_b), and the minimising u.
 
-    Jourdan & Azize (2025), reconstructed. W̃ ≤ W, with equality for r_a = r_b = 0 or ε = ∞.
+    W̃ ≤ W, with equality for r_a = r_b = 0 or ε = ∞.
 
     Parameters
     ----------
@@ -477,25 +399,12 @@ def calibrated_cost(
     -------
     cost, u : numpy.ndarray of float, of the common shape of the arguments
         The cost is 0 where x_a ≤ x_b, and u then x_a clipped to [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If a weight or ratio is negative, ε is not positive, or an argument is not a number.
-
-    Examples
-    --------
-    >>> cost, u = calibrated_cost(0.75, 0.5, 30, 10, [0.0, 0.1], 0.1, 0.5)
-    >>> cost.round(4).tolist(), u.round(4).tolist()
-    ([0.273, 0.2217], [0.7362, 0.6899])
     """
+    arguments = {"mean_a": mean_a, "mean_b": mean_b, "weight_a": weight_a, "weight_b": weight_b}
     cost, u = elementwise(
         lambda a, b, v, w, r, s, e: calibrated_cost_kernel(a, b, v, w, r, s, e, 0.0, 0.0, -1.0)[:2],
         2,
-        mean_a=mean_a,
-        mean_b=mean_b,
-        weight_a=weight_a,
-        weight_b=weight_b,
+        **arguments,
         ratio_a=ratio_a,
         ratio_b=ratio_b,
         epsilon=epsilon,
