@@ -247,7 +247,7 @@ def test_an_e_value_is_never_overstated(rng):
 def test_bounds_of_a_table_bracket_the_likelihood(rng):
     for _ in range(30):
         epsilon, (arm, _), (batches, _) = some_arms(rng)
-        knots, values, slack, *_ = arm.table
+        knots, values, _, _, slack = arm.table
         assert 0 <= slack < 1e-8 and (np.diff(knots) > 0).all()
         u = rng.uniform(0.001, 0.999, 30)
         exact = sum(batch_log_likelihood(n, x, u, epsilon) for n, x in batches)

@@ -431,7 +431,8 @@ class ArmLikelihood:
     def add(self, n: int, x: float) -> None:
         """Take in a batch of `n` pulls that was released as `x`."""
         self._batches = np.column_stack([self._batches, (n, x)])
-        self._size, self._slack = take_in(self._rows, self._size, *self._batches, self.epsilon)
+        ns, xs = self._batches
+        self._size, self._slack = take_in(self._rows, self._size, ns, xs, self.epsilon)
 
     @property
     def pulls(self) -> int:

@@ -444,7 +444,8 @@ def advance(costs: Costs, state: BatchState, share: float, room: int) -> int:
     pulls, following = state.pulls, state.following
     led, own, ahead, end = state.led[leader], state.own[leader], pulls[leader], following[leader]
     k, closed = arms.size, square.size > 0
-    size, log_size, inverse = pulls[arms] * 1.0, bonus * np.log(pulls[arms]), 1.0 / pulls[arms]
+    size = pulls[arms].astype(np.float64)
+    log_size, inverse = bonus * np.log(size), 1.0 / size
     slope, shift, value, doubt = np.zeros(k), np.full(k, np.inf), np.full(k, -np.inf), np.zeros(k)
     c, start = np.zeros((4, k)), np.zeros((k, 3))
     models = _Models(size, log_size, np.zeros(k), slope, shift, np.zeros(k), value, doubt, c, start)
