@@ -320,8 +320,7 @@ def to_text(content: Content) -> str:
 def looks_of(names: Iterable[str]) -> dict[str, Content]:
     """Give each algorithm the colour, dashes and marker that it has in the figures."""
     from companion.figures.comparison import HEAD_LOOKS
-    from dpbandits.plotting.identification_looks import IDENTIFIER_LOOKS, OTHER_LOOKS
-    from dpbandits.plotting.style import COLOURS
+    from dpbandits.plotting.style import COLOURS, IDENTIFIER_LOOKS, OTHER_LOOKS
 
     known = {line_name(*key): look for key, look in IDENTIFIER_LOOKS.items()} | HEAD_LOOKS
     called = {value: key for key, value in COLOURS.items()}

@@ -28,9 +28,17 @@ from dpbandits._validation import check_choice
 from dpbandits.identification.characteristic import privacy_switches, sample_lower_bound
 from dpbandits.identification.identifications import Identifications
 from dpbandits.planning import Plan
-from dpbandits.plotting.identification_looks import BOUND, FREE, IDENTIFIER_LOOKS, look_of
-from dpbandits.plotting.planning import draw_plan, plan_rows
-from dpbandits.plotting.style import DOTTED, INK, End, PanelRange
+from dpbandits.plotting.pictures import draw_plan, plan_rows
+from dpbandits.plotting.style import (
+    BOUND,
+    DOTTED,
+    FREE,
+    IDENTIFIER_LOOKS,
+    INK,
+    End,
+    PanelRange,
+    look_of,
+)
 
 Runs = Mapping[Any, Identifications]
 """(Panel, algorithm, variant, place on the axis) → results, as `dpbandits.identify_many` has them.

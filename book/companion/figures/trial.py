@@ -21,8 +21,7 @@ from companion.figures.redraw import redrawable
 from companion.tables import tabulate
 from dpbandits._validation import check_choice
 from dpbandits.identification.trials import Trials
-from dpbandits.plotting.identification_looks import FREE, look_of
-from dpbandits.plotting.style import PanelRange
+from dpbandits.plotting.style import FREE, PanelRange, look_of
 
 LABELS = ("panel", "population", "n_arms", "total", "epsilon", "delta", "algorithm")
 

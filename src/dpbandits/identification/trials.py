@@ -12,12 +12,7 @@ import numpy as np
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer
-from dpbandits.identification.base import (
-    NO_LOG,
-    NO_TABLE,
-    IdentificationAlgorithm,
-    check_algorithm,
-)
+from dpbandits.identification.base import NO_LOG, NO_TABLE, IdentificationAlgorithm, check_algorithm
 from dpbandits.identification.top_two import TopTwo, run_top_two
 from dpbandits.rewards.populations import FinitePopulation, OutOfPatientsError, PopulationRewards
 from dpbandits.running import Replicated, describe, run_cases

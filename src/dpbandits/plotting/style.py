@@ -30,6 +30,8 @@ from dpbandits._files import write_atomically
 
 __all__ = [
     "COLOURS",
+    "IDENTIFIER_LOOKS",
+    "OTHER_LOOKS",
     "STYLE",
     "End",
     "Look",
@@ -40,6 +42,7 @@ __all__ = [
     "filling",
     "finish_panels",
     "label_ends",
+    "look_of",
     "make_panels",
     "power_of_ten",
     "save",
@@ -85,17 +88,18 @@ STYLE: dict[str, Any] = {
 """Settings of matplotlib that the figures are drawn with."""
 
 INK = "0.15"
-DASHED = (0, (4, 1.5))
-DOTTED = (0, (1, 1.4))
+DASHED, DOTTED, LONG, _SHORT = (0, (4, 1.5)), (0, (1, 1.4)), (0, (9, 2)), (0, (2.4, 1))
+UNEVEN, _DASH_DOT = (0, (6, 1.2, 1.2, 1.2)), (0, (5, 1.3, 1, 1.3))
+BOUND, FREE = "lower bound", ", no privacy"
 
 PANEL_WIDTH, PANEL_HEIGHT = 3.7, 3.0  # inches
 _LEFT, _RIGHT, _BOTTOM, _TOP = 0.85, 0.12, 0.6, 0.36  # margins of the figure, inches
 _LABEL_SIZE = 10.5
 _LABEL_OFFSET = 12.0  # points from the end of a curve to its label
+_LEADER = {"arrowstyle": "-", "linewidth": 1.2, "shrinkA": 1, "shrinkB": 1, "relpos": (0.0, 0.5)}
 _OVERLAP = 0.25  # inches by which two panels in a row stand closer than their widths say
 _NARROWEST = 0.8  # share of its own width that a panel keeps where there is little room
 _LOWEST = 0.8  # share of its own height that it has where panels stand below each other
-
 _LEAST_SHARE = 0.3  # of a panel's width that its curves keep beside their labels
 
 _room: ContextVar[tuple[float, int] | None] = ContextVar("room", default=None)
@@ -117,6 +121,36 @@ class Look:
     line: Any = "-"
     marker: str = "o"
     width: float = 2.0
+
+
+IDENTIFIER_LOOKS = {
+    ("Top Two", ""): Look(COLOURS["black"], _DASH_DOT, "D", 1.7),
+    ("DP-TT", ""): Look(COLOURS["blue"], "-", "o", 1.9),
+    ("DP-TT", "union"): Look(COLOURS["sky"], _SHORT, "P", 1.6),
+    ("DP-TT", "W"): Look(COLOURS["vermilion"], DASHED, "s", 1.7),
+    ("DP-TT", "W + log N"): Look(COLOURS["orange"], LONG, "^", 1.7),
+    ("DP-TT", "W̃ + log N"): Look(COLOURS["purple"], UNEVEN, "v", 1.7),
+    ("AdaP-TT", ""): Look(COLOURS["vermilion"], DASHED, "s", 1.7),
+    ("AdaP-TT", "heuristic"): Look(COLOURS["orange"], _SHORT, "^", 1.5),
+    ("DP-SE", ""): Look(COLOURS["purple"], UNEVEN, "v", 1.7),
+    ("DP-LRE", ""): Look(COLOURS["green"], LONG, "X", 2.0),
+}
+"""Algorithm for identification and variant → how it is drawn, the same in every figure."""
+
+OTHER_LOOKS = (
+    Look(COLOURS["green"], "-", "o", 1.7),
+    Look(COLOURS["blue"], DASHED, "s", 1.7),
+    Look(COLOURS["vermilion"], LONG, "^", 1.7),
+    Look(COLOURS["purple"], UNEVEN, "v", 1.7),
+    Look(COLOURS["orange"], _SHORT, "D", 1.7),
+    Look(COLOURS["black"], _DASH_DOT, "X", 1.7),
+)
+"""Looks of curves of one algorithm on different instances."""
+
+
+def look_of(name: str, variant: str, place: int) -> Look:
+    """Return the look of an algorithm's curve; one without a look of its own gets one by place."""
+    return IDENTIFIER_LOOKS.get((name, variant), OTHER_LOOKS[place % len(OTHER_LOOKS)])
 
 
 @dataclass(frozen=True)
@@ -204,18 +238,25 @@ def make_panels(
     """Make a figure of panels, two a row, each with its letter and title.
 
     A column is `width` inches wide, unless the figure has a width to fill (`filling`), and a row
-    `height` inches high. `foot` inches are left free below, for a legend, and `left` inches beside
-    them, for the vertical axis.
+    `height` inches high. `foot` inches below are for a legend, `left` inches for the vertical axis.
     """
-    usual = min(len(titles), 2)
-    columns, width = _arranged(usual, width, left)
+
+    def span(columns: int, share: float = 1.0) -> float:
+        return left + columns * share * width - (columns - 1) * _OVERLAP
+
+    columns = usual = min(len(titles), 2)
+    room, whole = _room.get(), span(usual)
+    if room is not None:
+        if room[1] < columns or span(columns, _NARROWEST) > room[0]:
+            columns = 1
+        whole = max(room[0], span(columns, _NARROWEST))
     height *= 1.0 if columns == usual else _LOWEST
     rows = math.ceil(len(titles) / columns)
     height = rows * height + 0.3 + foot
-    figure, grid = plt.subplots(rows, columns, figsize=(width, height), squeeze=False)
+    figure, grid = plt.subplots(rows, columns, figsize=(whole, height), squeeze=False)
     figure.subplots_adjust(
-        left=left / width,
-        right=1 - _RIGHT / width,
+        left=left / whole,
+        right=1 - _RIGHT / whole,
         bottom=(_BOTTOM + foot) / height,
         top=1 - _TOP / height,
         wspace=0.08,
@@ -228,20 +269,6 @@ def make_panels(
     for panel, axes in panels.items():
         axes.set_title(f"({panel})  {titles[panel]}" if len(titles) > 1 else titles[panel])
     return figure, panels
-
-
-def _arranged(columns: int, panel: float, left: float) -> tuple[int, float]:
-    """Return how many panels stand in a row, and how wide the figure is."""
-
-    def width(columns: int, share: float = 1.0) -> float:
-        return left + columns * share * panel - (columns - 1) * _OVERLAP
-
-    room = _room.get()
-    if room is None:
-        return columns, width(columns)
-    if room[1] < columns or width(columns, _NARROWEST) > room[0]:
-        columns = 1
-    return columns, max(room[0], width(columns, _NARROWEST))
 
 
 def finish_panels(
@@ -304,14 +331,7 @@ def label_ends(axes: Axes, ends: Sequence[End]) -> None:
             fontsize=_LABEL_SIZE,
             color=INK,
             annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": end.colour,
-                "linewidth": 1.2,
-                "shrinkA": 1,
-                "shrinkB": 1,
-                "relpos": (0.0, 0.5),
-            },
+            arrowprops={**_LEADER, "color": end.colour},
         )
 
 
@@ -350,10 +370,8 @@ def power_of_ten(value: float, _: object = None) -> str:
 
 def _text_width(text: str) -> float:
     """Return the width of a label in points."""
-    path = TextPath(
-        (0, 0), text, size=_LABEL_SIZE, prop=FontProperties(family=STYLE["font.family"])
-    )
-    return 1.05 * float(path.get_extents().width)
+    font = FontProperties(family=STYLE["font.family"])
+    return 1.05 * float(TextPath((0, 0), text, _LABEL_SIZE, font).get_extents().width)
 
 
 def _set_limits(

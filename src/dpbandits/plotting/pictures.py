@@ -1,0 +1,166 @@
+"""Pictures of your own runs, and of a plan: sample sizes on the curve of the lower bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from dpbandits import bounds
+from dpbandits.identification import sample_lower_bound
+from dpbandits.planning import Plan
+from dpbandits.plotting.style import (
+    BOUND,
+    COLOURS,
+    DASHED,
+    DOTTED,
+    FREE,
+    INK,
+    LONG,
+    UNEVEN,
+    End,
+    PanelRange,
+    finish_panels,
+    look_of,
+    make_panels,
+    styled,
+)
+from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.simulation import Runs
+
+__all__ = ["draw_plan", "plan_figure", "plan_rows", "runs_figure"]
+
+_COLOURS = ("blue", "vermilion", "green", "purple", "orange", "sky")
+_LINES = ("-", DASHED, LONG, UNEVEN)
+_FIRST = 10.0  # time from which on the rates times log t are drawn
+_DECADES = 1.2  # how far a plan's curve goes on each side of the planned ε and of the switch
+
+
+def runs_figure(found: Sequence[Runs]) -> Figure:
+    """Draw the mean pseudo-regret of runs on one instance, with bands and lower bounds.
+
+    Logarithmic axes. The shade holds the central 90 % of the runs. Thin lines, for rewards of 0
+    and 1: the rate of Lai and Robbins times log t, and for the least ε that a pure guarantee
+    has, the private rate. They are bounds in the limit alone.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> instance = dpb.instances.bernoulli([0.9, 0.8])
+    >>> figure = runs_figure([dpb.simulate(dpb.DPSE(epsilon=0.5), instance, 10_000, 5)])
+    >>> len(figure.axes)
+    1
+    """
+    if len({(runs.instance.name, *runs.instance.means.tolist()) for runs in found}) != 1:
+        raise ValueError(f"found={len(found)} runs are not on one instance; allowed: runs on one")
+    means = found[0].instance.means
+    with styled():
+        figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+        for i, runs in enumerate(found):
+            colour = COLOURS[_COLOURS[i % len(_COLOURS)]]
+            low, high = runs.band(0.9)
+            shown = high > 0.0
+            t = runs.times[shown]
+            axes.fill_between(t, low[shown], high[shown], color=colour, alpha=0.2, lw=0)
+            label = runs.algorithm.label
+            if sum(each.algorithm.label == label for each in found) > 1:
+                label = repr(runs.algorithm)
+            line = _LINES[i % len(_LINES)]
+            axes.plot(t, runs.mean()[shown], linestyle=line, color=colour, label=label)
+        if isinstance(found[0].instance, BernoulliInstance) and means.min() < means.max():
+            times = np.geomspace(_FIRST, max(float(found[0].horizon), 2 * _FIRST), 100)
+            rates = {"Lai–Robbins rate · log t": (bounds.lai_robbins_rate(means), "-", "0.55")}
+            guarantees = [runs.algorithm.guarantee for runs in found]
+            least = min((g.epsilon for g in guarantees if g.delta == 0), default=math.inf)
+            if least < math.inf:
+                rate = bounds.private_regret_rate(means, least)
+                rates[f"private rate · log t, ε = {least:g}"] = (rate, DOTTED, INK)
+            for label, (rate, line, colour) in rates.items():
+                curve, label = rate * np.log(times), f"{label} (as t → ∞)"
+                axes.plot(times, curve, linestyle=line, color=colour, lw=1.3, label=label)
+        axes.set(xscale="log", yscale="log", xlabel="number of pulls t")
+        axes.set_ylabel("pseudo-regret (units of reward)")
+        axes.set_title(f"{found[0].instance.name}, {found[0].n_runs} runs")
+        figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=10)
+    return figure
+
+
+def plan_figure(plan: Plan) -> Figure:
+    """Draw a plan: the lower bound against ε, and what the algorithms take at the planned one.
+
+    A marker stands at an algorithm's mean, its line ends at the number of samples that nine in
+    ten runs stay within; markers are set a little apart. The vertical line is the ε from which on
+    privacy is free, as far as the lower bound can tell. ε has to be finite. An algorithm whose
+    mean is unknown, as runs were ended before they stopped, is left out.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> figure = plan_figure(dpb.plan([0.9, 0.5], epsilon=1.0, delta=0.05, n_runs=2))
+    >>> figure.axes[0].get_xlabel()
+    'privacy budget ε'
+    """
+    return draw_plan(plan_rows(plan), plan.free_from)
+
+
+def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
+    """Return what `plan_figure` draws, for each algorithm, by its name and whether it is private.
+
+    A row has ``epsilon``, the mean number of ``samples``, ``samples_q90``, the number that nine in
+    ten runs stay within, and ``n_runs``. At last the lower bound, as arrays over ε, under the name
+    "lower bound".
+    """
+    if math.isinf(plan.epsilon):
+        raise ValueError(f"plan.epsilon={plan.epsilon!r} has no picture; allowed: a finite ε")
+    places = [at for at in (plan.epsilon, plan.free_from) if math.isfinite(at)]
+    x = np.geomspace(min(places) / 10**_DECADES, max(places) * 10**_DECADES, 81)
+    bound = np.array([sample_lower_bound(plan.means, float(at), plan.delta) for at in x])
+    rows: dict[tuple[str, bool], dict[str, Any]] = {
+        (runs.algorithm.label, runs.algorithm.guarantee.is_private): {
+            "epsilon": plan.epsilon,
+            "samples": runs.mean_time()[0],
+            "samples_q90": runs.time_quantiles(0.9).item(),
+            "n_runs": runs.n_runs,
+        }
+        for runs in plan.runs
+    }
+    curve = {"epsilon": x, "samples": bound, "samples_q90": np.full(x.size, math.nan), "n_runs": 0}
+    return {**rows, (BOUND, True): curve}
+
+
+def draw_plan(rows: Mapping[tuple[str, bool], Mapping[str, Any]], free_from: float) -> Figure:
+    """Draw what `plan_rows` returns, and a line at the ε from which on privacy is free."""
+    sizes = dict(rows)
+    bound = sizes.pop((BOUND, True))
+    with styled():
+        figure, grid = make_panels({"a": ""}, width=6.2, height=3.8)
+        axes = grid["a"]
+        axes.plot(bound["epsilon"], bound["samples"], color=INK, linestyle=DOTTED, linewidth=1.6)
+        end = End(float(bound["epsilon"][-1]), float(bound["samples"][-1]), BOUND, INK)
+        if math.isfinite(free_from):
+            axes.axvline(free_from, color="0.55", linewidth=1.0, zorder=0.5)
+        heights = [*bound["samples"]]
+        beside: dict[str, Any] = {"xytext": (9, 0), "textcoords": "offset points", "va": "center"}
+        for i, ((name, private), size) in enumerate(sizes.items()):
+            mean, most = size["samples"], size["samples_q90"]
+            if not math.isfinite(mean):
+                continue
+            look = look_of(name, "", i)
+            at = size["epsilon"] * 1.13 ** (i - (len(sizes) - 1) / 2)
+            axes.plot([at, at], [mean, most], color=look.colour, linewidth=2.0)
+            mark: dict[str, Any] = {"marker": look.marker, "markersize": 6.5}
+            mark |= {"markerfacecolor": "white", "markeredgewidth": 1.5}
+            axes.plot(at, mean, color=look.colour, **mark)
+            text = name + ("" if private else FREE)
+            axes.annotate(text, (at, mean), fontsize=10.5, color=INK, **beside)
+            heights += [mean, most]
+        axes.set(xscale="log", yscale="log")
+        low, high = 10 ** np.floor(np.log10(min(heights))), 10 ** np.ceil(np.log10(max(heights)))
+        x = float(bound["epsilon"][0]), float(bound["epsilon"][-1])
+        shown = PanelRange(x, (float(low), float(high)), (end,))
+        finish_panels(figure, [axes], [shown], x_label="privacy budget ε", y_label="samples")
+    return figure
