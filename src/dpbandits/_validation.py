@@ -19,6 +19,7 @@ __all__ = [
     "check_fraction",
     "check_generator",
     "check_integer",
+    "check_kind",
     "check_number",
     "check_order",
     "check_positive",
@@ -83,6 +84,12 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
     if isinstance(value, bool) or number < minimum or (maximum is not None and number > maximum):
         raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
     return number
+
+
+def check_kind(name: str, value: Any, kind: type, example: str) -> None:
+    """Refuse what is not of a kind, of which there is an example."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name}={value!r} is no {kind.__name__}; allowed: one such as {example}")
 
 
 def check_generator(name: str, value: Any) -> Rng:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from dpbandits._validation import check_fraction, check_integer, check_positive
+from dpbandits._validation import check_fraction, check_integer, check_kind, check_positive
 from dpbandits.identification import (
     DPLRE,
     DPTT,
     AdaPTTStar,
     DPSEIdentifier,
     FinitePopulation,
-    IdentificationAlgorithm,
     Identifications,
     TopTwo,
+    Trials,
     characteristic_time,
     fixed_design,
     identify,
@@ -26,13 +26,13 @@ from dpbandits.identification import (
 )
 from dpbandits.identification.base import check_unique_best_arm
 from dpbandits.identification.fixed_design import FixedDesign
-from dpbandits.identification.trials import Trials, check_population
 from dpbandits.rewards.instances import bernoulli
 
 __all__ = ["Plan", "TrialPlan", "plan", "plan_trial"]
 
-Interval = tuple[float, float, float]
-"""A share or a mean, and the ends of its 95 % interval."""
+_ROW = "{:12} {:8} {:>12} {:>25} {:>12} {:>12}".format
+_TRIALS_ROW = "{:10} {:9} {:>17} {:>17} {:>7} {:>24} {:>9} {:>8}".format
+_COSTS = "patients", "inferior", "excess"
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class Plan:
         An unknown mean comes after all others.
         """
         private = [runs for runs in self.runs if runs.algorithm.guarantee.is_private]
-        means = {runs: runs.mean_time()[0] for runs in private or self.runs}
-        return min(means, key=lambda runs: (math.isnan(means[runs]), means[runs]))
+        runs = private or self.runs
+        return min(runs, key=lambda each: (not each.stopped.all(), each.stopping_time.mean()))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON."""
@@ -116,20 +116,15 @@ class Plan:
             "privacy is free, by the lower bound, "
             + (f"from ε = {self.free_from:.4g} on" if self.free_from < math.inf else "at no ε"),
             "",
-            f"{'algorithm':12} {'privacy':8} {'mean':>12} {'95 % interval':>25} {'9 in 10 by':>12} "
-            f"{'wrong':>12}",
+            _ROW("algorithm", "privacy", "mean", "95 % interval", "9 in 10 by", "wrong"),
         ]
-        for runs in self.runs:
-            mean, low, high = runs.mean_time()
+        for each in self.as_dict()["algorithms"]:
+            mean, low, high, most = each["samples"].values()
             # no run stops before each arm has been pulled; Student's interval does not know
             low = low if math.isnan(low) else max(low, len(self.means))
-            interval = f"{_pulls(low)} to {_pulls(high)}"
-            most = _pulls(runs.time_quantiles(0.9).item())
-            wrong = f"{runs.errors()} of {runs.n_runs}"
-            lines.append(
-                f"{runs.algorithm.label:12} {_privacy(runs, self.epsilon):8} {_pulls(mean):>12} "
-                f"{interval:>25} {most:>12} {wrong:>12}"
-            )
+            columns = (_pulls(mean), f"{_pulls(low)} to {_pulls(high)}", _pulls(most))
+            wrong = f"{each['wrong']} of {each['trials']}"
+            lines.append(_ROW(each["algorithm"], _privacy(each, self.epsilon), *columns, wrong))
         lines += ["", f"simulated runs of each: {self.runs[0].n_runs}"]
         if not all(runs.stopped.all() for runs in self.runs):
             lines.append("unknown: some runs were ended before they stopped")
@@ -151,17 +146,6 @@ class TrialPlan:
         wrong with probability at most δ; it has to know the shares. From an unlimited supply.
     trials : tuple of Trials
         What the algorithms do on the patients, private ones first.
-
-    Examples
-    --------
-    >>> from dpbandits import plan_trial
-    >>> from dpbandits.identification import FinitePopulation
-    >>> population = FinitePopulation((900, 500), (1000, 1000), "example")
-    >>> plan = plan_trial(population, epsilon=1.0, delta=0.05, n_runs=4)
-    >>> print(str(plan).splitlines()[0])
-    example: 2,000 patients, shares of success 0.9, 0.5; ε = 1, δ = 0.05
-    >>> plan.trials[0].algorithm.label, plan.trials[0].right
-    ('DP-LRE', 4)
     """
 
     population: FinitePopulation
@@ -175,24 +159,14 @@ class TrialPlan:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON."""
-
-        def design(found: FixedDesign | None) -> dict[str, Any] | None:
-            if found is None:
-                return None
-            return {"per_arm": found.per_arm, "patients": found.patients, "error": found.error}
-
         return {
-            "population": {
-                "name": self.population.name,
-                "successes": list(self.population.successes),
-                "sizes": list(self.population.sizes),
-            },
+            "population": asdict(self.population),
             "epsilon": self.epsilon,
             "delta": self.delta,
             "lower_bound": self.lower_bound,
             "lower_bound_without_privacy": self.lower_bound_free,
-            "fixed_design": design(self.fixed),
-            "fixed_design_without_privacy": design(self.fixed_free),
+            "fixed_design": self.fixed and self.fixed._asdict(),
+            "fixed_design_without_privacy": self.fixed_free and self.fixed_free._asdict(),
             "algorithms": [
                 {
                     **_named_runs(trials),
@@ -215,20 +189,14 @@ class TrialPlan:
             f"fixed design that knows the shares: {_design(self.fixed)}; "
             f"without privacy {_design(self.fixed_free)}",
             "",
-            f"{'algorithm':10} {'privacy':9} {'decided':>17} {'right arm':>17} {'wrong':>7} "
-            f"{'patients':>24} {'inferior':>9} {'excess':>8}",
+            _TRIALS_ROW("algorithm", "privacy", "decided", "right arm", "wrong", *_COSTS),
         ]
-        for trials in self.trials:
-            means = trials.means()
-            mean, low, high = means["patients"]
-            patients = f"{mean:,.0f} ({low:,.0f}–{high:,.0f})"
-            decided, right = (trials.share(count) for count in (trials.decided, trials.right))
-            wrong = f"{trials.decided - trials.right}/{trials.n_runs}"
-            lines.append(
-                f"{trials.algorithm.label:10} {_privacy(trials, self.epsilon):9} "
-                f"{_share(decided):>17} {_share(right):>17} {wrong:>7} {patients:>24} "
-                f"{means['inferior'][0]:>9,.0f} {means['excess'][0]:>8,.1f}"
-            )
+        for each in self.as_dict()["algorithms"]:
+            rates = (_ends(each[name], ".0%") for name in ("decided", "right"))
+            wrong, patients = f"{each['wrong']}/{each['trials']}", _ends(each["patients"], ",.0f")
+            means = f"{each['inferior']['mean']:,.0f}", f"{each['excess']['mean']:,.1f}"
+            name, private = each["algorithm"], _privacy(each, self.epsilon)
+            lines.append(_TRIALS_ROW(name, private, *rates, wrong, patients, *means))
         lines += [
             "",
             f"simulated trials of each: {self.trials[0].n_runs}; intervals: 95 %; a trial is "
@@ -245,17 +213,16 @@ class TrialPlan:
 
 
 def _named_runs(runs: Identifications | Trials) -> dict[str, Any]:
-    algorithm = runs.algorithm
-    private = algorithm.guarantee.is_private
-    return {"algorithm": algorithm.label, "private": private, "trials": runs.n_runs}
+    private = runs.algorithm.guarantee.is_private
+    return {"algorithm": runs.algorithm.label, "private": private, "trials": runs.n_runs}
 
 
-def _named(interval: Interval, what: str) -> dict[str, float]:
+def _named(interval: tuple[float, float, float], what: str) -> dict[str, float]:
     return dict(zip((what, "low95", "high95"), interval, strict=True))
 
 
-def _privacy(runs: Identifications | Trials, epsilon: float) -> str:
-    return f"ε = {epsilon:g}" if runs.algorithm.guarantee.is_private else "none"
+def _privacy(entry: Mapping[str, Any], epsilon: float) -> str:
+    return f"ε = {epsilon:g}" if entry["private"] else "none"
 
 
 def _pulls(count: float) -> str:
@@ -270,21 +237,19 @@ def _design(found: FixedDesign | None) -> str:
     return "more than a million an arm" if found is None else f"{found.patients:,} patients"
 
 
-def _share(share: Interval) -> str:
-    value, low, high = share
-    return f"{value:.0%} ({low:.0%}–{high:.0%})"
+def _ends(interval: Mapping[str, float], form: str) -> str:
+    value, low, high = (format(each, form) for each in interval.values())
+    return f"{value} ({low}–{high})"
 
 
-def _checked(epsilon: float, delta: float) -> tuple[float, float]:
+def _checked(epsilon: float, delta: float, n_runs: int) -> tuple[float, float, int]:
     if not 2.4 * check_fraction("delta", delta) < 1:
         raise ValueError(f"delta={delta!r} is out of range; allowed: below 1/2.4")
-    return check_positive("epsilon", epsilon, infinite=True), float(delta)
+    epsilon = check_positive("epsilon", epsilon, infinite=True)
+    return epsilon, float(delta), check_integer("n_runs", n_runs, 2)
 
 
-def _algorithms(
-    private: Sequence[Any], epsilon: float, delta: float
-) -> list[IdentificationAlgorithm]:
-    """Return the algorithms of a plan, private ones first."""
+def _algorithms(private: Sequence[Any], epsilon: float, delta: float) -> list[Any]:
     return [*(make(epsilon, delta) for make in private if epsilon < math.inf), TopTwo(delta)]
 
 
@@ -303,18 +268,13 @@ def plan(
     ----------
     means : sequence of float
         Probabilities of success that the plan assumes, each in [0, 1]; one is the greatest.
-    epsilon : float
-        Privacy budget ε > 0, which holds for each person's outcome; ``inf`` plans without
-        privacy.
-    delta : float
-        Probability δ, below 1/2.4, with which a wrong treatment may be recommended.
+    epsilon, delta : float
+        Privacy budget ε > 0 of each person's outcome, ``inf`` without privacy; and the probability
+        δ < 1/2.4 with which a wrong treatment may be recommended.
     n_runs : int
         Simulated trials of each algorithm, at least 2, for the interval of the mean.
-    seed, n_jobs
-        As of `simulate`.
-    max_pulls : int
-        Pulls after which a simulated trial that has not stopped is ended; the mean is unknown
-        then.
+    seed, n_jobs, max_pulls
+        As of `identify`: where a simulated trial had to be ended the mean is unknown.
 
     Examples
     --------
@@ -326,8 +286,7 @@ def plan(
     (True, np.True_, True)
     """
     instance = check_unique_best_arm(bernoulli(means, "plan"))
-    epsilon, delta = _checked(epsilon, delta)
-    n_runs = check_integer("n_runs", n_runs, 2)
+    epsilon, delta, n_runs = _checked(epsilon, delta, n_runs)
     return Plan(
         instance.mean_rewards,
         epsilon,
@@ -359,10 +318,16 @@ def plan_trial(
         The patients; ``population.scaled(8)`` asks about eight times as many.
     epsilon, delta, n_runs, seed, n_jobs
         As of `plan`.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> table = dpb.identification.FinitePopulation((900, 500), (1000, 1000), "example")
+    >>> print(str(dpb.plan_trial(table, epsilon=1.0, delta=0.05, n_runs=4)).splitlines()[0])
+    example: 2,000 patients, shares of success 0.9, 0.5; ε = 1, δ = 0.05
     """
-    check_population(population)
-    epsilon, delta = _checked(epsilon, delta)
-    n_runs = check_integer("n_runs", n_runs, 2)
+    check_kind("population", population, FinitePopulation, "isis2()")
+    epsilon, delta, n_runs = _checked(epsilon, delta, n_runs)
     algorithms = _algorithms((DPLRE, DPTT, AdaPTTStar, DPSEIdentifier), epsilon, delta)
     cases = {algorithm.label: (algorithm, population) for algorithm in algorithms}
     trials = simulate_trials_many(cases, n_runs, seed, n_jobs)

@@ -23,7 +23,7 @@ from tqdm import tqdm
 
 from dpbandits._validation import check_integer
 
-__all__ = ["Interrupted", "Replicated", "case_seeds", "describe", "run_cases", "run_replicates"]
+__all__ = ["Replicated", "case_seeds", "describe", "run_cases"]
 
 Key = TypeVar("Key", bound=Hashable)
 Case = TypeVar("Case")
@@ -32,10 +32,6 @@ Seeds = Sequence[np.random.SeedSequence]
 
 _SHARES = 8
 """Chunks that a case is cut into at least, as far as it has replicates."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C came while replicates ran; the message says how many were done."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +81,6 @@ def case_seeds(
 
     The root is `seed`, followed by 128 bits hashed from the configuration. The number of
     replicates and the place in a grid play no role: fewer replicates are the first of more.
-
-    Examples
-    --------
-    >>> first, second = case_seeds({"name": "demo"}, 0, 2)
-    >>> first.spawn_key, second.spawn_key
-    ((0,), (1,))
     """
     text = json.dumps(configuration, sort_keys=True)
     words = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], dtype="<u4")
@@ -164,7 +154,10 @@ def run_cases(
 ) -> dict[Key, Any]:
     """Describe the cases to the runner, play them, and put the outcomes of each together.
 
-    A key of None is that of a case which stands alone: errors do not name it.
+    They depend on the cases and on `seed` alone, neither on `n_jobs` nor on the backend that
+    ``joblib.parallel_config`` sets. Progress is shown on a terminal and nowhere else. Ctrl-C raises
+    a `KeyboardInterrupt` that says how many replicates were done; an error names the key of its
+    case, unless that is None: then it stands alone.
     """
     described: dict[Key, Replicated] = {}
     for key, case in cases.items():
@@ -173,7 +166,10 @@ def run_cases(
                 raise ValueError("n_runs has no number of replicates for it; allowed: one a case")
             runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
             described[key] = replicated(case, check_integer("n_runs", runs, 1))
-    found = run_replicates(described, seed, n_jobs)
+    if n_jobs != -1:
+        n_jobs = check_integer("n_jobs", n_jobs, 1)
+    _entropy(seed)
+    found = _played(described, seed, n_jobs)
     return {key: described[key].gather(found.pop(key)) for key in cases}
 
 
@@ -190,18 +186,10 @@ def _play_chunk(key: Hashable, play: Play, takes_seed: bool, seeds: Seeds) -> li
     return outcomes
 
 
-def run_replicates(
-    cases: Mapping[Key, Replicated], seed: int | Sequence[int] = 0, n_jobs: int = 1
+def _played(
+    cases: Mapping[Key, Replicated], seed: int | Sequence[int], n_jobs: int
 ) -> dict[Key, list[Any]]:
-    """Play the replicates of all cases, in chunks spread over the workers.
-
-    The outcomes depend on the cases and on `seed` alone, neither on `n_jobs` nor on the backend
-    that ``joblib.parallel_config`` sets. Progress is shown on a terminal and nowhere else. Ctrl-C
-    raises `Interrupted`; the message of a case that cannot be played has its key.
-    """
-    if n_jobs != -1:
-        n_jobs = check_integer("n_jobs", n_jobs, 1)
-    _entropy(seed)
+    """Play the replicates of all cases, in chunks spread over the workers."""
     total = sum(case.n_runs for case in cases.values())
     found: dict[Key, list[Any]] = {key: [] for key in cases}
     start = time.perf_counter()
@@ -220,7 +208,7 @@ def run_replicates(
                 raise
             done = sum(map(len, found.values()))
             whole = sum(len(found[key]) == case.n_runs for key, case in cases.items())
-            raise Interrupted(
+            raise KeyboardInterrupt(
                 f"interrupted: {done} of {total} runs were done, {whole} of {len(cases)} cases "
                 "whole; nothing is kept"
             ) from None

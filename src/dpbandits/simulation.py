@@ -7,7 +7,6 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._files import write_atomically
-from dpbandits._validation import check_fraction, check_integer
+from dpbandits._validation import check_fraction, check_integer, check_kind
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
 from dpbandits.regret.elimination import EliminationPlay
 from dpbandits.rewards.instances import BernoulliInstance, CallbackInstance
@@ -46,7 +45,7 @@ class Runs:
     pulls : numpy.ndarray of int, shape (n_runs, K)
         Pulls of each arm at the horizon.
     epoch_ends : tuple of numpy.ndarray of int, length n_runs
-        Times at which each run's epochs ended; empty for algorithms without epochs.
+        Times at which each run's epochs ended, if the algorithm has any.
     """
 
     algorithm: RegretAlgorithm
@@ -101,10 +100,6 @@ class Runs:
 def log_checkpoints(horizon: int, per_decade: int = 32) -> Ints:
     """Return increasing whole times from 1 to `horizon`, evenly spaced on a log axis.
 
-    From 10¹² on they have twelve digits.
-
-    Examples
-    --------
     >>> import dpbandits as dpb
     >>> dpb.log_checkpoints(100, per_decade=2).tolist()
     [1, 3, 10, 32, 100]
@@ -125,41 +120,31 @@ def _checked_checkpoints(checkpoints: ArrayLike | None, horizon: int) -> Ints:
         return log_checkpoints(horizon)
     allowed = f"allowed: increasing whole times, from 1 or later to horizon={horizon}"
     try:
-        listed = np.atleast_1d(np.asarray(checkpoints, dtype=object))
-        times = [check_integer("checkpoints", time, 1, horizon) for time in listed.tolist()]
+        listed = np.atleast_1d(np.asarray(checkpoints, dtype=object)).tolist()
+        times = np.array([check_integer("time", time, 1, horizon) for time in listed], np.int64)
     except (TypeError, ValueError):
         raise ValueError(f"checkpoints={checkpoints!r} is not a list of times; {allowed}") from None
-    if not times or times[-1] != horizon or any(a >= b for a, b in pairwise(times)):
+    if times[-1:].tolist() != [horizon] or (np.diff(times) <= 0).any():
         raise ValueError(f"checkpoints={checkpoints!r} is out of range; {allowed}")
-    return np.array(times, dtype=np.int64)
+    return times
 
 
-def _check_play(play: object, name: str, times: Ints, n_arms: int) -> None:
-    """Refuse what no run can have returned: an algorithm of a reader's own may be wrong."""
-    if not isinstance(play, Play):
-        raise ValueError(f"{name}.play returned {type(play).__name__}; allowed: Play")
+def _fault(play: object, times: Ints, n_arms: int) -> str:
+    """Say what no run can have returned: an algorithm of a reader's own may be wrong."""
     if isinstance(play, EliminationPlay):  # whose counts cannot be wrong otherwise
-        if not np.array_equal(play.checkpoints, times) or play.last_epoch.shape != (n_arms,):
-            raise ValueError(
-                f"{name}.play returned a run of {play.last_epoch.size} arms with other checkpoints "
-                "or arms than it was asked for; allowed: those that it was given"
-            )
-        return
+        same = np.array_equal(play.checkpoints, times) and play.last_epoch.shape == (n_arms,)
+        return "" if same else "returned other checkpoints or arms; allowed: those it was given"
+    if not isinstance(play, Play):
+        return f"returned {type(play).__name__}; allowed: Play"
     counts = np.asarray(play.counts)
     if counts.shape != (times.size, n_arms):
-        raise ValueError(
-            f"{name}.play returned counts of the shape {counts.shape}; allowed: "
-            f"{(times.size, n_arms)}, a row a checkpoint and a column an arm"
-        )
+        return f"returned counts of shape {counts.shape}; allowed: {(times.size, n_arms)}"
     pulls = counts.sum(axis=1)
-    if not np.array_equal(pulls, times):
+    if (pulls != times).any():
         at = int(np.argmax(pulls != times))
-        raise ValueError(
-            f"{name}.play counts {pulls[at]} pulls by the time {times[at]}; allowed: as many as "
-            "the time"
-        )
-    if (np.diff(counts, axis=0, prepend=0) < 0).any():
-        raise ValueError(f"{name}.play has counts that fall; allowed: pulls so far, of each arm")
+        return f"counts {pulls[at]} pulls by the time {times[at]}; allowed: as many as the time"
+    falls = (np.diff(counts, axis=0, prepend=0) < 0).any()
+    return "has counts that fall; allowed: pulls so far, of each arm" if falls else ""
 
 
 def _play(
@@ -167,7 +152,8 @@ def _play(
 ) -> Replicate:
     """Play one replicate."""
     play = algorithm.play(instance, horizon, times, rng)
-    _check_play(play, type(algorithm).__name__, times, instance.n_arms)
+    if fault := _fault(play, times, instance.n_arms):
+        raise ValueError(f"{type(algorithm).__name__}.play {fault}")
     return play.regret(instance.gaps), play.pulls, play.epoch_ends
 
 
@@ -184,10 +170,7 @@ def _replicated(
     algorithm, instance, last = case if len(case) == 3 else (*case, horizon)
     if last is None:
         raise ValueError("horizon=None is missing; allowed: one for all cases, or in each")
-    if not isinstance(algorithm, RegretAlgorithm):
-        raise ValueError(
-            f"algorithm={algorithm!r} is not an algorithm; allowed: one such as DPSE(epsilon=1)"
-        )
+    check_kind("algorithm", algorithm, RegretAlgorithm, "DPSE(epsilon=1)")
     algorithm.check_instance(instance)
     last = check_integer("horizon", last, instance.n_arms, MOST_PULLS)
     if shared and checkpoints is not None:
@@ -248,10 +231,8 @@ def simulate(
     horizon : int
         Horizon T, from the number of arms to 2^62: how long each run lasts, and what an algorithm
         that needs it is told. `GuessAndDouble` runs such an algorithm without telling it.
-    n_runs : int
-        Number of replicates.
-    seed : int or sequence of int
-        Entropy of the root seed.
+    n_runs, seed : int
+        Number of replicates; entropy of the root seed, which may also be several numbers.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise (for
         example ``backend="dask"`` for a cluster). −1 is all processors.
@@ -281,8 +262,7 @@ def simulate_many(
     """Simulate a whole grid of cases: the replicates of all of them share the workers.
 
     Each replicate has its own seed, derived from `seed` and from what is simulated, not from
-    the case's key or its place in the grid. A `ValueError` has the key of the case; after Ctrl-C
-    an `Interrupted`, a `KeyboardInterrupt`, says how many runs were done.
+    the case's key or its place in the grid. A `ValueError` has the key of its case.
 
     Parameters
     ----------
@@ -292,21 +272,17 @@ def simulate_many(
         Horizon T of the cases that do not name their own.
     n_runs : int or mapping of key to int
         Number of replicates of each case.
-    seed, n_jobs
-        As of `simulate`.
-    checkpoints : array_like of int, optional
-        Times at which the regret is kept, those beyond a case's horizon left out; the horizon
-        is always kept. None gives `log_checkpoints`.
+    seed, n_jobs, checkpoints
+        As of `simulate`; but checkpoints beyond a case's horizon are left out, and the horizon
+        is always one.
 
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> C1 = dpb.instances.ss19("C1")
-    >>> cases = {eps: (dpb.DPSE(eps), C1) for eps in (0.25, 1.0)}
+    >>> cases = {eps: (dpb.DPSE(eps), dpb.instances.ss19("C1")) for eps in (0.25, 1.0)}
     >>> runs = dpb.simulate_many(cases, horizon=10**6, n_runs=2)
-    >>> alone = dpb.simulate(dpb.DPSE(1.0), C1, 10**6, n_runs=2)
-    >>> [runs[eps].n_runs for eps in runs], bool((runs[1.0].pulls == alone.pulls).all())
-    ([2, 2], True)
+    >>> list(runs), runs[1.0].n_runs
+    ([0.25, 1.0], 2)
     """
     described = partial(_replicated, horizon=horizon, checkpoints=checkpoints, shared=True)
     return run_cases(cases, described, n_runs, seed, n_jobs)

@@ -30,7 +30,6 @@ from dpbandits.identification import (
     simulate_trials_many,
 )
 from dpbandits.identification import trials as trial_module
-from dpbandits.identification.trials import _attempt, run_trial
 from dpbandits.rewards.populations import OutOfPatientsError
 
 SMALL = FinitePopulation((45, 20), (60, 60), "small")
@@ -38,13 +37,8 @@ THREE = FinitePopulation((700, 500, 300), (1000, 900, 1000), "three")
 
 
 def algorithms(epsilon=1.0, delta=0.1):
-    return [
-        dpb.DPLRE(epsilon, delta),
-        dpb.DPTT(epsilon, delta),
-        dpb.AdaPTTStar(epsilon, delta),
-        dpb.DPSEIdentifier(epsilon, delta),
-        dpb.TopTwo(delta),
-    ]
+    private = (dpb.DPLRE, dpb.DPTT, dpb.AdaPTTStar, dpb.DPSEIdentifier)
+    return [*(make(epsilon, delta) for make in private), dpb.TopTwo(delta)]
 
 
 # ----------------------------------------------------------------------------------- population
@@ -63,57 +57,39 @@ def test_a_population_is_counts():
 
 def test_the_counts_of_isis2_have_the_printed_margins():
     """The abstract: deaths and patients with and without each treatment."""
-    deaths = [n - s for n, s in zip(isis2().sizes, isis2().successes, strict=True)]
-    cells = list(zip(deaths, isis2().sizes, strict=True))
-    neither, streptokinase, aspirin, both = cells
-    for parts, whole in (
-        ((streptokinase, both), (791, 8592)),
-        ((neither, aspirin), (1029, 8595)),
-        ((aspirin, both), (804, 8587)),
-        ((neither, streptokinase), (1016, 8600)),
-    ):
-        assert tuple(map(sum, zip(*parts, strict=True))) == whole
+    sizes = np.array(isis2().sizes)
+    neither, streptokinase, aspirin, both = np.column_stack([sizes - isis2().successes, sizes])
+    assert (streptokinase + both).tolist() == [791, 8592]
+    assert (neither + aspirin).tolist() == [1029, 8595]
+    assert (aspirin + both).tolist() == [804, 8587]
+    assert (neither + streptokinase).tolist() == [1016, 8600]
     assert isis2().total == 17_187
 
 
-@pytest.mark.parametrize(
-    ("successes", "sizes"),
-    [
-        ((1,), (5,)),
-        ((1, 2), (5, 5, 5)),
-        ((1, 6), (5, 5)),
-        ((-1, 2), (5, 5)),
-        ((1, 0.5), (5, 5)),
-        ((1, 1), (5, 1)),
-        ((2, 4), (5, 10)),
-        ((1, 2), (10**9, 10**9)),
-        ("12", "55"),
-        (3, 5),
-    ],
-)
-def test_other_counts_are_refused(successes, sizes):
-    with pytest.raises(ValueError, match="allowed: "):
-        FinitePopulation(successes, sizes)
+def test_other_counts_are_refused():
+    for successes, sizes in [
+        ((1,), (5,)), ((1, 2), (5, 5, 5)), ((1, 6), (5, 5)), ((-1, 2), (5, 5)), ((1, 0.5), (5, 5)),
+        ((1, 1), (5, 1)), ((2, 4), (5, 10)), ((1, 2), (10**9, 10**9)), ("12", "55"), (3, 5),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match="allowed: "):
+            FinitePopulation(successes, sizes)
 
 
 def one_by_one(good, size, batches):
     """Return the exact law of the sums of batches, from drawing patients one by one."""
-    laws = {(): {good: 1.0}}  # sums so far → successes left → probability
+    laws = {((), good): 1.0}  # sums so far, successes left → probability
     drawn = 0
     for batch in batches:
-        laws = {(*sums, 0): law for sums, law in laws.items()}
+        laws = {((*sums, 0), left): p for (sums, left), p in laws.items()}
         for _ in range(batch):
-            following = {}
-            for sums, law in laws.items():
-                for left, p in law.items():
-                    hit = left / (size - drawn)
-                    for gain, q in ((1, hit), (0, 1 - hit)):
-                        if q > 0:
-                            key = (*sums[:-1], sums[-1] + gain)
-                            inner = following.setdefault(key, {})
-                            inner[left - gain] = inner.get(left - gain, 0.0) + p * q
-            laws, drawn = following, drawn + 1
-    return {sums: sum(law.values()) for sums, law in laws.items()}
+            following = Counter()
+            for (sums, left), p in laws.items():
+                hit = left / (size - drawn)
+                following[(*sums[:-1], sums[-1] + 1), left - 1] += p * hit
+                following[sums, left] += p * (1 - hit)
+            laws = {state: p for state, p in following.items() if p > 0}
+            drawn += 1
+    return {sums: p for (sums, _), p in laws.items()}
 
 
 @pytest.mark.statistical
@@ -154,86 +130,73 @@ def test_each_patient_comes_once(rng):
 # --------------------------------------------------------------------------------------- trials
 
 
+def run_trial(algorithm, population, seed):
+    best, *counts = trial_module.run_trial(algorithm, population, np.random.default_rng(seed))
+    return best, *(each.tolist() for each in counts)
+
+
 @pytest.mark.parametrize("algorithm", algorithms(), ids=lambda a: a.label)
 @pytest.mark.parametrize("population", [SMALL, SMALL.scaled(1500)], ids=["small", "large"])
 def test_a_trial_is_a_run_until_an_arm_is_used_up(algorithm, population):
     """With one patient more, an arm would have too few; with as many, the run is the same."""
-    for seed in map(np.random.SeedSequence, range(3)):
-        end = run_trial(algorithm, population, np.random.default_rng(seed))
-        came, rng = int(end.patients.sum()), np.random.default_rng(seed)
-        same = algorithm.decide(PopulationRewards(population, rng), rng, came)
-        assert (same.pulls == end.patients).all() and same.recommendation == end.recommendation
-        assert end.recommendation >= 0 or (end.patients.max() == 60 and population is SMALL)
-        for arm in np.flatnonzero(end.patients == population.sizes):
-            assert end.failures[arm] == population.sizes[arm] - population.successes[arm]
-        assert (end.failures >= 0).all() and (end.failures <= end.patients).all()
+    for seed in range(3):
+        best, patients, failures = run_trial(algorithm, population, seed)
+        rng = np.random.default_rng(seed)
+        same = algorithm.decide(PopulationRewards(population, rng), rng, sum(patients))
+        assert same.pulls.tolist() == patients and same.recommendation == best
+        assert best >= 0 or (max(patients) == 60 and population is SMALL)
+        for came, bad, size, good in zip(
+            patients, failures, population.sizes, population.successes, strict=True
+        ):
+            assert 0 <= bad <= came and (came < size or bad == size - good)
 
 
-def test_trials_are_replicates(rng):
-    trials = simulate_trials(dpb.DPLRE(1.0, 0.1), THREE, 12, seed=4)
-    assert trials.n_runs == 12 and trials.decided >= trials.right
+def test_trials_are_replicates_and_a_summary_has_their_numbers():
+    trials = simulate_trials(dpb.DPLRE(0.3, 0.1), THREE, 9, seed=4)
+    assert trials.n_runs == 9 and trials.decided >= trials.right
     assert (trials.inferior == trials.patients[:, 1:].sum(axis=1)).all()
     by_hand = trials.patients[:, 1] * (0.7 - 5 / 9) + trials.patients[:, 2] * 0.4
     np.testing.assert_allclose(trials.excess, by_hand)
-    rate, low, high = trials.share(trials.right)
-    assert rate == trials.right / 12 and low <= rate <= high
-    refusal("algorithm", 3, lambda: simulate_trials(3, THREE))
-    refusal("population", 3, lambda: simulate_trials(dpb.TopTwo(0.1), 3))
-    refusal("n_runs", 0, lambda: simulate_trials(dpb.TopTwo(0.1), THREE, 0))
-    refusal("count", 13, lambda: trials.share(13))
-
-
-def test_a_grid_of_trials_is_the_single_trials():
-    cases = {(a.label, p.name): (a, p) for a in algorithms() for p in (SMALL, THREE)}
-    runs = {key: 3 + len(key[1]) % 2 for key in cases}
-    found = simulate_trials_many(cases, runs, seed=[4, 1])
-    spread = simulate_trials_many(cases, runs, seed=[4, 1], n_jobs=2)
-    for key, case in cases.items():
-        alone = simulate_trials(*case, runs[key], seed=[4, 1])
-        for name in ("recommendation", "patients", "failures"):
-            assert (getattr(found[key], name) == getattr(alone, name)).all()
-            assert (getattr(found[key], name) == getattr(spread[key], name)).all()
-    other = simulate_trials(*case, 3, seed=5)
-    assert (other.failures != found[key].failures[:3]).any()
-
-
-def test_a_summary_has_the_numbers_of_the_trials():
-    trials = simulate_trials(dpb.DPLRE(0.3, 0.1), THREE, 9)
     told = trials.summary()
     assert (told["n_runs"], told["decided"], told["right"]) == (9, trials.decided, trials.right)
-    assert told["right_rate"] == trials.right / 9
-    assert told["right_low95"] <= told["right_rate"] <= told["right_high95"]
+    ends = tuple(told[f"right_{end}"] for end in ("rate", "low95", "high95"))
+    assert ends == trials.share(trials.right) and ends[0] == trials.right / 9
+    assert ends[1] <= ends[0] <= ends[2]
     numbers = (trials.totals, trials.inferior, trials.failures.sum(axis=1), trials.excess)
     for name, values in zip(("patients", "inferior", "failures", "excess"), numbers, strict=True):
         half = stats.t.ppf(0.975, 8) * values.std(ddof=1) / 3
         ends = [told[f"{name}{end}"] for end in ("_low95", "", "_high95")]
         np.testing.assert_allclose(ends, values.mean() + half * np.array([-1, 0, 1]))
-    assert told["patients_q50"] == np.sort(trials.totals)[4]
-    assert told["patients_q90"] == np.sort(trials.totals)[8]
+    ordered = np.sort(trials.totals)
+    assert (told["patients_q50"], told["patients_q90"]) == (ordered[4], ordered[8])
     assert told["used"] == pytest.approx(trials.totals.mean() / 2900)
+    refusal("count", 10, lambda: trials.share(10))
+    refusal("algorithm", 3, lambda: simulate_trials(3, THREE))
+    refusal("population", 3, lambda: simulate_trials(dpb.TopTwo(0.1), 3))
+    refusal("n_runs", 0, lambda: simulate_trials(dpb.TopTwo(0.1), THREE, 0))
+
+
+def test_a_grid_of_trials_is_the_single_trials():
+    cases = {(a.label, p.name): (a, p) for a in algorithms() for p in (SMALL, THREE)}
+    found = simulate_trials_many(cases, 3, seed=[4, 1], n_jobs=2)
+    for key, case in cases.items():
+        alone = simulate_trials(*case, 3, seed=[4, 1])
+        for name in ("recommendation", "patients", "failures"):
+            assert (getattr(found[key], name) == getattr(alone, name)).all()
+    assert (simulate_trials(*case, 3, seed=5).failures != alone.failures).any()
 
 
 @pytest.mark.parametrize("algorithm", algorithms(0.5)[:3], ids=lambda a: a.label)
 def test_looking_at_the_patients_left_changes_no_trial(algorithm, monkeypatch):
     """The search over shorter runs, which other algorithms need, finds the same ends."""
-    seeds = list(map(np.random.SeedSequence, range(4)))
-    populations = (SMALL, THREE, isis2())
-    ends = [
-        run_trial(algorithm, p, np.random.default_rng(seed)) for p in populations for seed in seeds
-    ]
-    assert any(end.recommendation < 0 for end in ends)
+    cases = [(algorithm, p, seed) for p in (SMALL, THREE, isis2()) for seed in range(4)]
+    ends = [run_trial(*case) for case in cases]
+    assert any(best < 0 for best, *_ in ends)
     for module in (batches, dplre):
         monkeypatch.setattr(module, "patients_left", lambda *_: 2**62)
-    runs = []
-    monkeypatch.setattr(trial_module, "_attempt", lambda *a: runs.append(a) or _attempt(*a))
-    again = [
-        run_trial(algorithm, p, np.random.default_rng(seed)) for p in populations for seed in seeds
-    ]
-    assert len(runs) > len(again)
-    for first, second in zip(ends, again, strict=True):
-        assert first.recommendation == second.recommendation
-        assert (first.patients == second.patients).all()
-        assert (first.failures == second.failures).all()
+    attempt, runs = trial_module._attempt, []
+    monkeypatch.setattr(trial_module, "_attempt", lambda *a: runs.append(a) or attempt(*a))
+    assert [run_trial(*case) for case in cases] == ends and len(runs) > len(ends)
 
 
 @pytest.mark.statistical
@@ -283,16 +246,15 @@ def brute(laws, best, epsilon, n_grid=40_001):
 
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 25.0])
 def test_the_error_of_a_fixed_design_is_the_integral(epsilon):
-    means, n = (0.4, 0.7, 0.5), 9
-    laws = [stats.binom.pmf(np.arange(n + 1), n, p) for p in means]
-    found = fixed_design_error(dpb.instances.bernoulli(means), n, epsilon)
-    assert found == pytest.approx(brute(laws, 1, epsilon), abs=2e-5)
-    counts, sizes = (6, 14, 10), (20, 21, 22)
-    laws = [
+    means, counts, sizes, n = (0.4, 0.7, 0.5), (6, 14, 10), (20, 21, 22), 9
+    binomial = [stats.binom.pmf(np.arange(n + 1), n, p) for p in means]
+    hypergeometric = [
         stats.hypergeom.pmf(np.arange(n + 1), m, s, n) for s, m in zip(counts, sizes, strict=True)
     ]
-    found = fixed_design_error(FinitePopulation(counts, sizes), n, epsilon)
-    assert found == pytest.approx(brute(laws, 1, epsilon), abs=2e-5)
+    table = FinitePopulation(counts, sizes)
+    for source, laws in ((dpb.instances.bernoulli(means), binomial), (table, hypergeometric)):
+        found = fixed_design_error(source, n, epsilon)
+        assert found == pytest.approx(brute(laws, 1, epsilon), abs=2e-5)
 
 
 def test_without_noise_every_outcome_can_be_listed():
@@ -325,7 +287,6 @@ def test_the_smallest_design_is_found():
         assert design.patients == 2 * design.per_arm and design.epsilon == epsilon
         sizes.append(design.per_arm)
     assert sizes == sorted(sizes) and sizes[0] < sizes[-1]
-    assert fixed_design(instance, 0.05, 1.0, at_most=10) is None
     assert fixed_design(FinitePopulation((6, 5), (9, 9)), 0.01, 0.1) is None
     for value in NOT_FRACTIONS:
         refusal("delta", value, lambda v=value: fixed_design(instance, v))
@@ -342,46 +303,40 @@ def plan():
 
 
 def test_a_plan_is_what_the_package_says(plan):
-    assert [t.algorithm.label for t in plan.trials] == [a.label for a in algorithms()]
-    for found in plan.trials:
-        again = simulate_trials(found.algorithm, SMALL, 6, seed=5)
-        assert found.means() == again.means()
-    supply = SMALL.superpopulation()
+    assert [trials.algorithm for trials in plan.trials] == algorithms(2.0)
+    supply, text = SMALL.superpopulation(), str(plan)
     assert plan.fixed == fixed_design(supply, 0.1, 2.0)
     assert plan.fixed_free == fixed_design(supply, 0.1)
     assert plan.lower_bound >= plan.lower_bound_free
-    text = str(plan)
-    for found in plan.trials:
-        (line,) = [x for x in text.splitlines() if x.startswith(found.algorithm.label + " ")]
-        assert f"{found.right / 6:.0%}" in line and f"{found.decided - found.right}/6" in line
+    for trials in plan.trials:
+        again = simulate_trials(trials.algorithm, SMALL, 6, seed=5)
+        assert trials.means() == again.means()
+        (line,) = [x for x in text.splitlines() if x.startswith(trials.algorithm.label + " ")]
+        assert f"{trials.right / 6:.0%}" in line and f"{trials.decided - trials.right}/6" in line
     free = dpb.plan_trial(SMALL, math.inf, 0.1, n_runs=2)
-    assert [t.algorithm.label for t in free.trials] == ["Top Two"]
-
-
-def test_bad_arguments_of_a_plan():
-    refusal("population", 3, lambda: dpb.plan_trial(3, 1.0, 0.1))
-    refusal("epsilon", 0, lambda: dpb.plan_trial(SMALL, 0, 0.1))
-    refusal("delta", 0.5, lambda: dpb.plan_trial(SMALL, 1.0, 0.5))
-    refusal("n_runs", 1, lambda: dpb.plan_trial(SMALL, 1.0, 0.1, 1))
+    assert [trials.algorithm.label for trials in free.trials] == ["Top Two"]
+    for name, value in {"population": 3, "epsilon": 0, "delta": 0.5, "n_runs": 1}.items():
+        good = {"population": SMALL, "epsilon": 1.0, "delta": 0.1}
+        refusal(name, value, lambda bad={**good, name: value}: dpb.plan_trial(**bad))
 
 
 COMMAND = ["plan", "--epsilon", "2", "--delta", "0.1", "--runs", "6", "--seed", "5"]
 
 
 def said(capsys, *arguments):
-    status = main(list(arguments))
+    status = main([*COMMAND, *arguments])
     shown = capsys.readouterr()
     return status, shown.out, shown.err
 
 
 def test_counts_on_the_command_line(plan, capsys):
-    status, out, _ = said(capsys, *COMMAND, "--counts", "15/60,40/60", "--deaths", "--json")
+    status, out, _ = said(capsys, "--counts", "15/60,40/60", "--deaths", "--json")
     assert status == 0 and json.loads(out)["algorithms"] == plan.as_dict()["algorithms"]
-    status, out, _ = said(capsys, *COMMAND, "--counts", "45/60,20/60")
+    status, out, _ = said(capsys, "--counts", "45/60,20/60")
     assert status == 0 and out == str(plan).replace("small:", "table:") + "\n"
     hint = "`dpbandits plan --factor F`"
     assert hint not in out
-    _, out, _ = said(capsys, *COMMAND, "--counts", "9/10,8/10")
+    _, out, _ = said(capsys, "--counts", "9/10,8/10")
     assert out.splitlines()[-1].startswith("no trial decided") and hint in out
     assert read_counts("1/10,2/10", False, 3) == FinitePopulation((3, 6), (30, 30), "table")
 
@@ -389,21 +344,21 @@ def test_counts_on_the_command_line(plan, capsys):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--counts", "1/10,x"], "counts='1/10,x' cannot be read"),
-        (["--counts", "1/10,2/10/3"], "cannot be read"),
-        (["--counts", "1/10,12/10"], "12 of 10"),
-        (["--counts", "1/10,1/10"], "several best arms"),
-        (["--counts", "1/10,2/10", "--factor", "0"], "factor=0"),
-        (["--counts", "1/10,2/10", "--plot", "x.svg"], "no picture of counts"),
-        (["--counts", "1/10,2/10", "--max-pulls", "9"], "max-pulls=9 is set by the table"),
-        (["--means", "0.9,0.2", "--deaths"], "deaths=True is about counts"),
-        (["--means", "0.9,0.2", "--factor", "2"], "factor=2 is about counts"),
-        (["--means", "0.9,0.2", "--counts", "1/10,2/10"], "one of --means and --counts"),
-        ([], "one of --means and --counts"),
+        ("--counts 1/10,x", "counts='1/10,x' cannot be read"),
+        ("--counts 1/10,2/10/3", "cannot be read"),
+        ("--counts 1/10,12/10", "12 of 10"),
+        ("--counts 1/10,1/10", "several best arms"),
+        ("--counts 1/10,2/10 --factor 0", "factor=0"),
+        ("--counts 1/10,2/10 --plot x.svg", "no picture of counts"),
+        ("--counts 1/10,2/10 --max-pulls 9", "max-pulls=9 is set by the table"),
+        ("--means 0.9,0.2 --deaths", "deaths=True is about counts"),
+        ("--means 0.9,0.2 --factor 2", "factor=2 is about counts"),
+        ("--means 0.9,0.2 --counts 1/10,2/10", "one of --means and --counts"),
+        ("", "one of --means and --counts"),
     ],
 )
 def test_bad_options_are_one_line(options, told, capsys):
-    status, out, err = said(capsys, *COMMAND, *options)
+    status, out, err = said(capsys, *options.split())
     assert status == 2 and out == "" and told in err and err.count("\n") == 1
 
 

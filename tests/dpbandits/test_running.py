@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits.running import Replicated, case_seeds, describe, run_replicates
+from dpbandits.running import Replicated, case_seeds, describe, run_cases
 
 C1 = dpb.instances.ss19("C1", 3)
 REGRET = {
@@ -35,9 +35,10 @@ def bits(results):
     """Everything that runs hold, by key."""
     return {
         key: [
-            np.asarray(value).tobytes()
+            np.asarray(each).tobytes()
             for field in dataclasses.fields(runs)
-            if isinstance(value := getattr(runs, field.name), np.ndarray)
+            if isinstance(value := getattr(runs, field.name), np.ndarray | tuple)
+            for each in (value if isinstance(value, tuple) else (value,))
         ]
         for key, runs in results.items()
     }
@@ -56,43 +57,40 @@ def sequential():
     return everything(1)
 
 
-@pytest.mark.parametrize("n_jobs", [2, 4])
-def test_bits_do_not_depend_on_workers(sequential, n_jobs):
-    assert everything(n_jobs) == sequential
-
-
-def test_bits_on_a_dask_cluster(sequential):
-    distributed = pytest.importorskip("distributed")
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    with cluster, distributed.Client(cluster), joblib.parallel_config(backend="dask"):
+@pytest.mark.parametrize("backend", ["loky", "threading", "dask"])
+def test_bits_do_not_depend_on_workers(sequential, backend):
+    with contextlib.ExitStack() as stack:
+        if backend == "dask":
+            distributed = pytest.importorskip("distributed")
+            options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+            cluster = stack.enter_context(distributed.LocalCluster(**options))
+            stack.enter_context(distributed.Client(cluster))
+        stack.enter_context(joblib.parallel_config(backend=backend))
         assert everything(2) == sequential
 
 
 def test_the_single_forms_are_the_many_forms(sequential):
-    alone = {("ucb", 0.5): dpb.simulate(dpb.DPUCB(0.5), C1, 50_000, 9, seed=3)}
-    assert bits(alone)["ucb", 0.5] == sequential[0]["ucb", 0.5]
-    alone = {0.5: dpb.identify(*FOUND[0.5], 9, seed=3)}
-    assert bits(alone)[0.5] == sequential[1][0.5]
-    alone = {0.25: dpb.estimate(*RULES[0.25], 9, seed=3)}
-    assert bits(alone)[0.25] == sequential[2][0.25]
+    alone = (
+        dpb.simulate(dpb.DPUCB(0.5), C1, 50_000, 9, seed=3),
+        dpb.identify(*FOUND[0.5], 9, seed=3),
+        dpb.estimate(*RULES[0.25], 9, seed=3),
+    )
+    keys = ("ucb", 0.5), 0.5, 0.25
+    for runs, key, many in zip(alone, keys, sequential, strict=True):
+        assert bits({key: runs})[key] == many[key]
 
 
 def test_seeds_depend_on_what_is_simulated_and_not_on_its_place(sequential):
     """Neither the order of the cases, nor their keys, nor the number of runs changes a run."""
     turned = dict(reversed(list(REGRET.items())))
-    again = bits(dpb.simulate_many(turned, 50_000, 9, seed=3))
-    assert again == sequential[0]
+    many = dpb.simulate_many(turned, 50_000, dict.fromkeys(REGRET, 9), seed=3)
+    assert bits(many) == sequential[0]
     fewer = dpb.simulate_many({"x": REGRET["se", 0.5]}, 50_000, 2, seed=3)["x"]
-    more = dpb.simulate_many(REGRET, 50_000, 9, seed=3)["se", 0.5]
-    assert (fewer.regret == more.regret[:2]).all()
-    other = bits(dpb.simulate_many(REGRET, 50_000, 9, seed=4))
-    assert other["ucb", 0.5] != sequential[0]["ucb", 0.5]
-
-
-def test_seeds_of_different_configurations_differ():
+    assert (fewer.regret == many["se", 0.5].regret[:2]).all()
+    other = bits({"x": dpb.simulate(*REGRET["ucb", 0.5], 50_000, 9, seed=4)})
+    assert other["x"] != sequential[0]["ucb", 0.5]
     made = [describe(dpb.DPSE(e)) for e in (0.1, 0.2)] + [describe(dpb.DPUCB(0.1))]
-    states = {tuple(case_seeds(each, 0, 1)[0].generate_state(4)) for each in made}
-    assert len(states) == 3
+    assert len({tuple(case_seeds(each, 0, 1)[0].generate_state(4)) for each in made}) == 3
 
 
 def test_a_new_option_with_a_default_keeps_the_seed():
@@ -119,7 +117,8 @@ def test_the_key_of_a_case_that_cannot_be_played_is_in_the_message(n_jobs):
         tie = dpb.instances.bernoulli([0.5, 0.5])
         dpb.identify_many({"tie": (dpb.DPTT(1.0, 0.1), tie)}, 2, n_jobs=n_jobs)
     with pytest.raises(ValueError, match=r"case 'late': no such luck"):
-        run_replicates({"late": Replicated("late", {}, unlucky, 4)}, n_jobs=n_jobs)
+        late = Replicated("late", {}, unlucky, 4)
+        run_cases({"late": late}, lambda case, n_runs: case, 4, 0, n_jobs)
 
 
 def unlucky(rng):
@@ -127,21 +126,20 @@ def unlucky(rng):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named"),
+    ("case", "arguments", "told"),
     [
-        ({"horizon": None}, "horizon"),
-        ({"horizon": 2}, "horizon"),
-        ({"n_runs": 0}, "n_runs"),
-        ({"seed": -1}, "seed"),
-        ({"seed": "x"}, "seed"),
-        ({"n_jobs": 0}, "n_jobs"),
-        ({"checkpoints": [0, 5]}, "checkpoints"),
+        ((), {"horizon": None}, "case 'a': horizon=None is missing"),
+        ((), {"n_runs": {"b": 2}}, "case 'a': n_runs has no number of replicates"),
+        ((), {"checkpoints": [0, 5]}, "case 'a': checkpoints="),
+        ((5, 6), {}, r"case 'a': .* must be \(algorithm, instance\) or with a horizon"),
+        ((), {"seed": "x"}, "seed='x'"),
     ],
 )
-def test_bad_arguments_are_named(arguments, named):
-    good = {"horizon": 1000, "n_runs": 2}
-    with pytest.raises(ValueError, match=named):
-        dpb.simulate_many({"a": (dpb.UCB(), C1)}, **{**good, **arguments})
+def test_what_a_grid_refuses(case, arguments, told):
+    with pytest.raises(ValueError, match=told):
+        dpb.simulate_many(
+            {"a": (dpb.UCB(), C1, *case)}, **({"horizon": 1000, "n_runs": 2} | arguments)
+        )
 
 
 def test_chunks_cover_the_replicates_once():
@@ -182,8 +180,7 @@ def test_progress_on_a_terminal_and_an_interrupt(jobs):
         while "UCB, " not in shown and time.monotonic() < end:
             if select.select([leader], [], [], 1.0)[0]:
                 shown += os.read(leader, 4096).decode(errors="replace")
-        assert "compiling UCB" in shown
-        assert "/400 [" in shown
+        assert "compiling UCB" in shown and "/400 [" in shown
         os.killpg(process.pid, signal.SIGINT)
         start = time.monotonic()
         while process.poll() is None and time.monotonic() < start + 60:
@@ -196,8 +193,7 @@ def test_progress_on_a_terminal_and_an_interrupt(jobs):
             os.killpg(process.pid, signal.SIGKILL)
         os.close(leader)
         os.close(follower)
-    assert said.startswith("stopped: interrupted: ")
-    assert "of 400 runs were done" in said
+    assert said.startswith("stopped: interrupted: ") and "of 400 runs were done" in said
     assert seconds < 20, "two seconds on an idle machine"
 
 

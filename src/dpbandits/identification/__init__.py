@@ -24,7 +24,7 @@ from dpbandits.identification.fixed_design import fixed_design, fixed_design_err
 from dpbandits.identification.identifications import Identifications, identify, identify_many
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.identification.transport import calibrated_cost, transportation_cost
-from dpbandits.identification.trials import simulate_trials, simulate_trials_many
+from dpbandits.identification.trials import Trials, simulate_trials, simulate_trials_many
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards, isis2
 from dpbandits.rewards.streams import DrawnRewards, Rewards, TableRewards
 
@@ -43,6 +43,7 @@ __all__ = [
     "Rewards",
     "TableRewards",
     "TopTwo",
+    "Trials",
     "characteristic_time",
     "privacy_switches",
     "sample_lower_bound",

@@ -23,35 +23,21 @@ __all__ = [
     "NO_TABLE",
     "Decision",
     "IdentificationAlgorithm",
-    "check_algorithm",
     "check_run",
     "check_unique_best_arm",
     "next_total",
 ]
 
-
 DEFAULT_MAX_PULLS = 10**15
 """Pulls after which a run is ended unless something else is asked for."""
 NO_TABLE, NO_LOG = np.empty((0, 0)), np.empty(0)
-"""Stand for a table of rewards and for a log that a compiled loop does without."""
 
 
 class Decision(NamedTuple):
     """How one run ended.
 
-    Attributes
-    ----------
-    recommendation : int
-        The arm that is called the best, 0-based; −1 if the run was ended before it stopped.
-    pulls : numpy.ndarray of int, shape (K,)
-        Pulls of each arm. Their sum is the stopping time τ: every pull counts, also those of
-        batches that were never released.
-
-    Examples
-    --------
-    >>> decision = Decision(1, np.array([20, 35]))
-    >>> decision.stopped, decision.stopping_time
-    (True, 55)
+    `recommendation` is an arm, 0-based, or −1 if the run was ended before it stopped. `pulls`,
+    shape (K,), counts every pull, also those of batches that were never released.
     """
 
     recommendation: int
@@ -103,15 +89,6 @@ def check_run(rewards: object, rng: object, max_pulls: object) -> int:
     return check_integer("max_pulls", max_pulls, int(n_arms), MOST_PULLS)
 
 
-def check_algorithm(algorithm: object) -> None:
-    """Refuse what is not an algorithm for identification."""
-    if not isinstance(algorithm, IdentificationAlgorithm):
-        raise ValueError(
-            f"algorithm={algorithm!r} is not an algorithm for identification; allowed: one such "
-            "as DPTT(epsilon=1.0, delta=0.01)"
-        )
-
-
 class IdentificationAlgorithm(Configuration, abc.ABC):
     """Base class of the algorithms for best-arm identification with fixed confidence.
 
@@ -158,16 +135,9 @@ class IdentificationAlgorithm(Configuration, abc.ABC):
     ) -> Decision | None:
         """Run once in a compiled loop, if there is one: the run of `decide`, pull by pull.
 
-        Parameters
-        ----------
-        means : numpy.ndarray of float, shape (K,)
-            Means of the Bernoulli rewards that are drawn if there is no table.
-        table : numpy.ndarray of float, shape (K, N + 1), or `NO_TABLE`
-            Sums of the first 0, …, N rewards of each arm, N ≥ `max_pulls`.
-        rng, max_pulls
-            As of `decide`.
-        log : numpy.ndarray of float, or `NO_LOG`
-            Gets the arms in the order of their releases.
+        Rewards are 0 or 1 with these `means`, or, if there is a `table`, shape (K, N + 1) with
+        N ≥ `max_pulls`, it has the sums of the first 0, …, N rewards of each arm. A `log` gets the
+        arms in the order of their releases. `NO_TABLE` and `NO_LOG` stand for none.
         """
         return None
 

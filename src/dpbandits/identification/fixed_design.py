@@ -59,10 +59,8 @@ def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) 
     ----------
     source : BernoulliInstance or FinitePopulation
         Independent outcomes with these means, or patients without replacement.
-    per_arm : int
-        Patients of each arm.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` for no noise.
+    per_arm, epsilon : int, float
+        Patients of each arm, and privacy budget ε > 0; ``inf`` for no noise.
 
     Examples
     --------
@@ -116,15 +114,13 @@ def _wrong_if_noisy(best: Floats, others: list[Floats], epsilon: float) -> float
     return float(1.0 - ((density * product) @ (0.5 * weights)).sum())
 
 
-def fixed_design(
-    source: Source, delta: float, epsilon: float = math.inf, at_most: int | None = None
-) -> FixedDesign | None:
+def fixed_design(source: Source, delta: float, epsilon: float = math.inf) -> FixedDesign | None:
     """Return the smallest fixed design that is wrong with probability at most δ.
 
     It is found by halving: with one patient fewer in each arm the error is larger than δ. None if
-    an arm would need more than `at_most` patients, or than there are (10^6 of a bandit). The arms'
-    shares have to be known to plan it: on others its error may be larger than δ, unlike that of
-    the δ-correct algorithms.
+    an arm would need more patients than there are (10^6 of a bandit). The arms' shares have to be
+    known to plan it: on others its error may be larger than δ, unlike that of the δ-correct
+    algorithms.
 
     Examples
     --------
@@ -136,8 +132,6 @@ def fixed_design(
     """
     delta = check_fraction("delta", delta)
     limit = min(source.sizes) if isinstance(source, FinitePopulation) else _MOST
-    if at_most is not None:
-        limit = min(limit, check_integer("at_most", at_most, 1))
 
     def suffices(per_arm: int) -> bool:
         return fixed_design_error(source, per_arm, epsilon) <= delta

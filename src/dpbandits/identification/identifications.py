@@ -15,12 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits._arrays import Floats, Ints
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
-from dpbandits._validation import check_integer, check_values
+from dpbandits._validation import check_integer, check_kind, check_values
 from dpbandits.identification.base import (
     DEFAULT_MAX_PULLS,
     Decision,
     IdentificationAlgorithm,
-    check_algorithm,
     check_unique_best_arm,
 )
 from dpbandits.rewards.instances import BernoulliInstance
@@ -44,14 +43,6 @@ class Identifications:
         The arm that each run recommends, 0-based; −1 if the run was ended before.
     pulls : numpy.ndarray of int, shape (n_runs, K)
         Pulls of each arm in each run.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> easy = dpb.instances.bernoulli([0.9, 0.1])
-    >>> runs = dpb.identify(dpb.DPSEIdentifier(1.0, 0.1), easy, n_runs=3)
-    >>> runs.stopping_time.tolist(), runs.errors(), runs.time_quantiles(0.9).item()
-    ([1302, 1302, 1302], 0, 1302.0)
     """
 
     algorithm: IdentificationAlgorithm
@@ -102,11 +93,7 @@ class Identifications:
         return np.where(np.isfinite(quantiles), quantiles, math.nan)
 
     def summary(self) -> dict[str, Any]:
-        """Return the columns of tables; what runs that were ended early hide is nan.
-
-        Mean stopping time with its 95 % interval, standard deviation, quantiles and maximum; error
-        rate with its 95 % interval.
-        """
+        """Return the columns of tables, with 95 % intervals; what ended runs hide is nan."""
         known = self.stopped.all() and self.n_runs > 1
         columns: dict[str, Any] = {"n_runs": self.n_runs, "stopped": int(self.stopped.sum())}
         columns |= zip(("mean_time", "time_low95", "time_high95"), self.mean_time(), strict=True)
@@ -118,10 +105,7 @@ class Identifications:
         return columns | dict(zip(rates, self.error_rate(), strict=True))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the runs to `path`, a row a run: stopping time, recommendation, pulls of each arm.
-
-        A recommendation of −1 means that the run was ended before it stopped.
-        """
+        """Write the runs to `path`, a row a run: stopping time, recommendation, pulls by arm."""
         arms = ",".join(f"pulls_{arm}" for arm in range(self.instance.n_arms))
         rows = np.column_stack([self.stopping_time, self.recommendation, self.pulls]).tolist()
         lines = [f"stopping_time,recommendation,{arms}", *(",".join(map(str, row)) for row in rows)]
@@ -133,7 +117,7 @@ def _replicated(
 ) -> Replicated:
     """Check a case and describe it to the runner."""
     algorithm, instance = case
-    check_algorithm(algorithm)
+    check_kind("algorithm", algorithm, IdentificationAlgorithm, "DPTT(epsilon=1.0, delta=0.01)")
     check_unique_best_arm(instance)
     max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
     short = min(max_pulls, max(64, 4 * instance.n_arms))
@@ -163,9 +147,6 @@ def identify(
 ) -> Identifications:
     """Simulate independent replicates of an algorithm for best-arm identification.
 
-    The result depends on the arguments alone, not on `n_jobs`, and is that of `identify_many` for
-    the same case.
-
     Parameters
     ----------
     algorithm : IdentificationAlgorithm
@@ -173,17 +154,17 @@ def identify(
     instance : BernoulliInstance
         The bandit, such as ``instances.ja25("mu1")``; one arm has to be the best.
     n_runs, seed, n_jobs
-        As of `simulate`.
+        As of `simulate`, of which the rest holds too.
     max_pulls : int
         Pulls after which a run that has not stopped is ended; its recommendation is −1.
 
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> easy = dpb.instances.bernoulli([0.9, 0.5, 0.1])
-    >>> runs = dpb.identify(dpb.DPLRE(1.0, 0.1), easy, n_runs=5, seed=1)
-    >>> runs.stopped.all(), runs.pulls.shape
-    (np.True_, (5, 3))
+    >>> easy = dpb.instances.bernoulli([0.9, 0.1])
+    >>> runs = dpb.identify(dpb.DPSEIdentifier(1.0, 0.1), easy, n_runs=3)
+    >>> runs.stopping_time.tolist(), runs.errors(), runs.time_quantiles(0.9).item()
+    ([1302, 1302, 1302], 0, 1302.0)
     """
     return identify_many({None: (algorithm, instance)}, n_runs, seed, max_pulls, n_jobs)[None]
 
@@ -195,15 +176,5 @@ def identify_many(
     max_pulls: int = DEFAULT_MAX_PULLS,
     n_jobs: int = 1,
 ) -> dict[Key, Identifications]:
-    """Simulate a whole grid of cases, as `simulate_many` does; `max_pulls` is as of `identify`.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> easy = dpb.instances.bernoulli([0.9, 0.5, 0.1])
-    >>> cases = {eps: (dpb.DPTT(eps, 0.1), easy) for eps in (0.5, 1.0)}
-    >>> runs = dpb.identify_many(cases, n_runs=5)
-    >>> runs[0.5].stopping_time.mean() > runs[1.0].stopping_time.mean()
-    np.True_
-    """
+    """Simulate a whole grid of cases, as `simulate_many` does; `max_pulls` is as of `identify`."""
     return run_cases(cases, partial(_replicated, max_pulls), n_runs, seed, n_jobs)

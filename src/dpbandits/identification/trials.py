@@ -5,42 +5,28 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._intervals import mean_interval, share_interval
-from dpbandits._validation import check_integer
-from dpbandits.identification.base import NO_LOG, NO_TABLE, IdentificationAlgorithm, check_algorithm
+from dpbandits._validation import check_integer, check_kind
+from dpbandits.identification.base import NO_LOG, NO_TABLE, IdentificationAlgorithm
 from dpbandits.identification.top_two import TopTwo, run_top_two
 from dpbandits.rewards.populations import FinitePopulation, OutOfPatientsError, PopulationRewards
 from dpbandits.running import Replicated, describe, run_cases
 
-__all__ = ["TrialEnd", "Trials", "run_trial", "simulate_trials", "simulate_trials_many"]
+__all__ = ["Trials", "run_trial", "simulate_trials", "simulate_trials_many"]
 
 Key = TypeVar("Key", bound=Hashable)
-
-
-class TrialEnd(NamedTuple):
-    """How one trial ended.
-
-    Attributes
-    ----------
-    recommendation : int
-        The arm that is recommended, 0-based; −1 if patients of an arm ran out before.
-    patients, failures : numpy.ndarray of int, shape (K,)
-        Patients of each arm, those of open batches included; and those whose outcome was 0.
-    """
-
-    recommendation: int
-    patients: Ints
-    failures: Ints
+End = tuple[int, Ints, Ints]
+"""Recommendation (−1 if patients of an arm ran out before), patients, failures among them."""
 
 
 def _attempt(
     algorithm: IdentificationAlgorithm, population: FinitePopulation, rng: Rng, most: int
-) -> TrialEnd | None:
+) -> End | None:
     """Run until `most` patients have come; None if some arm wants more patients than it has."""
     rewards = PopulationRewards(population, rng)
     try:
@@ -52,44 +38,25 @@ def _attempt(
     for arm, size in enumerate(population.sizes):  # those of open batches
         rewards.total(arm, int(patients[arm]) - (size - rewards.left(arm)))
     left = np.array([rewards.successes_left(arm) for arm in range(population.n_arms)])
-    return TrialEnd(best, patients, patients - np.array(population.successes) + left)
+    return best, patients, patients - np.array(population.successes) + left
 
 
-def run_trial(
-    algorithm: IdentificationAlgorithm, population: FinitePopulation, rng: Rng
-) -> TrialEnd:
+def run_trial(algorithm: IdentificationAlgorithm, population: FinitePopulation, rng: Rng) -> End:
     """Run one trial: patients without replacement, until the algorithm decides or has no patient.
 
     The trial ends undecided as soon as the algorithm wants a patient of an arm that has none left.
     Algorithms that plan without a look at how many patients are left are run again on the same
     random numbers, with fewer patients in all, to find that moment.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> small, large = (FinitePopulation((9 * n, 2 * n), (10 * n, 10 * n)) for n in (1, 100))
-    >>> end = run_trial(dpb.DPLRE(1.0, 0.1), small, np.random.default_rng(0))
-    >>> end.recommendation, int(end.patients.max())
-    (-1, 10)
-    >>> run_trial(dpb.DPLRE(1.0, 0.1), large, np.random.default_rng(0)).recommendation
-    0
     """
     if type(algorithm) is TopTwo:
-        best, came, sums = run_top_two(
-            algorithm.leader_share,
-            algorithm.delta,
-            population.shares,
-            NO_TABLE,
-            np.array([population.successes, population.sizes]),
-            rng,
-            population.total,
-            NO_LOG,
-        )
-        return TrialEnd(best, came, came - sums)
+        counts = np.array([population.successes, population.sizes])
+        rule = algorithm.leader_share, algorithm.delta, population.shares, NO_TABLE
+        best, came, sums = run_top_two(*rule, counts, rng, population.total, NO_LOG)
+        return best, came, came - sums
     start = rng.bit_generator.state
     low, high, most = population.n_arms - 1, population.total + 1, population.total
-    end: TrialEnd | None = None
-    while high - low > 1 and not (end and end.recommendation >= 0):
+    end: End | None = None
+    while high - low > 1 and not (end and end[0] >= 0):
         rng.bit_generator.state = start
         tried = _attempt(algorithm, population, rng, most)
         if tried:
@@ -109,16 +76,10 @@ class Trials:
     ----------
     algorithm, population : IdentificationAlgorithm, FinitePopulation
         What was run, on which patients.
-    recommendation, patients, failures : numpy.ndarray of int, shapes (n_runs,), twice (n_runs, K)
-        As of `TrialEnd`, of each trial.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> population = FinitePopulation((900, 200), (1000, 1000))
-    >>> trials = simulate_trials(dpb.DPLRE(1.0, 0.1), population, n_runs=3)
-    >>> trials.recommendation.tolist(), trials.right, trials.share(trials.right)[0]
-    ([0, 0, 0], 3, 1.0)
+    recommendation : numpy.ndarray of int, shape (n_runs,)
+        The arm that each trial recommends, 0-based; −1 if patients of an arm ran out before.
+    patients, failures : numpy.ndarray of int, shape (n_runs, K)
+        Patients of each arm, those of open batches included; and those whose outcome was 0.
     """
 
     algorithm: IdentificationAlgorithm
@@ -154,10 +115,7 @@ class Trials:
 
     @property
     def excess(self) -> Floats:
-        """Failures that the best arm would have avoided, by the whole table's shares: Σ_a Δ_a·n_a.
-
-        Of each trial, shape (n_runs,).
-        """
+        """Failures Σ_a Δ_a·n_a that the best arm would have avoided, by the whole table's gaps."""
         return np.asarray(self.patients @ self.population.gaps)
 
     def share(self, count: int, level: float = 0.95) -> tuple[float, float, float]:
@@ -176,11 +134,9 @@ class Trials:
         return {name: mean_interval(each) for name, each in values.items()}
 
     def summary(self) -> dict[str, Any]:
-        """Return the columns of tables; undecided trials count in all of them.
+        """Return the columns of tables, with 95 % intervals; undecided trials count in all of them.
 
-        Numbers of trials, decided and right ones, the share of the last with its 95 % interval;
-        `means`; numbers of patients within which half, and nine in ten, of the trials ended; the
-        mean share of the table that was used. With one trial the ends of means are nan.
+        ``used`` is the mean share of the table that was used.
         """
         columns: dict[str, Any] = {"n_runs": self.n_runs, "decided": self.decided}
         columns["right"] = self.right
@@ -196,11 +152,11 @@ class Trials:
 def _replicated(case: tuple[IdentificationAlgorithm, FinitePopulation], n_runs: int) -> Replicated:
     """Check a case and describe it to the runner."""
     algorithm, population = case
-    check_algorithm(algorithm)
-    check_population(population)
+    check_kind("algorithm", algorithm, IdentificationAlgorithm, "DPTT(epsilon=1.0, delta=0.01)")
+    check_kind("population", population, FinitePopulation, "isis2()")
     few = FinitePopulation((60, *[20] * (population.n_arms - 1)), (70,) * population.n_arms)
 
-    def gather(ends: Sequence[TrialEnd]) -> Trials:
+    def gather(ends: Sequence[End]) -> Trials:
         return Trials(algorithm, population, *map(np.array, zip(*ends, strict=True)))
 
     return Replicated(
@@ -217,14 +173,6 @@ def _replicated(case: tuple[IdentificationAlgorithm, FinitePopulation], n_runs: 
     )
 
 
-def check_population(population: object) -> None:
-    """Refuse what is not a finite population."""
-    if not isinstance(population, FinitePopulation):
-        raise ValueError(
-            f"population={population!r} is not a population; allowed: one such as isis2()"
-        )
-
-
 def simulate_trials(
     algorithm: IdentificationAlgorithm,
     population: FinitePopulation,
@@ -239,10 +187,13 @@ def simulate_trials(
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> pair = dpb.identification.isis2().only([0, 3])
-    >>> trials = simulate_trials(dpb.DPLRE(1.0, 0.1), pair, n_runs=2)
-    >>> bool((trials.patients <= pair.sizes).all())
-    True
+    >>> small, large = (FinitePopulation((9 * n, 2 * n), (10 * n, 10 * n)) for n in (1, 100))
+    >>> trials = simulate_trials(dpb.DPLRE(1.0, 0.1), small, n_runs=3)
+    >>> trials.recommendation.tolist(), trials.patients.max(axis=1).tolist()
+    ([-1, -1, -1], [10, 10, 10])
+    >>> trials = simulate_trials(dpb.DPLRE(1.0, 0.1), large, n_runs=3)
+    >>> trials.recommendation.tolist(), trials.right, trials.share(trials.right)[0]
+    ([0, 0, 0], 3, 1.0)
     """
     return simulate_trials_many({None: (algorithm, population)}, n_runs, seed, n_jobs)[None]
 

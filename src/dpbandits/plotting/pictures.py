@@ -13,29 +13,14 @@ from matplotlib.figure import Figure
 from dpbandits import bounds
 from dpbandits.identification import sample_lower_bound
 from dpbandits.planning import Plan
-from dpbandits.plotting.style import (
-    BOUND,
-    COLOURS,
-    DASHED,
-    DOTTED,
-    FREE,
-    INK,
-    LONG,
-    UNEVEN,
-    End,
-    PanelRange,
-    finish_panels,
-    look_of,
-    make_panels,
-    styled,
-)
+from dpbandits.plotting import style
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.simulation import Runs
 
 __all__ = ["draw_plan", "plan_figure", "plan_rows", "runs_figure"]
 
 _COLOURS = ("blue", "vermilion", "green", "purple", "orange", "sky")
-_LINES = ("-", DASHED, LONG, UNEVEN)
+_LINES = ("-", style.DASHED, style.LONG, style.UNEVEN)
 _FIRST = 10.0  # time from which on the rates times log t are drawn
 _DECADES = 1.2  # how far a plan's curve goes on each side of the planned ε and of the switch
 
@@ -58,10 +43,10 @@ def runs_figure(found: Sequence[Runs]) -> Figure:
     if len({(runs.instance.name, *runs.instance.means.tolist()) for runs in found}) != 1:
         raise ValueError(f"found={len(found)} runs are not on one instance; allowed: runs on one")
     means = found[0].instance.means
-    with styled():
+    with style.styled():
         figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
         for i, runs in enumerate(found):
-            colour = COLOURS[_COLOURS[i % len(_COLOURS)]]
+            colour = style.COLOURS[_COLOURS[i % len(_COLOURS)]]
             low, high = runs.band(0.9)
             shown = high > 0.0
             t = runs.times[shown]
@@ -73,12 +58,14 @@ def runs_figure(found: Sequence[Runs]) -> Figure:
             axes.plot(t, runs.mean()[shown], linestyle=line, color=colour, label=label)
         if isinstance(found[0].instance, BernoulliInstance) and means.min() < means.max():
             times = np.geomspace(_FIRST, max(float(found[0].horizon), 2 * _FIRST), 100)
-            rates = {"Lai–Robbins rate · log t": (bounds.lai_robbins_rate(means), "-", "0.55")}
+            rates: dict[str, Any] = {
+                "Lai–Robbins rate · log t": (bounds.lai_robbins_rate(means), "-", "0.55")
+            }
             guarantees = [runs.algorithm.guarantee for runs in found]
             least = min((g.epsilon for g in guarantees if g.delta == 0), default=math.inf)
             if least < math.inf:
                 rate = bounds.private_regret_rate(means, least)
-                rates[f"private rate · log t, ε = {least:g}"] = (rate, DOTTED, INK)
+                rates[f"private rate · log t, ε = {least:g}"] = (rate, style.DOTTED, style.INK)
             for label, (rate, line, colour) in rates.items():
                 curve, label = rate * np.log(times), f"{label} (as t → ∞)"
                 axes.plot(times, curve, linestyle=line, color=colour, lw=1.3, label=label)
@@ -129,38 +116,38 @@ def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
         for runs in plan.runs
     }
     curve = {"epsilon": x, "samples": bound, "samples_q90": np.full(x.size, math.nan), "n_runs": 0}
-    return {**rows, (BOUND, True): curve}
+    return {**rows, (style.BOUND, True): curve}
 
 
 def draw_plan(rows: Mapping[tuple[str, bool], Mapping[str, Any]], free_from: float) -> Figure:
     """Draw what `plan_rows` returns, and a line at the ε from which on privacy is free."""
     sizes = dict(rows)
-    bound = sizes.pop((BOUND, True))
-    with styled():
-        figure, grid = make_panels({"a": ""}, width=6.2, height=3.8)
-        axes = grid["a"]
-        axes.plot(bound["epsilon"], bound["samples"], color=INK, linestyle=DOTTED, linewidth=1.6)
-        end = End(float(bound["epsilon"][-1]), float(bound["samples"][-1]), BOUND, INK)
+    bound = sizes.pop((style.BOUND, True))
+    with style.styled():
+        figure, grid = style.make_panels({"a": ""}, width=6.2, height=3.8)
+        axes, x, y = grid["a"], bound["epsilon"], bound["samples"]
+        axes.plot(x, y, color=style.INK, linestyle=style.DOTTED, linewidth=1.6)
+        end = style.End(float(x[-1]), float(y[-1]), style.BOUND, style.INK)
         if math.isfinite(free_from):
             axes.axvline(free_from, color="0.55", linewidth=1.0, zorder=0.5)
-        heights = [*bound["samples"]]
+        heights = [*y]
         beside: dict[str, Any] = {"xytext": (9, 0), "textcoords": "offset points", "va": "center"}
         for i, ((name, private), size) in enumerate(sizes.items()):
             mean, most = size["samples"], size["samples_q90"]
             if not math.isfinite(mean):
                 continue
-            look = look_of(name, "", i)
+            look = style.look_of(name, "", i)
             at = size["epsilon"] * 1.13 ** (i - (len(sizes) - 1) / 2)
             axes.plot([at, at], [mean, most], color=look.colour, linewidth=2.0)
             mark: dict[str, Any] = {"marker": look.marker, "markersize": 6.5}
             mark |= {"markerfacecolor": "white", "markeredgewidth": 1.5}
             axes.plot(at, mean, color=look.colour, **mark)
-            text = name + ("" if private else FREE)
-            axes.annotate(text, (at, mean), fontsize=10.5, color=INK, **beside)
+            text = name + ("" if private else style.FREE)
+            axes.annotate(text, (at, mean), fontsize=10.5, color=style.INK, **beside)
             heights += [mean, most]
         axes.set(xscale="log", yscale="log")
         low, high = 10 ** np.floor(np.log10(min(heights))), 10 ** np.ceil(np.log10(max(heights)))
-        x = float(bound["epsilon"][0]), float(bound["epsilon"][-1])
-        shown = PanelRange(x, (float(low), float(high)), (end,))
-        finish_panels(figure, [axes], [shown], x_label="privacy budget ε", y_label="samples")
+        shown = style.PanelRange((float(x[0]), float(x[-1])), (float(low), float(high)), (end,))
+        labels = {"x_label": "privacy budget ε", "y_label": "samples"}
+        style.finish_panels(figure, [axes], [shown], **labels)
     return figure

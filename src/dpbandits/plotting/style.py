@@ -10,11 +10,11 @@ import io
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -24,6 +24,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from numpy.typing import ArrayLike
+from scipy.optimize import isotonic_regression
 
 from dpbandits._arrays import Floats
 from dpbandits._files import write_atomically
@@ -62,7 +63,7 @@ COLOURS = {
 }
 """The colour-blind-safe palette of Okabe & Ito (2008), without its yellow."""
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "figure.facecolor": "white",
     "figure.dpi": 100,
     "savefig.facecolor": "white",
@@ -153,8 +154,7 @@ def look_of(name: str, variant: str, place: int) -> Look:
     return IDENTIFIER_LOOKS.get((name, variant), OTHER_LOOKS[place % len(OTHER_LOOKS)])
 
 
-@dataclass(frozen=True)
-class End:
+class End(NamedTuple):
     """The right end of a curve, and what stands beside it."""
 
     x: float
@@ -163,8 +163,7 @@ class End:
     colour: str
 
 
-@dataclass(frozen=True)
-class PanelRange:
+class PanelRange(NamedTuple):
     """What a panel must show: its data's range, without the room for labels."""
 
     x: tuple[float, float]
@@ -172,13 +171,9 @@ class PanelRange:
     ends: tuple[End, ...]
 
 
-@contextmanager
-def styled() -> Iterator[None]:
+def styled() -> AbstractContextManager[None]:
     """Apply `STYLE` inside a block."""
-    # matplotlib types the keys as a closed list of literals, which a plain dict is not.
-    settings: Any = STYLE
-    with plt.rc_context(settings):
-        yield
+    return plt.rc_context(STYLE)
 
 
 @contextmanager
@@ -350,16 +345,8 @@ def spread(
     """
     wanted = np.asarray(targets, dtype=np.float64)
     steps = distance * np.arange(wanted.size)
-    blocks: list[tuple[float, int]] = []  # pooled adjacent violators of wanted − steps
-    for value in wanted - steps:
-        mean, count = float(value), 1
-        while blocks and blocks[-1][0] >= mean:
-            before, size = blocks.pop()
-            mean, count = (before * size + mean * count) / (size + count), size + count
-        blocks.append((mean, count))
-    level = np.array([mean for mean, count in blocks for _ in range(count)])
-    moved: Floats = np.maximum(level + steps, low + steps)
-    moved = np.minimum(moved, high - steps[::-1])
+    level = isotonic_regression(wanted - steps).x
+    moved: Floats = np.minimum(np.maximum(level, low) + steps, high - steps[::-1])
     return moved
 
 
