@@ -12,13 +12,8 @@ __all__ = ["drop_stale_kernels", "renew", "write_atomically"]
 def write_atomically(path: str | os.PathLike[str], content: bytes | str) -> Path:
     """Write `content` to `path` so that no reader, and no crash, ever sees half of it.
 
-    The content goes to a temporary file in the same folder, is flushed to the disk, and takes
-    the place of `path` in one step. Missing folders are made.
-
-    Raises
-    ------
-    OSError
-        If the disk is full or the folder cannot be written; the message names `path`.
+    It goes to a temporary file in the same folder, is flushed to the disk, and takes the place of
+    `path` in one step. Missing folders are made. An `OSError` names `path`.
     """
     target = Path(path)
     data = content.encode() if isinstance(content, str) else content
@@ -49,10 +44,9 @@ def renew(path: Path, content: bytes) -> None:
 def drop_stale_kernels(folder: Path | None = None) -> int:
     """Remove compiled kernels older than some source file of the package; return how many.
 
-    Numba keeps compiled functions beside their source and compiles anew when that file
-    changes, but not when a function that was compiled *into* it changes in another file. To be
-    called before kernels are first used, where numbers are computed that will be kept. `folder` is
-    that of the package; this one if not given.
+    Numba compiles anew when the file of a function changes, but not when a function that was
+    compiled *into* it changes in another file. To be called before kernels are first used, where
+    numbers will be kept. `folder` is that of the package; this one if not given.
     """
     package = Path(__file__).parent if folder is None else folder
     newest = max(path.stat().st_mtime for path in package.rglob("*.py"))

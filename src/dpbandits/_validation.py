@@ -6,6 +6,7 @@ import difflib
 import math
 import numbers
 import operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -41,33 +42,35 @@ def check_number(name: str, value: Any, allowed: str) -> float:
         raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}") from None
 
 
-def check_positive(name: str, value: Any, *, infinite: bool = False) -> float:
-    """Return `value` as a float if it is positive (and finite, unless `infinite`)."""
-    allowed = f"a positive number (at least {SMALLEST:g}), inf included"
-    if not infinite:
-        allowed = f"a positive finite number (at least {SMALLEST:g})"
+def check_range(
+    name: str, value: Any, low: float, high: float, allowed: str | None = None
+) -> float:
+    """Return `value` as a float if it is a number from `low` to `high`."""
+    allowed = allowed or f"a number from {low:g} to {high:g}"
     number = check_number(name, value, allowed)
-    if not number >= SMALLEST or (math.isinf(number) and not infinite):
+    if not low <= number <= high:
         raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
     return number
+
+
+def check_positive(name: str, value: Any, *, infinite: bool = False) -> float:
+    """Return `value` as a float if it is positive (and finite, unless `infinite`)."""
+    if infinite:
+        allowed = f"a positive number (at least {SMALLEST:g}), inf included"
+        return check_range(name, value, SMALLEST, math.inf, allowed)
+    allowed = f"a positive finite number (at least {SMALLEST:g})"
+    return check_range(name, value, SMALLEST, sys.float_info.max, allowed)
 
 
 def check_fraction(name: str, value: Any) -> float:
     """Return `value` as a float if it lies strictly between 0 and 1."""
     allowed = f"a number strictly between 0 and 1 (at least {SMALLEST:g})"
-    number = check_number(name, value, allowed)
-    if not SMALLEST <= number < 1:
-        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
-    return number
+    return check_range(name, value, SMALLEST, math.nextafter(1.0, 0.0), allowed)
 
 
 def check_order(name: str, value: Any) -> float:
     """Return `value` as a float if it lies in (0, 1]: the order v of a moment E abs(X)^(1+v)."""
-    allowed = "a number in (0, 1], at least 0.001"
-    number = check_number(name, value, allowed)
-    if not 1e-3 <= number <= 1:
-        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
-    return number
+    return check_range(name, value, 1e-3, 1.0, "a number in (0, 1], at least 0.001")
 
 
 def check_integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
@@ -133,12 +136,3 @@ def check_values(name: str, value: Any, low: float, high: float) -> Floats:
     if not np.all((floats >= low) & (floats <= high)):
         raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
     return floats
-
-
-def check_range(name: str, value: Any, low: float, high: float) -> float:
-    """Return `value` as a float if it is a number from `low` to `high`."""
-    allowed = f"a number from {low:g} to {high:g}"
-    number = check_number(name, value, allowed)
-    if not low <= number <= high:
-        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
-    return number

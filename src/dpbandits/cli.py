@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -113,8 +113,21 @@ def _words(values: Sequence[float]) -> str:
     return ",".join(f"{value:g}" for value in values)
 
 
-def _pulls_line(pulls: Sequence[float]) -> str:
+def _pulls(pulls: Sequence[float]) -> str:
     return "pulls of each arm, mean: " + " ".join(f"{n:.6g}" for n in pulls)
+
+
+def _samples(summary: Mapping[str, Any], name: str) -> str:
+    """Say how many samples runs took; what runs that were ended hide is unknown."""
+    keys = (f"mean_{name}", f"{name}_q50", f"{name}_q05", f"{name}_q95")
+    values = (summary[key] for key in keys)
+    mean, middle, low, high = (f"{x:.6g}" if math.isfinite(x) else "unknown" for x in values)
+    return f"samples: mean {mean}, median {middle}, 90 % of runs {low} to {high}"
+
+
+def _errors(summary: Mapping[str, Any]) -> str:
+    low, high = summary["error_low95"], summary["error_high95"]
+    return f"{summary['error_rate']:.3g}, 95 % interval {low:.3g} to {high:.3g}"
 
 
 @app.command(
@@ -172,7 +185,7 @@ def run(
             f"{played!r} on {bandit.name}, T = {horizon}, {runs} runs",
             f"privacy: {played.guarantee}",
             f"regret at T: mean {mean:.6g}, 90 % of runs {low:.6g} to {high:.6g}",
-            _pulls_line(pulls),
+            _pulls(pulls),
         ]
         records.append(
             {
@@ -245,29 +258,21 @@ def identify(
     instance = instances.bernoulli(means, "own means")
     console.make_folders(csv)
     found = dpb.identify(identifier, instance, runs, seed, max_pulls, jobs)
-    quantiles = found.time_quantiles([0.05, 0.5, 0.95])
-    times = dict(zip(("q05", "median", "q95"), quantiles, strict=True))
-    times["mean"], pulls = found.mean_time()[0], found.pulls.mean(axis=0)
-    # what runs that were ended hide is unknown
-    shown = {name: f"{x:.6g}" if math.isfinite(x) else "unknown" for name, x in times.items()}
-    stopped, (rate, least, greatest) = int(found.stopped.sum()), found.error_rate()
+    summary, pulls = found.summary(), found.pulls.mean(axis=0)
     lines = [
         f"{identifier!r} on means {_words(means)}, {runs} runs",
         f"privacy: {identifier.guarantee}",
-        f"stopped: {stopped} of {runs}",
-        f"samples: mean {shown['mean']}, median {shown['median']}, "
-        f"90 % of runs {shown['q05']} to {shown['q95']}",
-        f"wrong arm: {rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}",
-        _pulls_line(pulls),
+        f"stopped: {summary['stopped']} of {runs}",
+        _samples(summary, "time"),
+        f"wrong arm: {_errors(summary)}",
+        _pulls(pulls),
     ]
     record = {
         "algorithm": identifier,
         "guarantee": identifier.guarantee,
         "means": instance.means,
-        "n_runs": runs,
-        "stopped": stopped,
-        "samples": times,
-        "wrong_arm": {"value": rate, "low95": least, "high95": greatest},
+        "seed": seed,
+        **summary,
         "pulls": pulls,
     }
     show(json, lines, record)
@@ -325,26 +330,16 @@ def estimate(
     drawn = _law(law, mean, deviation, shapes, configured.half_range)
     console.make_folders(csv)
     found = dpb.estimate(configured, drawn, runs, seed, max_samples, n_jobs=jobs)
-    low, middle, high = np.quantile(found.samples, [0.05, 0.5, 0.95])
-    halted = int(found.halted.sum())
+    summary = found.summary()
     lines = [
         f"{configured!r} on {drawn.name} of mean {drawn.mean:g}, {runs} runs",
         privacy,
-        f"halted: {halted} of {runs}",
-        f"samples: median {middle:.6g}, 90 % of runs {low:.6g} to {high:.6g}",
+        f"halted: {summary['halted']} of {runs}",
+        _samples(summary, "samples"),
     ]
-    record |= {
-        "law": {"name": drawn.name, "mean": drawn.mean},
-        "n_runs": runs,
-        "seed": seed,
-        "halted": halted,
-        "samples": {"median": middle, "q05": low, "q95": high},
-    }
     if drawn.mean != 0:
-        rate, least, greatest = found.error_rate()
-        text = f"{rate:.3g}, 95 % interval {least:.3g} to {greatest:.3g}"
-        lines.append(f"off by more than {configured.alpha:g} of the mean: {text}")
-        record["error_rate"] = {"value": rate, "low95": least, "high95": greatest}
+        lines.append(f"off by more than {configured.alpha:g} of the mean: {_errors(summary)}")
+    record |= {"law": {"name": drawn.name, "mean": drawn.mean}, "seed": seed, **summary}
     show(json, lines, record)
     if csv is not None:
         found.to_csv(csv)
