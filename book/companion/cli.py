@@ -15,8 +15,8 @@ from tqdm import tqdm
 
 from companion import chapters
 from dpbandits import __version__
+from dpbandits._console import Jobs, Json, Settings, carry_out, make_app, read_settings, show
 from dpbandits._validation import check_choice
-from dpbandits.console import Jobs, Json, Settings, carry_out, make_app, read_settings, show
 
 if TYPE_CHECKING:
     from companion.publishing import Published

@@ -6,8 +6,6 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["drop_stale_kernels", "renew", "write_atomically"]
-
 
 def write_atomically(path: str | os.PathLike[str], content: bytes | str) -> Path:
     """Write `content` to `path` so that no reader, and no crash, ever sees half of it.

@@ -9,8 +9,6 @@ import scipy
 from dpbandits._arrays import Floats, Ints
 from dpbandits._validation import check_fraction
 
-__all__ = ["mean_interval", "share_interval"]
-
 
 def mean_interval(values: Ints | Floats, level: float = 0.95) -> tuple[float, float, float]:
     """Return a mean with Student's interval; its ends are nan for a single value."""

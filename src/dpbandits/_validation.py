@@ -13,22 +13,6 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Rng
 
-__all__ = [
-    "SMALLEST",
-    "check_choice",
-    "check_flag",
-    "check_fraction",
-    "check_generator",
-    "check_integer",
-    "check_kind",
-    "check_number",
-    "check_order",
-    "check_positive",
-    "check_range",
-    "check_values",
-]
-
-
 SMALLEST = 1e-100  # what lies below would overflow in a width or a number of pulls
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from cyclopts import Parameter
 
 import dpbandits as dpb
-from dpbandits import console
+from dpbandits import _console as console
+from dpbandits._console import Jobs, Json, Seed, Settings, configure, reads, show
 from dpbandits._files import drop_stale_kernels
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_number
 from dpbandits.algorithms import identifiers, registry, stopping_rules
@@ -24,7 +25,6 @@ from dpbandits.auditing.search import search
 from dpbandits.auditing.subjects import subject_of
 from dpbandits.auditing.tables import TablePair
 from dpbandits.configuration import whole
-from dpbandits.console import Jobs, Json, Seed, Settings, configure, reads, show
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import FinitePopulation
 from dpbandits.identification.base import IdentificationAlgorithm

@@ -1,16 +1,12 @@
-"""Frozen configurations whose fields say what is allowed.
-
-The annotation of a field names its check: ``epsilon: Budget`` is a float, positive or infinite.
-`Configuration` looks at every field when an object is made, and keeps what the check returns.
-"""
+"""Frozen configurations whose fields say what is allowed, by their annotations."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import types
 import typing
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from dpbandits._validation import (
@@ -49,21 +45,13 @@ def between(low: float, high: float) -> Check:
     return lambda name, value: check_range(name, value, low, high)
 
 
-def _budget(name: str, value: Any) -> float:
-    return check_positive(name, value, infinite=True)
-
-
-def _number(name: str, value: Any) -> float:
-    return check_number(name, value, "a number")
-
-
-Budget = Annotated[float, _budget]
+Budget = Annotated[float, partial(check_positive, infinite=True)]
 """A privacy budget ε > 0; ``inf`` is allowed."""
 Flag = Annotated[bool, check_flag]
 """True or False."""
 Fraction = Annotated[float, check_fraction]
 """A number strictly between 0 and 1."""
-Number = Annotated[float, _number]
+Number = Annotated[float, partial(check_number, allowed="a number")]
 """Any real number."""
 Order = Annotated[float, check_order]
 """An order v in (0, 1] of a moment E∣X∣^(1+v)."""
@@ -84,7 +72,7 @@ def _check_of(hint: Any) -> tuple[Check | None, bool]:
     return None, False
 
 
-@functools.cache
+@cache
 def _checks(kind: Any) -> tuple[tuple[str, Check, bool], ...]:
     """Return name, check and whether None is allowed, for each field that has a check."""
     try:
@@ -96,8 +84,9 @@ def _checks(kind: Any) -> tuple[tuple[str, Check, bool], ...]:
 
 
 class Configuration:
-    """Base of the frozen dataclasses: what the fields' annotations say is checked.
+    """Base of the frozen dataclasses: fields are checked, and keep what their check returns.
 
+    The annotation of a field names its check: ``epsilon: Budget`` is a float, positive or infinite.
     A subclass that must compare fields with each other extends ``__post_init__`` and calls this
     one first.
 

@@ -1,12 +1,8 @@
 """The halting condition of the NAS family of stopping rules: each formula, once.
 
-A rule of the family looks at the sum S_n of the first n samples, for the s-th time, and halts
-when ::
-
-    |S_n| ≥ n·h·(1 + 1/α) + c + B + A.
-
-h is a Hoeffding width, c an allowance for noise, B and A Laplace variables: B drawn once, A at
-every look. Without privacy c = A = B = 0. SS19 is Sajed & Sheffet (2019).
+A rule of the family looks at the sum S_n of the first n samples, for the s-th time, and halts when
+|S_n| ≥ n·h·(1 + 1/α) + c + B + A. h is a Hoeffding width, c an allowance for noise, B and A are
+Laplace variables: B drawn once, A at every look. Without privacy c = A = B = 0.
 """
 
 from __future__ import annotations
@@ -36,7 +32,7 @@ class Halting(NamedTuple):
 
     @classmethod
     def private(cls, epsilon: float, alpha: float, beta: float, half_range: float) -> Halting:
-        """Return the constants of SS19, Algorithms 1 and 2: σ₁ = σ₂ = 12R/ε, σ₃ = 4R/ε."""
+        """Return those of Sajed & Sheffet (2019), Algorithms 1, 2: σ₁ = σ₂ = 12R/ε, σ₃ = 4R/ε."""
         query, release = 12 * half_range / epsilon, 4 * half_range / epsilon
         return cls(alpha, beta, half_range, 4.0, query, query, release)
 
@@ -47,11 +43,6 @@ def sampling_width(halting: Halting, n: float, look: float) -> float:
 
     The mean of n samples strays further from μ with probability at most β/(2·shares·s²)
     (Hoeffding 1963, for the range 2R).
-
-    Examples
-    --------
-    >>> round(sampling_width(Halting(0.5, 0.05, 1.0), 100.0, 100), 4)
-    0.5214
     """
     log_term = math.log(4.0 * halting.shares * float(look) ** 2 / halting.beta)
     return halting.half_range * math.sqrt(2.0 / n * log_term)
@@ -62,11 +53,8 @@ def noise_allowance(halting: Halting, look: float) -> float:
     """Return c = σ₁·log(4/β) + σ₂·log(8s²/β) + (σ₃/α)·log(4/β), in units of the sum."""
     once = math.log(4.0 / halting.beta)
     each = math.log(8.0 * float(look) ** 2 / halting.beta)
-    return (
-        halting.threshold_scale * once
-        + halting.query_scale * each
-        + halting.release_scale / halting.alpha * once
-    )
+    tests = halting.threshold_scale * once + halting.query_scale * each
+    return tests + halting.release_scale / halting.alpha * once
 
 
 @njit(cache=True, nogil=True)

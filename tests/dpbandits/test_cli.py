@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+from dpbandits._console import find, plain
 from dpbandits.cli import app, main
-from dpbandits.console import find, plain
 
 MINE = '''
 from __future__ import annotations

@@ -86,11 +86,11 @@ class Estimates:
         if not self.halted.all():
             quantiles = nothing
         columns: dict[str, Any] = {"n_runs": self.n_runs, "halted": int(self.halted.sum())}
-        samples = ("mean_samples", "samples_low95", "samples_high95")
-        columns |= zip(samples, self.mean_samples(), strict=True)
-        columns |= zip(("samples_q05", "samples_q50", "samples_q95"), quantiles, strict=True)
-        columns |= zip(("error_rate", "error_low95", "error_high95"), rates, strict=True)
-        return columns
+        names = ["mean_samples", "samples_low95", "samples_high95"]
+        names += ["samples_q05", "samples_q50", "samples_q95"]
+        names += ["error_rate", "error_low95", "error_high95"]
+        values = (*self.mean_samples(), *quantiles, *rates)
+        return columns | dict(zip(names, values, strict=True))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the runs to `path`, a row a run: samples, estimate, whether it halted."""

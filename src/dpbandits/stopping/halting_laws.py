@@ -24,13 +24,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints
-from dpbandits._validation import (
-    SMALLEST,
-    check_fraction,
-    check_integer,
-    check_range,
-    check_values,
-)
+from dpbandits._validation import SMALLEST, check_fraction, check_integer, check_range, check_values
 from dpbandits.halting import Halting
 from dpbandits.mechanisms import laplace_log_cdf
 from dpbandits.stopping.base import checked

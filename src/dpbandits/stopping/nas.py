@@ -54,12 +54,6 @@ class NASFamily(StoppingRule):
 
         The first look time n with n|μ| ≥ n·h·(1 + 1/α) + c. Both h and c/n fall with every look,
         so that the condition stays true once it is.
-
-        Examples
-        --------
-        >>> from dpbandits import NAS
-        >>> NAS(alpha=0.5, beta=0.05).noiseless_time(0.1)
-        46585
         """
         return self.first_time(mean, self.threshold)
 
@@ -77,10 +71,8 @@ class NASFamily(StoppingRule):
             below, above = above, above + 1 + above // 4
         while above - below > 1:
             middle = (below + above) // 2
-            if self.look_time(middle) * size < needed(middle):
-                below = middle
-            else:
-                above = middle
+            reached = self.look_time(middle) * size >= needed(middle)
+            below, above = (below, middle) if reached else (middle, above)
         return self.look_time(above)
 
     def _watch(self, rng: Rng) -> Callable[[int, float], float | None]:
@@ -132,8 +124,7 @@ class NAS(NASFamily):
     --------
     >>> import numpy as np
     >>> import dpbandits as dpb
-    >>> rule = dpb.NAS(alpha=0.5, beta=0.05)
-    >>> rule.run([1.0] * 1000, np.random.default_rng(0))
+    >>> dpb.NAS(alpha=0.5, beta=0.05).run([1.0] * 1000, np.random.default_rng(0))
     Outcome(samples=282, estimate=1.0, halted=True)
     """
 
@@ -169,8 +160,7 @@ class DPNAS(NASFamily):
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> rule = dpb.DPNAS(epsilon=1.0, alpha=0.5, beta=0.05)
-    >>> rule.noiseless_time(1.0)
+    >>> dpb.DPNAS(epsilon=1.0, alpha=0.5, beta=0.05).noiseless_time(1.0)
     856
     """
 
@@ -216,8 +206,7 @@ class DPExponentialNAS(DPNAS):
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> rule = dpb.DPExponentialNAS(epsilon=0.1, alpha=0.5, beta=0.05)
-    >>> rule.noiseless_time(1e-3)
+    >>> dpb.DPExponentialNAS(epsilon=0.1, alpha=0.5, beta=0.05).noiseless_time(1e-3)
     268435456
     """
 
@@ -247,12 +236,10 @@ def _draw_doubling(
         later = 2**look
         if later > max_samples:
             return max_samples, math.nan, False
-        total += sum_of_draws(rng, law, later - n)
-        n = later
+        total, n = total + sum_of_draws(rng, law, later - n), later
         noise = laplace(rng, halting.query_scale)
         if abs(total) >= boundary(halting, float(n), look) + threshold_noise + noise:
-            release = laplace(rng, halting.release_scale)
-            return n, (total + release) / n, True
+            return n, (total + laplace(rng, halting.release_scale)) / n, True
 
 
 @njit(cache=True, nogil=True)
@@ -273,15 +260,12 @@ def _draw_every(
         level = m * half_range - gap
         rate = -math.log1p(-laplace_cdf(level, scale))
         steps = rng.standard_exponential() / rate if rate > 0.0 else math.inf
-        if steps >= m:
-            total += sum_of_draws(rng, law, m)
-            n += m
-            continue
-        taken = int(steps) + 1
+        taken = m if steps >= m else int(steps) + 1
         total += sum_of_draws(rng, law, taken)
         n += taken
+        if steps >= m:
+            continue
         noise = laplace_below(rng, scale, level)
         if abs(total) >= boundary(halting, float(n), n) + threshold_noise + noise:
-            release = laplace(rng, halting.release_scale)
-            return n, (total + release) / n, True
+            return n, (total + laplace(rng, halting.release_scale)) / n, True
     return max_samples, math.nan, False

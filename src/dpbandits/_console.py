@@ -26,26 +26,6 @@ from cyclopts import App, CycloptsError, Parameter
 from dpbandits._validation import check_choice, check_integer, check_number
 from dpbandits.configuration import Check, whole
 
-__all__ = [
-    "Jobs",
-    "Json",
-    "Seed",
-    "Settings",
-    "argument_names",
-    "carry_out",
-    "configure",
-    "find",
-    "find_name",
-    "make_app",
-    "make_folders",
-    "numbers",
-    "plain",
-    "read_literal",
-    "read_settings",
-    "reads",
-    "show",
-]
-
 
 def read_literal(text: str) -> Any:
     """Read a number, None or a quoted word as Python does; anything else stays text."""
