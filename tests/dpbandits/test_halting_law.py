@@ -1,4 +1,4 @@
-"""The law of the halting time against exact arithmetic, quadrature and simulation."""
+"""Halting laws against exact arithmetic and simulation; losses against theory and broken rules."""
 
 import itertools
 import math
@@ -9,7 +9,15 @@ import pytest
 from statistical import clopper_pearson
 
 import dpbandits as dpb
-from dpbandits.stopping import halting_law, sparse_vector_law
+from dpbandits.stopping import (
+    crossing_length,
+    crossing_loss,
+    crossing_streams,
+    halting_law,
+    loss_limit,
+    privacy_loss,
+    sparse_vector_law,
+)
 
 ROUNDING = 1e-11
 RULES = [
@@ -17,6 +25,7 @@ RULES = [
     for kind in (dpb.DPNAS, dpb.DPExponentialNAS)
     for epsilon, alpha, beta, half_range in [(1.0, 0.5, 0.05, 1.0), (4.0, 0.9, 0.9, 2.5)]
 ]
+every_rule = pytest.mark.parametrize("rule", RULES, ids=repr)
 
 
 def margins(rule, stream):
@@ -31,10 +40,8 @@ def exact_logs(q, once, each):
     with localcontext() as context:
         context.prec = 80
         q, once, each = [Decimal(x) for x in q], Decimal(once), Decimal(each)
-        kinks = sorted({Decimal(0), *q})
-        pieces = itertools.pairwise([None, *kinks, None])
         totals = [Decimal(0)] * (len(q) + 1)
-        for low, high in pieces:
+        for low, high in itertools.pairwise([None, *sorted({Decimal(0), *q}), None]):
             middle = low + 1 if high is None else high - 1 if low is None else (low + high) / 2
             sign = 1 if middle < 0 else -1
             term = {Decimal(sign) / once: 1 / (2 * once)}  # rate -> coefficient
@@ -69,39 +76,31 @@ def exact_logs(q, once, each):
         return np.array([float(total.ln()) for total in totals])
 
 
-def check_against_exact_arithmetic(q, once, each, relative):
-    log_halt, log_survive, error = sparse_vector_law(q, once, each)
-    exact, logs = exact_logs(q, once, each), np.append(log_halt, log_survive)
-    allowed = ROUNDING + relative * np.abs(exact) + 1e-14 * np.abs(q).max()
-    assert np.all(np.abs(logs - exact) <= allowed) and 0.0 < error < 1e-13
+MARGINS = np.random.default_rng(0)
+EXACT = [  # inverses that are exact decimals: rates that should cancel do
+    (MARGINS.normal(0.0, size, 6).round(6), once, each, 1e-14)
+    for size in (0.3, 3.0, 30.0, 300.0)
+    for once, each in ((1.0, 1.0), (2.0, 0.5), (0.5, 4.0))
+    for _ in range(3)
+]
+EXACT += [(MARGINS.normal(-2.0, 3.0, 40).round(6), 2.0, 1.0, 1e-14)]  # many looks
+EXACT += [  # between far margins an integrand can be flat, where the panels are wide
+    ([3000.0, 500.0, -200.0, 3000.5], 1.0, 1.0, 1e-13),
+    ([2e4, -2e4, 1e4, 1.5e4, -3.0], 1.0, 1.0, 1e-13),
+    ([9.0, 2e4, 1e4, 0.0], 2.0, 0.5, 1e-13),
+    ([1.0, 2.0, -3.0], 4096.0, 1.0, 1e-13),
+    ([1.0, 2.0, -3.0], 1.0, 4096.0, 1e-13),
+]
 
 
-# inverses that are exact decimals: rates that should cancel do
-@pytest.mark.parametrize(("once", "each"), [(1.0, 1.0), (2.0, 0.5), (0.5, 4.0)])
-@pytest.mark.parametrize("size", [0.3, 3.0, 30.0, 300.0])
-def test_law_against_exact_arithmetic(rng, once, each, size):
-    for _ in range(3):
-        check_against_exact_arithmetic(rng.normal(0.0, size, 6).round(6), once, each, 1e-14)
-
-
-@pytest.mark.parametrize(
-    ("q", "once", "each"),
-    [
-        ([3000.0, 500.0, -200.0, 3000.5], 1.0, 1.0),
-        ([2e4, -2e4, 1e4, 1.5e4, -3.0], 1.0, 1.0),
-        ([9.0, 2e4, 1e4, 0.0], 2.0, 0.5),
-        ([1.0, 2.0, -3.0], 4096.0, 1.0),
-        ([1.0, 2.0, -3.0], 1.0, 4096.0),
-    ],
-)
-def test_wide_laws_against_exact_arithmetic(q, once, each):
-    """Between far margins an integrand can be flat, where the panels are wide."""
-    check_against_exact_arithmetic(q, once, each, 1e-13)
-
-
-def test_exact_arithmetic_convicts_another_scale(rng):
-    q = rng.normal(0.0, 3.0, 6)
-    wrong, _, _ = sparse_vector_law(q, 1.0, 1.001)
+def test_law_against_exact_arithmetic():
+    for q, once, each, relative in EXACT:
+        log_halt, log_survive, error = sparse_vector_law(q, once, each)
+        exact, logs = exact_logs(q, once, each), np.append(log_halt, log_survive)
+        allowed = ROUNDING + relative * np.abs(exact) + 1e-14 * np.abs(q).max()
+        assert np.all(np.abs(logs - exact) <= allowed) and 0.0 < error < 1e-13
+    q = MARGINS.normal(0.0, 3.0, 6)
+    wrong, _, _ = sparse_vector_law(q, 1.0, 1.001)  # control
     assert np.abs(wrong - exact_logs(q, 1.0, 1.0)[:-1]).max() > 1e-4
 
 
@@ -115,11 +114,7 @@ def test_one_look_is_the_sum_of_two_laplace_variables(depth):
     assert mirrored[0][0] == pytest.approx(log_survive, rel=1e-12, abs=1e-14)
 
 
-def test_law_of_many_looks_against_exact_arithmetic(rng):
-    check_against_exact_arithmetic(rng.normal(-2.0, 3.0, 40).round(6), 2.0, 1.0, 1e-14)
-
-
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@every_rule
 def test_law_of_a_stream(rng, rule):
     stream = rng.uniform(-0.2, 1.0, 300) * rule.half_range
     law = halting_law(rule, stream)
@@ -138,18 +133,24 @@ def test_law_of_a_stream(rng, rule):
     assert law == law and law != mirrored and {law}, "laws compare as objects"
 
 
-def test_streams_without_a_look():
+def test_streams_without_a_look_and_rules_without_noise():
     law = halting_law(dpb.DPExponentialNAS(1.0, 0.5, 0.05), [0.5])
     assert law.times.size == law.log_halt.size == 0
     assert law.log_survive == pytest.approx(0.0, abs=1e-14)
-
-
-def test_law_without_noise_is_a_point():
     rule = dpb.NAS(alpha=0.5, beta=0.05)
     law = halting_law(rule, np.ones(400))
     assert law.times[np.exp(law.log_halt) == 1.0].tolist() == [rule.noiseless_time(1.0)]
     assert law.log_survive == -math.inf and np.exp(law.log_halt).sum() == 1.0
     assert halting_law(rule, np.zeros(400)).log_survive == 0.0
+
+
+def test_margins_may_be_many_scales_apart():
+    log_halt, log_survive, _ = sparse_vector_law([1e9, -1e9], 1, 1)
+    assert log_halt[0] == pytest.approx(0.0, abs=1e-9)
+    # φ is −1e9 all the way from 0 to 1e9: 1e9·(1/2)·(1/2)·e^(−1e9), except for its two ends
+    assert log_survive + 1e9 == pytest.approx(math.log(1e9 / 4), abs=1e-6)
+    law = halting_law(dpb.DPExponentialNAS(10.0, 0.5, 0.05), np.ones(2**16))
+    assert np.exp(law.log_halt).sum() == pytest.approx(1.0, abs=1e-10) and law.error < 1e-13
 
 
 def stream_through(rule, sums):
@@ -162,91 +163,295 @@ def stream_through(rule, sums):
     return np.concatenate(pieces)
 
 
-@pytest.fixture(scope="module")
-def simulated():
-    """Rules, streams, and the number of halts of `rule.run` at each look and of runs without."""
-    short = dpb.DPNAS(0.5, 0.99, 0.99)
-    long = dpb.DPExponentialNAS(8.0, 0.99, 0.99)
-    near = [(7, long.threshold(7)), (8, long.threshold(8) + long.halting.query_scale)]
-    cases = []
-    for seed, (rule, stream) in enumerate(
-        [(short, np.tile([1.0, 0.5, -1.0, 0.9], 2)), (long, stream_through(long, [(6, 64), *near]))]
-    ):
-        rng, times = np.random.default_rng(seed), halting_law(rule, stream).times.tolist()
-        count = dict.fromkeys([*times, None], 0)
-        for _ in range(4000):
-            outcome = rule.run(stream, rng)
-            count[outcome.samples if outcome.halted else None] += 1
-        cases.append((rule, stream, list(count.values())))
-    return cases
-
-
-def agrees(counts, probabilities, cases):
-    """Whether each number of halts may come from the law."""
-    intervals = [clopper_pearson(c, sum(counts), 1 / (cases * len(counts))) for c in counts]
-    return all(low <= p <= high for (low, high), p in zip(intervals, probabilities, strict=True))
-
-
 @pytest.mark.statistical
-def test_law_against_simulation(simulated):
+def test_law_against_simulation():
     """Controls: one noise left out, both halved, and B drawn at every look."""
-    for rule, stream, counts in simulated:
+    short, long = dpb.DPNAS(0.5, 0.99, 0.99), dpb.DPExponentialNAS(8.0, 0.99, 0.99)
+    near = [(7, long.threshold(7)), (8, long.threshold(8) + long.halting.query_scale)]
+    streams = np.tile([1.0, 0.5, -1.0, 0.9], 2), stream_through(long, [(6, 64), *near])
+
+    def agrees(probabilities):
+        """Whether each number of halts may come from the law."""
+        intervals = [clopper_pearson(c, 4000, 1 / (2 * len(counts))) for c in counts]
+        return all(
+            low <= p <= high for (low, high), p in zip(intervals, probabilities, strict=True)
+        )
+
+    for seed, (rule, stream) in enumerate(zip((short, long), streams, strict=True)):
+        rng, law = np.random.default_rng(seed), halting_law(rule, stream)
+        outcomes = [rule.run(stream, rng) for _ in range(4000)]
+        ends = [outcome.samples if outcome.halted else None for outcome in outcomes]
+        counts = [ends.count(time) for time in (*law.times.tolist(), None)]
+        assert agrees(np.exp(np.append(law.log_halt, law.log_survive)))
         scales = rule.halting.threshold_scale, rule.halting.query_scale
         for factors in ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.5, 0.5)):
             changed = [f * scale for f, scale in zip(factors, scales, strict=True)]
             log_halt, log_survive, _ = sparse_vector_law(margins(rule, stream), *changed)
             law = np.exp(np.append(log_halt, log_survive))
-            assert agrees(counts, law, len(simulated)) == (factors == (1.0, 1.0))
-        law = halting_law(rule, stream)
-        law = np.exp(np.append(law.log_halt, law.log_survive))
-        assert agrees(counts, law, len(simulated))
+            assert agrees(law) == (factors == (1.0, 1.0))
     alone = [sparse_vector_law([q], *scales) for q in margins(rule, stream)]
     survive = np.exp(np.cumsum([0.0, *(log_survive for _, log_survive, _ in alone)]))
     halts = survive[:-1] * np.exp([log_halt[0] for log_halt, _, _ in alone])
-    assert not agrees(counts, np.append(halts, survive[-1]), len(simulated))
+    assert not agrees(np.append(halts, survive[-1]))
 
 
-NAS = dpb.DPNAS(1.0, 0.5, 0.05)
+# ------------------------------------------------------------------------------------- losses
+
+
+def broken(rule, **scales):
+    """The rule with its thresholds, and with other scales of noise."""
+    flaw = {
+        "halting": property(lambda _: rule.halting._replace(**scales)),
+        "threshold": lambda _, look: rule.threshold(look),
+    }
+    return type("Broken", (type(rule),), flaw)(**vars(rule))
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("scales", "part"),
     [
-        (lambda: halting_law(NAS, [0.5, 1.5]), r"stream\[1\]=1.5 .*a number in \[-1, 1\]"),
-        (lambda: halting_law(NAS, ["a"]), r"stream\[0\]='a'.*allowed"),
-        *(
-            (lambda stream=stream: halting_law(NAS, stream), "stream=.* iterated over; allowed")
-            for stream in (None, 5, np.array(3.0))
-        ),
-        *(
-            (lambda rule=rule: halting_law(rule, [0.5]), "rule=.*no halting condition; allowed: o")
-            for rule in (dpb.EBGStop(0.5, 0.05), "x", None)
-        ),
-        (lambda: sparse_vector_law([0.0], 1.0, -1.0), "query_scale=-1.0.*allowed"),
-        (lambda: sparse_vector_law([0.0, 1.0], 1.0, 1.0, first=3), "first=3 .*allowed"),
-        *(
-            (lambda q=q: sparse_vector_law(q, 1.0, 1.0), "margins=.*; allowed")
-            for q in (["a"], "a", [[1.0], [1.0, 2.0]], [1j], [True], [[1.0]], [math.nan])
-        ),
-        *(
-            (lambda q=q: sparse_vector_law(q, 1.0, 1.0), "margins=.*; allowed")
-            for q in ([1e300], [1e12, -1e12], [math.inf])
-        ),
-        *(
-            (lambda s=s: sparse_vector_law([1.0, 2.0], *s), "_scale=.*out of range.*; allowed")
-            for s in ((1e10, 1.0), (1.0, 1e10), (1e-200, 1e-200))
-        ),
+        ({"threshold_scale": 0.0}, "sparse_vector"),
+        ({"threshold_scale": 6.0, "query_scale": 6.0}, "sparse_vector"),  # half of 12R/ε
+        ({"release_scale": 2.0}, "release"),  # half of 4R/ε
     ],
 )
-def test_bad_arguments(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+def test_broken_twins_are_convicted(scales, part):
+    rule = dpb.DPExponentialNAS(1.0, 0.5, 0.05)
+    stream, neighbour = crossing_streams(rule, 14)
+    right = privacy_loss(rule, stream, neighbour)
+    assert right.sparse_vector <= 0.5 + 1e-9 and right.total <= 1.0 + 1e-9
+    wrong = privacy_loss(broken(rule, **scales), stream, neighbour)
+    assert wrong.total > 1.4 and getattr(wrong, part) > 0.9
+    assert np.all(np.abs(wrong.log_ratio) <= wrong.bound + 1e-9)  # the theory knows it as well
 
 
-def test_margins_may_be_many_scales_apart():
-    log_halt, log_survive, _ = sparse_vector_law([1e9, -1e9], 1, 1)
-    assert log_halt[0] == pytest.approx(0.0, abs=1e-9)
-    # φ is −1e9 all the way from 0 to 1e9: 1e9·(1/2)·(1/2)·e^(−1e9), except for its two ends
-    assert log_survive + 1e9 == pytest.approx(math.log(1e9 / 4), abs=1e-6)
-    law = halting_law(dpb.DPExponentialNAS(10.0, 0.5, 0.05), np.ones(2**16))
-    assert np.exp(law.log_halt).sum() == pytest.approx(1.0, abs=1e-10) and law.error < 1e-13
+def test_noise_that_is_not_drawn_for_each_look_is_convicted():
+    """Two neighbours: at the ninth look one has a greater margin than before, one has not."""
+    rule = dpb.DPExponentialNAS(1.0, 0.5, 0.05)
+    wanted = 2.5 + rule.threshold(9) - rule.threshold(1)  # margin greater than the first by 1/2
+    stream = np.append([1.0, 1.0], np.full(510, (wanted - 2.0) / 510))
+    neighbour = np.append(stream[:-1], stream[-1] - 1.0)
+    assert np.abs(stream).max() <= 1.0 and privacy_loss(rule, stream, neighbour).total < 1.0
+    left_out = privacy_loss(broken(rule, query_scale=0.0), stream, neighbour)
+    assert left_out.time == 512 and left_out.total == math.inf
+    halts = []
+    for values in (stream, neighbour):  # with one A for all looks: if the greatest margin passes
+        x = np.maximum.accumulate(margins(rule, values)) / rule.halting.query_scale
+        assert np.all(x < 0)
+        halts.append(np.diff(0.5 * np.exp(x) * (1.0 - x / 2), prepend=0.0)[-1])
+    assert halts[0] > 0 == halts[1]
+
+
+def random_pairs(rng, rule, length, count):
+    """Pairs of streams of many kinds that differ in one entry."""
+    for _ in range(count):
+        kind = rng.integers(4)
+        if kind == 0:
+            stream = rng.uniform(-1, 1, length)
+        elif kind == 1:
+            stream = rng.choice([-1.0, 1.0], length, p=[0.3, 0.7])
+        elif kind == 2:
+            stream = np.repeat(rng.choice([-1.0, 1.0], 1 + length // 8), 8)[:length]
+        else:
+            stream = np.where(np.arange(length) < rng.integers(length), 1.0, -1.0)
+        neighbour, place = stream.copy(), rng.integers(length)
+        neighbour[place] = rng.choice([-1.0, 1.0, rng.uniform(-1, 1)])
+        yield stream * rule.half_range, neighbour * rule.half_range
+
+
+def halts_by(rule, length):
+    """Number of looks within a length."""
+    return length if type(rule) is dpb.DPNAS else length.bit_length() - 1
+
+
+@every_rule
+def test_loss_keeps_to_the_theory_on_random_pairs(rng, rule):
+    budget, length = rule.epsilon / 2, 24
+    limits = np.array([loss_limit(rule, s) for s in range(1, halts_by(rule, length) + 1)])
+    one_sided = constant_sign = 0
+    for stream, neighbour in random_pairs(rng, rule, length, 120):
+        loss = privacy_loss(rule, stream, neighbour)
+        sizes = np.abs(loss.log_ratio)
+        assert np.all(sizes <= loss.bound + 1e-9) and loss.bound.max() <= budget + 1e-12
+        assert loss.total <= 2 * budget and loss.release <= budget + 1e-12
+        assert loss.total == loss.sparse_vector + loss.release
+        assert np.all(sizes[:-1] <= limits + 1e-9)
+        first, second = (np.cumsum(x)[loss.law.times - 1] for x in (stream, neighbour))
+        moves = np.abs(second) - np.abs(first)
+        if np.all(moves >= 0) or np.all(moves <= 0):
+            one_sided += 1
+            assert sizes.max() <= budget * 2 / 3 + 1e-9
+        touched = first != second
+        signs = np.sign(first[touched] + second[touched])
+        if np.all(first[touched] * second[touched] >= 0) and np.unique(signs).size <= 1:
+            constant_sign += 1
+            assert sizes.max() <= budget / 3 + 1e-9
+    assert one_sided > 20 and constant_sign > 20
+
+
+@every_rule
+@pytest.mark.parametrize("look", [1, 2, 3, 7])
+def test_crossing_pair(rule, look):
+    stream, neighbour = crossing_streams(rule, look)
+    assert stream.size == rule.look_time(look)
+    assert np.count_nonzero(stream != neighbour) == 1
+    loss = privacy_loss(rule, stream, neighbour)
+    assert loss == loss and loss != privacy_loss(rule, stream, neighbour) and {loss}
+    assert loss.log_ratio[look - 1] == pytest.approx(crossing_loss(rule, look), abs=1e-10)
+    assert crossing_loss(rule, look) <= loss_limit(rule, look) + 1e-10
+    if type(rule) is dpb.DPExponentialNAS:
+        assert crossing_loss(rule, look) == pytest.approx(loss_limit(rule, look), abs=1e-10)
+        assert crossing_loss(rule, look) <= crossing_loss(rule, look + 1)
+
+
+def climb(rule, length, rng, patience):
+    """Search for a pair with a great loss at the last look, by changing entries at random."""
+
+    def value(stream, neighbour):
+        return abs(privacy_loss(rule, stream, neighbour).log_ratio[-2])
+
+    stream = rng.choice([-1.0, 0.0, 1.0], length)
+    neighbour = stream.copy()
+    neighbour[0] = -stream[0]
+    best, failures = value(stream, neighbour), 0
+    while failures < patience:
+        new, place = stream.copy(), np.flatnonzero(stream != neighbour)
+        if rng.random() < 0.3:
+            place = rng.integers(length, size=1)
+        new[rng.integers(length, size=2)] = rng.choice([-1.0, 1.0, rng.uniform(-1, 1)], 2)
+        other = new.copy()
+        other[place] = rng.choice([-1.0, 1.0])
+        found = value(new, other)
+        failures += 1
+        if found > best:
+            stream, neighbour, best, failures = new, other, found, 0
+    return best
+
+
+@pytest.mark.parametrize("kind", [dpb.DPNAS, dpb.DPExponentialNAS])
+def test_search_finds_the_crossing_pair_and_nothing_worse(kind):
+    rule, rng = kind(1.0, 0.9, 0.5), np.random.default_rng(3)
+    look = halts_by(rule, 8)
+    found = max(climb(rule, 8, rng, 100) for _ in range(3))
+    assert 0.97 * crossing_loss(rule, look) <= found <= loss_limit(rule, look) + 1e-10
+
+
+@pytest.mark.parametrize(("once", "each"), [(1.0, 1.0), (3.0, 0.7)])
+def test_moves_that_raise_the_loss(rng, once, each):
+    """The four moves of the proofs, on looks that no stream need have."""
+    d, same = 0.8, 1e-10
+
+    def loss(*looks):
+        logs = [sparse_vector_law(q, once, each, first=len(q))[0][0] for q in looks]
+        return logs[0] - logs[1]
+
+    for _ in range(40):
+        first = rng.normal(-1.0, 3.0, 5)
+        second = first + rng.uniform(-d, d, 5)
+        before = loss(first, second)
+        place, step = rng.integers(4), rng.uniform(0, 2)
+        moved = step * (np.arange(5) == place)
+        assert loss(first - moved, second + moved) >= before - same  # move 1
+        t = rng.normal(-1.0, 3.0)
+        added = [np.insert(first, place, t - d), np.insert(second, place, t)]
+        after = loss(*added)
+        assert after >= before - same  # move 2, adding
+        moved = step * (np.arange(6) == place)
+        assert loss(added[0] + moved, added[1] + moved) >= after - same  # move 2, raising
+        second[-1] = first[-1] - d
+        before = loss(first, second)
+        shift = np.array([0.0, 0.0, 0.0, 0.0, step])
+        assert loss(first - shift, second - shift) >= before - same  # move 3
+        worse = [np.insert(first, place, t + d), np.insert(second, place, t)]
+        assert loss(*worse) <= before + same  # move 4
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_crossing_loss_tends_to_half_the_budget(epsilon):
+    rule = dpb.DPExponentialNAS(epsilon, 0.5, 0.05)
+    for look in range(10, 18):
+        third = sorted(2.0**k - 2.0 - rule.threshold(k) for k in range(1, look))[-3]
+        if third > 0:
+            w = 1 / (1 + 3 * math.expm1(min(third / rule.halting.query_scale, 700)))
+            least = -math.log(math.exp(-epsilon / 2) + w * math.exp(epsilon / 6))
+            assert least - 1e-9 <= crossing_loss(rule, look) <= epsilon / 2 + 1e-9
+    assert least > 0.999 * epsilon / 2  # at the last of them
+
+
+def test_crossing_length():
+    rule = dpb.DPNAS(2.0, 0.9, 0.5)
+    length = crossing_length(rule, 0.9)
+    assert crossing_loss(rule, length) >= 0.9 > crossing_loss(rule, length - 1)
+    assert crossing_length(rule, 0.5) < length
+    assert crossing_length(dpb.DPExponentialNAS(2.0, 0.9, 0.5), 0.9) > length
+
+
+def test_looks_that_are_far_away():
+    assert crossing_loss(dpb.DPExponentialNAS(1.0, 0.5, 0.05), 29) == pytest.approx(0.5, abs=1e-6)
+    low = dpb.DPExponentialNAS(1e-7, 0.5, 0.05, half_range=1e30)
+    assert crossing_length(low, 0.9) > 2**30
+
+
+NAS, DOUBLING = dpb.DPNAS(1.0, 0.5, 0.05), dpb.DPExponentialNAS(1.0, 0.5, 0.05)
+BAD = [
+    (lambda _: halting_law(NAS, [0.5, 1.5]), [0], r"stream\[1\]=1.5 .*a number in \[-1, 1\]"),
+    (lambda _: halting_law(NAS, ["a"]), [0], r"stream\[0\]='a'.*allowed"),
+    (lambda x: halting_law(NAS, x), [None, 5, np.array(3.0)], "stream=.* iterated over; allowed"),
+    (
+        lambda x: privacy_loss(NAS, [0.5, 0.5], x),
+        [[0.5], [0.1, 0.1], [0.5, 2.0]],
+        "neighb.*allowed",
+    ),
+    *(
+        (call, [dpb.EBGStop(0.5, 0.05), "x", None], "rule=.*no halting condition; allowed: one")
+        for call in (
+            lambda x: halting_law(x, [0.5]),
+            lambda x: privacy_loss(x, [0.5], [0.5]),
+            lambda x: crossing_loss(x, 3),
+            lambda x: crossing_streams(x, 3),
+            lambda x: loss_limit(x, 3),
+            lambda x: crossing_length(x, 0.5),
+        )
+    ),
+    (lambda x: sparse_vector_law([0.0], 1.0, x), [-1.0], "query_scale=-1.0.*allowed"),
+    (lambda x: sparse_vector_law([0.0, 1.0], 1.0, 1.0, first=x), [3], "first=3 .*allowed"),
+    (
+        lambda x: sparse_vector_law(x, 1.0, 1.0),
+        [
+            "a",
+            ["a"],
+            [[1.0], [1, 2]],
+            [1j],
+            [True],
+            [[1.0]],
+            [math.nan],
+            [math.inf],
+            [1e300],
+            [-1e12],
+        ],
+        "margins=.*; allowed",
+    ),
+    (
+        lambda x: sparse_vector_law([1.0, 2.0], *x),
+        [(1e10, 1.0), (1.0, 1e10), (1e-200, 1e-200)],
+        "_scale=.*out of range.*; allowed",
+    ),
+    (lambda x: crossing_loss(NAS, x), [0], "look=0 .*allowed"),
+    *(
+        (lambda x, call=call: call(DOUBLING, x), [63, 10**7], r"look=\d+ is out of range; allowed")
+        for call in (crossing_loss, loss_limit, crossing_streams)
+    ),
+    (lambda x: crossing_length(x, 0.9), [dpb.NAS(0.5, 0.05)], "has no noise"),
+    (
+        lambda x: crossing_length(x, 0.9),
+        [dpb.DPExponentialNAS(1e-20, 0.5, 0.05)],
+        "share=0.9 .*all",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "values", "message"), BAD)
+def test_bad_arguments(call, values, message):
+    for value in values:
+        with pytest.raises(ValueError, match=message):
+            call(value)

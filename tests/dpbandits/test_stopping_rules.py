@@ -1,50 +1,35 @@
-"""What every stopping rule must be, for each entry of `stopping_rules`, and runs on own streams.
+"""Runs of stopping rules, on laws and on own streams.
 
-A rule joins these tests with one line in `CONFIGURATIONS`. `printed` is SS19's pseudo-code, one
-sample at a time: fed the same samples and the same noise, the package has to halt at the same time
-with the same estimate.
+`printed` is SS19's pseudo-code, one sample at a time: fed the same samples and the same noise, the
+package has to halt at the same time with the same estimate. What every rule must be:
+``test_registry.py``; the law of `draw`: ``test_stopping.py``.
 """
 
-import copy
 import dataclasses
-import inspect
 import itertools
 import math
-import pickle
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statistical import same_law
-from test_registry import subclasses
 from test_stopping import rule_of, terms
-from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, NOT_WHOLE, refusal
+from test_validation import NOT_A_NUMBER, NOT_WHOLE, refusal
 
 import dpbandits as dpb
-from dpbandits.stopping import Outcome, StoppingRule, nas
+from dpbandits.stopping import Outcome, nas
 
-CONFIGURATIONS = {
-    "NAS": [dpb.NAS(0.9, 0.9), dpb.NAS(0.5, 0.05, half_range=3.0)],
-    "DPNAS": [
-        dpb.DPNAS(5.0, 0.9, 0.9),
-        dpb.DPNAS(20.0, 0.9, 0.5, half_range=0.5),
-        dpb.DPNAS(math.inf, 0.9, 0.9),
-    ],
-    "DPExponentialNAS": [
-        dpb.DPExponentialNAS(3.0, 0.9, 0.9),
-        dpb.DPExponentialNAS(1.0, 0.8, 0.3, half_range=0.5),
-        dpb.DPExponentialNAS(math.inf, 0.9, 0.9),
-    ],
-    "EBGStop": [dpb.EBGStop(0.9, 0.9), dpb.EBGStop(0.5, 0.05, half_range=3.0)],
-}
-EVERY = [rule for configurations in CONFIGURATIONS.values() for rule in configurations]
+EVERY = [
+    *(dpb.NAS(0.9, 0.9), dpb.NAS(0.5, 0.05, 3.0)),
+    *(dpb.DPNAS(5.0, 0.9, 0.9), dpb.DPNAS(20.0, 0.9, 0.5, 0.5), dpb.DPNAS(math.inf, 0.9, 0.9)),
+    *(dpb.DPExponentialNAS(3.0, 0.9, 0.9), dpb.DPExponentialNAS(1.0, 0.8, 0.3, 0.5)),
+    dpb.DPExponentialNAS(math.inf, 0.9, 0.9),
+    *(dpb.EBGStop(0.9, 0.9), dpb.EBGStop(0.5, 0.05, 3.0)),
+]
 RULES = [
-    dpb.NAS(0.9, 0.5, half_range=2.0),
-    dpb.DPNAS(2.0, 0.9, 0.5, half_range=2.0),
-    dpb.DPExponentialNAS(2.0, 0.9, 0.5, half_range=2.0),
-    dpb.EBGStop(0.9, 0.5, half_range=2.0),
+    *(dpb.NAS(0.9, 0.5, half_range=2.0), dpb.DPNAS(2.0, 0.9, 0.5, half_range=2.0)),
+    *(dpb.DPExponentialNAS(2.0, 0.9, 0.5, half_range=2.0), dpb.EBGStop(0.9, 0.5, half_range=2.0)),
 ]
 every_configuration = pytest.mark.parametrize("rule", EVERY, ids=repr)
 every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.label)
@@ -52,60 +37,6 @@ every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.label)
 
 def generator(seed=0):
     return np.random.default_rng(seed)
-
-
-def test_the_table_the_registry_and_the_package_have_the_same_rules():
-    assert CONFIGURATIONS.keys() == dpb.stopping_rules.keys()
-    for name, configurations in CONFIGURATIONS.items():
-        assert configurations
-        assert all(type(rule) is dpb.stopping_rules[name] for rule in configurations)
-    rules = {
-        cls
-        for cls in subclasses(StoppingRule)
-        if cls.__module__.startswith("dpbandits.") and not inspect.isabstract(cls)
-    }
-    assert rules == set(dpb.stopping_rules.values())
-    for name, cls in dpb.stopping_rules.items():
-        assert cls.__name__ == name and getattr(dpb, name) is cls and name in dpb.__all__
-        text = inspect.getdoc(cls)
-        assert cls.source and "Parameters\n----------" in text and ">>> " in text
-    labels = {cls.label for cls in rules} | {cls.label for cls in dpb.registry.values()}
-    assert len(labels) == len(rules) + len(dpb.registry), "labels are distinct"
-
-
-@every_configuration
-def test_a_configuration_is_a_value(rule):
-    again = copy.deepcopy(rule)
-    assert again == rule and hash(again) == hash(rule)
-    assert pickle.loads(pickle.dumps(rule)) == rule
-    assert eval(repr(rule), vars(dpb) | {"inf": math.inf}) == rule
-    for field in dataclasses.fields(rule):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(rule, field.name, getattr(rule, field.name))
-        assert type(getattr(rule, field.name)) is float
-    assert sum(rule == other for other in EVERY) == 1
-    guarantee = rule.guarantee
-    assert guarantee.epsilon == getattr(rule, "epsilon", math.inf) and guarantee.delta == 0
-    assert guarantee.model == "global" and guarantee.is_private == (guarantee.epsilon < math.inf)
-
-
-BAD = {
-    "epsilon": NOT_A_NUMBER + NOT_POSITIVE,
-    "alpha": NOT_A_NUMBER + NOT_FRACTIONS,
-    "beta": NOT_A_NUMBER + NOT_FRACTIONS,
-    "half_range": [*NOT_A_NUMBER, *NOT_POSITIVE, math.inf, 10**400],
-}
-GOOD = {"epsilon": 1.0, "alpha": 0.5, "beta": 0.05, "half_range": 1.0}
-
-
-@pytest.mark.parametrize("cls", dpb.stopping_rules.values(), ids=lambda cls: cls.__name__)
-def test_bad_arguments_are_refused(cls):
-    good = {field.name: GOOD[field.name] for field in dataclasses.fields(cls)}
-    for name in good:
-        for value in BAD[name]:
-            bad = {name: value}
-            refusal(name, value, lambda bad=bad: cls(**(good | bad)))
-            refusal(name, value, lambda bad=bad: dataclasses.replace(cls(**good), **bad))
 
 
 def test_noise_that_is_infinite_is_refused():
@@ -165,29 +96,6 @@ def test_scale(rule, half_range, same_seeds):
         estimates.append(runs.estimate / scaled.half_range)
     assert times[0] == times[1] and len(set(times[0])) > 1
     np.testing.assert_allclose(*estimates, rtol=1e-9)
-
-
-def columns(outcomes):
-    assert all(outcome.halted for outcome in outcomes)
-    return np.array([o.samples for o in outcomes]), np.round([o.estimate for o in outcomes], 9)
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("rule", [rules[0] for rules in CONFIGURATIONS.values()], ids=repr)
-def test_draw_and_run_have_one_law(rule):
-    """On two points and on a discrete law; the stream comes from a callback in half of the runs."""
-    rng, size = generator(8), 500
-    laws = [dpb.instances.two_point(0.9), dpb.laws.discrete([-1, 0.5, 1], [0.02, 0.06, 0.92])]
-    others = [dpb.instances.two_point(0.75), dpb.laws.discrete([-1, 0.5, 1], [0.1, 0.06, 0.84])]
-    for law, other in zip(laws, others, strict=True):
-        own = [law.sample(rng, 3000) for _ in range(size // 2)]
-        own += [iter(lambda law=law: law.sample(rng, 1)[0], None) for _ in range(size // 2)]
-        run = columns([rule.run(stream, rng) for stream in own])
-        drawn = columns([rule.draw(law, rng, 10**6) for _ in range(size)])
-        control = columns([rule.draw(other, rng, 10**6) for _ in range(size)])
-        for mine, theirs, wrong in zip(run, drawn, control, strict=True):
-            assert same_law(mine, theirs, share=1 / 4)
-            assert not same_law(mine, wrong, share=1 / 4), "control"
 
 
 # ---------------------------------------------------------------- own streams, as printed
@@ -274,33 +182,10 @@ def test_noiseless_time_is_that_of_a_search(kind, epsilon, alpha, beta, share, R
     assert rule.noiseless_time(mean) == first_time(kind, epsilon, alpha, beta, R, mean)
 
 
-@pytest.mark.parametrize("mean", [1.0, -0.5, 0.375])
-@pytest.mark.parametrize("epsilon", [1.0, math.inf])
-@pytest.mark.parametrize("kind", KINDS)
-def test_without_noise_a_constant_stream_halts_at_its_time(kind, epsilon, mean, monkeypatch):
-    rule = rule_of(kind, epsilon, 0.9, 0.9, 1.0)
-    if math.isfinite(epsilon):
-        monkeypatch.setattr(nas, "laplace", lambda rng, scale: 0.0)
-    outcome = rule.run(itertools.repeat(mean), generator())
-    assert outcome == Outcome(first_time(kind, epsilon, 0.9, 0.9, 1.0, mean), mean, True)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_with_infinite_epsilon_the_stream_decides(kind, rng):
-    rule, stream = rule_of(kind, math.inf, 0.9, 0.9, 1.0), rng.uniform(-0.2, 1, 5000)
-    outcomes = {rule.run(stream, generator(seed)) for seed in range(3)}
-    assert len(outcomes) == 1 and outcomes.pop().halted
-    private = dpb.DPNAS(5.0, 0.9, 0.9)
-    assert len({private.run(stream, generator(seed)) for seed in range(3)}) == 3
-
-
 @pytest.mark.parametrize("rule", RULES[:3], ids=lambda rule: rule.label)
 def test_noiseless_time_refuses_means_that_have_none(rule):
     for mean in [*NOT_A_NUMBER, 0, 0.0, math.nan, math.inf, 2.1, -3, 1e-40]:
         refusal("mean", mean, lambda mean=mean: rule.noiseless_time(mean))
-
-
-def test_the_least_means_and_budgets_have_a_time():
     assert dpb.DPExponentialNAS(1e-100, 0.5, 1e-100).noiseless_time(1e-29) > 1e120
     assert dpb.DPNAS(1e-6, 1e-3, 0.05).noiseless_time(1e-9) > 1e15
 
@@ -335,56 +220,42 @@ def test_no_more_is_taken_than_needed_from_whatever_can_be_iterated_over(rule):
 
 
 @every_rule
-@pytest.mark.parametrize("place", [0, 3])
-def test_a_bad_value_is_refused_with_its_place(rule, place):
+def test_a_bad_value_is_refused_with_its_place(rule, rng):
     for value in [*NOT_A_NUMBER, math.nan, math.inf, -math.inf, 2.0001, -3, 10**400]:
-        stream = [1.0] * place + [value]
-        refusal(f"stream[{place}]", value, lambda stream=stream: rule.run(stream, generator()))
-
-
-@every_rule
-def test_rows_and_text_are_refused(rule, rng):
-    with pytest.raises(ValueError, match=r"^stream\[0\]=array\(\[.* is not a number"):
-        rule.run(rng.uniform(0, 1, (5, 2)), rng)
-    with pytest.raises(ValueError, match=r"^stream\[0\]='1' is not a number"):
-        rule.run("1.0", rng)
+        for place in (0, 3):
+            stream = [1.0] * place + [value]
+            refusal(f"stream[{place}]", value, lambda s=stream: rule.run(s, generator()))
+    rows = rng.uniform(0, 1, (5, 2))
+    refusal("stream[0]", rows[0], lambda: rule.run(rows, rng))
+    refusal("stream[0]", "1", lambda: rule.run("1.0", rng))
     for stream in (None, 1.0, np.array(1.0)):
         refusal("stream", stream, lambda stream=stream: rule.run(stream, rng))
 
 
 @every_rule
-@pytest.mark.parametrize("end", [-2, 2.0, np.float64(-2.0)])
-def test_the_ends_of_the_range_are_samples(rule, end):
-    outcome = rule.run(itertools.repeat(end), generator())
-    assert outcome.halted and outcome.estimate * end > 0
-    assert isinstance(outcome.samples, int) and isinstance(outcome.estimate, float)
+def test_the_ends_of_the_range_are_samples_and_a_stream_may_end_first(rule):
+    for end in (-2, 2.0, np.float64(-2.0)):
+        outcome = rule.run(itertools.repeat(end), generator())
+        assert outcome.halted and outcome.estimate * end > 0
+        assert isinstance(outcome.samples, int) and isinstance(outcome.estimate, float)
+    for length in (0, 1, 5):
+        outcome = rule.run([0.1] * length, generator())
+        assert (outcome.samples, outcome.halted) == (length, False)
+        assert math.isnan(outcome.estimate)
 
 
 @every_rule
-@pytest.mark.parametrize("length", [0, 1, 5])
-def test_a_stream_may_end_first(rule, length):
-    outcome = rule.run([0.1] * length, generator())
-    assert (outcome.samples, outcome.halted) == (length, False) and math.isnan(outcome.estimate)
-
-
-@every_rule
-@pytest.mark.parametrize("most", [1, 2, 7, np.int64(9)])
-def test_a_limit_of_samples_is_kept(rule, most):
-    taken = []
+def test_a_limit_of_samples_is_kept_and_a_bad_one_refused(rule):
     law = dpb.instances.two_point(0.1, 2.0)
-    stream = counted(law.sample(generator(7), 100), taken)
-    for outcome in (
-        rule.run(stream, generator(), max_samples=most),
-        rule.draw(law, generator(), most),
-    ):
-        assert (outcome.samples, outcome.halted) == (most, False)
-        assert math.isnan(outcome.estimate) and type(outcome.samples) is int
-    assert len(taken) == most
-
-
-@every_rule
-def test_a_run_may_halt_at_its_limit_and_a_bad_limit_is_refused(rule):
-    stream, law = [2.0] * 4000, dpb.instances.two_point(0.5)
+    for most in (1, 2, 7, np.int64(9)):
+        taken = []
+        stream = counted(law.sample(generator(7), 100), taken)
+        run = rule.run(stream, generator(), max_samples=most)
+        for outcome in (run, rule.draw(law, generator(), most)):
+            assert (outcome.samples, outcome.halted) == (most, False)
+            assert math.isnan(outcome.estimate) and type(outcome.samples) is int
+        assert len(taken) == most
+    stream = [2.0] * 4000  # a run may halt at its limit
     outcome = rule.run(stream, generator(5))
     at_limit, before = (
         rule.run(stream, generator(5), max_samples=outcome.samples - less) for less in (0, 1)
