@@ -81,11 +81,9 @@ def check_kind(name: str, value: Any, kind: type, example: str) -> None:
 
 def check_generator(name: str, value: Any) -> Rng:
     """Return `value` if it is a NumPy generator."""
-    if not isinstance(value, Rng):
-        raise ValueError(
-            f"{name}={value!r} is not a generator; allowed: one such as numpy.random.default_rng(0)"
-        )
-    return value
+    check_kind(name, value, Rng, "numpy.random.default_rng(0)")
+    generator: Rng = value
+    return generator
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

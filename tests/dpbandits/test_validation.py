@@ -1,8 +1,8 @@
 """Bad input: every refusal names the argument, its value and what is allowed."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -32,58 +32,50 @@ def refusal(argument, value, call):
     return message
 
 
-CHECKS = {
+CHECKS = {  # what is allowed, what is refused, what is accepted, and the check
     "positive finite": (
         [*NOT_A_NUMBER, *NOT_POSITIVE, math.inf, 10**400],
-        lambda x: validation.check_positive("x", x),
+        [1, 0.5, 1e-100, 1e308, np.float32(0.5), Fraction(1, 3)],
+        validation.check_positive,
     ),
     "inf included": (
         NOT_A_NUMBER + NOT_POSITIVE,
-        lambda x: validation.check_positive("x", x, infinite=True),
+        [1, 1e-100, math.inf],
+        partial(validation.check_positive, infinite=True),
     ),
     "strictly between 0 and 1": (
         NOT_A_NUMBER + NOT_FRACTIONS,
-        lambda x: validation.check_fraction("x", x),
+        [1e-100, 0.5, math.nextafter(1.0, 0.0)],
+        validation.check_fraction,
     ),
     "at least 2 and at most 10": (
         [*NOT_WHOLE, 1, 0, -7, -math.inf, 11, 10**400],
-        lambda x: validation.check_integer("x", x, 2, 10),
+        [2, 10, 3.0, np.int64(4), np.float64(5.0)],
+        partial(validation.check_integer, minimum=2, maximum=10),
     ),
     "'blue', 'green'": (
         ["", "red", None, 0, ["blue"], np.array(["blue"])],
-        lambda x: validation.check_choice("x", x, ("blue", "green")),
+        ["blue", "green"],
+        partial(validation.check_choice, choices=("blue", "green")),
     ),
 }
 
 
 @pytest.mark.parametrize("allowed", CHECKS)
-def test_a_check_refuses(allowed):
-    values, check = CHECKS[allowed]
-    for value in values:
-        assert allowed in refusal("x", value, lambda value=value: check(value))
+def test_a_check_refuses_and_accepts(allowed):
+    refused, accepted, check = CHECKS[allowed]
+    for value in refused:
+        assert allowed in refusal("x", value, lambda value=value: check("x", value))
+    kind = {"at": int, "'b": str}.get(allowed[:2], float)
+    for value in accepted:
+        result = check("x", value)
+        assert type(result) is kind and result == kind(value)
 
 
-@pytest.mark.parametrize("value", [1, 0.5, 1e-100, 1e308, np.float32(0.5), Fraction(1, 3)])
-def test_positive_accepts(value):
-    result = validation.check_positive("width", value)
-    assert type(result) is float and result == float(value)
-    assert validation.check_positive("epsilon", math.inf, infinite=True) == math.inf
-
-
-@given(st.floats(1e-100, 1, exclude_max=True))
-def test_fraction_accepts(value):
-    assert validation.check_fraction("beta", value) == value
-
-
-@pytest.mark.parametrize("value", [2, 10, 3.0, np.int64(4), np.float64(5.0)], ids=repr)
-def test_integer_accepts(value):
-    result = validation.check_integer("n", value, 2, 10)
-    assert type(result) is int and result == value
-
-
-# Every public configuration and every one of its arguments: argument, bad values, call.
+# Public functions and their arguments: argument, bad values, call. Algorithms: test_registry.py.
 POSITIVE_OR_INFINITE = NOT_A_NUMBER + NOT_POSITIVE
-FRACTION_OR_NONE = [value for value in NOT_A_NUMBER + NOT_FRACTIONS if value is not None]
+LARGE = [*POSITIVE_OR_INFINITE, math.inf, 701]
+NOT_SHARES = [[0, -0.1], [0, 1.1], [0, math.nan], ["0", "0.5"], None]
 INSTANCE = dpb.instances.bernoulli([0.9, 0.1])
 RUNS = dpb.simulate(dpb.DPSE(epsilon=1.0), INSTANCE, 100, n_runs=2)
 
@@ -104,18 +96,6 @@ def tree(**changed):
 
 
 PUBLIC = [
-    ("epsilon", POSITIVE_OR_INFINITE, lambda x: dpb.DPSE(epsilon=x)),
-    ("beta", FRACTION_OR_NONE, lambda x: dpb.DPSE(epsilon=1.0, beta=x)),
-    ("beta", FRACTION_OR_NONE, lambda x: dpb.SuccessiveElimination(beta=x)),
-    ("epsilon", POSITIVE_OR_INFINITE, lambda x: dpb.DPUCB(epsilon=x)),
-    ("variant", ["", "tight", None, 3], lambda x: dpb.DPUCB(epsilon=1.0, variant=x)),
-    ("engine", ["", "fast", None, 3], lambda x: dpb.DPUCB(epsilon=1.0, engine=x)),
-    ("failure_power", [*NOT_A_NUMBER, 0, -1, 1e-7, 1e7, math.inf, math.nan],
-     lambda x: dpb.DPUCB(1.0, failure_power=x)),
-    ("engine", ["", "fast", None, 3], lambda x: dpb.UCB(engine=x)),
-    ("base", [None, 1, "DPSE", dpb.DPSE], lambda x: dpb.GuessAndDouble(x)),
-    ("growth", ["triple", None], lambda x: dpb.GuessAndDouble(dpb.UCB(), growth=x)),
-    ("first_guess", [*NOT_WHOLE, 3, -4], lambda x: dpb.GuessAndDouble(dpb.UCB(), first_guess=x)),
     ("epsilon", POSITIVE_OR_INFINITE, lambda x: BinaryTree(x, 8)),
     ("horizon", [*NOT_WHOLE, 0, -1], lambda x: BinaryTree(1.0, x)),
     ("beta", NOT_A_NUMBER + NOT_FRACTIONS, lambda x: BinaryTree(1.0, 8).error_quantile(x)),
@@ -148,12 +128,13 @@ PUBLIC = [
     ("reading", ["", "printed", None, []], lambda x: calibrated(reading=x)),
     ("exponent", [*NOT_A_NUMBER, 1, 1.6], lambda x: calibrated(exponent=x)),
     ("arm", [*NOT_WHOLE, -1, 2], lambda x: INSTANCE.sample(np.random.default_rng(0), x)),
-    ("means", [None, 0.5, "01", [True, False], [0.1, None], [0.1, "0.2"], [0.1, 10**400]],
+    ("means", [None, 0.5, "01", [True, False], [0.1, None], [0.1, "0.2"], [0.1, 10**400], (), (0.5,)],
      dpb.instances.bernoulli),
     ("algorithm", [None, dpb.DPSE, "DPSE"], lambda x: simulate(algorithm=x)),
     ("instance", [None, [0.5, 0.4]], lambda x: simulate(instance=x)),
     ("horizon", [*NOT_WHOLE, 1, 0, -5, 2**63], lambda x: simulate(horizon=x)),
     ("n_runs", [*NOT_WHOLE, 0, -1], lambda x: simulate(n_runs=x)),
+    ("n_runs", [1], lambda x: simulate(n_runs=x).mean_interval()),
     ("n_jobs", [*NOT_WHOLE, 0, -2], lambda x: simulate(n_jobs=x)),
     ("seed", [None, -1, 0.5, "1", True, [], [1, "a"], [1, -1], math.nan],
      lambda x: simulate(seed=x)),
@@ -166,23 +147,16 @@ PUBLIC = [
     ("horizon", [*NOT_WHOLE, 0, -3], dpb.log_checkpoints),
     ("level", NOT_A_NUMBER + NOT_FRACTIONS, RUNS.band),
     ("level", NOT_A_NUMBER + NOT_FRACTIONS, RUNS.mean_interval),
-    ("gaps", [[0, -0.1], [0, 1.1], [0, math.nan], ["0", "0.5"], [[0.0, 0.5]], None],
-     lambda x: dpb.bounds.elimination_regret(x, 1000)),
-    ("gaps", [[0, -0.1], [0, 1.1], [0, math.nan], ["0", "0.5"], [[0.0, 0.5]], None],
-     lambda x: dpb.bounds.ucb_regret(x, 1000)),
-    ("means", [[0, -0.1], [0, 1.1], [0, math.nan], ["0", "0.5"], None],
-     dpb.bounds.lai_robbins_rate),
-    ("means", [[0, -0.1], [0, 1.1], [0, math.nan], ["0", "0.5"], None],
-     lambda x: dpb.bounds.private_lower_bound_rate(x, 1.0)),
+    ("gaps", [*NOT_SHARES, [[0.0, 0.5]]], lambda x: dpb.bounds.elimination_regret(x, 1000)),
+    ("gaps", [*NOT_SHARES, [[0.0, 0.5]]], lambda x: dpb.bounds.ucb_regret(x, 1000)),
+    ("means", NOT_SHARES, dpb.bounds.lai_robbins_rate),
+    ("means", NOT_SHARES, lambda x: dpb.bounds.private_lower_bound_rate(x, 1.0)),
     ("n_arms", [*NOT_WHOLE, 1], lambda x: dpb.bounds.elimination_minimax_regret(x, 1000)),
     ("gap", [0, -0.1, 1.1, math.nan, math.inf], dpb.bounds.elimination_last_epoch),
     ("beta", NOT_A_NUMBER + NOT_FRACTIONS, dpb.bounds.elimination_failure),
-    ("epsilon", [*POSITIVE_OR_INFINITE, math.inf, 701],
-     lambda x: dpb.bounds.group_privacy_factor(0.1, x)),
-    ("epsilon", [*POSITIVE_OR_INFINITE, math.inf, 701],
-     lambda x: dpb.bounds.private_lower_bound_rate([0.5, 0.4], x)),
-    ("epsilon", [*POSITIVE_OR_INFINITE, math.inf, 701],
-     lambda x: dpb.bounds.private_minimax_lower_bound(2, 1000, x)),
+    ("epsilon", LARGE, lambda x: dpb.bounds.group_privacy_factor(0.1, x)),
+    ("epsilon", LARGE, lambda x: dpb.bounds.private_lower_bound_rate([0.5, 0.4], x)),
+    ("epsilon", LARGE, lambda x: dpb.bounds.private_minimax_lower_bound(2, 1000, x)),
 ]  # fmt: skip
 CASES = [
     pytest.param(name, value, call, id=f"{row}-{name}-{value!r:.30}")
@@ -203,19 +177,6 @@ def test_a_mean_outside_its_range_is_refused(means, data):
     means[place] = bad
     message = refusal("means", tuple(means), lambda: dpb.instances.bernoulli(means))
     assert f"the mean {bad!r}" in message and "[0, 1]" in message
-
-
-@pytest.mark.parametrize("means", [(), (0.5,)])
-def test_fewer_than_two_arms_are_refused(means):
-    assert "2 or more" in refusal("means", means, lambda: dpb.instances.bernoulli(means))
-
-
-def test_an_interval_needs_two_runs():
-    refusal("n_runs", 1, lambda: simulate(n_runs=1).mean_interval())
-
-
-def test_changing_a_frozen_configuration_checks_again():
-    refusal("epsilon", -1, lambda: replace(dpb.DPSE(epsilon=1.0), epsilon=-1))
 
 
 @pytest.mark.parametrize("name", ["epsilon", "beta"])

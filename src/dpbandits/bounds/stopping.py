@@ -12,11 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpbandits._validation import SMALLEST, check_fraction, check_number, check_positive
+from dpbandits._validation import (
+    SMALLEST,
+    check_fraction,
+    check_kind,
+    check_number,
+    check_positive,
+    check_range,
+)
 from dpbandits.bounds.regret import group_privacy_factor
 from dpbandits.halting import noise_allowance, sampling_width
 from dpbandits.rewards.laws import Law, TwoPointLaw
-from dpbandits.stopping.base import check_law
 from dpbandits.stopping.nas import NASFamily, check_rule
 
 __all__ = [
@@ -48,6 +54,12 @@ def _check_mean(mean: float, half_range: float) -> float:
     return size
 
 
+def _check_law(law: Law) -> float:
+    """Return |μ|/R of a law."""
+    check_kind("law", law, Law, "two_point(0.1)")
+    return _check_mean(law.mean, law.half_range)
+
+
 def _check_alpha(alpha: float, size: float, least: float = SMALLEST) -> float:
     """Refuse an absolute error α|μ|/R that would be lost in rounding."""
     alpha = check_fraction("alpha", alpha)
@@ -59,9 +71,8 @@ def _check_alpha(alpha: float, size: float, least: float = SMALLEST) -> float:
 
 
 def _check_beta(beta: float, limit: float) -> float:
-    if not check_fraction("beta", beta) < limit:
-        raise ValueError(f"beta={beta!r} is out of range; allowed: between 0 and {limit:g}")
-    return beta
+    below = math.nextafter(limit, 0.0)
+    return check_range("beta", beta, SMALLEST, below, f"between 0 and {limit:g}")
 
 
 # ------------------------------------------------------------------------------------- Fact 2.1
@@ -229,9 +240,8 @@ def stopping_constant_printed(beta: float) -> float:
     As `stopping_constant`, with b = log(1/β), log 16 and log(32)/2 in place of log 4 and
     log(2)/2, and κ = log2(3Cb) + 2/log 2. It needs β ≤ 0.08, α|μ| ≤ R/e and ε ≥ α.
     """
-    if not check_fraction("beta", beta) <= 0.9:  # log(1/β) vanishes at 1, and with it the terms
-        raise ValueError(f"beta={beta!r} is out of range; allowed: above 0 and at most 0.9")
-    base = math.log(1 / beta)
+    # log(1/β) vanishes at 1, and with it the terms
+    base = math.log(1 / check_range("beta", beta, SMALLEST, 0.9, "above 0 and at most 0.9"))
     return _fixed_point(base, math.log(16), math.log(32) / 2, 2 / math.log(2))
 
 
@@ -256,10 +266,9 @@ def dagum_rate(law: Law, alpha: float, beta: float) -> float:
     As SS19, §3.1, quotes it. With log((1 − β)/β) in place of log(1/β), `stopping_lower_bound` is
     at least (1 − 2β)/23 of it. Proof: :prf:ref:`thm-dagum`.
     """
-    half_range = check_law(law).half_range
-    size = _check_mean(law.mean, half_range)
+    size = _check_law(law)
     error = _check_alpha(alpha, size) * size  # in units of R, as the variance
-    relative = max(law.variance / half_range / half_range, error) / error**2
+    relative = max(law.variance / law.half_range / law.half_range, error) / error**2
     return relative * math.log(1 / check_fraction("beta", beta))
 
 
@@ -284,7 +293,7 @@ def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
     >>> [round(stopping_lower_bound(law, 0.5, 0.05)) for law in (two_point(0.1), uniform(0.1))]
     [1189, 321]
     """
-    size = _check_mean(check_law(law).mean, law.half_range)
+    size = _check_law(law)
     alpha, beta = _check_alpha(alpha, size, 1e-10), _check_beta(beta, 0.5)  # an entropy needs more
     sign = math.copysign(1.0, law.mean)
     lower, upper = (1 - alpha) / (1 + alpha) * size, (1 + alpha) / (1 - alpha) * size
@@ -372,7 +381,7 @@ def stopping_complexity_lower_bound(
     >>> round(stopping_complexity_lower_bound(two_point(0.1), 0.5, 0.05, epsilon=0.001))
     32942
     """
-    check_law(law)
+    _check_law(law)
     on_ends = isinstance(law, TwoPointLaw) and law.high == -law.low == law.half_range
     several = isinstance(epsilon, (list, tuple, np.ndarray))
     budgets: Any = epsilon if several else [epsilon]

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
 from dpbandits._arrays import Rng
-from dpbandits._validation import check_generator, check_integer, check_number
+from dpbandits._validation import check_generator, check_integer, check_kind, check_number
 from dpbandits.configuration import Configuration
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.rewards.laws import Law, LawCode
 
-__all__ = ["Outcome", "StoppingRule", "check_law", "checked"]
+__all__ = ["Outcome", "StoppingRule", "checked"]
 
 
 class Outcome(NamedTuple):
@@ -37,13 +37,6 @@ def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> I
         if not abs(number) <= half_range:
             raise ValueError(f"{name}[{place}]={value!r} is out of range; allowed: {allowed}")
         yield number
-
-
-def check_law(law: Law) -> Law:
-    """Refuse what is not a law."""
-    if not isinstance(law, Law):
-        raise ValueError(f"law={law!r} is not a law; allowed: one such as two_point(0.1)")
-    return law
 
 
 class StoppingRule(Configuration, abc.ABC):
@@ -112,7 +105,8 @@ class StoppingRule(Configuration, abc.ABC):
     def check_draw(self, law: Law, rng: Rng, max_samples: int) -> int:
         """Refuse what `draw` cannot be called with; return `max_samples` as an int."""
         check_generator("rng", rng)
-        if check_law(law).half_range > self.half_range:
+        check_kind("law", law, Law, "two_point(0.1)")
+        if law.half_range > self.half_range:
             raise ValueError(
                 f"law={law!r} has half_range {law.half_range:g}; "
                 f"allowed: at most that of the rule, {self.half_range:g}"

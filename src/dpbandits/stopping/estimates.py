@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpbandits._arrays import Floats, Ints
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
+from dpbandits._validation import check_kind
 from dpbandits.rewards.laws import Law
 from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.stopping.base import Outcome, StoppingRule
@@ -102,8 +103,7 @@ class Estimates:
 def _replicated(max_samples: int, case: tuple[StoppingRule, Law], n_runs: int) -> Replicated:
     """Check a case and describe it to the runner."""
     rule, law = case
-    if not isinstance(rule, StoppingRule):
-        raise ValueError(f"rule={rule!r} is not a rule; allowed: one such as NAS(0.5, 0.05)")
+    check_kind("rule", rule, StoppingRule, "NAS(0.5, 0.05)")
     max_samples = rule.check_draw(law, np.random.default_rng(0), max_samples)
     return Replicated(
         f"{rule.label}, mean {law.mean:g}",
