@@ -1,6 +1,5 @@
 """Who is best and how surely: error probabilities, known ratios and ranks, bad arguments."""
 
-import itertools
 import math
 
 import numpy as np
@@ -10,6 +9,10 @@ from scipy import stats
 from companion.ranking import Best, Estimate, best_in_each, best_of, standings, without_some
 from companion.ratios import ratio_of_means
 
+INF, NAN = math.inf, math.nan
+UNKNOWN = Estimate(NAN, NAN, 50)
+NO_RATIO = "a mean that is 0 or less, infinite or unknown; allowed: above 0 and finite"
+
 
 def test_best_of_leaves_out_what_is_surely_worse():
     places = {"a": Estimate(1, 0.1, 50), "b": Estimate(1.2, 0.1, 50), "c": Estimate(5, 0.1, 50)}
@@ -17,8 +20,7 @@ def test_best_of_leaves_out_what_is_surely_worse():
     assert found == Best(("a", "b"), 1.2)
     assert found.winner is None
     assert best_of({"a": places["a"], "c": places["c"]}).winner == "a"
-    unknown = best_of({**places, "d": Estimate(math.nan, math.nan, 50)})
-    assert unknown.names == ("a", "b")
+    assert best_of({**places, "d": UNKNOWN}).names == ("a", "b")
     assert best_of({"a": Estimate(1, 0, 9), "b": Estimate(1.1, 0, 9)}).winner == "a", "no spread"
     assert best_of({"a": Estimate(1, 0, 9), "b": Estimate(1, 0, 9)}).winner is None, "tied"
 
@@ -36,28 +38,22 @@ def test_the_best_is_rarely_left_out(n_runs):
     ]
     limit = stats.binom.isf(1e-6, 400, 0.05)
     assert sum(winner is not None for winner in winners) <= limit
-    # control: without Student and Bonferroni there would be more
-    naive = [abs(a - b).max() for a, b in itertools.combinations(samples.mean(axis=2).T, 2)]
-    assert len(naive) == 3
     order = np.sort(samples.mean(axis=2), axis=1)
-    error = np.sqrt(2 / n_runs)
-    assert np.sum(order[:, 1] - order[:, 0] > 0.7 * error) > limit
+    lead = (order[:, 1] - order[:, 0]) / math.sqrt(2 / n_runs)
+    assert np.sum(lead > 0.7) > limit, "control: without Student and Bonferroni there are more"
 
 
 def test_standings_find_known_ratios_and_ranks():
     rng = np.random.default_rng(6)
     true = {"x": 1.0, "y": 2.0, "z": 2.0, "w": 8.0}
+    scales = (10 * np.array([*true.values()]))[:, None]
     estimates = {
-        i: {
-            name: Estimate.of(10 * scale * rng.gamma(25, 1 / 25, 200))
-            for name, scale in true.items()
-        }
+        i: dict(zip(true, map(Estimate.of, scales * rng.gamma(25, 1 / 25, (4, 200))), strict=True))
         for i in range(6)
     }
     found = {s.name: s for s in standings(estimates, rng)}
-    assert (found["x"].rank_low, found["x"].rank_high) == (1, 1)
-    assert (found["w"].rank_low, found["w"].rank_high) == (4, 4)
-    assert {(found[name].rank_low, found[name].rank_high) for name in "yz"} == {(2, 3)}
+    ranks = {name: (s.rank_low, s.rank_high) for name, s in found.items()}
+    assert ranks == {"x": (1, 1), "y": (2, 3), "z": (2, 3), "w": (4, 4)}
     for name, scale in true.items():
         s = found[name]
         assert s.low <= s.ratio <= s.high and s.ratio <= s.most
@@ -67,10 +63,8 @@ def test_standings_find_known_ratios_and_ranks():
 
 
 def test_a_score_is_a_geometric_mean():
-    estimates = {
-        1: {"x": Estimate(1.0, 0.0, 9), "y": Estimate(4.0, 0.0, 9)},
-        2: {"x": Estimate(6.0, 0.0, 9), "y": Estimate(2.0, 0.0, 9)},
-    }
+    means = {1: {"x": 1.0, "y": 4.0}, 2: {"x": 6.0, "y": 2.0}}
+    estimates = {i: {k: Estimate(x, 0.0, 9) for k, x in row.items()} for i, row in means.items()}
     first, second = standings(estimates, np.random.default_rng(0))
     assert (first.name, second.name) == ("x", "y")
     assert first.ratio == pytest.approx(math.sqrt(3)) and second.ratio == pytest.approx(2.0)
@@ -82,9 +76,16 @@ def test_a_map_shares_its_error_among_its_settings():
     """A lead that is enough for one setting is not enough where there are 1000 of them."""
     lead = {"a": Estimate(1.0, 0.1, 50), "b": Estimate(1.4, 0.1, 50)}
     assert best_in_each({0: lead})[0].winner == "a"
-    assert {best.winner for best in best_in_each(dict.fromkeys(range(1000), lead)).values()} == {
-        None
-    }
+    many = best_in_each(dict.fromkeys(range(1000), lead))
+    assert {best.winner for best in many.values()} == {None}
+
+
+def pair(mean=1):
+    return {"a": Estimate(mean, 0, 3), "b": Estimate(1, 0, 3)}
+
+
+def ranked(estimates):
+    return standings(estimates, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -92,34 +93,16 @@ def test_a_map_shares_its_error_among_its_settings():
     [
         (lambda: Estimate.of([1.0]), "sample=.*two or more"),
         (lambda: best_of({"a": Estimate(1, 1, 3)}), "estimates=.*two algorithms or more"),
-        (
-            lambda: best_of({k: Estimate(math.nan, math.nan, 3) for k in "ab"}),
-            "estimates=.*one of them with a mean",
-        ),
+        (lambda: best_of({"a": UNKNOWN, "b": UNKNOWN}), "estimates=.*one of them with a mean"),
         (lambda: best_of({}, 1.5), "error=1.5"),
-        (lambda: standings({}, np.random.default_rng(0)), "allowed: the same two or more"),
-        *(
-            (
-                lambda mean=mean: standings(
-                    {1: {"a": Estimate(mean, 0, 3), "b": Estimate(1, 0, 3)}},
-                    np.random.default_rng(0),
-                ),
-                "a mean that is 0 or less, infinite or unknown; allowed: above 0 and finite",
-            )
-            for mean in (0, -1.0, math.inf, math.nan)
-        ),
+        (lambda: ranked({}), "allowed: the same two or more"),
+        *((lambda mean=mean: ranked({1: pair(mean)}), NO_RATIO) for mean in (0, -1.0, INF, NAN)),
         (lambda: Estimate(1.0, 0.1, 1), "n_runs=1 is out of range; allowed: .* at least 2"),
         (lambda: Estimate(1.0, 0.1, 2.5), "n_runs=2.5 is not a whole number"),
         (lambda: Estimate(1.0, -0.1, 3), "error=-0.1 is out of range; allowed: 0 or more"),
-        (lambda: Estimate(1.0, math.nan, 3), "error=nan is out of range; allowed: 0 or more"),
-        (
-            lambda: without_some({"p": {"a": Estimate(1, 1, 3), "b": Estimate(1, 1, 3)}}, ["a"]),
-            "without=.*leaves nothing to compare",
-        ),
-        (
-            lambda: without_some({"p": {"a": Estimate(1, 1, 3), "b": Estimate(1, 1, 3)}}, ["z"]),
-            "without='z' is unknown; allowed: 'a', 'b'",
-        ),
+        (lambda: Estimate(1.0, NAN, 3), "error=nan is out of range; allowed: 0 or more"),
+        (lambda: without_some({"p": pair()}, ["a"]), "without=.*leaves nothing to compare"),
+        (lambda: without_some({"p": pair()}, ["z"]), "without='z' is unknown; allowed: 'a', 'b'"),
     ],
 )
 def test_bad_arguments(call, message):
