@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import dpbandits as dpb
-from companion.figures import comparison, identification, panels, regret, stopping
+from companion.figures import comparison, identification, panels, regret, stopping, trial
 from companion.tables import curve, tabulate
-from dpbandits.identification import Identifications
+from dpbandits.identification import FinitePopulation, Identifications
 from dpbandits.rewards.instances import low_variance, two_point
 
 TITLES = {"a": "first", "b": "second"}
@@ -285,6 +285,19 @@ def map_times():
     return dpb.identify_many(cases, 4)
 
 
+@functools.cache
+def tried():
+    populations = {"a": FinitePopulation((45, 20), (60, 60)), "b": dpb.identification.isis2()}
+    private = (dpb.DPLRE, dpb.DPTT, dpb.AdaPTTStar, dpb.DPSEIdentifier)
+    cases = {
+        (panel, design): (design, population)
+        for panel, population in populations.items()
+        for epsilon in (0.5, 2.0)
+        for design in (*(make(epsilon, 0.1) for make in private), dpb.TopTwo(0.1))
+    }
+    return trial.trial_table(dpb.identification.simulate_trials_many(cases, 3))
+
+
 # ----------------------------------------------------------------------------------------- all
 
 
@@ -337,6 +350,10 @@ DRAWINGS = {
     ),
     "plan": drawing(
         identification.plan_from_table, lambda: identification.plan_table(plan()), "samples"
+    ),
+    "trials": drawing(trial.trial_figure, tried, "right_rate", over="epsilon", titles=TITLES),
+    "patients": drawing(
+        trial.trial_figure, tried, "patients", over="total", values="patients", titles=TITLES
     ),
     "race": drawing(comparison.race_figure, lambda: comparison.race_table(races()), titles=TITLES),
     "regret tails": drawing(

@@ -7,15 +7,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from figure_tables import DRAWINGS
 from matplotlib import pyplot as plt
 from scipy import stats
 from statistical import FALSE_ALARM, clopper_pearson
 from test_validation import NOT_FRACTIONS, refusal
 
 import dpbandits as dpb
-from companion.figures.redraw import recipe_of, redraw
-from companion.figures.trial import trial_figure, trial_table
-from companion.tables import from_csv, to_csv
+from companion.figures.trial import trial_figure
 from dpbandits.cli import main, read_counts
 from dpbandits.identification import (
     DrawnRewards,
@@ -362,64 +361,23 @@ def test_bad_options_are_one_line(options, told, capsys):
     assert status == 2 and out == "" and told in err and err.count("\n") == 1
 
 
-# ------------------------------------------------------------------------------------- figures
-
-TITLES = {"a": "two arms", "b": "three arms"}
+# -------------------------------------------------------------------------------------- figure
 
 
-@pytest.fixture(scope="module")
-def table():
-    found = {
-        (panel, design, population): (design, population)
-        for panel, population in {"a": SMALL, "b": THREE}.items()
-        for epsilon in (0.5, 2.0)
-        for design in algorithms(epsilon)
-    }
-    return trial_table(simulate_trials_many(found, 3))
-
-
-@pytest.fixture
-def closed():
-    yield
-    plt.close("all")
-
-
-def drawn(figure):
-    """Every line of a figure, and every interval."""
-    parts = []
-    for axes in figure.axes:
-        parts += [line.get_xydata() for line in axes.get_lines()]
-        parts += [path.vertices for each in axes.collections for path in each.get_paths()]
-    return parts
-
-
-@pytest.mark.usefixtures("closed")
 @pytest.mark.parametrize("values", ["right", "patients", "inferior", "excess"])
 @pytest.mark.parametrize("over", ["epsilon", "total"])
-def test_the_figure_shows_the_table(table, over, values):
-    figure = trial_figure(table, over=over, titles=TITLES, values=values)
-    assert len(figure.axes) == 2
-    (legend,) = figure.legends
-    shown = {text.get_text() for text in legend.get_texts()}
-    assert shown == {"DP-LRE", "DP-TT", "AdaP-TT*", "DP-SE", "Top Two, no privacy"}
+def test_the_figure_shows_the_table(over, values):
+    """That it is drawn from its file alone, and from all of it, is in ``test_figures.py``."""
+    table, titles = DRAWINGS["trials"].table(), {"a": "two arms", "b": "three arms"}
+    figure = trial_figure(table, over=over, titles=titles, values=values)
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["DP-LRE", "DP-TT", "AdaP-TT*", "DP-SE", "Top Two, no privacy"]
     column = {"right": "right_rate"}.get(values, values)
-    for panel, axes in zip(TITLES, figure.axes, strict=True):
-        lines = {line.get_label(): line.get_ydata() for line in axes.get_lines()}
-        for name in shown - {"Top Two, no privacy"}:
+    for panel, axes in zip(titles, figure.axes, strict=True):
+        lines = {line.get_label(): line.get_ydata().tolist() for line in axes.get_lines()}
+        for name in names[:-1]:
             rows = table[(table.panel == panel) & (table.algorithm == name)]
-            assert lines[name].tolist() == rows.sort_values(over, kind="stable")[column].tolist()
-    from_file = redraw(from_csv(to_csv(table)), recipe_of(figure))
-    pairs = zip(drawn(figure), drawn(from_file), strict=True)
-    assert all(np.array_equal(first, second) for first, second in pairs)
-    other = table.assign(**{column: table[column] + 0.25})
-    changed = drawn(trial_figure(other, over=over, titles=TITLES, values=values))
-    assert not all(map(np.array_equal, drawn(figure), changed))
-
-
-@pytest.mark.usefixtures("closed")
-def test_a_figure_refuses_what_it_cannot_draw(table):
-    options = {"over": "epsilon", "titles": TITLES}
-    refusal("values", "deaths", lambda: trial_figure(table, **options, values="deaths"))
-    refusal("panel", "z", lambda: trial_figure(table, **options, panels=["z"]))
-    refusal("over", "delta", lambda: trial_figure(table, over="delta", titles=TITLES))
-    assert len(trial_figure(table, **options, panels=["b"]).axes) == 1
+            assert lines[name] == rows.sort_values(over, kind="stable")[column].tolist()
+    plt.close(figure)
+    refusal("values", "deaths", lambda: trial_figure(table, over=over, titles={}, values="deaths"))
+    refusal("over", "delta", lambda: trial_figure(table, over="delta", titles=titles))
