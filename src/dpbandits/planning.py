@@ -7,23 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dpbandits import identification
 from dpbandits._validation import check_fraction, check_integer, check_kind, check_positive
-from dpbandits.identification import (
-    DPLRE,
-    DPTT,
-    AdaPTTStar,
-    DPSEIdentifier,
-    FinitePopulation,
-    Identifications,
-    TopTwo,
-    Trials,
-    characteristic_time,
-    fixed_design,
-    identify,
-    privacy_switches,
-    sample_lower_bound,
-    simulate_trials_many,
-)
+from dpbandits.identification import DPLRE, DPTT, AdaPTTStar, DPSEIdentifier, TopTwo
 from dpbandits.identification.base import check_unique_best_arm
 from dpbandits.identification.fixed_design import FixedDesign
 from dpbandits.rewards.instances import bernoulli
@@ -64,7 +50,7 @@ class Plan:
     lower_bound_free: float
     free_from: float
     weights: tuple[float, ...]
-    runs: tuple[Identifications, ...]
+    runs: tuple[identification.Identifications, ...]
 
     @property
     def price(self) -> float:
@@ -72,7 +58,7 @@ class Plan:
         return self.lower_bound / self.lower_bound_free
 
     @property
-    def best(self) -> Identifications:
+    def best(self) -> identification.Identifications:
         """Runs of the private algorithm with the least mean, of all algorithms if none is private.
 
         An unknown mean comes after all others.
@@ -148,14 +134,14 @@ class TrialPlan:
         What the algorithms do on the patients, private ones first.
     """
 
-    population: FinitePopulation
+    population: identification.FinitePopulation
     epsilon: float
     delta: float
     lower_bound: float
     lower_bound_free: float
     fixed: FixedDesign | None
     fixed_free: FixedDesign | None
-    trials: tuple[Trials, ...]
+    trials: tuple[identification.Trials, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON."""
@@ -212,7 +198,7 @@ class TrialPlan:
         return "\n".join(lines)
 
 
-def _named_runs(runs: Identifications | Trials) -> dict[str, Any]:
+def _named_runs(runs: identification.Identifications | identification.Trials) -> dict[str, Any]:
     private = runs.algorithm.guarantee.is_private
     return {"algorithm": runs.algorithm.label, "private": private, "trials": runs.n_runs}
 
@@ -287,23 +273,24 @@ def plan(
     """
     instance = check_unique_best_arm(bernoulli(means, "plan"))
     epsilon, delta, n_runs = _checked(epsilon, delta, n_runs)
+    optimum = identification.characteristic_time(instance.means, epsilon)
     return Plan(
         instance.mean_rewards,
         epsilon,
         delta,
-        sample_lower_bound(instance.means, epsilon, delta),
-        sample_lower_bound(instance.means, math.inf, delta),
-        privacy_switches(instance.means).exact,
-        tuple(float(share) for share in characteristic_time(instance.means, epsilon).weights),
+        identification.sample_lower_bound(instance.means, epsilon, delta),
+        identification.sample_lower_bound(instance.means, math.inf, delta),
+        identification.privacy_switches(instance.means).exact,
+        tuple(optimum.weights.tolist()),
         tuple(
-            identify(algorithm, instance, n_runs, seed, max_pulls, n_jobs)
+            identification.identify(algorithm, instance, n_runs, seed, max_pulls, n_jobs)
             for algorithm in _algorithms((DPLRE, DPTT, DPSEIdentifier), epsilon, delta)
         ),
     )
 
 
 def plan_trial(
-    population: FinitePopulation,
+    population: identification.FinitePopulation,
     epsilon: float,
     delta: float,
     n_runs: int = 40,
@@ -326,19 +313,19 @@ def plan_trial(
     >>> print(str(dpb.plan_trial(table, epsilon=1.0, delta=0.05, n_runs=4)).splitlines()[0])
     example: 2,000 patients, shares of success 0.9, 0.5; ε = 1, δ = 0.05
     """
-    check_kind("population", population, FinitePopulation, "isis2()")
+    check_kind("population", population, identification.FinitePopulation, "isis2()")
     epsilon, delta, n_runs = _checked(epsilon, delta, n_runs)
     algorithms = _algorithms((DPLRE, DPTT, AdaPTTStar, DPSEIdentifier), epsilon, delta)
     cases = {algorithm.label: (algorithm, population) for algorithm in algorithms}
-    trials = simulate_trials_many(cases, n_runs, seed, n_jobs)
+    trials = identification.simulate_trials_many(cases, n_runs, seed, n_jobs)
     supply = population.superpopulation()
     return TrialPlan(
         population,
         epsilon,
         delta,
-        sample_lower_bound(supply.means, epsilon, delta),
-        sample_lower_bound(supply.means, math.inf, delta),
-        fixed_design(supply, delta, epsilon),
-        fixed_design(supply, delta),
+        identification.sample_lower_bound(supply.means, epsilon, delta),
+        identification.sample_lower_bound(supply.means, math.inf, delta),
+        identification.fixed_design(supply, delta, epsilon),
+        identification.fixed_design(supply, delta),
         tuple(trials.values()),
     )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 from statistical import clopper_pearson, may_be_at_most
+from test_elimination import algorithm_3
 from test_validation import refusal
 
 import dpbandits as dpb
@@ -114,40 +115,24 @@ def test_bad_arguments_of_replicates():
 
 
 # ---------------------------------------------------------------- DP successive elimination
-def plain_elimination(setting, rewards, rng):
-    """Algorithm 3 of SS19, pull by pull, until one arm is left."""
-    S, e, pulls = list(range(rewards.n_arms)), 0, [0] * rewards.n_arms
-    beta, eps = setting.delta, setting.epsilon
-    while len(S) > 1:
-        e += 1
-        gap, size, mean = 2.0**-e, len(S), {}
-        first, second = (math.log(n * size * e**2 / beta) for n in (8, 4))
-        R = 1 + max(32 * first / gap**2, 8 * second / (eps * gap))
-        for j in S:
-            r, total = 0, 0
-            while r < R:
-                total += rewards.total(j, 1)
-                r += 1
-            pulls[j] += r
-            mean[j] = total / r
-        if math.isfinite(eps):
-            noise = rng.laplace(0, 1 / (eps * r), size)
-            mean = {j: mean[j] + z for j, z in zip(S, noise, strict=True)}
-        h, c = math.sqrt(first / (2 * R)), second / (R * eps)
-        top = max(mean.values())
-        S = [j for j in S if top - mean[j] <= 2 * h + 2 * c]
-    return S[0], pulls
-
-
 @pytest.mark.parametrize("epsilon", [0.1, 2.0, math.inf])
 def test_elimination_is_the_plain_loop(epsilon):
-    setting = dpb.DPSEIdentifier(epsilon, 0.1)
-    rng = np.random.default_rng(0)
-    table = [rng.binomial(1, mean, 60_000) for mean in THREE.means]
+    table = [np.random.default_rng(a).random(60_000) < m for a, m in enumerate(THREE.means)]
     for seed in range(3):
-        plain = plain_elimination(setting, TableRewards(table), np.random.default_rng(seed))
-        verdict = setting.decide(TableRewards(table), np.random.default_rng(seed), 10**6)
-        assert (verdict.recommendation, verdict.pulls.tolist()) == plain
+        rewards, rng = TableRewards(table), np.random.default_rng(seed)
+        played, ends = algorithm_3(
+            3,
+            0.1,
+            epsilon,
+            180_000,
+            lambda arm, of=rewards: of.total(arm, 1),
+            lambda b, of=rng: of.laplace(0, b),
+        )
+        decision = dpb.DPSEIdentifier(epsilon, 0.1).decide(
+            TableRewards(table), np.random.default_rng(seed), 10**6
+        )
+        assert decision.recommendation == played[-1] and decision.stopping_time == ends[-1]
+        assert decision.pulls.tolist() == np.bincount(played[: ends[-1]]).tolist()
 
 
 def test_elimination_pulls_in_turn_until_its_end():

@@ -91,17 +91,14 @@ def test_runs_that_were_ended_leave_the_mean_unknown(small):
     assert {runs.algorithm.label for runs in least if not runs.stopped.all()} >= {"DP-SE"}
 
 
-def test_without_privacy_nothing_private_is_planned():
+def test_plans_at_the_ends():
     free = dpb.plan(MEANS, epsilon=math.inf, delta=0.1, n_runs=2)
     assert free.price == 1 and [runs.algorithm.label for runs in free.runs] == ["Top Two"]
     assert free.best is free.runs[0] and "ε = inf" in str(free)
-    assert "a finite ε" in refusal("plan.epsilon", math.inf, lambda: plotting.plan_figure(free))
-
-
-def test_means_at_the_ends_are_never_free():
     ends = dpb.plan([1.0, 0.0, 0.4], epsilon=1.0, delta=0.1, n_runs=2)
     assert math.isinf(ends.free_from) and "at no ε" in str(ends)
     assert "lower bound" in words(ends)[0]
+    assert "a finite ε" in refusal("plan.epsilon", math.inf, lambda: plotting.plan_figure(free))
 
 
 @pytest.mark.parametrize(

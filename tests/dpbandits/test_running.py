@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+from dpbandits.identification import FinitePopulation, simulate_trials, simulate_trials_many
 from dpbandits.running import Replicated, case_seeds, describe, run_cases
 
 C1 = dpb.instances.ss19("C1", 3)
@@ -29,6 +30,9 @@ REGRET = {
 EASY = dpb.instances.bernoulli([0.9, 0.5, 0.1])
 FOUND = {eps: (dpb.DPTT(eps, 0.1), EASY) for eps in (0.5, 1.0)}
 RULES = {a: (dpb.DPExponentialNAS(1.0, a, 0.05), dpb.instances.two_point(0.3)) for a in (0.5, 0.25)}
+
+TABLE = FinitePopulation((700, 500, 300), (1000, 900, 1000))
+TRIALS = {kind.label: (kind(1.0, 0.1), TABLE) for kind in (dpb.DPSEIdentifier, dpb.DPTT)}
 
 
 def bits(results):
@@ -49,6 +53,7 @@ def everything(n_jobs):
         bits(dpb.simulate_many(REGRET, 50_000, 9, seed=3, n_jobs=n_jobs)),
         bits(dpb.identify_many(FOUND, 9, seed=3, n_jobs=n_jobs)),
         bits(dpb.estimate_many(RULES, 9, seed=3, n_jobs=n_jobs)),
+        bits(simulate_trials_many(TRIALS, 3, seed=3, n_jobs=n_jobs)),
     )
 
 
@@ -74,8 +79,9 @@ def test_the_single_forms_are_the_many_forms(sequential):
         dpb.simulate(dpb.DPUCB(0.5), C1, 50_000, 9, seed=3),
         dpb.identify(*FOUND[0.5], 9, seed=3),
         dpb.estimate(*RULES[0.25], 9, seed=3),
+        simulate_trials(*TRIALS["DP-SE"], 3, seed=3),
     )
-    keys = ("ucb", 0.5), 0.5, 0.25
+    keys = ("ucb", 0.5), 0.5, 0.25, "DP-SE"
     for runs, key, many in zip(alone, keys, sequential, strict=True):
         assert bits({key: runs})[key] == many[key]
 
@@ -109,37 +115,32 @@ def test_a_new_option_with_a_default_keeps_the_seed():
     assert describe(New(float("inf"), 1.0))["epsilon"] == "inf"
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_the_key_of_a_case_that_cannot_be_played_is_in_the_message(n_jobs):
-    with pytest.raises(ValueError, match=r"case 'heavy': .*moment bound"):
-        dpb.simulate_many({"fine": (dpb.UCB(), C1), "heavy": (dpb.DPRUCB(1.0), C1)}, 1000, 2)
-    with pytest.raises(ValueError, match=r"case 'tie': "):
-        tie = dpb.instances.bernoulli([0.5, 0.5])
-        dpb.identify_many({"tie": (dpb.DPTT(1.0, 0.1), tie)}, 2, n_jobs=n_jobs)
-    with pytest.raises(ValueError, match=r"case 'late': no such luck"):
-        late = Replicated("late", {}, unlucky, 4)
-        run_cases({"late": late}, lambda case, n_runs: case, 4, 0, n_jobs)
-
-
 def unlucky(rng):
     raise ValueError("no such luck")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_key_of_a_case_that_cannot_be_played_is_in_the_message(n_jobs):
+    late = Replicated("late", {}, unlucky, 4)
+    with pytest.raises(ValueError, match=r"case 'late': no such luck"):
+        run_cases({"late": late}, lambda case, n_runs: case, 4, 0, n_jobs)
 
 
 @pytest.mark.parametrize(
     ("case", "arguments", "told"),
     [
-        ((), {"horizon": None}, "case 'a': horizon=None is missing"),
-        ((), {"n_runs": {"b": 2}}, "case 'a': n_runs has no number of replicates"),
-        ((), {"checkpoints": [0, 5]}, "case 'a': checkpoints="),
-        ((5, 6), {}, r"case 'a': .* must be \(algorithm, instance\) or with a horizon"),
-        ((), {"seed": "x"}, "seed='x'"),
+        ((dpb.UCB(), C1), {"horizon": None}, "case 'a': horizon=None is missing"),
+        ((dpb.UCB(), C1), {"n_runs": {"fine": 2}}, "case 'a': n_runs has no number of replicates"),
+        ((dpb.UCB(), C1), {"checkpoints": [0, 5]}, "case 'fine': checkpoints="),
+        ((dpb.UCB(), C1), {"seed": "x"}, "seed='x'"),
+        ((dpb.UCB(), C1, 5, 6), {}, r"case 'a': .* must be \(algorithm, instance\) or"),
+        ((dpb.DPRUCB(1.0), C1), {}, "case 'a': .*moment bound"),
     ],
 )
 def test_what_a_grid_refuses(case, arguments, told):
+    good = {"fine": (dpb.UCB(), C1, 1000)}
     with pytest.raises(ValueError, match=told):
-        dpb.simulate_many(
-            {"a": (dpb.UCB(), C1, *case)}, **({"horizon": 1000, "n_runs": 2} | arguments)
-        )
+        dpb.simulate_many({**good, "a": case}, **{"horizon": 1000, "n_runs": 2, **arguments})
 
 
 def test_chunks_cover_the_replicates_once():

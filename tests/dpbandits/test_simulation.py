@@ -1,5 +1,6 @@
 """Replicates: seeds, checkpoints, summaries, files, memory."""
 
+import contextlib
 import csv
 import errno
 import math
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpbandits as dpb
-from dpbandits import _files, simulation
+from dpbandits import _files
 from dpbandits._files import drop_stale_kernels, write_atomically
 from dpbandits.running import case_seeds
 
@@ -107,36 +108,35 @@ def test_csv_keeps_every_bit_and_times_beyond_the_floats(runs, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "failure", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt()]
+    ("step", "failure"),
+    [
+        ("replace", None),
+        ("fsync", OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))),
+        ("fsync", KeyboardInterrupt()),
+    ],
 )
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(failure, tmp_path, monkeypatch):
-    path = tmp_path / "data.csv"
+def test_a_reader_sees_the_old_file_or_the_whole_new_one(step, failure, tmp_path, monkeypatch):
+    """Until the very last step the old content stands under the name; a failure leaves only it."""
+    path, seen, carry_out = tmp_path / "data.csv", [], getattr(os, step)
     write_atomically(path, b"old")
 
-    def fail(descriptor):
-        raise failure
+    def act(*arguments):
+        seen.append(path.read_text())
+        if failure is not None:
+            raise failure
+        assert Path(arguments[0]).read_text() == "new"
+        carry_out(*arguments)
 
-    monkeypatch.setattr(_files.os, "fsync", fail)
-    with pytest.raises(type(failure)) as caught:
+    monkeypatch.setattr(_files.os, step, act)
+    with contextlib.ExitStack() as stack:
+        if failure is not None:
+            caught = stack.enter_context(pytest.raises(type(failure)))
         write_atomically(path, "new")
     if isinstance(failure, OSError):
         assert caught.value.errno == errno.ENOSPC
         assert str(path) in str(caught.value) and "No space left" in str(caught.value)
-    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["data.csv"]
-
-
-def test_a_reader_never_sees_half_a_file(tmp_path, monkeypatch):
-    """Until the very last step the old content is what stands under the name."""
-    path, seen, replace = tmp_path / "data.csv", [], os.replace
-    write_atomically(path, "old")
-
-    def look_first(source, target):
-        seen.append((path.read_text(), Path(source).read_text()))
-        replace(source, target)
-
-    monkeypatch.setattr(_files.os, "replace", look_first)
-    write_atomically(path, "new")
-    assert seen == [("old", "new")] and path.read_text() == "new"
+    assert seen == ["old"] and os.listdir(tmp_path) == ["data.csv"]
+    assert path.read_text() == ("old" if failure is not None else "new")
 
 
 def test_kernels_older_than_any_source_are_dropped(tmp_path):
@@ -151,40 +151,19 @@ def test_kernels_older_than_any_source_are_dropped(tmp_path):
 
 
 # ---------------------------------------------------------------- memory, scale
-@pytest.mark.parametrize(
-    ("n_arms", "runs", "most"),
-    [(5, 5, 5e6), (100_000, 1, 2e7)],  # counts of so many arms at 400 checkpoints would take 320 MB
-)
-def test_memory_and_time_grow_neither_with_the_horizon_nor_with_checkpoints(n_arms, runs, most):
+@pytest.mark.parametrize(("n_arms", "n_runs", "most"), [(5, 5, 5e6), (100_000, 1, 2e7)])
+def test_memory_and_time_grow_neither_with_the_horizon_nor_with_checkpoints(n_arms, n_runs, most):
+    """Counts of so many arms at 400 checkpoints would take 320 MB."""
+    instance = dpb.instances.ss19("C1" if n_arms == 5 else "C2", n_arms)
     dpb.simulate(dpb.DPSE(epsilon=0.1), C2, 10**4, n_runs=1)
-    instance = dpb.instances.ss19("C2" if n_arms > 5 else "C1", n_arms)
     tracemalloc.start()
     try:
-        found = dpb.simulate(dpb.DPSE(epsilon=0.1), instance, 10**12, n_runs=runs)
+        found = dpb.simulate(dpb.DPSE(epsilon=0.1), instance, 10**12, n_runs)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert peak < most and found.times.size > 300
-    assert found.pulls.sum(axis=1).tolist() == [10**12] * runs
+    assert found.pulls.sum(axis=1).tolist() == [10**12] * n_runs
     np.testing.assert_allclose(found.regret[:, -1], found.pulls @ instance.gaps, rtol=1e-11)
-    if n_arms > 5:
-        assert found.epoch_ends[0].size > 3
-    else:
-        assert all(ends[-1] < 10**9 for ends in found.epoch_ends), "the best arm stands alone soon"
-
-
-def test_replicates_are_taken_as_they_come(monkeypatch):
-    """One is held at a time; then only regret, pulls and epochs are kept."""
-    alive = [0]
-
-    class Counted(simulation.EliminationPlay):
-        def __init__(self, *parts):
-            super().__init__(*parts)
-            alive.append(alive[-1] + 1)
-
-        def __del__(self):
-            alive.append(alive[-1] - 1)
-
-    monkeypatch.setattr("dpbandits.regret.elimination.EliminationPlay", Counted)
-    dpb.simulate(ALGORITHMS[0], C2, 10**5, n_runs=50)
-    assert len(alive) > 100 and max(alive) <= 2
+    assert n_arms == 5 or found.epoch_ends[0].size > 3
+    assert n_arms > 5 or all(ends[-1] < 10**9 for ends in found.epoch_ends), "one arm stands soon"

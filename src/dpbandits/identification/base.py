@@ -70,9 +70,7 @@ def check_unique_best_arm(instance: object) -> BernoulliInstance:
             "rewards of 0 or 1, such as bernoulli([0.5, 0.4])"
         )
     if np.count_nonzero(instance.means == instance.means.max()) > 1:
-        raise ValueError(
-            f"means={instance.mean_rewards!r} has several best arms; allowed: one best arm"
-        )
+        raise ValueError(f"means={instance.mean_rewards!r} has several best arms; allowed: one")
     return instance
 
 

@@ -134,10 +134,7 @@ class Trials:
         return {name: mean_interval(each) for name, each in values.items()}
 
     def summary(self) -> dict[str, Any]:
-        """Return the columns of tables, with 95 % intervals; undecided trials count in all of them.
-
-        ``used`` is the mean share of the table that was used.
-        """
+        """Return the columns of tables, with 95 % intervals; ``used`` is a share of the table."""
         columns: dict[str, Any] = {"n_runs": self.n_runs, "decided": self.decided}
         columns["right"] = self.right
         found = {"right_rate": self.share(self.right), **self.means()}

@@ -31,14 +31,6 @@ def runs_figure(found: Sequence[Runs]) -> Figure:
     Logarithmic axes. The shade holds the central 90 % of the runs. Thin lines, for rewards of 0
     and 1: the rate of Lai and Robbins times log t, and for the least ε that a pure guarantee
     has, the private rate. They are bounds in the limit alone.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> instance = dpb.instances.bernoulli([0.9, 0.8])
-    >>> figure = runs_figure([dpb.simulate(dpb.DPSE(epsilon=0.5), instance, 10_000, 5)])
-    >>> len(figure.axes)
-    1
     """
     if len({(runs.instance.name, *runs.instance.means.tolist()) for runs in found}) != 1:
         raise ValueError(f"found={len(found)} runs are not on one instance; allowed: runs on one")

@@ -337,11 +337,6 @@ def spread(
 
     Neighbours get a distance of at least `distance`. The positions stay between `low` and `high`;
     if there is no room, `low` is given up.
-
-    Examples
-    --------
-    >>> spread([0.0, 0.0, 10.0], 2.0).tolist()
-    [-1.0, 1.0, 10.0]
     """
     wanted = np.asarray(targets, dtype=np.float64)
     steps = distance * np.arange(wanted.size)
