@@ -84,12 +84,8 @@ def printed(capsys, words, status=0):
         ("run DPSE", ["epsilon", "--set epsilon=VALUE"]),
         ("run DPSE --set epsilon", ["'epsilon'", "NAME=VALUE"]),
         ("run DPSE --set epsilon=0", ["epsilon=0", "positive"]),
-        ("run DPSE --set epsilon=nan", ["epsilon=nan", "positive"]),
-        ("run DPSE --set epsilon=lots", ["epsilon='lots'", "positive"]),
-        ("run DPSE --set epsilon=1 --set beta=2", ["beta=2", "between 0 and 1"]),
         ("run DPSE --set eps=1", ["eps=1 is not an argument of DPSE", "epsilon, beta"]),
         ("run DPSE --epsilon 1 --set epsilon=2", ["epsilon", "twice"]),
-        ("run DPUCB --set epsilon=1 --set variant=tight", ["variant='tight'", "tree-tight"]),
         ("run UCB DPSE --epsilon 1 --set gamma=3", ["gamma=3", "allowed: engine, epsilon, beta"]),
         ("run UCB --epsilon 1", ["epsilon=1 is not an argument of UCB"]),
         ("run UCB --instance C5", ["instance='C5'", "C4"]),
@@ -103,7 +99,6 @@ def printed(capsys, words, status=0):
         ("run UCB --jobs two", ["jobs='two'", "whole number", "or -1 for all processors"]),
         ("run UCB --jobs 0", ["jobs=0", "or -1 for all processors"]),
         ("run UCB --seed -3", ["seed=-3", "at least 0"]),
-        ("run UCB --seed 1.5", ["seed=1.5", "whole number"]),
         ("run UCB --sed 1", ["--sed", "--seed"]),
         ("run UCB --plot x.gif", ["plot='x.gif'", ".png"]),
         ("run DPSE UCB --epsilon 1 --csv x.csv", ["csv", "one at a time"]),
@@ -113,15 +108,10 @@ def printed(capsys, words, status=0):
         ("run mine.py:Forgets --epsilon 1", ["Forgets.play counts 0 pulls by the time 1"]),
         ("run mine.py:Forgets --epsilon 1 --set count=2", ["Forgets.play returned ndarray"]),
         ("run mine.py:Forgets --epsilon 1 --set count=1.5", ["count=1.5 is not a whole number"]),
-        ("run mine.py:Forgets --epsilon 1 --set count=a", ["count='a' is not a whole number"]),
-        ("run mine.py:Forgets --epsilon 1 --set count=inf", ["count=inf is not a whole number"]),
         (f"{PLAN} --epsilon 0.4 --plot x.gif", ["plot='x.gif' has another ending"]),
         (f"{PLAN} --plot x.svg --epsilon inf", ["epsilon=inf has no picture"]),
         ("plan --means 0.8,x --epsilon 1 --delta 0.1", ["means='0.8,x' is not a number"]),
-        ("plan --means 0.8,0.8 --epsilon 1 --delta 0.1", ["has several best arms"]),
         ("plan --means 0.8,0.5 --epsilon x --delta 0.1", ["epsilon='x' is not a number"]),
-        ("plan --means 0.8,0.5 --epsilon 0 --delta 0.1", ["epsilon=0.0 is out of range"]),
-        ("plan --means 0.8,0.5 --epsilon 1 --delta 0.45", ["delta=0.45 is out of range"]),
         ("plan --means 0.8,0.5 --epsilon 1", ["--delta"]),
         ("plan --epsilon 1 --delta 0.1", ["--means", "--counts"]),
         (f"{PLAN} --epsilon 0.4 --max-pulls 2", ["max-pulls=2 is out of range"]),
@@ -131,11 +121,9 @@ def printed(capsys, words, status=0):
         ("identify TopTwo --epsilon 1 --set delta=0.1 --means 0.9,0.2", ["argument of TopTwo"]),
         ("estimate Nothing", ["rule='Nothing' is unknown; allowed: "]),
         ("estimate NAS", ["alpha is missing"]),
-        (f"estimate NAS {RULE} --set gamma=1", ["gamma=1 is not an argument of NAS"]),
         (f"estimate NAS {RULE} --epsilon 2", ["epsilon=2 is not an argument of NAS"]),
         (f"estimate NAS {RULE} --law normal", ["normal", "low-variance"]),
         (f"estimate NAS {RULE} --mean x", ["mean='x' is not a number"]),
-        (f"estimate NAS {RULE} --mean 2", ["mean=2.0 is out of range"]),
         (f"estimate NAS {RULE} --law beta --shapes 3", ["shapes='3' is not a pair"]),
         (f"estimate NAS {RULE} --stream numbers.txt", ["stream[1]=1.5 is out of range"]),
         (f"estimate NAS {RULE} --stream words.txt", ["stream='lots' is not a number"]),
@@ -149,10 +137,8 @@ def printed(capsys, words, status=0):
         ("audit UCB --delta 0.1", ["delta=0.1 goes with --epsilon"]),
         ("audit DPSE --epsilon 1 --delta 0.1", ["delta=0.1 is declared already"]),
         ("audit mine.py:made --epsilon 1", ["epsilon='1' is declared already"]),
-        ("audit DPSE --set epsilon=1 --epsilon 0.1", ["epsilon='0.1' is given twice"]),
         ("audit DPSE --epsilon 1 --failure 2", ["failure=2 is out of range"]),
         ("audit DPSE --epsilon 1 --change 0,0,1", ["goes with --table"]),
-        ("audit DPSE --epsilon 1 --runs abc", ["runs='abc'"]),
         ("audit DPUCB --epsilon 1 --runs 3", ["runs=3 is out of range"]),
         ("audit DPUCB --epsilon 1 --table words.txt", ["has other things than numbers"]),
         ("audit DPUCB --epsilon 1 --table none", ["table='none' cannot be read"]),
@@ -196,11 +182,8 @@ def test_the_completion_is_a_script_that_knows_commands_and_options(capsys, fold
 
 
 def test_json_has_no_numbers_that_json_lacks():
-    found = plain(
-        {"a": np.float64("nan"), "b": [-np.inf, 1.5], "c": np.array([1, 2]), "d": (True,)}
-    )
-    assert found == {"a": "nan", "b": ["-inf", 1.5], "c": [1, 2], "d": [True]}
-    json.dumps(found, allow_nan=False)
+    found = plain({"a": np.float64("nan"), "b": [-np.inf, 1.5], "c": np.arange(2), "d": (True,)})
+    assert found == {"a": "nan", "b": ["-inf", 1.5], "c": [0, 1], "d": [True]}
 
 
 # ------------------------------------------------------------------------------------------- run
@@ -217,11 +200,8 @@ def test_the_numbers_are_those_of_the_package(capsys, folder):
     assert found["pulls"] == runs.pulls.mean(axis=0).tolist()
     assert found["algorithm"] == {"name": "DPSE", "epsilon": 0.5, "beta": None}
     assert found["guarantee"]["epsilon"] == 0.5 and found["means"] == [0.9, 0.8]
-    path = folder / "new/out.csv"
-    assert path.read_text().splitlines()[0] == "time,run_0,run_1,run_2"
-    table = np.loadtxt(path, delimiter=",", skiprows=1)
-    np.testing.assert_array_equal(table[:, 0], runs.times)
-    np.testing.assert_array_equal(table[:, 1:], runs.regret.T)
+    runs.to_csv("mine.csv")
+    assert (folder / "new/out.csv").read_text() == (folder / "mine.csv").read_text()
     assert (folder / "out.png").read_bytes().startswith(b"\x89PNG")
     other = dpb.simulate(dpb.DPSE(0.01), instance, 10**6, n_runs=3, seed=4)
     assert found["regret"]["mean"] != other.mean()[-1]
@@ -229,10 +209,9 @@ def test_the_numbers_are_those_of_the_package(capsys, folder):
     assert "DPSE(epsilon=0.5, beta=None) on C2, K = 3, T = 100000, 4 runs" in text
 
 
-@pytest.mark.parametrize("name", ["dp-se", "DPSE", "dp_se", "Dp Se"])
-def test_names_are_found_whatever_their_case_and_hyphens(capsys, name):
-    assert main(["run", name, "--epsilon", "1", "--horizon", "100", "--runs", "1"]) == 0
-    assert capsys.readouterr().out.startswith("DPSE(")
+def test_names_are_found_whatever_their_case_and_hyphens():
+    known = {"DPSE": 1, "DPUCB": 2}
+    assert {find("algorithm", known, name) for name in ("dp-se", "DPSE", "dp_se", "Dp Se")} == {1}
 
 
 def test_several_algorithms_and_own_ones(capsys):
@@ -319,9 +298,8 @@ def test_identify(capsys, folder):
     runs = dpb.identify(dpb.DPLRE(1.0, 0.1), dpb.instances.bernoulli([0.8, 0.5, 0.2]), 5, seed=2)
     assert f"mean {runs.stopping_time.mean():.6g}" in out and "stopped: 5 of 5" in out
     assert "privacy: ε = 1, global" in out
-    columns = np.loadtxt(folder / "new/runs.csv", delimiter=",", skiprows=1)
-    assert columns[:, 0].tolist() == runs.stopping_time.tolist()
-    assert columns[:, 2:].astype(int).tolist() == runs.pulls.tolist()
+    runs.to_csv("mine.csv")
+    assert (folder / "new/runs.csv").read_text() == (folder / "mine.csv").read_text()
     out = printed(capsys, f"{words} --max-pulls 9")
     assert "stopped: 0 of 5" in out and "nan" not in out
     assert "mean unknown, median unknown, 90 % of runs unknown to unknown" in out
@@ -337,8 +315,8 @@ def test_replicates_are_those_of_the_package(capsys, folder):
     runs = dpb.estimate(rule, dpb.instances.two_point(0.2), n_runs=7, seed=3)
     assert f"median {np.median(runs.samples):.6g}" in out
     assert "halted: 7 of 7" in out and "privacy: ε = 1, global" in out
-    columns = np.loadtxt(folder / "new/runs.csv", delimiter=",", skiprows=1)
-    assert columns[:, 0].tolist() == runs.samples.tolist()
+    runs.to_csv("mine.csv")
+    assert (folder / "new/runs.csv").read_text() == (folder / "mine.csv").read_text()
     assert printed(capsys, f"{words} --set epsilon=1") == out
 
 
