@@ -52,6 +52,7 @@ _REACH = 0.5  # by how many scales its ellipse sticks out at either end
 _LOG2 = math.log(2.0)
 _MOST = 1e9  # scales in a margin or in the other scale; rounding is some 1e-7 there
 _SMALLEST_LOSS = 1e-8  # of losses that rounding leaves alone
+Problem = tuple[Floats, float, float, int]  # the margins q, σ₁, σ₂, and how many looks to skip
 _LOOKS = 2**22  # most looks, and most samples of a stream, that are held in memory
 
 
@@ -168,8 +169,8 @@ def sparse_vector_law(
     if least == 0.0:
         log_halt, log_survive = _law_of_one_noise(q, once, each)
         return log_halt[first - 1 :], log_survive, 0.0
-    known = q, once, each, first - 1
-    logs, errors = _integrate(*known, *_panels_of(*known), *_gauss_rules())
+    problem = q, once, each, first - 1
+    logs, errors = _integrate(problem, _panels_of(problem), _gauss_rules())
     left_out = 2.0 * math.exp(-_DROP) / -math.expm1(-_DROP)
     return logs[:-1], float(logs[-1]), left_out + float(np.exp(errors - logs).max())
 
@@ -207,13 +208,12 @@ def _gauss_rules() -> tuple[Floats, Floats]:
     return nodes, weights
 
 
-def _panels_of(
-    q: Floats, threshold_scale: float, query_scale: float, skip: int
-) -> tuple[Floats, Floats]:
+def _panels_of(problem: Problem) -> tuple[Floats, Floats]:
     """Return left and right ends of panels, outside of which each integrand has next to nothing.
 
     Panels are cut, and dropped by :prf:ref:`lem-halting-range`, until they are narrow.
     """
+    q, threshold_scale, query_scale, _ = problem
     rise = query_scale * math.log(4.0 * max(q.size, 1) * max(threshold_scale / query_scale, 1.0))
     low = min(0.0, q.min(initial=0.0)) - 1.1 * _DROP * threshold_scale
     high = max(0.0, q.max(initial=0.0)) + rise + 1.5 * _DROP * threshold_scale
@@ -221,7 +221,7 @@ def _panels_of(
     left, right = kinks[:-1], kinks[1:]
     narrow = _WIDTH * min(threshold_scale, query_scale) * (1.0 + 1e-6)  # rounding of cuts
     while True:
-        matters, steep = _matters(q, threshold_scale, query_scale, skip, left, right)
+        matters, steep = _matters(problem, left, right)
         left, right, steep = left[matters], right[matters], steep[matters]
         place = np.searchsorted(kinks, 0.5 * (left + right))
         gap = np.minimum(left - kinks[place - 1], kinks[place] - right)
@@ -269,10 +269,9 @@ def _log_modulus(low: float, high: float, height: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _heights(
-    q: Floats, threshold_scale: float, query_scale: float, skip: int, b: float, heights: Floats
-) -> None:
+def _heights(problem: Problem, b: float, heights: Floats) -> None:
     """Set to φ at a point, for each look but the first `skip`, and for surviving."""
+    q, threshold_scale, query_scale, skip = problem
     height = -abs(b) / threshold_scale
     for j in range(q.size):
         log_cdf, log_rest = _logs((q[j] - b) / query_scale)
@@ -284,19 +283,19 @@ def _heights(
 
 @njit(cache=True, nogil=True)
 def _matters(
-    q: Floats, threshold_scale: float, query_scale: float, skip: int, left: Floats, right: Floats
+    problem: Problem, left: Floats, right: Floats
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return whether a panel matters to any integrand, and whether one of those is steep there."""
     matters, steep = np.zeros(left.size, np.bool_), np.zeros(left.size, np.bool_)
-    at_left, at_right = np.empty(q.size - skip + 1), np.empty(q.size - skip + 1)
-    peaks = np.full(at_left.size, -np.inf)
+    peaks = np.full(problem[0].size - problem[3] + 1, -np.inf)
+    at_left, at_right = np.empty(peaks.size), np.empty(peaks.size)
     for again in range(2):  # first the peaks
         for i in range(left.size):
             if i > 0 and left[i] == right[i - 1]:
                 at_left[:] = at_right
             else:
-                _heights(q, threshold_scale, query_scale, skip, left[i], at_left)
-            _heights(q, threshold_scale, query_scale, skip, right[i], at_right)
+                _heights(problem, left[i], at_left)
+            _heights(problem, right[i], at_right)
             for k in range(peaks.size):
                 top = max(at_left[k], at_right[k])
                 if again == 0:
@@ -319,16 +318,11 @@ def _add(peaks: Floats, totals: Floats, place: int, log_term: float) -> None:
 
 @njit(cache=True, nogil=True)
 def _integrate(
-    q: Floats,
-    threshold_scale: float,
-    query_scale: float,
-    skip: int,
-    lefts: Floats,
-    rights: Floats,
-    nodes: Floats,
-    weights: Floats,
+    problem: Problem, panels: tuple[Floats, Floats], rules: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
     """Return the logarithms of the integrals, as in `_heights`, and of bounds on their errors."""
+    q, threshold_scale, query_scale, skip = problem
+    (lefts, rights), (nodes, weights) = panels, rules
     scale, count = min(threshold_scale, query_scale), q.size - skip + 1
     peaks, totals = np.full(count, -np.inf), np.zeros(count)
     error_peaks, error_totals = np.full(count, -np.inf), np.zeros(count)
@@ -494,10 +488,8 @@ def crossing_streams(rule: NASFamily, look: int) -> tuple[Floats, Floats]:
     ([-1.0, 1.0, -1.0, -1.0], [1.0, 1.0, -1.0, -1.0])
     """
     look = _check_look(rule, look, _LOOKS)
-    size = rule.look_time(look)
-    neighbour = np.zeros(size)
-    neighbour[: size // 2] = rule.half_range
-    neighbour[size - size // 2 :] = -rule.half_range
+    half, odd = divmod(rule.look_time(look), 2)
+    neighbour = np.repeat([rule.half_range, 0.0, -rule.half_range], [half, odd, half])
     stream = neighbour.copy()
     stream[0] = -rule.half_range
     return stream, neighbour
@@ -584,10 +576,10 @@ def crossing_length(rule: NASFamily, share: float) -> int:
     4096
     """
     share, halting = check_fraction("share", share), check_rule(rule)
-    if not min(halting.threshold_scale, halting.query_scale) > 0.0:
+    once, each = halting.threshold_scale, halting.query_scale
+    if not min(once, each) > 0.0:
         raise ValueError(f"rule={rule!r} has no noise; allowed: a rule of a finite epsilon")
-    limit = 2.0 * rule.half_range / halting.threshold_scale
-    limit += 4.0 * rule.half_range / halting.query_scale
+    limit = 2.0 * rule.half_range / once + 4.0 * rule.half_range / each
     wanted = share * limit
     if not wanted >= _SMALLEST_LOSS:
         raise ValueError(
