@@ -1,8 +1,7 @@
 """What command lines share: how texts are read, algorithms configured, answers and errors printed.
 
-A command is a function: `cyclopts` makes its options of the signature and their help of the
-docstring. A bad argument gives one line on stderr, which names it and says what is allowed, and
-exit status 2; a failure 1; an interrupt 130.
+A command is a function: `cyclopts` makes its options of the signature. A bad argument gives one
+line on stderr and exit status 2; a failure 1; an interrupt 130.
 """
 
 from __future__ import annotations
@@ -99,13 +98,8 @@ def carry_out(app: App, arguments: Sequence[str] | None) -> int:
     if not words:
         return complain(f"COMMAND is missing; allowed: one of those in {name} --help", 2)
     try:
-        status = app(
-            words,
-            exit_on_error=False,
-            print_error=False,
-            verbose=False,
-            result_action="return_value",
-        )
+        errors: Any = {"exit_on_error": False, "print_error": False, "verbose": False}
+        status = app(words, **errors, result_action="return_value")
         sys.stdout.flush()
     except CycloptsError as error:
         return complain(str(error.msg or error), 2)
@@ -165,13 +159,7 @@ def make_folders(*paths: Path | None) -> None:
 
 
 def find_name(what: str, known: Mapping[str, Any], name: str) -> str:
-    """Return the name among those known that is meant: case, blanks and hyphens do not matter.
-
-    Examples
-    --------
-    >>> find_name("algorithm", {"DPSE": 1, "DPUCB": 2}, "dp-se")
-    'DPSE'
-    """
+    """Return the name among those known that is meant: case, blanks and hyphens do not matter."""
 
     def bare(text: str) -> str:
         return "".join(character for character in text.lower() if character not in " -_")

@@ -141,16 +141,6 @@ def sparse_vector_law(
         Log of the probability that each look from `first` on is the first to halt.
     log_survive, error : float
         As of `HaltingLaw`.
-
-    Examples
-    --------
-    The law of one look is that of the sum of two Laplace variables:
-
-    >>> log_halt, log_survive, error = sparse_vector_law([-700.0], 1.0, 1.0)
-    >>> math.isclose(log_halt[0], -700 + math.log(0.5 * (1 + 700 / 2)), rel_tol=1e-13)
-    True
-    >>> error < 1e-12
-    True
     """
     once = check_range("threshold_scale", threshold_scale, 0.0, sys.float_info.max)
     each = check_range("query_scale", query_scale, 0.0, sys.float_info.max)
@@ -568,12 +558,6 @@ def crossing_length(rule: NASFamily, share: float) -> int:
     The limit is 2R/σ₁ + 4R/σ₂, which is ε/2; `share` lies strictly between 0 and 1. The length is
     the number n of samples at a look that reaches it, while the look before does not. A rule
     without noise is refused, and a share that is lost in rounding.
-
-    Examples
-    --------
-    >>> from dpbandits import DPExponentialNAS
-    >>> crossing_length(DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05), 0.9)
-    4096
     """
     share, halting = check_fraction("share", share), check_rule(rule)
     once, each = halting.threshold_scale, halting.query_scale
