@@ -38,23 +38,6 @@ def tilted(tilt, u):
     return u / (u + (1 - u) * mp.exp(-tilt)) if u > 0 else mp.mpf(0)
 
 
-def restricted(x, u, epsilon):
-    """Return d⁻(x, u) from both sides: min of ε|x − z| + kl(z, u), max of λx − log(...)."""
-    x, u = mp.mpf(x), mp.mpf(u)
-    if u >= x:
-        return mp.mpf(0)
-    if math.isinf(epsilon):
-        return entropy(x, u)
-    epsilon = mp.mpf(epsilon)
-    tilt, z = epsilon, tilted(epsilon, u)
-    if z > x:
-        tilt, z = mp.log(x * (1 - u) / (u * (1 - x))), x
-    upper = epsilon * (x - z) + entropy(z, u)
-    lower = tilt * x - log_moment(tilt, u)
-    assert abs(upper - lower) <= CLOSE * upper, (x, u, epsilon)
-    return lower
-
-
 def polished(x, u, ratio, epsilon, t):
     """Return the maximising λ/ε of d̃⁻(x, u, r), by Newton's method in a bracket, from some t."""
     rate, low, high = 2 * ratio / epsilon, mp.mpf(0), mp.mpf(1)
@@ -71,31 +54,37 @@ def polished(x, u, ratio, epsilon, t):
     raise AssertionError(f"no maximum found: {x}, {u}, {ratio}, {epsilon}")
 
 
-def calibrated(x, u, ratio, epsilon, t):
-    """Return d̃⁻(x, u, r) from both sides, and its λ/ε; `t` is where to start.
+def calibrated(x, u, ratio, epsilon, t=None):
+    """Return d̃⁻(x, u, r) (d⁻ if r = 0) from both sides, and its λ/ε; `t` is where to start.
 
-    The upper bound gives the rewards a mean z and the noise the rest x − z, at the price
-    r·(2t²/(1 − t²) + log(1 − t²)) where 2rt/(ε(1 − t²)) = x − z.
+    The upper bound gives the rewards a mean z and the noise the rest x − z: at the price ε(x − z)
+    without noise, else r·(2t²/(1 − t²) + log(1 − t²)) where 2rt/(ε(1 − t²)) = x − z.
     """
-    x, u, ratio = mp.mpf(x), mp.mpf(u), mp.mpf(ratio)
+    x, u, ratio, penalty = mp.mpf(x), mp.mpf(u), mp.mpf(ratio), 0
     if u >= x:
         return mp.mpf(0), mp.mpf(0)
-    if ratio == 0 or math.isinf(epsilon):
-        value = restricted(x, u, epsilon)
-        if math.isinf(epsilon):
-            return value, None
-        free = u > 0 and x < 1 and mp.log(x * (1 - u) / (u * (1 - x))) < epsilon
-        return value, mp.log(x * (1 - u) / (u * (1 - x))) / epsilon if free else mp.mpf(1)
+    if math.isinf(epsilon):
+        return entropy(x, u), None
     epsilon = mp.mpf(epsilon)
-    t = polished(x, u, ratio, epsilon, mp.mpf(t))
-    room = (1 - t) * (1 + t)
-    z = x - 2 * ratio / epsilon * t / room
-    if u == 0:
-        z = mp.mpf(0)
-    upper = entropy(z, u) + ratio * (2 * t * t / room + mp.log(room))
-    lower = epsilon * t * x - log_moment(epsilon * t, u) + ratio * mp.log(room)
+    if ratio > 0:
+        t = polished(x, u, ratio, epsilon, mp.mpf(t))
+        room = (1 - t) * (1 + t)
+        z, penalty = x - 2 * ratio / epsilon * t / room, ratio * mp.log(room)
+        z, price = (z if u > 0 else mp.mpf(0)), 2 * ratio * t * t / room + penalty
+    else:
+        t, z = mp.mpf(1), tilted(epsilon, u)
+        if z > x:
+            t, z = mp.log(x * (1 - u) / (u * (1 - x))) / epsilon, x
+        price = epsilon * (x - z)
+    upper = entropy(z, u) + price
+    lower = epsilon * t * x - log_moment(epsilon * t, u) + penalty
     assert abs(upper - lower) <= CLOSE * upper, (x, u, ratio, epsilon)
     return lower, t
+
+
+def restricted(x, u, epsilon):
+    """Return d⁻(x, u)."""
+    return calibrated(x, u, 0, epsilon)[0]
 
 
 def dual_cost(problem, tilt_a, tilt_b):
@@ -106,20 +95,19 @@ def dual_cost(problem, tilt_a, tilt_b):
     equation.
     """
     mean_a, mean_b, weight_a, weight_b, ratio_a, ratio_b, epsilon = problem
-    lambda_a, lambda_b = epsilon * tilt_a, epsilon * tilt_b
-    if lambda_a == 0 or lambda_b == 0:
-        u = mp.mpf(1 if lambda_a > 0 else 0)
-    else:
-        offset_a, offset_b = 1 / mp.expm1(lambda_a), 1 / mp.expm1(lambda_b)
+    u = mp.mpf(1 if tilt_a > 0 else 0)
+    if tilt_a > 0 and tilt_b > 0:
+        offset_a, offset_b = 1 / mp.expm1(epsilon * tilt_a), 1 / mp.expm1(epsilon * tilt_b)
         u = (weight_a * (1 + offset_b) - weight_b * offset_a) / (weight_a + weight_b)
         u = min(max(u, mp.mpf(0)), mp.mpf(1))
-    value_a = lambda_a * mean_a - log_moment(lambda_a, u)
-    value_b = lambda_b * (1 - mean_b) - log_moment(lambda_b, 1 - u)
-    if ratio_a > 0:
-        value_a += ratio_a * mp.log(1 - tilt_a**2)
-    if ratio_b > 0:
-        value_b += ratio_b * mp.log(1 - tilt_b**2)
-    return weight_a * value_a + weight_b * value_b
+    total = mp.mpf(0)
+    for x, at, weight, ratio, t in (
+        (mean_a, u, weight_a, ratio_a, tilt_a),
+        (1 - mean_b, 1 - u, weight_b, ratio_b, tilt_b),
+    ):
+        penalty = ratio * mp.log(1 - t**2) if ratio > 0 else 0
+        total += weight * (epsilon * t * x - log_moment(epsilon * t, at) + penalty)
+    return total
 
 
 def moved(x, u, ratio, epsilon, t):

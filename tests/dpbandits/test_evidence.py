@@ -19,71 +19,60 @@ def batch_log_likelihood(n, x, u, epsilon):
 # --- the law of a batch ---------------------------------------------------------------------------
 
 
-def direct_log_density(n, x, u, epsilon):
-    """The sum that defines the density, in 60 digits."""
-    with mpmath.workdps(60):
-        u, x, epsilon = mpmath.mpf(u), mpmath.mpf(x), mpmath.mpf(epsilon)
-        terms = (
-            mpmath.binomial(n, j) * u**j * (1 - u) ** (n - j) * mpmath.exp(-epsilon * abs(x - j))
-            for j in range(n + 1)
-        )
-        return float(mpmath.log(epsilon / 2 * mpmath.fsum(terms)))
-
-
 def allowed_error(n, value):
     """Half of what the table allows for."""
     return 0.5 * (1e-12 + 2e-15 * n + 1e-15 * abs(value))
 
 
 def test_density_is_the_defining_sum(rng):
+    """The sum in 60 digits."""
     for _ in range(250):
-        n = int(10 ** rng.uniform(0, 2.2))
-        epsilon = 10 ** rng.uniform(-3, math.log10(125))
+        n, epsilon = int(10 ** rng.uniform(0, 2.2)), 10 ** rng.uniform(-3, math.log10(125))
         near_end = 10 ** rng.uniform(-8, 0)
         u = float(rng.choice([rng.random(), near_end, 1 - near_end]))
         noisy = n * u + rng.laplace() / epsilon
         x = float(rng.choice([rng.uniform(-0.3 * n - 2, 1.3 * n + 2), noisy, rng.integers(n + 1)]))
-        wanted = direct_log_density(n, x, u, epsilon)
+        with mpmath.workdps(60):
+            p, e = mpmath.mpf(u), mpmath.mpf(epsilon)
+            terms = (
+                mpmath.binomial(n, j) * p**j * (1 - p) ** (n - j) * mpmath.exp(-e * abs(x - j))
+                for j in range(n + 1)
+            )
+            wanted = float(mpmath.log(e / 2 * mpmath.fsum(terms)))
         value = float(batch_log_likelihood(n, x, u, epsilon))
         assert abs(value - wanted) <= allowed_error(n, wanted), (n, x, u, epsilon)
 
 
-def test_density_of_large_batches():
+LARGE = [
+    *[(10**5, 0.3, 0.05, 40.25), (10**5, 0.3, 2.0, -700.5), (10**6, 0.9, 0.001, 2000.0)],
+    *[(10**6, 1e-4, 1.0, 25.5), (10**9, 0.999999, 0.1, -150.75), (10**9, 1e-7, 0.3, 60.0)],
+    *[(10**9, 0.5, 125.0, 30000.5), (10**9, 0.5, 0.01, 3.5)],
+]
+
+
+@pytest.mark.parametrize(("n", "u", "epsilon", "shift"), LARGE)
+def test_density_of_large_batches(n, u, epsilon, shift):
     """Against the same sum where it is concentrated, for batches of up to 10⁹ pulls."""
-    for n, u, epsilon, shift in (
-        (10**5, 0.3, 0.05, 40.25),
-        (10**5, 0.3, 2.0, -700.5),
-        (10**6, 0.9, 0.001, 2000.0),
-        (10**6, 1e-4, 1.0, 25.5),
-        (10**9, 0.999999, 0.1, -150.75),
-        (10**9, 1e-7, 0.3, 60.0),
-        (10**9, 0.5, 125.0, 30000.5),
-        (10**9, 0.5, 0.01, 3.5),
-    ):
-        x = math.floor(n * u) + shift
-        spread = 14 * math.sqrt(n * u * (1 - u)) + 45 / epsilon + 60
-        reach = int(min(spread, 45 / epsilon + 45)) if epsilon >= 1 else int(spread)
-        centre = math.floor(x) if epsilon >= 1 else math.floor(n * u)
-        with mpmath.workdps(40):
-            p, odds = mpmath.mpf(u), mpmath.mpf(u) / (1 - mpmath.mpf(u))
-            low, high = max(centre - reach, 0), min(centre + reach, n)
-            log_pmf = (
-                mpmath.loggamma(n + 1)
-                - mpmath.loggamma(low + 1)
-                - mpmath.loggamma(n - low + 1)
-                + low * mpmath.log(p)
-                + (n - low) * mpmath.log(1 - p)
-            )
-            # the ratios of neighbours in doubles with compensated logs: about 1e-12 over the range
-            j = np.arange(low, high, dtype=np.longdouble)
-            steps = np.log((n - j) / (j + 1)) + np.longdouble(float(mpmath.log(odds)))
-            logs = np.concatenate([[0], np.cumsum(steps)])
-            logs = logs - epsilon * np.abs(np.arange(low, high + 1) - np.longdouble(x))
-            top = logs.max()
-            total = float(top) + float(np.log(np.exp(logs - top).sum()))
-            wanted = float(log_pmf + total + math.log(epsilon / 2))
-        value = float(batch_log_likelihood(n, x, u, epsilon))
-        assert abs(value - wanted) <= 1e-9 + allowed_error(n, wanted), (n, u, epsilon)
+    x = math.floor(n * u) + shift
+    reach, centre = 14 * math.sqrt(n * u * (1 - u)) + 45 / epsilon + 60, math.floor(n * u)
+    if epsilon >= 1:
+        reach, centre = min(reach, 45 / epsilon + 45), math.floor(x)
+    low, high = max(centre - int(reach), 0), min(centre + int(reach), n)
+    with mpmath.workdps(40):
+        p = mpmath.mpf(u)
+        log_choose = (
+            mpmath.loggamma(n + 1) - mpmath.loggamma(low + 1) - mpmath.loggamma(n - low + 1)
+        )
+        log_pmf = log_choose + low * mpmath.log(p) + (n - low) * mpmath.log(1 - p)
+        # the ratios of neighbours in doubles with compensated logs: about 1e-12 over the range
+        j = np.arange(low, high, dtype=np.longdouble)
+        steps = np.log((n - j) / (j + 1)) + np.longdouble(float(mpmath.log(p / (1 - p))))
+        logs = np.concatenate([[0], np.cumsum(steps)])
+        logs = logs - epsilon * np.abs(np.arange(low, high + 1) - np.longdouble(x))
+        total = float(logs.max()) + float(np.log(np.exp(logs - logs.max()).sum()))
+        wanted = float(log_pmf + total + math.log(epsilon / 2))
+    value = float(batch_log_likelihood(n, x, u, epsilon))
+    assert abs(value - wanted) <= 1e-9 + allowed_error(n, wanted)
 
 
 def nodes_of(n, epsilon, reach=32.0, per_cell=8):
@@ -126,29 +115,40 @@ def test_without_noise_the_law_is_binomial():
 
 
 # --- evidence -------------------------------------------------------------------------------------
+GAPS, SHARES = np.meshgrid(evidence.GAPS, evidence.SHARES, indexing="ij")
+LOG_WEIGHTS = evidence._LOG_GAP_WEIGHTS[:, None] + evidence._LOG_SHARE_WEIGHTS
 
 
-def exact_log_e_value(batches_c, batches_b, u_c, u_b, epsilon):
-    """log E(u_c, u_b) from its definition, with every gap and share."""
+class Arm(ArmLikelihood):
+    """An arm that keeps its batches; its log L is by the definition, −inf outside [0, 1]."""
 
-    def log_likelihood(batches, means):
+    def __init__(self, epsilon):
+        super().__init__(epsilon)
+        self.batches = []
+
+    def add(self, n, x):
+        super().add(n, x)
+        self.batches.append((n, x))
+
+    def log_likelihood(self, means):
+        means = np.asarray(means)
         inside = (means >= 0) & (means <= 1)
-        values = [batch_log_likelihood(n, x, means[inside], epsilon) for n, x in batches]
         result = np.full(means.shape, -INF)
+        values = [batch_log_likelihood(n, x, means[inside], self.epsilon) for n, x in self.batches]
         result[inside] = np.sum(values, axis=0)
         return result
 
-    gaps, shares = np.meshgrid(evidence.GAPS, evidence.SHARES, indexing="ij")
-    terms = evidence._LOG_GAP_WEIGHTS[:, None] + evidence._LOG_SHARE_WEIGHTS
-    up, down = (u_c + shares * gaps).ravel(), (u_b - (1 - shares) * gaps).ravel()
-    terms = terms.ravel() + log_likelihood(batches_c, up) + log_likelihood(batches_b, down)
-    at = log_likelihood(batches_c, np.array([u_c])) + log_likelihood(batches_b, np.array([u_b]))
-    return float(np.logaddexp.reduce(terms) - at[0])
+
+def exact_log_e_value(better, worse, u_c, u_b):
+    """log E(u_c, u_b) from its definition, with every gap and share."""
+    above = better.log_likelihood(u_c + SHARES * GAPS)
+    below = worse.log_likelihood(u_b - (1 - SHARES) * GAPS)
+    at = better.log_likelihood(u_c) + worse.log_likelihood(u_b)
+    return float(np.logaddexp.reduce((LOG_WEIGHTS + above + below).ravel()) - at)
 
 
 def test_the_prior_has_mass_one_at_most():
-    mass = np.exp(evidence._LOG_GAP_WEIGHTS).sum() * np.exp(evidence._LOG_SHARE_WEIGHTS).sum()
-    assert 0.9 < mass <= 1 + 1e-15
+    assert 0.9 < np.exp(LOG_WEIGHTS).sum() <= 1 + 1e-14
     assert evidence.SHARES[0] == 0 and evidence.SHARES[-1] == 1
 
 
@@ -159,21 +159,17 @@ def test_e_values_are_a_martingale_under_adaptive_batch_sizes(believed):
     First a batch of b; then one of c, of a size that depends on what b's release was.
     """
     epsilon, mean_c, mean_b = 0.8, 0.35, 0.6
-    gaps, shares = np.meshgrid(evidence.GAPS[::8], evidence.SHARES, indexing="ij")
-    weights = np.exp(evidence._LOG_GAP_WEIGHTS[::8, None] + evidence._LOG_SHARE_WEIGHTS)
-    up, down = mean_c + shares * gaps, mean_b - (1 - shares) * gaps
-    inside = (up <= 1) & (down >= 0)
-    ups = np.concatenate([[mean_c], up[inside]])
-    downs = np.concatenate([[mean_b], down[inside]])
+    up, down = (mean_c + SHARES * GAPS)[::8], (mean_b - (1 - SHARES) * GAPS)[::8]
+    inside, weights = (up <= 1) & (down >= 0), np.exp(LOG_WEIGHTS)[::8]
 
-    def ratios(n, at):
+    def ratios(n, mean, shifted):
         x, dx = nodes_of(n, epsilon)
-        law = densities(n, x, at[:1], epsilon)[:, 0]
-        judged = densities(n, x, at, believed)
+        law = densities(n, x, [mean], epsilon)[:, 0]
+        judged = densities(n, x, [mean, *shifted[inside]], believed)
         return x, dx * law, judged[:, 1:] / judged[:, :1]
 
-    expected_c = {n: dx @ ratio for n in (2, 5) for _, dx, ratio in [ratios(n, ups)]}
-    x, dx, ratio = ratios(3, downs)
+    expected_c = {n: dx @ ratio for n in (2, 5) for _, dx, ratio in [ratios(n, mean_c, up)]}
+    x, dx, ratio = ratios(3, mean_b, down)
     then = np.where((x > 1.5)[:, None], expected_c[5], expected_c[2])
     total = float((dx[:, None] * ratio * then).sum(axis=0) @ weights[inside])
     wrong = abs(total / weights[inside].sum() - 1)
@@ -183,18 +179,14 @@ def test_e_values_are_a_martingale_under_adaptive_batch_sizes(believed):
 def some_arms(rng):
     """Two arms with a few releases each."""
     epsilon = float(rng.choice([0.01, 0.1, 1.0, 10.0, INF]))
-    arms, batches = [], []
-    for mean in np.sort(rng.random(2))[::-1]:
-        arm, own = ArmLikelihood(epsilon), []
+    arms = Arm(epsilon), Arm(epsilon)
+    for arm, mean in zip(arms, np.sort(rng.random(2))[::-1], strict=True):
         n = int(10 ** rng.uniform(0.5, 2)) * (20 if epsilon == 0.01 else 1)
         for _ in range(rng.integers(1, 6)):
             x = float(rng.binomial(n, mean)) + (0 if epsilon == INF else rng.laplace() / epsilon)
             arm.add(n, x)
-            own.append((n, x))
             n += int(rng.integers(0, n + 1))
-        arms.append(arm)
-        batches.append(own)
-    return epsilon, arms, batches
+    return arms
 
 
 def certified(better, worse):
@@ -212,20 +204,19 @@ def test_certified_infimum_is_below_the_true_one_and_near_it(rng):
     """Below E everywhere on a grid, on and off the diagonal; near E where it is smallest."""
     losses = []
     while len(losses) < 15:
-        epsilon, (better, worse), (batches_c, batches_b) = some_arms(rng)
+        better, worse = some_arms(rng)
         if log_evidence(better, worse) < 2:
             continue
         place = evidence.least(better.table, worse.table, -INF)[1]
         around = place + 0.03 * (better.maximiser - worse.maximiser) * np.arange(-3, 4)
         grid = np.concatenate([np.linspace(0.03, 0.97, 13), np.clip(around, 0.001, 0.999)])
-        diagonal = [exact_log_e_value(batches_c, batches_b, u, u, epsilon) for u in grid]
         lower = certified(better, worse)
-        assert lower <= min(diagonal) + 1e-9
+        assert lower <= min(exact_log_e_value(better, worse, u, u) for u in grid) + 1e-9
         for _ in range(5):  # off the diagonal nothing is lower
             u_c, u_b = np.sort(rng.choice(grid, 2))
-            value = exact_log_e_value(batches_c, batches_b, u_c, u_b, epsilon)
-            assert value >= exact_log_e_value(batches_c, batches_b, u_b, u_b, epsilon) - 1e-9
-        exact = exact_log_e_value(batches_c, batches_b, place, place, epsilon)
+            diagonal = exact_log_e_value(better, worse, u_b, u_b)
+            assert exact_log_e_value(better, worse, u_c, u_b) >= diagonal - 1e-9
+        exact = exact_log_e_value(better, worse, place, place)
         losses.append((exact - lower) / (1 + exact))
     assert max(losses) < 0.03 and np.median(losses) < 0.01
 
@@ -234,9 +225,8 @@ def test_an_e_value_is_never_overstated(rng):
     """The table's bound at any point, also off the diagonal, against the definition."""
     losses = []
     for _ in range(60):
-        epsilon, (better, worse), (batches_c, batches_b) = some_arms(rng)
-        y, x = rng.uniform(0.02, 0.98, 2)
-        exact = exact_log_e_value(batches_c, batches_b, y, x, epsilon)
+        (better, worse), (y, x) = some_arms(rng), rng.uniform(0.02, 0.98, 2)
+        exact = exact_log_e_value(better, worse, y, x)
         bound = evidence._log_e_value(better.table, worse.table, y, x, 0, evidence.GAPS.size)
         assert bound <= exact + 1e-9
         if 0 < exact < 30:
@@ -246,14 +236,14 @@ def test_an_e_value_is_never_overstated(rng):
 
 def test_bounds_of_a_table_bracket_the_likelihood(rng):
     for _ in range(30):
-        epsilon, (arm, _), (batches, _) = some_arms(rng)
+        arm, _ = some_arms(rng)
         knots, values, _, _, slack = arm.table
         assert 0 <= slack < 1e-8 and (np.diff(knots) > 0).all()
         u = rng.uniform(0.001, 0.999, 30)
-        exact = sum(batch_log_likelihood(n, x, u, epsilon) for n, x in batches)
+        exact, below = arm.log_likelihood(u), np.interp(u, knots, values)
         above = np.array([evidence._upper(knots, values, slack, point) for point in u])
-        below = np.interp(u, knots, values)
         assert (above >= exact - 1e-10 * np.abs(exact)).all()
         assert (below <= exact + 1e-10 * np.abs(exact)).all()
+        fall = values.max() - below
         high = values.max() - exact < 20
-        assert ((above - below)[high] <= 0.021 * (1 + values.max() - below)[high]).all()
+        assert ((above - below)[high] <= 0.021 * (1 + fall)[high]).all()

@@ -64,9 +64,7 @@ class PrivacySwitches(NamedTuple):
     free : float
         max over a of logit μ* − logit μ_a: for ε ≥ this, d_ε = kl between any two of the means.
     exact : float
-        The least ε at which T*_ε is T*_KL, max over a of |logit μ − logit u_a| for both μ = μ* and
-        μ = μ_a, with u_a the pooled means of the allocation of T*_KL. Proof:
-        :prf:ref:`prop-switch`.
+        The least ε at which T*_ε is T*_KL. Proof: :prf:ref:`prop-switch`.
     """
 
     free: float
@@ -223,13 +221,9 @@ def characteristic_time(
     epsilon : float
         Privacy budget ε > 0; inf for T*_KL, the time without privacy.
     leader_share : float, optional
-        β, the share of the best arm, strictly between 0 and 1. Optimal if not given.
-
-    Returns
-    -------
-    CharacteristicTime
-        With a fixed β, means that are all 0 except one, and ε finite, several allocations may be
-        optimal; the one returned treats tied arms alike.
+        β, the share of the best arm, strictly between 0 and 1. Optimal if not given. With means
+        that are all 0 except one, and ε finite, several allocations may be optimal; the one
+        returned treats tied arms alike.
 
     Examples
     --------
@@ -259,9 +253,8 @@ def characteristic_time(
 def total_variation_time(means: ArrayLike) -> float:
     """Return T*_TV, the sum of 1/Δ_a over all arms, with the least gap for the best arm's.
 
-    It is the characteristic time of the cost of total variation, min over u of
-    w*·|μ* − u| + w_a·|u − μ_a| = min(w*, w_a)·Δ_a, and the limit of ε·T*_ε as ε → 0. The means
-    are as of `characteristic_time`.
+    It is the characteristic time of the cost of total variation, min(w*, w_a)·Δ_a, and the limit
+    of ε·T*_ε as ε → 0. The means are as of `characteristic_time`.
 
     Examples
     --------
@@ -301,10 +294,9 @@ def privacy_switches(means: ArrayLike) -> PrivacySwitches:
 def sample_lower_bound(means: ArrayLike, epsilon: float, delta: float) -> float:
     """Return T*_ε·log(1/(2.4δ)), a lower bound on the expected number of pulls.
 
-    Jourdan & Azize (2025), Theorem 2, reconstructed, for rules that are ε-DP and whose
-    probability of an error is at most δ on every instance; proof: :prf:ref:`thm-bai-lower`. For
-    δ ≥ 1/2.4 it says nothing, and is 0. Means and ε are as of `characteristic_time`, and δ lies
-    strictly between 0 and 1.
+    Jourdan & Azize (2025), Theorem 2, reconstructed, for rules that are ε-DP and wrong with
+    probability at most δ on every instance. Proof: :prf:ref:`thm-bai-lower`. For δ ≥ 1/2.4 it is
+    0. Means and ε are as of `characteristic_time`.
 
     Examples
     --------

@@ -34,10 +34,8 @@ class EliminationRule(NamedTuple):
     first: int  # size of the first batches
     least_growth: float
     most_growth: float
-    scarce: float = 15.0
-    """An arm is scarce when another has this many times √(K − 1) times its pulls: a leader may
-    have √(K − 1) times those of its rivals."""
-    top_up: bool = True  # whether there is step 5
+    scarce: float = 15.0  # more is demanded if an arm has 15·√(K − 1) times the pulls of another
+    top_up: bool = True  # whether arms that were left behind are given more
 
 
 class _Arms(NamedTuple):
@@ -142,8 +140,8 @@ def _plan(rule: EliminationRule, arms: _Arms, leader: int) -> int:
 def next_batch(rule: EliminationRule, arms: _Arms) -> tuple[int, int]:
     """Return the arm of the next batch and its size, or the arm that is recommended and 0.
 
-    Call it again when the batch has been recorded. Steps of a round: 0 plans and releases the
-    leader, 1 … K its rivals, K + 1 decides, and K + 2 … 2K + 1 are top-ups.
+    Steps of a round: 0 plans and releases the leader, 1 … K its rivals, K + 1 decides, and
+    K + 2 … 2K + 1 are top-ups.
     """
     n_arms, turn, rival = arms.pulls.size, arms.turn, arms.rival
     last, turn[2] = turn[2], -1
@@ -242,9 +240,8 @@ class DPLRE(IdentificationAlgorithm):
 
     Notes
     -----
-    A batch that would exceed `max_pulls` is cut short: its pulls count, it asks for no rewards and
-    releases nothing. A run is ended after 2^53 pulls in any case: up to there floats count without
-    a gap.
+    A batch that would exceed `max_pulls`, or 2^53 pulls, is cut short: its pulls count, it asks for
+    no rewards and releases nothing.
 
     Examples
     --------

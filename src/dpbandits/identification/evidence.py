@@ -20,6 +20,7 @@ import numpy as np
 from numba import njit
 
 from dpbandits._arrays import Floats
+from dpbandits.rewards.binomial import deviance
 
 __all__ = ["ArmLikelihood", "is_better", "log_density", "log_evidence"]
 
@@ -27,37 +28,24 @@ Table = tuple[Floats, Floats, Floats, Floats, float]
 """Knots, log L there, lower ends and slopes of the chords, less the error of log L, and a bound on
 that error besides 10⁻¹⁵ of its size."""
 
-_STEPS = 4
-"""Gaps in a factor of two."""
-
-
-GAPS = 2.0 ** (-np.arange(192) / _STEPS)
-"""Gaps of the prior, from 1 down to 4·10⁻¹⁵."""
+_STEPS = 4  # gaps in a factor of two
+GAPS = 2.0 ** (-np.arange(192) / _STEPS)  # of the prior, from 1 down to 4·10⁻¹⁵
 _EDGES = np.maximum(np.arange(GAPS.size + 1) - 0.5, 0.0) * (math.log(2.0) / _STEPS)
 # the prior of s = log(1/gap) is half uniform on (0, 5), and half of density 3/(3 + s)²
-_LOG_GAP_WEIGHTS = np.log(
-    np.diff(0.5 * np.minimum(_EDGES / 5.0, 1.0) + 0.5 * _EDGES / (3.0 + _EDGES))
-)
-SHARES = np.arange(9) / 8
-"""Shares of the gap by which the better arm's mean is above the common one."""
+_PRIOR = np.diff(0.5 * np.minimum(_EDGES / 5.0, 1.0) + 0.5 * _EDGES / (3.0 + _EDGES))
+_LOG_GAP_WEIGHTS = np.log(_PRIOR)
+SHARES = np.arange(9) / 8  # of the gap, by which the better arm's mean is above the common one
 _LOG_SHARE_WEIGHTS = np.log([0.2, *(0.75 * (1.5 - SHARES[1:-1]) / 7), 0.05])
-
-_TERMS = 40.0
-"""Terms below e^−40 of the largest one are left out."""
+_TERMS = 40.0  # terms below e^−40 of the largest one are left out
 _STEPS_OF_EXP = 16
 _EXP = np.exp(-np.arange(int(_TERMS) * _STEPS_OF_EXP + 1) / _STEPS_OF_EXP)
 
-_TOLERANCE = 0.02
-"""Distance of the bounds in a table, as a share of 1 + (how far the likelihood has fallen)."""
-_LEAST_WIDTH = 1e-14
-"""Width of an interval that no longer is halved; without noise log L(0) may be −inf."""
-CAPACITY = 1024
-"""Knots of a table at most."""
-START = np.sin(np.linspace(0.0, 0.5 * math.pi, 17)) ** 2
+_TOLERANCE = 0.02  # distance of a table's bounds, as a share of 1 + (how far log L has fallen)
+_LEAST_WIDTH = 1e-14  # of an interval that is halved; without noise log L(0) may be −inf
+CAPACITY = 1024  # knots of a table at most
+START = np.sin(np.linspace(0.0, 0.5 * math.pi, 17)) ** 2  # its first knots
 START[-1] = 1.0
-"""Its first knots."""
-_REACH = 37.0
-"""The integral of `_log_tail_ratio` is cut where its exponent is below −37."""
+_REACH = 37.0  # the integral of `_log_tail_ratio` is cut where its exponent is below −37
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -72,24 +60,6 @@ def _stirling_error(n: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _deviance(k: float, mean: float) -> float:
-    """Return k·log(k/mean) + mean − k ≥ 0 without cancellation (Loader 2000)."""
-    difference = k - mean
-    if abs(difference) >= 0.1 * (k + mean):
-        return k * math.log(k / mean) - difference
-    v = difference / (k + mean)
-    total = difference * v
-    term = 2.0 * k * v
-    for i in range(1, 40):
-        term *= v * v
-        before = total
-        total += term / (2 * i + 1)
-        if total == before:
-            break
-    return total
-
-
-@njit(cache=True, nogil=True)
 def _log_pmf(k: float, n: float, p: float, q: float) -> float:
     """Return log P(Bin(n, p) = k) for 0 ≤ k ≤ n, q = 1 − p > 0, by Loader's saddle point."""
     if k == 0.0:
@@ -97,7 +67,7 @@ def _log_pmf(k: float, n: float, p: float, q: float) -> float:
     if k == n:
         return n * (math.log1p(-q) if q < 0.5 else math.log(p))
     value = _stirling_error(n) - _stirling_error(k) - _stirling_error(n - k)
-    value -= _deviance(k, n * p) + _deviance(n - k, n * q)
+    value -= deviance(k, n * p) + deviance(n - k, n * q)
     return value - _HALF_LOG_TWO_PI - 0.5 * (math.log(k) + math.log1p(-k / n))
 
 
@@ -106,8 +76,7 @@ def _log_tail_ratio(k: float, n: float, odds: float) -> float:
     """Return log(P(Bin(n, p) ≤ k)/P(Bin(n, p) = k)) for k ≤ np, with odds = (1 − p)/p."""
     ratio = k / (n - k + 1.0) * odds
     if ratio < 0.75 or k < 30.0:
-        total = term = 1.0
-        i = 1.0
+        total = term = i = 1.0
         while i <= k and term > 1e-17 * total:
             term *= (k + 1.0 - i) / (n - k + i) * odds
             total += term
@@ -119,11 +88,10 @@ def _log_tail_ratio(k: float, n: float, odds: float) -> float:
     end = 2.0 * _REACH / (slope + math.sqrt(slope * slope + 2.0 * _REACH * bend))
     for _ in range(6):  # Newton; from the first step on from beyond the root
         fall = -math.expm1(-end)
-        inside = 1.0 + odds * fall
-        excess = -rest * end + k * math.log(inside) + _REACH
+        excess = -rest * end + k * math.log(1.0 + odds * fall) + _REACH
         if abs(excess) < 1.0:
             break
-        end -= excess / (-rest + k * odds * (1.0 - fall) / inside)
+        end -= excess / (-rest + k * odds * (1.0 - fall) / (1.0 + odds * fall))
     total = 0.0
     for i in range(_NODES.size):
         y = 0.5 * end * (1.0 + _NODES[i])
@@ -161,8 +129,6 @@ def log_density(n: float, x: float, u: float, epsilon: float) -> float:
 
     Examples
     --------
-    With u = 0 the sum is 0, and the density that of Laplace noise:
-
     >>> log_density(10.0, 3.0, 0.0, 2.0) == math.log(2.0 / 2) - 2.0 * 3.0
     True
     """
@@ -176,11 +142,10 @@ def log_density(n: float, x: float, u: float, epsilon: float) -> float:
         return scale - epsilon * abs(x - n * u)
     k = math.floor(x)
     beyond = x - k
-    low = _log_lower_sum(n, k, beyond, u, v, epsilon)
-    high = _log_lower_sum(n, n - k - 1.0, 1.0 - beyond, v, u, epsilon)
-    if low < high:
-        low, high = high, low
-    return scale + low + math.log1p(math.exp(high - low))
+    below = _log_lower_sum(n, k, beyond, u, v, epsilon)
+    above = _log_lower_sum(n, n - k - 1.0, 1.0 - beyond, v, u, epsilon)
+    high, low = max(below, above), min(below, above)
+    return scale + high + math.log1p(math.exp(low - high))
 
 
 @njit(cache=True, nogil=True)
@@ -215,23 +180,16 @@ def _refine(
         best = values[:size].max()
         i = added = 0
         while i + 1 < size and size < knots.size:
-            if (
-                knots[i + 1] - knots[i] > _LEAST_WIDTH
-                and _looseness(knots[:size], values[:size], i, best) > 1.0
-            ):
-                middle = 0.5 * (knots[i] + knots[i + 1])
-                for j in range(size, i + 1, -1):
-                    knots[j] = knots[j - 1]
-                    values[j] = values[j - 1]
-                total = 0.0
+            wide = knots[i + 1] - knots[i] > _LEAST_WIDTH
+            if wide and _looseness(knots[:size], values[:size], i, best) > 1.0:
+                middle, total = 0.5 * (knots[i] + knots[i + 1]), 0.0
                 for j in range(ns.size):
                     total += log_density(ns[j], xs[j], middle, epsilon)
+                for j in range(size, i + 1, -1):
+                    knots[j], values[j] = knots[j - 1], values[j - 1]
                 knots[i + 1], values[i + 1] = middle, max(total, -1e100)
-                size += 1
-                added += 1
-                i += 2
-            else:
-                i += 1
+                size, added, i = size + 1, added + 1, i + 1
+            i += 1
         if added == 0:
             return size
 
@@ -387,9 +345,8 @@ def _exceeds(better: Table, worse: Table, threshold: float, place: float) -> boo
         x, y = starts[size], ends[size]
         if not _log_e_value(better, worse, y, x, first, last) >= threshold:
             middle = 0.5 * (x + y)
-            if not x < middle < y:
-                return False
-            if not _log_e_value(better, worse, middle, middle, first, last) >= threshold:
+            at_middle = _log_e_value(better, worse, middle, middle, first, last)
+            if not (x < middle < y and at_middle >= threshold):
                 return False
             starts[size], ends[size] = x, middle
             starts[size + 1], ends[size + 1] = middle, y

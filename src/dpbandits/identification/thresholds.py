@@ -1,8 +1,7 @@
 """What a stopping rule compares its statistic with: each threshold once, for fixed confidence δ.
 
-Every threshold for released batches comes from a bound that holds for one pair of releases (k, k′)
-of two arms, and from a sum over all pairs of releases and all arms; `mixture_threshold` is the one
-for rules that look after every pull.
+For released batches each comes from a bound that holds for one pair of releases (k, k′) of two
+arms, and from a sum over all pairs of releases and all arms.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ _ZETA_2 = math.pi**2 / 6
 def gamma_tail_point(log_inverse: float) -> float:
     """Return c > 0 with (1 + c)·e^−c = e^−L for L = `log_inverse`, or 0 for L ≤ 0.
 
-    (1 + c)·e^−c is the tail of a Gamma variable of shape 2, the sum of two exponential ones.
-    c − log(1 + c) is convex and increasing: Newton's method from above descends to the root.
+    (1 + c)·e^−c is the tail of a Gamma variable of shape 2, the sum of two exponential ones. As
+    c − log(1 + c) is convex and increasing, Newton's method descends to the root.
 
     Examples
     --------
@@ -74,8 +73,7 @@ def chernoff_threshold(
 ) -> float:
     """Return c with (1 + c)·e^−c = δ/((K − 1)·ζ(s)²·(k·k′)^s): log(1/δ) to leading order.
 
-    Two independent deviations of tail e^−x each add up to at least c with probability at most
-    (1 + c)·e^−c. Proof: :prf:ref:`thm-chernoff-correct`.
+    Proof: :prf:ref:`thm-chernoff-correct`.
 
     Parameters
     ----------
@@ -100,8 +98,7 @@ def union_threshold(
 ) -> float:
     """Return log(K·ζ(s)·k^s/δ) + log(K·ζ(s)·k′^s/δ): 2·log(1/δ) to leading order.
 
-    Each deviation is bounded for itself; arguments as of `chernoff_threshold`. Proof:
-    :prf:ref:`prop-union`.
+    Arguments as of `chernoff_threshold`. Proof: :prf:ref:`prop-union`.
     """
     constant = pair_constant("union", delta, n_arms, exponent)
     return pair_threshold(_UNION, constant, exponent, first, second)
@@ -125,13 +122,13 @@ def mixture_threshold(delta: float, n_arms: int, first: int, second: int) -> flo
 
 @njit(cache=True, nogil=True)
 def _sampling_log(delta: float, n_arms: int, k: int, j: int) -> float:
-    """Return log(2(K − 1)ζ(2)²(kk′)²/δ): half of δ goes to the rewards of all pairs of batches."""
+    # half of δ goes to the rewards of all pairs of batches
     return math.log(2 * (n_arms - 1) * _ZETA_2**2 / delta) + 2 * math.log(k * j)
 
 
 @njit(cache=True, nogil=True)
 def _noise_log(delta: float, n_arms: int, k: int) -> float:
-    """Return log(2Kζ(2)k²/δ): the other half goes to the noise of all batches."""
+    # the other half goes to the noise of all batches
     return math.log(2 * n_arms * _ZETA_2 * k**2 / delta)
 
 

@@ -26,8 +26,8 @@ __all__ = ["calibrated_cost", "transportation_cost"]
 Problem = tuple[float, float, float, float, float, float, float]
 """Both means, both weights, both noise rates ρ = r/ε, and ε."""
 
-_TOLERANCE = 1e-4  # of the last step of Newton's; what remains is about its square, and the cost's
-_FINE = 1e-8  # error about the square of that
+_TOLERANCE = 1e-4  # of the last step of Newton's: u errs by about its square, the cost by that of u
+_FINE = 1e-8  # the same, of u alone
 _SHORT = 0.05  # a step that Newton's method may take without a bracket
 _LONGEST_STEP = 4.0
 _FARTHEST = 690.0

@@ -79,7 +79,7 @@ def _stirling_rest(n: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _deviance(x: float, mean: float) -> float:
+def deviance(x: float, mean: float) -> float:
     """Return x·log(x/M) + M − x for x > 0, without cancellation: Loader (2000)."""
     difference = x - mean
     if abs(difference) >= 0.1 * (x + mean):
@@ -104,7 +104,7 @@ def _log_probability(k: float, n: float, p: float) -> float:
     if k == n:
         return n * math.log(p)
     rest = _stirling_rest(n) - _stirling_rest(k) - _stirling_rest(n - k)
-    rest -= _deviance(k, n * p) + _deviance(n - k, n * q)
+    rest -= deviance(k, n * p) + deviance(n - k, n * q)
     return rest - _HALF_LOG_2_PI - 0.5 * math.log(k * (1.0 - k / n))
 
 
