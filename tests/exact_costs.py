@@ -82,11 +82,6 @@ def calibrated(x, u, ratio, epsilon, t=None):
     return lower, t
 
 
-def restricted(x, u, epsilon):
-    """Return d⁻(x, u)."""
-    return calibrated(x, u, 0, epsilon)[0]
-
-
 def dual_cost(problem, tilt_a, tilt_b):
     """Return a lower bound on W̃: the least, over u, of the saddle function at two tilts λ/ε.
 

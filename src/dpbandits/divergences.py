@@ -17,6 +17,7 @@ no digits, nor does a gap far below x and u. The others broadcast arrays.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 
@@ -256,12 +257,13 @@ _LIMITS = {
 }
 
 
-def elementwise(kernel: Callable[..., object], n_out: int = 1, **arguments: ArrayLike) -> Floats:
+def elementwise(kernel: Callable[..., object], *arguments: ArrayLike, n_out: int = 1) -> Floats:
     """Return a kernel at each element of the arguments, which are checked and broadcast.
 
     With `n_out` > 1 values of the kernel, they are along a first axis.
     """
-    checked = [check_values(name, value, *_LIMITS[name]) for name, value in arguments.items()]
+    names = inspect.signature(kernel).parameters
+    checked = [check_values(n, v, *_LIMITS[n]) for n, v in zip(names, arguments, strict=False)]
     with np.errstate(all="ignore"):
         found = np.frompyfunc(kernel, len(checked), n_out)(*checked)
     return np.asarray(found, dtype=np.float64)[()]
@@ -292,10 +294,8 @@ def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    x : array_like of float
-        A mean, or a private estimate anywhere on the line.
-    y : array_like of float
-        Mean, in [0, 1].
+    x, y : array_like of float
+        A mean, or a private estimate anywhere on the line; and a mean, in [0, 1].
     epsilon : array_like of float
         Privacy budget ε > 0, inf for kl.
 
@@ -306,7 +306,7 @@ def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Floats:
     >>> dpb.d_eps([0.9, -1.5], 0.5, [[0.1], [np.inf]]).round(4).tolist()
     [[0.0388, 0.1988], [0.3681, inf]]
     """
-    return elementwise(d_eps_kernel, x=x, y=y, epsilon=epsilon)
+    return elementwise(d_eps_kernel, x, y, epsilon)
 
 
 def d_minus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
@@ -345,12 +345,10 @@ def calibrated_minus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: Arra
     --------
     >>> calibrated_minus(0.9, 0.5, [0.0, 0.1, 1.0], 0.5).round(4).tolist()
     [0.1691, 0.0646, 0.0097]
-    >>> calibrated_plus(-2.0, 0.5, [0.0, 0.1], 0.5).round(4).tolist()
-    [1.2191, 0.9364]
     """
-    return elementwise(calibrated_minus_kernel, x=x, u=u, ratio=ratio, epsilon=epsilon)
+    return elementwise(calibrated_minus_kernel, x, u, ratio, epsilon)
 
 
 def calibrated_plus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: ArrayLike) -> Floats:
     """Return d̃⁺(x, u, r) = d̃⁻(1 − x, 1 − u, r), for deviations of the estimate down to x."""
-    return elementwise(calibrated_plus_kernel, x=x, u=u, ratio=ratio, epsilon=epsilon)
+    return elementwise(calibrated_plus_kernel, x, u, ratio, epsilon)

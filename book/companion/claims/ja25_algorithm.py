@@ -247,8 +247,9 @@ def _needed(algorithm: BatchedTopTwo) -> list[str]:
                 state.released[:] *= scale
                 state.batch[:] *= scale
                 getattr(state, field)[0] *= factor
-                answers += algorithm._means(state).tolist()
-                answers.append(float(algorithm._stops(state, np.array([0.9, 0.1]))))
+                answers += batches.estimates(algorithm.rule(2), state).tolist()
+                stops = batches.stops(algorithm.rule(2), state, np.array([0.9, 0.1]))
+                answers.append(float(stops))
             seen.add(tuple(answers))
         if len(seen) > 1:
             names.append(field)
@@ -275,7 +276,7 @@ def _shift(algorithm: BatchedTopTwo) -> float:
     for reward in (0, 1):
         state = _state(algorithm, reward)
         held = state.released if isinstance(algorithm, DPTT) else state.batch
-        sums.append(float((algorithm._means(state) * held)[0]))
+        sums.append(float((batches.estimates(algorithm.rule(2), state) * held)[0]))
     return abs(sums[1] - sums[0])
 
 

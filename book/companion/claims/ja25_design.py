@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import integrate, optimize, stats
 
 from companion.claims.findings import Finding, claim, entries, extremes, finding
@@ -101,9 +100,9 @@ class _Led(DPTT):
 
     seen: ClassVar[list[BatchState]] = []
 
-    def _advance(self, state: BatchState, means: NDArray[np.float64], room: int) -> int:
+    def _next(self, state: BatchState, room: int) -> tuple[int, bool]:
         self.seen.append(state)
-        return super()._advance(state, means, room)
+        return super()._next(state, room)
 
 
 @claim("ja25-half", "reply to reviewer iuVL, Q4.1", at="alg-dptt")

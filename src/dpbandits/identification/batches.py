@@ -10,7 +10,6 @@ come from a table.
 from __future__ import annotations
 
 import abc
-import itertools
 import math
 from typing import NamedTuple
 
@@ -40,7 +39,7 @@ from dpbandits.rewards.populations import patients_left
 from dpbandits.rewards.streams import Rewards
 from dpbandits.schedules import MOST_PULLS, next_release
 
-__all__ = ["BatchState", "BatchedTopTwo", "Rule", "run_batches"]
+__all__ = ["BatchState", "BatchedTopTwo", "Rule", "estimates", "run_batches", "stops"]
 
 _SEPARATE = RULES.index("separate")
 
@@ -71,13 +70,13 @@ def _following(rule: Rule, pulls: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _estimates(rule: Rule, state: BatchState) -> Floats:
+def estimates(rule: Rule, state: BatchState) -> Floats:
     """Return the released estimates μ̃ of the means."""
     return state.last / state.batch if rule.doubles else state.total / state.released
 
 
 @njit(cache=True, nogil=True)
-def _stops(rule: Rule, state: BatchState, means: Floats) -> bool:
+def stops(rule: Rule, state: BatchState, means: Floats) -> bool:
     """Return whether the arm with the largest estimate is recommended now."""
     best, n_arms, epsilon, delta = int(means.argmax()), means.size, rule.epsilon, rule.delta
     for b in range(n_arms):
@@ -99,10 +98,8 @@ def _stops(rule: Rule, state: BatchState, means: Floats) -> bool:
             n, m = state.released[best], state.released[b]
             statistic = transportation_cost_kernel(means[best], means[b], n, m, epsilon)[0]
             if statistic > limit:  # W ≥ W̃: most often W is enough to say no
-                statistic = calibrated_cost_kernel(
-                    means[best], means[b], n, m, releases[0] / n, releases[1] / m, epsilon, 0.0,
-                    0.0, -1.0,
-                )[0]  # fmt: skip
+                r, q = releases[0] / n, releases[1] / m
+                statistic = calibrated_cost_kernel(means[best], means[b], n, m, r, q, epsilon)[0]
         if not statistic > limit:
             return False
     return True
@@ -133,6 +130,20 @@ def _record(rule: Rule, state: BatchState, arm: int, last: float, most: int) -> 
 
 
 @njit(cache=True, nogil=True)
+def _next(rule: Rule, state: BatchState, room: int) -> tuple[int, bool]:
+    """Play until a batch ends: return its arm and False, or the recommendation (or −1) and True."""
+    for arm in range(state.pulls.size):
+        if state.releases[arm] == 0:
+            state.pulls[arm] = min(state.following[arm], room)
+            return (arm, False) if state.following[arm] <= room else (-1, True)
+    means = estimates(rule, state)
+    if stops(rule, state, means):
+        return int(means.argmax()), True
+    arm = advance(_costs(rule, state, means), state, rule.leader_share, room) if room > 0 else -1
+    return arm, arm < 0
+
+
+@njit(cache=True, nogil=True)
 def run_batches(
     rule: Rule, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
 ) -> tuple[int, Ints]:
@@ -143,32 +154,17 @@ def run_batches(
         counts[0], counts[1], counts[2], counts[3], counts[4], counts[5], counts[6], sums[0],
         sums[1],
     )  # fmt: skip
-    scale, first = 1.0 / rule.epsilon, _following(rule, 0)
-    n_releases = 0
+    state.following[:] = _following(rule, 0)
     while True:
-        room = max_pulls - state.pulls.sum()
-        if n_releases < n_arms:
-            arm = n_releases
-            state.pulls[arm] = min(first, room)
-            if state.pulls[arm] < first:
-                return -1, state.pulls
-        else:
-            estimates = _estimates(rule, state)
-            if _stops(rule, state, estimates):
-                return int(estimates.argmax()), state.pulls
-            arm = -1
-            if room > 0:
-                costs = _costs(rule, state, estimates)
-                arm = advance(costs, state, rule.leader_share, room)
-            if arm < 0:
-                return -1, state.pulls
+        arm, ended = _next(rule, state, max_pulls - state.pulls.sum())
+        if ended:
+            return arm, state.pulls
         before = state.released[arm]
         last = next_total(means, table, rng, arm, before, state.pulls[arm] - before)
-        last += laplace(rng, scale)
+        last += laplace(rng, 1.0 / rule.epsilon)
         if log.size > 0:
-            log[n_releases] = arm
+            log[state.releases.sum()] = arm
         _record(rule, state, arm, last, MOST_PULLS)
-        n_releases += 1
 
 
 class BatchedTopTwo(IdentificationAlgorithm):
@@ -202,7 +198,7 @@ class BatchedTopTwo(IdentificationAlgorithm):
         self, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
     ) -> Decision | None:
         # a subclass that changes a step of `decide` has no compiled loop
-        for step in ("decide", "_means", "_stops", "_advance", "_release"):
+        for step in ("decide", "_next", "_release"):
             if getattr(type(self), step) is not getattr(BatchedTopTwo, step):
                 return None
         return Decision(*run_batches(self.rule(means.size), means, table, rng, max_pulls, log))
@@ -210,35 +206,20 @@ class BatchedTopTwo(IdentificationAlgorithm):
     def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
         max_pulls, n_arms = check_run(rewards, rng, max_pulls), rewards.n_arms
         state, first = BatchState.start(n_arms), int(_following(self.rule(n_arms), 0))
-        for n_releases in itertools.count():
-            room = max_pulls - int(state.pulls.sum())
-            if n_releases < n_arms:
-                arm = n_releases
-                state.pulls[arm] = min(first, room, patients_left(rewards, arm))
-                if state.pulls[arm] < first:
-                    break
-            else:
-                means = self._means(state)
-                if self._stops(state, means):
-                    return Decision(int(means.argmax()), state.pulls)
-                arm = self._advance(state, means, room) if room else -1
-                if arm < 0:
-                    break
-                if state.pulls[arm] - state.released[arm] > patients_left(rewards, arm):
-                    state.pulls[arm] -= 1  # there is no such patient
-                    break
+        for arm in range(n_arms):
+            state.following[arm] = min(first, patients_left(rewards, arm) + 1)
+        while True:
+            arm, ended = self._next(state, max_pulls - int(state.pulls.sum()))
+            if ended:
+                return Decision(arm, state.pulls)
+            if state.pulls[arm] - state.released[arm] > patients_left(rewards, arm):
+                state.pulls[arm] -= 1  # there is no such patient
+                return Decision(-1, state.pulls)
             self._release(state, arm, rewards, rng)
-        return Decision(-1, state.pulls)
 
-    def _means(self, state: BatchState) -> Floats:
-        return _estimates(self.rule(state.pulls.size), state)
-
-    def _stops(self, state: BatchState, means: Floats) -> bool:
-        return _stops(self.rule(means.size), state, means)
-
-    def _advance(self, state: BatchState, means: Floats, room: int) -> int:
-        costs = _costs(self.rule(means.size), state, means)
-        return advance(costs, state, self.leader_share, room)
+    def _next(self, state: BatchState, room: int) -> tuple[int, bool]:
+        arm, ended = _next(self.rule(state.pulls.size), state, room)
+        return int(arm), bool(ended)
 
     def _release(self, state: BatchState, arm: int, rewards: Rewards, rng: Rng) -> None:
         size = int(state.pulls[arm] - state.released[arm])

@@ -310,14 +310,14 @@ def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float,
 @njit(cache=True, nogil=True, error_model="numpy")
 def calibrated_cost_kernel(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, ratio_a: float, ratio_b: float,
-    epsilon: float, tilt_a: float, tilt_b: float, u: float,
+    epsilon: float, tilt_a: float = 0.0, tilt_b: float = 0.0, u: float = -1.0,
 ) -> tuple[float, float, float, float, float, float]:  # fmt: skip
     """Return W̃, its minimiser u, the tilts λ/ε of both arms, and d̃⁻(x_a, u) and d̃⁺(x_b, u).
 
-    `tilt_a`, `tilt_b` and `u` are where to start, such as what an earlier call returned. Tilts
-    outside (0, 1), and a u not between the means, stand for a default: (0, 0, −1) is a start from
-    nothing. The last two values are the derivatives of the cost with respect to the weights. For
-    ε = ∞, r_a = r_b = 0 or x_a ≤ x_b the tilts are 0, and all else is that of W.
+    `tilt_a`, `tilt_b` and `u` are where to start, such as what an earlier call returned; tilts
+    outside (0, 1), and a u not between the means, are a start from nothing. The last two values
+    are the derivatives of the cost with respect to the weights. For ε = ∞, r_a = r_b = 0 or
+    x_a ≤ x_b the tilts are 0, and all else is that of W.
 
     Newton's method solves for u and both tilts at once. Where its steps do not become short, which
     is rare, it is replaced by one in u alone, with exact tilts, a bracket and bisection.
@@ -400,13 +400,6 @@ def calibrated_cost(
     cost, u : numpy.ndarray of float, of the common shape of the arguments
         The cost is 0 where x_a ≤ x_b, and u then x_a clipped to [0, 1].
     """
-    arguments = {"mean_a": mean_a, "mean_b": mean_b, "weight_a": weight_a, "weight_b": weight_b}
-    cost, u = elementwise(
-        lambda a, b, v, w, r, s, e: calibrated_cost_kernel(a, b, v, w, r, s, e, 0.0, 0.0, -1.0)[:2],
-        2,
-        **arguments,
-        ratio_a=ratio_a,
-        ratio_b=ratio_b,
-        epsilon=epsilon,
-    )
-    return cost, u
+    arguments = mean_a, mean_b, weight_a, weight_b, ratio_a, ratio_b, epsilon
+    found = elementwise(calibrated_cost_kernel, *arguments, n_out=6)
+    return found[0], found[1]
