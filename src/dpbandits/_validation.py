@@ -76,7 +76,8 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
 def check_kind(name: str, value: Any, kind: type, example: str) -> None:
     """Refuse what is not of a kind, of which there is an example."""
     if not isinstance(value, kind):
-        raise ValueError(f"{name}={value!r} is no {kind.__name__}; allowed: one such as {example}")
+        what = kind.__name__
+        raise ValueError(f"{name}={value!r} must be of type {what}; allowed: one such as {example}")
 
 
 def check_generator(name: str, value: Any) -> Rng:

@@ -149,7 +149,7 @@ def test_a_grid_has_the_bits_of_each_case_alone(n_jobs):
 
 def test_what_is_wrong_with_a_case_names_its_key():
     cases = MANY | {"wrong": (dpb.NAS(0.5, 0.05), None)}
-    with pytest.raises(ValueError, match="case 'wrong': law=None is no Law"):
+    with pytest.raises(ValueError, match="case 'wrong': law=None must be of type Law"):
         dpb.estimate_many(cases, n_runs=2)
     with pytest.raises(ValueError, match=r"case \('DP-exp-NAS', 0.4\): n_runs=0"):
         dpb.estimate_many(MANY, n_runs=0)
