@@ -34,7 +34,7 @@ def read_literal(text: str) -> Any:
         return text
 
 
-def reads(check: Check, text: str | None = None) -> Parameter:
+def reads(check: Check, text: str) -> Parameter:
     """Return how an option is read: as Python does, then checked under the option's name."""
 
     def convert(_: Any, tokens: Sequence[Any]) -> Any:

@@ -68,8 +68,10 @@ def _picture(name: str, value: Any) -> Path:
 
 
 Epsilon = Annotated[str | None, Parameter(help="Short for --set epsilon=E.")]
-Count = Annotated[int, reads(whole(1))]
-Number = Annotated[float, reads(_number)]
+Factor = Annotated[
+    int, reads(whole(1), "So many times the patients, with the same shares (default: 1).")
+]
+Order = Annotated[float, reads(_number, "Order v of S1 to S3: moments up to 1 + v (default: 0.5).")]
 Means = Annotated[
     tuple[float, ...], reads(console.numbers, "Means of the arms, such as 0.75,0.7,0.7.")
 ]
@@ -142,7 +144,7 @@ def run(
     means: Means | None = None,
     instance: str | None = None,
     arms: Annotated[int | None, reads(whole(2), "Arms of C1 to C4 (default: 5).")] = None,
-    order: Number | None = None,
+    order: Order | None = None,
     epsilon: Epsilon = None,
     horizon: Annotated[int, reads(whole(1), "Number of pulls T.")] = 10**6,
     runs: Replicates = 30,
@@ -162,8 +164,6 @@ def run(
     instance
         Instead of means of Bernoulli arms: C1, C2, C3 or C4 of SS19 (default: C1); S1, S2 or S3
         of TWZW22 for algorithms for heavy-tailed rewards.
-    order
-        Order v of S1 to S3: moments up to 1 + v (default: 0.5).
     """
     chosen = [*names, *(algorithm or ())]
     if not chosen:
@@ -368,11 +368,13 @@ def plan(
     means: Means | None = None,
     counts: str | None = None,
     deaths: bool = False,
-    factor: Count | None = None,
+    factor: Factor | None = None,
     epsilon: Annotated[float, reads(_number, "Privacy budget, or inf.")],
     delta: Annotated[float, reads(_number, "Probability of a wrong arm.")],
     runs: Annotated[int, reads(whole(2), "Replicates.")] = 40,
-    max_pulls: MostPulls | None = None,
+    max_pulls: Annotated[
+        int | None, reads(whole(1), "End a run that has not stopped by then (default: 1e12).")
+    ] = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
     plot: Picture = None,
@@ -390,8 +392,6 @@ def plan(
         Instead of means: successes of patients of each arm, such as 3732/4300,3949/4292.
     deaths
         The counts are of bad outcomes: the best arm has the smallest share.
-    factor
-        That many times as many patients with the same shares (default: 1).
     """
     if (means is None) == (counts is None):
         raise ValueError("means or counts must be given; allowed: one of --means and --counts")

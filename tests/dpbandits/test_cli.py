@@ -4,6 +4,7 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -163,6 +164,9 @@ def test_every_command_has_help_json_and_an_example(capsys):
     for name in names:
         shown = printed(capsys, f"{name} --help")
         assert "Usage" in shown and "--json" in shown
+        assert not re.findall(r"--[a-z-]+ [A-Z.]+ +(?:│|\[default)", shown), (
+            "each option is described"
+        )
         assert f"dpbandits {name}" in app[name].help_epilogue
 
 
