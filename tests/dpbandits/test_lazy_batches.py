@@ -1,5 +1,7 @@
 """Algorithms that play lazy batches: against plain loops, and what is claimed of their parts."""
 
+import inspect
+import itertools
 import math
 from dataclasses import replace
 from functools import partial
@@ -8,10 +10,11 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 from statistical import may_be_at_most, mean_may_be_at_most, same_law
+from test_validation import refusal
 
 import dpbandits as dpb
 from dpbandits.bounds.lazy import Frame, _mean_odds, least_estimate
-from dpbandits.divergences import calibrated_plus, d_eps, kl
+from dpbandits.divergences import calibrated_minus, calibrated_plus, d_eps, kl
 from dpbandits.lazy_indices import calibrated_upper, ucb_width
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.regret import lazy_batches, lazy_sampling
@@ -56,30 +59,23 @@ class Recorded(Source):
 
 def plain_upper(rate, x, level):
     """max {q in [0, 1] : rate(x, q) <= level} by a root finder, 0 if there is none."""
-    low = min(max(x, 0.0), 1.0)
-    if rate(x, 1.0) <= level:
-        return 1.0
+    low, high = min(max(x, 0.0), 1.0), np.nextafter(1.0, 0.0)
     if rate(x, low) > level:
-        return 0.0
-    high = np.nextafter(1.0, 0.0)
+        return float(rate(x, 1.0) <= level)
     if rate(x, high) <= level:
-        return high
+        return 1.0 if rate(x, 1.0) <= level else high
     return optimize.brentq(lambda q: rate(x, q) - level, low, high, xtol=1e-16)
 
 
 def plain_index(algorithm, x, n, k, t, highest):
     """The index of an arm, the larger the better."""
     log_t, epsilon = math.log(t), algorithm.epsilon
-    if isinstance(algorithm, dpb.AnytimeLazyUCB):
-        a = algorithm.alpha
-        return x + math.sqrt(a * log_t / n) + a * log_t / (epsilon * n)
-    if isinstance(algorithm, dpb.AdaPUCB):
-        a = algorithm.alpha
-        return x + math.sqrt(a * log_t / (2 * n)) + a * log_t / (epsilon * n)
+    if isinstance(algorithm, dpb.AnytimeLazyUCB | dpb.AdaPUCB):
+        a, share = algorithm.alpha, 2 if isinstance(algorithm, dpb.AdaPUCB) else 1
+        return x + math.sqrt(a * log_t / (share * n)) + a * log_t / (epsilon * n)
     if isinstance(algorithm, dpb.AdaPKLUCB):
-        a = algorithm.alpha
-        y = float(np.clip(x + a * log_t / (epsilon * n), 0, 1))
-        return plain_upper(kl, y, a * log_t / n)
+        level = algorithm.alpha * log_t
+        return plain_upper(kl, float(np.clip(x + level / (epsilon * n), 0, 1)), level / n)
     if isinstance(algorithm, dpb.DPKLUCB):
         level = log_t + algorithm.slack * math.log(1 + log_t)
         return plain_upper(partial(calibrated_plus, ratio=k / n, epsilon=epsilon), x, level / n)
@@ -89,14 +85,16 @@ def plain_index(algorithm, x, n, k, t, highest):
     return -(n * d_eps(y, best, epsilon) + math.log(n))
 
 
+def keeps(algorithm):
+    """Whether released sums accumulate."""
+    return isinstance(algorithm, dpb.DPKLUCB | dpb.DPIMED)
+
+
 def plain_size(algorithm, batches, pulls):
     """Size of the next batch: the first number of the grid that is beyond the last."""
-    forgets = not isinstance(algorithm, dpb.DPKLUCB | dpb.DPIMED)
-    last = (batches[-1] if batches else 0) if forgets else pulls
-    beyond = next(
-        size for j in range(10_000) if (size := math.ceil((1 + algorithm.eta) ** j)) > last
-    )
-    return beyond if forgets else beyond - pulls
+    last = pulls if keeps(algorithm) else batches[-1] if batches else 0
+    sizes = (math.ceil((1 + algorithm.eta) ** j) for j in range(10_000))
+    return next(size for size in sizes if size > last) - (pulls if keeps(algorithm) else 0)
 
 
 def plain_loop(algorithm, instance, horizon, rng):
@@ -105,24 +103,21 @@ def plain_loop(algorithm, instance, horizon, rng):
     total, pulls = np.zeros(n_arms), [0] * n_arms
     batches = [[] for _ in range(n_arms)]
     arms, releases = [], 0
-    forgets = not isinstance(algorithm, dpb.DPKLUCB | dpb.DPIMED)
     while True:
         t = len(arms) + 1
         if releases < n_arms:
             arm = releases
         else:
-            n = np.array([b[-1] if forgets else sum(b) for b in batches])
-            k = np.array([1 if forgets else len(b) for b in batches])
+            n = np.array([sum(b) if keeps(algorithm) else b[-1] for b in batches])
+            k = np.array([len(b) if keeps(algorithm) else 1 for b in batches])
             means = total / n
             if isinstance(algorithm, dpb.LazyDPTS):
-                centres = np.clip(
-                    means + algorithm.alpha * math.log(t) / (algorithm.epsilon * n), 0, 1
-                )
-                index = [rng.normal(c, m**-0.5) for c, m in zip(centres, n, strict=True)]
+                raised = means + algorithm.alpha * math.log(t) / (algorithm.epsilon * n)
+                centres = zip(np.clip(raised, 0, 1), n, strict=True)
+                index = [rng.normal(c, m**-0.5) for c, m in centres]
             else:
                 parts = zip(means.tolist(), n.tolist(), k.tolist(), strict=True)
-                highest = means.max()
-                index = [plain_index(algorithm, x, m, j, t, highest) for x, m, j in parts]
+                index = [plain_index(algorithm, x, m, j, t, means.max()) for x, m, j in parts]
             arm = int(np.argmax(index))
         size = plain_size(algorithm, batches[arm], pulls[arm])
         for _ in range(size):
@@ -131,7 +126,7 @@ def plain_loop(algorithm, instance, horizon, rng):
             arms.append(arm)
         batch = instance.rewards(rng).total(arm, size)
         batch += 0.0 + laplace_noise(rng, 1 / algorithm.epsilon, 1)[0]
-        total[arm] = batch if forgets else total[arm] + batch
+        total[arm] = batch + keeps(algorithm) * total[arm]
         pulls[arm] += size
         batches[arm].append(size)
         releases += 1
@@ -189,10 +184,10 @@ def test_each_reward_is_in_one_release(algorithm, interpreted):
         assert rng.scales == [1 / algorithm.epsilon] * len(recorded.asked)
         assert play.epoch_ends.size == len(recorded.asked)
         released = np.zeros(3, dtype=int)
-        forgets = algorithm.forgets
+        grid = batch_grid(2**40, algorithm.eta, algorithm.forgets)[0]
         for arm in range(3):
             sizes = [size for a, size in recorded.asked if a == arm]
-            assert sizes == batch_grid(2**40, algorithm.eta, forgets)[0][: len(sizes)].tolist()
+            assert sizes == grid[: len(sizes)].tolist()
             released[arm] = sum(sizes)
         open_pulls = play.counts[0] - released
         assert np.all(open_pulls >= 0)
@@ -219,11 +214,9 @@ def test_decisions_know_released_sums_alone(algorithm, interpreted):
     assert not all(np.array_equal(pulls(change, None), plain) for change in changes), "control"
 
 
-@every_algorithm
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=repr)
 def test_a_batch_that_the_horizon_cuts_short_changes_nothing_before(algorithm):
-    """The pulls up to T are those of a longer run, where no draw lies between."""
-    if isinstance(algorithm, dpb.LazyDPTS) and algorithm.draws == "pulls":
-        return  # its open batches are drawn with the checkpoints
+    """The pulls up to T are those of a longer run: no draw lies between (in `ALGORITHMS`)."""
     long = algorithm.play(ARMS, 4000, np.arange(1, 4001), np.random.default_rng(3))
     for horizon in (2, 100, 1001, 2500):
         short = algorithm.play(ARMS, horizon, np.array([horizon]), np.random.default_rng(3))
@@ -309,18 +302,15 @@ def test_the_largest_of_normal_variables_against_quadrature():
             gap, width = centres[0] - centres[1], math.hypot(*deviations)
             expected = stats.norm.sf([-gap / width, gap / width])
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-16)
-        else:
-            laws = stats.norm(centres[:, None], deviations[:, None])
-            x = np.unique(
-                np.concatenate([laws.ppf(p).ravel() for p in np.linspace(0, 1, 2003)[1:-1]])
-            )
-            ends = np.concatenate([[x[0] - 9], x, [x[-1] + 9]])
-            middle = (ends[1:] + ends[:-1]) / 2
-            below = laws.cdf(middle)
-            for a in range(n_arms):
-                others = np.delete(below, a, axis=0).prod(axis=0)
-                mass = np.diff(stats.norm(centres[a], deviations[a]).cdf(ends))
-                assert found[a] == pytest.approx(float(mass @ others), abs=2e-4)
+            continue
+        laws = stats.norm(centres[:, None], deviations[:, None])
+        inside = np.concatenate([laws.ppf(p).ravel() for p in np.linspace(0, 1, 2003)[1:-1]])
+        ends = np.unique([inside.min() - 9, *inside, inside.max() + 9])
+        below = laws.cdf((ends[1:] + ends[:-1]) / 2)
+        for a in range(n_arms):
+            mass = np.diff(stats.norm(centres[a], deviations[a]).cdf(ends))
+            others = np.delete(below, a, axis=0).prod(axis=0)
+            assert found[a] == pytest.approx(float(mass @ others), abs=2e-4)
 
 
 @pytest.mark.statistical
@@ -330,24 +320,19 @@ def test_the_race_against_pull_by_pull():
     rng = np.random.default_rng(1)
 
     def plain():
-        pulls, early = np.zeros(3, dtype=int), None
+        pulls, early = np.zeros(3, dtype=int), [-1, -1]
         while np.all(pulls < due):
             pulls[rng.choice(3, p=probabilities)] += 1
             if pulls.sum() == 5:
-                early = pulls.copy()
-        return *pulls[:2], *(early[:2] if early is not None else (-1, -1))
+                early = pulls[:2].tolist()
+        return *pulls[:2], *early
 
     def quick():
         arm, pulls = first_to_finish(rng, probabilities, due)
-        rest = pulls.copy()
-        rest[arm] -= 1
-        if rest.sum() >= 5:
-            early = first_of(rng, rest, np.array([5]))[0]
-        elif rest.sum() == 4:
-            early = pulls
-        else:
-            early = (-1, -1)
-        return *pulls[:2], *early[:2]
+        rest = pulls - (np.arange(3) == arm)
+        if rest.sum() < 5:
+            return *pulls[:2], *(pulls[:2] if rest.sum() == 4 else (-1, -1))
+        return *pulls[:2], *first_of(rng, rest, np.array([5]))[0, :2]
 
     expected = np.array([plain() for _ in range(2000)]).T
     found = np.array([quick() for _ in range(2000)]).T
@@ -398,41 +383,33 @@ def test_thompson_sampling_against_pull_by_pull():
 
 def test_the_rate_against_a_search_for_the_worst_alternative():
     """inf over z of ε·abs(μ_a − z) + kl(z, μ*): the truth comes first, the alternative second."""
-    for epsilon in (0.05, 0.5, 1.0, 3.0):
-        for means in ([0.5, 0.25], [0.9, 0.3, 0.85], [0.2, 0.05]):
-            best, rate, swapped = max(means), 0.0, 0.0
-            for mean in means:
-                if mean < best:
-                    z = np.linspace(mean, best, 200_001)
-                    least = np.min(epsilon * (z - mean) + kl(z, best))
-                    rate += (best - mean) / least
-                    swapped += (best - mean) / float(d_eps(best, mean, epsilon))
-            found = dpb.bounds.private_regret_rate(means, epsilon)
-            assert found == pytest.approx(rate, rel=1e-6)
-            assert abs(swapped / rate - 1) > 1e-3, "the order matters"
-            assert found >= dpb.bounds.private_lower_bound_rate(means, epsilon)
-            assert found >= dpb.bounds.lai_robbins_rate(means) * (1 - 1e-12)
-    assert dpb.bounds.private_regret_rate([0.5, 0.2], math.inf) == pytest.approx(
-        dpb.bounds.lai_robbins_rate([0.5, 0.2])
-    )
+    for epsilon, means in itertools.product(
+        (0.05, 0.5, 1.0, 3.0), ([0.5, 0.25], [0.9, 0.3, 0.85], [0.2, 0.05])
+    ):
+        best, rate, swapped = max(means), 0.0, 0.0
+        for mean in set(means) - {best}:
+            z = np.linspace(mean, best, 200_001)
+            rate += (best - mean) / np.min(epsilon * (z - mean) + kl(z, best))
+            swapped += (best - mean) / float(d_eps(best, mean, epsilon))
+        found = dpb.bounds.private_regret_rate(means, epsilon)
+        assert found == pytest.approx(rate, rel=1e-6)
+        assert abs(swapped / rate - 1) > 1e-3, "the order matters"
+        assert found >= dpb.bounds.private_lower_bound_rate(means, epsilon)
+        assert found >= dpb.bounds.lai_robbins_rate(means) * (1 - 1e-12)
+        free = dpb.bounds.private_regret_rate(means, math.inf)
+        assert free == pytest.approx(dpb.bounds.lai_robbins_rate(means))
 
 
 def test_the_bound_of_lazy_ucb_from_its_formula():
     """Two arms, in plain Python, with sums over batches as the proof has them."""
     best, mean, horizon, epsilon = 0.7, 0.4, 5000, 0.5
-    sizes, ends = [1], [1]
-    while ends[-1] <= horizon:
-        sizes.append(2 * sizes[-1])
-        ends.append(ends[-1] + sizes[-1])
-    pulls = 1.0
-    for j, end in enumerate(ends[:-1]):
-        n = sizes[j]
+    ends, pulls = [2**j - 1 for j in range(1, 13)], 1.0
+    for end in ends:
+        n = (end + 1) // 2
         threshold = best - ucb_width(n, math.log(horizon), 1.55, 3.1, epsilon)
-        high = math.exp(
-            -n * float(dpb.identification.calibrated_minus(threshold, mean, 1 / n, epsilon))
-        )
-        low = sum(1.5 * (other + end + 1) ** -3.1 for other in ends[:-1])
-        pulls += min(sizes[j + 1], max(horizon - end - 1, 0)) * min(1, high + low)
+        high = math.exp(-n * float(calibrated_minus(threshold, mean, 1 / n, epsilon)))
+        low = sum(1.5 * (other + end + 1) ** -3.1 for other in ends)
+        pulls += min(2 * n, max(horizon - end - 1, 0)) * min(1, high + low)
     found = dpb.AdaPUCB(epsilon).regret_bound(dpb.instances.bernoulli([best, mean]), horizon)
     assert found == pytest.approx(0.3 * pulls, rel=1e-9)
 
@@ -509,41 +486,19 @@ GOOD = {
     "lazy_dp_ts_regret": {"epsilon": 1.0, "alpha": 3.0},
     "dp_imed_regret": {"epsilon": 1.0, "eta": 1.0},
 }
-BAD_BOUNDS = [
-    (partial(getattr(dpb.bounds, bound), [0.5, 0.4], 100, **(GOOD[bound] | {name: value})), name)
-    for bound, name, value in [
-        *((bound, "epsilon", -1.0) for bound in GOOD),
-        *((bound, "eta", value) for bound in GOOD for value in (0.0, 1e-9, math.inf, math.nan)),
-        ("lazy_ucb_regret", "sampling", 0.0),
-        ("lazy_ucb_regret", "noise", -3.0),
-        ("adap_klucb_regret", "alpha", math.nan),
-        ("lazy_dp_ts_regret", "alpha", 1.0),
-        ("dp_klucb_regret", "slack", -0.5),
-        ("dp_imed_regret", "calibrated", 1),
-    ]
-]
+BAD = {
+    **{"epsilon": [-1.0], "eta": [0.0, 1e-9, math.inf, math.nan], "sampling": [0.0]},
+    **{"noise": [-3.0], "alpha": [-1.0, math.nan], "slack": [-0.5], "calibrated": [1]},
+}
 
 
-@pytest.mark.parametrize("bound", GOOD)
-def test_bounds_take_good_arguments(bound):
-    assert 0 < getattr(dpb.bounds, bound)([0.5, 0.4], 100, **GOOD[bound]) <= 10.0
-
-
-@pytest.mark.parametrize(
-    ("build", "name"),
-    [
-        (partial(dpb.AdaPUCB, -1.0), "epsilon"),
-        (partial(dpb.DPIMED, math.nan), "epsilon"),
-        (partial(dpb.AdaPUCB, 1.0, alpha=1.0), "alpha"),
-        (partial(dpb.AnytimeLazyUCB, 1.0, alpha="3"), "alpha"),
-        (partial(dpb.AdaPKLUCB, 1.0, eta=0.0), "eta"),
-        (partial(dpb.DPKLUCB, 1.0, slack=-1), "slack"),
-        (partial(dpb.DPIMED, 1.0, calibrated=1), "calibrated"),
-        (partial(dpb.LazyDPTS, 1.0, draws="both"), "draws"),
-        (partial(dpb.bounds.private_regret_rate, [0.5, 0.4], 0.0), "epsilon"),
-        *BAD_BOUNDS,
-    ],
-)
-def test_bad_arguments_are_named(build, name):
-    with pytest.raises(ValueError, match=f"^{name}=.* allowed: "):
-        build()
+@pytest.mark.parametrize("name", GOOD)
+def test_arguments_of_bounds(name):
+    bound = partial(getattr(dpb.bounds, name), [0.5, 0.4], 100)
+    assert 0 < bound(**GOOD[name]) <= 10.0
+    for argument in inspect.signature(bound).parameters.keys() & BAD.keys():
+        for value in BAD[argument]:
+            refusal(argument, value, lambda a=argument, v=value: bound(**GOOD[name] | {a: v}))
+    if name == "lazy_dp_ts_regret":
+        refusal("alpha", 1.0, lambda: bound(epsilon=1.0, alpha=1.0))
+    refusal("epsilon", 0.0, lambda: dpb.bounds.private_regret_rate([0.5, 0.4], 0.0))
