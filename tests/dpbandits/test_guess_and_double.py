@@ -22,6 +22,10 @@ BASES = [
 ]
 
 
+def one_rng():
+    return np.random.default_rng(11)
+
+
 @given(st.sampled_from(GROWTHS), st.integers(4, 5000), st.integers(1, 10**15))
 def test_stretches(growth, first_guess, end):
     algorithm = GuessAndDouble(dpb.UCB(), growth, first_guess)
@@ -33,22 +37,16 @@ def test_stretches(growth, first_guess, end):
     assert all(start < stop <= guess // 2 for guess, start, stop in stretches)
 
 
-def restarted(algorithm, instance, end, rng):
-    """Counts at every time: the base played from scratch on each stretch, one generator."""
-    counts, before = [], np.zeros(instance.n_arms, dtype=np.int64)
-    for guess, start, stop in algorithm.stretches(end):
-        every = np.arange(1, stop - start + 1)
-        part = before + algorithm.base.play(instance, guess, every, rng).counts
-        counts.append(part)
-        before = part[-1]
-    return np.concatenate(counts)
-
-
 @pytest.mark.parametrize("growth", GROWTHS)
 @pytest.mark.parametrize("base", BASES, ids=lambda base: base.label)
 def test_counts_are_those_of_restarted_runs(base, growth, small_instance):
-    algorithm, end = GuessAndDouble(base, growth, first_guess=16), 9000
-    expected = restarted(algorithm, small_instance, end, np.random.default_rng(11))
+    """The base is played from scratch on each stretch, with one generator."""
+    algorithm, end, rng = GuessAndDouble(base, growth, first_guess=16), 9000, one_rng()
+    expected, before = [], 0
+    for guess, start, stop in algorithm.stretches(end):
+        every = np.arange(1, stop - start + 1)
+        expected += (before + base.play(small_instance, guess, every, rng).counts).tolist()
+        before = np.array(expected[-1])
     boundaries = [stop for _, _, stop in algorithm.stretches(end)]
     for times in (
         np.arange(1, end + 1),
@@ -56,20 +54,19 @@ def test_counts_are_those_of_restarted_runs(base, growth, small_instance):
         np.array(sorted({*boundaries, end})),  # on each boundary
         np.array(sorted({b + d for b in boundaries for d in (-1, 1) if b + d < end} | {end})),
     ):
-        play = algorithm.play(small_instance, end, times, np.random.default_rng(11))
-        np.testing.assert_array_equal(play.counts, expected[times - 1])
-        assert play.counts.sum(axis=1).tolist() == times.tolist()
+        play = algorithm.play(small_instance, end, times, one_rng())
+        np.testing.assert_array_equal(play.counts, np.array(expected)[times - 1])
 
 
-def test_a_longer_horizon_does_not_change_the_past(small_instance):
-    """The horizon is not told: the algorithm is anytime."""
-    algorithm = GuessAndDouble(dpb.DPSE(epsilon=5.0), first_guess=64)
-    times = np.array([10, 500, 3000])
-    plays = [
-        algorithm.play(small_instance, horizon, times, np.random.default_rng(1)).counts
-        for horizon in (3000, 10**9)
-    ]
+def test_the_horizon_is_not_told(small_instance):
+    """The past does not change; a first guess beyond the end restarts nothing."""
+    base, times = dpb.DPSE(epsilon=5.0), np.array([10, 500, 3000])
+    algorithm = GuessAndDouble(base, first_guess=64)
+    plays = [algorithm.play(small_instance, T, times, one_rng()).counts for T in (3000, 10**9)]
     np.testing.assert_array_equal(*plays)
+    alone = base.play(small_instance, 8192, times, one_rng())
+    guessed = GuessAndDouble(base, first_guess=8192).play(small_instance, 3000, times, one_rng())
+    np.testing.assert_array_equal(alone.counts, guessed.counts)
 
 
 @dataclass(frozen=True)
@@ -94,46 +91,26 @@ class Spy(RegretAlgorithm):
         return np.sqrt(horizon) * np.minimum(np.asarray(times, float), 1.0)
 
 
-def test_what_the_base_is_told_and_where_its_epochs_end(small_instance):
+def test_what_the_base_is_told_and_what_it_promises(small_instance):
     spy = Spy()
-    play = GuessAndDouble(spy, "double", 16).play(
-        small_instance, 40, np.array([5, 40]), np.random.default_rng(0)
-    )
+    algorithm = GuessAndDouble(spy, "double", 16)
+    play = algorithm.play(small_instance, 40, np.array([5, 40]), one_rng())
     assert spy.told == [(16, 8), (32, 8), (64, 16), (128, 8)]
     assert play.epoch_ends.tolist() == [3, 11, 19, 35]
     assert play.counts[:, 0].tolist() == [5, 40]
-
-
-def test_the_bound_sums_the_bounds_of_the_stretches(small_instance):
-    algorithm = GuessAndDouble(Spy(), "double", 16)
+    assert algorithm.guarantee.epsilon == 0.125
+    assert GuessAndDouble(dpb.UCB()).guarantee == NO_PRIVACY
     bound = algorithm.regret_bound(small_instance, 40, times=[[1, 8], [9, 40]])
     expected = [[4, 4], [4 + 32**0.5, 4 + 32**0.5 + 8 + 128**0.5]]
     np.testing.assert_allclose(bound, expected, rtol=1e-12)
     assert algorithm.regret_bound(small_instance, 40) == pytest.approx(expected[1][1])
 
 
-def test_the_guarantee_is_that_of_one_stretch():
-    assert GuessAndDouble(Spy()).guarantee.epsilon == 0.125
-    assert GuessAndDouble(dpb.UCB()).guarantee == NO_PRIVACY
-
-
-def test_a_first_guess_beyond_the_end_restarts_nothing(small_instance):
-    times = np.array([100, 2000])
-    base = dpb.DPSE(epsilon=5.0)
-    alone = base.play(small_instance, 8192, times, np.random.default_rng(2))
-    guessed = GuessAndDouble(base, first_guess=8192).play(
-        small_instance, 2000, times, np.random.default_rng(2)
-    )
-    np.testing.assert_array_equal(alone.counts, guessed.counts)
-
-
 def test_squaring_the_guess_costs_less_than_doubling_it():
     """A restart pays log T anew: log2 T restarts cost log² T, log log T of them cost log T."""
-    instance = dpb.instances.ss19("C2")
+    instance, base = dpb.instances.ss19("C2"), dpb.DPSE(epsilon=1.0)
     last = {
-        growth: dpb.simulate(
-            GuessAndDouble(dpb.DPSE(epsilon=1.0), growth), instance, 10**9, n_runs=5
-        ).regret[:, -1]
+        growth: dpb.simulate(GuessAndDouble(base, growth), instance, 10**9, n_runs=5).regret[:, -1]
         for growth in GROWTHS
     }
     assert last["square"].max() < last["double"].min()
