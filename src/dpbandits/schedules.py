@@ -72,7 +72,6 @@ def elimination_epoch(
 
     R_e = max(32 log(8|S|e²/β)/Δ_e², 8 log(4|S|e²/β)/(εΔ_e)) + 1 with Δ_e = 2^−e,
     h_e = √(log(8|S|e²/β)/(2R_e)), c_e = log(4|S|e²/β)/(εR_e), noise of scale 1/(ε⌈R_e⌉).
-
     |S| = `n_viable`, e = `epoch` ≥ 1; ε = ∞ gives the non-private algorithm.
 
     Examples

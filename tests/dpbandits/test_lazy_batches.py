@@ -13,13 +13,11 @@ from statistical import may_be_at_most, mean_may_be_at_most, same_law
 from test_validation import refusal
 
 import dpbandits as dpb
-from dpbandits.bounds.lazy import Frame, _mean_odds, least_estimate
+from dpbandits.bounds.lazy import Frame, _mean_odds, calibrated_upper, least_estimate, ucb_width
 from dpbandits.divergences import calibrated_minus, calibrated_plus, d_eps, kl
-from dpbandits.lazy_indices import calibrated_upper, ucb_width
 from dpbandits.mechanisms import laplace_noise
-from dpbandits.regret import lazy_batches, lazy_sampling
-from dpbandits.regret.lazy_batches import Released
-from dpbandits.regret.lazy_sampling import first_of, first_to_finish, largest_draw
+from dpbandits.regret import lazy_batches
+from dpbandits.regret.lazy_batches import Released, first_of, first_to_finish, largest_draw
 from dpbandits.rewards.streams import Source
 from dpbandits.schedules import batch_grid
 
@@ -168,10 +166,9 @@ class Watched:
 @pytest.fixture
 def interpreted(monkeypatch):
     """Let the loop run in Python, which takes a `Watched` generator."""
-    for module in (lazy_batches, lazy_sampling):
-        for name, function in list(vars(module).items()):
-            if hasattr(function, "py_func"):
-                monkeypatch.setattr(module, name, function.py_func)
+    for name, function in list(vars(lazy_batches).items()):
+        if hasattr(function, "py_func"):
+            monkeypatch.setattr(lazy_batches, name, function.py_func)
 
 
 @every_algorithm

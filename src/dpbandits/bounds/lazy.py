@@ -1,4 +1,4 @@
-"""Bounds on the regret of algorithms with lazy batches, and on that of any private policy.
+"""Indices on lazy batches, bounds on the regret of their algorithms and of any private policy.
 
 All batches of an arm are fixed in advance: batch j has b_j pulls, e_j is their number up to its
 end, and the estimate from then on has n_j rewards and k_j Laplace variables. Then
@@ -24,8 +24,12 @@ from numpy.typing import ArrayLike
 from dpbandits._arrays import Floats
 from dpbandits._validation import check_flag, check_positive, check_range
 from dpbandits.bounds.regret import check_arms, check_times
-from dpbandits.divergences import calibrated_minus_kernel, calibrated_plus_kernel, d_eps_kernel
-from dpbandits.lazy_indices import ucb_width
+from dpbandits.divergences import (
+    calibrated_minus_kernel,
+    calibrated_plus_kernel,
+    d_eps_kernel,
+    tilt,
+)
 from dpbandits.schedules import batch_grid
 
 __all__ = [
@@ -43,7 +47,60 @@ _SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
 
 _SPREADS = (0.4, 0.6, 0.75, 0.9, 1.0)
 """Widths of the posterior that are tried for Lazy-DP-TS, in units of √(2 log T/n)."""
-_HALVINGS = 200
+_ROUNDS = 200
+_SPACING = 2.3e-16
+
+
+@njit(cache=True, nogil=True)
+def clip(x: float) -> float:
+    """Return x, moved into [0, 1]."""
+    return min(max(x, 0.0), 1.0)
+
+
+@njit(cache=True, nogil=True)
+def ucb_width(n: float, log_t: float, sampling: float, noise: float, epsilon: float) -> float:
+    """Return √(c·log t/n) + d·log t/(εn), c = `sampling` and d = `noise`."""
+    return math.sqrt(sampling * log_t / n) + noise * log_t / (epsilon * n)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def calibrated_upper(x: float, n: float, k: float, epsilon: float, level: float) -> float:
+    """Return max {q in [0, 1] : n·d̃⁺(x, q, k/n) ≤ level}, 0 if there is no such q.
+
+    d̃⁺ is convex and increases in q ≥ x, and Newton's method from the right converges. With ε = ∞
+    it is the index of KL-UCB. x may lie anywhere on the line.
+
+    Examples
+    --------
+    >>> round(calibrated_upper(0.5, 100.0, 5.0, 1.0, 5.0), 4)
+    0.6856
+    >>> round(calibrated_upper(0.5, 100.0, 1.0, math.inf, 5.0), 4)
+    0.6542
+    """
+    if x >= 1.0:
+        return 1.0
+    ratio, bound = k / n, level / n
+    low, high = max(x, 0.0), 1.0
+    if calibrated_plus_kernel(x, 1.0, ratio, epsilon) <= bound:
+        return 1.0
+    if calibrated_plus_kernel(x, low, ratio, epsilon) > bound:
+        return 0.0
+    rate = ratio / epsilon
+    q = low + min(0.5 * (high - low), math.sqrt(0.5 * bound))
+    for i in range(_ROUNDS):
+        excess = calibrated_plus_kernel(x, q, ratio, epsilon) - bound
+        if excess > 0.0:
+            high = q
+        else:
+            low = q
+        moved = tilt(1.0 - x, x, 1.0 - q, q, q - x, rate, epsilon, 0.0)[1]
+        new = q - excess * (q * (1.0 - q)) / moved
+        if not low < new < high or i % 20 == 19:
+            new = 0.5 * (low + high)
+        step, q = abs(new - q), new
+        if step <= _SPACING or high - low <= _SPACING:
+            break
+    return q
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -62,7 +119,7 @@ def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float
     while n * calibrated_plus_kernel(low, mean, k / n, epsilon) <= level:
         step *= 2.0
         low, high = mean - step, low
-    for _ in range(_HALVINGS):
+    for _ in range(_ROUNDS):
         middle = 0.5 * (low + high)
         if not low < middle < high:
             break

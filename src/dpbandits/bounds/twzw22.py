@@ -62,10 +62,8 @@ def heavy_elimination_pulls(
 
     Σ R_τ over τ ≤ τ(Δ), the first τ ≥ 1 with 2^−τ ≤ Δ, with K arms in every R_τ. Of order
     (u/Δ^(1+v))^(1/v)·log(1/β)/ε in the global model, and with u², Δ^(2(1+v)) and ε² instead in the
-    local one. Exceeded with probability at most `heavy_failure(beta, model)`.
-    Proof: :prf:ref:`thm-rse`.
-
-    Arguments as of `heavy_epoch`; not for the schedule "published-remark".
+    local one. Exceeded with probability at most `heavy_failure(beta, model)`. Arguments as of
+    `heavy_epoch`; not for the schedule "published-remark". Proof: :prf:ref:`thm-rse`.
 
     Examples
     --------
@@ -99,14 +97,8 @@ def heavy_elimination_regret(
 
     Σ Δ_a n_a with n_a at most `heavy_elimination_pulls` and Σ n_a ≤ t, plus `heavy_failure` times
     t·max Δ. With β = 1/T this is of order Σ_a (u/Δ_a)^(1/v)·log(T)/ε in the global model, and
-    Σ_a u^(2/v)·Δ_a^(−(1+2/v))·log(T)/ε² in the local one.
-
-    Parameters
-    ----------
-    gaps, horizon, beta, times
-        As of `elimination_regret`.
-    epsilon, moment, order, model, schedule
-        As of `heavy_epoch`.
+    Σ_a u^(2/v)·Δ_a^(−(1+2/v))·log(T)/ε² in the local one. Arguments as of `elimination_regret` and
+    `heavy_epoch`.
     """
     all_gaps, at = check_arms("gaps", gaps, _FAR), check_times(horizon, times)
     beta = 1 / check_positive("horizon", horizon) if beta is None else check_fraction("beta", beta)
@@ -223,13 +215,7 @@ def heavy_divergence(
     """Return κ of the hard instances: what a pull of the changed arm can reveal.
 
     −log(1 − p(1 − e^−ε)) in the global model, of order ε·((2Δ)^(1+v)/u)^(1/v), and the lesser of it
-    and (e^ε − 1)²p² in the local one.
-
-    Parameters
-    ----------
-    gap, epsilon, moment, order : float
-        Δ > 0, at most u^(1/(1+v))/2; privacy budget ε, ``inf`` for no privacy; u and v.
-    model : {"global", "local"}
+    and (e^ε − 1)²p² in the local one. `gap` is Δ > 0, at most u^(1/(1+v))/2; ε may be infinite.
 
     Examples
     --------
@@ -314,7 +300,6 @@ def heavy_minimax_lower_bound(
     max over Δ of (ΔT/8)·exp(−κ(Δ)·T/(K − 1)), of order (uT)^(1/(1+v))·((K − 1)/ε)^(v/(1+v)) in the
     global model, u^(1/(1+v))·T^((2+v)/(2(1+v)))·((K − 1)/ε²)^(v/(2(1+v))) in the local one.
     Proof, with the best p: :prf:ref:`thm-hard-pairs`. Arguments as of `heavy_divergence`.
-
     """
     moment, order = check_positive("moment", moment), check_order("order", order)
     _check(epsilon, model)

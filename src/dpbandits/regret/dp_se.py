@@ -41,7 +41,6 @@ class DPSE(RegretAlgorithm):
     -----
     Deviations from the printed algorithm: none. R_e is real; the printed loop runs while
     r < R_e, that is ⌈R_e⌉ times. An epoch that the horizon cuts short releases nothing.
-    A run takes O(K log T) steps (`dpbandits.regret.elimination`), and its law is exact.
 
     Examples
     --------

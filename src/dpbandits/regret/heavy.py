@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Ints, Rng
@@ -43,6 +42,8 @@ def law_codes(instance: HeavyTailInstance) -> tuple[Ints, Floats]:
 class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
     """Base class of the algorithms that are told E∣X∣^(1+v) ≤ u; u and v are the instance's."""
 
+    bound_for: ClassVar[Any] = HeavyTailInstance
+
     def check_instance(self, instance: object) -> None:
         if not isinstance(instance, HeavyTailInstance):
             raise ValueError(
@@ -66,36 +67,26 @@ class HeavyElimination(HeavyTailAlgorithm):
         """Pure ε-privacy: of all pulls (Theorem 3), or of each released reward (Theorem 6)."""
         return PrivacyGuarantee(self.model, self.epsilon)
 
+    def _promised(self, instance: HeavyTailInstance) -> dict[str, Any]:
+        return {
+            "epsilon": self.epsilon,
+            "moment": instance.moment_bound,
+            "order": instance.order,
+            "model": self.model,
+            "schedule": self.schedule,
+        }
+
     def play(self, instance: HeavyTailInstance, horizon: int, checkpoints: Ints, rng: Rng) -> Play:
         self.check_instance(instance)
-        plan = partial(
-            heavy_epoch,
-            beta=1 / horizon if self.beta is None else self.beta,
-            epsilon=self.epsilon,
-            moment=instance.moment_bound,
-            order=instance.order,
-            model=self.model,
-            schedule=self.schedule,
-        )
+        beta = 1 / horizon if self.beta is None else self.beta
+        plan = partial(heavy_epoch, beta=beta, **self._promised(instance))
         return play_heavy_elimination(instance, checkpoints, rng, plan)
 
-    def regret_bound(
-        self, instance: HeavyTailInstance, horizon: int, times: ArrayLike | None = None
-    ) -> float | Floats:
-        self.check_instance(instance)
+    def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Callable[..., Any]:
         if self.schedule == "published-remark":  # nothing better is true in general
-            return bounds.worst_regret(instance.gaps, horizon, times=times)
-        return bounds.heavy_elimination_regret(
-            instance.gaps,
-            horizon,
-            epsilon=self.epsilon,
-            moment=instance.moment_bound,
-            order=instance.order,
-            model=self.model,
-            schedule=self.schedule,
-            beta=self.beta,
-            times=times,
-        )
+            return partial(bounds.worst_regret, instance.gaps, horizon)
+        bound = partial(bounds.heavy_elimination_regret, instance.gaps, horizon)
+        return partial(bound, beta=self.beta, **self._promised(instance))
 
 
 def play_heavy_elimination(

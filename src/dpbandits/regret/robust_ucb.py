@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike
 
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Ints, Rng
@@ -215,15 +215,7 @@ class RobustUCB(HeavyTailAlgorithm):
             counts = play_robust_ucb(instance, checkpoints, rng)
         return Play.of(counts)
 
-    def regret_bound(
-        self, instance: HeavyTailInstance, horizon: int, times: ArrayLike | None = None
-    ) -> float | Floats:
-        self.check_instance(instance)
-        return bounds.robust_ucb_regret(
-            instance.gaps,
-            horizon,
-            moment=instance.moment_bound,
-            order=instance.order,
-            confidence=self.confidence,
-            times=times,
-        )
+    def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Any:
+        known: dict[str, Any] = {"moment": instance.moment_bound, "order": instance.order}
+        bound = partial(bounds.robust_ucb_regret, instance.gaps, horizon, **known)
+        return partial(bound, confidence=self.confidence)
