@@ -121,7 +121,7 @@ def test_the_shared_tests_and_the_audit_find_it(copy):
         f"tests/dpbandits/test_{name}.py" for name in ("registry", "audit_registry", "rewards")
     ]
     status, words = run(copy, "-m", "pytest", "-q", "-k", "Toy", *suites)
-    assert status == 0 and int(words.split(" passed")[0].split()[-1]) > 25, words
+    assert status == 0 and int(words.split(" passed")[0].split()[-1]) > 20, words
 
 
 def test_the_package_and_its_reference_have_it(copy):

@@ -210,7 +210,7 @@ BAD |= dict.fromkeys(["growth", "schedule", "draws", "confidence", "threshold", 
 def test_bad_arguments_are_refused(name):
     good = ALL[name][0]
     for field in dataclasses.fields(good):
-        for value in BAD.get(field.name, [math.nan, -1.0]):
+        for value in BAD.get(field.name, [math.nan, -1]):
             if value is not None or field.default is not None:
                 change = {field.name: value}
                 refusal(field.name, value, lambda c=change: dataclasses.replace(good, **c))
