@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpbandits as dpb
-from dpbandits.regret import dp_ucb
+from dpbandits.regret import skipping
 from dpbandits.regret.dp_ucb import DPUCB_VARIANTS, ENGINES
+from dpbandits.regret.per_step import IndexPolicy
 
 
 def table(variant, n_arms, horizon, epsilon, power=1.0):
@@ -110,17 +111,18 @@ def kernels(monkeypatch):
     """Record which kernel is called, and with what."""
     calls = []
 
-    def skipping(means, node_scale, gamma, checkpoints, rng):
-        calls.append(("skipping", means.tolist(), node_scale, gamma))
-        return np.outer(checkpoints, [1, 0])
+    def by_skips(policy, means, checkpoints, rng, max_skips):
+        assert policy == IndexPolicy(policy.scale, policy.gamma)
+        calls.append(("skipping", means.tolist(), policy.scale, policy.gamma))
+        return np.outer(checkpoints, [1, 0]), None
 
     def per_step(policy, rewards, checkpoints, rng):
-        assert policy == dp_ucb.IndexPolicy(policy.scale, policy.gamma)
+        assert policy == IndexPolicy(policy.scale, policy.gamma)
         calls.append(("per-step", rewards.means.tolist(), policy.scale, policy.gamma))
         return np.outer(checkpoints, [1, 0])
 
-    monkeypatch.setattr(dp_ucb, "play_skipping", skipping)
-    monkeypatch.setattr(dp_ucb, "play_index_policy", per_step)
+    monkeypatch.setattr(skipping, "_skips", by_skips)
+    monkeypatch.setattr(skipping, "play_index_policy", per_step)
     return calls
 
 

@@ -117,7 +117,7 @@ def pull_by_pull(algorithm, means, times, rng):
     if isinstance(algorithm, dpb.DPUCBInt):
         return interval_counts(algorithm, means, times, rng, 0)
     rewards = dpb.instances.bernoulli(means).rewards(rng)
-    return play_index_policy(algorithm.policy, rewards, times, rng)
+    return play_index_policy(algorithm.policy(len(means), 1), rewards, times, rng)
 
 
 def interval_counts(algorithm, means, times, rng, max_skips, noise=None):

@@ -3,10 +3,8 @@
 from dpbandits.mechanisms.counters import (
     AdaptiveTree,
     BinaryTree,
-    Counter,
     HybridCounter,
     LogarithmicCounter,
-    RunningCounter,
 )
 from dpbandits.mechanisms.noise import (
     laplace,
@@ -23,10 +21,8 @@ from dpbandits.mechanisms.noise import (
 __all__ = [
     "AdaptiveTree",
     "BinaryTree",
-    "Counter",
     "HybridCounter",
     "LogarithmicCounter",
-    "RunningCounter",
     "laplace",
     "laplace_below",
     "laplace_cdf",

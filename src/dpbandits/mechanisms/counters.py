@@ -3,16 +3,12 @@
 Each counter cuts the stream into blocks, gives the sum of a block one Laplace variable when the
 block ends, and keeps it; a private sum adds the noisy blocks that make it up. (Noise drawn anew for
 each sum would show the first element in every one of them, and cost a budget each time.)
-
-- `BinaryTree`, for streams of known length: dyadic blocks.
-- `AdaptiveTree`: the same, for elements whose bound grows.
-- `LogarithmicCounter`, for streams of any length: a sum at each power of two.
-- `HybridCounter`, for streams of any length: the logarithmic counter, with trees in between.
 """
 
 from __future__ import annotations
 
 import abc
+import functools
 import math
 from dataclasses import dataclass
 from typing import Annotated
@@ -22,7 +18,7 @@ from numba import njit
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._validation import check_choice, check_fraction, check_integer
-from dpbandits.configuration import Budget, Configuration, Number, Positive, whole
+from dpbandits.configuration import Budget, Configuration, Positive, between, whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level
 from dpbandits.mechanisms.noise import laplace, laplace_sum_error, laplace_sum_quantile
@@ -45,10 +41,6 @@ HYBRID_STATE = TREE_LEVELS + 1
 """Size of the row of numbers that `next_hybrid_noise` keeps of a counter."""
 
 
-def _split(name: str, value: str) -> str:
-    return check_choice(name, value, SPLITS)
-
-
 class Counter(Configuration, abc.ABC):
     """A mechanism that gives out private running sums: a frozen dataclass with a budget."""
 
@@ -60,7 +52,7 @@ class Counter(Configuration, abc.ABC):
         return PrivacyGuarantee("global", self.epsilon)
 
     def bounds(self, n: int) -> tuple[float, float]:
-        """Return the range of the n-th element, [0, 1] unless a subclass says so."""
+        """Return the range of the n-th element."""
         return 0.0, 1.0
 
     @abc.abstractmethod
@@ -78,8 +70,7 @@ class Counter(Configuration, abc.ABC):
     def sums(self, stream: Floats, n_runs: int, rng: Rng) -> Floats:
         """Return the private sums of many runs over a stream of length N, shape (n_runs, N).
 
-        In a compiled loop that draws what `RunningCounter` draws, in the same order: its sums, up
-        to the rounding of a sum of noises.
+        A compiled loop with the draws of `RunningCounter`: its sums, up to rounding.
         """
         refuses = self.counter(np.random.default_rng(0))
         for x in stream.tolist():
@@ -167,8 +158,7 @@ class BinaryTree(_Tree):
 
     The prefix of length n is cut into the dyadic blocks of n's binary digits. A stream element
     lies in at most L = ⌊log2 T⌋ + 1 released blocks, so that noise of scale L/ε on every block
-    makes all prefix sums together ε-differentially private, and a prefix sum adds at most L
-    variables. Proof: :prf:ref:`lem-tree`.
+    makes all prefix sums together ε-differentially private. Proof: :prf:ref:`lem-tree`.
 
     Parameters
     ----------
@@ -193,7 +183,6 @@ class BinaryTree(_Tree):
         return self.levels / self.epsilon
 
     def drawn(self, n: int) -> tuple[float | None, int]:
-        """See `Counter`."""
         return self.node_scale, n
 
     def error_quantile(self, beta: float) -> float:
@@ -206,13 +195,7 @@ class BinaryTree(_Tree):
         return self.error_width(math.log(2 / check_fraction("beta", beta)))
 
     def error_width(self, log_term: float) -> float:
-        """Return `error_quantile` for ℓ = log(2/β), also where β would be too small for a float.
-
-        Examples
-        --------
-        >>> round(BinaryTree(epsilon=0.5, horizon=1000).error_width(10_000.0), 1)
-        565685.4
-        """
+        """Return `error_quantile` for ℓ = log(2/β), also where β would be too small for a float."""
         return self.node_scale * math.sqrt(8 * log_term * max(self.levels, log_term))
 
     def error_probability(self, threshold: float) -> float:
@@ -229,22 +212,16 @@ class AdaptiveTree(_Tree):
 
     The i-th element lies in [−B_i, B_i], B_i = b·i^g non-decreasing. Blocks are those of
     `BinaryTree`; the variable of a block that ends with element n has scale 2·B_n·L/ε. All prefix
-    sums together are ε-differentially private. Bounds that decreased would break this: the noise
-    of the block that ends last would be too small for its first elements.
-
-    The noise of the prefix of length n exceeds 2·B_n·M/ε, M = L·√(8ℓ·max(L, ℓ)), with probability
-    at most e^−ℓ, and is below the negative with as much. The log of that tail is linear in the
-    threshold once ℓ > L: no bound of the form √ℓ·(…) holds at every confidence. Proof:
-    :prf:ref:`lem-adaptive`.
+    sums together are ε-differentially private. Proof: :prf:ref:`lem-adaptive`. Bounds that
+    decreased would break this: the noise of the block that ends last would be too small for its
+    first elements.
 
     Parameters
     ----------
     epsilon, horizon
         As of `BinaryTree`.
-    first_bound : float
-        b > 0, the bound on the first element.
-    growth : float
-        g ≥ 0; with 0 the mechanism is a `BinaryTree` for [−b, b].
+    first_bound, growth : float
+        b > 0, the bound on the first element, and g from 0, a `BinaryTree` for [−b, b], to 1000.
 
     Examples
     --------
@@ -254,14 +231,7 @@ class AdaptiveTree(_Tree):
     """
 
     first_bound: Positive = 1.0
-    growth: Number = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.growth < math.inf:
-            raise ValueError(
-                f"growth={self.growth!r} is out of range; allowed: a finite number of at least 0"
-            )
+    growth: Annotated[float, between(0, 1000)] = 0.0
 
     @property
     def node_factor(self) -> float:
@@ -273,7 +243,6 @@ class AdaptiveTree(_Tree):
         return self.first_bound * float(n) ** self.growth
 
     def bounds(self, n: int) -> tuple[float, float]:
-        """See `Counter`."""
         return -self.bound(n), self.bound(n)
 
     def node_scale(self, n: int) -> float:
@@ -281,11 +250,14 @@ class AdaptiveTree(_Tree):
         return self.node_factor * self.bound(n)
 
     def drawn(self, n: int) -> tuple[float | None, int]:
-        """See `Counter`."""
         return self.node_scale(n), n
 
     def error_factor(self, log_term: float) -> float:
-        """Return M = L·√(8ℓ·max(L, ℓ)), the error of a prefix in units of 2·B_n/ε."""
+        """Return M = L·√(8ℓ·max(L, ℓ)).
+
+        The noise of the prefix of length n exceeds 2·B_n·M/ε with probability at most e^−ℓ, and is
+        below the negative with as much.
+        """
         return self.levels * math.sqrt(8 * log_term * max(self.levels, log_term))
 
     def error_width(self, n: int, log_term: float) -> float:
@@ -325,13 +297,13 @@ class LogarithmicCounter(_Endless):
 
     The blocks {1}, {2}, {3, 4}, {5, …, 8}, … end at the powers of two, and their variables have
     scale 1/ε. The private sum of the stream up to 2^k adds k + 1 blocks; between powers of two the
-    latest one stands. An element lies in one block, so that all private sums together are
-    ε-differentially private. Proof: :prf:ref:`thm-counters`.
+    latest one stands. All private sums together are ε-differentially private. Proof:
+    :prf:ref:`thm-counters`.
 
     Parameters
     ----------
     epsilon : float
-        Privacy budget ε > 0 of the whole stream; ``inf`` adds no noise.
+        As of `BinaryTree`.
 
     Examples
     --------
@@ -348,11 +320,9 @@ class LogarithmicCounter(_Endless):
         return 1 / self.epsilon
 
     def drawn(self, n: int) -> tuple[float | None, int]:
-        """See `Counter`."""
         return (None if n & (n - 1) else self.block_scale), 0
 
     def noise_terms(self, length: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
-        """Return (k + 1,) with 2^k ≤ `length`, and (1/ε,)."""
         return (check_integer("length", length, 1, 2**62).bit_length(),), (self.block_scale,)
 
 
@@ -362,8 +332,7 @@ class HybridCounter(_Endless):
 
     A logarithmic counter with noise of scale 1/ε₁ gives the sums at the powers of two. Between 2^k
     and 2^(k+1) a tree with k levels, whose nodes have noise of scale k/ε₂, gives the sum since 2^k.
-    Every element draws exactly one variable: that of the block that ends with it if it is a power
-    of two, and else that of the node which ends with it. All sums together are
+    Every element draws one variable, of the block or node that ends with it. All sums together are
     (ε₁ + ε₂)-differentially private, and from n = 4 on for no smaller budget. Proof:
     :prf:ref:`thm-counters`.
 
@@ -385,7 +354,7 @@ class HybridCounter(_Endless):
     """
 
     epsilon: Budget
-    split: Annotated[str, _split] = "half"
+    split: Annotated[str, functools.partial(check_choice, choices=SPLITS)] = "half"
 
     @property
     def part_epsilon(self) -> float:
@@ -403,17 +372,14 @@ class HybridCounter(_Endless):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """See `Counter`."""
         return PrivacyGuarantee("global", 2 * self.part_epsilon)
 
     def drawn(self, n: int) -> tuple[float | None, int]:
-        """See `Counter`."""
         levels = n.bit_length() - 1
         leaf = n - (1 << levels)
         return (self.node_scale(levels) if leaf else self.block_scale), leaf
 
     def noise_terms(self, length: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
-        """Return k + 1 of a block's scale, and one of a node's for each bit of τ = n − 2^k."""
         length = check_integer("length", length, 1, 2**62)
         levels = length.bit_length() - 1
         return (levels + 1, length.bit_count() - 1), (self.block_scale, self.node_scale(levels))
@@ -439,15 +405,6 @@ def next_hybrid_noise(
         start; updated in place.
     arm, n : int
         The arm, and how many elements its counter has, this one included.
-
-    Examples
-    --------
-    Without noise in the blocks, the sum at a power of two is exact; the tree has noise.
-
-    >>> state, rng = np.zeros((1, HYBRID_STATE)), np.random.default_rng(0)
-    >>> noise = [next_hybrid_noise(rng, 0.0, 1.0, state, 0, n) for n in range(1, 9)]
-    >>> [bool(z) for z in noise]
-    [False, False, True, False, True, True, True, False]
     """
     level = lowest_level(n)
     rest = n & (n - 1)

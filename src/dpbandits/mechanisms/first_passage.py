@@ -6,18 +6,13 @@ the minimum of the path sums obeys M_j = min(M_{j−1}, X + M′_{j−1}) with X
 half, and M, M′ independent: its law is a table, `first_passage_table`. With the probability that
 the table gives, no leaf of the subtree fails and none of its inner nodes need be drawn, for they
 are never read again; otherwise the first leaf that fails is drawn with the nodes on its way, and
-every later node is as fresh as before, for "first failing leaf" is a stopping time.
+every later node is as fresh as before. Node noises are lowered to whole cells and the room above
+the barrier is capped: both can only bring a failure forward. Proof: :prf:ref:`skip-sound`,
+:prf:ref:`skip-law`, :prf:ref:`skip-fresh`.
 
-To have a finite table the node noises are lowered to whole cells and the room above the barrier
-is capped: both can only bring a failure forward, so that a leaf that does not fail is certainly
-above the barrier. Proof: :prf:ref:`skip-sound`, :prf:ref:`skip-law`, :prf:ref:`skip-fresh`.
-
-*Growing trees.* In an adaptive tree the scale of a node grows with the element it ends at: on a
-stretch it lies between s, that of its first node, and κ·s. A node's noise is its scale times a
-standard Laplace variable q. The walk is lowered to Y = κ·s·q if q < 0 and Y = s·q otherwise: Y is
-at most the node's noise, has one law for all nodes of the stretch, and so one table serves; and
-given Y, q is known and with it the true noise. Proof: :prf:ref:`prop-walks`. With κ = 1 this is
-the ordinary tree.
+In an adaptive tree the scale of a node grows: on a stretch it lies between s, that of its first
+node, and κ·s. A node q times its scale is lowered to Y = κ·s·q if q < 0, and to s·q otherwise.
+Proof: :prf:ref:`prop-walks`. With κ = 1 this is the ordinary tree.
 """
 
 from __future__ import annotations
@@ -81,16 +76,9 @@ def prefix_noise_at(prefix_noise: Floats, arm: int, n: int) -> float:
 def next_prefix_noise(rng: Rng, node_scale: float, prefix_noise: Floats, arm: int, n: int) -> float:
     """Draw the node that ends at the arm's n-th pull and return the noise of the prefix.
 
-    Parameters
-    ----------
-    node_scale : float
-        Scale λ of the node's Laplace noise.
-    prefix_noise : numpy.ndarray of float, shape (K, 64)
-        ``prefix_noise[b, j]``: noise of the prefix that ended with arm b's latest node of level
-        j; updated in place. The prefixes that n continues (n with its lowest set bits cleared)
-        are always among these.
-    arm, n : int
-        The arm, and its number of pulls, this one included.
+    The node has the scale λ = `node_scale`. ``prefix_noise[b, j]``, shape (K, 64), is the noise of
+    the prefix that ended with arm b's latest node of level j; it is updated in place. The prefix
+    that n continues (n without its lowest set bit) is always among these.
     """
     noise = prefix_noise_at(prefix_noise, arm, n & (n - 1)) + laplace(rng, node_scale)
     prefix_noise[arm, lowest_level(n)] = noise
@@ -111,12 +99,10 @@ class FirstPassageTable(NamedTuple):
     ----------
     cell_width, ratio : float
         h, and κ, the greatest scale of a stretch over its least.
-    fail : numpy.ndarray of float, shape (J + 1, D + 1)
+    fail, right_fail : numpy.ndarray of float, shape (J + 1, D + 1)
         ``fail[j, d]``: probability H_j(d) that some leaf of a subtree with 2^j leaves fails. The
-        first leaf carries none of its nodes, so that H_0(d) = 0 for d ≥ 1; H_j(0) = 1.
-    right_fail : numpy.ndarray of float, shape (J + 1, D + 1)
-        ``right_fail[j, d]``: the same, W_j(d), with one more node in front, as the right half of
-        a subtree has.
+        first leaf carries none of its nodes: H_0(d) = 0 for d ≥ 1; H_j(0) = 1.
+        ``right_fail[j, d]``: the same, W_j(d), with one more node in front, as a right half has.
     cell_mass : numpy.ndarray of float, shape (2 D + 1,)
         ``cell_mass[D + k]``: probability of ⌊Y/(hs)⌋ = k.
     """
@@ -139,8 +125,7 @@ def first_passage_table(
         W_j(d) = P(d + k ≤ 0) + Σ_{0<y<D} P(d + k = y) H_j(y) + P(d + k ≥ D) H_j(D),
         H_{j+1}(d) = H_j(d) + (1 − H_j(d)) W_j(d),        H_0(d) = 0 for d ≥ 1.
 
-    Only non-negative terms are added, so that each entry has a relative error of a few units of
-    rounding per level.
+    Only non-negative terms are added: a relative error of a few units of rounding per level.
 
     Parameters
     ----------
@@ -153,10 +138,8 @@ def first_passage_table(
     --------
     Two leaves: the second fails when its one node, lowered, falls by more than the room.
 
-    >>> for ratio in (1.0, 1.25):
-    ...     table = first_passage_table(0.25, ratio=ratio)
-    ...     bool(abs(table.fail[1, 4] - 0.5 * math.exp(-3 * 0.25 / ratio)) < 1e-15)
-    True
+    >>> table = first_passage_table(0.25, ratio=1.25)
+    >>> bool(abs(table.fail[1, 4] - 0.5 * math.exp(-3 * 0.25 / 1.25)) < 1e-15)
     True
     """
     cap, up, down = n_cells, cell_width, cell_width / ratio  # a cell in units of q, on each side
@@ -184,11 +167,7 @@ def first_passage_table(
 
 @njit(cache=True, nogil=True)
 def _room_in_cells(table: FirstPassageTable, node_scale: float, distance: float) -> int:
-    """Return the room, in cells, of a positive distance between the noise and the barrier.
-
-    A walk of whole cells that does not use up ⌊distance/(hs)⌋ + 1 cells has fallen by at most
-    ⌊distance/(hs)⌋ cells, hence not below the barrier.
-    """
+    """Return the room, in cells, of a positive distance between the noise and the barrier."""
     cap = table.fail.shape[1] - 1
     cells = distance / (table.cell_width * node_scale)
     if cells >= cap:  # compared as floats: a tiny node scale would overflow an int64
@@ -257,15 +236,15 @@ def walk_to_first_passage(
     Parameters
     ----------
     table : FirstPassageTable
-        From `first_passage_table`, with κ ≥ (stop/(start + 1))^g.
+        With κ ≥ (stop/(start + 1))^g.
     node_scale, growth : float
         A node that ends at pull n has scale λ·n^g, λ > 0, g the `growth`.
     barrier : float
         Distance of the barrier below 0, in units of the sum of rewards.
-    prefix_noise : numpy.ndarray of float, shape (K, 64)
+    prefix_noise, arm
         As of `next_prefix_noise`; updated in place.
-    arm, start, stop : int
-        The arm, and numbers of pulls, 1 ≤ start ≤ stop.
+    start, stop : int
+        Numbers of pulls, 1 ≤ start ≤ stop.
     """
     least_scale = node_scale * (start + 1.0) ** growth
     leaf = start
@@ -306,9 +285,8 @@ def lowered_walk_fails(
     """Tell whether a walk drawn node by node fails at `leaf`, as `walk_to_first_passage` counts it.
 
     To be called at the start of the walk and then at each leaf before `stop`, after the leaf's
-    node was drawn by `next_prefix_noise`, until it is true. Draws nothing: it is the definition of
-    a failing leaf, for tests and for shadow runs. `walk`, of shape (WALK_SIZE,), is its state, to
-    be set to 0 before the first leaf; the rest as of `walk_to_first_passage`, with κ = 1.
+    node was drawn by `next_prefix_noise`, until it is true: the definition of a failing leaf.
+    `walk`, of shape (WALK_SIZE,), is its state, 0 before the first leaf; κ = 1.
     """
     first, end = walk[TREE_LEVELS], walk[TREE_LEVELS + 1]  # of the subtree that holds the leaf
     if leaf >= end:
@@ -334,10 +312,7 @@ def lowered_walk_fails(
 
 @njit(cache=True, nogil=True)
 def _passing_node(rng: Rng, table: FirstPassageTable, level: int, room: int) -> tuple[float, int]:
-    """Draw the node in front of a right half with 2^level leaves, given that this half passes.
-
-    Returns its noise over its scale, and the room behind it; for κ = 1.
-    """
+    """As `_failing_node`, given that this half passes; for κ = 1."""
     cap = table.fail.shape[1] - 1
     while True:
         node = laplace(rng, 1.0)
@@ -364,16 +339,7 @@ def walk_to_joint_passage(
     barrier, on one side: at every leaf from `start` up to, not including, the returned one,
     ``signs[b]·Z_b`` is certainly above ``-barriers[b]`` for all trees b.
 
-    *Exact.* In a subtree that all trees enter, tree b fails somewhere with the tabulated
-    probability H_j(room_b), and in its left half with H_{j−1}(room_b), each independently of the
-    other trees. So it is drawn for each whether it fails, and given that, whether its left half
-    does. If a left half fails, the first leaf lies there, and nothing that was drawn says more
-    about left halves than which of them fail: what is known of the right halves is about nodes
-    that come after the stopping time, independent of all before, and is forgotten. If no left half
-    fails, each tree gets the node in front of its right half, from its law given that this half
-    fails, or that it passes (by rejection), and the right halves go on in the same way. At the
-    first leaf that fails, all trees have the nodes of their prefixes, with their exact law; all
-    later nodes are unconditioned. ∎
+    Proof: :prf:ref:`lem-joint-passage`.
 
     Parameters
     ----------

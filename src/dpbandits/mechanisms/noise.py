@@ -7,8 +7,7 @@ with
     w_i = C(2m − 1 − i, m − 1)·2^(i − 2m),    Σ w_i = 1/2.
 
 Two such sums of different scales are convolved by Gauss–Legendre quadrature between the kinks of
-the integrand. No term is negative, so that a tail of 10^(−200) is as accurate as one of 1/2: to
-some 12 digits.
+the integrand. No term is negative: a tail of 10^(−200) is as accurate as one of 1/2, to 12 digits.
 """
 
 from __future__ import annotations
@@ -49,14 +48,8 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 def laplace(rng: Rng, scale: float) -> float:
     """Draw one Laplace variable of mean 0 and the given scale (density ∝ exp(−|x|/scale)).
 
-    A standard exponential with a fair sign, so that a compiled kernel pays one ziggurat draw
-    and one uniform. The variance is 2·scale²; with scale 0 the result is 0, and the generator
+    A standard exponential with a fair sign. With scale 0 the result is 0, and the generator
     advances all the same.
-
-    Examples
-    --------
-    >>> -100 < laplace(np.random.default_rng(0), 2.0) < 100
-    True
     """
     magnitude = scale * rng.standard_exponential()
     if rng.random() < 0.5:
@@ -66,13 +59,7 @@ def laplace(rng: Rng, scale: float) -> float:
 
 @njit(cache=True, nogil=True)
 def laplace_cdf(x: float, scale: float) -> float:
-    """Return P(Z ≤ x) for a Laplace variable Z of mean 0; with ``scale = 0``, Z = 0.
-
-    Examples
-    --------
-    >>> laplace_cdf(0.0, 2.0), laplace_cdf(-1.0, 0.0)
-    (0.5, 0.0)
-    """
+    """Return P(Z ≤ x) for a Laplace variable Z of mean 0; with ``scale = 0``, Z = 0."""
     if scale == 0.0:
         return 1.0 if x >= 0.0 else 0.0
     if x < 0.0:
@@ -82,10 +69,7 @@ def laplace_cdf(x: float, scale: float) -> float:
 
 @njit(cache=True, nogil=True)
 def laplace_below(rng: Rng, scale: float, level: float) -> float:
-    """Draw a Laplace variable of mean 0 under the condition that it is at most `level`.
-
-    With ``scale = 0`` the result is 0, which `level` should allow.
-    """
+    """Draw a Laplace variable of mean 0, given that it is at most `level`; 0 with ``scale = 0``."""
     if scale == 0.0:
         return 0.0
     if level <= 0.0:  # the lower tail has no memory
@@ -121,8 +105,7 @@ def laplace_total(rng: Rng, scale: float, draws: int) -> float:
 
     A Laplace variable of scale 1 is √(2E)·N with E standard exponential and N standard normal,
     independent; given their E the variables are normal and add up to √(2ΣE)·N, with ΣE a gamma
-    variable of shape n. The law is exact. (That of a difference of two gamma variables is as well,
-    but it loses 11 of 16 digits for n = 10^22.) `draws` may be 0, or beyond 2^63.
+    variable of shape n. The law is exact, also for `draws` beyond 2^63.
     """
     if draws == 0:
         return 0.0
@@ -131,7 +114,7 @@ def laplace_total(rng: Rng, scale: float, draws: int) -> float:
 
 @functools.lru_cache(maxsize=256)
 def _weights(count: int) -> Floats:
-    """Return w_1, …, w_m of a sum of m Laplace variables."""
+    """Return w_1, …, w_m of the module's mixture."""
     i = np.arange(1, count + 1)
     gammaln = scipy.special.gammaln
     logs = gammaln(2 * count - i) - gammaln(count) - gammaln(count - i + 1)
@@ -205,10 +188,6 @@ def laplace_sum_tail(threshold: float, counts: tuple[int, ...], scales: tuple[fl
 
     Examples
     --------
-    One variable, and two of the same scale:
-
-    >>> laplace_sum_tail(0.0, (1,), (2.0,))
-    0.5
     >>> math.isclose(laplace_sum_tail(3.0, (2,), (1.0,)), 0.5 * (1 + 3 / 2) * math.exp(-3))
     True
     """
@@ -234,12 +213,8 @@ def laplace_sum_error(
 
 
 def laplace_sum_quantile(beta: float, counts: tuple[int, ...], scales: tuple[float, ...]) -> float:
-    """Return the x with P(|Y| > x) = β, Y as of `laplace_sum_tail`, for β in (0, 1).
+    """Return the x with P(|Y| > x) = β, rounded up by some 10^(−9) of itself.
 
-    Rounded up, by some 10^(−9) of itself.
-
-    Examples
-    --------
     >>> math.isclose(laplace_sum_quantile(0.05, (1,), (2.0,)), 2 * math.log(20), rel_tol=1e-8)
     True
     """

@@ -7,20 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Annotated, Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpbandits import bounds
-from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_positive
 from dpbandits.configuration import Budget, between
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.mechanisms.counters import BinaryTree
 from dpbandits.privacy import calibrate
-from dpbandits.regret.base import Play, RegretAlgorithm, Times
-from dpbandits.regret.per_step import IndexPolicy, play_index_policy, play_index_table
-from dpbandits.regret.skipping import play_skipping
-from dpbandits.rewards.streams import DrawnRewards
+from dpbandits.regret.per_step import IndexPolicy
+from dpbandits.regret.skipping import IndexAlgorithm
 
 __all__ = ["DPUCB", "DPUCB_VARIANTS", "ENGINES", "UCB"]
 
@@ -29,37 +23,14 @@ ENGINES = ("skipping", "per-step")
 Engine = Literal["skipping", "per-step"]
 
 
-def _check_variant(name: str, value: Any) -> str:
-    return check_choice(name, value, DPUCB_VARIANTS)
-
-
-class _TreeIndex(RegretAlgorithm):
+class _TreeIndex(IndexAlgorithm):
     """The index (S + Z + γ)/n + √(2 log t/n), by either engine."""
 
     engine: Engine
 
-    def node_scale(self, n_arms: int, horizon: int) -> float:
-        """Scale of the Laplace variable of one tree node; 0 for a raw sum."""
-        return 0.0
-
-    def gamma(self, n_arms: int, horizon: int) -> float:
-        """Width γ that the index allows for the noise of a sum."""
-        return 0.0
-
-    def _constants(self, *shape: int) -> tuple[float, float]:
-        return float(self.node_scale(*shape)), float(self.gamma(*shape))
-
-    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
-        """Play once; see `RegretAlgorithm.play`. Other than Bernoulli arms are played per step."""
-        rewards = instance.rewards(rng)
-        constants = self._constants(rewards.n_arms, horizon)
-        if type(rewards) is DrawnRewards and self.engine == "skipping":
-            return Play.of(play_skipping(rewards.means, *constants, checkpoints, rng))
-        return Play.of(play_index_policy(IndexPolicy(*constants), rewards, checkpoints, rng))
-
-    def play_table(self, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
-        """Play a table many times, pull by pull; see `RegretAlgorithm.play_table`."""
-        return play_index_table(IndexPolicy(*self._constants(*table.shape)), table, n_runs, rng)
+    @property
+    def skips(self) -> bool:
+        return self.engine == "skipping"
 
 
 @dataclass(frozen=True)
@@ -93,6 +64,9 @@ class UCB(_TreeIndex):
         """None: the index is a function of raw rewards."""
         return NO_PRIVACY
 
+    def policy(self, n_arms: int, horizon: int) -> IndexPolicy:
+        return IndexPolicy()
+
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
         return partial(bounds.ucb_regret, instance.gaps, horizon)
 
@@ -123,8 +97,7 @@ class DPUCB(_TreeIndex):
     variant : {"tree-tight", "mishra-thakurta-parallel", "mishra-thakurta"}
         Which constants.
     engine : {"skipping", "per-step"}
-        How it is simulated: certified skipping (`dpbandits.regret.skipping`; total-variation
-        error at most 4·10⁻¹⁰ a run) or pull by pull.
+        As of `UCB`.
     failure_power : float
         p from 10⁻⁶ to 10⁶: γ may fail with probability T^(−p). TD16 has p = 4 in its comparison.
 
@@ -145,7 +118,7 @@ class DPUCB(_TreeIndex):
     source: ClassVar[str] = "Mishra & Thakurta 2015; SS19, §5"
 
     epsilon: Budget
-    variant: Annotated[str, _check_variant] = "tree-tight"
+    variant: Annotated[str, partial(check_choice, choices=DPUCB_VARIANTS)] = "tree-tight"
     engine: Engine = "skipping"
     failure_power: Annotated[float, between(1e-6, 1e6)] = 1.0
 
@@ -160,11 +133,9 @@ class DPUCB(_TreeIndex):
     ) -> DPUCB:
         """Return the algorithm that is (ε, δ)-private for a number of pulls, and not far below.
 
-        A reward lies in at most L = ⌊log2 T⌋ + 1 released blocks, with a loss of 1/L of the
-        tree's ε in each: for δ > 0 that ε may be larger than the target (`privacy.calibrate`).
-
-        With ``mishra-thakurta`` a tree has a K-th of what it may have. The `guarantee` of what is
-        returned is the one with δ = 0, at the ε that its trees get together.
+        A reward lies in at most L released blocks, with a loss of 1/L of the tree's ε in each: for
+        δ > 0 that ε may be larger than the target (`privacy.calibrate`). With ``mishra-thakurta`` a
+        tree has a K-th of it. The `guarantee` of what is returned is the one with δ = 0.
 
         Examples
         --------
@@ -190,12 +161,15 @@ class DPUCB(_TreeIndex):
         split = n_arms if self.variant == "mishra-thakurta" else 1
         return BinaryTree(self.epsilon / split, horizon)
 
+    def policy(self, n_arms: int, horizon: int) -> IndexPolicy:
+        return IndexPolicy(self.node_scale(n_arms, horizon), self.gamma(n_arms, horizon))
+
     def node_scale(self, n_arms: int, horizon: int) -> float:
-        """Scale of the Laplace variable of one tree node."""
+        """Return the scale of the Laplace variable of one tree node."""
         return self.tree(n_arms, horizon).node_scale
 
     def gamma(self, n_arms: int, horizon: int) -> float:
-        """Width γ that the index allows for the noise of a sum."""
+        """Return γ, what the index allows for the noise of a sum."""
         tree = self.tree(n_arms, horizon)
         log_t = math.log(horizon)
         more = (self.failure_power - 1.0) * log_t  # what p adds to the logarithms for p = 1

@@ -1,19 +1,9 @@
 """DP-UCB with hybrid counters that all advance at every step.
 
-*Certified skipping*, where the noise of every arm changes at every pull. Let arm a lead before pull
-t + 1, with n pulls and reward sum S, 2^k ≤ t < t + m < 2^(k+1). For a level θ that is free to
-choose, with root = √(2 log(t+1)), later = √(2 log(t+m)) and the reward band c of
-`dpbandits.regret.skipping`, a leads before each of the pulls t + 1 … t + m as long as
-
-    Z_a > −z,                          z = min(f(0), f(m−1)),
-    Z_b < n_b θ − S_b − later·√n_b     for each other arm b,
-
-f(r) = S + μ r − c + root·√(n+r) − θ (n+r), which is concave: its index is above θ, and those of the
-others, of which only Z_b and the bonus change, are below. That fails with a probability of at most
-`SKIP_ERROR` = 10⁻¹⁶ by the rewards. From 2^k to 2^(k+1) − 1 elements the noise of each counter is
-that of a tree of equal nodes, of scale kλ, independent of the others: the first time that one of
-the K conditions on the noise may fail is drawn by `dpbandits.mechanisms.first_passage`, with the
-noise of all counters at that time, and the rewards up to then are one Binomial variable.
+*Certified skipping*, where the noise of every arm changes at every pull: a certificate is a number
+of pulls and a barrier for the noise of each arm, over which the leader's index stays above a level
+θ and those of the others below it. Proof: :prf:ref:`lem-walk-advancing`. When the noise of one of
+them first reaches its barrier is drawn by `walk_to_joint_passage`.
 """
 
 from __future__ import annotations
@@ -29,7 +19,6 @@ from numba import njit
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Budget, Flag
-from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
 from dpbandits.mechanisms.first_passage import (
     FirstPassageTable,
     first_passage_table,
@@ -38,7 +27,7 @@ from dpbandits.mechanisms.first_passage import (
 )
 from dpbandits.regret.base import Times
 from dpbandits.regret.dp_ucb_bound import HybridIndex
-from dpbandits.regret.per_step import ADVANCING, IndexPolicy
+from dpbandits.regret.per_step import ADVANCING, IndexPolicy, State, index_leader, next_noise, start
 from dpbandits.regret.skipping import (
     LOG_ERROR,
     MAX_SKIPS,
@@ -51,7 +40,6 @@ from dpbandits.rewards.binomial import binomial
 
 __all__ = ["DPUCBHybrid"]
 
-
 # These steer only the speed.
 _NOISE_RESERVE = 40.0  # node scales that are kept for the leader's noise
 _SHORTEST = 32  # pulls that make a skip worth its cost
@@ -60,23 +48,22 @@ _TRIES = 4  # lengths of a certificate that are tried, each an eighth of the one
 
 @njit(cache=True, nogil=True)
 def _certify(
-    pulls: Ints,
-    rewards: Ints,
-    noise: Floats,
+    policy: IndexPolicy,
+    state: State,
     arm: int,
     lead: float,
     mean: float,
     t: int,
     most: int,
     node_scale: float,
-    ucb_term: bool,
     cell_width: float,
     limits: Ints,
     barriers: Floats,
 ) -> int:
     """Return a number of pulls, at most `most`, and write the barriers; 0 if none is worth it."""
-    n, total = pulls[arm], float(rewards[arm])
-    root = math.sqrt(2.0 * math.log(t + 1.0)) if ucb_term else 0.0
+    pulls, sums, noise = state.pulls, state.sums, state.noise
+    n, total = pulls[arm], sums[arm]
+    root = math.sqrt(2.0 * math.log(t + 1.0)) if policy.ucb_term else 0.0
     kept = noise[arm] - min(_NOISE_RESERVE * node_scale, 0.5 * lead)
     stretch = min(most, n)
     for _ in range(_TRIES):
@@ -88,14 +75,14 @@ def _certify(
         at_last = total - band + mean * (stretch - 1.0) + root * math.sqrt(last)
         level = min((at_first + kept) / n, (at_last + kept) / last)
         slack = 1e-9 + 1e-12 * (abs(total) + abs(kept) + (abs(level) + 1.0) * last)
-        later = math.sqrt(2.0 * math.log(t + stretch)) if ucb_term else 0.0
+        later = math.sqrt(2.0 * math.log(t + stretch)) if policy.ucb_term else 0.0
         longest = stretch
         for b in range(pulls.size):
             if b == arm:
                 barriers[b] = min(at_first - level * n, at_last - level * last) - slack
                 room = barriers[b] + noise[b]
             else:
-                barriers[b] = pulls[b] * level - rewards[b] - later * math.sqrt(pulls[b]) - slack
+                barriers[b] = pulls[b] * level - sums[b] - later * math.sqrt(pulls[b]) - slack
                 room = barriers[b] - noise[b]
             cells = room / (cell_width * node_scale)
             longest = min(longest, limits[int(min(cells, limits.size - 1.0))] if cells > 0 else 0)
@@ -106,10 +93,10 @@ def _certify(
 
 
 @njit(cache=True, nogil=True)
-def _skip(
+def _play(
     means: Floats,
-    block_scale: float,
-    ucb_term: bool,
+    policy: IndexPolicy,
+    state: State,
     checkpoints: Ints,
     rng: Rng,
     table: FirstPassageTable,
@@ -117,60 +104,50 @@ def _skip(
     max_skips: int,
 ) -> Ints:
     """Play DP-UCB-HYBRID on Bernoulli arms with certified skips; the noise is positive."""
-    n_arms = means.size
-    horizon = checkpoints[-1]
-    pulls = np.zeros(n_arms, np.int64)
-    rewards = np.zeros(n_arms, np.int64)
-    counters = np.zeros((n_arms, HYBRID_STATE))
-    noise = np.zeros(n_arms)
-    barriers = np.zeros(n_arms)
-    signs = np.empty(n_arms)
-    inverse_roots = np.zeros(n_arms)
+    pulls, sums, noise, counters, _, values, widths, inverse_roots, _ = state
+    n_arms, horizon = means.size, checkpoints[-1]
+    barriers, signs = np.zeros(n_arms), np.empty(n_arms)
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
     power = 1  # the greatest power of two up to t
     t, c, skips, wait = 0, 0, 0, n_arms
     while t < horizon:
         arm, stretch, node_scale = t, 0, 0.0
         if t >= n_arms:
-            arm, highest, rival = 0, -math.inf, -math.inf
-            root = math.sqrt(2.0 * math.log(t + 1)) if ucb_term else 0.0
+            root = math.sqrt(2.0 * math.log(t + 1)) if policy.ucb_term else 0.0
             for b in range(n_arms):
-                index = (rewards[b] + noise[b]) / pulls[b] + root * inverse_roots[b]
-                if index > highest:
-                    arm, highest, rival = b, index, highest
-                elif index > rival:
-                    rival = index
+                values[b] = (sums[b] + noise[b]) / pulls[b]
+            arm, highest, rival = index_leader(values, widths, inverse_roots, 0.0, root)
             most = min(horizon, 2 * power - 1) - t
             lead = (highest - rival) * pulls[arm]
-            node_scale = block_scale * math.log2(power)
+            node_scale = policy.scale * math.log2(power)
             if t >= wait and most >= _SHORTEST and skips < max_skips and lead > node_scale:
                 stretch = _certify(
-                    pulls, rewards, noise, arm, lead, means[arm], t, most, node_scale, ucb_term,
-                    table.cell_width, limits, barriers,
+                    policy, state, arm, lead, means[arm], t, most, node_scale, table.cell_width,
+                    limits, barriers,
                 )  # fmt: skip
                 if stretch == 0:
                     wait = t + _SHORTEST // 4
                 elif stretch < most:
                     stretch = aligned(t, stretch)
-        start = t
+        before = t
         if stretch > 0:
             signs[:] = -1.0
             signs[arm] = 1.0
             t = walk_to_joint_passage(
-                rng, table, node_scale, barriers, signs, counters, start, start + stretch
+                rng, table, node_scale, barriers, signs, counters, t, t + stretch
             )
             noise[:] = counters[:, lowest_level(t)]
-            rewards[arm] += binomial(rng, t - start, means[arm])
+            sums[arm] += binomial(rng, t - before, means[arm])
             skips += 1
         else:
             t += 1
             if rng.random() < means[arm]:
-                rewards[arm] += 1
+                sums[arm] += 1.0
             for b in range(n_arms):
-                noise[b] = next_hybrid_noise(rng, block_scale, block_scale, counters, b, t)
+                noise[b] = next_noise(rng, policy, counters, b, t)
             if t == 2 * power:
                 power = t
-        pulls[arm] += t - start
+        pulls[arm] += t - before
         inverse_roots[arm] = 1.0 / math.sqrt(pulls[arm])
         c = pass_checkpoints(counts, checkpoints, c, t, pulls, arm)
     return counts
@@ -185,8 +162,7 @@ class DPUCBHybrid(HybridIndex):
     at time t is s/n + √(2 log t/n); every arm once first, ties to the lowest arm number. The
     horizon is not used. Runs take steps of many pulls (total-variation error at most 4·10⁻¹⁰ a
     run). The bound on the regret is `dp_ucb_hybrid_regret`. Proof: :prf:ref:`thm-33`. With
-    `literal` it is t times the greatest gap: nothing in an index without a bonus makes up for
-    rewards that were low by chance, and no better bound is known.
+    `literal` it is t times the greatest gap: no better one is known.
 
     Parameters
     ----------
@@ -196,7 +172,7 @@ class DPUCBHybrid(HybridIndex):
         Whether the index is s/n alone, which is what the pseudo-code of Algorithm 1 gives with
         ν = 0. §3.2 has "the same index as standard UCB".
     split : {"half", "full"}
-        What the parts of a counter get of ε: see `HybridCounter`. "full" is the paper's.
+        As of `DPUCBBound`.
 
     Notes
     -----
@@ -206,10 +182,6 @@ class DPUCBHybrid(HybridIndex):
     - "When arm a is played, insert 0 to all others": in the first K steps as well, so that every
       counter has t elements after step t.
     - The parts of a counter are those of `DPUCBBound`.
-
-    All noises have one law at each time, but it is noise/n that enters an index, so that the terms
-    of the arms still differ. Noise that is redrawn at every step, also for an arm at rest, is what
-    brings back a good arm that seems bad: see `dp_ucb_hybrid_regret`.
 
     Examples
     --------
@@ -226,15 +198,14 @@ class DPUCBHybrid(HybridIndex):
     literal: Flag = False
     split: Literal["half", "full"] = "half"
 
-    @property
-    def policy(self) -> IndexPolicy:
-        """The index, for compiled loops."""
+    def policy(self, n_arms: int, horizon: int) -> IndexPolicy:
         return IndexPolicy(self.counter.block_scale, 0.0, ADVANCING, not self.literal)
 
-    def _skip(self, means: Floats, checkpoints: Times, rng: Rng) -> Ints:
-        tables = first_passage_table(), stretch_limits()
-        scale, bonus = self.counter.block_scale, not self.literal
-        counts: Ints = _skip(means, scale, bonus, checkpoints, rng, *tables, MAX_SKIPS)
+    def _play_skipping(
+        self, policy: IndexPolicy, means: Floats, checkpoints: Times, rng: Rng
+    ) -> Ints:
+        tables, state = (first_passage_table(), stretch_limits()), start(means.size)
+        counts: Ints = _play(means, policy, state, checkpoints, rng, *tables, MAX_SKIPS)
         return counts
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:

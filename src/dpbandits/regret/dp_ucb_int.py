@@ -1,4 +1,11 @@
-"""DP-UCB-INT: UCB on noisy means that are released once in an interval."""
+"""DP-UCB-INT: UCB on noisy means that are released once in an interval.
+
+Runs take steps of many pulls. Between releases an index changes with the time alone, so that a
+leader is pulled until it releases (:prf:ref:`lem-int-rest`); over many releases with a certificate,
+up to the first whose noise is too low (:prf:ref:`lem-int-releases`); and where other arms release
+at every pull, up to the first release that beats it (:prf:ref:`lem-int-literal`). Each certificate
+adds at most 10⁻¹⁶ to the total-variation distance from the law of a run pull by pull.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +29,12 @@ from dpbandits._validation import (
     check_number,
     check_positive,
 )
-from dpbandits.configuration import Fraction, Positive
+from dpbandits.configuration import Check, Fraction, Positive
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
 from dpbandits.privacy import calibrate, epsilon_at
 from dpbandits.regret.base import Play, RegretAlgorithm, Times, write_arms
+from dpbandits.regret.per_step import index_leader, play_steps
 from dpbandits.regret.skipping import (
     LOG_ERROR,
     MAX_SKIPS,
@@ -36,7 +44,7 @@ from dpbandits.regret.skipping import (
     rival_index,
 )
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.streams import FixedRewards, Rewards, Tape, refill, tape_of
+from dpbandits.rewards.streams import FixedRewards, Rewards, Tape, tape_of
 
 __all__ = [
     "CALIBRATED_BY",
@@ -87,19 +95,28 @@ def _start(n_arms: int) -> _State:
 
 
 @njit(cache=True, nogil=True)
+def _failure(margin: float, scale: float) -> float:
+    """Return P(X < −margin) of a Laplace variable X of the scale, margin > 0."""
+    return 0.5 * math.exp(-margin / scale) if scale > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
 def _certify(
+    policy: IntervalPolicy,
     total: float,
     n: int,
     rest: int,
-    interval: int,
-    growth: float,
-    noise: float,
     mean: float,
     rival: float,
     root: float,
     most: int,
 ) -> tuple[int, float]:
-    """Return a number of releases that the leader may pass in one skip, or 0, and the margin g."""
+    """Return a number of releases that the leader may pass in one skip, or 0, and the margin g.
+
+    Of f(r), `total` is S, `root` is √(2 log(t+1)), and the first of at most `most` releases comes
+    after `rest` pulls.
+    """
+    interval, growth = policy.interval, 0.5 * policy.exponent
     lead = total + root * math.sqrt(n) - rival * n
     drift = rival - mean - 0.5 * root / math.sqrt(n)
     stretch = min(proposed_stretch(0.5 * lead, drift, mean, LOG_ERROR), float(n))
@@ -112,32 +129,27 @@ def _certify(
         at_last = total + mean * (last - n) + root * math.sqrt(last) - rival * last
         slack = 1e-9 + 1e-12 * (abs(total) + (abs(rival) + 1.0) * last)
         margin = min(at_first, at_last) - reward_band(mean, last - n, LOG_ERROR) - slack
-        if margin > 0.0 and releases * _failure(margin, noise * last**growth) < 1.0:
+        if margin > 0.0 and releases * _failure(margin, policy.noise * last**growth) < 1.0:
             return releases, margin
         releases //= 4
     return 0, 0.0
 
 
 @njit(cache=True, nogil=True)
-def _failure(margin: float, scale: float) -> float:
-    """Return P(X < −margin) of a Laplace variable X of the scale, margin > 0."""
-    return 0.5 * math.exp(-margin / scale) if scale > 0.0 else 0.0
-
-
-@njit(cache=True, nogil=True)
 def _releases_passed(
-    rng: Rng, margin: float, first: int, interval: int, growth: float, noise: float, releases: int
+    rng: Rng, policy: IntervalPolicy, margin: float, first: int, releases: int
 ) -> int:
     """Draw how many releases, from `first` pulls on, come before noise below −g, at most all."""
+    interval, growth = policy.interval, 0.5 * policy.exponent
     # the chance of each is at most that of the last: candidates come at geometric times
-    most = _failure(margin, noise * (first + (releases - 1) * interval) ** growth)
+    most = _failure(margin, policy.noise * (first + (releases - 1) * interval) ** growth)
     passed = 0
     while most > 0.0:
         gap = math.log(1.0 - rng.random()) / math.log1p(-most)
         if gap >= releases - passed:
             break
         passed += int(gap)
-        scale = noise * (first + passed * interval) ** growth
+        scale = policy.noise * (first + passed * interval) ** growth
         if rng.random() * most < _failure(margin, scale):
             return passed
         passed += 1
@@ -146,35 +158,24 @@ def _releases_passed(
 
 @njit(cache=True, nogil=True)
 def _pulls_until_beaten(
-    rng: Rng,
-    pulls: Ints,
-    rewards: Floats,
-    values: Floats,
-    bonuses: Floats,
-    released: Ints,
-    arm: int,
-    highest: float,
-    t: int,
-    stretch: int,
-    interval: int,
-    growth: float,
-    noise: float,
+    rng: Rng, policy: IntervalPolicy, state: _State, arm: int, highest: float, t: int, stretch: int
 ) -> tuple[int, bool]:
     """Return how often the arm is pulled before another's release is above its index.
 
     Literal reading, after t pulls, the arm's next one decided: at most `stretch` times. Also
     returns whether it was beaten, with the releases written down: −∞ for what is below.
     """
+    interval, pulls, values = policy.interval, state.pulls, state.values
     first = stretch
     for b in range(pulls.size):
         n = pulls[b]
         if b == arm or n % interval != 0:
             continue
         values[b] = -math.inf
-        scale = noise * n ** (growth - 1.0)
-        needed = highest - rewards[b] / n  # from the noise and the bonus
-        last = math.sqrt(2.0 * math.log(t + stretch) / n)
-        most = laplace_cdf(last - needed, scale)
+        scale = policy.noise * n ** (0.5 * policy.exponent - 1.0)
+        mean = state.sums[b] / n
+        needed = highest - mean  # from the noise and the bonus
+        most = laplace_cdf(math.sqrt(2.0 * math.log(t + stretch) / n) - needed, scale)
         pulled = 0
         while most > 0.0:
             gap = math.log(1.0 - rng.random()) / math.log1p(-most)
@@ -188,9 +189,8 @@ def _pulls_until_beaten(
                         if i != arm and pulls[i] % interval == 0:
                             values[i] = -math.inf
                 first = pulled
-                values[b] = rewards[b] / n - laplace_below(rng, scale, bonus - needed)
-                bonuses[b] = bonus
-                released[b] = n
+                values[b] = mean - laplace_below(rng, scale, bonus - needed)
+                state.bonuses[b], state.released[b] = bonus, n
                 break
     return first, first < stretch
 
@@ -221,58 +221,25 @@ def run_dp_ucb_int(
 
     The first K·f pulls play the arms in turns. Before each later pull number t, an arm whose
     number of pulls n is a multiple of f, and (unless `literal`) is not the one of its latest
-    release, releases
+    release, releases value_b = S_b/n_b + Lap(noise·n_b^(v/2 − 1)); its index is
+    value_b + √(2 log t/n_b), with n_b of the latest release, and t of the latest release or (if
+    `refreshed`) of now. The largest is played, ties to the lowest arm number.
 
-        value_b = S_b/n_b + Lap(noise·n_b^(v/2 − 1)),
-
-    and its index is value_b + √(2 log t/n_b), with n_b of the latest release, and t of the latest
-    release or (if `refreshed`) of now. The largest is played, ties to the lowest arm number.
-
-    Returns
-    -------
-    int
-        That arm, or −1 at the end. Certificates, `max_skips` at most, are for Bernoulli arms; with
-        0 every pull is simulated.
-
-    Notes
-    -----
-    With skips, the total variation distance to the law without is at most `SKIP_ERROR` = 10⁻¹⁶ a
-    certificate. Let arm a lead before pull t + 1, with n pulls and reward sum S, and let U be the
-    largest index of the others before pull t + m, were none of them pulled. Between releases an
-    index changes with the time alone, and none falls with it. So if a's is above U now, a is
-    pulled until it releases, and only the sum of its rewards is drawn.
-
-    *The literal reading.* Another arm that releases at each pull, with a scale s, beats a at each
-    with P(Lap(s) > x_t), x_t falling with t, independently. The first time is drawn by candidates
-    at geometric times, and the value there from its law above x_t; arms that are not first release
-    again before the pull after, whatever they would have shown.
-
-    *Over releases.* Let a release J times within m pulls, at n_j = n + r_j pulls. Its index after
-    release j is above U if
-
-        X_j > −f(r_j),   f(r) = S + R_r + √(2 log(t+1)(n+r)) − U (n+r),
-
-    with R_r the sum of r rewards and X_j, of scale noise·n_j^(v/2), the noise of the sum. Except
-    with a probability of 10⁻¹⁶, R_r ≥ μr − c for all r ≤ r_J (`dpbandits.regret.skipping`). With
-    μr − c in the place of R_r, f is concave, so that g = min(f(r_1), f(r_J)) is at most f(r_j) for
-    each j. Hence a is pulled up to the first release with X_j < −g, or to r_J + f pulls. The X_j
-    are independent of each other and of the rewards: that release is drawn, with X_j = −g − an
-    exponential variable; the noises before it are never read again; and the sum of the rewards is
-    one Binomial variable. (In the literal reading this is done only where no other arm releases.)
+    Returns that arm, or −1 at the end. Certificates, `max_skips` at most, are for Bernoulli arms;
+    with 0 every pull is simulated.
     """
     interval, exponent, noise, refreshed, literal = policy
     pulls, rewards, released, values, bonuses, widths, clock = state
     means, table, _, read, ends = tape
     drawn, growth = means.size > 0, 0.5 * exponent
     n_arms, horizon = pulls.size, checkpoints[-1]
+    max_skips = max_skips if drawn else 0
     t, c, skips = clock[0], clock[1], clock[2]
     settled = clock[3] == 1
     while t < horizon:
         arm, stretch, rest, releases, passed, margin = t % n_arms, 1, 0, 0, 0, 0.0
         if t >= n_arms * interval:
-            arm, highest, rival = 0, -math.inf, -math.inf
             root = math.sqrt(2.0 * math.log(t + 1))
-            resting = max_skips > 0  # whether no other arm releases while this one is pulled
             for b in range(n_arms):
                 n = pulls[b]
                 if not settled and (literal or n != released[b]) and n % interval == 0:
@@ -281,48 +248,42 @@ def run_dp_ucb_int(
                     if noise > 0.0:
                         values[b] += laplace(rng, noise * n ** (growth - 1.0))
                     bonuses[b] = (1.0 if refreshed else root) / math.sqrt(n)
-                index = values[b] + (root * bonuses[b] if refreshed else bonuses[b])
-                if index > highest:
-                    arm, highest, rival = b, index, highest
-                elif index > rival:
-                    rival = index
+            factor = root if refreshed else 1.0
+            arm, highest, rival = index_leader(values, widths, bonuses, 0.0, factor)
             settled = False
-            rest = interval - pulls[arm] % interval
+            n = pulls[arm]
+            rest = interval - n % interval
+            resting = max_skips > 0  # whether no other arm releases while this one is pulled
             if literal and resting:
                 for b in range(n_arms):
                     resting = resting and (b == arm or pulls[b] % interval != 0)
             if max_skips > 0 and not resting:
-                stretch, settled = _pulls_until_beaten(
-                    rng, pulls, rewards, values, bonuses, released, arm, highest, t,
-                    min(horizon - t, rest), interval, growth, noise,
-                )  # fmt: skip
+                most = min(horizon - t, rest)
+                stretch, settled = _pulls_until_beaten(rng, policy, state, arm, highest, t, most)
             elif resting:
-                n = pulls[arm]
                 ahead = min(horizon - t, rest + n)
                 most = (ahead - rest) // interval if skips < max_skips else 0
                 if refreshed:
-                    rival = rival_index(values, widths, bonuses, arm, t + ahead, True)
+                    factor = math.sqrt(2.0 * math.log(t + ahead))
+                    rival = rival_index(values, widths, bonuses, arm, 0.0, factor)
                 if most > 0 and highest > rival + 1e-12 * (abs(rival) + 1.0):
-                    total = float(rewards[arm])
                     releases, margin = _certify(
-                        total, n, rest, interval, growth, noise, means[arm], rival, root, most
+                        policy, rewards[arm], n, rest, means[arm], rival, root, most
                     )
                 if releases == 0:
                     ahead = min(horizon - t, rest)
                     if refreshed:
-                        rival = rival_index(values, widths, bonuses, arm, t + ahead, True)
+                        factor = math.sqrt(2.0 * math.log(t + ahead))
+                        rival = rival_index(values, widths, bonuses, arm, 0.0, factor)
                     if highest > rival + 1e-12 * (abs(rival) + 1.0):
                         stretch = ahead
         if not drawn and read[arm] == ends[arm]:
             clock[0], clock[1], clock[2] = t, c, skips
-            state.clock[3] = (
-                t >= n_arms * interval
-            )  # whether the releases before this pull are drawn
+            clock[3] = t >= n_arms * interval  # whether the releases before this pull are drawn
             return arm
         if releases > 0:
             skips += 1
-            first = pulls[arm] + rest
-            passed = _releases_passed(rng, margin, first, interval, growth, noise, releases)
+            passed = _releases_passed(rng, policy, margin, pulls[arm] + rest, releases)
             stretch = rest + passed * interval
         t += stretch
         pulls[arm] += stretch
@@ -346,24 +307,15 @@ def run_dp_ucb_int(
 def play_dp_ucb_int(
     policy: IntervalPolicy, rewards: Rewards, checkpoints: Times, rng: Rng, max_skips: int = 0
 ) -> Ints:
-    """Play DP-UCB-INT on any source, as of `dpbandits.regret.per_step.play_index_policy`.
-
-    On Bernoulli arms there are certified skips, `max_skips` certificates at most.
-    """
-    state, tape = _start(rewards.n_arms), tape_of(rewards)
-    counts = np.zeros((checkpoints.size, rewards.n_arms), np.int64)
-    if tape.means.size == 0:
-        max_skips = 0
-    while (arm := run_dp_ucb_int(policy, state, tape, checkpoints, counts, rng, max_skips)) >= 0:
-        refill(tape, rewards, arm)
-    return counts
+    """Play DP-UCB-INT on any source; on Bernoulli arms with up to `max_skips` certificates."""
+    state = _start(rewards.n_arms)
+    return play_steps(run_dp_ucb_int, policy, state, rewards, checkpoints, rng, max_skips)
 
 
 @njit(cache=True, nogil=True)
 def _table_runs(
     policy: IntervalPolicy, state: _State, tape: Tape, n_runs: int, rng: Rng
 ) -> NDArray[np.int8]:
-    """Play a table of rewards many times."""
     n_arms, n_pulls = tape.table.shape
     arms = np.zeros((n_runs, n_pulls), np.int8)
     times, counts = np.arange(1, n_pulls + 1), np.zeros((n_pulls, n_arms), np.int64)
@@ -375,22 +327,20 @@ def _table_runs(
     return arms
 
 
-def _check_exponent(name: str, value: Any) -> float:
-    """Return `value` if it lies in (1, 1.5], where both series of the paper are."""
-    if not 1 < check_number(name, value, "(1, 1.5]") <= 1.5:
-        raise ValueError(f"{name}={value!r} is out of range; allowed: (1, 1.5]")
-    return float(value)
+def _above(low: float, high: float, least: float) -> Check:
+    """Return the check of a number in (low, high], and not below `least`."""
+
+    def check(name: str, value: Any) -> float:
+        allowed = f"({low:g}, {high:g}]"
+        number = check_number(name, value, allowed)
+        if not (low < number <= high and number >= least):
+            raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+        return number
+
+    return check
 
 
-def _check_reading(name: str, value: Any) -> str:
-    return check_choice(name, value, READINGS)
-
-
-def _check_input(name: str, value: Any) -> float:
-    """Return `value` if it lies in (0, 1]."""
-    if not 1e-15 <= check_positive(name, value) <= 1:
-        raise ValueError(f"{name}={value!r} is out of range; allowed: (0, 1]")
-    return float(value)
+_check_exponent = _above(1, 1.5, 1)  # where both series of the paper are
 
 
 def input_of(interval: int) -> float:
@@ -413,11 +363,9 @@ class DPUCBInt(RegretAlgorithm):
     With f = ⌈1/ε⌉, each arm is played f times in turns. From then on an arm releases its mean with
     noise Lap(n^(v/2 − 1)) each time that its number n of pulls has become a multiple of f, and the
     arm with the largest index value + √(2 log t/n) is played, n that of the release; ties go to
-    the lowest arm number. The horizon is not used. Runs take steps of many pulls
-    (`run_dp_ucb_int`; total-variation error at most 4·10⁻¹⁰ a run). The bound on the regret is
-    `dp_ucb_int_regret`; with the literal reading it is t times the greatest gap. For f ≥ 2 only a
-    factor could be gained there: the best arm can be left for ever with a low value between two
-    multiples of f.
+    the lowest arm number. The horizon is not used. Runs err by at most 4·10⁻¹⁰ in total variation.
+    The bound on the regret is `dp_ucb_int_regret`; with the literal reading it is t times the
+    greatest gap: for f ≥ 2 only a factor could be gained (:prf:ref:`thm-35-false`).
 
     Parameters
     ----------
@@ -448,10 +396,6 @@ class DPUCBInt(RegretAlgorithm):
       the text speaks of the index of UCB ("refreshed").
     - The interval is to follow a series of Lemma B.1 in a report; here ⌈1/ε⌉, as printed.
 
-    A release at n has the privacy loss n^(−v/2)/noise (Lemma 3.1), and a reward enters all
-    releases of its arm from then on: `losses`. Their sum has no limit, so no ε with δ = 0 holds
-    for every horizon; the sum of their squares, f^(−v)·ζ(v)/noise², has one for v > 1.
-
     Examples
     --------
     >>> import dpbandits as dpb
@@ -463,8 +407,8 @@ class DPUCBInt(RegretAlgorithm):
     label: ClassVar[str] = "DP-UCB-INT"
     source: ClassVar[str] = "TD16, Algorithm 3"
 
-    epsilon: Annotated[float, _check_input]
-    reading: Annotated[str, _check_reading] = "refreshed"
+    epsilon: Annotated[float, _above(0, 1, 1e-15)]
+    reading: Annotated[str, partial(check_choice, choices=READINGS)] = "refreshed"
     exponent: Annotated[float, _check_exponent] = 1.1
     delta: Fraction = DELTA
     noise: Positive = 1.0
@@ -473,9 +417,8 @@ class DPUCBInt(RegretAlgorithm):
     def target_input(epsilon: float, delta: float = math.exp(-10), exponent: float = 1.1) -> float:
         """Return the ε to run the algorithm with for a target (ε, δ), by Corollary 3.2.
 
-        √(log(1/δ)/(8ζ(v)) + ε/(2ζ(v))) − √(log(1/δ)/(8ζ(v))): the root x of
-        x·(2ζ(v)·x + √(2ζ(v)·log(1/δ))) = ε, the second bound of Corollary 3.1. It does not give
-        the target privacy: compare `guarantee_at`.
+        The root x of x·(2ζ(v)·x + √(2ζ(v)·log(1/δ))) = ε, the second bound of Corollary 3.1. It
+        does not give the target privacy: compare `guarantee_at`.
 
         Examples
         --------
@@ -538,9 +481,11 @@ class DPUCBInt(RegretAlgorithm):
     def losses(self, horizon: int) -> Floats:
         """Return the privacy losses of all releases that can show one reward, at most.
 
-        (jf)^(−v/2)/noise for j = 1, 2, …, or, in the literal reading, f^(−v/2)/noise for each
-        decision: an arm may rest after its first f pulls. Of T pulls the last decision knows T − 1,
-        of which f or more are another arm's.
+        A release at n has the loss n^(−v/2)/noise (Lemma 3.1), and a reward enters all releases of
+        its arm from then on: (jf)^(−v/2)/noise for j = 1, 2, …, or, in the literal reading,
+        f^(−v/2)/noise for each decision, as an arm may rest after its first f pulls. Of T pulls
+        the last decision knows T − 1, of which f or more are another arm's. Their sum has no limit,
+        so no ε with δ = 0 holds for every horizon; that of their squares has one.
         """
         f, horizon = self.interval, check_integer("horizon", horizon, 1)
         if self.reading == "literal":
@@ -584,12 +529,10 @@ class DPUCBInt(RegretAlgorithm):
         return IntervalPolicy(self.interval, self.exponent, self.noise, refreshed, literal)
 
     def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
-        """Play once; see `RegretAlgorithm.play`. Other than Bernoulli arms are played per step."""
         rewards = instance.rewards(rng)
         return Play.of(play_dp_ucb_int(self.policy, rewards, checkpoints, rng, MAX_SKIPS))
 
     def play_table(self, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
-        """Play a table many times, pull by pull; see `RegretAlgorithm.play_table`."""
         tape = tape_of(FixedRewards(table, log=False))
         arms: NDArray[np.int8] = _table_runs(self.policy, _start(len(table)), tape, n_runs, rng)
         return arms

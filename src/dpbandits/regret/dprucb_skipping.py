@@ -5,22 +5,12 @@ The index of an arm with n rewards is (S + Z)/n + H·n^(−v/(1+v)), or, for the
 is the sum of the arm's truncated rewards, Z the noise of its adaptive tree. Pulls 1..K play arms
 0..K−1, every later one the arm of the largest index, ties to the lowest arm number.
 
-*Skipping* (:prf:ref:`prop-walks`). An arm that leads is pulled, and the other indices stand still,
-except for a bonus that depends on t. Let a lead before pull t + 1 with n rewards, and let U be the
-largest index of the others at pull t + m. A line a·r − c below which the sum of its next r rewards
-does not fall (`lower_lines`; a = c = 0 always is one, for rewards are not negative) makes a lead
-after r more pulls if the noise Z_r > −f(r),
-
-    f(r) = S + a·r − c + H·(n + r)^g − U·(n + r),
-
-with H the bonus at pull t + 1. f is concave: z = min(f(0), f(m − 1)) serves for all r < m. When the
-noise first falls to −z is drawn by `walk_to_first_passage`, from its exact law; without noise,
-z > 0 is enough. The rewards up to there are drawn at once (`growing_sum`).
-
-The law of the pulls is that of `play_by_steps` up to a total variation distance of at most, for
-each walk of a run, 10^−16 for the line and 10^−13 for the sum. A run makes at most `MAX_WALKS`
-walks, and goes on pull by pull afterwards, so that it errs by at most 4.1·10^−7; with the some 10^5
-walks of a run of 10^8 pulls that is 10^−8.
+*Skipping* is that of `dpbandits.regret.skipping` with f(r) = S + a·r − c + H·(n + r)^g − U·(n + r),
+over a line a·r − c below which the sum of the leader's next r rewards does not fall
+(`lower_lines`; a = c = 0 always is one), and with `growing_sum` for the rewards. Each walk of a run
+adds at most 10^−16 for the line and 10^−13 for the sum to the total-variation distance from
+`play_by_steps`: at most 4.1·10^−7 for the `MAX_WALKS` that a run may make, some 10^−8 for 10^8
+pulls. Proof: :prf:ref:`prop-walks`.
 """
 
 from __future__ import annotations
@@ -40,6 +30,8 @@ from dpbandits.mechanisms.first_passage import (
     prefix_noise_at,
     walk_to_first_passage,
 )
+from dpbandits.regret.per_step import index_leader, play_steps
+from dpbandits.regret.skipping import aligned, pass_checkpoints, rival_index
 from dpbandits.rewards.growing_sums import exponentials, growing_sum, lower_lines
 from dpbandits.rewards.heavy_laws import (
     GIVEN,
@@ -50,7 +42,7 @@ from dpbandits.rewards.heavy_laws import (
     next_heavy,
 )
 from dpbandits.rewards.matched_sums import matched_rows
-from dpbandits.rewards.streams import Tape, refill, tape_of
+from dpbandits.rewards.streams import Tape
 
 __all__ = [
     "MAX_WALKS",
@@ -135,27 +127,26 @@ class _State(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _run_by_steps(
-    kinds: Ints,
-    parameters: Floats,
     policy: TreeIndex,
     state: _State,
     tape: Tape,
     checkpoints: Ints,
     counts: Ints,
     rng: Rng,
+    kinds: Ints,
+    parameters: Floats,
 ) -> int:
     """Play on; return the arm whose next reward is not on the tape, or −1 at the end."""
-    n_arms = kinds.size
     clock, pulls, ends, sums, powers, inverses, means = state
     constant = 0.0 if policy.published else policy.width
     while clock[1] < checkpoints.size:
         while clock[0] < checkpoints[clock[1]]:
             arm = clock[0]
-            if clock[0] >= n_arms:
+            if arm >= kinds.size:
                 bonus = _bonus(policy, clock[0] + 1) if policy.published else 0.0
                 arm = 0
                 highest = -math.inf
-                for b in range(n_arms):
+                for b in range(kinds.size):
                     index = means[b] + bonus * powers[b] * inverses[b]
                     if index > highest:
                         arm = b
@@ -188,39 +179,10 @@ def play_by_steps(
     At each pull a reward is drawn, then a Laplace variable; rewards of laws that are in Python
     alone may be drawn ahead.
     """
-    n_arms = instance.n_arms
-    counts = np.zeros((checkpoints.size, n_arms), np.int64)
-    pulls, ends = np.zeros(n_arms, np.int64), np.zeros((n_arms, TREE_LEVELS))
-    state = _State(np.zeros(2, np.int64), pulls, ends, *np.zeros((4, n_arms)))
+    pulls, ends = np.zeros(instance.n_arms, np.int64), np.zeros((instance.n_arms, TREE_LEVELS))
+    state = _State(np.zeros(2, np.int64), pulls, ends, *np.zeros((4, instance.n_arms)))
     rewards = instance.rewards(rng)
-    tape = tape_of(rewards)
-    run = (*instance.codes, policy, state, tape, checkpoints, counts, rng)
-    while (arm := _run_by_steps(*run)) >= 0:
-        refill(tape, rewards, arm)
-    return counts
-
-
-@njit(cache=True, nogil=True)
-def _leader(means: Floats, shrunk: Floats, bonus: float) -> tuple[int, float]:
-    """Return the arm of the largest index (ties to the lowest number), and the next index."""
-    arm, highest, rival = 0, means[0] + bonus * shrunk[0], -math.inf
-    for b in range(1, means.size):
-        index = means[b] + bonus * shrunk[b]
-        if index > highest:
-            arm, highest, rival = b, index, highest
-        elif index > rival:
-            rival = index
-    return arm, rival
-
-
-@njit(cache=True, nogil=True)
-def _rival(means: Floats, shrunk: Floats, bonus: float, arm: int) -> float:
-    """Return the largest index of the others."""
-    rival = -math.inf
-    for b in range(means.size):
-        if b != arm:
-            rival = max(rival, means[b] + bonus * shrunk[b])
-    return rival
+    return play_steps(_run_by_steps, policy, state, rewards, checkpoints, rng, *instance.codes)
 
 
 @njit(cache=True, nogil=True)
@@ -281,13 +243,9 @@ def certify_tree(
     if stretch < shortest:
         return 0, 0.0
     if stretch < horizon - t and scale > 0.0:
-        # end at a multiple of a large power of two: few subtrees to walk through
-        unit = 1
-        while unit << 3 <= stretch:
-            unit <<= 1
-        stretch -= (n + stretch) % unit
+        stretch = aligned(n, stretch)
     if policy.published:
-        rival = _rival(means, shrunk, _bonus(policy, t + stretch), arm)
+        rival = rival_index(means, shrunk, shrunk, arm, _bonus(policy, t + stretch), 0.0)
     last = n + stretch - 1.0
     at_first = bonus * n * shrunk[arm] - rival * n
     at_last = slope * (stretch - 1.0) + bonus * last**growth - rival * last
@@ -408,7 +366,7 @@ def _play(
         arm, rival, bonus, block, stretch, barrier = t, 0.0, 0.0, 1, 0, 0.0
         if t >= n_arms:
             bonus = _bonus(policy, t + 1)
-            arm, rival = _leader(means, shrunk, bonus)
+            arm, _, rival = index_leader(means, shrunk, shrunk, bonus, 0.0)
         n, total = pulls[arm], sums[arm]
         law = (kinds[arm], parameters[arm, 0], parameters[arm, 1])
         least = first_scale * n * shrunk[arm] if noisy else lines[arm, 0, 0]
@@ -436,7 +394,7 @@ def _play(
             if t >= n_arms:
                 block = min(horizon - t, _SHORTEST if noisy else _NOISELESS_SHORTEST)
                 if policy.published:
-                    rival = _rival(means, shrunk, _bonus(policy, t + block), arm)
+                    rival = rival_index(means, shrunk, shrunk, arm, _bonus(policy, t + block), 0.0)
             power = n * shrunk[arm]
             if noisy:
                 n, total, noise = _pull_while_leading(
@@ -455,11 +413,7 @@ def _play(
             shrunk[arm] *= _grown_by(part, growth - 1.0)
         else:
             shrunk[arm] = float(n) ** (growth - 1.0)
-        while c < checkpoints.size and checkpoints[c] <= t:
-            # since the last decision only this arm was pulled
-            counts[c] = pulls
-            counts[c, arm] -= t - checkpoints[c]
-            c += 1
+        c = pass_checkpoints(counts, checkpoints, c, t, pulls, arm)
     return counts, np.array([walks, walked, t - walked])
 
 

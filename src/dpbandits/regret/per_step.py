@@ -2,17 +2,17 @@
 
 Written to be read beside the pseudo-code; the reference for certified skipping. One loop serves
 UCB, DP-UCB, DP-UCB-BOUND and DP-UCB-HYBRID, on Bernoulli arms, on any other source of rewards and
-under audit: `run_index_policy`.
+under audit.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
@@ -25,12 +25,16 @@ __all__ = [
     "BLOCKS",
     "TREE",
     "IndexPolicy",
+    "State",
     "bracket",
     "index_leader",
+    "next_noise",
     "play_index_policy",
     "play_index_table",
     "play_per_step",
-    "run_index_policy",
+    "play_steps",
+    "release",
+    "start",
 ]
 
 
@@ -54,26 +58,27 @@ class IndexPolicy(NamedTuple):
     repaired: bool = False  # whether the bracket is ⌊log2 n⌋ + 1, not that of the pseudo-code
 
 
-class _State(NamedTuple):
+class State(NamedTuple):
     """What a run knows between two pulls; arrays of shape (K,) unless it says otherwise."""
 
     pulls: Ints
     sums: Floats
     noise: Floats
     counters: Floats  # (K, 65)
-    powers: Ints  # the greatest power of two up to the arm's pulls
+    powers: Ints  # the greatest power of two up to the arm's pulls, where ν needs it
     means: Floats  # (S + Z + γ)/n
     widths: Floats  # ν/(n log t)
     inverse_roots: Floats
     clock: Ints  # (2,): pulls so far, checkpoints passed
 
 
-def _start(n_arms: int) -> _State:
+def start(n_arms: int) -> State:
+    """Return the state before the first pull."""
     pulls, powers = np.zeros((2, n_arms), np.int64)
     sums, noise, means, widths, roots = np.zeros((5, n_arms))
     counters = np.zeros((n_arms, max(TREE_LEVELS, HYBRID_STATE)))
     clock = np.zeros(2, np.int64)
-    return _State(pulls, sums, noise, counters, powers, means, widths, roots, clock)
+    return State(pulls, sums, noise, counters, powers, means, widths, roots, clock)
 
 
 @njit(cache=True, nogil=True)
@@ -109,8 +114,28 @@ def index_leader(
 
 
 @njit(cache=True, nogil=True)
-def run_index_policy(
-    policy: IndexPolicy, state: _State, tape: Tape, checkpoints: Times, counts: Ints, rng: Rng
+def next_noise(rng: Rng, policy: IndexPolicy, counters: Floats, arm: int, n: int) -> float:
+    """Draw the variable of a counter's n-th element; return the noise of its sum."""
+    if policy.counter == TREE:
+        return next_prefix_noise(rng, policy.scale, counters, arm, n)
+    return next_hybrid_noise(rng, policy.scale, policy.scale, counters, arm, n)
+
+
+@njit(cache=True, nogil=True)
+def release(policy: IndexPolicy, state: State, arm: int, n: int, noise: float) -> None:
+    """Write what the index of an arm is made of, after n pulls of it."""
+    state.pulls[arm] = n
+    state.means[arm] = (state.sums[arm] + noise + policy.gamma) / n
+    state.inverse_roots[arm] = 1.0 / math.sqrt(n)
+    if policy.factor > 0.0:
+        if n & (n - 1) == 0:
+            state.powers[arm] = n
+        state.widths[arm] = policy.factor * bracket(n, state.powers[arm], policy.repaired) / n
+
+
+@njit(cache=True, nogil=True)
+def _run(
+    policy: IndexPolicy, state: State, tape: Tape, checkpoints: Times, counts: Ints, rng: Rng
 ) -> int:
     """Play on until the last checkpoint, or until an arm is chosen whose rewards are all read.
 
@@ -118,8 +143,7 @@ def run_index_policy(
     draws one uniform variable for the reward and, if there is noise, one Laplace variable for each
     counter that gets an element. Returns that arm, or −1 at the end.
     """
-    pulls, sums, noise, counters, powers, means, widths, inverse_roots, clock = state
-    n_arms, scale, counter = pulls.size, policy.scale, policy.counter
+    pulls, sums, noise, counters, _, means, widths, inverse_roots, clock = state
     chances, table, _, read, ends = tape
     drawn = chances.size > 0
     t, c = clock
@@ -129,7 +153,7 @@ def run_index_policy(
             c += 1
             continue
         arm = t
-        if t >= n_arms:
+        if t >= pulls.size:
             log_t = math.log(t + 1)
             root = math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
             arm = index_leader(means, widths, inverse_roots, log_t, root)[0]
@@ -146,47 +170,47 @@ def run_index_policy(
         else:
             sums[arm] += table[arm, read[arm]]
             read[arm] += 1
-        if scale > 0.0:
-            if counter == TREE:
-                noise[arm] = next_prefix_noise(rng, scale, counters, arm, n)
-            elif counter == BLOCKS:
-                noise[arm] = next_hybrid_noise(rng, scale, scale, counters, arm, n)
-            else:
-                for b in range(n_arms):
-                    noise[b] = next_hybrid_noise(rng, scale, scale, counters, b, t)
+        if policy.scale > 0.0:
+            if policy.counter == ADVANCING:
+                for b in range(pulls.size):
+                    noise[b] = next_noise(rng, policy, counters, b, t)
                     means[b] = (sums[b] + noise[b]) / pulls[b] if pulls[b] > 0 else 0.0
-        means[arm] = (sums[arm] + noise[arm] + policy.gamma) / n
-        inverse_roots[arm] = 1.0 / math.sqrt(n)
-        if policy.factor > 0.0:
-            if n & (n - 1) == 0:
-                powers[arm] = n
-            widths[arm] = policy.factor * bracket(n, powers[arm], policy.repaired) / n
+            else:
+                noise[arm] = next_noise(rng, policy, counters, arm, n)
+        release(policy, state, arm, n, noise[arm])
     return -1
 
 
-def play_index_policy(policy: IndexPolicy, rewards: Rewards, checkpoints: Times, rng: Rng) -> Ints:
-    """Play an index policy pull by pull, on any source of rewards.
+def play_steps(
+    run: Any, policy: Any, state: Any, rewards: Rewards, checkpoints: Times, rng: Rng, *more: Any
+) -> Ints:
+    """Play a compiled loop to its end; whenever it wants a reward, ask the source.
 
     Returns the pulls of each arm among the first ``checkpoints[c]`` pulls, shape (C, K).
     """
-    state, tape = _start(rewards.n_arms), tape_of(rewards)
+    tape = tape_of(rewards)
     counts = np.zeros((checkpoints.size, rewards.n_arms), np.int64)
-    while (arm := run_index_policy(policy, state, tape, checkpoints, counts, rng)) >= 0:
+    while (arm := run(policy, state, tape, checkpoints, counts, rng, *more)) >= 0:
         refill(tape, rewards, arm)
     return counts
 
 
+def play_index_policy(policy: IndexPolicy, rewards: Rewards, checkpoints: Times, rng: Rng) -> Ints:
+    """Play an index policy pull by pull, on any source of rewards; return the counts, (C, K)."""
+    return play_steps(_run, policy, start(rewards.n_arms), rewards, checkpoints, rng)
+
+
 def play_per_step(
-    means: Floats, node_scale: float, gamma: float, checkpoints: Times, rng: Rng
+    means: ArrayLike, node_scale: float, gamma: float, checkpoints: Times, rng: Rng
 ) -> Ints:
     """Play the index (S + Z + γ)/n + √(2 log t/n) of UCB and DP-UCB on Bernoulli arms.
 
     Parameters
     ----------
-    means : numpy.ndarray of float, shape (K,)
+    means : array_like of float, shape (K,)
         Means μ_b in [0, 1].
     node_scale, gamma : float
-        Scale λ of the noise of one tree node, and γ; see `IndexPolicy`.
+        Scale λ of the noise of one tree node, and γ.
     checkpoints : numpy.ndarray of int64, shape (C,)
         Increasing pull numbers; the last is the horizon T.
     rng : numpy.random.Generator
@@ -199,27 +223,26 @@ def play_per_step(
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> play_per_step(np.array([1.0, 0.0]), 0.0, 0.0, np.array([2, 100]), rng).tolist()
+    >>> play_per_step([1.0, 0.0], 0.0, 0.0, np.array([2, 100]), rng).tolist()
     [[1, 1], [94, 6]]
     """
     policy, tape = IndexPolicy(float(node_scale), float(gamma)), bernoulli_tape(means)
     counts = np.zeros((checkpoints.size, tape.means.size), np.int64)
-    run_index_policy(policy, _start(tape.means.size), tape, checkpoints, counts, rng)
+    _run(policy, start(tape.means.size), tape, checkpoints, counts, rng)
     return counts
 
 
 def play_index_table(policy: IndexPolicy, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
     """Play an index policy many times on a table of rewards; see `RegretAlgorithm.play_table`."""
     tape = tape_of(FixedRewards(table, log=False))
-    arms: NDArray[np.int8] = _table_runs(policy, _start(len(table)), tape, n_runs, rng)
+    arms: NDArray[np.int8] = _table_runs(policy, start(len(table)), tape, n_runs, rng)
     return arms
 
 
 @njit(cache=True, nogil=True)
 def _table_runs(
-    policy: IndexPolicy, state: _State, tape: Tape, n_runs: int, rng: Rng
+    policy: IndexPolicy, state: State, tape: Tape, n_runs: int, rng: Rng
 ) -> NDArray[np.int8]:
     n_arms, n_pulls = tape.table.shape
     arms = np.zeros((n_runs, n_pulls), np.int8)
@@ -227,6 +250,6 @@ def _table_runs(
     for r in range(n_runs):
         tape.read[:], state.pulls[:], state.clock[:] = 0, 0, 0
         state.sums[:], state.noise[:] = 0.0, 0.0
-        run_index_policy(policy, state, tape, times, counts, rng)
+        _run(policy, state, tape, times, counts, rng)
         write_arms(counts, arms[r])
     return arms

@@ -11,17 +11,14 @@ from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.mechanisms.first_passage import (
-    TREE_LEVELS,
     WALK_SIZE,
     FirstPassageTable,
     first_passage_table,
     lowered_walk_fails,
-    next_prefix_noise,
-    prefix_noise_at,
 )
 from dpbandits.regret.base import Times
-from dpbandits.regret.per_step import index_leader
-from dpbandits.regret.skipping import SKIP_ERROR, certify, stretch_limits
+from dpbandits.regret.per_step import IndexPolicy, State, index_leader, next_noise, release, start
+from dpbandits.regret.skipping import SKIP_ERROR, certify, pass_checkpoints, stretch_limits
 
 __all__ = ["ShadowTally", "shadow_run"]
 
@@ -38,78 +35,57 @@ class ShadowTally(NamedTuple):
 @njit(cache=True, nogil=True)
 def _shadow(
     means: Floats,
-    node_scale: float,
-    gamma: float,
+    policy: IndexPolicy,
+    state: State,
     checkpoints: Times,
     rng: Rng,
     table: FirstPassageTable,
     limits: Ints,
     error: float,
 ) -> tuple[Ints, Ints]:
-    """Play pull by pull under the certificates that `_play` would use; count the broken ones."""
-    n_arms = means.size
-    horizon = checkpoints[-1]
-    pulls = np.zeros(n_arms, np.int64)
-    rewards = np.zeros(n_arms, np.int64)
-    prefix_noise = np.zeros((n_arms, TREE_LEVELS))
-    private_means = np.zeros(n_arms)
-    inverse_roots = np.zeros(n_arms)
-    widths = np.zeros(n_arms)
-    counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    """Play pull by pull under the certificates that skipping would use; count the broken ones."""
+    pulls, counters, scale = state.pulls, state.counters, policy.scale
+    counts = np.zeros((checkpoints.size, means.size), np.int64)
     certificates, certified_pulls, first_passages, broken = 0, 0, 0, 0
     certified = -1  # the arm of the certificate in force
-    barrier = 0.0
-    stop = 0
+    barrier, stop, c = 0.0, 0, 0
     walk = np.zeros(WALK_SIZE, np.int64)
-    t = 0
-    c = 0
-    while t < horizon:
+    for t in range(checkpoints[-1]):
         arm = t
-        if t >= n_arms:
-            width = math.sqrt(2.0 * math.log(t + 1.0))
-            arm, _, rival = index_leader(private_means, widths, inverse_roots, 0.0, width)
+        if t >= means.size:
+            root = math.sqrt(2.0 * math.log(t + 1.0))
+            arm, _, rival = index_leader(state.means, state.widths, state.inverse_roots, 0.0, root)
             n = pulls[arm]
             if certified >= 0 and arm != certified:
                 broken += 1
                 certified = -1
-            lead = (private_means[arm] - rival) * n + width * math.sqrt(n)
-            if certified < 0 and lead > node_scale:
+            lead = (state.means[arm] - rival) * n + root * math.sqrt(n)
+            if certified < 0 and lead > scale:
                 stretch, barrier = certify(
-                    private_means, widths, inverse_roots, arm, rival, n, rewards[arm] + gamma,
-                    prefix_noise_at(prefix_noise, arm, n), means[arm], t, horizon,
-                    node_scale, table.cell_width, limits, error,
+                    policy, state, arm, rival, lead, means[arm], t, checkpoints[-1] - t, scale,
+                    table, limits, error,
                 )  # fmt: skip
                 if stretch > 0:
                     certificates += 1
-                    certified = arm
-                    stop = n + stretch
+                    certified, stop = arm, n + stretch
                     walk[:] = 0
-                    if node_scale > 0.0:
-                        lowered_walk_fails(
-                            table, node_scale, barrier, prefix_noise, arm, n, stop, walk
-                        )
+                    if scale > 0.0:
+                        lowered_walk_fails(table, scale, barrier, counters, arm, n, stop, walk)
         certified_pulls += certified >= 0
         n = pulls[arm] + 1
-        t += 1
         if rng.random() < means[arm]:
-            rewards[arm] += 1
-        noise = 0.0
-        if node_scale > 0.0:
-            noise = next_prefix_noise(rng, node_scale, prefix_noise, arm, n)
-        pulls[arm] = n
-        private_means[arm] = (rewards[arm] + noise + gamma) / n
-        inverse_roots[arm] = 1.0 / math.sqrt(n)
+            state.sums[arm] += 1.0
+        noise = next_noise(rng, policy, counters, arm, n) if scale > 0.0 else 0.0
+        release(policy, state, arm, n, noise)
         if certified >= 0 and n == stop:
             certified = -1
-        noisy_certificate = certified >= 0 and node_scale > 0.0
+        noisy_certificate = certified >= 0 and scale > 0.0
         if noisy_certificate and lowered_walk_fails(
-            table, node_scale, barrier, prefix_noise, arm, n, stop, walk
+            table, scale, barrier, counters, arm, n, stop, walk
         ):
             first_passages += 1
             certified = -1
-        while c < checkpoints.size and checkpoints[c] <= t:
-            counts[c] = pulls
-            c += 1
+        c = pass_checkpoints(counts, checkpoints, c, t + 1, pulls, arm)
     return counts, np.array([certificates, certified_pulls, first_passages, broken])
 
 
@@ -121,7 +97,7 @@ def shadow_run(
     rng: Rng,
     skip_error: float = SKIP_ERROR,
 ) -> tuple[Ints, ShadowTally]:
-    """Simulate every pull under the certificates of `play_skipping`, and count the broken ones.
+    """Simulate every pull under the certificates of `skip_and_tally`, and count the broken ones.
 
     Rewards and nodes are drawn pull by pull, so that the run has the per-step law whatever the
     certificates are worth. A certificate ends at its last pull or where the lowered noise first
@@ -130,7 +106,7 @@ def shadow_run(
     Parameters
     ----------
     means, node_scale, gamma, checkpoints, rng
-        As of `play_skipping`.
+        As of `play_per_step`.
     skip_error : float
         Error probability of the reward band; with 1 there is no band, and certificates break.
 
@@ -139,8 +115,8 @@ def shadow_run(
     counts : numpy.ndarray of int64, shape (C, K)
     tally : ShadowTally
     """
-    constants = float(node_scale), float(gamma)
+    policy = IndexPolicy(float(node_scale), float(gamma))
     means, checkpoints = np.array(means, dtype=np.float64), np.array(checkpoints, dtype=np.int64)
-    tables = first_passage_table(), stretch_limits()
-    counts, tally = _shadow(means, *constants, checkpoints, rng, *tables, float(skip_error))
+    run = (means, policy, start(means.size), checkpoints, rng)
+    counts, tally = _shadow(*run, first_passage_table(), stretch_limits(), float(skip_error))
     return counts, ShadowTally(*tally.tolist())

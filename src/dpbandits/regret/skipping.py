@@ -11,45 +11,56 @@ c the reward band,
 
     f(r) = S + μ r − c + γ + √(2 log(t+1) (n+r)) − U (n+r),      z = min(f(0), f(m−1)),
 
-arm a leads before each of the pulls t + 1 … t + m as long as the noise Z_r > −z: f is concave, and
-S_r ≥ S + μ r − c holds for all r ≤ m together except with probability 10⁻¹⁶. When the noise first
-reaches −z is not bounded but drawn, by `dpbandits.mechanisms.first_passage`. Proof:
-:prf:ref:`skip-certificate`, :prf:ref:`skip-sound`.
+arm a leads before each of the pulls t + 1 … t + m as long as the noise Z_r > −z, except with
+probability 10⁻¹⁶. When the noise first reaches −z is not bounded but drawn, by
+`dpbandits.mechanisms.first_passage`. Proof: :prf:ref:`skip-certificate`, :prf:ref:`skip-sound`; for
+DP-UCB-BOUND, whose f has the width ν too, :prf:ref:`lem-walk-hybrid`.
 """
 
 from __future__ import annotations
 
+import abc
 import math
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.mechanisms.first_passage import (
-    TREE_LEVELS,
     FirstPassageTable,
     first_passage_table,
-    next_prefix_noise,
     prefix_noise_at,
     walk_to_first_passage,
 )
-from dpbandits.regret.base import Times
-from dpbandits.regret.per_step import index_leader
+from dpbandits.regret.base import Play, RegretAlgorithm, Times
+from dpbandits.regret.per_step import (
+    TREE,
+    IndexPolicy,
+    State,
+    bracket,
+    index_leader,
+    next_noise,
+    play_index_policy,
+    play_index_table,
+    release,
+    start,
+)
 from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.streams import DrawnRewards
 
 __all__ = [
     "LOG_ERROR",
     "MAX_SKIPS",
     "SKIP_ERROR",
+    "IndexAlgorithm",
     "SkipTally",
     "aligned",
     "barrier_over",
     "certify",
     "pass_checkpoints",
-    "play_skipping",
     "proposed_stretch",
     "reward_band",
     "rival_index",
@@ -85,16 +96,22 @@ class SkipTally(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def rival_index(
-    means: Floats, widths: Floats, inverse_roots: Floats, leader: int, last: int, ucb_term: bool
+    means: Floats, widths: Floats, inverse_roots: Floats, leader: int, log_t: float, root: float
 ) -> float:
-    """Return the largest index of the other arms before pull number `last`, were none pulled."""
-    log_t = math.log(last)
-    root = math.sqrt(2.0 * log_t) if ucb_term else 0.0
+    """Return the largest index of the other arms, as `index_leader` computes it."""
     rival = -np.inf
     for b in range(means.size):
         if b != leader:
             rival = max(rival, means[b] + log_t * widths[b] + root * inverse_roots[b])
     return rival
+
+
+@njit(cache=True, nogil=True)
+def _later_rival(policy: IndexPolicy, state: State, leader: int, last: int) -> float:
+    """Return the largest index of the other arms before pull number `last`, were none pulled."""
+    log_t = math.log(last)
+    root = math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
+    return rival_index(state.means, state.widths, state.inverse_roots, leader, log_t, root)
 
 
 @njit(cache=True, nogil=True)
@@ -137,16 +154,27 @@ def reward_band(mean: float, stretch: int, log_error: float) -> float:
 
 @njit(cache=True, nogil=True)
 def barrier_over(
-    n: int, total: float, mean: float, rival: float, width: float, stretch: int, log_error: float
+    n: int,
+    total: float,
+    mean: float,
+    rival: float,
+    root: float,
+    stretch: int,
+    log_error: float,
+    width: float = 0.0,
+    power: int = 1,
+    repaired: bool = False,
 ) -> float:
-    """Return z = min(f(0), f(m − 1)), with S + γ = `total` and √(2 log(t + 1)) = `width`.
+    """Return z = min(f(0), f(m − 1)), with S + γ = `total` and √(2 log(t + 1)) = `root`.
 
-    A slack is taken off, thousands of times the rounding of f and of the indices that are compared.
+    ν is `width` times the bracket. A slack is taken off, thousands of times the rounding of f and
+    of the indices that are compared.
     """
-    last = n + stretch - 1.0
-    at_first = total + width * math.sqrt(n) - rival * n
-    at_last = total + mean * (stretch - 1.0) + width * math.sqrt(last) - rival * last
-    slack = 1e-9 + 1e-12 * (abs(total) + (abs(rival) + 1.0) * last)
+    last = n + stretch - 1
+    at_first = total + width * bracket(n, power, repaired) + root * math.sqrt(n) - rival * n
+    end = total + mean * (stretch - 1.0) + width * bracket(last, power, repaired)
+    at_last = end + root * math.sqrt(last) - rival * last
+    slack = 1e-9 + 1e-12 * (abs(total) + width * 64.0 + (abs(rival) + 1.0) * last)
     return min(at_first, at_last) - reward_band(mean, stretch, log_error) - slack
 
 
@@ -164,46 +192,55 @@ def proposed_stretch(budget: float, drift: float, mean: float, log_error: float)
 
 @njit(cache=True, nogil=True)
 def certify(
-    means: Floats,
-    widths: Floats,
-    inverse_roots: Floats,
+    policy: IndexPolicy,
+    state: State,
     arm: int,
     rival: float,
-    n: int,
-    total: float,
-    noise: float,
+    lead: float,
     mean: float,
     t: int,
-    horizon: int,
+    most: int,
     node_scale: float,
-    cell_width: float,
+    table: FirstPassageTable,
     limits: Ints,
     error: float,
 ) -> tuple[int, float]:
-    """Return a certificate (m, z) for the leader `arm`, or m = 0 when none is worth a skip."""
-    root = math.sqrt(n)
-    width = math.sqrt(2.0 * math.log(t + 1.0))
-    log_error = -math.log(error)
-    lead = (means[arm] - rival) * n + width * root
+    """Return a certificate (m, z), m ≤ `most`, for the leader, or m = 0 when none is worth a skip.
+
+    `lead` is how much larger the sum of its rewards is than it must be.
+    """
+    n, power, repaired = state.pulls[arm], state.powers[arm], policy.repaired
+    total = state.sums[arm] + policy.gamma
+    noise = prefix_noise_at(state.counters, arm, n)
+    log_t, log_error = math.log(t + 1.0), -math.log(error)
+    root = math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
+    width = policy.factor * log_t
     # Part of the lead is kept for the noise; a stretch that the noise ends early wastes band.
     kept, needed, room = 0.2 * lead, 0.0, limits.size - 1
     shortest = _NOISELESS_SHORTEST
     if node_scale > 0.0:
         kept = min(0.8 * lead, max(kept, _NOISE_RESERVE * node_scale))
         needed = 0.5 * kept
-        room = int(min(lead / (cell_width * node_scale), float(room)))
+        room = int(min(lead / (table.cell_width * node_scale), float(room)))
         shortest = _NOISY_SHORTEST
-    drift = rival - mean - 0.5 * width / root
-    longest = min(horizon - t, limits[room])
-    stretch = int(min(proposed_stretch(lead - kept, drift, mean, log_error), float(longest)))
+    drift = rival - mean - 0.5 * root / math.sqrt(n)
+    if width > 0.0 and not repaired:
+        drift -= width / ((n - power) * math.log(2.0))
+    longest = float(min(most, limits[room]))
+    stretch = int(min(proposed_stretch(lead - kept, drift, mean, log_error), longest))
     while stretch >= shortest:
-        barrier = barrier_over(n, total, mean, rival, width, stretch, log_error)
+        barrier = barrier_over(
+            n, total, mean, rival, root, stretch, log_error, width, power, repaired
+        )
         if barrier + noise > needed:  # else it is too low for the rival's later index all the more
-            later = rival_index(means, widths, inverse_roots, arm, t + stretch, True)
-            barrier = barrier_over(n, total, mean, later, width, stretch, log_error)
-        if node_scale > 0.0 and stretch < horizon - t:
+            later = _later_rival(policy, state, arm, t + stretch)
+            barrier = barrier_over(
+                n, total, mean, later, root, stretch, log_error, width, power, repaired
+            )
+        if node_scale > 0.0 and stretch < most:
             stretch = aligned(n, stretch)
-        if barrier + noise > needed:
+        enough = policy.counter == TREE or stretch >= shortest
+        if barrier + noise > needed and enough:
             return stretch, barrier
         stretch //= 2
     return 0, 0.0
@@ -212,39 +249,38 @@ def certify(
 @njit(cache=True, nogil=True)
 def _pull_while_leading(
     rng: Rng,
-    node_scale: float,
-    prefix_noise: Floats,
+    policy: IndexPolicy,
+    state: State,
     arm: int,
-    n: int,
-    reward: int,
     mean: float,
     floor: float,
     rival: float,
     block: int,
-) -> tuple[int, int, float]:
+) -> tuple[int, float]:
     """Pull the arm once, and on, up to `block` times, while it certainly leads.
 
-    `rival` bounds the other indices over the block; `floor` is γ plus what √(2 log t n) is at
-    least. Returns the arm's pulls, its sum of rewards and its prefix noise.
+    `rival` bounds the other indices over the block; `floor` is γ plus what ν and √(2 log t n) are
+    at least. Returns the arm's pulls and its noise; the rewards are added to its sum.
     """
     rival += 1e-12 * (abs(rival) + 1.0)  # more than rounding
+    n, total, noise = state.pulls[arm], state.sums[arm], 0.0
     last = n + block
-    noise = 0.0
     while True:
         n += 1
         if rng.random() < mean:
-            reward += 1
-        if node_scale > 0.0:
-            noise = next_prefix_noise(rng, node_scale, prefix_noise, arm, n)
-        if n == last or reward + noise + floor <= rival * n:
-            return n, reward, noise
+            total += 1.0
+        if policy.scale > 0.0:
+            noise = next_noise(rng, policy, state.counters, arm, n)
+        if n == last or total + noise + floor <= rival * n:
+            state.sums[arm] = total
+            return n, noise
 
 
 @njit(cache=True, nogil=True)
 def _play(
     means: Floats,
-    node_scale: float,
-    gamma: float,
+    policy: IndexPolicy,
+    state: State,
     checkpoints: Ints,
     rng: Rng,
     table: FirstPassageTable,
@@ -252,62 +288,57 @@ def _play(
     max_skips: int,
 ) -> tuple[Ints, Ints]:
     """Play an index policy with skips; return the counts and the tally."""
-    n_arms = means.size
-    horizon = checkpoints[-1]
-    pulls = np.zeros(n_arms, np.int64)
-    rewards = np.zeros(n_arms, np.int64)
-    prefix_noise = np.zeros((n_arms, TREE_LEVELS))
-    private_means = np.zeros(n_arms)
-    inverse_roots = np.zeros(n_arms)
-    widths = np.zeros(n_arms)
-    counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    pulls, counters, powers = state.pulls, state.counters, state.powers
+    horizon, noisy = checkpoints[-1], policy.scale > 0.0
+    counts = np.zeros((checkpoints.size, means.size), np.int64)
     skips, skipped_pulls, first_passages = 0, 0, 0
-    noisy = node_scale > 0.0
-    shortest = _NOISY_SHORTEST if noisy else _NOISELESS_SHORTEST
-    t = 0
-    c = 0
+    block_size = (_NOISY_SHORTEST if noisy else _NOISELESS_SHORTEST) // 2
+    t, c = 0, 0
     while t < horizon:
-        stretch, block, width, rival, floor, barrier = 0, 1, 0.0, 0.0, 0.0, 0.0
-        arm = t
-        if t >= n_arms:
-            width = math.sqrt(2.0 * math.log(t + 1.0))
-            arm, _, rival = index_leader(private_means, widths, inverse_roots, 0.0, width)
-        n = pulls[arm]
-        mean = means[arm]
-        total = rewards[arm] + gamma
-        noise = 0.0
-        if t >= n_arms and (private_means[arm] - rival) * n + width * math.sqrt(n) > node_scale:
-            if skips < max_skips:
-                noise = prefix_noise_at(prefix_noise, arm, n)
-                stretch, barrier = certify(
-                    private_means, widths, inverse_roots, arm, rival, n, total, noise, mean, t,
-                    horizon, node_scale, table.cell_width, limits, SKIP_ERROR,
-                )  # fmt: skip
-            if stretch == 0:
-                block = min(shortest // 2, horizon - t)
-                rival = rival_index(private_means, widths, inverse_roots, arm, t + block, True)
-                floor = gamma + width * math.sqrt(n)
-        start = n
-        if stretch > 0:
-            n = start + stretch
-            if noisy:
-                stop = n
-                n = walk_to_first_passage(
-                    rng, table, node_scale, barrier, prefix_noise, arm, start, stop
-                )
-                noise = prefix_noise_at(prefix_noise, arm, n)
-                first_passages += n < stop
-            rewards[arm] += binomial(rng, n - start, mean)
-            skips += 1
-            skipped_pulls += n - start
-        else:
-            n, rewards[arm], noise = _pull_while_leading(
-                rng, node_scale, prefix_noise, arm, n, rewards[arm], mean, floor, rival, block
+        arm, stretch, block, rival, floor, barrier = t, 0, 1, math.inf, 0.0, 0.0
+        node_scale = policy.scale
+        if t >= means.size:
+            log_t = math.log(t + 1.0)
+            root = math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
+            arm, highest, rival = index_leader(
+                state.means, state.widths, state.inverse_roots, log_t, root
             )
-        t += n - start
-        pulls[arm] = n
-        private_means[arm] = (rewards[arm] + noise + gamma) / n
-        inverse_roots[arm] = 1.0 / math.sqrt(n)
+            n, most, may_stay = pulls[arm], horizon - t, True
+            if policy.counter == TREE:
+                lead = (state.means[arm] - rival) * n + root * math.sqrt(n)
+            else:  # up to the next power of two the counter's noise is that of one tree
+                lead = (highest - rival) * n
+                node_scale *= math.log2(powers[arm])
+                last = 2 * powers[arm] - 1 - n
+                most = min(most, last)
+                may_stay = (policy.repaired or n > powers[arm]) and last > 1
+            if may_stay and lead > node_scale:
+                if skips < max_skips:
+                    stretch, barrier = certify(
+                        policy, state, arm, rival, lead, means[arm], t, most, node_scale, table,
+                        limits, SKIP_ERROR,
+                    )  # fmt: skip
+                if stretch == 0:
+                    block = min(block_size, most)
+                    rival = _later_rival(policy, state, arm, t + block)
+                    width = policy.factor * log_t * bracket(n, powers[arm], policy.repaired)
+                    floor = policy.gamma + width + root * math.sqrt(n)
+        before, noise = pulls[arm], 0.0
+        if stretch > 0:
+            n = before + stretch
+            if noisy:
+                n = walk_to_first_passage(
+                    rng, table, node_scale, barrier, counters, arm, before, before + stretch
+                )
+                noise = prefix_noise_at(counters, arm, n)
+                first_passages += n < before + stretch
+            state.sums[arm] += binomial(rng, n - before, means[arm])
+            skips += 1
+            skipped_pulls += n - before
+        else:
+            n, noise = _pull_while_leading(rng, policy, state, arm, means[arm], floor, rival, block)
+        t += n - before
+        release(policy, state, arm, n, noise)
         c = pass_checkpoints(counts, checkpoints, c, t, pulls, arm)
     return counts, np.array([skips, skipped_pulls, t - skipped_pulls, first_passages])
 
@@ -322,6 +353,17 @@ def stretch_limits() -> Ints:
     return limits
 
 
+def _skips(
+    policy: IndexPolicy, means: ArrayLike, checkpoints: ArrayLike, rng: Rng, max_skips: int
+) -> tuple[Ints, SkipTally]:
+    means, checkpoints = np.array(means, dtype=np.float64), np.array(checkpoints, dtype=np.int64)
+    if means.size == 1:  # nothing to decide
+        return checkpoints[:, None], SkipTally(0, 0, int(checkpoints[-1]), 0)
+    tables = first_passage_table(), stretch_limits()
+    counts, tally = _play(means, policy, start(means.size), checkpoints, rng, *tables, max_skips)
+    return counts, SkipTally(*tally.tolist())
+
+
 def skip_and_tally(
     means: ArrayLike,
     node_scale: float,
@@ -330,49 +372,61 @@ def skip_and_tally(
     rng: Rng,
     max_skips: int = MAX_SKIPS,
 ) -> tuple[Ints, SkipTally]:
-    """Play as `play_skipping` does; return the counts, shape (C, K), and what the run took.
-
-    With `max_skips` = 0 every pull is simulated.
-    """
-    means, checkpoints = np.array(means, dtype=np.float64), np.array(checkpoints, dtype=np.int64)
-    if means.size == 1:  # nothing to decide
-        return checkpoints[:, None], SkipTally(0, 0, int(checkpoints[-1]), 0)
-    table, limits = first_passage_table(), stretch_limits()
-    counts, tally = _play(
-        means, float(node_scale), float(gamma), checkpoints, rng, table, limits, max_skips
-    )
-    return counts, SkipTally(*tally.tolist())
-
-
-def play_skipping(
-    means: ArrayLike, node_scale: float, gamma: float, checkpoints: ArrayLike, rng: Rng
-) -> Ints:
     """Play the index (S + Z + γ)/n + √(2 log t/n) on Bernoulli arms, with certified skips.
 
     The law of the counts is that of `dpbandits.regret.per_step.play_per_step` up to a total
     variation distance of at most ``MAX_SKIPS * SKIP_ERROR`` = 4·10⁻¹⁰ a run, in exact arithmetic
-    with ideal random numbers: the two can be coupled so that they differ only if the rewards of
-    some skip leave a band, which has a probability of at most `SKIP_ERROR` a skip. Noise and the
-    sums of rewards are drawn with their exact laws. Proof: :prf:ref:`skip-tv`.
+    with ideal random numbers: noise and sums of rewards are drawn with their exact laws, and the
+    rewards of a skip leave a band with a probability of at most `SKIP_ERROR`. Proof:
+    :prf:ref:`skip-tv`.
 
     Parameters
     ----------
     means, node_scale, gamma, checkpoints, rng
         As of `play_per_step`.
+    max_skips : int
+        With 0 every pull is simulated.
 
     Returns
     -------
-    numpy.ndarray of int64, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls, exact also inside skips: only
-        the leader is pulled there.
+    counts : numpy.ndarray of int64, shape (C, K)
+        Exact also inside skips: only the leader is pulled there.
+    tally : SkipTally
 
     Examples
     --------
-    >>> import numpy as np
-    >>> checkpoints = np.array([10**6, 10**9])
-    >>> rng = np.random.default_rng(0)
-    >>> counts = play_skipping(np.array([0.75, 0.25]), 100.0, 1000.0, checkpoints, rng)
-    >>> counts.sum(axis=1).tolist()
-    [1000000, 1000000000]
+    >>> checkpoints, rng = np.array([10**6, 10**9]), np.random.default_rng(0)
+    >>> counts, tally = skip_and_tally([0.75, 0.25], 100.0, 1000.0, checkpoints, rng)
+    >>> counts.sum(axis=1).tolist(), tally.plain_pulls < 10**6
+    ([1000000, 1000000000], True)
     """
-    return skip_and_tally(means, node_scale, gamma, checkpoints, rng)[0]
+    policy = IndexPolicy(float(node_scale), float(gamma))
+    return _skips(policy, means, checkpoints, rng, max_skips)
+
+
+class IndexAlgorithm(RegretAlgorithm):
+    """Base of the algorithms that an `IndexPolicy` describes, certified skipping included."""
+
+    @abc.abstractmethod
+    def policy(self, n_arms: int, horizon: int) -> IndexPolicy:
+        """Return the index, for compiled loops."""
+
+    @property
+    @abc.abstractmethod
+    def skips(self) -> bool:
+        """Whether Bernoulli arms are played by certified skipping; others are played per step."""
+
+    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
+        rewards = instance.rewards(rng)
+        policy = self.policy(rewards.n_arms, horizon)
+        if type(rewards) is DrawnRewards and self.skips:
+            return Play.of(self._play_skipping(policy, rewards.means, checkpoints, rng))
+        return Play.of(play_index_policy(policy, rewards, checkpoints, rng))
+
+    def _play_skipping(
+        self, policy: IndexPolicy, means: Floats, checkpoints: Times, rng: Rng
+    ) -> Ints:
+        return _skips(policy, means, checkpoints, rng, MAX_SKIPS)[0]
+
+    def play_table(self, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
+        return play_index_table(self.policy(*table.shape), table, n_runs, rng)
