@@ -581,8 +581,8 @@ def test_what_is_out_of_range_is_refused(make, message):
 def test_a_certificate_over_releases_leaves_room_for_the_rewards():
     """Its margin is that of the mean path less the band, in which the rewards stay."""
     total, n, interval, mean, rival, root = 5000.0, 8000, 50, 0.6, 0.55, 4.0
-    arguments = (total, n, 1, interval, 0.55, 1.0, mean, rival, root, 10**6)
-    releases, margin = dp_ucb_int._certify(*arguments)
+    policy = IntervalPolicy(interval, 1.1, 1.0, True, False)
+    releases, margin = dp_ucb_int._certify(policy, total, n, 1, mean, rival, root, 10**6)
     assert releases > 0
     rewards = 1 + (releases - 1) * interval
     ends = [total + mean * r + root * math.sqrt(n + r) - rival * (n + r) for r in (1, rewards)]

@@ -1,35 +1,15 @@
 """Privacy mechanisms: the only place of the package that draws noise."""
 
-from dpbandits.mechanisms.counters import (
-    AdaptiveTree,
-    BinaryTree,
-    HybridCounter,
-    LogarithmicCounter,
-)
-from dpbandits.mechanisms.noise import (
-    laplace,
-    laplace_below,
-    laplace_cdf,
-    laplace_log_cdf,
-    laplace_noise,
-    laplace_sum_error,
-    laplace_sum_quantile,
-    laplace_sum_tail,
-    laplace_total,
-)
-
-__all__ = [
-    "AdaptiveTree",
-    "BinaryTree",
-    "HybridCounter",
-    "LogarithmicCounter",
-    "laplace",
-    "laplace_below",
-    "laplace_cdf",
-    "laplace_log_cdf",
-    "laplace_noise",
-    "laplace_sum_error",
-    "laplace_sum_quantile",
-    "laplace_sum_tail",
-    "laplace_total",
-]
+from dpbandits.mechanisms.counters import AdaptiveTree as AdaptiveTree
+from dpbandits.mechanisms.counters import BinaryTree as BinaryTree
+from dpbandits.mechanisms.counters import HybridCounter as HybridCounter
+from dpbandits.mechanisms.counters import LogarithmicCounter as LogarithmicCounter
+from dpbandits.mechanisms.noise import laplace as laplace
+from dpbandits.mechanisms.noise import laplace_below as laplace_below
+from dpbandits.mechanisms.noise import laplace_cdf as laplace_cdf
+from dpbandits.mechanisms.noise import laplace_log_cdf as laplace_log_cdf
+from dpbandits.mechanisms.noise import laplace_noise as laplace_noise
+from dpbandits.mechanisms.noise import laplace_sum_error as laplace_sum_error
+from dpbandits.mechanisms.noise import laplace_sum_quantile as laplace_sum_quantile
+from dpbandits.mechanisms.noise import laplace_sum_tail as laplace_sum_tail
+from dpbandits.mechanisms.noise import laplace_total as laplace_total

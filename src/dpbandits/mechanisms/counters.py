@@ -23,17 +23,7 @@ from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level
 from dpbandits.mechanisms.noise import laplace, laplace_sum_error, laplace_sum_quantile
 
-__all__ = [
-    "HYBRID_STATE",
-    "SPLITS",
-    "AdaptiveTree",
-    "BinaryTree",
-    "Counter",
-    "HybridCounter",
-    "LogarithmicCounter",
-    "RunningCounter",
-    "next_hybrid_noise",
-]
+__all__ = ["SPLITS", "AdaptiveTree", "BinaryTree", "HybridCounter", "LogarithmicCounter"]
 
 SPLITS = ("half", "full")
 

@@ -28,18 +28,7 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.mechanisms.noise import laplace
 
-__all__ = [
-    "TREE_LEVELS",
-    "WALK_SIZE",
-    "FirstPassageTable",
-    "first_passage_table",
-    "lowered_walk_fails",
-    "lowest_level",
-    "next_prefix_noise",
-    "prefix_noise_at",
-    "walk_to_first_passage",
-    "walk_to_joint_passage",
-]
+__all__ = ["FirstPassageTable", "first_passage_table", "walk_to_first_passage"]
 
 
 TREE_LEVELS = 64

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits import bounds
@@ -54,13 +53,12 @@ class DPRUCB(HeavyTailAlgorithm):
     constant : float
         C > 0 of the published form. The paper's cannot be read in our copy: 18 is our choice.
     engine : {"skipping", "per-step"}
-        Same law, up to a total variation distance of some 10^−8, different speed; see
-        `dpbandits.regret.dprucb_skipping`.
+        How it is simulated: see `dpbandits.regret.dprucb_skipping`.
 
     Notes
     -----
-    Deviations from the paper: its formulas are lost in our copy; the exponent of B_n and its
-    log^1.5 T are inferred. Where ε > Λ/ℓ, B_n and the bonus are those of ε = Λ/ℓ.
+    The paper's formulas are lost in our copy; the exponent of B_n and its log^1.5 T are inferred.
+    Where ε > Λ/ℓ, B_n and the bonus are those of ε = Λ/ℓ.
 
     Examples
     --------
@@ -98,7 +96,6 @@ class DPRUCB(HeavyTailAlgorithm):
         return self.scaling
 
     def play(self, instance: HeavyTailInstance, horizon: int, checkpoints: Ints, rng: Rng) -> Play:
-        """Play once; see `RegretAlgorithm.play`."""
         self.check_instance(instance)
         plan, published = self.plan(instance, horizon), self.width == "published"
         width, tree = plan.width, plan.tree
@@ -107,19 +104,13 @@ class DPRUCB(HeavyTailAlgorithm):
             width = self.constant * instance.moment_bound**power
             width *= (plan.scaling / plan.budget) ** (1 - power)
         index = TreeIndex(tree.first_bound, tree.growth, tree.node_factor, width, published)
-        if self.engine == "skipping":
-            counts = play_tree_index(instance, index, checkpoints, rng)
-        else:
-            counts = play_by_steps(instance, index, checkpoints, rng)
-        return Play(counts, np.empty(0, dtype=np.int64))
+        run = play_tree_index if self.engine == "skipping" else play_by_steps
+        return Play.of(run(instance, index, checkpoints, rng))
 
     def regret_bound(
         self, instance: HeavyTailInstance, horizon: int, times: ArrayLike | None = None
     ) -> float | Floats:
-        """Bound on the expected pseudo-regret: `dprucb_regret`.
-
-        With the published width it is t times the greatest gap: nothing better is proved.
-        """
+        """Bound by `dprucb_regret`; with the published width t times the greatest gap."""
         self.check_instance(instance)
         if self.width == "published":
             return bounds.worst_regret(instance.gaps, horizon, times=times)

@@ -44,16 +44,7 @@ from dpbandits.rewards.heavy_laws import (
 from dpbandits.rewards.matched_sums import matched_rows
 from dpbandits.rewards.streams import Tape
 
-__all__ = [
-    "MAX_WALKS",
-    "TreeIndex",
-    "TreeSkipTally",
-    "certify_tree",
-    "grown_power",
-    "play_by_steps",
-    "play_tree_index",
-    "tree_skip_and_tally",
-]
+__all__ = ["TreeIndex", "TreeSkipTally", "play_by_steps", "tree_skip_and_tally"]
 
 MAX_WALKS = 4 * 10**6
 """Walks that a run may make."""

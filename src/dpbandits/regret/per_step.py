@@ -20,22 +20,7 @@ from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
 from dpbandits.regret.base import Times, write_arms
 from dpbandits.rewards.streams import FixedRewards, Rewards, Tape, bernoulli_tape, refill, tape_of
 
-__all__ = [
-    "ADVANCING",
-    "BLOCKS",
-    "TREE",
-    "IndexPolicy",
-    "State",
-    "bracket",
-    "index_leader",
-    "next_noise",
-    "play_index_policy",
-    "play_index_table",
-    "play_per_step",
-    "play_steps",
-    "release",
-    "start",
-]
+__all__ = ["IndexPolicy", "play_index_policy", "play_index_table", "play_per_step"]
 
 
 TREE, BLOCKS, ADVANCING = 0, 1, 2
@@ -212,14 +197,7 @@ def play_per_step(
     node_scale, gamma : float
         Scale λ of the noise of one tree node, and γ.
     checkpoints : numpy.ndarray of int64, shape (C,)
-        Increasing pull numbers; the last is the horizon T.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+        Increasing pull numbers; the last is the horizon T. The counts are of shape (C, K).
 
     Examples
     --------

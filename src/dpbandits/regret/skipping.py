@@ -51,22 +51,7 @@ from dpbandits.regret.per_step import (
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import DrawnRewards
 
-__all__ = [
-    "LOG_ERROR",
-    "MAX_SKIPS",
-    "SKIP_ERROR",
-    "IndexAlgorithm",
-    "SkipTally",
-    "aligned",
-    "barrier_over",
-    "certify",
-    "pass_checkpoints",
-    "proposed_stretch",
-    "reward_band",
-    "rival_index",
-    "skip_and_tally",
-    "stretch_limits",
-]
+__all__ = ["MAX_SKIPS", "SKIP_ERROR", "IndexAlgorithm", "SkipTally", "skip_and_tally"]
 
 
 SKIP_ERROR = 1e-16
