@@ -58,6 +58,18 @@ def same_law(sample, other, share=1.0):
     return distance(sample, other) <= two_sample_limit(sample.size, share)
 
 
+def same_law_of_counts(first, second):
+    """Whether pulls of many runs, one row each, may have one law, by m + 1 comparisons.
+
+    Each of the m columns, and how the first one and the one in the middle hang together.
+    """
+    first, second = (np.asarray(x).reshape(len(x), -1) for x in (first, second))
+    limit, k = np.median(second[:, 0]), first.shape[1] // 2
+    pairs = list(zip(first.T, second.T, strict=True))
+    pairs.append(tuple(np.where(x[:, 0] <= limit, x[:, k], np.inf) for x in (first, second)))
+    return all(same_law(x, y, share=1 / len(pairs)) for x, y in pairs)
+
+
 def clopper_pearson(successes, trials, share=1.0):
     """Interval that misses the success probability with probability at most 1e-6·share."""
     tail = FALSE_ALARM * share / 2

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
 from statistical import clopper_pearson, may_be_at_most
 from test_validation import refusal
 
@@ -200,52 +199,6 @@ def test_what_the_logarithmic_counter_is_worth(length, monkeypatch):
     assert loss(np.eye(powers)) == pytest.approx(0.4 * powers, rel=1e-12)
 
 
-STREAMS = [(0, 1, 1, 0), (1, 0, 1, 1, 1, 0, 0), (0, 0, 1, 0, 1)]
-
-
-@pytest.mark.parametrize("kind", ["tree", *SPLITS])
-@pytest.mark.parametrize("stream", STREAMS)
-def test_log_likelihood_ratio_of_neighbours(stream, kind, monkeypatch, rng):
-    """The same by evaluating densities of what is given out at many outputs."""
-    length = len(stream)
-    mechanism = BinaryTree(0.7, length) if kind == "tree" else HybridCounter(0.7, kind)
-    noise, scales, _ = noise_matrix(mechanism, length, monkeypatch)
-    to_blocks = np.linalg.solve(noise, np.tril(np.ones((length, length))))
-    worst = 0.0
-    for place in range(length):
-        neighbour = np.array(stream, float)
-        neighbour[place] = 1 - neighbour[place]
-        here, there = to_blocks @ stream, to_blocks @ neighbour
-        outputs = here + rng.laplace(0, scales, (200, length))
-        outputs = np.vstack([outputs, np.minimum(here, there) - 1, np.maximum(here, there) + 1])
-        law = stats.laplace(scale=scales)
-        ratios = (law.logpdf(outputs - here) - law.logpdf(outputs - there)).sum(axis=1)
-        worst = max(worst, np.abs(ratios).max())
-    budget = mechanism.guarantee.epsilon
-    assert budget * 0.99 < worst <= budget * (1 + 1e-12)
-
-
-def test_an_event_of_the_full_split_that_more_than_epsilon_tells_apart():
-    """Probabilities by integration: both sums that show element 3 are low.
-
-    At n = 3 and 4 the sums are x3 + A + B and x3 + A + D, with A the noise up to n = 2 and B, D a
-    node's and a block's variable, all of scale 1/ε. With A fixed, below −c the two ratios are
-    e^(-ε) each: A ≥ 0, say, as what was given out at n = 2 can tell.
-    """
-    epsilon, c = 1.0, 6.0
-    law = stats.laplace(scale=1 / epsilon)
-
-    def probability(x3):
-        def both(a):
-            density = (1 + a * epsilon) * math.exp(-a * epsilon) * epsilon / 4  # of two, a ≥ 0
-            return density * law.cdf(-c - x3 - a) ** 2
-
-        return integrate.quad(both, 0, 60, epsabs=0, epsrel=1e-10)[0]
-
-    loss = math.log(probability(0.0) / probability(1.0))
-    assert loss == pytest.approx(2 * epsilon, rel=1e-9)
-
-
 @given(st.integers(1, 2**62))
 def test_levels(horizon):
     levels = BinaryTree(1.0, horizon).levels
@@ -276,18 +229,6 @@ def errors_at(mechanism, length, size):
             noisy = counter.add(1.0)
         errors.append(abs(noisy - length))
     return np.array(errors)
-
-
-@pytest.mark.statistical
-def test_the_trees_own_errors_stay_within_the_quantile():
-    tree, size = BinaryTree(2.0, 15), 3000
-    errors = errors_at(tree, 15, size)
-    beyond = int((errors > tree.error_quantile(0.2)).sum())
-    assert may_be_at_most(beyond, size, 0.2)
-    # Four Laplace variables, no more and no fewer: the mean square is 4·2b².
-    rate = float(np.mean(np.square(errors)) / (8 * tree.node_scale**2))
-    assert 0.8 < rate < 1.25
-    assert clopper_pearson(beyond, size)[0] > 0, "the test has something to see"
 
 
 @given(st.floats(1e-3, 100), st.integers(1, 2**62), st.floats(1e-60, 0.999))

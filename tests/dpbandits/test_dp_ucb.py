@@ -45,29 +45,7 @@ def test_constants_of_the_variants(variant, n_arms, horizon, epsilon, power):
     assert algorithm.gamma(n_arms, horizon) == pytest.approx(gamma, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("variant", "scale", "gamma"),
-    # T = 5e7, K = 5, ε = 1/4: L = 26, log T = 17.7275, ℓ = 37.7577, log(K T² log T) = 39.9397.
-    [
-        ("tree-tight", 104.0, 104 * 2.828427 * 37.7577),
-        ("mishra-thakurta-parallel", 104.0, 4 * 17.7275**2 * 39.9397),
-        ("mishra-thakurta", 520.0, 20 * 17.7275**2 * 39.9397),
-    ],
-)
-def test_constants_at_the_papers_scale(variant, scale, gamma):
-    algorithm = dpb.DPUCB(0.25, variant)
-    assert algorithm.node_scale(5, 50_000_000) == scale
-    assert algorithm.gamma(5, 50_000_000) == pytest.approx(gamma, rel=1e-5)
-
-
-@given(st.integers(2, 40), st.integers(2, 10**12), st.floats(1e-2, 1e2))
-def test_the_tight_width_covers_all_prefixes_but_with_probability_one_over_t(K, T, epsilon):
-    algorithm = dpb.DPUCB(epsilon)
-    one_prefix = algorithm.tree(K, T).error_probability(algorithm.gamma(K, T))
-    assert K * T * one_prefix == pytest.approx(1 / T, rel=1e-6)
-
-
-@given(st.integers(2, 40), st.integers(2, 10**6), st.floats(0.5, 5))
+@given(st.integers(2, 40), st.integers(2, 10**12), st.one_of(st.just(1.0), st.floats(0.5, 5)))
 def test_the_failure_power_is_that_of_the_failure(K, T, power):
     algorithm = dpb.DPUCB(1.0, failure_power=power)
     one_prefix = algorithm.tree(K, T).error_probability(algorithm.gamma(K, T))
@@ -92,18 +70,6 @@ def test_no_variant_promises_more_than_its_trees_give(variant):
     assert tree.guarantee.epsilon <= algorithm.guarantee.epsilon == 0.5
     assert tree.epsilon == (0.1 if variant == "mishra-thakurta" else 0.5)
     assert tree.levels / tree.node_scale == pytest.approx(tree.epsilon)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("variant", DPUCB_VARIANTS)
-def test_infinite_epsilon_is_ucb_bit_for_bit(variant, engine, same_seeds):
-    instance = dpb.instances.ss19("C2")
-    private = dpb.simulate(dpb.DPUCB(math.inf, variant, engine), instance, 20_000, n_runs=3)
-    plain = dpb.simulate(dpb.UCB(engine), instance, 20_000, n_runs=3)
-    assert np.array_equal(private.regret, plain.regret)
-    assert np.array_equal(private.pulls, plain.pulls)
-    noisy = dpb.simulate(dpb.DPUCB(1.0, variant, engine), instance, 20_000, n_runs=3)
-    assert not np.array_equal(private.pulls, noisy.pulls)
 
 
 @pytest.fixture

@@ -185,16 +185,5 @@ def test_walks_of_extreme_scales():
     assert walk_to_first_passage(rng, table, 1e9, 1e-9, stored, 0, 2**40, 2**41) < 2**41
 
 
-def test_same_seed_same_walk():
-    stored = np.zeros((2, 1, TREE_LEVELS))
-    first, again = (
-        walk_to_first_passage(
-            np.random.default_rng(5), first_passage_table(), 1.0, 9.0, noise, 0, 100_003, 10**6
-        )
-        for noise in stored
-    )
-    assert first == again and np.array_equal(*stored) and 100_003 < first <= 10**6
-
-
 def test_lowest_level_beyond_32_bits():
     assert lowest_level(3 << 40) == 40 and lowest_level(1) == 0

@@ -133,34 +133,17 @@ def contour_tail(x, counts, scales):
 
 
 @pytest.mark.parametrize("deviations", [0.0, 0.3, 2.0, 9.0])
-@pytest.mark.parametrize(("counts", "scales"), LAWS[1:4])
+@pytest.mark.parametrize(("counts", "scales"), LAWS[1:])
 def test_tail_by_two_methods(counts, scales, deviations):
     deviation = math.sqrt(2 * sum(m * b * b for m, b in zip(counts, scales, strict=True)))
     x = deviations * deviation
     tail = laplace_sum_tail(x, counts, scales)
-    assert tail == pytest.approx(contour_tail(x, counts, scales), rel=1e-9)
+    assert tail == pytest.approx(contour_tail(x, counts, scales), rel=1e-9, abs=0)
+    wider = tuple(1.001 * scale for scale in scales)
+    other = laplace_sum_tail(x, counts, wider)
+    assert deviations == 0 or tail != pytest.approx(other, rel=1e-9, abs=0), "control"
     assert laplace_sum_tail(-x, counts, scales) == pytest.approx(1 - tail, rel=1e-12)
     assert laplace_sum_error(x, counts, scales) == pytest.approx(2 * tail, rel=1e-12)
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(("counts", "scales"), LAWS)
-def test_tail_against_simulation(rng, counts, scales):
-    size = 20_000
-    sample = sum(
-        rng.laplace(0, b, (size, m)).sum(axis=1) for m, b in zip(counts, scales, strict=True)
-    )
-    grid = np.quantile(sample, np.linspace(0, 1, 101))
-    exact = np.array([1 - laplace_sum_tail(x, counts, scales) for x in grid])
-
-    class Law:
-        cdf = staticmethod(lambda x: np.interp(x, grid, exact))
-
-    # between points of the grid the law rises by about 1/100: interpolation is off by less
-    limit = one_sample_limit(size) + np.diff(exact).max()
-    assert np.diff(exact).max() < 0.02
-    assert distance_to_law(sample, Law) < limit
-    assert distance_to_law(1.2 * sample, Law) > limit, "control"
 
 
 @given(st.sampled_from(LAWS), st.floats(1e-60, 0.999))

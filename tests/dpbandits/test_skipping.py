@@ -1,4 +1,4 @@
-"""Certified skipping: its law, its certificates, its bookkeeping."""
+"""Index policies pull by pull, and certified skipping: its law, certificates and bookkeeping."""
 
 import functools
 import math
@@ -7,19 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statistical import may_be_at_most, same_law
+from statistical import may_be_at_most, same_law_of_counts
 
 import dpbandits as dpb
 from dpbandits.mechanisms.first_passage import first_passage_table
 from dpbandits.regret import skipping
-from dpbandits.regret.per_step import play_per_step
+from dpbandits.regret.per_step import index_leader, play_per_step
 from dpbandits.regret.shadow import shadow_run
-from dpbandits.regret.skipping import (
-    MAX_SKIPS,
-    SKIP_ERROR,
-    skip_and_tally,
-    stretch_limits,
-)
+from dpbandits.regret.skipping import MAX_SKIPS, SKIP_ERROR, skip_and_tally
 
 
 def play_skipping(*arguments):
@@ -51,16 +46,6 @@ def sample(kernel, case, size, seed):
     return np.array([kernel(*arguments, rng) for _ in range(size)])
 
 
-def all_the_same_law(first, second):
-    """Each arm's count at each checkpoint, and how the first arm's counts hang together."""
-    first = first.reshape(len(first), -1)
-    second = second.reshape(len(second), -1)
-    pairs = [(first[:, i], second[:, i]) for i in range(first.shape[1])]
-    middle = np.median(second[:, 0])
-    pairs.append(tuple(np.where(x[:, 0] <= middle, x[:, -1], np.inf) for x in (first, second)))
-    return all(same_law(x, y, share=1 / len(pairs)) for x, y in pairs)
-
-
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", SHORT)
 def test_law_on_short_horizons(name):
@@ -70,7 +55,7 @@ def test_law_on_short_horizons(name):
     )[1]
     assert tally.skipped_pulls > 0.1 * case[3][-1]
     skipped = sample(play_skipping, case, 4000, 0)
-    assert all_the_same_law(skipped, stepped_sample(name))
+    assert same_law_of_counts(skipped, stepped_sample(name))
 
 
 @pytest.mark.statistical
@@ -90,7 +75,7 @@ def test_short_horizons_refute_another_law(fault, monkeypatch):
     else:
         means = [0.7, 0.65, 0.6]
     wrong = sample(play_skipping, (means, node_scale, gamma, checkpoints), 4000, 0)
-    assert not all_the_same_law(wrong, stepped)
+    assert not same_law_of_counts(wrong, stepped)
 
 
 PAPER_HORIZON = 50_000_000
@@ -160,13 +145,12 @@ def test_shadow_runs_break_no_certificate():
     """Fails with probability 1e-16 per certificate, 1e-10 for a million of them."""
     certificates = first_passages = 0
     for i, (means, node_scale, gamma, horizon) in enumerate(SHADOWS):
-        for seed in range(1):
-            rng = np.random.default_rng([i, seed])
-            tally = shadow_run(means, node_scale, gamma, np.array([horizon]), rng)[1]
-            assert tally.broken == 0, (means, node_scale)
-            assert tally.certified_pulls <= horizon
-            certificates += tally.certificates
-            first_passages += tally.first_passages
+        rng = np.random.default_rng([i, 0])
+        tally = shadow_run(means, node_scale, gamma, np.array([horizon]), rng)[1]
+        assert tally.broken == 0, (means, node_scale)
+        assert tally.certified_pulls <= horizon
+        certificates += tally.certificates
+        first_passages += tally.first_passages
     assert certificates > 100_000
     assert first_passages > 20_000
 
@@ -210,21 +194,16 @@ def test_hard_cap_on_skips(max_skips):
     assert pytest.approx(4e-10) == MAX_SKIPS * SKIP_ERROR
 
 
+@pytest.mark.parametrize("kernel", [play_per_step, play_skipping])
 @pytest.mark.parametrize("name", SHORT)
-def test_checkpoints_inside_skips(name):
+def test_checkpoints_inside_skips(name, kernel):
     """Counting at every pull changes no pull, and every pull plays one arm."""
-    means, node_scale, gamma, checkpoints = SHORT[name]
-    horizon = checkpoints[-1]
-    every = np.arange(1, horizon + 1)
-    dense = play_skipping(means, node_scale, gamma, every, np.random.default_rng(2))
-    sparse = play_skipping(means, node_scale, gamma, checkpoints, np.random.default_rng(2))
-    np.testing.assert_array_equal(sparse, dense[np.array(checkpoints) - 1])
+    *case, checkpoints = SHORT[name]
+    every, some = np.arange(1, checkpoints[-1] + 1), np.array(checkpoints)
+    dense, sparse = (kernel(*case, times, np.random.default_rng(2)) for times in (every, some))
+    np.testing.assert_array_equal(sparse, dense[some - 1])
     played = np.diff(dense, axis=0, prepend=0)
-    assert ((played == 0) | (played == 1)).all()
-    assert (played.sum(axis=1) == 1).all()
-    assert dense.dtype == np.int64
-    again = play_skipping(means, node_scale, gamma, every, np.random.default_rng(2))
-    np.testing.assert_array_equal(again, dense)
+    assert dense.dtype == np.int64 and (played >= 0).all() and (played.sum(axis=1) == 1).all()
 
 
 @given(
@@ -246,12 +225,23 @@ def test_any_instance_and_horizon(means, node_scale, gamma, horizon, seed):
         assert (counts[-1] >= 1).all()
 
 
-def test_certain_rewards_without_noise_are_played_in_closed_form():
-    """Means 1 and 0: the reward band is 0, and skipping must give the plain kernel's counts."""
-    checkpoints = np.array([1000, 123_457])
-    arguments = (np.array([1.0, 0.0]), 0.0, 3.0, checkpoints)
-    skipped = play_skipping(*arguments, np.random.default_rng(0))
-    np.testing.assert_array_equal(skipped, play_per_step(*arguments, np.random.default_rng(1)))
+@pytest.mark.parametrize("kernel", [play_per_step, play_skipping])
+def test_certain_rewards_without_noise_are_played_in_closed_form(kernel):
+    """The reward band is 0: no number that is drawn matters. Ties go to the lowest arm."""
+    arguments = (np.array([1.0, 0.0]), 0.0, 3.0, np.array([1000, 123_457]))
+    counts = kernel(*arguments, np.random.default_rng(0))
+    np.testing.assert_array_equal(counts, play_per_step(*arguments, np.random.default_rng(1)))
+    turns = kernel(np.ones(4), 0.0, 0.0, np.arange(1, 42), np.random.default_rng(0))
+    np.testing.assert_array_equal(np.diff(turns, axis=0).argmax(axis=1), np.arange(1, 41) % 4)
+    means, widths, roots = np.array([[1.0, 2.0, 2.0], [0.0, 0.0, 0.0], [0.5, 0.25, 0.25]])
+    assert index_leader(means, widths, roots, 1.0, 3.0) == (1, 2.75, 2.75)
+
+
+@pytest.mark.parametrize("kernel", [play_per_step, play_skipping])
+def test_horizon_below_the_number_of_arms_and_one_arm(kernel):
+    rng = np.random.default_rng(0)
+    assert kernel(np.full(5, 0.5), 1.0, 1.0, np.array([3]), rng).tolist() == [[1, 1, 1, 0, 0]]
+    assert kernel(np.array([0.5]), 1.0, 1.0, np.array([3, 9]), rng).tolist() == [[3], [9]]
 
 
 @pytest.mark.parametrize(("node_scale", "gamma"), [(0.0, 0.0), (300.0, 40_000.0)])
@@ -317,7 +307,7 @@ def test_barrier_serves_the_whole_stretch(n, share, mean, rival, t, stretch):
 
 def test_stretch_limits_follow_the_table():
     fail = first_passage_table().fail
-    limits = stretch_limits()
+    limits = first_passage_table().limits
     levels = np.log2(limits).astype(int)
     assert (fail[levels[1:], np.arange(1, limits.size)] <= 0.8).all()
     assert limits[0] == 1

@@ -94,6 +94,8 @@ class FirstPassageTable(NamedTuple):
         ``right_fail[j, d]``: the same, W_j(d), with one more node in front, as a right half has.
     cell_mass : numpy.ndarray of float, shape (2 D + 1,)
         ``cell_mass[D + k]``: probability of ⌊Y/(hs)⌋ = k.
+    limits : numpy.ndarray of int, shape (D + 1,)
+        For each room the longest stretch 2^j with H_j(d) ≤ 0.8: a walk has probably failed by then.
     """
 
     cell_width: float
@@ -101,6 +103,7 @@ class FirstPassageTable(NamedTuple):
     fail: Floats
     right_fail: Floats
     cell_mass: Floats
+    limits: Ints
 
 
 @lru_cache(maxsize=8)
@@ -149,9 +152,10 @@ def first_passage_table(
         right_fail[j] = node_fail + moves @ fail[j, 1:]
         if j < max_level:
             fail[j + 1, 1:] = fail[j, 1:] + (1.0 - fail[j, 1:]) * right_fail[j, 1:]
-    for array in (fail, right_fail, cell_mass):
+    limits = np.int64(1) << np.maximum(np.sum(fail <= 0.8, axis=0) - 1, 0)
+    for array in (fail, right_fail, cell_mass, limits):
         array.setflags(write=False)
-    return FirstPassageTable(cell_width, ratio, fail, right_fail, cell_mass)
+    return FirstPassageTable(cell_width, ratio, fail, right_fail, cell_mass, limits)
 
 
 @njit(cache=True, nogil=True)

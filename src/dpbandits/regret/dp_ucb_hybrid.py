@@ -28,14 +28,7 @@ from dpbandits.mechanisms.first_passage import (
 from dpbandits.regret.base import Times
 from dpbandits.regret.dp_ucb_bound import HybridIndex
 from dpbandits.regret.per_step import ADVANCING, IndexPolicy, State, index_leader, next_noise, start
-from dpbandits.regret.skipping import (
-    LOG_ERROR,
-    MAX_SKIPS,
-    aligned,
-    pass_checkpoints,
-    reward_band,
-    stretch_limits,
-)
+from dpbandits.regret.skipping import LOG_ERROR, MAX_SKIPS, aligned, pass_checkpoints, reward_band
 from dpbandits.rewards.binomial import binomial
 
 __all__ = ["DPUCBHybrid"]
@@ -56,8 +49,7 @@ def _certify(
     t: int,
     most: int,
     node_scale: float,
-    cell_width: float,
-    limits: Ints,
+    table: FirstPassageTable,
     barriers: Floats,
 ) -> int:
     """Return a number of pulls, at most `most`, and write the barriers; 0 if none is worth it."""
@@ -84,8 +76,8 @@ def _certify(
             else:
                 barriers[b] = pulls[b] * level - sums[b] - later * math.sqrt(pulls[b]) - slack
                 room = barriers[b] - noise[b]
-            cells = room / (cell_width * node_scale)
-            longest = min(longest, limits[int(min(cells, limits.size - 1.0))] if cells > 0 else 0)
+            cells = min(room / (table.cell_width * node_scale), table.limits.size - 1.0)
+            longest = min(longest, table.limits[int(cells)] if cells > 0 else 0)
         if longest >= _SHORTEST:
             return longest
         stretch //= 8
@@ -100,7 +92,6 @@ def _play(
     checkpoints: Ints,
     rng: Rng,
     table: FirstPassageTable,
-    limits: Ints,
     max_skips: int,
 ) -> Ints:
     """Play DP-UCB-HYBRID on Bernoulli arms with certified skips; the noise is positive."""
@@ -122,9 +113,8 @@ def _play(
             node_scale = policy.scale * math.log2(power)
             if t >= wait and most >= _SHORTEST and skips < max_skips and lead > node_scale:
                 stretch = _certify(
-                    policy, state, arm, lead, means[arm], t, most, node_scale, table.cell_width,
-                    limits, barriers,
-                )  # fmt: skip
+                    policy, state, arm, lead, means[arm], t, most, node_scale, table, barriers
+                )
                 if stretch == 0:
                     wait = t + _SHORTEST // 4
                 elif stretch < most:
@@ -204,8 +194,8 @@ class DPUCBHybrid(HybridIndex):
     def _play_skipping(
         self, policy: IndexPolicy, means: Floats, checkpoints: Times, rng: Rng
     ) -> Ints:
-        tables, state = (first_passage_table(), stretch_limits()), start(means.size)
-        counts: Ints = _play(means, policy, state, checkpoints, rng, *tables, MAX_SKIPS)
+        table, state = first_passage_table(), start(means.size)
+        counts: Ints = _play(means, policy, state, checkpoints, rng, table, MAX_SKIPS)
         return counts
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:

@@ -18,7 +18,7 @@ from dpbandits.mechanisms.first_passage import (
 )
 from dpbandits.regret.base import Times
 from dpbandits.regret.per_step import IndexPolicy, State, index_leader, next_noise, release, start
-from dpbandits.regret.skipping import SKIP_ERROR, certify, pass_checkpoints, stretch_limits
+from dpbandits.regret.skipping import SKIP_ERROR, certify, pass_checkpoints
 
 __all__ = ["ShadowTally", "shadow_run"]
 
@@ -40,7 +40,6 @@ def _shadow(
     checkpoints: Times,
     rng: Rng,
     table: FirstPassageTable,
-    limits: Ints,
     error: float,
 ) -> tuple[Ints, Ints]:
     """Play pull by pull under the certificates that skipping would use; count the broken ones."""
@@ -63,7 +62,7 @@ def _shadow(
             if certified < 0 and lead > scale:
                 stretch, barrier = certify(
                     policy, state, arm, rival, lead, means[arm], t, checkpoints[-1] - t, scale,
-                    table, limits, error,
+                    table, error,
                 )  # fmt: skip
                 if stretch > 0:
                     certificates += 1
@@ -118,5 +117,5 @@ def shadow_run(
     policy = IndexPolicy(float(node_scale), float(gamma))
     means, checkpoints = np.array(means, dtype=np.float64), np.array(checkpoints, dtype=np.int64)
     run = (means, policy, start(means.size), checkpoints, rng)
-    counts, tally = _shadow(*run, first_passage_table(), stretch_limits(), float(skip_error))
+    counts, tally = _shadow(*run, first_passage_table(), float(skip_error))
     return counts, ShadowTally(*tally.tolist())

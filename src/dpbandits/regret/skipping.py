@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import abc
 import math
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +66,6 @@ MAX_SKIPS = 4_000_000
 _NOISE_RESERVE = 30.0  # node scales of a lead that are enough for the noise
 _NOISY_SHORTEST = 32  # pulls that make a skip worth its cost
 _NOISELESS_SHORTEST = 128
-_FAIL_TARGET = 0.8  # stretches end where the noise has probably ended the lead
 
 
 class SkipTally(NamedTuple):
@@ -187,7 +185,6 @@ def certify(
     most: int,
     node_scale: float,
     table: FirstPassageTable,
-    limits: Ints,
     error: float,
 ) -> tuple[int, float]:
     """Return a certificate (m, z), m ≤ `most`, for the leader, or m = 0 when none is worth a skip.
@@ -201,7 +198,7 @@ def certify(
     root = math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
     width = policy.factor * log_t
     # Part of the lead is kept for the noise; a stretch that the noise ends early wastes band.
-    kept, needed, room = 0.2 * lead, 0.0, limits.size - 1
+    kept, needed, room = 0.2 * lead, 0.0, table.limits.size - 1
     shortest = _NOISELESS_SHORTEST
     if node_scale > 0.0:
         kept = min(0.8 * lead, max(kept, _NOISE_RESERVE * node_scale))
@@ -211,7 +208,7 @@ def certify(
     drift = rival - mean - 0.5 * root / math.sqrt(n)
     if width > 0.0 and not repaired:
         drift -= width / ((n - power) * math.log(2.0))
-    longest = float(min(most, limits[room]))
+    longest = float(min(most, table.limits[room]))
     stretch = int(min(proposed_stretch(lead - kept, drift, mean, log_error), longest))
     while stretch >= shortest:
         barrier = barrier_over(
@@ -269,7 +266,6 @@ def _play(
     checkpoints: Ints,
     rng: Rng,
     table: FirstPassageTable,
-    limits: Ints,
     max_skips: int,
 ) -> tuple[Ints, Ints]:
     """Play an index policy with skips; return the counts and the tally."""
@@ -301,7 +297,7 @@ def _play(
                 if skips < max_skips:
                     stretch, barrier = certify(
                         policy, state, arm, rival, lead, means[arm], t, most, node_scale, table,
-                        limits, SKIP_ERROR,
+                        SKIP_ERROR,
                     )  # fmt: skip
                 if stretch == 0:
                     block = min(block_size, most)
@@ -328,24 +324,14 @@ def _play(
     return counts, np.array([skips, skipped_pulls, t - skipped_pulls, first_passages])
 
 
-@lru_cache(maxsize=1)
-def stretch_limits() -> Ints:
-    """Return, for each room, the longest stretch 2^j that fails with at most `_FAIL_TARGET`."""
-    fail = first_passage_table().fail
-    levels = np.sum(fail <= _FAIL_TARGET, axis=0) - 1
-    limits = np.int64(1) << np.maximum(levels, 0)
-    limits.setflags(write=False)
-    return limits
-
-
 def _skips(
     policy: IndexPolicy, means: ArrayLike, checkpoints: ArrayLike, rng: Rng, max_skips: int
 ) -> tuple[Ints, SkipTally]:
     means, checkpoints = np.array(means, dtype=np.float64), np.array(checkpoints, dtype=np.int64)
     if means.size == 1:  # nothing to decide
         return checkpoints[:, None], SkipTally(0, 0, int(checkpoints[-1]), 0)
-    tables = first_passage_table(), stretch_limits()
-    counts, tally = _play(means, policy, start(means.size), checkpoints, rng, *tables, max_skips)
+    table = first_passage_table()
+    counts, tally = _play(means, policy, start(means.size), checkpoints, rng, table, max_skips)
     return counts, SkipTally(*tally.tolist())
 
 
