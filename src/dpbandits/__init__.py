@@ -27,7 +27,7 @@ from dpbandits.algorithms import (
     stopping_rules,
 )
 from dpbandits.auditing.audit import Audit, audit
-from dpbandits.auditing.tables import TablePair
+from dpbandits.auditing.subjects import TablePair
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import (
     Identifications,

@@ -20,10 +20,9 @@ from dpbandits._files import drop_stale_kernels
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_number
 from dpbandits.algorithms import identifiers, registry, stopping_rules
 from dpbandits.auditing.audit import audit as audit_sampled
+from dpbandits.auditing.audit import search
 from dpbandits.auditing.exact import audit_exactly
-from dpbandits.auditing.search import search
-from dpbandits.auditing.subjects import subject_of
-from dpbandits.auditing.tables import TablePair
+from dpbandits.auditing.subjects import TablePair, subject_of
 from dpbandits.configuration import whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import FinitePopulation

@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import ROUND_FLOOR, Context
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +35,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats
-from dpbandits._validation import SMALLEST, check_number, check_positive
+from dpbandits._validation import SMALLEST, check_number, check_positive, check_range
 
 __all__ = [
     "Bracket",
@@ -114,8 +114,7 @@ def delta_at(epsilon: float, losses: ArrayLike, tolerance: float = 1e-6) -> Brac
     """Return the δ of Laplace releases at a given ε, between two numbers.
 
     δ is the largest P(A) − exp(ε)P'(A) over events A, with P and P' the laws of all releases
-    together on neighbouring streams. Time grows with the number of distinct losses, of which there
-    may be a million.
+    together on neighbouring streams. There may be a million distinct losses.
 
     Parameters
     ----------
@@ -137,15 +136,13 @@ def delta_at(epsilon: float, losses: ArrayLike, tolerance: float = 1e-6) -> Brac
     '6.688e-13'
     """
     releases = _checked(losses, tolerance)
-    allowed = "at least 0"
-    if not check_number("epsilon", epsilon, allowed) >= 0.0:
-        raise ValueError(f"epsilon={epsilon!r} is out of range; allowed: {allowed}")
+    epsilon = check_range("epsilon", epsilon, 0.0, math.inf)
     if releases is None or epsilon >= releases.total:
         return Bracket(0.0, 0.0)
     log_overlap = releases.log_overlap(epsilon)
     if log_overlap < math.log(tolerance):
         return Bracket(-math.expm1(log_overlap), 1.0)
-    return Bracket(*_Inversion(releases, float(epsilon), tolerance).bounds(float(epsilon)))
+    return Bracket(*_Inversion(releases, epsilon, tolerance).bounds(epsilon))
 
 
 def epsilon_at(delta: float, losses: ArrayLike, tolerance: float = 1e-6) -> Bracket:
@@ -187,13 +184,12 @@ def epsilon_at(delta: float, losses: ArrayLike, tolerance: float = 1e-6) -> Brac
 def calibrate(epsilon: float, delta: float, losses: ArrayLike) -> float:
     """Return the factor by which losses may be multiplied for a given privacy of all releases.
 
-    Larger losses are never more private, since a Laplace law that is moved by less can be made of
-    one that is moved by more: all factors up to the greatest are enough, and none above it.
-
-    The factor c has ``epsilon_at(delta, c * losses).upper <= epsilon``, and seven digits unless
-    δ = 0. The greatest such factor is above it by a share of at most 2·10⁻⁶, and by the width of
-    the bracket of `epsilon_at`, which can be more where δ is near 1 or the sum of the losses near
-    ε. Without releases there is no limit: ``inf``.
+    All factors up to the greatest are enough, and none above it, as larger losses are never more
+    private (:prf:ref:`thm-int-private`). The factor c has
+    ``epsilon_at(delta, c * losses).upper <= epsilon``, and seven digits unless δ = 0. The greatest
+    such factor is above it by a share of at most 2·10⁻⁶, and by the width of the bracket of
+    `epsilon_at`, which can be more where δ is near 1 or the sum of the losses near ε. Without
+    releases there is no limit: ``inf``.
 
     Parameters
     ----------
@@ -225,7 +221,7 @@ def calibrate(epsilon: float, delta: float, losses: ArrayLike) -> float:
             f"{high:g}"
         )
 
-    @lru_cache  # `brentq` asks again at both ends
+    @cache  # `brentq` asks again at both ends
     def surplus(log_factor: float) -> float:
         return epsilon_at(delta, math.exp(log_factor) * values).upper - epsilon
 
@@ -272,23 +268,17 @@ def _losses(losses: ArrayLike) -> Floats:
 
 def _checked(losses: ArrayLike, tolerance: float) -> _Releases | None:
     """Return the releases, or None where they reveal nothing, after checking the arguments."""
-    allowed = "from 1e-9 to 0.1"
-    if not 1e-9 <= check_number("tolerance", tolerance, allowed) <= 0.1:
-        raise ValueError(f"tolerance={tolerance!r} is out of range; allowed: {allowed}")
+    check_range("tolerance", tolerance, 1e-9, 0.1)
     values = _losses(losses)
     return _Releases(values) if values.any() else None
-
-
-# --------------------------------------------------------------- the inversion of the transform
 
 
 class _Releases:
     """Independent Laplace releases, of which one at least has a positive loss.
 
-    `sizes` and `counts` are the distinct positive losses, the greatest first, and the numbers of
-    them; `high`, `middle` and `many` are the greatest and the mean of the losses in each of some
-    intervals that hold them, and how many they are. `total`, `nearly` and `number` are the sum of
-    the losses, a little less than it, and the number of the positive ones.
+    `sizes` and `counts` are the distinct positive losses, the greatest first, as they make M(z)
+    small early; `high`, `middle` and `many` are the greatest, the mean and the number of the
+    losses in each of some intervals. `total` is the sum, `nearly` a little less.
     """
 
     def __init__(self, losses: Floats) -> None:
@@ -301,20 +291,11 @@ class _Releases:
             ends = np.geomspace(sizes[0], sizes[-1], _BINS + 1)[1:-1]
             starts = np.unique(np.append(0, np.searchsorted(sizes, ends)))
         stops = np.append(starts[1:], sizes.size) - 1
-        # the greatest first, as they make M(z) small early
         self.sizes: Floats = sizes[::-1].copy()
         self.counts: Floats = counts[::-1].astype(np.float64)
         self.high: Floats = sizes[stops][::-1].copy()
         self.many: Floats = np.add.reduceat(counts, starts)[::-1].astype(np.float64)
         self.middle: Floats = np.add.reduceat(counts * sizes, starts)[::-1] / self.many
-
-    def log_transform(self, t: float) -> float:
-        """Return log M(t)."""
-        return _log_transform(t, self.sizes, self.counts)
-
-    def log_transform_above(self, t: float) -> float:
-        """Return an upper bound on log M(t), as fast where there are many sizes."""
-        return _log_transform(t, self.high, self.many)
 
     def log_overlap(self, epsilon: float) -> float:
         """Return an upper bound on log(1 − δ(ε)): 0, or the logarithm of exp(ε/2)M(−1/2)."""
@@ -349,10 +330,9 @@ class _Releases:
 
 
 class _Inversion:
-    """The transform at a set of points, with which δ is bounded at each ε: best near one of them.
+    """The transform at a set of points, with which δ is bounded at each ε.
 
-    The relative distance of the bounds near `epsilon`, from 0 to below the total of the losses, is
-    about `tolerance`.
+    Near `epsilon`, below the total of the losses, the relative distance is about `tolerance`.
     """
 
     def __init__(self, releases: _Releases, epsilon: float, tolerance: float) -> None:
@@ -360,11 +340,13 @@ class _Inversion:
         goal = min(log_delta, 0.0) + math.log(_SHARE * tolerance)
         self.releases = releases
         self.tilt = t
-        self.log_peak = releases.log_transform(t)
+        self.log_peak = _log_transform(t, releases.sizes, releases.counts)
         # half of the tolerance is for the smoothing
         width = min(math.sqrt(1.5 * _PARTS * tolerance / (t * (1.0 + t))), 1.0)
         self.others = t * (1.0 + 2.0 ** np.arange(-3.0, 12.0))
-        self.log_others = np.array([releases.log_transform_above(u) for u in self.others])
+        # bounds of log M(u) from above, as fast where there are many sizes
+        above = [_log_transform(u, releases.high, releases.many) for u in self.others]
+        self.log_others = np.array(above)
         self.log_others += self.others * np.log(self.others)
         self.log_others -= (1.0 + self.others) * np.log1p(self.others)
         self.period = self._period(epsilon, goal)
@@ -375,8 +357,8 @@ class _Inversion:
         n_points = 1 + math.ceil(math.exp(surplus / _PARTS) / (part * step))
         theta: Floats = np.arange(n_points, dtype=np.float64) * step
         beyond = math.exp(grow) * (part * theta[-1]) ** -_PARTS
-        above, below = _kernels((t + 1j * theta).astype(np.complex128), width)
-        weights = (np.abs(above) + np.abs(below)) * (step / math.pi)
+        kernels = _kernels((t + 1j * theta).astype(np.complex128), width)
+        weights = (np.abs(kernels[0]) + np.abs(kernels[1])) * (step / math.pi)
         enough = math.exp(max(goal - self.log_peak + t * epsilon, -700.0)) / (weights * theta.size)
         values, done = _ratios(t, theta, enough, releases.sizes, releases.counts)
         left_out = float((weights * np.abs(values))[~done].sum())
@@ -385,8 +367,7 @@ class _Inversion:
         rounding = _ULP * float((ulps * weights * np.abs(values)).sum())
         values *= np.where(theta == 0.0, 0.5, 1.0) * (step / math.pi)
         self.theta = theta
-        self.above = values * above[done]
-        self.below = values * below[done]
+        self.above, self.below = values * kernels[0][done], values * kernels[1][done]
         self.error = beyond + 1.001 * left_out + rounding
 
     def _period(self, epsilon: float, goal: float) -> float:
@@ -452,10 +433,7 @@ def _log_transform(t: float, sizes: Floats, counts: Floats) -> float:
 
 
 def _kernels(z: Complexes, width: float) -> tuple[Complexes, Complexes]:
-    """Return what stands for 1/(z(z + 1)) above and below δ.
-
-    The latter is (ψ(z) − z(ψ(z + 1) − ψ(z)))/(z(z + 1)), whose difference would cancel.
-    """
+    """Return K⁺ and K⁻ of :prf:ref:`lem-loss-smoothing`, without cancellation in the latter."""
     part = width / _PARTS
     x = z * part
     smooth = (np.sinh(x) / x) ** _PARTS / (z * (z + 1.0))

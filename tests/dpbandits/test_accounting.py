@@ -1,12 +1,13 @@
 """Composition of Laplace releases: closed forms, an independent package, and rigour."""
 
+import functools
 import itertools
 import math
 
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
-from scipy import integrate, special, stats
+from scipy import special
 
 from dpbandits.privacy import (
     advanced_composition,
@@ -64,20 +65,6 @@ def test_one_release_is_the_closed_form(loss, fraction):
     assert bracket.width <= 2e-6 * bracket.upper
 
 
-@pytest.mark.parametrize("order", [1, -1])
-def test_the_closed_form_is_that_of_the_densities_in_both_orders(order):
-    def surplus(x):
-        p, q = [stats.laplace.pdf(x), stats.laplace.pdf(x, loc=1.5)][::order]
-        return max(p - math.exp(0.4) * q, 0.0)
-
-    crossing = (1.5 - 0.4) / 2 if order == 1 else (1.5 + 0.4) / 2
-    points = sorted([-40, 0, crossing, 1.5, 41.5])
-    pieces = itertools.pairwise(points)
-    total = sum(integrate.quad(surplus, a, b)[0] for a, b in pieces)
-    assert total == pytest.approx(one_release(0.4, 1.5), rel=1e-9)
-    assert_brackets(delta_at(0.4, [1.5]), total, 1e-8)
-
-
 @pytest.mark.parametrize(
     "losses", [[1.0, 1.0], [1.0, 0.3], [0.02, 0.01], [3.0, 0.5, 0.5], [0.4, 0.3, 0.15]]
 )
@@ -106,16 +93,17 @@ def test_few_releases_are_an_integral(losses):
 def test_an_independent_package_agrees(losses, epsilon):
     bracket = delta_at(epsilon, losses)
     for pessimistic in (True, False):
-        total = None
-        for loss, count in zip(*np.unique(losses, return_counts=True), strict=True):
-            law = privacy_loss_distribution.from_laplace_mechanism(
+        laws = [
+            privacy_loss_distribution.from_laplace_mechanism(
                 1 / loss, value_discretization_interval=2e-4, pessimistic_estimate=pessimistic
             ).self_compose(int(count))
-            total = law if total is None else total.compose(law)
-        theirs = total.get_delta_for_epsilon(epsilon)
+            for loss, count in zip(*np.unique(losses, return_counts=True), strict=True)
+        ]
+        theirs = functools.reduce(lambda law, other: law.compose(other), laws)
+        delta = theirs.get_delta_for_epsilon(epsilon)
         below, above = bracket.lower * (1 - 1e-9), bracket.upper * (1 + 1e-9)
-        assert theirs >= below if pessimistic else theirs <= above
-        assert theirs == pytest.approx(bracket.upper, rel=0.03)
+        assert delta >= below if pessimistic else delta <= above
+        assert delta == pytest.approx(bracket.upper, rel=0.03)
 
 
 def test_many_small_releases_are_nearly_gaussian():
@@ -151,32 +139,22 @@ def test_brackets_are_narrow_and_hold(losses):
         assert epsilon.lower == 0 or delta_at(epsilon.lower, losses).upper >= delta * (1 - 1e-12)
     epsilon = epsilon_at(1e-6, losses).upper
     narrow = delta_at(epsilon, losses, tolerance=1e-7)
-    assert narrow.width < 1e-6 * narrow.upper
-    wide = [delta_at(epsilon, losses, tolerance) for tolerance in (1e-4, 1e-3, 1e-2, 0.1)]
-    for tolerance, bracket in zip((1e-4, 1e-3, 1e-2, 0.1), wide, strict=True):
+    assert 0 < narrow.width < 1e-6 * narrow.upper
+    for tolerance in (1e-4, 1e-3, 1e-2, 0.1):
+        bracket = delta_at(epsilon, losses, tolerance)
         assert bracket.lower <= narrow.upper and narrow.lower <= bracket.upper
         assert bracket.width <= 8 * tolerance * bracket.upper
-    assert wide[2].width > 10 * narrow.width > 0
+    assert bracket.width > 10 * narrow.width
 
 
 def test_delta_falls_with_epsilon_and_grows_with_the_losses():
     losses = np.array([0.5, 0.2, 0.2, 0.1])
     deltas = [delta_at(epsilon, losses) for epsilon in np.linspace(0, 0.99, 12)]
-    for here, there in itertools.pairwise(deltas):
-        assert there.upper < here.lower
-    for place in range(4):
-        more = losses.copy()
-        more[place] += 0.01
+    assert all(there.upper < here.lower for here, there in itertools.pairwise(deltas))
+    for more in [*(losses + 0.01 * np.eye(4)), [*losses, 0.05]]:
         assert delta_at(0.3, more).lower > delta_at(0.3, losses).upper
         assert epsilon_at(0.01, more).lower > epsilon_at(0.01, losses).upper
-    assert delta_at(0.3, [*losses, 0.05]).lower > delta_at(0.3, losses).upper
-
-
-def test_order_and_zeros_do_not_matter():
-    losses = [0.5, 0.2, 0.1, 0.2]
-    assert delta_at(0.4, losses) == delta_at(0.4, sorted(losses))
-    assert delta_at(0.4, losses) == delta_at(0.4, [0.0, *losses, 0.0])
-    assert delta_at(0.0, []) == epsilon_at(0.1, [0.0, 0.0]) == (0.0, 0.0)
+    assert delta_at(0.4, losses) == delta_at(0.4, [0.0, *sorted(losses), 0.0])
 
 
 def test_the_two_ends_of_delta():
@@ -191,6 +169,7 @@ def test_the_two_ends_of_delta():
     reach = delta_at(0.0, losses)
     assert epsilon_at(reach.upper + 1e-9, losses) == (0.0, 0.0)
     assert epsilon_at(reach.lower - 1e-6, losses).lower > 0
+    assert delta_at(0.0, []) == epsilon_at(0.1, [0.0, 0.0]) == (0.0, 0.0)
 
 
 def test_nearly_everything_is_told():
@@ -222,26 +201,10 @@ def test_advanced_composition_is_above_the_truth():
     assert (terms < sizes * np.expm1(sizes)).all()
 
 
-@pytest.mark.parametrize(("target", "f", "claimed"), [(1.0, 16, 0.0629628), (0.1, 147, 0.0068057)])
-def test_an_interval_does_not_come_out_of_a_root(target, f, claimed):
-    """TD16's Corollaries 3.1 and 3.2 say that this f gives (target, e⁻¹⁰) at v = 1.1."""
-    zeta, log = special.zeta(1.1), 10.0
-    parameter = math.sqrt((log + 4 * target) / (8 * zeta)) - math.sqrt(log / (8 * zeta))
-    assert parameter == pytest.approx(claimed, rel=1e-5)
-    assert math.ceil(1 / parameter) == f
-    corollary = parameter * (2 * parameter * zeta + math.sqrt(2 * zeta * log))
-    assert corollary == pytest.approx(target, rel=1e-12)
-    losses = td16_losses(f)
-    assert delta_at(target, losses).lower > 200 * TD16_DELTA
-    # what the root is worth is f^(−v/2) and not 1/f
-    root = f**-0.55 * math.sqrt(2 * log * special.zeta(1.1))
-    assert epsilon_at(TD16_DELTA, losses).upper < losses @ np.tanh(losses / 2) + root
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: delta_at(-0.1, [1.0]), r"epsilon=-0.1 is out of range; allowed: at least 0"),
+        (lambda: delta_at(-0.1, [1.0]), "epsilon=-0.1 is out of range; allowed: a number from 0"),
         (lambda: delta_at(math.nan, [1.0]), "epsilon=nan"),
         (lambda: delta_at("1", [1.0]), "epsilon='1' is not a number"),
         (lambda: delta_at(1.0, [-1.0]), r"losses=\[-1.0\] are out of range"),
@@ -284,7 +247,6 @@ def test_the_factor_of_one_release_is_the_closed_form(epsilon, delta):
     ("losses", "epsilon", "delta"),
     [
         ([1 / 17] * 17, 1.0, TD16_DELTA),
-        ([1 / 17] * 17, 0.1, TD16_DELTA),
         (td16_losses(16), 1.0, TD16_DELTA),
         (td16_losses(147), 0.1, TD16_DELTA),
         ([3.0, 0.5, 0.5], 2.0, 1e-6),

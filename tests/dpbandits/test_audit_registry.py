@@ -10,10 +10,9 @@ from statistical import FALSE_ALARM
 
 import dpbandits as dpb
 from dpbandits.auditing.audit import audit
-from dpbandits.auditing.cases import NOT_AUDITED, audit_cases, free_cases
+from dpbandits.auditing.cases import NOT_AUDITED, audit_cases, free_cases, group_of
 from dpbandits.auditing.exact import audit_exactly
-from dpbandits.auditing.subjects import subject_of
-from dpbandits.auditing.tables import TablePair
+from dpbandits.auditing.subjects import TablePair
 from dpbandits.mechanisms import AdaptiveTree
 
 FAST, SLOW = 20_000, 1_000
@@ -41,14 +40,24 @@ def pair_for(target):
     return TablePair([[-1.0 if isinstance(target, AdaptiveTree) else 0.0] + [0.0] * 3], 0, 0, 1.0)
 
 
-def test_every_algorithm_is_audited():
+def test_everything_that_the_package_has_is_audited():
+    private, free = audit_cases(2.0, FAST, SLOW), free_cases(FAST)
     counters = {"BinaryTree", "HybridCounter", "LogarithmicCounter", "AdaptiveTree"}
-    audited = {type(target).__name__ for target in (*EXACT, *RUN)}
-    assert audited | {*NOT_AUDITED} == {
-        *(*dpb.registry, *dpb.stopping_rules, *dpb.identifiers),
-        *counters,
-    }
+    registered = {*dpb.registry, *dpb.stopping_rules, *dpb.identifiers}
+    assert sorted([*private, *free, *NOT_AUDITED]) == sorted(registered | counters)
+    for name, case in (private | free).items():
+        assert type(case.target).__name__ == name
+        assert case.guarantee.is_private == (name in private)
+        assert case.guarantee.epsilon <= 2.0 or name in free
     assert not any(dpb.registry[name]().guarantee.is_private for name in NOT_AUDITED)
+
+
+def test_an_algorithm_that_joins_the_registry_is_audited(monkeypatch):
+    newcomer = type("Newcomer", (dpb.DPSE,), {})
+    monkeypatch.setitem(dpb.registry, "Newcomer", newcomer)
+    case = audit_cases(1.0, FAST, SLOW)["Newcomer"]
+    assert (case.method, case.n_runs) == ("runs", SLOW) and isinstance(case.target, newcomer)
+    assert group_of("Newcomer") == "regret"
 
 
 @pytest.mark.parametrize("target", EXACT, ids=repr)
@@ -62,7 +71,7 @@ def test_it_is_acquitted_exactly(target):
 def test_it_is_acquitted(target):
     case = CASES[type(target).__name__]
     runs = SLOW if case.method == "certain" else case.n_runs
-    found = audit(subject_of(target, 16), pair_for(target), runs, failure=FALSE_ALARM)
+    found = audit(target, pair_for(target), runs, failure=FALSE_ALARM)
     private = target.guarantee.is_private or isinstance(target, dpb.DPUCBInt)
     assert found.verdict == ("acquitted" if private else "nothing declared")
     assert found.tally.runs == found.tally.neighbour_runs == runs // 2
@@ -73,7 +82,7 @@ def test_it_is_acquitted(target):
 def test_without_privacy_one_reward_decides(target):
     """Control: what declares nothing is told apart as well as so many runs can tell."""
     pair = TablePair([[0.0] * 16, [1.0] * 16], 0, 0, 1.0)
-    found = audit(subject_of(target), pair, SLOW, failure=FALSE_ALARM)
+    found = audit(target, pair, SLOW, failure=FALSE_ALARM)
     assert found.epsilon_lower == pytest.approx(found.tally.ceiling) and found.epsilon_lower > 3
 
 

@@ -3,8 +3,7 @@
 The whole output is audited: arms pulled, halting time, released values, recommendation. `audit`
 runs an algorithm many times on each table of a `TablePair`, chooses an event on one half of the
 runs, and bounds its two probabilities with the other half: a lower bound on ε that fails with a
-stated probability (:prf:ref:`thm-audit`). `dpbandits.auditing.search` looks for a pair that gives a
-high one.
+stated probability (:prf:ref:`thm-audit`). `search` looks for a pair that gives a high one.
 
 An audit can convict. It cannot prove privacy: a low bound may be due to a bad pair, a bad event,
 or too few runs.
@@ -12,9 +11,10 @@ or too few runs.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -22,64 +22,16 @@ from joblib import Parallel, delayed
 from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.auditing.events import Tally, choose_event
-from dpbandits.auditing.subjects import subject_of
-from dpbandits.auditing.tables import Auditable, FixedRewards, Outputs, TablePair
-from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.auditing.subjects import Auditable, Outputs, TablePair, subject_of
+from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.rewards.streams import FixedRewards
 
-__all__ = ["FEWEST_RUNS", "Audit", "FunctionSubject", "as_subject", "audit", "entropy_of"]
+__all__ = ["FEWEST_RUNS", "Audit", "audit", "candidate_pairs", "search"]
 
 _CHUNK = 50_000
 _SLACK = 1e-9  # relative error allowed to integrated probabilities
 FEWEST_RUNS = 16
 """Least number of runs on each table with which an audit works."""
-
-
-@dataclass(frozen=True)
-class FunctionSubject:
-    """A custom function, made auditable.
-
-    Attributes
-    ----------
-    function : callable
-        Maps (`FixedRewards`, generator) to what is released at the end: nothing, a number, or a
-        sequence of numbers, always as many. It pulls arms by ``rewards.pull(arm)``; the arms that
-        it pulls are part of the output, and need not be returned.
-    guarantee, label : PrivacyGuarantee, str
-        What is declared about it, and its name in tables.
-
-    Examples
-    --------
-    >>> def leaky(rewards, rng):
-    ...     better = rewards.pull(0) < rewards.pull(1)
-    ...     rewards.pull(1 if better else 0)
-    >>> table = np.array([[0.0, 0.0], [1.0, 1.0]])
-    >>> FunctionSubject(leaky).outputs(table, 2, np.random.default_rng(0)).actions.tolist()
-    [[0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
-    """
-
-    function: Callable[[FixedRewards, Rng], Any]
-    guarantee: PrivacyGuarantee = NO_PRIVACY
-    label: str = "function"
-
-    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Run the function; values are the number of pulls, and what it returns."""
-        rewards = FixedRewards(table)
-        values, pulled = [], []
-        for _ in range(n_runs):
-            rewards.restart()
-            released = self.function(rewards, rng)
-            arms = rewards.actions
-            values.append([len(arms), *([] if released is None else np.atleast_1d(released))])
-            if len(values[-1]) != len(values[0]):
-                raise ValueError(
-                    f"function={self.function!r} returned {len(values[0]) - 1} and "
-                    f"{len(values[-1]) - 1} numbers; allowed: always as many"
-                )
-            pulled.append(arms)
-        actions = np.full((n_runs, max(map(len, pulled), default=0)), -1.0)
-        for row, arms in zip(actions, pulled, strict=True):
-            row[: len(arms)] = arms
-        return Outputs(np.array(values, dtype=np.float64), actions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,19 +65,22 @@ class Audit:
         return self.tally is None
 
     @property
-    def convicted(self) -> bool:
-        """Whether what is declared is false, except with the tally's failure probability."""
-        slack = _SLACK if self.exact else 0.0
-        return self.epsilon_lower > self.guarantee.epsilon * (1.0 + slack)
-
-    @property
     def verdict(self) -> str:
-        """One of "convicted", "acquitted", "nothing declared"; "nothing tested" if `constant`."""
+        """One of "convicted", "acquitted", "nothing declared"; "nothing tested" if `constant`.
+
+        Convicted is what declares something false, except with the tally's failure probability.
+        """
         if not self.guarantee.is_private:
             return "nothing declared"
         if self.constant:
             return "nothing tested"
-        return "convicted" if self.convicted else "acquitted"
+        allowed = self.guarantee.epsilon * (1.0 + (_SLACK if self.exact else 0.0))
+        return "convicted" if self.epsilon_lower > allowed else "acquitted"
+
+    @property
+    def convicted(self) -> bool:
+        """Whether the verdict says so."""
+        return self.verdict == "convicted"
 
     def __str__(self) -> str:
         t = self.tally
@@ -198,11 +153,11 @@ def audit(
     >>> dpb.audit(dpb.DPUCB(epsilon=1.0), pair, n_runs=4000).verdict
     'acquitted'
     """
-    target = as_subject(subject, guarantee, pair.table.shape[1])
+    target = subject_of(subject, pair.table.shape[1], guarantee)
     n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS)
     failure = check_fraction("failure", failure)
-    promised = target.guarantee if guarantee is None else guarantee
-    outputs, others, n_values = run_both(target, pair, n_runs, seed, n_jobs)
+    promised = guarantee or target.guarantee
+    outputs, others, n_values = _run_both(target, pair, n_runs, seed, n_jobs)
     half = n_runs // 2
     event, _ = choose_event(outputs[:half], others[:half], n_values, promised.delta, failure)
     tally = event.tally(outputs[half:], others[half:], failure)
@@ -214,29 +169,19 @@ def audit(
     return Audit(target.label, promised, pair, lower, tally, str(event), constant)
 
 
-def as_subject(subject: Any, guarantee: PrivacyGuarantee | None, n_pulls: int) -> Auditable:
-    """Make auditable, on tables of length N, what `audit` takes."""
-    if callable(getattr(subject, "outputs", None)):
-        return cast(Auditable, subject)
-    if not callable(subject):
-        return subject_of(subject, n_pulls)
-    name = getattr(subject, "__name__", "function")
-    return FunctionSubject(subject, guarantee or NO_PRIVACY, name)
-
-
-def entropy_of(seed: int | Sequence[int]) -> list[int]:
+def _entropy(seed: int | Sequence[int]) -> list[int]:
     """Return a seed as a list of whole numbers of at least 0."""
     parts = [seed] if isinstance(seed, int | np.integer) else list(seed)
     return [check_integer("seed", part, 0) for part in parts]
 
 
-def run_both(
+def _run_both(
     subject: Auditable, pair: TablePair, n_runs: int, seed: int | Sequence[int], n_jobs: int
 ) -> tuple[Floats, Floats, int]:
     """Run on both tables, in parts with independent seeds; count the columns of values."""
     sizes = [min(_CHUNK, n_runs - start) for start in range(0, n_runs, _CHUNK)]
     tasks = [(table, size) for table in (pair.table, pair.neighbour) for size in sizes]
-    seeds = np.random.SeedSequence(entropy_of(seed)).spawn(len(tasks))
+    seeds = np.random.SeedSequence(_entropy(seed)).spawn(len(tasks))
     parts: list[Outputs] = Parallel(n_jobs=n_jobs)(
         delayed(subject.outputs)(table, size, np.random.default_rng(part_seed))
         for (table, size), part_seed in zip(tasks, seeds, strict=True)
@@ -248,3 +193,86 @@ def run_both(
     ]
     first, second = np.concatenate(rows[: len(sizes)]), np.concatenate(rows[len(sizes) :])
     return first, second, parts[0].values.shape[1]
+
+
+def candidate_pairs(n_arms: int, n_pulls: int, rng: Rng, count: int) -> list[TablePair]:
+    """Return `count` pairs of tables of rewards 0 and 1, shape (n_arms, n_pulls), worth a try.
+
+    The first ones are constant arms with one early entry changed; the others are drawn: an arm's
+    rewards have a random mean, and the place that differs is more often early than late.
+    """
+    constants = [np.zeros((n_arms, n_pulls)), np.ones((n_arms, n_pulls))]
+    if n_arms > 1:
+        constants.append(np.vstack([np.ones((1, n_pulls)), np.zeros((n_arms - 1, n_pulls))]))
+    pairs = [
+        _flipped(table, arm, pull)
+        for pull in sorted({0, min(1, n_pulls - 1), n_pulls // 4})
+        for table in constants
+        for arm in range(min(n_arms, 2))
+    ]
+    while len(pairs) < count:
+        means = rng.choice([0.0, 0.5, 1.0], size=(n_arms, 1))
+        table = (rng.random((n_arms, n_pulls)) < means).astype(np.float64)
+        pull = min(int(n_pulls * rng.random() ** 3), n_pulls - 1)
+        pairs.append(_flipped(table, int(rng.integers(n_arms)), pull))
+    return pairs[:count]
+
+
+def _flipped(table: Floats, arm: int, pull: int) -> TablePair:
+    return TablePair(table, arm, pull, 1.0 - table[arm, pull])
+
+
+def search(
+    subject: Auditable | Callable[[FixedRewards, Rng], Any],
+    n_arms: int = 2,
+    n_pulls: int = 16,
+    count: int = 32,
+    n_runs: int = 4000,
+    seed: int | Sequence[int] = 0,
+    n_jobs: int = 1,
+    guarantee: PrivacyGuarantee | None = None,
+) -> TablePair:
+    """Look for neighbouring tables that an algorithm's outputs tell apart well.
+
+    Each of `candidate_pairs` is tried with a few runs; the best quarter again with eight times as
+    many; then single entries of the best one are turned, as long as that helps. The bounds of
+    a search are those of the best of many: audit the result, which uses other random numbers.
+
+    Parameters
+    ----------
+    subject, seed, n_jobs, guarantee
+        As for `audit`.
+    n_arms, n_pulls : int
+        Shape of the tables, of rewards 0 and 1.
+    count : int
+        How many pairs are tried first.
+    n_runs : int
+        Runs on each table at first, at least 16.
+    """
+    n_arms, n_pulls = check_integer("n_arms", n_arms, 1), check_integer("n_pulls", n_pulls, 1)
+    target = subject_of(subject, n_pulls, guarantee)
+    count = check_integer("count", count, 1)
+    n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS)
+    delta = (guarantee or target.guarantee).delta
+    rng = np.random.default_rng([*_entropy(seed), 1])
+    trials = itertools.count(1)
+
+    def score(pair: TablePair, runs: int) -> float:
+        found = _run_both(target, pair, runs, [*_entropy(seed), 2, next(trials)], n_jobs)
+        return choose_event(*found, delta, 0.05)[1]
+
+    pairs = candidate_pairs(n_arms, n_pulls, rng, count)
+    first = sorted(pairs, key=lambda pair: -score(pair, n_runs))
+    better = [(score(pair, 8 * n_runs), pair) for pair in first[: max(count // 4, 1)]]
+    highest, best = max(better, key=lambda found: found[0])
+    for _ in range(count // 4):
+        arm, pull = int(rng.integers(n_arms)), int(rng.integers(n_pulls))
+        if (arm, pull) == (best.arm, best.pull):
+            continue
+        table = best.table.copy()
+        table[arm, pull] = 1.0 - table[arm, pull]
+        changed = TablePair(table, best.arm, best.pull, best.value)
+        reached = score(changed, 8 * n_runs)
+        if reached > highest:
+            highest, best = reached, changed
+    return best

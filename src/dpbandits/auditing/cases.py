@@ -1,7 +1,4 @@
-"""How each algorithm, stopping rule and counter of the package is audited: one line each.
-
-Keys are names of classes, those of `dpbandits.registry` among them; a test compares the two.
-"""
+"""How each algorithm, stopping rule and counter of the package is audited: one line each."""
 
 from __future__ import annotations
 
@@ -12,7 +9,14 @@ from typing import Any
 
 from dpbandits import algorithms as alg
 from dpbandits.algorithms import identifiers, registry, stopping_rules
-from dpbandits.auditing import truths
+from dpbandits.auditing.exact import (
+    EliminationEpoch,
+    HaltingTime,
+    KnownLoss,
+    RandomisedResponse,
+    Releases,
+    TreeSums,
+)
 from dpbandits.auditing.grid import AuditCase
 from dpbandits.identification import DPLRE, DPTT, AdaPTT, AdaPTTStar, DPSEIdentifier, TopTwo
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
@@ -32,7 +36,7 @@ NOT_AUDITED = {"RobustUCB": "promises nothing, and draws its rewards from laws"}
 def audit_cases(
     epsilon: float, n_runs: int, slow_runs: int, tried: int = 8
 ) -> dict[str, AuditCase]:
-    """Return how each class that promises privacy is audited: name → case, in the book's order.
+    """Return how each class that promises privacy is audited: its name → case, in book order.
 
     Each declares `epsilon` at most, and has `n_runs` runs on each table; `slow_runs` if it has no
     compiled loop. A search begins with `tried` pairs of tables. Classes of the registry without a
@@ -76,28 +80,22 @@ def free_cases(n_runs: int, tried: int = 8) -> dict[str, AuditCase]:
     return {type(case.target).__name__: case for case in listed}
 
 
-def known_truths() -> dict[tuple[str, str], tuple[truths.KnownLoss, float]]:
-    """Return mechanisms whose loss is known: (panel, name of the curve) → mechanism and δ."""
+def known_truths() -> dict[tuple[str, str], tuple[KnownLoss, float]]:
+    """Return mechanisms of known loss: (panel, name of the curve) → mechanism and δ."""
     return {
-        ("a", "Laplace"): (truths.Releases(1.0), 0.0),
-        ("a", "randomised response"): (truths.RandomisedResponse(1.0), 0.0),
-        ("b", "4 releases"): (truths.Releases(1.0, 4), 0.0),
-        ("b", "4 releases, δ = 0.01"): (truths.Releases(2.0, 4), 0.01),
-        ("b", "tree, 8 sums"): (truths.TreeSums(1.0, 8), 0.0),
-        ("c", "often"): (truths.EliminationEpoch(1.0, 2.0), 0.0),
-        ("c", "rarely"): (truths.EliminationEpoch(1.0, 6.0), 0.0),
-        ("d", "halting time"): (truths.HaltingTime(4.0), 0.0),
+        ("a", "Laplace"): (Releases(1.0), 0.0),
+        ("a", "randomised response"): (RandomisedResponse(1.0), 0.0),
+        ("b", "4 releases"): (Releases(1.0, 4), 0.0),
+        ("b", "4 releases, δ = 0.01"): (Releases(2.0, 4), 0.01),
+        ("b", "tree, 8 sums"): (TreeSums(1.0, 8), 0.0),
+        ("c", "often"): (EliminationEpoch(1.0, 2.0), 0.0),
+        ("c", "rarely"): (EliminationEpoch(1.0, 6.0), 0.0),
+        ("d", "halting time"): (HaltingTime(4.0), 0.0),
     }
 
 
 def group_of(name: str) -> str:
-    """Return which kind of thing a class is: a counter unless a registry has it.
-
-    Examples
-    --------
-    >>> group_of("DPSE"), group_of("BinaryTree")
-    ('regret', 'counters')
-    """
+    """Return which kind of thing a class is: a counter unless a registry has it."""
     groups: dict[str, Collection[str]] = {
         "stopping rules": stopping_rules,
         "regret": registry,

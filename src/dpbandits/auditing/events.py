@@ -4,16 +4,11 @@ An algorithm is (ε, δ)-private only if P(A) ≤ exp(ε)P'(A) + δ for every se
 directions. One set is enough to refute it, whatever way it was found, as long as its
 probabilities are estimated on runs that had no part in finding it. Proof: :prf:ref:`thm-audit`.
 
-- `Features` are what is looked at. Whatever is computed from an output is as private as the output,
-  so they can be chosen freely, also by looking at some of the runs: the columns of the outputs;
-  differences of released values, as a running sum shows its last block there; and scores, sums
-  over some columns of the logs of how much more frequent each one's value is in one sample, which
-  for independent releases is the best statistic that there is.
-- `choose_event` orders the outputs by how much more frequent they are in one sample, and takes
-  as many of the first as give the best bound. Order and number come from different runs, for an
-  output that was seen twice in one sample and never in the other proves nothing.
-- `Tally` holds what fresh runs say about the event: bounds of Clopper & Pearson (1934) for both
-  probabilities, each failing with half of the stated probability.
+Whatever is computed from an output is as private as the output, so `Features` can be chosen freely,
+also by looking at some of the runs. `choose_event` orders the outputs by how much more frequent
+they are in one sample, and takes as many of the first as give the best bound. Order and number come
+from different runs, for an output that was seen twice in one sample and never in the other proves
+nothing.
 """
 
 from __future__ import annotations
@@ -35,6 +30,7 @@ __all__ = ["Event", "Features", "Tally", "choose_event"]
 
 Codes = NDArray[np.uint64]
 Cuts = tuple[Floats, ...] | list[Floats]
+Score = tuple[tuple[int, ...], tuple[Floats, ...]]
 
 _FINE = 64  # a feature of up to so many values is taken as it is
 _COARSE = 8
@@ -51,12 +47,12 @@ _LEADING = 6  # features of which pairs and triples are tried
 class Tally:
     """How often an event happened in fresh runs on two neighbouring tables.
 
+    Probabilities have the bounds of Clopper & Pearson (1934), each failing with half of `failure`.
+
     Attributes
     ----------
-    hits, runs : int
-        Runs with the event, and all runs, on the table where it should be frequent.
-    neighbour_hits, neighbour_runs : int
-        The same for the other table.
+    hits, runs, neighbour_hits, neighbour_runs : int
+        Runs with the event, and all, on the table where it should be frequent; and on the other.
     failure : float
         Probability with which the bounds may fail.
 
@@ -74,8 +70,8 @@ class Tally:
     failure: float
 
     def _bounds(self) -> tuple[Floats, Floats]:
-        counts = np.array([self.hits]), np.array([self.neighbour_hits])
-        return _bounds(*counts, self.runs, self.neighbour_runs, self.failure)
+        hits, misses = np.array([self.hits]), np.array([self.neighbour_hits])
+        return _bounds(hits, misses, self.runs, self.neighbour_runs, self.failure)
 
     def epsilon_lower(self, delta: float = 0.0) -> float:
         """Return a lower bound on every ε for which (ε, δ)-privacy holds; 0 if there is none."""
@@ -92,31 +88,24 @@ class Tally:
 
         Proof: :prf:ref:`prop-ceiling`.
         """
-        best = Tally(self.runs, self.runs, 0, self.neighbour_runs, self.failure)
-        return best.epsilon_lower()
+        return Tally(self.runs, self.runs, 0, self.neighbour_runs, self.failure).epsilon_lower()
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
     """How features are made of outputs, and where each of them is cut.
 
-    Attributes
-    ----------
-    n_values, kept : int, tuple of int
-        How many of the first columns of an output are released values, not actions; and the
-        columns that vary.
-    pairs : tuple of (int, int)
-        Columns whose difference is a feature.
-    scores : tuple of (tuple of int, tuple of numpy.ndarray)
-        For each score the features that it adds up, and the log ratio of each of their bins.
-    fine, coarse : tuple of numpy.ndarray
-        Cuts of each feature, for looking at it alone and for looking at some together.
+    Features are the columns of the outputs that vary, `kept`, of which the first `n_values` are
+    released values, not actions; differences of released values, `pairs`, as a running sum shows
+    its last block there; and `scores`, sums over some features of the log of how much more frequent
+    each one's bin is in one sample: for independent releases the best statistic that there is.
+    `fine` and `coarse` are the cuts of each feature, for looking at it alone or at some together.
     """
 
     n_values: int
     kept: tuple[int, ...]
     pairs: tuple[tuple[int, int], ...]
-    scores: tuple[tuple[tuple[int, ...], tuple[Floats, ...]], ...] = ()
+    scores: tuple[Score, ...] = ()
     fine: tuple[Floats, ...] = ()
     coarse: tuple[Floats, ...] = ()
 
@@ -156,10 +145,8 @@ class Features:
     @property
     def names(self) -> list[str]:
         """Names of the features."""
-        columns = [
-            f"value {j}" if j < self.n_values else f"action {j - self.n_values + 1}"
-            for j in self.kept
-        ]
+        n = self.n_values
+        columns = [f"value {j}" if j < n else f"action {j - n + 1}" for j in self.kept]
         differences = [f"value {j} − value {i}" for i, j in self.pairs]
         return [*columns, *differences, *(f"a score of {len(group)}" for group, _ in self.scores)]
 
@@ -204,11 +191,6 @@ class Features:
         cuts = self.coarse if coarse else self.fine
         return [cuts[j].size + 1 for j in columns]
 
-    def encode(self, outputs: Floats, columns: Sequence[int], coarse: bool) -> Codes:
-        """Return `joined` of the `digits` of outputs."""
-        table = self.of(outputs)
-        return self.joined((self.digits(table, j, coarse) for j in columns), columns, coarse)
-
 
 def _numbers(column: Floats) -> Floats:
     numbers: Floats = np.nan_to_num(column, nan=_LOWEST, posinf=1e300, neginf=_LOWEST)
@@ -229,15 +211,15 @@ def _log_ratios(
     ratios = []
     for j in group:
         bins = np.searchsorted(cuts[j], table[:, j], side="right")
-        here = np.bincount(bins[:n_first], minlength=cuts[j].size + 1) + 1.0
-        there = np.bincount(bins[n_first:], minlength=cuts[j].size + 1) + 1.0
+        here, there = (
+            np.bincount(part, minlength=cuts[j].size + 1) + 1.0
+            for part in (bins[:n_first], bins[n_first:])
+        )
         ratios.append(np.log(here / here.sum()) - np.log(there / there.sum()))
     return tuple(ratios)
 
 
-def _scores(
-    table: Floats, scores: Sequence[tuple[tuple[int, ...], tuple[Floats, ...]]], cuts: Cuts
-) -> Floats:
+def _scores(table: Floats, scores: Sequence[Score], cuts: Cuts) -> Floats:
     """Return the scores, shape (runs, scores)."""
     columns = np.zeros((len(table), len(scores)))
     for k, (group, ratios) in enumerate(scores):
@@ -250,14 +232,9 @@ def _scores(
 class Event:
     """A set of outputs, described by what some of their features may be.
 
-    Attributes
-    ----------
-    features, columns, coarse : Features, tuple of int, bool
-        The features, those that are looked at, and whether they are cut into few bins.
-    codes : numpy.ndarray of uint64
-        Numbers of `Features.encode` that are in the event, sorted.
-    reverse : bool
-        Whether the event should be frequent on the neighbour, and not on the table itself.
+    `columns` are the features that are looked at, `coarse` whether they are cut into few bins;
+    `codes` the numbers of `Features.joined` that are in the event, sorted; `reverse` whether it
+    should be frequent on the neighbour, and not on the table itself.
     """
 
     features: Features
@@ -268,7 +245,9 @@ class Event:
 
     def contains(self, outputs: Floats) -> NDArray[np.bool_]:
         """Return for each output, a row of shape (d,), whether it is in the event."""
-        codes = self.features.encode(outputs, self.columns, self.coarse)
+        features, table = self.features, self.features.of(outputs)
+        digits = (features.digits(table, j, self.coarse) for j in self.columns)
+        codes = features.joined(digits, self.columns, self.coarse)
         places = np.searchsorted(self.codes, codes)
         found: NDArray[np.bool_] = self.codes[np.minimum(places, self.codes.size - 1)] == codes
         return found
@@ -288,7 +267,10 @@ class Event:
 def choose_event(
     outputs: Floats, neighbour: Floats, n_values: int, delta: float, failure: float
 ) -> tuple[Event, float]:
-    """Find an event that is frequent on one table and rare on the other.
+    """Find an event that is frequent on one table and rare on the other, and its bound on ε.
+
+    The bound is that of the runs that chose the event's size: too high, as it is the best of many,
+    but good for comparing pairs of tables.
 
     Parameters
     ----------
@@ -299,12 +281,6 @@ def choose_event(
         of which beginnings are tried.
     delta, failure : float
         δ for which the bound on ε is to be high, and probability with which bounds may fail.
-
-    Returns
-    -------
-    event, score : Event, float
-        The event, and its bound on ε in the half of the runs that chose its size: too high, as it
-        is the best of many. For comparing pairs of tables.
     """
     cut, other_cut = len(outputs) // 2, len(neighbour) // 2
     features = Features.fit(outputs[:cut], neighbour[:other_cut], n_values)
@@ -343,31 +319,25 @@ def choose_event(
 def _best_set(samples: list[Codes], size: int, delta: float, failure: float) -> tuple[Codes, float]:
     """Order the codes, all below `size`, by the first two samples; take how many the others say."""
     if size <= _COUNTED:
-        counts = [np.bincount(each.view(np.int64), minlength=size) for each in samples]
-        known = np.flatnonzero(counts[0] + counts[1]).astype(np.uint64)
-        here, there, tested, others = (each[known] for each in counts)
+        values, places = np.arange(size, dtype=np.uint64), [each.view(np.int64) for each in samples]
     else:
-        known = np.unique(np.concatenate(samples[:2]))
-        here, there, tested, others = (_counts(known, each) for each in samples)
+        values, joined = np.unique(np.concatenate(samples), return_inverse=True)
+        places = np.split(joined, np.cumsum([each.size for each in samples[:-1]]))
+    counts = [np.bincount(each, minlength=values.size) for each in places]
+    known = np.flatnonzero(counts[0] + counts[1])
+    here, there, tested, others = (each[known] for each in counts)
     order = np.argsort(-(here + 1.0) / (there + 1.0), kind="stable")
     sizes = _tried(known.size) - 1
     hits, misses = np.cumsum(tested[order])[sizes], np.cumsum(others[order])[sizes]
     scores = _losses(*_bounds(hits, misses, samples[2].size, samples[3].size, failure), delta)
     best = int(np.argmax(scores))
-    return np.sort(known[order[: sizes[best] + 1]]), float(scores[best])
+    return np.sort(values[known[order[: sizes[best] + 1]]]), float(scores[best])
 
 
 @functools.lru_cache(maxsize=256)
 def _tried(n_codes: int) -> Ints:
     """Return the sizes of an event that are tried."""
     return np.unique(np.geomspace(1, n_codes, _SIZES).astype(np.int64))
-
-
-def _counts(known: Codes, sample: Codes) -> Ints:
-    """Count each of the known codes in a sample."""
-    values, counts = np.unique(sample, return_counts=True)
-    places = np.minimum(np.searchsorted(values, known), values.size - 1)
-    return np.where(values[places] == known, counts[places], 0)
 
 
 def _bounds(

@@ -12,13 +12,10 @@ import numpy as np
 
 from dpbandits._arrays import Floats
 from dpbandits._validation import check_fraction, check_integer
-from dpbandits.auditing.audit import FEWEST_RUNS, Audit, audit
+from dpbandits.auditing.audit import FEWEST_RUNS, Audit, audit, search
 from dpbandits.auditing.events import Tally
-from dpbandits.auditing.exact import audit_exactly
-from dpbandits.auditing.search import search
-from dpbandits.auditing.subjects import declared, subject_of
-from dpbandits.auditing.tables import TablePair
-from dpbandits.auditing.truths import KnownLoss, accounted, worst_element
+from dpbandits.auditing.exact import KnownLoss, accounted, audit_exactly, worst_element
+from dpbandits.auditing.subjects import TablePair, declared, subject_of
 from dpbandits.configuration import Configuration, whole
 from dpbandits.guarantees import Delta, PrivacyGuarantee
 from dpbandits.running import Replicated, describe, run_cases
@@ -84,29 +81,21 @@ class AuditCase(Configuration):
 
     @property
     def known_pair(self) -> TablePair | None:
-        """The pair of tables that is known to tell most; None where it has to be found.
-
-        Of a counter the element changes of which most is released.
-        """
+        """The pair of tables that is known to tell most; None where it has to be found."""
         if isinstance(self.target, KnownLoss):
             return self.target.pair
         if not callable(getattr(self.target, "counter", None)):
             return None
         least = -1.0 if hasattr(self.target, "first_bound") else 0.0
-        table = np.full((1, self.n_pulls), least)
-        return TablePair(table, 0, worst_element(self.target, self.n_pulls) - 1, 1.0)
+        element = worst_element(self.target, self.n_pulls)  # of which most is released
+        return TablePair(np.full((1, self.n_pulls), least), 0, element - 1, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Audits:
     """Audits of one case, each with an independent search and independent runs.
 
-    Attributes
-    ----------
-    case, found : AuditCase, tuple of Audit
-        What was audited, and the audits.
-    failure : float
-        Probability with which the bound of one audit may be too high.
+    `failure` is the probability with which the bound of one audit may be too high.
     """
 
     case: AuditCase
@@ -142,12 +131,7 @@ class Audits:
         return next(verdict for verdict in _VERDICTS if verdict in found)
 
     def summary(self) -> dict[str, Any]:
-        """Return the columns that tables and figures show, one value each.
-
-        ``method``, ``model``, ``declared``, ``delta``, ``n_pulls``, ``n_runs``, ``audits``,
-        ``accounted``, ``ceiling``, and the median, the least and the greatest of the bounds:
-        ``epsilon_lower``, ``epsilon_least``, ``epsilon_most``.
-        """
+        """Return the columns that tables and figures show; `epsilon_lower` is a median."""
         promised, bounds = self.case.guarantee, self.bounds
         return {
             "method": self.case.method,
@@ -168,10 +152,9 @@ class Audits:
 def certain_pair(target: object, n_pulls: int) -> TablePair | None:
     """Find neighbouring tables on which an algorithm without randomness has two outputs.
 
-    Two tables are far apart: one has rewards of 1 for arm 0, and no others; the other has none.
-    If their outputs differ, then so do those of two neighbours among the tables between them, and
-    halving finds these. What has no randomness is then not private with any ε. None is returned if
-    the two outputs are the same.
+    If outputs differ with rewards of 1 for arm 0 alone and without any, then so do those of two
+    neighbours among the tables between, which bisection finds: it is private with no ε. None is
+    returned if the two outputs are the same.
     """
     subject = subject_of(target, n_pulls)
 
@@ -184,13 +167,13 @@ def certain_pair(target: object, n_pulls: int) -> TablePair | None:
         outputs = subject.outputs(table(ones), 1, np.random.default_rng(0))
         return tuple(np.ascontiguousarray(part).tobytes() for part in outputs)
 
-    low, high = 0, n_pulls
-    least = shown(low)
-    if least == shown(high):
+    none = shown(0)
+    if none == shown(n_pulls):
         return None
+    low, high = 0, n_pulls
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if shown(middle) == least else (low, middle)
+        low, high = (middle, high) if shown(middle) == none else (low, middle)
     return TablePair(table(low), 0, low, 1.0)
 
 
@@ -212,8 +195,8 @@ def _audit(case: AuditCase, failure: float, seed: np.random.SeedSequence) -> Aud
         if pair is None:
             raise ValueError(f"target={target!r} shows nothing of {n_pulls} rewards; allowed: more")
         return Audit(type(target).__name__, target.guarantee, pair, math.inf, None, "the output")
-    words = [int(word) for word in seed.generate_state(_WORDS)]
-    subject = target if isinstance(target, KnownLoss) else subject_of(target, n_pulls)
+    words = seed.generate_state(_WORDS).tolist()
+    subject = subject_of(target, n_pulls)
     trial, promised = max(case.n_runs // _TRIAL_SHARE, FEWEST_RUNS), case.guarantee
     size = (_n_arms(target), n_pulls, case.tried, trial)
     pair = case.known_pair or search(subject, *size, [*words, 0], guarantee=promised)
@@ -264,11 +247,6 @@ def audit_many(
         Audits of each case, with independent searches and runs.
     seed, failure, n_jobs
         As of `audit`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or a case cannot be audited: the message has its key.
 
     Examples
     --------

@@ -1,17 +1,24 @@
-"""The algorithms and mechanisms of this package, made auditable."""
+"""What can be audited: algorithms, stopping rules, counters and functions, on tables of rewards.
+
+Differential privacy compares an algorithm on two sequences of rewards that differ in one. For a
+bandit the rewards are a table, arm × number of the pull of that arm: what the arm would give,
+whether or not the pull ever happens.
+"""
 
 from __future__ import annotations
 
+import abc
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numba import njit
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._validation import check_integer
-from dpbandits.auditing.tables import Auditable, FixedRewards, Outputs, check_one_arm, check_rewards
-from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits._validation import check_integer, check_number
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.identification.batches import Rule, run_batches
@@ -21,18 +28,121 @@ from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, Logari
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.heavy import HeavyTailAlgorithm
-from dpbandits.rewards.streams import running_sums
+from dpbandits.rewards.streams import FixedRewards, check_table, running_sums
 from dpbandits.stopping.base import StoppingRule
 
 __all__ = [
+    "Auditable",
     "CounterSubject",
+    "FunctionSubject",
     "IdentificationSubject",
+    "Outputs",
     "RegretSubject",
     "StoppingSubject",
-    "counter_sums",
+    "Subject",
+    "TablePair",
     "declared",
     "subject_of",
 ]
+
+
+class Outputs(NamedTuple):
+    """What runs put out, one row for each run."""
+
+    values: Floats
+    """Numbers: halting time, released values, recommendation; nan for what was not released."""
+    actions: Floats
+    """Arms pulled, in order; −1 behind the last."""
+
+    @classmethod
+    def of_values(cls, values: Floats) -> Outputs:
+        """Return outputs without actions."""
+        return cls(values, np.empty((len(values), 0)))
+
+
+class Auditable(Protocol):
+    """What can be audited: something that can be run many times on a table of rewards."""
+
+    @property
+    def label(self) -> str:
+        """Name of it in tables."""
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """What is declared about its whole output."""
+
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
+        """Return the outputs of independent runs on one table, of shape (K, N)."""
+
+
+@dataclass(frozen=True, eq=False)
+class TablePair:
+    """Two tables of rewards that differ in one entry: neighbours at event level.
+
+    Attributes
+    ----------
+    table : numpy.ndarray of float, shape (K, N)
+        Rewards of each arm in the order of its pulls.
+    arm, pull : int
+        Arm whose reward differs and which of its pulls, both 0-based.
+    value : float
+        What the neighbour has there: a finite number, and another one.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> pair = dpb.TablePair([[0, 0, 0], [1, 1, 1]], arm=0, pull=2, value=1)
+    >>> pair.neighbour.tolist()
+    [[0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]
+    """
+
+    table: Floats
+    arm: int
+    pull: int
+    value: float
+
+    def __post_init__(self) -> None:
+        table = check_table(self.table)
+        table.flags.writeable = False
+        arm = check_integer("arm", self.arm, 0, table.shape[0] - 1)
+        pull = check_integer("pull", self.pull, 0, table.shape[1] - 1)
+        value = check_number("value", self.value, "a finite number")
+        if not np.isfinite(value):
+            raise ValueError(f"value={self.value!r} is out of range; allowed: a finite number")
+        if value == table[arm, pull]:
+            raise ValueError(
+                f"value={self.value!r} is what the table has there; allowed: another number"
+            )
+        for name, checked in {"table": table, "arm": arm, "pull": pull, "value": value}.items():
+            object.__setattr__(self, name, checked)
+
+    @property
+    def neighbour(self) -> Floats:
+        """The other table, shape (K, N)."""
+        other = self.table.copy()
+        other[self.arm, self.pull] = self.value
+        return other
+
+    def __str__(self) -> str:
+        arms, pulls = self.table.shape
+        before = self.table[self.arm, self.pull]
+        return (
+            f"{arms} × {pulls} rewards; number {self.pull + 1} of arm {self.arm} is {before:g} or "
+            f"{self.value:g}"
+        )
+
+
+def _check_rewards(table: Floats) -> None:
+    """Refuse a table with rewards outside [0, 1]."""
+    fine = (table >= 0.0) & (table <= 1.0)
+    if not fine.all():
+        raise ValueError(f"table has the reward {table[~fine][0]:g}; allowed: from 0 to 1")
+
+
+def check_one_arm(table: Floats) -> None:
+    """Refuse a table of several arms where a stream is meant."""
+    if len(table) != 1:
+        raise ValueError(f"table has {len(table)} arms; allowed: 1, as a stream is read")
 
 
 def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:
@@ -42,225 +152,201 @@ def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:
 
 
 @dataclass(frozen=True)
-class RegretSubject:
-    """A regret-minimising algorithm for rewards in [0, 1]: its sequence of pulls.
+class Subject(abc.ABC):
+    """Base of what is audited on tables of N = `n_pulls` rewards an arm: a `target` is run."""
 
-    A table of N rewards an arm is played for N pulls, which is also the horizon that the
-    algorithm is told; `n_pulls` is the N that is meant. An index policy is run pull by pull, also
-    if its engine is "skipping". For heavy-tailed rewards see `dpbandits.auditing.exact`.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> subject = RegretSubject(dpb.UCB())
-    >>> table = np.array([[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
-    >>> subject.outputs(table, 1, np.random.default_rng(0)).actions.tolist()
-    [[0.0, 1.0, 0.0, 0.0]]
-    """
-
-    algorithm: RegretAlgorithm
+    target: Any
     n_pulls: int = 16
-
-    def __post_init__(self) -> None:
-        base = getattr(self.algorithm, "base", self.algorithm)
-        if isinstance(base, HeavyTailAlgorithm):
-            raise ValueError(
-                f"algorithm={self.algorithm!r} cannot be run on a table; allowed: algorithms for "
-                "rewards in [0, 1]"
-            )
 
     @property
     def label(self) -> str:
-        """What tables call the algorithm."""
-        return self.algorithm.label
+        """What tables call the target."""
+        return str(getattr(self.target, "label", type(self.target).__name__))
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What the algorithm declares, for `n_pulls` pulls where it depends on their number."""
-        return declared(self.algorithm, self.n_pulls)
+        """What the target declares."""
+        return declared(self.target, self.n_pulls)
+
+    @abc.abstractmethod
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
+        """As of `Auditable`."""
+
+
+class RegretSubject(Subject):
+    """A regret-minimising algorithm for rewards in [0, 1]: its sequence of pulls.
+
+    N is also the horizon that the algorithm is told. An index policy is run pull by pull, also if
+    its engine is "skipping". For heavy-tailed rewards see `dpbandits.auditing.exact`.
+    """
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Run the algorithm; there are no values."""
-        check_rewards(table)
-        actions = self.algorithm.play_table(np.array(table, np.float64, order="C"), n_runs, rng)
+        _check_rewards(table)
+        actions = self.target.play_table(np.array(table, np.float64, order="C"), n_runs, rng)
         return Outputs(np.empty((n_runs, 0)), actions.astype(np.float64))
 
 
 @njit(cache=True, nogil=True)
-def _batched_outputs(sums: Floats, n_runs: int, rng: Rng, rule: Rule) -> tuple[Floats, Floats]:
-    """Run DP-TT, AdaP-TT or AdaP-TT* on a table, given by its running sums."""
+def _top_two_outputs(sums: Floats, n_runs: int, rng: Rng, rule: Rule, plain: bool) -> Any:
+    """Run DP-TT, AdaP-TT, AdaP-TT* or, if `plain`, Top Two on a table given by running sums."""
     n_arms, n_pulls, means = sums.shape[0], sums.shape[1] - 1, np.zeros(sums.shape[0])
     values, actions = np.empty((n_runs, 2 + n_arms)), np.full((n_runs, n_pulls), -1.0)
     for r in range(n_runs):
-        best, pulls = run_batches(rule, means, sums, rng, n_pulls, actions[r])
+        if plain:
+            share, delta, log = rule.leader_share, rule.delta, actions[r]
+            best, pulls, _ = run_top_two(share, delta, means, sums, NO_PATIENTS, rng, n_pulls, log)
+        else:
+            best, pulls = run_batches(rule, means, sums, rng, n_pulls, actions[r])
         values[r, 0] = best
         values[r, 1] = pulls.sum()
         values[r, 2:] = pulls
     return values, actions
 
 
-@njit(cache=True, nogil=True)
-def _plain_outputs(
-    sums: Floats, n_runs: int, rng: Rng, share: float, delta: float
-) -> tuple[Floats, Floats]:
-    """Run Top Two, which has no randomness except that of the rewards."""
-    n_arms, n_pulls, means = sums.shape[0], sums.shape[1] - 1, np.zeros(sums.shape[0])
-    values, actions = np.empty((n_runs, 2 + n_arms)), np.full((n_runs, n_pulls), -1.0)
-    for r in range(n_runs):
-        best, pulls, _ = run_top_two(
-            share, delta, means, sums, NO_PATIENTS, rng, n_pulls, actions[r]
-        )
-        values[r, 0] = best
-        values[r, 1] = pulls.sum()
-        values[r, 2:] = pulls
-    return values, actions
-
-
-@dataclass(frozen=True)
-class IdentificationSubject:
+class IdentificationSubject(Subject):
     """An algorithm for best-arm identification: pulls, stopping time and recommendation.
 
     Values are the recommendation (−1 if the table ended first), the stopping time and the pulls
     of each arm; actions are the arms in the order in which rewards were looked at.
-
-    Attributes
-    ----------
-    algorithm : IdentificationAlgorithm
-        What is audited.
     """
 
-    algorithm: IdentificationAlgorithm
-
-    @property
-    def label(self) -> str:
-        """What tables call the algorithm."""
-        return self.algorithm.label
-
-    @property
-    def guarantee(self) -> PrivacyGuarantee:
-        """What the algorithm declares."""
-        return self.algorithm.guarantee
-
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Run the algorithm for N pulls at most."""
-        check_rewards(table)
-        algorithm: Any = self.algorithm
+        _check_rewards(table)
+        algorithm, (n_arms, n_pulls) = self.target, table.shape
         other = table[~np.isin(table, (0.0, 1.0))]
         if isinstance(algorithm, TopTwo) and other.size:
             raise ValueError(f"table has the reward {other[0]:g}; allowed: 0 or 1")
-        if table.shape[1] >= table.shape[0] >= 2:
+        if n_pulls >= n_arms >= 2 and type(algorithm) in (TopTwo, DPTT, AdaPTT, AdaPTTStar):
+            plain = isinstance(algorithm, TopTwo)
+            shares = algorithm.delta, algorithm.leader_share
+            rule = Rule(math.inf, *shares, False, 0) if plain else algorithm.rule(n_arms)
             sums = running_sums(np.array(table, np.float64, order="C"))
-            if type(algorithm) is TopTwo:
-                shares = algorithm.leader_share, algorithm.delta
-                return Outputs(*_plain_outputs(sums, n_runs, rng, *shares))
-            if type(algorithm) in (DPTT, AdaPTT, AdaPTTStar):
-                rule = algorithm.rule(len(sums))
-                return Outputs(*_batched_outputs(sums, n_runs, rng, rule))
-        rewards, most = FixedRewards(table), table.shape[1]
-        values = np.empty((n_runs, 2 + table.shape[0]))
-        actions = np.full((n_runs, most), -1.0)
+            return Outputs(*_top_two_outputs(sums, n_runs, rng, rule, plain))
+        rewards = FixedRewards(table)
+        values, actions = np.empty((n_runs, 2 + n_arms)), np.full((n_runs, n_pulls), -1.0)
         for value, row in zip(values, actions, strict=True):
             rewards.restart()
-            decision = algorithm.decide(rewards, rng, most)
+            decision = algorithm.decide(rewards, rng, n_pulls)
             value[:] = decision.recommendation, decision.stopping_time, *decision.pulls
             arms = rewards.batches
             row[: len(arms)] = arms
         return Outputs(values, actions)
 
 
+class StoppingSubject(Subject):
+    """A stopping rule: halting time and estimate. Its tables have one arm."""
+
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
+        check_one_arm(table)
+        stream = table[0].tolist()
+        found = [self.target.run(stream, rng, len(stream)) for _ in range(n_runs)]
+        return Outputs.of_values(np.array([[each.samples, each.estimate] for each in found]))
+
+
+class CounterSubject(Subject):
+    """A private counter, such as `BinaryTree`: all its running sums. Its tables have one arm."""
+
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
+        check_one_arm(table)
+        if type(self.target) in (BinaryTree, AdaptiveTree, HybridCounter, LogarithmicCounter):
+            return Outputs.of_values(self.target.sums(np.array(table[0]), n_runs, rng))
+        stream, counters = table[0].tolist(), (self.target.counter(rng) for _ in range(n_runs))
+        return Outputs.of_values(np.array([[each.add(x) for x in stream] for each in counters]))
+
+
 @dataclass(frozen=True)
-class StoppingSubject:
-    """A stopping rule: halting time and estimate. Its tables have one arm.
+class FunctionSubject:
+    """A custom function, made auditable.
 
     Attributes
     ----------
-    rule : StoppingRule
-        What is audited.
+    function : callable
+        Maps (`FixedRewards`, generator) to what is released at the end: nothing, a number, or a
+        sequence of numbers, always as many. It pulls arms by ``rewards.pull(arm)``; the arms that
+        it pulls are part of the output, and need not be returned.
+    guarantee : PrivacyGuarantee
+        What is declared about it.
+
+    Examples
+    --------
+    >>> def leaky(rewards, rng):
+    ...     better = rewards.pull(0) < rewards.pull(1)
+    ...     rewards.pull(1 if better else 0)
+    >>> table = np.array([[0.0, 0.0], [1.0, 1.0]])
+    >>> FunctionSubject(leaky).outputs(table, 2, np.random.default_rng(0)).actions.tolist()
+    [[0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
     """
 
-    rule: StoppingRule
+    function: Callable[[FixedRewards, Rng], Any]
+    guarantee: PrivacyGuarantee = NO_PRIVACY
 
     @property
     def label(self) -> str:
-        """What tables call the rule."""
-        return self.rule.label
-
-    @property
-    def guarantee(self) -> PrivacyGuarantee:
-        """What the rule declares."""
-        return self.rule.guarantee
+        """Name of the function."""
+        return str(getattr(self.function, "__name__", "function"))
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Run the rule on the stream."""
-        check_one_arm(table)
-        stream = table[0].tolist()
-        found = [self.rule.run(stream, rng, len(stream)) for _ in range(n_runs)]
-        values = np.array([[outcome.samples, outcome.estimate] for outcome in found])
-        return Outputs(values, np.empty((n_runs, 0)))
+        """Run the function; values are the number of pulls, and what it returns."""
+        rewards = FixedRewards(table)
+        values, pulled = [], []
+        for _ in range(n_runs):
+            rewards.restart()
+            released = self.function(rewards, rng)
+            arms = rewards.actions
+            values.append([len(arms), *([] if released is None else np.atleast_1d(released))])
+            if len(values[-1]) != len(values[0]):
+                raise ValueError(
+                    f"function={self.function!r} returned {len(values[0]) - 1} and "
+                    f"{len(values[-1]) - 1} numbers; allowed: always as many"
+                )
+            pulled.append(arms)
+        actions = np.full((n_runs, max(map(len, pulled), default=0)), -1.0)
+        for row, arms in zip(actions, pulled, strict=True):
+            row[: len(arms)] = arms
+        return Outputs(np.array(values, dtype=np.float64), actions)
 
 
-def counter_sums(mechanism: Any, stream: Floats, n_runs: int, rng: Rng) -> Floats:
-    """Run a counter over a stream; return its private sums, shape (n_runs, N)."""
-    if type(mechanism) in (BinaryTree, AdaptiveTree, HybridCounter, LogarithmicCounter):
-        sums: Floats = mechanism.sums(stream, n_runs, rng)
-        return sums
-    counters = (mechanism.counter(rng) for _ in range(n_runs))
-    return np.array([[counter.add(x) for x in stream.tolist()] for counter in counters])
-
-
-@dataclass(frozen=True)
-class CounterSubject:
-    """A private counter: all its running sums. Its tables have one arm.
-
-    Attributes
-    ----------
-    mechanism : object
-        One with `guarantee` and `counter`, such as `BinaryTree`.
-    label : str
-        What tables call it.
-    """
-
-    mechanism: Any
-    label: str = "counter"
-
-    @property
-    def guarantee(self) -> PrivacyGuarantee:
-        """What the mechanism declares."""
-        found: PrivacyGuarantee = self.mechanism.guarantee
-        return found
-
-    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Run the counter over the stream."""
-        check_one_arm(table)
-        sums = counter_sums(self.mechanism, np.array(table[0]), n_runs, rng)
-        return Outputs(sums, np.empty((n_runs, 0)))
-
-
-def subject_of(target: object, n_pulls: int = 16) -> Auditable:
-    """Make an algorithm, a rule or a counter of this package auditable.
+def subject_of(
+    target: object, n_pulls: int = 16, guarantee: PrivacyGuarantee | None = None
+) -> Auditable:
+    """Make something auditable, unless it has label, guarantee and outputs already.
 
     Parameters
     ----------
     target : object
         A `RegretAlgorithm` for rewards in [0, 1], an `IdentificationAlgorithm`, a `StoppingRule`,
-        or a mechanism with a `counter`.
+        a mechanism with a `counter`, or a function as of `FunctionSubject`.
     n_pulls : int
         Length N of the tables that are meant, for algorithms whose guarantee depends on it.
+    guarantee : PrivacyGuarantee, optional
+        What is declared about a function.
 
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> subject_of(dpb.DPUCB(epsilon=1.0)).label
-    'DP-UCB'
+    >>> subject, table = subject_of(dpb.UCB()), np.array([[1.0, 1.0, 1.0, 1.0], [0.0] * 4])
+    >>> subject.label, subject.outputs(table, 1, np.random.default_rng(0)).actions.tolist()
+    ('UCB', [[0.0, 1.0, 0.0, 0.0]])
     """
-    if isinstance(target, RegretAlgorithm):
-        return RegretSubject(target, check_integer("n_pulls", n_pulls, 1))
-    if isinstance(target, IdentificationAlgorithm):
-        return IdentificationSubject(target)
-    if isinstance(target, StoppingRule):
-        return StoppingSubject(target)
+    if callable(getattr(target, "outputs", None)):
+        return cast(Auditable, target)
+    n_pulls = check_integer("n_pulls", n_pulls, 1)
+    if isinstance(getattr(target, "base", target), HeavyTailAlgorithm):
+        raise ValueError(
+            f"target={target!r} cannot be run on a table; allowed: algorithms for rewards in [0, 1]"
+        )
+    kinds: dict[Any, type[Subject]] = {
+        RegretAlgorithm: RegretSubject,
+        IdentificationAlgorithm: IdentificationSubject,
+        StoppingRule: StoppingSubject,
+    }
+    for kind, subject in kinds.items():
+        if isinstance(target, kind):
+            return subject(target, n_pulls)
     if callable(getattr(target, "counter", None)) and hasattr(target, "guarantee"):
-        return CounterSubject(target, type(target).__name__)
+        return CounterSubject(target, n_pulls)
+    if callable(target):
+        return FunctionSubject(cast(Any, target), guarantee or NO_PRIVACY)
     raise ValueError(
         f"target={target!r} cannot be audited; allowed: an algorithm, a stopping rule or a counter "
         "of this package, a function of (rewards, rng), or what has label, guarantee and outputs"
