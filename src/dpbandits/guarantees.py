@@ -39,12 +39,6 @@ class PrivacyGuarantee(Configuration):
         Probability mass outside that bound; 0 is pure differential privacy.
     unit : {"event"}
         What is protected. "event": one reward, at one time step.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> dpb.PrivacyGuarantee("global", epsilon=0.5).is_pure
-    True
     """
 
     model: Annotated[str, partial(check_choice, choices=("global", "local"))]

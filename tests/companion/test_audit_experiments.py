@@ -73,12 +73,12 @@ def test_no_audit_finds_more_than_is_accounted_for(every, truth):
         assert s["epsilon_least"] <= s["epsilon_lower"] <= s["epsilon_most"] <= s["ceiling"]
 
 
-def test_a_bound_above_what_is_declared_convicts(every):
-    for name, least in (("DPUCB", 1e-6), ("DPSE", 1e-6)):
-        found = every["a", name]
-        for excess, verdict in ((least, "convicted"), (-least, "acquitted")):
-            above = replace(found.found[0], epsilon_lower=1.0 + excess)
-            assert Audits(found.case, FAILURE, (found.found[0], above)).verdict == verdict
+@pytest.mark.parametrize("name", ["DPUCB", "DPSE"])
+@pytest.mark.parametrize(("bound", "verdict"), [(1 + 1e-6, "convicted"), (1 - 1e-6, "acquitted")])
+def test_a_bound_above_what_is_declared_convicts(every, name, bound, verdict):
+    found = every["a", name]
+    pair = found.found[0], replace(found.found[0], epsilon_lower=bound)
+    assert Audits(found.case, FAILURE, pair).verdict == verdict
 
 
 @pytest.mark.statistical
@@ -103,9 +103,8 @@ def test_audits_depend_on_their_case_and_seed_alone():
 
     first, second = both["x"].found
     assert facts(first) == facts(alone) and first.tally != second.tally
-    for key in both:
-        assert [*map(facts, both[key].found)] == [*map(facts, spread[key].found)]
-        assert len(both[key]) == 2
+    for key, found in both.items():
+        assert [*map(facts, found.found)] == [*map(facts, spread[key].found)] and len(found) == 2
     assert facts(audit_many({0: case}, seed=4)[0].found[0]) != facts(alone)
 
 
@@ -117,8 +116,7 @@ def test_a_found_table_can_be_audited_again(every):
         entries = [[int(x) for x in word] for word in row.table.split()]
         pair = every[row.panel, row.target].found[0].pair
         again = TablePair(entries, row.arm, row.pull, 1 - entries[row.arm][row.pull])
-        assert np.array_equal(pair.table, again.table)
-        assert np.array_equal(pair.neighbour, again.neighbour)
+        assert repr(pair.table) == repr(again.table) and str(pair) == str(again)
 
 
 @pytest.mark.parametrize(
@@ -193,23 +191,17 @@ def test_releases_and_reports_have_their_laws():
     assert abs(reports.mean() - kept) < error < abs(reports.mean() - 0.5)
 
 
-def test_truths_of_simple_mechanisms():
+def test_truths():
     assert Releases(1.0).truth() == RandomisedResponse(1.0).truth() == 1.0 == TreeSums(1.0).truth()
     # one release: δ = 1 − exp((ε − e)/2)
     assert Releases(1.0).truth(0.01) == pytest.approx(1 + 2 * math.log1p(-0.01), abs=1e-6)
     p = math.e / (1 + math.e)
     assert RandomisedResponse(1.0).truth(0.1) == pytest.approx(math.log((p - 0.1) / (1 - p)))
-    assert EliminationEpoch(1.0).truth() < 1.0
-
-
-def test_the_truth_of_a_halting_time_is_that_of_its_streams():
-    known = HaltingTime(4.0)
-    loss = dpb.stopping.privacy_loss(known.rule, known.pair.table[0], known.pair.neighbour[0])
-    assert known.truth() == pytest.approx(float(np.abs(loss.log_ratio).max()))
-    assert 0 < known.truth() < known.epsilon / 6
-
-
-def test_what_is_declared_for_truths_is_enough():
+    halting = HaltingTime(4.0)
+    streams = halting.pair.table[0], halting.pair.neighbour[0]
+    loss = dpb.stopping.privacy_loss(halting.rule, *streams)
+    assert halting.truth() == pytest.approx(float(np.abs(loss.log_ratio).max()))
+    assert halting.truth() < halting.epsilon / 6 and EliminationEpoch(1.0).truth() < 1.0
     for target, delta in known_truths().values():
         assert 0 < target.truth(delta) <= target.guarantee.epsilon
         assert np.abs(target.pair.neighbour - target.pair.table).sum() in (1.0, 2.0)
@@ -309,10 +301,7 @@ def test_the_figure_of_guarantees_has_a_row_for_each_class(every):
 
 def test_the_figure_of_truths_shows_medians_over_the_truth(truth):
     points, texts, _ = shown(bounds_figure(bounds_table(truth), titles=TRUTHS, panels=["b"]))
-    medians = [
-        np.median(truth["b", "4 releases, δ = 0.01", n].bounds)
-        / truth["b", "4 releases, δ = 0.01", n].accounted
-        for n in (500, 2000)
-    ]
+    found = [truth["b", "4 releases, δ = 0.01", n] for n in (500, 2000)]
+    medians = [np.median(each.bounds) / each.accounted for each in found]
     assert np.array(points[1]) == pytest.approx(np.column_stack([(500, 2000), medians]), rel=1e-5)
-    assert set(TRUTHS) and "tree, 8 sums" in texts
+    assert "tree, 8 sums" in texts

@@ -93,14 +93,8 @@ def two_arm_epochs(
     The function that is returned maps an epoch's number to (pulls of each arm, noise scale of a
     sum, gap between noisy sums beyond which an arm leaves, bound B of a reward's absolute value).
 
-    Parameters
-    ----------
-    algorithm : DPSE, DPSEIdentifier, DPRSE or GuessAndDouble
-        The algorithm; of `GuessAndDouble` one stretch.
-    horizon : int
-        Horizon that it is told; for `GuessAndDouble` the guess.
-    instance : HeavyTailInstance, optional
-        For `DPRSE`, which is refused without it: what has its `moment_bound` and `order`.
+    It is told a `horizon`, which for one stretch of `GuessAndDouble` is the guess. `DPRSE` is
+    refused without an `instance`, of which it is told the `moment_bound` and the `order`.
     """
     base: Any = algorithm.base if isinstance(algorithm, GuessAndDouble) else algorithm
     bounded = isinstance(base, DPSE | DPSEIdentifier)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -161,7 +160,8 @@ class Subject(abc.ABC):
     @property
     def label(self) -> str:
         """What tables call the target."""
-        return str(getattr(self.target, "label", type(self.target).__name__))
+        name = getattr(self.target, "__name__", type(self.target).__name__)
+        return str(getattr(self.target, "label", name))
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -255,17 +255,12 @@ class CounterSubject(Subject):
 
 
 @dataclass(frozen=True)
-class FunctionSubject:
-    """A custom function, made auditable.
+class FunctionSubject(Subject):
+    """A custom function: the arms that it pulls, their number, and what it returns.
 
-    Attributes
-    ----------
-    function : callable
-        Maps (`FixedRewards`, generator) to what is released at the end: nothing, a number, or a
-        sequence of numbers, always as many. It pulls arms by ``rewards.pull(arm)``; the arms that
-        it pulls are part of the output, and need not be returned.
-    guarantee : PrivacyGuarantee
-        What is declared about it.
+    The function maps (`FixedRewards`, generator) to what is released at the end: nothing, a number,
+    or a sequence of numbers, always as many. It pulls arms by ``rewards.pull(arm)``. `promised` is
+    what is declared about it.
 
     Examples
     --------
@@ -277,26 +272,23 @@ class FunctionSubject:
     [[0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
     """
 
-    function: Callable[[FixedRewards, Rng], Any]
-    guarantee: PrivacyGuarantee = NO_PRIVACY
+    promised: PrivacyGuarantee = NO_PRIVACY
 
     @property
-    def label(self) -> str:
-        """Name of the function."""
-        return str(getattr(self.function, "__name__", "function"))
+    def guarantee(self) -> PrivacyGuarantee:
+        return self.promised
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Run the function; values are the number of pulls, and what it returns."""
         rewards = FixedRewards(table)
         values, pulled = [], []
         for _ in range(n_runs):
             rewards.restart()
-            released = self.function(rewards, rng)
+            released = self.target(rewards, rng)
             arms = rewards.actions
             values.append([len(arms), *([] if released is None else np.atleast_1d(released))])
             if len(values[-1]) != len(values[0]):
                 raise ValueError(
-                    f"function={self.function!r} returned {len(values[0]) - 1} and "
+                    f"function={self.target!r} returned {len(values[0]) - 1} and "
                     f"{len(values[-1]) - 1} numbers; allowed: always as many"
                 )
             pulled.append(arms)
@@ -346,7 +338,7 @@ def subject_of(
     if callable(getattr(target, "counter", None)) and hasattr(target, "guarantee"):
         return CounterSubject(target, n_pulls)
     if callable(target):
-        return FunctionSubject(cast(Any, target), guarantee or NO_PRIVACY)
+        return FunctionSubject(target, n_pulls, guarantee or NO_PRIVACY)
     raise ValueError(
         f"target={target!r} cannot be audited; allowed: an algorithm, a stopping rule or a counter "
         "of this package, a function of (rewards, rng), or what has label, guarantee and outputs"
