@@ -140,10 +140,7 @@ def look_alike(first: bytes, second: bytes) -> bool:
 
 
 def keep_pictures(notebook: Any, before: Any) -> None:
-    """Put the pictures that a notebook had before in the place of new ones that look alike.
-
-    They cannot be told apart: another processor may round a pixel the other way.
-    """
+    """Keep the old pictures of a notebook where new ones differ by rounding only."""
     known = {cell["id"]: cell.get("outputs", []) for cell in before["cells"] if "id" in cell}
     for cell in notebook["cells"]:
         for new, old in zip(cell.get("outputs", []), known.get(cell.get("id"), []), strict=False):

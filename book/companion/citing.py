@@ -1,8 +1,4 @@
-"""BibTeX for what the book can be cited for: itself, its figures, its verdicts, the four papers.
-
->>> print(cite("td16").splitlines()[0])
-@inproceedings{td16,
-"""
+"""BibTeX for what the book can be cited for: itself, its figures, its verdicts, the four papers."""
 
 from __future__ import annotations
 
@@ -52,13 +48,7 @@ _SIGNS = {
 
 @functools.cache
 def papers() -> Mapping[str, str]:
-    """Return the entries of the four papers by their keys, as in the book's ``references.bib``.
-
-    Examples
-    --------
-    >>> list(papers())
-    ['ss19', 'td16', 'twzw22', 'ja25']
-    """
+    """Return the entries of the four papers by their keys, as in the book's ``references.bib``."""
     text = resources.files("companion").joinpath("papers.bib").read_text(encoding="utf-8")
     entries = text.strip().split("\n\n")
     return MappingProxyType({re.findall(r"{(\w+),", entry)[0]: entry for entry in entries})

@@ -4,6 +4,14 @@ import importlib
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot as plt
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """Close the figures that a test has drawn."""
+    yield
+    plt.close("all")
 
 
 @pytest.fixture

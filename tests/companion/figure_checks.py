@@ -27,7 +27,7 @@ def grey(look):
 
 
 def boxes_of(figure):
-    """Draw a figure, and return a function that says where a text stands in it."""
+    """Draw a figure, and return where a text stands, without the line to its curve."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()

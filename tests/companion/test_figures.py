@@ -7,13 +7,11 @@ import re
 import matplotlib as mpl
 import numpy as np
 import pytest
+from figure_checks import boxes_of, grey
 from figure_tables import DRAWINGS
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_rgb
-from matplotlib.text import Text
 
 import dpbandits as dpb
 from companion.figures import comparison, curves_figure, regret, stopping
@@ -27,12 +25,6 @@ from dpbandits.plotting import style
 OF_REGRET = ("time", "budget", "horizon", "arms", "ratios")
 IN_PANELS = [name for name in DRAWINGS if "titles" in DRAWINGS[name].options]
 WITH_THEORY = ("mean", "alpha", "epsilon", "beta", "deviation", "slopes", "overhead", "failures")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 # --------------------------------------------------------------------------------- every figure
@@ -87,9 +79,7 @@ def test_settings_do_not_leak():
 
 def boxes(figure):
     """Where the texts of a figure stand: at curves' ends, in legends, on axes."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    renderer = canvas.get_renderer()
+    box = boxes_of(figure)
     texts = [*figure.texts, *(t for legend in figure.legends for t in legend.get_texts())]
     for axes in figure.axes:
         texts += [*axes.texts, axes.xaxis.label, axes.yaxis.label, axes.title, axes._left_title]
@@ -98,11 +88,7 @@ def boxes(figure):
             ticks = [t for t in axis.get_major_ticks() if low <= t.get_loc() <= high]
             labels = [label for t in ticks for label in (t.label1, t.label2)]
             texts += [label for label in labels if label.get_visible()]
-    return [
-        (text.get_text(), Text.get_window_extent(text, renderer))  # without the line to the curve
-        for text in texts
-        if text.get_text()
-    ]
+    return [(text.get_text(), box(text)) for text in texts if text.get_text()]
 
 
 @pytest.mark.parametrize(
@@ -133,10 +119,6 @@ def test_labels_are_spread(targets, distance):
 
 
 def test_curves_can_be_told_apart_in_grey():
-    def grey(look):
-        r, g, b = to_rgb(look.colour)
-        return 0.299 * r + 0.587 * g + 0.114 * b
-
     looks = [look for pair in regret.BUDGET_LOOKS.values() for look in pair]
     for a, b in itertools.combinations(looks, 2):
         assert a.line != b.line or (a.width != b.width and abs(grey(a) - grey(b)) > 0.15)
@@ -171,9 +153,6 @@ def test_epochs_and_theory_are_options():
     }
     assert counts[False, True] == 2 * counts[False, False] == 8
     assert counts[True, False] > counts[False, False]
-
-
-def test_an_unknown_scale_is_refused():
     with pytest.raises(ValueError, match="scale='cubic' is unknown; allowed: 'log', 'linear'"):
         DRAWINGS["time"](scale="cubic")
 

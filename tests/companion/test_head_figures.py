@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 from figure_tables import DRAWINGS, HORIZONS, TITLES, long_runs, map_runs, map_times, races
-from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 from scipy import stats
@@ -22,12 +21,6 @@ from companion.figures.comparison import (
     regret_map_table,
 )
 from companion.ranking import Best, Estimate, best_in_each
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def test_curves_are_the_means_with_their_intervals():

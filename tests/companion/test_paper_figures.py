@@ -23,12 +23,6 @@ ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "book" / "figures"
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 def drawn(name, **options):
     """Draw a figure from what is published of it."""
     width, grey = options.pop("width", "double"), options.pop("grey", False)

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from figure_checks import boxes_of, check_apart, drawn, grey
-from matplotlib import pyplot as plt
 
 import dpbandits as dpb
 from companion.figures import baselines, redraw
@@ -26,12 +25,6 @@ DELTA = math.exp(-10)
 PANELS = {"a": ("two", 1.0), "b": ("two", 0.1), "c": ("ten", 1.0), "d": ("ten", 0.1)}
 TITLES = {panel: f"{arms} arms, ε = {epsilon:g}" for panel, (arms, epsilon) in PANELS.items()}
 T = 100_000
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def published(epsilon):

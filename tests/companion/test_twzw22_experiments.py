@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from figure_checks import boxes_of, check_apart, drawn, grey
-from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
 from scipy import stats
 from statistical import FALSE_ALARM, distance_to_law, one_sample_limit
@@ -34,12 +33,6 @@ BETA, EPSILON = 1e-6, 0.5
 def gap(k):
     """Return ¾·2^−k, which is seen in epoch k."""
     return 0.75 * 2.0**-k
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 # -------------------------------------------------------------------------- estimation

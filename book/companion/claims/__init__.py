@@ -129,13 +129,7 @@ def judge(page: Page, results: Mapping[str, Any] | None = None) -> list[Claim]:
 
 
 def section(claim_id: str) -> tuple[str, str]:
-    """Return the number of the chapter that judges a claim, and the label of the place there.
-
-    Examples
-    --------
-    >>> section("ss19-svt")
-    ('01', 'thm-svt')
-    """
+    """Return the number of the chapter that judges a claim, and the label of the place there."""
     for chapter, claims in _BY_CHAPTER.items():
         for claim in claims:
             if claim.id == claim_id:

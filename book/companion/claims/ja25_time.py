@@ -125,8 +125,6 @@ def best_budget() -> Finding:
 def tighter() -> Finding:
     """The new lower bound trades off Kullback-Leibler divergence and total variation, and is
     tighter than the earlier ones.
-
-    Compare with the larger of the two bounds that the new one interpolates between.
     """
     ratios = []
     for means in INSTANCES.values():

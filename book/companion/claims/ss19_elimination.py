@@ -23,11 +23,7 @@ def _laplace_difference_tail(u: np.ndarray) -> np.ndarray:
 
 
 def _decision_loss(noise_factor: float) -> float:
-    """Return the greatest |privacy loss|/ε of one elimination decision with two arms.
-
-    Over epochs, budgets and all differences of empirical means; the noise scale is
-    `noise_factor` times the algorithm's.
-    """
+    """Return the greatest |privacy loss|/ε of one elimination decision with two arms."""
     worst, difference = 0.0, np.linspace(-1, 1, 20_001)
     for epsilon, epoch in itertools.product((0.01, 0.1, 1.0, 5.0), (1, 3, 6)):
         plan = elimination_epoch(2, epoch, 1 / T, epsilon)

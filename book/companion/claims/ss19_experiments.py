@@ -71,10 +71,7 @@ def _straight_between_epochs(runs: Runs) -> bool:
 
 
 def _always_rising(runs: Runs) -> bool:
-    """Tell whether the mean curve rises in each of the last fifteen doublings of t.
-
-    A doubling ends at the first checkpoint that is not before its end.
-    """
+    """Tell whether the mean curve rises in each of the last fifteen doublings of t."""
     ends = runs.horizon / 2.0 ** np.arange(15, -1, -1)
     places = np.unique(np.searchsorted(runs.times, ends))
     return bool((np.diff(runs.mean()[places]) > 0).all())

@@ -548,10 +548,7 @@ def halting_time_falls(found: Mapping[Any, Estimates]) -> Finding:
 
 @claim("ss19-svt", "§2, cited", at="thm-svt")
 def sparse_vector() -> Finding:
-    """The sparse vector technique with noise of scale 3·GS/ε on threshold and queries is ε-DP.
-
-    Streams of threshold queries of sensitivity 1: one neighbour raises some, lowers others.
-    """
+    """The sparse vector technique with noise of scale 3·GS/ε on threshold and queries is ε-DP."""
     epsilon, losses = 1.0, {3.0: 0.0, 1.0: 0.0}
     neighbours = [-1.0] * 11 + [1.0], [1.0] * 11 + [-1.0], [-1.0, 1.0] * 6, [1.0] * 12
     for base, moves, factor in itertools.product((-8.0, -2.0, 0.0, 3.0), neighbours, losses):

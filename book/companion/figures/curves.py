@@ -106,13 +106,7 @@ def curves_figure(
 
 
 def curves_table(panels: Mapping[str, Curves]) -> pd.DataFrame:
-    """Return the points of curves as a table: what `curves_figure` draws, ready to publish.
-
-    Examples
-    --------
-    >>> curves_table({"": {"line": ([1.0, 2.0], [3.0, 4.0])}}).columns.tolist()
-    ['panel', 'curve', 'x', 'y']
-    """
+    """Return the points of curves as a table: what `curves_figure` draws, ready to publish."""
     points = {
         (title, name): {"x": np.asarray(x, dtype=np.float64), "y": np.asarray(y, dtype=np.float64)}
         for title, curves in panels.items()

@@ -120,10 +120,7 @@ def marked(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look, **options: Any) -
 def draw_rate(
     axes: Axes, x: float, rate: float, low: float, high: float, look: Look, empty: str = ""
 ) -> None:
-    """Draw a share with its interval; a share of 0 as a hollow mark at the interval's upper end.
-
-    The mark is that of the look, or `empty`.
-    """
+    """Draw a share with its interval; a share of 0 as a hollow mark at the interval's upper end."""
     found = rate > 0
     axes.plot([x, x], [low, high], color=look.colour, linewidth=1.6)
     marker = look.marker if found or not empty else empty

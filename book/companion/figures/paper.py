@@ -118,13 +118,7 @@ def _scaled_file(buffer: io.BytesIO, about: dict[str, Any], scale: float) -> Any
 
 
 def width_of(width: str | float) -> float:
-    """Return a width in millimetres: that of a name in `WIDTHS`, or the number itself.
-
-    Examples
-    --------
-    >>> width_of("single"), width_of("120")
-    (84.0, 120.0)
-    """
+    """Return a width in millimetres: that of a name in `WIDTHS`, or the number itself."""
     allowed = f"{', '.join(WIDTHS)}, or {_NARROWEST:g} to {_WIDEST:g} (millimetres)"
     if isinstance(width, str) and width in WIDTHS:
         return WIDTHS[width]
@@ -152,12 +146,6 @@ def paper_figure(
     grey : bool
         Whether to print it in grey. What must be told apart has a line style or a marker of its
         own, a label beside it, or a grey that is far from the others.
-
-    Raises
-    ------
-    ValueError
-        If the width is unknown, or the figure cannot be read at this width, or would be higher
-        than a page.
 
     Examples
     --------
