@@ -218,7 +218,7 @@ def _replicated(case: AuditCase, n_audits: int, failure: float) -> Replicated:
         f"{type(case.target).__name__}, {case.n_runs or case.method}",
         configuration,
         partial(_audit, case, failure),
-        check_integer("n_audits", n_audits, 1),
+        n_audits,
         chunk=1,  # an audit takes seconds
         warm_up=warm_up,
         gather=lambda audits: Audits(case, failure, tuple(audits)),
@@ -259,4 +259,5 @@ def audit_many(
     {'integrated': 'acquitted', 'run': 'acquitted'}
     """
     failure = check_fraction("failure", failure)
+    n_audits = check_integer("n_audits", n_audits, 1)
     return run_cases(cases, partial(_replicated, failure=failure), n_audits, seed, n_jobs)
