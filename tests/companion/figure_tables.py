@@ -8,9 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import dpbandits as dpb
-from companion.figures import comparison, identification, panels, regret, stopping, trial
+from companion.figures import (
+    baselines,
+    comparison,
+    heavy,
+    identification,
+    panels,
+    regret,
+    stopping,
+    trial,
+)
 from companion.tables import curve, tabulate
+from dpbandits.heavy_estimates import TruncatedMean, hard_law, mean_errors_many
 from dpbandits.identification import FinitePopulation, Identifications
+from dpbandits.rewards.heavy_laws import ParetoLaw
 from dpbandits.rewards.instances import low_variance, two_point
 
 TITLES = {"a": "first", "b": "second"}
@@ -18,12 +29,12 @@ INFINITE = math.inf
 
 
 class Drawing(NamedTuple):
-    """A figure: how it is drawn, from which table, with which options; a column that is drawn."""
+    """A figure: how it is drawn, from which table, with which options; columns that are drawn."""
 
     draw: Any
     table: Any
     options: dict
-    column: str = "mean"
+    columns: tuple[str, ...] = ("mean",)
 
     def __call__(self, table=None, **options):
         return self.draw(self.table() if table is None else table, **(self.options | options))
@@ -145,7 +156,9 @@ def swept(name):
 
 def sweep(name):
     options = {"over": name, "titles": BY_BUDGET if name == "mean" else TITLES}
-    return Drawing(stopping.samples_figure, functools.partial(swept, name), options, "mean_samples")
+    columns = ("mean_samples", "samples_q05", "samples_q95", name)
+    columns += ("noiseless", "surely", "any_rule", "private_rule")
+    return Drawing(stopping.samples_figure, functools.partial(swept, name), options, columns)
 
 
 # ------------------------------------------------------------------------------ identification
@@ -226,7 +239,7 @@ def times(axis, runs, titles):
     def make():
         return identification.times_table(runs(), axis)
 
-    return Drawing(identification.stopping_times, make, options, "mean_time")
+    return Drawing(identification.stopping_times, make, options, ("mean_time", "lower_bound"))
 
 
 def plan():
@@ -298,38 +311,136 @@ def tried():
     return trial.trial_table(dpb.identification.simulate_trials_many(cases, 3))
 
 
+# ------------------------------------------------------------------------- variants, heavy tails
+
+FOUR = {"a": ("two", 1.0), "b": ("two", 0.1), "c": ("ten", 1.0), "d": ("ten", 0.1)}
+BY_ARMS = {panel: f"{arms} arms, ε = {epsilon:g}" for panel, (arms, epsilon) in FOUR.items()}
+
+
+def as_published(epsilon):
+    """Variants of TD16's §4 and of its pseudo-codes."""
+    x = dpb.DPUCBInt.target_input(epsilon, math.exp(-10), 1.1)
+    trees = {"ε/K": "mishra-thakurta", "ε per arm": "mishra-thakurta-parallel"}
+    yield ("UCB", ""), dpb.UCB("per-step")
+    for variant, constants in trees.items():
+        tree = dpb.DPUCB(epsilon, constants, "per-step", failure_power=4)
+        yield ("Private-UCB", variant), tree
+    yield ("DP-UCB-HYBRID", "full"), dpb.DPUCBHybrid(epsilon, split="full")
+    yield ("DP-UCB-HYBRID", "half"), dpb.DPUCBHybrid(epsilon)
+    yield ("DP-UCB-HYBRID", "no bonus"), dpb.DPUCBHybrid(epsilon, literal=True, split="full")
+    yield ("DP-UCB-BOUND", "full"), dpb.DPUCBBound(epsilon, split="full")
+    yield ("DP-UCB-BOUND", "half"), dpb.DPUCBBound(epsilon)
+    yield ("DP-UCB-BOUND", "no bonus"), dpb.DPUCBBound(epsilon, ucb_term=False, split="full")
+    for reading in ("refreshed", "frozen", "literal"):
+        yield ("DP-UCB-INT", reading), dpb.DPUCBInt(x, reading)
+
+
+@functools.cache
+def variants():
+    cases = {
+        (panel, *name): (algorithm, dpb.instances.td16(arms))
+        for panel, (arms, epsilon) in FOUR.items()
+        for name, algorithm in as_published(epsilon)
+    }
+    return dpb.simulate_many(cases, horizon=5000, n_runs=3)
+
+
+def halved(k):
+    """Return the gap ¾·2^−k, which is seen in epoch k."""
+    return 0.75 * 2.0**-k
+
+
+ORDERS = {"a": 1.0, "b": 0.5}
+
+
+def schedule_outcomes():
+    cases = {}
+    names = ("minimax", "published-remark")
+    for (panel, v), name, k in itertools.product(ORDERS.items(), names, (1, 2, 3)):
+        arms = dpb.instances.heavy_two_point(halved(k), v)
+        cases[panel, v, name, halved(k)] = dpb.LDPRSE(1.0, schedule=name), arms
+    runs = dpb.simulate_many(cases, 10**16, 5)
+    return tabulate(runs, heavy.schedule_outcome, ("panel", "order", "schedule", "gap"))
+
+
+def pulls_by_gap():
+    cases = {}
+    grid = itertools.product(ORDERS.items(), heavy.GAP_LOOKS, (1, 2, 3))
+    for (panel, v), (model, law), k in grid:
+        arms = dpb.instances.heavy_two_point(halved(k), v)
+        if law == "Pareto":
+            arms = dpb.instances.pareto((0.4, 0.4 - halved(k)), v)
+        kind = dpb.LDPRSE if model == "local" else dpb.DPRSE
+        algorithm = kind(INFINITE if model == "no noise" else 0.5, 1e-6)
+        cases[panel, v, model, law, halved(k)] = algorithm, arms
+    runs = dpb.simulate_many(cases, 2**62, 5)
+    return tabulate(runs, heavy.pulls_until_dropped, ("panel", "order", "model", "law", "gap"))
+
+
+def errors_by_rewards():
+    cases = {}
+    sizes = (100, 1000, 10**4)
+    for (panel, v), (model, law), n in itertools.product(ORDERS.items(), heavy.ERROR_LOOKS, sizes):
+        epsilon = INFINITE if model == "none" else 0.5
+        rewards = hard_law(model, n, epsilon, v) if law != "Pareto" else ParetoLaw(1.05 + v, 0.2)
+        estimator = TruncatedMean(model, epsilon, v, rewards.moment(v))
+        cases[panel, v, model, law, n] = estimator, rewards, n
+    errors = mean_errors_many(cases, 20)
+    return tabulate(errors, heavy.error_columns, ("panel", "order", "model", "law", "n_rewards"))
+
+
+@functools.cache
+def local_runs():
+    """Figure 2 of TWZW22, in short."""
+    cases = {
+        (panel, "S3", v, epsilon, "LDPRSE", schedule): (
+            dpb.LDPRSE(epsilon, schedule=schedule),
+            dpb.instances.twzw22("S3", v),
+            horizon,
+        )
+        for panel, v, horizon in (("a", 0.9, 10**16), ("b", 0.5, 10**17))
+        for epsilon in (0.5, 1.0)
+        for schedule in ("minimax", "non-negative")
+    }
+    return dpb.simulate_many(cases, n_runs=3, checkpoints=dpb.log_checkpoints(10**17, 8))
+
+
+def local_curves():
+    return tabulate(local_runs(), heavy.heavy_curve, heavy.TIME_LABELS)
+
+
 # ----------------------------------------------------------------------------------------- all
 
 
-def drawing(draw, make, column="mean", **options):
+def drawing(draw, make, *columns, **options):
     """A figure whose table is made once."""
-    return Drawing(draw, functools.cache(make), options, column)
+    return Drawing(draw, functools.cache(make), options, columns or ("mean",))
 
 
 ONE = {"a": "first"}
 DRAWINGS = {
-    "time": drawing(regret.regret_over_time, over_time, titles=TITLES),
+    "time": drawing(regret.regret_over_time, over_time, "mean", "low", "high", titles=TITLES),
     "budget": drawing(regret.regret_over_epsilon, over_epsilon, titles=TITLES),
-    "horizon": drawing(regret.regret_over_horizon, over_horizon, titles=ONE),
-    "arms": drawing(regret.regret_over_arms, over_arms, titles=TITLES),
+    "horizon": drawing(regret.regret_over_horizon, over_horizon, "mean", "low", titles=ONE),
+    "arms": drawing(regret.regret_over_arms, over_arms, "mean", "low", "high", titles=TITLES),
     "ratios": drawing(regret.ratios_to_baselines, ratios, titles=ONE),
     **{name: sweep(name) for name in SWEEPS},
     "slopes": drawing(
         stopping.slopes_figure,
         lambda: stopping.slopes_table(stopped("mean")),
-        "slope",
+        *("slope", "mean"),
         titles=BY_BUDGET,
     ),
     "overhead": drawing(
         stopping.overhead_figure,
         lambda: stopping.overhead_table(stopped("overhead")),
-        "times",
+        *("times", "epsilon_2", "epsilon_10", "epsilon_thumb"),
         title="times",
     ),
     "failures": drawing(
         stopping.errors_figure,
         lambda: stopping.measured(stopped("failures")),
-        "error_high95",
+        *("error_high95", "error_rate", "error_low95"),
         titles=TITLES,
     ),
     "times, epsilon": times("epsilon", times_over_epsilon, TITLES),
@@ -349,7 +460,9 @@ DRAWINGS = {
         titles=ONE,
     ),
     "plan": drawing(
-        identification.plan_from_table, lambda: identification.plan_table(plan()), "samples"
+        identification.plan_from_table,
+        lambda: identification.plan_table(plan()),
+        *("samples", "samples_q90", "free_from"),
     ),
     "trials": drawing(trial.trial_figure, tried, "right_rate", over="epsilon", titles=TITLES),
     "patients": drawing(
@@ -357,7 +470,10 @@ DRAWINGS = {
     ),
     "race": drawing(comparison.race_figure, lambda: comparison.race_table(races()), titles=TITLES),
     "regret tails": drawing(
-        comparison.tail_figure, lambda: comparison.tail_table(long_runs()), "regret", titles=TITLES
+        comparison.tail_figure,
+        lambda: comparison.tail_table(long_runs()),
+        *("regret", "share", "low", "high"),
+        titles=TITLES,
     ),
     "map of regret": drawing(
         comparison.best_map, lambda: comparison.regret_map_table(map_runs()), titles=TITLES
@@ -368,4 +484,19 @@ DRAWINGS = {
         "mean_time",
         titles=TITLES,
     ),
+    "variants": drawing(
+        baselines.variants_over_time,
+        lambda: baselines.variants_table(variants()),
+        titles=BY_ARMS,
+    ),
+    "spread": drawing(
+        baselines.spread_at_horizon,
+        lambda: baselines.spread_table(variants()),
+        *("mean", "low", "high", "least", "greatest"),
+        titles=BY_ARMS,
+    ),
+    "schedules": drawing(heavy.schedules_over_gap, schedule_outcomes, "regret", titles=TITLES),
+    "gaps": drawing(heavy.pulls_over_gap, pulls_by_gap, titles=TITLES),
+    "errors": drawing(heavy.errors_over_rewards, errors_by_rewards, "rms", titles=TITLES),
+    "heavy tails": drawing(heavy.heavy_regret_over_time, local_curves, titles=TITLES),
 }

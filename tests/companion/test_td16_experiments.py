@@ -5,46 +5,19 @@ import math
 
 import numpy as np
 import pytest
-from figure_checks import boxes_of, check_apart, drawn, grey
+from figure_checks import boxes_of, check_apart, grey
+from figure_tables import DRAWINGS, FOUR, as_published, variants
 
 import dpbandits as dpb
-from companion.figures import baselines, redraw
-from companion.figures.baselines import (
-    spread_at_horizon,
-    spread_table,
-    variants_over_time,
-    variants_table,
-)
-from companion.tables import from_csv, to_csv
+from companion.figures import baselines
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.privacy import basic_composition, epsilon_at
 from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
 from dpbandits.regret.dp_ucb_int import input_of
 
 DELTA = math.exp(-10)
-PANELS = {"a": ("two", 1.0), "b": ("two", 0.1), "c": ("ten", 1.0), "d": ("ten", 0.1)}
-TITLES = {panel: f"{arms} arms, ε = {epsilon:g}" for panel, (arms, epsilon) in PANELS.items()}
+NAMES = [name for name, _ in as_published(1.0)]
 T = 100_000
-
-
-def published(epsilon):
-    """Readings of §4 and of the pseudo-codes, by hand."""
-    x = dpb.DPUCBInt.target_input(epsilon, math.exp(-10), 1.1)
-    yield ("UCB", ""), dpb.UCB("per-step")
-    for variant, constants in (
-        ("ε/K", "mishra-thakurta"),
-        ("ε per arm", "mishra-thakurta-parallel"),
-    ):
-        algorithm = dpb.DPUCB(epsilon, constants, "per-step", failure_power=4)
-        yield ("Private-UCB", variant), algorithm
-    yield ("DP-UCB-HYBRID", "full"), dpb.DPUCBHybrid(epsilon, split="full")
-    yield ("DP-UCB-HYBRID", "half"), dpb.DPUCBHybrid(epsilon)
-    yield ("DP-UCB-HYBRID", "no bonus"), dpb.DPUCBHybrid(epsilon, literal=True, split="full")
-    yield ("DP-UCB-BOUND", "full"), dpb.DPUCBBound(epsilon, split="full")
-    yield ("DP-UCB-BOUND", "half"), dpb.DPUCBBound(epsilon)
-    yield ("DP-UCB-BOUND", "no bonus"), dpb.DPUCBBound(epsilon, ucb_term=False, split="full")
-    for reading in ("refreshed", "frozen", "literal"):
-        yield ("DP-UCB-INT", reading), dpb.DPUCBInt(x, reading)
 
 
 # ------------------------------------------------------------------------- honest privacy
@@ -65,7 +38,7 @@ def holds(algorithm, horizon):
 @pytest.mark.parametrize("epsilon", [1.0, 0.1])
 def test_what_the_variants_of_figure_2_spend(epsilon):
     """Whole budgets for each part, and the inputs of Corollary 3.2, are above the target."""
-    every = dict(published(epsilon))
+    every = dict(as_published(epsilon))
     del every["UCB", ""]
     above = {name for name, algorithm in every.items() if holds(algorithm, T) > epsilon}
     assert above == {
@@ -164,60 +137,6 @@ def test_every_interval_has_an_input():
 # ------------------------------------------------------------------------------ figures
 
 
-@pytest.fixture(scope="module")
-def runs():
-    cases = {
-        (panel, *name): (algorithm, dpb.instances.td16(arms))
-        for panel, (arms, epsilon) in PANELS.items()
-        for name, algorithm in published(epsilon)
-    }
-    return dpb.simulate_many(cases, horizon=5000, n_runs=3)
-
-
-@pytest.mark.parametrize("theory", [False, True])
-def test_curves_bands_and_bounds(runs, theory):
-    table = variants_table(runs)
-    figure = variants_over_time(table, titles=TITLES, theory=theory)
-    for (panel, title), axes in zip(TITLES.items(), figure.axes, strict=True):
-        part = {key[1:]: each for key, each in runs.items() if key[0] == panel}
-        main = {name[0]: each for name, each in reversed(part.items())}
-        lines = axes.get_lines()
-        thick = [line for line in lines if line.get_linewidth() > 1.5]
-        assert len(lines) == len(part) + theory * len(main)
-        assert len(axes.collections) == len(thick) == len(main) == 5
-        assert {text.get_text() for text in axes.texts} == {baselines.name_of(*n) for n in part}
-        assert axes.get_title(loc="left") == f"({panel})  {title}"
-        expected = [each.mean()[each.times >= 100] for each in part.values()]
-        if theory:
-            for each in main.values():
-                times = each.times[each.times >= 100]
-                expected.append(each.algorithm.regret_bound(each.instance, 5000, times))
-        for curve in expected:
-            shown = [line for line in lines if line.get_ydata().size == curve.size]
-            assert any(np.allclose(line.get_ydata(), curve, rtol=1e-6) for line in shown)
-        (low, high), band = main["UCB"].band(), axes.collections[0].get_paths()[0].vertices
-        assert band[:, 1].max() == pytest.approx(high.max(), rel=1e-6)
-        assert band[:, 1].min() == pytest.approx(low[main["UCB"].times >= 100].min(), rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("make", "draw"), [(variants_table, variants_over_time), (spread_table, spread_at_horizon)]
-)
-def test_what_is_published_draws_the_same_picture(runs, make, draw):
-    table = make(runs)
-    text = to_csv(table)
-    assert len(text) < 200_000
-    figure = draw(table, titles=TITLES)
-    again = redraw.redraw(from_csv(text), redraw.recipe_of(figure))
-    assert drawn(again) == drawn(figure)
-    other = table.assign(mean=2 * table["mean"])  # control
-    assert drawn(draw(other, titles=TITLES)) != drawn(figure)
-    one = redraw.redraw(from_csv(text), redraw.recipe_of(figure), panels=["c"])
-    assert [axes.get_title(loc="left") for axes in one.axes] == [TITLES["c"]]
-    with pytest.raises(ValueError, match="panel='e'"):
-        draw(table, titles=TITLES, panels=["e"])
-
-
 def test_variants_can_be_told_apart_in_grey():
     looks = [look for each in baselines.ALGORITHM_LOOKS.values() for look in each]
     for a, b in itertools.combinations(looks, 2):
@@ -227,34 +146,29 @@ def test_variants_can_be_told_apart_in_grey():
         assert all((o.colour, o.width < main.width) == (main.colour, True) for o in others)
 
 
+def test_one_variant_of_each_has_a_band_and_with_theory_a_bound():
+    for theory in (False, True):
+        for axes in DRAWINGS["variants"](theory=theory).axes:
+            assert (len(axes.get_lines()), len(axes.collections)) == (12 + 5 * theory, 5)
+            assert {t.get_text() for t in axes.texts} == {baselines.name_of(*n) for n in NAMES}
+
+
 @pytest.mark.parametrize("panels", [None, ["d"], ["a", "c"]])
-def test_the_figure_of_the_spread(runs, panels):
-    figure = spread_at_horizon(spread_table(runs), titles=TITLES, panels=panels)
+def test_the_figure_of_the_spread(panels):
+    figure = DRAWINGS["spread"](panels=panels)
     box, whole = boxes_of(figure), figure.bbox
-    assert len(figure.axes) == len(panels or PANELS)
-    for place, (panel, axes) in enumerate(zip(panels or PANELS, figure.axes, strict=True)):
-        part = {key[1:]: each for key, each in runs.items() if key[0] == panel}
-        whiskers, bars, dots = (axes.get_lines()[i::3] for i in range(3))
+    assert len(figure.axes) == len(panels or FOUR)
+    for place, (panel, axes) in enumerate(zip(panels or FOUR, figure.axes, strict=True)):
+        finals = [each.regret[:, -1] for key, each in variants().items() if key[0] == panel]
         numbers = [text for text in axes.texts if text.get_text() != "max − min"]
-        assert len(numbers) == len(dots) == len(part) == 12
-        for row, each in enumerate(part.values()):
-            final = each.regret[:, -1]
-            np.testing.assert_allclose(
-                whiskers[row].get_xdata(), [final.min(), final.max()], rtol=1e-6
-            )
-            np.testing.assert_allclose(
-                bars[row].get_xdata(), np.quantile(final, [0.05, 0.95]), rtol=1e-6
-            )
-            assert dots[row].get_xdata()[0] == pytest.approx(final.mean(), rel=1e-6)
-            for part_of_row in (whiskers, bars, dots):
-                assert set(part_of_row[row].get_ydata()) == {row}
-            gap = numbers[row].get_text().replace("\u2009", "")
+        for row, (final, number) in enumerate(zip(finals, numbers, strict=True)):
+            gap = number.get_text().replace("\u2009", "")
             assert int(gap) == pytest.approx(np.ptp(final), abs=0.51)
-            ends = axes.transData.transform([(final.max(), row)])[0]
-            assert ends[0] < box(numbers[row]).x0, "the number is off the line"
+            end = axes.transData.transform([(final.max(), row)])[0]
+            assert end[0] < box(number).x0, "the number is off the line"
         names = axes.get_yticklabels()
         if place % 2 == 0:  # the right column has the rows of the left one
-            assert [text.get_text() for text in names] == [baselines.name_of(*n) for n in part]
+            assert [text.get_text() for text in names] == [baselines.name_of(*n) for n in NAMES]
         for texts in (names, axes.texts, axes.get_xticklabels()):
             check_apart([box(text) for text in texts if text.get_text()], whole)
     assert figure.axes[-1].get_xlabel() == "regret at T = 5 000 (units of reward)"

@@ -5,16 +5,15 @@ import math
 
 import numpy as np
 import pytest
-from figure_checks import boxes_of, check_apart, drawn, grey
-from matplotlib.colors import to_rgb
+from figure_checks import boxes_of, check_apart, grey
+from figure_tables import DRAWINGS, halved, local_runs
 from scipy import stats
 from statistical import FALSE_ALARM, distance_to_law, one_sample_limit
 
 import dpbandits as dpb
 from companion.figures import heavy
-from companion.figures.redraw import recipe_of, redraw
 from companion.slopes import fit_slope
-from companion.tables import from_csv, tabulate, to_csv
+from companion.tables import tabulate
 from dpbandits.heavy_estimates import (
     MODELS,
     TruncatedMean,
@@ -28,11 +27,6 @@ from dpbandits.heavy_schedules import heavy_epoch
 from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
 
 BETA, EPSILON = 1e-6, 0.5
-
-
-def gap(k):
-    """Return ¾·2^−k, which is seen in epoch k."""
-    return 0.75 * 2.0**-k
 
 
 # -------------------------------------------------------------------------- estimation
@@ -188,11 +182,11 @@ def test_fits_agree_with_scipy():
 def test_pulls_of_the_worse_arm_are_those_of_the_epochs(order, epsilon):
     """Central runs see gap k in epoch k. To fail, means of two points must err by 6 err or more."""
     for k in (1, 3, 5):
-        instance = dpb.instances.heavy_two_point(gap(k), order)
+        instance = dpb.instances.heavy_two_point(halved(k), order)
         runs = dpb.simulate(dpb.DPRSE(epsilon, BETA), instance, 2**62, 3)
         plans = [heavy_epoch(2, t, BETA, epsilon, 1.0, order) for t in range(1, k + 1)]
-        assert plans[-1].threshold == pytest.approx(gap(k) * 2 / 3, rel=1e-3)
-        assert k == 1 or plans[-2].threshold == pytest.approx(gap(k) * 4 / 3, rel=1e-3)
+        assert plans[-1].threshold == pytest.approx(halved(k) * 2 / 3, rel=1e-3)
+        assert k == 1 or plans[-2].threshold == pytest.approx(halved(k) * 4 / 3, rel=1e-3)
         expected = sum(plan.pulls for plan in plans)
         assert runs.pulls[:, 1].tolist() == [expected] * 3
         assert set(map(len, runs.epoch_ends)) == {k}
@@ -203,7 +197,7 @@ def test_pulls_of_the_worse_arm_are_those_of_the_epochs(order, epsilon):
 @pytest.mark.statistical
 def test_the_published_schedule_loses_the_best_arm():
     """The noise of a mean is so far above the threshold that a coin could decide."""
-    instance = dpb.instances.heavy_two_point(gap(4), order=0.5)
+    instance = dpb.instances.heavy_two_point(halved(4), order=0.5)
     shares = {}
     for schedule in ("minimax", "published-remark"):
         algorithm = dpb.LDPRSE(1.0, schedule=schedule)
@@ -214,14 +208,12 @@ def test_the_published_schedule_loses_the_best_arm():
         assert outcome["lost"] == lost / 400
         assert outcome["lost_low95"] <= lost / 400 <= outcome["lost_high95"]
         assert outcome["regret"] == runs.regret[:, -1].mean()
-        assert outcome["even"] == 10**18 * gap(4) / 2
+        assert outcome["even"] == 10**18 * halved(4) / 2
     assert shares["minimax"].low == 0.0 and shares["minimax"].high < 0.05
     assert 0.3 < shares["published-remark"].low < 0.5 < shares["published-remark"].high
 
 
 # ---------------------------------------------------------------------------- figures
-
-TITLES = {"a": "first", "b": "second"}
 
 
 @pytest.fixture(scope="module")
@@ -241,61 +233,6 @@ def central():
     return dpb.simulate_many(cases, 20_000, 3, checkpoints=times)
 
 
-@pytest.fixture(scope="module")
-def local():
-    """Figure 2, in short."""
-    cases = {
-        (panel, "S3", order, epsilon, "LDPRSE", schedule): (
-            dpb.LDPRSE(epsilon, schedule=schedule),
-            dpb.instances.twzw22("S3", order),
-            horizon,
-        )
-        for panel, order, horizon in (("a", 0.9, 10**16), ("b", 0.5, 10**17))
-        for epsilon in (0.5, 1.0)
-        for schedule in ("minimax", "non-negative")
-    }
-    return dpb.simulate_many(cases, n_runs=3, checkpoints=dpb.log_checkpoints(10**17, 8))
-
-
-@pytest.fixture(scope="module")
-def tables(central, local):
-    """A small table for each figure, by the function that draws it."""
-    schedules, gaps, errors = {}, {}, {}
-    for panel, order in (("a", 1.0), ("b", 0.5)):
-        for schedule, k in itertools.product(("minimax", "published-remark"), (1, 2, 3)):
-            arms = dpb.instances.heavy_two_point(gap(k), order)
-            schedules[panel, order, schedule, gap(k)] = dpb.LDPRSE(1.0, schedule=schedule), arms
-        for (model, law), k in itertools.product(heavy.GAP_LOOKS, (1, 2, 3)):
-            arms = dpb.instances.heavy_two_point(gap(k), order)
-            if law == "Pareto":
-                arms = dpb.instances.pareto((0.4, 0.4 - gap(k)), order)
-            kind = dpb.LDPRSE if model == "local" else dpb.DPRSE
-            algorithm = kind(math.inf if model == "no noise" else EPSILON, BETA)
-            gaps[panel, order, model, law, gap(k)] = algorithm, arms
-        for (model, law), n in itertools.product(heavy.ERROR_LOOKS, (100, 1000, 10**4)):
-            epsilon = math.inf if model == "none" else EPSILON
-            rewards = hard_law(model, n, epsilon, order)
-            if law == "Pareto":
-                rewards = ParetoLaw(1.05 + order, 0.2)
-            estimator = TruncatedMean(model, epsilon, order, rewards.moment(order))
-            errors[panel, order, model, law, n] = estimator, rewards, n
-    label = ("panel", "order", "model", "law")
-    return {
-        heavy.schedules_over_gap: tabulate(
-            dpb.simulate_many(schedules, 10**16, 5),
-            heavy.schedule_outcome,
-            ("panel", "order", "schedule", "gap"),
-        ),
-        heavy.pulls_over_gap: tabulate(
-            dpb.simulate_many(gaps, 2**62, 5), heavy.pulls_until_dropped, (*label, "gap")
-        ),
-        heavy.errors_over_rewards: tabulate(
-            mean_errors_many(errors, 20), heavy.error_columns, (*label, "n_rewards")
-        ),
-        heavy.heavy_regret_over_time: tabulate(local, heavy.heavy_curve, heavy.TIME_LABELS),
-    }
-
-
 def check_labels(figure, least):
     """Labels at the ends of curves do not overlap and lie in the figure."""
     box = boxes_of(figure)
@@ -305,54 +242,20 @@ def check_labels(figure, least):
         check_apart(labels, figure.bbox)
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        heavy.schedules_over_gap,
-        heavy.pulls_over_gap,
-        heavy.errors_over_rewards,
-        heavy.heavy_regret_over_time,
-    ],
-    ids=lambda f: f.__name__,
-)
-def test_figures_are_drawn_from_their_tables_alone(tables, function):
-    table = tables[function]
-    figure = function(table, titles=TITLES)
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles[:2] == ["(a)  first", "(b)  second"]
-    assert to_rgb(figure.get_facecolor()) == (1, 1, 1)
-    assert figure.axes[-1].get_xlabel()
-    check_labels(figure, 3)
-    again = redraw(from_csv(to_csv(table)), recipe_of(figure))
-    assert drawn(again) == drawn(figure)
-    half = table.copy()
-    (column,) = {"mean", "rms", "regret"} & set(table.columns)
-    half[column] /= 2
-    assert drawn(function(half, titles=TITLES)) != drawn(figure), "control"
-    (one,) = function(table, titles=TITLES, panels=["b"]).axes[:1]
-    assert one.get_title(loc="left") == "second"
-    with pytest.raises(ValueError, match="panel"):
-        function(table, titles=TITLES, panels=["z"])
+@pytest.mark.parametrize("name", ["schedules", "gaps", "errors", "heavy tails"])
+def test_labels_are_apart(name):
+    check_labels(DRAWINGS[name](), 3)
 
 
-def test_options_of_the_figures(tables, central):
-    over_time = heavy.heavy_regret_over_time
-    table = tables[over_time]
+def test_options_of_the_figures(central):
+    over_time, errors = DRAWINGS["heavy tails"], DRAWINGS["errors"]
     lines = {
-        (epochs, theory): len(
-            over_time(table, titles=TITLES, epochs=epochs, theory=theory).axes[0].get_lines()
-        )
-        for epochs in (False, True)
-        for theory in (False, True)
+        (epochs, theory): len(over_time(epochs=epochs, theory=theory).axes[0].get_lines())
+        for epochs, theory in itertools.product((False, True), repeat=2)
     }
     assert lines == {(False, False): 4, (False, True): 8, (True, False): 6, (True, True): 10}
-    with pytest.raises(ValueError, match="scale"):
-        over_time(table, titles=TITLES, scale="sqrt")
-    errors = heavy.errors_over_rewards
-    plain, bounded = (
-        errors(tables[errors], titles=TITLES, theory=t, panels=["a"]).axes[0] for t in (False, True)
-    )
-    assert len(plain.get_lines()) == 6 and len(bounded.get_lines()) == 9
+    plain, bounded = (errors(theory=on, panels=["a"]).axes[0].get_lines() for on in (False, True))
+    assert (len(plain), len(bounded)) == (6, 9)
     four = dict(zip("abcd", ("v = 0.9", "v = 0.5", "longer", "longer"), strict=True))
     rows = over_time(tabulate(central, heavy.heavy_curve, heavy.TIME_LABELS), titles=four)
     check_labels(rows, 4)
@@ -360,28 +263,8 @@ def test_options_of_the_figures(tables, central):
     assert x[0] == x[1] != x[2] == x[3]
 
 
-@pytest.mark.parametrize("scale", ["log", "linear"])
-def test_curves_and_bands_over_time(local, tables, scale):
-    over_time = heavy.heavy_regret_over_time
-    figure = over_time(tables[over_time], titles=TITLES, scale=scale, epochs=False)
-    for panel, axes in zip(TITLES, figure.axes, strict=True):
-        chosen = [runs for key, runs in local.items() if key[0] == panel]
-        lines = axes.get_lines()
-        assert len(lines) == len(axes.collections) == len(chosen) == len(axes.texts)
-        for runs, line, band in zip(chosen, lines, axes.collections, strict=True):
-            at = np.isin(line.get_xdata(), runs.times)
-            kept = np.isin(runs.times, line.get_xdata())
-            assert runs.times[kept][0] <= runs.horizon / 10**6.7 and kept[-1]
-            mean, quarter = runs.mean()[kept], runs.regret.std(axis=0, ddof=1)[kept] / 4
-            assert line.get_ydata()[at] == pytest.approx(mean, rel=1e-6)
-            y = band.get_paths()[0].vertices[:, 1]
-            for edge in (mean - quarter, mean + quarter):
-                away = np.abs(y[:, None] - edge[None, :]).min(axis=0)
-                assert np.all(away <= 1e-6 * np.abs(edge) + 1e-9)
-
-
-def test_the_table_of_a_curve(local):
-    runs = next(iter(local.values()))
+def test_the_table_of_a_curve():
+    runs = next(iter(local_runs().values()))
     columns = heavy.heavy_curve(runs)
     ends = runs.epoch_ends[0]
     ends = ends[(ends >= columns["time"][0]) & (ends <= runs.horizon)]
@@ -391,14 +274,14 @@ def test_the_table_of_a_curve(local):
     assert not heavy.heavy_curve(single)["deviation"].any()
 
 
-def test_slopes_of_tables(tables):
-    errors = heavy.error_slopes(tables[heavy.errors_over_rewards])
+def test_slopes_of_tables():
+    errors = heavy.error_slopes(DRAWINGS["errors"].table())
     assert len(errors) == 12
     for (panel, model, law), (slope, theory) in errors.items():
         assert theory == error_rate(model, {"a": 1.0, "b": 0.5}[panel])
         if (model, law) == ("none", "two points"):
             assert slope.slope == pytest.approx(theory, abs=1e-3)
-    gaps = heavy.gap_slopes(tables[heavy.pulls_over_gap])
+    gaps = heavy.gap_slopes(DRAWINGS["gaps"].table())
     assert [key[1:] for key in gaps] == [*heavy.GAP_LOOKS] * 2
     for (panel, model, _), (slope, theory) in gaps.items():
         order = {"a": 1.0, "b": 0.5}[panel]
