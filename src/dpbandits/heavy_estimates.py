@@ -49,20 +49,8 @@ DEFAULT_LOG_TERM = math.log(2 / 0.05)
 class TruncatedMean(Configuration):
     """The mean of truncated rewards, without noise, with one Laplace variable, or with n.
 
-    The threshold B is `central_threshold` or `local_threshold`. Without privacy it is the one of
-    the global model for ε = 1, (un/L)^(1/(1+v)), which balances the bias with Bernstein's
-    deviation.
-
-    Parameters
-    ----------
-    model : {"none", "global", "local"}
-        Who is trusted.
-    epsilon : float
-        Privacy budget ε > 0; ``inf``, and only that, for "none".
-    order, moment : float
-        v in (0, 1] and u > 0.
-    log_term : float
-        L > 0; log(2/0.05) if not given.
+    The threshold B is `central_threshold` or `local_threshold`; without privacy, where ε is
+    ``inf``, the one of the global model for ε = 1, which balances bias and Bernstein's deviation.
 
     Examples
     --------
@@ -89,13 +77,10 @@ class TruncatedMean(Configuration):
         return find(n, self.moment, self.order, self._budget, self.log_term)
 
     def half_width(self, n: int) -> float:
-        """Return what the error exceeds with probability at most 3e^−L (global) or 2e^−L.
-
-        Without noise the last term of `central_width`'s factor is 0: 1 + √2 + 1/3.
-        """
+        """Return what the error exceeds with probability at most 3e^−L (global) or 2e^−L."""
         find = local_width if self.model == "local" else central_width
         err, factor = find(n, self.moment, self.order, self._budget, self.log_term)
-        return (factor - 2.0 if self.model == "none" else factor) * err
+        return (factor - 2.0 if self.model == "none" else factor) * err  # without the noise's 2
 
     @property
     def _budget(self) -> float:
@@ -104,11 +89,8 @@ class TruncatedMean(Configuration):
     def rms(self, law: HeavyLaw, n: int) -> float:
         """Return the root-mean-square error for n rewards of a law: bias, spread and noise.
 
-        The noise has the variance 8B²/(nε)² in the global model and 8B²/(nε²) in the local one; it
-        knows nothing of the law, and is of the minimax order on every one. On a Pareto law of shape
-        s, mean μ and least reward x the bias is −μ·(x/B)^(s − 1), and for s < 2 the variance of a
-        truncated reward grows like s·x^s·B^(2−s)/(2 − s): for s = 1.05 + v both errors fall a
-        little faster in n than n^(−v/(1+v)).
+        The noise knows nothing of the law, and is of the minimax order on every one. On Pareto laws
+        of shape 1.05 + v the other two fall a little faster in n than n^(−v/(1+v)).
         """
         bound = self.threshold(check_integer("n", n, 1))
         bias = law.truncated_mean(bound) - law.mean
@@ -128,15 +110,7 @@ class TruncatedMean(Configuration):
 
 @dataclass(frozen=True, eq=False)
 class MeanErrors:
-    """Errors of one mean in independent replicates.
-
-    Attributes
-    ----------
-    estimator, law, n_rewards : TruncatedMean, HeavyLaw, int
-        What estimated the mean of which law, from how many rewards.
-    error : numpy.ndarray of float, shape (n_runs,)
-        Estimate minus the law's mean, in units of reward.
-    """
+    """Errors of one mean in independent replicates: estimates minus the law's mean."""
 
     estimator: TruncatedMean
     law: HeavyLaw
@@ -149,10 +123,9 @@ class MeanErrors:
         return self.error.size
 
     def summary(self) -> dict[str, float]:
-        """Return the columns that tables and figures show.
+        """Return root mean square, with the roots of Student's 95 % interval, median and bias.
 
-        ``rms`` is the root of the mean square, ``rms_low95`` and ``rms_high95`` are the roots of
-        Student's 95 % interval for it (nan for one run), ``median`` is of the errors' sizes.
+        The median is of the errors' sizes.
         """
         square, low, high = mean_interval(self.error**2)
         return {
@@ -201,16 +174,9 @@ def mean_errors_many(
     seed: int | Sequence[int] = 0,
     n_jobs: int = 1,
 ) -> dict[Key, MeanErrors]:
-    """Draw independent errors of a mean in each of several cases.
+    """Draw independent errors of a mean in each of several cases (estimator, law, n_rewards).
 
-    Parameters
-    ----------
-    cases : mapping of key to (estimator, law, n_rewards)
-        What estimates the mean of which law, from how many rewards; the keys are yours.
-    n_runs : int or mapping of key to int
-        Number of replicates, of all cases or of each.
-    seed, n_jobs
-        As of `simulate_many`.
+    The keys of `cases` are yours; `n_runs`, `seed` and `n_jobs` as of `simulate_many`.
 
     Examples
     --------
@@ -229,8 +195,7 @@ def hard_law(
     """Return the two-point law that n rewards do not tell from the law at 0.
 
     {0, h} with P(h) = p as large as n rewards hide it, and h as large as the moment allows,
-    p·h^(1+v) = u. Its mean m = p·h = u^(1/(1+v))·p^(v/(1+v)) is what an estimator must miss here
-    or at the law at 0 (`error_lower_bound`):
+    p·h^(1+v) = u. An estimator must miss its mean m = p·h here or at 0 (`error_lower_bound`):
 
     ======== ======================== ==================================
     model    p                        order of m
@@ -239,13 +204,6 @@ def hard_law(
     global   1/(n·(1 − e^−ε))         (nε)^(−v/(1+v))
     local    1/(√n·(e^ε − 1))         (nε²)^(−v/(2(1+v)))
     ======== ======================== ==================================
-
-    Parameters
-    ----------
-    model, epsilon, order, moment
-        As of `TruncatedMean`.
-    n : int
-        Number of rewards.
 
     Examples
     --------
@@ -270,22 +228,7 @@ def error_lower_bound(
 ) -> float:
     """Bound from below the greater of the mean absolute errors on `hard_law` and on the law at 0.
 
-    No estimator of the model has less on both, whatever it does. Arguments as of `hard_law`.
-
-    *Proof.* Let x be the mean absolute error on the law P0 at 0, and m the mean of P1 = `hard_law`.
-    Without privacy or with a curator: under P0 all rewards are 0; under P1 the number K of the
-    rewards that are not is binomial, and given K a set of outputs has at least e^(−εK) times its
-    probability under P0. E e^(−εK) = (1 − p(1 − e^−ε))^n = q. So the error on P1 is at least
-    q·E0∣θ − m∣ ≥ q·(m − x), and the greater of x and q·(m − x) at least m·q/(1 + q). With
-    p(1 − e^−ε) = 1/n, q is nearly 1/e.
-
-    Locally, let m0 and m1 be the densities of what is released for one reward of P0 or P1. With g
-    the greatest density that all rewards' releases have at least, ∣m0 − m1∣ ≤ (e^ε − 1)·p·g as in
-    :prf:ref:`lem-contraction`, and both are at least g, so that
-    ∫(√m0 − √m1)² = ∫(m0 − m1)²/(√m0 + √m1)² ≤ c/4 with c = (e^ε − 1)²·p²: the affinity ∫√(m0·m1)
-    is at least 1 − c/8. This holds whatever was released before, and affinities multiply: for n
-    rewards it is at least (1 − c/8)^n = a, the total variation of all that is released at most
-    √(1 − a²) = t, and the two errors add up to at least m·(1 − t). With c = 1/n, t < 0.48. ∎
+    No estimator of the model has less on both. Proof: :prf:ref:`thm-hidden-law`.
 
     Examples
     --------

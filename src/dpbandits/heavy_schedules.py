@@ -1,7 +1,4 @@
-"""Epochs of DPRSE and LDPRSE, counter and widths of DPRUCB: each formula, once.
-
-TWZW22 is Tao, Wu, Zhao & Wang (2022).
-"""
+"""Epochs of DPRSE and LDPRSE, counter and widths of DPRUCB, of Tao, Wu, Zhao & Wang (2022)."""
 
 from __future__ import annotations
 
@@ -92,26 +89,16 @@ def heavy_epoch(
                                 noise of a mean is √R times what this allows for
     ================== ======== =================================================================
 
-    In the global model R = ⌈u^(1/v)·(4c/D)^((1+v)/v)·L/ε + 1⌉. For c = factor in the local model,
-    which depends on R itself a little, R is found by bisection: u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε²,
-    rounded up, plus 1. R is the exact integer above a float, rounded by some 10^(−15) of itself,
-    and cut at exp(600), which no run reaches.
+    In the global model R = ⌈u^(1/v)·(4c/D)^((1+v)/v)·L/ε + 1⌉. In the local one, where c = factor
+    depends on R a little, u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε² is found by bisection. R is cut at
+    exp(600), which no run reaches.
 
     Budgets above 1 (global) or above √(R/L) (local) would make the bound B too large for the
     spread of the rewards: such a budget makes less noise, but R, B and c are those of the lesser
     one. Hence ε = ``inf`` is elimination by truncated means without noise.
 
-    Parameters
-    ----------
-    n_viable, epoch : int
-        Number |S| of viable arms, and number τ ≥ 1 of the epoch.
-    beta, epsilon, moment, order : float
-        Confidence β; privacy budget ε, may be ``inf``; u > 0 and v in (0, 1].
-    model : {"global", "local"}
-        Whether a sum gets one Laplace variable, or each reward its own.
-    schedule : str, optional
-        From the table; None gives "printed" or "minimax". The constants 24 and 12 cannot be read
-        in our copy of the paper: they are inferred.
+    None for the schedule gives "printed" or "minimax". The constants 24 and 12 cannot be read in
+    our copy of the paper: they are inferred.
 
     Examples
     --------
@@ -198,8 +185,8 @@ def _local_pulls(
 class TreeIndexPlan:
     """Counter and widths of DPRUCB, the same for every arm.
 
-    The private mean of n rewards is more than H·n^(−v/(1+v)) above the arm's mean with at most the
-    probability `failure`, and with as much it is as far below.
+    The private mean of n rewards is more than H·n^(−v/(1+v)) above the arm's mean with probability
+    `failure` at most, and as far below with as much.
     """
 
     tree: AdaptiveTree  # tree.bound(n) is B_n = (e·u·n/Λ)^(1/(1+v))
@@ -225,16 +212,8 @@ def tree_index(
     Where ε > Λ/ℓ, B_n and err are those of the budget e = Λ/ℓ, and the noise is (2M/Λ)(e/ε)·err.
     With ε = ``inf`` this is the truncated mean of `RobustUCB` for a fixed confidence.
 
-    Parameters
-    ----------
-    horizon : int
-        Horizon T ≥ 2.
-    epsilon, moment, order : float
-        Privacy budget ε, may be ``inf``; u and v.
-    scaling : {"tree", "log"}
-        Λ = M, the best order, or Λ = (log T)^1.5, the paper's. Regret is of order
-        Σ_a Δ_a^(−1/v)·(u^(1/v)/ε)·F with F = log²T for "tree" and (log T)^(2 + 1/(2v)) for "log",
-        where 2M/Λ is of order √log T.
+    Λ is M, the best order, or (log T)^1.5, the paper's. Regret is of order
+    Σ_a Δ_a^(−1/v)·(u^(1/v)/ε)·F with F = log²T for "tree" and (log T)^(2 + 1/(2v)) for "log".
 
     Examples
     --------

@@ -1,11 +1,8 @@
 """Private means of heavy-tailed rewards: truncation, Laplace noise, and how far they err.
 
 Setting of Tao, Wu, Zhao & Wang (2022): E∣X∣^(1+v) ≤ u with v in (0, 1]; u and v are known, the
-variance may be infinite. Rewards beyond a threshold B count as 0, X̃ = X·1{∣X∣ ≤ B}. The bias is at
-most u·B^−v, the second moment at most u·B^(1−v), and with probability at least 1 − e^−L a sum of n
-independent X̃ deviates in a given direction by at most √(2n·u·B^(1−v)·L) + BL/3. Bernstein's
-inequality is used with the second moment *about 0*, so that its scale is B/3 and not the 2B/3 of a
-centred variable. Proof: :prf:ref:`lem-truncation`.
+variance may be infinite. Rewards beyond a threshold B count as 0, X̃ = X·1{∣X∣ ≤ B}: bias and
+deviation are those of :prf:ref:`lem-truncation`.
 """
 
 from __future__ import annotations
@@ -49,8 +46,7 @@ def central_threshold(
 ) -> float:
     """Return the threshold B = (u·n·ε/L)^(1/(1+v)) for a mean with noise added once.
 
-    It balances the bias u·B^−v with the noise, of which a Laplace variable of scale 2B/(nε)
-    reaches 2BL/(nε) with probability e^−L.
+    It balances the bias u·B^−v with 2BL/(nε), which the noise exceeds with probability e^−L.
 
     Parameters
     ----------
@@ -84,8 +80,7 @@ def central_width(
     For ε ≤ 1 the factor is at most 4.75, below the 6 behind the paper's constants 24 = 4·6 and
     12 = 2·6. Proof: :prf:ref:`thm-central-mean`.
 
-    If no reward is negative, the truncated sum has sensitivity B instead of 2B, half the noise is
-    enough, and the last term of the factor is 1. Parameters as of `central_threshold`.
+    If no reward is negative, half the noise is enough, and the last term of the factor is 1.
 
     Examples
     --------
@@ -105,8 +100,7 @@ def local_threshold(
 ) -> float:
     """Return the threshold B = (u·ε·√(n/L))^(1/(1+v)) for a mean of noised rewards.
 
-    It balances the bias u·B^−v with the mean of n Laplace variables of scale 2B/ε, which is of
-    order (B/ε)·√(L/n). Parameters as of `central_threshold`.
+    It balances the bias u·B^−v with the mean of n Laplace variables of scale 2B/ε.
     """
     n, moment, order, epsilon, log_term = _checked(n, moment, order, epsilon, log_term)
     return float((moment * epsilon * math.sqrt(n / log_term)) ** (1 / (1 + order)))
@@ -127,11 +121,7 @@ def local_width(
     factor = 1 + √(16 + 2εq) + max(2, ε/3)·q: 5 for long means. It fails with probability at
     most e^−L in one given direction, 2·e^−L in either (`LOCAL_FAILURE`), for every n ≥ 1. If no
     reward is negative, noise of scale B/ε is enough, and the factor is
-    1 + √(4 + 2εq) + max(1, ε/3)·q. Parameters as of `central_width`. Proof:
-    :prf:ref:`thm-local-mean`.
-
-    Bounding rewards and noise one by one, the noise as Chan, Shi & Song (2011, Lemma 2.8) do,
-    gives 1 + 4√2 + √(2εq) + εq/3 at twice the failure and only for n ≥ L.
+    1 + √(4 + 2εq) + max(1, ε/3)·q. Proof: :prf:ref:`thm-local-mean`.
     """
     n, moment, order, epsilon, log_term = _checked(n, moment, order, epsilon, log_term)
     noise = 1.0 if check_flag("non_negative", non_negative) else 2.0
@@ -144,8 +134,7 @@ def local_width(
 class RobustMean(NamedTuple):
     """What `robust_mean` returns; all but the estimate is known before the data are.
 
-    The estimate errs by more than `half_width` with probability at most `confidence`; `bound` is
-    B, and `noise_scale` of the noise on the mean (global) or on each truncated reward (local).
+    `bound` is B, `noise_scale` of the noise on the mean (global) or each truncated reward (local).
     """
 
     estimate: float
@@ -169,25 +158,18 @@ def robust_mean(
     """Estimate the mean of heavy-tailed rewards privately.
 
     Global model: the mean of X̃ plus Lap(2B/(nε)), with L = log(3/β). Local model: every X̃ carries
-    its own Lap(2B/ε), and L = log(2/β). Thresholds and half-widths: `central_threshold`,
-    `central_width`, `local_threshold`, `local_width`. The number of rewards is public; two data
-    sets are neighbours if one reward differs.
+    its own Lap(2B/ε), and L = log(2/β). The number of rewards is public; two data sets are
+    neighbours if one reward differs.
 
     Parameters
     ----------
     x : array_like of float, shape (n,)
         Independent rewards of one law with E∣X∣^(1+v) ≤ u; not nan. Privacy holds whatever they
         are, the half-width only if the moment is as stated.
-    moment, order : float
-        u > 0 and v in (0, 1].
-    epsilon : float
-        Privacy budget ε > 0.
+    moment, order, epsilon, confidence : float
+        u > 0, v in (0, 1], privacy budget ε > 0, and the probability β that the half-width fails.
     model : {"global", "local"}
         Who adds the noise: the curator, once, or each reward's owner.
-    confidence : float
-        Probability β that the half-width may fail.
-    rng : numpy.random.Generator
-        Source of the noise.
     non_negative : bool
         Whether rewards are known to be non-negative: half the noise. Negative ones then count
         as 0, so that the guarantee does not rest on the data.
@@ -237,10 +219,6 @@ def _rewards(x: Any) -> Floats:
 def _checked(
     n: float, moment: float, order: float, epsilon: float, log_term: float
 ) -> tuple[float, float, float, float, float]:
-    return (
-        check_positive("n", n),
-        check_positive("moment", moment),
-        check_order("order", order),
-        check_positive("epsilon", epsilon),
-        check_positive("log_term", log_term),
-    )
+    n, moment = check_positive("n", n), check_positive("moment", moment)
+    epsilon, log_term = check_positive("epsilon", epsilon), check_positive("log_term", log_term)
+    return n, moment, check_order("order", order), epsilon, log_term

@@ -28,9 +28,14 @@ from dpbandits.regret.dprucb_skipping import (
     tree_skip_and_tally,
 )
 from dpbandits.regret.heavy import law_codes
-from dpbandits.rewards.growing_sums import BLOCK, exponentials, growing_sum, lower_lines
 from dpbandits.rewards.heavy_laws import HeavyTailInstance, ParetoLaw, TwoPointHeavyLaw, draw_heavy
-from dpbandits.rewards.matched_sums import matched_rows
+from dpbandits.rewards.matched_sums import (
+    BLOCK,
+    exponentials,
+    growing_sum,
+    lower_lines,
+    matched_rows,
+)
 
 
 # ---------------------------------------------------------------- rewards of a stretch

@@ -1,6 +1,7 @@
 """Private means of heavy-tailed rewards: the algebra of the widths, and their coverage."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,8 +12,6 @@ from test_validation import NOT_A_NUMBER, NOT_POSITIVE, refusal
 
 from dpbandits.rewards import instances
 from dpbandits.robust_means import (
-    CENTRAL_FAILURE,
-    LOCAL_FAILURE,
     central_threshold,
     central_width,
     local_threshold,
@@ -20,24 +19,22 @@ from dpbandits.robust_means import (
     robust_mean,
 )
 
-sizes = st.floats(1, 1e24)
-moments = st.floats(1e-3, 1e3)
-orders = st.floats(0.05, 1)
-budgets = st.floats(1e-3, 20)
-logs = st.floats(0.5, 200)
+ARGUMENTS = (
+    st.floats(1, 1e24), st.floats(1e-3, 1e3), st.floats(0.05, 1), st.floats(1e-3, 20),
+    st.floats(0.5, 200),
+)  # fmt: skip
 
 
-@given(sizes, moments, orders, budgets, logs, st.booleans())
-def test_widths_are_the_sums_of_their_parts(n, u, v, epsilon, log_term, non_negative):
+@given(st.tuples(*ARGUMENTS), st.booleans())
+def test_widths_are_the_sums_of_their_parts(arguments, non_negative):
     """Bias, Bernstein's deviation and noise, from their definitions."""
-    arguments, noise = (n, u, v, epsilon, log_term), 1 if non_negative else 2
+    (n, u, v, epsilon, log_term), noise = arguments, 1 if non_negative else 2
     B = central_threshold(*arguments)
     deviation = math.sqrt(2 * u * B ** (1 - v) * log_term / n) + B * log_term / (3 * n)
     err, factor = central_width(*arguments, non_negative=non_negative)
     width = u * B**-v + deviation + noise * B / (n * epsilon) * log_term
     assert factor * err == pytest.approx(width, rel=1e-9)
-    if epsilon <= 1:
-        assert factor < 6, "the constant behind the paper's 24 and 12"
+    assert epsilon > 1 or factor < 6, "the constant behind the paper's 24 and 12"
     B = local_threshold(*arguments)
     b = noise * B / epsilon
     variance, scale = u * B ** (1 - v) + 2 * b * b, max(B / 3, b)
@@ -46,31 +43,25 @@ def test_widths_are_the_sums_of_their_parts(n, u, v, epsilon, log_term, non_nega
     assert factor * err == pytest.approx(u * B**-v + deviation, rel=1e-9)
     root = math.sqrt(log_term / n)
     one_by_one = 1 + 4 * math.sqrt(2) + math.sqrt(2 * epsilon * root) + 2 / 3 * epsilon * root
-    if 2 * log_term <= n and not non_negative:
-        assert factor < one_by_one
+    assert 2 * log_term > n or non_negative or factor < one_by_one
 
 
-def test_a_laplace_variable_is_sub_gamma():
-    """−log(1 − y²) ≤ y²/(1 − y), the step of the local proof, on a fine grid."""
+def test_steps_of_the_proofs():
+    """−log(1 − y²) ≤ y²/(1 − y), and q!/2·(B/3)^(q − 2) ≥ B^(q − 2); controls: B/3.1, 0.9y."""
     y = np.linspace(1e-6, 1 - 1e-9, 100_000)
     assert np.all(-np.log1p(-y * y) <= y * y / (1 - y))
-    assert not np.all(-np.log1p(-y * y) <= y * y / (1 - 0.9 * y)), "control: a smaller scale"
-
-
-def test_truncated_powers_obey_the_factorials_of_bernstein():
-    """q!/2·(B/3)^(q − 2) ≥ B^(q − 2): what the scale B/3 rests on; B/3.1 would not do."""
+    assert not np.all(-np.log1p(-y * y) <= y * y / (1 - 0.9 * y))
     assert all(math.factorial(q) / 2 >= 3 ** (q - 2) for q in range(2, 60))
     assert not all(math.factorial(q) / 2 >= 3.1 ** (q - 2) for q in range(2, 60))
 
 
 def test_numbers_by_hand():
-    # u = 1, v = 1, n = 400, ε = 1, L = 4: central B = 10, err = 0.1; √(n/L) = 10
+    """For u = v = ε = 1, n = 400, L = 4: √(n/L) = 10."""
     by_hand = (400, 1, 1, 1, 4)
     assert central_threshold(*by_hand) == pytest.approx(10)
     assert central_width(*by_hand) == pytest.approx((0.1, 3 + math.sqrt(2) + 1 / 3))
     assert local_threshold(*by_hand) == pytest.approx(math.sqrt(10))
     assert local_width(*by_hand) == pytest.approx((math.sqrt(0.1), 1.2 + math.sqrt(16.2)))
-    assert CENTRAL_FAILURE == (1.5, 3.0) and LOCAL_FAILURE == (1.0, 2.0)
 
 
 LAWS = {
@@ -78,34 +69,31 @@ LAWS = {
     "Pareto, order 0.9": instances.pareto([0.9, 0.5], 0.9),
     "two points": instances.heavy_two_point(0.2, 0.5),
 }
-COVERED = [(key, model, sign) for key in LAWS for model in ("global", "local") for sign in (0, 1)]
-
-
-def failures(instance, model, non_negative, told=1.0, runs=400, n=2000, beta=0.2):
-    """How often the half-width fails, and what is released, for a moment told·u."""
-    law, u, v = instance.laws[0], told * instance.moment_bound, instance.order
-    rng = np.random.default_rng([1, n])
-    count = 0
-    for _ in range(runs):
-        x = law.sample(rng, n)
-        got = robust_mean(x, u, v, 1.0, model, beta, rng=rng, non_negative=non_negative)
-        count += abs(got.estimate - law.mean) > got.half_width
-    return count
+models = pytest.mark.parametrize("model", ["global", "local"])
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("key", "model", "non_negative"), COVERED)
+@models
+@pytest.mark.parametrize("non_negative", [False, True])
+@pytest.mark.parametrize("key", LAWS)
 def test_the_half_width_covers(key, model, non_negative):
     """Clopper–Pearson; the control tells the estimator a moment that is 10⁵ times too small."""
-    beta, runs = 0.2, 400
-    count = failures(LAWS[key], model, bool(non_negative), runs=runs, beta=beta)
-    assert may_be_at_most(count, runs, beta)
-    wrong = failures(LAWS[key], model, bool(non_negative), told=1e-5, runs=runs, beta=beta)
-    assert not may_be_at_most(wrong, runs, beta), "control"
+    beta, runs, instance = 0.2, 400, LAWS[key]
+    law = instance.laws[0]
+
+    def failures(moment):
+        rng = np.random.default_rng([1, 2000])
+        arguments = moment, instance.order, 1.0, model, beta
+        estimate = partial(robust_mean, rng=rng, non_negative=non_negative)
+        found = [estimate(law.sample(rng, 2000), *arguments) for _ in range(runs)]
+        return sum(abs(mean.estimate - law.mean) > mean.half_width for mean in found)
+
+    assert may_be_at_most(failures(instance.moment_bound), runs, beta)
+    assert not may_be_at_most(failures(1e-5 * instance.moment_bound), runs, beta), "control"
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("model", ["global", "local"])
+@models
 def test_the_noise_has_the_declared_scale(model):
     """Constant rewards: what varies is noise alone. Control: the noise of half the range."""
     rng, n, runs = np.random.default_rng(2), 50, 4000
@@ -113,41 +101,39 @@ def test_the_noise_has_the_declared_scale(model):
     bound, scale = draws[0].bound, draws[0].noise_scale
     assert scale == pytest.approx(2 * bound / (n if model == "global" else 1))
     spread = 2 * scale**2 / (1 if model == "global" else n)  # variance of the released mean
-    noise = np.array([got.estimate for got in draws]) - 1
+    noise = np.abs(np.array([got.estimate for got in draws]) - 1) / math.sqrt(spread)
     # beyond two deviations: e^(-2√2) for one Laplace variable, 0.0455 for the nearly normal mean
-    beyond = int((np.abs(noise) > 2 * math.sqrt(spread)).sum())
     most = math.exp(-2 * math.sqrt(2)) if model == "global" else 0.055
-    assert may_be_at_most(beyond, runs, most)
-    beyond = int((2 * np.abs(noise) > 2 * math.sqrt(spread)).sum())
-    assert not may_be_at_most(beyond, runs, most), "control"
+    assert may_be_at_most(int((noise > 2).sum()), runs, most)
+    assert not may_be_at_most(int((2 * noise > 2).sum()), runs, most), "control"
 
 
 def test_truncation_and_the_guarantee(rng):
-    x = np.array([1e9, np.inf, -1e9, 0.0])
-    got = robust_mean(x, 1.0, 1.0, 1e6, rng=rng)
+    got = robust_mean(np.array([1e9, np.inf, -1e9, 0.0]), 1.0, 1.0, 1e6, rng=rng)
     assert abs(got.estimate) < 0.1, "what lies beyond the threshold counts as 0"
     assert got.guarantee.epsilon == 1e6 and got.guarantee.model == "global"
     below = robust_mean(np.full(100, -1.0), 1.0, 1.0, 1e6, rng=rng, non_negative=True)
     assert abs(below.estimate) < 0.1, "a negative reward counts as 0 where none is announced"
-    local = robust_mean([1.0, 1.0], 1.0, 1.0, 0.5, "local", rng=rng)
-    assert local.guarantee.model == "local"
-    half = robust_mean([1.0, 1.0], 1.0, 1.0, 0.5, "local", rng=rng, non_negative=True)
+    local, half = (
+        robust_mean([1.0, 1.0], 1.0, 1.0, 0.5, "local", rng=rng, non_negative=non_negative)
+        for non_negative in (False, True)
+    )
+    assert local.guarantee.model == "local" and half.half_width < local.half_width
     assert half.noise_scale == pytest.approx(local.noise_scale / 2)
-    assert half.half_width < local.half_width
 
 
 def test_neighbours_move_the_mean_by_at_most_the_noise_scale_times_epsilon(rng):
     n, epsilon = 20, 1e12  # so little noise that the truncated mean can be read off
     for _ in range(50):
         x = rng.standard_t(1.5, n) * 100
-        y = x.copy()
-        y[0] = rng.standard_t(1.5) * 1e4
+        y = np.append(rng.standard_t(1.5) * 1e4, x[1:])
         one, other = (robust_mean(z, 1e-6, 0.5, epsilon, rng=rng) for z in (x, y))
         sensitivity = one.noise_scale * epsilon
         assert abs(one.estimate - other.estimate) <= sensitivity * (1 + 1e-9)
 
 
 RANGES = [*NOT_A_NUMBER, *NOT_POSITIVE, math.inf]
+MEAN = partial(robust_mean, rng=np.random.default_rng(0))
 REFUSED = [
     ("n", RANGES, lambda x: central_threshold(x, 1, 1, 1, 1)),
     ("moment", RANGES, lambda x: central_width(1, x, 1, 1, 1)),
@@ -155,14 +141,11 @@ REFUSED = [
     ("epsilon", RANGES, lambda x: local_width(1, 1, 1, x, 1)),
     ("log_term", RANGES, lambda x: local_width(1, 1, 1, 1, x)),
     ("non_negative", [None, 1], lambda x: local_width(1, 1, 1, 1, 1, non_negative=x)),
-    ("model", [None, "central"],
-     lambda x: robust_mean([1.0], 1, 1, 1, x, rng=np.random.default_rng(0))),
-    ("confidence", [*RANGES, 1],
-     lambda x: robust_mean([1.0], 1, 1, 1, "local", x, rng=np.random.default_rng(0))),
-    ("x", [None, "a", [], [[1.0]], [math.nan], 1.0],
-     lambda x: robust_mean(x, 1, 1, 1, rng=np.random.default_rng(0))),
-    ("rng", [None, 0], lambda x: robust_mean([1.0], 1, 1, 1, rng=x)),
-]  # fmt: skip
+    ("model", [None, "central"], lambda x: MEAN([1.0], 1, 1, 1, x)),
+    ("confidence", [*RANGES, 1], lambda x: MEAN([1.0], 1, 1, 1, "local", x)),
+    ("x", [None, "a", [], [[1.0]], [math.nan], 1.0], lambda x: MEAN(x, 1, 1, 1)),
+    ("rng", [None, 0], lambda x: MEAN([1.0], 1, 1, 1, rng=x)),
+]
 
 
 @pytest.mark.parametrize(("argument", "values", "call"), REFUSED, ids=[r[0] for r in REFUSED])

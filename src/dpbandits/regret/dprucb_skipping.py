@@ -32,7 +32,6 @@ from dpbandits.mechanisms.first_passage import (
 )
 from dpbandits.regret.per_step import index_leader, play_steps
 from dpbandits.regret.skipping import aligned, pass_checkpoints, rival_index
-from dpbandits.rewards.growing_sums import exponentials, growing_sum, lower_lines
 from dpbandits.rewards.heavy_laws import (
     GIVEN,
     PARETO,
@@ -41,7 +40,7 @@ from dpbandits.rewards.heavy_laws import (
     draw_heavy,
     next_heavy,
 )
-from dpbandits.rewards.matched_sums import matched_rows
+from dpbandits.rewards.matched_sums import exponentials, growing_sum, lower_lines, matched_rows
 from dpbandits.rewards.streams import Tape
 
 __all__ = ["TreeIndex", "TreeSkipTally", "play_by_steps", "tree_skip_and_tally"]

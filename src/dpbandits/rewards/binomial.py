@@ -32,23 +32,8 @@ def binomial(rng: Rng, n: int, p: float) -> int:
 
     The i-th smallest of n uniforms has the law Beta(i, n + 1 − i). If it is at most p, so are the
     i − 1 below it, and the n − i above it are uniform on the rest of the interval; if not, only
-    the i − 1 below it remain, uniform below it. With i near the mean, the expected count that
-    remains is about the square root of what it was: about log log n rounds.
-
-    Exact in law, up to the rounding of the Beta variables.
-
-    Parameters
-    ----------
-    rng, n, p : numpy.random.Generator, int, float
-        Source of randomness, number n ≥ 0 of trials, probability 0 ≤ p ≤ 1 of success.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> binomial(rng, 10, 0.0), binomial(rng, 10, 1.0)
-    (0, 10)
-    >>> 740_000 < binomial(rng, 10**6, 0.75) < 760_000
-    True
+    the i − 1 below it remain, uniform below it. About log log n rounds; exact in law, up to the
+    rounding of the Beta variables.
     """
     if p <= 0.0:
         return 0

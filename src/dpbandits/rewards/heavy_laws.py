@@ -26,7 +26,7 @@ from dpbandits._validation import (
     check_positive,
 )
 from dpbandits.configuration import Configuration, Number, Order, Positive, between
-from dpbandits.rewards.streams import Source, Tape
+from dpbandits.rewards.streams import Arms, Source, Tape, read_only
 
 __all__ = [
     "TWZW22_MEANS",
@@ -171,27 +171,22 @@ class ParetoLaw(HeavyLaw):
 
     @property
     def code(self) -> HeavyCode:
-        """As of `HeavyLaw`."""
         return (PARETO, self.shape, self.scale)
 
     @property
     def mean(self) -> float:
-        """Mean s·x_a/(s − 1)."""
         return self.shape * self.scale / (self.shape - 1)
 
     def moment(self, order: float) -> float:
-        """Return E X^(1+v) = s·x_a^(1+v)/(s − 1 − v)."""
         power = 1 + check_order("order", order)
         if power >= self.shape:
             return math.inf
         return float(self.shape * self.scale**power / (self.shape - power))
 
     def truncated_mean(self, bound: float) -> float:
-        """As of `HeavyLaw`."""
         return self._truncated_power(bound, 1)
 
     def truncated_variance(self, bound: float) -> float:
-        """As of `HeavyLaw`."""
         mean = self._truncated_power(bound, 1)
         return max(0.0, self._truncated_power(bound, 2) - mean * mean)
 
@@ -209,12 +204,7 @@ class ParetoLaw(HeavyLaw):
 
 @dataclass(frozen=True)
 class TwoPointHeavyLaw(HeavyLaw):
-    """`high` with probability p, 0 otherwise: the law of the lower bounds.
-
-    Parameters
-    ----------
-    high, probability : float
-        The value that is not 0, positive, up to 10^100, and p in [0, 1].
+    """`high`, from 10^−100 to 10^100, with a probability, else 0: the law of the lower bounds.
 
     Examples
     --------
@@ -228,37 +218,50 @@ class TwoPointHeavyLaw(HeavyLaw):
 
     @property
     def code(self) -> HeavyCode:
-        """As of `HeavyLaw`."""
         return (TWO_POINT, self.high, self.probability)
 
     @property
     def mean(self) -> float:
-        """Mean p·high."""
         return self.high * self.probability
 
     def moment(self, order: float) -> float:
-        """As of `HeavyLaw`."""
         return float(self.probability * self.high ** (1 + check_order("order", order)))
 
     def truncated_mean(self, bound: float) -> float:
-        """As of `HeavyLaw`."""
         return self.mean if self.high <= check_positive("bound", bound, infinite=True) else 0.0
 
     def truncated_variance(self, bound: float) -> float:
-        """As of `HeavyLaw`."""
         if self.high > check_positive("bound", bound, infinite=True):
             return 0.0
         return self.high**2 * self.probability * (1 - self.probability)
 
 
+class _DeclaredLaw(HeavyLaw):
+    """A law of which the mean and a bound on a moment are declared."""
+
+    declared_mean: float
+    order: float
+    moment_bound: float
+
+    @property
+    def mean(self) -> float:
+        return self.declared_mean
+
+    def moment(self, order: float) -> float:
+        """Return the declared bound, or by Lyapunov's inequality one for a smaller order."""
+        if check_order("order", order) > self.order:
+            return math.inf
+        return float(self.moment_bound ** ((1 + order) / (1 + self.order)))
+
+
 @dataclass(frozen=True)
-class SampledLaw(HeavyLaw):
+class SampledLaw(_DeclaredLaw):
     """A custom sampler, with the mean and the moment bound that you declare.
 
     Its truncated moments are estimates from 16384 draws at a fixed seed. Those draws also test
     the declared bound, by `moment_evidence`: if it holds, a warning is given with probability at
-    most 10^−6, whatever the law. Silence proves little. Rewards so rare that no draw shows them
-    can carry any moment; the test sees a moment of 2u if it comes from rewards of ordinary size.
+    most 10^−6, whatever the law. Silence proves little: rewards so rare that no draw shows them
+    can carry any moment.
 
     Parameters
     ----------
@@ -266,14 +269,7 @@ class SampledLaw(HeavyLaw):
         From a generator and a number of rewards to an array of that many.
     declared_mean, order, moment_bound : float
         μ, v in (0, 1] and u ≥ E∣X∣^(1+v), at least ∣μ∣^(1+v) by Jensen's inequality.
-    label : str
-        What tables and figures call the law.
 
-    Examples
-    --------
-    >>> law = SampledLaw(lambda rng, size: rng.normal(0.5, 1.0, size), 0.5, 1.0, 1.25)
-    >>> law.sample(np.random.default_rng(0), 3).size
-    3
     """
 
     sampler: Annotated[Callable[[Rng, int], Floats], _function]
@@ -303,15 +299,6 @@ class SampledLaw(HeavyLaw):
     def _draws(self) -> Floats:
         return self.sample(np.random.default_rng(0), _CHECKED_DRAWS)
 
-    @property
-    def mean(self) -> float:
-        """Mean μ, as declared."""
-        return self.declared_mean
-
-    def moment(self, order: float) -> float:
-        """Return the declared bound, or by Lyapunov's inequality one for a smaller order."""
-        return _lyapunov(self.moment_bound, self.order, order)
-
     def truncated_mean(self, bound: float) -> float:
         """Estimate E X·1{∣X∣ ≤ B}."""
         return float(self._truncated(bound).mean())
@@ -337,17 +324,10 @@ class SampledLaw(HeavyLaw):
 
 
 @dataclass(frozen=True)
-class CallbackLaw(HeavyLaw):
+class CallbackLaw(_DeclaredLaw):
     """Rewards that a function gives, with the moment bound that you declare; see `heavy_callback`.
 
-    Parameters
-    ----------
-    function : callable
-        Gives the reward of the next pull, a number; called once a pull, and never ahead of it.
-    order, moment_bound : float
-        v in (0, 1] and u.
-    known_mean : float
-        Mean μ, nan if nobody knows it.
+    The declared mean is nan if nobody knows it.
     """
 
     ahead: ClassVar[int] = 1
@@ -355,16 +335,7 @@ class CallbackLaw(HeavyLaw):
     function: Annotated[Callable[[], float], _function]
     order: Order
     moment_bound: Positive
-    known_mean: Number = math.nan
-
-    @property
-    def mean(self) -> float:
-        """Mean μ, as declared."""
-        return self.known_mean
-
-    def moment(self, order: float) -> float:
-        """As of `SampledLaw`."""
-        return _lyapunov(self.moment_bound, self.order, order)
+    declared_mean: Number = math.nan
 
     def sample(self, rng: Rng, size: int) -> Floats:
         """Call the function `size` times."""
@@ -376,12 +347,6 @@ class CallbackLaw(HeavyLaw):
         return rewards
 
 
-def _lyapunov(moment_bound: float, known: float, order: float) -> float:
-    """Return a bound for the order from one for another order, ``inf`` if that is less."""
-    order = check_order("order", order)
-    return math.inf if order > known else float(moment_bound ** ((1 + order) / (1 + known)))
-
-
 def moment_evidence(x: Floats, order: float, moment: float) -> float:
     """Return evidence against E ∣X∣^(1+v) ≤ u: a bet that gains only if the bound is wrong.
 
@@ -390,13 +355,6 @@ def moment_evidence(x: Floats, order: float, moment: float) -> float:
     is. So is the average over λ = 1/2, 1/4, …, 1/1024, and by Ville's inequality its maximum
     over the sample, which is returned, reaches 1/α with probability at most α: 10^6 rejects the
     bound at level 10^−6.
-
-    Parameters
-    ----------
-    x : numpy.ndarray of float, shape (n,)
-        Independent rewards of one law.
-    order, moment : float
-        v in (0, 1] and u > 0.
 
     Examples
     --------
@@ -413,7 +371,7 @@ def moment_evidence(x: Floats, order: float, moment: float) -> float:
 
 
 @dataclass(frozen=True)
-class HeavyTailInstance(Configuration):
+class HeavyTailInstance(Configuration, Arms):
     """A K-armed bandit whose rewards have E∣X∣^(1+v) ≤ u on every arm; also called `heavy`.
 
     Parameters
@@ -422,8 +380,6 @@ class HeavyTailInstance(Configuration):
         The arms' laws, kept as a tuple.
     order, moment_bound : float
         v in (0, 1] and u > 0, both known to the algorithms; no law's moment may exceed u.
-    name : str
-        What tables and figures call the instance.
 
     Examples
     --------
@@ -446,29 +402,10 @@ class HeavyTailInstance(Configuration):
                 f"the largest E∣X∣^(1+v) of the laws"
             )
 
-    @property
-    def n_arms(self) -> int:
-        """Number of arms K."""
-        return len(self.laws)
-
     @cached_property
     def means(self) -> Floats:
-        """Means of the arms, shape (K,), read-only."""
-        means = np.array([law.mean for law in self.laws], dtype=np.float64)
-        means.flags.writeable = False
-        return means
-
-    @cached_property
-    def gaps(self) -> Floats:
-        """Gaps Δ_a = max mean − mean of arm a, shape (K,), read-only."""
-        gaps = self.means.max() - self.means
-        gaps.flags.writeable = False
-        return gaps
-
-    @property
-    def best_arm(self) -> int:
-        """Lowest number (0-based) of an arm with the largest mean."""
-        return int(np.argmax(self.means))
+        """Means of the arms, shape (K,), read-only; nan where nobody knows them."""
+        return read_only([law.mean for law in self.laws])
 
     @property
     def codes(self) -> tuple[Ints, Floats]:
@@ -519,20 +456,9 @@ def heavy_callback(
 ) -> HeavyTailInstance:
     """Build an instance whose rewards come from a function: a live system, a log, a table.
 
-    Parameters
-    ----------
-    function : callable
-        From an arm (0-based) to the reward of its next pull, a number, called once a pull, never
-        ahead, and by all runs: `simulate` it with ``n_runs=1`` where it has a state. Elimination
-        asks for the rewards of an epoch when it ends.
-    n_arms : int
-        Number of arms K ≥ 2.
-    order, moment_bound : float
-        v in (0, 1] and u, which you declare: privacy does not depend on them, the widths do.
-    means : sequence of float, optional
-        Means of the arms. Without them the regret of a run is nan; its pulls are there.
-    name : str
-        What tables and figures call the instance.
+    As `dpbandits.rewards.instances.callback`, for rewards with E∣X∣^(1+v) ≤ u, v = `order` and
+    u = `moment_bound`, which you declare: privacy does not depend on them, the widths do.
+    Elimination asks for the rewards of an epoch when it ends.
 
     Examples
     --------
@@ -555,14 +481,8 @@ def pareto(
 ) -> HeavyTailInstance:
     """Build an instance of Pareto arms of one shape s; u is their largest moment.
 
-    Parameters
-    ----------
-    means : sequence of float
-        The arms' means μ_a > 0, two or more: arm a has the scale (s − 1)μ_a/s.
-    order, shape : float
-        v in (0, 1], and s > 1 + v; 1.05 + v if not given.
-    name : str
-        What tables and figures call the instance.
+    Arm a has the mean μ_a > 0 and the scale (s − 1)μ_a/s; v = `order` is in (0, 1], and the shape
+    s above 1 + v, 1.05 + v if not given.
 
     Examples
     --------
@@ -608,18 +528,14 @@ def heavy_two_point(
     mean at p·h ≤ h^−v = Δ, so that ρ = 0: the worse arms then give 0 always. With ρ = 1/2,
     h = (2Δ)^(−1/v), and worse arms are as heavy-tailed as the better one.
 
-    Parameters
-    ----------
-    gap, order, ratio : float
-        Δ > 0, at most 1 − ρ; v in (0, 1]; ρ in [0, 1).
-    n_arms, best : int
-        Number of arms K ≥ 2, and which of them is better (0-based).
+    Δ = `gap` is at most 1 − ρ, v = `order` in (0, 1], ρ = `ratio` in [0, 1); `best` is the better
+    one of K ≥ 2 arms (0-based).
 
     Examples
     --------
     >>> instance = heavy_two_point(0.05, order=0.5)
-    >>> instance.means.round(12).tolist(), round(instance.laws[0].moment(0.5), 12)
-    ([0.1, 0.05], 1.0)
+    >>> instance.means.round(12).tolist()
+    [0.1, 0.05]
     >>> round(instance.laws[0].high, 9), round(instance.laws[0].probability, 9)
     (100.0, 0.001)
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._validation import check_choice, check_integer, check_number
+from dpbandits._validation import check_choice, check_integer, check_number, check_values
 from dpbandits.rewards.heavy_laws import (
     TWZW22_NAMES,
     HeavyTailInstance,
@@ -86,11 +86,9 @@ class BernoulliInstance(Bandit):
 
     @cached_property
     def means(self) -> Floats:
-        """Means of the arms, shape (K,), read-only."""
         return read_only(self.mean_rewards)
 
     def rewards(self, rng: Rng) -> DrawnRewards:
-        """Begin a run: return its rewards."""
         return DrawnRewards(self, rng)
 
     def sample(self, rng: Rng, arm: int, size: int | None = None) -> Floats:
@@ -101,37 +99,55 @@ class BernoulliInstance(Bandit):
 
 @dataclass(frozen=True)
 class BoundedInstance(Bandit):
-    """A bandit with independent rewards of any laws on [0, 1]; see `bounded`."""
+    """A bandit with independent rewards of any laws on [0, 1]; also called `bounded`.
 
-    laws: tuple[Any, ...]
+    For each of two or more arms a law of `dpbandits.laws` whose support is in [0, 1], or an object
+    with `mean` and `sample(rng, size)`, whose rewards are checked when they come.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> laws = [dpb.laws.UniformLaw(1.0, low=0.2, high=1.0), dpb.laws.TwoPointLaw(1.0, 0, 0.5, 0.5)]
+    >>> dpb.simulate(dpb.UCB(), bounded(laws), horizon=1000, n_runs=2).pulls.sum(axis=1).tolist()
+    [1000, 1000]
+    """
+
+    laws: Sequence[Any]
     name: str = "bounded"
 
     def __post_init__(self) -> None:
         laws = tuple(self.laws)
         if len(laws) < 2:
             raise ValueError(f"laws={laws!r} has fewer arms than a bandit; allowed: 2 or more")
+        object.__setattr__(self, "laws", laws)
         for law in laws:
             low, high = getattr(law, "support", (0.0, 1.0))
             if not 0 <= low <= high <= 1:
                 raise ValueError(f"law={law!r} has values in [{low:g}, {high:g}]; allowed: [0, 1]")
-        object.__setattr__(self, "laws", laws)
-        _means([law.mean for law in laws])
+        _means(self.means)
 
     @cached_property
     def means(self) -> Floats:
-        """Means of the arms, shape (K,), read-only."""
         return read_only([law.mean for law in self.laws])
 
     def rewards(self, rng: Rng) -> LawRewards:
-        """Begin a run: return its rewards."""
         return LawRewards(self.laws, rng)
 
 
 @dataclass(frozen=True, eq=False)
 class TableInstance(Bandit):
-    """A bandit whose rewards are fixed beforehand; see `table`."""
+    """A bandit whose rewards are fixed beforehand; also called `table`.
 
-    entries: Floats
+    A row of N rewards in [0, 1] for each of two or more arms, in the order of its pulls, the same
+    in every run; a run that pulls an arm more often is refused. The means are those of the rows.
+
+    Examples
+    --------
+    >>> table([[0, 1, 1, 0.5], [0, 0, 1, 0]]).gaps.tolist()
+    [0.0, 0.375]
+    """
+
+    entries: Any
     name: str = "table"
 
     def __post_init__(self) -> None:
@@ -144,11 +160,9 @@ class TableInstance(Bandit):
 
     @cached_property
     def means(self) -> Floats:
-        """Mean of all entries of each arm, shape (K,), read-only."""
         return read_only(self.entries.mean(axis=1))
 
     def rewards(self, rng: Rng) -> FixedRewards:
-        """Begin a run: return its rewards, the same in each."""
         return FixedRewards(self.entries, log=False)
 
 
@@ -175,28 +189,18 @@ class CallbackInstance(Bandit):
 
     @cached_property
     def means(self) -> Floats:
-        """Means of the arms, shape (K,), read-only; nan where they are not known."""
         return read_only([np.nan] * self.arms if self.known_means is None else self.known_means)
 
     def rewards(self, rng: Rng) -> CallbackRewards:
-        """Begin a run: return its rewards, from the function."""
         return CallbackRewards(self.function, self.arms)
 
 
-def _means(given: Iterable[float]) -> tuple[float, ...]:
+def _means(given: ArrayLike) -> tuple[float, ...]:
     """Return means as a tuple, after checking them."""
-    try:
-        means = tuple(check_number("means", mean, "[0, 1]") for mean in given)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"means={given!r} is not a list of numbers; allowed: numbers in [0, 1]"
-        ) from None
-    if len(means) < 2:
-        raise ValueError(f"means={means!r} has fewer arms than a bandit; allowed: 2 or more")
-    for mean in means:
-        if not 0 <= mean <= 1:
-            raise ValueError(f"means={means!r} has the mean {mean!r}; allowed: [0, 1]")
-    return means
+    means = check_values("means", given, 0, 1)
+    if means.ndim != 1 or means.size < 2:
+        raise ValueError(f"means={given!r} has fewer arms than a bandit; allowed: 2 or more")
+    return tuple(means.tolist())
 
 
 def bernoulli(means: Sequence[float], name: str = "Bernoulli") -> BernoulliInstance:
@@ -204,45 +208,8 @@ def bernoulli(means: Sequence[float], name: str = "Bernoulli") -> BernoulliInsta
     return BernoulliInstance(cast(tuple[float, ...], means), name)
 
 
-def bounded(laws: Sequence[Any], name: str = "bounded") -> BoundedInstance:
-    """Build an instance with independent rewards of any laws on [0, 1].
-
-    Parameters
-    ----------
-    laws : sequence
-        For each of two or more arms a law of `dpbandits.laws` whose support is in [0, 1], or an
-        object with `mean` and `sample(rng, size)`, whose rewards are checked when they come.
-    name : str, optional
-        What tables and figures call the instance.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> laws = [dpb.laws.UniformLaw(1.0, low=0.2, high=1.0), dpb.laws.TwoPointLaw(1.0, 0, 0.5, 0.5)]
-    >>> dpb.simulate(dpb.UCB(), bounded(laws), horizon=1000, n_runs=2).pulls.sum(axis=1).tolist()
-    [1000, 1000]
-    """
-    return BoundedInstance(tuple(laws), name)
-
-
-def table(rewards: ArrayLike, name: str = "table") -> TableInstance:
-    """Build an instance from a fixed table: every run reads the same rewards.
-
-    Parameters
-    ----------
-    rewards : array_like of float, shape (K, N)
-        For each of two or more arms its rewards, in [0, 1], in the order of its pulls. A run that
-        pulls an arm more than N times is refused. The means of the arms, which regret is
-        measured by, are those of the rows.
-    name : str, optional
-        What tables and figures call the instance.
-
-    Examples
-    --------
-    >>> table([[0, 1, 1, 0.5], [0, 0, 1, 0]]).gaps.tolist()
-    [0.0, 0.375]
-    """
-    return TableInstance(cast(Floats, rewards), name)
+bounded = BoundedInstance
+table = TableInstance
 
 
 def callback(
@@ -256,19 +223,13 @@ def callback(
     Parameters
     ----------
     function : callable
-        From an arm (0-based) to the reward of its next pull, a number in [0, 1]. It is called once
-        a pull, never ahead, and by all runs: `simulate` it with ``n_runs=1`` where it has a state.
+        From an arm (0-based) to the reward of its next pull, a number in [0, 1]; anything else is
+        refused before the algorithm sees it. It is called once a pull, never ahead, and by all
+        runs: `simulate` it with ``n_runs=1`` where it has a state.
     n_arms : int
         Number of arms K ≥ 2.
     means : sequence of float, optional
         Means of the arms. Without them the regret of a run is nan; its pulls are there.
-    name : str, optional
-        What tables and figures call the instance.
-
-    Raises
-    ------
-    ValueError
-        When it runs, if a reward is not a number in [0, 1]: before the algorithm sees it.
 
     Examples
     --------

@@ -19,12 +19,13 @@ from dpbandits._validation import (
     SMALLEST,
     check_generator,
     check_integer,
-    check_number,
     check_positive,
+    check_range,
     check_values,
 )
 from dpbandits.configuration import Configuration, Number, Positive, between
 from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.streams import read_only
 
 __all__ = [
     "BetaLaw",
@@ -89,9 +90,8 @@ def draw(rng: Rng, code: LawCode) -> float:
 def sum_of_draws(rng: Rng, code: LawCode, n: int) -> float:
     """Draw the sum of n independent rewards of the law that `code` describes, exact in law.
 
-    Two points need one Binomial variable, a discrete law one for each value. A uniform variable of
-    double precision is 53 fair binary digits, so that a long sum of them needs one Binomial
-    variable a digit. Others are drawn one by one.
+    Two points need one Binomial variable, a discrete law one a value, many uniform variables one
+    for each of their 53 fair binary digits. Others are drawn one by one.
     """
     if code.kind == _TWO_POINT:
         return n * code.offset + code.width * binomial(rng, n, code.first)
@@ -158,14 +158,19 @@ class Law(Configuration, abc.ABC):
         """The least and the greatest reward."""
 
     @property
-    @abc.abstractmethod
     def mean(self) -> float:
         """Mean μ."""
+        return self._moments[0]
+
+    @property
+    def variance(self) -> float:
+        """Variance σ²."""
+        return self._moments[1]
 
     @property
     @abc.abstractmethod
-    def variance(self) -> float:
-        """Variance σ²."""
+    def _moments(self) -> tuple[float, float]:
+        """Mean and variance."""
 
     @property
     @abc.abstractmethod
@@ -201,7 +206,6 @@ class _LawBetween(Law):
 
     @property
     def support(self) -> tuple[float, float]:
-        """See `Law`."""
         return self.low, self.high
 
 
@@ -209,42 +213,27 @@ class _LawBetween(Law):
 class TwoPointLaw(_LawBetween):
     """Two values, `high` with probability `probability` and `low` otherwise.
 
-    Attributes
-    ----------
-    half_range : float
-        R > 0.
-    low, high : float
-        The values, −R ≤ low ≤ high ≤ R.
-    probability : float
-        Probability of `high`, in [0, 1].
+    −R ≤ low ≤ high ≤ R.
     """
 
     probability: Annotated[float, between(0, 1)]
 
     @property
     def code(self) -> LawCode:
-        """See `Law`."""
         return LawCode(_TWO_POINT, self.low, self.high - self.low, self.probability)
 
     @property
-    def mean(self) -> float:
-        """See `Law`."""
-        return self.low + (self.high - self.low) * self.probability
-
-    @property
-    def variance(self) -> float:
-        """See `Law`."""
-        return (self.high - self.low) ** 2 * self.probability * (1 - self.probability)
+    def _moments(self) -> tuple[float, float]:
+        width, p = self.high - self.low, self.probability
+        return self.low + width * p, width**2 * p * (1 - p)
 
     @property
     def name(self) -> str:
-        """See `Law`."""
         if self.high == -self.low == self.half_range:
             return "two points ±R"
         return f"{self.low:g} or {self.high:g}"
 
     def expectation(self, function: Callable[[Floats], Any]) -> float:
-        """See `Law`."""
         values = np.asarray(function(np.array([self.low, self.high])))
         weights = np.array([1 - self.probability, self.probability])
         return float(weights[weights > 0] @ values[weights > 0])
@@ -256,26 +245,17 @@ class UniformLaw(_LawBetween):
 
     @property
     def code(self) -> LawCode:
-        """See `Law`."""
         return LawCode(_UNIFORM, self.low, self.high - self.low)
 
     @property
-    def mean(self) -> float:
-        """See `Law`."""
-        return (self.low + self.high) / 2
-
-    @property
-    def variance(self) -> float:
-        """See `Law`."""
-        return (self.high - self.low) ** 2 / 12
+    def _moments(self) -> tuple[float, float]:
+        return (self.low + self.high) / 2, (self.high - self.low) ** 2 / 12
 
     @property
     def name(self) -> str:
-        """See `Law`."""
         return f"uniform on [{self.low:g}, {self.high:g}]"
 
     def expectation(self, function: Callable[[Floats], Any]) -> float:
-        """See `Law`."""
         from scipy import integrate  # slow to import, and needed here alone
 
         value, _ = integrate.quad(lambda x: function(np.array([x]))[0], self.low, self.high)
@@ -286,12 +266,7 @@ class UniformLaw(_LawBetween):
 class BetaLaw(Law):
     """low + (high − low)·Y with Y ~ Beta(a, b).
 
-    Attributes
-    ----------
-    a, b : float
-        Shapes, from 0.001 to 10⁶.
-    low, high : float, optional
-        Ends of the support, −R ≤ low < high ≤ R; −R and R if not given.
+    The shapes a and b are from 0.001 to 10⁶; low and high are −R and R if not given.
     """
 
     a: Annotated[float, between(1e-3, 1e6)]
@@ -301,38 +276,27 @@ class BetaLaw(Law):
 
     @property
     def code(self) -> LawCode:
-        """See `Law`."""
         low, high = self.support
         return LawCode(_BETA, low, high - low, self.a, self.b)
 
     @property
     def support(self) -> tuple[float, float]:
-        """See `Law`."""
         low = -self.half_range if self.low is None else self.low
         return low, self.half_range if self.high is None else self.high
 
     @property
-    def mean(self) -> float:
-        """See `Law`."""
-        low, high = self.support
-        return (low + high) / 2 + (high - low) / 2 * (self.a - self.b) / (self.a + self.b)
-
-    @property
-    def variance(self) -> float:
-        """See `Law`."""
-        low, high = self.support
-        total = self.a + self.b
-        return 4 * ((high - low) / 2) ** 2 * self.a * self.b / (total**2 * (total + 1))
+    def _moments(self) -> tuple[float, float]:
+        (low, high), total = self.support, self.a + self.b
+        mean = (low + high) / 2 + (high - low) / 2 * (self.a - self.b) / total
+        return mean, 4 * ((high - low) / 2) ** 2 * self.a * self.b / (total**2 * (total + 1))
 
     @property
     def name(self) -> str:
-        """See `Law`."""
         low, high = self.support
         ends = "[-R, R]" if high == -low == self.half_range else f"[{low:g}, {high:g}]"
         return f"Beta({self.a:g}, {self.b:g}) on {ends}"
 
     def expectation(self, function: Callable[[Floats], Any]) -> float:
-        """See `Law`."""
         low, high = self.support
         shares, weights = _beta_nodes(self.a, self.b)
         points = (low + high) / 2 + (high - low) / 2 * (2 * shares - 1)
@@ -344,21 +308,16 @@ class BetaLaw(Law):
 class DiscreteLaw(Law):
     """Finitely many values; `discrete` builds it from values, or from a sample.
 
-    Attributes
-    ----------
-    values : tuple of float, length m
-        The values, in [−R, R].
-    probabilities : tuple of float, length m
-        Their probabilities, which add up to 1.
+    The values are in [−R, R]; their probabilities add up to 1.
     """
 
     values: tuple[float, ...]
     probabilities: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        for field, most in (("values", math.inf), ("probabilities", 1.0)):
+        for field, ends in (("values", (-math.inf, math.inf)), ("probabilities", (0.0, 1.0))):
             given = getattr(self, field)
-            numbers = check_values(field, given, 0.0 if most == 1 else -most, most)
+            numbers = check_values(field, given, *ends)
             if numbers.ndim != 1 or numbers.size == 0:
                 raise ValueError(f"{field}={given!r} is not a list; allowed: one or more numbers")
             object.__setattr__(self, field, tuple(numbers.tolist()))
@@ -373,53 +332,41 @@ class DiscreteLaw(Law):
 
     @functools.cached_property
     def code(self) -> LawCode:
-        """See `Law`."""
         sums = np.cumsum(self.probabilities)
         return LawCode(_DISCRETE, 0.0, 1.0, 0.0, 0.0, np.array(self.values), sums / sums[-1])
 
     @property
     def support(self) -> tuple[float, float]:
-        """See `Law`."""
         return min(self.values), max(self.values)
 
     @property
-    def mean(self) -> float:
-        """See `Law`."""
-        return self.expectation(lambda x: x)
-
-    @property
-    def variance(self) -> float:
-        """See `Law`."""
-        return self.expectation(lambda x: (x - self.mean) ** 2)
+    def _moments(self) -> tuple[float, float]:
+        mean = self.expectation(lambda x: x)
+        return mean, self.expectation(lambda x: (x - mean) ** 2)
 
     @property
     def name(self) -> str:
-        """See `Law`."""
         low, high = self.support
         return f"{len(self.values)} values in [{low:g}, {high:g}]"
 
     def expectation(self, function: Callable[[Floats], Any]) -> float:
-        """See `Law`."""
         values, weights = np.asarray(function(np.array(self.values))), np.array(self.probabilities)
         return float(weights[weights > 0] @ values[weights > 0] / weights.sum())
 
 
 @functools.lru_cache(maxsize=64)
 def _beta_nodes(a: float, b: float) -> tuple[Floats, Floats]:
-    """Return points of [0, 1] and their weights, with which Beta(a, b) is integrated.
+    """Return points of [0, 1] and weights that integrate Beta(a, b), over its quantiles.
 
-    Over the quantiles, in pieces for each power of ten of the tails and with a cut at 0, so that
-    no peak is missed.
+    In pieces for each power of ten of the tails and with a cut at 0: no peak is missed.
     """
     ends = [0.0, *np.geomspace(1e-12, 0.1, 12), 0.5]
     cuts = np.unique([*ends, *(1 - q for q in ends), scipy.special.betainc(a, b, 0.5)])
     places = (cuts[1:] + cuts[:-1])[:, None] / 2 + np.diff(cuts)[:, None] / 2 * _NODES
     low = scipy.special.betaincinv(a, b, np.minimum(places, 0.5))
     high = 1 - scipy.special.betaincinv(b, a, np.minimum(1 - places, 0.5))
-    nodes = np.where(places < 0.5, low, high), np.diff(cuts)[:, None] / 2 * _WEIGHTS
-    for array in nodes:
-        array.flags.writeable = False
-    return nodes
+    points, weights = np.where(places < 0.5, low, high), np.diff(cuts)[:, None] / 2 * _WEIGHTS
+    return read_only(points), read_only(weights)
 
 
 # ------------------------------------------------------------------------- laws by their means
@@ -428,12 +375,7 @@ def _beta_nodes(a: float, b: float) -> tuple[Floats, Floats]:
 def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
     """Build the law on {−R, R} with the given mean: the law of the lower bounds.
 
-    Parameters
-    ----------
-    mean : float
-        Mean μ in [−R, R]: 0, or at least 10⁻⁹·R in size.
-    half_range : float
-        R > 0.
+    The mean is 0, or at least 10⁻⁹·R in size.
 
     Examples
     --------
@@ -510,9 +452,4 @@ def discrete(
 
 def _mean_within(mean: float, half_range: float) -> tuple[float, float]:
     half_range = check_positive("half_range", half_range)
-    mean = check_number("mean", mean, f"[-{half_range:g}, {half_range:g}]")
-    if not abs(mean) <= half_range:
-        raise ValueError(
-            f"mean={mean!r} is out of range; allowed: [-{half_range:g}, {half_range:g}]"
-        )
-    return mean, half_range
+    return check_range("mean", mean, -half_range, half_range), half_range

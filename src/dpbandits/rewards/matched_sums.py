@@ -1,35 +1,10 @@
-"""Sums of many Pareto rewards below a cut, at the cost of a few binomial variables.
+"""Sums of many Pareto rewards at the cost of a few binomial variables, and lines below them.
 
 A Pareto reward given that it is below a cut, standardised, is called X here. Y is a mixture of J
-normal laws of one variance τ, and has the moments of X up to order 2J − 1: Gauss's quadrature of
-what is left of the moments of X when a normal variable of variance τ is taken off. A sum of N
-copies of Y is the nodes times multinomial counts, plus one normal variable. How far its law is
-from that of N copies of X, `matched_error` bounds.
-
-Notes
------
-**Lemma.** Let m = 2J ≥ 6, C = (E X^m + E Y^m)/m!, θ0² = 6/(E X⁴ + 3), and for ∣θ∣ ≥ θ0 let
-∣φ(θ)∣ ≤ ρ for the characteristic function φ of X and ∣γ(θ)∣ ≤ g(θ) for γ, that of Y. Let X have a
-density of at most f and b ≥ ∣X∣, ∣nodes∣. Then for all N > 2 and r > 0 the total variation distance
-between the sums is at most
-
-    ½·[√(2r√N·I) + 4·exp(−½r²/(1 + rb/(3√N)))],
-    I = N²·C²·Γ(m + ½)·(2/(N − 1))^(m+½)/(2π) + 2fρ^(2N−2) + (2/π)·∫ g^(2N), over θ > θ0.
-
-*Proof.* The distance is half of ∫∣f_N − g_N∣ for the densities of the sums. Beyond r√N the integral
-is at most the two sums' tails, each by Bernstein's inequality at most 2·exp(−½r²/(1 + rb/(3√N))),
-for a normal variable makes the moment generating function no larger than it allows. Within, by
-Cauchy and Schwarz and by Parseval, it is at most √(2r√N·I) with I = (1/2π)∫∣φ^N − γ^N∣². For
-∣θ∣ ≤ θ0: ∣φ − γ∣ ≤ C∣θ∣^m by Taylor's formula, since the lower moments agree. With an independent
-copy X′, ∣φ∣² = E cos θ(X − X′) ≤ 1 − θ² + θ⁴·(2·E X⁴ + 6)/24 ≤ 1 − θ²/2 there, so that
-∣φ∣ ≤ exp(−θ²/4), and so is ∣γ∣, whose fourth moment is the same. Hence ∣φ^N − γ^N∣ ≤
-N·C∣θ∣^m·exp(−(N − 1)θ²/4), and the integral of its square is the first term of I. For ∣θ∣ > θ0,
-∣φ^N − γ^N∣² ≤ 2∣φ∣^2N + 2∣γ∣^2N; the first is at most 2ρ^(2N−2)∣φ∣², where ∫∣φ∣² = 2π∫f² ≤ 2πf. ∎
-
-What is used for ρ and g: the density of X falls, so that X = x + U·L with U uniform and L > 0
-independent, and ∣φ(θ)∣ ≤ E∣sin(θL/2)/(θL/2)∣, where ∣sin(u)/u∣ ≤ max(exp(−u²/6), 0.2173) and both
-fall with u. ∣γ(θ)∣ = exp(−τθ²/2)·∣Σ w_j·exp(iθy_j)∣ is bounded on a grid of θ by a Lipschitz
-constant, up to where exp(−Nτθ²/2) alone is enough.
+normal laws of one variance τ, and has the moments of X up to order 2J − 1. A sum of N copies of Y
+is the nodes times multinomial counts, plus one normal variable: `matched_sum`. How far its law is
+from that of N copies of X, `matched_error` bounds. `growing_sum` draws sums whose rewards are
+truncated at bounds that grow; running sums do not fall below `lower_lines`.
 """
 
 from __future__ import annotations
@@ -46,17 +21,29 @@ from numba import njit
 
 from dpbandits._arrays import Floats, Rng
 from dpbandits.rewards.binomial import binomial_by_rejection
+from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, draw_heavy
+from dpbandits.rewards.streams import read_only
 
 __all__ = [
+    "BLOCK",
+    "LINE_ERROR",
     "MATCHED_ERROR",
     "MatchedLaw",
+    "exponentials",
+    "growing_sum",
+    "lower_lines",
     "matched_error",
     "matched_law",
     "matched_row",
     "matched_rows",
     "matched_sum",
+    "pareto_below",
 ]
 
+BLOCK = 1024
+"""Rewards that are drawn at once; few enough for a processor's first cache."""
+LINE_ERROR = 1e-16
+"""e^−ℓ: the probability that a sum ever falls below its line, at most."""
 MATCHED_ERROR = 1e-13
 """Total variation distance of a `matched_sum`, at most."""
 
@@ -65,6 +52,11 @@ _KERNEL = 0.01  # τ, halved until there is a quadrature
 _DIGITS = 120
 _OCTAVES = (2, 3, 4, 5, 6, 8, 10, 12, 14)  # the cuts of `matched_rows` leave 2^−k beyond them
 _FIRST = 4  # numbers of a row before its nodes
+_PER_OCTAVE = 1 / math.log(2)
+_LOG_2 = 0.6931471803691238  # log 2, its last 32 bits cut off: k times it is exact
+_LOG_2_REST = 1.9082149292705877e-10
+_STEPS = 160
+_ROUNDING = 1e-10  # part by which k is lowered, more than the error of the quadrature
 
 
 class MatchedLaw(NamedTuple):
@@ -105,7 +97,7 @@ def _quadrature(moments: Sequence[Decimal]) -> tuple[list[Decimal], list[Decimal
         before, last = last, row
 
     def polynomial(x: Decimal) -> tuple[Decimal, Decimal, Decimal]:
-        """Return value and derivative of the last polynomial, and Σ p_k²/h_k of the others."""
+        # value and derivative of the last polynomial, and Σ p_k²/h_k of the others
         p, p_before, d, d_before = Decimal(1), Decimal(0), Decimal(0), Decimal(0)
         norm, total = Decimal(1), Decimal(0)
         for a_k, b_k in zip(a, b, strict=True):
@@ -184,9 +176,9 @@ def _with_kernel(moments: Sequence[Decimal], n: int, variance: Decimal) -> Decim
 
 
 def matched_error(law: MatchedLaw, n: float) -> float:
-    """Bound the total variation distance of `matched_sum` for n rewards: the module's lemma.
+    """Bound the total variation distance of `matched_sum` for n rewards; it falls with n.
 
-    It falls with n.
+    Proof: :prf:ref:`lem-matched-sum`.
 
     Examples
     --------
@@ -234,8 +226,8 @@ def matched_error(law: MatchedLaw, n: float) -> float:
 def matched_row(law: MatchedLaw, least: float = 0.0) -> Floats:
     """Return what `matched_sum` reads: `least`, R, R^−s, √τ, nodes and shares.
 
-    The nodes are in units of the smallest reward, and √τ with them. A share is the weight of a node
-    among those from it on.
+    Nodes and √τ are in units of the smallest reward. A share is the weight of a node among those
+    from it on.
     """
     shares = law.weights / np.cumsum(law.weights[::-1])[::-1]
     nodes = law.mean + law.deviation * law.nodes
@@ -260,14 +252,12 @@ def matched_rows(shape: float) -> Floats:
     ([108.0, 153.0, 256.0], [4.0, 8.0, 16.0])
     """
     rows = []
+    sizes = [math.ceil(2 ** (quarter / 4)) for quarter in range(20, 161)]
     for octave in _OCTAVES:
         law = matched_law(shape, 2.0 ** (octave / shape))
-        sizes = [math.ceil(2 ** (quarter / 4)) for quarter in range(20, 161)]
         place = bisect.bisect_left(sizes[:-1], True, key=partial(_enough, law))
         rows.append(matched_row(law, sizes[place]))
-    array = np.array(rows)
-    array.setflags(write=False)
-    return array
+    return read_only(rows)
 
 
 @njit(cache=True, nogil=True)
@@ -288,3 +278,188 @@ def matched_sum(rng: Rng, row: Floats, n: int) -> float:
         total += count * row[_FIRST + j]
         n -= count
     return total + n * row[_FIRST + size - 1]
+
+
+@njit(cache=True, nogil=True)
+def exponentials(x: Floats, factor: float, scale: float, n: int) -> None:
+    """Replace x_i by scale·exp(factor·x_i), 0 ≤ factor·x_i ≤ 700, up to two units of rounding.
+
+    exp y = 2^k·exp r with ∣r∣ ≤ ½·log 2, where the series to r^12 leaves out less than 2·10^−16:
+    without branches and calls, so that a compiler does several at a time.
+    """
+    bits = np.empty(x.size, np.int64)
+    powers = bits.view(np.float64)
+    for i in range(n):
+        y = x[i] * factor
+        k = np.floor(y * _PER_OCTAVE + 0.5)
+        r = (y - k * _LOG_2) - k * _LOG_2_REST
+        p = r / 479001600.0 + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        x[i] = scale * ((p * r + 1.0) * r + 1.0)
+        bits[i] = (np.int64(k) + 1023) << 52  # the double 2^k
+    for i in range(n):
+        x[i] *= powers[i]
+
+
+@njit(cache=True, nogil=True)
+def growing_sum(
+    rng: Rng,
+    code: HeavyCode,
+    rows: Floats,
+    first_bound: float,
+    growth: float,
+    start: int,
+    stop: int,
+) -> float:
+    """Draw the sum of x_n·1{x_n ≤ b·n^g} over n = start + 1, …, stop.
+
+    Exact in law for two points, and for Pareto laws up to a total variation distance of
+    `dpbandits.rewards.matched_sums.MATCHED_ERROR`; `rows` are `matched_rows` of the shape.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> two_points = (1, 4.0, 1.0)  # 4 with probability 1
+    >>> growing_sum(rng, two_points, np.empty((0, 0)), 1.0, 0.5, 0, 100)  # from the 16th on
+    340.0
+    """
+    kind, first, second = code
+    low, high = first_bound * (start + 1.0) ** growth, first_bound * float(stop) ** growth
+    if kind != PARETO:
+        if first <= low:
+            return first * binomial_by_rejection(rng, stop - start, second)
+        total = 0.0
+        if first > high:
+            return total
+        for n in range(start + 1, stop + 1):
+            reward = draw_heavy(rng, code)
+            if reward <= first_bound * float(n) ** growth:
+                total += reward
+        return total
+    enough, best = 0.9 * (stop - start), -1
+    for i in range(rows.shape[0]):
+        if rows[i, 0] <= enough and rows[i, 1] * second <= low:
+            best = i
+    if best < 0:
+        return _one_by_one(rng, first, second, first_bound, growth, start, stop)
+    row = rows[best]
+    beyond = (low / second) ** -first
+    total, rest = 0.0, stop - start
+    rate = -math.log1p(-beyond)
+    place = float(start)
+    while rate > 0.0:  # the gaps between the rewards beyond `low` are geometric
+        place += 1.0 + np.floor(rng.standard_exponential() / rate)
+        if place > stop:
+            break
+        rest -= 1
+        reward = low * math.exp(rng.standard_exponential() / first)
+        if reward <= first_bound * place**growth:
+            total += reward
+    single = binomial_by_rejection(rng, rest, max(0.0, (row[2] - beyond) / (1.0 - beyond)))
+    cut = row[1] * second
+    total += pareto_below(rng, first, cut, low, single)
+    rest -= single
+    if rest < row[0]:
+        return total + pareto_below(rng, first, second, cut, rest)
+    return total + second * matched_sum(rng, row, rest)
+
+
+@njit(cache=True, nogil=True)
+def pareto_below(rng: Rng, shape: float, scale: float, bound: float, n: int) -> float:
+    """Draw the sum of n Pareto rewards from `scale` on, each given that it is below a bound."""
+    if n == 0:
+        return 0.0
+    x = np.empty(min(n, BLOCK))
+    longest = shape * math.log(bound / scale)
+    total = 0.0
+    for done in range(0, n, BLOCK):
+        size = min(BLOCK, n - done)
+        for i in range(size):
+            x[i] = rng.standard_exponential()
+            while x[i] > longest:
+                x[i] = rng.standard_exponential()
+        exponentials(x, 1.0 / shape, scale, size)
+        for i in range(size):
+            total += x[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _one_by_one(
+    rng: Rng, shape: float, scale: float, first_bound: float, growth: float, start: int, stop: int
+) -> float:
+    low = first_bound * (start + 1.0) ** growth
+    x = np.empty(min(BLOCK, stop - start))
+    total = 0.0
+    for done in range(start, stop, BLOCK):
+        size = min(BLOCK, stop - done)
+        for i in range(size):
+            x[i] = rng.standard_exponential()
+        exponentials(x, 1.0 / shape, scale, size)
+        for i in range(size):
+            if x[i] > low and x[i] > first_bound * (done + i + 1.0) ** growth:
+                x[i] = 0.0
+        total += _sum(x, size)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _sum(x: Floats, n: int) -> float:
+    """Add x_1, …, x_n up in four parts, which do not wait for each other."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    fours = n - n % 4
+    for i in range(0, fours, 4):
+        a += x[i]
+        b += x[i + 1]
+        c += x[i + 2]
+        d += x[i + 3]
+    for i in range(fours, n):
+        a += x[i]
+    return (a + b) + (c + d)
+
+
+@lru_cache(maxsize=256)
+def lower_lines(code: HeavyCode) -> Floats:
+    """Return ℓ/λ, −log(q)/λ and 1/(qλ) of :prf:ref:`lem-lower-line` for 40 values of λ.
+
+    Shape (40, 3), read-only, by increasing ℓ/λ: from 9 times the smallest positive reward on.
+
+    Examples
+    --------
+    >>> lines = lower_lines((0, 1.95, 1.0))  # mean 2.05
+    >>> lines.shape, lines[[0, 10, 30], 1].round(2).tolist()
+    ((40, 3), [1.3, 1.84, 2.05])
+    """
+    kind, first, second = code
+    smallest = second if kind == PARETO else first
+    lines = []
+    for i in range(40):
+        rate = 4.0 * 2.0 ** (-i / 2)
+        lost = _pareto_loss(first, rate) if kind == PARETO else -second * math.expm1(-rate)
+        lost = min(lost, 1 - 1e-9) * (1 - _ROUNDING)
+        rate /= smallest
+        lines.append(
+            (-math.log(LINE_ERROR) / rate, -math.log1p(-lost) / rate, 1 / rate / (1 - lost))
+        )
+    return read_only(lines)
+
+
+def _pareto_loss(shape: float, rate: float) -> float:
+    """Return 1 − E exp(−λX) for the smallest reward 1, by quadrature in s·log X up to 48."""
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    half = 24.0 / _STEPS
+    terms = []
+    for step in range(_STEPS):
+        for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
+            y = half * (2 * step + 1 + node)
+            reward = math.exp(min(y / shape, 300.0))
+            terms.append(half * weight * math.exp(-y) * -math.expm1(-rate * reward))
+    return math.fsum(terms)

@@ -25,15 +25,8 @@ _MOST = 10**9 - 1
 class FinitePopulation(Bandit):
     """For each arm a finite number of patients, each with an outcome of 0 or 1.
 
-    There are two or more arms, each with at least as many patients as there are arms, and one of
-    them has the greatest share of successes.
-
-    Attributes
-    ----------
-    successes, sizes : tuple of int, length K
-        Patients of each arm whose outcome is 1, such as survival, and all of them.
-    name : str
-        What tables and figures call the population.
+    `successes` are the patients of each arm whose outcome is 1, such as survival, `sizes` all of
+    them, at least as many as there are arms. One arm has the greatest share of successes.
 
     Examples
     --------
@@ -86,7 +79,6 @@ class FinitePopulation(Bandit):
         return self.shares
 
     def rewards(self, rng: Rng) -> PopulationRewards:
-        """Begin a trial: return its outcomes."""
         return PopulationRewards(self, rng)
 
     def scaled(self, factor: int) -> FinitePopulation:
@@ -127,9 +119,8 @@ class OutOfPatientsError(Exception):
 class PopulationRewards(Source):
     """Outcomes of patients who come in random order, each of them once.
 
-    The outcomes of an arm are a random permutation of those in the table. The sum of the next
-    `size` of them is hypergeometric, given those before, and is drawn as such: the law is exact,
-    up to the rounding of floating-point numbers.
+    The sum of the next outcomes of an arm is hypergeometric, given those before, and is drawn as
+    such.
 
     Examples
     --------
@@ -146,8 +137,7 @@ class PopulationRewards(Source):
                 f"population={population!r} is not a population; allowed: one such as "
                 "FinitePopulation((8, 5), (10, 10))"
             )
-        check_generator("rng", rng)
-        self._rng = rng
+        self._rng = check_generator("rng", rng)
         self._good = list(population.successes)
         self._left = list(population.sizes)
         self._total = population.total

@@ -1,12 +1,10 @@
 """Where an algorithm gets its rewards from: one protocol for every source.
 
-An instance (`dpbandits.rewards.instances`, `dpbandits.rewards.populations`) describes a bandit.
-Its `rewards` begins a run: a source, of which an algorithm asks the sum of the next rewards of an
-arm (`Rewards.total`), or the next rewards one by one (`Source.ready`). Sources differ in nothing
-else, so that what is simulated, audited on a table and run on a live system is one loop. Compiled
-loops read a `Tape`; where it has nothing for them they return to Python, which asks the source.
-
-Algorithms for heavy tails look at single rewards, which they truncate: `Source.ready` serves them.
+An instance describes a bandit. Its `rewards` begins a run: a source, of which an algorithm asks
+the sum of the next rewards of an arm (`Rewards.total`), or, as those for heavy tails must, the next
+rewards one by one (`Source.ready`). Sources differ in nothing else, so that what is simulated,
+audited on a table and run on a live system is one loop. Compiled loops read a `Tape`; where it has
+nothing for them they return to Python, which asks the source.
 """
 
 from __future__ import annotations
@@ -25,6 +23,7 @@ from dpbandits.rewards.binomial import binomial
 from dpbandits.schedules import MOST_PULLS
 
 __all__ = [
+    "Arms",
     "Bandit",
     "CallbackRewards",
     "DrawnRewards",
@@ -43,9 +42,7 @@ __all__ = [
 ]
 
 
-_BLOCK = 256
-"""Rewards of an arm that are drawn ahead, where they are drawn one by one."""
-_CHUNK = 2**16
+_BLOCK = 256  # rewards of an arm that are drawn ahead, where they are drawn one by one
 
 
 class Rewards(Protocol):
@@ -60,10 +57,7 @@ class Rewards(Protocol):
 
 
 class Source(abc.ABC):
-    """Base of the sources: `Rewards` that can be read one by one as well.
-
-    A subclass has `n_arms` and `total`.
-    """
+    """Base of the sources: `Rewards` that can be read one by one as well."""
 
     n_arms: int
     """Number of arms K."""
@@ -75,8 +69,7 @@ class Source(abc.ABC):
     def ready(self, arm: int, most: int) -> Floats:
         """Return the next rewards of `arm` that are there: at least one, `most` at most.
 
-        Here one: none is asked for before its pull. Rewards that are drawn ahead and never pulled
-        are lost, so that only independent ones may be.
+        Here one: none is asked for before its pull. Only independent ones may be drawn ahead.
         """
         return np.array([self.total(arm, 1)], dtype=np.float64)
 
@@ -85,18 +78,12 @@ class Source(abc.ABC):
         return self
 
     def _check(self, arm: int, size: int) -> tuple[int, int]:
-        """Return the arguments of `total` as whole numbers in their ranges."""
-        return (
-            check_integer("arm", arm, 0, self.n_arms - 1),
-            check_integer("size", size, 0, MOST_PULLS),
-        )
+        arm = check_integer("arm", arm, 0, self.n_arms - 1)
+        return arm, check_integer("size", size, 0, MOST_PULLS)
 
 
-class Bandit(abc.ABC):
-    """Base of the instances: what follows from the means, and how a run begins.
-
-    A subclass has `n_arms`, `means` and `rewards`.
-    """
+class Arms:
+    """What follows from the means of the arms."""
 
     name: str
     """What tables and figures call the instance."""
@@ -120,6 +107,10 @@ class Bandit(abc.ABC):
             raise ValueError(f"means={self.means!r} are not known; allowed: an instance with means")
         return int(np.argmax(self.means))
 
+
+class Bandit(Arms, abc.ABC):
+    """Base of the instances with rewards in [0, 1]; a subclass has `means` and `rewards`."""
+
     @abc.abstractmethod
     def rewards(self, rng: Rng) -> Source:
         """Begin a run: return its rewards, all in [0, 1], which draw from `rng` where they must."""
@@ -133,15 +124,7 @@ def read_only(array: Any) -> Floats:
 
 
 class DrawnRewards(Source):
-    """Rewards of a `BernoulliInstance`, drawn when asked for: each sum is one Binomial variable.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> rewards = DrawnRewards(dpb.instances.bernoulli([1.0, 0.0]), np.random.default_rng(0))
-    >>> rewards.total(0, 10), rewards.total(1, 10)
-    (10, 0)
-    """
+    """Rewards of a `BernoulliInstance`, drawn when asked for: each sum is one Binomial variable."""
 
     def __init__(self, instance: Any, rng: Rng) -> None:
         if not hasattr(instance, "mean_rewards"):
@@ -154,7 +137,6 @@ class DrawnRewards(Source):
         self.n_arms = self.means.size
 
     def total(self, arm: int, size: int) -> int:
-        """Draw the sum of `size` fresh rewards of `arm`."""
         arm, size = self._check(arm, size)
         return int(binomial(self._rng, size, self.means[arm]))
 
@@ -162,8 +144,8 @@ class DrawnRewards(Source):
 class LawRewards(Source):
     """Independent rewards, drawn from a law for each arm; those outside of [0, 1] are refused.
 
-    A law has `sample(rng, size)`. Where it has `support` and `sample_sum(rng, n)` too, as those of
-    `dpbandits.laws` have, sums are drawn by it.
+    Where a law has `support` and `sample_sum(rng, n)`, as those of `dpbandits.laws` have, sums are
+    drawn by it.
     """
 
     def __init__(self, laws: Sequence[Any], rng: Rng) -> None:
@@ -171,7 +153,6 @@ class LawRewards(Source):
         self.n_arms = len(laws)
 
     def ready(self, arm: int, most: int) -> Floats:
-        """Draw up to 256 rewards ahead."""
         found = np.asarray(self._laws[arm].sample(self._rng, min(most, _BLOCK)), dtype=np.float64)
         if not np.all((found >= 0.0) & (found <= 1.0)):
             wrong = found[~((found >= 0.0) & (found <= 1.0))][0]
@@ -179,7 +160,6 @@ class LawRewards(Source):
         return found
 
     def total(self, arm: int, size: int) -> float:
-        """Draw the sum of `size` fresh rewards of `arm`."""
         arm, size = self._check(arm, size)
         law = self._laws[arm]
         if hasattr(law, "support") and hasattr(law, "sample_sum"):
@@ -195,15 +175,13 @@ class LawRewards(Source):
 class CallbackRewards(Source):
     """Rewards that a function of the arm gives: a live system, or a log that is read on.
 
-    It is called once a pull, and never ahead; the pulls of a batch are asked for when it ends. What
-    is not a number in [0, 1] is refused before the algorithm sees it.
+    It is called once a pull, and never ahead; the pulls of a batch are asked for when it ends.
     """
 
     def __init__(self, function: Callable[[int], float], n_arms: int) -> None:
         self._function, self.n_arms = function, n_arms
 
     def total(self, arm: int, size: int) -> float:
-        """Call the function `size` times and return the sum."""
         arm, size = self._check(arm, size)
         name = f"reward of arm {arm}"
         return sum((check_range(name, self._function(arm), 0, 1) for _ in range(size)), 0.0)
@@ -212,15 +190,10 @@ class CallbackRewards(Source):
 class FixedRewards(Source):
     """A table that a run reads: the n-th pull of an arm gives its n-th entry.
 
-    Two tables that differ in one entry are neighbours in the sense of differential privacy. A run
-    uses up the rewards that it asks for: a second run needs a new source, or `restart`.
-
-    Parameters
-    ----------
-    table : array_like of float, shape (K, N)
-        For each of one or more arms its rewards in the order of the pulls; more are refused.
-    log : bool
-        Whether what is asked for is kept in `batches`. Compiled loops then read one by one.
+    Two tables, shape (K, N), that differ in one entry are neighbours in the sense of differential
+    privacy. A run uses up the rewards that it asks for: a second one needs a new source, or
+    `restart`. With `log` what is asked for is kept in `batches`; compiled loops then read one by
+    one.
 
     Examples
     --------
@@ -245,7 +218,7 @@ class FixedRewards(Source):
         self.restart()
 
     def restart(self) -> None:
-        """Begin a new run, with all rewards unread."""
+        """Begin a new run."""
         self._read[:] = 0
         self._log: list[tuple[int, int]] = []
 
@@ -269,12 +242,10 @@ class FixedRewards(Source):
         return float(self._table[arm, self._take(arm, 1)])
 
     def total(self, arm: int, size: int) -> float:
-        """Return the sum of the next `size` entries of `arm`, which are used up by that."""
         first = self._take(arm, size)
         return float(self._sums[arm, first + size] - self._sums[arm, first])
 
     def ready(self, arm: int, most: int) -> Floats:
-        """Return the next entry of `arm`."""
         return np.array([self.pull(arm)])
 
     def _take(self, arm: int, size: int) -> int:
@@ -296,44 +267,34 @@ class FixedRewards(Source):
 
 
 class TableRewards(FixedRewards):
-    """A table of rewards of 0 or 1, two or more arms, which may have different numbers of them.
-
-    Examples
-    --------
-    >>> rewards = TableRewards([[1, 0, 1, 1], [0, 0, 1]])
-    >>> rewards.total(0, 2), rewards.total(0, 2), rewards.total(1, 3)
-    (1, 2, 1)
-    """
+    """A table of rewards of 0 or 1, two or more arms, which may have different numbers of them."""
 
     def __init__(self, table: Sequence[ArrayLike]) -> None:
         allowed = "for each of 2 or more arms a sequence of rewards, each 0 or 1"
         try:
             arms = [np.asarray(rewards) for rewards in table]
         except (TypeError, ValueError):
-            raise ValueError(f"table={table!r} is not a table; allowed: {allowed}") from None
+            arms = []
         if len(arms) < 2:
-            raise ValueError(f"table={table!r} has {len(arms)} arms; allowed: {allowed}")
+            raise ValueError(f"table={table!r} has fewer than 2 arms; allowed: {allowed}")
         for arm, rewards in enumerate(arms):
             numeric = rewards.dtype.kind in "biuf" or rewards.size == 0
             if rewards.ndim != 1 or not numeric or not np.isin(rewards, (0, 1)).all():
-                raise ValueError(
-                    f"table={table!r} has other rewards for arm {arm}; allowed: {allowed}"
-                )
+                raise ValueError(f"table={table!r} has other rewards of {arm}; allowed: {allowed}")
         self._load(arms, log=False)
 
     def total(self, arm: int, size: int) -> int:
-        """Return the sum of the next `size` entries of `arm`, which are used up by that."""
         return int(super().total(arm, size))
 
 
 def check_table(table: ArrayLike) -> Floats:
     """Return a table of rewards as an array of finite numbers, shape (K, N), K and N at least 1."""
-    allowed = "a row of finite numbers for each arm, all of one length of at least 1"
     try:
         values = np.array(table, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"table={table!r} is not a table; allowed: {allowed}") from None
+        values = np.empty(0)
     if values.ndim != 2 or values.size == 0 or not np.isfinite(values).all():
+        allowed = "a row of finite numbers for each arm, all of one length of at least 1"
         raise ValueError(f"table={table!r} is not a table; allowed: {allowed}")
     return values
 

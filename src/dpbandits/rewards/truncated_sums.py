@@ -1,12 +1,8 @@
 """Sums of truncated heavy-tailed rewards, x·1{abs(x) ≤ B}, drawn at once.
 
-Two points need one Binomial variable. A sum of n truncated Pareto rewards has no closed form;
-for large n it is drawn by value. Rewards in (c, B], of which about 4096 are expected, are drawn
-one by one. Below c lie 256 bins of equal width. The counts of all classes are multinomial, by
-successive Binomial variables, and the part of the sum that comes from a bin with N rewards is
-normal with N times the bin's exact mean and variance. Equal widths are best for what
-Berry–Esseen's inequality asks for, a small ratio of the greatest width to the deviation of the
-sum given the counts: the part below c errs as if only rewards up to c/256 had been replaced.
+Two points need one Binomial variable. A long sum of truncated Pareto rewards is drawn by value:
+those in (c, B], about 4096, one by one; below c there are 256 bins of equal width, and the part of
+the sum from a bin with N rewards is normal with N times the bin's exact mean and variance.
 """
 
 from __future__ import annotations
@@ -60,17 +56,9 @@ class _Plan(NamedTuple):
 def truncated_sum(rng: Rng, law: HeavyLaw, n: int, bound: float) -> float:
     """Draw the sum of n independent x·1{abs(x) ≤ B}.
 
-    Exact in law for two points up to n = 2^62, and for Pareto laws while at most 12288 rewards
-    are expected up to B, which are then drawn one by one; beyond, `truncated_sum_error` bounds
-    the Kolmogorov distance to the exact law. Rewards of a `SampledLaw` are always drawn one by
-    one.
-
-    Parameters
-    ----------
-    rng, law : numpy.random.Generator, HeavyLaw
-        Source of randomness, and the law of a reward.
-    n, bound : int, float
-        Number of rewards, up to 10^30, or 2^28 for a `SampledLaw`; threshold B > 0.
+    Exact in law for two points up to n = 2^62, for Pareto laws while at most 12288 rewards are
+    expected up to B, and for a law in Python, whose rewards, up to 2^28, are drawn one by one;
+    else `truncated_sum_error` bounds the Kolmogorov distance. n is at most 10^30.
 
     Examples
     --------
@@ -84,7 +72,11 @@ def truncated_sum(rng: Rng, law: HeavyLaw, n: int, bound: float) -> float:
     if isinstance(law, TwoPointHeavyLaw):
         return law.high * _count(rng, float(n), law.probability) if law.high <= bound else 0.0
     if not isinstance(law, ParetoLaw):
-        return _sampled_sum(rng, law, n, bound)
+        total = 0.0
+        for done in range(0, n, _CHUNK):
+            rewards = law.sample(rng, min(_CHUNK, n - done))
+            total += float(rewards[np.abs(rewards) <= bound].sum())
+        return total
     if n <= _DIRECT:
         return _direct_sum(rng, law.code, n, bound)
     if bound <= law.scale:
@@ -95,17 +87,10 @@ def truncated_sum(rng: Rng, law: HeavyLaw, n: int, bound: float) -> float:
 def truncated_sum_error(law: HeavyLaw, n: int, bound: float) -> float:
     """Bound the Kolmogorov distance between the law of `truncated_sum` and the exact one.
 
-    Given the counts N_b of the bins, the parts of the sum outside the bins are exact and
-    independent of the part inside, so that the distance is at most that of the latter: by
-    Berry–Esseen at most 0.56·A/V^1.5 with A = Σ N_b·ρ_b, V = Σ N_b·σ_b², where σ_b² and ρ_b are
-    the variance and the third absolute central moment of a reward in bin b. V is a sum of n
-    independent variables Y in [0, max σ_b²], so that P(V ≤ (1 − δ)·E V) is at most
-    exp(−δ²·(E V)²/(2n·E Y²)); δ is taken where this is 10^−9. Hence, averaged over the counts,
-    the distance is at most 0.56·E A/((1 − δ)·E V)^1.5 + 10^−9.
-
-    Counts of more than 2^62 rewards are rounded normal variables where their variance exceeds
-    10^16: at most 0.4748·10^−8 each. The sum is monotone in each count when the classes are
-    drawn from the highest value down, so that these distances add up.
+    0.56·A/V^1.5 by Berry–Esseen's inequality, with A and V the sums of the third absolute central
+    moments and of the variances in the bins, V lowered to what it falls below with probability
+    10^−9: :prf:ref:`lem-truncated-sum`. Counts of more than 2^62 rewards add 0.4748·10^−8 each:
+    :prf:ref:`lem-rounded-counts`, and what is said there of both together.
 
     Examples
     --------
@@ -143,11 +128,7 @@ def _check_count(law: HeavyLaw, n: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _count(rng: Rng, n: float, p: float) -> float:
-    """Draw a Binomial variable of n trials.
-
-    Beyond 2^62 it is a rounded normal variable where its variance is 10^16 or more, and elsewhere
-    drawn by order statistics as in `binomial`, with n and the count in doubles.
-    """
+    """Draw a Binomial variable; beyond 2^62 trials a rounded normal one, or as in `binomial`."""
     if n <= _EXACT:
         return float(binomial_by_rejection(rng, int(n), p))
     sign, total = 1.0, 0.0
@@ -180,14 +161,6 @@ def _direct_sum(rng: Rng, code: HeavyCode, n: int, bound: float) -> float:
     return total
 
 
-def _sampled_sum(rng: Rng, law: HeavyLaw, n: int, bound: float) -> float:
-    total = 0.0
-    for done in range(0, n, _CHUNK):
-        rewards = law.sample(rng, min(_CHUNK, n - done))
-        total += float(rewards[np.abs(rewards) <= bound].sum())
-    return total
-
-
 @njit(cache=True, nogil=True)
 def _binned_sum(rng: Rng, shape: float, n: float, bound: float, plan: _Plan) -> float:
     rest = n - _count(rng, n, plan.beyond)
@@ -213,8 +186,7 @@ def _plan(law: ParetoLaw, n: int, bound: float) -> _Plan:
     beyond = (bound / scale) ** -shape
     below = -math.expm1(-shape * math.log(bound / scale))
     if n * below <= _DIRECT:  # no bins: what does not exceed B is drawn one by one
-        none = np.empty(0)
-        return _Plan(beyond, 1.0, scale, none, none, none, none, none)
+        return _Plan(beyond, 1.0, scale, *[np.empty(0)] * 5)
     single = _SINGLE / n
     cut = min(bound, scale * (beyond + single) ** (-1 / shape))
     edges = np.linspace(scale, cut, _BINS + 1)
@@ -222,19 +194,22 @@ def _plan(law: ParetoLaw, n: int, bound: float) -> _Plan:
     inside = -np.expm1(-shape * heights)
     probabilities = (edges[:-1] / scale) ** -shape * inside
     shares = probabilities / -np.expm1(-shape * np.log(edges[1:] / scale))
-    means, deviations = _bin_moments(shape, edges[:-1], heights, inside)
-    return _Plan(beyond, single / below, cut, edges, shares, probabilities, means, deviations)
+    moments = _bin_moments(shape, edges[:-1], heights, inside)
+    return _Plan(beyond, single / below, cut, edges, shares, probabilities, *moments)
 
 
-def _bin_moments(
-    shape: float, low: Floats, heights: Floats, inside: Floats
-) -> tuple[Floats, Floats]:
+def _bin_moments(shape: float, low: Floats, heights: Floats, inside: Floats) -> list[Floats]:
     """Return mean and standard deviation of a Pareto reward in each bin.
 
-    With Y = log(x/low), exponential of rate s on [0, h], x/low has E exp(kY) − 1 in closed form;
-    where the bin is narrow its variance cancels, and Gauss–Legendre is exact to rounding.
+    E exp(kY) of Y = log(x/low) has a closed form; in a narrow bin its variance would cancel.
     """
-    first, second = (shape * _integral(power - shape, heights) / inside for power in (1, 2))
+
+    def power(k: int) -> Floats:
+        exponent = k - shape
+        integral = np.expm1(exponent * heights) / exponent if exponent else heights.copy()
+        return shape * integral / inside
+
+    first, second = power(1), power(2)
     variances = second - first * first
     narrow = heights * max(shape, 1.0) < 0.5
     if narrow.any():
@@ -245,11 +220,7 @@ def _bin_moments(
         mean = (weights * excess).sum(axis=1)
         first[narrow] = 1 + mean
         variances[narrow] = (weights * (excess - mean[:, None]) ** 2).sum(axis=1)
-    return low * first, low * np.sqrt(variances)
-
-
-def _integral(exponent: float, reach: Floats) -> Floats:
-    return np.expm1(exponent * reach) / exponent if exponent else reach.copy()
+    return [low * first, low * np.sqrt(variances)]
 
 
 def _third_moments(shape: float, plan: _Plan) -> Floats:
