@@ -212,7 +212,7 @@ def tree_index(
     Where ε > Λ/ℓ, B_n and err are those of the budget e = Λ/ℓ, and the noise is (2M/Λ)(e/ε)·err.
     With ε = ``inf`` this is the truncated mean of `RobustUCB` for a fixed confidence.
 
-    Λ is M, the best order, or (log T)^1.5, the paper's. Regret is of order
+    Λ is M, the best order ("tree"), or (log T)^1.5, the paper's ("log"). Regret is of order
     Σ_a Δ_a^(−1/v)·(u^(1/v)/ε)·F with F = log²T for "tree" and (log T)^(2 + 1/(2v)) for "log".
 
     Examples

@@ -46,7 +46,7 @@ from dpbandits.regret.skipping import (
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import FixedRewards, Rewards, Tape, tape_of
 
-__all__ = ["CALIBRATED_BY", "READINGS", "DPUCBInt", "input_of"]
+__all__ = ["CALIBRATED_BY", "READINGS", "DPUCBInt", "IntervalPolicy", "input_of"]
 
 READINGS = ("refreshed", "frozen", "literal")
 CALIBRATED_BY = ("noise", "interval")

@@ -22,7 +22,7 @@ from dpbandits.rewards.streams import Tape, refill, tape_of
 __all__ = ["ROBUST_FACTOR", "RobustUCB", "play_robust_ucb"]
 
 ROBUST_FACTOR = 4.0
-"""Constant of the bonus. (1 + v) + √2 + 1/3 ≤ 3.75 is enough: :prf:ref:`thm-robust-ucb`."""
+"""Constant of the bonus; (1 + v) + √2 + 1/3 ≤ 3.75 is enough, :prf:ref:`thm-robust-ucb`."""
 
 
 @njit(cache=True, nogil=True)
