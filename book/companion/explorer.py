@@ -161,12 +161,6 @@ def theory(means: Sequence[float], epsilons: Sequence[float]) -> Content:
     ``tv``, the limit of ε·T*_ε as ε → 0; and ``lai_robbins`` and ``private``, the rates of regret
     per log T that no consistent policy without, and with, ε-DP falls below: None if the greatest
     mean is 1, where they are no bounds.
-
-    Examples
-    --------
-    >>> found = theory([0.75, 0.7, 0.7], [0.1, 1.0])
-    >>> found["values"], found["counts"], [len(w) for w in found["weights"]]
-    ([0.75, 0.7], [1, 2], [2, 2])
     """
     arms = np.sort(np.asarray(means, dtype=np.float64))[::-1]
     values, first, counts = np.unique(-arms, return_index=True, return_counts=True)

@@ -151,18 +151,9 @@ _DRAWN = 4000  # scores that their intervals come from
 class Standing(NamedTuple):
     """Where an algorithm stands over all settings.
 
-    Attributes
-    ----------
-    name : str
-        The algorithm.
-    ratio, low, high : float
-        Geometric mean over the settings of its mean over the least mean, and its interval.
-    rank_low, rank_high : int
-        Least and greatest rank that it may have.
-    best_in : int
-        Settings in which it may be best.
-    most : float
-        Its greatest ratio to the least mean, over the settings.
+    `ratio` is the geometric mean over the settings of its mean over the least mean, from `low` to
+    `high`; `rank_low` and `rank_high` are the least and the greatest rank that it may have;
+    `best_in` counts the settings in which it may be best; `most` is its greatest ratio.
     """
 
     name: str
@@ -190,16 +181,8 @@ def standings(
     all ordered pairs, all ranks lie in their sets with probability about `level` at least. The
     settings themselves are given: nothing is said of others.
 
-    Parameters
-    ----------
-    estimates : mapping of place to (mapping of str to Estimate)
-        Setting → algorithm → its mean, above 0 and finite; the same two algorithms or more in each
-        setting.
-    rng : numpy.random.Generator
-        Source of randomness of the intervals of scores.
-    level : float
-        Confidence level in (0, 1): of the ranks together, and of the interval of each score where
-        the least means are clear.
+    Every setting has the same two algorithms or more, with means above 0 and finite; `rng` is for
+    the intervals of scores.
 
     Examples
     --------

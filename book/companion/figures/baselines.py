@@ -106,17 +106,6 @@ def variants_over_time(
     """Draw the mean regret over time of every variant, main ones with the band of their runs.
 
     The table is made by `variants_table`; theory is the upper bounds of main variants.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> two = dpb.instances.td16("two")
-    >>> made = {v: dpb.DPUCBInt(0.1, v) for v in ("refreshed", "frozen")}
-    >>> cases = {("a", "DP-UCB-INT", v): (algorithm, two) for v, algorithm in made.items()}
-    >>> table = variants_table(dpb.simulate_many(cases, horizon=1000, n_runs=3))
-    >>> figure = variants_over_time(table, titles={"a": "two arms"})
-    >>> sorted(text.get_text() for text in figure.axes[0].texts)
-    ['INT', 'INT, frozen']
     """
 
     def curves(lines: Lines) -> Iterator[TimeCurve]:

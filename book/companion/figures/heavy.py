@@ -113,17 +113,6 @@ def heavy_regret_over_time(
     theory is the upper bounds; circles mark ends of epochs. The table has columns ``panel``,
     ``setting``, ``order``, ``epsilon``, ``algorithm``, ``variant`` and those of `heavy_curve`. The
     scale, of both axes, is "log" or "linear".
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> from companion.tables import tabulate
-    >>> S3 = dpb.instances.twzw22("S3", order=0.9)
-    >>> cases = {("a", "S3", 0.9, e, "LDPRSE", "minimax"): (dpb.LDPRSE(e), S3) for e in (0.5, 1.0)}
-    >>> runs = dpb.simulate_many(cases, horizon=10**12, n_runs=2)
-    >>> table = tabulate(runs, heavy_curve, TIME_LABELS)
-    >>> len(heavy_regret_over_time(table, titles={"a": "v = 0.9"}).axes)
-    1
     """
     check_choice("scale", scale, ("log", "linear"))
     titles, is_linear = chosen_panels(titles, panels), scale == "linear"
@@ -395,23 +384,6 @@ def errors_over_rewards(
     what no estimator of the model can stay below. The table has columns ``panel``, ``order``,
     ``model``, ``law``, "two points" or "Pareto", ``n_rewards``, increasing, and those of
     `error_columns`.
-
-    Examples
-    --------
-    >>> from dpbandits.heavy_estimates import TruncatedMean, hard_law, mean_errors_many
-    >>> from companion.tables import tabulate
-    >>> cases = {
-    ...     ("a", 1.0, model, law, n): (TruncatedMean(model, e, 1.0), hard_law(model, n, e, 1.0), n)
-    ...     for model, e in (("none", math.inf), ("global", 0.5), ("local", 0.5))
-    ...     for law in ("two points", "Pareto")
-    ...     for n in (10**3, 10**4, 10**5)
-    ... }
-    >>> labels = ("panel", "order", "model", "law", "n_rewards")
-    >>> table = tabulate(mean_errors_many(cases, n_runs=5), error_columns, labels)
-    >>> round(error_slopes(table)["a", "none", "two points"][0].slope, 3)
-    -0.5
-    >>> len(errors_over_rewards(table, titles={"a": "v = 1"}).axes)
-    1
     """
     slopes = error_slopes(table)
 

@@ -173,16 +173,6 @@ def stopping_times(
         The parameter.
     values : {"time", "ratio"}
         What is drawn against it.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> mu1 = dpb.instances.ja25("mu1")
-    >>> cases = {("a", "DP-TT", "", eps): (dpb.DPTT(eps, 0.1), mu1) for eps in (0.5, 5.0)}
-    >>> table = times_table(dpb.identify_many(cases, n_runs=3), "epsilon")
-    >>> figure = stopping_times(table, titles={"a": "mu1"}, axis="epsilon", values="ratio")
-    >>> sorted(text.get_text() for text in figure.axes[0].texts)
-    ['DP-TT', 'lower bound']
     """
     check_choice("axis", axis, tuple(_X_LABELS))
     check_choice("values", values, tuple(_Y_LABELS))

@@ -146,17 +146,6 @@ def paper_figure(
     grey : bool
         Whether to print it in grey. What must be told apart has a line style or a marker of its
         own, a label beside it, or a grey that is far from the others.
-
-    Examples
-    --------
-    >>> from companion.figures import curves_figure
-    >>> curves = {"line": ([1.0, 10.0], [1.0, 10.0])}
-    >>> def draw():
-    ...     return curves_figure({"": curves}, x_label="x", y_label="y")
-    >>> figure = paper_figure(draw, width="single", grey=True)
-    >>> round(figure.size[0], 6)
-    84.0
-    >>> plt.close(figure.figure)
     """
     millimetres = width_of(width)
     figure = _laid_out(draw, millimetres, width)

@@ -204,16 +204,6 @@ def samples_figure(
     (dotted), and, as shaded regions, where no rule, and no ε-DP rule, can have its mean.
 
     The table is made by `samples_table`, for the same parameter `over`.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> rule = dpb.DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05)
-    >>> laws = [dpb.instances.two_point(mean) for mean in (0.5, 0.2)]
-    >>> runs = dpb.estimate_many({("a", rule, law): (rule, law) for law in laws}, n_runs=5)
-    >>> figure = samples_figure(samples_table(runs, "mean"), over="mean", titles={"a": "ε = 1"})
-    >>> figure.axes[0].get_xlabel()
-    'size |μ| of the mean (units of R)'
     """
     check_choice("over", over, tuple(_X_LABELS))
 

@@ -71,16 +71,6 @@ def trial_figure(
     values : {"right", "patients", "inferior", "excess"}
         Share of the trials that find the best arm; or the mean number of patients, of those that
         did not get the best arm, or of the failures that the best arm would have avoided.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> pair = dpb.identification.isis2().only([0, 3])
-    >>> cases = {("a", epsilon): (dpb.DPLRE(epsilon, 0.1), pair) for epsilon in (0.1, 1.0)}
-    >>> trials = dpb.identification.simulate_trials_many(cases, n_runs=2)
-    >>> figure = trial_figure(trial_table(trials), over="epsilon", titles={"a": "two arms"})
-    >>> figure.axes[0].get_xlabel()
-    'privacy budget ε'
     """
     check_choice("over", over, tuple(_X_LABELS))
     check_choice("values", values, tuple(_Y_LABELS))
