@@ -89,12 +89,8 @@ def best_of(estimates: Mapping[str, Estimate], error: float = 0.05) -> Best:
     ordered pairs. So the one with the least mean is left out with probability about `error` at
     most, and so great at most is the probability that a false winner is declared.
 
-    Parameters
-    ----------
-    estimates : mapping of str to Estimate
-        Two algorithms or more; means that are unknown (nan) count as greatest.
-    error : float
-        Probability in (0, 1): for a map, 0.05 over the number of its settings.
+    There are two algorithms or more; means that are unknown (nan) count as greatest. For a map,
+    `error` is 0.05 over the number of its settings.
 
     Examples
     --------

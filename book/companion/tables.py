@@ -30,16 +30,9 @@ def tabulate(
 
     Numbers are rounded to 7 significant digits.
 
-    Parameters
-    ----------
-    results : mapping
-        Key → result, as `simulate_many` and its kin return them. A key is a tuple, a named
-        tuple or a single value.
-    columns : callable, optional
-        Takes a result and returns name → value, or name → array with a value per row;
-        ``result.summary()`` if not given.
-    names : sequence of str, optional
-        Names of the parts of the keys; those of the named tuple if not given.
+    A key is a tuple, a named tuple or a single value; `names` are those of its parts, which named
+    tuples have themselves. `columns` takes a result and returns name → value, or name → array with
+    a value per row; ``result.summary()`` if not given.
 
     Examples
     --------
@@ -74,15 +67,9 @@ def curve(
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of a curve of regret: ``time``, ``mean``, ``low``, ``high``.
 
-    Parameters
-    ----------
-    first : int
-        Where the curve begins.
-    epochs : bool
-        Whether the times at which the first run's epochs ended have rows of their own, with a 1
-        in the column ``epoch`` and the mean between the neighbouring checkpoints.
-    bound : bool
-        Whether there is a column ``bound``, the algorithm's proved bound on the regret.
+    It begins at the time `first`. With `epochs` the times at which the first run's epochs ended
+    have rows of their own, with a 1 in the column ``epoch`` and the mean between the neighbouring
+    checkpoints; with `bound` there is a column of the algorithm's proved bound on the regret.
     """
     columns = runs.summary()
     kept = columns["time"] >= min(first, runs.horizon)

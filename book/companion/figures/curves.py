@@ -54,8 +54,6 @@ def curves_figure(
     ----------
     panels : mapping of str to (mapping of str to (x, y))
         Title of a panel → name of a curve → its points; up to eight panels of up to six curves.
-    x_label, y_label : str
-        Labels of the axes, with units.
     log : {"xy", "y", ""}
         Which axes are logarithmic.
     lowest : float, optional

@@ -165,14 +165,8 @@ def stopping_times(
     as vertical lines, where privacy begins to cost something: the exact switch, and the one that
     holds for any allocation.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `times_table` makes it.
-    axis : {"epsilon", "delta", "n_arms", "eta"}
-        The parameter.
-    values : {"time", "ratio"}
-        What is drawn against it.
+    The table is made by `times_table`. The parameter, `axis`, is "epsilon", "delta", "n_arms" or
+    "eta"; what is drawn against it, `values`, is "time" or "ratio".
     """
     check_choice("axis", axis, tuple(_X_LABELS))
     check_choice("values", values, tuple(_Y_LABELS))
