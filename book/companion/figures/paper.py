@@ -136,16 +136,10 @@ def paper_figure(
 ) -> PaperFigure:
     """Draw a figure for a paper.
 
-    Parameters
-    ----------
-    draw : callable
-        Draws the figure: a function without arguments, such as the method ``draw`` of a figure
-        that `companion.publishing.published` read.
-    width : {"single", "double"} or float
-        Width as printed, by name or in millimetres.
-    grey : bool
-        Whether to print it in grey. What must be told apart has a line style or a marker of its
-        own, a label beside it, or a grey that is far from the others.
+    `draw`, a function without arguments, draws it, such as the method ``draw`` of a figure that
+    `companion.publishing.published` read. The width is "single", "double", or in millimetres. In
+    grey, what must be told apart has a line style or a marker of its own, a label beside it, or a
+    grey that is far from the others.
     """
     millimetres = width_of(width)
     figure = _laid_out(draw, millimetres, width)
