@@ -187,6 +187,15 @@ def of_bounds(claim, name, factor, expected):
     return claim, bounds, name, scaled(getattr(bounds, name), factor), expected
 
 
+def of_estimates(claim, doubles, wrong, expected):
+    """Return the row of other estimates for the algorithms whose batches double, or for the rest."""
+
+    def estimates(rule, state, right=batches.estimates):
+        return wrong(state) if rule.doubles == doubles else right(rule, state)
+
+    return claim, batches, "estimates", estimates, expected
+
+
 # claim, place whose name is replaced, name, stand-in, verdict that must come out
 CONTROLS = [
     # Sajed & Sheffet: stopping rules
@@ -456,10 +465,10 @@ CONTROLS = [
         lambda x, u, r, e: calibrated_minus(x, u, 0.0, e),
         F,
     ),
-    ("ja25-memory", DPTT, "_means", lambda _, s: s.total / s.released + 1e-9 * s.last, F),
-    ("ja25-memory", AdaPTT, "_means", lambda _, s: s.last / s.batch + 1e-9 * s.total, F),
-    ("ja25-pan-privacy", AdaPTT, "_means", lambda _, s: s.total / s.batch, F),
-    ("ja25-pan-privacy", DPTT, "_means", lambda _, s: 3 * s.total / s.released, H),
+    of_estimates("ja25-memory", False, lambda s: s.total / s.released + 1e-9 * s.last, F),
+    of_estimates("ja25-memory", True, lambda s: s.last / s.batch + 1e-9 * s.total, F),
+    of_estimates("ja25-pan-privacy", True, lambda s: s.total / s.batch, F),
+    of_estimates("ja25-pan-privacy", False, lambda s: 3 * s.total / s.released, H),
     (
         "ja25-zcdp",
         ja25_algorithm,
@@ -493,9 +502,10 @@ def test_every_claim_has_a_false_variant():
 def replace(patch, place, name, wrong):
     """Replace a name; a bound is known to the package of bounds and to its module."""
     within = [m for m in vars(bounds).values() if isinstance(m, ModuleType)]
-    for module in (bounds, *within) if place is bounds else (place,):
-        if hasattr(module, name):
-            patch.setattr(module, name, wrong)
+    places = [m for m in (bounds, *within) if hasattr(m, name)] if place is bounds else [place]
+    assert places, f"{name} is not a bound"
+    for module in places:
+        patch.setattr(module, name, wrong)
 
 
 @pytest.mark.parametrize(("claim", "place", "name", "wrong", "expected"), CONTROLS)

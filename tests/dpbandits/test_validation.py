@@ -176,8 +176,7 @@ def test_a_mean_outside_its_range_is_refused(means, data):
     bad = data.draw(st.floats().filter(lambda x: not 0 <= x <= 1))
     place = data.draw(st.integers(0, len(means) - 1))
     means[place] = bad
-    message = refusal("means", tuple(means), lambda: dpb.instances.bernoulli(means))
-    assert f"the mean {bad!r}" in message and "[0, 1]" in message
+    assert "from 0 to 1" in refusal("means", means, lambda: dpb.instances.bernoulli(means))
 
 
 @pytest.mark.parametrize("name", ["epsilon", "beta"])
