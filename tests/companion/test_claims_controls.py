@@ -188,7 +188,7 @@ def of_bounds(claim, name, factor, expected):
 
 
 def of_estimates(claim, doubles, wrong, expected):
-    """Return the row of other estimates for the algorithms whose batches double, or for the rest."""
+    """Return the row of other estimates for the algorithms whose batches double, or the rest."""
 
     def estimates(rule, state, right=batches.estimates):
         return wrong(state) if rule.doubles == doubles else right(rule, state)
