@@ -42,11 +42,8 @@ __all__ = [
 ]
 
 
-_SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
-"""Levels y = μ* − share·Δ_a that are tried for DP-IMED and Lazy-DP-TS."""
-
-_SPREADS = (0.4, 0.6, 0.75, 0.9, 1.0)
-"""Widths of the posterior that are tried for Lazy-DP-TS, in units of √(2 log T/n)."""
+_SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # levels y = μ* − share·Δ_a that are tried
+_SPREADS = (0.4, 0.6, 0.75, 0.9, 1.0)  # widths of the posterior, in units of √(2 log T/n)
 _ROUNDS = 200
 _SPACING = 2.3e-16
 
@@ -69,13 +66,6 @@ def calibrated_upper(x: float, n: float, k: float, epsilon: float, level: float)
 
     d̃⁺ is convex and increases in q ≥ x, and Newton's method from the right converges. With ε = ∞
     it is the index of KL-UCB. x may lie anywhere on the line.
-
-    Examples
-    --------
-    >>> round(calibrated_upper(0.5, 100.0, 5.0, 1.0, 5.0), 4)
-    0.6856
-    >>> round(calibrated_upper(0.5, 100.0, 1.0, math.inf, 5.0), 4)
-    0.6542
     """
     if x >= 1.0:
         return 1.0
@@ -105,13 +95,7 @@ def calibrated_upper(x: float, n: float, k: float, epsilon: float, level: float)
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float) -> float:
-    """Return min {x ≤ mean : n·d̃⁺(x, mean, k/n) ≤ level}, to rounding from below.
-
-    Examples
-    --------
-    >>> round(least_estimate(0.5, 100.0, 5.0, 1.0, 5.0), 4)
-    0.3094
-    """
+    """Return min {x ≤ mean : n·d̃⁺(x, mean, k/n) ≤ level}, to rounding from below."""
     if level <= 0.0 or mean <= 0.0:
         return mean
     step = math.sqrt(0.5 * level / n) + 2.0**-60
@@ -161,24 +145,14 @@ class Frame:
         self.at = np.maximum(np.unique(self.wanted), 1.0)
         most = int(min(self.at.max(), 2.0**60))
         sizes, ends, rewards, noises = batch_grid(2 * most, eta, forgets)
+        self.log_times = np.log(self.at)[:, None]
         within = ends[:-1] <= most
-        self.ends = ends[:-1][within].astype(np.float64)
-        self.rewards = rewards[:-1][within].astype(np.float64)
-        self.noises = noises[:-1][within].astype(np.float64)
-        self.next_sizes = sizes[1:][within].astype(np.float64)
-        self.room = np.minimum(
-            self.next_sizes, np.maximum(self.at[:, None] - self.ends - self.means.size + 1, 0.0)
+        self.ends, self.rewards, self.noises, self.next_sizes = (
+            column[within].astype(np.float64)
+            for column in (ends[:-1], rewards[:-1], noises[:-1], sizes[1:])
         )
-
-    @property
-    def log_times(self) -> Floats:
-        """Log T of each time, shape (times, 1)."""
-        return np.log(self.at)[:, None]
-
-    def too_low(self, failure: Callable[[Floats], Floats]) -> Floats:
-        """Return q_j = Σ_i f(e_i + e_j + K − 1) for an index, f a function of log s."""
-        when = self.ends[:, None] + self.ends + self.means.size - 1
-        return failure(np.log(when)).sum(axis=0)
+        left = np.maximum(self.at[:, None] - self.ends - self.means.size + 1, 0.0)
+        self.room = np.minimum(self.next_sizes, left)
 
     def reaching(self, mean: float, thresholds: Floats) -> Floats:
         """Bound the probability that an arm's estimates reach thresholds of shape (times, J)."""
@@ -199,6 +173,25 @@ class Frame:
             total += arms * (self.best - mean) * pulls(float(mean))
         worst = self.wanted * (self.best - self.means.min())
         return np.minimum(total[np.searchsorted(self.at, self.wanted)], worst)[()]
+
+    def index_regret(self, thresholds: Floats, failure: Callable[[Floats], Floats]) -> Any:
+        """Bound the regret of an index that is above μ* where estimates reach the thresholds.
+
+        f(log s) = `failure` bounds the probability that it is below the mean of the best arm at
+        time s, so that q_j = Σ_i f(log(e_i + e_j + K − 1)).
+        """
+        q = failure(np.log(self.ends[:, None] + self.ends + self.means.size - 1)).sum(axis=0)
+        return self.regret(lambda mean: self.pulls(self.reaching(mean, thresholds) + q))
+
+    def regret_at_levels(self, pulls: Callable[[float, float], Floats]) -> Any:
+        """Bound the regret by the least over some levels y; `pulls` bounds E N_a for μ_a and y."""
+
+        def least(mean: float) -> Floats:
+            levels = (self.best - share * (self.best - mean) for share in _SHARES)
+            result: Floats = np.min([pulls(mean, y) for y in levels], axis=0)
+            return result
+
+        return self.regret(least)
 
 
 def lazy_ucb_regret(
@@ -224,24 +217,16 @@ def lazy_ucb_regret(
         As of `elimination_regret`.
     epsilon, sampling, noise, eta : float
         Privacy budget ε, inf included; c and d, above 0; growth η of the batches, 0.05 to 100.
-
-    Examples
-    --------
-    >>> args = {"epsilon": 1.0, "sampling": 1.5, "noise": 3.0}
-    >>> bool(lazy_ucb_regret([0.5, 0.4], 10**6, **args | {"epsilon": 0.1})
-    ...      > lazy_ucb_regret([0.5, 0.4], 10**6, **args))
-    True
     """
-    sampling = check_positive("sampling", sampling)
-    noise = check_positive("noise", noise)
+    sampling, noise = check_positive("sampling", sampling), check_positive("noise", noise)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
     private = 0.5 if math.isfinite(frame.epsilon) else 0.0
     widths = _ucb_widths(frame.rewards, frame.log_times, sampling, noise, frame.epsilon)
-    thresholds = frame.best - widths
-    q = frame.too_low(
-        lambda log_s: np.exp(-2 * sampling * log_s) + private * np.exp(-noise * log_s)
-    )
-    return frame.regret(lambda mean: frame.pulls(frame.reaching(mean, thresholds) + q))
+
+    def failure(log_s: Floats) -> Floats:
+        return np.exp(-2 * sampling * log_s) + private * np.exp(-noise * log_s)
+
+    return frame.index_regret(frame.best - widths, failure)
 
 
 def adap_klucb_regret(
@@ -265,8 +250,7 @@ def adap_klucb_regret(
     thresholds = np.where(lowest > 0, lowest - levels / (frame.epsilon * frame.rewards), -math.inf)
     thresholds = np.maximum(thresholds, -1.0)  # certain from the mean down
     private = 1.5 if math.isfinite(frame.epsilon) else 1.0
-    q = frame.too_low(lambda log_s: private * np.exp(-alpha * log_s))
-    return frame.regret(lambda mean: frame.pulls(frame.reaching(mean, thresholds) + q))
+    return frame.index_regret(thresholds, lambda log_s: private * np.exp(-alpha * log_s))
 
 
 def dp_klucb_regret(
@@ -294,8 +278,7 @@ def dp_klucb_regret(
     frame = Frame(means, horizon, times, epsilon, eta, forgets=False)
     levels = frame.log_times + slack * np.log1p(frame.log_times)
     thresholds = _least_estimates(frame.best, frame.rewards, frame.noises, frame.epsilon, levels)
-    q = frame.too_low(lambda log_s: np.exp(-log_s - slack * np.log1p(log_s)))
-    return frame.regret(lambda mean: frame.pulls(frame.reaching(mean, thresholds) + q))
+    return frame.index_regret(thresholds, lambda x: np.exp(-x - slack * np.log1p(x)))
 
 
 def private_regret_rate(means: ArrayLike, epsilon: float) -> float:
@@ -305,11 +288,6 @@ def private_regret_rate(means: ArrayLike, epsilon: float) -> float:
     state (reconstructed); `lai_robbins_rate` for ε = ∞, and never below `private_lower_bound_rate`.
     Where the largest mean is 1 it is what the formula gives, and no bound.
     Proof: :prf:ref:`thm-head-lower`.
-
-    Examples
-    --------
-    >>> [round(private_regret_rate([0.5, 0.25], epsilon), 3) for epsilon in (10.0, 0.1)]
-    [1.911, 10.526]
     """
     mu = check_arms("means", means)
     epsilon = check_positive("epsilon", epsilon, infinite=True)
@@ -322,10 +300,7 @@ def private_regret_rate(means: ArrayLike, epsilon: float) -> float:
 def _underrated(
     best: float, y: float, rewards: Floats, noises: Floats, counted: Floats, epsilon: float
 ) -> Floats:
-    """Return q_j of DP-IMED: Σ_i P(y_i < y and n_i·d(y_i, y) ≥ log(n_j/n_i)), shape (J,).
-
-    d is the evidence of the index, d̃⁺ with as many noises as are `counted`.
-    """
+    """Return q_j of DP-IMED: Σ_i P(y_i < y and n_i·d(y_i, y) ≥ log(n_j/n_i)), d its evidence."""
     result = np.zeros(rewards.size)
     for i in range(rewards.size):
         n, k = rewards[i], noises[i]
@@ -388,22 +363,18 @@ def lazy_dp_ts_regret(
     raised = alpha * frame.log_times / (frame.epsilon * frame.rewards)
     spread = np.sqrt(2 * frame.log_times / frame.rewards)
 
-    def pulls(mean: float) -> Floats:
-        least = np.full(frame.at.size, math.inf)
-        for share in _SHARES:
-            y = frame.best - share * (frame.best - mean)
-            lost = under + frame.next_sizes * _mean_odds(frame.best, y, frame.rewards)
-            likely = np.ones_like(frame.room)
-            for part in _SPREADS:
-                centre = y - part * spread
-                thresholds = np.where(centre > 0, centre - raised, -1.0)
-                above = frame.at[:, None] * scipy.special.ndtr(-part * np.sqrt(2 * frame.log_times))
-                above = above / np.minimum(frame.next_sizes, frame.at[:, None])
-                likely = np.minimum(likely, frame.reaching(mean, thresholds) + above)
-            least = np.minimum(least, frame.pulls(likely, lost))
-        return least
+    def pulls(mean: float, y: float) -> Floats:
+        lost = under + frame.next_sizes * _mean_odds(frame.best, y, frame.rewards)
+        likely = np.ones_like(frame.room)
+        for part in _SPREADS:
+            centre = y - part * spread
+            thresholds = np.where(centre > 0, centre - raised, -1.0)
+            above = frame.at[:, None] * scipy.special.ndtr(-part * np.sqrt(2 * frame.log_times))
+            above = above / np.minimum(frame.next_sizes, frame.at[:, None])
+            likely = np.minimum(likely, frame.reaching(mean, thresholds) + above)
+        return frame.pulls(likely, lost)
 
-    return frame.regret(pulls)
+    return frame.regret_at_levels(pulls)
 
 
 def dp_imed_regret(
@@ -420,26 +391,16 @@ def dp_imed_regret(
     The least, over some levels y between μ_a and μ*, of the bound of :prf:ref:`thm-imed`, which has
     the proof. `calibrated` tells whether the evidence of the index is d̃⁺ or d_ε; other arguments
     as of `lazy_ucb_regret`.
-
-    Examples
-    --------
-    >>> bound = dp_imed_regret([0.9, 0.2], 10**6, epsilon=1.0, eta=1.0)
-    >>> bool(private_regret_rate([0.9, 0.2], 1.0) * math.log(10**6) < bound < 1000)
-    True
     """
     calibrated = check_flag("calibrated", calibrated)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=False)
     levels = np.maximum(frame.log_times - np.log(frame.rewards), 0.0)
     counted = frame.noises if calibrated else np.zeros_like(frame.noises)
 
-    def pulls(mean: float) -> Floats:
-        least = np.full(frame.at.size, math.inf)
-        for share in _SHARES:
-            y = frame.best - share * (frame.best - mean)
-            lowest = _least_estimates(y, frame.rewards, counted, frame.epsilon, levels)
-            thresholds = np.where(lowest > 0, lowest, -1.0)
-            q = _underrated(frame.best, y, frame.rewards, frame.noises, counted, frame.epsilon)
-            least = np.minimum(least, frame.pulls(frame.reaching(mean, thresholds) + q))
-        return least
+    def pulls(mean: float, y: float) -> Floats:
+        lowest = _least_estimates(y, frame.rewards, counted, frame.epsilon, levels)
+        thresholds = np.where(lowest > 0, lowest, -1.0)
+        q = _underrated(frame.best, y, frame.rewards, frame.noises, counted, frame.epsilon)
+        return frame.pulls(frame.reaching(mean, thresholds) + q)
 
-    return frame.regret(pulls)
+    return frame.regret_at_levels(pulls)

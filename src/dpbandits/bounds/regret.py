@@ -1,7 +1,4 @@
-"""Bounds on pulls and regret, upper and lower, each with the constants that its proof gives.
-
-SS19 is Sajed & Sheffet (2019). What is out of range raises a `ValueError`.
-"""
+"""Bounds on pulls and regret of Sajed & Sheffet (2019, "SS19") and before, with all constants."""
 
 from __future__ import annotations
 
@@ -65,13 +62,7 @@ def worst_regret(gaps: ArrayLike, horizon: float, *, times: ArrayLike | None = N
 
 
 def elimination_last_epoch(gap: float) -> int:
-    """Return e(a): the first epoch e ≥ 1 with gap ≥ 2^−e, after which arm a is gone (Lemma 4.2).
-
-    Examples
-    --------
-    >>> elimination_last_epoch(0.25), elimination_last_epoch(0.3), elimination_last_epoch(1.0)
-    (2, 2, 1)
-    """
+    """Return e(a): the first epoch e ≥ 1 with gap ≥ 2^−e, after which arm a is gone (Lemma 4.2)."""
     if not 0 < gap <= 1:
         raise ValueError(f"gap={gap!r} is out of range; allowed: (0, 1]")
     return max(1, 1 - math.frexp(gap)[1])
@@ -137,22 +128,21 @@ def elimination_pulls_printed(gap: float, n_arms: int, beta: float, epsilon: flo
     return log_term * (1024 / gap**2 + 96 / (epsilon * gap))
 
 
-def spend_pulls(gaps: Floats, pulls: Floats, times: Floats) -> Floats:
-    """Maximise Σ Δ_a n_a subject to n_a ≤ pulls_a and Σ n_a ≤ t, at each t: greatest gap first."""
-    order = np.argsort(-gaps)
-    spent = np.minimum(np.cumsum(pulls[order]), times[..., None])
-    return np.diff(spent, prepend=0.0) @ gaps[order]
-
-
 def regret_of_pulls(
     gaps: Floats, pulls: Callable[[float], float], failure: float, at: Floats
 ) -> Any:
-    """Bound the regret: at most `pulls(gap)` of each arm, or, if the means fail, the worst arm."""
+    """Bound the regret: at most `pulls(gap)` of each arm, or, if the means fail, the worst arm.
+
+    Σ Δ_a n_a with n_a at most that and Σ n_a ≤ t is greatest if the greatest gaps come first.
+    """
     positive = gaps[gaps > 0]
     distinct, which = np.unique(positive, return_inverse=True)
     most = np.array([pulls(gap) for gap in distinct.tolist()], float)[which]
+    order = np.argsort(-positive)
+    spent = np.minimum(np.cumsum(most[order]), at[..., None])
+    regret = np.diff(spent, prepend=0.0) @ positive[order]
     worst = at * positive.max(initial=0.0)
-    return np.minimum(spend_pulls(positive, most, at) + failure * worst, worst)[()]
+    return np.minimum(regret + failure * worst, worst)[()]
 
 
 def elimination_regret(
@@ -258,11 +248,6 @@ def lai_robbins_rate(means: ArrayLike) -> float:
     """Return lim inf regret/log T of any consistent policy on Bernoulli arms: Σ Δ_a/kl(μ_a, μ*).
 
     Lai & Robbins (1985). Asymptotic: at a finite T a policy may well lie below rate·log T.
-
-    Examples
-    --------
-    >>> round(lai_robbins_rate([0.5, 0.25]), 3)
-    1.911
     """
     mu = check_arms("means", means)
     best = mu.max()

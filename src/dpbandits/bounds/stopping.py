@@ -1,7 +1,4 @@
-"""Bounds on the samples of stopping rules, upper and lower, with the constants of their proofs.
-
-SS19 is Sajed & Sheffet (2019).
-"""
+"""Bounds on the samples of stopping rules (Sajed & Sheffet 2019, "SS19"), with all constants."""
 
 from __future__ import annotations
 
@@ -89,11 +86,9 @@ def loglog_bracket(a: float, b: float) -> tuple[float, float]:
 
 def loglog_crossing(a: float, b: float) -> float:
     """Solve log(a·log x) = b·x for its largest root, beyond which log(a·log x)/x stays below b."""
-    low, high = loglog_bracket(a, b)
     from scipy.optimize import brentq  # slow to import
 
-    root: float = brentq(lambda x: math.log(a * math.log(x)) - b * x, low, high)
-    return root
+    return float(brentq(lambda x: math.log(a * math.log(x)) - b * x, *loglog_bracket(a, b)))
 
 
 class StoppingTimes(NamedTuple):
@@ -143,7 +138,7 @@ def stopping_samples(rule: NASFamily, mean: float) -> int:
         width = sampling_width(halting, n, number) * (2 + 1 / halting.alpha)
         return float(n * width + 2 * noise_allowance(halting, number) - release)
 
-    return rule.first_time(mean, surely)
+    return rule.time_to_reach(surely, mean)
 
 
 def stopping_times_printed(
@@ -156,14 +151,9 @@ def stopping_times_printed(
 
     Parameters
     ----------
-    mean : float
-        Mean μ ≠ 0 of the samples, in [−R, R].
-    alpha, beta : float
-        Relative error α, and probability β of a greater one.
-    epsilon : float
-        Privacy budget ε > 0, ``inf`` included.
-    half_range : float
-        R > 0.
+    mean, alpha, beta, epsilon, half_range : float
+        Mean μ ≠ 0 of samples in [−R, R]; relative error α, and probability β of a greater one;
+        privacy budget ε > 0, ``inf`` included; R > 0.
     """
     x, y, alpha, beta = _units(mean, alpha, beta, epsilon, half_range)
     log_term = math.log(math.log(x) / beta)
@@ -217,7 +207,6 @@ def stopping_constant(beta: float) -> float:
     C = 8q²/(4q − p) with p = 18c₀, q = 48c₁, and with b = log(4/β), κ = log2(3Cb):
     c₀ = max(2, (b + log 4 + 2·log κ)/b), c₁ = (b + log(2)/2 + log κ)/b. It falls as β → 0, is
     below 342 for every β, and below 200 for β ≤ 0.08. Proof: :prf:ref:`thm-halting-closed`.
-
     """
     base = math.log(4 / check_fraction("beta", beta))
     return _fixed_point(base, math.log(4), math.log(2) / 2, 0.0)
@@ -261,12 +250,10 @@ def dagum_rate(law: Law, alpha: float, beta: float) -> float:
 def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
     """Bound from below the expected samples, on `law`, of any rule that is right on every law.
 
-    (1 − 2β)·log((1 − β)/β)/K, K the least relative entropy KL(P, Q) from the law P to a law Q
-    on [−R, R] whose mean has no (1 ± α)-approximation in common with μ; of the order of Dagum et
-    al. (2000). Proof: :prf:ref:`thm-dagum`.
-
-    The rule keeps the relative error α except with probability β < 1/2 on every law on [−R, R]
-    with a mean other than 0.
+    Right is to keep the relative error α except with probability β < 1/2 wherever the mean is not
+    0. (1 − 2β)·log((1 − β)/β)/K, K the least relative entropy KL(P, Q) from the law P to a law Q
+    on [−R, R] whose mean has no (1 ± α)-approximation in common with μ. Proof:
+    :prf:ref:`thm-dagum`.
 
     Examples
     --------
@@ -323,7 +310,6 @@ def private_stopping_lower_bound(
     β < 1/4; 0 for ε = ∞. d = 2α|μ|/((1 + α)(R + |μ|)) serves for **every** law of mean μ, whatever
     its variance; on the law on {−R, R} (`two_point`) d = α|μ|/((1 + α)R), as in the paper. The
     other arguments are those of `stopping_times_printed`. Proof: :prf:ref:`thm-private-lower`.
-
     """
     rate = _privacy_rate(mean, alpha, beta, epsilon, half_range, two_point)
     return math.log((0.5 - beta) / beta) / rate
@@ -351,20 +337,13 @@ def stopping_complexity_lower_bound(
     log(1/β)/(8·log(1 + d(e^ε − 1))), which serves for β near 1/4. `epsilon` is one budget or a list
     of several, as the result is; law, α and β < 1/4 are as of `stopping_lower_bound`. Proof:
     :prf:ref:`cor-lower`.
-
-    Examples
-    --------
-    >>> from dpbandits.rewards.laws import two_point
-    >>> round(stopping_complexity_lower_bound(two_point(0.1), 0.5, 0.05, epsilon=0.001))
-    32942
     """
     _check_law(law)
     on_ends = isinstance(law, TwoPointLaw) and law.high == -law.low == law.half_range
-    several = isinstance(epsilon, (list, tuple, np.ndarray))
-    budgets: Any = epsilon if several else [epsilon]
-    rates = np.array(
-        [_privacy_rate(law.mean, alpha, beta, e, law.half_range, on_ends) for e in budgets]
-    )
+
+    def rate(budget: float) -> float:
+        return _privacy_rate(law.mean, alpha, beta, budget, law.half_range, on_ends)
+
+    rates = np.vectorize(rate, otypes=[float])(epsilon)
     private = max(math.log((0.5 - beta) / beta) / 2, math.log(1 / beta) / 8) / rates
-    found = np.maximum(stopping_lower_bound(law, alpha, beta), private)
-    return found if several else float(found[0])
+    return np.maximum(stopping_lower_bound(law, alpha, beta), private)[()]

@@ -35,7 +35,6 @@ __all__ = [
     "heavy_elimination_pulls",
     "heavy_elimination_regret",
     "heavy_minimax_lower_bound",
-    "heavy_pulls_lower_bound",
     "heavy_regret_lower_bound",
     "local_kl_bound",
     "published_width_constant",
@@ -44,7 +43,6 @@ __all__ = [
 ]
 
 _MOST_EPOCHS = 1000
-_MODELS = ("global", "local")
 _FAR = 1e100  # above every gap
 
 
@@ -155,8 +153,7 @@ def published_width_constant(horizon: int, order: float) -> float:
     >>> [round(published_width_constant(10**e, 0.5), 1) for e in (3, 6, 12, 100)]
     [10.2, 11.4, 12.7, 18.1]
     """
-    log_t = math.log(check_integer("horizon", horizon, 3))
-    levels = int(horizon).bit_length()
+    log_t, levels = math.log(check_integer("horizon", horizon, 3)), int(horizon).bit_length()
     log_term = math.log(2) + 4 * log_t
     return 2 * levels * log_term ** (1 / (1 + check_order("order", order))) / log_t**1.5
 
@@ -199,11 +196,6 @@ def local_kl_bound(epsilon: float, tv: float) -> float:
     KL(m0, m1) + KL(m1, m0) ≤ (e^ε − 1)²·tv², m0 and m1 the densities of the release of a sample of
     law P0 or P1 with tv = sup ∣P0(A) − P1(A)∣. Proof: :prf:ref:`lem-contraction`, in both
     directions; Duchi, Jordan & Wainwright (2013) have 4·tv² for their tv.
-
-    Examples
-    --------
-    >>> round(local_kl_bound(1.0, 0.1), 6)
-    0.029525
     """
     epsilon, tv = check_positive("epsilon", epsilon), check_range("tv", tv, 0, 1)
     return math.inf if epsilon > 300 and tv > 0 else (math.expm1(min(epsilon, 300)) * tv) ** 2
@@ -216,15 +208,9 @@ def heavy_divergence(
 
     −log(1 − p(1 − e^−ε)) in the global model, of order ε·((2Δ)^(1+v)/u)^(1/v), and the lesser of it
     and (e^ε − 1)²p² in the local one. `gap` is Δ > 0, at most u^(1/(1+v))/2; ε may be infinite.
-
-    Examples
-    --------
-    >>> [round(heavy_divergence(0.05, 1.0, 1.0, 1.0, model), 7) for model in ("global", "local")]
-    [0.0063413, 0.0002952]
     """
-    gap, moment = check_positive("gap", gap), check_positive("moment", moment)
-    order = check_order("order", order)
-    _check(epsilon, model)
+    gap = check_positive("gap", gap)
+    moment, order = _check(epsilon, moment, order, model)
     log_p = ((1 + order) * math.log(2 * gap) - math.log(moment)) / order
     if log_p > 1e-12:
         raise ValueError(
@@ -242,38 +228,6 @@ def _divergence(p: float, epsilon: float, model: str) -> float:
     return min(central, local_kl_bound(epsilon, p))
 
 
-def heavy_pulls_lower_bound(
-    gap: float,
-    horizon: float,
-    regret: float,
-    epsilon: float,
-    moment: float,
-    order: float,
-    model: str = "global",
-) -> float:
-    """Bound from below the expected pulls of each worse arm on the first hard instance.
-
-    E n ≥ log(ΔT/(8G))/κ, or 0, for an algorithm whose regret is at most G on both. If G is at most
-    of order T^a, a < 1, this is at least of order (1 − a)·log T·Δ^(−(1+v)/v)/ε in the global model,
-    for ε ≤ 1, and (1 − a)·log T·Δ^(−2(1+v)/v)/ε² in the local one: an algorithm cannot have a
-    regret of order Δ^(−1/v)·log(T)/ε² in the local model for all Δ.
-    Proof: :prf:ref:`thm-hard-pairs`. Arguments as of `heavy_divergence`.
-
-    Examples
-    --------
-    >>> central, local = (
-    ...     heavy_pulls_lower_bound(0.01, 1e12, 1e6, 0.5, 1.0, 1.0, m) for m in ("global", "local")
-    ... )
-    >>> round(central), round(local)
-    (45304, 105902940)
-    """
-    kappa = heavy_divergence(gap, epsilon, moment, order, model)
-    ratio = gap * check_positive("horizon", horizon) / (8 * check_positive("regret", regret))
-    if kappa == 0:
-        raise ValueError(f"gap={gap!r} is too small for the numbers; allowed: a greater gap")
-    return max(0.0, math.log(ratio)) / kappa
-
-
 def heavy_regret_lower_bound(
     gap: float,
     horizon: float,
@@ -284,11 +238,19 @@ def heavy_regret_lower_bound(
     model: str = "global",
     n_arms: int = 2,
 ) -> float:
-    """Bound from below the regret on the first hard instance: (K − 1)·Δ·`heavy_pulls_lower_bound`.
+    """Bound from below the regret on the first hard instance, Δ·E n for each of K − 1 worse arms.
 
-    For an algorithm whose regret is at most G on it and on the K − 1 second instances.
+    E n ≥ log(ΔT/(8G))/κ, or 0, for an algorithm whose regret is at most G on it and on the second
+    instances. If G is at most of order T^a, a < 1, E n is at least of order
+    (1 − a)·log T·Δ^(−(1+v)/v)/ε in the global model, for ε ≤ 1, and (1 − a)·log T·Δ^(−2(1+v)/v)/ε²
+    in the local one: an algorithm cannot have a regret of order Δ^(−1/v)·log(T)/ε² in the local
+    model for all Δ. Proof: :prf:ref:`thm-hard-pairs`. Arguments as of `heavy_divergence`.
     """
-    pulls = heavy_pulls_lower_bound(gap, horizon, regret, epsilon, moment, order, model)
+    kappa = heavy_divergence(gap, epsilon, moment, order, model)
+    ratio = gap * check_positive("horizon", horizon) / (8 * check_positive("regret", regret))
+    if kappa == 0:
+        raise ValueError(f"gap={gap!r} is too small for the numbers; allowed: a greater gap")
+    pulls = max(0.0, math.log(ratio)) / kappa
     return (check_integer("n_arms", n_arms, 2) - 1) * gap * pulls
 
 
@@ -301,8 +263,7 @@ def heavy_minimax_lower_bound(
     global model, u^(1/(1+v))·T^((2+v)/(2(1+v)))·((K − 1)/ε²)^(v/(2(1+v))) in the local one.
     Proof, with the best p: :prf:ref:`thm-hard-pairs`. Arguments as of `heavy_divergence`.
     """
-    moment, order = check_positive("moment", moment), check_order("order", order)
-    _check(epsilon, model)
+    moment, order = _check(epsilon, moment, order, model)
     horizon = check_positive("horizon", horizon)
     rivals = horizon / (check_integer("n_arms", n_arms, 2) - 1)
     candidates = [-order / (math.expm1(-epsilon) * (order + (1 + order) * rivals))]
@@ -318,6 +279,7 @@ def heavy_minimax_lower_bound(
     return best
 
 
-def _check(epsilon: float, model: str) -> None:
-    check_choice("model", model, _MODELS)
+def _check(epsilon: float, moment: float, order: float, model: str) -> tuple[float, float]:
+    check_choice("model", model, ("global", "local"))
     check_positive("epsilon", epsilon, infinite=True)
+    return check_positive("moment", moment), check_order("order", order)

@@ -17,8 +17,6 @@ from dpbandits.plotting import style
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.simulation import Runs
 
-__all__ = ["draw_plan", "plan_figure", "plan_rows", "runs_figure"]
-
 _COLOURS = ("blue", "vermilion", "green", "purple", "orange", "sky")
 _LINES = ("-", style.DASHED, style.LONG, style.UNEVEN)
 _FIRST = 10.0  # time from which on the rates times log t are drawn
@@ -71,10 +69,9 @@ def runs_figure(found: Sequence[Runs]) -> Figure:
 def plan_figure(plan: Plan) -> Figure:
     """Draw a plan: the lower bound against ε, and what the algorithms take at the planned one.
 
-    A marker stands at an algorithm's mean, its line ends at the number of samples that nine in
-    ten runs stay within; markers are set a little apart. The vertical line is the ε from which on
-    privacy is free, as far as the lower bound can tell. ε has to be finite. An algorithm whose
-    mean is unknown, as runs were ended before they stopped, is left out.
+    A marker stands at an algorithm's mean, unless runs were ended before they stopped; its line
+    ends at the number of samples that nine in ten runs stay within. The vertical line is the ε
+    from which on privacy is free, as far as the lower bound can tell. ε has to be finite.
 
     Examples
     --------
@@ -89,9 +86,8 @@ def plan_figure(plan: Plan) -> Figure:
 def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
     """Return what `plan_figure` draws, for each algorithm, by its name and whether it is private.
 
-    A row has ``epsilon``, the mean number of ``samples``, ``samples_q90``, the number that nine in
-    ten runs stay within, and ``n_runs``. At last the lower bound, as arrays over ε, under the name
-    "lower bound".
+    A row has ``epsilon``, ``samples`` on average, ``samples_q90``, which nine in ten runs stay
+    within, and ``n_runs``; the last one, "lower bound", has arrays over ε.
     """
     if math.isinf(plan.epsilon):
         raise ValueError(f"plan.epsilon={plan.epsilon!r} has no picture; allowed: a finite ε")

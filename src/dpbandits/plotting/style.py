@@ -1,7 +1,7 @@
 """The style of the figures: palette, settings, panels, labels at the ends of curves.
 
-Settings apply inside the functions only. The palette is that of Okabe & Ito, and what must be
-told apart has a line style or a marker of its own as well, so that a grey print can be read.
+What must be told apart has a line style or a marker of its own beside its colour, so that a grey
+print can be read.
 """
 
 from __future__ import annotations
@@ -28,29 +28,6 @@ from scipy.optimize import isotonic_regression
 
 from dpbandits._arrays import Floats
 from dpbandits._files import write_atomically
-
-__all__ = [
-    "COLOURS",
-    "IDENTIFIER_LOOKS",
-    "OTHER_LOOKS",
-    "STYLE",
-    "End",
-    "Look",
-    "NarrowError",
-    "PanelRange",
-    "columns_of",
-    "filled_width",
-    "filling",
-    "finish_panels",
-    "label_ends",
-    "look_of",
-    "make_panels",
-    "power_of_ten",
-    "save",
-    "save_vector",
-    "spread",
-    "styled",
-]
 
 COLOURS = {
     "black": "#000000",
@@ -178,11 +155,10 @@ def styled() -> AbstractContextManager[None]:
 
 @contextmanager
 def filling(width: float, columns: int = 2) -> Iterator[None]:
-    """Have the figures that are made inside a block fill `width` inches.
+    """Have the figures that are made inside a block fill `width` inches, or more if they need it.
 
     Up to `columns` panels stand in a row, two where that leaves each four fifths of its own width.
-    A figure that needs more room than there is becomes wider than `width`; where labels would
-    leave little room for curves, making it fails with a `NarrowError`.
+    Where labels would leave little room for curves, making a figure fails with a `NarrowError`.
     """
     token = _room.set((width, columns))
     try:

@@ -1,39 +1,15 @@
 """Stopping rules: estimate a mean to a relative error, with as few samples as possible."""
 
-from dpbandits.stopping.base import Outcome, StoppingRule
-from dpbandits.stopping.ebgstop import EBGStop
-from dpbandits.stopping.estimates import Estimates, estimate, estimate_many
-from dpbandits.stopping.halting_laws import (
-    HaltingLaw,
-    PrivacyLoss,
-    crossing_length,
-    crossing_loss,
-    crossing_streams,
-    halting_law,
-    loss_limit,
-    privacy_loss,
-    sparse_vector_law,
-)
-from dpbandits.stopping.nas import DPNAS, NAS, DPExponentialNAS, NASFamily
+from dpbandits.stopping import base, ebgstop, estimates, halting_laws, nas
+from dpbandits.stopping.base import *  # noqa: F403 (the names that a module lists)
+from dpbandits.stopping.ebgstop import *  # noqa: F403
+from dpbandits.stopping.estimates import *  # noqa: F403
+from dpbandits.stopping.halting_laws import *  # noqa: F403
+from dpbandits.stopping.nas import *  # noqa: F403
 
-__all__ = [
-    "NAS",
-    "DPNAS",
-    "DPExponentialNAS",
-    "EBGStop",
-    "Estimates",
-    "NASFamily",
-    "Outcome",
-    "StoppingRule",
-    "HaltingLaw",
-    "PrivacyLoss",
-    "crossing_length",
-    "crossing_loss",
-    "crossing_streams",
-    "estimate",
-    "estimate_many",
-    "halting_law",
-    "loss_limit",
-    "privacy_loss",
-    "sparse_vector_law",
-]
+__all__: list[str] = []
+__all__ += base.__all__
+__all__ += ebgstop.__all__
+__all__ += estimates.__all__
+__all__ += halting_laws.__all__
+__all__ += nas.__all__

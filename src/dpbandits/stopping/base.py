@@ -13,7 +13,7 @@ from dpbandits.configuration import Configuration
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.rewards.laws import Law, LawCode
 
-__all__ = ["Outcome", "StoppingRule", "checked"]
+__all__ = ["Outcome", "StoppingRule"]
 
 
 class Outcome(NamedTuple):
@@ -51,7 +51,6 @@ class StoppingRule(Configuration, abc.ABC):
     source: ClassVar[str]
     """Paper and number."""
 
-    # fields of the subclasses, in an order of their own
     alpha: float
     beta: float
     half_range: float

@@ -33,12 +33,8 @@ class Estimates:
     ----------
     rule, law, max_samples
         What was run, as of `estimate`.
-    samples : numpy.ndarray of int, shape (n_runs,)
-        Samples that each run took.
-    estimate : numpy.ndarray of float, shape (n_runs,)
-        Released estimates; nan where a run has not halted.
-    halted : numpy.ndarray of bool, shape (n_runs,)
-        Whether each run halted.
+    samples, estimate, halted : numpy.ndarray, shape (n_runs,)
+        As of `Outcome`, for each run.
     """
 
     rule: StoppingRule
@@ -86,12 +82,11 @@ class Estimates:
         quantiles = np.quantile(self.samples, [0.05, 0.5, 0.95], method="inverted_cdf").tolist()
         if not self.halted.all():
             quantiles = nothing
-        columns: dict[str, Any] = {"n_runs": self.n_runs, "halted": int(self.halted.sum())}
-        names = ["mean_samples", "samples_low95", "samples_high95"]
+        names = ["n_runs", "halted", "mean_samples", "samples_low95", "samples_high95"]
         names += ["samples_q05", "samples_q50", "samples_q95"]
         names += ["error_rate", "error_low95", "error_high95"]
-        values = (*self.mean_samples(), *quantiles, *rates)
-        return columns | dict(zip(names, values, strict=True))
+        counts = self.n_runs, int(self.halted.sum())
+        return dict(zip(names, (*counts, *self.mean_samples(), *quantiles, *rates), strict=True))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the runs to `path`, a row a run: samples, estimate, whether it halted."""
@@ -105,6 +100,10 @@ def _replicated(max_samples: int, case: tuple[StoppingRule, Law], n_runs: int) -
     rule, law = case
     check_kind("rule", rule, StoppingRule, "NAS(0.5, 0.05)")
     max_samples = rule.check_draw(law, np.random.default_rng(0), max_samples)
+
+    def gather(outcomes: list[Outcome]) -> Estimates:
+        return Estimates(rule, law, max_samples, *map(np.array, zip(*outcomes, strict=True)))
+
     return Replicated(
         f"{rule.label}, mean {law.mean:g}",
         # not max_samples: a run that is ended early is the beginning of the one that is not
@@ -113,12 +112,8 @@ def _replicated(max_samples: int, case: tuple[StoppingRule, Law], n_runs: int) -
         n_runs,
         chunk=200,
         warm_up=partial(rule.draw, law, np.random.default_rng(0), min(max_samples, 64)),
-        gather=partial(_gather, rule, law, max_samples),
+        gather=gather,
     )
-
-
-def _gather(rule: StoppingRule, law: Law, max_samples: int, outcomes: list[Outcome]) -> Estimates:
-    return Estimates(rule, law, max_samples, *map(np.array, zip(*outcomes, strict=True)))
 
 
 def estimate(
@@ -133,19 +128,13 @@ def estimate(
 
     Parameters
     ----------
-    rule : StoppingRule
-        Configuration to run.
-    law : Law
-        Law of the samples, from `dpbandits.instances` or `dpbandits.laws`. (Your own stream:
-        `StoppingRule.run`.)
-    n_runs : int
-        Number of replicates.
-    seed : int or sequence of int
-        Entropy of the root seed.
+    rule, law : StoppingRule, Law
+        What to run, and the law of the samples, from `dpbandits.instances` or `dpbandits.laws`.
+        (Your own stream: `StoppingRule.run`.)
+    n_runs, seed, n_jobs
+        As of `dpbandits.simulate`.
     max_samples : int
         Samples after which a run that has not halted ends, and is reported as not halted.
-    n_jobs : int
-        Number of workers, −1 for all processors.
 
     Examples
     --------
@@ -167,12 +156,8 @@ def estimate_many(
 ) -> dict[Key, Estimates]:
     """Simulate a whole grid of cases, each as `estimate` does, whose arguments it has.
 
-    Parameters
-    ----------
-    cases : mapping of key to (rule, law)
-        What is simulated; the keys are yours, and are those of the result and of error messages.
-    n_runs : int or mapping of key to int
-        Number of replicates of each case.
+    The keys of `cases` are yours, and are those of the result and of error messages; `n_runs` may
+    be a number of replicates for each.
 
     Examples
     --------

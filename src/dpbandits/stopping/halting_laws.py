@@ -15,9 +15,9 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -37,13 +37,10 @@ __all__ = [
     "crossing_loss",
     "crossing_streams",
     "halting_law",
-    "looks_at",
     "loss_limit",
-    "margins",
     "privacy_loss",
     "sparse_vector_law",
 ]
-
 
 _DROP = 45.0  # the logarithm of what is left out on either side, relative to the largest value
 _DIGITS = 18.0  # orders of magnitude by which ρ^(−2m) is below 1
@@ -64,10 +61,9 @@ class HaltingLaw:
     ----------
     times, log_halt : numpy.ndarray, shape (looks,)
         Number n of samples at each look, and log of the probability that the rule halts there.
-    log_survive : float
-        Log of the probability that it has not halted by the end of the stream.
-    error : float
-        Proved bound on the relative error of each probability, rounding apart.
+    log_survive, error : float
+        Log of the probability that it has not halted by the end of the stream; proved bound on the
+        relative error of each probability, rounding apart.
     """
 
     times: Ints
@@ -137,10 +133,8 @@ def sparse_vector_law(
 
     Returns
     -------
-    log_halt : numpy.ndarray of float, shape (looks − first + 1,)
-        Log of the probability that each look from `first` on is the first to halt.
-    log_survive, error : float
-        As of `HaltingLaw`.
+    log_halt, log_survive, error
+        As of `HaltingLaw`, for the looks from `first` on.
     """
     once = check_range("threshold_scale", threshold_scale, 0.0, sys.float_info.max)
     each = check_range("query_scale", query_scale, 0.0, sys.float_info.max)
@@ -369,11 +363,9 @@ class PrivacyLoss:
 
     Attributes
     ----------
-    total : float
+    total, time : float, int or None
         Greatest |log ratio| of the densities of the output, halting time and estimate together,
-        or no halt; the pair is in keeping with ε-differential privacy if it is at most ε.
-    time : int or None
-        Halting time at which it is attained; None if by not halting.
+        or no halt, and the halting time that attains it; ε-differential privacy allows ε.
     sparse_vector, release : float
         The parts of the halting time and of the released estimate, at that time: |L_s|, and
         |change|/σ₃, which is 0 before the change.
@@ -442,24 +434,20 @@ def _log_ratio(logs: Floats, other_logs: Floats) -> Floats:
         return np.where(logs == other_logs, 0.0, logs - other_logs)
 
 
-def _over(size: float, scale: float) -> float:
-    """Return size/scale, the loss of a change of that size; 0/0 is 0."""
-    if size == 0.0:
-        return 0.0
-    return size / scale if scale > 0.0 else math.inf
+def _over(sizes: Any, scale: float) -> Any:
+    """Return the loss size/scale of changes of these sizes; 0/0 is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(sizes == 0.0, 0.0, np.divide(sizes, scale))
 
 
 def _bound(halting: Halting, moves: Floats) -> Floats:
     """Return the larger bound of :prf:ref:`prop-moves` of both directions, for the moves δ_j."""
     bound = np.zeros(moves.size + 1)
-    for sign in (1.0, -1.0):
-        highest = 0.0
-        for j, move in enumerate(sign * moves):
-            part = _over(highest, halting.threshold_scale)
-            part += _over(max(highest - move, 0.0), halting.query_scale)
-            bound[j] = max(bound[j], part)
-            highest = max(highest, float(move))
-        bound[-1] = max(bound[-1], _over(highest, halting.threshold_scale))
+    for signed in (moves, -moves):
+        highest = np.maximum.accumulate(np.append(0.0, signed))  # before each look, and at the end
+        fall = np.append(np.maximum(highest[:-1] - signed, 0.0), 0.0)
+        both = _over(highest, halting.threshold_scale) + _over(fall, halting.query_scale)
+        bound = np.maximum(bound, both)
     return bound
 
 
@@ -468,14 +456,6 @@ def crossing_streams(rule: NASFamily, look: int) -> tuple[Floats, Floats]:
 
     The neighbour's sums run up at R a sample until half time, and then down to 0; the stream
     has −R for the first entry.
-
-    Examples
-    --------
-    >>> from dpbandits import DPExponentialNAS
-    >>> rule = DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05)
-    >>> stream, neighbour = crossing_streams(rule, 2)
-    >>> stream.tolist(), neighbour.tolist()
-    ([-1.0, 1.0, -1.0, -1.0], [1.0, 1.0, -1.0, -1.0])
     """
     look = _check_look(rule, look, _LOOKS)
     half, odd = divmod(rule.look_time(look), 2)
@@ -532,13 +512,6 @@ def loss_limit(rule: NASFamily, look: int) -> float:
 
     Equal to `crossing_loss`, whose arguments it has, for rules that look at n = 2, 4, 8, …, up to
     rounding; for others the two bracket the greatest loss. Proof: :prf:ref:`prop-loss-limit`.
-
-    Examples
-    --------
-    >>> from dpbandits import DPNAS
-    >>> rule = DPNAS(epsilon=1.0, alpha=0.5, beta=0.05)
-    >>> round(crossing_loss(rule, 64) / 0.5, 3), round(loss_limit(rule, 64) / 0.5, 3)
-    (0.338, 0.348)
     """
     times = _times(rule, look)
     half_range, halting = rule.half_range, rule.halting
@@ -549,15 +522,14 @@ def loss_limit(rule: NASFamily, look: int) -> float:
     if times[0] >= 2 and np.all(2 * times[:-1] <= times[-1]):
         return limit
     scales = halting.threshold_scale, halting.query_scale
-    return max(limit, *(_over(2.0 * half_range, scale) for scale in scales))
+    return float(max(limit, *(_over(2.0 * half_range, scale) for scale in scales)))
 
 
 def crossing_length(rule: NASFamily, share: float) -> int:
     """Return how long a stream has to be for `crossing_loss` to reach a share of its limit.
 
-    The limit is 2R/σ₁ + 4R/σ₂, which is ε/2; `share` lies strictly between 0 and 1. The length is
-    the number n of samples at a look that reaches it, while the look before does not. A rule
-    without noise is refused, and a share that is lost in rounding.
+    The limit is 2R/σ₁ + 4R/σ₂, which is ε/2; `share` lies strictly between 0 and 1. A rule without
+    noise is refused, and a share that is lost in rounding.
     """
     share, halting = check_fraction("share", share), check_rule(rule)
     once, each = halting.threshold_scale, halting.query_scale
@@ -570,15 +542,7 @@ def crossing_length(rule: NASFamily, share: float) -> int:
             f"share={share!r} of the limit {limit:g} is lost in rounding; "
             f"allowed: a rule and a share whose product is at least {_SMALLEST_LOSS:g}"
         )
-    below, above = 0, 1
-    while crossing_loss(rule, above) < wanted:
-        step = 1 + above // 4
-        while step > 1 and rule.look_time(above + step) > 2 * rule.look_time(above):
-            step //= 2  # much longer streams may be out of reach
-        below, above = above, above + step
-    between = range(below + 1, above)
-    after = bisect_left(between, True, key=lambda look: crossing_loss(rule, look) >= wanted)
-    return rule.look_time(below + 1 + after)
+    return rule.first_time(lambda look: crossing_loss(rule, look) >= wanted)
 
 
 def _times(rule: NASFamily, look: int) -> Floats:

@@ -19,7 +19,7 @@ from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
 from dpbandits.rewards.laws import LawCode, sum_of_draws
 from dpbandits.stopping.base import StoppingRule
 
-__all__ = ["NAS", "DPNAS", "DPExponentialNAS", "NASFamily", "check_rule"]
+__all__ = ["NAS", "DPNAS", "DPExponentialNAS", "NASFamily"]
 
 _RARE = 20.0  # looks whose noise has to be this many scales below zero are let pass in bulk
 
@@ -55,9 +55,9 @@ class NASFamily(StoppingRule):
         The first look time n with n|μ| ≥ n·h·(1 + 1/α) + c. Both h and c/n fall with every look,
         so that the condition stays true once it is.
         """
-        return self.first_time(mean, self.threshold)
+        return self.time_to_reach(self.threshold, mean)
 
-    def first_time(self, mean: float, needed: Callable[[int], float]) -> int:
+    def time_to_reach(self, needed: Callable[[int], float], mean: float) -> int:
         """Return the first look time n with n|μ| ≥ ``needed(s)``, which stays so once it is.
 
         Refuses a mean that is not in [−R, R], or is closer to 0 than 10⁻³⁰·R/α.
@@ -66,13 +66,19 @@ class NASFamily(StoppingRule):
         size = abs(check_number("mean", mean, allowed))
         if not 1e-30 * self.half_range / self.alpha <= size <= self.half_range:
             raise ValueError(f"mean={mean!r} is out of range; allowed: {allowed}")
+        return self.first_time(lambda look: self.look_time(look) * size >= needed(look))
+
+    def first_time(self, holds: Callable[[int], bool]) -> int:
+        """Return n at the first look s with ``holds(s)``, which stays so once it is."""
         below, above = 0, 1
-        while self.look_time(above) * size < needed(above):
-            below, above = above, above + 1 + above // 4
+        while not holds(above):
+            step = 1 + above // 4
+            while step > 1 and self.look_time(above + step) > 2 * self.look_time(above):
+                step //= 2  # much longer streams may be out of reach
+            below, above = above, above + step
         while above - below > 1:
             middle = (below + above) // 2
-            reached = self.look_time(middle) * size >= needed(middle)
-            below, above = (below, middle) if reached else (middle, above)
+            below, above = (below, middle) if holds(middle) else (middle, above)
         return self.look_time(above)
 
     def _watch(self, rng: Rng) -> Callable[[int, float], float | None]:
@@ -153,9 +159,7 @@ class DPNAS(NASFamily):
     Parameters
     ----------
     epsilon : float
-        Privacy budget ε > 0; ``inf`` leaves out all noise and its allowance.
-    alpha, beta, half_range
-        As of `NAS`.
+        Privacy budget ε > 0; ``inf`` leaves out all noise and its allowance. Others as of `NAS`.
 
     Examples
     --------
@@ -197,11 +201,7 @@ class DPExponentialNAS(DPNAS):
     the look: h = R·√((2/n)·log(16k²/β)) and c = σ₁·log(4/β) + σ₂·log(8k²/β) + (σ₃/α)·log(4/β).
     ε-differentially private and (α, β)-correct as that is (Corollary 3.2); halts by the time of
     Theorem 3.3. Proof: :prf:ref:`thm-dpnas`, :prf:ref:`thm-halting`. Simulated in O(log n).
-
-    Parameters
-    ----------
-    epsilon, alpha, beta, half_range
-        As of `DPNAS`.
+    Parameters as of `DPNAS`.
 
     Examples
     --------
