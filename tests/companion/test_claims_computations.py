@@ -11,23 +11,42 @@ from companion.claims import td16_privacy, td16_regret, twzw22_central, twzw22_r
 from dpbandits import bounds, robust_means
 from dpbandits.mechanisms import HybridCounter
 
+FULL = HybridCounter(1.0, "full")
 
-def test_element_losses_add_up_over_what_a_counter_draws():
-    """Elements 3 and 5 to 7 by hand: one node of scale 1; two, one and one of scale 2."""
-    counter = HybridCounter(1.0, "full")
-    losses = [td16_privacy.element_loss(counter, i, 8) for i in range(1, 9)]
+
+def test_what_is_known_by_hand():
+    # elements 3 and 5 to 7: one node of scale 1; two, one and one of scale 2
+    losses = [td16_privacy.element_loss(FULL, i, 8) for i in range(1, 9)]
     assert losses == [1.0, 1.0, 2.0, 1.0, 2.0, 1.5, 1.5, 1.0]
-    assert td16_privacy.element_loss(counter, 3, 3) == 1.0
-    assert td16_privacy.element_loss(counter, 6, 6) == 0.5
+    assert [td16_privacy.element_loss(FULL, i, i) for i in (3, 6)] == [1.0, 0.5]
+    # blocks [1], [1, 2], [3], [1, 4], of scales 1, 2, 4 and 8; bounds 1, 1, 2, 3
+    losses = twzw22_central.element_losses(np.array([1.0, 1, 2, 3]), np.array([1.0, 2, 4, 8]))
+    assert losses.tolist() == [2 + 1 + 0.25, 1 + 0.25, 1 + 0.5, 0.75]
+    for epsilon in (0.1, 1.0, 3.0):  # the reversed hazard
+        expected = epsilon + math.log(2 - math.exp(-epsilon))
+        assert td16_privacy._hazard_ratio(1 / epsilon) == pytest.approx(expected, rel=1e-9)
+    # at h = 1000 > B = 200^(2/3) the mean is noise of scale 2B/n, and errs by p·h = h^(−1/2)
+    value = twzw22_central.two_point_failure(1e3, 1e-12, 400, 0.5, 1.0, 2.0)
+    below = 1 - 0.5 * math.exp(-(1e3**-0.5) / (2 * 200 ** (2 / 3) / 400))
+    assert value == pytest.approx(below / (1.5 * math.exp(-2.0)), rel=1e-9)
+    # one reward, m = 1 and a threshold far below: P2/P1 = 1 − p + p·e^(−ε)
+    assert twzw22_rates._coupling() == pytest.approx(1.0, abs=1e-9)
+    # X = 1 or −1 with probability 1/2 has mean 0, and equal moments; with 3/4 it has not
+    assert twzw22_rates._central(1.0, 0.5, 0.5) == pytest.approx(1.0)
+    by_hand = 0.75 * 0.5**1.5 + 0.25 * 1.5**1.5
+    assert twzw22_rates._central(1.0, 0.75, 0.5) == pytest.approx(by_hand)
+    # the width of one reward is that of an epoch of one, as both parts are bounded alike
+    for order, epsilon in itertools.product((0.5, 1.0), (0.1, 1.0)):
+        assert twzw22_rates._index_width(1, order, epsilon, 2.0, 1) == pytest.approx(1.0)
 
 
 @pytest.mark.statistical
 def test_probabilities_of_the_path_are_those_of_plain_draws(rng):
     """Played as in Algorithm 1, the path comes up as often; two comparisons."""
-    counter, draws = HybridCounter(1.0, "full"), td16_privacy.DRAWS
-    found = np.mean(td16_privacy._path_probabilities(counter), axis=1)
+    draws = td16_privacy.DRAWS
+    found = np.mean(td16_privacy._path_probabilities(FULL), axis=1)
     for x in (0, 1):
-        own, other = (td16_privacy._noise(counter, 5, rng) for _ in range(2))
+        own, other = (td16_privacy._noise(FULL, 5, rng) for _ in range(2))
         sums = np.array([0.0, 1.0, 2.0, 2.0 + x, 3.0 + x, 4.0 + x])
         possible = np.ones(draws, dtype=bool)
         pulls = [0, 0]
@@ -41,12 +60,6 @@ def test_probabilities_of_the_path_are_those_of_plain_draws(rng):
         limit = stats.norm.isf(1e-7) * np.sqrt(2 * found / draws)  # for both estimates, or more
         assert abs(possible.mean() - found[x]) < limit[x]
         assert abs(possible.mean() - found[1 - x]) > limit[1 - x]
-
-
-def test_the_reversed_hazard_has_its_closed_form():
-    for epsilon in (0.1, 1.0, 3.0):
-        expected = epsilon + math.log(2 - math.exp(-epsilon))
-        assert td16_privacy._hazard_ratio(1 / epsilon) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.statistical
@@ -84,12 +97,6 @@ def test_an_arm_without_noise_never_falls_below_zero():
     assert 0.001 < td16_regret._falls_below_zero(20, 1e6) < 0.02
 
 
-def test_losses_of_a_tree_of_four():
-    """Blocks [1], [1, 2], [3], [1, 4], of scales 1, 2, 4 and 8; bounds 1, 1, 2, 3."""
-    losses = twzw22_central.element_losses(np.array([1.0, 1, 2, 3]), np.array([1.0, 2, 4, 8]))
-    assert losses.tolist() == [2 + 1 + 0.25, 1 + 0.25, 1 + 0.5, 0.75]
-
-
 @pytest.mark.statistical
 def test_the_failure_of_a_width_against_draws(rng):
     """Seven standard deviations of both directions, of which the greater one is returned."""
@@ -105,32 +112,7 @@ def test_the_failure_of_a_width_against_draws(rng):
     assert abs(seen - 1.5 * math.exp(-log_term) * exact) < 7 * math.sqrt(0.25 / draws)
 
 
-def test_a_reward_beyond_the_threshold_is_all_bias():
-    """At h = 1000 > B = 200^(2/3) the mean is noise of scale 2B/n, and errs by p·h = h^(−1/2)."""
-    value = twzw22_central.two_point_failure(1e3, 1e-12, 400, 0.5, 1.0, 2.0)
-    below = 1 - 0.5 * math.exp(-(1e3**-0.5) / (2 * 200 ** (2 / 3) / 400))
-    assert value == pytest.approx(below / (1.5 * math.exp(-2.0)), rel=1e-9)
-
-
-def test_the_coupling_is_exact_for_one_reward():
-    """m = 1 and a threshold far below: P2/P1 = 1 − p + p·e^(−ε)."""
-    assert twzw22_rates._coupling() == pytest.approx(1.0, abs=1e-9)
-
-
-def test_central_and_raw_moments_of_a_coin():
-    """X = 1 or −1 with probability 1/2 has mean 0: equal moments; with 3/4, by hand."""
-    assert twzw22_rates._central(1.0, 0.5, 0.5) == pytest.approx(1.0)
-    by_hand = 0.75 * 0.5**1.5 + 0.25 * 1.5**1.5
-    assert twzw22_rates._central(1.0, 0.75, 0.5) == pytest.approx(by_hand)
-
-
 def test_the_worst_gap_where_pulls_are_a_power(monkeypatch):
     """N(τ) = 4^τ, T = 64: 64 pulls of an arm of gap 2^(1−3), or at τ = 4 of one of 2^(1−4)."""
     monkeypatch.setattr(bounds, "heavy_elimination_pulls", lambda gap, *_: gap**-2)
     assert twzw22_rates.worst_regret(64.0, 1.0) == max(2.0**-2 * 64, 2.0**-3 * 64)
-
-
-def test_the_width_of_one_reward_is_that_of_an_epoch_of_one():
-    """Up to how the two parts of the deviation are bounded together, which is the same way."""
-    for order, epsilon in itertools.product((0.5, 1.0), (0.1, 1.0)):
-        assert twzw22_rates._index_width(1, order, epsilon, 2.0, 1) == pytest.approx(1.0)

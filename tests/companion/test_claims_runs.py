@@ -8,13 +8,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from figure_tables import FOUR, as_published, made
 
 import dpbandits as dpb
 from companion import claims
 from companion.claims import ss19_stopping, td16_regret, twzw22_experiments
 from companion.claims.twzw22_experiments import FIGURES, Setting
-from dpbandits.algorithms import UCB, DPUCBBound, DPUCBHybrid, DPUCBInt
-from dpbandits.identification import DPTT, Identifications, sample_lower_bound
+from dpbandits.algorithms import UCB
+from dpbandits.identification import DPTT, sample_lower_bound
 from dpbandits.rewards.instances import low_variance, td16, two_point
 from dpbandits.simulation import Runs
 
@@ -26,46 +27,38 @@ def judged(claim_id, results):
     return ALL[claim_id].given(results)
 
 
+# Each table: a claim, changes of the runs and the verdict that must come out, more such pairs.
+
 # --------------------------------------------------------------------- SS19: elimination
 
 
 @functools.cache
 def dense(bent=False):
     """Runs of DP-SE with equally spaced checkpoints."""
-    times = np.append(np.arange(100, 2 * 10**6, 100), 2 * 10**6)
-    runs = dpb.simulate(
-        dpb.DPSE(0.25), dpb.instances.ss19("C1"), 2 * 10**6, n_runs=2, checkpoints=times
-    )
+    times, arms = np.append(np.arange(100, 2 * 10**6, 100), 2 * 10**6), dpb.instances.ss19("C1")
+    runs = dpb.simulate(dpb.DPSE(0.25), arms, 2 * 10**6, n_runs=2, checkpoints=times)
     return dataclasses.replace(runs, regret=runs.regret + bent * np.log(times))
 
 
 def elimination(ratios=(6.0, 6.0), rising=False, bent=False, fewer_at=None):
     """Runs of three settings; `ratios` are the variants' regrets over that of DP-SE."""
-    found, noise = {}, np.array([0.99, 1.0, 1.01])[:, None]
-    for eps in (0.1, 0.5, 1.0):
-        for variant, ratio in zip(
-            ("", "tree-tight", "mishra-thakurta"), (1.0, *ratios), strict=True
-        ):
-            if (eps, variant) == (fewer_at, "tree-tight"):
-                ratio = 4.0
-            early = 10 * ratio * (0.9 if rising or variant else 1.0)
-            algorithm = dpb.DPUCB(eps, variant) if variant else dpb.DPSE(eps)
-            key = ("C1", 5, eps, "DP-UCB" if variant else "DP-SE", variant)
-            times, regret = np.array([400, 1000]), noise * [early, 10 * ratio]
-            instance = dpb.instances.ss19("C1")
-            found[key] = Runs(algorithm, instance, 1000, times, regret, np.zeros((3, 5)), ())
+    found, arms, noise = {}, dpb.instances.ss19("C1"), np.array([0.99, 1.0, 1.01])[:, None]
+    factors = {"": 1.0, "tree-tight": ratios[0], "mishra-thakurta": ratios[1]}
+    for eps, (variant, ratio) in itertools.product((0.1, 0.5, 1.0), factors.items()):
+        final = 40.0 if (eps, variant) == (fewer_at, "tree-tight") else 10 * ratio
+        regret = noise * [final * (0.9 if rising or variant else 1.0), final]
+        algorithm = dpb.DPUCB(eps, variant) if variant else dpb.DPSE(eps)
+        key = ("C1", 5, eps, "DP-UCB" if variant else "DP-SE", variant)
+        times = np.array([400, 1000])
+        found[key] = Runs(algorithm, arms, 1000, times, regret, np.zeros((3, 5)), ())
     return {"settings": found, "dense": {"C1": dense(bent)}}
 
 
 ELIMINATION = [
-    ("ss19-five-times", {}, H),
-    ("ss19-five-times", {"ratios": (6.0, 4.0)}, C),
+    ("ss19-five-times", {}, H, {"ratios": (6.0, 4.0)}, C, {"fewer_at": 0.5}, C),
     ("ss19-five-times", {"ratios": (6.0, 5.01)}, C),  # above five, but not surely
-    ("ss19-five-times", {"fewer_at": 0.5}, C),
     ("ss19-five-times", {"ratios": (4.0, 4.0)}, F),
-    ("ss19-shapes", {}, H),
-    ("ss19-shapes", {"rising": True}, C),
-    ("ss19-shapes", {"bent": True}, F),
+    ("ss19-shapes", {}, H, {"rising": True}, C, {"bent": True}, F),
 ]
 
 
@@ -75,16 +68,13 @@ ELIMINATION = [
 @functools.cache
 def estimates():
     """Runs as the chapter has them: the first part of a key is the panel."""
-    private = dpb.DPExponentialNAS(1.0, 0.5, 0.05)
-    means = itertools.product((dpb.NAS(0.5, 0.05), private), map(two_point, (0.5, 0.2)))
-    rules, laws = (dpb.NAS(0.5, 0.05), dpb.EBGStop(0.5, 0.05)), (0.001, 0.5)
-    places = {
-        "over-means": means,
-        "over-deviations": itertools.product(rules, (low_variance(0.1, d) for d in laws)),
-    }
+    nas = dpb.NAS(0.5, 0.05)
+    rules, means = (nas, dpb.DPExponentialNAS(1.0, 0.5, 0.05)), map(two_point, (0.5, 0.2))
+    others, deviations = (nas, dpb.EBGStop(0.5, 0.05)), (low_variance(0.1, d) for d in (0.001, 0.5))
+    places = {"over-means": (rules, means), "over-deviations": (others, deviations)}
     return {
-        name: dpb.estimate_many({("a", *pair): pair for pair in pairs}, n_runs=4)
-        for name, pairs in places.items()
+        name: dpb.estimate_many({("a", *pair): pair for pair in itertools.product(*both)}, n_runs=4)
+        for name, both in places.items()
     }
 
 
@@ -103,9 +93,7 @@ def stopping(factor=lambda runs: 1, label=""):
 STOPPING = [
     ("ss19-halting-monotone", {}, H),
     ("ss19-halting-monotone", {"factor": lambda runs: 100 if runs.law.mean > 0.3 else 1}, F),
-    ("ss19-bernstein", {}, H),
-    ("ss19-bernstein", {"factor": lambda runs: 100}, F),
-    ("ss19-bernstein", {"label": "NAS"}, F),
+    ("ss19-bernstein", {}, H, {"factor": lambda runs: 100}, F, {"label": "NAS"}, F),
 ]
 
 
@@ -139,34 +127,28 @@ READINGS = {  # mean regrets at T in panels a to d, and the power of time by whi
     ("DP-UCB-INT", "frozen"): ((66, 118, 431, 703), 0.05),
     ("DP-UCB-INT", "literal"): ((591, 764, 4810, 7070), 0.5),
 }
-PANELS = {"a": ("two", 1.0), "b": ("two", 0.1), "c": ("ten", 1.0), "d": ("ten", 0.1)}
 
 
 def of_level(algorithm, arms, level, power=0.5, finals=None, n_runs=100):
     """Runs whose regrets at T are within a tenth of a level, or as given."""
     finals = level * np.linspace(0.9, 1.1, n_runs) if finals is None else np.asarray(finals)
     times = np.array([T // 100, T // 10, T])
-    regret = finals[:, None] * (times / T) ** power
-    instance = td16(arms)
+    regret, instance = finals[:, None] * (times / T) ** power, td16(arms)
     pulls = np.zeros((finals.size, instance.n_arms), dtype=np.int64)
     return Runs(algorithm, instance, T, times, regret, pulls, ())
 
 
-def figure_2(factor=lambda key: 1.0, power=None, finals=None, levels=None):
-    """Runs like those of Figure 2, some multiplied, with another growth, or of other regrets."""
-    makers = {"DP-UCB-HYBRID": DPUCBHybrid, "DP-UCB-BOUND": DPUCBBound}
+def figure_2(factor=lambda key: 1.0, growth=None, finals=None):
+    """Runs like those of Figure 2, some multiplied, of another growth, or of other regrets.
+
+    `growth` gives algorithms another power of time, or a level at T and a power.
+    """
     runs = {}
-    for (panel, (arms, eps)), (name, (usual, grows)) in itertools.product(
-        PANELS.items(), READINGS.items()
-    ):
-        key = (panel, *name)
-        if key[1] == "DP-UCB-INT":
-            algorithm = DPUCBInt(DPUCBInt.target_input(eps), key[2])
-        else:
-            algorithm = makers.get(key[1], lambda epsilon: UCB())(eps)
-        level = factor(key) * usual["abcd".index(panel)]
-        level, grows = (levels or {}).get(key[1], (level, (power or {}).get(key[1], grows)))
-        runs[key] = of_level(algorithm, arms, level, grows, (finals or {}).get(key))
+    for place, (panel, (arms, epsilon)) in enumerate(FOUR.items()):
+        for name, algorithm in as_published(epsilon):
+            key, (usual, power) = (panel, *name), READINGS[name]
+            level, power = (growth or {}).get(name[0], (factor(key) * usual[place], power))
+            runs[key] = of_level(algorithm, arms, level, power, (finals or {}).get(key))
     return runs
 
 
@@ -180,64 +162,49 @@ def lost_runs(share=0.04, usual=60.0):
     return found
 
 
-def counters(lost=None, **changes):
-    return {"td16-fig2": figure_2(**changes), "td16-lost": lost_runs(*(lost or ()))}
+def counters(lost=(), **changes):
+    return {"td16-fig2": figure_2(**changes), "td16-lost": lost_runs(*lost)}
 
 
 def of(factor, algorithm):
     return {"factor": lambda key: factor if key[1] == algorithm else 1.0}
 
 
+def all_by(factor, panels="abcd"):
+    return {"factor": lambda key: factor if key[0] in panels else 1.0}
+
+
 def leading(early, power):
     """DP-UCB-BOUND's regret at T/100 and power; that of DP-UCB-HYBRID goes from 100 to 1000."""
     bound = early * 100**power, power
-    return {"levels": {"DP-UCB-HYBRID": (1000.0, 0.5), "DP-UCB-BOUND": bound}}
+    return {"growth": {"DP-UCB-HYBRID": (1000.0, 0.5), "DP-UCB-BOUND": bound}}
 
 
-WIDE = {
-    (panel, "Private-UCB", variant): np.linspace(0, 30_000, 100)
-    for panel in "ab"
-    for variant in ("ε/K", "ε per arm")
-}
+INT, BOUND = "DP-UCB-INT", "DP-UCB-BOUND"
+SMALL, PRIVATE = of(1e-6, INT), "Private-UCB"
+WIDE = {(panel, *name): np.linspace(0, 30_000, 100) for panel in "ab" for name in READINGS}
+WIDE = {key: finals for key, finals in WIDE.items() if key[1] == PRIVATE}
+ONE = {"finals": {("a", INT, "frozen"): np.append(np.full(99, 60.0), 29_990.0)}}
 COUNTERS = [
-    ("td16-fig2-best", {}, C),
-    ("td16-fig2-best", of(1e-4, "DP-UCB-INT"), H),
-    ("td16-fig2-best", of(1e3, "DP-UCB-INT"), F),
-    ("td16-fig2-worst", {}, H),
-    ("td16-fig2-worst", of(0.5, "Private-UCB"), C),
-    ("td16-fig2-worst", of(0.1, "Private-UCB"), F),
-    ("td16-fig2-crossing", {}, C),
-    ("td16-fig2-crossing", of(10.0, "DP-UCB-BOUND"), F),
-    ("td16-fig2-crossing", of(0.1, "DP-UCB-BOUND"), F),
+    ("td16-fig2-best", {}, C, of(1e-4, INT), H, of(1e3, INT), F),
+    ("td16-fig2-worst", {}, H, of(0.5, PRIVATE), C, of(0.1, PRIVATE), F),
+    ("td16-fig2-crossing", {}, C, of(10.0, BOUND), F, of(0.1, BOUND), F),
     ("td16-fig2-crossing", leading(150.0, 0.1), H),  # early worse, at T better
     ("td16-fig2-crossing", leading(50.0, 0.1), F),  # it leads first
     ("td16-fig2-crossing", leading(150.0, 0.9), F),  # and not at T
-    ("td16-validate", {}, C),
-    ("td16-validate", {"factor": lambda key: 100.0}, F),
-    ("td16-validate", {"factor": lambda key: 1e-3}, H),
-    ("td16-proportional", {}, C),
-    ("td16-proportional", {"factor": lambda key: 2.5 if key[0] in "bd" else 1.0}, H),
-    ("td16-proportional", {"factor": lambda key: 0.1 if key[0] in "bd" else 1.0}, F),
-    ("td16-fig2-gap", {}, C),
-    ("td16-fig2-gap", of(1e-6, "DP-UCB-INT") | {"lost": (0.0, 10.0)}, H),
-    ("td16-fig2-gap", of(1e-6, "DP-UCB-INT") | {"lost": (0.04, 10.0)}, C),
-    ("td16-fig2-gap", of(10.0, "DP-UCB-INT") | {"power": {"DP-UCB-INT": 1.0}}, F),
-    ("td16-fig2-spread", {"factor": lambda key: 0.01, "finals": WIDE}, H),
-    (
-        "td16-fig2-spread",
-        {"finals": {("a", "DP-UCB-INT", "frozen"): np.append(np.full(99, 60.0), 29_990.0)}},
-        F,
-    ),
-    ("td16-thm-3.5", {}, F),
-    ("td16-thm-3.5", {"lost": (0.0,)}, U),
+    ("td16-validate", {}, C, all_by(100.0), F, all_by(1e-3), H),
+    ("td16-proportional", {}, C, all_by(2.5, "bd"), H, all_by(0.1, "bd"), F),
+    ("td16-fig2-gap", {}, C, {**SMALL, "lost": (0, 10)}, H, {**SMALL, "lost": (0.04, 10)}, C),
+    ("td16-fig2-gap", {"growth": {INT: (5e3, 1.0)}}, F),
+    ("td16-fig2-spread", {**all_by(0.01), "finals": WIDE}, H, ONE, F),
+    ("td16-thm-3.5", {}, F, {"lost": (0.0,)}, U),
 ]
 
 
 def test_what_reasons_say_of_lost_runs():
-    one = {("a", "DP-UCB-INT", "frozen"): np.append(np.full(99, 60.0), 29_990.0)}
     for claim, changes, said in (
-        ("td16-fig2-spread", {"finals": one}, "are of DP-UCB-INT in panel a"),
-        ("td16-fig2-spread", {"factor": lambda key: 0.01}, "no run is near"),
+        ("td16-fig2-spread", ONE, "are of DP-UCB-INT in panel a"),
+        ("td16-fig2-spread", all_by(0.01), "no run is near"),
         ("td16-thm-3.5", {}, "but not surely so"),
     ):
         assert said in judged(claim, counters(**changes)).finding.reason
@@ -247,7 +214,7 @@ def test_what_reasons_say_of_lost_runs():
 
 def test_a_rise_by_a_lost_run_is_said_to_be_one():
     sample = np.append(np.full(99, 100.0), 29_000.0)
-    figure = figure_2(finals={("a", "DP-UCB-INT", "refreshed"): sample})
+    figure = figure_2(finals={("a", INT, "refreshed"): sample})
     growths = ((280, 500), (7, 9), (-9, 5), (9, 5))
     found = {("refreshed", panel): each for panel, each in zip("abcd", growths, strict=True)}
     assert td16_regret._rises(figure, found) == [
@@ -258,8 +225,7 @@ def test_a_rise_by_a_lost_run_is_said_to_be_one():
 
 def test_how_the_gap_grows():
     """Half the width of an interval of five runs is 2.776 standard errors."""
-    ours = of_level(UCB(), "two", 100.0, 1.0, n_runs=5)
-    ucb = of_level(UCB(), "two", 50.0, 0.0, n_runs=5)
+    ours, ucb = (of_level(UCB(), "two", *each, n_runs=5) for each in ((100.0, 1.0), (50.0, 0.0)))
     growth, off = td16_regret._growth(ours, ucb)
     error = 100 * np.linspace(0.9, 1.1, 5).std(ddof=1) / math.sqrt(5)
     assert growth == pytest.approx(90.0)
@@ -268,26 +234,22 @@ def test_how_the_gap_grows():
 
 # ------------------------------------------------------------------------------- TWZW22
 
-SHORT, LONG, LATE = 10**7, 10**10, 10**17
-
 
 def heavy(regret=None, spread=0.001):
     """Return runs of the figures in which a setting's mean regret at t is regret(setting)·t."""
-    schedules = ("minimax", "non-negative")
-    places = [
-        ("twzw22-fig2", panel, "S3", e, "LDPRSE", schedule, LATE * (10 if panel == "b" else 1))
-        for panel, e, schedule in itertools.product("ab", (0.5, 1.0), schedules)
-    ] + [
-        (figure, panel, name, e, algorithm, variant, SHORT if panel in "ab" else LONG)
-        for figure, name in (("twzw22-fig1", "S1"), ("twzw22-fig3", "S2"), ("twzw22-fig4", "S3"))
-        for panel, e in itertools.product("abcd", (0.5, 1.0))
-        for algorithm, variant in (("DPRSE", "printed"), ("DPRUCB", ""), ("RobustUCB", ""))
-        if panel in "ab" or algorithm == "DPRSE"
-    ]
-    found = {}
-    for figure, panel, name, epsilon, algorithm, variant, horizon in places:
-        order = 0.9 if panel in "ac" else 0.5
-        key = Setting(figure, panel, name, order, epsilon, algorithm, variant)
+    budgets, found = (0.5, 1.0), {}
+    for panel, e, schedule in itertools.product("ab", budgets, ("minimax", "non-negative")):
+        order = 0.9 if panel == "a" else 0.5
+        key = Setting("twzw22-fig2", panel, "S3", order, e, "LDPRSE", schedule)
+        found[key] = 10**18 if panel == "b" else 10**17
+    for (figure, name), panel, e in itertools.product(
+        (("twzw22-fig1", "S1"), ("twzw22-fig3", "S2"), ("twzw22-fig4", "S3")), "abcd", budgets
+    ):
+        setting = figure, panel, name, 0.9 if panel in "ac" else 0.5, e
+        found[Setting(*setting, "DPRSE", "printed")] = 10**7 if panel in "ab" else 10**10
+        if panel in "ab":
+            found |= {Setting(*setting, rule, ""): 10**7 for rule in ("DPRUCB", "RobustUCB")}
+    for key, horizon in found.items():
         times = np.geomspace(10, horizon, 80).astype(np.int64)
         times[-1] = horizon
         rows = (regret or published)(key) * times * (1 + spread * np.array([[1.0], [-1.0]] * 10))
@@ -305,26 +267,20 @@ def but(algorithm, value):
     return {"regret": lambda s: 1.0 if s.algorithm == algorithm else value(s)}
 
 
+def by(value):
+    return {"regret": value}
+
+
 HEAVY = [
-    ("twzw22-fig-dprse", {}, H),
-    ("twzw22-fig-dprse", but("DPRUCB", lambda s: 1.1), F),
+    ("twzw22-fig-dprse", {}, H, but("DPRUCB", lambda s: 1.1), F),
     ("twzw22-fig-dprse", but("DPRUCB", lambda s: s.order + 0.2), C),
-    ("twzw22-fig-epsilon", {}, H),
-    ("twzw22-fig-epsilon", {"regret": lambda s: s.epsilon}, F),
-    ("twzw22-fig-epsilon", {"regret": lambda s: 1.0}, U),
-    ("twzw22-fig-epsilon", {"regret": lambda s: s.order / s.epsilon ** (s.order > 0.7)}, C),
-    ("twzw22-fig-v", {}, H),
-    ("twzw22-fig-v", {"regret": lambda s: s.order}, F),
-    ("twzw22-fig-v", {"regret": lambda s: s.epsilon - s.order * (s.epsilon > 0.7)}, C),
-    ("twzw22-fig-local", {}, H),
-    ("twzw22-fig-local", but("LDPRSE", lambda s: 1.1), F),
-    ("twzw22-support", {}, H),
-    ("twzw22-support", {"regret": lambda s: s.epsilon / published(s)}, F),
-    (
-        "twzw22-support",
-        {"regret": lambda s: published(s) * (2.5 if s.algorithm == "DPRSE" else 1.0)},
-        C,
-    ),
+    ("twzw22-fig-epsilon", {}, H, by(lambda s: s.epsilon), F, by(lambda s: 1.0), U),
+    ("twzw22-fig-epsilon", by(lambda s: s.order / s.epsilon ** (s.order > 0.7)), C),
+    ("twzw22-fig-v", {}, H, by(lambda s: s.order), F),
+    ("twzw22-fig-v", by(lambda s: s.epsilon - s.order * (s.epsilon > 0.7)), C),
+    ("twzw22-fig-local", {}, H, but("LDPRSE", lambda s: 1.1), F),
+    ("twzw22-support", {}, H, by(lambda s: s.epsilon / published(s)), F),
+    ("twzw22-support", by(lambda s: published(s) * (2.5 if s.algorithm == "DPRSE" else 1.0)), C),
 ]
 OF_FIGURES = [claim.id for claim in ALL.values() if FIGURES in claim.needs]
 
@@ -374,16 +330,6 @@ def cases():
     }
 
 
-def results_of(algorithm, instance, times, wrong=0, ended=0):
-    """Return results by hand: the first runs are wrong, the last were ended."""
-    pulls = np.zeros((len(times), instance.n_arms), dtype=np.int64)
-    pulls[:, 0] = times
-    arms = np.full(len(times), instance.best_arm)
-    arms[:wrong] = (instance.best_arm + 1) % instance.n_arms
-    arms[len(times) - ended :] = -1
-    return Identifications(algorithm, instance, 10**7, arms, pulls)
-
-
 FACTOR = {"DP-TT": 6.0, "AdaP-TT": 50.0, "DP-SE": 20.0, "Top Two": 3.0, "DP-LRE": 4.0}
 
 
@@ -405,7 +351,7 @@ def identification(label="", factor=1.0, when=lambda instance, epsilon: True, ti
         mean = times(algorithm, instance, epsilon)
         if algorithm.label == label and when(instance, epsilon):
             mean *= factor
-        return results_of(algorithm, instance, np.rint([0.99 * mean, 1.01 * mean] * 100))
+        return made(algorithm, instance, [0.99 * mean, 1.01 * mean] * 100)
 
     return {name: {c: result(*c) for c in some} for name, some in cases().items()}
 
@@ -414,21 +360,24 @@ def slower(label, factor, **when):
     return {"label": label, "factor": factor, **when}
 
 
+def lasting(times):
+    return {"times": times}
+
+
 FEW = slower("DP-SE", 1e-3, when=lambda instance, epsilon: epsilon < 0.1)
 IDENTIFICATION = [
-    ("ja25-outperforms", slower("DP-TT", 1e3), F),
-    ("ja25-outperforms", FEW, C),
-    ("ja25-twice-free", slower("DP-TT", 4.0), F),
+    ("ja25-outperforms", {}, H, slower("DP-TT", 1e3), F, FEW, C),
+    ("ja25-twice-free", {}, H, slower("DP-TT", 4.0), F),
     ("ja25-twice-free", slower("DP-TT", 4.0, when=lambda i, epsilon: "mu1" in i.name), C),
+    ("ja25-above-bound", {}, H),
     ("ja25-above-bound", slower("DP-TT", 0.1, when=lambda i, epsilon: "mu2" in i.name), F),
-    ("ja25-thousands", slower("DP-TT", 40.0), F),
-    ("ja25-moderate-delta", {"times": lambda a, i, epsilon: 1000 / a.delta}, F),
-    ("ja25-linear-measured", {"times": lambda a, i, epsilon: 1000 * (i.n_arms - 1) ** 1.4}, C),
-    ("ja25-linear-measured", {"times": lambda a, i, epsilon: 1000 * i.n_arms**2.0}, F),
-    ("ja25-linear-measured", {"times": lambda a, i, epsilon: 1000.0}, F),
-    ("ja25-eta-tradeoff", {"times": lambda a, i, epsilon: 1000 * getattr(a, "eta", 1.0)}, F),
+    ("ja25-thousands", {}, H, slower("DP-TT", 40.0), F),
+    ("ja25-moderate-delta", {}, H, lasting(lambda a, i, epsilon: 1000 / a.delta), F),
+    ("ja25-linear-measured", {}, H, lasting(lambda a, i, _: 1000 * (i.n_arms - 1) ** 1.4), C),
+    ("ja25-linear-measured", lasting(lambda a, i, _: 1000 * i.n_arms**2.0), F),
+    ("ja25-linear-measured", lasting(lambda *_: 1000.0), F),
+    ("ja25-eta-tradeoff", {}, H, lasting(lambda a, i, _: 1000 * getattr(a, "eta", 1.0)), F),
 ]
-IDENTIFICATION += [(claim, {}, H) for claim in dict.fromkeys(row[0] for row in IDENTIFICATION)]
 
 
 def test_one_algorithm_that_is_beaten_at_small_budgets_is_named():
@@ -440,21 +389,13 @@ def test_one_algorithm_that_is_beaten_at_small_budgets_is_named():
 
 def errors(wrong):
     rules = (DPTT(1.0, 0.1), DPTT(1.0, 0.1, "union"), dpb.DPLRE(1.0, 0.1))
-    return {"errors": {rule: results_of(rule, MU1, [9] * 500, wrong) for rule in rules}}
+    return {"errors": {rule: made(rule, MU1, [9] * 500, wrong) for rule in rules}}
 
 
 def tails(ended):
     plain, own = DPTT(1.0, 0.01, costs="plain", exploration=0.0), DPTT(1.0, 0.01)
-    lost = results_of(plain, MU1, [*[9000] * 40, *[10**7] * 10], ended=ended)
-    return {"tails": {"W": lost, "": results_of(own, MU1, [9000] * 50)}}
-
-
-OTHERS = [
-    ("ja25-thm-5", {"wrong": 5}, H),
-    ("ja25-thm-5", {"wrong": 100}, F),
-    ("ja25-ties", {"ended": 0}, C),
-    ("ja25-ties", {"ended": 10}, U),
-]
+    lost = made(plain, MU1, [*[9000] * 40, *[10**7] * 10], ended=ended, most=10**7)
+    return {"tails": {"W": lost, "": made(own, MU1, [9000] * 50, most=10**7)}}
 
 
 def test_runs_that_do_not_stop_are_counted():
@@ -465,18 +406,20 @@ def test_runs_that_do_not_stop_are_counted():
 
 # --------------------------------------------------------------------------- all of them
 
+TABLES = {
+    elimination: ELIMINATION,
+    stopping: STOPPING,
+    counters: COUNTERS,
+    heavy: HEAVY,
+    identification: IDENTIFICATION,
+    errors: [("ja25-thm-5", {"wrong": 5}, H, {"wrong": 100}, F)],
+    tails: [("ja25-ties", {"ended": 0}, C, {"ended": 10}, U)],
+}
 ROWS = [
     (claim, make, changes, expected)
-    for make, table in (
-        (elimination, ELIMINATION),
-        (stopping, STOPPING),
-        (counters, COUNTERS),
-        (heavy, HEAVY),
-        (identification, IDENTIFICATION),
-        (errors, OTHERS[:2]),
-        (tails, OTHERS[2:]),
-    )
-    for claim, changes, expected in table
+    for make, table in TABLES.items()
+    for claim, *pairs in table
+    for changes, expected in zip(pairs[::2], pairs[1::2], strict=True)
 ]
 SPOILT = {row[0] for row in ROWS}
 
