@@ -24,6 +24,7 @@ from companion.cli import app
 from companion.publishing import published
 
 ROOT = Path(__file__).resolve().parents[2]
+SMALL = "notebooks/03_small.ipynb"
 
 
 def code(number, source, **metadata):
@@ -31,25 +32,21 @@ def code(number, source, **metadata):
 
 
 @pytest.fixture
-def book(tmp_path, monkeypatch):
+def book(empty_book):
     """Write a book with one chapter of three cells."""
     notebook = v4.new_notebook(metadata={"kernelspec": chapters.KERNELSPEC})
+    check = 'if scale < 0:\n    raise ValueError(f"scale is {scale}; allowed: above 0")'
     notebook.cells = [
         code(0, 'preset = "paper"\nseed = 0\nscale = 1.0', tags=["parameters"]),
-        code(
-            1, 'if scale < 0:\n    raise ValueError(f"scale is {scale}; allowed: above 0")', tags=[]
-        ),
+        code(1, check, tags=[]),
         code(2, "if seed == 7:\n    raise RuntimeError('broken')\nprint(preset, seed, scale)"),
         code(3, "import sys\nprint('one', flush=True)\nprint('two', flush=True)"),
     ]
-    for name in ("book", "notebooks"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: book/intro\n")
-    (tmp_path / "_config.yml").write_text("title: small\n")
-    (tmp_path / "book/intro.md").write_text("# Small\n")
-    nbformat.write(notebook, tmp_path / "notebooks/03_small.ipynb")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    (empty_book / "book").mkdir()
+    (empty_book / "_config.yml").write_text("title: small\n")
+    (empty_book / "book/intro.md").write_text("# Small\n")
+    nbformat.write(notebook, empty_book / SMALL)
+    return empty_book
 
 
 def command(*words):
@@ -58,7 +55,7 @@ def command(*words):
 
 
 def test_a_chapter_is_found_by_number_name_and_path(book):
-    path = book / "notebooks/03_small.ipynb"
+    path = book / SMALL
     assert chapters.list_chapters() == [path]
     assert chapters.find_root(book / "notebooks") == book
     for name in ("3", "03", "03_small", "notebooks/03_small.ipynb"):
@@ -77,7 +74,7 @@ def test_a_chapter_is_found_by_number_name_and_path(book):
     ],
 )
 def test_bad_parameters_are_refused_before_anything_runs(book, settings, message):
-    path = book / "notebooks/03_small.ipynb"
+    path = book / SMALL
     before = path.read_bytes()
     with pytest.raises(ValueError, match=message):
         command("--set", settings)
@@ -87,7 +84,7 @@ def test_bad_parameters_are_refused_before_anything_runs(book, settings, message
 
 
 def test_execution_in_place_is_clean_and_repeatable(book, capsys):
-    path = book / "notebooks/03_small.ipynb"
+    path = book / SMALL
     assert command() == 0
     first = path.read_bytes()
     assert command("3") == 0
@@ -102,11 +99,11 @@ def test_execution_in_place_is_clean_and_repeatable(book, capsys):
     assert [dict(c.metadata) for c in notebook.cells] == [{"tags": ["parameters"]}, {}, {}, {}]
     assert notebook.cells[2].outputs[0].text == "paper 0 1.0\n"
     assert [output.text for output in notebook.cells[3].outputs] == ["one\ntwo\n"]
-    assert [entry.name for entry in (book / "notebooks").iterdir()] == ["03_small.ipynb"]
+    assert os.listdir("notebooks") == ["03_small.ipynb"]
 
 
 def test_parameters_run_in_a_copy_and_failures_leave_the_chapter_alone(book, capsys):
-    path = book / "notebooks/03_small.ipynb"
+    path = book / SMALL
     before = path.read_bytes()
     assert command("3", "--preset", "quick", "--set", "seed=4") == 0
     staged = book / "_build/stage/notebooks/03_small.ipynb"
@@ -140,20 +137,15 @@ def picture(value, height=4):
     return base64.b64encode(buffer.getvalue()).decode()
 
 
-@pytest.mark.parametrize(("value", "is_kept"), [(101, True), (102, True), (104, False)])
+@pytest.mark.parametrize(("value", "is_kept"), [(102, True), (104, False)])
 def test_pictures_that_look_alike_stay(book, value, is_kept):
     """Another processor may round a pixel the other way: that is no change of a chapter."""
-    path = book / "notebooks/03_small.ipynb"
-    source = (
-        "from IPython.display import Image, display\nimport base64\n"
-        f"display(Image(base64.b64decode({picture(100)!r})))"
-    )
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells = [notebook.cells[0], code(1, source)]
-    nbformat.write(notebook, path)
+    path = book / SMALL
+    source = "from IPython.display import Image, display\nimport base64\n"
+    with_cell(path, source + f"display(Image(base64.b64decode({picture(100)!r})))")
     assert command("3") == 0
     notebook = nbformat.read(path, as_version=4)
-    (output,) = notebook.cells[1].outputs
+    (output,) = notebook.cells[2].outputs
     shown, *others = map(
         base64.b64decode, (output.data["image/png"], picture(100), picture(100, height=5))
     )
@@ -161,12 +153,12 @@ def test_pictures_that_look_alike_stay(book, value, is_kept):
     output.data["image/png"] = picture(value)
     nbformat.write(notebook, path)
     assert command("3") == 0
-    (output,) = nbformat.read(path, as_version=4).cells[1].outputs
+    (output,) = nbformat.read(path, as_version=4).cells[2].outputs
     assert (output.data["image/png"].strip() == picture(value)) == is_kept
 
 
 def test_a_full_disk_leaves_the_old_file(book, monkeypatch):
-    path = book / "notebooks/03_small.ipynb"
+    path = book / SMALL
     before = path.read_bytes()
 
     def full(descriptor):
@@ -176,7 +168,7 @@ def test_a_full_disk_leaves_the_old_file(book, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         chapters.execute(path)
     assert path.read_bytes() == before
-    assert [entry.name for entry in (book / "notebooks").iterdir()] == ["03_small.ipynb"]
+    assert os.listdir("notebooks") == ["03_small.ipynb"]
 
 
 def test_without_the_extra_the_message_says_what_to_install(book, monkeypatch):
@@ -211,16 +203,13 @@ def ended(pid):
 
 
 def test_a_killed_execution_leaves_the_chapter_alone(book):
-    path = book / "notebooks/03_small.ipynb"
+    path = book / SMALL
     long = "import os, time\nfrom pathlib import Path\nprint('half')\n"
     long += "Path('../started').write_text(str(os.getpid()))\ntime.sleep(1000)"
     before = with_cell(path, long)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "companion", "execute", "3"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    words = [sys.executable, "-m", "companion", "execute", "3"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(words, **quiet, start_new_session=True)
     started, end = book / "started", time.monotonic() + 120
     try:
         while not (started.is_file() and started.read_text()):
@@ -231,7 +220,7 @@ def test_a_killed_execution_leaves_the_chapter_alone(book):
         process.wait()
     assert ended(int(started.read_text())), "no kernel goes on alone"
     assert path.read_bytes() == before
-    assert [entry.name for entry in (book / "notebooks").iterdir()] == ["03_small.ipynb"]
+    assert os.listdir("notebooks") == ["03_small.ipynb"]
     with_cell(path, "print('whole')")
     assert command() == 0
     assert nbformat.read(path, as_version=4).cells[2].outputs[0].text == "whole\n"
@@ -270,9 +259,8 @@ def test_a_chapter_at_another_size_and_its_figures_from_nothing(tmp_path, monkey
         for cell in nbformat.read(chapter, as_version=4).cells
         for output in cell.get("outputs", ())
     )
-    said = re.search(
-        r"Computed with the preset smoke, seed 1, (\d+) simulated trials of each", shown
-    )
+    words = r"Computed with the preset smoke, seed 1, (\d+) simulated trials of each"
+    said = re.search(words, shown)
     names = [figure.name for figure in figures_of(chapter)]
     manifests = [published(name, stage).manifest for name in names]
     assert {(m["chapter"], m["preset"], m["seed"]) for m in manifests} == {("08", "smoke", 1)}

@@ -1,5 +1,6 @@
-"""The ledger: well-formed, published by the chapters, and compared with what they published."""
+"""The ledger: well-formed, as the chapters published it; what its checks compute with."""
 
+import itertools
 import json
 import math
 import re
@@ -8,10 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 from test_claims_runs import elimination
 
 from companion import chapters, claims
+from companion.claims import td16_privacy, td16_regret, twzw22_central, twzw22_rates
 from companion.publishing import Page
+from dpbandits import bounds, robust_means
+from dpbandits.mechanisms import HybridCounter
 
 ALL = claims.ledger()
 RECORDED = claims.recorded()
@@ -90,7 +95,7 @@ def test_differences_name_what_changed(published, monkeypatch):
 def test_a_chapter_judges_its_runs_and_keeps_the_other_verdicts(published):
     path = published / "claims-03.json"
     before = json.loads(path.read_text("utf-8"))["claims"]
-    mine = claims.judge(Page("03", "smoke", 1), elimination(ratios=(4.0, 4.0)))
+    mine = claims.judge(Page("03", "smoke", 1), elimination((4.0, 4.0)))
     content = json.loads(path.read_text("utf-8"))
     assert content["manifest"] == {"preset": "smoke", "seed": 1}
     assert content["claims"] == claims.records(mine)
@@ -105,3 +110,112 @@ def test_what_is_ours_in_a_statement_is_marked():
     for claim in claims.ledger(chapter="04"):
         formula = any(sign in claim.statement for sign in "·^Δ√Σ")
         assert not formula or claim.statement.startswith("(reconstructed) ")
+
+
+# ---------------------------------------------------------------- what checks compute with
+
+FULL = HybridCounter(1.0, "full")
+
+
+def test_what_is_known_by_hand():
+    # elements 3 and 5 to 7: one node of scale 1; two, one and one of scale 2
+    losses = [td16_privacy.element_loss(FULL, i, 8) for i in range(1, 9)]
+    assert losses == [1.0, 1.0, 2.0, 1.0, 2.0, 1.5, 1.5, 1.0]
+    assert [td16_privacy.element_loss(FULL, i, i) for i in (3, 6)] == [1.0, 0.5]
+    # blocks [1], [1, 2], [3], [1, 4], of scales 1, 2, 4 and 8; bounds 1, 1, 2, 3
+    losses = twzw22_central.element_losses(np.array([1.0, 1, 2, 3]), np.array([1.0, 2, 4, 8]))
+    assert losses.tolist() == [2 + 1 + 0.25, 1 + 0.25, 1 + 0.5, 0.75]
+    for epsilon in (0.1, 1.0, 3.0):  # the reversed hazard
+        expected = epsilon + math.log(2 - math.exp(-epsilon))
+        assert td16_privacy._hazard_ratio(1 / epsilon) == pytest.approx(expected, rel=1e-9)
+    # at h = 1000 > B = 200^(2/3) the mean is noise of scale 2B/n, and errs by p·h = h^(−1/2)
+    value = twzw22_central.two_point_failure(1e3, 1e-12, 400, 0.5, 1.0, 2.0)
+    below = 1 - 0.5 * math.exp(-(1e3**-0.5) / (2 * 200 ** (2 / 3) / 400))
+    assert value == pytest.approx(below / (1.5 * math.exp(-2.0)), rel=1e-9)
+    # one reward, m = 1 and a threshold far below: P2/P1 = 1 − p + p·e^(−ε)
+    assert twzw22_rates._coupling() == pytest.approx(1.0, abs=1e-9)
+    # X = 1 or −1 with probability 1/2 has mean 0, and equal moments; with 3/4 it has not
+    assert twzw22_rates._central(1.0, 0.5, 0.5) == pytest.approx(1.0)
+    by_hand = 0.75 * 0.5**1.5 + 0.25 * 1.5**1.5
+    assert twzw22_rates._central(1.0, 0.75, 0.5) == pytest.approx(by_hand)
+    # the width of one reward is that of an epoch of one, as both parts are bounded alike
+    for order, epsilon in itertools.product((0.5, 1.0), (0.1, 1.0)):
+        assert twzw22_rates._index_width(1, order, epsilon, 2.0, 1) == pytest.approx(1.0)
+
+
+@pytest.mark.statistical
+def test_probabilities_of_the_path_are_those_of_plain_draws(rng):
+    """Played as in Algorithm 1, the path comes up as often; two comparisons."""
+    draws = td16_privacy.DRAWS
+    found = np.mean(td16_privacy._path_probabilities(FULL), axis=1)
+    for x in (0, 1):
+        own, other = (td16_privacy._noise(FULL, 5, rng) for _ in range(2))
+        sums = np.array([0.0, 1.0, 2.0, 2.0 + x, 3.0 + x, 4.0 + x])
+        possible = np.ones(draws, dtype=bool)
+        pulls = [0, 0]
+        for time, action in enumerate(td16_privacy.PATH, 1):
+            n, m = pulls
+            if time > 2:
+                first = (sums[n] + own[n]) / n + td16_privacy._bonus(1.0, time, n)
+                second = other[m] / m + td16_privacy._bonus(1.0, time, m)
+                possible &= (first >= second) == (action == 1)
+            pulls[action - 1] += 1
+        limit = stats.norm.isf(1e-7) * np.sqrt(2 * found / draws)  # for both estimates, or more
+        assert abs(possible.mean() - found[x]) < limit[x]
+        assert abs(possible.mean() - found[1 - x]) > limit[1 - x]
+
+
+@pytest.mark.statistical
+def test_the_next_action_against_draws(rng):
+    """Few releases, so that draws that fit the past are not rare; two comparisons."""
+    wait, f, draws = td16_privacy.Wait(3, 1, 0.3), 9, 1_000_000
+    found = np.array(td16_privacy.next_action(f, 1.0, wait))
+    for x in (0, 1):
+        value = (0.3 * (f - 1) + x) / f + rng.laplace(0, f**-0.45, draws)
+        fits = np.ones(draws, dtype=bool)
+        for j in (1, 2):
+            other = 1.0 + rng.laplace(0, (j * f) ** -0.45, draws)
+            for time in range((j + 1) * f + 1, (j + 2) * f + 1):
+                root = math.sqrt(2 * math.log(time))
+                fits &= value + root / math.sqrt(f) < other + root / math.sqrt(j * f)
+        root = math.sqrt(2 * math.log(4 * f + 1))
+        last = 2 / 3 + rng.laplace(0, (3 * f) ** -0.45, draws)
+        won = value + root / math.sqrt(f) >= last + root / math.sqrt(3 * f)
+        share = won[fits].mean()
+        limit = stats.norm.isf(1e-7) * np.sqrt(found * (1 - found) / fits.sum())
+        assert abs(share - found[x]) < limit[x]
+        assert abs(share - found[1 - x]) > limit[1 - x]
+
+
+@pytest.mark.statistical
+def test_the_sure_mean_is_below_the_mean(rng):
+    """Rare large values, as of runs that lose the best arm."""
+    sample = np.where(rng.random(1500) < 0.03, 30_000.0, rng.uniform(0, 200, 1500))
+    assert 100 < td16_regret.surely_mean(sample, 30_000.0) < 0.03 * 30_000 + 0.97 * 100
+    assert 29_000 < td16_regret.surely_mean(np.full(1500, 30_000.0), 30_000.0) < 30_000
+
+
+def test_an_arm_without_noise_never_falls_below_zero():
+    assert td16_regret._falls_below_zero(20, 1e-9) < 1e-12
+    assert 0.001 < td16_regret._falls_below_zero(20, 1e6) < 0.02
+
+
+@pytest.mark.statistical
+def test_the_failure_of_a_width_against_draws(rng):
+    """Seven standard deviations of both directions, of which the greater one is returned."""
+    n, order, epsilon, log_term, draws, high = 400, 0.5, 1.0, 2.0, 1_000_000, 5.0
+    exact = twzw22_central.two_point_failure(high, 0.5, n, order, epsilon, log_term)
+    bound = robust_means.central_threshold(n, 1.0, order, epsilon, log_term)
+    err, _ = robust_means.central_width(n, 1.0, order, epsilon, log_term)
+    p = high ** -(1 + order)
+    means = rng.binomial(n, p, draws) * high / n + rng.laplace(0, 2 * bound / n / epsilon, draws)
+    errors = (means - p * high) / err
+    seen = max(np.mean(errors > 0.5), np.mean(errors < -0.5))
+    assert high < bound
+    assert abs(seen - 1.5 * math.exp(-log_term) * exact) < 7 * math.sqrt(0.25 / draws)
+
+
+def test_the_worst_gap_where_pulls_are_a_power(monkeypatch):
+    """N(τ) = 4^τ, T = 64: 64 pulls of an arm of gap 2^(1−3), or at τ = 4 of one of 2^(1−4)."""
+    monkeypatch.setattr(bounds, "heavy_elimination_pulls", lambda gap, *_: gap**-2)
+    assert twzw22_rates.worst_regret(64.0, 1.0) == max(2.0**-2 * 64, 2.0**-3 * 64)

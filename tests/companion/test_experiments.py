@@ -1,19 +1,21 @@
-"""The experiments on heavy tails: errors of private means, slopes, figures from tables."""
+"""The experiments: privacy that is counted, errors of private means, slopes, figures."""
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from figure_checks import boxes_of, check_apart, grey
-from figure_tables import DRAWINGS, halved, local_runs
+from figure_tables import DRAWINGS, FOUR, as_published, halved, local_runs, variants
 from scipy import stats
 from statistical import distance_to_law, one_sample_limit
 
 import dpbandits as dpb
-from companion.figures import heavy
+from companion.figures import baselines, heavy
+from companion.publishing import published
 from companion.slopes import fit_slope
-from companion.tables import tabulate
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy_estimates import (
     MODELS,
     TruncatedMean,
@@ -24,9 +26,81 @@ from dpbandits.heavy_estimates import (
     mean_errors_many,
 )
 from dpbandits.heavy_schedules import heavy_epoch
+from dpbandits.privacy import basic_composition, epsilon_at
+from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
+from dpbandits.regret.dp_ucb_int import input_of
 from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
 
-BETA, EPSILON = 1e-6, 0.5
+DELTA, EPSILON = math.exp(-10), 0.5
+NAMES = [name for name, _ in as_published(1.0)]
+
+
+# ------------------------------------------------------------------------- honest privacy
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1])
+def test_delta_gives_nothing_to_hybrid_counters(epsilon):
+    """Two releases of loss ε/2, which the third reward of a counter is in, have about ε."""
+    counter = dpb.DPUCBHybrid(epsilon).counter
+    two = [1 / counter.block_scale, 1 / counter.node_scale(1)]
+    bracket = epsilon_at(DELTA, two)
+    assert two == [epsilon / 2, epsilon / 2]
+    assert epsilon + math.log1p(-4 * DELTA) <= bracket.lower
+    assert 0.998 * epsilon < bracket.lower < bracket.upper <= epsilon
+    # control: the many small losses of a tree do gain by δ
+    assert epsilon_at(DELTA, [epsilon / 17] * 17).upper < 0.8 * epsilon
+
+
+@pytest.mark.parametrize("reading", ["refreshed", "frozen", "literal"])
+@pytest.mark.parametrize("by", ["noise", "interval"])
+@pytest.mark.parametrize(
+    ("epsilon", "horizon", "exponent"), [(0.5, 3000, 1.3), (5.0, 400, 1.1), (1e-3, 200, 1.5)]
+)
+def test_calibrations_hold_and_are_the_least(reading, by, epsilon, horizon, exponent):
+    a = dpb.DPUCBInt.calibrated(epsilon, 1e-4, horizon, by, reading, exponent)
+    assert (a.reading, a.exponent, a.delta) == (reading, exponent, 1e-4)
+    here = a.guarantee_at(horizon)
+    assert here == PrivacyGuarantee("global", here.epsilon, 1e-4) and here.epsilon <= epsilon
+
+    def spent(x, noise=1.0):
+        return dpb.DPUCBInt(x, reading, exponent, 1e-4, noise).guarantee_at(horizon).epsilon
+
+    if by == "noise":
+        widest = math.ceil(1 / min(dpb.DPUCBInt.target_input(epsilon, 1e-4, exponent), 1))
+        assert a.interval == min(horizon, widest)
+        assert not a.losses(horizon).size or spent(a.epsilon, a.noise * (1 - 3e-5)) > epsilon
+    else:
+        assert a.noise == 1.0
+        for f in {1, max(1, a.interval - 1), a.interval, min(a.interval + 19, horizon)}:
+            assert (spent(input_of(f)) <= epsilon) == (f >= a.interval)
+
+
+@pytest.mark.parametrize("variant", DPUCB_VARIANTS)
+def test_calibrated_trees(variant):
+    a = dpb.DPUCB.calibrated(0.5, 1e-4, 3000, variant, "per-step", 4)
+    assert a == dpb.DPUCB(a.epsilon, variant, "per-step", 4.0)
+    assert epsilon_at(1e-4, [a.epsilon / 12] * 12).upper <= 0.5
+    assert epsilon_at(1e-4, [a.epsilon * (1 + 1e-5) / 12] * 12).upper > 0.5
+    assert dpb.DPUCB.calibrated(0.5, 1e-4, 4095) == dpb.DPUCB(a.epsilon), "as many levels"
+
+
+def test_a_wider_interval_has_no_loss_above_and_no_release_more():
+    for reading in ("refreshed", "literal"):
+        last = dpb.DPUCBInt(1.0, reading).losses(500)
+        for f in range(2, 501):
+            losses = dpb.DPUCBInt(input_of(f), reading).losses(500)
+            assert losses.size <= last.size and np.all(losses <= last[: losses.size])
+            last = losses
+        assert basic_composition(last) == 0.0
+
+
+def test_every_interval_has_an_input():
+    for f in [*range(1, 20_000), *10 ** np.arange(5, 15), 2**40 + 1]:
+        assert math.ceil(1 / input_of(int(f))) == f
+    assert sum(math.ceil(1 / (1 / f)) != f for f in range(1, 20_000)) > 100, "control"
+    # T = 49, for which ⌈1/(1/T)⌉ is T + 1: no release, and no noise beyond the paper's
+    a = dpb.DPUCBInt.calibrated(1e-4, 1e-4, 49)
+    assert (a.interval, a.noise, a.losses(49).size) == (49, 1.0, 0)
 
 
 # -------------------------------------------------------------------------- estimation
@@ -162,8 +236,8 @@ def test_pulls_of_the_worse_arm_are_those_of_the_epochs(order, epsilon):
     """Central runs see gap k in epoch k. To fail, means of two points must err by 6 err or more."""
     for k in (1, 3, 5):
         instance = dpb.instances.heavy_two_point(halved(k), order)
-        runs = dpb.simulate(dpb.DPRSE(epsilon, BETA), instance, 2**62, 3)
-        plans = [heavy_epoch(2, t, BETA, epsilon, 1.0, order) for t in range(1, k + 1)]
+        runs = dpb.simulate(dpb.DPRSE(epsilon, 1e-6), instance, 2**62, 3)
+        plans = [heavy_epoch(2, t, 1e-6, epsilon, 1.0, order) for t in range(1, k + 1)]
         assert plans[-1].threshold == pytest.approx(halved(k) * 2 / 3, rel=1e-3)
         assert k == 1 or plans[-2].threshold == pytest.approx(halved(k) * 4 / 3, rel=1e-3)
         expected = sum(plan.pulls for plan in plans)
@@ -186,20 +260,56 @@ def test_the_outcome_of_a_schedule():
 # ---------------------------------------------------------------------------- figures
 
 
-@pytest.fixture(scope="module")
-def central():
-    """Figure 1, in short."""
-    cases = {}
-    for panel, further, order in (("a", "c", 0.9), ("b", "d", 0.5)):
-        arms, key = dpb.instances.twzw22("S1", order), ("S1", order)
-        cases[panel, *key, math.inf, "Robust-UCB", "fixed δ"] = dpb.RobustUCB("fixed"), arms
-        for e, schedule in itertools.product((0.5, 1.0), ("printed", "tightened")):
-            cases[panel, *key, e, "DPRUCB", ""] = dpb.DPRUCB(e), arms
-            for each, *horizon in ((panel,), (further, 10**9)):
-                rule = dpb.DPRSE(e, schedule=schedule)
-                cases[each, *key, e, "DPRSE", schedule] = rule, arms, *horizon
-    times = dpb.log_checkpoints(10**9, per_decade=8)
-    return dpb.simulate_many(cases, 20_000, 3, checkpoints=times)
+def distinct(looks, least):
+    """Whether looks differ by line or marker, or by width and so much grey."""
+    return all(
+        (a.line, getattr(a, "marker", "")) != (b.line, getattr(b, "marker", ""))
+        or (a.width != b.width and abs(grey(a) - grey(b)) > least)
+        for a, b in itertools.combinations(looks, 2)
+    )
+
+
+def test_looks_can_be_told_apart_in_grey():
+    variants_of = baselines.ALGORITHM_LOOKS.values()
+    assert distinct([look for each in variants_of for look in each], 0.15)
+    assert len({look[0].colour for look in variants_of}) == 7
+    for main, *others in variants_of:
+        assert all((o.colour, o.width < main.width) == (main.colour, True) for o in others)
+    for names in (("Robust-UCB", "DPRUCB", "DPRSE"), ("LDPRSE",)):
+        looks = [each for (name, _), each in heavy.HEAVY_LOOKS.items() if name in names]
+        assert distinct(itertools.chain(*looks), 0.1)
+    for table in (heavy.GAP_LOOKS, heavy.SCHEDULE_LOOKS, heavy.ERROR_LOOKS):
+        assert distinct(table.values(), 0.1)
+        assert len({str(look.line) for look in table.values()}) == len(table)
+
+
+def test_one_variant_of_each_has_a_band_and_with_theory_a_bound():
+    for theory in (False, True):
+        for axes in DRAWINGS["variants"](theory=theory).axes:
+            assert (len(axes.get_lines()), len(axes.collections)) == (12 + 5 * theory, 5)
+            assert {t.get_text() for t in axes.texts} == {baselines.name_of(*n) for n in NAMES}
+
+
+@pytest.mark.parametrize("panels", [None, ["a", "c"]])
+def test_the_figure_of_the_spread(panels):
+    figure = DRAWINGS["spread"](panels=panels)
+    box, whole = boxes_of(figure), figure.bbox
+    assert len(figure.axes) == len(panels or FOUR)
+    for place, (panel, axes) in enumerate(zip(panels or FOUR, figure.axes, strict=True)):
+        finals = [each.regret[:, -1] for key, each in variants().items() if key[0] == panel]
+        numbers = [text for text in axes.texts if text.get_text() != "max − min"]
+        for row, (final, number) in enumerate(zip(finals, numbers, strict=True)):
+            gap = number.get_text().replace("\u2009", "")
+            assert int(gap) == pytest.approx(np.ptp(final), abs=0.51)
+            end = axes.transData.transform([(final.max(), row)])[0]
+            assert end[0] < box(number).x0, "the number is off the line"
+        names = axes.get_yticklabels()
+        if place % 2 == 0:  # the right column has the rows of the left one
+            assert [text.get_text() for text in names] == [baselines.name_of(*n) for n in NAMES]
+        for texts in (names, axes.texts, axes.get_xticklabels()):
+            check_apart([box(text) for text in texts if text.get_text()], whole)
+    assert figure.axes[-1].get_xlabel() == "regret at T = 5 000 (units of reward)"
+    assert len({axes.get_xlim() for axes in figure.axes}) == 1
 
 
 def check_labels(figure, least):
@@ -216,20 +326,22 @@ def test_labels_are_apart(name):
     check_labels(DRAWINGS[name](), 3)
 
 
-def test_options_of_the_figures(central):
-    over_time, errors = DRAWINGS["heavy tails"], DRAWINGS["errors"]
-    lines = {
-        (epochs, theory): len(over_time(epochs=epochs, theory=theory).axes[0].get_lines())
-        for epochs, theory in itertools.product((False, True), repeat=2)
-    }
-    assert lines == {(False, False): 4, (False, True): 8, (True, False): 6, (True, True): 10}
-    plain, bounded = (errors(theory=on, panels=["a"]).axes[0].get_lines() for on in (False, True))
-    assert (len(plain), len(bounded)) == (6, 9)
-    four = dict(zip("abcd", ("v = 0.9", "v = 0.5", "longer", "longer"), strict=True))
-    rows = over_time(tabulate(central, heavy.heavy_curve, heavy.TIME_LABELS), titles=four)
-    check_labels(rows, 4)
-    x = [axes.get_xlim() for axes in rows.axes]
+def test_rows_of_a_figure_have_their_own_times():
+    figure = published("twzw22-fig1", Path(__file__).resolve().parents[2]).draw()
+    check_labels(figure, 4)
+    x = [axes.get_xlim() for axes in figure.axes]
     assert x[0] == x[1] != x[2] == x[3]
+
+
+def test_options_of_the_figures():
+    over_time, errors = DRAWINGS["heavy tails"], DRAWINGS["errors"]
+    lines = [
+        len(over_time(epochs=epochs, theory=theory).axes[0].get_lines())
+        for epochs, theory in itertools.product((False, True), repeat=2)
+    ]
+    assert lines == [4, 8, 6, 10]
+    lines = [len(errors(theory=on, panels=["a"]).axes[0].get_lines()) for on in (False, True)]
+    assert lines == [6, 9]
 
 
 def test_the_table_of_a_curve():
@@ -258,17 +370,3 @@ def test_slopes_of_tables():
         # epochs before the last one, and log τ, make slopes of few gaps steeper; in the local
         # model one run in a hundred sees the gap an epoch too early
         assert model == "local" or theory - 0.4 < slope.slope < theory
-
-
-def test_looks_can_be_told_apart_in_grey():
-    def distinct(a, b):
-        marked = getattr(a, "marker", "") != getattr(b, "marker", "")
-        return a.line != b.line or marked or (a.width != b.width and abs(grey(a) - grey(b)) > 0.1)
-
-    looks = heavy.HEAVY_LOOKS
-    for names in (("Robust-UCB", "DPRUCB", "DPRSE"), ("LDPRSE",)):
-        together = [look for (name, _), each in looks.items() if name in names for look in each]
-        assert all(distinct(a, b) for a, b in itertools.combinations(together, 2))
-    for table in (heavy.GAP_LOOKS, heavy.SCHEDULE_LOOKS, heavy.ERROR_LOOKS):
-        assert all(distinct(a, b) for a, b in itertools.combinations(table.values(), 2))
-        assert len({str(look.line) for look in table.values()}) == len(table)
