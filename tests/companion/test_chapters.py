@@ -188,18 +188,20 @@ def with_cell(path, source):
     return path.read_bytes()
 
 
-def ended(pid):
-    """Wait until a process is gone, or has nothing left but its number."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.1)
-    return False
+def wait_for(condition):
+    """Wait until a condition holds, for at most two minutes."""
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_gone(pid):
+    """Whether a process has ended, or has nothing left but its number."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
 
 
 def test_a_killed_execution_leaves_the_chapter_alone(book):
@@ -210,15 +212,14 @@ def test_a_killed_execution_leaves_the_chapter_alone(book):
     words = [sys.executable, "-m", "companion", "execute", "3"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(words, **quiet, start_new_session=True)
-    started, end = book / "started", time.monotonic() + 120
+    started = book / "started"
     try:
-        while not (started.is_file() and started.read_text()):
-            assert process.poll() is None and time.monotonic() < end
-            time.sleep(0.05)
+        wait_for(lambda: process.poll() is not None or (started.is_file() and started.read_text()))
+        assert process.poll() is None
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    assert ended(int(started.read_text())), "no kernel goes on alone"
+    wait_for(lambda: is_gone(int(started.read_text())))  # no kernel goes on alone
     assert path.read_bytes() == before
     assert os.listdir("notebooks") == ["03_small.ipynb"]
     with_cell(path, "print('whole')")

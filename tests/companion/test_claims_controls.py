@@ -11,7 +11,7 @@ from test_claims_runs import ALL, SPOILT, F, H, U
 
 import dpbandits as dpb
 from companion.claims import ja25_design, ja25_time, twzw22_comparisons
-from dpbandits import bounds, privacy, stopping
+from dpbandits import bounds, stopping
 from dpbandits.algorithms import UCB
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.halting import Halting
@@ -20,7 +20,7 @@ from dpbandits.identification.thresholds import union_threshold
 from dpbandits.schedules import elimination_epoch
 
 log, sqrt = math.log, math.sqrt
-DIVERGENCE, DRAW, EPSILON = bounds.heavy_divergence, batches.laplace, privacy.epsilon_at
+DIVERGENCE, DRAW = bounds.heavy_divergence, batches.laplace
 PRIVATE, RELEASE, SPARSE = Halting.private, DPTT._release, stopping.sparse_vector_law
 
 
@@ -33,8 +33,8 @@ def scaled(function, by):
             return tuple(f * x for f, x in zip(by, answer, strict=True))
         if isinstance(by, dict):
             fields = {name: f * getattr(answer, name) for name, f in by.items()}
-            known = isinstance(answer, tuple)
-            return answer._replace(**fields) if known else dataclasses.replace(answer, **fields)
+            named = isinstance(answer, tuple)
+            return answer._replace(**fields) if named else dataclasses.replace(answer, **fields)
         return by * answer
 
     return wrong
@@ -45,44 +45,14 @@ def steep(gaps, horizon, **_):
     return sqrt(horizon)
 
 
-def fourth_power(gap, *_):
-    """Return pulls until an arm is dropped that grow like Δ^−4."""
-    return gap**-4
-
-
 def at_two_points(*args, two_point=False):
     """Return a lower bound that is greater on laws of two points."""
     return 1.0 if two_point else 0.1
 
 
-def less_sparse_noise(margins, threshold_scale, query_scale):
-    return SPARSE(margins, threshold_scale / 2, query_scale / 2)
-
-
 def less_halting_noise(epsilon, alpha, beta, half_range):
     """Return the rule with nine tenths of all noise, and of the allowance with it."""
     return PRIVATE(epsilon / 0.9, alpha, beta, half_range)
-
-
-def small_budget(*args, **kwargs):
-    """Return `epsilon_at` with its answers divided by a thousand."""
-    low, high = EPSILON(*args, **kwargs)
-    return privacy.Bracket(low / 1000, high / 1000)
-
-
-def calibrated(epsilon, *_, **__):
-    """Return an algorithm whose interval is 1/ε."""
-    return SimpleNamespace(interval=1 / epsilon)
-
-
-def as_trusted(gap, epsilon, moment, order, model="global"):
-    """Return what a pull reveals as if the curator saw it."""
-    return DIVERGENCE(gap, epsilon, moment, order, "global")
-
-
-def as_bounded(gap, epsilon, moment, order, model="global"):
-    """Return what a pull reveals of bounded rewards: total variation Δ."""
-    return math.expm1(epsilon) ** 2 * gap**2
 
 
 def non_private_power(horizon, n_arms, epsilon, moment, order, model="global"):
@@ -113,11 +83,6 @@ def released_twice(self, state, arm, rewards, rng):
     RELEASE(self, state, arm, rewards, rng)
     if state.releases[arm] == 1 and hasattr(rewards, "batches"):
         rewards.batches.append((arm, 0, 1))
-
-
-def little_noise(rng, scale):
-    """Draw noise of a thousandth of the scale that is asked for."""
-    return DRAW(rng, scale / 1000)
 
 
 def released_bare(self, state, arm, rewards, rng):
@@ -178,8 +143,7 @@ TABLE = [
     ("ss19-cor-3.2-correct", "noise_allowance", 0.99, F),
     ("ss19-doubling", "DPExponentialNAS.noiseless_time", 2, F),
     ("ss19-thm-3.3", "bounds.stopping_samples_printed", 0.05, F, lambda *_: 1e300, F),
-    # holds for small times, not for large ones
-    ("ss19-thm-3.3-steps", "_step_holds", lambda times, *_: log(times) - 3, F),
+    ("ss19-thm-3.3-steps", "_step_holds", lambda times, *_: log(times) - 3, F),  # for small ones
     ("ss19-dagum", "bounds.stopping_lower_bound", 0.05, F),
     ("ss19-lemma-3.5", "bounds.group_privacy_factor", 4, F, 0.1, F),
     ("ss19-thm-3.4 ss19-cor-3.6", "bounds.stopping_complexity_lower_bound", 0.1, F),
@@ -189,7 +153,7 @@ TABLE = [
     ("ss19-nas-samples", "_nas_rate", lambda m, a, b: 1 / (a * m), F),
     ("ss19-nas-improved", "_improved_rate", lambda m, a, b: 1 / (a * m), F),
     ("ss19-dagum-matching", "bounds.dagum_rate", lambda *_: 1.0, F, lambda *_: 5e4, H),
-    ("ss19-svt", "stopping.sparse_vector_law", less_sparse_noise, F),
+    ("ss19-svt", "stopping.sparse_vector_law", lambda m, t, q: SPARSE(m, t / 2, q / 2), F),
     ("ss19-noise-facts", "_hoeffding", lambda n, d: math.exp(-8 * d * d * n), F),
     ("ss19-noise-facts", "laplace_log_cdf", lambda x, scale: x / scale, F),
     # elimination
@@ -240,13 +204,18 @@ TABLE = [
     ("td16-lemma-3.1 td16-thm-3.4-first", "DPUCBInt.losses", 1.01, F),
     ("td16-lemma-3.1", "_scales_used", 0.99, F),
     ("td16-thm-3.4-first", "DPUCBInt.losses", 1e-4, H),
-    (INTERVALS, "privacy.epsilon_at", small_budget, H),
+    (INTERVALS, "privacy.epsilon_at", {"lower": 1e-3, "upper": 1e-3}, H),
     (INTERVALS, "_parts", lambda losses: (losses, losses[:1]), U),
     ("td16-groups", "element_loss", 1.01, F),
     ("td16-cor-3.2-def-2.1", "next_action", lambda *_, **__: (0.01, 0.01107), U),
     # regret of DP-UCB, and noise
     ("td16-additive", "EXPONENT", 2.0, H),
-    ("td16-additive", "DPUCBInt.calibrated", calibrated, H),
+    (
+        "td16-additive",
+        "DPUCBInt.calibrated",
+        lambda e, *_, **__: SimpleNamespace(interval=1 / e),
+        H,
+    ),
     ("td16-thm-3.2", "_printed_3_2", 1e6, U),
     ("td16-thm-3.3", "_printed_3_3", 0.01, F),
     ("td16-thm-3.3-order", "bounds.dp_ucb_hybrid_regret", lambda gaps, t, **_: log(t) ** 3, F),
@@ -277,7 +246,8 @@ TABLE = [
     ("twzw22-thm-2", "bounds.dprucb_pulls", lambda gap, t, *_: log(t) ** 4, F),
     ("twzw22-thm-3 twzw22-thm-6 twzw22-ldp", "heavy_epoch", {"noise_scale": 0.9}, F),
     ("twzw22-lemma-4", "robust_means.central_width", (1, 1.5), F),
-    ("twzw22-lemma-4 twzw22-thm-4-minimax", "bounds.heavy_elimination_pulls", fourth_power, F),
+    ("twzw22-lemma-4", "bounds.heavy_elimination_pulls", lambda gap, *_: gap**-4, F),
+    ("twzw22-thm-4-minimax", "bounds.heavy_elimination_pulls", lambda gap, *_: gap**-4, F),
     ("twzw22-lemma-10", "_raw_over_central", lambda *_: 1.5, H),
     ("twzw22-lemma-10", "_central", 5.0, F),
     ("twzw22-thm-4 twzw22-optimal", "bounds.heavy_elimination_regret", steep, F),
@@ -286,10 +256,10 @@ TABLE = [
     ("twzw22-remark-2", "bounds.heavy_divergence", lambda gap, *_: gap, F),
     ("twzw22-local-ucb", "_index_width", lambda *_: 1.0, F, 10.0, H),
     ("twzw22-lemma-13", "share_dropped", lambda schedule, order: (10, 400), U),
-    ("twzw22-thm-7", "bounds.heavy_divergence", as_bounded, U),
+    ("twzw22-thm-7", "bounds.heavy_divergence", lambda g, e, *_: math.expm1(e) ** 2 * g**2, U),
     ("twzw22-thm-7-minimax", "bounds.heavy_minimax_lower_bound", non_private_power, U),
     ("twzw22-thm-8", "bounds.heavy_divergence", 1e4, F, lambda gap, *_: 1.0, F),
-    ("twzw22-remark-3", "bounds.heavy_divergence", as_trusted, U),
+    ("twzw22-remark-3", "bounds.heavy_divergence", lambda *a: DIVERGENCE(*a[:4]), U),
     ("twzw22-thm-9", "bounds.heavy_minimax_lower_bound", lambda horizon, *_: horizon**0.4, F),
     ("twzw22-remark-4", "bounds.heavy_minimax_lower_bound", non_private_power, F),
     ("twzw22-optimal-local twzw22-setting-3", "bounds.heavy_elimination_regret", steep, F),
@@ -322,7 +292,7 @@ TABLE = [
     ("ja25-lemma-4 ja25-same-guarantee", "DPTT._release", released_twice, F),
     ("ja25-lemma-4", "DPTT._release", released_bare, F, without_noise, F),
     ("ja25-lemma-4", "DPTT.decide", lambda *_: None, F),
-    ("ja25-lemma-4", "batches.laplace", little_noise, F),
+    ("ja25-lemma-4", "batches.laplace", lambda rng, scale: DRAW(rng, scale / 1000), F),
     ("ja25-log-threshold ja25-one-plus-eta", "chernoff_threshold", union_threshold, F),
     ("ja25-one-plus-eta", "next_release", 1.1, F),
     ("ja25-k-eta", "next_release", lambda pulls, eta: pulls + 10**6, F),
