@@ -149,11 +149,10 @@ def test_a_tree_drawn_at_once_has_the_law_of_the_counter():
     at_once = exact.TreeSums(1.0, 6).outputs(pair.neighbour, n_runs, rng).values
     counted = subject_of(BinaryTree(1.0, 6)).outputs(pair.neighbour, n_runs, rng).values
     broken = exact.TreeSums(2.0, 6).outputs(pair.neighbour, n_runs, rng).values
-    columns = [lambda v, j=j: v[:, j] for j in range(6)]
-    columns += [lambda v: v[:, 5] - v[:, 3], lambda v: v[:, 2] - v[:, 1]]
-    shares = 1 / (2 * len(columns))
-    assert all(same_law(c(at_once), c(counted), shares) for c in columns)
-    assert not all(same_law(c(broken), c(counted), shares) for c in columns)
+    weights = [*np.eye(6), np.eye(6)[5] - np.eye(6)[3], np.eye(6)[2] - np.eye(6)[1]]
+    share = 1 / (2 * len(weights))
+    assert all(same_law(at_once @ w, counted @ w, share) for w in weights)
+    assert not all(same_law(broken @ w, counted @ w, share) for w in weights)
 
 
 @pytest.mark.statistical

@@ -117,7 +117,7 @@ def test_what_is_ours_in_a_statement_is_marked():
 FULL = HybridCounter(1.0, "full")
 
 
-def test_what_is_known_by_hand():
+def test_what_is_known_by_hand(monkeypatch):
     # elements 3 and 5 to 7: one node of scale 1; two, one and one of scale 2
     losses = [td16_privacy.element_loss(FULL, i, 8) for i in range(1, 9)]
     assert losses == [1.0, 1.0, 2.0, 1.0, 2.0, 1.5, 1.5, 1.0]
@@ -141,6 +141,12 @@ def test_what_is_known_by_hand():
     # the width of one reward is that of an epoch of one, as both parts are bounded alike
     for order, epsilon in itertools.product((0.5, 1.0), (0.1, 1.0)):
         assert twzw22_rates._index_width(1, order, epsilon, 2.0, 1) == pytest.approx(1.0)
+    # N(τ) = 4^τ, T = 64: 64 pulls of an arm of gap 2^(1−3), or at τ = 4 of one of 2^(1−4)
+    monkeypatch.setattr(bounds, "heavy_elimination_pulls", lambda gap, *_: gap**-2)
+    assert twzw22_rates.worst_regret(64.0, 1.0) == max(2.0**-2 * 64, 2.0**-3 * 64)
+    # an arm without noise never falls below zero
+    assert td16_regret._falls_below_zero(20, 1e-9) < 1e-12
+    assert 0.001 < td16_regret._falls_below_zero(20, 1e6) < 0.02, "control"
 
 
 @pytest.mark.statistical
@@ -195,11 +201,6 @@ def test_the_sure_mean_is_below_the_mean(rng):
     assert 29_000 < td16_regret.surely_mean(np.full(1500, 30_000.0), 30_000.0) < 30_000
 
 
-def test_an_arm_without_noise_never_falls_below_zero():
-    assert td16_regret._falls_below_zero(20, 1e-9) < 1e-12
-    assert 0.001 < td16_regret._falls_below_zero(20, 1e6) < 0.02
-
-
 @pytest.mark.statistical
 def test_the_failure_of_a_width_against_draws(rng):
     """Seven standard deviations of both directions, of which the greater one is returned."""
@@ -213,9 +214,3 @@ def test_the_failure_of_a_width_against_draws(rng):
     seen = max(np.mean(errors > 0.5), np.mean(errors < -0.5))
     assert high < bound
     assert abs(seen - 1.5 * math.exp(-log_term) * exact) < 7 * math.sqrt(0.25 / draws)
-
-
-def test_the_worst_gap_where_pulls_are_a_power(monkeypatch):
-    """N(τ) = 4^τ, T = 64: 64 pulls of an arm of gap 2^(1−3), or at τ = 4 of one of 2^(1−4)."""
-    monkeypatch.setattr(bounds, "heavy_elimination_pulls", lambda gap, *_: gap**-2)
-    assert twzw22_rates.worst_regret(64.0, 1.0) == max(2.0**-2 * 64, 2.0**-3 * 64)

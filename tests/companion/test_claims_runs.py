@@ -336,41 +336,42 @@ def as_told(algorithm, instance, epsilon):
     return time
 
 
-def identification(times=as_told, label="", factor=1.0, when=lambda instance, epsilon: True):
-    """Return results with mean stopping times(algorithm, instance, ε), some multiplied."""
+def slower(label, factor, when=lambda instance, epsilon: True):
+    """Return stopping times as told, except some of an algorithm, which are multiplied."""
+
+    def times(algorithm, instance, epsilon):
+        some = algorithm.label == label and when(instance, epsilon)
+        return as_told(algorithm, instance, epsilon) * (factor if some else 1.0)
+
+    return times
+
+
+def identification(times=as_told):
+    """Return results with mean stopping times(algorithm, instance, ε)."""
 
     def result(algorithm, instance):
-        epsilon = getattr(algorithm, "epsilon", math.inf)
-        mean = times(algorithm, instance, epsilon)
-        if algorithm.label == label and when(instance, epsilon):
-            mean *= factor
+        mean = times(algorithm, instance, getattr(algorithm, "epsilon", math.inf))
         return made(algorithm, instance, [0.99 * mean, 1.01 * mean] * 100)
 
     return {name: {c: result(*c) for c in some} for name, some in cases().items()}
 
 
-def slower(label, factor, **when):
-    return {"label": label, "factor": factor, **when}
-
-
-FEW = slower("DP-SE", 1e-3, when=lambda instance, epsilon: epsilon < 0.1)
+FEW = slower("DP-SE", 1e-3, lambda instance, epsilon: epsilon < 0.1)
 IDENTIFICATION = [
     ("ja25-outperforms", {}, H, slower("DP-TT", 1e3), F, FEW, C),
     ("ja25-twice-free", {}, H, slower("DP-TT", 4.0), F),
-    ("ja25-twice-free", slower("DP-TT", 4.0, when=lambda i, epsilon: "mu1" in i.name), C),
-    ("ja25-above-bound", {}, H),
-    ("ja25-above-bound", slower("DP-TT", 0.1, when=lambda i, epsilon: "mu2" in i.name), F),
+    ("ja25-twice-free", slower("DP-TT", 4.0, lambda i, _: "mu1" in i.name), C),
+    ("ja25-above-bound", {}, H, slower("DP-TT", 0.1, lambda i, _: "mu2" in i.name), F),
     ("ja25-thousands", {}, H, slower("DP-TT", 40.0), F),
     ("ja25-moderate-delta", {}, H, lambda a, i, epsilon: 1000 / a.delta, F),
     ("ja25-linear-measured", {}, H, lambda a, i, _: 1000 * (i.n_arms - 1) ** 1.4, C),
-    ("ja25-linear-measured", lambda a, i, _: 1000 * i.n_arms**2.0, F),
-    ("ja25-linear-measured", lambda *_: 1000.0, F),
+    ("ja25-linear-measured", lambda a, i, _: 1000 * i.n_arms**2.0, F, lambda *_: 1000.0, F),
     ("ja25-eta-tradeoff", {}, H, lambda a, i, _: 1000 * getattr(a, "eta", 1.0), F),
 ]
 
 
 def test_one_algorithm_that_is_beaten_at_small_budgets_is_named():
-    evidence = judged("ja25-outperforms", identification(**FEW)).evidence
+    evidence = judged("ja25-outperforms", identification(FEW)).evidence
     assert evidence["pairs"] == len(PUBLISHED) * len(BUDGETS)
     assert evidence["surely fewer samples than AdaP-TT"] == evidence["pairs"]
     assert evidence["greatest ε at which DP-SE is not surely beaten"] < 0.1
