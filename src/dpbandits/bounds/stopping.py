@@ -254,12 +254,6 @@ def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
     0. (1 − 2β)·log((1 − β)/β)/K, K the least relative entropy KL(P, Q) from the law P to a law Q
     on [−R, R] whose mean has no (1 ± α)-approximation in common with μ. Proof:
     :prf:ref:`thm-dagum`.
-
-    Examples
-    --------
-    >>> from dpbandits.rewards.laws import two_point, uniform
-    >>> [round(stopping_lower_bound(law, 0.5, 0.05)) for law in (two_point(0.1), uniform(0.1))]
-    [1189, 321]
     """
     size = _check_law(law)
     alpha, beta = _check_alpha(alpha, size, 1e-10), _check_beta(beta, 0.5)  # an entropy needs more

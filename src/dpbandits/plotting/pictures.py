@@ -72,13 +72,6 @@ def plan_figure(plan: Plan) -> Figure:
     A marker stands at an algorithm's mean, unless runs were ended before they stopped; its line
     ends at the number of samples that nine in ten runs stay within. The vertical line is the ε
     from which on privacy is free, as far as the lower bound can tell. ε has to be finite.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> figure = plan_figure(dpb.plan([0.9, 0.5], epsilon=1.0, delta=0.05, n_runs=2))
-    >>> figure.axes[0].get_xlabel()
-    'privacy budget ε'
     """
     return draw_plan(plan_rows(plan), plan.free_from)
 

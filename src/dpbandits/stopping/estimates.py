@@ -158,14 +158,5 @@ def estimate_many(
 
     The keys of `cases` are yours, and are those of the result and of error messages; `n_runs` may
     be a number of replicates for each.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> law = dpb.instances.two_point(0.1)
-    >>> cases = {alpha: (dpb.NAS(alpha, 0.05, 1.0), law) for alpha in (0.5, 0.25)}
-    >>> runs = dpb.estimate_many(cases, n_runs=5)
-    >>> runs[0.25].samples.mean() > runs[0.5].samples.mean()
-    np.True_
     """
     return run_cases(cases, partial(_replicated, max_samples), n_runs, seed, n_jobs)
