@@ -66,9 +66,6 @@ def letters_in(pdf):
     return {scale * float(size) for size in re.findall(r"/F\S+ ([\d.]+) Tf", text)}
 
 
-# --------------------------------------------------------------------------------- size and fonts
-
-
 @pytest.mark.parametrize(
     ("name", "width", "millimetres"),
     [("td16-fig2", "single", 84), ("ours-stopping-error", 100, 100)],
@@ -155,9 +152,6 @@ def test_the_width_that_is_allowed_is_enough(draw, said):
         paper_figure(draw, width=allowed - 2)
 
 
-# ------------------------------------------------------------------------------------------- grey
-
-
 def colourful(png):
     """How far a pixel is from grey at most."""
     with Image.open(io.BytesIO(png)) as image:
@@ -198,9 +192,6 @@ def test_the_palette_has_its_greys():
     assert paper.grey_of("yellow")[0] > paper.grey_of("green")[0] > paper.grey_of("navy")[0]
 
 
-# ------------------------------------------------------------------------------------ as published
-
-
 @pytest.mark.parametrize("name", published_names(ROOT))
 def test_a_published_figure_can_be_printed(name):
     pdf = (FIGURES / f"{name}.pdf").read_bytes()
@@ -221,17 +212,12 @@ def test_what_is_drawn_again_is_what_was_published(name):
 
 
 def test_what_a_chapter_shows_is_read_from_its_notebook():
-    figures = {figure.name: figure for figure in chapter_figures(ROOT)}
-    figure = figures["td16-fig2"]
-    assert (figure.chapter, figure.page) == (2, "notebooks/02_private_counters")
-    assert figure.heading == "Private counters and the DP-UCB family"
-    assert "UCB" in figure.caption
-    for figure in figures.values():
-        assert figure.alt and figure.caption, figure.name
-        assert figure.picture.startswith(b"\x89PNG"), figure.name
-
-
-# ---------------------------------------------------------------------------------------- command
+    for figure in chapter_figures(ROOT):
+        assert figure.alt and figure.caption and figure.picture[:4] == b"\x89PNG", figure.name
+        if figure.name == "td16-fig2":
+            assert (figure.chapter, figure.page) == (2, "notebooks/02_private_counters")
+            assert figure.heading == "Private counters and the DP-UCB family"
+            assert "UCB" in figure.caption
 
 
 def test_the_command(capsys, tmp_path, monkeypatch):

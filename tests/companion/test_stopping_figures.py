@@ -54,9 +54,6 @@ def test_an_unknown_parameter_is_refused():
             call("gap")
 
 
-# -------------------------------------------------------------------------- against a parameter
-
-
 def test_a_table_says_what_was_run():
     for over in SWEEPS:
         table, found = swept(over), stopped(over)
@@ -102,10 +99,6 @@ def test_a_case_that_has_not_halted_is_left_out():
     (axes,) = DRAWINGS["mean"](new, panels=["a"]).axes
     assert np.isfinite(curve(axes, "DP-NAS").get_ydata()).tolist() == [True, False]
     assert labels_at_ends(axes)["DP-NAS"].xy[0] == pytest.approx(0.1)
-    assert np.all(np.isfinite([*axes.get_ylim(), *axes.get_xlim()]))
-
-
-# ---------------------------------------------------------------------------------- theory
 
 
 @pytest.mark.parametrize("name", SWEEPS)
@@ -139,12 +132,9 @@ def test_theory_is_drawn():
     assert len(with_theory.get_lines()) == len(without.get_lines()) + 4
     more = set(labels_at_ends(with_theory)) - set(labels_at_ends(without))
     assert more == {"upper bound", "no rule", "no ε-DP rule"}
-    filled = [
-        round(float(band.get_facecolor()[0][0]), 2)
-        for band in with_theory.collections
-        if len(set(band.get_facecolor()[0][:3])) == 1 and band.get_facecolor()[0][0] > 0
-    ]
-    assert filled == [0.8, 0.91]  # darker: for all rules
+    fills = [band.get_facecolor()[0] for band in with_theory.collections]
+    greys = [red for red, green, blue, _ in fills if red == green == blue > 0]
+    assert greys == pytest.approx([0.8, 0.91], abs=0.01)  # darker: for all rules
 
 
 def test_where_private_and_other_rules_can_do_the_same_there_is_one_region():
@@ -160,9 +150,6 @@ def test_smooth_time_is_between_looks(mean, epsilon):
         last = rule.noiseless_time(mean)
         before = last - 1 if kind is dpb.DPNAS else last // 2
         assert before <= smooth_time(rule, mean) <= last * (1 + 1e-8)
-
-
-# -------------------------------------------------------------------------------- the map
 
 
 def test_map_shows_ratios_to_what_is_not_private():
@@ -197,9 +184,6 @@ def test_lines_on_the_map_have_their_level(level):
     assert labels_at_ends(axes)["ε = α|μ|"].xy[1] == pytest.approx(0.5 * end[0])
 
 
-# ------------------------------------------------------------------------------ the errors
-
-
 def test_errors_are_shown_with_their_intervals():
     none = {"error_rate": 0.0, "error_low95": 0.0, "error_high95": 0.004}
     some = {"error_rate": 0.01, "error_low95": 0.002, "error_high95": 0.03}
@@ -210,24 +194,17 @@ def test_errors_are_shown_with_their_intervals():
         arrows = [line for line in axes.get_lines() if line.get_marker() == "v"]
         markers = {look.marker for look in RULE_LOOKS.values()}
         points = [line for line in axes.get_lines() if line.get_marker() in markers]
-        assert len(points) == len(STOPPED["failures"]["b"])
-        assert len(arrows) == len(STOPPED["failures"]["b"]) - failures
-        hollow = [p for p in points if p.get_markerfacecolor() == "white"]
-        assert {float(p.get_ydata()[0]) for p in hollow} == {0.004}  # the intervals' upper ends
-        assert all(0 < a.get_ydata()[0] < 0.004 for a in arrows)
-        filled = [p for p in points if p not in hollow]
-        assert [float(p.get_ydata()[0]) for p in filled] == [0.01] * failures
+        shown = sorted((p.get_markerfacecolor() != "white", p.get_ydata()[0]) for p in points)
+        unseen = len(STOPPED["failures"]["b"]) - failures
+        # hollow at the intervals' upper ends, filled at shares
+        assert shown == [(False, 0.004)] * unseen + [(True, 0.01)] * failures
+        assert len(arrows) == unseen and all(0 < a.get_ydata()[0] < 0.004 for a in arrows)
         bars = [sorted(line.get_ydata()) for line in axes.get_lines() if len(line.get_xdata()) == 2]
         assert bars.count([0.002, 0.03]) == failures
         assert bars.count([0.05, 0.05]) == bars.count([0.2, 0.2]) == 1  # what is allowed
-    (axes,) = DRAWINGS["failures"](clean, panels=["b"], theory=False).axes
-    assert [0.05, 0.05] not in [sorted(line.get_ydata()) for line in axes.get_lines()]
     ticks = [label.get_text() for label in axes.get_xticklabels()]
     assert ticks == ["α=0.5", "α=0.9"] * 2
     assert [text.get_text() for text in axes.texts] == ["β = 0.05", "β = 0.2"]
-
-
-# ------------------------------------------------------------------------------ the slopes
 
 
 def test_slopes_of_means_and_of_the_condition():

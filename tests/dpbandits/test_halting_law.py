@@ -40,9 +40,10 @@ def exact_logs(q, once, each):
     with localcontext() as context:
         context.prec = 80
         q, once, each = [Decimal(x) for x in q], Decimal(once), Decimal(each)
-        totals = [Decimal(0)] * (len(q) + 1)
-        for low, high in itertools.pairwise([None, *sorted({Decimal(0), *q}), None]):
-            middle = low + 1 if high is None else high - 1 if low is None else (low + high) / 2
+        totals, kinks = [Decimal(0)] * (len(q) + 1), sorted({Decimal(0), *q})
+        far = 600 * max(once, each)  # beyond which there is a share of e^(-400) at most
+        for low, high in itertools.pairwise([kinks[0] - far, *kinks, kinks[-1] + far]):
+            middle = (low + high) / 2
             sign = 1 if middle < 0 else -1
             term = {Decimal(sign) / once: 1 / (2 * once)}  # rate -> coefficient
 
@@ -53,16 +54,10 @@ def exact_logs(q, once, each):
                 return product
 
             def integral(term, low=low, high=high):
-                total = Decimal(0)
-                for rate, coefficient in term.items():
-                    if rate == 0:
-                        total += coefficient * (high - low)
-                        continue
-                    if high is not None:
-                        total += coefficient * (rate * high).exp() / rate
-                    if low is not None:
-                        total -= coefficient * (rate * low).exp() / rate
-                return total
+                return sum(
+                    c * (((r * high).exp() - (r * low).exp()) / r if r else high - low)
+                    for r, c in term.items()
+                )
 
             for place, x in enumerate(q):
                 tail, half = (x / each).exp() / 2, Decimal(1) / each
