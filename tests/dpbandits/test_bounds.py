@@ -111,25 +111,13 @@ def test_gaps_that_no_horizon_can_see_overflow_nowhere_and_tied_arms_cost_nothin
 
 
 # ---------------------------------------------------------------- Theorem 4.4
-@given(st.integers(1, 20), st.data(), st.floats(1, 13), BUDGETS)
-def test_minimax_bound_is_above_the_instances_bound(rivals, data, decades, epsilon):
-    horizon = max(int(10**decades), rivals + 1)
-    log_gaps = data.draw(st.lists(st.floats(-7, 0), min_size=rivals, max_size=rivals))
-    gaps = [0.0, *(10.0**x for x in log_gaps)]
-    minimax = bounds.elimination_minimax_regret(len(gaps), horizon, epsilon)
-    assert minimax >= bounds.elimination_regret(gaps, horizon, epsilon=epsilon)
-
-
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
 @pytest.mark.parametrize("n_arms", [2, 10])
 def test_minimax_bound_is_met_within_a_factor_by_the_worst_gap(n_arms, epsilon):
     """Control: no bound below a fifth of it would be above the instances' bounds."""
-    horizon = 10**12
-    minimax = bounds.elimination_minimax_regret(n_arms, horizon, epsilon)
-    worst = max(
-        bounds.elimination_regret([0.0] + [gap] * (n_arms - 1), horizon, epsilon=epsilon)
-        for gap in np.geomspace(1e-7, 1, 200)
-    )
+    minimax = bounds.elimination_minimax_regret(n_arms, 1e12, epsilon)
+    gaps = ([0.0] + [gap] * (n_arms - 1) for gap in np.geomspace(1e-7, 1, 200))
+    worst = max(bounds.elimination_regret(g, 1e12, epsilon=epsilon) for g in gaps)
     assert minimax / 5 < worst <= minimax
 
 

@@ -180,9 +180,6 @@ def test_law_against_simulation():
     assert not agrees(np.append(halts, survive[-1]))
 
 
-# ------------------------------------------------------------------------------------- losses
-
-
 def broken(rule, **scales):
     """The rule with its thresholds, and with other scales of noise."""
     flaw = {

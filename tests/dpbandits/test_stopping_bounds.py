@@ -31,9 +31,6 @@ def random_problems(count, seed=20):
         yield float(mean), float(alpha), float(beta), float(10 ** rng.uniform(-3, 2)), float(R)
 
 
-# ------------------------------------------------------------------------------------- Fact 2.1
-
-
 @pytest.mark.parametrize(("a", "b"), [(1.001, 0.0624), (2.0, 0.01), (500.0, 1e-3), (1e9, 1e-30)])
 def test_the_crossing_is_the_largest_root_and_lies_in_the_bracket(a, b):
     def excess(x):
@@ -47,9 +44,6 @@ def test_the_crossing_is_the_largest_root_and_lies_in_the_bracket(a, b):
     assert excess(root) == pytest.approx(1, abs=1e-9)
     assert excess(0.999 * root) > 1
     assert all(excess(root * factor) < 1 for factor in 1 + np.geomspace(1e-3, 1e6, 100))
-
-
-# --------------------------------------------------------------------------------- upper bounds
 
 
 @pytest.mark.parametrize("beta", [1e-9, 0.05, 0.7])
@@ -181,9 +175,6 @@ def test_simulated_rules_halt_within_stopping_samples(rule, law):
     assert may_be_at_most(late, 2000, failure, 1 / len(CASES))
     too_low = int(np.sum(runs.samples > bound / 8))
     assert not may_be_at_most(too_low, 2000, failure, 1 / len(CASES))
-
-
-# --------------------------------------------------------------------------------- lower bounds
 
 
 PRECISIONS = [(0.5, 0.05), (0.05, 1e-6), (0.9, 0.4)]
