@@ -137,24 +137,23 @@ def picture(value, height=4):
     return base64.b64encode(buffer.getvalue()).decode()
 
 
-@pytest.mark.parametrize(("value", "is_kept"), [(102, True), (104, False)])
-def test_pictures_that_look_alike_stay(book, value, is_kept):
+def test_pictures_that_look_alike_stay(book):
     """Another processor may round a pixel the other way: that is no change of a chapter."""
-    path = book / SMALL
-    source = "from IPython.display import Image, display\nimport base64\n"
-    with_cell(path, source + f"display(Image(base64.b64decode({picture(100)!r})))")
+    path, values = book / SMALL, (102, 104)
+    source = "from IPython.display import Image, display\nimport base64\nfor _ in range(2):\n"
+    with_cell(path, source + f"    display(Image(base64.b64decode({picture(100)!r})))")
     assert command("3") == 0
     notebook = nbformat.read(path, as_version=4)
-    (output,) = notebook.cells[2].outputs
-    shown, *others = map(
-        base64.b64decode, (output.data["image/png"], picture(100), picture(100, height=5))
-    )
+    outputs = notebook.cells[2].outputs
+    shown = base64.b64decode(outputs[0].data["image/png"])
+    others = map(base64.b64decode, (picture(100), picture(100, height=5)))
     assert [look_alike(shown, other) for other in others] == [True, False]
-    output.data["image/png"] = picture(value)
+    for output, value in zip(outputs, values, strict=True):
+        output.data["image/png"] = picture(value)
     nbformat.write(notebook, path)
     assert command("3") == 0
-    (output,) = nbformat.read(path, as_version=4).cells[2].outputs
-    assert (output.data["image/png"].strip() == picture(value)) == is_kept
+    found = [each.data["image/png"].strip() for each in nbformat.read(path, 4).cells[2].outputs]
+    assert [a == picture(b) for a, b in zip(found, values, strict=True)] == [True, False]
 
 
 def test_a_full_disk_leaves_the_old_file(book, monkeypatch):
