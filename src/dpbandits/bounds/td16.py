@@ -51,7 +51,7 @@ def _growing(
 
 def _octaves(grid: Floats) -> tuple[Floats, Floats]:
     """Return the starts 2^l of the octaves, and how many of the times 1, …, t lie in each."""
-    starts: Floats = 2.0 ** np.arange(int(grid[-1]).bit_length())
+    starts = np.array([2.0**octave for octave in range(int(grid[-1]).bit_length())])
     return starts, np.clip(grid[:, None] + 1 - starts, 0, starts)
 
 
