@@ -16,14 +16,14 @@ from dpbandits.identification.dp_tt import DPTT as DPTT
 from dpbandits.identification.dplre import DPLRE as DPLRE
 from dpbandits.identification.top_two import TopTwo as TopTwo
 from dpbandits.regret.base import RegretAlgorithm as RegretAlgorithm
-from dpbandits.regret.dp_se import DPSE as DPSE
-from dpbandits.regret.dp_se import SuccessiveElimination as SuccessiveElimination
 from dpbandits.regret.dp_ucb import DPUCB as DPUCB
 from dpbandits.regret.dp_ucb import UCB as UCB
-from dpbandits.regret.dp_ucb_bound import DPUCBBound as DPUCBBound
+from dpbandits.regret.dp_ucb_hybrid import DPUCBBound as DPUCBBound
 from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid as DPUCBHybrid
 from dpbandits.regret.dp_ucb_int import DPUCBInt as DPUCBInt
 from dpbandits.regret.dprucb import DPRUCB as DPRUCB
+from dpbandits.regret.elimination import DPSE as DPSE
+from dpbandits.regret.elimination import SuccessiveElimination as SuccessiveElimination
 from dpbandits.regret.guess_and_double import GuessAndDouble as GuessAndDouble
 from dpbandits.regret.heavy import DPRSE as DPRSE
 from dpbandits.regret.heavy import LDPRSE as LDPRSE

@@ -69,7 +69,7 @@ class Toy(RegretAlgorithm):
         best = int(np.argmax(sums + laplace_noise(rng, 1 / self.epsilon, arms.size)))
         counts = np.clip(checkpoints[:, None] - m * arms, 0, m)
         counts[:, best] += np.maximum(checkpoints - m * arms.size, 0)
-        return Play.of(counts)
+        return Play(counts)
 
     def _regret_bound(self, instance: Any, horizon: int) -> Callable[..., Any]:
         gap = instance.gaps

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpbandits as dpb
-from dpbandits.regret import skipping
-from dpbandits.regret.dp_ucb import DPUCB_VARIANTS, ENGINES
-from dpbandits.regret.per_step import IndexPolicy
+from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
+from dpbandits.regret.skipping import play_per_step, skip_and_tally
 
 
 def table(variant, n_arms, horizon, epsilon, power=1.0):
@@ -52,16 +51,6 @@ def test_the_failure_power_is_that_of_the_failure(K, T, power):
     assert K * T * one_prefix == pytest.approx(T**-power, rel=1e-6)
 
 
-def test_a_smaller_chance_of_failure_costs_regret_and_its_bound_says_so():
-    instance = dpb.instances.td16("two")
-    for variant in DPUCB_VARIANTS:
-        usual, rare = (dpb.DPUCB(1.0, variant, "per-step", power) for power in (1.0, 4.0))
-        low, high = (dpb.simulate(a, instance, 20_000, n_runs=4) for a in (usual, rare))
-        assert high.regret[:, -1].min() > low.regret[:, -1].max()
-        assert rare.regret_bound(instance, 10**9) > usual.regret_bound(instance, 10**9)
-        assert rare.guarantee == usual.guarantee
-
-
 @pytest.mark.parametrize("variant", DPUCB_VARIANTS)
 def test_no_variant_promises_more_than_its_trees_give(variant):
     """An arm's tree has at most the declared budget; the arms' streams are disjoint."""
@@ -72,45 +61,17 @@ def test_no_variant_promises_more_than_its_trees_give(variant):
     assert tree.levels / tree.node_scale == pytest.approx(tree.epsilon)
 
 
-@pytest.fixture
-def kernels(monkeypatch):
-    """Record which kernel is called, and with what."""
-    calls = []
-
-    def by_skips(policy, means, checkpoints, rng, max_skips):
-        assert policy == IndexPolicy(policy.scale, policy.gamma)
-        calls.append(("skipping", means.tolist(), policy.scale, policy.gamma))
-        return np.outer(checkpoints, [1, 0]), None
-
-    def per_step(policy, rewards, checkpoints, rng):
-        assert policy == IndexPolicy(policy.scale, policy.gamma)
-        calls.append(("per-step", rewards.means.tolist(), policy.scale, policy.gamma))
-        return np.outer(checkpoints, [1, 0])
-
-    monkeypatch.setattr(skipping, "_skips", by_skips)
-    monkeypatch.setattr(skipping, "play_index_policy", per_step)
-    return calls
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_engine_and_the_constants_reach_the_kernel(kernels, engine):
-    instance = dpb.instances.bernoulli([0.3, 0.9])
-    rng, times = np.random.default_rng(0), np.array([10, 1000])
-    algorithm = dpb.DPUCB(0.5, "mishra-thakurta", engine)
-    play = algorithm.play(instance, 5000, times, rng)
-    assert play.counts.tolist() == [[10, 0], [1000, 0]] and play.epoch_ends.size == 0
-    dpb.UCB(engine).play(instance, 5000, times, rng)
-    # The constants are those of the horizon that the algorithm is told, not of the last checkpoint.
-    scale, gamma = algorithm.node_scale(2, 5000), algorithm.gamma(2, 5000)
-    assert kernels == [(engine, [0.3, 0.9], scale, gamma), (engine, [0.3, 0.9], 0.0, 0.0)]
+@pytest.mark.parametrize("variant", DPUCB_VARIANTS)
+def test_the_engine_and_the_constants_reach_the_kernel(variant):
+    """The constants are those of the horizon that is told, not of the last checkpoint."""
+    instance, times = dpb.instances.bernoulli([0.3, 0.9]), np.array([10, 3000])
     assert dpb.UCB().engine == dpb.DPUCB(1.0).engine == "skipping"
-
-
-def test_the_split_of_the_budget_costs_regret():
-    """Per-arm budgets of ε/K instead of ε: more pulls of bad arms, as the bound says."""
-    instance = dpb.instances.bernoulli([0.9, 0.1, 0.1])
-    split, whole = (
-        dpb.simulate(dpb.DPUCB(5.0, variant, "per-step"), instance, 20_000, n_runs=4)
-        for variant in ("mishra-thakurta", "mishra-thakurta-parallel")
-    )
-    assert split.regret[:, -1].min() > whole.regret[:, -1].max()
+    kernels = play_per_step, lambda *arguments: skip_and_tally(*arguments)[0]
+    for engine, kernel in zip(("per-step", "skipping"), kernels, strict=True):
+        algorithm = dpb.DPUCB(20.0, variant, engine)
+        play = algorithm.play(instance, 10**6, times, np.random.default_rng(0))
+        constants = algorithm.node_scale(2, 10**6), algorithm.gamma(2, 10**6)
+        expected = kernel(instance.means, *constants, times, np.random.default_rng(0))
+        assert np.array_equal(play.counts, expected)
+        other = kernel(instance.means, constants[0], 0.0, times, np.random.default_rng(0))
+        assert not np.array_equal(other, expected), "control"

@@ -20,14 +20,8 @@ from dpbandits.mechanisms.first_passage import (
     prefix_noise_at,
     walk_to_first_passage,
 )
-from dpbandits.regret import dprucb_skipping
-from dpbandits.regret.dprucb_skipping import (
-    TreeIndex,
-    certify_tree,
-    play_by_steps,
-    tree_skip_and_tally,
-)
-from dpbandits.regret.heavy import law_codes
+from dpbandits.regret import dprucb
+from dpbandits.regret.dprucb import TreeIndex, certify_tree, play_by_steps, tree_skip_and_tally
 from dpbandits.rewards.heavy_laws import HeavyTailInstance, ParetoLaw, TwoPointHeavyLaw, draw_heavy
 from dpbandits.rewards.matched_sums import (
     BLOCK,
@@ -213,12 +207,8 @@ def counts(algorithm, instance, size, seed):
     return np.array(runs).reshape(size, -1)
 
 
-def kernel_arguments(algorithm, instance, times, seed):
-    plan = algorithm.plan(instance, int(times[-1]))
-    tree = plan.tree
-    laws = law_codes(instance)
-    rng = np.random.default_rng(seed)
-    return (*laws, tree.first_bound, tree.growth, tree.node_factor, plan.width, times, rng)
+def tally(instance, index, horizon=HORIZON):
+    return tree_skip_and_tally(instance, index, np.array([horizon]), np.random.default_rng(0))[1]
 
 
 @pytest.mark.statistical
@@ -227,8 +217,7 @@ def test_law_of_the_pulls(name):
     """Against the kernel that test_heavy_regret.py compares with the pseudo-code, pull for pull."""
     algorithm, instance = SHORT[name]
     if algorithm.width == "valid":
-        arguments = kernel_arguments(algorithm, instance, np.array([HORIZON]), 0)
-        assert tree_skip_and_tally(*arguments)[1].walked_pulls > 0.3 * HORIZON
+        assert tally(instance, algorithm.index(instance, HORIZON)).walked_pulls > 0.3 * HORIZON
     mine = counts(algorithm, instance, RUNS, 0)
     assert same_law_of_counts(mine, per_step_counts(name))
 
@@ -263,19 +252,12 @@ CASES = {
 }
 
 
-def kernel_counts(case, size, seed, walks=True):
-    laws, *numbers, published = case
-    kinds = np.array([law[0] for law in laws])
-    parameters = np.array([law[1:] for law in laws], dtype=float)
+def kernel_counts(case, size, seed, play=lambda *run: tree_skip_and_tally(*run)[0]):
+    laws, *numbers = case
+    known = [(ParetoLaw, TwoPointHeavyLaw)[kind](*rest) for kind, *rest in laws]
+    instance, index = HeavyTailInstance(known, 0.001, 1e9), TreeIndex(*numbers)
     rng, times = np.random.default_rng(seed), np.array([3000, 12_000])
-    if walks:
-        arguments = (kinds, parameters, *numbers, times, rng, published)
-        runs = [tree_skip_and_tally(*arguments)[0] for _ in range(size)]
-    else:
-        known = [(ParetoLaw, TwoPointHeavyLaw)[kind](*rest) for kind, *rest in laws]
-        instance, index = HeavyTailInstance(known, 0.001, 1e9), TreeIndex(*numbers, published)
-        runs = [play_by_steps(instance, index, times, rng) for _ in range(size)]
-    return np.array(runs).reshape(size, -1)
+    return np.array([play(instance, index, times, rng) for _ in range(size)]).reshape(size, -1)
 
 
 @pytest.mark.statistical
@@ -285,14 +267,14 @@ def test_law_of_the_kernel(name, monkeypatch):
     case = CASES[name]
     laws, bound, growth, factor, width, published = case
     size = 2500 if factor else 3000
-    theirs = kernel_counts(case, size, 1, walks=False)
+    theirs = kernel_counts(case, size, 1, play_by_steps)
     assert same_law_of_counts(kernel_counts(case, size, 0), theirs)
     other = (laws, bound, growth, factor, width * (2 if factor else 4), published)
     assert not same_law_of_counts(kernel_counts(other, size, 0), theirs)
     if factor:
-        table = first_passage_table(*dprucb_skipping.PASSAGES)
+        table = first_passage_table(*dprucb.PASSAGES)
         blind = table._replace(fail=np.zeros_like(table.fail))
-        monkeypatch.setattr(dprucb_skipping, "first_passage_table", lambda *_: blind)
+        monkeypatch.setattr(dprucb, "first_passage_table", lambda *_: blind)
         assert not same_law_of_counts(kernel_counts(case, size, 0), theirs)
 
 
@@ -355,34 +337,11 @@ def test_plain_pulls_are_few():
     for name, order in (("S1", 0.9), ("S2", 0.5), ("S3", 0.5)):
         for epsilon in (0.5, 1.0):
             instance = dpb.instances.twzw22(name, order)
-            arguments = kernel_arguments(dpb.DPRUCB(epsilon), instance, np.array([horizon]), 0)
-            tally = tree_skip_and_tally(*arguments)[1]
-            assert tally.walked_pulls + tally.plain_pulls == horizon
-            assert tally.plain_pulls < 0.02 * horizon and 0 < tally.walks < 20_000
-
-
-def test_walks_without_noise():
-    kinds, parameters = law_codes(PARETO)
-    times, rng = np.array([10**6]), np.random.default_rng(0)
-    _, tally = tree_skip_and_tally(kinds, parameters, 0.4, 0.53, 0.0, 15.0, times, rng)
-    assert tally.walked_pulls > 0.2 * 10**6 and tally.walked_pulls > 160 * tally.walks
-
-
-@pytest.mark.statistical
-def test_law_of_robust_ucb():
-    """Against the kernel pull by pull. Control: another moment."""
-    times = np.array([HORIZON // 5, HORIZON])
-
-    level, power = 2 * math.log(HORIZON), 1 / 1.9
-    width = 4 * PARETO.moment_bound**power * level ** (0.9 * power)
-    index = TreeIndex((PARETO.moment_bound / level) ** power, power, 0.0, width)
-    rng = np.random.default_rng(1)
-    theirs = [play_by_steps(PARETO, index, times, rng) for _ in range(RUNS)]
-    theirs = np.array(theirs).reshape(RUNS, -1)
-    algorithm = dpb.RobustUCB("fixed")
-    assert same_law_of_counts(counts(algorithm, PARETO, RUNS, 0), theirs)
-    other = HeavyTailInstance(PARETO.laws, 0.9, 1.3 * PARETO.moment_bound)
-    assert not same_law_of_counts(counts(algorithm, other, RUNS, 0), theirs)
+            found = tally(instance, dpb.DPRUCB(epsilon).index(instance, horizon), horizon)
+            assert found.walked_pulls + found.plain_pulls == horizon
+            assert found.plain_pulls < 0.02 * horizon and 0 < found.walks < 20_000
+    quiet = tally(PARETO, TreeIndex(0.4, 0.53, 0.0, 15.0), 10**6)
+    assert quiet.walked_pulls > max(0.2 * 10**6, 160 * quiet.walks), "without noise"
 
 
 @given(

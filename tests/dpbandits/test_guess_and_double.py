@@ -104,13 +104,3 @@ def test_what_the_base_is_told_and_what_it_promises(small_instance):
     expected = [[4, 4], [4 + 32**0.5, 4 + 32**0.5 + 8 + 128**0.5]]
     np.testing.assert_allclose(bound, expected, rtol=1e-12)
     assert algorithm.regret_bound(small_instance, 40) == pytest.approx(expected[1][1])
-
-
-def test_squaring_the_guess_costs_less_than_doubling_it():
-    """A restart pays log T anew: log2 T restarts cost log² T, log log T of them cost log T."""
-    instance, base = dpb.instances.ss19("C2"), dpb.DPSE(epsilon=1.0)
-    last = {
-        growth: dpb.simulate(GuessAndDouble(base, growth), instance, 10**9, n_runs=5).regret[:, -1]
-        for growth in GROWTHS
-    }
-    assert last["square"].max() < last["double"].min()

@@ -20,7 +20,7 @@ from dpbandits.heavy_schedules import (
     tree_index,
 )
 from dpbandits.mechanisms import AdaptiveTree, laplace_total
-from dpbandits.regret.dprucb_skipping import grown_power, play_by_steps
+from dpbandits.regret.dprucb import grown_power, play_by_steps
 from dpbandits.regret.heavy import play_heavy_elimination
 from dpbandits.rewards.heavy_laws import (
     HeavyTailInstance,
@@ -510,12 +510,6 @@ def test_pulls_by_index():
         for horizon in (10**4, 10**8, 10**16):
             costs = (bounds.dprucb_pulls(0.1, horizon, 1.0, 1.0, v, s) for s in ("tree", "log"))
             assert next(costs) < next(costs)
-
-
-def test_the_worst_arm():
-    assert bounds.worst_regret(PARETO.gaps, 100) == pytest.approx(80)
-    for algorithm in (dpb.DPRUCB(1.0, "published"), dpb.LDPRSE(1.0, schedule="published-remark")):
-        assert algorithm.regret_bound(PARETO, 1000) == pytest.approx(800)
 
 
 # ---------------------------------------------------------------- kinds of instances

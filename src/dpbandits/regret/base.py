@@ -5,8 +5,8 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import njit
@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Configuration
-from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance, BoundedInstance
-from dpbandits.rewards.streams import Bandit, FixedRewards
+from dpbandits.rewards.streams import Arms, Bandit, FixedRewards
 
 __all__ = ["Instance", "Play", "RegretAlgorithm", "Rng", "Times", "write_arms"]
 
@@ -24,32 +24,11 @@ Times = Ints
 """Increasing numbers of pulls at which a run is looked at, shape (C,)."""
 
 
-class Instance(Protocol):
-    """What a simulation needs of a bandit, whatever its rewards are.
+Instance = Arms
+"""What a simulation needs of a bandit: name, means, gaps, best arm.
 
-    The instances of `dpbandits.instances`, heavy-tailed ones included, and `FinitePopulation` are
-    such; which of them an algorithm can play is what `RegretAlgorithm.check_instance` says.
-    """
-
-    @property
-    def name(self) -> str:
-        """What tables and figures call the instance."""
-
-    @property
-    def n_arms(self) -> int:
-        """Number of arms K."""
-
-    @property
-    def means(self) -> Floats:
-        """Means of the arms, shape (K,)."""
-
-    @property
-    def gaps(self) -> Floats:
-        """Gaps Δ_a = max mean − mean of arm a, shape (K,)."""
-
-    @property
-    def best_arm(self) -> int:
-        """Lowest number (0-based) of an arm with the largest mean."""
+Which instances an algorithm can play is what `RegretAlgorithm.check_instance` says.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +47,7 @@ class Play:
     """
 
     counts: Ints
-    epoch_ends: Ints
-
-    @staticmethod
-    def of(counts: Ints) -> Play:
-        """Return a run without epochs."""
-        return Play(counts, np.empty(0, dtype=np.int64))
+    epoch_ends: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def pulls(self) -> Ints:
@@ -91,7 +65,7 @@ class RegretAlgorithm(Configuration, abc.ABC):
     """Base class of the regret-minimising algorithms.
 
     A subclass is a frozen dataclass whose fields name their checks (`Configuration`). It sets
-    `label` and `source` and defines `guarantee` and `play`, and, where one is known,
+    `label` and `source` and defines `play`, `guarantee` if it is private, and, where one is known,
     `regret_bound`; see ``CONTRIBUTING.md``.
     """
 
@@ -106,9 +80,9 @@ class RegretAlgorithm(Configuration, abc.ABC):
     """Instances for which its bound on the regret is proved; for others it is infinite."""
 
     @property
-    @abc.abstractmethod
     def guarantee(self) -> PrivacyGuarantee:
         """What the algorithm promises about the privacy of its whole sequence of pulls."""
+        return NO_PRIVACY
 
     def check_instance(self, instance: object) -> None:
         """Refuse an instance that the algorithm is not for: here one without rewards in [0, 1]."""

@@ -10,31 +10,21 @@ from typing import Annotated, Any, ClassVar, Literal
 from dpbandits import bounds
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_positive
 from dpbandits.configuration import Budget, between
-from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.counters import BinaryTree
 from dpbandits.privacy import calibrate
-from dpbandits.regret.per_step import IndexPolicy
-from dpbandits.regret.skipping import IndexAlgorithm
+from dpbandits.regret.skipping import IndexAlgorithm, IndexPolicy
 
 __all__ = ["DPUCB", "DPUCB_VARIANTS", "ENGINES", "UCB"]
 
 DPUCB_VARIANTS = ("tree-tight", "mishra-thakurta-parallel", "mishra-thakurta")
 ENGINES = ("skipping", "per-step")
 Engine = Literal["skipping", "per-step"]
-
-
-class _TreeIndex(IndexAlgorithm):
-    """The index (S + Z + γ)/n + √(2 log t/n), by either engine."""
-
-    engine: Engine
-
-    @property
-    def skips(self) -> bool:
-        return self.engine == "skipping"
+_calibrate = lru_cache(maxsize=256)(calibrate)
 
 
 @dataclass(frozen=True)
-class UCB(_TreeIndex):
+class UCB(IndexAlgorithm):
     """UCB1: Auer, Cesa-Bianchi & Fischer (2002), as SS19 §2 writes it.
 
     Every arm once, then at time t the arm with the largest mean + √(2 log t/n); ties go to the
@@ -45,24 +35,12 @@ class UCB(_TreeIndex):
     engine : {"skipping", "per-step"}
         How it is simulated: certified skipping (`dpbandits.regret.skipping`; total-variation
         error at most 4·10⁻¹⁰ a run) or pull by pull.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> runs = dpb.simulate(dpb.UCB(), dpb.instances.ss19("C2"), horizon=10_000, n_runs=2)
-    >>> runs.pulls.shape
-    (2, 5)
     """
 
     label: ClassVar[str] = "UCB"
     source: ClassVar[str] = "Auer et al. 2002; SS19, §2"
 
     engine: Engine = "skipping"
-
-    @property
-    def guarantee(self) -> PrivacyGuarantee:
-        """None: the index is a function of raw rewards."""
-        return NO_PRIVACY
 
     def policy(self, n_arms: int, horizon: int) -> IndexPolicy:
         return IndexPolicy()
@@ -72,7 +50,7 @@ class UCB(_TreeIndex):
 
 
 @dataclass(frozen=True)
-class DPUCB(_TreeIndex):
+class DPUCB(IndexAlgorithm):
     """UCB on private sums from one binary-tree counter per arm (Mishra & Thakurta 2015).
 
     The index is (noisy sum + γ)/n + √(2 log t/n), with γ a bound on the tree's noise, so that it
@@ -144,11 +122,9 @@ class DPUCB(_TreeIndex):
         >>> round(dpb.DPUCB.calibrated(1.0, math.exp(-10), 100_000).epsilon, 3)
         1.319
         """
-        budget = _calibrated_budget(
-            check_positive("epsilon", epsilon),
-            check_fraction("delta", delta),
-            BinaryTree(1.0, check_integer("horizon", horizon, 1)).levels,
-        )
+        target = check_positive("epsilon", epsilon), check_fraction("delta", delta)
+        levels = BinaryTree(1.0, check_integer("horizon", horizon, 1)).levels
+        budget = _calibrate(*target, (1 / levels,) * levels)
         return DPUCB(budget, variant, engine, failure_power)
 
     @property
@@ -186,8 +162,3 @@ class DPUCB(_TreeIndex):
         return partial(
             bounds.dp_ucb_regret, instance.gaps, horizon, gamma=gamma, noise_failure=failure
         )
-
-
-@lru_cache(maxsize=256)
-def _calibrated_budget(epsilon: float, delta: float, levels: int) -> float:
-    return calibrate(epsilon, delta, [1 / levels] * levels)

@@ -26,19 +26,20 @@ from dpbandits._validation import (
     check_choice,
     check_fraction,
     check_integer,
-    check_number,
     check_positive,
+    check_range,
 )
-from dpbandits.configuration import Check, Fraction, Positive
+from dpbandits.configuration import Fraction, Positive
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
 from dpbandits.privacy import calibrate, epsilon_at
 from dpbandits.regret.base import Play, RegretAlgorithm, Times, write_arms
-from dpbandits.regret.per_step import index_leader, play_steps
 from dpbandits.regret.skipping import (
     LOG_ERROR,
     MAX_SKIPS,
+    index_leader,
     pass_checkpoints,
+    play_steps,
     proposed_stretch,
     reward_band,
     rival_index,
@@ -319,20 +320,9 @@ def _table_runs(
     return arms
 
 
-def _above(low: float, high: float, least: float) -> Check:
-    """Return the check of a number in (low, high], and not below `least`."""
-
-    def check(name: str, value: Any) -> float:
-        allowed = f"({low:g}, {high:g}]"
-        number = check_number(name, value, allowed)
-        if not (low < number <= high and number >= least):
-            raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
-        return number
-
-    return check
-
-
-_check_exponent = _above(1, 1.5, 1)  # where both series of the paper are
+_check_exponent = partial(  # where both series of the paper are
+    check_range, low=math.nextafter(1.0, 2.0), high=1.5, allowed="(1, 1.5]"
+)
 
 
 def input_of(interval: int) -> float:
@@ -385,19 +375,12 @@ class DPUCBInt(RegretAlgorithm):
     - The bonus is inside the released value, so that t is that of the release ("frozen"), while
       the text speaks of the index of UCB ("refreshed").
     - The interval is to follow a series of Lemma B.1 in a report; here ⌈1/ε⌉, as printed.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> algorithm = dpb.DPUCBInt(dpb.DPUCBInt.target_input(epsilon=1.0))
-    >>> algorithm.interval
-    16
     """
 
     label: ClassVar[str] = "DP-UCB-INT"
     source: ClassVar[str] = "TD16, Algorithm 3"
 
-    epsilon: Annotated[float, _above(0, 1, 1e-15)]
+    epsilon: Annotated[float, partial(check_range, low=1e-15, high=1.0, allowed="(0, 1]")]
     reading: Annotated[str, partial(check_choice, choices=READINGS)] = "refreshed"
     exponent: Annotated[float, _check_exponent] = 1.1
     delta: Fraction = DELTA
@@ -452,14 +435,8 @@ class DPUCBInt(RegretAlgorithm):
         """
         if not 1e-60 <= check_positive("epsilon", epsilon) <= 1e60:
             raise ValueError(f"epsilon={epsilon!r} is out of range; allowed: from 1e-60 to 1e60")
-        return _calibrated(
-            float(epsilon),
-            check_fraction("delta", delta),
-            check_integer("horizon", horizon, 1),
-            check_choice("by", by, CALIBRATED_BY),
-            check_choice("reading", reading, READINGS),
-            _check_exponent("exponent", exponent),
-        )
+        horizon, by = check_integer("horizon", horizon, 1), check_choice("by", by, CALIBRATED_BY)
+        return _calibrated(DPUCBInt(1.0, reading, exponent, delta), float(epsilon), horizon, by)
 
     @property
     def interval(self) -> int:
@@ -518,7 +495,7 @@ class DPUCBInt(RegretAlgorithm):
 
     def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
         rewards = instance.rewards(rng)
-        return Play.of(play_dp_ucb_int(self.policy, rewards, checkpoints, rng, MAX_SKIPS))
+        return Play(play_dp_ucb_int(self.policy, rewards, checkpoints, rng, MAX_SKIPS))
 
     def play_table(self, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
         tape = tape_of(FixedRewards(table, log=False))
@@ -534,18 +511,17 @@ class DPUCBInt(RegretAlgorithm):
 
 
 @lru_cache(maxsize=256)
-def _calibrated(
-    epsilon: float, delta: float, horizon: int, by: str, reading: str, exponent: float
-) -> DPUCBInt:
+def _calibrated(plain: DPUCBInt, epsilon: float, horizon: int, by: str) -> DPUCBInt:
+    """Return `plain` with the input and the noise that are wanted."""
     if by == "noise":
-        target = DPUCBInt.target_input(epsilon, delta, exponent)
-        plain = DPUCBInt(min(max(target, input_of(horizon)), 1.0), reading, exponent, delta)
-        factor = calibrate(epsilon, delta, plain.losses(horizon))
+        target = DPUCBInt.target_input(epsilon, plain.delta, plain.exponent)
+        plain = replace(plain, epsilon=min(max(target, input_of(horizon)), 1.0))
+        factor = calibrate(epsilon, plain.delta, plain.losses(horizon))
         return plain if math.isinf(factor) else replace(plain, noise=1 / factor)
 
     def enough(interval: int) -> bool:
-        tried = DPUCBInt(input_of(interval), reading, exponent, delta)
-        low, high = epsilon_at(delta, tried.losses(horizon), 0.01)  # mostly tells, and soon
+        tried = replace(plain, epsilon=input_of(interval))
+        low, high = epsilon_at(plain.delta, tried.losses(horizon), 0.01)  # mostly tells, and soon
         if low <= epsilon < high:
             return tried.guarantee_at(horizon).epsilon <= epsilon
         return high <= epsilon
@@ -554,7 +530,7 @@ def _calibrated(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    result = DPUCBInt(input_of(high), reading, exponent, delta)
+    result = replace(plain, epsilon=input_of(high))
     if result.guarantee_at(horizon).epsilon > epsilon:  # the bracket there is wider than usual
-        return DPUCBInt(input_of(high + 1), reading, exponent, delta)
+        return replace(plain, epsilon=input_of(high + 1))
     return result

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
+from dpbandits._validation import check_kind
 from dpbandits.configuration import whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm, Times
@@ -53,10 +54,7 @@ class GuessAndDouble(RegretAlgorithm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.base, RegretAlgorithm):
-            raise ValueError(
-                f"base={self.base!r} is not an algorithm; allowed: one such as DPSE(epsilon=1)"
-            )
+        check_kind("base", self.base, RegretAlgorithm, "DPSE(epsilon=1)")
 
     @property
     def guarantee(self) -> PrivacyGuarantee:

@@ -24,19 +24,7 @@ from dpbandits.rewards.heavy_laws import HeavyTailInstance, ParetoLaw, TwoPointH
 from dpbandits.rewards.truncated_sums import truncated_sum
 from dpbandits.schedules import MOST_PULLS
 
-__all__ = [
-    "DPRSE",
-    "LDPRSE",
-    "HeavyElimination",
-    "HeavyTailAlgorithm",
-    "law_codes",
-    "play_heavy_elimination",
-]
-
-
-def law_codes(instance: HeavyTailInstance) -> tuple[Ints, Floats]:
-    """Return the kinds of the arms' laws, shape (K,), and their parameters, shape (K, 2)."""
-    return instance.codes
+__all__ = ["DPRSE", "LDPRSE", "HeavyElimination", "HeavyTailAlgorithm", "play_heavy_elimination"]
 
 
 class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
@@ -105,14 +93,14 @@ def play_heavy_elimination(
     if checkpoints[-1] > MOST_PULLS:
         raise ValueError(f"checkpoints={checkpoints!r} are out of range; allowed: up to 2^62")
 
-    def private_mean(arm: int, plan: HeavyEpochPlan) -> float:
-        total = truncated_sum(rng, instance.laws[arm], plan.pulls, plan.bound)
-        if plan.noise_scale > 0:
-            total += laplace_total(rng, plan.noise_scale, plan.noise_draws)
-        return total / plan.pulls
-
     def release(viable: list[int], plan: HeavyEpochPlan) -> Floats:
-        return np.array([private_mean(arm, plan) for arm in viable])
+        sums = []
+        for arm in viable:
+            total = truncated_sum(rng, instance.laws[arm], plan.pulls, plan.bound)
+            if plan.noise_scale > 0:
+                total += laplace_total(rng, plan.noise_scale, plan.noise_draws)
+            sums.append(total / plan.pulls)
+        return np.array(sums)
 
     play = play_epochs(instance.n_arms, checkpoints, plan_epoch, release)
     return Play(play.counts, play.epoch_ends)

@@ -604,11 +604,6 @@ class LazyDPTS(LazyBatches):
     def rule(self) -> LazyRule:
         return self._rule(RACE if self.draws == "pulls" else SAMPLE, self.alpha)
 
-    def posteriors(self, released: Released, t: int) -> tuple[Floats, Floats]:
-        """Return centres and standard deviations of the posteriors before pull t, shape (K,)."""
-        centres, deviations = posteriors(released, t, self.alpha, self.epsilon)
-        return centres, deviations
-
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
         if self.draws == "batches":
             return partial(bounds.worst_regret, instance.gaps, horizon)

@@ -12,9 +12,8 @@ from numba import njit
 
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import Play
-from dpbandits.regret.dprucb_skipping import TreeIndex, play_tree_index
+from dpbandits.regret.dprucb import TreeIndex, play_tree_index
 from dpbandits.regret.heavy import HeavyTailAlgorithm
 from dpbandits.rewards.heavy_laws import GIVEN, HeavyTailInstance, next_heavy
 from dpbandits.rewards.streams import Tape, refill, tape_of
@@ -181,7 +180,7 @@ class RobustUCB(HeavyTailAlgorithm):
     Notes
     -----
     With a fixed δ no reward drops out, and the index is that of `DPRUCB` without noise, with other
-    constants: it has the same kernel, `dpbandits.regret.dprucb_skipping`. In the comparison of
+    constants: it has the same kernel. In the comparison of
     TWZW22 there is no non-private algorithm; this one is ours.
 
     Examples
@@ -197,11 +196,6 @@ class RobustUCB(HeavyTailAlgorithm):
 
     confidence: Literal["anytime", "fixed"] = "anytime"
 
-    @property
-    def guarantee(self) -> PrivacyGuarantee:
-        """None: the index is a function of raw rewards."""
-        return NO_PRIVACY
-
     def play(self, instance: HeavyTailInstance, horizon: int, checkpoints: Ints, rng: Rng) -> Play:
         self.check_instance(instance)
         moment, order = instance.moment_bound, instance.order
@@ -213,7 +207,7 @@ class RobustUCB(HeavyTailAlgorithm):
             counts = play_tree_index(instance, index, checkpoints, rng)
         else:
             counts = play_robust_ucb(instance, checkpoints, rng)
-        return Play.of(counts)
+        return Play(counts)
 
     def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Any:
         known: dict[str, Any] = {"moment": instance.moment_bound, "order": instance.order}
