@@ -83,13 +83,6 @@ class DPUCB(IndexAlgorithm):
     -----
     One reward enters the tree of one arm only, so the budgets of the arms do not add up: with
     ``mishra-thakurta`` the guarantee that holds for K arms is ε/K, better than declared.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> algorithm = dpb.DPUCB(epsilon=1.0)
-    >>> algorithm.node_scale(n_arms=5, horizon=2**20)
-    21.0
     """
 
     label: ClassVar[str] = "DP-UCB"

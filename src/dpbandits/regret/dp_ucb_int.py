@@ -212,12 +212,6 @@ def run_dp_ucb_int(
 ) -> int:
     """Play DP-UCB-INT until the last checkpoint, or until an arm whose rewards are all read.
 
-    The first K·f pulls play the arms in turns. Before each later pull number t, an arm whose
-    number of pulls n is a multiple of f, and (unless `literal`) is not the one of its latest
-    release, releases value_b = S_b/n_b + Lap(noise·n_b^(v/2 − 1)); its index is
-    value_b + √(2 log t/n_b), with n_b of the latest release, and t of the latest release or (if
-    `refreshed`) of now. The largest is played, ties to the lowest arm number.
-
     Returns that arm, or −1 at the end. Certificates, `max_skips` at most, are for Bernoulli arms;
     with 0 every pull is simulated.
     """
@@ -392,12 +386,6 @@ class DPUCBInt(RegretAlgorithm):
 
         The root x of x·(2ζ(v)·x + √(2ζ(v)·log(1/δ))) = ε, the second bound of Corollary 3.1. It
         does not give the target privacy: compare `guarantee_at`.
-
-        Examples
-        --------
-        >>> import dpbandits as dpb
-        >>> round(dpb.DPUCBInt.target_input(1.0), 5)
-        0.06296
         """
         series = 8 * scipy.special.zeta(_check_exponent("exponent", exponent))
         log_term = -math.log(check_fraction("delta", delta)) / series
