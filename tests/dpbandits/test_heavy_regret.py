@@ -247,12 +247,6 @@ def test_each_released_reward_is_locally_private(schedule, epsilon):
         assert twin > 1.9 * epsilon, "control: half the noise for signed rewards"
 
 
-@pytest.mark.parametrize("schedule", HEAVY_SCHEDULES["global"])
-def test_one_reward_changes_a_sum_by_what_its_noise_hides(schedule):
-    plan = heavy_epoch(4, 2, 0.01, 0.4, 2.0, 0.6, "global", schedule)
-    assert 2 * plan.bound / plan.noise_scale == pytest.approx(0.4)
-
-
 def calls(algorithm, instance):
     """What a user may ask of an algorithm on an instance."""
     yield lambda: dpb.simulate(algorithm, instance, 1000)
@@ -574,9 +568,7 @@ def test_rewards_without_a_moment_bound_are_refused(algorithm):
                 call()
 
 
-@pytest.mark.parametrize(
-    "algorithm", [dpb.UCB(), dpb.DPSE(1.0), dpb.DPUCB(1.0), dpb.GuessAndDouble(dpb.DPSE(1.0))]
-)
+@pytest.mark.parametrize("algorithm", [dpb.UCB(), dpb.GuessAndDouble(dpb.DPSE(1.0))], ids=repr)
 def test_heavy_tails_are_refused(algorithm):
     for call in [*calls(algorithm, PARETO)][:2]:
         with pytest.raises(ValueError, match=r"instance=.*allowed: one with rewards"):
