@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import scipy
 
@@ -10,14 +11,14 @@ from dpbandits._arrays import Floats, Ints
 from dpbandits._validation import check_fraction
 
 
-def mean_interval(values: Ints | Floats, level: float = 0.95) -> tuple[float, float, float]:
-    """Return a mean with Student's interval; its ends are nan for a single value."""
-    level = check_fraction("level", level)
-    mean = float(values.mean())
-    if values.size < 2:
-        return mean, math.nan, math.nan
-    error = float(values.std(ddof=1)) / math.sqrt(values.size)
-    width = error * float(scipy.special.stdtrit(values.size - 1, (1 + level) / 2))
+def mean_interval(values: Ints | Floats, level: float = 0.95) -> tuple[Any, Any, Any]:
+    """Return the mean of values, or of rows, with Student's interval; nan for a single one."""
+    level, size = check_fraction("level", level), len(values)
+    mean = values.mean(axis=0)
+    if size < 2:
+        return mean, mean * math.nan, mean * math.nan
+    error = values.std(axis=0, ddof=1) / math.sqrt(size)
+    width = error * scipy.special.stdtrit(size - 1, (1 + level) / 2)
     return mean, mean - width, mean + width
 
 

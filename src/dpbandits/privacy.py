@@ -10,12 +10,9 @@ losses, in their order, are not above those given: a Laplace law that is moved b
 whatever is computed from the releases, such as actions, can be told apart no better, whatever has
 been seen before.
 
-**The bracket.** Losses L_i of independent releases, log ratios of their densities on neighbours,
-add up to S, and δ(ε) = E[(1 − exp(ε − S))₊] is an integral of M(z)exp(−εz)/(z(z + 1)) along
-z = t + iθ, with M(z) = E[exp(zS)] in closed form (:prf:ref:`lem-loss-transform`). To put δ between
-two numbers, 1/(z(z + 1)) is replaced by kernels that fall fast, one of which gives more and one
-less (:prf:ref:`lem-loss-smoothing`); the integral by a sum over θ = 0, ±Δ, …
-(:prf:ref:`lem-loss-sampling`); and the sum is cut off (:prf:ref:`lem-loss-truncation`).
+δ(ε) is an integral over the transform M of the losses' sum (:prf:ref:`lem-loss-transform`). Kernels
+that give a little more and a little less (:prf:ref:`lem-loss-smoothing`), a sum for the integral
+(:prf:ref:`lem-loss-sampling`) and its end (:prf:ref:`lem-loss-truncation`) make the bracket.
 """
 
 from __future__ import annotations
@@ -182,16 +179,13 @@ def calibrate(epsilon: float, delta: float, losses: ArrayLike) -> float:
 
     Parameters
     ----------
-    epsilon, delta : float
-        ε > 0 and δ, at least 0 and below 1, that all releases together may have. Losses that add
-        up to ε must all be from 10^(−90) to 10^90.
-    losses : array_like of float, shape (releases,)
-        As of `basic_composition`.
+    epsilon, delta, losses
+        ε > 0 and δ, at least 0 and below 1, of all releases together; and the losses, as of
+        `basic_composition`. If they add up to ε, they must all be from 10^(−90) to 10^90.
 
     Examples
     --------
-    A tree of 17 levels has a loss of ε/17 in each block that holds a reward. With δ = e^(−10) its
-    ε may be larger than the sum of the losses:
+    A tree of 17 levels has a loss of ε/17 in each block that holds a reward:
 
     >>> factor = calibrate(1.0, math.exp(-10), [1 / 17] * 17)
     >>> round(factor, 4), epsilon_at(math.exp(-10), [factor / 17] * 17).upper <= 1.0
@@ -223,11 +217,10 @@ def calibrate(epsilon: float, delta: float, losses: ArrayLike) -> float:
             low, high, step = high, high + step, 2.0 * step
         factor = math.exp(_root(surplus, low, high, xtol=_CALIBRATION / 4))
         factor = _round_down(factor * (1.0 - _CALIBRATION / 2))
+    step = _CALIBRATION / 4 if delta else _ULP
     while epsilon_at(delta, factor * values).upper > epsilon:  # rounding, or a step of the bracket
-        if delta == 0.0:
-            factor *= 1.0 - 2.0**-52
-        else:
-            factor = _round_down(factor * (1.0 - _CALIBRATION / 4))
+        factor *= 1.0 - step
+        factor = _round_down(factor) if delta else factor
     return factor
 
 

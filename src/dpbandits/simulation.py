@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._files import write_atomically
+from dpbandits._intervals import mean_interval
 from dpbandits._validation import check_fraction, check_integer, check_kind
 from dpbandits.regret.base import Instance, Play, RegretAlgorithm
 from dpbandits.regret.elimination import EliminationPlay
@@ -75,10 +75,8 @@ class Runs:
         """Return the ends of Student's interval for the mean at each checkpoint, shape (C,)."""
         if self.n_runs < 2:
             raise ValueError(f"n_runs={self.n_runs} is too few for an interval; allowed: 2 or more")
-        error = self.regret.std(axis=0, ddof=1) / math.sqrt(self.n_runs)
-        upper = (1 + check_fraction("level", level)) / 2
-        width = scipy.special.stdtrit(self.n_runs - 1, upper) * error
-        return self.mean() - width, self.mean() + width
+        _, low, high = mean_interval(self.regret, level)
+        return low, high
 
     def summary(self, level: float = 0.9) -> dict[str, Any]:
         """Return the columns of tables: ``time``, ``mean``, and ``low``, ``high`` as of `band`."""
@@ -224,10 +222,8 @@ def simulate(
 
     Parameters
     ----------
-    algorithm : RegretAlgorithm
-        Configuration to play, such as ``DPSE(epsilon=0.25)``.
-    instance : Instance
-        Bandit to play it on, of the kind that the algorithm is for.
+    algorithm, instance : RegretAlgorithm, Instance
+        What is played, such as ``DPSE(epsilon=0.25)``, and a bandit of the kind that it is for.
     horizon : int
         Horizon T, from the number of arms to 2^62: how long each run lasts, and what an algorithm
         that needs it is told. `GuessAndDouble` runs such an algorithm without telling it.
