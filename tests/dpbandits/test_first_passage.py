@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 from numba import njit
+from shadow import WALK_SIZE, lowered_walk_fails
 from statistical import clopper_pearson, same_law
 
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
-    WALK_SIZE,
     first_passage_table,
-    lowered_walk_fails,
     lowest_level,
     next_prefix_noise,
     walk_to_first_passage,

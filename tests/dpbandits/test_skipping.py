@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shadow import shadow_run
 from statistical import may_be_at_most, same_law_of_counts
 
 import dpbandits as dpb
@@ -17,7 +18,6 @@ from dpbandits.regret.skipping import (
     SKIP_ERROR,
     index_leader,
     play_per_step,
-    shadow_run,
     skip_and_tally,
 )
 

@@ -34,9 +34,6 @@ __all__ = ["FirstPassageTable", "first_passage_table", "walk_to_first_passage"]
 TREE_LEVELS = 64
 """Levels of a tree, enough for every count that an int64 can hold."""
 
-WALK_SIZE = TREE_LEVELS + 3
-"""Size of the array that `lowered_walk_fails` keeps its state in."""
-
 
 # ------------------------------------------------------------------------- noise of every prefix
 
@@ -262,42 +259,6 @@ def walk_to_first_passage(
             prefix_noise[arm, level] = noise
         return leaf
     return leaf
-
-
-@njit(cache=True, nogil=True)
-def lowered_walk_fails(
-    table: FirstPassageTable,
-    node_scale: float,
-    barrier: float,
-    prefix_noise: Floats,
-    arm: int,
-    leaf: int,
-    stop: int,
-    walk: Ints,
-) -> bool:
-    """Tell whether a walk drawn node by node fails at `leaf`, as `walk_to_first_passage` counts it.
-
-    To be called at the start of the walk and then at each leaf before `stop`, after the leaf's
-    node was drawn by `next_prefix_noise`, until it is true: the definition of a failing leaf.
-    `walk`, of shape (WALK_SIZE,), is its state, 0 before the first leaf; κ = 1.
-    """
-    first, end = walk[TREE_LEVELS], walk[TREE_LEVELS + 1]  # of the subtree that holds the leaf
-    if leaf >= end:
-        distance = barrier + prefix_noise_at(prefix_noise, arm, leaf)
-        if distance <= 0.0:
-            return True
-        walk[TREE_LEVELS] = leaf
-        walk[TREE_LEVELS + 1] = leaf + (1 << _subtree_level(table, leaf, stop))
-        walk[TREE_LEVELS + 2] = _room_in_cells(table, node_scale, distance)
-        return False
-    parent = leaf & (leaf - 1)
-    room = walk[TREE_LEVELS + 2] if parent == first else walk[lowest_level(parent)]
-    node = prefix_noise_at(prefix_noise, arm, leaf) - prefix_noise_at(prefix_noise, arm, parent)
-    cap = table.fail.shape[1] - 1
-    cells = node / (table.cell_width * node_scale)
-    room = cap if cells >= cap else max(min(room + math.floor(cells), cap), 0)
-    walk[lowest_level(leaf)] = room
-    return room == 0
 
 
 # ---------------------------------------------------------------------------- several trees at once
