@@ -50,18 +50,14 @@ _PATIENCE = 10  # after so many rounds one bisection, against cycles
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _excess(t: float) -> float:
-    """Return (1 + t)·log(1 + t) − t for |t| ≤ 0.01, by its series."""
+    """Return h(t) = (1 + t)·log(1 + t) − t for |t| ≤ 0.01, by its series."""
     tail = 1 / 12 - t * (1 / 20 - t * (1 / 30 - t / 42))
     return t * t * (1 / 2 - t * (1 / 6 - t * tail))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _relative_entropy(x: float, xc: float, u: float, uc: float, gap: float) -> float:
-    """Return kl(x, u) for u < x as the sum of two terms that are not negative.
-
-    They are u·h(x/u − 1) and (1 − u)·h((1 − x)/(1 − u) − 1) with h(t) = (1 + t)·log(1 + t) − t,
-    which keeps its digits where x is near u.
-    """
+    """Return kl(x, u) for u < x: u·h(x/u − 1) + (1 − u)·h((1 − x)/(1 − u) − 1), both ≥ 0."""
     if xc < 0.0 or u <= 0.0:
         return math.inf
     if gap < _SMALL * u:
@@ -95,11 +91,7 @@ def _centred_cumulant(tilt: float, u: float, uc: float) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def legendre(tilt: float, x: float, xc: float, u: float, uc: float, gap: float) -> float:
-    """Return λx − m(λ, u) for a tilt λ ≥ 0 under which the mean is at most x.
-
-    Of three expressions, the one whose terms do not cancel: the tilted mean is at most x, and so
-    the difference is at least a constant fraction of its first term.
-    """
+    """Return λx − m(λ, u), λ ≥ 0, where the tilted mean is at most x: so that no terms cancel."""
     if tilt < 1.0:
         return tilt * gap - _centred_cumulant(tilt, u, uc)
     if u == 0.0:
@@ -153,10 +145,9 @@ def tilt(
 
     The tilt t = λ/ε shifts the rewards' mean from u to p and the noise's from 0 to
     c = 2ρt/(1 − t²), ρ = r/ε, and the maximum is where p + c = x. Where the noise takes most of
-    a further shift, Newton's method solves t = c⁻¹(x − p); where the rewards take it,
-    λ = logit(x − c) − logit u: each is nearly linear there. Where it turns out not to be, the
-    equation itself is linearised. A short step therefore means a small error. The sign of
-    x − p − c keeps a bracket; a step that leaves it is replaced by a bisection.
+    a further shift, Newton's method solves t = c⁻¹(x − p), and where the rewards take it,
+    λ = logit(x − c) − logit u: each is nearly linear there, and a short step means a small error.
+    Else p + c = x itself is linearised; a step that leaves the bracket is one of bisection.
 
     `rate` is ρ, ε is finite, and `start` the first t, or a default if not strictly between 0 and 1.
     Return t, p − u, p(1 − p), and which share of a further shift the rewards take.
@@ -258,10 +249,7 @@ _LIMITS = {
 
 
 def elementwise(kernel: Callable[..., object], *arguments: ArrayLike, n_out: int = 1) -> Floats:
-    """Return a kernel at each element of the arguments, which are checked and broadcast.
-
-    With `n_out` > 1 values of the kernel, they are along a first axis.
-    """
+    """Return a kernel's value, or `n_out` of them, for arguments that are checked and broadcast."""
     names = inspect.signature(kernel).parameters
     checked = [check_values(n, v, *_LIMITS[n]) for n, v in zip(names, arguments, strict=False)]
     with np.errstate(all="ignore"):
@@ -288,9 +276,8 @@ def total_variation(x: ArrayLike, y: ArrayLike) -> Floats:
 def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Floats:
     """Return d_ε(x, y), the divergence of best-arm identification under ε-differential privacy.
 
-    Jourdan & Azize (2025), reconstructed. It is kl(x, y) where |logit x − logit y| ≤ ε; elsewhere
-    εx − log(1 + y·(e^ε − 1)) for x > y and −εx − log(1 − y·(1 − e^−ε)) for x < y. It is at most
-    kl(x, y) and at most ε·|x − y|.
+    It is kl(x, y) where |logit x − logit y| ≤ ε; elsewhere εx − log(1 + y·(e^ε − 1)) for x > y and
+    −εx − log(1 − y·(1 − e^−ε)) for x < y. It is at most kl(x, y) and at most ε·|x − y|.
 
     Parameters
     ----------
@@ -332,14 +319,7 @@ def calibrated_minus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: Arra
 
     n·d̃⁻ is the exact Chernoff exponent, for a deviation up to x, of the mean of n rewards
     Bernoulli(u) and rn Laplace variables of scale 1/ε (:prf:ref:`lem-rate`). It is 0 for u ≥ x, at
-    most d⁻(x, u), and tends to it as r → 0; for ε = ∞ it is the one-sided kl, whatever r.
-
-    Parameters
-    ----------
-    x, u, epsilon
-        As of `d_eps`, with the mean u for y.
-    ratio : array_like of float
-        r ≥ 0, Laplace variables per reward.
+    most d⁻(x, u), and tends to it as r → 0; for ε = ∞ it is the one-sided kl, whatever r ≥ 0.
 
     Examples
     --------

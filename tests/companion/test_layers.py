@@ -37,7 +37,7 @@ def copy(tmp_path):
         ("src/dpbandits/simulation.py", "import pandas"),
         ("src/dpbandits/mechanisms/noise.py", "from dpbandits.regret import DPSE"),
         ("src/dpbandits/regret/dp_ucb.py", "from dpbandits.auditing.audit import audit"),
-        ("src/dpbandits/identification/dp_tt.py", "from dpbandits.regret import DPSE"),
+        ("src/dpbandits/identification/dp_se.py", "from dpbandits.regret import DPSE"),
     ],
 )
 def test_an_import_against_the_layers_is_refused(copy, module, line):

@@ -27,7 +27,7 @@ from dpbandits.identification import (
     isis2,
     simulate_trials,
 )
-from dpbandits.identification import trials as trial_module
+from dpbandits.identification import replicates as trial_module
 from dpbandits.rewards.populations import OutOfPatientsError
 
 SMALL = FinitePopulation((45, 20), (60, 60), "small")

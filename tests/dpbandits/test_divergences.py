@@ -116,6 +116,7 @@ def test_values_at_corners():
     assert kl(1.0, 1e-310) == close_to(310 * math.log(10), 1e-12)
     assert kl(0.5 + 1e-9, 0.5) == close_to(2 * ((0.5 + 1e-9) - 0.5) ** 2, 1e-12)
     assert total_variation([0.2, 1], [0.5, 0]).tolist() == [0.3, 1]
+    assert kl([], 0.5).shape == (0,) and kl(1, 0.5) == math.log(2)
     for one_sided, calibrated in ((d_minus, calibrated_minus), (d_plus, calibrated_plus)):
         x = np.array([-3.0, 0.2, 0.5, 1.0, 7.0])
         assert np.array_equal(calibrated(x, 0.5, 0.0, 0.7), one_sided(x, 0.5, 0.7))
@@ -218,7 +219,6 @@ def test_a_wall_at_a_great_ratio_of_weights():
 
 
 # ---------------------------------------------------------------- properties
-shares = st.floats(0.001, 0.999)
 estimates = st.floats(-3, 4)
 budgets = st.floats(-5, 4).map(lambda x: 10.0**x)
 ratios = st.one_of(st.just(0.0), st.floats(-8, 1).map(lambda x: 10.0**x))
@@ -226,37 +226,13 @@ some_weights = st.floats(-3, 3).map(lambda x: 10.0**x)
 SLACK = 1e-11
 
 
-@given(estimates, shares, ratios, ratios, budgets, budgets)
-def test_less_noise_and_less_privacy_say_more(x, u, r, s, epsilon, other):
-    low, high = sorted((epsilon, other))
-    few, many = sorted((r, s))
-    for d in (calibrated_minus, calibrated_plus):
-        assert d(x, u, few, high) * (1 + SLACK) >= d(x, u, few, low)
-        assert d(x, u, few, high) * (1 + SLACK) >= d(x, u, many, high)
-    for d in (d_minus, d_plus, d_eps):
-        assert d(x, u, high) / high <= d(x, u, low) / low * (1 + SLACK)
-        assert d(x, u, high) <= high * abs(x - u) * (1 + SLACK)
-
-
-@given(st.integers(0, 2**32))
-def test_the_mirror_image(seed):
-    """x → 1 − x changes the sides; dyadic numbers, so that the complements are exact."""
-    rng = np.random.default_rng(seed)
-    x, u = rng.integers(-2000, 3000) / 1024, rng.integers(0, 1025) / 1024
-    ratio, epsilon = noise_ratio(rng), budget(rng)
-    assert d_minus(x, u, epsilon) == d_plus(1 - x, 1 - u, epsilon)
-    assert calibrated_minus(x, u, ratio, epsilon) == calibrated_plus(1 - x, 1 - u, ratio, epsilon)
-
-
 @settings(max_examples=200)
 @given(estimates, estimates, some_weights, some_weights, ratios, ratios, budgets, some_weights)
-def test_costs_are_homogeneous_and_their_tangents_lie_above(a, b, v, w, r, s, epsilon, other):
+def test_tangents_of_the_cost_lie_above_it(a, b, v, w, r, s, epsilon, other):
     assume(abs(a - b) > 1e-6)
     a, b = max(a, b), min(a, b)
-    cold = calibrated_cost_kernel(a, b, v, w, r, s, epsilon)
-    cost, u, tilt_a, tilt_b, part_a, part_b = cold
+    cost, u, tilt_a, tilt_b, part_a, part_b = calibrated_cost_kernel(a, b, v, w, r, s, epsilon)
     assert 0 <= u <= 1 and cost >= 0
-    assert calibrated_cost(a, b, 3 * v, 3 * w, r, s, epsilon)[0] == close_to(3 * cost, 1e-9)
     assert v * part_a + w * part_b == close_to(cost, 1e-13)
     warm = calibrated_cost_kernel(a, b, v, other, r, s, epsilon, tilt_a, tilt_b, u)
     again = calibrated_cost_kernel(a, b, v, other, r, s, epsilon)
@@ -296,14 +272,6 @@ def test_the_careful_iteration_finds_the_same_minimum():
 
 
 # ---------------------------------------------------------------- shapes and refusals
-def test_arrays_are_broadcast():
-    x, u = np.array([0.2, 0.4, 0.9]), np.array([[0.3], [0.5]])
-    cost, minimiser = transportation_cost(0.9, x, 1, u, 0.5)
-    assert cost.shape == minimiser.shape == (2, 3)
-    assert cost[1, 0] == transportation_cost(0.9, 0.2, 1, 0.5, 0.5)[0]
-    assert kl([], 0.5).shape == (0,) and kl(1, 0.5) == math.log(2)
-
-
 NUMBERS = [None, "0.5", True, 1j, [0.5, "a"], [[1], [1, 2]], [True], math.nan, [0.2, math.nan]]
 MEAN = [-0.1, 1.1, [0.5, 2.0], math.inf]
 ESTIMATE = [math.inf, -math.inf, [0.5, math.inf], 1e101]

@@ -29,15 +29,6 @@ def test_instances_that_cannot_be_decided_are_refused(algorithm, rng):
 
 
 @every_algorithm
-@pytest.mark.parametrize("means", [(0.1, 0.9, 0.3), (1.0, 0.0), (0.9, 0.2, 0.2, 0.2)])
-def test_the_best_arm_is_found(algorithm, means):
-    instance = dpb.instances.bernoulli(means)
-    runs = dpb.identify(algorithm, instance, n_runs=12)
-    assert runs.stopped.all() and runs.errors() <= 6
-    assert (runs.pulls >= 1).all()
-
-
-@every_algorithm
 def test_the_generator_is_the_only_source_of_randomness(algorithm):
     state = global_state()
     first, again, other = (
@@ -129,8 +120,8 @@ def test_every_batch_is_released_with_noise_of_scale_one_over_epsilon(
 ):
     algorithm = dataclasses.replace(algorithm, epsilon=epsilon)
     assert noise_is_right(algorithm, monkeypatch)
-    assert not noise_is_right(algorithm, monkeypatch, factor=0.5), "control"
-    assert not noise_is_right(algorithm, monkeypatch, twice=True), "control"
+    for broken in ({"factor": 0.5}, {"factor": 2.0}, {"twice": True}):
+        assert not noise_is_right(algorithm, monkeypatch, **broken), "control"
 
 
 @every_algorithm

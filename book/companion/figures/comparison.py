@@ -34,7 +34,7 @@ from companion.figures.panels import (
 from companion.figures.redraw import redrawable
 from companion.ranking import Best, Estimate, best_in_each, without_some
 from companion.tables import tabulate
-from dpbandits.identification.identifications import Identifications
+from dpbandits.identification.replicates import Identifications
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,

@@ -20,7 +20,7 @@ from companion.figures.panels import (
 from companion.figures.redraw import redrawable
 from companion.tables import tabulate
 from dpbandits._validation import check_choice
-from dpbandits.identification.trials import Trials
+from dpbandits.identification.replicates import Trials
 from dpbandits.plotting.style import FREE, PanelRange, look_of
 
 LABELS = ("panel", "population", "n_arms", "total", "epsilon", "delta", "algorithm")

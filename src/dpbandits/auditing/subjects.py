@@ -18,10 +18,8 @@ from numba import njit
 from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_integer, check_number
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
-from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.base import IdentificationAlgorithm
-from dpbandits.identification.batches import Rule, run_batches
-from dpbandits.identification.dp_tt import DPTT
+from dpbandits.identification.batches import DPTT, AdaPTT, AdaPTTStar, Rule, run_batches
 from dpbandits.identification.top_two import NO_PATIENTS, TopTwo, run_top_two
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.regret.base import RegretAlgorithm

@@ -9,8 +9,8 @@ from dpbandits.divergences import (
     kl,
     total_variation,
 )
-from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.base import Decision, IdentificationAlgorithm
+from dpbandits.identification.batches import DPTT, AdaPTT, AdaPTTStar
 from dpbandits.identification.characteristic import (
     characteristic_time,
     privacy_switches,
@@ -18,13 +18,18 @@ from dpbandits.identification.characteristic import (
     total_variation_time,
 )
 from dpbandits.identification.dp_se import DPSEIdentifier
-from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.dplre import DPLRE
 from dpbandits.identification.fixed_design import fixed_design, fixed_design_error
-from dpbandits.identification.identifications import Identifications, identify, identify_many
+from dpbandits.identification.replicates import (
+    Identifications,
+    Trials,
+    identify,
+    identify_many,
+    simulate_trials,
+    simulate_trials_many,
+)
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.identification.transport import calibrated_cost, transportation_cost
-from dpbandits.identification.trials import Trials, simulate_trials, simulate_trials_many
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards, isis2
 from dpbandits.rewards.streams import DrawnRewards, Rewards, TableRewards
 

@@ -31,17 +31,14 @@ __all__ = [
 DEFAULT_MAX_PULLS = 10**15
 """Pulls after which a run is ended unless something else is asked for."""
 NO_TABLE, NO_LOG = np.empty((0, 0)), np.empty(0)
+"""Stand for rewards that are drawn, and releases of which no account is kept: see `run_batches`."""
 
 
 class Decision(NamedTuple):
-    """How one run ended.
+    """How one run ended."""
 
-    `recommendation` is an arm, 0-based, or −1 if the run was ended before it stopped. `pulls`,
-    shape (K,), counts every pull, also those of batches that were never released.
-    """
-
-    recommendation: int
-    pulls: Ints
+    recommendation: int  # an arm, 0-based, or −1 if the run was ended before it stopped
+    pulls: Ints  # shape (K,): every pull, also those of batches that were never released
 
     @property
     def stopped(self) -> bool:
@@ -91,8 +88,7 @@ class IdentificationAlgorithm(Configuration, abc.ABC):
     """Base class of the algorithms for best-arm identification with fixed confidence.
 
     An algorithm pulls arms, stops at a time τ of its own choice and recommends an arm, wrongly
-    with probability at most δ. A subclass is a frozen dataclass whose fields say what is allowed;
-    it sets `label` and `source`, and defines `guarantee` and `decide`; see ``CONTRIBUTING.md``.
+    with probability at most δ. A subclass is a frozen dataclass: see ``CONTRIBUTING.md``.
     """
 
     label: ClassVar[str]
@@ -114,41 +110,23 @@ class IdentificationAlgorithm(Configuration, abc.ABC):
 
     @abc.abstractmethod
     def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
-        """Run once, on rewards from wherever they come.
+        """Run once, on rewards from wherever they come; `rng` is the source of the noise.
 
-        Parameters
-        ----------
-        rewards : Rewards
-            Gives the sum of the next rewards of an arm.
-        rng : numpy.random.Generator
-            Source of the noise, and of whatever else the algorithm draws.
-        max_pulls : int
-            Pulls after which a run that has not stopped is ended. Those of the batch in which that
-            happens count, but it asks for no rewards. On a finite population the run also ends
-            when the algorithm wants a patient of an arm that has none left.
+        A run that has not stopped is ended after `max_pulls`. Those of the batch in which that
+        happens count, but it asks for no rewards. On a finite population the run also ends when the
+        algorithm wants a patient of an arm that has none left.
         """
 
-    def run_compiled(
-        self, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
-    ) -> Decision | None:
-        """Run once in a compiled loop, if there is one: the run of `decide`, pull by pull.
-
-        Rewards are 0 or 1 with these `means`, or, if there is a `table`, shape (K, N + 1) with
-        N ≥ `max_pulls`, it has the sums of the first 0, …, N rewards of each arm. A `log` gets the
-        arms in the order of their releases. `NO_TABLE` and `NO_LOG` stand for none.
-        """
+    def run_compiled(self, means: Floats, rng: Rng, max_pulls: int) -> Decision | None:
+        """Run once in a compiled loop, if there is one, on rewards of 0 or 1 with these means."""
         return None
 
     def draw(
         self, instance: BernoulliInstance, rng: Rng, max_pulls: int = DEFAULT_MAX_PULLS
     ) -> Decision:
-        """Run once on rewards drawn from an instance, compiled where that is possible.
-
-        One arm alone must have the largest mean. `rng` is the source of all randomness, rewards
-        included.
-        """
+        """Run once on rewards drawn from an instance with one best arm, compiled if possible."""
         instance = check_unique_best_arm(instance)
         check_generator("rng", rng)
         max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
-        found = self.run_compiled(instance.means, NO_TABLE, rng, max_pulls, NO_LOG)
+        found = self.run_compiled(instance.means, rng, max_pulls)
         return self.decide(DrawnRewards(instance, rng), rng, max_pulls) if found is None else found

@@ -9,7 +9,6 @@ at the maximum (:prf:ref:`lem-allocation`), with s_a = w_a/w* and G_a(s) = W_a(1
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -37,62 +36,40 @@ _ROUNDS = 400
 _PATIENCE = 20  # after so many rounds one bisection, against cycles
 
 
-@dataclass(frozen=True, eq=False)
-class CharacteristicTime:
-    """A characteristic time and the allocation that attains it.
+class CharacteristicTime(NamedTuple):
+    """A characteristic time and the allocation that attains it; arrays of shape (K,)."""
 
-    Attributes
-    ----------
-    value : float
-        T*: an asymptotic number of pulls for each log(1/δ).
-    weights : numpy.ndarray of float, shape (K,)
-        w, the share of the pulls that each arm has.
-    costs : numpy.ndarray of float, shape (K,)
-        W_a(w), at least 1/T* and equal to it where the arm limits; inf for the best arm.
-    """
-
-    value: float
-    weights: Floats
-    costs: Floats
+    value: float  # T*: an asymptotic number of pulls for each log(1/δ)
+    weights: Floats  # w, the arms' shares of the pulls
+    costs: Floats  # W_a(w): at least 1/T*, and equal to it where the arm limits; inf for the best
 
 
 class PrivacySwitches(NamedTuple):
-    """From which ε on privacy costs nothing, to first order.
+    """From which ε on privacy costs nothing, to first order; see `privacy_switches`."""
 
-    Attributes
-    ----------
-    free : float
-        max over a of logit μ* − logit μ_a: for ε ≥ this, d_ε = kl between any two of the means.
-    exact : float
-        The least ε at which T*_ε is T*_KL. Proof: :prf:ref:`prop-switch`.
-    """
-
-    free: float
-    exact: float
+    free: float  # max over a of logit μ* − logit μ_a: from here on d_ε = kl between the means
+    exact: float  # the least ε at which T*_ε is T*_KL
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _pull(
-    x: float, xc: float, u: float, uc: float, gap: float, epsilon: float
-) -> tuple[float, float]:
-    """Return the slope −∂d⁻(x, u)/∂u, for u < x, and d⁻(x, u)."""
-    slope = gap / (u * uc)
+def _slope(xc: float, u: float, uc: float, gap: float, epsilon: float) -> float:
+    """Return −∂d⁻(x, u)/∂u, for u < x."""
     if gap > u * xc * math.expm1(epsilon):
-        slope = 1.0 / (u + 1.0 / math.expm1(epsilon))
-    return slope, restricted(x, xc, u, uc, gap, epsilon)
+        return 1.0 / (u + 1.0 / math.expm1(epsilon))
+    return gap / (u * uc)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _at(best: float, other: float, epsilon: float, position: float) -> tuple[float, float, float]:
-    """Return s, d⁻(μ*, u) and d⁺(μ_a, u) for the s at which log((u − μ_a)/(μ* − u)) = position."""
+    """Return s, d⁻(μ*, u) and d⁺(μ_a, u) where log((u − μ_a)/(μ* − u)) = position."""
     grow = math.exp(-abs(position))
     far, near = (best - other) / (1.0 + grow), (best - other) * (grow / (1.0 + grow))
     if position < 0.0:
         far, near = near, far
     u, uc = other + far, (1.0 - best) + near
-    pull_best, part_best = _pull(best, 1.0 - best, u, uc, near, epsilon)
-    pull_other, part_other = _pull(1.0 - other, other, uc, u, far, epsilon)
-    return pull_best / pull_other, part_best, part_other
+    s = _slope(1.0 - best, u, uc, near, epsilon) / _slope(other, uc, u, far, epsilon)
+    part_best = restricted(best, 1.0 - best, u, uc, near, epsilon)
+    return s, part_best, restricted(1.0 - other, other, uc, u, far, epsilon)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -101,8 +78,7 @@ def _inverse(
 ) -> tuple[float, float, float]:
     """Return the s ≤ limit at which G(s) = level, d⁻(μ*, u) and d⁺(μ_a, u).
 
-    Newton's method increases to the solution of the concave G from any lower s: from level/G'(0),
-    or from some G(s) < level where G'(0) is infinite.
+    G is concave: Newton's method increases to it from level/G'(0), or from any s below if G' = ∞.
     """
     s = level / restricted(1.0 - other, other, 1.0 - best, best, best - other, epsilon)
     if s == 0.0:
@@ -123,10 +99,7 @@ def _inverse(
 def _fill(
     means: Floats, epsilon: float, level: float, s: Floats, part_best: float, part_other: float
 ) -> tuple[float, float]:
-    """Set s_a from the third arm on, and return the sums of d⁻/d⁺ and of 1/d⁺ over all but one.
-
-    The means decrease; tied arms are computed once. The parts are those of the second arm.
-    """
+    """Set s_a from the third arm on; return Σ d⁻/d⁺ and Σ 1/d⁺. The parts are of the second arm."""
     quotients, inverses = part_best / part_other, 1.0 / part_other
     for a in range(2, means.size):
         s[a] = s[a - 1]
@@ -139,11 +112,10 @@ def _fill(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _best_allocation(means: Floats, epsilon: float) -> tuple[float, Floats]:
-    """Return c and the s_a of T*_ε; the means decrease, the first is the greatest.
+    """Return c and the s_a of T*_ε; the means decrease.
 
     The unknown is where u of the second arm lies between its mean and the greatest, on the scale
-    of log-odds: there the logarithm of the sum of the d⁻/d⁺ is nearly linear. Its zero is
-    bracketed, and found by secants and, where they fail, by bisection.
+    of log-odds, on which log Σ d⁻/d⁺ is nearly linear; its zero is found by secants in a bracket.
     """
     s = np.ones(means.size)
     position, slope, last, last_excess, level = 0.0, -1.5, 0.0, 0.0, 0.0
@@ -170,10 +142,7 @@ def _best_allocation(means: Floats, epsilon: float) -> tuple[float, Floats]:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _allocation_with(means: Floats, epsilon: float, total: float) -> tuple[float, Floats]:
-    """Return c and the s_a whose sum, without that of the best arm, is `total`.
-
-    The unknown is s of the second arm, the greatest of them; Newton's method in a bracket.
-    """
+    """Return c and the s_a with Σ_{a ≥ 2} s_a = `total`; Newton's method for s_2 in a bracket."""
     s = np.ones(means.size)
     low, high = total / (means.size - 1), total
     point, level = low, 0.0
@@ -253,8 +222,7 @@ def characteristic_time(
 def total_variation_time(means: ArrayLike) -> float:
     """Return T*_TV, the sum of 1/Δ_a over all arms, with the least gap for the best arm's.
 
-    It is the characteristic time of the cost of total variation, min(w*, w_a)·Δ_a, and the limit
-    of ε·T*_ε as ε → 0. The means are as of `characteristic_time`.
+    It is the limit of ε·T*_ε as ε → 0, of the costs min(w*, w_a)·Δ_a; means as above.
 
     Examples
     --------
@@ -269,8 +237,9 @@ def total_variation_time(means: ArrayLike) -> float:
 def privacy_switches(means: ArrayLike) -> PrivacySwitches:
     """Return from which ε on the characteristic time is that without privacy.
 
-    Jourdan & Azize (2025) give the first switch, which depends on the means alone. Both are
-    infinite if the greatest mean is 1 or a mean is 0. The means are as of `characteristic_time`.
+    `free`, of Jourdan & Azize (2025), is max over a of logit μ* − logit μ_a: beyond it, d_ε is kl
+    between the means. `exact` is the least ε at which T*_ε = T*_KL (:prf:ref:`prop-switch`). Both
+    are infinite if the greatest mean is 1 or a mean is 0. Means as of `characteristic_time`.
 
     Examples
     --------
@@ -294,9 +263,8 @@ def privacy_switches(means: ArrayLike) -> PrivacySwitches:
 def sample_lower_bound(means: ArrayLike, epsilon: float, delta: float) -> float:
     """Return T*_ε·log(1/(2.4δ)), a lower bound on the expected number of pulls.
 
-    Jourdan & Azize (2025), Theorem 2, reconstructed, for rules that are ε-DP and wrong with
-    probability at most δ on every instance. Proof: :prf:ref:`thm-bai-lower`. For δ ≥ 1/2.4 it is
-    0. Means and ε are as of `characteristic_time`.
+    Jourdan & Azize (2025), Theorem 2, reconstructed (proof: :prf:ref:`thm-bai-lower`), for rules
+    that are ε-DP and wrong with probability at most δ on every instance. It is 0 for δ ≥ 1/2.4.
 
     Examples
     --------

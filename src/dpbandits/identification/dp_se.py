@@ -38,9 +38,8 @@ class DPSEIdentifier(IdentificationAlgorithm):
     δ/(2e²), over all viable arms, and δ/2·(1 + 1/4 + …) = δπ²/12 < δ. While neither happens, the
     best arm is at most 2h_e + 2c_e below any other: :prf:ref:`lem-pulls`.
 
-    Deviations: none, except that an epoch which `max_pulls` cuts short asks for no rewards and
-    releases nothing. If the best arm has been eliminated, with probability below δ, and several
-    others are tied, the algorithm does not stop: its expected stopping time is infinite then.
+    If the best arm has been eliminated, with probability below δ, and several others are tied, the
+    algorithm does not stop: its expected stopping time is infinite then.
 
     Examples
     --------

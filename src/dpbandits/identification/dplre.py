@@ -14,14 +14,15 @@ from dpbandits._validation import check_integer
 from dpbandits.configuration import Budget, Fraction, between
 from dpbandits.divergences import d_eps_kernel
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run, next_total
-from dpbandits.identification.evidence import CAPACITY, START, judge, peak, table_of, take_in
+from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run
+from dpbandits.identification.evidence import CAPACITY, START, Table, judge, peak, table_of, take_in
 from dpbandits.identification.transport import transportation_cost_kernel
 from dpbandits.mechanisms import laplace
+from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.populations import patients_left
 from dpbandits.rewards.streams import Rewards
 
-__all__ = ["DPLRE", "EliminationRule", "next_batch", "run_elimination"]
+__all__ = ["DPLRE", "EliminationRule", "next_batch"]
 
 _MOST_PULLS = 2**53
 
@@ -70,17 +71,15 @@ def _start(n_arms: int, rule: EliminationRule) -> _Arms:
 @njit(cache=True, nogil=True)
 def _noise_share(upper: float, lower: float, epsilon: float) -> float:
     """Return r: half the tilt between two means, as a share, at most 1, of what noise lets pass."""
-    if epsilon == math.inf:
-        return 0.0
     if lower <= 0.0 or upper >= 1.0:
-        return 1.0
+        return 1.0 if epsilon < math.inf else 0.0
     tilt = math.log(upper / (1.0 - upper)) - math.log(lower / (1.0 - lower))
     return min(tilt / (2.0 * epsilon), 1.0)
 
 
 @njit(cache=True, nogil=True)
-def _maximiser(arms: _Arms, a: int) -> float:
-    return peak(table_of(arms.rows[a], arms.size[a], arms.slack[a]))
+def _table(arms: _Arms, a: int) -> Table:
+    return table_of(arms.rows[a], arms.size[a], arms.slack[a])
 
 
 @njit(cache=True, nogil=True)
@@ -97,9 +96,7 @@ def _judge(
 ) -> tuple[bool, float]:
     """Return whether the leader certainly beats b, and about what evidence it lacks."""
     demand = _demand(rule, arms, b)
-    better = table_of(arms.rows[leader], arms.size[leader], arms.slack[leader])
-    worse = table_of(arms.rows[b], arms.size[b], arms.slack[b])
-    beats, lowest = judge(better, worse, demand, to_the_end)
+    beats, lowest = judge(_table(arms, leader), _table(arms, b), demand, to_the_end)
     return beats, demand - lowest
 
 
@@ -118,12 +115,12 @@ def _plan(rule: EliminationRule, arms: _Arms, leader: int) -> int:
         if b != leader and (arms.contends[b] or _demand(rule, arms, b) > rule.threshold):
             beaten, lacking[b] = _judge(rule, arms, leader, b, True)
             arms.rival[b] = not beaten
-    lead, mean = math.sqrt(arms.rival.sum()), _maximiser(arms, leader)
+    lead, mean = math.sqrt(arms.rival.sum()), peak(_table(arms, leader))
     most = 0
     for b in range(lacking.size):
         if not arms.rival[b]:
             continue
-        other = _maximiser(arms, b)
+        other = peak(_table(arms, b))
         gain = transportation_cost_kernel(mean, other, lead, 1.0, rule.epsilon)[0]
         wanted = math.inf
         if gain > 0.0:
@@ -155,7 +152,7 @@ def next_batch(rule: EliminationRule, arms: _Arms) -> tuple[int, int]:
         if step < 0:
             return step + n_arms, rule.first
         if step == 0:
-            leader = int(np.argmax(np.array([_maximiser(arms, a) for a in range(n_arms)])))
+            leader = int(np.argmax(np.array([peak(_table(arms, a)) for a in range(n_arms)])))
             turn[1] = leader
             size = _plan(rule, arms, leader)
             if size > 0:
@@ -191,10 +188,8 @@ def _record(rule: EliminationRule, arms: _Arms, a: int, size: int, total: float)
 
 
 @njit(cache=True, nogil=True)
-def run_elimination(
-    rule: EliminationRule, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
-) -> tuple[int, Ints]:
-    """Run once: recommendation and pulls. As of `IdentificationAlgorithm.run_compiled`."""
+def _run(rule: EliminationRule, means: Floats, rng: Rng, max_pulls: int) -> tuple[int, Ints]:
+    """Run once: recommendation and pulls."""
     arms = _start(means.size, rule)
     while True:
         a, size = next_batch(rule, arms)
@@ -204,11 +199,9 @@ def run_elimination(
         if size > room:
             arms.pulls[a] += room
             return -1, arms.pulls
-        total = next_total(means, table, rng, a, arms.pulls[a], size)
+        total = float(binomial(rng, size, means[a]))
         if rule.epsilon < math.inf:
             total += laplace(rng, 1.0 / rule.epsilon)
-        if log.size > 0:
-            log[arms.batches.sum()] = a
         _record(rule, arms, a, size, total)
 
 
@@ -216,32 +209,27 @@ def run_elimination(
 class DPLRE(IdentificationAlgorithm):
     """DP-LRE: private likelihood-ratio elimination.
 
-    Every batch of rewards is released as its sum plus one Lap(1/ε), and judged by the exact law
-    of that sum. The leader B is the arm whose likelihood is largest at the largest mean. It beats
-    an arm b when the evidence that it has the larger mean (`dpbandits.identification.evidence`)
-    reaches (K − 1)/δ·max(1, M/(15√(K − 1) N_b))², with N the pulls and M the largest of them, and
-    is recommended when it beats all others. The first batches have
-    ⌈log((K − 1)/δ)/d_ε(1, ½)⌉ pulls, as no test can succeed much earlier; later ones are planned
-    from the evidence that is lacking, or are top-ups of arms that were left behind.
+    Every batch of rewards is released as its sum plus one Lap(1/ε), and judged by its exact law.
+    The leader B is the arm whose likelihood is largest at the largest mean. It beats an arm b when
+    the evidence that it has the larger mean (`dpbandits.identification.evidence`) reaches
+    (K − 1)/δ·max(1, M/(15√(K − 1) N_b))², with N the pulls and M the largest of them, and is
+    recommended when it beats all others. The first batches have ⌈log((K − 1)/δ)/d_ε(1, ½)⌉ pulls,
+    as no test can succeed much earlier; later ones are planned from the evidence that is lacking,
+    or are top-ups of arms that were left behind.
 
-    Algorithm: :prf:ref:`alg-lre`. Proof that it is private and δ-correct:
-    :prf:ref:`thm-lre-correct`; that E[τ] is finite whenever one arm alone is best:
-    :prf:ref:`thm-lre-stops`.
+    Algorithm: :prf:ref:`alg-lre`. It is private and δ-correct (:prf:ref:`thm-lre-correct`), and
+    E[τ] is finite whenever one arm alone is best (:prf:ref:`thm-lre-stops`).
 
     Parameters
     ----------
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed: no noise, and nothing is private.
-    delta : float
-        Confidence δ in (0, 1).
+    epsilon, delta : float
+        Privacy budget ε > 0 (``inf``: no noise, and nothing is private) and confidence δ in (0, 1).
     least_growth, most_growth : float
-        Least and largest size of a batch, as a share of the arm's pulls before;
-        0.001 ≤ `least_growth` ≤ `most_growth` ≤ 1000.
+        Sizes of batches, as shares of the arm's pulls before: 0.001 ≤ least ≤ most ≤ 1000.
 
     Notes
     -----
-    A batch that would exceed `max_pulls`, or 2^53 pulls, is cut short: its pulls count, it asks for
-    no rewards and releases nothing.
+    A run has at most 2^53 pulls, whatever `max_pulls`.
 
     Examples
     --------
@@ -250,6 +238,8 @@ class DPLRE(IdentificationAlgorithm):
     >>> instance = dpb.instances.bernoulli([0.9, 0.1])
     >>> dpb.DPLRE(1.0, 0.1).draw(instance, np.random.default_rng(0)).recommendation
     0
+    >>> round(dpb.DPLRE(1.0, 0.01).threshold(5), 4), dpb.DPLRE(0.01, 0.01).first_batch(5)
+    (5.9915, 1202)
     """
 
     label: ClassVar[str] = "DP-LRE"
@@ -277,14 +267,7 @@ class DPLRE(IdentificationAlgorithm):
         return math.log(check_integer("n_arms", n_arms, 2) - 1) - math.log(self.delta)
 
     def first_batch(self, n_arms: int) -> int:
-        """Return the size of the first batch of each of K ≥ 2 arms.
-
-        Examples
-        --------
-        >>> import dpbandits as dpb
-        >>> round(dpb.DPLRE(1.0, 0.01).threshold(5), 4), dpb.DPLRE(0.01, 0.01).first_batch(5)
-        (5.9915, 1202)
-        """
+        """Return the size of the first batch of each of K ≥ 2 arms."""
         return math.ceil(self.threshold(n_arms) / d_eps_kernel(1.0, 0.5, self.epsilon))
 
     def rule(self, n_arms: int) -> EliminationRule:
@@ -293,13 +276,11 @@ class DPLRE(IdentificationAlgorithm):
         threshold = self.threshold(n_arms)
         return EliminationRule(self.epsilon, threshold, first, self.least_growth, self.most_growth)
 
-    def run_compiled(
-        self, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
-    ) -> Decision | None:
+    def run_compiled(self, means: Floats, rng: Rng, max_pulls: int) -> Decision | None:
         if type(self).decide is not DPLRE.decide:
             return None
         rule, most = self.rule(means.size), min(max_pulls, _MOST_PULLS)
-        return Decision(*run_elimination(rule, means, table, rng, most, log))
+        return Decision(*_run(rule, means, rng, most))
 
     def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
         max_pulls = min(check_run(rewards, rng, max_pulls), _MOST_PULLS)

@@ -122,10 +122,7 @@ def _log_lower_sum(n: float, k: float, beyond: float, u: float, v: float, epsilo
 
 @njit(cache=True, nogil=True)
 def log_density(n: float, x: float, u: float, epsilon: float) -> float:
-    """Return log f_{n,u}(x), the density of Bin(n, u) + Lap(1/ε) at x, for compiled kernels.
-
-    n ≥ 1 is a whole number, x any real number and 0 ≤ u ≤ 1; for ε = ∞ it is the logarithm of the
-    Binomial probability of x.
+    """Return log f_{n,u}(x), the density of Bin(n, u) + Lap(1/ε) at x, or for ε = ∞ the mass.
 
     Examples
     --------
@@ -203,8 +200,7 @@ def _rounding(value: float, slack: float) -> float:
 def take_in(rows: Floats, size: int, ns: Floats, xs: Floats, epsilon: float) -> tuple[int, float]:
     """Take the last of an arm's batches into its table; return the number of knots and the slack.
 
-    `rows`, of shape (4, CAPACITY), is changed in place; `size` is how many knots there were, and
-    `ns` and `xs` are sizes and released sums of all batches of the arm.
+    `rows`, of shape (4, CAPACITY), has `size` knots; `ns` and `xs` are sizes and released sums.
     """
     knots, values = rows[0], rows[1]
     for i in range(size):
@@ -306,10 +302,7 @@ def _gap_range(distance: float) -> tuple[int, int]:
 
 @njit(cache=True, nogil=True)
 def least(better: Table, worse: Table, enough: float) -> tuple[float, float]:
-    """Return log E on the diagonal at about its minimum, and where that is; (0, …) if none.
-
-    A value below `enough` ends the search.
-    """
+    """Return about the least log E on the diagonal, or one below `enough`, and where; or 0."""
     low, high = peak(worse), peak(better)
     if low >= high:
         return 0.0, low
@@ -358,10 +351,7 @@ def _exceeds(better: Table, worse: Table, threshold: float, place: float) -> boo
 
 @njit(cache=True, nogil=True)
 def judge(better: Table, worse: Table, threshold: float, to_the_end: bool) -> tuple[bool, float]:
-    """Return whether log E ≥ threshold > 0 certainly, for all u_c ≤ u_b, and about its infimum.
-
-    The infimum is searched for to the end, or until what matters for the first is clear.
-    """
+    """Return whether log E ≥ threshold > 0 certainly, for all u_c ≤ u_b, and about its infimum."""
     lowest, place = least(better, worse, -math.inf if to_the_end else threshold)
     return lowest >= threshold and _exceeds(better, worse, threshold, place), lowest
 
@@ -374,8 +364,8 @@ class ArmLikelihood:
     >>> arm = ArmLikelihood(1.0)
     >>> arm.add(100, 70.3)
     >>> arm.add(200, 139.1)
-    >>> arm.pulls, round(arm.maximiser, 2)
-    (300, 0.7)
+    >>> round(arm.maximiser, 2)
+    0.7
     """
 
     def __init__(self, epsilon: float) -> None:
@@ -408,10 +398,7 @@ class ArmLikelihood:
 
 
 def log_evidence(better: ArmLikelihood, worse: ArmLikelihood) -> float:
-    """Return about the logarithm of the evidence that one arm has a larger mean than another.
-
-    It is a guess for schedules, with the search for the infimum cut short; `is_better` decides.
-    """
+    """Return about the logarithm of the evidence that one arm has a larger mean than another."""
     return float(least(better.table, worse.table, -math.inf)[0])
 
 

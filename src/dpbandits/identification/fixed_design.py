@@ -50,17 +50,11 @@ def _laws(source: Source, per_arm: int) -> list[Floats]:
 def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) -> float:
     """Return the probability that the largest of the arms' private counts is not the best arm's.
 
-    Each arm has the same number of patients. At the end the number of successes of each is
-    released once, with one Lap(1/ε), and the arm with the largest is recommended. That is
-    ε-private: who gets what is fixed beforehand, and each outcome is in one count. Without noise,
-    ties are broken at random. The value is by quadrature between whole numbers, to about 10 digits.
-
-    Parameters
-    ----------
-    source : BernoulliInstance or FinitePopulation
-        Independent outcomes with these means, or patients without replacement.
-    per_arm, epsilon : int, float
-        Patients of each arm, and privacy budget ε > 0; ``inf`` for no noise.
+    Each arm has `per_arm` patients: independent ones of an instance, or without replacement. At the
+    end each number of successes is released once, with one Lap(1/ε), and the arm with the largest
+    is recommended. That is ε-private: who gets what is fixed beforehand, and each outcome is in one
+    count. Without noise (ε = ``inf``) ties are broken at random. The value is by quadrature between
+    whole numbers, to about 10 digits.
 
     Examples
     --------
@@ -117,10 +111,9 @@ def _wrong_if_noisy(best: Floats, others: list[Floats], epsilon: float) -> float
 def fixed_design(source: Source, delta: float, epsilon: float = math.inf) -> FixedDesign | None:
     """Return the smallest fixed design that is wrong with probability at most δ.
 
-    It is found by halving: with one patient fewer in each arm the error is larger than δ. None if
-    an arm would need more patients than there are (10^6 of a bandit). The arms' shares have to be
-    known to plan it: on others its error may be larger than δ, unlike that of the δ-correct
-    algorithms.
+    With one patient fewer in each arm the error is larger than δ. None if an arm would need more
+    patients than there are (10^6 of a bandit). The arms' shares must be known to plan it: on others
+    its error may be larger than δ, unlike that of the δ-correct algorithms.
 
     Examples
     --------

@@ -1,10 +1,9 @@
 """The rounds of leader and challenger between two releases of a Top Two rule.
 
-There the leader B and the estimates are fixed, and the challenger of a round has the least of
-f_a(N_B, N_a): W̃ + γ·log N_a in DP-TT, a closed form in AdaP-TT and AdaP-TT*. `advance` plays what
-evaluating every cost in every round plays, faster: the costs of DP-TT are interpolated
-(:prf:ref:`lem-interpolation`), and stretches whose end is certified are leapt over
-(:prf:ref:`lem-leap`).
+There the leader B and the estimates are fixed, and the challenger of a round has the least cost
+f_a(N_B, N_a). `advance` plays what evaluating every cost in every round plays, faster: the costs of
+DP-TT are interpolated (:prf:ref:`lem-interpolation`), and stretches whose end is certified are
+leapt over (:prf:ref:`lem-leap`).
 """
 
 from __future__ import annotations
@@ -87,9 +86,8 @@ def transport_costs(
 def closed_costs(leader: int, gaps: Floats, epsilon: float) -> Costs:
     """Return the costs of AdaP-TT (ε = ∞) and AdaP-TT*, from g_a = μ̃_B − μ̃_a.
 
-    The challenger has the least g_a/√(1/N_B + 1/N_a) or min(2g_a|g_a|/(1/N_B + 1/N_a),
-    ε·g_a·min(N_B, N_a)). Among costs of one sign that is the arm with the largest reciprocal; if
-    some are negative, it is one of them.
+    Among costs of one sign the least has the largest reciprocal; if some are negative, it is one
+    of them.
     """
     others = np.array([a for a in range(gaps.size) if a != leader])
     below = others[gaps[others] < 0.0]
@@ -200,8 +198,7 @@ def _equalise(costs: Costs, fluid: _Fluid, ahead: float, total: float) -> float:
 def _round(fluid: _Fluid, total: int, result: Ints) -> bool:
     """Set whole counts n̂ of sum `total` as rounds one by one would, if costs were linear.
 
-    No arm's last pull should cost more than the next one of another arm: a pull of an arm with
-    many is a small step, and makes room for one of an arm with few.
+    No arm's last pull should cost more than the next one of another arm.
     """
     k = fluid.counts.size
     left = total
@@ -310,8 +307,8 @@ def _leap_of_one(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: i
 def leap(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: int) -> int:
     """Play up to `most` turns of leader and challenger, the leader first, before any batch ends.
 
-    The pulls of the challengers are changed; `ahead` are those of the leader. Return the turns that
-    were played, 0 if there are too few or no certificate was found. Proof: :prf:ref:`lem-leap`.
+    The pulls of the challengers are changed; `ahead` are those of the leader. Return the turns
+    played, 0 if they are too few or not certified. Proof: :prf:ref:`lem-leap`.
     """
     if costs.negative:
         return _leap_of_one(costs, ahead, pulls, following, most)
@@ -346,9 +343,7 @@ def leap(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: int) -> i
         if late > 0.0:
             turns -= int(min(late + 1.0, turns - turns // 16))
             continue
-        found = _NEAR
-        if whole:
-            found = _certificate(costs, fluid, float(ahead), turns, c, result)
+        found = _certificate(costs, fluid, float(ahead), turns, c, result) if whole else _NEAR
         if found == _CERTIFIED:
             pulls[arms] = result
             return turns
@@ -433,11 +428,10 @@ def _settle(costs: Costs, models: _Models, x: float, limit: float) -> int:
 
 @njit(cache=True, nogil=True)
 def advance(costs: Costs, state: BatchState, share: float, room: int) -> int:
-    """Play until an arm's batch ends (return the arm) or the room is used up (return −1).
+    """Play until an arm's batch ends (return the arm) or `room` rounds are over (return −1).
 
-    `share` is that of the rounds in which the leader is played, and `room` the rounds that may be
-    played. The pulls of `state`, and the rounds that it counts, are changed. Ties go to the lowest
-    arm number.
+    `share` is that of the rounds in which the leader is played. The pulls and rounds of `state` are
+    changed. Ties go to the lowest arm number.
     """
     leader, arms, bonus = costs.leader, costs.challengers, costs.bonus
     square, linear = costs.square, costs.linear

@@ -1,8 +1,4 @@
-"""What a stopping rule compares its statistic with: each threshold once, for fixed confidence δ.
-
-For released batches each comes from a bound that holds for one pair of releases (k, k′) of two
-arms, and from a sum over all pairs of releases and all arms.
-"""
+"""What a stopping rule compares its statistic with: each threshold once, for fixed confidence δ."""
 
 from __future__ import annotations
 
@@ -28,14 +24,15 @@ RULES = ("chernoff", "union", "theoretical", "separate", "heuristic", "published
 _CHERNOFF, _UNION, _, _, _HEURISTIC, _PUBLISHED = range(6)
 
 _ZETA_2 = math.pi**2 / 6
+Pair = tuple[int, int]
 
 
 @njit(cache=True, nogil=True)
 def gamma_tail_point(log_inverse: float) -> float:
     """Return c > 0 with (1 + c)·e^−c = e^−L for L = `log_inverse`, or 0 for L ≤ 0.
 
-    (1 + c)·e^−c is the tail of a Gamma variable of shape 2, the sum of two exponential ones. As
-    c − log(1 + c) is convex and increasing, Newton's method descends to the root.
+    It is the tail of a Gamma variable of shape 2. As c − log(1 + c) is convex and increasing,
+    Newton's method descends to the root.
 
     Examples
     --------
@@ -73,16 +70,8 @@ def chernoff_threshold(
 ) -> float:
     """Return c with (1 + c)·e^−c = δ/((K − 1)·ζ(s)²·(k·k′)^s): log(1/δ) to leading order.
 
-    Proof: :prf:ref:`thm-chernoff-correct`.
-
-    Parameters
-    ----------
-    delta, n_arms
-        Confidence δ and number K of arms.
-    first, second : int
-        Numbers k, k′ of releases of the two arms.
-    exponent : float
-        s > 1.
+    For K arms, of which two have had k = `first` and k′ = `second` releases, and s > 1. Proof:
+    :prf:ref:`thm-chernoff-correct`.
 
     Examples
     --------
@@ -96,10 +85,7 @@ def chernoff_threshold(
 def union_threshold(
     delta: float, n_arms: int, first: int, second: int, exponent: float = 1.3
 ) -> float:
-    """Return log(K·ζ(s)·k^s/δ) + log(K·ζ(s)·k′^s/δ): 2·log(1/δ) to leading order.
-
-    Arguments as of `chernoff_threshold`. Proof: :prf:ref:`prop-union`.
-    """
+    """Return log(K·ζ(s)·k^s/δ) + log(K·ζ(s)·k′^s/δ), about 2·log(1/δ): :prf:ref:`prop-union`."""
     constant = pair_constant("union", delta, n_arms, exponent)
     return pair_threshold(_UNION, constant, exponent, first, second)
 
@@ -108,8 +94,7 @@ def union_threshold(
 def mixture_threshold(delta: float, n_arms: int, first: int, second: int) -> float:
     """Return log((K − 1)/δ) + ½·log(4·n) + ½·log(4·n′), valid after every pull.
 
-    n and n′ are the pulls of the two arms. Proof: :prf:ref:`prop-free`, by the mixture of
-    Krichevsky & Trofimov (1981).
+    n and n′ are the arms' pulls. Proof, by Krichevsky & Trofimov (1981): :prf:ref:`prop-free`.
 
     Examples
     --------
@@ -134,12 +119,7 @@ def _noise_log(delta: float, n_arms: int, k: int) -> float:
 
 @njit(cache=True, nogil=True)
 def gaussian_threshold(
-    kind: int,
-    delta: float,
-    epsilon: float,
-    n_arms: int,
-    releases: tuple[int, int],
-    batches: tuple[int, int],
+    kind: int, delta: float, epsilon: float, n_arms: int, releases: Pair, batches: Pair
 ) -> float:
     """Return what AdaP-TT compares (μ̃_ã − μ̃_a)²/(2(1/n + 1/n′)) with.
 
@@ -151,10 +131,8 @@ def gaussian_threshold(
         (proof: :prf:ref:`prop-adap`); of "published": one phase index, the larger of k and k′, for
         both: 2C(½·log((K−1)ζ(2)k²/δ)) + … + (1/n + 1/n′)·log²(2Kζ(2)k²/δ)/ε²; or of "heuristic":
         log(1/δ) + log(1 + log n) + log(1 + log n′) + (1/n + 1/n′)·log²(1/δ)/ε².
-    delta, epsilon, n_arms
-        δ, ε and K.
-    releases, batches : tuple of int
-        Numbers k, k′ of releases of the two arms, and sizes n, n′ of their last batches.
+    delta, epsilon, n_arms, releases, batches
+        δ, ε, K, the arms' numbers (k, k′) of releases, and sizes (n, n′) of their last batches.
 
     Examples
     --------
@@ -180,13 +158,12 @@ def gaussian_threshold(
 
 @njit(cache=True, nogil=True)
 def separate_threshold(
-    delta: float, epsilon: float, n_arms: int, releases: tuple[int, int], batches: tuple[int, int]
+    delta: float, epsilon: float, n_arms: int, releases: Pair, batches: Pair
 ) -> float:
     """Return the gap of two released means that a wrong order exceeds with a small probability.
 
-    √(½(1/n + 1/n′)·log(2(K−1)ζ(2)²(kk′)²/δ)) + Σ log(2Kζ(2)k_i²/δ)/(n_i·ε); arguments as of
-    `gaussian_threshold`. Proof: Hoeffding's inequality for the rewards and the tail of each
-    Laplace variable, added up as in :prf:ref:`prop-adap`.
+    √(½(1/n + 1/n′)·log(2(K−1)ζ(2)²(kk′)²/δ)) + Σ log(2Kζ(2)k_i²/δ)/(n_i·ε); arguments as above.
+    Proof: Hoeffding's inequality and the Laplace tails, added up as in :prf:ref:`prop-adap`.
 
     Examples
     --------

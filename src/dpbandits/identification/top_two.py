@@ -11,7 +11,14 @@ from numba import njit
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Fraction
 from dpbandits.divergences import d_eps_kernel
-from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run, next_total
+from dpbandits.identification.base import (
+    NO_LOG,
+    NO_TABLE,
+    Decision,
+    IdentificationAlgorithm,
+    check_run,
+    next_total,
+)
 from dpbandits.identification.thresholds import mixture_threshold
 from dpbandits.rewards.streams import Rewards
 
@@ -71,8 +78,8 @@ def run_top_two(
 ) -> tuple[int, Ints, Ints]:
     """Run once: recommendation, pulls and sums of rewards of each arm.
 
-    As of `IdentificationAlgorithm.run_compiled`; or, if `population` has the successes and sizes
-    of K arms, on patients as `PopulationRewards` draws them, until an arm has none left.
+    Arguments as of `run_batches`; or, if `population` has the successes and sizes of K arms, on
+    patients as `PopulationRewards` draws them, until an arm has none left.
     """
     n_arms, finite = means.size, population.size > 0
     sums, pulls = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
@@ -105,18 +112,16 @@ class TopTwo(IdentificationAlgorithm):
     and the challenger the least W_{B,a} + log N_a, where W_{B,a} = N_B·kl(μ̂_B, u) + N_a·kl(μ̂_a, u)
     is what it costs that both arms have one mean u (the "EB-TCI" rule of Jourdan et al. 2022).
     The leader is played in the share β of the rounds in which it leads. The rule stops, also
-    before every pull, when W_{ã,b} > log((K−1)/δ) + ½·log(4N_ã) + ½·log(4N_b) for ã = argmax μ̂ and
-    every b ≠ ã: `thresholds.mixture_threshold`, which is δ-correct.
+    before every pull, when W_{ã,b} is above `thresholds.mixture_threshold`, which is δ-correct, for
+    ã = argmax μ̂ and every b ≠ ã.
 
     Deviation: the threshold. Those of Kaufmann & Koolen (2021) have log log N in place of ½·log N
-    and greater constants; this one is proved in a few lines and smaller at the sizes of interest.
+    and greater constants; this one is smaller at the sizes of interest.
 
     Parameters
     ----------
-    delta : float
-        Confidence δ in (0, 1).
-    leader_share : float
-        Share β in (0, 1) of the rounds in which the leader is played.
+    delta, leader_share : float
+        Confidence δ, and share β of the rounds in which the leader is played; both in (0, 1).
 
     Examples
     --------
@@ -133,11 +138,9 @@ class TopTwo(IdentificationAlgorithm):
     delta: Fraction
     leader_share: Fraction = 0.5
 
-    def run_compiled(
-        self, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
-    ) -> Decision | None:
-        share, delta = self.leader_share, self.delta
-        arm, pulls, _ = run_top_two(share, delta, means, table, NO_PATIENTS, rng, max_pulls, log)
+    def run_compiled(self, means: Floats, rng: Rng, max_pulls: int) -> Decision | None:
+        rule = self.leader_share, self.delta, means, NO_TABLE, NO_PATIENTS
+        arm, pulls, _ = run_top_two(*rule, rng, max_pulls, NO_LOG)
         return Decision(arm, pulls)
 
     def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:

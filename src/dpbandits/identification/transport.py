@@ -57,8 +57,7 @@ def _upper_at_its_limit(
     """Return the distances of u from x and the far end, if the other arm, above, is tilted by ε.
 
     u − x is the positive root y of (w + v)·y² + (v·(x + α) − w·(1 − 2x))·y − w·x(1 − x), with v the
-    weight of x and w that of the other arm; if `wall` is 0 the far end is a wall at 1, near which
-    1 − u keeps its digits.
+    weight of x and w that of the other arm; near an end at 1 (`wall` 0), 1 − u keeps its digits.
     """
     if x <= 0.0 or xc <= 0.0:
         return 0.0, width
@@ -117,7 +116,7 @@ def _distances(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _at_an_end(mean_a: float, mean_b: float, weight_a: float, weight_b: float) -> float:
-    """Return u if it has to be an end of its interval, and otherwise −1."""
+    """Return u where it has to be an end of its interval, and otherwise −1."""
     if mean_b >= 1.0 or weight_b == 0.0:
         return _clip(mean_a)
     if mean_a <= 0.0 or weight_a == 0.0:
@@ -135,11 +134,7 @@ def _weighted(weight: float, divergence: float) -> float:
 def transportation_cost_kernel(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float
 ) -> tuple[float, float, float, float]:
-    """Return W, its minimiser u, and the parts d⁻(x_a, u) and d⁺(x_b, u).
-
-    The parts are the derivatives of W with respect to the weights. If x_a ≤ x_b, all are 0 but u,
-    which is x_a clipped to [0, 1].
-    """
+    """Return W, its minimiser u, and its slopes by the weights, d⁻(x_a, u) and d⁺(x_b, u)."""
     if mean_a <= mean_b:
         return 0.0, _clip(mean_a), 0.0, 0.0
     u = _at_an_end(mean_a, mean_b, weight_a, weight_b)
@@ -179,7 +174,7 @@ def _calibrated_end(problem: Problem) -> float:
 def _start(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float, u: float
 ) -> tuple[float, float]:
-    """Return y and z for the u given or, if that is not an inner point, about those of W."""
+    """Return y and z of a given u or, if that is not an inner point, about those of W."""
     y, z = u - _clip(mean_b), _clip(mean_a) - u
     if not (y > 0.0 and z > 0.0):
         width = _clip(mean_a) - _clip(mean_b)
@@ -219,9 +214,9 @@ def _respond(
 def _balance(
     problem: Problem, y: float, z: float, width: float, tilt_a: float, tilt_b: float, exact: bool
 ) -> tuple[float, float, float, float, float, float, float]:
-    """Return what is equal at the minimiser, as a quotient, and the slope of its logarithm.
+    """Return the quotient that is 1 at the minimiser, and the slope of its logarithm by log(y/z).
 
-    The slope is by log(y/z). Then both tilts, how they follow u, and the size of their steps.
+    Then both tilts, how they follow u, and the size of their steps.
     """
     mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
     u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
@@ -240,10 +235,7 @@ def _balance(
 def _shifted(y: float, z: float, step: float) -> tuple[float, float]:
     """Return y and z after log(y/z) has grown by a step; their sum stays."""
     grow = math.exp(-abs(step))
-    if step < 0.0:
-        grown, left = y * grow, z
-    else:
-        grown, left = y, z * grow
+    grown, left = (y * grow, z) if step < 0.0 else (y, z * grow)
     scale = (y + z) / (grown + left)
     return grown * scale, left * scale
 
@@ -258,7 +250,7 @@ def _follow(t: float, shift: float) -> float:
 def _quick_saddle(
     problem: Problem, y: float, z: float, tilt_a: float, tilt_b: float
 ) -> tuple[bool, float, float, float, float]:
-    """Newton's method in both tilts and the position at once; whether it converged comes first."""
+    """Newton's method in both tilts and the position at once; returns first if it converged."""
     mean_a, mean_b, epsilon = problem[0], problem[1], problem[6]
     for _ in range(_QUICK_ROUNDS):
         quotient, slope, tilt_a, tilt_b, share_a, share_b, size = _balance(
@@ -312,15 +304,11 @@ def calibrated_cost_kernel(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, ratio_a: float, ratio_b: float,
     epsilon: float, tilt_a: float = 0.0, tilt_b: float = 0.0, u: float = -1.0,
 ) -> tuple[float, float, float, float, float, float]:  # fmt: skip
-    """Return W̃, its minimiser u, the tilts λ/ε of both arms, and d̃⁻(x_a, u) and d̃⁺(x_b, u).
+    """Return W̃, its minimiser u, the tilts λ/ε, and its slopes by the weights, d̃⁻ and d̃⁺ at u.
 
     `tilt_a`, `tilt_b` and `u` are where to start, such as what an earlier call returned; tilts
-    outside (0, 1), and a u not between the means, are a start from nothing. The last two values
-    are the derivatives of the cost with respect to the weights. For ε = ∞, r_a = r_b = 0 or
-    x_a ≤ x_b the tilts are 0, and all else is that of W.
-
-    Newton's method solves for u and both tilts at once. Where its steps do not become short, which
-    is rare, it is replaced by one in u alone, with exact tilts, a bracket and bisection.
+    outside (0, 1), and a u not between the means, are a start from nothing. For ε = ∞,
+    r_a = r_b = 0 or x_a ≤ x_b the tilts are 0, and all else is that of W.
     """
     if mean_a <= mean_b or math.isinf(epsilon) or ratio_a + ratio_b == 0.0:
         cost, u, part_a, part_b = transportation_cost_kernel(
@@ -357,8 +345,7 @@ def transportation_cost(
 ) -> tuple[Floats, Floats]:
     """Return W = min over u of w_a·d⁻(x_a, u) + w_b·d⁺(x_b, u), and the minimising u.
 
-    Arguments and values as of `calibrated_cost`. W is infinite where ε is and a weighted estimate
-    lies on the outer side of [0, 1].
+    As `calibrated_cost`, without noise; infinite where ε is and a weighted estimate is outside.
 
     Examples
     --------
@@ -382,7 +369,7 @@ def calibrated_cost(
 ) -> tuple[Floats, Floats]:
     """Return W̃ = min over u of w_a·d̃⁻(x_a, u, r_a) + w_b·d̃⁺(x_b, u, r_b), and the minimising u.
 
-    W̃ ≤ W, with equality for r_a = r_b = 0 or ε = ∞.
+    The arrays are broadcast. Where x_a ≤ x_b the cost is 0 and u is x_a, clipped to [0, 1].
 
     Parameters
     ----------
@@ -394,12 +381,7 @@ def calibrated_cost(
         r_a, r_b ≥ 0: in each estimate, Laplace variables of scale 1/ε per reward.
     epsilon : array_like of float
         Privacy budget ε > 0, inf included.
-
-    Returns
-    -------
-    cost, u : numpy.ndarray of float, of the common shape of the arguments
-        The cost is 0 where x_a ≤ x_b, and u then x_a clipped to [0, 1].
     """
     arguments = mean_a, mean_b, weight_a, weight_b, ratio_a, ratio_b, epsilon
-    found = elementwise(calibrated_cost_kernel, *arguments, n_out=6)
-    return found[0], found[1]
+    cost, u, *_ = elementwise(calibrated_cost_kernel, *arguments, n_out=6)
+    return cost, u
