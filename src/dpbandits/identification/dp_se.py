@@ -64,8 +64,7 @@ class DPSEIdentifier(IdentificationAlgorithm):
 
     def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
         room = check_run(rewards, rng, max_pulls)
-        pulls = np.zeros(rewards.n_arms, dtype=np.int64)
-        viable = np.arange(rewards.n_arms)
+        pulls, viable = np.zeros(rewards.n_arms, dtype=np.int64), np.arange(rewards.n_arms)
         epoch = 0
         while viable.size > 1:
             epoch += 1

@@ -56,7 +56,6 @@ class _Arms(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _start(n_arms: int, rule: EliminationRule) -> _Arms:
-    """Return what is known before the first pull."""
     # each batch adds `least_growth` times an arm's pulls or more, and two thirds if it is a top-up
     batches = int(math.log(2.0**53) / math.log1p(min(rule.least_growth, 1.0))) + 3
     rows, counts = np.zeros((n_arms, 4, CAPACITY)), np.zeros((4, n_arms), np.int64)
