@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import special, stats
-from statistical import clopper_pearson, may_be_at_most
+from statistical import may_be_at_most
 from test_elimination import algorithm_3
 from test_validation import refusal
 
@@ -48,17 +48,6 @@ def test_what_rewards_refuse(rng):
         for size in (-1, 1.5, "1"):
             refusal("size", size, lambda rewards=rewards, size=size: rewards.total(0, size))
         assert rewards.total(0, 0) == 0
-
-
-@pytest.mark.statistical
-def test_drawn_rewards_have_their_law():
-    rewards = DrawnRewards(EASY, np.random.default_rng(0))
-    sums = np.array([rewards.total(1, 10) for _ in range(5000)])
-    for value in range(5, 11):
-        low, high = clopper_pearson(int((sums == value).sum()), sums.size, 1 / 6)
-        assert low <= stats.binom.pmf(value, 10, 0.8) <= high
-    low, high = clopper_pearson(int((sums == 8).sum()), sums.size, 1 / 6)
-    assert not low <= stats.binom.pmf(8, 10, 0.7) <= high, "control"
 
 
 # ---------------------------------------------------------------- replicates
