@@ -262,7 +262,7 @@ LRE = [
 
 @pytest.mark.parametrize("setting", TOP_TWO + STARVING, ids=str)
 def test_runs_are_those_of_the_plain_loop(setting):
-    """Control: other seeds, and, of AdaP-TT and its star, each other's runs."""
+    """Control: other seeds."""
     loop, others = plain_top_two if isinstance(setting, TopTwo) else plain_batches, []
     for seed, instance in enumerate((FAR, FAR, FAR, EASY)):
         rng = np.random.default_rng(seed)
@@ -271,10 +271,6 @@ def test_runs_are_those_of_the_plain_loop(setting):
         other = setting.draw(instance, np.random.default_rng(seed + 9), 10**5)
         others.append(outcome(other) != plain)
     assert any(others)
-    if setting == AdaPTT(0.5, 0.2, threshold="separate"):
-        assert (
-            identify(setting, FAR, 6).pulls != identify(AdaPTTStar(0.5, 0.2), FAR, 6).pulls
-        ).any()
 
 
 @pytest.mark.parametrize("setting", TOP_TWO + STARVING + LRE, ids=str)
@@ -288,6 +284,12 @@ def test_compiled_runs_are_those_that_ask(setting, same_seeds):
             assert (runs.recommendation == own.recommendation).all()
     one, two = (identify(setting, NEAR, 3, seed, 3000).pulls for seed in (1, 2))
     assert (one != two).any()
+
+
+def test_adap_tt_and_its_star_are_told_apart():
+    """Control: they differ in the challenger's cost alone."""
+    first = identify(AdaPTT(0.5, 0.1, threshold="separate"), FAR, 6)
+    assert (first.pulls != identify(AdaPTTStar(0.5, 0.1), FAR, 6).pulls).any()
 
 
 # ---------------------------------------------------------------- rounds between releases
@@ -556,7 +558,7 @@ def test_the_grid_increases_and_leaves_nothing_out(eta):
 
 # ---------------------------------------------------------------- edges
 @pytest.mark.parametrize("setting", TOP_TWO + STARVING + LRE, ids=str)
-def test_certain_rewards_and_two_arms(setting):
+def test_certain_rewards_two_arms_and_early_ends(setting):
     for means in ([1.0, 0.0], [0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 0.5], [0.2, 1.0, 0.9]):
         instance = dpb.instances.bernoulli(means)
         decision = setting.draw(instance, np.random.default_rng(3), 10**6)
@@ -564,6 +566,11 @@ def test_certain_rewards_and_two_arms(setting):
         assert decision.stopping_time <= 10**6
         if max(means) - sorted(means)[-2] > 0.4:
             assert decision.stopped
+    for limit in (2, 3, 7, 20):
+        seen = Seen(DrawnRewards(EASY, np.random.default_rng(4)))
+        decision = setting.decide(seen, np.random.default_rng(5), limit)
+        assert sum(size for _, size in seen.asked) <= decision.stopping_time <= limit
+        assert decision.stopped or decision.stopping_time == limit
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 125.0, INF])
@@ -619,25 +626,32 @@ PRIVATE = [
 ]
 
 
-def run_with_noise(monkeypatch, setting, table, noise):
-    """Run on a table with given noise; return the rewards, what was asked for and the decision.
+def run_with_noise(monkeypatch, setting, table, noise, declared=None):
+    """Run on a table with given noise; return what was asked for, the sums and the decision."""
+    supply = iter(noise)
 
-    That each batch is released once, with noise of scale 1/ε, is in `test_identifier_registry`.
-    """
-    module, supply = sys.modules[type(setting).decide.__module__], iter(noise)
-    monkeypatch.setattr(module, "laplace", lambda rng, scale: next(supply))
+    def given(rng, scale):
+        assert scale == 1 / (declared or setting.epsilon), "every noise has scale 1/ε"
+        return next(supply)
+
+    monkeypatch.setattr(sys.modules[type(setting).decide.__module__], "laplace", given)
     seen = Seen(TableRewards(table))
     decision = setting.decide(seen, np.random.default_rng(0), 40_000)
-    return seen, (seen.asked, decision.recommendation, decision.pulls.tolist())
+    return seen, (seen.asked, decision.recommendation, decision.pulls.tolist()), supply
 
 
-def differing_output(monkeypatch, setting, rng, flips=8, off=0):
-    """How often a changed reward is seen, when the noise of its batch makes up for it."""
+def differing_output(monkeypatch, setting, rng, flips=8, off=0, declared=None):
+    """How often a changed reward is seen, when the one noise of its batch makes up for it.
+
+    Noises of which the scale is not the declared one are noticed; `off` is added to the noise.
+    """
     table = [(rng.random(40_000) < mean).astype(int) for mean in (0.8, 0.5, 0.3)]
     noise = rng.laplace(0.0, 1 / setting.epsilon, 500).round(3)
-    seen, output = run_with_noise(monkeypatch, setting, table, noise)
-    asked, differing = [sum(seen.sizes(arm)) for arm in range(3)], 0
-    assert output[1] >= 0
+    seen, output, supply = run_with_noise(monkeypatch, setting, table, noise, declared)
+    assert output[1] >= 0 and len(seen.asked) == 500 - len(list(supply))  # one noise a release
+    asked = [sum(seen.sizes(arm)) for arm in range(3)]
+    assert asked == output[2] or (not isinstance(setting, DPLRE) and sum(asked) <= sum(output[2]))
+    differing = 0
     for _ in range(flips):
         arm = int(rng.integers(3))
         place = int(rng.integers(asked[arm]))
@@ -654,10 +668,13 @@ def differing_output(monkeypatch, setting, rng, flips=8, off=0):
 def test_everything_is_a_function_of_released_sums(setting, monkeypatch, rng):
     """A changed reward and a noise shifted by 1 give the same run: e^ε at most between the laws.
 
-    Control: released values that differ.
+    Controls: released values that differ, and a scale that is not the declared one.
     """
     assert differing_output(monkeypatch, setting, rng) == 0
     assert differing_output(monkeypatch, setting, rng, off=40) > 0
+    for factor in (0.5, 2.0):
+        with pytest.raises(AssertionError, match="scale 1/ε"):
+            differing_output(monkeypatch, setting, rng, declared=factor * setting.epsilon)
 
 
 def test_a_size_that_depends_on_raw_rewards_is_caught(monkeypatch, rng):
