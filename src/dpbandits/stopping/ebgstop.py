@@ -83,7 +83,12 @@ class EBGStop(StoppingRule):
     and halts when (1 + α)·lower ≥ (1 − α)·upper, the best bounds so far. Within a stage, which
     grows by the factor 3/2, x = (end/start)·log(3/d_k) with d_k = β·(p − 1)/(p·k^p), p = 1.1. Its
     sample complexity is of order max(σ²/(α²μ²), R/(α|μ|)), up to logarithms: SS19, §6, asks for
-    a private analogue (:ref:`small-variance`). Parameters as of `dpbandits.NAS`.
+    a private analogue (:ref:`small-variance`).
+
+    Parameters
+    ----------
+    alpha, beta, half_range : float
+        As of `dpbandits.NAS`.
 
     Examples
     --------

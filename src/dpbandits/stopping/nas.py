@@ -159,7 +159,9 @@ class DPNAS(NASFamily):
     Parameters
     ----------
     epsilon : float
-        Privacy budget ε > 0; ``inf`` leaves out all noise and its allowance. Others as of `NAS`.
+        Privacy budget ε > 0; ``inf`` leaves out all noise and its allowance.
+    alpha, beta, half_range : float
+        As of `NAS`.
 
     Examples
     --------
@@ -201,7 +203,11 @@ class DPExponentialNAS(DPNAS):
     the look: h = R·√((2/n)·log(16k²/β)) and c = σ₁·log(4/β) + σ₂·log(8k²/β) + (σ₃/α)·log(4/β).
     ε-differentially private and (α, β)-correct as that is (Corollary 3.2); halts by the time of
     Theorem 3.3. Proof: :prf:ref:`thm-dpnas`, :prf:ref:`thm-halting`. Simulated in O(log n).
-    Parameters as of `DPNAS`.
+
+    Parameters
+    ----------
+    epsilon, alpha, beta, half_range : float
+        As of `DPNAS`.
 
     Examples
     --------
