@@ -5,22 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from dpbandits._validation import check_choice, check_number
+from dpbandits._validation import check_choice, check_range
 from dpbandits.configuration import Budget, Configuration
 
 __all__ = ["NO_PRIVACY", "Delta", "PrivacyGuarantee"]
 
 
-def _delta(name: str, value: Any) -> float:
-    number = check_number(name, value, "[0, 1)")
-    if not 0.0 <= number < 1.0:
-        raise ValueError(f"{name}={value!r} is out of range; allowed: [0, 1)")
-    return number
-
-
-Delta = Annotated[float, _delta]
+_BELOW_1 = math.nextafter(1.0, 0.0)
+Delta = Annotated[float, partial(check_range, low=0.0, high=_BELOW_1, allowed="[0, 1)")]
 """A δ in [0, 1)."""
 
 

@@ -34,7 +34,6 @@ __all__ = [
     "error_lower_bound",
     "error_rate",
     "hard_law",
-    "mean_errors",
     "mean_errors_many",
 ]
 
@@ -154,18 +153,6 @@ def _replicated(case: tuple[TruncatedMean, HeavyLaw, int], n_runs: int) -> Repli
         warm_up=partial(estimator.error, np.random.default_rng(0), law, n_rewards),
         gather=lambda errors: MeanErrors(*case, np.array(errors)),
     )
-
-
-def mean_errors(
-    estimator: TruncatedMean,
-    law: HeavyLaw,
-    n_rewards: int,
-    n_runs: int = 1000,
-    seed: int | Sequence[int] = 0,
-    n_jobs: int = 1,
-) -> MeanErrors:
-    """Draw independent errors of a mean; bit for bit those of `mean_errors_many` for the case."""
-    return mean_errors_many({None: (estimator, law, n_rewards)}, n_runs, seed, n_jobs)[None]
 
 
 def mean_errors_many(

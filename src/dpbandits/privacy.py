@@ -28,7 +28,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats
-from dpbandits._validation import SMALLEST, check_number, check_positive, check_range
+from dpbandits._validation import SMALLEST, check_positive, check_range
 
 __all__ = [
     "Bracket",
@@ -89,9 +89,7 @@ def advanced_composition(losses: ArrayLike, delta: float) -> float:
     (10.0, 5.298)
     """
     values = _losses(losses)
-    allowed = "above 0 and at most 1"
-    if not 0.0 < check_number("delta", delta, allowed) <= 1.0:
-        raise ValueError(f"delta={delta!r} is out of range; allowed: {allowed}")
+    delta = check_range("delta", delta, math.ulp(0.0), 1.0, "above 0 and at most 1")
     means = math.fsum(values * np.tanh(0.5 * values))
     return means + math.sqrt(2.0 * -math.log(delta) * math.fsum(values**2))
 
@@ -148,9 +146,7 @@ def epsilon_at(delta: float, losses: ArrayLike, tolerance: float = 1e-6) -> Brac
     True
     """
     releases = _checked(losses, tolerance)
-    allowed = "at least 0 and below 1"
-    if not 0.0 <= check_number("delta", delta, allowed) < 1.0:
-        raise ValueError(f"delta={delta!r} is out of range; allowed: {allowed}")
+    delta = check_range("delta", delta, 0.0, math.nextafter(1.0, 0.0), "at least 0 and below 1")
     if releases is None or delta == 0.0:
         total = 0.0 if releases is None else releases.total
         return Bracket(total, total)

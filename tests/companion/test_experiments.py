@@ -22,7 +22,6 @@ from dpbandits.heavy_estimates import (
     error_lower_bound,
     error_rate,
     hard_law,
-    mean_errors,
     mean_errors_many,
 )
 from dpbandits.heavy_schedules import heavy_epoch
@@ -33,6 +32,11 @@ from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
 
 EPSILON = 0.5
 NAMES = [name for name, _ in as_published(1.0)]
+
+
+def mean_errors(*case, n_runs=1000, seed=0):
+    """Errors of a mean in one case (estimator, law, rewards)."""
+    return mean_errors_many({None: case}, n_runs, seed)[None]
 
 
 # ------------------------------------------------------------------------- honest privacy
@@ -101,7 +105,7 @@ def test_errors_follow_their_law(model):
     law, estimator = hard_law(model, n, EPSILON, 0.5), TruncatedMean(model, EPSILON, 0.5)
     bound = estimator.threshold(n)
     assert law.high > bound
-    errors = mean_errors(estimator, law, n, size).error
+    errors = mean_errors(estimator, law, n, n_runs=size).error
     scale = 2 * bound / EPSILON
     laws = {
         "global": lambda b: stats.laplace(-law.mean, b / n),
@@ -122,7 +126,7 @@ def test_mean_squares_on_pareto_laws(model, order):
     epsilon = math.inf if model == "none" else EPSILON
     estimator = TruncatedMean(model, epsilon, order, law.moment(order))
     n, size = 10**4, 4000
-    errors = mean_errors(estimator, law, n, size, seed=7).error
+    errors = mean_errors(estimator, law, n, n_runs=size, seed=7).error
     squares = errors**2
     half = 7 * squares.std(ddof=1) / math.sqrt(size)  # Student's interval has far less than 1e-6
     exact = estimator.rms(law, n) ** 2
@@ -147,14 +151,14 @@ def test_a_grid_of_errors():
 
 
 def test_a_summary_of_errors():
-    found = mean_errors(TruncatedMean("local", 1.0, 1.0), ParetoLaw(2.5, 0.1), 100, 50)
+    found = mean_errors(TruncatedMean("local", 1.0, 1.0), ParetoLaw(2.5, 0.1), 100, n_runs=50)
     summary, squares = found.summary(), found.error**2
     assert summary["rms"] == pytest.approx(math.sqrt(squares.mean()))
     assert summary["median"] == pytest.approx(np.median(np.abs(found.error)))
     assert summary["bias"] == pytest.approx(found.error.mean())
     known = stats.t.interval(0.95, 49, squares.mean(), stats.sem(squares))
     assert (summary["rms_low95"] ** 2, summary["rms_high95"] ** 2) == pytest.approx(known)
-    single = mean_errors(found.estimator, found.law, 100, 1).summary()
+    single = mean_errors(found.estimator, found.law, 100, n_runs=1).summary()
     assert math.isnan(single["rms_low95"]) and math.isnan(single["rms_high95"])
 
 

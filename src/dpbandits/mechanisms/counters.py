@@ -290,11 +290,6 @@ class LogarithmicCounter(_Endless):
     latest one stands. All private sums together are ε-differentially private. Proof:
     :prf:ref:`thm-counters`.
 
-    Parameters
-    ----------
-    epsilon : float
-        As of `BinaryTree`.
-
     Examples
     --------
     >>> counter = LogarithmicCounter(epsilon=float("inf")).counter(np.random.default_rng(0))
@@ -328,12 +323,9 @@ class HybridCounter(_Endless):
 
     Parameters
     ----------
-    epsilon : float
-        ε > 0; ``inf`` adds no noise.
     split : {"half", "full"}
-        "half": ε₁ = ε₂ = ε/2, as Chan, Shi & Song have it: ε-differentially private.
-        "full": ε₁ = ε₂ = ε, as Tossou & Dimitrakakis (2016, §2.3) describe the noise of the
-        powers of two: 2ε-differentially private.
+        ε₁ = ε₂ = ε/2, as Chan, Shi & Song have it; or ε₁ = ε₂ = ε, 2ε-differentially private, as
+        Tossou & Dimitrakakis (2016, §2.3) describe the noise of the powers of two.
 
     Examples
     --------

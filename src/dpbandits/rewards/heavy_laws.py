@@ -24,6 +24,7 @@ from dpbandits._validation import (
     check_number,
     check_order,
     check_positive,
+    check_range,
 )
 from dpbandits.configuration import Configuration, Number, Order, Positive, between
 from dpbandits.rewards.streams import Arms, Source, Tape, read_only
@@ -62,13 +63,8 @@ _MOST_DRAWS = 2**32
 _CHECKED_DRAWS = 2**14
 _REJECT_AT = 1e6
 _BEYOND = 0.05  # by how much a shape exceeds 1 + v where none is given
-
-
-def _shape(name: str, value: Any) -> float:
-    shape = check_number(name, value, "above 1, up to 1000")
-    if not 1 < shape <= 1000:
-        raise ValueError(f"{name}={value!r} is out of range; allowed: above 1, up to 1000")
-    return shape
+_ABOVE_1, _BELOW_1 = math.nextafter(1.0, 2.0), math.nextafter(1.0, 0.0)
+_SHAPE = partial(check_range, low=_ABOVE_1, high=1000.0, allowed="above 1, up to 1000")
 
 
 def _function(name: str, value: Any) -> Any:
@@ -166,7 +162,7 @@ class ParetoLaw(HeavyLaw):
     0.855
     """
 
-    shape: Annotated[float, _shape]
+    shape: Annotated[float, _SHAPE]
     scale: Annotated[float, between(1e-100, 1e100)]
 
     @property
@@ -269,7 +265,6 @@ class SampledLaw(_DeclaredLaw):
         From a generator and a number of rewards to an array of that many.
     declared_mean, order, moment_bound : float
         μ, v in (0, 1] and u ≥ E∣X∣^(1+v), at least ∣μ∣^(1+v) by Jensen's inequality.
-
     """
 
     sampler: Annotated[Callable[[Rng, int], Floats], _function]
@@ -494,10 +489,10 @@ def pareto(
     shape = check_positive("shape", 1 + _BEYOND + order if shape is None else shape)
     if not shape > 1 + order:
         raise ValueError(f"shape={shape!r} is out of range; allowed: above 1 + order = {1 + order}")
-    means = [check_positive("means", mean) for mean in means]
-    laws = tuple(ParetoLaw(shape, (shape - 1) * mean / shape) for mean in means)
-    if len(laws) < 2:
+    scales = [(shape - 1) * check_positive("means", mean) / shape for mean in means]
+    if len(scales) < 2:
         raise ValueError(f"means={means!r} has fewer arms than a bandit; allowed: 2 or more")
+    laws = tuple(ParetoLaw(shape, scale) for scale in scales)
     return HeavyTailInstance(laws, order, max(law.moment(order) for law in laws), name)
 
 
@@ -542,9 +537,7 @@ def heavy_two_point(
     order = check_order("order", order)
     n_arms = check_integer("n_arms", n_arms, 2, 100_000)
     best = check_integer("best", best, 0, n_arms - 1)
-    ratio = check_number("ratio", ratio, "[0, 1)")
-    if not 0 <= ratio < 1:
-        raise ValueError(f"ratio={ratio!r} is out of range; allowed: [0, 1)")
+    ratio = check_range("ratio", ratio, 0.0, _BELOW_1, "[0, 1)")
     gap = check_positive("gap", gap)
     mean = gap / (1 - ratio)
     log_probability = (1 + 1 / order) * math.log(mean)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._validation import check_choice, check_integer, check_number, check_values
+from dpbandits._validation import check_choice, check_integer, check_range, check_values
 from dpbandits.rewards.heavy_laws import (
     TWZW22_NAMES,
     HeavyTailInstance,
@@ -318,9 +319,7 @@ def equal_gaps(n_arms: int, gap: float) -> BernoulliInstance:
     >>> equal_gaps(3, 0.05).mean_rewards
     (0.7, 0.7, 0.75)
     """
-    n_arms, gap = check_integer("n_arms", n_arms, 2), _check_gap(gap, BEST_MEAN)
-    other = round(BEST_MEAN - gap, 12)
-    return bernoulli((*(other,) * (n_arms - 1), BEST_MEAN), f"gap {gap:g}")
+    return _below(gap, BEST_MEAN, [1.0] * (check_integer("n_arms", n_arms, 2) - 1))
 
 
 def ladder(n_arms: int, gap: float) -> BernoulliInstance:
@@ -334,13 +333,13 @@ def ladder(n_arms: int, gap: float) -> BernoulliInstance:
     >>> ladder(3, 0.05).mean_rewards
     (0.65, 0.7, 0.75)
     """
-    n_arms, gap = check_integer("n_arms", n_arms, 2), _check_gap(gap, BEST_MEAN / 2)
-    shares = np.linspace(2, 1, n_arms - 1) if n_arms > 2 else [1.0]
-    others = (round(BEST_MEAN - gap * float(share), 12) for share in shares)
+    n_arms = check_integer("n_arms", n_arms, 2)
+    shares = np.linspace(2, 1, n_arms - 1).tolist() if n_arms > 2 else [1.0]
+    return _below(gap, BEST_MEAN / 2, shares)
+
+
+def _below(gap: float, most: float, shares: list[float]) -> BernoulliInstance:
+    """Return arms that are worse than the last by shares of a gap in (0, most]."""
+    gap = check_range("gap", gap, math.ulp(0.0), most, f"(0, {most:g}]")
+    others = (round(BEST_MEAN - gap * share, 12) for share in shares)
     return bernoulli((*others, BEST_MEAN), f"gap {gap:g}")
-
-
-def _check_gap(gap: float, most: float) -> float:
-    if not 0 < check_number("gap", gap, f"(0, {most:g}]") <= most:
-        raise ValueError(f"gap={gap!r} is out of range; allowed: (0, {most:g}]")
-    return float(gap)
