@@ -10,9 +10,6 @@ from typing import Annotated, Literal
 from dpbandits._validation import check_choice, check_range
 from dpbandits.configuration import Budget, Configuration
 
-__all__ = ["NO_PRIVACY", "Delta", "PrivacyGuarantee"]
-
-
 _BELOW_1 = math.nextafter(1.0, 0.0)
 Delta = Annotated[float, partial(check_range, low=0.0, high=_BELOW_1, allowed="[0, 1)")]
 """A δ in [0, 1)."""

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from numba import njit
 
-__all__ = ["Halting", "boundary", "noise_allowance", "sampling_width"]
-
 
 class Halting(NamedTuple):
     """Constants of a halting condition.

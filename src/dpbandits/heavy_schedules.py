@@ -23,18 +23,6 @@ from dpbandits.robust_means import (
     local_width,
 )
 
-__all__ = [
-    "GLOBAL_SCHEDULES",
-    "HEAVY_SCHEDULES",
-    "LOCAL_SCHEDULES",
-    "TREE_SCALINGS",
-    "HeavyEpochPlan",
-    "TreeIndexPlan",
-    "heavy_epoch",
-    "heavy_failure",
-    "tree_index",
-]
-
 GLOBAL_SCHEDULES = ("printed", "tightened")
 LOCAL_SCHEDULES = ("minimax", "non-negative", "published-remark")
 HEAVY_SCHEDULES = {"global": GLOBAL_SCHEDULES, "local": LOCAL_SCHEDULES}

@@ -14,8 +14,6 @@ from dpbandits.identification.base import check_unique_best_arm
 from dpbandits.identification.fixed_design import FixedDesign
 from dpbandits.rewards.instances import bernoulli
 
-__all__ = ["Plan", "TrialPlan", "plan", "plan_trial"]
-
 _ROW = "{:12} {:8} {:>12} {:>25} {:>12} {:>12}".format
 _TRIALS_ROW = "{:10} {:9} {:>17} {:>17} {:>7} {:>24} {:>9} {:>8}".format
 _COSTS = "patients", "inferior", "excess"

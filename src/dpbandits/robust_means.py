@@ -24,17 +24,6 @@ from dpbandits._validation import (
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
 
-__all__ = [
-    "CENTRAL_FAILURE",
-    "LOCAL_FAILURE",
-    "RobustMean",
-    "central_threshold",
-    "central_width",
-    "local_threshold",
-    "local_width",
-    "robust_mean",
-]
-
 CENTRAL_FAILURE = (1.5, 3.0)
 """`central_width` fails with at most these times e^−L: in one given direction, in either."""
 LOCAL_FAILURE = (1.0, 2.0)

@@ -12,19 +12,6 @@ from numba import njit
 from dpbandits._arrays import Ints
 from dpbandits._validation import check_fraction, check_integer, check_positive
 
-__all__ = [
-    "MOST_PULLS",
-    "EpochPlan",
-    "batch_grid",
-    "elimination_epoch",
-    "elimination_widths",
-    "next_release",
-    "next_size",
-    "noise_bracket",
-    "noise_width",
-    "round_robin",
-]
-
 MOST_PULLS = 2**62
 """The most pulls that a run may be let."""
 

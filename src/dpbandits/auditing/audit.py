@@ -26,8 +26,6 @@ from dpbandits.auditing.subjects import Auditable, Outputs, TablePair, subject_o
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.streams import FixedRewards
 
-__all__ = ["FEWEST_RUNS", "Audit", "audit", "candidate_pairs", "search"]
-
 _CHUNK = 50_000
 _SLACK = 1e-9  # relative error allowed to integrated probabilities
 FEWEST_RUNS = 16

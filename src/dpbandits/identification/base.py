@@ -17,17 +17,6 @@ from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.streams import DrawnRewards, Rewards
 from dpbandits.schedules import MOST_PULLS
 
-__all__ = [
-    "DEFAULT_MAX_PULLS",
-    "NO_LOG",
-    "NO_TABLE",
-    "Decision",
-    "IdentificationAlgorithm",
-    "check_run",
-    "check_unique_best_arm",
-    "next_total",
-]
-
 DEFAULT_MAX_PULLS = 10**15
 """Pulls after which a run is ended unless something else is asked for."""
 NO_TABLE, NO_LOG = np.empty((0, 0)), np.empty(0)

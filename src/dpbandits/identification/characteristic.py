@@ -20,15 +20,6 @@ from dpbandits._validation import check_fraction, check_positive, check_values
 from dpbandits.divergences import restricted
 from dpbandits.identification.transport import transportation_cost, transportation_cost_kernel
 
-__all__ = [
-    "CharacteristicTime",
-    "PrivacySwitches",
-    "characteristic_time",
-    "privacy_switches",
-    "sample_lower_bound",
-    "total_variation_time",
-]
-
 _FINE = 1e-12
 _LONGEST_STEP = 3.0
 _FARTHEST = 600.0

@@ -15,8 +15,6 @@ from dpbandits.mechanisms import laplace_noise
 from dpbandits.rewards.streams import Rewards
 from dpbandits.schedules import elimination_epoch, round_robin
 
-__all__ = ["DPSEIdentifier"]
-
 
 @dataclass(frozen=True)
 class DPSEIdentifier(IdentificationAlgorithm):

@@ -22,8 +22,6 @@ from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.populations import patients_left
 from dpbandits.rewards.streams import Rewards
 
-__all__ = ["DPLRE", "EliminationRule", "next_batch"]
-
 _MOST_PULLS = 2**53
 
 

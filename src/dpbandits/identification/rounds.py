@@ -17,8 +17,6 @@ from numba import njit
 from dpbandits._arrays import Floats, Ints
 from dpbandits.identification.transport import calibrated_cost_kernel
 
-__all__ = ["BatchState", "Costs", "advance", "closed_costs", "cost_of", "leap", "transport_costs"]
-
 _MARGIN = 1e-12
 _SAFETY = 8.0  # factor on the measured error of the interpolation
 _ROUNDING = 1e-13  # of a cost; what is nearer is evaluated

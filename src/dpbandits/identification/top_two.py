@@ -22,8 +22,6 @@ from dpbandits.identification.base import (
 from dpbandits.identification.thresholds import mixture_threshold
 from dpbandits.rewards.streams import Rewards
 
-__all__ = ["NO_PATIENTS", "TopTwo", "next_decision", "run_top_two"]
-
 NO_PATIENTS = np.empty((2, 0), np.int64)
 """Stands for a population that a run does without."""
 

@@ -13,9 +13,6 @@ import numpy as np
 from dpbandits._arrays import Floats
 from dpbandits._validation import check_integer
 
-__all__ = ["negative_before"]
-
-
 _NODE_CELL, _NODE_REACH = 1 / 16, 30.0  # in units of a node's scale
 _BLOCK_CELL, _BLOCK_REACH = 1 / 4, 160.0  # in units of a block's scale
 

@@ -16,8 +16,6 @@ from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import Play, RegretAlgorithm, Times
 from dpbandits.rewards.streams import Bandit
 
-__all__ = ["GuessAndDouble"]
-
 
 @dataclass(frozen=True)
 class GuessAndDouble(RegretAlgorithm):

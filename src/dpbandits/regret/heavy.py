@@ -24,8 +24,6 @@ from dpbandits.rewards.heavy_laws import HeavyTailInstance, ParetoLaw, TwoPointH
 from dpbandits.rewards.truncated_sums import truncated_sum
 from dpbandits.schedules import MOST_PULLS
 
-__all__ = ["DPRSE", "LDPRSE", "HeavyElimination", "HeavyTailAlgorithm", "play_heavy_elimination"]
-
 
 class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
     """Base class of the algorithms that are told E∣X∣^(1+v) ≤ u; u and v are the instance's."""

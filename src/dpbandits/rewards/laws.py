@@ -27,24 +27,6 @@ from dpbandits.configuration import Configuration, Number, Positive, between
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import read_only
 
-__all__ = [
-    "BetaLaw",
-    "DiscreteLaw",
-    "Law",
-    "LawCode",
-    "TwoPointLaw",
-    "UniformLaw",
-    "beta",
-    "discrete",
-    "draw",
-    "low_variance",
-    "shifted_beta",
-    "sum_of_draws",
-    "two_point",
-    "uniform",
-]
-
-
 _KINDS = _TWO_POINT, _UNIFORM, _BETA, _DISCRETE = range(4)
 _UNIFORM_BITS = 53
 _NOTHING = np.empty(0)

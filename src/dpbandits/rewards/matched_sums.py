@@ -24,22 +24,6 @@ from dpbandits.rewards.binomial import binomial_by_rejection
 from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, draw_heavy
 from dpbandits.rewards.streams import read_only
 
-__all__ = [
-    "BLOCK",
-    "LINE_ERROR",
-    "MATCHED_ERROR",
-    "MatchedLaw",
-    "exponentials",
-    "growing_sum",
-    "lower_lines",
-    "matched_error",
-    "matched_law",
-    "matched_row",
-    "matched_rows",
-    "matched_sum",
-    "pareto_below",
-]
-
 BLOCK = 1024
 """Rewards that are drawn at once; few enough for a processor's first cache."""
 LINE_ERROR = 1e-16

@@ -15,8 +15,6 @@ from dpbandits._validation import check_generator, check_integer
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.streams import Bandit, Source, read_only
 
-__all__ = ["FinitePopulation", "OutOfPatientsError", "PopulationRewards", "isis2", "patients_left"]
-
 _MOST = 10**9 - 1
 """Patients of all arms that NumPy's hypergeometric sampler can serve."""
 

@@ -22,26 +22,6 @@ from dpbandits._validation import check_generator, check_integer, check_range
 from dpbandits.rewards.binomial import binomial
 from dpbandits.schedules import MOST_PULLS
 
-__all__ = [
-    "Arms",
-    "Bandit",
-    "CallbackRewards",
-    "DrawnRewards",
-    "FixedRewards",
-    "LawRewards",
-    "Rewards",
-    "Source",
-    "TableRewards",
-    "Tape",
-    "bernoulli_tape",
-    "check_table",
-    "read_only",
-    "refill",
-    "running_sums",
-    "tape_of",
-]
-
-
 _BLOCK = 256  # rewards of an arm that are drawn ahead, where they are drawn one by one
 
 

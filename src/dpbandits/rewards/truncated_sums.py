@@ -25,8 +25,6 @@ from dpbandits.rewards.heavy_laws import (
     draw_heavy,
 )
 
-__all__ = ["truncated_sum", "truncated_sum_error"]
-
 _BINS = 256
 _SINGLE = 4096  # rewards expected above the bins
 _DIRECT = 3 * _SINGLE  # up to this many, all are drawn one by one
