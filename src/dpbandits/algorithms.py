@@ -22,7 +22,6 @@ from dpbandits.regret.dp_ucb_hybrid import DPUCBBound as DPUCBBound
 from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid as DPUCBHybrid
 from dpbandits.regret.dp_ucb_int import DPUCBInt as DPUCBInt
 from dpbandits.regret.dprucb import DPRUCB as DPRUCB
-from dpbandits.regret.dprucb import RobustUCB as RobustUCB
 from dpbandits.regret.elimination import DPSE as DPSE
 from dpbandits.regret.elimination import SuccessiveElimination as SuccessiveElimination
 from dpbandits.regret.guess_and_double import GuessAndDouble as GuessAndDouble
@@ -34,6 +33,7 @@ from dpbandits.regret.lazy_batches import AdaPKLUCB as AdaPKLUCB
 from dpbandits.regret.lazy_batches import AdaPUCB as AdaPUCB
 from dpbandits.regret.lazy_batches import AnytimeLazyUCB as AnytimeLazyUCB
 from dpbandits.regret.lazy_batches import LazyDPTS as LazyDPTS
+from dpbandits.regret.robust_ucb import RobustUCB as RobustUCB
 from dpbandits.stopping.base import StoppingRule as StoppingRule
 from dpbandits.stopping.ebgstop import EBGStop as EBGStop
 from dpbandits.stopping.nas import DPNAS as DPNAS

@@ -27,9 +27,10 @@ from dpbandits.configuration import whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import FinitePopulation
 from dpbandits.identification.base import IdentificationAlgorithm
-from dpbandits.regret.base import Instance, RegretAlgorithm
+from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards import instances
 from dpbandits.rewards.laws import Law
+from dpbandits.rewards.streams import Arms
 from dpbandits.simulation import simulate_many
 from dpbandits.stopping import StoppingRule
 
@@ -221,7 +222,7 @@ def _regret_kind(name: str) -> Any:
 
 def _instance(
     means: Sequence[float] | None, name: str | None, arms: int | None, order: float | None
-) -> Instance:
+) -> Arms:
     """Return the instance that the options mean."""
     if means is not None:
         _refuse("does not go with --means; allowed: either", instance=name, arms=arms, order=order)

@@ -42,11 +42,6 @@ class PrivacyGuarantee(Configuration):
         """Whether anything is promised."""
         return math.isfinite(self.epsilon)
 
-    @property
-    def is_pure(self) -> bool:
-        """Whether the guarantee is pure ε-differential privacy (δ = 0)."""
-        return self.is_private and self.delta == 0
-
     def __str__(self) -> str:
         if not self.is_private:
             return "none"

@@ -16,16 +16,17 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval
 from dpbandits._validation import check_fraction, check_integer, check_kind
-from dpbandits.regret.base import Instance, Play, RegretAlgorithm
+from dpbandits.regret.base import Play, RegretAlgorithm
 from dpbandits.regret.elimination import EliminationPlay
 from dpbandits.rewards.instances import BernoulliInstance, CallbackInstance
+from dpbandits.rewards.streams import Arms
 from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.schedules import MOST_PULLS
 
 __all__ = ["Runs", "log_checkpoints", "simulate", "simulate_many"]
 
 Key = TypeVar("Key", bound=Hashable)
-Case = tuple[RegretAlgorithm, Instance] | tuple[RegretAlgorithm, Instance, int]
+Case = tuple[RegretAlgorithm, Arms] | tuple[RegretAlgorithm, Arms, int]
 Replicate = tuple[Floats, Ints, Ints]
 """Regret at the checkpoints, pulls of the arms at the end, and ends of epochs."""
 
@@ -36,7 +37,7 @@ class Runs:
 
     Attributes
     ----------
-    algorithm, instance, horizon : RegretAlgorithm, Instance, int
+    algorithm, instance, horizon : RegretAlgorithm, Arms, int
         What was played, and for how long.
     times : numpy.ndarray of int, shape (C,)
         Checkpoints: numbers of pulls, the last is the horizon T.
@@ -49,7 +50,7 @@ class Runs:
     """
 
     algorithm: RegretAlgorithm
-    instance: Instance
+    instance: Arms
     horizon: int
     times: Ints
     regret: Floats
@@ -146,7 +147,7 @@ def _fault(play: object, times: Ints, n_arms: int) -> str:
 
 
 def _play(
-    algorithm: RegretAlgorithm, instance: Instance, horizon: int, times: Ints, rng: Rng
+    algorithm: RegretAlgorithm, instance: Arms, horizon: int, times: Ints, rng: Rng
 ) -> Replicate:
     """Play one replicate."""
     play = algorithm.play(instance, horizon, times, rng)
@@ -196,7 +197,7 @@ def _replicated(
     )
 
 
-def instance_description(instance: Instance) -> dict[str, Any]:
+def instance_description(instance: Arms) -> dict[str, Any]:
     """Return what of an instance the law of its rewards depends on: not its name."""
     if isinstance(instance, BernoulliInstance):
         return {"means": list(instance.mean_rewards)}
@@ -208,7 +209,7 @@ def instance_description(instance: Instance) -> dict[str, Any]:
 
 def simulate(
     algorithm: RegretAlgorithm,
-    instance: Instance,
+    instance: Arms,
     horizon: int,
     n_runs: int = 30,
     seed: int | Sequence[int] = 0,
@@ -222,7 +223,7 @@ def simulate(
 
     Parameters
     ----------
-    algorithm, instance : RegretAlgorithm, Instance
+    algorithm, instance : RegretAlgorithm, Arms
         What is played, such as ``DPSE(epsilon=0.25)``, and a bandit of the kind that it is for.
     horizon : int
         Horizon T, from the number of arms to 2^62: how long each run lasts, and what an algorithm

@@ -380,7 +380,7 @@ def test_the_literal_reading_releases_an_arm_at_rest_again_and_again(rng):
     assert len(scales) <= 2 * losses.size
     assert algorithm.guarantee == NO_PRIVACY
     pure = algorithm.guarantee_at(horizon, 0.0)
-    assert pure.is_pure and pure.epsilon == pytest.approx((horizon - 20) * 10**-0.55)
+    assert pure.delta == 0 and pure.epsilon == pytest.approx((horizon - 20) * 10**-0.55)
 
 
 @given(

@@ -46,7 +46,7 @@ from dpbandits.plotting.style import (
     columns_of,
     make_panels,
 )
-from dpbandits.regret.base import Instance
+from dpbandits.rewards.streams import Arms
 from dpbandits.simulation import Runs
 
 _LONG, _DOTS, _CHAIN = (0, (9, 2)), (0, (1.2, 0.9)), (0, (6, 1.2, 1.2, 1.2))
@@ -217,7 +217,7 @@ class Place(NamedTuple):
     gap: float
 
 
-def _least_gap(instance: Instance) -> float:
+def _least_gap(instance: Arms) -> float:
     return float(f"{np.sort(instance.gaps)[1]:.6g}")
 
 

@@ -1,5 +1,5 @@
 """Algorithms that minimise regret; `dpbandits.algorithms` has all of them."""
 
-from dpbandits.regret.base import Instance, Play, RegretAlgorithm
+from dpbandits.regret.base import Play, RegretAlgorithm
 
-__all__ = ["Instance", "Play", "RegretAlgorithm"]
+__all__ = ["Play", "RegretAlgorithm"]

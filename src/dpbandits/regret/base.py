@@ -16,19 +16,10 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits.configuration import Configuration
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance, BoundedInstance
-from dpbandits.rewards.streams import Arms, Bandit, FixedRewards
-
-__all__ = ["Instance", "Play", "RegretAlgorithm", "Rng", "Times", "write_arms"]
+from dpbandits.rewards.streams import Bandit, FixedRewards
 
 Times = Ints
 """Increasing numbers of pulls at which a run is looked at, shape (C,)."""
-
-
-Instance = Arms
-"""What a simulation needs of a bandit: name, means, gaps, best arm.
-
-Which instances an algorithm can play is what `RegretAlgorithm.check_instance` says.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +89,7 @@ class RegretAlgorithm(Configuration, abc.ABC):
 
         Parameters
         ----------
-        instance : Instance
+        instance : Arms
             The bandit, of the kind that `check_instance` lets pass. ``instance.rewards(rng)`` are
             its rewards, as `dpbandits.rewards.streams` says.
         horizon : int

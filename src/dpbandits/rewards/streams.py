@@ -63,7 +63,10 @@ class Source(abc.ABC):
 
 
 class Arms:
-    """What follows from the means of the arms."""
+    """What a simulation needs of a bandit: its means, and what follows from them.
+
+    Which instances an algorithm can play is what `RegretAlgorithm.check_instance` says.
+    """
 
     name: str
     """What tables and figures call the instance."""
