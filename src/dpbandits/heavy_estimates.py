@@ -233,13 +233,7 @@ def error_lower_bound(
 
 
 def error_rate(model: str, order: float) -> float:
-    """Return the exponent of n in the minimax error: −v/(1+v), or half of that locally.
-
-    Examples
-    --------
-    >>> error_rate("global", 1.0), error_rate("local", 1.0)
-    (-0.5, -0.25)
-    """
+    """Return the exponent of n in the minimax error: −v/(1+v), or half of that locally."""
     check_choice("model", model, MODELS)
     order = check_order("order", order)
     return -order / (1 + order) / (2 if model == "local" else 1)

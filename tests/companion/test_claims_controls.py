@@ -65,7 +65,7 @@ def time_of(value):
     def wrong(means, epsilon, leader_share=None):
         right = characteristic_time(means, epsilon, leader_share)
         new = value(np.asarray(means), epsilon, leader_share, right.value)
-        return dataclasses.replace(right, value=new)
+        return right._replace(value=new)
 
     return wrong
 

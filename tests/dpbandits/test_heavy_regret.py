@@ -444,8 +444,7 @@ def robust_ucb(instance, horizon, fixed, rng, forget=True, reward=None):
 @pytest.mark.parametrize("instance", [PARETO, WIDE, LIGHT], ids=lambda i: i.name)
 def test_robust_ucb_is_the_pseudo_code(instance, fixed, monkeypatch):
     """Pull by pull; that walks have the law of the pulls is tested elsewhere."""
-
-    monkeypatch.setattr(dpb.regret.dprucb, "play_tree_index", play_by_steps)
+    monkeypatch.setattr(dpb.regret.robust_ucb, "play_tree_index", play_by_steps)
     times = np.arange(1, 1501)
     algorithm = dpb.RobustUCB("fixed" if fixed else "anytime")
     for played_on, reward in ((instance, None), from_function(instance)):

@@ -179,6 +179,12 @@ class RobustUCB(HeavyTailAlgorithm):
     -----
     With a fixed δ no reward drops out, and the index is that of `DPRUCB` without noise, with other
     constants. In the comparison of TWZW22 there is no non-private algorithm; this one is ours.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> dpb.simulate(dpb.RobustUCB(), dpb.instances.twzw22("S1", order=0.9), 1000, 2).pulls.sum()
+    np.int64(2000)
     """
 
     label: ClassVar[str] = "Robust-UCB"
