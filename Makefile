@@ -54,10 +54,11 @@ format: $(STAMP) ## format code and notebooks
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-lint: $(STAMP) ## check format, style (notebooks included) and which layer imports which
+lint: $(STAMP) ## check format, style (notebooks included), docstrings, which layer imports which
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
+	$(BIN)/python tests/docstrings.py
 
 types: $(STAMP) ## check the types
 	$(BIN)/mypy
