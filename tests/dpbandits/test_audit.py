@@ -89,7 +89,7 @@ def test_equal_tables_are_not_told_apart():
 
 def test_the_result_depends_on_the_seed_alone(monkeypatch):
     """Runs come in parts, here three on each table, that may be shared among workers."""
-    monkeypatch.setattr("dpbandits.auditing.audit._CHUNK", 4000)
+    monkeypatch.setattr("dpbandits.auditing.runs._PART", 4000)
     subject, pair = dpb.DPUCBBound(2.0), TablePair([[0.0] * 8, [1.0] * 8], 0, 0, 1.0)
     with parallel_config(backend="threading"):
         first, again, other = (

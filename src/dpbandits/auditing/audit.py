@@ -17,16 +17,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.auditing.events import Tally, choose_event
-from dpbandits.auditing.subjects import Auditable, Outputs, TablePair, subject_of
+from dpbandits.auditing.runs import entropy_of, run_both
+from dpbandits.auditing.subjects import Auditable, TablePair, subject_of
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.streams import FixedRewards
 
-_CHUNK = 50_000
 _SLACK = 1e-9  # relative error allowed to integrated probabilities
 FEWEST_RUNS = 16
 """Least number of runs on each table with which an audit works."""
@@ -114,6 +113,17 @@ def audit(
 ) -> Audit:
     """Audit an algorithm on two neighbouring tables of rewards.
 
+    An audit assumes that runs are independent: each starts anew, and depends on the table and on
+    the generator that it is given alone. Three things are done about that. The tables take turns,
+    in an order drawn from `seed`. Each part of 50 000 runs has a deep copy of the subject; a
+    function is not copied, nor what it remembers, nor what cannot be copied. And some runs are
+    repeated, at the beginning and at the end of each part, with the same generator: if they put
+    out something else, or leave the generator in another state, the subject is refused. A memory
+    that shows more rarely than that is not noticed.
+
+    Only what is put out is audited: not how long runs take, what they print, or the last bits of
+    numbers.
+
     Parameters
     ----------
     subject : Auditable, algorithm or callable
@@ -131,6 +141,17 @@ def audit(
         Number of workers; −1 for all processors.
     guarantee : PrivacyGuarantee, optional
         What is declared, in place of what the subject says.
+
+    Returns
+    -------
+    Audit
+        The verdict, the bound on ε, and the event that it is about.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the subject cannot be run on such tables; if it keeps
+        state between runs, or has randomness beyond its generator.
 
     Examples
     --------
@@ -155,7 +176,7 @@ def audit(
     n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS)
     failure = check_fraction("failure", failure)
     promised = guarantee or target.guarantee
-    outputs, others, n_values = _run_both(target, pair, n_runs, seed, n_jobs)
+    outputs, others, n_values = run_both(target, pair, n_runs, seed, n_jobs)
     half = n_runs // 2
     event, _ = choose_event(outputs[:half], others[:half], n_values, promised.delta, failure)
     tally = event.tally(outputs[half:], others[half:], failure)
@@ -165,32 +186,6 @@ def audit(
     )
     lower = tally.epsilon_lower(promised.delta)
     return Audit(target.label, promised, pair, lower, tally, str(event), constant)
-
-
-def _entropy(seed: int | Sequence[int]) -> list[int]:
-    """Return a seed as a list of whole numbers of at least 0."""
-    parts = [seed] if isinstance(seed, int | np.integer) else list(seed)
-    return [check_integer("seed", part, 0) for part in parts]
-
-
-def _run_both(
-    subject: Auditable, pair: TablePair, n_runs: int, seed: int | Sequence[int], n_jobs: int
-) -> tuple[Floats, Floats, int]:
-    """Run on both tables, in parts with independent seeds; count the columns of values."""
-    sizes = [min(_CHUNK, n_runs - start) for start in range(0, n_runs, _CHUNK)]
-    tasks = [(table, size) for table in (pair.table, pair.neighbour) for size in sizes]
-    seeds = np.random.SeedSequence(_entropy(seed)).spawn(len(tasks))
-    parts: list[Outputs] = Parallel(n_jobs=n_jobs)(
-        delayed(subject.outputs)(table, size, np.random.default_rng(part_seed))
-        for (table, size), part_seed in zip(tasks, seeds, strict=True)
-    )
-    width = max(part.actions.shape[1] for part in parts)
-    rows = [
-        np.hstack([values, actions, np.full((len(actions), width - actions.shape[1]), -1.0)])
-        for values, actions in parts
-    ]
-    first, second = np.concatenate(rows[: len(sizes)]), np.concatenate(rows[len(sizes) :])
-    return first, second, parts[0].values.shape[1]
 
 
 def candidate_pairs(n_arms: int, n_pulls: int, rng: Rng, count: int) -> list[TablePair]:
@@ -252,11 +247,11 @@ def search(
     count = check_integer("count", count, 1)
     n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS)
     delta = (guarantee or target.guarantee).delta
-    rng = np.random.default_rng([*_entropy(seed), 1])
+    rng = np.random.default_rng([*entropy_of(seed), 1])
     trials = itertools.count(1)
 
     def score(pair: TablePair, runs: int) -> float:
-        found = _run_both(target, pair, runs, [*_entropy(seed), 2, next(trials)], n_jobs)
+        found = run_both(target, pair, runs, [*entropy_of(seed), 2, next(trials)], n_jobs)
         return choose_event(*found, delta, 0.05)[1]
 
     pairs = candidate_pairs(n_arms, n_pulls, rng, count)

@@ -273,6 +273,8 @@ class KnownLoss(Configuration, abc.ABC):
 
     label: ClassVar[str]
     """Name of it in tables."""
+    draws_together: ClassVar[bool] = True
+    """Whether the draws of several runs are mixed, so that a table's runs are asked for at once."""
 
     epsilon: Positive
 

@@ -58,7 +58,12 @@ class Outputs(NamedTuple):
 
 
 class Auditable(Protocol):
-    """What can be audited: something that can be run many times on a table of rewards."""
+    """What can be audited: something that can be run many times on a table of rewards.
+
+    The runs on two tables take turns, so that `outputs` is called many times with few runs each.
+    Where runs draw their noise all together, so that this would change their numbers, an attribute
+    ``draws_together = True`` has them asked for at once.
+    """
 
     @property
     def label(self) -> str:

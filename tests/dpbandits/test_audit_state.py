@@ -1,0 +1,190 @@
+"""What remembers earlier runs is named, and neither convicted for that nor acquitted."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from statistical import FALSE_ALARM
+
+import dpbandits as dpb
+from dpbandits.auditing import runs
+from dpbandits.auditing.subjects import Outputs, TablePair
+
+PAIR = TablePair([[0.0] * 4], 0, 0, 1.0)
+ONE = dpb.PrivacyGuarantee("global", 1.0)
+N_RUNS = 20_000
+
+
+def drifting():
+    """A function that reads no reward: the number of calls so far over 10⁴, with noise."""
+    calls = itertools.count(1)
+
+    def drift(rewards, rng):
+        return next(calls) / 10**4 + rng.laplace(0.0, 1.0)
+
+    return drift
+
+
+def cached(leak=False):
+    """A function that draws its noise once, and keeps it."""
+    kept = {}
+
+    def cache(rewards, rng):
+        if "noise" not in kept:
+            kept["noise"] = rng.laplace(0.0, 1.0)
+        return kept["noise"] + (rewards.pull(0) if leak else 0.0)
+
+    return cache
+
+
+class Counting:
+    """A function as an object, with the number of its calls so far."""
+
+    calls = 0
+
+    def __call__(self, rewards, rng):
+        self.calls += 1
+        return self.calls / 10**4 + rng.laplace(0.0, 1.0)
+
+
+class Drawn:
+    """What has label, guarantee and outputs, and a number of runs so far."""
+
+    label, guarantee = "drawn", ONE
+
+    def __init__(self):
+        self.runs = 0
+
+    def outputs(self, table, n_runs, rng):
+        self.runs += n_runs
+        return Outputs.of_values(self.runs / 10**4 + rng.laplace(0.0, 1.0, (n_runs, 1)))
+
+
+def global_noise(rewards, rng):
+    """Noise from NumPy's global generator."""
+    return rewards.pull(0) + np.random.laplace()  # noqa: NPY002
+
+
+def first_differs():
+    """A function whose first call alone is another one."""
+    calls = itertools.count()
+
+    def first(rewards, rng):
+        return rng.laplace(0.0, 1.0) + 100.0 * (next(calls) == 0)
+
+    return first
+
+
+STATEFUL = [
+    ("drift", drifting, "put out something else"),
+    ("cache", cached, "used other random numbers"),
+    ("cache", lambda: cached(leak=True), "used other random numbers"),
+    ("Counting", Counting, "put out something else"),
+    ("drawn", Drawn, "put out something else"),
+    ("global_noise", lambda: global_noise, "put out something else"),
+    ("first", first_differs, "put out something else"),
+]
+"""Name, what makes the subject, and what changes when its runs are repeated."""
+
+
+@pytest.mark.parametrize(("name", "make", "change"), STATEFUL)
+def test_what_keeps_state_is_named(name, make, change):
+    message = f"subject='{name}' keeps state: .*{change}; allowed: runs that remember nothing"
+    with pytest.raises(ValueError, match=message):
+        dpb.audit(make(), PAIR, 200, guarantee=ONE)
+
+
+def test_state_that_shows_late_is_named():
+    """After 1000 calls the noise stops, and with it what is drawn: seen at the end."""
+    calls = itertools.count()
+
+    def late(rewards, rng):
+        return rng.laplace(0.0, 1.0) if next(calls) < 1000 else 0.0
+
+    with pytest.raises(ValueError, match="keeps state: repeated 4000 runs later"):
+        dpb.audit(late, PAIR, 2000, guarantee=ONE)
+
+
+@pytest.mark.statistical
+def test_a_drift_is_not_taken_for_a_loss(monkeypatch):
+    """Also where it is not noticed; control: without turns the same function is convicted."""
+    monkeypatch.setattr(runs, "_check_same", lambda *_: None)
+    found = dpb.audit(drifting(), PAIR, N_RUNS, failure=FALSE_ALARM, guarantee=ONE)
+    assert found.verdict == "acquitted" and found.epsilon_lower < 0.1
+    monkeypatch.setattr(runs, "_TURNS", 1)
+    found = dpb.audit(drifting(), PAIR, N_RUNS, failure=FALSE_ALARM, guarantee=ONE)
+    assert found.verdict == "convicted"
+
+
+def leaking(rewards, rng):
+    """A quarter of the noise that is needed."""
+    return rewards.pull(0) + rng.laplace(0.0, 0.25)
+
+
+def remembering():
+    """The same leak, with a cache that changes nothing."""
+    seen = {}
+
+    def remember(rewards, rng):
+        first = rewards.pull(0)
+        return seen.setdefault(first, first) + rng.laplace(0.0, 0.25)
+
+    return remember
+
+
+def spawning(rewards, rng):
+    """The same leak, by a generator made of the one that is given."""
+    return rewards.pull(0) + rng.spawn(1)[0].laplace(0.0, 0.25)
+
+
+class Uncopied(Counting):
+    """A leak, and a thing that cannot be copied."""
+
+    def __init__(self):
+        self.lines = (line for line in "abc")
+
+    def __call__(self, rewards, rng):
+        return leaking(rewards, rng)
+
+
+@pytest.mark.parametrize("make", [lambda: leaking, remembering, lambda: spawning, Uncopied])
+@pytest.mark.statistical
+def test_a_leak_is_still_convicted(make):
+    """Control: what remembers nothing that matters is audited as before."""
+    found = dpb.audit(make(), PAIR, 4000, failure=FALSE_ALARM, guarantee=ONE)
+    assert found.verdict == "convicted" and found.epsilon_lower > 2.0
+    milder = dpb.PrivacyGuarantee("global", 4.0)
+    found = dpb.audit(make(), PAIR, 4000, failure=FALSE_ALARM, guarantee=milder)
+    assert found.verdict == "acquitted"
+
+
+@pytest.mark.parametrize("n_runs", [100, 4001])
+def test_runs_that_remember_nothing_are_those_of_one_call(n_runs, monkeypatch):
+    """By turns or not, on any number of parts: only the order of the tables changes."""
+    monkeypatch.setattr(runs, "_PART", 3000)
+    subject = runs_of(leaking)
+    by_turns = runs.run_both(subject, PAIR, n_runs, 3, 1)
+    monkeypatch.setattr(runs, "_TURNS", 1)
+    at_once = runs.run_both(subject, PAIR, n_runs, 3, 1)
+    assert all(np.array_equal(x, y) for x, y in zip(by_turns, at_once, strict=True))
+    assert len(by_turns.table) == len(by_turns.neighbour) == n_runs
+    assert not np.array_equal(by_turns.table[:, 1], by_turns.neighbour[:, 1] - 1.0), "two seeds"
+
+
+def runs_of(function):
+    return dpb.auditing.subjects.subject_of(function, 4, ONE)
+
+
+def test_a_changing_number_of_values_is_refused():
+    """Also where it changes from turn to turn, and not within one."""
+
+    class Growing:
+        label, guarantee = "growing", ONE
+
+        def outputs(self, table, n_runs, rng):
+            width = 1 if rng.random() < 0.5 else 2
+            return Outputs.of_values(np.full((n_runs, width), math.pi))
+
+    with pytest.raises(ValueError, match="'growing' returned 1 and 2 numbers; allowed: always"):
+        dpb.audit(Growing(), PAIR, 100)
