@@ -20,7 +20,8 @@ from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from companion.citing import cite
-from companion.publishing import published, published_names
+from companion.publishing import FOLDER, published, published_names
+from companion.vector_files import FOLDER as DRAWN
 
 Rows = list[dict[str, Any]]
 
@@ -53,8 +54,8 @@ def figures(root: Path) -> list[str]:
         text = f"{about['title']} ({about['source']}).".replace("|", r"\|")
         counts = [grouped(about[key]) if key in about else "–" for key in ("cases", "runs")]
         files = " ".join(
-            f"{{download}}`{ending.upper()} <figures/{name}.{ending}>`"
-            for ending in ("csv", "pdf", "json")
+            f"{{download}}`{ending.upper()} </{folder.as_posix()}/{name}.{ending}>`"
+            for ending, folder in {"csv": FOLDER, "pdf": DRAWN, "json": FOLDER}.items()
         )
         rows.append([f"`{name}`", str(int(about["chapter"])), f"{text} {files}", *counts])
     return table(["id", "chapter", "what it shows", "settings", "runs"], rows, right=2)

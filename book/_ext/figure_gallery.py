@@ -2,7 +2,8 @@
 
 ``figure-gallery`` lists every numbered figure of the chapters, with a thumbnail, where it stands,
 what makes it, and its files; a form filters them. The line below a figure has the same in short.
-The files are those that the chapter published in ``book/figures``; the picture is the chapter's.
+Table and manifest are those that the chapter published in ``book/figures``; the PDF is drawn from
+them; the picture is the chapter's.
 """
 
 import io
@@ -16,15 +17,18 @@ from docutils.statemachine import StringList
 from page_filter import load_script, make_form
 from PIL import Image
 from sphinx import addnodes
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from companion.chapter_figures import ChapterFigure, chapter_figures
 from companion.citing import entry_of_figure, papers
 from companion.publishing import published, published_names
+from companion.vector_files import FOLDER, renew_vector_files
 from dpbandits._files import renew
 
+logger = logging.getLogger(__name__)
+
 PAGE = "book/gallery"
-FOLDER = Path("_build", "gallery")
 THUMBNAIL = 340  # pixels, as wide as a card
 COLOURS = 64
 
@@ -106,8 +110,8 @@ def make_entry(figure: ChapterFigure, root: Path) -> Entry:
         own["png"] = figure.picture
     for ending, content in own.items():
         renew(folder / f"{name}.{ending}", content)
-    files = {ending: f"book/figures/{name}.{ending}" for ending in ("pdf", "csv", "json")}
-    files |= {ending: f"{FOLDER.as_posix()}/{name}.{ending}" for ending in own}
+    files = {ending: f"book/figures/{name}.{ending}" for ending in ("csv", "json")}
+    files |= {ending: f"{FOLDER.as_posix()}/{name}.{ending}" for ending in ("pdf", *own)}
     title, source = about.manifest["title"].replace("|", r"\|"), about.manifest["source"]
     command = f"companion execute {figure.chapter}"
     ordered = {ending: files[ending] for ending in LINKS if ending in files}
@@ -115,8 +119,10 @@ def make_entry(figure: ChapterFigure, root: Path) -> Entry:
 
 
 def prepare(app: Any) -> None:
-    """Gather the entries of the figures that are published."""
+    """Draw the vector files, and gather the entries of the figures that are published."""
     root = Path(app.srcdir)
+    drawn = renew_vector_files(root)
+    logger.info("vector files of figures: %d drawn", len(drawn))
     there = published_names(root)
     figures = [figure for figure in chapter_figures(root) if figure.name in there]
     app.figure_entries = {figure.name: make_entry(figure, root) for figure in figures}

@@ -215,9 +215,10 @@ def stage(root: Path | None = None) -> Path:
     target.mkdir(parents=True)
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy2(root / name, target / name)
-    for name in ("book", "notebooks"):
+    for name in ("book", "notebooks", "_build/gallery"):  # the latter so that few are drawn again
         ignored = shutil.ignore_patterns(".*", "__pycache__")
-        shutil.copytree(root / name, target / name, ignore=ignored)
+        if (root / name).is_dir():
+            shutil.copytree(root / name, target / name, ignore=ignored)
     return target
 
 

@@ -3,6 +3,7 @@
 A chapter begins with a `Page`, which checks its parameters. `Page.choose` picks what a preset
 means there, `Page.facts` writes the line at the top, and `Page.publish` writes a figure's files
 to ``book/figures``, from where the line below the figure, the gallery and the explorer take them.
+Vector files are drawn from these when the pages are built (`companion.vector_files`).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Published(NamedTuple):
     """A figure as it was published: its name, what is said of it, and the table that it shows.
 
     The manifest has ``title``, ``source``, ``chapter``, ``preset``, ``seed``, ``cases``, ``runs``,
-    ``versions`` and, if it can be drawn again, ``recipe``.
+    ``versions`` and ``recipe``, which says how it is drawn.
     """
 
     name: str
@@ -46,17 +47,9 @@ class Published(NamedTuple):
     table: pd.DataFrame
 
     def draw(self, **options: Any) -> Figure:
-        """Draw it again, with further options of the function that drew it.
-
-        A figure that its chapter draws by hand is refused.
-        """
+        """Draw it again, with further options of the function that drew it."""
         from companion.figures.redraw import redraw
 
-        if "recipe" not in self.manifest:
-            raise ValueError(
-                f"figure {self.name} is drawn by chapter {self.manifest['chapter']} itself and "
-                f"cannot be drawn again from its data; its vector file is {self.name}.pdf"
-            )
         return redraw(self.table, self.manifest["recipe"], **options)
 
 
@@ -129,14 +122,14 @@ class Page(Configuration):
         source: str = "ours",
         runs: Mapping[Any, Any] | None = None,
     ) -> None:
-        """Write a figure's files: data as CSV, the figure as PDF, and a manifest.
+        """Write a figure's files: data as CSV, and a manifest that says how they are drawn.
 
         A file is replaced in one step, and only if it changes. Nothing in it depends on when, where
         or how fast it was made. The title says in one line what the figure shows, the source is
         that of a paper, such as "SS19, Figure 5"; the manifest has the numbers of cases and runs of
-        the results `runs` that the table was made of.
+        the results `runs` that the table was made of. A figure that no `redrawable` function has
+        drawn is refused: it could not be drawn again from its files.
         """
-        from companion.figures.paper import SCALE, PaperFigure
         from companion.figures.redraw import recipe_of
 
         manifest: dict[str, Any] = {
@@ -151,12 +144,9 @@ class Page(Configuration):
         if runs is not None:
             counts = [getattr(result, "n_runs", None) or len(result) for result in runs.values()]
             manifest |= {"cases": len(counts), "runs": sum(counts)}
-        recipe = recipe_of(figure)
-        if recipe is not None:
-            manifest["recipe"] = recipe
+        manifest["recipe"] = recipe_of(figure)
         text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
         renew(self.folder / f"{name}.csv", to_csv(table).encode())
-        renew(self.folder / f"{name}.pdf", PaperFigure(figure, SCALE).pdf(name))
         renew(self.folder / f"{name}.json", text.encode())
 
 

@@ -34,9 +34,15 @@ def redrawable(function: Callable[..., Figure]) -> Callable[..., Figure]:
     return draw
 
 
-def recipe_of(figure: Figure) -> Recipe | None:
-    """Return how a figure was drawn; None if no `redrawable` function drew it."""
-    return getattr(figure, "_dpbandits_recipe", None)
+def recipe_of(figure: Figure) -> Recipe:
+    """Return how a figure was drawn; ValueError if no `redrawable` function drew it."""
+    recipe: Recipe | None = getattr(figure, "_dpbandits_recipe", None)
+    if recipe is None:
+        raise ValueError(
+            f"figure={figure!r} was drawn by hand and cannot be drawn again from its table; "
+            "allowed: figures of the functions that are marked as redrawable"
+        )
+    return recipe
 
 
 def redraw(table: pd.DataFrame, recipe: Mapping[str, Any], **options: Any) -> Figure:
