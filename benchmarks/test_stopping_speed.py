@@ -43,8 +43,8 @@ def list_cases():
     nas = dpb.NAS(ALPHA, BETA)
     often = dpb.DPNAS(0.1, ALPHA, BETA)
     seldom = dpb.DPExponentialNAS(0.1, ALPHA, BETA)
-    small, middle = dpb.instances.two_point(1e-3), dpb.instances.two_point(1e-2)
-    wide, bent = dpb.instances.uniform(1e-2), dpb.instances.shifted_beta(3, 2)
+    small, middle = dpb.laws.two_point(1e-3), dpb.laws.two_point(1e-2)
+    wide, bent = dpb.laws.uniform(1e-2), dpb.laws.shifted_beta(3, 2)
     yield StoppingCase(seldom, small, "sums between looks", 10_000)
     yield StoppingCase(seldom, wide, "sums between looks", 1_000)
     yield StoppingCase(seldom, bent, "sums between looks", 100)
@@ -55,7 +55,7 @@ def list_cases():
         yield StoppingCase(rule, bent, "passing over looks", 100)
     yield StoppingCase(dpb.EBGStop(ALPHA, BETA), middle, "sample by sample", 5)
     for rule in (nas, often):
-        yield StoppingCase(rule, dpb.instances.two_point(0.1), "Python loop", 2, 3)
+        yield StoppingCase(rule, dpb.laws.two_point(0.1), "Python loop", 2, 3)
 
 
 @pytest.mark.parametrize("case", tuple(list_cases()), ids=str)

@@ -28,7 +28,7 @@ from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import FinitePopulation
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.regret.base import RegretAlgorithm
-from dpbandits.rewards import instances
+from dpbandits.rewards import instances, laws
 from dpbandits.rewards.laws import Law
 from dpbandits.rewards.streams import Arms
 from dpbandits.simulation import simulate_many
@@ -353,10 +353,10 @@ def _law(
     if law == "beta":
         if len(shapes) != 2:
             raise ValueError(f"shapes={_words(shapes)!r} is not a pair; allowed: A,B such as 3,2")
-        return instances.shifted_beta(shapes[0], shapes[1], half_range)
+        return laws.shifted_beta(shapes[0], shapes[1], half_range)
     if law == "low-variance":
-        return instances.low_variance(mean, deviation, half_range)
-    return {"two-point": instances.two_point, "uniform": instances.uniform}[law](mean, half_range)
+        return laws.low_variance(mean, deviation, half_range)
+    return {"two-point": laws.two_point, "uniform": laws.uniform}[law](mean, half_range)
 
 
 @app.command(

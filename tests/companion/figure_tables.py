@@ -22,7 +22,7 @@ from companion.tables import curve, tabulate
 from dpbandits.heavy_estimates import TruncatedMean, hard_law, mean_errors_many
 from dpbandits.identification import FinitePopulation, Identifications
 from dpbandits.rewards.heavy_laws import ParetoLaw
-from dpbandits.rewards.instances import low_variance, two_point
+from dpbandits.rewards.laws import low_variance, two_point
 
 TITLES = {"a": "first", "b": "second"}
 INFINITE = math.inf

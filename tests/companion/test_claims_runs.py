@@ -16,7 +16,8 @@ from companion.claims import ss19_stopping, td16_regret, twzw22_experiments
 from companion.claims.twzw22_experiments import FIGURES, Setting
 from dpbandits.algorithms import UCB
 from dpbandits.identification import DPTT, sample_lower_bound
-from dpbandits.rewards.instances import low_variance, td16, two_point
+from dpbandits.rewards.instances import td16
+from dpbandits.rewards.laws import low_variance, two_point
 from dpbandits.simulation import Runs
 
 ALL = {claim.id: claim for claim in claims.ledger()}

@@ -19,7 +19,7 @@ from companion.figures.stopping import (
     smooth_time,
 )
 from dpbandits import bounds
-from dpbandits.rewards.instances import two_point
+from dpbandits.rewards.laws import two_point
 
 RULE = "DP-exp-NAS"
 

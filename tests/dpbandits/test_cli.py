@@ -316,7 +316,7 @@ def test_replicates_are_those_of_the_package(capsys, folder):
     words = f"estimate DPExponentialNAS {RULE} --mean 0.2 --runs 7 --seed 3 --csv new/runs.csv"
     out = printed(capsys, f"{words} --epsilon 1")
     rule = dpb.DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05)
-    runs = dpb.estimate(rule, dpb.instances.two_point(0.2), n_runs=7, seed=3)
+    runs = dpb.estimate(rule, dpb.laws.two_point(0.2), n_runs=7, seed=3)
     assert f"median {np.median(runs.samples):.6g}" in out
     assert "halted: 7 of 7" in out and "privacy: ε = 1, global" in out
     runs.to_csv("mine.csv")

@@ -16,7 +16,7 @@ import dpbandits as dpb
 from dpbandits.running import case_seeds, describe
 from dpbandits.stopping import Estimates
 
-LAW = dpb.instances.two_point(0.4)
+LAW = dpb.laws.two_point(0.4)
 RULE = dpb.DPExponentialNAS(0.3, 0.9, 0.9)
 
 
@@ -43,9 +43,9 @@ def test_a_replicate_depends_on_its_own_seed_alone():
 
 def test_relative_error_is_in_units_of_the_mean():
     for mean in (0.4, -0.4):
-        runs = made_up([mean, 1.5 * mean, 0.0, -mean, math.nan], dpb.instances.two_point(mean))
+        runs = made_up([mean, 1.5 * mean, 0.0, -mean, math.nan], dpb.laws.two_point(mean))
         np.testing.assert_allclose(runs.relative_error, [0, 0.5, 1, 2, math.nan], atol=1e-12)
-    runs = dpb.estimate(RULE, dpb.instances.two_point(0.0), n_runs=3, max_samples=100)
+    runs = dpb.estimate(RULE, dpb.laws.two_point(0.0), n_runs=3, max_samples=100)
     for ask in (lambda: runs.relative_error, runs.failures, runs.error_rate):
         with pytest.raises(ValueError, match=r"law=.* has mean 0; allowed: a mean other than 0"):
             ask()
@@ -71,7 +71,7 @@ def test_what_has_not_halted_has_released_nothing(tmp_path):
 
 
 def test_failures_are_strictly_beyond_alpha():
-    law = dpb.instances.two_point(0.5)  # so that the errors are exact
+    law = dpb.laws.two_point(0.5)  # so that the errors are exact
     assert made_up([0.5, 0.75, 0.25, 0.7501, 0.2499, -0.5, math.nan], law).failures() == 3
     assert made_up([0.75, 0.7501], law, alpha=0.4).failures() == 2
 
@@ -109,10 +109,10 @@ def estimate(**changed):
     return dpb.estimate(**({"rule": RULE, "law": LAW, "n_runs": 2} | changed))
 
 
-WIDE = [dpb.instances.two_point(0.4, 1.5), dpb.instances.uniform(0.1, 1.01)]
+WIDE = [dpb.laws.two_point(0.4, 1.5), dpb.laws.uniform(0.1, 1.01)]
 BAD = [
     ("rule", [None, "NAS", dpb.NAS, dpb.UCB(), 0.5], lambda x: estimate(rule=x)),
-    ("law", [None, 0.4, dpb.instances.two_point, [0.1], *WIDE], lambda x: estimate(law=x)),
+    ("law", [None, 0.4, dpb.laws.two_point, [0.1], *WIDE], lambda x: estimate(law=x)),
     ("n_runs", [*NOT_WHOLE, 0, -1], lambda x: estimate(n_runs=x)),
     ("n_jobs", [*NOT_WHOLE, 0, -2], lambda x: estimate(n_jobs=x)),
     ("seed", [None, -1, 0.5, "1", True, [], [1, -1]], lambda x: estimate(seed=x)),

@@ -1,6 +1,8 @@
 """Bernoulli instances: the papers' numbers, gaps, ties, and the laws of rewards and sums."""
 
+import inspect
 import pickle
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from statistical import clopper_pearson, same_law
 
-from dpbandits.rewards import instances
+from dpbandits.rewards import instances, laws
+from dpbandits.rewards.streams import Arms
 
 
 @pytest.mark.parametrize("n_arms", [3, 5, 10, 20])
@@ -29,6 +32,16 @@ def test_shapes_of_ss19(name, n_arms):
     instance = instances.ss19(name, n_arms)
     np.testing.assert_allclose(instance.means, expected, rtol=0, atol=1e-15)
     assert instance.means[0] == 0.75 and (instance == instances.ss19(name)) == (n_arms == 5)
+
+
+def test_what_is_called_an_instance_is_one():
+    """The laws of single rewards are in `dpbandits.laws`."""
+    for name in instances.__all__:
+        public = getattr(instances, name)
+        if callable(public):
+            built = public if inspect.isclass(public) else get_type_hints(public)["return"]
+            assert issubclass(built, Arms), name
+    assert not issubclass(get_type_hints(laws.two_point)["return"], Arms)
 
 
 def test_the_instances_of_tossou_and_dimitrakakis():

@@ -169,6 +169,39 @@ def test_law_of_sums(name, lengths):
 
 
 @pytest.mark.statistical
+@every_law
+def test_law_of_moments(law, mean, variance, support, numpy_draw):
+    """Σx² of seven rewards, and Σx² − (Σx)²/7, for which both must be of the same rewards.
+
+    Controls: three rewards in place of seven; squares of other rewards, where that matters.
+    """
+    rng = np.random.default_rng(6)
+    drawn = np.array([law.sample_moments(rng, 7) for _ in range(SUMS)])
+    rewards = numpy_draw(rng, (SUMS, 7))
+    squares, spread = (rewards**2).sum(axis=1), 7 * rewards.var(axis=1)
+
+    def same(moments):
+        own = moments[:, 1] - moments[:, 0] ** 2 / 7
+        return same_sums(moments[:, 1], squares, 1 / 2) and same_sums(own, spread, 1 / 2)
+
+    assert same(drawn)
+    few = np.array([law.sample_moments(rng, 3) for _ in range(SUMS)])
+    assert not same(few * 7 / 3)
+    others = np.column_stack([drawn[:, 0], np.roll(drawn[:, 1], 1)])
+    together = np.ptp(squares) > 1e-9 and np.corrcoef(rewards.sum(axis=1), squares)[0, 1]
+    assert abs(together) < 0.5 or not same(others)
+
+
+@every_law
+def test_moments_and_sums_are_the_same_draw(law, mean, variance, support, numpy_draw):
+    """So `sample_sum` draws what it drew before; uniforms by digits excepted, which have no Σx²."""
+    for n in (0, 1, 7, SWITCH - 1):
+        total, squares = law.sample_moments(np.random.default_rng(8), n)
+        assert total == law.sample_sum(np.random.default_rng(8), n)
+        assert n > 1 or squares == pytest.approx(total**2)
+
+
+@pytest.mark.statistical
 @pytest.mark.parametrize("n", [10**6, 2**52])
 def test_very_long_sums_are_nearly_normal(n):
     """Berry–Esseen, with Shevtsova's constant 0.4748: E|U − 1/2|³ = 1/32, variance 1/12."""

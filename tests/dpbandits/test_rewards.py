@@ -10,6 +10,7 @@ from test_registry import CONFIGURATIONS
 import dpbandits as dpb
 from dpbandits.identification import FinitePopulation
 from dpbandits.regret.heavy import HeavyTailAlgorithm
+from dpbandits.rewards.populations import PopulationRewards
 from dpbandits.rewards.streams import FixedRewards, LawRewards, Source
 
 BOUNDED = [
@@ -116,6 +117,57 @@ def test_drawn_sums_are_those_of_the_laws():
     assert may_be_at_most(int(total), 100_000, 0.3, 1 / 2)
     assert may_be_at_most(int(100_000 - total), 100_000, 0.7, 1 / 2)
     assert not may_be_at_most(int(total), 100_000, 0.28)
+
+
+def sources(table):
+    """Sources that give the rewards of a table; those of 0 and 1 by a population as well."""
+    streams = [iter(row.tolist()) for row in table]
+    patients = tuple(map(int, table.sum(axis=1))), (table.shape[1],) * len(table)
+    live = dpb.instances.callback(lambda arm: next(streams[arm]), len(table))
+    yield from (live.rewards(np.random.default_rng(0)), FixedRewards(table))
+    if np.isin(table, (0, 1)).all():
+        yield FinitePopulation(*patients).rewards(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("digits", [0, 3])
+def test_moments_are_those_of_the_rewards_one_by_one(digits):
+    table = np.random.default_rng(1).random((2, 90)).round(digits)
+    for source in sources(table):
+        assert source.moments(1, 0) == (0.0, 0.0)
+        found = np.array([source.moments(0, size) for size in (1, 64, 25)])
+        if not isinstance(source, PopulationRewards):  # which come in another order
+            parts = np.split(table[0], [1, 65])
+            expected = [(part.sum(), part @ part) for part in parts]
+            np.testing.assert_allclose(found, expected, rtol=1e-13)
+        assert found.sum(axis=0) == pytest.approx((table[0].sum(), table[0] @ table[0]))
+        assert source.total(1, 90) == pytest.approx(table[1].sum()), "nothing else is used up"
+
+
+def test_moments_are_the_draw_of_the_sum():
+    """The generator and the sum are those of `total`; squares of 0 and 1 are the sum again."""
+    two = [dpb.laws.TwoPointLaw(1.0, 0.25, 0.75, p) for p in (0.2, 0.6)]
+
+    class Plain:
+        mean = 0.3
+
+        def sample(self, rng, size):
+            return rng.random(size)
+
+    for instance in (
+        dpb.instances.bernoulli([0.3, 0.6]),
+        dpb.instances.bounded(two),
+        dpb.instances.bounded(LAWS),
+        dpb.instances.bounded([Plain(), Plain()]),
+        dpb.instances.pareto([0.9, 0.5], order=0.5),
+    ):
+        rngs = np.random.default_rng(3), np.random.default_rng(3)
+        first, second = map(instance.rewards, rngs)
+        for size in (1, 5, 700):
+            total, squares = first.moments(1, size)
+            assert total == pytest.approx(second.total(1, size), rel=1e-13)
+            assert squares >= total**2 / size * (1 - 1e-12)
+            assert squares == total or instance.name != "Bernoulli"
+        assert rngs[0].bit_generator.state == rngs[1].bit_generator.state
 
 
 def test_a_function_is_called_once_a_pull_and_never_ahead():

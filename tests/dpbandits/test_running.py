@@ -29,7 +29,7 @@ REGRET = {
 }
 EASY = dpb.instances.bernoulli([0.9, 0.5, 0.1])
 FOUND = {eps: (dpb.DPTT(eps, 0.1), EASY) for eps in (0.5, 1.0)}
-RULES = {a: (dpb.DPExponentialNAS(1.0, a, 0.05), dpb.instances.two_point(0.3)) for a in (0.5, 0.25)}
+RULES = {a: (dpb.DPExponentialNAS(1.0, a, 0.05), dpb.laws.two_point(0.3)) for a in (0.5, 0.25)}
 
 TABLE = FinitePopulation((700, 500, 300), (1000, 900, 1000))
 TRIALS = {kind.label: (kind(1.0, 0.1), TABLE) for kind in (dpb.DPSEIdentifier, dpb.DPTT)}

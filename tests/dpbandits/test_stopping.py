@@ -354,11 +354,11 @@ generator = np.random.default_rng
 
 @every_rule
 def test_what_cannot_be_drawn_is_refused(rule, rng):
-    wide = dpb.instances.two_point(0.1, rule.half_range * 1.001)
+    wide = dpb.laws.two_point(0.1, rule.half_range * 1.001)
     message = refusal("law", wide, lambda: rule.draw(wide, rng, 100))
     assert f"at most that of the rule, {rule.half_range:g}" in message
     refusal("law", 0.5, lambda: rule.draw(0.5, rng, 100))
-    small = dpb.instances.two_point(0.9 * rule.half_range / 2, rule.half_range / 2)
+    small = dpb.laws.two_point(0.9 * rule.half_range / 2, rule.half_range / 2)
     refusal("rng", None, lambda: rule.draw(small, None, 100))
     assert rule.draw(small, rng, 10**9).halted
     if not isinstance(rule, dpb.EBGStop):  # it draws no noise
@@ -368,7 +368,7 @@ def test_what_cannot_be_drawn_is_refused(rule, rng):
 
 @every_rule
 def test_the_generator_is_the_only_source_of_randomness(rule):
-    law = dpb.instances.two_point(0.5 * rule.half_range, rule.half_range)
+    law = dpb.laws.two_point(0.5 * rule.half_range, rule.half_range)
     stream = [rule.half_range, 0.5 * rule.half_range] * 5000
     state = np.random.get_state()[1].tolist()  # noqa: NPY002
     first, again, other = (
@@ -522,7 +522,7 @@ def test_the_ends_of_the_range_are_samples_and_a_stream_may_end_first(rule):
 
 @every_rule
 def test_a_limit_of_samples_is_kept_and_a_bad_one_refused(rule):
-    law = dpb.instances.two_point(0.1, 2.0)
+    law = dpb.laws.two_point(0.1, 2.0)
     for most in (1, 2, 7, np.int64(9)):
         taken = []
         stream = counted(law.sample(generator(7), 100), taken)

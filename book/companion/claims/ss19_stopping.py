@@ -14,8 +14,7 @@ from companion.claims.verdicts import CONDITION, FAILS, HOLDS, decide
 from dpbandits import bounds, stopping
 from dpbandits.halting import noise_allowance, sampling_width
 from dpbandits.mechanisms import laplace_log_cdf
-from dpbandits.rewards.instances import low_variance, shifted_beta, two_point, uniform
-from dpbandits.rewards.laws import Law, TwoPointLaw
+from dpbandits.rewards.laws import Law, TwoPointLaw, low_variance, shifted_beta, two_point, uniform
 from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, EBGStop, Estimates, NASFamily
 
 GRID = tuple(itertools.product((1e-6, 1e-3, 0.1, 0.3), (0.01, 0.5, 0.9), (1e-9, 0.01, 0.5)))

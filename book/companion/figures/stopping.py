@@ -46,8 +46,7 @@ from dpbandits.plotting.style import (
     label_ends,
     power_of_ten,
 )
-from dpbandits.rewards.instances import low_variance, two_point
-from dpbandits.rewards.laws import Law
+from dpbandits.rewards.laws import Law, low_variance, two_point
 from dpbandits.stopping import DPExponentialNAS, Estimates, NASFamily, StoppingRule
 
 Results = Mapping[tuple[Any, ...], Estimates]

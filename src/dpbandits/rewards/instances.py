@@ -22,7 +22,6 @@ from dpbandits.rewards.heavy_laws import (
     pareto,
     twzw22,
 )
-from dpbandits.rewards.laws import low_variance, shifted_beta, two_point, uniform
 from dpbandits.rewards.streams import (
     Bandit,
     CallbackRewards,
@@ -52,15 +51,11 @@ __all__ = [
     "heavy_two_point",
     "ja25",
     "ladder",
-    "low_variance",
     "pareto",
-    "shifted_beta",
     "ss19",
     "table",
     "td16",
     "twzw22",
-    "two_point",
-    "uniform",
 ]
 
 JA25_NAMES = ("mu1", "mu2", "even")

@@ -69,31 +69,55 @@ def draw(rng: Rng, code: LawCode) -> float:
 
 
 @njit(cache=True, nogil=True)
-def sum_of_draws(rng: Rng, code: LawCode, n: int) -> float:
-    """Draw the sum of n independent rewards of the law that `code` describes, exact in law.
-
-    Two points need one Binomial variable, a discrete law one a value, many uniform variables one
-    for each of their 53 fair binary digits. Others are drawn one by one.
-    """
+def _sums(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
+    """Draw the sum of n variables that the law shifts and stretches, and Σx² of the rewards."""
     if code.kind == _TWO_POINT:
-        return n * code.offset + code.width * binomial(rng, n, code.first)
-    total = 0.0
-    if code.kind == _UNIFORM and n >= _BY_BITS:
-        for place in range(_UNIFORM_BITS, 0, -1):  # the smallest first, for the rounding
-            total += math.ldexp(float(binomial(rng, n, 0.5)), -place)
-    elif code.kind == _DISCRETE and n >= code.values.size:
+        ones = float(binomial(rng, n, code.first))
+        return ones, (n - ones) * code.offset**2 + ones * (code.offset + code.width) ** 2
+    total, squares = 0.0, 0.0
+    if code.kind == _DISCRETE and n >= code.values.size:
         left, passed = n, 0.0
         for i in range(code.values.size):
             rest = 1.0 - passed  # the probability of the values from here on
             share = (code.cumulative[i] - passed) / rest if rest > 0.0 else 1.0
             count = binomial(rng, left, min(share, 1.0))
             total += count * code.values[i]
+            squares += count * code.values[i] ** 2
             left -= count
             passed = code.cumulative[i]
     else:
         for _ in range(n):
-            total += _unit(rng, code)
+            variable = _unit(rng, code)
+            total += variable
+            squares += (code.offset + code.width * variable) ** 2
+    return total, squares
+
+
+@njit(cache=True, nogil=True)
+def sum_of_draws(rng: Rng, code: LawCode, n: int) -> float:
+    """Draw the sum of n independent rewards of the law that `code` describes, exact in law.
+
+    Two points need one Binomial variable, a discrete law one a value, many uniform variables one
+    for each of their 53 fair binary digits. Others are drawn one by one.
+    """
+    if code.kind == _UNIFORM and n >= _BY_BITS:
+        total = 0.0
+        for place in range(_UNIFORM_BITS, 0, -1):  # the smallest first, for the rounding
+            total += math.ldexp(float(binomial(rng, n, 0.5)), -place)
+    else:
+        total, _ = _sums(rng, code, n)
     return n * code.offset + code.width * total
+
+
+@njit(cache=True, nogil=True)
+def moments_of_draws(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
+    """Draw sum and sum of squares of n independent rewards of a law, exact in law.
+
+    Two points need one Binomial variable and a discrete law one a value, the same as those of
+    `sum_of_draws`. Others are drawn one by one.
+    """
+    total, squares = _sums(rng, code, n)
+    return n * code.offset + code.width * total, squares
 
 
 @njit(cache=True, nogil=True)
@@ -177,6 +201,12 @@ class Law(Configuration, abc.ABC):
         rng, n = check_generator("rng", rng), check_integer("n", n, 0, 2**52)
         total: float = sum_of_draws(rng, self.code, n)
         return total
+
+    def sample_moments(self, rng: Rng, n: int) -> tuple[float, float]:
+        """Draw sum and sum of squares of `n` rewards; exact in law."""
+        rng, n = check_generator("rng", rng), check_integer("n", n, 0, 2**52)
+        moments: tuple[float, float] = moments_of_draws(rng, self.code, n)
+        return moments
 
 
 @dataclass(frozen=True)

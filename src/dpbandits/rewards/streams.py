@@ -46,6 +46,17 @@ class Source(abc.ABC):
     def total(self, arm: int, size: int) -> float:
         """Return the sum of the next `size` rewards of `arm` (0-based)."""
 
+    def moments(self, arm: int, size: int) -> tuple[float, float]:
+        """Return sum and sum of squares of the next `size` rewards of `arm` (0-based)."""
+        arm, size = self._check(arm, size)
+        total = squares = 0.0
+        while size > 0:
+            block = self.ready(arm, size)
+            total += float(block.sum())
+            squares += float(block @ block)
+            size -= block.size
+        return total, squares
+
     def ready(self, arm: int, most: int) -> Floats:
         """Return the next rewards of `arm` that are there: at least one, `most` at most.
 
@@ -123,6 +134,10 @@ class DrawnRewards(Source):
         arm, size = self._check(arm, size)
         return int(binomial(self._rng, size, self.means[arm]))
 
+    def moments(self, arm: int, size: int) -> tuple[float, float]:
+        ones = float(self.total(arm, size))  # each is its own square
+        return ones, ones
+
 
 class LawRewards(Source):
     """Independent rewards, drawn from a law for each arm; those outside of [0, 1] are refused.
@@ -153,6 +168,14 @@ class LawRewards(Source):
             total += float(block.sum())
             size -= block.size
         return total
+
+    def moments(self, arm: int, size: int) -> tuple[float, float]:
+        arm, size = self._check(arm, size)
+        law = self._laws[arm]
+        if hasattr(law, "support") and hasattr(law, "sample_moments"):
+            total, squares = law.sample_moments(self._rng, size)
+            return float(total), float(squares)
+        return super().moments(arm, size)
 
 
 class CallbackRewards(Source):
@@ -227,6 +250,13 @@ class FixedRewards(Source):
     def total(self, arm: int, size: int) -> float:
         first = self._take(arm, size)
         return float(self._sums[arm, first + size] - self._sums[arm, first])
+
+    def moments(self, arm: int, size: int) -> tuple[float, float]:
+        first = self._take(arm, size)
+        rewards = self._table[arm, first : first + size]
+        return float(self._sums[arm, first + size] - self._sums[arm, first]), float(
+            rewards @ rewards
+        )
 
     def ready(self, arm: int, most: int) -> Floats:
         return np.array([self.pull(arm)])

@@ -93,7 +93,7 @@ class EBGStop(StoppingRule):
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> law = dpb.instances.low_variance(0.1, 0.01)
+    >>> law = dpb.laws.low_variance(0.1, 0.01)
     >>> rules = dpb.EBGStop(alpha=0.5, beta=0.05), dpb.NAS(alpha=0.5, beta=0.05)
     >>> few, many = (dpb.estimate(rule, law, n_runs=5).samples.max() for rule in rules)
     >>> bool(10 * few < many)

@@ -129,7 +129,7 @@ def estimate(
     Parameters
     ----------
     rule, law : StoppingRule, Law
-        What to run, and the law of the samples, from `dpbandits.instances` or `dpbandits.laws`.
+        What to run, and the law of the samples, one of `dpbandits.laws`.
         (Your own stream: `StoppingRule.run`.)
     n_runs, seed, n_jobs
         As of `dpbandits.simulate`.
@@ -140,7 +140,7 @@ def estimate(
     --------
     >>> import dpbandits as dpb
     >>> rule = dpb.DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05)
-    >>> runs = dpb.estimate(rule, dpb.instances.two_point(0.1), n_runs=20)
+    >>> runs = dpb.estimate(rule, dpb.laws.two_point(0.1), n_runs=20)
     >>> bool(runs.halted.all()), runs.samples.shape, runs.failures()
     (True, (20,), 0)
     """
