@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import math
 import numbers
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbandits._arrays import Floats, Rng
+from dpbandits._arrays import Floats, Ints, Rng
 
 SMALLEST = 1e-100  # what lies below would overflow in a width or a number of pulls
 
@@ -113,9 +114,30 @@ def check_values(name: str, value: Any, low: float, high: float) -> Floats:
         raise ValueError(f"{name}={value!r} is not an array; allowed: {allowed}") from None
     if values.ndim == 0:
         values = np.asarray(check_number(name, value, allowed))
+    if values.dtype == object:  # whole numbers beyond 64 bits, or no numbers
+        with contextlib.suppress(ValueError):
+            numbers_of = [check_number(name, each, allowed) for each in values.flat]
+            values = np.reshape(numbers_of, values.shape)
     if values.dtype.kind not in "iuf":
         raise ValueError(f"{name}={value!r} does not hold numbers; allowed: {allowed}")
     floats = values.astype(np.float64)
     if not np.all((floats >= low) & (floats <= high)):
         raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
     return floats
+
+
+def check_counts(name: str, value: Any, minimum: int = 0) -> Ints:
+    """Return `value`, a whole number or an array of them, as 64-bit integers from `minimum` on."""
+    most = np.iinfo(np.int64).max
+    allowed = f"whole numbers of at least {minimum}, below 2^63"
+    try:
+        values = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name}={value!r} is not an array; allowed: {allowed}") from None
+    if values.ndim == 0:
+        values = np.asarray(check_integer(name, value, minimum, int(most)))
+    if values.dtype.kind not in "iu":
+        raise ValueError(f"{name}={value!r} does not hold whole numbers; allowed: {allowed}")
+    if not np.all((values >= minimum) & (values <= most)):
+        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+    return values.astype(np.int64)

@@ -1,13 +1,22 @@
-"""Frozen configurations whose fields say what is allowed, by their annotations."""
+"""Configurations and functions whose annotations say what is allowed, and check it.
+
+The annotation of a field of a `Configuration`, or of a parameter of a function with the decorator
+`checked_arguments`, names its check: ``epsilon: Budget`` is a float, positive or infinite. What is
+kept, or handed to the function, is what the check returns: a NumPy scalar becomes a number of
+Python, which neither overflows nor has fewer digits.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
+import sys
 import types
 import typing
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from dpbandits._validation import (
     check_choice,
@@ -21,18 +30,24 @@ from dpbandits._validation import (
 )
 
 __all__ = [
+    "Arms",
     "Budget",
     "Configuration",
+    "Count",
     "Flag",
     "Fraction",
+    "NonNegative",
     "Number",
     "Order",
     "Positive",
     "between",
+    "checked_arguments",
     "whole",
 ]
 
 Check = Callable[[str, Any], Any]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def whole(minimum: int, maximum: int | None = None) -> Check:
@@ -45,12 +60,21 @@ def between(low: float, high: float) -> Check:
     return lambda name, value: check_range(name, value, low, high)
 
 
+Arms = Annotated[int, whole(2)]
+"""A number K ≥ 2 of arms."""
 Budget = Annotated[float, partial(check_positive, infinite=True)]
 """A privacy budget ε > 0; ``inf`` is allowed."""
+Count = Annotated[int, whole(1)]
+"""A whole number of at least 1."""
 Flag = Annotated[bool, check_flag]
 """True or False."""
 Fraction = Annotated[float, check_fraction]
 """A number strictly between 0 and 1."""
+NonNegative = Annotated[
+    float,
+    partial(check_range, low=0.0, high=sys.float_info.max, allowed="a finite number of at least 0"),
+]
+"""A finite number of at least 0."""
 Number = Annotated[float, partial(check_number, allowed="a number")]
 """Any real number."""
 Order = Annotated[float, check_order]
@@ -72,15 +96,85 @@ def _check_of(hint: Any) -> tuple[Check | None, bool]:
     return None, False
 
 
-@cache
-def _checks(kind: Any) -> tuple[tuple[str, Check, bool], ...]:
-    """Return name, check and whether None is allowed, for each field that has a check."""
+def _checks_of(subject: Any, names: typing.Iterable[str]) -> tuple[tuple[str, Check, bool], ...]:
+    """Return name, check and whether None is allowed, for each of the names that has a check."""
     try:
-        hints = typing.get_type_hints(kind, include_extras=True)
+        hints = typing.get_type_hints(subject, include_extras=True)
     except NameError:  # a reader's class, whose annotations mean something elsewhere only
         hints = {}
-    found = ((f.name, *_check_of(hints.get(f.name))) for f in dataclasses.fields(kind))
+    found = ((name, *_check_of(hints.get(name))) for name in names)
     return tuple((name, check, optional) for name, check, optional in found if check is not None)
+
+
+@cache
+def _checks(kind: Any) -> tuple[tuple[str, Check, bool], ...]:
+    """Return the checks of the fields of a class."""
+    return _checks_of(kind, [field.name for field in dataclasses.fields(kind)])
+
+
+def _unless_none(check: Check) -> Check:
+    """Return the check that lets None pass as well."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+@cache
+def _argument_checks(function: Any) -> tuple[tuple[int, str, Check], ...]:
+    """Return place, beyond all others if keyword-only, name and check of each parameter."""
+    parameters = inspect.signature(function).parameters
+    places = {
+        name: sys.maxsize if parameter.kind is parameter.KEYWORD_ONLY else place
+        for place, (name, parameter) in enumerate(parameters.items())
+    }
+    return tuple(
+        (places[name], name, _unless_none(check) if optional else check)
+        for name, check, optional in _checks_of(function, places)
+    )
+
+
+def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """Check the arguments of a function as its annotations say, and hand on the checked values.
+
+    The body sees what the checks return, never what was given: the rule for every public function
+    that has numbers among its arguments. Loops call private functions, without checks.
+
+    Parameters
+    ----------
+    function : callable
+        Function or method. An annotation such as `Budget`, or ``Annotated[int, whole(1)]``, names
+        the check of a parameter; ``Fraction | None`` also lets None pass. Parameters without a
+        check, and defaults, are handed on as they are.
+
+    Returns
+    -------
+    callable
+        Function with the same signature. It raises the ValueError of the check that fails.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> @checked_arguments
+    ... def square(n: Count) -> int:
+    ...     return n**2
+    >>> square(np.int16(1000))
+    1000000
+    >>> square(0)
+    Traceback (most recent call last):
+    ...
+    ValueError: n=0 is out of range; allowed: a whole number of at least 1
+    """
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        row: list[Any] = list(args)
+        named: dict[str, Any] = dict(kwargs)
+        for place, name, check in _argument_checks(function):
+            if place < len(row):
+                row[place] = check(name, row[place])
+            elif name in named:
+                named[name] = check(name, named[name])
+        return function(*row, **named)
+
+    return checked
 
 
 class Configuration:

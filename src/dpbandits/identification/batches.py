@@ -44,7 +44,7 @@ from dpbandits.identification.transport import calibrated_cost_kernel, transport
 from dpbandits.mechanisms import laplace
 from dpbandits.rewards.populations import patients_left
 from dpbandits.rewards.streams import Rewards
-from dpbandits.schedules import MOST_PULLS, next_release
+from dpbandits.schedules import MOST_PULLS, next_release_kernel
 
 __all__ = ["DPTT", "AdaPTT", "AdaPTTStar", "BatchState", "BatchedTopTwo", "Rule", "run_batches"]
 
@@ -73,7 +73,7 @@ def _following(rule: Rule, pulls: int) -> int:
     """Return the pulls at which an arm is released after `pulls`."""
     if rule.doubles:
         return min(2 * pulls, MOST_PULLS) if pulls > 0 else 1
-    return next_release(pulls, rule.eta, rule.first)
+    return next_release_kernel(pulls, rule.eta, rule.first)
 
 
 @njit(cache=True, nogil=True)

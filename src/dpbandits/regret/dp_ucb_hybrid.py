@@ -44,6 +44,7 @@ from dpbandits.regret.skipping import (
     start,
 )
 from dpbandits.rewards.binomial import binomial
+from dpbandits.schedules import noise_width
 
 __all__ = ["DPUCBBound", "DPUCBHybrid"]
 
@@ -240,7 +241,7 @@ class DPUCBBound(HybridIndex):
 
     def policy(self, n_arms: int, horizon: int) -> IndexPolicy:
         scale = self.counter.block_scale
-        factor = 4.0 * math.sqrt(8.0) * scale
+        factor = float(noise_width(scale, 1.0))
         return IndexPolicy(scale, 0.0, BLOCKS, self.ucb_term, factor, self.width == "repaired")
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:

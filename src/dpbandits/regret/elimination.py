@@ -25,7 +25,12 @@ from dpbandits.mechanisms import laplace_noise
 from dpbandits.regret.base import Play, RegretAlgorithm, Times
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import Bandit, DrawnRewards, Rewards, Source
-from dpbandits.schedules import EpochPlan, elimination_epoch, elimination_widths
+from dpbandits.schedules import (
+    EpochPlan,
+    elimination_epoch,
+    elimination_epoch_kernel,
+    elimination_threshold_kernel,
+)
 
 __all__ = ["DPSE", "EliminationPlay", "SuccessiveElimination", "play_epochs"]
 
@@ -123,10 +128,10 @@ def _eliminate(
     epoch_ends = np.empty(_MOST_EPOCHS, np.int64)
     size, epoch, t = means.size, 0, 0
     while size > 1:
-        length, sampling_width, privacy_width = elimination_widths(size, epoch + 1, beta, epsilon)
-        if not length < 2.0**62:
+        plan = elimination_epoch_kernel(size, epoch + 1, beta, epsilon)
+        if not plan.length < 2.0**62:
             break
-        pulls = math.ceil(length)
+        pulls = math.ceil(plan.length)
         if pulls > (horizon - t) // size:
             break
         epoch += 1
@@ -135,11 +140,10 @@ def _eliminate(
         for i in range(size):
             released[i] = binomial(rng, pulls, means[viable[i]]) / pulls
         if epsilon < math.inf:
-            scale = 1 / (epsilon * pulls)
             for i in range(size):
-                released[i] += rng.laplace(0.0, scale)
+                released[i] += rng.laplace(0.0, plan.noise_scale)
         best = released[:size].max()
-        threshold = 2 * sampling_width + 2 * privacy_width
+        threshold = elimination_threshold_kernel(plan)
         kept = 0
         for i in range(size):
             last_epoch[viable[i]] = epoch

@@ -31,7 +31,7 @@ from dpbandits.regret.base import Play, RegretAlgorithm, Times, write_arms
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.streams import FixedRewards, Tape, tape_of
-from dpbandits.schedules import next_size
+from dpbandits.schedules import next_size_kernel
 
 __all__ = [
     "AdaPKLUCB",
@@ -310,7 +310,7 @@ def run_lazy_batches(
         totals[arm] += total
         rewards[arm] += sizes[arm]
         noises[arm] += 1
-        sizes[arm] = due[arm] = next_size(sizes[arm], pulls[arm], rule.eta, rule.forgets)
+        sizes[arm] = due[arm] = next_size_kernel(sizes[arm], pulls[arm], rule.eta, rule.forgets)
         releases[turn] = t
         turn += 1
     clock[1], clock[3] = turn, 0

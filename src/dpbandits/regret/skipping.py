@@ -51,6 +51,7 @@ from dpbandits.rewards.streams import (
     refill,
     tape_of,
 )
+from dpbandits.schedules import noise_bracket_kernel
 
 __all__ = [
     "MAX_SKIPS",
@@ -73,7 +74,7 @@ class IndexPolicy(NamedTuple):
     """What tells the policies apart: index_b = (S_b + Z_b + γ + ν_b)/n_b + √(2 log t/n_b).
 
     S_b is the arm's sum of rewards, n_b its number of pulls, Z_b the noise of its counter. The
-    width ν_b = factor·log t·`bracket` is that of DP-UCB-BOUND, 4√8·λ·log t·(log2 n' + 1).
+    width ν_b = factor·log t·`noise_bracket` is that of DP-UCB-BOUND, 4√8·λ·log t·(log2 n' + 1).
     """
 
     scale: float = 0.0  # λ, of the noise of a node or a block; 0 draws none (UCB1)
@@ -105,20 +106,6 @@ def start(n_arms: int) -> State:
     counters = np.zeros((n_arms, max(TREE_LEVELS, HYBRID_STATE)))
     clock = np.zeros(2, np.int64)
     return State(pulls, sums, noise, counters, powers, means, widths, roots, clock)
-
-
-@njit(cache=True, nogil=True)
-def bracket(n: int, power: int, repaired: bool) -> float:
-    """Return the bracket of ν for n pulls, `power` the greatest power of two up to n.
-
-    Examples
-    --------
-    >>> bracket(20, 16, False), bracket(20, 16, True), bracket(16, 16, False)
-    (3.0, 5.0, 1.0)
-    """
-    if repaired:
-        return 1.0 + math.log2(power)
-    return 1.0 + math.log2(n - power) if n > power else 1.0
 
 
 @njit(cache=True, nogil=True)
@@ -156,7 +143,9 @@ def release(policy: IndexPolicy, state: State, arm: int, n: int, noise: float) -
     if policy.factor > 0.0:
         if n & (n - 1) == 0:
             state.powers[arm] = n
-        state.widths[arm] = policy.factor * bracket(n, state.powers[arm], policy.repaired) / n
+        state.widths[arm] = (
+            policy.factor * noise_bracket_kernel(n, state.powers[arm], policy.repaired) / n
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -369,8 +358,10 @@ def barrier_over(
     of the indices that are compared.
     """
     last = n + stretch - 1
-    at_first = total + width * bracket(n, power, repaired) + root * math.sqrt(n) - rival * n
-    end = total + mean * (stretch - 1.0) + width * bracket(last, power, repaired)
+    at_first = (
+        total + width * noise_bracket_kernel(n, power, repaired) + root * math.sqrt(n) - rival * n
+    )
+    end = total + mean * (stretch - 1.0) + width * noise_bracket_kernel(last, power, repaired)
     at_last = end + root * math.sqrt(last) - rival * last
     slack = 1e-9 + 1e-12 * (abs(total) + width * 64.0 + (abs(rival) + 1.0) * last)
     return min(at_first, at_last) - reward_band(mean, stretch, log_error) - slack
@@ -517,7 +508,11 @@ def _play(
                 if stretch == 0:
                     block = min(block_size, most)
                     rival = _later_rival(policy, state, arm, t + block)
-                    width = policy.factor * log_t * bracket(n, powers[arm], policy.repaired)
+                    width = (
+                        policy.factor
+                        * log_t
+                        * noise_bracket_kernel(n, powers[arm], policy.repaired)
+                    )
                     floor = policy.gamma + width + root * math.sqrt(n)
         before, noise = pulls[arm], 0.0
         if stretch > 0:
