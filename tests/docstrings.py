@@ -9,6 +9,7 @@ does not start with an underscore, and so is a method or property of a public cl
 functions are functions.) Of each of them numpydoc's rules of `RULES` hold, and
 
 - a class has an example;
+- a function that is annotated to return something says what;
 - what an object may raise stands in its section Raises: exceptions of its own body, of the private
   functions that it calls, and of every ``check_…``; those of a class are those of making one;
 - a method without a docstring overrides one that has it;
@@ -41,7 +42,7 @@ RULES = {
     **{"SS01": "a summary", "SS03": "with a period", "SS05": "in the infinitive"},
     **{"PR01": "all parameters", "PR02": "no others", "PR03": "their order", "PR04": "their types"},
     **{"PR05": "types without a period", "PR07": "descriptions", "PR09": "with a period"},
-    **{"PR10": "a space before the colon", "RT01": "Returns", "RT03": "described"},
+    **{"PR10": "a space before the colon", "RT03": "Returns described"},
     **{"RT05": "with a period", "YD01": "Yields"},
 }
 """The rules of numpydoc that are asked for."""
@@ -66,14 +67,6 @@ UNFINISHED = {
     "dpbandits.plotting.style",
     "dpbandits.privacy",
     "dpbandits.regret",
-    "dpbandits.rewards.binomial",
-    "dpbandits.rewards.heavy_laws",
-    "dpbandits.rewards.instances",
-    "dpbandits.rewards.laws",
-    "dpbandits.rewards.matched_sums",
-    "dpbandits.rewards.populations",
-    "dpbandits.rewards.streams",
-    "dpbandits.rewards.truncated_sums",
     "dpbandits.robust_means",
     "dpbandits.running",
     "dpbandits.schedules",
@@ -146,7 +139,7 @@ def _called(call, function, owner):
 def raised(function, owner=None):
     """Return the names of the exceptions that a function, or what it hides, raises."""
     found, waiting, seen = set(), [plain(function)], set()
-    ours = {dpbandits.__name__, waiting[0].__module__.partition(".")[0]}
+    ours = {dpbandits.__name__, (owner or waiting[0]).__module__.partition(".")[0]}
     while waiting:
         function = waiting.pop()
         if function in seen or function.__module__.partition(".")[0] not in ours:
@@ -214,7 +207,7 @@ def is_silent(value, owner=None):
 
 def faults(value, owner=None):
     """Return what the docstring of a public object lacks, in words; `owner` is a method's class."""
-    is_property = isinstance(value, _PROPERTIES)
+    is_property = isinstance(value, _PROPERTIES)  # which is named by a noun
     function = _function(value)
     if is_silent(value, owner):
         return ["No docstring"]
@@ -224,7 +217,7 @@ def faults(value, owner=None):
     found = [
         text
         for code, text in validate(doc, _Validator)["errors"]
-        if code in RULES and not (is_property and code.startswith("RT"))
+        if code in RULES and not (is_property and code == "SS05")
     ]
     sections = {entry.type for entry in doc["Raises"]}
     is_class = inspect.isclass(value)
@@ -232,6 +225,11 @@ def faults(value, owner=None):
     found += [f"No {error} in Raises" for error in sorted(raises - sections)]
     if is_class and not doc["Examples"]:
         found.append("No example")
+    returns = getattr(function, "__annotations__", {}).get("return")
+    if not (
+        is_class or is_property or returns in (None, "None") or doc["Returns"] or doc["Yields"]
+    ):
+        found.append("No Returns")
     found += [
         f"Second look-up: {' '.join(text.split())}" for text in _SECOND_LOOK.findall(value.__doc__)
     ]

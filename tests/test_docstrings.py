@@ -124,7 +124,7 @@ def test_faults_are_found(written, instead, said):
     assert written in complete.__doc__
     broken = type(complete)(complete.__code__, globals(), "broken")
     broken.__doc__ = complete.__doc__.replace(written, instead)
-    broken.__module__ = complete.__module__
+    broken.__module__, broken.__annotations__ = complete.__module__, complete.__annotations__
     assert any(said in fault for fault in faults(broken)), faults(broken)
 
 

@@ -34,6 +34,25 @@ def binomial(rng: Rng, n: int, p: float) -> int:
     i − 1 below it, and the n − i above it are uniform on the rest of the interval; if not, only
     the i − 1 below it remain, uniform below it. About log log n rounds; exact in law, up to the
     rounding of the Beta variables.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the variable.
+    n : int
+        Number of trials, up to 2^62.
+    p : float
+        Probability of success; below 0 it is taken for 0.
+
+    Returns
+    -------
+    int
+        Number of successes, from 0 to n.
+
+    Examples
+    --------
+    >>> binomial(np.random.default_rng(0), 10**18, 0.0), binomial(np.random.default_rng(0), 7, 1.0)
+    (0, 7)
     """
     if p <= 0.0:
         return 0
@@ -65,7 +84,25 @@ def _stirling_rest(n: float) -> float:
 
 @njit(cache=True, nogil=True)
 def deviance(x: float, mean: float) -> float:
-    """Return x·log(x/M) + M − x for x > 0, without cancellation: Loader (2000)."""
+    """Return x·log(x/M) + M − x, without cancellation: Loader (2000).
+
+    Parameters
+    ----------
+    x : float
+        A count, positive.
+    mean : float
+        The mean M of the count, positive.
+
+    Returns
+    -------
+    float
+        The deviance, at least 0.
+
+    Examples
+    --------
+    >>> deviance(5.0, 5.0), round(deviance(2.0, 1.0), 12)
+    (0.0, 0.38629436112)
+    """
     difference = x - mean
     if abs(difference) >= 0.1 * (x + mean):
         return x * math.log(x / mean) - difference
@@ -95,11 +132,25 @@ def _log_probability(k: float, n: float, p: float) -> float:
 
 @njit(cache=True, nogil=True)
 def binomial_by_rejection(rng: Rng, n: int, p: float) -> int:
-    """Draw as `binomial` does: Hörmann (1993), algorithm BTRS, several times as fast.
+    """Draw a Binomial variable as `binomial` does, several times as fast: Hörmann (1993), BTRS.
 
     With fewer than ten successes, or failures, expected by adding up probabilities; beyond 2^50
     trials by `binomial`. Exact in law, up to rounding: the probabilities that decide err by some
     10^−15.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the variable.
+    n : int
+        Number of trials, up to 2^62.
+    p : float
+        Probability of success, in [0, 1].
+
+    Returns
+    -------
+    int
+        Number of successes, from 0 to n.
 
     Examples
     --------

@@ -85,7 +85,20 @@ def _laws(name: str, value: Any) -> tuple[HeavyLaw, ...]:
 
 @njit(cache=True, nogil=True)
 def draw_heavy(rng: Rng, code: HeavyCode) -> float:
-    """Draw one reward of the law that `code` describes."""
+    """Draw one reward of the law that `code` describes.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the reward.
+    code : tuple
+        Kind of the law, Pareto or two points, and its two parameters.
+
+    Returns
+    -------
+    float
+        The reward.
+    """
     kind, first, second = code
     if kind == PARETO:
         return second * math.exp(rng.standard_exponential() / first)
@@ -94,7 +107,24 @@ def draw_heavy(rng: Rng, code: HeavyCode) -> float:
 
 @njit(cache=True, nogil=True)
 def next_heavy(rng: Rng, code: HeavyCode, tape: Tape, arm: int) -> float:
-    """Draw the next reward of an arm, or read it where its law is in Python alone."""
+    """Draw the next reward of an arm, or read it where its law is in Python alone.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the reward.
+    code : tuple
+        Kind of the arm's law and its two parameters.
+    tape : Tape
+        Rewards that are there already, for a law in Python; what is read is counted.
+    arm : int
+        Arm, from 0 to K − 1.
+
+    Returns
+    -------
+    float
+        The reward.
+    """
     if code[0] != GIVEN:
         return draw_heavy(rng, code)
     tape.read[arm] += 1
@@ -103,7 +133,18 @@ def next_heavy(rng: Rng, code: HeavyCode, tape: Tape, arm: int) -> float:
 
 @dataclass(frozen=True)
 class HeavyLaw(Configuration, abc.ABC):
-    """Law of the rewards of an arm, with a finite mean and perhaps no variance."""
+    """Law of the rewards of an arm, with a finite mean and perhaps no variance.
+
+    Base of the laws for heavy tails. A subclass defines `mean` and `moment`, and `sample` unless
+    compiled loops know its `code`.
+
+    Examples
+    --------
+    >>> from dpbandits.rewards.heavy_laws import HeavyLaw, ParetoLaw
+    >>> law = ParetoLaw(shape=1.5, scale=1.0)
+    >>> isinstance(law, HeavyLaw), law.mean, law.ahead
+    (True, 3.0, 256)
+    """
 
     ahead: ClassVar[int] = 256
     """Rewards that may be drawn before they are pulled."""
@@ -120,18 +161,85 @@ class HeavyLaw(Configuration, abc.ABC):
 
     @abc.abstractmethod
     def moment(self, order: float) -> float:
-        """Return E ∣X∣^(1+v) for v = `order` in (0, 1]; ``inf`` where it does not exist."""
+        """Return the moment E ∣X∣^(1+v).
+
+        Parameters
+        ----------
+        order : float
+            v, in (0, 1].
+
+        Returns
+        -------
+        float
+            The moment, or a bound on it where only that is declared; ``inf`` where it does not
+            exist.
+
+        Raises
+        ------
+        ValueError
+            If `order` is out of range.
+        """
 
     def truncated_mean(self, bound: float) -> float:
-        """Return E X·1{∣X∣ ≤ B} for B = `bound`; here nan, for it is not known."""
+        """Return E X·1{∣X∣ ≤ B}; here nan, for it is not known.
+
+        Parameters
+        ----------
+        bound : float
+            B > 0; ``inf`` is allowed.
+
+        Returns
+        -------
+        float
+            Mean of a truncated reward.
+
+        Raises
+        ------
+        ValueError
+            If `bound` is not positive.
+        """
         return math.nan
 
     def truncated_variance(self, bound: float) -> float:
-        """Return the variance of X·1{∣X∣ ≤ B} for B = `bound`; here nan."""
+        """Return the variance of X·1{∣X∣ ≤ B}; here nan, for it is not known.
+
+        Parameters
+        ----------
+        bound : float
+            B > 0; ``inf`` is allowed.
+
+        Returns
+        -------
+        float
+            Variance of a truncated reward.
+
+        Raises
+        ------
+        ValueError
+            If `bound` is not positive.
+        """
         return math.nan
 
     def sample(self, rng: Rng, size: int) -> Floats:
-        """Draw `size` rewards."""
+        """Draw independent rewards.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the rewards.
+        size : int
+            Number of rewards, from 0 to 2^32.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (size,)
+            The rewards.
+
+        Raises
+        ------
+        ValueError
+            If `rng` is not a generator, or `size` is out of range.
+        """
         rng, size = check_generator("rng", rng), check_integer("size", size, 0, _MOST_DRAWS)
         return _sample(rng, self.code, size)
 
@@ -146,12 +254,19 @@ def _sample(rng: Rng, code: HeavyCode, size: int) -> Floats:
 
 @dataclass(frozen=True)
 class ParetoLaw(HeavyLaw):
-    """P(X > x) = (x_a/x)^s for x ≥ x_a; drawn as x_a·exp(E/s) with E standard exponential.
+    """Pareto law: P(X > x) = (x_a/x)^s for x ≥ x_a, drawn as x_a·exp(E/s), E standard exponential.
 
     Parameters
     ----------
-    shape, scale : float
-        s, above 1 so that there is a mean, up to 1000; x_a > 0, up to 10^100.
+    shape : float
+        s, above 1 so that there is a mean, up to 1000.
+    scale : float
+        x_a, the smallest reward, from 10^−100 to 10^100.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
 
     Examples
     --------
@@ -200,7 +315,19 @@ class ParetoLaw(HeavyLaw):
 
 @dataclass(frozen=True)
 class TwoPointHeavyLaw(HeavyLaw):
-    """`high`, from 10^−100 to 10^100, with a probability, else 0: the law of the lower bounds.
+    """Law of `high` with a probability, else 0: that of the lower bounds.
+
+    Parameters
+    ----------
+    high : float
+        Reward that is not 0, from 10^−100 to 10^100.
+    probability : float
+        Its probability, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
 
     Examples
     --------
@@ -263,8 +390,26 @@ class SampledLaw(_DeclaredLaw):
     ----------
     sampler : callable
         From a generator and a number of rewards to an array of that many.
-    declared_mean, order, moment_bound : float
-        μ, v in (0, 1] and u ≥ E∣X∣^(1+v), at least ∣μ∣^(1+v) by Jensen's inequality.
+    declared_mean : float
+        Mean μ of the rewards.
+    order : float
+        v, in (0, 1].
+    moment_bound : float
+        u ≥ E∣X∣^(1+v), at least ∣μ∣^(1+v) by Jensen's inequality.
+    label : str
+        What warnings call the law.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, the mean contradicts the moment bound, or the sampler
+        returns another number of rewards.
+
+    Examples
+    --------
+    >>> law = SampledLaw(lambda rng, size: rng.normal(1.0, 1.0, size), 1.0, 1.0, moment_bound=2.0)
+    >>> law.mean, law.moment(1.0), law.sample(np.random.default_rng(0), 3).shape
+    (1.0, 2.0, (3,))
     """
 
     sampler: Annotated[Callable[[Rng, int], Floats], _function]
@@ -295,11 +440,43 @@ class SampledLaw(_DeclaredLaw):
         return self.sample(np.random.default_rng(0), _CHECKED_DRAWS)
 
     def truncated_mean(self, bound: float) -> float:
-        """Estimate E X·1{∣X∣ ≤ B}."""
+        """Estimate E X·1{∣X∣ ≤ B} from draws at a fixed seed.
+
+        Parameters
+        ----------
+        bound : float
+            B > 0; ``inf`` is allowed.
+
+        Returns
+        -------
+        float
+            Mean of the truncated draws.
+
+        Raises
+        ------
+        ValueError
+            If `bound` is not positive.
+        """
         return float(self._truncated(bound).mean())
 
     def truncated_variance(self, bound: float) -> float:
-        """Estimate the variance of X·1{∣X∣ ≤ B}."""
+        """Estimate the variance of X·1{∣X∣ ≤ B} from draws at a fixed seed.
+
+        Parameters
+        ----------
+        bound : float
+            B > 0; ``inf`` is allowed.
+
+        Returns
+        -------
+        float
+            Variance of the truncated draws.
+
+        Raises
+        ------
+        ValueError
+            If `bound` is not positive.
+        """
         return float(self._truncated(bound).var())
 
     def _truncated(self, bound: float) -> Floats:
@@ -307,7 +484,26 @@ class SampledLaw(_DeclaredLaw):
         return np.where(np.abs(self._draws) <= bound, self._draws, 0.0)
 
     def sample(self, rng: Rng, size: int) -> Floats:
-        """Draw `size` rewards with the sampler."""
+        """Draw rewards with the sampler.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            What the sampler draws from.
+        size : int
+            Number of rewards, from 0 to 2^32.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (size,)
+            The rewards.
+
+        Raises
+        ------
+        ValueError
+            If `rng` is not a generator, `size` is out of range, or the sampler returns another
+            number of rewards or nan.
+        """
         rng, size = check_generator("rng", rng), check_integer("size", size, 0, _MOST_DRAWS)
         rewards = np.asarray(self.sampler(rng, size), dtype=np.float64)
         if rewards.shape != (size,) or np.isnan(rewards).any():
@@ -320,9 +516,31 @@ class SampledLaw(_DeclaredLaw):
 
 @dataclass(frozen=True)
 class CallbackLaw(_DeclaredLaw):
-    """Rewards that a function gives, with the moment bound that you declare; see `heavy_callback`.
+    """Rewards that a function gives, with the moment bound that you declare.
 
-    The declared mean is nan if nobody knows it.
+    `heavy_callback` builds an instance of such laws.
+
+    Parameters
+    ----------
+    function : callable
+        Without arguments; returns the next reward, a number.
+    order : float
+        v, in (0, 1].
+    moment_bound : float
+        u ≥ E∣X∣^(1+v) > 0.
+    declared_mean : float
+        Mean μ; nan if nobody knows it.
+
+    Raises
+    ------
+    ValueError
+        If `function` cannot be called, or a number is out of range.
+
+    Examples
+    --------
+    >>> law = CallbackLaw(lambda: 2.0, order=1.0, moment_bound=4.0)
+    >>> law.sample(np.random.default_rng(0), 3).tolist(), law.mean
+    ([2.0, 2.0, 2.0], nan)
     """
 
     ahead: ClassVar[int] = 1
@@ -333,7 +551,25 @@ class CallbackLaw(_DeclaredLaw):
     declared_mean: Number = math.nan
 
     def sample(self, rng: Rng, size: int) -> Floats:
-        """Call the function `size` times."""
+        """Call the function `size` times.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Not used.
+        size : int
+            Number of rewards, from 0 to 2^32.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (size,)
+            What the function returned.
+
+        Raises
+        ------
+        ValueError
+            If `size` is out of range, or the function returns nan or what is not a number.
+        """
         rewards = np.empty(check_integer("size", size, 0, _MOST_DRAWS))
         for i in range(size):
             rewards[i] = check_number("reward", self.function(), "a number")
@@ -350,6 +586,25 @@ def moment_evidence(x: Floats, order: float, moment: float) -> float:
     is. So is the average over λ = 1/2, 1/4, …, 1/1024, and by Ville's inequality its maximum
     over the sample, which is returned, reaches 1/α with probability at most α: 10^6 rejects the
     bound at level 10^−6.
+
+    Parameters
+    ----------
+    x : numpy.ndarray of float, shape (n,)
+        Independent rewards of one law.
+    order : float
+        v, in (0, 1].
+    moment : float
+        u > 0, the bound that is tested.
+
+    Returns
+    -------
+    float
+        The gambler's greatest wealth, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If `order` or `moment` is out of range.
 
     Examples
     --------
@@ -373,8 +628,17 @@ class HeavyTailInstance(Configuration, Arms):
     ----------
     laws : sequence of HeavyLaw, length K ≥ 2
         The arms' laws, kept as a tuple.
-    order, moment_bound : float
-        v in (0, 1] and u > 0, both known to the algorithms; no law's moment may exceed u.
+    order : float
+        v, in (0, 1], known to the algorithms.
+    moment_bound : float
+        u > 0, known to the algorithms; no law's moment may exceed it.
+    name : str
+        What tables and figures call the instance.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two laws, a number is out of range, or a law's moment exceeds u.
 
     Examples
     --------
@@ -415,26 +679,97 @@ class HeavyTailInstance(Configuration, Arms):
         return any(isinstance(law, CallbackLaw) for law in self.laws)
 
     def rewards(self, rng: Rng) -> HeavyRewards:
-        """Begin a run: return its rewards."""
+        """Begin a run: return its rewards.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the rewards.
+
+        Returns
+        -------
+        HeavyRewards
+            Rewards of the run.
+        """
         return HeavyRewards(self.laws, rng)
 
     def sample(self, rng: Rng, arm: int, size: int) -> Floats:
-        """Draw `size` rewards of `arm` (0-based)."""
+        """Draw independent rewards of an arm.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the rewards.
+        arm : int
+            Arm, from 0 to K − 1.
+        size : int
+            Number of rewards, from 0 to 2^32.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (size,)
+            The rewards.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
         return self.laws[check_integer("arm", arm, 0, self.n_arms - 1)].sample(rng, size)
 
 
 class HeavyRewards(Source):
-    """Rewards of a run as compiled loops read them where the laws are in Python alone."""
+    """Rewards of a run, for algorithms in Python and for laws that are in Python alone.
+
+    Parameters
+    ----------
+    laws : sequence of HeavyLaw, length K
+        The arms' laws.
+    rng : numpy.random.Generator
+        Source of the rewards.
+
+    Examples
+    --------
+    >>> laws = [TwoPointHeavyLaw(4.0, 1.0), ParetoLaw(1.5, 1.0)]
+    >>> HeavyRewards(laws, np.random.default_rng(0)).total(0, 3)
+    12.0
+    """
 
     def __init__(self, laws: Sequence[HeavyLaw], rng: Rng) -> None:
         self._laws, self._rng, self.n_arms = laws, rng, len(laws)
 
     def total(self, arm: int, size: int) -> float:
-        """Return the sum of the next `size` rewards of `arm` (0-based)."""
+        """Return the sum of the next `size` rewards of `arm`.
+
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+        size : int
+            Number of pulls, from 0 to 2^32.
+
+        Returns
+        -------
+        float
+            Sum of the rewards of these pulls.
+        """
         return float(self._laws[arm].sample(self._rng, size).sum())
 
     def ready(self, arm: int, most: int) -> Floats:
-        """Draw the next rewards of an arm, as many as may be drawn ahead."""
+        """Draw the next rewards of an arm, as many as may be drawn ahead.
+
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+        most : int
+            Number of rewards that are wanted, at least 1.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (n,)
+            Rewards of the next n pulls, 1 ≤ n ≤ `most`.
+        """
         return self._laws[arm].sample(self._rng, min(most, self._laws[arm].ahead))
 
 
@@ -451,14 +786,40 @@ def heavy_callback(
 ) -> HeavyTailInstance:
     """Build an instance whose rewards come from a function: a live system, a log, a table.
 
-    As `dpbandits.rewards.instances.callback`, for rewards with E∣X∣^(1+v) ≤ u, v = `order` and
-    u = `moment_bound`, which you declare: privacy does not depend on them, the widths do.
+    You declare the bound on the rewards' moment: privacy does not depend on it, the widths do.
     Elimination asks for the rewards of an epoch when it ends.
+
+    Parameters
+    ----------
+    function : callable
+        From an arm (0-based) to the reward of its next pull, a number. It is called once a pull,
+        never ahead, and by all runs: `simulate` it with ``n_runs=1`` where it has a state.
+    n_arms : int
+        Number of arms K ≥ 2.
+    order : float
+        v, in (0, 1].
+    moment_bound : float
+        u ≥ E∣X∣^(1+v) > 0, for every arm.
+    means : sequence of float, length K, optional
+        Means of the arms. Without them the regret of a run is nan; its pulls are known.
+    name : str
+        What tables and figures call the instance.
+
+    Returns
+    -------
+    HeavyTailInstance
+        The bandit.
+
+    Raises
+    ------
+    ValueError
+        If `function` cannot be called, there is not one mean for each arm, or a number is out of
+        range.
 
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> mine = heavy_callback(lambda arm: 9.0 * arm, n_arms=2, order=1.0, moment_bound=81.0)
+    >>> mine = dpb.instances.heavy_callback(lambda arm: 9.0 * arm, 2, order=1.0, moment_bound=81.0)
     >>> dpb.simulate(dpb.DPRUCB(epsilon=20.0), mine, 10**4, n_runs=1).pulls.argmax(axis=1).tolist()
     [1]
     """
@@ -476,8 +837,28 @@ def pareto(
 ) -> HeavyTailInstance:
     """Build an instance of Pareto arms of one shape s; u is their largest moment.
 
-    Arm a has the mean μ_a > 0 and the scale (s − 1)μ_a/s; v = `order` is in (0, 1], and the shape
-    s above 1 + v, 1.05 + v if not given.
+    Arm a has the scale (s − 1)μ_a/s, so that its mean is μ_a.
+
+    Parameters
+    ----------
+    means : sequence of float, length K ≥ 2
+        Means μ_a > 0 of the arms.
+    order : float
+        v, in (0, 1].
+    shape : float, optional
+        s, above 1 + v; by default 1.05 + v.
+    name : str
+        What tables and figures call the instance.
+
+    Returns
+    -------
+    HeavyTailInstance
+        The bandit.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two means, or a number is out of range.
 
     Examples
     --------
@@ -497,10 +878,27 @@ def pareto(
 
 
 def twzw22(name: str, order: float) -> HeavyTailInstance:
-    """Build one of the three instances of TWZW22, §6: ``"S1"``, ``"S2"`` or ``"S3"``.
+    """Build one of the three instances of Tao, Wu, Zhao & Wang (2022), §6: Pareto arms.
 
     Means as printed there, `TWZW22_MEANS`. The Pareto shape 1.05 + v is inferred: our copy of the
     paper has lost it.
+
+    Parameters
+    ----------
+    name : {"S1", "S2", "S3"}
+        Which instance.
+    order : float
+        v, in (0, 1].
+
+    Returns
+    -------
+    HeavyTailInstance
+        The bandit, of five arms.
+
+    Raises
+    ------
+    ValueError
+        If `name` is unknown or `order` is out of range.
 
     Examples
     --------
@@ -523,8 +921,28 @@ def heavy_two_point(
     mean at p·h ≤ h^−v = Δ, so that ρ = 0: the worse arms then give 0 always. With ρ = 1/2,
     h = (2Δ)^(−1/v), and worse arms are as heavy-tailed as the better one.
 
-    Δ = `gap` is at most 1 − ρ, v = `order` in (0, 1], ρ = `ratio` in [0, 1); `best` is the better
-    one of K ≥ 2 arms (0-based).
+    Parameters
+    ----------
+    gap : float
+        Gap Δ of all arms but the best, positive and at most 1 − ρ.
+    order : float
+        v, in (0, 1].
+    n_arms : int
+        Number of arms K, from 2 to 100 000.
+    best : int
+        The better arm, from 0 to K − 1.
+    ratio : float
+        ρ, in [0, 1).
+
+    Returns
+    -------
+    HeavyTailInstance
+        The bandit.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or p would be below 10^−100.
 
     Examples
     --------

@@ -65,7 +65,19 @@ TD16_NAMES = ("two", "ten")
 
 @dataclass(frozen=True)
 class BernoulliInstance(Bandit):
-    """A bandit whose rewards are 0 or 1: two or more means in [0, 1], and a name for tables.
+    """A bandit whose rewards are 0 or 1.
+
+    Parameters
+    ----------
+    mean_rewards : tuple of float, length K ≥ 2
+        Means of the arms, each in [0, 1].
+    name : str
+        What tables and figures call the instance.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two means, or one lies outside of [0, 1].
 
     Examples
     --------
@@ -82,13 +94,34 @@ class BernoulliInstance(Bandit):
 
     @cached_property
     def means(self) -> Floats:
+        """Means of the arms, shape (K,), read-only."""
         return read_only(self.mean_rewards)
 
     def rewards(self, rng: Rng) -> DrawnRewards:
         return DrawnRewards(self, rng)
 
     def sample(self, rng: Rng, arm: int, size: int | None = None) -> Floats:
-        """Draw `size` rewards of `arm` (0-based), 0.0 or 1.0 each; one of shape () without it."""
+        """Draw rewards of an arm, 0.0 or 1.0 each.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the rewards.
+        arm : int
+            Arm, from 0 to K − 1.
+        size : int, optional
+            Number of rewards; without it one, of shape ().
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (size,) or ()
+            The rewards.
+
+        Raises
+        ------
+        ValueError
+            If `arm` is out of range.
+        """
         arm = check_integer("arm", arm, 0, self.n_arms - 1)
         return np.asarray(rng.random(size) < self.means[arm], dtype=np.float64)
 
@@ -97,14 +130,25 @@ class BernoulliInstance(Bandit):
 class BoundedInstance(Bandit):
     """A bandit with independent rewards of any laws on [0, 1]; also called `bounded`.
 
-    For each of two or more arms a law of `dpbandits.laws` whose support is in [0, 1], or an object
-    with `mean` and `sample(rng, size)`, whose rewards are checked when they come.
+    Parameters
+    ----------
+    laws : sequence, length K ≥ 2
+        For each arm a law of `dpbandits.laws` whose support is in [0, 1], or an object with `mean`
+        and `sample(rng, size)`, whose rewards are checked when they come. They are kept as a tuple.
+    name : str
+        What tables and figures call the instance.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two laws, or a support or a mean is not in [0, 1].
 
     Examples
     --------
     >>> import dpbandits as dpb
     >>> laws = [dpb.laws.UniformLaw(1.0, low=0.2, high=1.0), dpb.laws.TwoPointLaw(1.0, 0, 0.5, 0.5)]
-    >>> dpb.simulate(dpb.UCB(), bounded(laws), horizon=1000, n_runs=2).pulls.sum(axis=1).tolist()
+    >>> instance = dpb.instances.bounded(laws)
+    >>> dpb.simulate(dpb.UCB(), instance, horizon=1000, n_runs=2).pulls.sum(axis=1).tolist()
     [1000, 1000]
     """
 
@@ -124,6 +168,7 @@ class BoundedInstance(Bandit):
 
     @cached_property
     def means(self) -> Floats:
+        """Means of the arms, shape (K,), read-only."""
         return read_only([law.mean for law in self.laws])
 
     def rewards(self, rng: Rng) -> LawRewards:
@@ -134,12 +179,24 @@ class BoundedInstance(Bandit):
 class TableInstance(Bandit):
     """A bandit whose rewards are fixed beforehand; also called `table`.
 
-    A row of N rewards in [0, 1] for each of two or more arms, in the order of its pulls, the same
-    in every run; a run that pulls an arm more often is refused. The means are those of the rows.
+    Every run reads the same rewards; one that pulls an arm more than N times is refused. The means
+    are those of the rows.
+
+    Parameters
+    ----------
+    entries : array_like of float, shape (K, N)
+        A row of N ≥ 1 rewards in [0, 1] for each of K ≥ 2 arms, in the order of its pulls.
+    name : str
+        What tables and figures call the instance.
+
+    Raises
+    ------
+    ValueError
+        If `entries` is not such a table.
 
     Examples
     --------
-    >>> table([[0, 1, 1, 0.5], [0, 0, 1, 0]]).gaps.tolist()
+    >>> TableInstance([[0, 1, 1, 0.5], [0, 0, 1, 0]]).gaps.tolist()
     [0.0, 0.375]
     """
 
@@ -156,6 +213,7 @@ class TableInstance(Bandit):
 
     @cached_property
     def means(self) -> Floats:
+        """Means of the rows, shape (K,), read-only."""
         return read_only(self.entries.mean(axis=1))
 
     def rewards(self, rng: Rng) -> FixedRewards:
@@ -164,7 +222,32 @@ class TableInstance(Bandit):
 
 @dataclass(frozen=True)
 class CallbackInstance(Bandit):
-    """A bandit whose rewards a function gives; see `callback`."""
+    """A bandit whose rewards a function gives; `callback` builds one.
+
+    Parameters
+    ----------
+    function : callable
+        From an arm (0-based) to the reward of its next pull, a number in [0, 1]. It is called once
+        a pull and never ahead.
+    arms : int
+        Number of arms K ≥ 2.
+    known_means : tuple of float, length K, optional
+        Means of the arms, each in [0, 1]; without them they are nan, and so is the regret.
+    name : str
+        What tables and figures call the instance.
+
+    Raises
+    ------
+    ValueError
+        If `function` cannot be called, there are fewer than two arms, or the means are not K
+        numbers in [0, 1].
+
+    Examples
+    --------
+    >>> instance = CallbackInstance(lambda arm: 0.5, arms=2)
+    >>> instance.n_arms, instance.means.tolist()
+    (2, [nan, nan])
+    """
 
     function: Callable[[int], float]
     arms: int
@@ -185,6 +268,7 @@ class CallbackInstance(Bandit):
 
     @cached_property
     def means(self) -> Floats:
+        """Means of the arms, shape (K,), read-only; nan where nobody knows them."""
         return read_only([np.nan] * self.arms if self.known_means is None else self.known_means)
 
     def rewards(self, rng: Rng) -> CallbackRewards:
@@ -200,7 +284,31 @@ def _means(given: ArrayLike) -> tuple[float, ...]:
 
 
 def bernoulli(means: Sequence[float], name: str = "Bernoulli") -> BernoulliInstance:
-    """Build a `BernoulliInstance` from two or more means in [0, 1]."""
+    """Build a `BernoulliInstance`: a bandit whose rewards are 0 or 1.
+
+    Parameters
+    ----------
+    means : sequence of float, length K ≥ 2
+        Means of the arms, each in [0, 1].
+    name : str
+        What tables and figures call the instance.
+
+    Returns
+    -------
+    BernoulliInstance
+        The bandit.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two means, or one lies outside of [0, 1].
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> dpb.instances.bernoulli([0.9, 0.5]).gaps.tolist()
+    [0.0, 0.4]
+    """
     return BernoulliInstance(cast(tuple[float, ...], means), name)
 
 
@@ -224,13 +332,27 @@ def callback(
         runs: `simulate` it with ``n_runs=1`` where it has a state.
     n_arms : int
         Number of arms K ≥ 2.
-    means : sequence of float, optional
-        Means of the arms. Without them the regret of a run is nan; its pulls are there.
+    means : sequence of float, length K, optional
+        Means of the arms, each in [0, 1]. Without them the regret of a run is nan; its pulls are
+        known.
+    name : str
+        What tables and figures call the instance.
+
+    Returns
+    -------
+    CallbackInstance
+        The bandit.
+
+    Raises
+    ------
+    ValueError
+        If `function` cannot be called, there are fewer than two arms, or the means are not K
+        numbers in [0, 1].
 
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> mine = callback(lambda arm: [0.3, 0.9][arm], n_arms=2)
+    >>> mine = dpb.instances.callback(lambda arm: [0.3, 0.9][arm], n_arms=2)
     >>> runs = dpb.simulate(dpb.DPSE(epsilon=1), mine, horizon=20_000, n_runs=1)
     >>> bool(runs.pulls[0, 1] > 15_000), float(runs.regret[0, -1])
     (True, nan)
@@ -245,7 +367,22 @@ def ss19(name: str, n_arms: int = 5) -> BernoulliInstance:
     a(i − K)² + c through 0.75 at i = 1 and 0.25 at i = K. C4: the concave parabola
     a(i − 1)² + c through the same two points.
 
-    The number of arms is K ≥ 2; the paper uses 3, 5, 10, 20.
+    Parameters
+    ----------
+    name : {"C1", "C2", "C3", "C4"}
+        Which instance.
+    n_arms : int
+        Number of arms K, from 2 to 100 000; the paper uses 3, 5, 10 and 20.
+
+    Returns
+    -------
+    BernoulliInstance
+        The bandit, named after both.
+
+    Raises
+    ------
+    ValueError
+        If `name` is unknown or `n_arms` is out of range.
 
     Examples
     --------
@@ -272,6 +409,21 @@ def td16(name: str) -> BernoulliInstance:
     two: 0.9 and 0.6. ten: 0.1 four times, 0.2, 0.55, and 0.1 four times again; the paper leaves
     open how many arms stand before the better two.
 
+    Parameters
+    ----------
+    name : {"two", "ten"}
+        Which instance, by its number of arms.
+
+    Returns
+    -------
+    BernoulliInstance
+        The bandit.
+
+    Raises
+    ------
+    ValueError
+        If `name` is unknown.
+
     Examples
     --------
     >>> td16("two").mean_rewards, td16("ten").best_arm
@@ -290,6 +442,21 @@ def ja25(name: str) -> BernoulliInstance:
     Our copy of the paper has lost the means; those of mu1 and mu2 are inferred from the values
     that are quoted of them, log-odds 0.75 and 2.94 apart on mu1, 0.25 on mu2.
 
+    Parameters
+    ----------
+    name : {"mu1", "mu2", "even"}
+        Which instance.
+
+    Returns
+    -------
+    BernoulliInstance
+        The bandit, of five arms.
+
+    Raises
+    ------
+    ValueError
+        If `name` is unknown.
+
     Examples
     --------
     >>> ja25("mu1").mean_rewards, ja25("even").best_arm
@@ -307,7 +474,24 @@ BEST_MEAN = 0.75
 
 
 def equal_gaps(n_arms: int, gap: float) -> BernoulliInstance:
-    """Return K ≥ 2 arms, all worse by `gap`, in (0, 0.75], than the last, whose mean is 0.75.
+    """Build an instance whose arms are all worse by one gap than the last, whose mean is 0.75.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms K ≥ 2.
+    gap : float
+        Gap of the first K − 1 arms, in (0, 0.75].
+
+    Returns
+    -------
+    BernoulliInstance
+        The bandit.
+
+    Raises
+    ------
+    ValueError
+        If `n_arms` or `gap` is out of range.
 
     Examples
     --------
@@ -318,10 +502,26 @@ def equal_gaps(n_arms: int, gap: float) -> BernoulliInstance:
 
 
 def ladder(n_arms: int, gap: float) -> BernoulliInstance:
-    """Return arms worse by twice `gap` to `gap`, evenly, than the last, whose mean is 0.75.
+    """Build an instance of evenly spaced arms below the last, whose mean is 0.75.
 
-    `gap` is in (0, 0.375]. No two of the K ≥ 2 arms are tied: with ties for second, elimination
-    has no mean stopping time.
+    No two arms are tied: with ties for second, elimination has no mean stopping time.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms K ≥ 2.
+    gap : float
+        Gap of the second best arm, in (0, 0.375]; the first arm has twice this gap if K > 2.
+
+    Returns
+    -------
+    BernoulliInstance
+        The bandit.
+
+    Raises
+    ------
+    ValueError
+        If `n_arms` or `gap` is out of range.
 
     Examples
     --------

@@ -37,8 +37,29 @@ _BY_BITS = 1000  # from this many uniforms on, sums of their binary digits are c
 class LawCode(NamedTuple):
     """What compiled kernels are told of a law: ``offset + width·(a variable of the kind)``.
 
-    The shapes are a probability or those of a Beta law; a discrete law has its values and the
-    sums of their probabilities.
+    Attributes
+    ----------
+    kind : int
+        0: two points, 0 and 1. 1: uniform on [0, 1]. 2: Beta. 3: discrete.
+    offset : float
+        What is added to the variable times `width`.
+    width : float
+        By what the variable is multiplied.
+    first : float
+        Probability of 1 of two points; first shape a of a Beta law.
+    second : float
+        Second shape b of a Beta law.
+    values : numpy.ndarray of float, shape (m,)
+        Values of a discrete law; else empty.
+    cumulative : numpy.ndarray of float, shape (m,)
+        Sums of the probabilities of the first 1, …, m values; else empty.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> code = dpb.laws.two_point(0.5).code
+    >>> code.kind, code.offset, code.width, code.first
+    (0, -1.0, 2.0, 0.75)
     """
 
     kind: int
@@ -64,7 +85,20 @@ def _unit(rng: Rng, code: LawCode) -> float:
 
 @njit(cache=True, nogil=True)
 def draw(rng: Rng, code: LawCode) -> float:
-    """Draw one reward of the law that `code` describes."""
+    """Draw one reward of the law that `code` describes.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the reward.
+    code : LawCode
+        The law.
+
+    Returns
+    -------
+    float
+        The reward.
+    """
     return code.offset + code.width * _unit(rng, code)
 
 
@@ -99,6 +133,20 @@ def sum_of_draws(rng: Rng, code: LawCode, n: int) -> float:
 
     Two points need one Binomial variable, a discrete law one a value, many uniform variables one
     for each of their 53 fair binary digits. Others are drawn one by one.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the rewards.
+    code : LawCode
+        The law.
+    n : int
+        Number of rewards, at least 0.
+
+    Returns
+    -------
+    float
+        Their sum.
     """
     if code.kind == _UNIFORM and n >= _BY_BITS:
         total = 0.0
@@ -113,8 +161,22 @@ def sum_of_draws(rng: Rng, code: LawCode, n: int) -> float:
 def moments_of_draws(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
     """Draw sum and sum of squares of n independent rewards of a law, exact in law.
 
-    Two points need one Binomial variable and a discrete law one a value, the same as those of
-    `sum_of_draws`. Others are drawn one by one.
+    Two points need one Binomial variable and a discrete law one a value: the variables that
+    `sum_of_draws` draws, from which the sum is made in the same way. Others are drawn one by one.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the rewards.
+    code : LawCode
+        The law.
+    n : int
+        Number of rewards, at least 0.
+
+    Returns
+    -------
+    total, squares : float
+        Sum of the rewards, and sum of their squares.
     """
     total, squares = _sums(rng, code, n)
     return n * code.offset + code.width * total, squares
@@ -132,10 +194,27 @@ def _sample(rng: Rng, code: LawCode, size: int) -> Floats:
 class Law(Configuration, abc.ABC):
     """Law of one reward, on [−R, R]; its `code` is of one of the kinds in this file.
 
-    Attributes
+    Base of the laws. A subclass defines `code`, `support`, `name`, `expectation` and `_moments`.
+
+    Parameters
     ----------
     half_range : float
-        R > 0: the rules are told that no reward lies outside [−R, R].
+        R > 0: stopping rules are told that no reward lies outside [−R, R].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or the support is not within [−R, R].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpbandits as dpb
+    >>> law = dpb.laws.uniform(0.5)
+    >>> law.support, law.mean, round(law.variance, 4), law.half_range
+    ((0.0, 1.0), 0.5, 0.0833, 1.0)
+    >>> law.sample(np.random.default_rng(0), 3).round(3).tolist()
+    [0.637, 0.27, 0.041]
     """
 
     half_range: Positive
@@ -185,25 +264,91 @@ class Law(Configuration, abc.ABC):
 
     @abc.abstractmethod
     def expectation(self, function: Callable[[Floats], Any]) -> float:
-        """Return the expectation of a function of one reward, which maps arrays to arrays.
+        """Return the expectation of a function of one reward.
 
         A sum for discrete laws, an integral by quadrature for others.
+
+        Parameters
+        ----------
+        function : callable
+            From an array of rewards to an array of the same shape.
+
+        Returns
+        -------
+        float
+            The expectation.
         """
 
     def sample(self, rng: Rng, size: int) -> Floats:
-        """Draw `size` rewards, none of them outside [−R, R] by rounding."""
+        """Draw rewards, none of them outside [−R, R] by rounding.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the rewards.
+        size : int
+            Number of rewards, from 0 to 2^40.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (size,)
+            Independent rewards.
+
+        Raises
+        ------
+        ValueError
+            If `rng` is not a generator, or `size` is out of range.
+        """
         rng, size = check_generator("rng", rng), check_integer("size", size, 0, 2**40)
         rewards = _sample(rng, self.code, size)
         return np.clip(rewards, -self.half_range, self.half_range)
 
     def sample_sum(self, rng: Rng, n: int) -> float:
-        """Draw the sum of `n` rewards; exact in law, and fast except for Beta laws."""
+        """Draw the sum of `n` rewards; exact in law, and fast except for Beta laws.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the rewards.
+        n : int
+            Number of rewards, from 0 to 2^52.
+
+        Returns
+        -------
+        float
+            Their sum.
+
+        Raises
+        ------
+        ValueError
+            If `rng` is not a generator, or `n` is out of range.
+        """
         rng, n = check_generator("rng", rng), check_integer("n", n, 0, 2**52)
         total: float = sum_of_draws(rng, self.code, n)
         return total
 
     def sample_moments(self, rng: Rng, n: int) -> tuple[float, float]:
-        """Draw sum and sum of squares of `n` rewards; exact in law."""
+        """Draw sum and sum of squares of `n` rewards; exact in law.
+
+        Fast for two points and discrete laws; rewards of others are drawn one by one.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the rewards.
+        n : int
+            Number of rewards, from 0 to 2^52.
+
+        Returns
+        -------
+        total, squares : float
+            Sum of the rewards, and sum of their squares.
+
+        Raises
+        ------
+        ValueError
+            If `rng` is not a generator, or `n` is out of range.
+        """
         rng, n = check_generator("rng", rng), check_integer("n", n, 0, 2**52)
         moments: tuple[float, float] = moments_of_draws(rng, self.code, n)
         return moments
@@ -225,7 +370,28 @@ class _LawBetween(Law):
 class TwoPointLaw(_LawBetween):
     """Two values, `high` with probability `probability` and `low` otherwise.
 
-    −R ≤ low ≤ high ≤ R.
+    Parameters
+    ----------
+    half_range : float
+        R > 0, of the range [−R, R] that stopping rules are told.
+    low : float
+        Lower value, from −R.
+    high : float
+        Upper value, from `low` to R.
+    probability : float
+        Probability of `high`, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> law = dpb.laws.TwoPointLaw(half_range=1.0, low=0.0, high=0.5, probability=0.25)
+    >>> law.mean, law.variance
+    (0.125, 0.046875)
     """
 
     probability: Annotated[float, between(0, 1)]
@@ -253,7 +419,29 @@ class TwoPointLaw(_LawBetween):
 
 @dataclass(frozen=True)
 class UniformLaw(_LawBetween):
-    """Uniform on [low, high], −R ≤ low < high ≤ R; drawn with 53 random binary digits, as NumPy."""
+    """Uniform on [low, high]; drawn with 53 random binary digits, as NumPy draws it.
+
+    Parameters
+    ----------
+    half_range : float
+        R > 0, of the range [−R, R] that stopping rules are told.
+    low : float
+        Lower end, from −R.
+    high : float
+        Upper end, above `low` and up to R.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> law = dpb.laws.UniformLaw(half_range=1.0, low=-0.5, high=1.0)
+    >>> law.mean, law.variance, law.name
+    (0.25, 0.1875, 'uniform on [-0.5, 1]')
+    """
 
     @property
     def code(self) -> LawCode:
@@ -276,9 +464,32 @@ class UniformLaw(_LawBetween):
 
 @dataclass(frozen=True)
 class BetaLaw(Law):
-    """low + (high − low)·Y with Y ~ Beta(a, b).
+    """Law of low + (high − low)·Y with Y ~ Beta(a, b).
 
-    The shapes a and b are from 0.001 to 10⁶; low and high are −R and R if not given.
+    Parameters
+    ----------
+    half_range : float
+        R > 0, of the range [−R, R] that stopping rules are told.
+    a : float
+        First shape, from 0.001 to 10⁶.
+    b : float
+        Second shape, from 0.001 to 10⁶.
+    low : float, optional
+        Lower end of the support; −R if not given.
+    high : float, optional
+        Upper end of the support; R if not given.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> law = dpb.laws.BetaLaw(half_range=2.0, a=1.0, b=3.0)
+    >>> law.support, law.mean, law.variance
+    ((-2.0, 2.0), -1.0, 0.6)
     """
 
     a: Annotated[float, between(1e-3, 1e6)]
@@ -320,7 +531,26 @@ class BetaLaw(Law):
 class DiscreteLaw(Law):
     """Finitely many values; `discrete` builds it from values, or from a sample.
 
-    The values are in [−R, R]; their probabilities add up to 1.
+    Parameters
+    ----------
+    half_range : float
+        R > 0, of the range [−R, R] that stopping rules are told.
+    values : tuple of float, length m ≥ 1
+        The values, each in [−R, R].
+    probabilities : tuple of float, length m
+        Their probabilities, which add up to 1.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or there is not one probability for each value.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> law = dpb.laws.DiscreteLaw(1.0, values=(0.0, 0.5, 1.0), probabilities=(0.5, 0.25, 0.25))
+    >>> law.mean, law.expectation(lambda x: x**2)
+    (0.375, 0.3125)
     """
 
     values: tuple[float, ...]
@@ -344,6 +574,7 @@ class DiscreteLaw(Law):
 
     @functools.cached_property
     def code(self) -> LawCode:
+        """What compiled kernels are told of the law."""
         sums = np.cumsum(self.probabilities)
         return LawCode(_DISCRETE, 0.0, 1.0, 0.0, 0.0, np.array(self.values), sums / sums[-1])
 
@@ -387,7 +618,22 @@ def _beta_nodes(a: float, b: float) -> tuple[Floats, Floats]:
 def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
     """Build the law on {−R, R} with the given mean: the law of the lower bounds.
 
-    The mean is 0, or at least 10⁻⁹·R in size.
+    Parameters
+    ----------
+    mean : float
+        Mean μ in [−R, R]: 0, or at least 10⁻⁹·R in size.
+    half_range : float
+        R > 0.
+
+    Returns
+    -------
+    TwoPointLaw
+        The law, R with probability (1 + μ/R)/2.
+
+    Raises
+    ------
+    ValueError
+        If `mean` or `half_range` is out of range.
 
     Examples
     --------
@@ -404,7 +650,32 @@ def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
 
 
 def low_variance(mean: float, deviation: float, half_range: float = 1.0) -> TwoPointLaw:
-    """Build the law on {mean − σ, mean + σ}, equally likely and in [−R, R]; σ: the deviation."""
+    """Build the law on {mean − σ, mean + σ}, both equally likely.
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ in [−R, R].
+    deviation : float
+        Standard deviation σ > 0, at most R − |μ|.
+    half_range : float
+        R > 0, of the range [−R, R] that stopping rules are told.
+
+    Returns
+    -------
+    TwoPointLaw
+        The law.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> low_variance(0.25, 0.125).support
+    (0.125, 0.375)
+    """
     mean, half_range = _mean_within(mean, half_range)
     deviation = check_positive("deviation", deviation)
     if abs(mean) + deviation > half_range * (1 + 1e-12):  # for the rounding
@@ -417,7 +688,30 @@ def low_variance(mean: float, deviation: float, half_range: float = 1.0) -> TwoP
 
 
 def uniform(mean: float, half_range: float = 1.0) -> UniformLaw:
-    """Build the uniform law on the widest interval around `mean` inside [−R, R]."""
+    """Build the uniform law on the widest interval around `mean` inside [−R, R].
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ, strictly inside [−R, R].
+    half_range : float
+        R > 0.
+
+    Returns
+    -------
+    UniformLaw
+        The law, on [μ − w, μ + w] with w = R − |μ|.
+
+    Raises
+    ------
+    ValueError
+        If `mean` or `half_range` is out of range.
+
+    Examples
+    --------
+    >>> uniform(0.25).support
+    (-0.5, 1.0)
+    """
     mean, half_range = _mean_within(mean, half_range)
     width = half_range - abs(mean)
     if width == 0:
@@ -429,12 +723,60 @@ def uniform(mean: float, half_range: float = 1.0) -> UniformLaw:
 
 
 def shifted_beta(a: float, b: float, half_range: float = 1.0) -> BetaLaw:
-    """Build the law of R(2Y − 1) with Y ~ Beta(a, b), of mean R(a − b)/(a + b)."""
+    """Build the law of R(2Y − 1) with Y ~ Beta(a, b), of mean R(a − b)/(a + b).
+
+    Parameters
+    ----------
+    a : float
+        First shape, from 0.001 to 10⁶.
+    b : float
+        Second shape, from 0.001 to 10⁶.
+    half_range : float
+        R > 0.
+
+    Returns
+    -------
+    BetaLaw
+        The law, on [−R, R].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> shifted_beta(3, 1).mean
+    0.5
+    """
     return BetaLaw(half_range, a, b)
 
 
 def beta(a: float, b: float) -> BetaLaw:
-    """Build Beta(a, b) on [0, 1], of mean a/(a + b)."""
+    """Build Beta(a, b) on [0, 1], of mean a/(a + b).
+
+    Parameters
+    ----------
+    a : float
+        First shape, from 0.001 to 10⁶.
+    b : float
+        Second shape, from 0.001 to 10⁶.
+
+    Returns
+    -------
+    BetaLaw
+        The law, of half range 1.
+
+    Raises
+    ------
+    ValueError
+        If a shape is out of range.
+
+    Examples
+    --------
+    >>> beta(3, 1).mean
+    0.75
+    """
     return BetaLaw(1.0, a, b, low=0.0, high=1.0)
 
 
@@ -443,8 +785,24 @@ def discrete(
 ) -> DiscreteLaw:
     """Build a law on finitely many values, such as the empirical law of a sample.
 
-    Without probabilities all entries of `values` are equally likely, and may repeat. R is by
-    default the greatest size of a value, or 1 if that is 0.
+    Parameters
+    ----------
+    values : array_like of float, shape (m,)
+        The values. Without probabilities they may repeat: a sample.
+    probabilities : array_like of float, shape (m,), optional
+        Their probabilities, which add up to 1; without them all entries are equally likely.
+    half_range : float, optional
+        R > 0; by default the greatest size of a value, or 1 if that is 0.
+
+    Returns
+    -------
+    DiscreteLaw
+        The law.
+
+    Raises
+    ------
+    ValueError
+        If a value or a probability is out of range, or there is not one probability for each value.
 
     Examples
     --------

@@ -44,11 +44,34 @@ _ROUNDING = 1e-10  # part by which k is lowered, more than the error of the quad
 
 
 class MatchedLaw(NamedTuple):
-    """Y for Pareto rewards of shape s and smallest value 1 below a cut R.
+    """Mixture Y of normal laws, for Pareto rewards of smallest value 1 below a cut R.
 
-    `shape`, `ratio` and `tail` are s, R and P(reward > R) = R^−s; `mean` and `deviation` are of a
-    reward below R; `kernel` is τ; `nodes`, the greatest first, and `weights`, shape (J,), are of
-    the standardised Y; `moments` are E X⁴, E X^m and E Y^m for m = 2J.
+    Attributes
+    ----------
+    shape : float
+        Shape s of the Pareto law.
+    ratio : float
+        The cut R > 1, in units of the smallest reward.
+    tail : float
+        P(reward > R) = R^−s.
+    mean : float
+        Mean of a reward below R.
+    deviation : float
+        Standard deviation of a reward below R.
+    kernel : float
+        Variance τ of the J normal laws, of the standardised Y.
+    nodes : numpy.ndarray of float, shape (J,)
+        Their means, the greatest first.
+    weights : numpy.ndarray of float, shape (J,)
+        Their weights, which add up to 1.
+    moments : tuple of float, length 3
+        E X⁴, E X^m and E Y^m for m = 2J, of the standardised variables.
+
+    Examples
+    --------
+    >>> law = matched_law(1.55, 6.0)
+    >>> round(law.tail, 4), law.nodes.size, round(float(law.weights.sum()), 12)
+    (0.0622, 8, 1.0)
     """
 
     shape: float
@@ -108,6 +131,18 @@ def _quadrature(moments: Sequence[Decimal]) -> tuple[list[Decimal], list[Decimal
 def matched_law(shape: float, ratio: float) -> MatchedLaw:
     """Match Y to Pareto rewards of shape s below R, with decimals: alike on every processor.
 
+    Parameters
+    ----------
+    shape : float
+        Shape s > 1 of the Pareto law.
+    ratio : float
+        The cut R > 1, in units of the smallest reward.
+
+    Returns
+    -------
+    MatchedLaw
+        The mixture whose moments up to order 2J − 1 are those of a reward below R.
+
     Examples
     --------
     >>> law = matched_law(1.55, 6.0)
@@ -164,6 +199,18 @@ def matched_error(law: MatchedLaw, n: float) -> float:
 
     Proof: :prf:ref:`lem-matched-sum`.
 
+    Parameters
+    ----------
+    law : MatchedLaw
+        The mixture.
+    n : float
+        Number of rewards, at least 2.
+
+    Returns
+    -------
+    float
+        The bound, at most 1.
+
     Examples
     --------
     >>> law = matched_law(1.95, 5.0)
@@ -210,8 +257,18 @@ def matched_error(law: MatchedLaw, n: float) -> float:
 def matched_row(law: MatchedLaw, least: float = 0.0) -> Floats:
     """Return what `matched_sum` reads: `least`, R, R^−s, √τ, nodes and shares.
 
-    Nodes and √τ are in units of the smallest reward. A share is the weight of a node among those
-    from it on.
+    Parameters
+    ----------
+    law : MatchedLaw
+        The mixture of J normal laws.
+    least : float
+        Number of rewards from which on the row may be used; it is kept, not read.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (4 + 2J,)
+        The row. Nodes and √τ are in units of the smallest reward. A share is the weight of a node
+        among those from it on.
     """
     shares = law.weights / np.cumsum(law.weights[::-1])[::-1]
     nodes = law.mean + law.deviation * law.nodes
@@ -225,9 +282,18 @@ def _enough(law: MatchedLaw, n: int) -> bool:
 
 @lru_cache(maxsize=64)
 def matched_rows(shape: float) -> Floats:
-    """Return rows of `matched_row` for nine cuts, by increasing R, read-only.
+    """Return rows of `matched_row` for nine cuts, by increasing R.
 
-    The first number of a row is how many rewards make `matched_error` at most 10^−13.
+    Parameters
+    ----------
+    shape : float
+        Shape s > 1 of the Pareto law.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (9, 4 + 2J)
+        The rows, read-only. The first number of each is how many rewards make `matched_error` at
+        most 10^−13.
 
     Examples
     --------
@@ -246,7 +312,21 @@ def matched_rows(shape: float) -> Floats:
 
 @njit(cache=True, nogil=True)
 def matched_sum(rng: Rng, row: Floats, n: int) -> float:
-    """Draw the sum of n copies of Y, in units of the smallest reward, from a `matched_row`.
+    """Draw the sum of n copies of Y, in units of the smallest reward.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the sum.
+    row : numpy.ndarray of float, shape (4 + 2J,)
+        The mixture, from `matched_row`.
+    n : int
+        Number of rewards, at least 1.
+
+    Returns
+    -------
+    float
+        The sum.
 
     Examples
     --------
@@ -266,10 +346,21 @@ def matched_sum(rng: Rng, row: Floats, n: int) -> float:
 
 @njit(cache=True, nogil=True)
 def exponentials(x: Floats, factor: float, scale: float, n: int) -> None:
-    """Replace x_i by scale·exp(factor·x_i), 0 ≤ factor·x_i ≤ 700, up to two units of rounding.
+    """Replace x_i by scale·exp(factor·x_i), up to two units of rounding.
 
     exp y = 2^k·exp r with ∣r∣ ≤ ½·log 2, where the series to r^12 leaves out less than 2·10^−16:
     without branches and calls, so that a compiler does several at a time.
+
+    Parameters
+    ----------
+    x : numpy.ndarray of float, shape (at least n,)
+        Numbers with 0 ≤ factor·x_i ≤ 700; the first n are replaced.
+    factor : float
+        By what they are multiplied.
+    scale : float
+        By what the exponentials are multiplied.
+    n : int
+        How many are replaced.
     """
     bits = np.empty(x.size, np.int64)
     powers = bits.view(np.float64)
@@ -306,7 +397,29 @@ def growing_sum(
     """Draw the sum of x_n·1{x_n ≤ b·n^g} over n = start + 1, …, stop.
 
     Exact in law for two points, and for Pareto laws up to a total variation distance of
-    `dpbandits.rewards.matched_sums.MATCHED_ERROR`; `rows` are `matched_rows` of the shape.
+    `dpbandits.rewards.matched_sums.MATCHED_ERROR`.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the rewards.
+    code : tuple
+        Kind of the law of the rewards x_n, Pareto or two points, and its two parameters.
+    rows : numpy.ndarray of float, shape (9, 4 + 2J)
+        For a Pareto law, `matched_rows` of its shape.
+    first_bound : float
+        b > 0.
+    growth : float
+        g ≥ 0.
+    start : int
+        Number of rewards before the first of the sum, at least 0.
+    stop : int
+        Number of the last reward, above `start`.
+
+    Returns
+    -------
+    float
+        The sum.
 
     Examples
     --------
@@ -358,7 +471,26 @@ def growing_sum(
 
 @njit(cache=True, nogil=True)
 def pareto_below(rng: Rng, shape: float, scale: float, bound: float, n: int) -> float:
-    """Draw the sum of n Pareto rewards from `scale` on, each given that it is below a bound."""
+    """Draw the sum of n Pareto rewards, each given that it is below a bound.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the rewards.
+    shape : float
+        Shape s > 1 of the Pareto law.
+    scale : float
+        Its smallest reward, positive.
+    bound : float
+        The bound, above `scale`.
+    n : int
+        Number of rewards, at least 0.
+
+    Returns
+    -------
+    float
+        The sum.
+    """
     if n == 0:
         return 0.0
     x = np.empty(min(n, BLOCK))
@@ -414,7 +546,15 @@ def _sum(x: Floats, n: int) -> float:
 def lower_lines(code: HeavyCode) -> Floats:
     """Return ℓ/λ, −log(q)/λ and 1/(qλ) of :prf:ref:`lem-lower-line` for 40 values of λ.
 
-    Shape (40, 3), read-only, by increasing ℓ/λ: from 9 times the smallest positive reward on.
+    Parameters
+    ----------
+    code : tuple
+        Kind of the law of the rewards, Pareto or two points, and its two parameters.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (40, 3)
+        The lines, read-only, by increasing ℓ/λ: from 9 times the smallest positive reward on.
 
     Examples
     --------

@@ -23,8 +23,22 @@ _MOST = 10**9 - 1
 class FinitePopulation(Bandit):
     """For each arm a finite number of patients, each with an outcome of 0 or 1.
 
-    `successes` are the patients of each arm whose outcome is 1, such as survival, `sizes` all of
-    them, at least as many as there are arms. One arm has the greatest share of successes.
+    One arm has the greatest share of successes.
+
+    Parameters
+    ----------
+    successes : tuple of int, length K ≥ 2
+        Patients of each arm whose outcome is 1, such as survival.
+    sizes : tuple of int, length K
+        All patients of each arm, at least K each, and at most 10⁹ − 1 together.
+    name : str
+        What tables and figures call the population.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not those of a trial, or several arms share the greatest share of
+        successes.
 
     Examples
     --------
@@ -80,7 +94,23 @@ class FinitePopulation(Bandit):
         return PopulationRewards(self, rng)
 
     def scaled(self, factor: int) -> FinitePopulation:
-        """Return a population with the same shares, `factor` times as large."""
+        """Return a population with the same shares, `factor` times as large.
+
+        Parameters
+        ----------
+        factor : int
+            By how much every count is multiplied, at least 1.
+
+        Returns
+        -------
+        FinitePopulation
+            The larger population, of the same name.
+
+        Raises
+        ------
+        ValueError
+            If `factor` is not a whole number of at least 1, or the population becomes too large.
+        """
         factor = check_integer("factor", factor, 1)
         successes, sizes = (
             tuple(factor * n for n in each) for each in (self.successes, self.sizes)
@@ -89,6 +119,23 @@ class FinitePopulation(Bandit):
 
     def only(self, arms: Sequence[int], name: str | None = None) -> FinitePopulation:
         """Return the population of some of the arms, in the order in which they are given.
+
+        Parameters
+        ----------
+        arms : sequence of int
+            Two or more arms, each from 0 to K − 1.
+        name : str, optional
+            Name of the new population; by default that of this one.
+
+        Returns
+        -------
+        FinitePopulation
+            The patients of these arms.
+
+        Raises
+        ------
+        ValueError
+            If an arm is out of range, or the chosen arms do not make a population.
 
         Examples
         --------
@@ -102,12 +149,29 @@ class FinitePopulation(Bandit):
         return FinitePopulation(successes, sizes, self.name if name is None else name)
 
     def superpopulation(self) -> BernoulliInstance:
-        """Return the bandit whose means are the shares: an unlimited supply of such patients."""
+        """Return the bandit whose means are the shares: an unlimited supply of such patients.
+
+        Returns
+        -------
+        BernoulliInstance
+            Bernoulli arms with these shares as means, shape (K,).
+        """
         return BernoulliInstance(cast(tuple[float, ...], tuple(self.shares.tolist())), self.name)
 
 
 class OutOfPatientsError(Exception):
-    """More patients of an arm are asked for than are left."""
+    """More patients of an arm are asked for than are left.
+
+    Parameters
+    ----------
+    arm : int
+        The arm (0-based), kept as an attribute.
+
+    Examples
+    --------
+    >>> print(OutOfPatientsError(2))
+    arm 2 has no more patients
+    """
 
     def __init__(self, arm: int) -> None:
         super().__init__(f"arm {arm} has no more patients")
@@ -119,6 +183,18 @@ class PopulationRewards(Source):
 
     The sum of the next outcomes of an arm is hypergeometric, given those before, and is drawn as
     such.
+
+    Parameters
+    ----------
+    population : FinitePopulation
+        The patients.
+    rng : numpy.random.Generator
+        Source of the order in which they come.
+
+    Raises
+    ------
+    ValueError
+        If `population` is not a population, or `rng` not a generator.
 
     Examples
     --------
@@ -147,17 +223,66 @@ class PopulationRewards(Source):
         return self._total - sum(self._left)
 
     def left(self, arm: int) -> int:
-        """Return how many patients of `arm` have not come yet."""
+        """Return how many patients of `arm` have not come yet.
+
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+
+        Returns
+        -------
+        int
+            Number of patients.
+
+        Raises
+        ------
+        ValueError
+            If `arm` is out of range.
+        """
         return self._left[check_integer("arm", arm, 0, self.n_arms - 1)]
 
     def successes_left(self, arm: int) -> int:
-        """Return how many successes there are among the patients of `arm` that are left."""
+        """Return how many successes there are among the patients of `arm` that are left.
+
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+
+        Returns
+        -------
+        int
+            Number of patients whose outcome will be 1.
+
+        Raises
+        ------
+        ValueError
+            If `arm` is out of range.
+        """
         return self._good[check_integer("arm", arm, 0, self.n_arms - 1)]
 
     def total(self, arm: int, size: int) -> int:
         """Draw the sum of the outcomes of the next `size` patients of `arm`.
 
-        If the arm has fewer left, an `OutOfPatientsError` is raised, and none is used up.
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+        size : int
+            Number of patients, at least 0.
+
+        Returns
+        -------
+        int
+            Number of successes among them.
+
+        Raises
+        ------
+        OutOfPatientsError
+            If the arm has fewer patients left; none of them is used up.
+        ValueError
+            If `arm` or `size` is out of range.
         """
         arm, size = self._check(arm, size)
         good, left = self._good[arm], self._left[arm]
@@ -177,7 +302,20 @@ class PopulationRewards(Source):
 
 
 def patients_left(rewards: object, arm: int) -> int:
-    """Return how many patients of `arm` have not come yet; 2⁶² if rewards do not run out."""
+    """Return how many patients of `arm` have not come yet; 2⁶² if rewards do not run out.
+
+    Parameters
+    ----------
+    rewards : object
+        The source of a run.
+    arm : int
+        Arm, from 0 to K − 1.
+
+    Returns
+    -------
+    int
+        Number of pulls that the arm still has.
+    """
     return rewards.left(arm) if isinstance(rewards, PopulationRewards) else 2**62
 
 
@@ -188,6 +326,11 @@ def isis2() -> FinitePopulation:
     vascular deaths within five weeks: neither 568 of 4300, streptokinase 448 of 4300, aspirin 461
     of 4295, both 343 of 4292. The paper's abstract has the first and the last, and the margins of
     both treatments, of which the other two are differences. The arms come in this order.
+
+    Returns
+    -------
+    FinitePopulation
+        The four arms.
 
     Examples
     --------

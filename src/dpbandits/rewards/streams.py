@@ -26,28 +26,107 @@ _BLOCK = 256  # rewards of an arm that are drawn ahead, where they are drawn one
 
 
 class Rewards(Protocol):
-    """What an algorithm may ask: the sum of the next rewards of an arm."""
+    """What an algorithm may ask: the sum of the next rewards of an arm.
+
+    Whatever has `n_arms` and `total` can serve an algorithm, also without this class as its base.
+
+    Examples
+    --------
+    >>> from dpbandits.rewards.streams import FixedRewards, Rewards
+    >>> def first_reward(rewards: Rewards) -> float:
+    ...     return rewards.total(0, 1)
+    >>> first_reward(FixedRewards([[1, 0], [0, 0]]))
+    1.0
+    """
 
     @property
     def n_arms(self) -> int:
         """Number of arms K."""
 
     def total(self, arm: int, size: int) -> float:
-        """Return the sum of the next `size` rewards of `arm` (0-based)."""
+        """Return the sum of the next `size` rewards of `arm`.
+
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+        size : int
+            Number of pulls, at least 0.
+
+        Returns
+        -------
+        float
+            Sum of the rewards of these pulls.
+        """
 
 
 class Source(abc.ABC):
-    """Base of the sources: `Rewards` that can be read one by one as well."""
+    """Base of the sources: `Rewards` that can be read one by one as well.
+
+    A subclass sets `n_arms` and defines `total`.
+
+    Examples
+    --------
+    >>> from dpbandits.rewards.streams import Source
+    >>> class Alternating(Source):
+    ...     n_arms = 2
+    ...     pulls = 0
+    ...
+    ...     def total(self, arm, size):
+    ...         first, self.pulls = self.pulls, self.pulls + size
+    ...         return float(sum(n % 2 == arm for n in range(first, self.pulls)))
+    >>> Alternating().total(0, 5), Alternating().moments(1, 5)
+    (3.0, (2.0, 2.0))
+    """
 
     n_arms: int
     """Number of arms K."""
 
     @abc.abstractmethod
     def total(self, arm: int, size: int) -> float:
-        """Return the sum of the next `size` rewards of `arm` (0-based)."""
+        """Return the sum of the next `size` rewards of `arm`.
+
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+        size : int
+            Number of pulls, from 0 to 2^62.
+
+        Returns
+        -------
+        float
+            Sum of the rewards of these pulls.
+
+        Raises
+        ------
+        ValueError
+            If `arm` or `size` is out of range, or the source has no such rewards.
+        """
 
     def moments(self, arm: int, size: int) -> tuple[float, float]:
-        """Return sum and sum of squares of the next `size` rewards of `arm` (0-based)."""
+        """Return sum and sum of squares of the next `size` rewards of `arm`.
+
+        Here through rewards one by one; sources whose law has a closed form draw both at once. The
+        sum is the one that `total` would have returned, up to rounding.
+
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+        size : int
+            Number of pulls, from 0 to 2^62.
+
+        Returns
+        -------
+        total, squares : float
+            Sum of the rewards of these pulls, and sum of their squares.
+
+        Raises
+        ------
+        ValueError
+            If `arm` or `size` is out of range, or the source has no such rewards.
+        """
         arm, size = self._check(arm, size)
         total = squares = 0.0
         while size > 0:
@@ -60,12 +139,35 @@ class Source(abc.ABC):
     def ready(self, arm: int, most: int) -> Floats:
         """Return the next rewards of `arm` that are there: at least one, `most` at most.
 
-        Here one: none is asked for before its pull. Only independent ones may be drawn ahead.
+        Here one: none is asked for before its pull. Only independent rewards may be drawn ahead.
+
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+        most : int
+            Number of rewards that are wanted, at least 1.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (n,)
+            Rewards of the next n pulls, 1 ≤ n ≤ `most`.
         """
         return np.array([self.total(arm, 1)], dtype=np.float64)
 
     def rewards(self, rng: Rng) -> Source:
-        """Return the source itself: a run that is handed one goes on where it stands."""
+        """Return the source itself: a run that is handed one goes on where it stands.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Not used; instances, which begin a run here, take it.
+
+        Returns
+        -------
+        Source
+            This source.
+        """
         return self
 
     def _check(self, arm: int, size: int) -> tuple[int, int]:
@@ -76,7 +178,14 @@ class Source(abc.ABC):
 class Arms:
     """What a simulation needs of a bandit: its means, and what follows from them.
 
-    Which instances an algorithm can play is what `RegretAlgorithm.check_instance` says.
+    Base of all instances. Which of them an algorithm can play, its method `check_instance` decides.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> arms = dpb.instances.bernoulli([0.5, 0.8, 0.8])
+    >>> arms.n_arms, arms.gaps.round(12).tolist(), arms.best_arm
+    (3, [0.3, 0.0, 0.0], 1)
     """
 
     name: str
@@ -96,29 +205,91 @@ class Arms:
 
     @property
     def best_arm(self) -> int:
-        """Lowest number (0-based) of an arm with the largest mean."""
+        """Lowest number (0-based) of an arm with the largest mean.
+
+        Raises
+        ------
+        ValueError
+            If a mean is not known.
+        """
         if np.isnan(self.means).any():
             raise ValueError(f"means={self.means!r} are not known; allowed: an instance with means")
         return int(np.argmax(self.means))
 
 
 class Bandit(Arms, abc.ABC):
-    """Base of the instances with rewards in [0, 1]; a subclass has `means` and `rewards`."""
+    """Base of the instances with rewards in [0, 1]; a subclass has `means` and `rewards`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpbandits.rewards.streams import Bandit, FixedRewards
+    >>> class Certain(Bandit):
+    ...     name, means = "certain", np.array([0.0, 1.0])
+    ...
+    ...     def rewards(self, rng):
+    ...         return FixedRewards(np.repeat(self.means[:, None], 1000, axis=1))
+    >>> Certain().rewards(np.random.default_rng(0)).total(1, 10)
+    10.0
+    """
 
     @abc.abstractmethod
     def rewards(self, rng: Rng) -> Source:
-        """Begin a run: return its rewards, all in [0, 1], which draw from `rng` where they must."""
+        """Begin a run: return its rewards.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the rewards' randomness, if they are random.
+
+        Returns
+        -------
+        Source
+            Rewards of the run, all in [0, 1].
+        """
 
 
 def read_only(array: Any) -> Floats:
-    """Return an array of floats that nobody can write to."""
+    """Return an array of floats that nobody can write to.
+
+    Parameters
+    ----------
+    array : array_like of float
+        Numbers, of any shape; they are copied.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        Copy of the same shape, read-only.
+    """
     result = np.array(array, dtype=np.float64)
     result.flags.writeable = False
     return result
 
 
 class DrawnRewards(Source):
-    """Rewards of a `BernoulliInstance`, drawn when asked for: each sum is one Binomial variable."""
+    """Rewards of a `BernoulliInstance`, drawn when asked for: each sum is one Binomial variable.
+
+    Parameters
+    ----------
+    instance : BernoulliInstance
+        The bandit: means of its arms, shape (K,).
+    rng : numpy.random.Generator
+        Source of the rewards.
+
+    Raises
+    ------
+    ValueError
+        If `instance` has no rewards of 0 or 1, or `rng` is not a generator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpbandits as dpb
+    >>> rewards = DrawnRewards(dpb.instances.bernoulli([0.0, 1.0]), np.random.default_rng(0))
+    >>> rewards.total(0, 10), rewards.total(1, 10), rewards.moments(1, 5)
+    (0, 10, (5.0, 5.0))
+    """
 
     def __init__(self, instance: Any, rng: Rng) -> None:
         if not hasattr(instance, "mean_rewards"):
@@ -142,8 +313,29 @@ class DrawnRewards(Source):
 class LawRewards(Source):
     """Independent rewards, drawn from a law for each arm; those outside of [0, 1] are refused.
 
-    Where a law has `support` and `sample_sum(rng, n)`, as those of `dpbandits.laws` have, sums are
-    drawn by it.
+    The laws of `dpbandits.laws` have `support`, `sample_sum` and `sample_moments`, by which their
+    sums are drawn at once. Of any other law rewards are drawn one by one.
+
+    Parameters
+    ----------
+    laws : sequence, length K
+        For each arm a law: an object with `sample(rng, size)`.
+    rng : numpy.random.Generator
+        Source of the rewards.
+
+    Raises
+    ------
+    ValueError
+        If `rng` is not a generator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpbandits as dpb
+    >>> laws = [dpb.laws.TwoPointLaw(1.0, 0.5, 0.5, 1.0), dpb.laws.beta(2, 3)]
+    >>> rewards = LawRewards(laws, np.random.default_rng(0))
+    >>> rewards.total(0, 8), rewards.moments(0, 8)
+    (4.0, (4.0, 2.0))
     """
 
     def __init__(self, laws: Sequence[Any], rng: Rng) -> None:
@@ -181,7 +373,21 @@ class LawRewards(Source):
 class CallbackRewards(Source):
     """Rewards that a function of the arm gives: a live system, or a log that is read on.
 
-    It is called once a pull, and never ahead; the pulls of a batch are asked for when it ends.
+    The function is called once a pull, and never ahead; the pulls of a batch are asked for when it
+    ends.
+
+    Parameters
+    ----------
+    function : callable
+        From an arm (0-based) to the reward of its next pull, a number in [0, 1].
+    n_arms : int
+        Number of arms K.
+
+    Examples
+    --------
+    >>> rewards = CallbackRewards(lambda arm: [0.25, 1.0][arm], n_arms=2)
+    >>> rewards.total(0, 2), rewards.moments(0, 2)
+    (0.5, (0.5, 0.125))
     """
 
     def __init__(self, function: Callable[[int], float], n_arms: int) -> None:
@@ -196,10 +402,20 @@ class CallbackRewards(Source):
 class FixedRewards(Source):
     """A table that a run reads: the n-th pull of an arm gives its n-th entry.
 
-    Two tables, shape (K, N), that differ in one entry are neighbours in the sense of differential
-    privacy. A run uses up the rewards that it asks for: a second one needs a new source, or
-    `restart`. With `log` what is asked for is kept in `batches`; compiled loops then read one by
-    one.
+    Two tables that differ in one entry are neighbours in the sense of differential privacy. A run
+    uses up the rewards that it asks for: a second one needs a new source, or `restart`.
+
+    Parameters
+    ----------
+    table : array_like of float, shape (K, N)
+        Rewards: a row for each arm, in the order of its pulls.
+    log : bool
+        Whether to keep in `batches` what is asked for; compiled loops then read one by one.
+
+    Raises
+    ------
+    ValueError
+        If `table` is not a row of finite numbers for each arm, all of one length of at least 1.
 
     Examples
     --------
@@ -244,7 +460,23 @@ class FixedRewards(Source):
         return [arm for arm, _ in self._log]
 
     def pull(self, arm: int) -> float:
-        """Return the next reward of `arm` (0-based)."""
+        """Return the next reward of `arm`.
+
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+
+        Returns
+        -------
+        float
+            Its next reward.
+
+        Raises
+        ------
+        ValueError
+            If `arm` is out of range, or has no rewards left.
+        """
         return float(self._table[arm, self._take(arm, 1)])
 
     def total(self, arm: int, size: int) -> float:
@@ -275,12 +507,35 @@ class FixedRewards(Source):
         return first
 
     def tape(self) -> Tape:
-        """Return what compiled loops read; they and `total` use up the same rewards."""
+        """Return what compiled loops read; they and `total` use up the same rewards.
+
+        Returns
+        -------
+        Tape
+            A view of the table, not a copy.
+        """
         return Tape(np.empty(0), self._table, self._sums, self._read, self._ends)
 
 
 class TableRewards(FixedRewards):
-    """A table of rewards of 0 or 1, two or more arms, which may have different numbers of them."""
+    """A table of rewards of 0 or 1, two or more arms, which may have different numbers of them.
+
+    Parameters
+    ----------
+    table : sequence of array_like of int, length K ≥ 2
+        For each arm its rewards, each 0 or 1, in the order of its pulls.
+
+    Raises
+    ------
+    ValueError
+        If `table` has fewer than two arms, or a reward is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> rewards = TableRewards([[1, 0, 1], [0, 1]])
+    >>> rewards.total(0, 3), rewards.total(1, 2)
+    (2, 1)
+    """
 
     def __init__(self, table: Sequence[ArrayLike]) -> None:
         allowed = "for each of 2 or more arms a sequence of rewards, each 0 or 1"
@@ -301,7 +556,23 @@ class TableRewards(FixedRewards):
 
 
 def check_table(table: ArrayLike) -> Floats:
-    """Return a table of rewards as an array of finite numbers, shape (K, N), K and N at least 1."""
+    """Return a table of rewards as an array, after checking it.
+
+    Parameters
+    ----------
+    table : array_like of float, shape (K, N)
+        A row of finite numbers for each arm; K and N at least 1.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (K, N)
+        A copy of the table.
+
+    Raises
+    ------
+    ValueError
+        If `table` has another shape, or entries that are not finite numbers.
+    """
     try:
         values = np.array(table, dtype=np.float64)
     except (TypeError, ValueError):
@@ -313,10 +584,29 @@ def check_table(table: ArrayLike) -> Floats:
 
 
 class Tape(NamedTuple):
-    """Rewards as a compiled loop reads them; see `tape_of`.
+    """Rewards as a compiled loop reads them; `tape_of` makes them.
 
     A loop that reads them one by one draws a uniform variable for each in any case: with the same
     generator the noise is the same on Bernoulli arms, on a table and on a live system.
+
+    Attributes
+    ----------
+    means : numpy.ndarray of float, shape (K,) or (0,)
+        Means of Bernoulli arms, whose rewards are drawn as they are read; empty for other sources.
+    table : numpy.ndarray of float, shape (K, N)
+        Rewards that are there.
+    sums : numpy.ndarray of float, shape (K, N + 1) or (0, 0)
+        Sums of the first 0, 1, …, N of them; empty if batches are not read from the tape.
+    read : numpy.ndarray of int, shape (K,)
+        How many of each arm's rewards have been read; loops write to it.
+    ends : numpy.ndarray of int, shape (K,)
+        How many rewards of each arm there are.
+
+    Examples
+    --------
+    >>> tape = tape_of(FixedRewards([[1, 0, 1], [0, 0, 1]], log=False))
+    >>> tape.sums.tolist(), tape.ends.tolist()
+    ([[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 0.0, 1.0]], [3, 3])
     """
 
     means: Floats  # (K,): of Bernoulli arms, which are drawn as they are read; else empty
@@ -327,14 +617,37 @@ class Tape(NamedTuple):
 
 
 def bernoulli_tape(means: ArrayLike) -> Tape:
-    """Return the tape of Bernoulli arms."""
+    """Return the tape of Bernoulli arms.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of the arms, in [0, 1].
+
+    Returns
+    -------
+    Tape
+        A tape of these means alone.
+    """
     read, ends = np.zeros((2, 0), np.int64)
     nothing = np.empty((0, 0))
     return Tape(np.array(means, dtype=np.float64), nothing, nothing, read, ends)
 
 
 def tape_of(rewards: Rewards) -> Tape:
-    """Return what compiled loops read of a source; what it has not, `refill` puts there."""
+    """Return what compiled loops read of a source; `refill` adds what is not on the tape yet.
+
+    Parameters
+    ----------
+    rewards : Rewards
+        The source.
+
+    Returns
+    -------
+    Tape
+        Means of Bernoulli arms; a table without a log as it stands; else room for 256 rewards an
+        arm.
+    """
     if type(rewards) is DrawnRewards:
         return bernoulli_tape(rewards.means)
     if isinstance(rewards, FixedRewards) and not rewards.log:
@@ -345,7 +658,17 @@ def tape_of(rewards: Rewards) -> Tape:
 
 
 def refill(tape: Tape, rewards: Rewards, arm: int) -> None:
-    """Put the next rewards of an arm, all of whose rewards are read, on the tape."""
+    """Put the next rewards of an arm on the tape; all of its rewards there must have been read.
+
+    Parameters
+    ----------
+    tape : Tape
+        The tape, which is changed.
+    rewards : Rewards
+        The source that the tape was made of.
+    arm : int
+        Arm, from 0 to K − 1.
+    """
     if tape.sums.size == 0 and isinstance(rewards, Source):
         block = rewards.ready(arm, tape.table.shape[1])
     else:  # of a table nothing is left: it says so
@@ -355,7 +678,18 @@ def refill(tape: Tape, rewards: Rewards, arm: int) -> None:
 
 
 def running_sums(table: Floats) -> Floats:
-    """Return the sums of each arm's first 0, 1, …, N rewards, shape (K, N + 1)."""
+    """Return the sums of each arm's first 0, 1, …, N rewards.
+
+    Parameters
+    ----------
+    table : numpy.ndarray of float, shape (K, N)
+        Rewards of each arm, in the order of its pulls.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (K, N + 1)
+        Running sums; the first column is 0.
+    """
     sums = np.zeros((table.shape[0], table.shape[1] + 1))
     np.cumsum(table, axis=1, out=sums[:, 1:])
     return sums

@@ -56,7 +56,28 @@ def truncated_sum(rng: Rng, law: HeavyLaw, n: int, bound: float) -> float:
 
     Exact in law for two points up to n = 2^62, for Pareto laws while at most 12288 rewards are
     expected up to B, and for a law in Python, whose rewards, up to 2^28, are drawn one by one;
-    else `truncated_sum_error` bounds the Kolmogorov distance. n is at most 10^30.
+    else `truncated_sum_error` bounds the Kolmogorov distance.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the rewards.
+    law : HeavyLaw
+        Law of the rewards x.
+    n : int
+        Number of rewards, from 0 to 10^30; to 2^28 for a law in Python.
+    bound : float
+        B > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    float
+        The sum.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of another type.
 
     Examples
     --------
@@ -89,6 +110,25 @@ def truncated_sum_error(law: HeavyLaw, n: int, bound: float) -> float:
     moments and of the variances in the bins, V lowered to what it falls below with probability
     10^−9: :prf:ref:`lem-truncated-sum`. Counts of more than 2^62 rewards add 0.4748·10^−8 each:
     :prf:ref:`lem-rounded-counts`, and what is said there of both together.
+
+    Parameters
+    ----------
+    law : HeavyLaw
+        Law of the rewards x.
+    n : int
+        Number of rewards, from 0 to 10^30; to 2^28 for a law in Python.
+    bound : float
+        B > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    float
+        The bound, at most 1; 0 where the sum is exact in law.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of another type.
 
     Examples
     --------
