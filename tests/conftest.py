@@ -8,16 +8,10 @@ from hypothesis import settings
 
 import dpbandits as dpb
 from dpbandits import running
-from dpbandits._files import drop_stale_kernels
 
 # The same examples in every run, so that a failure is a change of code and not of luck.
 settings.register_profile("dpbandits", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("dpbandits")
-
-
-def pytest_configure():
-    """No test runs kernels that were compiled from older source."""
-    drop_stale_kernels()
 
 
 @pytest.fixture

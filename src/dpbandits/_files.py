@@ -1,4 +1,4 @@
-"""Files that are either whole or absent, and compiled kernels that are current or absent."""
+"""Files that are either whole or absent."""
 
 from __future__ import annotations
 
@@ -37,23 +37,3 @@ def renew(path: Path, content: bytes) -> None:
     """Write a file, unless it has this content already."""
     if not path.is_file() or path.read_bytes() != content:
         write_atomically(path, content)
-
-
-def drop_stale_kernels(folder: Path | None = None) -> int:
-    """Remove compiled kernels older than some source file of the package; return how many.
-
-    Numba compiles anew when the file of a function changes, but not when a function that was
-    compiled *into* it changes in another file. To be called before kernels are first used, where
-    numbers will be kept. `folder` is that of the package; this one if not given.
-    """
-    package = Path(__file__).parent if folder is None else folder
-    newest = max(path.stat().st_mtime for path in package.rglob("*.py"))
-    removed = 0
-    for path in [*package.rglob("*.nbi"), *package.rglob("*.nbc")]:
-        try:
-            if path.stat().st_mtime < newest:
-                path.unlink()
-                removed += 1
-        except OSError:  # another process was faster, or the folder is not ours
-            continue
-    return removed

@@ -16,7 +16,6 @@ from cyclopts import Parameter
 import dpbandits as dpb
 from dpbandits import _console as console
 from dpbandits._console import Jobs, Json, Seed, Settings, configure, reads, show
-from dpbandits._files import drop_stale_kernels
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_number
 from dpbandits.algorithms import identifiers, registry, stopping_rules
 from dpbandits.auditing.audit import audit as audit_sampled
@@ -472,7 +471,6 @@ def audit(
     """
     if table is None:
         _refuse("goes with --table; allowed: both, or neither", change=change)
-    drop_stale_kernels()  # what is audited is the source as it stands
     kind, own = console.find("algorithm", _auditable(), algorithm), ":" in algorithm
     takes_epsilon = "epsilon" in console.argument_names(kind)
     (target,) = configure([kind], settings, epsilon if takes_epsilon else None)

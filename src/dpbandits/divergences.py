@@ -22,10 +22,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
+from dpbandits._kernels import kernel
 from dpbandits._validation import SMALLEST, check_values
 
 __all__ = [
@@ -48,14 +48,14 @@ _ROUNDS = 300
 _PATIENCE = 10  # after so many rounds one bisection, against cycles
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _excess(t: float) -> float:
     """Return h(t) = (1 + t)·log(1 + t) − t for |t| ≤ 0.01, by its series."""
     tail = 1 / 12 - t * (1 / 20 - t * (1 / 30 - t / 42))
     return t * t * (1 / 2 - t * (1 / 6 - t * tail))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _relative_entropy(x: float, xc: float, u: float, uc: float, gap: float) -> float:
     """Return kl(x, u) for u < x: u·h(x/u − 1) + (1 − u)·h((1 − x)/(1 − u) − 1), both ≥ 0."""
     if xc < 0.0 or u <= 0.0:
@@ -77,7 +77,7 @@ def _relative_entropy(x: float, xc: float, u: float, uc: float, gap: float) -> f
     return ones + (xc * math.log(xc / uc) + gap)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _centred_cumulant(tilt: float, u: float, uc: float) -> float:
     """Return m(λ, u) − λu, for tilts 0 ≤ λ ≤ 1."""
     if tilt < _TINY_TILT:
@@ -89,7 +89,7 @@ def _centred_cumulant(tilt: float, u: float, uc: float) -> float:
     return math.log1p(uc * math.expm1(-tilt)) + tilt * uc
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def legendre(tilt: float, x: float, xc: float, u: float, uc: float, gap: float) -> float:
     """Return λx − m(λ, u), λ ≥ 0, where the tilted mean is at most x: so that no terms cancel."""
     if tilt < 1.0:
@@ -104,7 +104,7 @@ def legendre(tilt: float, x: float, xc: float, u: float, uc: float, gap: float) 
     return -tilt * xc - math.log1p(-uc * (1.0 - shrink))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def restricted(x: float, xc: float, u: float, uc: float, gap: float, epsilon: float) -> float:
     """Return d⁻(x, u); zero if the gap is not positive."""
     if gap <= 0.0:
@@ -114,7 +114,7 @@ def restricted(x: float, xc: float, u: float, uc: float, gap: float, epsilon: fl
     return legendre(epsilon, x, xc, u, uc, gap)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def tilted_mean(tilt: float, u: float, uc: float) -> tuple[float, float]:
     """Return p − u and p(1 − p), where p is the mean of Bernoulli(u) tilted by e^λ, λ ≥ 0."""
     if tilt < 0.5:
@@ -129,7 +129,7 @@ def tilted_mean(tilt: float, u: float, uc: float) -> tuple[float, float]:
     return u * (uc * (lost / mass)), (u / mass) * (uc * (shrink / mass))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def noise_tilt(gap: float, rate: float) -> float:
     """Return the t of [0, 1] at which the noise alone has the mean `gap`: 2ρt/(1 − t²) = gap."""
     if rate == 0.0:
@@ -137,7 +137,7 @@ def noise_tilt(gap: float, rate: float) -> float:
     return gap / (rate + math.hypot(rate, gap))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def tilt(
     x: float, xc: float, u: float, uc: float, gap: float, rate: float, epsilon: float, start: float
 ) -> tuple[float, float, float, float]:
@@ -198,7 +198,7 @@ def tilt(
     return t, moved, variance, variance / (variance + noise_slope)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def penalised(
     t: float, x: float, xc: float, u: float, uc: float, gap: float, ratio: float, epsilon: float
 ) -> float:
@@ -209,7 +209,7 @@ def penalised(
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _calibrated(
     x: float, xc: float, u: float, uc: float, gap: float, ratio: float, epsilon: float
 ) -> float:
@@ -220,7 +220,7 @@ def _calibrated(
     return penalised(best, x, xc, u, uc, gap, ratio, epsilon)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def d_eps_kernel(x: float, y: float, epsilon: float) -> float:
     """Return d_ε(x, y)."""
     if x > y:
@@ -228,13 +228,13 @@ def d_eps_kernel(x: float, y: float, epsilon: float) -> float:
     return restricted(1.0 - x, x, 1.0 - y, y, y - x, epsilon)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def calibrated_minus_kernel(x: float, u: float, ratio: float, epsilon: float) -> float:
     """Return d̃⁻(x, u, r)."""
     return _calibrated(x, 1.0 - x, u, 1.0 - u, x - u, ratio, epsilon)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def calibrated_plus_kernel(x: float, u: float, ratio: float, epsilon: float) -> float:
     """Return d̃⁺(x, u, r)."""
     return _calibrated(1.0 - x, x, 1.0 - u, u, u - x, ratio, epsilon)

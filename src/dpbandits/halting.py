@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from numba import njit
+from dpbandits._kernels import kernel
 
 
 class Halting(NamedTuple):
@@ -35,7 +35,7 @@ class Halting(NamedTuple):
         return cls(alpha, beta, half_range, 4.0, query, query, release)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sampling_width(halting: Halting, n: float, look: float) -> float:
     """Return h = R·√((2/n)·log(4·shares·s²/β)).
 
@@ -46,7 +46,7 @@ def sampling_width(halting: Halting, n: float, look: float) -> float:
     return halting.half_range * math.sqrt(2.0 / n * log_term)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def noise_allowance(halting: Halting, look: float) -> float:
     """Return c = σ₁·log(4/β) + σ₂·log(8s²/β) + (σ₃/α)·log(4/β), in units of the sum."""
     once = math.log(4.0 / halting.beta)
@@ -55,7 +55,7 @@ def noise_allowance(halting: Halting, look: float) -> float:
     return tests + halting.release_scale / halting.alpha * once
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def boundary(halting: Halting, n: float, look: float) -> float:
     """Return n·h·(1 + 1/α) + c: what |S_n| has to reach when all noise is zero."""
     width = sampling_width(halting, n, look)

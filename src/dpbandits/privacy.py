@@ -24,10 +24,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats
+from dpbandits._kernels import kernel
 from dpbandits._validation import SMALLEST, check_positive, check_range
 
 __all__ = [
@@ -424,7 +424,7 @@ def _kernels(z: Complexes, width: float) -> tuple[Complexes, Complexes]:
     return np.exp(shift * z) * smooth, smooth * (1.0 - z * rise)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ratios(
     t: float, theta: Floats, enough: Floats, sizes: Floats, counts: Floats
 ) -> tuple[Complexes, NDArray[np.bool_]]:

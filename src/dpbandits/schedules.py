@@ -10,10 +10,10 @@ import math
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Ints
+from dpbandits._kernels import kernel
 from dpbandits._validation import check_counts, check_values
 from dpbandits.configuration import (
     Budget,
@@ -70,7 +70,7 @@ class EpochPlan(NamedTuple):
         return gap
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def elimination_threshold_kernel(plan: EpochPlan) -> float:
     """Return the gap 2h_e + 2c_e between released means beyond which an arm is eliminated.
 
@@ -87,7 +87,7 @@ def elimination_threshold_kernel(plan: EpochPlan) -> float:
     return 2.0 * plan.sampling_width + 2.0 * plan.privacy_width
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def elimination_epoch_kernel(n_viable: int, epoch: int, beta: float, epsilon: float) -> EpochPlan:
     """Return `elimination_epoch` without checks, for compiled loops.
 
@@ -159,7 +159,7 @@ def elimination_epoch(
     return plan
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def noise_bracket_kernel(length: int, power: int, repaired: bool) -> float:
     """Return `noise_bracket` of a length, given the greatest power of two up to it.
 
@@ -284,7 +284,7 @@ def round_robin(pulls: ArrayLike, n_viable: Count) -> Ints:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_release_kernel(pulls: int, eta: float, first: int = 1) -> int:
     """Return `next_release` without checks, for compiled loops.
 
@@ -403,7 +403,7 @@ def batch_grid(pulls: _Pulls, eta: _Eta, forgets: Flag) -> tuple[Ints, ...]:
     return batches, ends, ends, np.arange(1, batches.size + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_size_kernel(last: int, pulls: int, eta: float, forgets: bool) -> int:
     """Return the size of an arm's next batch.
 

@@ -16,7 +16,7 @@ from scipy import stats
 
 import dpbandits as dpb
 from dpbandits import _files
-from dpbandits._files import drop_stale_kernels, write_atomically
+from dpbandits._files import write_atomically
 from dpbandits.running import case_seeds
 
 C2 = dpb.instances.ss19("C2")
@@ -137,17 +137,6 @@ def test_a_reader_sees_the_old_file_or_the_whole_new_one(step, failure, tmp_path
         assert str(path) in str(caught.value) and "No space left" in str(caught.value)
     assert seen == ["old"] and os.listdir(tmp_path) == ["data.csv"]
     assert path.read_text() == ("old" if failure is not None else "new")
-
-
-def test_kernels_older_than_any_source_are_dropped(tmp_path):
-    inner, kernel = tmp_path / "inner.py", tmp_path / "__pycache__/outer.play-1.py311.nbi"
-    kernel.parent.mkdir()
-    for path, time in ((inner, 100), (kernel, 200)):
-        path.touch()
-        os.utime(path, (time, time))
-    assert drop_stale_kernels(tmp_path) == 0 and kernel.exists()
-    os.utime(inner, (300, 300))
-    assert drop_stale_kernels(tmp_path) == 1 and not kernel.exists()
 
 
 # ---------------------------------------------------------------- memory, scale

@@ -12,6 +12,7 @@ from scipy.special import zeta
 from companion.claims.findings import Finding, claim, entries, finding, shown
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from dpbandits import privacy
+from dpbandits._kernels import interpreted
 from dpbandits.algorithms import DPUCBBound, DPUCBInt
 from dpbandits.mechanisms import HybridCounter, laplace_log_cdf, laplace_noise
 from dpbandits.mechanisms.counters import SPLITS
@@ -348,7 +349,7 @@ def _scales_used(interval: int, exponent: float, releases: int) -> Floats:
         drawn.append(scale)
         return 0.0
 
-    end, loop = interval * releases + 1, dp_ucb_int.run_dp_ucb_int.py_func
+    end, loop = interval * releases + 1, interpreted(dp_ucb_int.run_dp_ucb_int)
     policy = dp_ucb_int.IntervalPolicy(interval, exponent, 1.0, refreshed=True, literal=False)
     rewards = FixedRewards(np.ones((1, end)), log=False)
     with mock.patch.multiple(dp_ucb_int, laplace=record, run_dp_ucb_int=loop):

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
-from numba import njit
 
 from dpbandits._arrays import Floats, Rng
+from dpbandits._kernels import kernel
 from dpbandits._validation import check_integer, check_number
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
@@ -189,7 +189,7 @@ class RegretSubject(Subject):
         return Outputs(np.empty((n_runs, 0)), actions.astype(np.float64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _top_two_outputs(sums: Floats, n_runs: int, rng: Rng, rule: Rule, plain: bool) -> Any:
     """Run DP-TT, AdaP-TT, AdaP-TT* or, if `plain`, Top Two on a table given by running sums."""
     n_arms, n_pulls, means = sums.shape[0], sums.shape[1] - 1, np.zeros(sums.shape[0])

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numba import njit
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
+from dpbandits._kernels import kernel
 from dpbandits._validation import check_flag, check_positive, check_range
 from dpbandits.bounds.regret import check_arms, check_times
 from dpbandits.divergences import (
@@ -48,19 +48,19 @@ _ROUNDS = 200
 _SPACING = 2.3e-16
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def clip(x: float) -> float:
     """Return x, moved into [0, 1]."""
     return min(max(x, 0.0), 1.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ucb_width(n: float, log_t: float, sampling: float, noise: float, epsilon: float) -> float:
     """Return √(c·log t/n) + d·log t/(εn), c = `sampling` and d = `noise`."""
     return math.sqrt(sampling * log_t / n) + noise * log_t / (epsilon * n)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def calibrated_upper(x: float, n: float, k: float, epsilon: float, level: float) -> float:
     """Return max {q in [0, 1] : n·d̃⁺(x, q, k/n) ≤ level}, 0 if there is no such q.
 
@@ -93,7 +93,7 @@ def calibrated_upper(x: float, n: float, k: float, epsilon: float, level: float)
     return q
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float) -> float:
     """Return min {x ≤ mean : n·d̃⁺(x, mean, k/n) ≤ level}, to rounding from below."""
     if level <= 0.0 or mean <= 0.0:
@@ -114,7 +114,7 @@ def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float
     return low
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _reaching(mean: float, x: float, n: float, k: float, epsilon: float) -> float:
     """Bound the probability that the estimate of an arm is x or more."""
     return math.exp(-n * calibrated_minus_kernel(x, mean, k / n, epsilon))
@@ -296,7 +296,7 @@ def private_regret_rate(means: ArrayLike, epsilon: float) -> float:
     return float(sum((best - mean) / d_eps_kernel(mean, best, epsilon) for mean in others))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _underrated(
     best: float, y: float, rewards: Floats, noises: Floats, counted: Floats, epsilon: float
 ) -> Floats:

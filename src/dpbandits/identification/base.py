@@ -6,9 +6,9 @@ import abc
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits._validation import check_generator, check_integer
 from dpbandits.configuration import Configuration, Fraction
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
@@ -40,7 +40,7 @@ class Decision(NamedTuple):
         return int(self.pulls.sum())
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_total(means: Floats, table: Floats, rng: Rng, arm: int, before: int, size: int) -> float:
     """Return the sum of `size` rewards of an arm after `before`: of a table of sums, or drawn."""
     if table.size > 0:

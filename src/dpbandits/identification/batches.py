@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits.configuration import Budget, Fraction, Positive, between, whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import (
@@ -68,7 +68,7 @@ class Rule(NamedTuple):
     first: int = 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _following(rule: Rule, pulls: int) -> int:
     """Return the pulls at which an arm is released after `pulls`."""
     if rule.doubles:
@@ -76,13 +76,13 @@ def _following(rule: Rule, pulls: int) -> int:
     return next_release_kernel(pulls, rule.eta, rule.first)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def estimates(rule: Rule, state: BatchState) -> Floats:
     """Return the released estimates μ̃ of the means."""
     return state.last / state.batch if rule.doubles else state.total / state.released
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def stops(rule: Rule, state: BatchState, means: Floats) -> bool:
     """Return whether the arm with the largest estimate is recommended now."""
     best, n_arms, epsilon, delta = int(means.argmax()), means.size, rule.epsilon, rule.delta
@@ -111,7 +111,7 @@ def stops(rule: Rule, state: BatchState, means: Floats) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _costs(rule: Rule, state: BatchState, means: Floats) -> Costs:
     """Return leader, challengers and costs until the next release."""
     if rule.doubles:
@@ -123,7 +123,7 @@ def _costs(rule: Rule, state: BatchState, means: Floats) -> Costs:
     return transport_costs(int(means.argmax()), means, ratios, rule.epsilon, rule.exploration)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _record(rule: Rule, state: BatchState, arm: int, last: float, most: int) -> None:
     """Take in what the open batch of `arm` was released as; the next one ends at `most` pulls."""
     pulls = state.pulls[arm]
@@ -135,7 +135,7 @@ def _record(rule: Rule, state: BatchState, arm: int, last: float, most: int) -> 
     state.following[arm] = min(_following(rule, pulls), most)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _next(rule: Rule, state: BatchState, room: int) -> tuple[int, bool]:
     """Play until a batch ends: return its arm and False, or the recommendation (or −1) and True."""
     for arm in range(state.pulls.size):
@@ -149,7 +149,7 @@ def _next(rule: Rule, state: BatchState, room: int) -> tuple[int, bool]:
     return arm, arm < 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_batches(
     rule: Rule, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
 ) -> tuple[int, Ints]:

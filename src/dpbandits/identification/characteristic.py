@@ -12,10 +12,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
+from dpbandits._kernels import kernel
 from dpbandits._validation import check_fraction, check_positive, check_values
 from dpbandits.divergences import restricted
 from dpbandits.identification.transport import transportation_cost, transportation_cost_kernel
@@ -42,7 +42,7 @@ class PrivacySwitches(NamedTuple):
     exact: float  # the least ε at which T*_ε is T*_KL
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _slope(xc: float, u: float, uc: float, gap: float, epsilon: float) -> float:
     """Return −∂d⁻(x, u)/∂u, for u < x."""
     if gap > u * xc * math.expm1(epsilon):
@@ -50,7 +50,7 @@ def _slope(xc: float, u: float, uc: float, gap: float, epsilon: float) -> float:
     return gap / (u * uc)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _at(best: float, other: float, epsilon: float, position: float) -> tuple[float, float, float]:
     """Return s, d⁻(μ*, u) and d⁺(μ_a, u) where log((u − μ_a)/(μ* − u)) = position."""
     grow = math.exp(-abs(position))
@@ -63,7 +63,7 @@ def _at(best: float, other: float, epsilon: float, position: float) -> tuple[flo
     return s, part_best, restricted(1.0 - other, other, uc, u, far, epsilon)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _inverse(
     best: float, other: float, epsilon: float, level: float, limit: float
 ) -> tuple[float, float, float]:
@@ -86,7 +86,7 @@ def _inverse(
     return s, part_best, part_other
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _fill(
     means: Floats, epsilon: float, level: float, s: Floats, part_best: float, part_other: float
 ) -> tuple[float, float]:
@@ -101,7 +101,7 @@ def _fill(
     return quotients, inverses
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _best_allocation(means: Floats, epsilon: float) -> tuple[float, Floats]:
     """Return c and the s_a of T*_ε; the means decrease.
 
@@ -131,7 +131,7 @@ def _best_allocation(means: Floats, epsilon: float) -> tuple[float, Floats]:
     return level, s
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _allocation_with(means: Floats, epsilon: float, total: float) -> tuple[float, Floats]:
     """Return c and the s_a with Σ_{a ≥ 2} s_a = `total`; Newton's method for s_2 in a bracket."""
     s = np.ones(means.size)

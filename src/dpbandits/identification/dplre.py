@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits._validation import check_integer
 from dpbandits.configuration import Budget, Fraction, between
 from dpbandits.divergences import d_eps_kernel
@@ -52,7 +52,7 @@ class _Arms(NamedTuple):
     turn: Ints  # step of a round, below 0 in the first batches; leader; last arm released; ⌊√M⌋
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _start(n_arms: int, rule: EliminationRule) -> _Arms:
     # each batch adds `least_growth` times an arm's pulls or more, and two thirds if it is a top-up
     batches = int(math.log(2.0**53) / math.log1p(min(rule.least_growth, 1.0))) + 3
@@ -65,7 +65,7 @@ def _start(n_arms: int, rule: EliminationRule) -> _Arms:
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _noise_share(upper: float, lower: float, epsilon: float) -> float:
     """Return r: half the tilt between two means, as a share, at most 1, of what noise lets pass."""
     if lower <= 0.0 or upper >= 1.0:
@@ -74,12 +74,12 @@ def _noise_share(upper: float, lower: float, epsilon: float) -> float:
     return min(tilt / (2.0 * epsilon), 1.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _table(arms: _Arms, a: int) -> Table:
     return table_of(arms.rows[a], arms.size[a], arms.slack[a])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _demand(rule: EliminationRule, arms: _Arms, b: int) -> float:
     """Return the evidence, in nats, that beating arm b requires."""
     scarce = rule.scarce * math.sqrt(arms.pulls.size - 1)
@@ -87,7 +87,7 @@ def _demand(rule: EliminationRule, arms: _Arms, b: int) -> float:
     return rule.threshold + 2.0 * math.log(max(scarcity, 1.0))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _judge(
     rule: EliminationRule, arms: _Arms, leader: int, b: int, to_the_end: bool
 ) -> tuple[bool, float]:
@@ -97,13 +97,13 @@ def _judge(
     return beats, demand - lowest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _batch(rule: EliminationRule, wanted: float, pulls: int) -> int:
     """Return the size of a batch that is wanted, within the limits of its growth."""
     return math.ceil(min(max(wanted, rule.least_growth * pulls), rule.most_growth * pulls))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _plan(rule: EliminationRule, arms: _Arms, leader: int) -> int:
     """Find the leader's rivals and plan their batches; return the size of its own, 0 for none."""
     lacking = np.zeros(arms.pulls.size)
@@ -130,7 +130,7 @@ def _plan(rule: EliminationRule, arms: _Arms, leader: int) -> int:
     return 0 if wanted < rule.least_growth * pulls else _batch(rule, wanted, pulls)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_batch(rule: EliminationRule, arms: _Arms) -> tuple[int, int]:
     """Return the arm of the next batch and its size, or the arm that is recommended and 0.
 
@@ -173,7 +173,7 @@ def next_batch(rule: EliminationRule, arms: _Arms) -> tuple[int, int]:
             turn[0] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _record(rule: EliminationRule, arms: _Arms, a: int, size: int, total: float) -> None:
     """Take in that a batch of arm a was released as `total`."""
     count, sums = arms.batches[a], arms.sums[a]
@@ -184,7 +184,7 @@ def _record(rule: EliminationRule, arms: _Arms, a: int, size: int, total: float)
     arms.size[a], arms.slack[a] = take_in(arms.rows[a], arms.size[a], ns, xs, rule.epsilon)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _run(rule: EliminationRule, means: Floats, rng: Rng, max_pulls: int) -> tuple[int, Ints]:
     """Run once: recommendation and pulls."""
     arms = _start(means.size, rule)

@@ -17,9 +17,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from dpbandits._arrays import Floats
+from dpbandits._kernels import kernel
 from dpbandits.rewards.binomial import deviance
 
 __all__ = ["ArmLikelihood", "is_better", "log_density", "log_evidence"]
@@ -50,7 +50,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _stirling_error(n: float) -> float:
     """Return log n! minus Stirling's formula (n + ½)·log n − n + ½·log 2π, for n ≥ 1."""
     if n < 16.0:
@@ -59,7 +59,7 @@ def _stirling_error(n: float) -> float:
     return (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - 1.0 / 1680 / square) / square) / square) / n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_pmf(k: float, n: float, p: float, q: float) -> float:
     """Return log P(Bin(n, p) = k) for 0 ≤ k ≤ n, q = 1 − p > 0, by Loader's saddle point."""
     if k == 0.0:
@@ -71,7 +71,7 @@ def _log_pmf(k: float, n: float, p: float, q: float) -> float:
     return value - _HALF_LOG_TWO_PI - 0.5 * (math.log(k) + math.log1p(-k / n))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_tail_ratio(k: float, n: float, odds: float) -> float:
     """Return log(P(Bin(n, p) ≤ k)/P(Bin(n, p) = k)) for k ≤ np, with odds = (1 − p)/p."""
     ratio = k / (n - k + 1.0) * odds
@@ -99,7 +99,7 @@ def _log_tail_ratio(k: float, n: float, odds: float) -> float:
     return math.log(0.5 * end * rest * total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_lower_sum(n: float, k: float, beyond: float, u: float, v: float, epsilon: float) -> float:
     """Return log Σ_{j≤k} P(Bin(n, u) = j)·e^(−ε(k − j + beyond)), with v = 1 − u > 0."""
     if k < 0.0:
@@ -120,7 +120,7 @@ def _log_lower_sum(n: float, k: float, beyond: float, u: float, v: float, epsilo
     return log_all + math.log1p(-min(other, 1.0))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_density(n: float, x: float, u: float, epsilon: float) -> float:
     """Return log f_{n,u}(x), the density of Bin(n, u) + Lap(1/ε) at x, or for ε = ∞ the mass.
 
@@ -145,7 +145,7 @@ def log_density(n: float, x: float, u: float, epsilon: float) -> float:
     return scale + high + math.log1p(math.exp(low - high))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _looseness(knots: Floats, values: Floats, i: int, best: float) -> float:
     """Return the distance of the bounds between knots i and i + 1, over what is tolerated."""
     width = knots[i + 1] - knots[i]
@@ -168,7 +168,7 @@ def _looseness(knots: Floats, values: Floats, i: int, best: float) -> float:
     return distance / (_TOLERANCE * (1.0 + fall))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _refine(
     knots: Floats, values: Floats, size: int, ns: Floats, xs: Floats, epsilon: float
 ) -> int:
@@ -191,12 +191,12 @@ def _refine(
             return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rounding(value: float, slack: float) -> float:
     return slack + 1e-15 * abs(value)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def take_in(rows: Floats, size: int, ns: Floats, xs: Floats, epsilon: float) -> tuple[int, float]:
     """Take the last of an arm's batches into its table; return the number of knots and the slack.
 
@@ -213,13 +213,13 @@ def take_in(rows: Floats, size: int, ns: Floats, xs: Floats, epsilon: float) -> 
     return size, slack
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def table_of(rows: Floats, size: int, slack: float) -> Table:
     """Return the table whose knots are the first `size`."""
     return rows[0, :size], rows[1, :size], rows[2, :size], rows[3, :size], slack
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _upper(knots: Floats, values: Floats, slack: float, u: float) -> float:
     """Return an upper bound of log L(u), 0 ≤ u ≤ 1."""
     i = min(max(int(np.searchsorted(knots, u)) - 1, 0), knots.size - 2)
@@ -236,7 +236,7 @@ def _upper(knots: Floats, values: Floats, slack: float, u: float) -> float:
     return bound
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _exp(x: float) -> float:
     """Return e^x for −40 ≤ x ≤ 0: from a table, and a series for at most 1/32, to 10⁻¹⁴."""
     i = int(0.5 - _STEPS_OF_EXP * x)
@@ -245,7 +245,7 @@ def _exp(x: float) -> float:
     return _EXP[i] * (1.0 + t * (1.0 + t * (0.5 + t * tail)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_e_value(better: Table, worse: Table, y: float, x: float, first: int, last: int) -> float:
     """Return a lower bound of log E(y, x), from the gaps of number first, …, last − 1."""
     knots_c, values_c, low_c, slope_c, slack_c = better
@@ -287,20 +287,20 @@ def _log_e_value(better: Table, worse: Table, y: float, x: float, first: int, la
     return top + math.log(total) if total > 0.0 else -math.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def peak(table: Table) -> float:
     """Return the knot of the largest likelihood."""
     return float(table[0][np.argmax(table[1])])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gap_range(distance: float) -> tuple[int, int]:
     """Return the range of gaps from 4 times to 1/8 of a distance: the others hardly add."""
     middle = round(-_STEPS * math.log2(max(distance, 1e-14)))
     return max(middle - 2 * _STEPS, 0), min(middle + 3 * _STEPS + 1, GAPS.size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def least(better: Table, worse: Table, enough: float) -> tuple[float, float]:
     """Return about the least log E on the diagonal, or one below `enough`, and where; or 0."""
     low, high = peak(worse), peak(better)
@@ -325,7 +325,7 @@ def least(better: Table, worse: Table, enough: float) -> tuple[float, float]:
     return (at_left, left) if at_left < at_right else (at_right, right)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _exceeds(better: Table, worse: Table, threshold: float, place: float) -> bool:
     """Whether cells certify that log E(u, u) ≥ threshold for all u in [0, 1]."""
     low, high = peak(worse), peak(better)
@@ -349,7 +349,7 @@ def _exceeds(better: Table, worse: Table, threshold: float, place: float) -> boo
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def judge(better: Table, worse: Table, threshold: float, to_the_end: bool) -> tuple[bool, float]:
     """Return whether log E ≥ threshold > 0 certainly, for all u_c ≤ u_b, and about its infimum."""
     lowest, place = least(better, worse, -math.inf if to_the_end else threshold)

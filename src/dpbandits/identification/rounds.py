@@ -12,9 +12,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from dpbandits._arrays import Floats, Ints
+from dpbandits._kernels import kernel
 from dpbandits.identification.transport import calibrated_cost_kernel
 
 _MARGIN = 1e-12
@@ -71,7 +71,7 @@ class Costs(NamedTuple):
     negative: bool  # whether the costs of several challengers are all negative
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def transport_costs(
     leader: int, means: Floats, ratios: Floats, epsilon: float, bonus: float
 ) -> Costs:
@@ -80,7 +80,7 @@ def transport_costs(
     return Costs(leader, others, means, ratios, epsilon, bonus, none, none, True, False)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def closed_costs(leader: int, gaps: Floats, epsilon: float) -> Costs:
     """Return the costs of AdaP-TT (ε = ∞) and AdaP-TT*, from g_a = μ̃_B − μ̃_a.
 
@@ -106,7 +106,7 @@ def closed_costs(leader: int, gaps: Floats, epsilon: float) -> Costs:
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _transport(
     costs: Costs, arm: int, ahead: float, behind: float, start: Floats
 ) -> tuple[float, float, float]:
@@ -120,7 +120,7 @@ def _transport(
     return cost, by_ahead, by_behind
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cost_of(
     costs: Costs, arm: int, ahead: float, behind: float, start: Floats
 ) -> tuple[float, float, float]:
@@ -152,7 +152,7 @@ class _Fluid(NamedTuple):
     start: Floats
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _equalise(costs: Costs, fluid: _Fluid, ahead: float, total: float) -> float:
     """Set ñ, slopes, p and steps for counts of sum `total`; return c, or 0 if that fails."""
     counts, point, value, by_ahead, by_behind, share, step, start = fluid
@@ -192,7 +192,7 @@ def _equalise(costs: Costs, fluid: _Fluid, ahead: float, total: float) -> float:
     return 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _round(fluid: _Fluid, total: int, result: Ints) -> bool:
     """Set whole counts n̂ of sum `total` as rounds one by one would, if costs were linear.
 
@@ -223,7 +223,7 @@ def _round(fluid: _Fluid, total: int, result: Ints) -> bool:
     return left == 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _slope(fluid: _Fluid, c: float) -> float:
     """Return the slope of Λ."""
     for i in range(fluid.share.size):
@@ -231,7 +231,7 @@ def _slope(fluid: _Fluid, c: float) -> float:
     return c
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _certificate(
     costs: Costs, fluid: _Fluid, first: float, turns: int, c: float, result: Ints
 ) -> int:
@@ -273,13 +273,13 @@ def _certificate(
     return _CERTIFIED
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _reciprocal(square: float, linear: float, ahead: float, here: float) -> float:
     """Return the reciprocal of a closed cost at 1/N_B and 1/N_a."""
     return max(square * (ahead + here), linear * max(ahead, here))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _leap_of_one(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: int) -> int:
     """Give one challenger turns that all are its own; see `leap` and :prf:ref:`lem-one`."""
     square, linear = costs.square, costs.linear
@@ -301,7 +301,7 @@ def _leap_of_one(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: i
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leap(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: int) -> int:
     """Play up to `most` turns of leader and challenger, the leader first, before any batch ends.
 
@@ -368,7 +368,7 @@ class _Models(NamedTuple):
     start: Floats  # (K − 1, 3): where a search begins
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _interpolate(costs: Costs, models: _Models, i: int, ahead: float) -> float:
     """Interpolate h around q = N_B/N_a, if well enough, and return W there.
 
@@ -405,7 +405,7 @@ def _interpolate(costs: Costs, models: _Models, i: int, ahead: float) -> float:
     return cost
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _settle(costs: Costs, models: _Models, x: float, limit: float) -> int:
     """Return the index of the least cost among those that may be at most `limit`."""
     chosen, least = -1, np.inf
@@ -424,7 +424,7 @@ def _settle(costs: Costs, models: _Models, x: float, limit: float) -> int:
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def advance(costs: Costs, state: BatchState, share: float, room: int) -> int:
     """Play until an arm's batch ends (return the arm) or `room` rounds are over (return −1).
 

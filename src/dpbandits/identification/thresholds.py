@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import scipy
-from numba import njit
+
+from dpbandits._kernels import kernel
 
 __all__ = [
     "RULES",
@@ -27,7 +28,7 @@ _ZETA_2 = math.pi**2 / 6
 Pair = tuple[int, int]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gamma_tail_point(log_inverse: float) -> float:
     """Return c > 0 with (1 + c)·e^−c = e^−L for L = `log_inverse`, or 0 for L ≤ 0.
 
@@ -58,7 +59,7 @@ def pair_constant(rule: str, delta: float, n_arms: int, exponent: float) -> floa
     return 2.0 * math.log(n_arms * scipy.special.zeta(exponent) / delta)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pair_threshold(kind: int, constant: float, exponent: float, first: int, second: int) -> float:
     """Return `chernoff_threshold` or `union_threshold`, by their places in `RULES`."""
     level = constant + exponent * math.log(float(first) * float(second))
@@ -90,7 +91,7 @@ def union_threshold(
     return pair_threshold(_UNION, constant, exponent, first, second)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mixture_threshold(delta: float, n_arms: int, first: int, second: int) -> float:
     """Return log((K − 1)/δ) + ½·log(4·n) + ½·log(4·n′), valid after every pull.
 
@@ -105,19 +106,19 @@ def mixture_threshold(delta: float, n_arms: int, first: int, second: int) -> flo
     return union + 0.5 * math.log(4.0 * first) + 0.5 * math.log(4.0 * second)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sampling_log(delta: float, n_arms: int, k: int, j: int) -> float:
     # half of δ goes to the rewards of all pairs of batches
     return math.log(2 * (n_arms - 1) * _ZETA_2**2 / delta) + 2 * math.log(k * j)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _noise_log(delta: float, n_arms: int, k: int) -> float:
     # the other half goes to the noise of all batches
     return math.log(2 * n_arms * _ZETA_2 * k**2 / delta)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gaussian_threshold(
     kind: int, delta: float, epsilon: float, n_arms: int, releases: Pair, batches: Pair
 ) -> float:
@@ -156,7 +157,7 @@ def gaussian_threshold(
     return 2 * (half + math.log(half)) + grown + private
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def separate_threshold(
     delta: float, epsilon: float, n_arms: int, releases: Pair, batches: Pair
 ) -> float:

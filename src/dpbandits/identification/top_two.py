@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits.configuration import Fraction
 from dpbandits.divergences import d_eps_kernel
 from dpbandits.identification.base import (
@@ -26,7 +26,7 @@ NO_PATIENTS = np.empty((2, 0), np.int64)
 """Stands for a population that a run does without."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_decision(
     sums: Ints, pulls: Ints, led: Ints, own: Ints, share: float, delta: float
 ) -> tuple[bool, int]:
@@ -63,7 +63,7 @@ def next_decision(
     return False, challenger
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_top_two(
     share: float,
     delta: float,

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
+from dpbandits._kernels import kernel
 from dpbandits.divergences import elementwise, noise_tilt, penalised, restricted, tilt, tilted_mean
 
 __all__ = ["calibrated_cost", "transportation_cost"]
@@ -36,20 +36,20 @@ _QUICK_ROUNDS, _ROUNDS = 12, 400
 _PATIENCE = 20  # after so many rounds one bisection, against cycles
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _clip(x: float) -> float:
     """Return the point of [0, 1] that is nearest to x."""
     return min(max(x, 0.0), 1.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def place(y: float, z: float, mean_a: float, mean_b: float) -> tuple[float, float, float, float]:
     """Return u, 1 − u, x_a − u and u − x_b from the distances of u."""
     low, high = _clip(mean_b), _clip(mean_a)
     return low + y, (1.0 - high) + z, (mean_a - high) + z, (low - mean_b) + y
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _upper_at_its_limit(
     x: float, xc: float, wall: float, limit_weight: float, free_weight: float, offset: float,
     width: float,
@@ -73,7 +73,7 @@ def _upper_at_its_limit(
     return y, width - y
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _distances(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float
 ) -> tuple[float, float]:
@@ -114,7 +114,7 @@ def _distances(
     return y, z
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _at_an_end(mean_a: float, mean_b: float, weight_a: float, weight_b: float) -> float:
     """Return u where it has to be an end of its interval, and otherwise −1."""
     if mean_b >= 1.0 or weight_b == 0.0:
@@ -124,13 +124,13 @@ def _at_an_end(mean_a: float, mean_b: float, weight_a: float, weight_b: float) -
     return -1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _weighted(weight: float, divergence: float) -> float:
     """Return w·d, and 0 for w = 0 also if d is infinite."""
     return weight * divergence if weight > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def transportation_cost_kernel(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float
 ) -> tuple[float, float, float, float]:
@@ -148,7 +148,7 @@ def transportation_cost_kernel(
     return _weighted(weight_a, part_a) + _weighted(weight_b, part_b), u, part_a, part_b
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _wall_at_zero(problem: Problem) -> bool:
     """Whether the cost W̃ increases from u = 0 on; for x_b ≤ 0 < x_a."""
     mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
@@ -157,7 +157,7 @@ def _wall_at_zero(problem: Problem) -> bool:
     return weight_b * -math.expm1(-tilt_b) >= weight_a * math.expm1(tilt_a)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _calibrated_end(problem: Problem) -> float:
     """Return the minimiser of W̃ if it is an end of its interval, and otherwise −1."""
     mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
@@ -170,7 +170,7 @@ def _calibrated_end(problem: Problem) -> float:
     return u
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _start(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float, u: float
 ) -> tuple[float, float]:
@@ -187,7 +187,7 @@ def _start(
     return y, z
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _respond(
     x: float, xc: float, u: float, uc: float, gap: float, rate: float, epsilon: float, t: float,
     exact: bool,
@@ -210,7 +210,7 @@ def _respond(
     return t, moved, moved + variance * (share / moved), share, 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _balance(
     problem: Problem, y: float, z: float, width: float, tilt_a: float, tilt_b: float, exact: bool
 ) -> tuple[float, float, float, float, float, float, float]:
@@ -231,7 +231,7 @@ def _balance(
     return quotient, slope, tilt_a, tilt_b, share_a, share_b, max(size_a, size_b)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _shifted(y: float, z: float, step: float) -> tuple[float, float]:
     """Return y and z after log(y/z) has grown by a step; their sum stays."""
     grow = math.exp(-abs(step))
@@ -240,13 +240,13 @@ def _shifted(y: float, z: float, step: float) -> tuple[float, float]:
     return grown * scale, left * scale
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _follow(t: float, shift: float) -> float:
     """Return t after a shift that does not leave (0, 1)."""
     return t + shift if 0.0 < t + shift < 1.0 else t
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _quick_saddle(
     problem: Problem, y: float, z: float, tilt_a: float, tilt_b: float
 ) -> tuple[bool, float, float, float, float]:
@@ -273,7 +273,7 @@ def _quick_saddle(
     return False, y, z, tilt_a, tilt_b
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float, float, float]:
     """Newton's method in the position, with a bracket and exact tilts."""
     width, position = y + z, math.log(y / z)
@@ -299,7 +299,7 @@ def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float,
     return y, z, tilt_a, tilt_b
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def calibrated_cost_kernel(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, ratio_a: float, ratio_b: float,
     epsilon: float, tilt_a: float = 0.0, tilt_b: float = 0.0, u: float = -1.0,

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numba import njit
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits._validation import check_choice, check_fraction, check_integer
 from dpbandits.configuration import Budget, Configuration, Positive, between, whole
 from dpbandits.guarantees import PrivacyGuarantee
@@ -74,7 +74,7 @@ class Counter(Configuration, abc.ABC):
         return _sums_of_runs(rng, np.cumsum(stream), np.array(scales), np.array(before), n_runs)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sums_of_runs(rng: Rng, sums: Floats, scales: Floats, before: Ints, n_runs: int) -> Floats:
     """Add noise: that at n is the one at ``before[n - 1]`` and a new variable, unless scale < 0."""
     released, noise = np.empty((n_runs, sums.size)), np.zeros(sums.size + 1)
@@ -367,7 +367,7 @@ class HybridCounter(_Endless):
         return (levels + 1, length.bit_count() - 1), (self.block_scale, self.node_scale(levels))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_hybrid_noise(
     rng: Rng, block_scale: float, level_scale: float, state: Floats, arm: int, n: int
 ) -> float:

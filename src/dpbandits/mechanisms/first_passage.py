@@ -22,10 +22,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.cpython.unsafe.numbers import trailing_zeros
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel, trailing_zeros
 from dpbandits.mechanisms.noise import laplace
 
 __all__ = ["FirstPassageTable", "first_passage_table", "walk_to_first_passage"]
@@ -38,7 +37,7 @@ TREE_LEVELS = 64
 # ------------------------------------------------------------------------- noise of every prefix
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lowest_level(n: int) -> int:
     """Return the position of the lowest set bit of n ≥ 1: the level of the node that ends at n.
 
@@ -47,10 +46,10 @@ def lowest_level(n: int) -> int:
     >>> [lowest_level(n) for n in range(1, 9)]
     [0, 1, 0, 2, 0, 1, 0, 3]
     """
-    return trailing_zeros(n)  # type: ignore[call-arg]
+    return trailing_zeros(n)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def prefix_noise_at(prefix_noise: Floats, arm: int, n: int) -> float:
     """Return the stored noise of the arm's prefix of length n, 0 for the empty prefix."""
     if n == 0:
@@ -58,7 +57,7 @@ def prefix_noise_at(prefix_noise: Floats, arm: int, n: int) -> float:
     return prefix_noise[arm, lowest_level(n)]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_prefix_noise(rng: Rng, node_scale: float, prefix_noise: Floats, arm: int, n: int) -> float:
     """Draw the node that ends at the arm's n-th pull and return the noise of the prefix.
 
@@ -155,7 +154,7 @@ def first_passage_table(
     return FirstPassageTable(cell_width, ratio, fail, right_fail, cell_mass, limits)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _room_in_cells(table: FirstPassageTable, node_scale: float, distance: float) -> int:
     """Return the room, in cells, of a positive distance between the noise and the barrier."""
     cap = table.fail.shape[1] - 1
@@ -165,7 +164,7 @@ def _room_in_cells(table: FirstPassageTable, node_scale: float, distance: float)
     return int(cells) + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _subtree_level(table: FirstPassageTable, leaf: int, stop: int) -> int:
     """Return the level of the largest subtree that starts at `leaf` and ends by `stop`."""
     level = min(lowest_level(leaf), table.fail.shape[0] - 1)
@@ -174,7 +173,7 @@ def _subtree_level(table: FirstPassageTable, leaf: int, stop: int) -> int:
     return level
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _failing_node(rng: Rng, table: FirstPassageTable, level: int, room: int) -> tuple[float, int]:
     """Draw the node in front of a right half with 2^level leaves, given that this half fails.
 
@@ -205,7 +204,7 @@ def _failing_node(rng: Rng, table: FirstPassageTable, level: int, room: int) -> 
     return (behind - room + 1) * down + math.log1p(rng.random() * math.expm1(-down)), behind
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def walk_to_first_passage(
     rng: Rng,
     table: FirstPassageTable,
@@ -264,7 +263,7 @@ def walk_to_first_passage(
 # ---------------------------------------------------------------------------- several trees at once
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _passing_node(rng: Rng, table: FirstPassageTable, level: int, room: int) -> tuple[float, int]:
     """As `_failing_node`, given that this half passes; for κ = 1."""
     cap = table.fail.shape[1] - 1
@@ -276,7 +275,7 @@ def _passing_node(rng: Rng, table: FirstPassageTable, level: int, room: int) -> 
             return node, int(behind)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def walk_to_joint_passage(
     rng: Rng,
     table: FirstPassageTable,

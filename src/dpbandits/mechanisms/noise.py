@@ -18,10 +18,10 @@ import math
 
 import numpy as np
 import scipy
-from numba import njit
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
+from dpbandits._kernels import kernel
 from dpbandits._validation import check_fraction, check_integer, check_number
 
 __all__ = [
@@ -44,7 +44,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 # ----------------------------------------------------------------------------------- one variable
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def laplace(rng: Rng, scale: float) -> float:
     """Draw one Laplace variable of mean 0 and the given scale (density ∝ exp(−|x|/scale)).
 
@@ -57,7 +57,7 @@ def laplace(rng: Rng, scale: float) -> float:
     return magnitude
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def laplace_cdf(x: float, scale: float) -> float:
     """Return P(Z ≤ x) for a Laplace variable Z of mean 0; with ``scale = 0``, Z = 0."""
     if scale == 0.0:
@@ -67,7 +67,7 @@ def laplace_cdf(x: float, scale: float) -> float:
     return 1.0 - 0.5 * math.exp(-x / scale)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def laplace_below(rng: Rng, scale: float, level: float) -> float:
     """Draw a Laplace variable of mean 0, given that it is at most `level`; 0 with ``scale = 0``."""
     if scale == 0.0:

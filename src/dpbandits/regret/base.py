@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits.configuration import Configuration
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance, BoundedInstance
@@ -134,7 +134,7 @@ class RegretAlgorithm(Configuration, abc.ABC):
         return None
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def write_arms(counts: Ints, row: NDArray[np.int8]) -> None:
     """Write the arm of each pull, shape (N,), read off the counts after each, shape (N, K)."""
     for t in range(counts.shape[0]):

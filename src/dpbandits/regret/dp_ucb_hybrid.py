@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numba import njit
 
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits.configuration import Budget, Flag
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.counters import HybridCounter
@@ -54,7 +54,7 @@ _SHORTEST = 32  # pulls that make a skip worth its cost
 _TRIES = 4  # lengths of a certificate that are tried, each an eighth of the one before
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _certify(
     policy: IndexPolicy,
     state: State,
@@ -99,7 +99,7 @@ def _certify(
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _play(
     means: Floats,
     policy: IndexPolicy,

@@ -16,11 +16,11 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy
-from numba import njit
 from numpy.typing import NDArray
 
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits._validation import (
     SMALLEST,
     check_choice,
@@ -87,13 +87,13 @@ def _start(n_arms: int) -> _State:
     return _State(pulls, sums, released, values, bonuses, widths, np.zeros(4, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _failure(margin: float, scale: float) -> float:
     """Return P(X < −margin) of a Laplace variable X of the scale, margin > 0."""
     return 0.5 * math.exp(-margin / scale) if scale > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _certify(
     policy: IntervalPolicy,
     total: float,
@@ -111,11 +111,13 @@ def _certify(
     """
     interval, growth = policy.interval, 0.5 * policy.exponent
     lead = total + root * math.sqrt(n) - rival * n
+    if lead <= 0.0:
+        return 0, 0.0
     drift = rival - mean - 0.5 * root / math.sqrt(n)
     stretch = min(proposed_stretch(0.5 * lead, drift, mean, LOG_ERROR), float(n))
     releases = int(min(stretch / interval, float(most)))
     for _ in range(_TRIES):
-        if lead <= 0.0 or releases == 0:
+        if releases == 0:
             break
         first, last = n + rest, n + rest + (releases - 1) * interval
         at_first = total + mean * rest + root * math.sqrt(first) - rival * first
@@ -128,7 +130,7 @@ def _certify(
     return 0, 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _releases_passed(
     rng: Rng, policy: IntervalPolicy, margin: float, first: int, releases: int
 ) -> int:
@@ -149,7 +151,7 @@ def _releases_passed(
     return releases
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pulls_until_beaten(
     rng: Rng, policy: IntervalPolicy, state: _State, arm: int, highest: float, t: int, stretch: int
 ) -> tuple[int, bool]:
@@ -188,7 +190,7 @@ def _pulls_until_beaten(
     return first, first < stretch
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_of_rewards(rng: Rng, size: int, mean: float) -> int:
     """Draw the sum of rewards, one by one where that is faster."""
     if size > _ONE_BY_ONE:
@@ -200,7 +202,7 @@ def _sum_of_rewards(rng: Rng, size: int, mean: float) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_dp_ucb_int(
     policy: IntervalPolicy,
     state: _State,
@@ -299,7 +301,7 @@ def play_dp_ucb_int(
     return play_steps(run_dp_ucb_int, policy, state, rewards, checkpoints, rng, max_skips)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _table_runs(
     policy: IntervalPolicy, state: _State, tape: Tape, n_runs: int, rng: Rng
 ) -> NDArray[np.int8]:

@@ -21,10 +21,10 @@ from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits.configuration import Budget, Positive
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy_schedules import TreeIndexPlan, tree_index
@@ -95,7 +95,7 @@ class TreeIndex(NamedTuple):
     published: bool = False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _grown_by(part: float, growth: float) -> float:
     """Return (1 + h)^g for 0 ≤ h < 10^−3: the binomial series to the fifth power.
 
@@ -106,7 +106,7 @@ def _grown_by(part: float, growth: float) -> float:
     return 1.0 + part * growth * tail
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grown_power(power: float, inverse: float, n: int, growth: float) -> float:
     """Return n^g from (n − 1)^g and 1/(n − 1): by a series, and anew at every 1024th n."""
     if n < _EXACT_BELOW or n % _EXACT_BELOW == 0:
@@ -114,7 +114,7 @@ def grown_power(power: float, inverse: float, n: int, growth: float) -> float:
     return power * _grown_by(inverse, growth)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bonus(policy: TreeIndex, t: int) -> float:
     """Return H, or H·log(2t⁴)^(v/(1+v)) for the published width."""
     if policy.published:
@@ -134,7 +134,7 @@ class _State(NamedTuple):
     means: Floats
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _run_by_steps(
     policy: TreeIndex,
     state: _State,
@@ -194,7 +194,7 @@ def play_by_steps(
     return play_steps(_run_by_steps, policy, state, rewards, checkpoints, rng, *instance.codes)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _beyond(law: HeavyCode, bound: float) -> float:
     """Return P(X > B) of a reward X."""
     kind, first, second = law
@@ -203,7 +203,7 @@ def _beyond(law: HeavyCode, bound: float) -> float:
     return second if first > bound else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def certify_tree(
     means: Floats,
     shrunk: Floats,
@@ -266,7 +266,7 @@ def certify_tree(
     return stretch, barrier
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pull_while_leading(
     rng: Rng,
     law: HeavyCode,
@@ -300,7 +300,7 @@ def _pull_while_leading(
             return n, total, noise
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pull_without_noise(
     rng: Rng,
     law: HeavyCode,
@@ -345,7 +345,7 @@ def _pull_without_noise(
             return n, total, used
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _play(
     kinds: Ints,
     parameters: Floats,

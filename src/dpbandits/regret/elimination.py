@@ -15,10 +15,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits.configuration import Budget, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
@@ -74,7 +74,7 @@ class EliminationPlay(Play):
         return regret
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _counts(checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints) -> Ints:
     """Return the pulls of each arm at the checkpoints, shape (C, K)."""
     counts = np.zeros((checkpoints.size, last_epoch.size), np.int64)
@@ -95,7 +95,7 @@ def _counts(checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints) -> Ints:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _regret(gaps: Floats, checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints) -> Floats:
     """Return the pseudo-regret at the checkpoints, shape (C,)."""
     regret = np.empty(checkpoints.size)
@@ -117,7 +117,7 @@ def _regret(gaps: Floats, checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints)
     return regret
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _eliminate(
     means: Floats, horizon: int, beta: float, epsilon: float, rng: Rng
 ) -> tuple[Ints, Ints]:

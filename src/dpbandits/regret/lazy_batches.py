@@ -18,11 +18,11 @@ from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits.bounds.lazy import calibrated_upper, clip, ucb_width
 from dpbandits.configuration import Budget, Flag, between
 from dpbandits.divergences import calibrated_plus_kernel
@@ -89,7 +89,7 @@ class _State(NamedTuple):
     clock: Ints  # (4,): pulls, releases, checkpoints passed, whether a sum was asked for
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _start(n_arms: int) -> _State:
     rewards, noises = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
     pulls, sizes = np.zeros(n_arms, np.int64), np.ones(n_arms, np.int64)
@@ -97,7 +97,7 @@ def _start(n_arms: int) -> _State:
     return _State(released, pulls, sizes, sizes.copy(), np.zeros(1), np.zeros(4, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def posteriors(released: Released, t: int, alpha: float, epsilon: float) -> tuple[Floats, Floats]:
     """Return centres and standard deviations of the posteriors of `LazyDPTS` before pull t."""
     raised = released.totals + alpha * math.log(t) / epsilon
@@ -105,7 +105,7 @@ def posteriors(released: Released, t: int, alpha: float, epsilon: float) -> tupl
     return np.minimum(np.maximum(centres, 0.0), 1.0), 1.0 / np.sqrt(released.rewards)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _choose(rule: LazyRule, released: Released, t: int, rng: Rng) -> int:
     """Return the arm whose next batch begins with pull number t: the lowest of largest index."""
     epsilon, log_t = rule.epsilon, math.log(t)
@@ -144,7 +144,7 @@ def _choose(rule: LazyRule, released: Released, t: int, rng: Rng) -> int:
     return arm
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def largest_draw(centres: Floats, deviations: Floats) -> Floats:
     """Return the probability that each of K independent normal variables is the largest.
 
@@ -192,7 +192,7 @@ def largest_draw(centres: Floats, deviations: Floats) -> Floats:
     return result / result.sum()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_to_finish(rng: Rng, probabilities: Floats, due: Ints) -> tuple[int, Ints]:
     """Pull arms at random, with these probabilities, until one has been pulled as often as due.
 
@@ -213,7 +213,7 @@ def first_to_finish(rng: Rng, probabilities: Floats, due: Ints) -> tuple[int, In
     return arm, pulls
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_of(rng: Rng, pulls: Ints, sizes: Ints) -> Ints:
     """Draw how often each arm comes among the first `sizes` of pulls in uniformly random order.
 
@@ -241,7 +241,7 @@ def first_of(rng: Rng, pulls: Ints, sizes: Ints) -> Ints:
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_lazy_batches(
     rule: LazyRule,
     state: _State,
@@ -317,7 +317,7 @@ def run_lazy_batches(
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _table_runs(rule: LazyRule, tape: Tape, n_runs: int, rng: Rng) -> NDArray[np.int8]:
     """Play a table of rewards many times."""
     n_arms, n_pulls = tape.table.shape

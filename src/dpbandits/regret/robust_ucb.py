@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits.regret.base import Play
 from dpbandits.regret.dprucb import TreeIndex, play_tree_index
 from dpbandits.regret.heavy import HeavyTailAlgorithm
@@ -22,7 +22,7 @@ ROBUST_FACTOR = 4.0
 """Constant of the bonus; (1 + v) + √2 + 1/3 ≤ 3.75 is enough, :prf:ref:`thm-robust-ucb`."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _push(keys: Floats, items: Floats, size: int, key: float, item: float) -> None:
     """Put a key into a binary heap of `size` keys, the least in front."""
     i = size
@@ -37,7 +37,7 @@ def _push(keys: Floats, items: Floats, size: int, key: float, item: float) -> No
     items[i] = item
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pop(keys: Floats, items: Floats, size: int) -> None:
     """Remove the least key from a binary heap of `size` keys."""
     key, item = keys[size - 1], items[size - 1]
@@ -68,7 +68,7 @@ class _AnytimeState(NamedTuple):
     shrunk: Floats
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _run_robust_ucb(
     kinds: Ints,
     parameters: Floats,

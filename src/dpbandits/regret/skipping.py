@@ -27,10 +27,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
@@ -108,7 +108,7 @@ def start(n_arms: int) -> State:
     return State(pulls, sums, noise, counters, powers, means, widths, roots, clock)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def index_leader(
     means: Floats, widths: Floats, inverse_roots: Floats, log_t: float, root: float
 ) -> tuple[int, float, float]:
@@ -126,7 +126,7 @@ def index_leader(
     return arm, highest, rival
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_noise(rng: Rng, policy: IndexPolicy, counters: Floats, arm: int, n: int) -> float:
     """Draw the variable of a counter's n-th element; return the noise of its sum."""
     if policy.counter == TREE:
@@ -134,7 +134,7 @@ def next_noise(rng: Rng, policy: IndexPolicy, counters: Floats, arm: int, n: int
     return next_hybrid_noise(rng, policy.scale, policy.scale, counters, arm, n)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def release(policy: IndexPolicy, state: State, arm: int, n: int, noise: float) -> None:
     """Write what the index of an arm is made of, after n pulls of it."""
     state.pulls[arm] = n
@@ -148,7 +148,7 @@ def release(policy: IndexPolicy, state: State, arm: int, n: int, noise: float) -
         )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _run(
     policy: IndexPolicy, state: State, tape: Tape, checkpoints: Times, counts: Ints, rng: Rng
 ) -> int:
@@ -242,7 +242,7 @@ def play_index_table(policy: IndexPolicy, table: Floats, n_runs: int, rng: Rng) 
     return arms
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _table_runs(
     policy: IndexPolicy, state: State, tape: Tape, n_runs: int, rng: Rng
 ) -> NDArray[np.int8]:
@@ -281,7 +281,7 @@ class SkipTally(NamedTuple):
     first_passages: int
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rival_index(
     means: Floats, widths: Floats, inverse_roots: Floats, leader: int, log_t: float, root: float
 ) -> float:
@@ -293,7 +293,7 @@ def rival_index(
     return rival
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _later_rival(policy: IndexPolicy, state: State, leader: int, last: int) -> float:
     """Return the largest index of the other arms before pull number `last`, were none pulled."""
     log_t = math.log(last)
@@ -301,7 +301,7 @@ def _later_rival(policy: IndexPolicy, state: State, leader: int, last: int) -> f
     return rival_index(state.means, state.widths, state.inverse_roots, leader, log_t, root)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def aligned(n: int, stretch: int) -> int:
     """Shorten a stretch after n to end at a multiple of a large power of two: few subtrees."""
     unit = 1
@@ -310,7 +310,7 @@ def aligned(n: int, stretch: int) -> int:
     return stretch - (n + stretch) % unit
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pass_checkpoints(
     counts: Ints, checkpoints: Times, passed: int, t: int, pulls: Ints, arm: int
 ) -> int:
@@ -322,7 +322,7 @@ def pass_checkpoints(
     return passed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reward_band(mean: float, stretch: int, log_error: float) -> float:
     """Return c with P(S_r < S + μ r − c for some r ≤ stretch) ≤ exp(−log_error).
 
@@ -339,7 +339,7 @@ def reward_band(mean: float, stretch: int, log_error: float) -> float:
     return math.sqrt(2.0 * variance * log_error * stretch)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def barrier_over(
     n: int,
     total: float,
@@ -367,7 +367,7 @@ def barrier_over(
     return min(at_first, at_last) - reward_band(mean, stretch, log_error) - slack
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def proposed_stretch(budget: float, drift: float, mean: float, log_error: float) -> float:
     """Return the stretch m over which the reward band and a downward drift use up the budget."""
     band = math.sqrt(2.0 * mean * (1.0 - mean) * log_error)
@@ -379,7 +379,7 @@ def proposed_stretch(budget: float, drift: float, mean: float, log_error: float)
     return math.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def certify(
     policy: IndexPolicy,
     state: State,
@@ -434,7 +434,7 @@ def certify(
     return 0, 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pull_while_leading(
     rng: Rng,
     policy: IndexPolicy,
@@ -464,7 +464,7 @@ def _pull_while_leading(
             return n, noise
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _play(
     means: Floats,
     policy: IndexPolicy,

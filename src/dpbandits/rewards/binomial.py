@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from dpbandits._arrays import Rng
+from dpbandits._kernels import kernel
 
 __all__ = ["binomial", "binomial_by_rejection"]
 
@@ -26,7 +26,7 @@ _SMALL = np.array(  # of Stirling's formula, log n! − (n + ½)·log n + n − 
 _MOST = 2**50
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def binomial(rng: Rng, n: int, p: float) -> int:
     """Draw how many of n uniform variables are at most p, by order statistics (Devroye 1986, X.4).
 
@@ -72,7 +72,7 @@ def binomial(rng: Rng, n: int, p: float) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _stirling_rest(n: float) -> float:
     """Return log n! − (n + ½)·log n + n − ½·log 2π for n ≥ 1."""
     if n < 16.0:
@@ -82,7 +82,7 @@ def _stirling_rest(n: float) -> float:
     return (1.0 / 12.0 - x * (1.0 / 360.0 - x * series)) / n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def deviance(x: float, mean: float) -> float:
     """Return x·log(x/M) + M − x, without cancellation: Loader (2000).
 
@@ -117,7 +117,7 @@ def deviance(x: float, mean: float) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_probability(k: float, n: float, p: float) -> float:
     """Return log P(k successes) for 0 < p < 1, to some 10^−15: Loader (2000)."""
     q = 1.0 - p
@@ -130,7 +130,7 @@ def _log_probability(k: float, n: float, p: float) -> float:
     return rest - _HALF_LOG_2_PI - 0.5 * math.log(k * (1.0 - k / n))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def binomial_by_rejection(rng: Rng, n: int, p: float) -> int:
     """Draw a Binomial variable as `binomial` does, several times as fast: Hörmann (1993), BTRS.
 
@@ -164,7 +164,7 @@ def binomial_by_rejection(rng: Rng, n: int, p: float) -> int:
     return _at_most_half(rng, n, p)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _at_most_half(rng: Rng, n: int, p: float) -> int:
     q = 1.0 - p
     if n * p < 10.0:

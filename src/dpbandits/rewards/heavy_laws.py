@@ -14,9 +14,9 @@ from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numba import njit
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits._validation import (
     check_choice,
     check_generator,
@@ -83,7 +83,7 @@ def _laws(name: str, value: Any) -> tuple[HeavyLaw, ...]:
     return laws
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_heavy(rng: Rng, code: HeavyCode) -> float:
     """Draw one reward of the law that `code` describes.
 
@@ -105,7 +105,7 @@ def draw_heavy(rng: Rng, code: HeavyCode) -> float:
     return first if rng.random() < second else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_heavy(rng: Rng, code: HeavyCode, tape: Tape, arm: int) -> float:
     """Draw the next reward of an arm, or read it where its law is in Python alone.
 
@@ -244,7 +244,7 @@ class HeavyLaw(Configuration, abc.ABC):
         return _sample(rng, self.code, size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sample(rng: Rng, code: HeavyCode, size: int) -> Floats:
     rewards = np.empty(size)
     for i in range(size):

@@ -11,10 +11,10 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import scipy
-from numba import njit
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
+from dpbandits._kernels import kernel
 from dpbandits._validation import (
     SMALLEST,
     check_generator,
@@ -71,7 +71,7 @@ class LawCode(NamedTuple):
     cumulative: Floats = _NOTHING
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _unit(rng: Rng, code: LawCode) -> float:
     """Draw the variable that the law shifts and stretches."""
     if code.kind == _TWO_POINT:
@@ -83,7 +83,7 @@ def _unit(rng: Rng, code: LawCode) -> float:
     return rng.beta(code.first, code.second)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw(rng: Rng, code: LawCode) -> float:
     """Draw one reward of the law that `code` describes.
 
@@ -102,7 +102,7 @@ def draw(rng: Rng, code: LawCode) -> float:
     return code.offset + code.width * _unit(rng, code)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sums(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
     """Draw the sum of n variables that the law shifts and stretches, and Σx² of the rewards."""
     if code.kind == _TWO_POINT:
@@ -127,7 +127,7 @@ def _sums(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
     return total, squares
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sum_of_draws(rng: Rng, code: LawCode, n: int) -> float:
     """Draw the sum of n independent rewards of the law that `code` describes, exact in law.
 
@@ -157,7 +157,7 @@ def sum_of_draws(rng: Rng, code: LawCode, n: int) -> float:
     return n * code.offset + code.width * total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def moments_of_draws(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
     """Draw sum and sum of squares of n independent rewards of a law, exact in law.
 
@@ -182,7 +182,7 @@ def moments_of_draws(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
     return n * code.offset + code.width * total, squares
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sample(rng: Rng, code: LawCode, size: int) -> Floats:
     rewards = np.empty(size)
     for i in range(size):

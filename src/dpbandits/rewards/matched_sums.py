@@ -17,9 +17,9 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from dpbandits._arrays import Floats, Rng
+from dpbandits._kernels import kernel
 from dpbandits.rewards.binomial import binomial_by_rejection
 from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, draw_heavy
 from dpbandits.rewards.streams import read_only
@@ -310,7 +310,7 @@ def matched_rows(shape: float) -> Floats:
     return read_only(rows)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def matched_sum(rng: Rng, row: Floats, n: int) -> float:
     """Draw the sum of n copies of Y, in units of the smallest reward.
 
@@ -344,7 +344,7 @@ def matched_sum(rng: Rng, row: Floats, n: int) -> float:
     return total + n * row[_FIRST + size - 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def exponentials(x: Floats, factor: float, scale: float, n: int) -> None:
     """Replace x_i by scale·exp(factor·x_i), up to two units of rounding.
 
@@ -384,7 +384,7 @@ def exponentials(x: Floats, factor: float, scale: float, n: int) -> None:
         x[i] *= powers[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def growing_sum(
     rng: Rng,
     code: HeavyCode,
@@ -469,7 +469,7 @@ def growing_sum(
     return total + second * matched_sum(rng, row, rest)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pareto_below(rng: Rng, shape: float, scale: float, bound: float, n: int) -> float:
     """Draw the sum of n Pareto rewards, each given that it is below a bound.
 
@@ -508,7 +508,7 @@ def pareto_below(rng: Rng, shape: float, scale: float, bound: float, n: int) -> 
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _one_by_one(
     rng: Rng, shape: float, scale: float, first_bound: float, growth: float, start: int, stop: int
 ) -> float:
@@ -527,7 +527,7 @@ def _one_by_one(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum(x: Floats, n: int) -> float:
     """Add x_1, …, x_n up in four parts, which do not wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from dpbandits._arrays import Floats, Rng
+from dpbandits._kernels import kernel
 from dpbandits._validation import check_generator, check_integer, check_positive
 from dpbandits.rewards.binomial import binomial_by_rejection
 from dpbandits.rewards.heavy_laws import (
@@ -164,7 +164,7 @@ def _check_count(law: HeavyLaw, n: int) -> int:
     return check_integer("n", n, 0, _MOST if known else _MOST_SAMPLED)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(rng: Rng, n: float, p: float) -> float:
     """Draw a Binomial variable; beyond 2^62 trials a rounded normal one, or as in `binomial`."""
     if n <= _EXACT:
@@ -189,7 +189,7 @@ def _count(rng: Rng, n: float, p: float) -> float:
     return total + sign * binomial_by_rejection(rng, int(n), p)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _direct_sum(rng: Rng, code: HeavyCode, n: int, bound: float) -> float:
     total = 0.0
     for _ in range(n):
@@ -199,7 +199,7 @@ def _direct_sum(rng: Rng, code: HeavyCode, n: int, bound: float) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _binned_sum(rng: Rng, shape: float, n: float, bound: float, plan: _Plan) -> float:
     rest = n - _count(rng, n, plan.beyond)
     number = int(_count(rng, rest, plan.single))

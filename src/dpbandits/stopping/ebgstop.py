@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from numba import njit
-
 from dpbandits._arrays import Rng
+from dpbandits._kernels import kernel
 from dpbandits.configuration import Fraction, Positive
 from dpbandits.rewards.laws import LawCode, draw
 from dpbandits.stopping.base import StoppingRule
@@ -33,7 +32,7 @@ class _State(NamedTuple):
     upper: float = math.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _step(state: _State, sample: float, beta: float, half_range: float) -> _State:
     """Take one sample into account."""
     n, mean, squares, stage, stage_end, log_term, lower, upper = state
@@ -55,14 +54,14 @@ def _step(state: _State, sample: float, beta: float, half_range: float) -> _Stat
     return _State(n, mean, squares, stage, stage_end, log_term, lower, upper)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _estimate(state: _State, alpha: float) -> float:
     """Return the estimate if the rule halts, and nan if it does not."""
     least, most = (1.0 + alpha) * state.lower, (1.0 - alpha) * state.upper
     return math.copysign(0.5 * (least + most), state.mean) if least >= most else math.nan
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _draw(
     rng: Rng, state: _State, law: LawCode, constants: tuple[float, float, float], max_samples: int
 ) -> tuple[int, float, bool]:

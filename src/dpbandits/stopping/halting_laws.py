@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints
+from dpbandits._kernels import kernel
 from dpbandits._validation import SMALLEST, check_fraction, check_integer, check_range, check_values
 from dpbandits.halting import Halting
 from dpbandits.mechanisms import laplace_log_cdf
@@ -222,7 +222,7 @@ def _panels_of(problem: Problem) -> tuple[Floats, Floats]:
         right = np.where(nth + 1 == count, end, start + (nth + 1) * step)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ellipse(width: float, scale: float) -> tuple[float, float]:
     """Return ρ and the height of the ellipse that sticks out of a panel by a given reach."""
     axis = 1.0 + 2.0 * _REACH * scale / width
@@ -230,13 +230,13 @@ def _ellipse(width: float, scale: float) -> tuple[float, float]:
     return axis + other, 0.5 * width * other
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _order(rho: float) -> int:
     """Return the number m of nodes with which ρ^(−2m) is small enough."""
     return max(2, math.ceil(_DIGITS * math.log(10.0) / (2.0 * math.log(rho))))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _logs(x: float) -> tuple[float, float]:
     """Return log F(x) and log(1 − F(x)) for the Laplace law of scale 1."""
     tail = -abs(x) - _LOG2
@@ -244,7 +244,7 @@ def _logs(x: float) -> tuple[float, float]:
     return (tail, rest) if x < 0.0 else (rest, tail)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_modulus(low: float, high: float, height: float) -> float:
     """Bound log|1 − e^(−x−iy)/2| for x from low to high and |y| up to height ≤ π."""
     v, w = 0.5 * math.exp(-low), 0.5 * math.exp(-high)
@@ -252,7 +252,7 @@ def _log_modulus(low: float, high: float, height: float) -> float:
     return 0.5 * math.log(max((1.0 - v) ** 2 + v * bend, (1.0 - w) ** 2 + w * bend))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _heights(problem: Problem, b: float, heights: Floats) -> None:
     """Set to φ at a point, for each look but the first `skip`, and for surviving."""
     q, threshold_scale, query_scale, skip = problem
@@ -265,7 +265,7 @@ def _heights(problem: Problem, b: float, heights: Floats) -> None:
     heights[-1] = height
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _matters(
     problem: Problem, left: Floats, right: Floats
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -290,7 +290,7 @@ def _matters(
     return matters, steep
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add(peaks: Floats, totals: Floats, place: int, log_term: float) -> None:
     """Add a term to a sum that is kept as totals·exp(peaks)."""
     if log_term > peaks[place]:
@@ -300,7 +300,7 @@ def _add(peaks: Floats, totals: Floats, place: int, log_term: float) -> None:
         totals[place] += math.exp(log_term - peaks[place])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _integrate(
     problem: Problem, panels: tuple[Floats, Floats], rules: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:

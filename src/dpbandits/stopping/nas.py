@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from numba import njit
-
 from dpbandits._arrays import Rng
+from dpbandits._kernels import kernel
 from dpbandits._validation import check_generator, check_number
 from dpbandits.configuration import Budget, Fraction, Positive
 from dpbandits.guarantees import PrivacyGuarantee
@@ -230,7 +229,7 @@ class DPExponentialNAS(DPNAS):
         return outcome
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _draw_doubling(
     rng: Rng, halting: Halting, law: LawCode, max_samples: int
 ) -> tuple[int, float, bool]:
@@ -248,7 +247,7 @@ def _draw_doubling(
             return n, (total + laplace(rng, halting.release_scale)) / n, True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _draw_every(
     rng: Rng, halting: Halting, law: LawCode, max_samples: int
 ) -> tuple[int, float, bool]:

@@ -1,0 +1,313 @@
+"""Compiled functions, kept on disk until something that they were compiled from changes.
+
+Numba compiles the functions that a kernel calls *into* the kernel, also those of other files, but
+compares only the kernel's own file with what lies on the disk. Kernels of `kernel` are compared by
+the content of every source file that can have gone into them, so that an edit of the noise
+compiles anew what draws it, and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property
+from typing import Any, Literal, ParamSpec, TypeVar, cast, overload
+
+from numba import njit, types
+from numba.core import sigutils
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+from numba.cpython.unsafe.numbers import trailing_zeros as lowest_set_bit
+from numba.extending import overload as compiled_as
+
+P = ParamSpec("P")
+R = TypeVar("R")
+ErrorModel = Literal["python", "numpy"]
+
+STARTED = time.time()
+"""When this process read the package: what was edited later may not be what runs here."""
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+INSTALLED = {"site-packages", "dist-packages"}
+"""Folders of which only the package in question is read, not all that lies beside it."""
+
+
+@overload
+def kernel(function: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def kernel(*, error_model: ErrorModel) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def kernel(function: Any = None, /, *, error_model: ErrorModel = "python") -> Any:
+    """Compile a function when it is first called, and keep the result on the disk.
+
+    It is Numba's `njit` with ``nogil=True`` and a cache that goes stale with every file that the
+    function's own imports, not with its own alone. `NUMBA_DISABLE_JIT` gives the function back
+    as it is; `NUMBA_CACHE_DIR` moves the cache.
+
+    Parameters
+    ----------
+    function : callable
+        What is compiled. An overload that is chosen by the type of an argument stands in the file
+        of that type, or in one that this function's file imports.
+    error_model : {"python", "numpy"}
+        Whether a division by 0 raises `ZeroDivisionError` or gives an infinity or nan.
+
+    Returns
+    -------
+    callable
+        The compiled function, of the same signature; a decorator, if no function was given.
+
+    Examples
+    --------
+    >>> @kernel
+    ... def double(x: float) -> float:
+    ...     return 2 * x
+    >>> double(1.5), interpreted(double)(1.5)
+    (3.0, 3.0)
+    """
+
+    def compiled(function: Callable[P, R]) -> Callable[P, R]:
+        dispatcher: Any = njit(nogil=True, error_model=error_model)(function)
+        if dispatcher is not function:
+            dispatcher._cache = _Cache(function)
+        return cast("Callable[P, R]", dispatcher)
+
+    return compiled if function is None else compiled(function)
+
+
+def interpreted(function: Callable[P, R]) -> Callable[P, R]:
+    """Return the Python function that a kernel was compiled from, or a Python function itself.
+
+    Parameters
+    ----------
+    function : callable
+        A kernel, or any function.
+
+    Returns
+    -------
+    callable
+        What runs as plain Python, except for the kernels that it calls.
+
+    Examples
+    --------
+    >>> interpreted(len) is len
+    True
+    """
+    return cast("Callable[P, R]", getattr(function, "py_func", function))
+
+
+def trailing_zeros(n: int) -> int:
+    """Return the position of the lowest set bit of an integer: one instruction where compiled.
+
+    Parameters
+    ----------
+    n : int
+        At least 1.
+
+    Returns
+    -------
+    int
+        The largest k such that 2ᵏ divides n.
+
+    Examples
+    --------
+    >>> [trailing_zeros(n) for n in range(1, 9)]
+    [0, 1, 0, 2, 0, 1, 0, 3]
+    """
+    return (int(n) & -int(n)).bit_length() - 1
+
+
+@compiled_as(trailing_zeros)
+def _compiled_trailing_zeros(n):  # type: ignore[no-untyped-def]  # noqa: ANN001
+    # Numba compares the signatures of the two functions, and its own gives the context itself.
+    return (lambda n: lowest_set_bit(n)) if isinstance(n, types.Integer) else None  # type: ignore[call-arg]
+
+
+# ------------------------------------------------------------------ what a kernel is compiled from
+
+_IMPORT = re.compile(
+    r"(?:^|;)[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n;]*)"
+    r"|import[ \t]+([^\n;]+))",
+    re.MULTILINE,
+)
+_IGNORED = re.compile(r"\\\n|#[^\n]*")
+
+
+def source_files(path: str) -> frozenset[str]:
+    """Return a source file and those that it imports, directly or not.
+
+    Followed are the modules of its own package, those that lie beside it (unless it is
+    installed) and those of `dpbandits`; also imports inside functions.
+
+    Parameters
+    ----------
+    path : str
+        A file of Python source.
+
+    Returns
+    -------
+    frozenset of str
+        Absolute paths.
+
+    Examples
+    --------
+    >>> from dpbandits.mechanisms import noise
+    >>> files = {os.path.basename(path) for path in source_files(noise.__file__)}
+    >>> {"noise.py", "_kernels.py"} <= files, "simulation.py" in files
+    (True, False)
+    """
+    found: set[str] = set()
+    waiting = [os.path.abspath(path)]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting += _read(one)[1]
+    return frozenset(found)
+
+
+def _read(path: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return the digest of a file and the files that it imports."""
+    status = os.stat(path)
+    return _read_version(path, status.st_mtime_ns, status.st_size)
+
+
+@cache
+def _read_version(path: str, *version: int) -> tuple[bytes, tuple[str, ...]]:
+    """Read one state of a file, told by its time and size, only once."""
+    with open(path, "rb") as stream:
+        content = stream.read()
+    text = _IGNORED.sub("", content.decode("utf-8", "replace"))
+    return hashlib.sha256(content).digest(), tuple(dict.fromkeys(_imported(path, text)))
+
+
+def _imported(path: str, text: str) -> Iterator[str]:
+    """Yield the files that the import statements of a text name."""
+    for source, names, modules in _IMPORT.findall(text):
+        folder = _folder(path, source) if source else None
+        if folder is not None:
+            for name in filter(str.strip, names.strip("()").split(",")):
+                submodule = _module(os.path.join(folder, name.split()[0]))
+                yield from filter(None, [submodule or _module(folder)])
+        for name in filter(str.strip, modules.split(",")):
+            folder = _folder(path, name.split()[0])
+            while folder is not None and (file := _module(folder)):
+                yield file
+                folder = os.path.dirname(folder)
+
+
+def _folder(path: str, name: str) -> str | None:
+    """Return where the module `name`, as `path` imports it, would lie; None if not followed."""
+    absolute = name.lstrip(".")
+    if absolute != name:
+        start = path
+        for _ in range(len(name) - len(absolute)):
+            start = os.path.dirname(start)
+    else:
+        start, own = _root(path)
+        first = name.partition(".")[0]
+        if first == os.path.basename(HERE):
+            start = os.path.dirname(HERE)
+        elif os.path.basename(start) in INSTALLED and first != own:
+            return None
+    return os.path.join(start, *absolute.split(".")) if absolute else start
+
+
+@cache
+def _root(path: str) -> tuple[str, str]:
+    """Return the folder that holds the outermost package around a file, and the package's name."""
+    folder, name = os.path.dirname(path), ""
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, name = os.path.split(folder)
+    return folder, name
+
+
+def _module(stem: str) -> str | None:
+    """Return the file of a module or package, given its path without an ending."""
+    for path in (f"{stem}.py", os.path.join(stem, "__init__.py")):
+        if os.path.isfile(path):
+            return path
+    return None
+
+
+def _stamp(files: frozenset[str]) -> str:
+    """Return what differs whenever the content of some file, or the set of files, does.
+
+    Files are named from the folder that holds their package: a copy elsewhere has the same stamp.
+    """
+    told = hashlib.sha256()
+    for name, digest in sorted((os.path.relpath(f, _root(f)[0]), _read(f)[0]) for f in files):
+        told.update(name.encode() + b"\0" + digest)
+    return told.hexdigest()
+
+
+def _edited(files: frozenset[str]) -> bool:
+    """Return whether some file changed since this process started, and is perhaps not what runs."""
+    states = [os.stat(path) for path in files]
+    return any(max(state.st_mtime, state.st_ctime) > STARTED for state in states)
+
+
+# ---------------------------------------------------------------------------------------- caching
+
+
+def _named_in(kind: Any) -> Iterator[Any]:
+    """Yield the classes and functions in the type of an argument, also inside tuples and arrays."""
+    if isinstance(kind, types.Dispatcher):
+        yield kind.dispatcher.py_func
+    elif isinstance(kind, (types.NamedTuple, types.NamedUniTuple)):
+        yield kind.instance_class
+    inner = getattr(kind, "types", ()) if isinstance(kind, types.BaseTuple) else ()
+    for each in (*inner, getattr(kind, "dtype", None)):
+        if isinstance(each, types.Type) and each is not kind:
+            yield from _named_in(each)
+
+
+class _Versions(FunctionCache):
+    """Numba's files of one function, with a stamp of all that it was compiled from."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        source = inspect.getfile(function)
+        own = None
+        if not os.path.isfile(source):  # a notebook's cell, which imports what it likes
+            own, source = self._impl.locator.get_source_stamp(), os.path.join(HERE, "__init__.py")
+        self._source, self.files = source, source_files(source)
+        self._stamp = _stamp(self.files)
+        self._cache_file = IndexDataCacheFile(
+            self._cache_path, self._impl.filename_base, (self._stamp, own)
+        )
+
+    def _index_key(self, signature: Any, codegen: Any) -> Any:
+        """Add to Numba's key the files of the types and functions that are handed over."""
+        arguments, _ = sigutils.normalize_signature(signature)
+        named = {each for kind in arguments for each in _named_in(kind)}
+        files = {inspect.getfile(each) for each in named} - self.files
+        beyond = [source_files(file) for file in files if os.path.isfile(file)]
+        stamp = _stamp(frozenset().union(*beyond)) if beyond else ""
+        return (*super()._index_key(signature, codegen), stamp)
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep a result, unless a source file was edited while it was compiled."""
+        files = source_files(self._source)
+        if not _edited(files) and _stamp(files) == self._stamp:
+            super().save_overload(signature, result)
+
+
+class _Cache:
+    """The cache of a kernel, which reads no file before the kernel is first called."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @cached_property
+    def _versions(self) -> Any:
+        try:
+            versions = _Versions(self._function)
+        except (OSError, RuntimeError, TypeError):  # no file, or no folder that can be written
+            return NullCache()
+        return NullCache() if _edited(versions.files) else versions
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._versions, name)
