@@ -27,7 +27,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from dpbandits._console import read_literal
-from dpbandits._files import drop_stale_kernels, write_atomically
+from dpbandits._files import write_atomically
 from dpbandits._validation import check_choice
 
 __all__ = [
@@ -248,7 +248,6 @@ def execute_many(
         check_parameters(chapter, parameters)
     if parameters:
         stage(root)
-    drop_stale_kernels()
     tasks = (delayed(_execute)(chapter, parameters) for chapter in chosen)
     yield from Parallel(min(at_a_time, len(chosen)), return_as="generator_unordered")(tasks)
 
