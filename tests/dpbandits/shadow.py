@@ -4,8 +4,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from dpbandits._kernels import kernel
 from dpbandits.mechanisms import first_passage
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level, prefix_noise_at
 from dpbandits.regret.skipping import (
@@ -32,7 +32,7 @@ class ShadowTally(NamedTuple):
     broken: int
 
 
-@njit(cache=True)
+@kernel
 def lowered_walk_fails(table, node_scale, barrier, prefix_noise, arm, leaf, stop, walk):
     """Tell whether a walk drawn node by node fails at `leaf`, as `walk_to_first_passage` counts it.
 
@@ -59,7 +59,7 @@ def lowered_walk_fails(table, node_scale, barrier, prefix_noise, arm, leaf, stop
     return room == 0
 
 
-@njit(cache=True)
+@kernel
 def _shadow(means, policy, state, checkpoints, rng, table, error):
     """Play pull by pull under the certificates that skipping would use; count the broken ones."""
     pulls, counters, scale = state.pulls, state.counters, policy.scale
