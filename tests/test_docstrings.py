@@ -4,11 +4,11 @@ import dataclasses
 from typing import NamedTuple
 
 import pytest
-from docstrings import faults, is_silent, public_members, public_objects, unfinished
+from docstrings import faults, is_silent, plain, public_members, public_objects, unfinished
 
 import dpbandits
 from dpbandits._validation import check_integer
-from dpbandits.configuration import Budget, Configuration
+from dpbandits.configuration import Budget, Configuration, Count, checked_arguments
 
 
 def _hidden(count):
@@ -34,6 +34,17 @@ def complete(count: int) -> list[int]:
         If `count` is below 1.
     """
     return [0] * _hidden(count)
+
+
+@checked_arguments
+def decorated(count: Count) -> None:
+    """Do nothing.
+
+    Parameters
+    ----------
+    count : int
+        How many, from 1.
+    """
 
 
 class Whole(Configuration):
@@ -129,7 +140,7 @@ def test_faults_are_found(written, instead, said):
 
 
 def test_faults_of_classes_are_found():
-    assert faults(Noise) == ["No ValueError in Raises"]
+    assert faults(Noise) == faults(plain(decorated)) == ["No ValueError in Raises"]
     assert faults(vars(Whole)["mute"], Whole) == ["No docstring"] == faults(Heir)
     assert is_silent(vars(Whole)["mute"], Whole) and not is_silent(Heir.play, Heir)
     assert set(public_members(Whole)) == {"play", "length", "mute"}

@@ -32,7 +32,18 @@ HYBRID_STATE = TREE_LEVELS + 1
 
 
 class Counter(Configuration, abc.ABC):
-    """A mechanism that gives out private running sums: a frozen dataclass with a budget."""
+    """A mechanism that gives out private running sums: a frozen dataclass with a budget.
+
+    Base of the counters. A subclass has a field `epsilon` and defines `drawn`.
+
+    Examples
+    --------
+    >>> from dpbandits.mechanisms import BinaryTree
+    >>> from dpbandits.mechanisms.counters import Counter
+    >>> tree = BinaryTree(epsilon=1.0, horizon=4)
+    >>> isinstance(tree, Counter), str(tree.guarantee), tree.drawn(3)
+    (True, 'ε = 1, global, event level', (3.0, 3))
+    """
 
     epsilon: float  # a field of the subclasses
 
@@ -42,25 +53,77 @@ class Counter(Configuration, abc.ABC):
         return PrivacyGuarantee("global", self.epsilon)
 
     def bounds(self, n: int) -> tuple[float, float]:
-        """Return the range of the n-th element."""
+        """Return the range of the n-th element.
+
+        Parameters
+        ----------
+        n : int
+            Number of the element, from 1.
+
+        Returns
+        -------
+        low, high : float
+            Ends of the range; [0, 1] unless a subclass says otherwise.
+        """
         return 0.0, 1.0
 
     @abc.abstractmethod
     def drawn(self, n: int) -> tuple[float | None, int]:
-        """Return the scale of the n-th element's Laplace variable (None: none), and the nodes.
+        """Return the scale of the n-th element's Laplace variable, and the nodes in its sum.
 
-        These are the levels of the nodes in the sum, as bits; 0 if the variable is that of a block,
-        whose noise stays in all later sums.
+        Parameters
+        ----------
+        n : int
+            Number of the element, from 1.
+
+        Returns
+        -------
+        scale : float or None
+            Scale of the variable that is drawn with the element, in units of the stream; None if
+            none is.
+        nodes : int
+            Levels of the nodes in the sum, as bits; 0 if the variable is that of a block, whose
+            noise stays in all later sums.
         """
 
     def counter(self, rng: Rng) -> RunningCounter:
-        """Start a counter that draws its noise from `rng`."""
+        """Start a counter.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the noise.
+
+        Returns
+        -------
+        RunningCounter
+            A counter that has seen no element yet.
+        """
         return RunningCounter(self, rng)
 
     def sums(self, stream: Floats, n_runs: int, rng: Rng) -> Floats:
-        """Return the private sums of many runs over a stream of length N, shape (n_runs, N).
+        """Return the private sums of many runs over one stream.
 
         A compiled loop with the draws of `RunningCounter`: its sums, up to rounding.
+
+        Parameters
+        ----------
+        stream : numpy.ndarray of float, shape (N,)
+            The elements, each within `bounds`.
+        n_runs : int
+            Number of runs.
+        rng : numpy.random.Generator
+            Source of the noise.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (n_runs, N)
+            Private sums of the first 1, …, N elements.
+
+        Raises
+        ------
+        ValueError
+            If an element is out of its range, or the stream is too long.
         """
         refuses = self.counter(np.random.default_rng(0))
         for x in stream.tolist():
@@ -89,7 +152,21 @@ def _sums_of_runs(rng: Rng, sums: Floats, scales: Floats, before: Ints, n_runs: 
 
 
 class RunningCounter:
-    """A running counter; made by `Counter.counter`."""
+    """A running counter; made by `Counter.counter`.
+
+    Parameters
+    ----------
+    mechanism : Counter
+        The counter's configuration.
+    rng : numpy.random.Generator
+        Source of the noise.
+
+    Examples
+    --------
+    >>> counter = RunningCounter(BinaryTree(math.inf, horizon=3), np.random.default_rng(0))
+    >>> [counter.add(x) for x in (1.0, 0.25, 0.5)]
+    [1.0, 1.25, 1.75]
+    """
 
     def __init__(self, mechanism: Counter, rng: Rng) -> None:
         self._mechanism = mechanism
@@ -103,7 +180,20 @@ class RunningCounter:
     def add(self, x: float) -> float:
         """Take one stream element and return the private sum of the stream so far.
 
-        Refuses an `x` out of its range, and a stream longer than the mechanism allows.
+        Parameters
+        ----------
+        x : float
+            The element, in the range that the mechanism's `bounds` give it.
+
+        Returns
+        -------
+        float
+            The private sum.
+
+        Raises
+        ------
+        ValueError
+            If `x` is out of its range, or the stream longer than the mechanism allows.
         """
         n, horizon = self._length + 1, getattr(self._mechanism, "horizon", math.inf)
         if n > horizon:
@@ -153,9 +243,15 @@ class BinaryTree(_Tree):
     Parameters
     ----------
     epsilon : float
-        Privacy budget ε > 0 of the whole stream; ``inf`` adds no noise.
+        Privacy budget ε > 0 of the whole stream, whose elements are in [0, 1]; ``inf`` adds no
+        noise.
     horizon : int
         Greatest stream length T ≥ 1.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
 
     Examples
     --------
@@ -176,20 +272,57 @@ class BinaryTree(_Tree):
         return self.node_scale, n
 
     def error_quantile(self, beta: float) -> float:
-        """Bound that the error of one prefix sum exceeds with probability at most `beta`.
+        """Return what the error of one prefix sum exceeds with probability at most β.
 
         A sum Y of at most L independent Laplace variables of scale b satisfies
         P(|Y| > x) ≤ 2 exp(−x²/(8ν²)) for ν ≥ b√L and x ≤ √8 ν²/b (Chan, Shi & Song 2011,
         Lemma 2.8); ν = b·max(√L, √ℓ) with ℓ = log(2/β) gives x = b√8·√ℓ·max(√L, √ℓ).
+
+        Parameters
+        ----------
+        beta : float
+            Probability β, in (0, 1).
+
+        Returns
+        -------
+        float
+            Bound x on the size of the error, in units of the stream.
+
+        Raises
+        ------
+        ValueError
+            If `beta` is out of range.
         """
         return self.error_width(math.log(2 / check_fraction("beta", beta)))
 
     def error_width(self, log_term: float) -> float:
-        """Return `error_quantile` for ℓ = log(2/β), also where β would be too small for a float."""
+        """Return the bound of `error_quantile` also where β would be too small for a float.
+
+        Parameters
+        ----------
+        log_term : float
+            ℓ = log(2/β), positive.
+
+        Returns
+        -------
+        float
+            Bound b·√(8ℓ·max(L, ℓ)) on the size of the error, in units of the stream.
+        """
         return self.node_scale * math.sqrt(8 * log_term * max(self.levels, log_term))
 
     def error_probability(self, threshold: float) -> float:
-        """Return the inverse of `error_quantile`, capped at 1."""
+        """Return the inverse of `error_quantile`: a probability for a bound on the error.
+
+        Parameters
+        ----------
+        threshold : float
+            Bound x ≥ 0 on the size of the error, in units of the stream.
+
+        Returns
+        -------
+        float
+            What P(error of one prefix sum > x) does not exceed, at most 1.
+        """
         if self.node_scale == 0:
             return 0.0
         ratio = threshold / (self.node_scale * math.sqrt(8))
@@ -208,10 +341,19 @@ class AdaptiveTree(_Tree):
 
     Parameters
     ----------
-    epsilon, horizon
-        As of `BinaryTree`.
-    first_bound, growth : float
-        b > 0, the bound on the first element, and g from 0, a `BinaryTree` for [−b, b], to 1000.
+    epsilon : float
+        Privacy budget ε > 0 of the whole stream; ``inf`` adds no noise.
+    horizon : int
+        Greatest stream length T ≥ 1.
+    first_bound : float
+        Bound b > 0 on the size of the first element.
+    growth : float
+        Exponent g, from 0, a `BinaryTree` for [−b, b], to 1000.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
 
     Examples
     --------
@@ -229,33 +371,96 @@ class AdaptiveTree(_Tree):
         return 2 * self.levels / self.epsilon
 
     def bound(self, n: int) -> float:
-        """Return B_n = b·n^g, what the n-th element may not exceed in size."""
+        """Return B_n = b·n^g, what the n-th element may not exceed in size.
+
+        Parameters
+        ----------
+        n : int
+            Number of the element, from 1.
+
+        Returns
+        -------
+        float
+            The bound, in units of the stream.
+        """
         return self.first_bound * float(n) ** self.growth
 
     def bounds(self, n: int) -> tuple[float, float]:
         return -self.bound(n), self.bound(n)
 
     def node_scale(self, n: int) -> float:
-        """Return the scale 2·B_n·L/ε of the Laplace variable of a block that ends at n."""
+        """Return the scale 2·B_n·L/ε of the Laplace variable of a block that ends at n.
+
+        Parameters
+        ----------
+        n : int
+            Number of the block's last element, from 1.
+
+        Returns
+        -------
+        float
+            The scale, in units of the stream.
+        """
         return self.node_factor * self.bound(n)
 
     def drawn(self, n: int) -> tuple[float | None, int]:
         return self.node_scale(n), n
 
     def error_factor(self, log_term: float) -> float:
-        """Return M = L·√(8ℓ·max(L, ℓ)).
+        """Return M = L·√(8ℓ·max(L, ℓ)), the error of a prefix sum in units of 2·B_n/ε.
 
         The noise of the prefix of length n exceeds 2·B_n·M/ε with probability at most e^−ℓ, and is
         below the negative with as much.
+
+        Parameters
+        ----------
+        log_term : float
+            ℓ, positive.
+
+        Returns
+        -------
+        float
+            The factor M.
         """
         return self.levels * math.sqrt(8 * log_term * max(self.levels, log_term))
 
     def error_width(self, n: int, log_term: float) -> float:
-        """Bound that the error of the prefix of length n exceeds with probability 2·exp(−ℓ)."""
+        """Return what the error of the prefix of length n exceeds with probability at most 2·e^−ℓ.
+
+        Parameters
+        ----------
+        n : int
+            Length of the prefix, from 1 to T.
+        log_term : float
+            ℓ, positive.
+
+        Returns
+        -------
+        float
+            Bound 2·B_n·M/ε on the size of the error, in units of the stream.
+        """
         return 2 * self.bound(n) * self.error_factor(log_term) / self.epsilon
 
     def error_quantile(self, n: int, beta: float) -> float:
-        """Bound that the error of the prefix of length n exceeds with probability β at most."""
+        """Return what the error of the prefix of length n exceeds with probability at most β.
+
+        Parameters
+        ----------
+        n : int
+            Length of the prefix, from 1 to T.
+        beta : float
+            Probability β, in (0, 1).
+
+        Returns
+        -------
+        float
+            Bound on the size of the error, in units of the stream.
+
+        Raises
+        ------
+        ValueError
+            If `beta` is out of range.
+        """
         return self.error_width(n, math.log(2 / check_fraction("beta", beta)))
 
 
@@ -269,15 +474,66 @@ class _Endless(Counter):
     def noise_terms(self, length: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
         """Return how many Laplace variables the sum at `length` has of each scale.
 
-        Counts and scales, as of `laplace_sum_tail`.
+        Parameters
+        ----------
+        length : int
+            Number of elements, from 1 to 2^62.
+
+        Returns
+        -------
+        counts : tuple of int
+            Numbers of variables, at most two.
+        scales : tuple of float
+            Their scales, in units of the stream.
+
+        Raises
+        ------
+        ValueError
+            If `length` is out of range.
         """
 
     def error_quantile(self, beta: float, length: int) -> float:
-        """Return what the error of the sum at `length` exceeds with probability β: exact."""
+        """Return what the error of the sum at `length` exceeds with probability β: exact.
+
+        Parameters
+        ----------
+        beta : float
+            Probability β, in (0, 1).
+        length : int
+            Number of elements, from 1 to 2^62.
+
+        Returns
+        -------
+        float
+            Quantile of the size of the error, in units of the stream.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
         return laplace_sum_quantile(beta, *self.noise_terms(length))
 
     def error_probability(self, threshold: float, length: int) -> float:
-        """Return the probability that the error of the sum at `length` exceeds `threshold`."""
+        """Return the probability that the error of the sum at `length` exceeds `threshold`: exact.
+
+        Parameters
+        ----------
+        threshold : float
+            Bound on the size of the error, in units of the stream.
+        length : int
+            Number of elements, from 1 to 2^62.
+
+        Returns
+        -------
+        float
+            The probability.
+
+        Raises
+        ------
+        ValueError
+            If `length` is out of range.
+        """
         return laplace_sum_error(threshold, *self.noise_terms(length))
 
 
@@ -289,6 +545,17 @@ class LogarithmicCounter(_Endless):
     scale 1/ε. The private sum of the stream up to 2^k adds k + 1 blocks; between powers of two the
     latest one stands. All private sums together are ε-differentially private. Proof:
     :prf:ref:`thm-counters`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0 of the whole stream, whose elements are in [0, 1]; ``inf`` adds no
+        noise.
+
+    Raises
+    ------
+    ValueError
+        If `epsilon` is not positive.
 
     Examples
     --------
@@ -323,9 +590,17 @@ class HybridCounter(_Endless):
 
     Parameters
     ----------
+    epsilon : float
+        Budget ε > 0, which `split` cuts or not; the stream's elements are in [0, 1]. ``inf`` adds
+        no noise.
     split : {"half", "full"}
         ε₁ = ε₂ = ε/2, as Chan, Shi & Song have it; or ε₁ = ε₂ = ε, 2ε-differentially private, as
         Tossou & Dimitrakakis (2016, §2.3) describe the noise of the powers of two.
+
+    Raises
+    ------
+    ValueError
+        If `epsilon` is not positive, or `split` is unknown.
 
     Examples
     --------
@@ -349,7 +624,18 @@ class HybridCounter(_Endless):
         return 1 / self.part_epsilon
 
     def node_scale(self, levels: int) -> float:
-        """Scale k/ε₂ of the Laplace variable of a node in a tree of k levels."""
+        """Return the scale k/ε₂ of the Laplace variable of a node.
+
+        Parameters
+        ----------
+        levels : int
+            Number k of levels of the node's tree.
+
+        Returns
+        -------
+        float
+            The scale, in units of the stream.
+        """
         return levels / self.part_epsilon
 
     @property
@@ -378,15 +664,25 @@ def next_hybrid_noise(
 
     Parameters
     ----------
-    block_scale, level_scale : float
-        Scales 1/ε₁ of the variable of a block, and 1/ε₂ of that of a node over the number of
-        levels of its tree.
+    rng : numpy.random.Generator
+        Source of the variable.
+    block_scale : float
+        Scale 1/ε₁ of the variable of a block.
+    level_scale : float
+        Scale 1/ε₂ of the variable of a node, over the number of levels of its tree.
     state : numpy.ndarray of float, shape (K, 65)
         ``state[b, j]``: the noise at the latest n with j as its lowest set bit in the counter of
         arm b, and ``state[b, 64]``: the number k of levels of the present tree. Zeros at the
         start; updated in place.
-    arm, n : int
-        The arm, and how many elements its counter has, this one included.
+    arm : int
+        Arm, from 0 to K − 1.
+    n : int
+        Number of elements of its counter, this one included.
+
+    Returns
+    -------
+    float
+        Noise of the arm's sum, in units of the stream.
     """
     level = lowest_level(n)
     rest = n & (n - 1)

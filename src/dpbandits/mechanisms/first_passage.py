@@ -39,7 +39,17 @@ TREE_LEVELS = 64
 
 @kernel
 def lowest_level(n: int) -> int:
-    """Return the position of the lowest set bit of n ≥ 1: the level of the node that ends at n.
+    """Return the position of the lowest set bit of n: the level of the node that ends at n.
+
+    Parameters
+    ----------
+    n : int
+        A number from 1.
+
+    Returns
+    -------
+    int
+        The position, from 0.
 
     Examples
     --------
@@ -51,7 +61,22 @@ def lowest_level(n: int) -> int:
 
 @kernel
 def prefix_noise_at(prefix_noise: Floats, arm: int, n: int) -> float:
-    """Return the stored noise of the arm's prefix of length n, 0 for the empty prefix."""
+    """Return the stored noise of the arm's prefix of length n, 0 for the empty prefix.
+
+    Parameters
+    ----------
+    prefix_noise : numpy.ndarray of float, shape (K, 64)
+        ``prefix_noise[b, j]``: noise of the prefix that ended with arm b's latest node of level j.
+    arm : int
+        Arm, from 0 to K − 1.
+    n : int
+        Length of the prefix, from 0.
+
+    Returns
+    -------
+    float
+        The noise, in units of the stream.
+    """
     if n == 0:
         return 0.0
     return prefix_noise[arm, lowest_level(n)]
@@ -61,9 +86,26 @@ def prefix_noise_at(prefix_noise: Floats, arm: int, n: int) -> float:
 def next_prefix_noise(rng: Rng, node_scale: float, prefix_noise: Floats, arm: int, n: int) -> float:
     """Draw the node that ends at the arm's n-th pull and return the noise of the prefix.
 
-    The node has the scale λ = `node_scale`. ``prefix_noise[b, j]``, shape (K, 64), is the noise of
-    the prefix that ended with arm b's latest node of level j; it is updated in place. The prefix
-    that n continues (n without its lowest set bit) is always among these.
+    The prefix that n continues (n without its lowest set bit) is always among the stored ones.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the node.
+    node_scale : float
+        Scale λ of the node's Laplace variable, in units of the stream.
+    prefix_noise : numpy.ndarray of float, shape (K, 64)
+        ``prefix_noise[b, j]``: noise of the prefix that ended with arm b's latest node of level j;
+        updated in place.
+    arm : int
+        Arm, from 0 to K − 1.
+    n : int
+        Number of the pull, from 1.
+
+    Returns
+    -------
+    float
+        Noise of the prefix of length n.
     """
     noise = prefix_noise_at(prefix_noise, arm, n & (n - 1)) + laplace(rng, node_scale)
     prefix_noise[arm, lowest_level(n)] = noise
@@ -82,16 +124,25 @@ class FirstPassageTable(NamedTuple):
 
     Attributes
     ----------
-    cell_width, ratio : float
-        h, and κ, the greatest scale of a stretch over its least.
-    fail, right_fail : numpy.ndarray of float, shape (J + 1, D + 1)
+    cell_width : float
+        Width h of a cell, in units of the scale s.
+    ratio : float
+        κ, the greatest scale of a stretch over its least.
+    fail : numpy.ndarray of float, shape (J + 1, D + 1)
         ``fail[j, d]``: probability H_j(d) that some leaf of a subtree with 2^j leaves fails. The
         first leaf carries none of its nodes: H_0(d) = 0 for d ≥ 1; H_j(0) = 1.
+    right_fail : numpy.ndarray of float, shape (J + 1, D + 1)
         ``right_fail[j, d]``: the same, W_j(d), with one more node in front, as a right half has.
     cell_mass : numpy.ndarray of float, shape (2 D + 1,)
         ``cell_mass[D + k]``: probability of ⌊Y/(hs)⌋ = k.
     limits : numpy.ndarray of int, shape (D + 1,)
         For each room the longest stretch 2^j with H_j(d) ≤ 0.8: a walk has probably failed by then.
+
+    Examples
+    --------
+    >>> table = first_passage_table(0.5, n_cells=100, max_level=20)
+    >>> table.fail.shape, bool(table.fail[20, 1] > table.fail[20, 100])
+    ((21, 101), True)
     """
 
     cell_width: float
@@ -117,10 +168,19 @@ def first_passage_table(
 
     Parameters
     ----------
-    cell_width, ratio : float
-        h > 0 and κ ≥ 1.
-    n_cells, max_level : int
-        Greatest room D ≥ 1, in cells, and greatest level J ≥ 0.
+    cell_width : float
+        Width h > 0 of a cell, in units of the scale of a node.
+    n_cells : int
+        Greatest room D ≥ 1, in cells.
+    max_level : int
+        Greatest level J ≥ 0.
+    ratio : float
+        κ ≥ 1, the greatest scale of a stretch over its least.
+
+    Returns
+    -------
+    FirstPassageTable
+        The law; its arrays are read-only.
 
     Examples
     --------
@@ -218,22 +278,36 @@ def walk_to_first_passage(
 ) -> int:
     """Move an arm's tree from `start` pulls to `stop`, or to the first leaf that may be too low.
 
-    Returns `stop`, or the first number of pulls at which the lowered noise has reached the barrier:
-    before, from `start` on, the noise of the prefix is certainly above ``-barrier``. All noise that
-    later prefixes read is drawn, with its exact law: the nodes of the returned prefix, no others.
+    Before the pull that is returned, from `start` on, the noise of the prefix is certainly above
+    ``-barrier``. All noise that later prefixes read is drawn, with its exact law: the nodes of the
+    returned prefix, no others.
 
     Parameters
     ----------
+    rng : numpy.random.Generator
+        Source of the nodes.
     table : FirstPassageTable
-        With κ ≥ (stop/(start + 1))^g.
-    node_scale, growth : float
-        A node that ends at pull n has scale λ·n^g, λ > 0, g the `growth`.
+        Law of the first passage, with κ ≥ (stop/(start + 1))^g.
+    node_scale : float
+        λ > 0: a node that ends at pull n has scale λ·n^g.
     barrier : float
         Distance of the barrier below 0, in units of the sum of rewards.
-    prefix_noise, arm
-        As of `next_prefix_noise`; updated in place.
-    start, stop : int
-        Numbers of pulls, 1 ≤ start ≤ stop.
+    prefix_noise : numpy.ndarray of float, shape (K, 64)
+        ``prefix_noise[b, j]``: noise of the prefix that ended with arm b's latest node of level j;
+        updated in place.
+    arm : int
+        Arm, from 0 to K − 1.
+    start : int
+        Number of pulls of the arm so far, from 1.
+    stop : int
+        Number of pulls at which to end, at least `start`.
+    growth : float
+        Exponent g ≥ 0.
+
+    Returns
+    -------
+    int
+        `stop`, or the first number of pulls at which the lowered noise has reached the barrier.
     """
     least_scale = node_scale * (start + 1.0) ** growth
     leaf = start
@@ -296,14 +370,28 @@ def walk_to_joint_passage(
 
     Parameters
     ----------
-    table, node_scale
-        As of `walk_to_first_passage`, with κ = 1.
-    barriers, signs : numpy.ndarray of float, shape (K,)
-        Barriers, and on which side of the noise: 1 below, −1 above.
+    rng : numpy.random.Generator
+        Source of the nodes.
+    table : FirstPassageTable
+        Law of the first passage, with κ = 1.
+    node_scale : float
+        Scale λ > 0 of every node.
+    barriers : numpy.ndarray of float, shape (K,)
+        Distances of the barriers from 0, in units of the sums of rewards.
+    signs : numpy.ndarray of float, shape (K,)
+        On which side of the noise the barriers are: 1 below, −1 above.
     noise : numpy.ndarray of float, shape (K, 64 or more)
         ``noise[b, j]``: noise at the latest leaf with j as its lowest set bit; updated in place.
-    start, stop : int
-        Numbers of leaves, 1 ≤ start ≤ stop, and no power of two above `start` up to `stop`.
+    start : int
+        Number of leaves so far, from 1.
+    stop : int
+        Number of leaves at which to end, at least `start`; there is no power of two above `start`
+        up to it.
+
+    Returns
+    -------
+    int
+        `stop`, or the first leaf at which the lowered noise of a tree has reached its barrier.
     """
     n_trees = barriers.size
     rooms = np.zeros(n_trees, np.int64)

@@ -75,8 +75,20 @@ def negative_before(count: int, horizon: int) -> float:
 
     Parameters
     ----------
-    count, horizon : int
-        How many times, M ≥ 1, and the number T of elements after which one stops counting.
+    count : int
+        How many times M ≥ 1.
+    horizon : int
+        Number T of elements after which one stops counting, from 1 to 2^62.
+
+    Returns
+    -------
+    float
+        The bound, a number of lengths.
+
+    Raises
+    ------
+    ValueError
+        If `count` or `horizon` is out of range.
 
     Examples
     --------

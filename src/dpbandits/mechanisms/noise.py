@@ -46,10 +46,29 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 @kernel
 def laplace(rng: Rng, scale: float) -> float:
-    """Draw one Laplace variable of mean 0 and the given scale (density ∝ exp(−|x|/scale)).
+    """Draw one Laplace variable of mean 0 (density ∝ exp(−|x|/scale)).
 
     A standard exponential with a fair sign. With scale 0 the result is 0, and the generator
     advances all the same.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the variable.
+    scale : float
+        Its scale, at least 0; the standard deviation is √2 times as large.
+
+    Returns
+    -------
+    float
+        The variable.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> import numpy as np
+    >>> abs(dpb.mechanisms.laplace(np.random.default_rng(0), scale=0.01)) < 1.0
+    True
     """
     magnitude = scale * rng.standard_exponential()
     if rng.random() < 0.5:
@@ -59,7 +78,26 @@ def laplace(rng: Rng, scale: float) -> float:
 
 @kernel
 def laplace_cdf(x: float, scale: float) -> float:
-    """Return P(Z ≤ x) for a Laplace variable Z of mean 0; with ``scale = 0``, Z = 0."""
+    """Return P(Z ≤ x) for a Laplace variable Z of mean 0; with ``scale = 0``, Z = 0.
+
+    Parameters
+    ----------
+    x : float
+        Any number.
+    scale : float
+        Scale of Z, at least 0.
+
+    Returns
+    -------
+    float
+        The probability.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> dpb.mechanisms.laplace_cdf(0.0, 3.0)
+    0.5
+    """
     if scale == 0.0:
         return 1.0 if x >= 0.0 else 0.0
     if x < 0.0:
@@ -69,7 +107,29 @@ def laplace_cdf(x: float, scale: float) -> float:
 
 @kernel
 def laplace_below(rng: Rng, scale: float, level: float) -> float:
-    """Draw a Laplace variable of mean 0, given that it is at most `level`; 0 with ``scale = 0``."""
+    """Draw a Laplace variable of mean 0, given that it is at most `level`; 0 with ``scale = 0``.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the variable.
+    scale : float
+        Its scale, at least 0.
+    level : float
+        What it does not exceed.
+
+    Returns
+    -------
+    float
+        The variable.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> import numpy as np
+    >>> dpb.mechanisms.laplace_below(np.random.default_rng(0), 1.0, -5.0) <= -5.0
+    True
+    """
     if scale == 0.0:
         return 0.0
     if level <= 0.0:  # the lower tail has no memory
@@ -81,7 +141,26 @@ def laplace_below(rng: Rng, scale: float, level: float) -> float:
 
 
 def laplace_log_cdf(x: ArrayLike, scale: float = 1.0) -> Floats:
-    """Return log P(Z ≤ x), for an array x and b > 0, also far out in the lower tail."""
+    """Return log P(Z ≤ x) for a Laplace variable Z of mean 0, also far out in the lower tail.
+
+    Parameters
+    ----------
+    x : array_like of float
+        Any numbers.
+    scale : float
+        Scale of Z, positive.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        Logarithms of the probabilities, of the shape of `x`.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> dpb.mechanisms.laplace_log_cdf([-1000.0, 0.0]).round(3).tolist()
+    [-1000.693, -0.693]
+    """
     z = np.asarray(x, dtype=np.float64) / scale
     tail = math.log(0.5) - np.abs(z)
     result: Floats = np.where(z < 0, tail, np.log1p(-np.exp(tail)))
@@ -89,10 +168,24 @@ def laplace_log_cdf(x: ArrayLike, scale: float = 1.0) -> Floats:
 
 
 def laplace_noise(rng: Rng, scale: float, size: int) -> Floats:
-    """Draw `size` independent Laplace variables of mean 0: an array of shape (size,).
+    """Draw `size` independent Laplace variables of mean 0.
 
     A query of ℓ1-sensitivity s released with ``scale = s / epsilon`` is ε-differentially private
     (Dwork et al. 2006). Proof: :prf:ref:`lem-laplace`.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the variables.
+    scale : float
+        Their scale, at least 0.
+    size : int
+        How many.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (size,)
+        The variables.
     """
     return rng.laplace(0.0, scale, size) + 0.0
 
@@ -106,6 +199,20 @@ def laplace_total(rng: Rng, scale: float, draws: int) -> float:
     A Laplace variable of scale 1 is √(2E)·N with E standard exponential and N standard normal,
     independent; given their E the variables are normal and add up to √(2ΣE)·N, with ΣE a gamma
     variable of shape n. The law is exact, also for `draws` beyond 2^63.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the sum.
+    scale : float
+        Scale of each variable, at least 0.
+    draws : int
+        Number n of variables, at least 0.
+
+    Returns
+    -------
+    float
+        The sum.
     """
     if draws == 0:
         return 0.0
@@ -176,15 +283,27 @@ def _convolved(x: float, terms: Terms) -> float:
 
 
 def laplace_sum_tail(threshold: float, counts: tuple[int, ...], scales: tuple[float, ...]) -> float:
-    """Return P(Y > threshold) for Y a sum of independent Laplace variables.
+    """Return P(Y > threshold) for Y a sum of independent Laplace variables of mean 0.
 
     Parameters
     ----------
     threshold : float
         Any number.
-    counts, scales : tuple of int, tuple of float
-        How many variables there are of each scale, at most 500; at most two scales may be
-        different, and those that are 0 do not count.
+    counts : tuple of int
+        How many variables there are of each scale, at most 500.
+    scales : tuple of float, as long as `counts`
+        The scales, each finite and at least 0; at most two that are not 0 may be different.
+
+    Returns
+    -------
+    float
+        The probability, accurate to 12 digits also where it is tiny.
+
+    Raises
+    ------
+    ValueError
+        If there is not one count for each scale, a number is out of range, or there are too many
+        different scales.
 
     Examples
     --------
@@ -206,15 +325,63 @@ def laplace_sum_tail(threshold: float, counts: tuple[int, ...], scales: tuple[fl
 def laplace_sum_error(
     threshold: float, counts: tuple[int, ...], scales: tuple[float, ...]
 ) -> float:
-    """Return P(|Y| > threshold), Y as of `laplace_sum_tail`."""
+    """Return P(|Y| > threshold) for Y a sum of independent Laplace variables of mean 0.
+
+    Parameters
+    ----------
+    threshold : float
+        Any number; below 0 the probability is 1.
+    counts : tuple of int
+        How many variables there are of each scale, at most 500.
+    scales : tuple of float, as long as `counts`
+        The scales, each finite and at least 0; at most two that are not 0 may be different.
+
+    Returns
+    -------
+    float
+        The probability, accurate to 12 digits also where it is tiny.
+
+    Raises
+    ------
+    ValueError
+        If there is not one count for each scale, a number is out of range, or there are too many
+        different scales.
+
+    Examples
+    --------
+    >>> math.isclose(laplace_sum_error(3.0, (1,), (1.0,)), math.exp(-3))
+    True
+    """
     if threshold < 0:
         return 1.0
     return min(1.0, 2 * laplace_sum_tail(threshold, counts, scales))
 
 
 def laplace_sum_quantile(beta: float, counts: tuple[int, ...], scales: tuple[float, ...]) -> float:
-    """Return the x with P(|Y| > x) = β, rounded up by some 10^(−9) of itself.
+    """Return the x with P(|Y| > x) = β for Y a sum of independent Laplace variables of mean 0.
 
+    Parameters
+    ----------
+    beta : float
+        Probability β, in (0, 1).
+    counts : tuple of int
+        How many variables there are of each scale, at most 500.
+    scales : tuple of float, as long as `counts`
+        The scales, each finite and at least 0; at most two that are not 0 may be different.
+
+    Returns
+    -------
+    float
+        The quantile, rounded up by some 10^−9 of itself.
+
+    Raises
+    ------
+    ValueError
+        If there is not one count for each scale, a number is out of range, or there are too many
+        different scales.
+
+    Examples
+    --------
     >>> math.isclose(laplace_sum_quantile(0.05, (1,), (2.0,)), 2 * math.log(20), rel_tol=1e-8)
     True
     """
