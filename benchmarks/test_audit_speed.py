@@ -7,8 +7,8 @@ the clock starts.
 import pytest
 
 import dpbandits as dpb
-from dpbandits.auditing.exact import audit_exactly
-from dpbandits.auditing.subjects import CounterSubject, subject_of
+from dpbandits.auditing import audit_exactly, subject_of
+from dpbandits.auditing.subjects import CounterSubject
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 
 PAIR = dpb.TablePair([[0.0] * 16, [1.0] + [0.0] * 15], 0, 0, 1.0)

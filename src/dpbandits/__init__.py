@@ -26,8 +26,7 @@ from dpbandits.algorithms import (
     registry,
     stopping_rules,
 )
-from dpbandits.auditing.audit import Audit, audit
-from dpbandits.auditing.subjects import TablePair
+from dpbandits.auditing import Audit, TablePair, audit
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import (
     Identifications,

@@ -18,10 +18,8 @@ from dpbandits import _console as console
 from dpbandits._console import Jobs, Json, Seed, Settings, configure, reads, show
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_number
 from dpbandits.algorithms import identifiers, registry, stopping_rules
-from dpbandits.auditing.audit import audit as audit_sampled
-from dpbandits.auditing.audit import search
-from dpbandits.auditing.exact import audit_exactly
-from dpbandits.auditing.subjects import TablePair, subject_of
+from dpbandits.auditing import TablePair, audit_exactly, search, subject_of
+from dpbandits.auditing import audit as audit_sampled
 from dpbandits.configuration import whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import FinitePopulation

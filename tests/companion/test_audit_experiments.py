@@ -14,10 +14,20 @@ import dpbandits as dpb
 from companion.figures.audit import bounds_figure, bounds_table, guarantees_figure, guarantees_table
 from companion.figures.redraw import recipe_of, redraw
 from companion.tables import from_csv, to_csv
-from dpbandits.auditing import exact
-from dpbandits.auditing.cases import audit_cases, free_cases, known_truths
-from dpbandits.auditing.grid import FAILURE, AuditCase, Audits, audit_many, certain_pair
-from dpbandits.auditing.subjects import TablePair, subject_of
+from dpbandits.auditing import (
+    FAILURE,
+    AuditCase,
+    Audits,
+    TablePair,
+    accounts,
+    audit_cases,
+    audit_many,
+    free_cases,
+    known_truths,
+    subject_of,
+    truths,
+)
+from dpbandits.auditing.searching import certain_pair
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 
 BUDGETS = {"a": 1.0, "b": 4.0}
@@ -129,9 +139,9 @@ def test_a_found_table_can_be_audited_again(every):
         (lambda: audit_many({"z": "DPUCB"}), "case 'z': case='DPUCB' must be an AuditCase"),
         (lambda: audit_many({}, failure=2), "failure=2"),
         (lambda: audit_many({"x": AuditCase(dpb.DPSE(1.0), "exact")}, 0), "n_audits=0"),
-        (lambda: exact.HaltingTime(4.0).truth(0.1), "delta=0.1 has no known truth; allowed: 0"),
-        (lambda: exact.EliminationEpoch(1.0).truth(0.1), "delta=0.1 has no known truth"),
-        (lambda: exact.HaltingTime(1.0, look=5), "look=5 .* allowed: a look whose threshold"),
+        (lambda: truths.HaltingTime(4.0).truth(0.1), "delta=0.1 has no known truth; allowed: 0"),
+        (lambda: truths.EliminationEpoch(1.0).truth(0.1), "delta=0.1 has no known truth"),
+        (lambda: truths.HaltingTime(1.0, look=5), "look=5 .* allowed: a look whose threshold"),
     ],
 )
 def test_what_is_refused(make, message):
@@ -144,11 +154,11 @@ def test_what_is_refused(make, message):
 
 @pytest.mark.statistical
 def test_a_tree_drawn_at_once_has_the_law_of_the_counter():
-    pair = exact.TreeSums(1.0, 6).pair
+    pair = truths.TreeSums(1.0, 6).pair
     n_runs, rng = 2000, np.random.default_rng(1)
-    at_once = exact.TreeSums(1.0, 6).outputs(pair.neighbour, n_runs, rng).values
+    at_once = truths.TreeSums(1.0, 6).outputs(pair.neighbour, n_runs, rng).values
     counted = subject_of(BinaryTree(1.0, 6)).outputs(pair.neighbour, n_runs, rng).values
-    broken = exact.TreeSums(2.0, 6).outputs(pair.neighbour, n_runs, rng).values
+    broken = truths.TreeSums(2.0, 6).outputs(pair.neighbour, n_runs, rng).values
     weights = [*np.eye(6), np.eye(6)[5] - np.eye(6)[3], np.eye(6)[2] - np.eye(6)[1]]
     share = 1 / (2 * len(weights))
     assert all(same_law(at_once @ w, counted @ w, share) for w in weights)
@@ -157,40 +167,40 @@ def test_a_tree_drawn_at_once_has_the_law_of_the_counter():
 
 @pytest.mark.statistical
 def test_halting_drawn_at_once_has_the_law_of_the_rule():
-    known = exact.HaltingTime(4.0)
+    known = truths.HaltingTime(4.0)
     rng, table = np.random.default_rng(2), known.pair.table
     at_once = known.outputs(table, 1000, rng).values[:, 0]
     found = subject_of(known.rule).outputs(table, 1000, rng).values
     played = np.where(np.isnan(found[:, 1]), 0.0, found[:, 0])
     assert same_law(at_once, played)
-    other = exact.HaltingTime(4.0, beta=0.5)
+    other = truths.HaltingTime(4.0, beta=0.5)
     assert not same_law(other.outputs(table, 1000, rng).values[:, 0], played)
 
 
 @pytest.mark.statistical
 def test_releases_and_reports_have_their_laws():
     rng = np.random.default_rng(3)
-    noise = exact.Releases(2.0, 4).outputs(np.zeros((1, 1)), 5000, rng).values
+    noise = truths.Releases(2.0, 4).outputs(np.zeros((1, 1)), 5000, rng).values
     right, wrong = (distance_to_law(noise[:, 1], stats.laplace(scale=b)) for b in (2.0, 1.0))
     assert right < one_sample_limit(5000, 0.5) < wrong
-    reports = exact.RandomisedResponse(1.0).outputs(np.ones((1, 1)), 50_000, rng).values
+    reports = truths.RandomisedResponse(1.0).outputs(np.ones((1, 1)), 50_000, rng).values
     kept = math.e / (1 + math.e)
     error = math.sqrt(math.log(2 / 5e-7) / (2 * 50_000))  # Hoeffding
     assert abs(reports.mean() - kept) < error < abs(reports.mean() - 0.5)
 
 
 def test_truths():
-    for target in (exact.Releases(1.0), exact.RandomisedResponse(1.0), exact.TreeSums(1.0)):
+    for target in (truths.Releases(1.0), truths.RandomisedResponse(1.0), truths.TreeSums(1.0)):
         assert target.truth() == 1.0
     # one release: δ = 1 − exp((ε − e)/2)
-    assert exact.Releases(1.0).truth(0.01) == pytest.approx(1 + 2 * math.log1p(-0.01), abs=1e-6)
+    assert truths.Releases(1.0).truth(0.01) == pytest.approx(1 + 2 * math.log1p(-0.01), abs=1e-6)
     p = math.e / (1 + math.e)
-    assert exact.RandomisedResponse(1.0).truth(0.1) == pytest.approx(math.log((p - 0.1) / (1 - p)))
-    halting = exact.HaltingTime(4.0)
+    assert truths.RandomisedResponse(1.0).truth(0.1) == pytest.approx(math.log((p - 0.1) / (1 - p)))
+    halting = truths.HaltingTime(4.0)
     streams = halting.pair.table[0], halting.pair.neighbour[0]
     loss = dpb.stopping.privacy_loss(halting.rule, *streams)
     assert halting.truth() == pytest.approx(float(np.abs(loss.log_ratio).max()))
-    assert halting.truth() < halting.epsilon / 6 and exact.EliminationEpoch(1.0).truth() < 1.0
+    assert halting.truth() < halting.epsilon / 6 and truths.EliminationEpoch(1.0).truth() < 1.0
     for target, delta in known_truths().values():
         assert 0 < target.truth(delta) <= target.guarantee.epsilon
         assert np.abs(target.pair.neighbour - target.pair.table).sum() in (1.0, 2.0)
@@ -211,7 +221,7 @@ def test_a_hybrid_counter_is_accounted_for_release_by_release(length):
                 expected += [0.5] * (n // 2 < element)
             elif element > 1 << level and n - (n & -n) < element:
                 expected.append(0.5 / level)
-        found = exact.hybrid_losses(element, length, counter)
+        found = accounts.hybrid_losses(element, length, counter)
         assert sorted(found) == pytest.approx(sorted(expected))
 
 
@@ -222,9 +232,9 @@ def test_accounts():
         (dpb.DPUCBBound(1.0), 3, 0.5),  # one reward of an arm, one block
         *((dpb.DPUCBHybrid(1.0), 16, 1.0), (dpb.UCB(), 16, math.inf)),
     ):
-        assert exact.accounted(target, length) == pytest.approx(worth), target
-    assert exact.accounted(dpb.DPNAS(1.0, 0.5, 0.05), 12) < 1.0
-    worst = [exact.worst_element(each, 8) for each in (HybridCounter(1.0), BinaryTree(1.0, 8))]
+        assert accounts.accounted(target, length) == pytest.approx(worth), target
+    assert accounts.accounted(dpb.DPNAS(1.0, 0.5, 0.05), 12) < 1.0
+    worst = [accounts.worst_element(each, 8) for each in (HybridCounter(1.0), BinaryTree(1.0, 8))]
     assert worst == [3, 1]
 
 

@@ -36,7 +36,7 @@ def copy(tmp_path):
         ("src/dpbandits/simulation.py", "from companion.tables import tabulate"),
         ("src/dpbandits/simulation.py", "import pandas"),
         ("src/dpbandits/mechanisms/noise.py", "from dpbandits.regret import DPSE"),
-        ("src/dpbandits/regret/dp_ucb.py", "from dpbandits.auditing.audit import audit"),
+        ("src/dpbandits/regret/dp_ucb.py", "from dpbandits.auditing import audit"),
         ("src/dpbandits/identification/dp_se.py", "from dpbandits.regret import DPSE"),
     ],
 )

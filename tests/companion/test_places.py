@@ -129,7 +129,7 @@ def test_the_package_and_its_reference_have_it(copy):
         copy,
         "-c",
         "import dpbandits as dpb, package_reference as reference; "
-        "from dpbandits.auditing.cases import audit_cases; "
+        "from dpbandits.auditing import audit_cases; "
         "print(dpb.registry['Toy'] is dpb.Toy, 'Toy' in dpb.__all__, "
         "'Toy' in audit_cases(1.0, 100, 100), "
         "'dpbandits.regret.toy' in reference.public_modules('dpbandits.regret'))",

@@ -9,18 +9,21 @@ from joblib import parallel_config
 from statistical import FALSE_ALARM, clopper_pearson
 
 import dpbandits as dpb
-from dpbandits.auditing.audit import audit, candidate_pairs, search
-from dpbandits.auditing.events import Features, Tally, choose_event
-from dpbandits.auditing.exact import (
-    Releases,
+from dpbandits.auditing import (
+    FunctionSubject,
+    TablePair,
+    audit,
     audit_elimination,
     audit_exactly,
-    audit_first_choice,
-    elimination_law,
-    log_loss,
+    search,
+    subject_of,
     two_arm_epochs,
 )
-from dpbandits.auditing.subjects import FunctionSubject, TablePair, subject_of
+from dpbandits.auditing.elimination_laws import elimination_law, log_loss
+from dpbandits.auditing.events import Features, Tally, choose_event
+from dpbandits.auditing.exact import audit_first_choice
+from dpbandits.auditing.searching import candidate_pairs
+from dpbandits.auditing.truths import Releases
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import BinaryTree
 from dpbandits.privacy import delta_at
@@ -144,7 +147,7 @@ def test_tables_are_read_in_the_order_of_the_pulls():
 def test_the_law_of_elimination_is_that_of_the_algorithm():
     """4000 runs of DP-SE, whose first epoch ends near the threshold; control: wrong noise."""
     algorithm, runs = dpb.DPSE(0.05, beta=0.5), 4000
-    pulls, scale, threshold, _ = two_arm_epochs(algorithm, 10**6)(1)
+    pulls, scale, threshold = two_arm_epochs(algorithm, 10**6)(1)[:3]
     short = round(threshold - scale)
     table = np.zeros((2, pulls + 1))
     table[1, :short] = 1.0

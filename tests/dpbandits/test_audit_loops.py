@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits.auditing.subjects import subject_of
+from dpbandits.auditing import subject_of
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.streams import FixedRewards

@@ -5,17 +5,29 @@ further settings are listed here. Where outputs can be integrated, they are; the
 to 20 000 times on each table. A wrong conviction has probability 1e-6 at most.
 """
 
+import copy
+
 import pytest
 from statistical import FALSE_ALARM
 
 import dpbandits as dpb
-from dpbandits.auditing.audit import audit
-from dpbandits.auditing.cases import NOT_AUDITED, audit_cases, free_cases, group_of
-from dpbandits.auditing.exact import audit_exactly
-from dpbandits.auditing.subjects import TablePair
+from dpbandits.auditing import (
+    NOT_AUDITED,
+    AuditCase,
+    TablePair,
+    audit,
+    audit_cases,
+    audit_elimination,
+    audit_exactly,
+    audit_many,
+    audit_stopping,
+    free_cases,
+)
+from dpbandits.auditing.cases import group_of
 from dpbandits.mechanisms import AdaptiveTree
 
 FAST, SLOW = 20_000, 1_000
+STREAMS = TablePair([[-1.0, 1.0, 1.0, 1.0]], 0, 0, 1.0)
 CASES = audit_cases(1.0, FAST, SLOW) | free_cases(FAST)
 EXACT = [
     *(dpb.DPSE(0.5), dpb.DPSE(4.0, beta=0.01), dpb.GuessAndDouble(dpb.DPRSE(1.0))),
@@ -98,10 +110,49 @@ def test_exact_audits_are_tight_where_theory_says_so(epsilon):
 @pytest.mark.parametrize("kind", [dpb.DPSE, dpb.DPRSE, dpb.LDPRSE])
 def test_exact_audits_see_noise_that_is_too_small(kind):
     """Control: an algorithm that declares ε and has the noise of 1.02·ε is convicted."""
+    boast = dpb.PrivacyGuarantee("global", 1.0 / 1.02)
+    assert audit_exactly(kind(1.0), guarantee=boast).verdict == "convicted"
 
-    class Boastful(kind):
-        @property
-        def guarantee(self):
-            return dpb.PrivacyGuarantee(super().guarantee.model, self.epsilon / 1.02)
 
-    assert audit_exactly(Boastful(1.0)).verdict == "convicted"
+LAWS = {type(getattr(target, "base", target)): target for target in EXACT} | {
+    type(target): target for target in EXACT
+}
+"""Class whose law is known → one of it."""
+
+
+def subclass(kind, **members):
+    return type("Subclass", (kind,), members)
+
+
+@pytest.mark.parametrize("target", LAWS.values(), ids=repr)
+def test_a_subclass_has_no_exact_audit(target):
+    """Whatever it does in the place of its class's program; None has it run, and a case says so."""
+    other = subclass(type(target))(**vars(target))
+    assert audit_exactly(target) is not None and audit_exactly(other) is None
+    with pytest.raises(ValueError, match="has no exact audit; allowed: method='runs', unless it"):
+        audit_many({0: AuditCase(other, "exact")})
+
+
+@pytest.mark.parametrize("target", LAWS.values(), ids=repr)
+def test_a_program_that_was_replaced_has_no_exact_audit(target, monkeypatch):
+    """Also if nothing but the class's method, or the object's, is another one."""
+    name = next(n for n in ("play", "decide", "_watch") if hasattr(target, n))
+    program = getattr(type(target), name)
+    monkeypatch.setattr(type(target), name, lambda *_: program(*_))
+    assert audit_exactly(target) is None
+    monkeypatch.undo()
+    same = copy.copy(target)
+    vars(same)[name] = lambda *_: program(target, *_)
+    assert audit_exactly(same) is None and audit_exactly(target) is not None
+
+
+def test_what_is_restarted_is_audited_by_its_law():
+    other = subclass(dpb.DPSE)(1.0)
+    for base in (other, dpb.LDPRSE(1.0), dpb.DPUCB(1.0), dpb.GuessAndDouble(dpb.DPSE(1.0))):
+        assert audit_exactly(dpb.GuessAndDouble(base)) is None
+    for refused in (audit_elimination, lambda target: audit_stopping(target, STREAMS)):
+        with pytest.raises(ValueError, match="Subclass|DPUCB"):
+            refused(dpb.GuessAndDouble(other))
+    rule = subclass(dpb.DPNAS)(1.0, 0.5, 0.05)
+    with pytest.raises(ValueError, match="a Subclass whose law is not known; allowed: DPNAS or"):
+        audit_stopping(rule, STREAMS)

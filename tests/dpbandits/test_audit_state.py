@@ -8,8 +8,7 @@ import pytest
 from statistical import FALSE_ALARM
 
 import dpbandits as dpb
-from dpbandits.auditing import runs
-from dpbandits.auditing.subjects import Outputs, TablePair
+from dpbandits.auditing import Outputs, TablePair, runs, subject_of
 
 PAIR = TablePair([[0.0] * 4], 0, 0, 1.0)
 ONE = dpb.PrivacyGuarantee("global", 1.0)
@@ -173,7 +172,7 @@ def test_runs_that_remember_nothing_are_those_of_one_call(n_runs, monkeypatch):
 
 
 def runs_of(function):
-    return dpb.auditing.subjects.subject_of(function, 4, ONE)
+    return subject_of(function, 4, ONE)
 
 
 def test_a_changing_number_of_values_is_refused():

@@ -13,8 +13,8 @@ from matplotlib.patches import Patch
 from companion.figures.panels import Lines, Titles, chosen_panels, draw_panels, legend_below, plain
 from companion.figures.redraw import redrawable
 from companion.tables import tabulate
+from dpbandits.auditing import AuditCase, Audits
 from dpbandits.auditing.cases import group_of
-from dpbandits.auditing.grid import AuditCase, Audits
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,

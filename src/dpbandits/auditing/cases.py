@@ -9,7 +9,8 @@ from typing import Any
 
 from dpbandits import algorithms as alg
 from dpbandits.algorithms import identifiers, registry, stopping_rules
-from dpbandits.auditing.exact import (
+from dpbandits.auditing.grid import AuditCase
+from dpbandits.auditing.truths import (
     EliminationEpoch,
     HaltingTime,
     KnownLoss,
@@ -17,7 +18,6 @@ from dpbandits.auditing.exact import (
     Releases,
     TreeSums,
 )
-from dpbandits.auditing.grid import AuditCase
 from dpbandits.identification import DPLRE, DPTT, AdaPTT, AdaPTTStar, DPSEIdentifier, TopTwo
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, EBGStop
@@ -36,11 +36,31 @@ NOT_AUDITED = {"RobustUCB": "promises nothing, and draws its rewards from laws"}
 def audit_cases(
     epsilon: float, n_runs: int, slow_runs: int, tried: int = 8
 ) -> dict[str, AuditCase]:
-    """Return how each class that promises privacy is audited: its name → case, in book order.
+    """Return how each class that promises privacy is audited.
 
-    Each declares `epsilon` at most, and has `n_runs` runs on each table; `slow_runs` if it has no
-    compiled loop. A search begins with `tried` pairs of tables. Classes of the registry without a
-    line here, such as an algorithm that joins it, are run on tables with their defaults.
+    Classes of the registry without a line here, such as an algorithm that joins it, are run on
+    tables with their defaults.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget that each declares at most.
+    n_runs : int
+        Runs of each on each of two tables.
+    slow_runs : int
+        Runs of what has no compiled loop.
+    tried : int
+        Pairs of tables that a search begins with.
+
+    Returns
+    -------
+    dict of str to AuditCase
+        Name of the class → its case, in the order of the book.
+
+    Examples
+    --------
+    >>> audit_cases(1.0, n_runs=1000, slow_runs=100)["DPSE"].method
+    'exact'
     """
     run = partial(AuditCase, method="runs", n_pulls=N_PULLS, n_runs=n_runs, tried=tried)
     count = partial(run, n_pulls=N_COUNTED)
@@ -68,7 +88,25 @@ def audit_cases(
 
 
 def free_cases(n_runs: int, tried: int = 8) -> dict[str, AuditCase]:
-    """Return how each class that promises nothing is audited: name → case."""
+    """Return how each class that promises nothing is audited.
+
+    Parameters
+    ----------
+    n_runs : int
+        Runs on each table of what has randomness of its own.
+    tried : int
+        Pairs of tables that a search begins with.
+
+    Returns
+    -------
+    dict of str to AuditCase
+        Name of the class → its case.
+
+    Examples
+    --------
+    >>> free_cases(1000)["UCB"].method
+    'certain'
+    """
     certain = partial(AuditCase, method="certain")
     listed = [
         certain(NAS(ALPHA, BETA), n_pulls=1024),
@@ -81,7 +119,19 @@ def free_cases(n_runs: int, tried: int = 8) -> dict[str, AuditCase]:
 
 
 def known_truths() -> dict[tuple[str, str], tuple[KnownLoss, float]]:
-    """Return mechanisms of known loss: (panel, name of the curve) → mechanism and δ."""
+    """Return mechanisms of known loss, which measure the auditor.
+
+    Returns
+    -------
+    dict of (str, str) to (KnownLoss, float)
+        Panel of the figure and name of the curve → mechanism and δ.
+
+    Examples
+    --------
+    >>> mechanism, delta = known_truths()["b", "4 releases"]
+    >>> mechanism.truth(delta)
+    1.0
+    """
     return {
         ("a", "Laplace"): (Releases(1.0), 0.0),
         ("a", "randomised response"): (RandomisedResponse(1.0), 0.0),
@@ -95,7 +145,23 @@ def known_truths() -> dict[tuple[str, str], tuple[KnownLoss, float]]:
 
 
 def group_of(name: str) -> str:
-    """Return which kind of thing a class is: a counter unless a registry has it."""
+    """Return which kind of thing a class is.
+
+    Parameters
+    ----------
+    name : str
+        Name of the class.
+
+    Returns
+    -------
+    str
+        "stopping rules", "regret" or "identification"; "counters" if no registry has it.
+
+    Examples
+    --------
+    >>> group_of("DPSE"), group_of("BinaryTree")
+    ('regret', 'counters')
+    """
     groups: dict[str, Collection[str]] = {
         "stopping rules": stopping_rules,
         "regret": registry,

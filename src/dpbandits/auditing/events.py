@@ -74,11 +74,33 @@ class Tally:
         return _bounds(hits, misses, self.runs, self.neighbour_runs, self.failure)
 
     def epsilon_lower(self, delta: float = 0.0) -> float:
-        """Return a lower bound on every ε for which (ε, δ)-privacy holds; 0 if there is none."""
+        """Return a lower bound on every ε for which (ε, δ)-privacy holds.
+
+        Parameters
+        ----------
+        delta : float
+            δ in [0, 1).
+
+        Returns
+        -------
+        float
+            The bound; 0 if there is none.
+        """
         return max(float(_losses(*self._bounds(), delta)[0]), 0.0)
 
     def delta_lower(self, epsilon: float) -> float:
-        """Return a lower bound on every δ for which (ε, δ)-privacy holds; 0 if there is none."""
+        """Return a lower bound on every δ for which (ε, δ)-privacy holds.
+
+        Parameters
+        ----------
+        epsilon : float
+            ε of at least 0.
+
+        Returns
+        -------
+        float
+            The bound; 0 if there is none.
+        """
         low, high = self._bounds()
         return max(float(low[0] - math.exp(min(epsilon, 700.0)) * high[0]), 0.0)
 
@@ -95,11 +117,29 @@ class Tally:
 class Features:
     """How features are made of outputs, and where each of them is cut.
 
-    Features are the columns of the outputs that vary, `kept`, of which the first `n_values` are
-    released values, not actions; differences of released values, `pairs`, as a running sum shows
-    its last block there; and `scores`, sums over some features of the log of how much more frequent
-    each one's bin is in one sample: for independent releases the best statistic that there is.
-    `fine` and `coarse` are the cuts of each feature, for looking at it alone or at some together.
+    Features are the columns of the outputs that vary; differences of released values, as a running
+    sum shows its last block there; and scores, sums over some features of the log of how much more
+    frequent each one's bin is in one sample: for independent releases the best statistic that there
+    is.
+
+    Attributes
+    ----------
+    n_values : int
+        How many of the first columns of the outputs are released values, not actions.
+    kept : tuple of int
+        Columns that vary, or the first one.
+    pairs : tuple of (int, int)
+        Columns i and j of which the difference, j minus i, is a feature.
+    scores : tuple of (tuple of int, tuple of numpy.ndarray)
+        Features of a score, and the log ratio of each bin of each of them.
+    fine, coarse : tuple of numpy.ndarray of float
+        Increasing cuts of each feature, for looking at it alone or at some together.
+
+    Examples
+    --------
+    >>> outputs = np.array([[0.0, 5.0, 1.0], [1.0, 5.0, 0.0]] * 8)
+    >>> Features.fit(outputs, outputs, n_values=2).names
+    ['value 0', 'action 1', 'a score of 2']
     """
 
     n_values: int
@@ -111,7 +151,20 @@ class Features:
 
     @classmethod
     def fit(cls, outputs: Floats, neighbour: Floats, n_values: int) -> Features:
-        """Choose features by two samples of outputs, each of shape (runs, d)."""
+        """Choose features by two samples of outputs.
+
+        Parameters
+        ----------
+        outputs, neighbour : numpy.ndarray of float, shape (runs, d)
+            Outputs on the table and on its neighbour.
+        n_values : int
+            How many of the first columns are released values.
+
+        Returns
+        -------
+        Features
+            The features, with their cuts.
+        """
         both = np.concatenate([outputs, neighbour])
         varies = [j for j in range(both.shape[1]) if np.ptp(_numbers(both[:, j])) > 0]
         kept = tuple(varies or [0])
@@ -144,7 +197,7 @@ class Features:
 
     @property
     def names(self) -> list[str]:
-        """Names of the features."""
+        """The name of each feature."""
         n = self.n_values
         columns = [f"value {j}" if j < n else f"action {j - n + 1}" for j in self.kept]
         differences = [f"value {j} − value {i}" for i, j in self.pairs]
@@ -152,7 +205,7 @@ class Features:
 
     @property
     def sequences(self) -> list[tuple[int, ...]]:
-        """Beginnings of the sequence of actions, without and with the values."""
+        """The features of each beginning of the actions, without and with the values."""
         values = tuple(i for i, j in enumerate(self.kept) if j < self.n_values)
         actions = tuple(i for i, j in enumerate(self.kept) if j >= self.n_values)
         lengths = {round(x) for x in np.geomspace(1, max(len(actions), 1), 10)}
@@ -160,7 +213,18 @@ class Features:
         return [*starts, *(values + start for start in starts if values)]
 
     def of(self, outputs: Floats) -> Floats:
-        """Return the features of outputs, shape (runs, features)."""
+        """Return the features of outputs.
+
+        Parameters
+        ----------
+        outputs : numpy.ndarray of float, shape (runs, d)
+            The outputs.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (runs, features)
+            The features.
+        """
         columns = [_numbers(outputs[:, j]) for j in self.kept]
         with np.errstate(invalid="ignore"):  # of what was not released, or infinite
             columns += [_numbers(outputs[:, j] - outputs[:, i]) for i, j in self.pairs]
@@ -168,7 +232,22 @@ class Features:
         return np.hstack([table, _scores(table, self.scores, self.fine)])
 
     def digits(self, table: Floats, j: int, coarse: bool) -> NDArray[np.uint8]:
-        """Return the bin of feature j in each row of features, of fewer than 256."""
+        """Return the bin of one feature in each row of features.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (runs, features)
+            The features.
+        j : int
+            Which of them.
+        coarse : bool
+            Whether it is cut into few bins.
+
+        Returns
+        -------
+        numpy.ndarray of uint8, shape (runs,)
+            The number of the bin, from 0.
+        """
         cuts = (self.coarse if coarse else self.fine)[j]
         return np.searchsorted(cuts, table[:, j], side="right").astype(np.uint8)
 
@@ -179,6 +258,20 @@ class Features:
 
         Numbers of more than 64 bits wrap around, so that rows may share one: an event of them is
         a little coarser, and no less valid.
+
+        Parameters
+        ----------
+        digits : iterable of numpy.ndarray of uint8
+            The bins of each feature, as `digits` returns them.
+        columns : sequence of int
+            Which features these are.
+        coarse : bool
+            Whether they are cut into few bins.
+
+        Returns
+        -------
+        numpy.ndarray of uint64, shape (runs,)
+            The numbers.
         """
         codes: Any = np.uint64(0)
         for size, places in zip(self.sizes(columns, coarse), digits, strict=True):
@@ -187,7 +280,20 @@ class Features:
         return joined
 
     def sizes(self, columns: Sequence[int], coarse: bool) -> list[int]:
-        """Return how many bins each of some features has."""
+        """Return how many bins each of some features has.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            The features.
+        coarse : bool
+            Whether they are cut into few bins.
+
+        Returns
+        -------
+        list of int
+            The numbers of bins.
+        """
         cuts = self.coarse if coarse else self.fine
         return [cuts[j].size + 1 for j in columns]
 
@@ -232,9 +338,25 @@ def _scores(table: Floats, scores: Sequence[Score], cuts: Cuts) -> Floats:
 class Event:
     """A set of outputs, described by what some of their features may be.
 
-    `columns` are the features that are looked at, `coarse` whether they are cut into few bins;
-    `codes` the numbers of `Features.joined` that are in the event, sorted; `reverse` whether it
-    should be frequent on the neighbour, and not on the table itself.
+    Attributes
+    ----------
+    features : Features
+        How features are made of outputs.
+    columns : tuple of int
+        Features that are looked at.
+    coarse : bool
+        Whether they are cut into few bins.
+    codes : numpy.ndarray of uint64
+        Numbers of `Features.joined` that are in the event, sorted.
+    reverse : bool
+        Whether it should be frequent on the neighbour, and not on the table itself.
+
+    Examples
+    --------
+    >>> seen, others = np.tile([[1.0], [0.0]], (40, 1)), np.zeros((80, 1))
+    >>> event, _ = choose_event(seen, others, n_values=1, delta=0.0, failure=0.1)
+    >>> event.contains(np.array([[1.0], [0.0]])).tolist()
+    [True, False]
     """
 
     features: Features
@@ -244,7 +366,18 @@ class Event:
     reverse: bool
 
     def contains(self, outputs: Floats) -> NDArray[np.bool_]:
-        """Return for each output, a row of shape (d,), whether it is in the event."""
+        """Return for each output whether it is in the event.
+
+        Parameters
+        ----------
+        outputs : numpy.ndarray of float, shape (runs, d)
+            The outputs.
+
+        Returns
+        -------
+        numpy.ndarray of bool, shape (runs,)
+            Whether it is.
+        """
         features, table = self.features, self.features.of(outputs)
         digits = (features.digits(table, j, self.coarse) for j in self.columns)
         codes = features.joined(digits, self.columns, self.coarse)
@@ -253,7 +386,20 @@ class Event:
         return found
 
     def tally(self, outputs: Floats, neighbour: Floats, failure: float) -> Tally:
-        """Count the event in fresh outputs of the two tables."""
+        """Count the event in fresh outputs of the two tables.
+
+        Parameters
+        ----------
+        outputs, neighbour : numpy.ndarray of float, shape (runs, d)
+            Outputs on the table and on its neighbour, of runs that had no part in the choice.
+        failure : float
+            Probability in (0, 1) with which the bounds may fail.
+
+        Returns
+        -------
+        Tally
+            The counts.
+        """
         samples = (neighbour, outputs) if self.reverse else (outputs, neighbour)
         first, second = (int(self.contains(sample).sum()) for sample in samples)
         return Tally(first, len(samples[0]), second, len(samples[1]), failure)
@@ -281,6 +427,13 @@ def choose_event(
         of which beginnings are tried.
     delta, failure : float
         δ for which the bound on ε is to be high, and probability with which bounds may fail.
+
+    Returns
+    -------
+    event : Event
+        The event.
+    bound : float
+        The bound on ε of the runs that chose its size; −inf if there is none.
     """
     cut, other_cut = len(outputs) // 2, len(neighbour) // 2
     features = Features.fit(outputs[:cut], neighbour[:other_cut], n_values)

@@ -12,16 +12,19 @@ import numpy as np
 
 from dpbandits._arrays import Floats
 from dpbandits._validation import check_fraction, check_integer
-from dpbandits.auditing.audit import FEWEST_RUNS, Audit, audit, search
+from dpbandits.auditing.accounts import accounted, worst_element
+from dpbandits.auditing.auditor import FEWEST_RUNS, Audit, audit
 from dpbandits.auditing.events import Tally
-from dpbandits.auditing.exact import KnownLoss, accounted, audit_exactly, worst_element
-from dpbandits.auditing.subjects import TablePair, declared, subject_of
+from dpbandits.auditing.exact import audit_exactly
+from dpbandits.auditing.pairs import TablePair
+from dpbandits.auditing.searching import certain_pair, n_arms_of, search
+from dpbandits.auditing.subjects import declared, subject_of
+from dpbandits.auditing.truths import KnownLoss
 from dpbandits.configuration import Configuration, whole
 from dpbandits.guarantees import Delta, PrivacyGuarantee
 from dpbandits.running import Replicated, describe, run_cases
-from dpbandits.stopping.base import StoppingRule
 
-__all__ = ["FAILURE", "AuditCase", "Audits", "audit_many", "certain_pair"]
+__all__ = ["FAILURE", "AuditCase", "Audits", "audit_many"]
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -51,6 +54,18 @@ class AuditCase(Configuration):
         Pairs of tables that a search begins with, where the worst pair is not known.
     delta : float, optional
         δ of what is audited; that of the guarantee if not given.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or does not go with the method.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> case = AuditCase(dpb.DPUCB(epsilon=1.0), n_pulls=16, n_runs=1000)
+    >>> case.guarantee.epsilon, case.known_pair is None
+    (1.0, True)
     """
 
     target: Any
@@ -95,7 +110,21 @@ class AuditCase(Configuration):
 class Audits:
     """Audits of one case, each with an independent search and independent runs.
 
-    `failure` is the probability with which the bound of one audit may be too high.
+    Attributes
+    ----------
+    case : AuditCase
+        What was audited, and how.
+    failure : float
+        Probability with which the bound of one audit may be too high.
+    found : tuple of Audit
+        The audits.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> found = audit_many({0: AuditCase(dpb.DPSE(epsilon=1.0), "exact")})[0]
+    >>> len(found), found.verdict, found.accounted
+    (1, 'acquitted', 1.0)
     """
 
     case: AuditCase
@@ -126,12 +155,19 @@ class Audits:
 
     @property
     def verdict(self) -> str:
-        """As of `Audit`: one conviction convicts, and nothing is tested if no audit tests it."""
+        """A verdict of `Audit`: one conviction convicts, and one test is enough to acquit."""
         found = {each.verdict for each in self.found}
         return next(verdict for verdict in _VERDICTS if verdict in found)
 
     def summary(self) -> dict[str, Any]:
-        """Return the columns that tables and figures show; `epsilon_lower` is a median."""
+        """Return the columns that tables and figures show.
+
+        Returns
+        -------
+        dict of str to object
+            Name of the column → value. `epsilon_lower` is the median of the bounds, `epsilon_least`
+            and `epsilon_most` are their range.
+        """
         promised, bounds = self.case.guarantee, self.bounds
         return {
             "method": self.case.method,
@@ -149,46 +185,16 @@ class Audits:
         }
 
 
-def certain_pair(target: object, n_pulls: int) -> TablePair | None:
-    """Find neighbouring tables on which an algorithm without randomness has two outputs.
-
-    If outputs differ with rewards of 1 for arm 0 alone and without any, then so do those of two
-    neighbours among the tables between, which bisection finds: it is private with no ε. None is
-    returned if the two outputs are the same.
-    """
-    subject = subject_of(target, n_pulls)
-
-    def table(ones: int) -> Floats:
-        rewards = np.zeros((_n_arms(target), n_pulls))
-        rewards[0, :ones] = 1.0
-        return rewards
-
-    def shown(ones: int) -> tuple[bytes, ...]:
-        outputs = subject.outputs(table(ones), 1, np.random.default_rng(0))
-        return tuple(np.ascontiguousarray(part).tobytes() for part in outputs)
-
-    none = shown(0)
-    if none == shown(n_pulls):
-        return None
-    low, high = 0, n_pulls
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if shown(middle) == none else (low, middle)
-    return TablePair(table(low), 0, low, 1.0)
-
-
-def _n_arms(target: object) -> int:
-    """Return the number of arms of the tables: a stopping rule reads one stream."""
-    return 1 if isinstance(target, StoppingRule) else 2
-
-
 def _audit(case: AuditCase, failure: float, seed: np.random.SeedSequence) -> Audit:
     """Make one audit: search for a pair of tables, then audit on it."""
     target, n_pulls = case.target, case.n_pulls
     if case.method == "exact":
         exact = audit_exactly(target)
         if exact is None:
-            raise ValueError(f"target={target!r} has no exact audit; allowed: method='runs'")
+            raise ValueError(
+                f"target={target!r} has no exact audit; allowed: method='runs', unless it is of a "
+                "class whose law is known, with the program of this class"
+            )
         return exact
     if case.method == "certain":
         pair = certain_pair(target, n_pulls)
@@ -198,7 +204,7 @@ def _audit(case: AuditCase, failure: float, seed: np.random.SeedSequence) -> Aud
     words = seed.generate_state(_WORDS).tolist()
     subject = subject_of(target, n_pulls)
     trial, promised = max(case.n_runs // _TRIAL_SHARE, FEWEST_RUNS), case.guarantee
-    size = (_n_arms(target), n_pulls, case.tried, trial)
+    size = (n_arms_of(target), n_pulls, case.tried, trial)
     pair = case.known_pair or search(subject, *size, [*words, 0], guarantee=promised)
     return audit(subject, pair, case.n_runs, [*words, 1], failure, guarantee=promised)
 
@@ -242,11 +248,25 @@ def audit_many(
     Parameters
     ----------
     cases : mapping of key to AuditCase
-        What is audited; `dpbandits.auditing.cases` has those of every algorithm.
+        What is audited; `audit_cases` has those of every algorithm.
     n_audits : int
         Audits of each case, with independent searches and runs.
-    seed, failure, n_jobs
-        As of `audit`.
+    seed : int or sequence of int
+        Entropy of the root seed.
+    failure : float
+        Probability in (0, 1) with which the bound of one audit may be too high.
+    n_jobs : int
+        Number of workers; −1 for all processors.
+
+    Returns
+    -------
+    dict of key to Audits
+        The audits of each case.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or a case cannot be audited as it says: its key is named.
 
     Examples
     --------

@@ -18,7 +18,8 @@ from joblib import Parallel, delayed
 
 from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_integer
-from dpbandits.auditing.subjects import Auditable, Outputs, TablePair
+from dpbandits.auditing.pairs import TablePair
+from dpbandits.auditing.subjects import Auditable, Outputs
 
 __all__ = ["Samples", "entropy_of", "run_both"]
 
@@ -28,10 +29,19 @@ _REPEATED = 4  # runs on each table that are repeated
 
 
 class Samples(NamedTuple):
-    """Outputs of runs on the two tables of a pair, a row a run.
+    """Outputs of runs on the two tables of a pair.
 
-    `table` and `neighbour` have shape (runs, d), of which the first `n_values` columns are values
-    and the others actions, −1 behind the last.
+    Attributes
+    ----------
+    table, neighbour : numpy.ndarray of float, shape (runs, d)
+        A row for each run: its values, then its actions, −1 behind the last.
+    n_values : int
+        How many of the columns are values.
+
+    Examples
+    --------
+    >>> Samples(np.zeros((5, 3)), np.ones((5, 3)), n_values=1).table.shape
+    (5, 3)
     """
 
     table: Floats

@@ -1,9 +1,4 @@
-"""What can be audited: algorithms, stopping rules, counters and functions, on tables of rewards.
-
-Differential privacy compares an algorithm on two sequences of rewards that differ in one. For a
-bandit the rewards are a table, arm × number of the pull of that arm: what the arm would give,
-whether or not the pull ever happens.
-"""
+"""What can be audited: algorithms, stopping rules, counters and functions, on tables of rewards."""
 
 from __future__ import annotations
 
@@ -16,7 +11,7 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Rng
 from dpbandits._kernels import kernel
-from dpbandits._validation import check_integer, check_number
+from dpbandits._validation import check_integer
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.identification.batches import DPTT, AdaPTT, AdaPTTStar, Rule, run_batches
@@ -25,7 +20,7 @@ from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, Logari
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.regret.heavy import HeavyTailAlgorithm
-from dpbandits.rewards.streams import FixedRewards, check_table, running_sums
+from dpbandits.rewards.streams import FixedRewards, running_sums
 from dpbandits.stopping.base import StoppingRule
 
 __all__ = [
@@ -37,23 +32,45 @@ __all__ = [
     "RegretSubject",
     "StoppingSubject",
     "Subject",
-    "TablePair",
+    "check_one_arm",
     "declared",
     "subject_of",
 ]
 
 
 class Outputs(NamedTuple):
-    """What runs put out, one row for each run."""
+    """What runs put out.
+
+    Attributes
+    ----------
+    values : numpy.ndarray of float, shape (runs, v)
+        Numbers: halting time, released values, recommendation; nan for what was not released.
+    actions : numpy.ndarray of float, shape (runs, a)
+        Arms pulled, 0-based, in order; −1 behind the last.
+
+    Examples
+    --------
+    >>> Outputs.of_values(np.zeros((3, 2))).actions.shape
+    (3, 0)
+    """
 
     values: Floats
-    """Numbers: halting time, released values, recommendation; nan for what was not released."""
     actions: Floats
-    """Arms pulled, in order; −1 behind the last."""
 
     @classmethod
     def of_values(cls, values: Floats) -> Outputs:
-        """Return outputs without actions."""
+        """Return outputs without actions.
+
+        Parameters
+        ----------
+        values : numpy.ndarray of float, shape (runs, v)
+            The numbers.
+
+        Returns
+        -------
+        Outputs
+            The outputs.
+        """
         return cls(values, np.empty((len(values), 0)))
 
 
@@ -63,75 +80,44 @@ class Auditable(Protocol):
     The runs on two tables take turns, so that `outputs` is called many times with few runs each.
     Where runs draw their noise all together, so that this would change their numbers, an attribute
     ``draws_together = True`` has them asked for at once.
+
+    Examples
+    --------
+    >>> class Coin:
+    ...     label, guarantee = "a coin", PrivacyGuarantee("global", 1.0)
+    ...
+    ...     def outputs(self, table, n_runs, rng):
+    ...         return Outputs.of_values(rng.integers(0, 2, (n_runs, 1)).astype(float))
+    >>> subject_of(Coin()).label
+    'a coin'
     """
 
     @property
     def label(self) -> str:
-        """Name of it in tables."""
+        """What tables call it."""
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """What is declared about its whole output."""
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Return the outputs of independent runs on one table, of shape (K, N)."""
+        """Return the outputs of independent runs on one table.
 
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards of each arm in the order of its pulls.
+        n_runs : int
+            Number of runs.
+        rng : numpy.random.Generator
+            Source of all randomness.
 
-@dataclass(frozen=True, eq=False)
-class TablePair:
-    """Two tables of rewards that differ in one entry: neighbours at event level.
-
-    Attributes
-    ----------
-    table : numpy.ndarray of float, shape (K, N)
-        Rewards of each arm in the order of its pulls.
-    arm, pull : int
-        Arm whose reward differs and which of its pulls, both 0-based.
-    value : float
-        What the neighbour has there: a finite number, and another one.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> pair = dpb.TablePair([[0, 0, 0], [1, 1, 1]], arm=0, pull=2, value=1)
-    >>> pair.neighbour.tolist()
-    [[0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]
-    """
-
-    table: Floats
-    arm: int
-    pull: int
-    value: float
-
-    def __post_init__(self) -> None:
-        table = check_table(self.table)
-        table.flags.writeable = False
-        arm = check_integer("arm", self.arm, 0, table.shape[0] - 1)
-        pull = check_integer("pull", self.pull, 0, table.shape[1] - 1)
-        value = check_number("value", self.value, "a finite number")
-        if not np.isfinite(value):
-            raise ValueError(f"value={self.value!r} is out of range; allowed: a finite number")
-        if value == table[arm, pull]:
-            raise ValueError(
-                f"value={self.value!r} is what the table has there; allowed: another number"
-            )
-        for name, checked in {"table": table, "arm": arm, "pull": pull, "value": value}.items():
-            object.__setattr__(self, name, checked)
-
-    @property
-    def neighbour(self) -> Floats:
-        """The other table, shape (K, N)."""
-        other = self.table.copy()
-        other[self.arm, self.pull] = self.value
-        return other
-
-    def __str__(self) -> str:
-        arms, pulls = self.table.shape
-        before = self.table[self.arm, self.pull]
-        return (
-            f"{arms} × {pulls} rewards; number {self.pull + 1} of arm {self.arm} is {before:g} or "
-            f"{self.value:g}"
-        )
+        Returns
+        -------
+        Outputs
+            A row for each run.
+        """
+        ...
 
 
 def _check_rewards(table: Floats) -> None:
@@ -142,20 +128,72 @@ def _check_rewards(table: Floats) -> None:
 
 
 def check_one_arm(table: Floats) -> None:
-    """Refuse a table of several arms where a stream is meant."""
+    """Refuse a table of several arms where a stream is meant.
+
+    Parameters
+    ----------
+    table : numpy.ndarray of float, shape (K, N)
+        The table.
+
+    Raises
+    ------
+    ValueError
+        If it has more than one arm.
+
+    Examples
+    --------
+    >>> check_one_arm(np.zeros((2, 8)))
+    Traceback (most recent call last):
+    ...
+    ValueError: table has 2 arms; allowed: 1, as a stream is read
+    """
     if len(table) != 1:
         raise ValueError(f"table has {len(table)} arms; allowed: 1, as a stream is read")
 
 
 def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:
-    """Return what a target declares, for tables of `n_pulls` where it depends on their length."""
+    """Return what a target declares, where it depends on their length for tables of one length.
+
+    Parameters
+    ----------
+    target : object
+        What has a `guarantee`.
+    n_pulls : int
+        Length of the tables.
+
+    Returns
+    -------
+    PrivacyGuarantee
+        What is declared.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> algorithm = dpb.DPUCBInt(epsilon=0.5)
+    >>> declared(algorithm, 16).epsilon < algorithm.guarantee.epsilon
+    True
+    """
     found: PrivacyGuarantee = target.guarantee
     return target.guarantee_at(n_pulls) if isinstance(target, DPUCBInt) else found
 
 
 @dataclass(frozen=True)
 class Subject(abc.ABC):
-    """Base of what is audited on tables of N = `n_pulls` rewards an arm: a `target` is run."""
+    """Base of what runs a target.
+
+    Parameters
+    ----------
+    target : object
+        What is run.
+    n_pulls : int
+        Number N of rewards of each arm of the tables.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> issubclass(RegretSubject, Subject), RegretSubject(dpb.UCB()).label
+    (True, 'UCB')
+    """
 
     target: Any
     n_pulls: int = 16
@@ -173,14 +211,48 @@ class Subject(abc.ABC):
 
     @abc.abstractmethod
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """As of `Auditable`."""
+        """Return the outputs of independent runs on one table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards of each arm in the order of its pulls.
+        n_runs : int
+            Number of runs.
+        rng : numpy.random.Generator
+            Source of all randomness.
+
+        Returns
+        -------
+        Outputs
+            A row for each run.
+
+        Raises
+        ------
+        ValueError
+            If the target cannot be run on such a table.
+        """
 
 
 class RegretSubject(Subject):
     """A regret-minimising algorithm for rewards in [0, 1]: its sequence of pulls.
 
-    N is also the horizon that the algorithm is told. An index policy is run pull by pull, also if
-    its engine is "skipping". For heavy-tailed rewards see `dpbandits.auditing.exact`.
+    An index policy is run pull by pull, also if its engine is "skipping". For heavy-tailed rewards
+    see `dpbandits.auditing.exact`.
+
+    Parameters
+    ----------
+    target : RegretAlgorithm
+        The algorithm.
+    n_pulls : int
+        Number N of rewards of each arm, which is also the horizon that the algorithm is told.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> subject, table = RegretSubject(dpb.UCB(), 4), np.array([[1.0] * 4, [0.0] * 4])
+    >>> subject.outputs(table, 1, np.random.default_rng(0)).actions.tolist()
+    [[0.0, 1.0, 0.0, 0.0]]
     """
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
@@ -211,6 +283,20 @@ class IdentificationSubject(Subject):
 
     Values are the recommendation (−1 if the table ended first), the stopping time and the pulls
     of each arm; actions are the arms in the order in which rewards were looked at.
+
+    Parameters
+    ----------
+    target : IdentificationAlgorithm
+        The algorithm.
+    n_pulls : int
+        Number N of rewards of each arm; a run ends after N pulls of all arms.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> subject, table = IdentificationSubject(dpb.TopTwo(0.1), 4), np.zeros((2, 4))
+    >>> subject.outputs(table, 3, np.random.default_rng(0)).values[:, :2].tolist()
+    [[-1.0, 4.0], [-1.0, 4.0], [-1.0, 4.0]]
     """
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
@@ -237,7 +323,22 @@ class IdentificationSubject(Subject):
 
 
 class StoppingSubject(Subject):
-    """A stopping rule: halting time and estimate. Its tables have one arm."""
+    """A stopping rule: halting time and estimate. Its tables have one arm.
+
+    Parameters
+    ----------
+    target : StoppingRule
+        The rule.
+    n_pulls : int
+        Length N of the stream.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> subject = StoppingSubject(dpb.NAS(0.5, 0.05))
+    >>> subject.outputs(np.ones((1, 400)), 1, np.random.default_rng(0)).values.tolist()
+    [[282.0, 1.0]]
+    """
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         check_one_arm(table)
@@ -247,7 +348,22 @@ class StoppingSubject(Subject):
 
 
 class CounterSubject(Subject):
-    """A private counter, such as `BinaryTree`: all its running sums. Its tables have one arm."""
+    """A private counter, such as `BinaryTree`: all its running sums. Its tables have one arm.
+
+    Parameters
+    ----------
+    target : Counter
+        The counter.
+    n_pulls : int
+        Length N of the stream.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> subject = CounterSubject(BinaryTree(float("inf"), 4), 4)
+    >>> subject.outputs(np.ones((1, 4)), 1, np.random.default_rng(0)).values.tolist()
+    [[1.0, 2.0, 3.0, 4.0]]
+    """
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         check_one_arm(table)
@@ -262,8 +378,16 @@ class FunctionSubject(Subject):
     """A custom function: the arms that it pulls, their number, and what it returns.
 
     The function maps (`FixedRewards`, generator) to what is released at the end: nothing, a number,
-    or a sequence of numbers, always as many. It pulls arms by ``rewards.pull(arm)``. `promised` is
-    what is declared about it.
+    or a sequence of numbers, always as many. It pulls arms by ``rewards.pull(arm)``.
+
+    Parameters
+    ----------
+    target : callable
+        The function.
+    n_pulls : int
+        Number N of rewards of each arm.
+    promised : PrivacyGuarantee
+        What is declared about it.
 
     Examples
     --------
@@ -310,11 +434,22 @@ def subject_of(
     ----------
     target : object
         A `RegretAlgorithm` for rewards in [0, 1], an `IdentificationAlgorithm`, a `StoppingRule`,
-        a mechanism with a `counter`, or a function as of `FunctionSubject`.
+        a mechanism with a `counter`, or a function of (`FixedRewards`, generator): see
+        `FunctionSubject`.
     n_pulls : int
         Length N of the tables that are meant, for algorithms whose guarantee depends on it.
     guarantee : PrivacyGuarantee, optional
         What is declared about a function.
+
+    Returns
+    -------
+    Auditable
+        What runs the target, or the target itself.
+
+    Raises
+    ------
+    ValueError
+        If the target is none of these, or cannot be run on tables.
 
     Examples
     --------

@@ -3,7 +3,8 @@
 The whole output is audited: arms pulled, halting time, released values, recommendation. `audit`
 runs an algorithm many times on each table of a `TablePair`, chooses an event on one half of the
 runs, and bounds its two probabilities with the other half: a lower bound on ε that fails with a
-stated probability (:prf:ref:`thm-audit`). `search` looks for a pair that gives a high one.
+stated probability (:prf:ref:`thm-audit`). `dpbandits.auditing.search` looks for a pair that gives
+a high one.
 
 An audit can convict. It cannot prove privacy: a low bound may be due to a bad pair, a bad event,
 or too few runs.
@@ -11,20 +12,22 @@ or too few runs.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dpbandits._arrays import Floats, Rng
+from dpbandits._arrays import Rng
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.auditing.events import Tally, choose_event
-from dpbandits.auditing.runs import entropy_of, run_both
-from dpbandits.auditing.subjects import Auditable, TablePair, subject_of
+from dpbandits.auditing.pairs import TablePair
+from dpbandits.auditing.runs import run_both
+from dpbandits.auditing.subjects import Auditable, subject_of
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.streams import FixedRewards
+
+__all__ = ["FEWEST_RUNS", "Audit", "audit"]
 
 _SLACK = 1e-9  # relative error allowed to integrated probabilities
 FEWEST_RUNS = 16
@@ -37,15 +40,27 @@ class Audit:
 
     Attributes
     ----------
-    label, guarantee, pair : str, PrivacyGuarantee, TablePair
-        What was audited, what is declared about it, and the neighbouring tables.
+    label : str
+        What was audited.
+    guarantee : PrivacyGuarantee
+        What is declared about it.
+    pair : TablePair
+        The neighbouring tables.
     epsilon_lower : float
         No ε below this goes with the declared δ.
-    tally, event : Tally or None, str
-        Counts of the event in the runs that tested it, None if probabilities were integrated; and
-        the event, in words.
+    tally : Tally or None
+        Counts of the event in the runs that tested it; None if probabilities were integrated.
+    event : str
+        The event, in words.
     constant : bool
         Whether all runs on both tables had one output, so that nothing could have been seen.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> found = dpb.auditing.audit_exactly(dpb.DPSE(epsilon=2.0))
+    >>> found.verdict, found.exact, round(found.epsilon_lower, 3)
+    ('acquitted', True, 2.0)
     """
 
     label: str
@@ -186,86 +201,3 @@ def audit(
     )
     lower = tally.epsilon_lower(promised.delta)
     return Audit(target.label, promised, pair, lower, tally, str(event), constant)
-
-
-def candidate_pairs(n_arms: int, n_pulls: int, rng: Rng, count: int) -> list[TablePair]:
-    """Return `count` pairs of tables of rewards 0 and 1, shape (n_arms, n_pulls), worth a try.
-
-    The first ones are constant arms with one early entry changed; the others are drawn: an arm's
-    rewards have a random mean, and the place that differs is more often early than late.
-    """
-    constants = [np.zeros((n_arms, n_pulls)), np.ones((n_arms, n_pulls))]
-    if n_arms > 1:
-        constants.append(np.vstack([np.ones((1, n_pulls)), np.zeros((n_arms - 1, n_pulls))]))
-    pairs = [
-        _flipped(table, arm, pull)
-        for pull in sorted({0, min(1, n_pulls - 1), n_pulls // 4})
-        for table in constants
-        for arm in range(min(n_arms, 2))
-    ]
-    while len(pairs) < count:
-        means = rng.choice([0.0, 0.5, 1.0], size=(n_arms, 1))
-        table = (rng.random((n_arms, n_pulls)) < means).astype(np.float64)
-        pull = min(int(n_pulls * rng.random() ** 3), n_pulls - 1)
-        pairs.append(_flipped(table, int(rng.integers(n_arms)), pull))
-    return pairs[:count]
-
-
-def _flipped(table: Floats, arm: int, pull: int) -> TablePair:
-    return TablePair(table, arm, pull, 1.0 - table[arm, pull])
-
-
-def search(
-    subject: Auditable | Callable[[FixedRewards, Rng], Any],
-    n_arms: int = 2,
-    n_pulls: int = 16,
-    count: int = 32,
-    n_runs: int = 4000,
-    seed: int | Sequence[int] = 0,
-    n_jobs: int = 1,
-    guarantee: PrivacyGuarantee | None = None,
-) -> TablePair:
-    """Look for neighbouring tables that an algorithm's outputs tell apart well.
-
-    Each of `candidate_pairs` is tried with a few runs; the best quarter again with eight times as
-    many; then single entries of the best one are turned, as long as that helps. The bounds of
-    a search are those of the best of many: audit the result, which uses other random numbers.
-
-    Parameters
-    ----------
-    subject, seed, n_jobs, guarantee
-        As for `audit`.
-    n_arms, n_pulls : int
-        Shape of the tables, of rewards 0 and 1.
-    count : int
-        How many pairs are tried first.
-    n_runs : int
-        Runs on each table at first, at least 16.
-    """
-    n_arms, n_pulls = check_integer("n_arms", n_arms, 1), check_integer("n_pulls", n_pulls, 1)
-    target = subject_of(subject, n_pulls, guarantee)
-    count = check_integer("count", count, 1)
-    n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS)
-    delta = (guarantee or target.guarantee).delta
-    rng = np.random.default_rng([*entropy_of(seed), 1])
-    trials = itertools.count(1)
-
-    def score(pair: TablePair, runs: int) -> float:
-        found = run_both(target, pair, runs, [*entropy_of(seed), 2, next(trials)], n_jobs)
-        return choose_event(*found, delta, 0.05)[1]
-
-    pairs = candidate_pairs(n_arms, n_pulls, rng, count)
-    first = sorted(pairs, key=lambda pair: -score(pair, n_runs))
-    better = [(score(pair, 8 * n_runs), pair) for pair in first[: max(count // 4, 1)]]
-    highest, best = max(better, key=lambda found: found[0])
-    for _ in range(count // 4):
-        arm, pull = int(rng.integers(n_arms)), int(rng.integers(n_pulls))
-        if (arm, pull) == (best.arm, best.pull):
-            continue
-        table = best.table.copy()
-        table[arm, pull] = 1.0 - table[arm, pull]
-        changed = TablePair(table, best.arm, best.pull, best.value)
-        reached = score(changed, 8 * n_runs)
-        if reached > highest:
-            highest, best = reached, changed
-    return best

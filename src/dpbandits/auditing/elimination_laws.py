@@ -1,0 +1,234 @@
+"""The exact law of elimination between two arms.
+
+While both of two arms are viable, elimination decides by the difference of two sums and of two
+Laplace variables. An output is the epoch in which an arm leaves, and which one; its probability is
+a product over epochs. The epochs are those of the four classes that `two_arm_epochs` names: a
+subclass may do something else in them, and has no law here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpbandits._arrays import Floats
+from dpbandits.algorithms import DPRSE, DPSE, LDPRSE, DPSEIdentifier, GuessAndDouble
+from dpbandits.auditing.programs import runs_its_own
+from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
+from dpbandits.rewards.heavy_laws import HeavyTailInstance
+from dpbandits.schedules import EpochPlan, elimination_epoch
+
+__all__ = [
+    "Elimination",
+    "TwoArmEpoch",
+    "elimination_law",
+    "heavy_plan",
+    "log_loss",
+    "two_arm_epochs",
+]
+
+Elimination = DPSE | DPSEIdentifier | DPRSE | GuessAndDouble
+"""What has a law of elimination; of `GuessAndDouble`, with one of the others as its base."""
+
+
+class TwoArmEpoch(NamedTuple):
+    """What elimination does in one epoch while both of two arms are viable.
+
+    Attributes
+    ----------
+    pulls : int
+        Pulls of each arm.
+    noise_scale : float
+        Scale of the Laplace variable of each arm's sum.
+    threshold : float
+        Gap between the noisy sums beyond which an arm leaves.
+    least, greatest : float
+        Range of what one reward adds to a sum.
+
+    Examples
+    --------
+    >>> epoch = two_arm_epochs(DPSE(epsilon=0.5), 10**6)(1)
+    >>> epoch.pulls, epoch.noise_scale, round(epoch.threshold)
+    (2125, 2.0, 329)
+    """
+
+    pulls: int
+    noise_scale: float
+    threshold: float
+    least: float
+    greatest: float
+
+
+def heavy_plan(
+    algorithm: DPRSE | LDPRSE, horizon: int, instance: HeavyTailInstance, n_arms: int, epoch: int
+) -> HeavyEpochPlan:
+    """Return what an algorithm for heavy tails does in one epoch.
+
+    Parameters
+    ----------
+    algorithm : DPRSE or LDPRSE
+        The algorithm.
+    horizon : int
+        Horizon that it is told.
+    instance : HeavyTailInstance
+        Bandit whose moment bound and order it is told.
+    n_arms : int
+        Number of viable arms.
+    epoch : int
+        Number of the epoch, from 1.
+
+    Returns
+    -------
+    HeavyEpochPlan
+        Its plan of the epoch.
+
+    Examples
+    --------
+    >>> from dpbandits.rewards.heavy_laws import heavy_two_point
+    >>> instance = heavy_two_point(0.5, order=0.9)
+    >>> heavy_plan(DPRSE(epsilon=1.0), 10**6, instance, 2, epoch=1).noise_draws
+    1
+    """
+    beta = 1 / horizon if algorithm.beta is None else algorithm.beta
+    budgets = beta, algorithm.epsilon, instance.moment_bound, instance.order
+    return heavy_epoch(n_arms, epoch, *budgets, algorithm.model, algorithm.schedule)
+
+
+def two_arm_epochs(
+    algorithm: Elimination, horizon: int, instance: HeavyTailInstance | None = None
+) -> Callable[[int], TwoArmEpoch]:
+    """Return what elimination does in each epoch while both of two arms are viable.
+
+    Parameters
+    ----------
+    algorithm : DPSE, DPSEIdentifier, DPRSE or GuessAndDouble
+        One of these classes themselves, none of their subclasses; of `GuessAndDouble`, one stretch,
+        with one of the others as its base.
+    horizon : int
+        Horizon that it is told; for one stretch of `GuessAndDouble`, the guess.
+    instance : HeavyTailInstance, optional
+        Bandit whose moment bound and order `DPRSE` is told; needed for it alone.
+
+    Returns
+    -------
+    callable
+        The number of an epoch, from 1, maps to its `TwoArmEpoch`.
+
+    Raises
+    ------
+    ValueError
+        If `algorithm` is none of these, or runs another program than its class; if `DPRSE` is
+        without an instance.
+
+    Examples
+    --------
+    >>> epoch_of = two_arm_epochs(DPSEIdentifier(epsilon=1.0, delta=0.1), horizon=10**6)
+    >>> epoch_of(1).pulls < epoch_of(2).pulls
+    True
+    """
+    base: Any = algorithm.base if isinstance(algorithm, GuessAndDouble) else algorithm
+    epochs = _EPOCHS.get(type(base))
+    known = epochs is not None and runs_its_own(algorithm) and runs_its_own(base)
+    if epochs is None or not known or (epochs is _robust_epoch and instance is None):
+        raise ValueError(
+            f"algorithm={algorithm!r} has no epochs that can be integrated; allowed: DPSE, "
+            "DPSEIdentifier, DPRSE with an instance, and GuessAndDouble of one of them, each with "
+            "the program of its class"
+        )
+    return lambda number: epochs(base, horizon, instance, number)
+
+
+def _bounded_epoch(plan: EpochPlan) -> TwoArmEpoch:
+    """Return an epoch of means of rewards in [0, 1], by sums."""
+    pulls = plan.pulls
+    return TwoArmEpoch(pulls, plan.noise_scale * pulls, plan.threshold * pulls, 0.0, 1.0)
+
+
+def _private_epoch(algorithm: DPSE, horizon: int, _: object, number: int) -> TwoArmEpoch:
+    beta = 1 / horizon if algorithm.beta is None else algorithm.beta
+    return _bounded_epoch(elimination_epoch(2, number, beta, algorithm.epsilon))
+
+
+def _identifier_epoch(algorithm: DPSEIdentifier, _: int, __: object, number: int) -> TwoArmEpoch:
+    return _bounded_epoch(elimination_epoch(2, number, algorithm.delta, algorithm.epsilon))
+
+
+def _robust_epoch(
+    algorithm: DPRSE, horizon: int, instance: HeavyTailInstance, number: int
+) -> TwoArmEpoch:
+    plan = heavy_plan(algorithm, horizon, instance, 2, number)
+    sums = plan.pulls, plan.noise_scale, plan.threshold * plan.pulls
+    return TwoArmEpoch(*sums, -plan.bound, plan.bound)
+
+
+_EPOCHS: dict[type, Callable[[Any, int, Any, int], TwoArmEpoch]] = {
+    DPSE: _private_epoch,
+    DPSEIdentifier: _identifier_epoch,
+    DPRSE: _robust_epoch,
+}
+
+
+def elimination_law(differences: Floats, scales: Floats, thresholds: Floats) -> Floats:
+    """Return the logs of the probabilities of all outputs of elimination between two arms.
+
+    Proof: :prf:ref:`lem-difference`.
+
+    Parameters
+    ----------
+    differences : numpy.ndarray of float, shape (E,)
+        Sum of arm 0 minus that of arm 1 in each of E epochs, without noise.
+    scales : numpy.ndarray of float, shape (E,)
+        Scale of the noise of each of the two sums.
+    thresholds : numpy.ndarray of float, shape (E,)
+        Gap beyond which an arm leaves.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (2E + 1,)
+        For each epoch, that arm 0 leaves and that arm 1 leaves; and last, that both stay.
+
+    Examples
+    --------
+    >>> np.exp(elimination_law(np.zeros(1), np.ones(1), np.zeros(1))).round(6).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    logs, staying = [], 0.0
+    for gap, scale, threshold in zip(differences, scales, thresholds, strict=True):
+        leave_0 = _log_tail((threshold + gap) / scale)
+        leave_1 = _log_tail((threshold - gap) / scale)
+        logs += [staying + leave_0, staying + leave_1]
+        rest = -math.expm1(np.logaddexp(leave_0, leave_1))
+        staying += math.log(rest) if rest > 0 else -math.inf
+    return np.array([*logs, staying])
+
+
+def _log_tail(x: float) -> float:
+    """Return log P(Z − Z' > x) for two standard Laplace variables."""
+    if x >= 0:
+        return -x + math.log(0.5 + 0.25 * x)
+    return math.log1p(-math.exp(x) * (0.5 - 0.25 * x))
+
+
+def log_loss(first: Floats, second: Floats) -> float:
+    """Return the greatest |log ratio| of two laws on the same outputs.
+
+    Parameters
+    ----------
+    first, second : numpy.ndarray of float, shape (m,)
+        Logs of the probabilities of m outputs.
+
+    Returns
+    -------
+    float
+        The ε that tells the laws apart; infinite if an output is possible under one alone.
+
+    Examples
+    --------
+    >>> round(log_loss(np.log([0.5, 0.5]), np.log([0.25, 0.75])), 4)
+    0.6931
+    """
+    possible = (first > -np.inf) | (second > -np.inf)
+    return float(np.abs(first[possible] - second[possible]).max())
