@@ -51,12 +51,50 @@ R = TypeVar("R")
 
 
 def whole(minimum: int, maximum: int | None = None) -> Check:
-    """Return the check of a whole number: ``Annotated[int, whole(1)]``."""
+    """Return the check of a whole number: ``Annotated[int, whole(1)]``.
+
+    Parameters
+    ----------
+    minimum : int
+        Least number that is allowed.
+    maximum : int, optional
+        Greatest number that is allowed; without it, any.
+
+    Returns
+    -------
+    callable
+        From name and value of an argument to the value as an int; a ValueError says what is
+        allowed.
+
+    Examples
+    --------
+    >>> whole(1, 9)("n_arms", 3.0)
+    3
+    """
     return lambda name, value: check_integer(name, value, minimum, maximum)
 
 
 def between(low: float, high: float) -> Check:
-    """Return the check of a number from `low` to `high`: ``Annotated[float, between(0, 1)]``."""
+    """Return the check of a number from `low` to `high`: ``Annotated[float, between(0, 1)]``.
+
+    Parameters
+    ----------
+    low : float
+        Least number that is allowed.
+    high : float
+        Greatest number that is allowed.
+
+    Returns
+    -------
+    callable
+        From name and value of an argument to the value as a float; a ValueError says what is
+        allowed.
+
+    Examples
+    --------
+    >>> between(0, 1)("probability", 1)
+    1.0
+    """
     return lambda name, value: check_range(name, value, low, high)
 
 
@@ -183,6 +221,11 @@ class Configuration:
     The annotation of a field names its check: ``epsilon: Budget`` is a float, positive or infinite.
     A subclass that must compare fields with each other extends ``__post_init__`` and calls this
     one first.
+
+    Raises
+    ------
+    ValueError
+        If a field is not what its annotation allows.
 
     Examples
     --------

@@ -24,12 +24,27 @@ class PrivacyGuarantee(Configuration):
     model : {"global", "local"}
         Who is trusted: the algorithm sees raw rewards ("global"), or only noised ones ("local").
     epsilon : float
-        Bound on the log ratio of output probabilities on neighbouring reward streams;
+        Bound ε > 0 on the log ratio of output probabilities on neighbouring reward streams;
         ``inf`` means that nothing is promised.
     delta : float
-        Probability mass outside that bound; 0 is pure differential privacy.
+        Probability mass outside that bound, in [0, 1); 0 is pure differential privacy.
     unit : {"event"}
         What is protected. "event": one reward, at one time step.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> guarantee = dpb.DPSE(epsilon=0.5).guarantee
+    >>> guarantee
+    PrivacyGuarantee(model='global', epsilon=0.5, delta=0.0, unit='event')
+    >>> print(guarantee), dpb.UCB().guarantee.is_private
+    ε = 0.5, global, event level
+    (None, False)
     """
 
     model: Annotated[str, partial(check_choice, choices=("global", "local"))]

@@ -16,8 +16,30 @@ from dpbandits._kernels import kernel
 class Halting(NamedTuple):
     """Constants of a halting condition.
 
-    α, β and R are those of the rule; β is cut into `shares` parts, 1 without privacy and 4 with
-    it. The scales are σ₁ of B, σ₂ of each A, and σ₃ of the noise L of the released sum.
+    Attributes
+    ----------
+    alpha : float
+        The rule's relative error α, in (0, 1).
+    beta : float
+        The rule's error probability β, in (0, 1).
+    half_range : float
+        R > 0: the samples lie in [−R, R].
+    shares : float
+        How many parts β is cut into: 1 without privacy and 4 with it.
+    threshold_scale : float
+        Scale σ₁ of B, in units of the sum; 0 without privacy.
+    query_scale : float
+        Scale σ₂ of each A, in units of the sum.
+    release_scale : float
+        Scale σ₃ of the noise L of the released sum.
+
+    Examples
+    --------
+    >>> halting = Halting.private(epsilon=1.0, alpha=0.5, beta=0.05, half_range=1.0)
+    >>> halting.shares, halting.query_scale, halting.release_scale
+    (4.0, 12.0, 4.0)
+    >>> boundary(halting, 1024.0, 10.0) > boundary(Halting(0.5, 0.05, 1.0), 1024.0, 10.0)
+    True
     """
 
     alpha: float
@@ -30,7 +52,27 @@ class Halting(NamedTuple):
 
     @classmethod
     def private(cls, epsilon: float, alpha: float, beta: float, half_range: float) -> Halting:
-        """Return those of Sajed & Sheffet (2019), Algorithms 1, 2: σ₁ = σ₂ = 12R/ε, σ₃ = 4R/ε."""
+        """Return the constants of Sajed & Sheffet (2019), Algorithms 1 and 2.
+
+        σ₁ = σ₂ = 12R/ε and σ₃ = 4R/ε: half of the budget is for the comparisons, half for the
+        release.
+
+        Parameters
+        ----------
+        epsilon : float
+            Privacy budget ε > 0.
+        alpha : float
+            Relative error α, in (0, 1).
+        beta : float
+            Error probability β, in (0, 1).
+        half_range : float
+            R > 0: the samples lie in [−R, R].
+
+        Returns
+        -------
+        Halting
+            The constants.
+        """
         query, release = 12 * half_range / epsilon, 4 * half_range / epsilon
         return cls(alpha, beta, half_range, 4.0, query, query, release)
 
@@ -41,6 +83,20 @@ def sampling_width(halting: Halting, n: float, look: float) -> float:
 
     The mean of n samples strays further from μ with probability at most β/(2·shares·s²)
     (Hoeffding 1963, for the range 2R).
+
+    Parameters
+    ----------
+    halting : Halting
+        Constants of the condition.
+    n : float
+        Number of samples, at least 1.
+    look : float
+        Number s of the look, from 1.
+
+    Returns
+    -------
+    float
+        The width h, in units of a sample.
     """
     log_term = math.log(4.0 * halting.shares * float(look) ** 2 / halting.beta)
     return halting.half_range * math.sqrt(2.0 / n * log_term)
@@ -48,7 +104,20 @@ def sampling_width(halting: Halting, n: float, look: float) -> float:
 
 @kernel
 def noise_allowance(halting: Halting, look: float) -> float:
-    """Return c = σ₁·log(4/β) + σ₂·log(8s²/β) + (σ₃/α)·log(4/β), in units of the sum."""
+    """Return c = σ₁·log(4/β) + σ₂·log(8s²/β) + (σ₃/α)·log(4/β).
+
+    Parameters
+    ----------
+    halting : Halting
+        Constants of the condition.
+    look : float
+        Number s of the look, from 1.
+
+    Returns
+    -------
+    float
+        The allowance c for noise, in units of the sum.
+    """
     once = math.log(4.0 / halting.beta)
     each = math.log(8.0 * float(look) ** 2 / halting.beta)
     tests = halting.threshold_scale * once + halting.query_scale * each
@@ -57,6 +126,21 @@ def noise_allowance(halting: Halting, look: float) -> float:
 
 @kernel
 def boundary(halting: Halting, n: float, look: float) -> float:
-    """Return n·h·(1 + 1/α) + c: what |S_n| has to reach when all noise is zero."""
+    """Return n·h·(1 + 1/α) + c: what |S_n| has to reach when all noise is zero.
+
+    Parameters
+    ----------
+    halting : Halting
+        Constants of the condition.
+    n : float
+        Number of samples, at least 1.
+    look : float
+        Number s of the look, from 1.
+
+    Returns
+    -------
+    float
+        The boundary, in units of the sum.
+    """
     width = sampling_width(halting, n, look)
     return n * width * (1.0 + 1.0 / halting.alpha) + noise_allowance(halting, look)

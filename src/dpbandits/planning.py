@@ -21,24 +21,35 @@ _COSTS = "patients", "inferior", "excess"
 
 @dataclass(frozen=True)
 class Plan:
-    """How many samples a private trial on given means would take.
+    """How many samples a private trial on given means would take; `plan` makes it.
 
     Attributes
     ----------
-    means : tuple of float
+    means : tuple of float, length K
         The means that were assumed.
-    epsilon, delta : float
-        Privacy budget ε, and the probability δ of a wrong recommendation that is allowed.
-    lower_bound, lower_bound_free : float
-        No ε-DP algorithm that errs with probability at most δ on every instance takes fewer
-        samples on average: T*_ε·log(1/(2.4δ)); and the same without privacy, ε = ∞.
+    epsilon : float
+        Privacy budget ε of each person's outcome.
+    delta : float
+        Probability δ of a wrong recommendation that is allowed.
+    lower_bound : float
+        T*_ε·log(1/(2.4δ)): no ε-DP algorithm that errs with probability at most δ on every instance
+        takes fewer samples on average.
+    lower_bound_free : float
+        The same without privacy, ε = ∞.
     free_from : float
         Least ε at which the two bounds are equal: from there on, privacy is free as far as the
         lower bound can tell. Infinite if the greatest mean is 1 or another is 0.
-    weights : tuple of float
+    weights : tuple of float, length K
         Shares of the samples that the bound's best allocation gives to the arms.
     runs : tuple of Identifications
         Simulated trials of the algorithms, private ones first.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> p = dpb.plan([0.9, 0.5], epsilon=1.0, delta=0.05, n_runs=4)
+    >>> p.means, p.price > 1, p.best in p.runs
+    ((0.9, 0.5), True, True)
     """
 
     means: tuple[float, ...]
@@ -66,7 +77,14 @@ class Plan:
         return min(runs, key=lambda each: (not each.stopped.all(), each.stopping_time.mean()))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values, ready for JSON."""
+        """Return the plan as plain values.
+
+        Returns
+        -------
+        dict
+            Ready for JSON: the attributes, and for each algorithm samples, their interval and
+            errors.
+        """
         return {
             "means": list(self.means),
             "epsilon": self.epsilon,
@@ -117,19 +135,37 @@ class Plan:
 
 @dataclass(frozen=True)
 class TrialPlan:
-    """What a private adaptive trial on the patients of a table would take.
+    """What a private adaptive trial on the patients of a table would take; `plan_trial` makes it.
 
     Attributes
     ----------
     population : FinitePopulation
         The patients.
-    epsilon, delta, lower_bound, lower_bound_free : float
-        As of `Plan`; the bounds are for an unlimited supply of patients with the table's shares.
-    fixed, fixed_free : FixedDesign or None
-        Smallest design with equal arms and one count of each at the end, private and not, that is
-        wrong with probability at most δ; it has to know the shares. From an unlimited supply.
+    epsilon : float
+        Privacy budget ε of each patient's outcome.
+    delta : float
+        Probability δ of a wrong recommendation that is allowed.
+    lower_bound : float
+        T*_ε·log(1/(2.4δ)): least average number of patients of any ε-DP algorithm that errs with
+        probability at most δ, from an unlimited supply of patients with the table's shares.
+    lower_bound_free : float
+        The same without privacy, ε = ∞.
+    fixed : FixedDesign or None
+        Smallest private design with equal arms and one count of each at the end that is wrong with
+        probability at most δ, from an unlimited supply; it has to know the shares. None above a
+        million patients an arm.
+    fixed_free : FixedDesign or None
+        The same without privacy.
     trials : tuple of Trials
         What the algorithms do on the patients, private ones first.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> table = dpb.identification.FinitePopulation((900, 500), (1000, 1000), "example")
+    >>> p = dpb.plan_trial(table, epsilon=1.0, delta=0.05, n_runs=4)
+    >>> p.fixed_free.patients < p.fixed.patients, len(p.trials)
+    (True, 5)
     """
 
     population: identification.FinitePopulation
@@ -142,7 +178,13 @@ class TrialPlan:
     trials: tuple[identification.Trials, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values, ready for JSON."""
+        """Return the plan as plain values.
+
+        Returns
+        -------
+        dict
+            Ready for JSON: the attributes, and for each algorithm decisions, patients and outcomes.
+        """
         return {
             "population": asdict(self.population),
             "epsilon": self.epsilon,
@@ -250,15 +292,31 @@ def plan(
 
     Parameters
     ----------
-    means : sequence of float
+    means : sequence of float, length K ≥ 2
         Probabilities of success that the plan assumes, each in [0, 1]; one is the greatest.
-    epsilon, delta : float
-        Privacy budget ε > 0 of each person's outcome, ``inf`` without privacy; and the probability
-        δ < 1/2.4 with which a wrong treatment may be recommended.
+    epsilon : float
+        Privacy budget ε > 0 of each person's outcome, ``inf`` without privacy.
+    delta : float
+        Probability δ < 1/2.4 with which a wrong treatment may be recommended.
     n_runs : int
         Simulated trials of each algorithm, at least 2, for the interval of the mean.
-    seed, n_jobs, max_pulls
-        As of `identify`: where a simulated trial had to be ended the mean is unknown.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
+    n_jobs : int
+        Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
+        processors.
+    max_pulls : int
+        Samples after which a trial that has not stopped is ended; the mean is unknown then.
+
+    Returns
+    -------
+    Plan
+        Lower bounds, and what the algorithms took in simulation; printed, it is a report.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or several means are the greatest.
 
     Examples
     --------
@@ -301,8 +359,27 @@ def plan_trial(
     ----------
     population : FinitePopulation
         The patients; ``population.scaled(8)`` asks about eight times as many.
-    epsilon, delta, n_runs, seed, n_jobs
-        As of `plan`.
+    epsilon : float
+        Privacy budget ε > 0 of each patient's outcome, ``inf`` without privacy.
+    delta : float
+        Probability δ < 1/2.4 with which a wrong treatment may be recommended.
+    n_runs : int
+        Simulated trials of each algorithm, at least 2.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
+    n_jobs : int
+        Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
+        processors.
+
+    Returns
+    -------
+    TrialPlan
+        Lower bounds, fixed designs, and what the algorithms did; printed, it is a report.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of another type.
 
     Examples
     --------

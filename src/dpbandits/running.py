@@ -47,14 +47,24 @@ class Replicated:
     play : callable
         Takes a generator, the source of all randomness, and returns the outcome of one replicate.
         It travels to workers, so it is a function of a module or a `functools.partial` of one.
-    n_runs, chunk : int
-        Number of replicates, and of those that a worker plays at a time, at most.
+    n_runs : int
+        Number of replicates.
+    chunk : int
+        Number of replicates that a worker plays at a time, at most.
     warm_up : callable, optional
         Plays as little as possible; what it needs is compiled then, before the replicates.
     gather : callable
-        Puts the outcomes of the replicates together.
+        Puts the outcomes of the replicates together: from a list of them to the case's result.
     takes_seed : bool
         Whether `play` takes the replicate's `SeedSequence` instead, as it makes generators itself.
+
+    Examples
+    --------
+    >>> def draw(rng):
+    ...     return rng.random()
+    >>> case = Replicated("uniform", {"law": "uniform"}, draw, n_runs=20, gather=max)
+    >>> [len(seeds) for seeds in case.chunks(seed=0)]
+    [3, 3, 3, 3, 3, 3, 2]
     """
 
     title: str
@@ -67,7 +77,19 @@ class Replicated:
     takes_seed: bool = False
 
     def chunks(self, seed: int | Sequence[int]) -> Iterator[Seeds]:
-        """Yield the seeds of the replicates, in chunks."""
+        """Yield the seeds of the replicates, in chunks.
+
+        Parameters
+        ----------
+        seed : int or sequence of int
+            Entropy of the root seed.
+
+        Yields
+        ------
+        sequence of numpy.random.SeedSequence
+            Seeds of at most `chunk` replicates; there are at least eight chunks, if enough
+            replicates.
+        """
         seeds = case_seeds(self.configuration, seed, self.n_runs)
         size = max(1, min(self.chunk, math.ceil(self.n_runs / _SHARES)))
         for first in range(0, self.n_runs, size):
@@ -81,6 +103,25 @@ def case_seeds(
 
     The root is `seed`, followed by 128 bits hashed from the configuration. The number of
     replicates and the place in a grid play no role: fewer replicates are the first of more.
+
+    Parameters
+    ----------
+    configuration : mapping
+        What is simulated, ready for JSON.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
+    n_runs : int
+        Number of replicates.
+
+    Returns
+    -------
+    list of numpy.random.SeedSequence, length n_runs
+        The seeds.
+
+    Raises
+    ------
+    ValueError
+        If `seed` is not a seed.
     """
     text = json.dumps(configuration, sort_keys=True)
     words = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], dtype="<u4")
@@ -106,6 +147,17 @@ def describe(part: object) -> Any:
 
     Arguments that have their default value are left out, so that a class may gain options
     without a change of seeds.
+
+    Parameters
+    ----------
+    part : object
+        A dataclass, or a value of one of its fields.
+
+    Returns
+    -------
+    object
+        For a dataclass a dict of its name and fields; plain values for arrays, tuples and numbers;
+        for what is nothing of these the name of its class or function.
 
     Examples
     --------
@@ -156,8 +208,31 @@ def run_cases(
 
     They depend on the cases and on `seed` alone, neither on `n_jobs` nor on the backend that
     ``joblib.parallel_config`` sets. Progress is shown on a terminal and nowhere else. Ctrl-C raises
-    a `KeyboardInterrupt` that says how many replicates were done; an error names the key of its
-    case, unless that is None: then it stands alone.
+    a `KeyboardInterrupt` that says how many replicates were done.
+
+    Parameters
+    ----------
+    cases : mapping of key to case
+        What is replicated.
+    replicated : callable
+        From a case and its number of replicates to a `Replicated`.
+    n_runs : int or mapping of key to int
+        Number of replicates of each case, at least 1.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
+    n_jobs : int
+        Number of workers; −1 is all processors.
+
+    Returns
+    -------
+    dict of key to object
+        What `gather` makes of each case's outcomes.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or what a case raises. The message has the key of the case,
+        unless that is None.
     """
     described: dict[Key, Replicated] = {}
     for key, case in cases.items():

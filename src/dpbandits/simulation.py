@@ -33,20 +33,35 @@ Replicate = tuple[Floats, Ints, Ints]
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Replicates of one algorithm on one instance.
+    """Replicates of one algorithm on one instance; `simulate` makes them.
 
     Attributes
     ----------
-    algorithm, instance, horizon : RegretAlgorithm, Arms, int
-        What was played, and for how long.
+    algorithm : RegretAlgorithm
+        What was played.
+    instance : Arms
+        The bandit that it was played on, with K arms.
+    horizon : int
+        Number T of pulls of each run.
     times : numpy.ndarray of int, shape (C,)
         Checkpoints: numbers of pulls, the last is the horizon T.
     regret : numpy.ndarray of float, shape (n_runs, C)
-        Pseudo-regret Σ_a Δ_a·(pulls of a) of each run, exact at every checkpoint.
+        Pseudo-regret Σ_a Δ_a·(pulls of a) of each run, in units of reward, exact at every
+        checkpoint.
     pulls : numpy.ndarray of int, shape (n_runs, K)
         Pulls of each arm at the horizon.
     epoch_ends : tuple of numpy.ndarray of int, length n_runs
         Times at which each run's epochs ended, if the algorithm has any.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> instance = dpb.instances.bernoulli([0.9, 0.5])
+    >>> runs = dpb.simulate(dpb.DPSE(epsilon=1), instance, horizon=10_000, n_runs=5)
+    >>> runs.pulls.sum(axis=1).tolist(), runs.mean().shape == runs.times.shape
+    ([10000, 10000, 10000, 10000, 10000], True)
+    >>> float(runs.regret[0, -1]) == round(0.4 * float(runs.pulls[0, 1]), 9)
+    True
     """
 
     algorithm: RegretAlgorithm
@@ -63,33 +78,110 @@ class Runs:
         return self.regret.shape[0]
 
     def mean(self) -> Floats:
-        """Return the mean pseudo-regret at each checkpoint, shape (C,)."""
+        """Return the mean pseudo-regret at each checkpoint.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (C,)
+            Means over the runs, in units of reward.
+        """
         return self.regret.mean(axis=0)
 
     def band(self, level: float = 0.9) -> tuple[Floats, Floats]:
-        """Return the ends of the band, each of shape (C,), of the central `level` of the runs."""
+        """Return the band of the central runs at each checkpoint.
+
+        Parameters
+        ----------
+        level : float
+            Share of the runs that the band holds, in (0, 1).
+
+        Returns
+        -------
+        low, high : numpy.ndarray of float, shape (C,)
+            Quantiles (1 − level)/2 and (1 + level)/2 of the runs' regret, in units of reward.
+
+        Raises
+        ------
+        ValueError
+            If `level` is out of range.
+        """
         tail = (1 - check_fraction("level", level)) / 2
         low, high = np.quantile(self.regret, [tail, 1 - tail], axis=0)
         return low, high
 
     def mean_interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return the ends of Student's interval for the mean at each checkpoint, shape (C,)."""
+        """Return Student's interval for the mean pseudo-regret at each checkpoint.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level, in (0, 1).
+
+        Returns
+        -------
+        low, high : numpy.ndarray of float, shape (C,)
+            Ends of the interval, in units of reward.
+
+        Raises
+        ------
+        ValueError
+            If `level` is out of range, or there are fewer than two runs.
+        """
         if self.n_runs < 2:
             raise ValueError(f"n_runs={self.n_runs} is too few for an interval; allowed: 2 or more")
         _, low, high = mean_interval(self.regret, level)
         return low, high
 
     def summary(self, level: float = 0.9) -> dict[str, Any]:
-        """Return the columns of tables: ``time``, ``mean``, and ``low``, ``high`` as of `band`."""
+        """Return the columns of tables: what the runs come to at each checkpoint.
+
+        Parameters
+        ----------
+        level : float
+            Share of the runs between ``low`` and ``high``, in (0, 1).
+
+        Returns
+        -------
+        dict
+            Arrays of shape (C,): ``time``, the checkpoints; ``mean``, the mean regret; ``low`` and
+            ``high``, the ends of its band.
+
+        Raises
+        ------
+        ValueError
+            If `level` is out of range.
+        """
         low, high = self.band(level)
         return {"time": self.times, "mean": self.mean(), "low": low, "high": high}
 
     def final(self, level: float = 0.9) -> dict[str, Any]:
-        """Return the columns of `summary` at the horizon alone, of one value each."""
+        """Return the columns of `summary` at the horizon alone.
+
+        Parameters
+        ----------
+        level : float
+            Share of the runs between ``low`` and ``high``, in (0, 1).
+
+        Returns
+        -------
+        dict
+            Arrays of shape (1,): ``time``, ``mean``, ``low`` and ``high``.
+
+        Raises
+        ------
+        ValueError
+            If `level` is out of range.
+        """
         return replace(self, times=self.times[-1:], regret=self.regret[:, -1:]).summary(level)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the runs to `path`, a row a checkpoint: its time, then the regret of each run."""
+        """Write the runs to a file, a row a checkpoint: its time, then the regret of each run.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file, which is replaced if it exists.
+        """
         header = ",".join(["time", *(f"run_{i}" for i in range(self.n_runs))])
         rows = zip(self.times.tolist(), self.regret.T.tolist(), strict=True)
         lines = [header, *(",".join([str(t), *map(repr, row)]) for t, row in rows)]
@@ -99,6 +191,25 @@ class Runs:
 def log_checkpoints(horizon: int, per_decade: int = 32) -> Ints:
     """Return increasing whole times from 1 to `horizon`, evenly spaced on a log axis.
 
+    Parameters
+    ----------
+    horizon : int
+        The last time T ≥ 1.
+    per_decade : int
+        Times in each factor of ten, at least 1.
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (C,)
+        The times, of twelve digits; near 1, where whole numbers are rare, there are fewer.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not a whole number of at least 1.
+
+    Examples
+    --------
     >>> import dpbandits as dpb
     >>> dpb.log_checkpoints(100, per_decade=2).tolist()
     [1, 3, 10, 32, 100]
@@ -198,7 +309,18 @@ def _replicated(
 
 
 def instance_description(instance: Arms) -> dict[str, Any]:
-    """Return what of an instance the law of its rewards depends on: not its name."""
+    """Return what the law of an instance's rewards depends on: not its name.
+
+    Parameters
+    ----------
+    instance : Arms
+        The bandit.
+
+    Returns
+    -------
+    dict
+        Plain values, ready for JSON.
+    """
     if isinstance(instance, BernoulliInstance):
         return {"means": list(instance.mean_rewards)}
     described = describe(instance)
@@ -223,19 +345,33 @@ def simulate(
 
     Parameters
     ----------
-    algorithm, instance : RegretAlgorithm, Arms
-        What is played, such as ``DPSE(epsilon=0.25)``, and a bandit of the kind that it is for.
+    algorithm : RegretAlgorithm
+        What is played, such as ``DPSE(epsilon=0.25)``.
+    instance : Arms
+        The bandit, with K arms, of the kind that the algorithm is for.
     horizon : int
-        Horizon T, from the number of arms to 2^62: how long each run lasts, and what an algorithm
-        that needs it is told. `GuessAndDouble` runs such an algorithm without telling it.
-    n_runs, seed : int
-        Number of replicates; entropy of the root seed, which may also be several numbers.
+        Horizon T, from K to 2^62: how long each run lasts, in pulls, and what an algorithm that
+        needs it is told. `GuessAndDouble` runs such an algorithm without telling it.
+    n_runs : int
+        Number of replicates, at least 1.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise (for
         example ``backend="dask"`` for a cluster). −1 is all processors.
-    checkpoints : array_like of int, optional
+    checkpoints : array_like of int, shape (C,), optional
         Increasing times at which the regret is kept; the last must be the horizon. None gives
         `log_checkpoints`.
+
+    Returns
+    -------
+    Runs
+        Regret at the checkpoints and pulls of each replicate.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the algorithm is not for such an instance.
 
     Examples
     --------
@@ -259,19 +395,35 @@ def simulate_many(
     """Simulate a whole grid of cases: the replicates of all of them share the workers.
 
     Each replicate has its own seed, derived from `seed` and from what is simulated, not from
-    the case's key or its place in the grid. A `ValueError` has the key of its case.
+    the case's key or its place in the grid.
 
     Parameters
     ----------
     cases : mapping of key to (algorithm, instance) or (algorithm, instance, horizon)
         What is simulated; the keys, such as ``("C1", 5, 0.25)``, are those of the result.
     horizon : int, optional
-        Horizon T of the cases that do not name their own.
+        Horizon T of the cases that do not name their own, from the number of arms to 2^62.
     n_runs : int or mapping of key to int
-        Number of replicates of each case.
-    seed, n_jobs, checkpoints
-        As of `simulate`; but checkpoints beyond a case's horizon are left out, and the horizon
-        is always one.
+        Number of replicates of each case, at least 1.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
+    n_jobs : int
+        Number of workers: processes, unless ``joblib.parallel_config`` says otherwise (for
+        example ``backend="dask"`` for a cluster). −1 is all processors.
+    checkpoints : array_like of int, shape (C,), optional
+        Increasing times at which the regret is kept. Those beyond a case's horizon are left out,
+        and the horizon is always one. None gives `log_checkpoints`.
+
+    Returns
+    -------
+    dict of key to Runs
+        Regret at the checkpoints and pulls of the replicates of each case.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or an algorithm is not for its instance; the message has the
+        key of the case.
 
     Examples
     --------
