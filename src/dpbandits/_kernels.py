@@ -127,12 +127,12 @@ def _compiled_trailing_zeros(n):  # type: ignore[no-untyped-def]  # noqa: ANN001
 
 # ------------------------------------------------------------------ what a kernel is compiled from
 
+# Names in parentheses, with comments, or up to the end of the line, which a backslash continues.
 _IMPORT = re.compile(
-    r"(?:^|;)[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n;]*)"
-    r"|import[ \t]+([^\n;]+))",
-    re.MULTILINE,
+    r"\n[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\((?:#[^\n]*|[^)#])*\)|(?:\\\n|[^\n#])*)"
+    r"|import[ \t]+((?:\\\n|[^\n#])+))"
 )
-_IGNORED = re.compile(r"\\\n|#[^\n]*")
+_IGNORED = re.compile(r"#[^\n]*|[\\()]")
 
 
 def source_files(path: str) -> frozenset[str]:
@@ -179,23 +179,22 @@ def _read_version(path: str, *version: int) -> tuple[bytes, tuple[str, ...]]:
     """Read one state of a file, told by its time and size, only once."""
     with open(path, "rb") as stream:
         content = stream.read()
-    text = _IGNORED.sub("", content.decode("utf-8", "replace"))
+    text = "\n" + content.decode("utf-8", "replace").replace(";", "\n")
     return hashlib.sha256(content).digest(), tuple(dict.fromkeys(_imported(path, text)))
 
 
 def _imported(path: str, text: str) -> Iterator[str]:
     """Yield the files that the import statements of a text name."""
     for source, names, modules in _IMPORT.findall(text):
-        folder = _folder(path, source) if source else None
-        if folder is not None:
-            for name in filter(str.strip, names.strip("()").split(",")):
-                submodule = _module(os.path.join(folder, name.split()[0]))
-                yield from filter(None, [submodule or _module(folder)])
-        for name in filter(str.strip, modules.split(",")):
-            folder = _folder(path, name.split()[0])
-            while folder is not None and (file := _module(folder)):
-                yield file
-                folder = os.path.dirname(folder)
+        listed = _IGNORED.sub("", names or modules).split(",")
+        for name in (each.split()[0] for each in listed if each.strip()):
+            folder = _folder(path, source or name)
+            if folder is not None and source:
+                yield from filter(None, [_module(os.path.join(folder, name)) or _module(folder)])
+            elif folder is not None:
+                while file := _module(folder):
+                    yield file
+                    folder = os.path.dirname(folder)
 
 
 def _folder(path: str, name: str) -> str | None:
@@ -224,6 +223,7 @@ def _root(path: str) -> tuple[str, str]:
     return folder, name
 
 
+@cache
 def _module(stem: str) -> str | None:
     """Return the file of a module or package, given its path without an ending."""
     for path in (f"{stem}.py", os.path.join(stem, "__init__.py")):

@@ -70,11 +70,16 @@ def _choose(settings, x):
     return lambda settings, x: settings.weight * x + 1.0
 """,
 }
-CALL = """
-import json
+# The package's own imports take a second, and the toy needs none of them.
+CALL = f"""
+import json, sys, types
+
+package = sys.modules["dpbandits"] = types.ModuleType("dpbandits")
+package.__path__ = [{str(PACKAGE)!r}]
 from toy import apart, loops, rule
 
-found = {}
+exec(sys.argv[1])
+found = {{}}
 for function, arguments in (
     (loops.noisy, (1.0,)), (apart.alone, (1.0,)), (loops.chosen, (rule.Rule(3.0), 1.0)),
 ):
@@ -84,21 +89,30 @@ print(json.dumps(found))
 """
 
 
-@pytest.fixture(params=["beside the source", "NUMBA_CACHE_DIR"])
-def toy(request, tmp_path):
+@pytest.fixture
+def place():
+    """Where Numba is told to keep its files: beside the source, if nowhere."""
+    return ""
+
+
+@pytest.fixture
+def toy(place, tmp_path):
     """A package on the disk and a function that runs its kernels in a process of their own."""
     folder = tmp_path / "toy"
     folder.mkdir()
     for name, text in TOY.items():
         (folder / f"{name}.py").write_text(text)
-    environment = dict(os.environ, PYTHONPATH=str(tmp_path))
-    environment.pop("NUMBA_CACHE_DIR", None)
-    if request.param == "NUMBA_CACHE_DIR":
-        environment["NUMBA_CACHE_DIR"] = str(tmp_path / "elsewhere")
+    environment = {name: value for name, value in os.environ.items() if name[:6] != "NUMBA_"}
+    environment["PYTHONPATH"] = str(tmp_path)
+    if place:
+        environment["NUMBA_CACHE_DIR"] = str(tmp_path / place)
 
-    def call():
-        """Return the value of each kernel, and how often it came from the disk."""
-        command = [sys.executable, "-c", CALL]
+    def call(meanwhile=""):
+        """Return the value of each kernel, and how often it came from the disk.
+
+        `meanwhile` is executed between the import of the kernels and their first use.
+        """
+        command = [sys.executable, "-c", CALL, meanwhile]
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return {name: tuple(found) for name, found in json.loads(done.stdout).items()}
@@ -114,20 +128,20 @@ def edit(path, old, new):
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def test_an_edited_callee_is_compiled_anew_and_nothing_else(toy):
+@pytest.mark.parametrize("place", ["", "elsewhere"])
+def test_an_edited_callee_is_compiled_anew_and_nothing_else(place, toy):
     folder, call = toy
     assert call() == {"noisy": (12.0, 0), "alone": (2.0, 0), "chosen": (4.0, 0)}
-    assert call() == {"noisy": (12.0, 1), "alone": (2.0, 1), "chosen": (4.0, 1)}
-    indices = {path: path.read_bytes() for path in folder.parent.rglob("apart.*.nbi")}
-    assert len(indices) == 1
+    kept = folder.parent / place if place else folder / "__pycache__"
+    apart = {path: path.read_bytes() for path in kept.rglob("apart.*.nb?")}
+    assert len(apart) == 2
     edit(folder / "noise.py", "x + 1.0", "x + 5.0")
     assert call() == {"noisy": (16.0, 0), "alone": (2.0, 1), "chosen": (4.0, 0)}
+    edit(folder / "rule.py", "+ 1.0", "+ 2.0")  # for `chosen` alone, by the type of its argument
+    assert call() == {"noisy": (16.0, 1), "alone": (2.0, 1), "chosen": (5.0, 0)}
     edit(folder / "constants.py", "10.0", "20.0")
-    assert call() == {"noisy": (26.0, 0), "alone": (2.0, 1), "chosen": (4.0, 0)}
-    edit(folder / "rule.py", "+ 1.0", "+ 2.0")
-    assert call() == {"noisy": (26.0, 1), "alone": (2.0, 1), "chosen": (5.0, 0)}
-    assert call() == {"noisy": (26.0, 1), "alone": (2.0, 1), "chosen": (5.0, 1)}
-    assert {path: path.read_bytes() for path in folder.parent.rglob("apart.*.nbi")} == indices
+    assert call() == {"noisy": (26.0, 0), "alone": (2.0, 1), "chosen": (5.0, 0)}
+    assert apart == {path: path.read_bytes() for path in kept.rglob("apart.*.nb?")}
 
 
 def test_a_touched_file_is_not_an_edited_one(toy):
@@ -151,21 +165,16 @@ def test_numba_alone_runs_the_old_callee(toy):
     assert call() == {"noisy": (12.0, 1), "alone": (2.0, 1), "chosen": (4.0, 1)}
 
 
-def test_code_that_was_edited_while_it_ran_is_not_kept(toy):
-    """What this process has read is compiled; a later process finds nothing of it."""
+def test_code_that_was_edited_after_it_was_read_is_not_kept(toy):
+    """A process compiles what it has read; a later one finds nothing of it."""
     folder, call = toy
-    command = f"""
-import os, sys
-sys.path.insert(0, {str(folder.parent)!r})
-from toy import loops
-path = {str(folder / "noise.py")!r}
-text = open(path).read()
-open(path, "w").write(text.replace("x + 1.0", "x + 5.0"))
-print(loops.noisy(1.0))
+    meanwhile = f"""
+import pathlib
+path = pathlib.Path({str(folder / "noise.py")!r})
+path.write_text(path.read_text().replace("x + 1.0", "x + 5.0"))
 """
-    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True)
-    assert done.stdout == "12.0\n", done.stderr
-    assert call()["noisy"] == (16.0, 0)
+    assert call(meanwhile)["noisy"] == (12.0, 0)
+    assert call() == {"noisy": (16.0, 0), "alone": (2.0, 1), "chosen": (4.0, 0)}
 
 
 def imported_names(path):
@@ -226,3 +235,32 @@ def test_trailing_zeros_are_those_of_the_instruction():
     for k in range(62):
         for n in (2**k, np.int64(3 * 2**k) if k < 61 else 2**k):
             assert trailing_zeros(n) == compiled(n) == k
+
+
+PROGRAM = """
+import json
+import dpbandits as dpb
+from dpbandits.mechanisms.noise import laplace
+
+arms = dpb.instances.bernoulli([0.05, 0.95, 0.05])
+algorithms = [dpb.DPSE(0.5), dpb.DPUCB(30.0), dpb.DPUCBInt(0.06)]
+found = [dpb.simulate(each, arms, 2000, n_runs=2, seed=1).pulls for each in algorithms]
+found.append(dpb.identify(dpb.DPSEIdentifier(1.0, 0.1), arms, n_runs=2, seed=1).pulls)
+found.append(dpb.estimate(dpb.NAS(0.9, 0.9), dpb.laws.two_point(0.1), n_runs=2, seed=1).samples)
+pair = dpb.TablePair([[0] * 8, [1] * 8], arm=0, pull=0, value=1)
+audited = dpb.audit(dpb.DPUCB(1.0), pair, n_runs=400)
+compiled = hasattr(laplace, "py_func")
+found = [*(each.tolist() for each in found), audited.verdict, audited.epsilon_lower]
+print(json.dumps([compiled, found]))
+"""
+
+
+def test_the_package_runs_as_plain_python():
+    """With the same numbers as compiled."""
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    scope = {}
+    exec(PROGRAM, scope)
+    assert json.loads(done.stdout) == [False, scope["found"]] and scope["compiled"]

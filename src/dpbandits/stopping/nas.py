@@ -263,7 +263,8 @@ def _draw_every(
             reach = max(gap - _RARE * scale, 0.5 * scale) / half_range
         m = int(min(max(reach, 1.0), float(max_samples - n)))
         level = m * half_range - gap
-        rate = -math.log1p(-laplace_cdf(level, scale))
+        chance = laplace_cdf(level, scale)
+        rate = -math.log1p(-chance) if chance < 1.0 else math.inf
         steps = rng.standard_exponential() / rate if rate > 0.0 else math.inf
         taken = m if steps >= m else int(steps) + 1
         total += sum_of_draws(rng, law, taken)
