@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Annotated
 
-from dpbandits._validation import (
-    check_choice,
-    check_fraction,
-    check_integer,
-    check_order,
-    check_positive,
+from dpbandits._validation import check_choice
+from dpbandits.configuration import (
+    Budget,
+    Count,
+    Fraction,
+    Order,
+    Positive,
+    checked_arguments,
+    whole,
 )
 from dpbandits.mechanisms.counters import AdaptiveTree
 from dpbandits.robust_means import (
@@ -48,14 +52,14 @@ class HeavyEpochPlan:
     threshold: float  # gap between released means beyond which an arm is eliminated
 
 
-@lru_cache(maxsize=4096)
+@checked_arguments
 def heavy_epoch(
-    n_viable: int,
-    epoch: int,
-    beta: float,
-    epsilon: float,
-    moment: float,
-    order: float,
+    n_viable: Count,
+    epoch: Annotated[int, whole(1, 1000)],
+    beta: Fraction,
+    epsilon: Budget,
+    moment: Positive,
+    order: Order,
     model: str = "global",
     schedule: str | None = None,
 ) -> HeavyEpochPlan:
@@ -96,14 +100,22 @@ def heavy_epoch(
     >>> heavy_epoch(5, 1, 1e-8, 1.0, 1.0, 0.5, "local").pulls
     87725328464
     """
-    check_integer("n_viable", n_viable, 1)
-    check_integer("epoch", epoch, 1, 1000)
-    check_fraction("beta", beta)
-    check_positive("epsilon", epsilon, infinite=True)
-    check_positive("moment", moment)
-    check_order("order", order)
     schedules = HEAVY_SCHEDULES[check_choice("model", model, tuple(HEAVY_SCHEDULES))]
     schedule = schedules[0] if schedule is None else check_choice("schedule", schedule, schedules)
+    return _heavy_epoch(n_viable, epoch, beta, epsilon, moment, order, model, schedule)
+
+
+@lru_cache(maxsize=4096)
+def _heavy_epoch(
+    n_viable: int,
+    epoch: int,
+    beta: float,
+    epsilon: float,
+    moment: float,
+    order: float,
+    model: str,
+    schedule: str,
+) -> HeavyEpochPlan:
     log_term = math.log(4 * n_viable * epoch**2 / beta)
     log_gap = -epoch * math.log(2)
     if model == "local" and schedule != "published-remark":
@@ -130,7 +142,8 @@ def heavy_epoch(
     return HeavyEpochPlan(pulls, bound, 2 * bound / epsilon, draws, 2 * c * err)
 
 
-def heavy_failure(beta: float, model: str = "global") -> float:
+@checked_arguments
+def heavy_failure(beta: Fraction, model: str = "global") -> float:
     """Bound the probability that some mean of `heavy_epoch`'s plans errs the wrong way.
 
     An epoch's mean errs by more than c·err in one given direction with probability at most f·e^−L,
@@ -144,7 +157,7 @@ def heavy_failure(beta: float, model: str = "global") -> float:
     """
     check_choice("model", model, tuple(HEAVY_SCHEDULES))
     share = CENTRAL_FAILURE[0] if model == "global" else LOCAL_FAILURE[0]
-    return share * check_fraction("beta", beta) * math.pi**2 / 24
+    return share * beta * math.pi**2 / 24
 
 
 def _local_pulls(
@@ -184,8 +197,13 @@ class TreeIndexPlan:
     failure: float
 
 
+@checked_arguments
 def tree_index(
-    horizon: int, epsilon: float, moment: float, order: float, scaling: str = "tree"
+    horizon: Annotated[int, whole(2)],
+    epsilon: Budget,
+    moment: Positive,
+    order: Order,
+    scaling: str = "tree",
 ) -> TreeIndexPlan:
     """Plan DPRUCB: TWZW22, Algorithms 1 and 2, with widths that hold.
 
@@ -209,10 +227,6 @@ def tree_index(
     >>> plan.tree.levels, round(plan.scaling)
     (20, 3165)
     """
-    check_integer("horizon", horizon, 2)
-    check_positive("epsilon", epsilon, infinite=True)
-    check_positive("moment", moment)
-    check_order("order", order)
     check_choice("scaling", scaling, TREE_SCALINGS)
     log_term = math.log(2) + 4 * math.log(horizon)
     factor = AdaptiveTree(epsilon, horizon).error_factor(log_term)

@@ -13,14 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._validation import (
-    check_choice,
-    check_flag,
-    check_fraction,
-    check_generator,
-    check_order,
-    check_positive,
-)
+from dpbandits._validation import check_choice, check_generator
+from dpbandits.configuration import Flag, Fraction, Order, Positive, checked_arguments
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
 
@@ -30,8 +24,9 @@ LOCAL_FAILURE = (1.0, 2.0)
 """`local_width` fails with at most these times e^−L: in one given direction, in either."""
 
 
+@checked_arguments
 def central_threshold(
-    n: float, moment: float, order: float, epsilon: float, log_term: float
+    n: Positive, moment: Positive, order: Order, epsilon: Positive, log_term: Positive
 ) -> float:
     """Return the threshold B = (u·n·ε/L)^(1/(1+v)) for a mean with noise added once.
 
@@ -49,18 +44,18 @@ def central_threshold(
     >>> round(central_threshold(1000, 1.0, 1.0, 0.5, 5.0), 12)
     10.0
     """
-    n, moment, order, epsilon, log_term = _checked(n, moment, order, epsilon, log_term)
     return float((moment * n * epsilon / log_term) ** (1 / (1 + order)))
 
 
+@checked_arguments
 def central_width(
-    n: float,
-    moment: float,
-    order: float,
-    epsilon: float,
-    log_term: float,
+    n: Positive,
+    moment: Positive,
+    order: Order,
+    epsilon: Positive,
+    log_term: Positive,
     *,
-    non_negative: bool = False,
+    non_negative: Flag = False,
 ) -> tuple[float, float]:
     """Return (err, factor): truncated mean plus one Laplace variable errs by at most factor·err.
 
@@ -77,32 +72,32 @@ def central_width(
     >>> round(err, 12), round(factor, 4)
     (0.1, 4.1667)
     """
-    n, moment, order, epsilon, log_term = _checked(n, moment, order, epsilon, log_term)
-    noise = 1.0 if check_flag("non_negative", non_negative) else 2.0
+    noise = 1.0 if non_negative else 2.0
     ratio = log_term / (n * epsilon)
     err = moment ** (1 / (1 + order)) * ratio ** (order / (1 + order))
     return float(err), 1 + math.sqrt(2 * epsilon) + epsilon / 3 + noise
 
 
+@checked_arguments
 def local_threshold(
-    n: float, moment: float, order: float, epsilon: float, log_term: float
+    n: Positive, moment: Positive, order: Order, epsilon: Positive, log_term: Positive
 ) -> float:
     """Return the threshold B = (u·ε·√(n/L))^(1/(1+v)) for a mean of noised rewards.
 
     It balances the bias u·B^−v with the mean of n Laplace variables of scale 2B/ε.
     """
-    n, moment, order, epsilon, log_term = _checked(n, moment, order, epsilon, log_term)
     return float((moment * epsilon * math.sqrt(n / log_term)) ** (1 / (1 + order)))
 
 
+@checked_arguments
 def local_width(
-    n: float,
-    moment: float,
-    order: float,
-    epsilon: float,
-    log_term: float,
+    n: Positive,
+    moment: Positive,
+    order: Order,
+    epsilon: Positive,
+    log_term: Positive,
     *,
-    non_negative: bool = False,
+    non_negative: Flag = False,
 ) -> tuple[float, float]:
     """Return (err, factor): a mean of n truncated, noised rewards errs by at most factor·err.
 
@@ -112,8 +107,7 @@ def local_width(
     reward is negative, noise of scale B/ε is enough, and the factor is
     1 + √(4 + 2εq) + max(1, ε/3)·q. Proof: :prf:ref:`thm-local-mean`.
     """
-    n, moment, order, epsilon, log_term = _checked(n, moment, order, epsilon, log_term)
-    noise = 1.0 if check_flag("non_negative", non_negative) else 2.0
+    noise = 1.0 if non_negative else 2.0
     root = math.sqrt(log_term / n)
     err = moment ** (1 / (1 + order)) * (root / epsilon) ** (order / (1 + order))
     deviation = math.sqrt(4 * noise**2 + 2 * epsilon * root) + max(noise, epsilon / 3) * root
@@ -133,16 +127,17 @@ class RobustMean(NamedTuple):
     guarantee: PrivacyGuarantee
 
 
+@checked_arguments
 def robust_mean(
     x: Any,
-    moment: float,
-    order: float,
-    epsilon: float,
+    moment: Positive,
+    order: Order,
+    epsilon: Positive,
     model: str = "global",
-    confidence: float = 0.05,
+    confidence: Fraction = 0.05,
     *,
     rng: Rng,
-    non_negative: bool = False,
+    non_negative: Flag = False,
 ) -> RobustMean:
     """Estimate the mean of heavy-tailed rewards privately.
 
@@ -177,7 +172,7 @@ def robust_mean(
     central = check_choice("model", model, ("global", "local")) == "global"
     check_generator("rng", rng)
     n, failure = rewards.size, CENTRAL_FAILURE if central else LOCAL_FAILURE
-    log_term = math.log(failure[1] / check_fraction("confidence", confidence))
+    log_term = math.log(failure[1] / confidence)
     numbers = (n, moment, order, epsilon, log_term)
     bound = central_threshold(*numbers) if central else local_threshold(*numbers)
     width = central_width if central else local_width
@@ -203,11 +198,3 @@ def _rewards(x: Any) -> Floats:
             f"x={x!r} is not a list of rewards; allowed: one dimension, one or more numbers, no nan"
         )
     return rewards
-
-
-def _checked(
-    n: float, moment: float, order: float, epsilon: float, log_term: float
-) -> tuple[float, float, float, float, float]:
-    n, moment = check_positive("n", n), check_positive("moment", moment)
-    epsilon, log_term = check_positive("epsilon", epsilon), check_positive("log_term", log_term)
-    return n, moment, check_order("order", order), epsilon, log_term

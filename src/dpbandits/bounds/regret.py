@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
-from dpbandits._validation import (
-    SMALLEST,
-    check_fraction,
-    check_integer,
-    check_positive,
-    check_values,
+from dpbandits._validation import SMALLEST, check_positive, check_range, check_values
+from dpbandits.configuration import (
+    Arms,
+    Budget,
+    Flag,
+    Fraction,
+    NonNegative,
+    Positive,
+    checked_arguments,
 )
 from dpbandits.schedules import elimination_epoch
 
@@ -40,6 +45,15 @@ __all__ = [
 ]
 
 
+_LARGEST = sys.float_info.max
+_Gap = Annotated[
+    float, partial(check_range, low=SMALLEST, high=1.0, allowed="(0, 1], at least 1e-100")
+]
+_FiniteBudget = Annotated[
+    float, partial(check_range, low=SMALLEST, high=700.0, allowed="positive, at most 700")
+]  # e^ε is a float
+
+
 def check_arms(name: str, values: ArrayLike, high: float = 1.0) -> Floats:
     """Return gaps or means, numbers from 0 to `high`, as an array of shape (K,)."""
     array = np.atleast_1d(check_values(name, values, 0.0, high))
@@ -50,44 +64,34 @@ def check_arms(name: str, values: ArrayLike, high: float = 1.0) -> Floats:
 
 def check_times(horizon: float, times: ArrayLike | None) -> Floats:
     """Check the horizon and return the times at which a bound is wanted."""
-    at = np.asarray(check_positive("horizon", horizon) if times is None else times, np.float64)
-    if not np.all((at >= 0) & np.isfinite(at)):
-        raise ValueError(f"times={times!r} is out of range; allowed: finite, at least 0")
-    return at
+    horizon = check_positive("horizon", horizon)
+    return np.asarray(horizon) if times is None else check_values("times", times, 0.0, _LARGEST)
 
 
-def worst_regret(gaps: ArrayLike, horizon: float, *, times: ArrayLike | None = None) -> Any:
+@checked_arguments
+def worst_regret(gaps: ArrayLike, horizon: Positive, *, times: ArrayLike | None = None) -> Any:
     """Return the regret of the worst arm, played throughout: t times the greatest gap."""
     return (check_times(horizon, times) * check_arms("gaps", gaps, 1e100).max())[()]
 
 
-def elimination_last_epoch(gap: float) -> int:
+@checked_arguments
+def elimination_last_epoch(gap: _Gap) -> int:
     """Return e(a): the first epoch e ≥ 1 with gap ≥ 2^−e, after which arm a is gone (Lemma 4.2)."""
-    if not 0 < gap <= 1:
-        raise ValueError(f"gap={gap!r} is out of range; allowed: (0, 1]")
     return max(1, 1 - math.frexp(gap)[1])
 
 
-def _lemma(gap: float, n_arms: int, beta: float, epsilon: float) -> tuple[int, int, float, float]:
-    """Check the arguments of Lemma 4.2 and return e(a) with the others."""
-    return (
-        elimination_last_epoch(gap),
-        check_integer("n_arms", n_arms, 2),
-        check_fraction("beta", beta),
-        check_positive("epsilon", epsilon, infinite=True),
-    )
-
-
-def elimination_failure(beta: float, *, private: bool = True) -> float:
+@checked_arguments
+def elimination_failure(beta: Fraction, *, private: Flag = True) -> float:
     """Bound the probability that some confidence interval of (DP) SE fails in some epoch.
 
     Epoch e fails with probability at most β/(4e²) by sampling and as much by noise, and
     Σ 1/e² = π²/6: β·π²/12 in all, β·π²/24 without noise (Lemma 4.2).
     """
-    return check_fraction("beta", beta) * math.pi**2 / (12 if private else 24)
+    return beta * math.pi**2 / (12 if private else 24)
 
 
-def elimination_pulls(gap: float, n_arms: int, beta: float, epsilon: float = math.inf) -> int:
+@checked_arguments
+def elimination_pulls(gap: _Gap, n_arms: Arms, beta: Fraction, epsilon: Budget = math.inf) -> int:
     """Bound the pulls of an arm of gap Δ_a in (0, 1] by (DP) SE: SS19, Lemma 4.2, as an exact sum.
 
     Σ ⌈R_e⌉ over e ≤ e(a), with |S| = K in every R_e (R_e grows with |S|); exceeded with probability
@@ -99,31 +103,32 @@ def elimination_pulls(gap: float, n_arms: int, beta: float, epsilon: float = mat
     >>> elimination_pulls(0.5, n_arms=2, beta=0.1)
     651
     """
-    last, n_arms, beta, epsilon = _lemma(gap, n_arms, beta, epsilon)
-    return sum(elimination_epoch(n_arms, e, beta, epsilon).pulls for e in range(1, last + 1))
+    epochs = range(1, elimination_last_epoch(gap) + 1)
+    return sum(elimination_epoch(n_arms, e, beta, epsilon).pulls for e in epochs)
 
 
+@checked_arguments
 def elimination_pulls_closed_form(
-    gap: float, n_arms: int, beta: float, epsilon: float = math.inf
+    gap: _Gap, n_arms: Arms, beta: Fraction, epsilon: Budget = math.inf
 ) -> float:
     """Bound the pulls of an arm by (DP) SE in closed form.
 
     (512/3)·log(8K e²/β)/Δ² + 32·log(4K e²/β)/(εΔ) + 2e, with e = e(a) ≤ log2(2/Δ).
     Proof: :prf:ref:`lem-pulls`.
     """
-    e, n_arms, beta, epsilon = _lemma(gap, n_arms, beta, epsilon)
+    e = elimination_last_epoch(gap)
     sampling = 512 / 3 * math.log(8 * n_arms * e**2 / beta) / gap**2
     privacy = 32 * math.log(4 * n_arms * e**2 / beta) / (epsilon * gap)
     return sampling + privacy + 2 * e
 
 
-def elimination_pulls_printed(gap: float, n_arms: int, beta: float, epsilon: float) -> float:
+@checked_arguments
+def elimination_pulls_printed(gap: _Gap, n_arms: Arms, beta: Fraction, epsilon: Budget) -> float:
     """Evaluate the bound as the last line of the proof of SS19's Lemma 4.2 prints it.
 
     log(K·log(2/Δ)/β)·(1024/Δ² + 96/(εΔ)). It holds for β ≤ 1/2 and fails near β = 1 and
     Δ = 1. Proof: :prf:ref:`prop-printed`.
     """
-    _, n_arms, beta, epsilon = _lemma(gap, n_arms, beta, epsilon)
     log_term = math.log(n_arms * math.log(2 / gap) / beta)
     return log_term * (1024 / gap**2 + 96 / (epsilon * gap))
 
@@ -145,12 +150,13 @@ def regret_of_pulls(
     return np.minimum(regret + failure * worst, worst)[()]
 
 
+@checked_arguments
 def elimination_regret(
     gaps: ArrayLike,
-    horizon: float,
+    horizon: Positive,
     *,
-    epsilon: float = math.inf,
-    beta: float | None = None,
+    epsilon: Budget = math.inf,
+    beta: Fraction | None = None,
     times: ArrayLike | None = None,
 ) -> Any:
     """Bound the expected pseudo-regret of (DP) SE: SS19, Theorem 4.3, with its constants.
@@ -171,25 +177,25 @@ def elimination_regret(
         Times t ≤ T at which the bound is wanted; None means T. The result has its shape.
     """
     all_gaps = check_arms("gaps", gaps)
-    epsilon = check_positive("epsilon", epsilon, infinite=True)
-    beta = 1 / check_positive("horizon", horizon) if beta is None else beta
-    failure = elimination_failure(beta, private=math.isfinite(epsilon))
+    confidence = 1 / horizon if beta is None else beta
+    failure = elimination_failure(confidence, private=math.isfinite(epsilon))
 
     def pulls(gap: float) -> int:  # lesser gaps overflow; no horizon is that long
-        return elimination_pulls(max(gap, SMALLEST), all_gaps.size, beta, epsilon)
+        return elimination_pulls(max(gap, SMALLEST), all_gaps.size, confidence, epsilon)
 
     return regret_of_pulls(all_gaps, pulls, failure, check_times(horizon, times))
 
 
-def elimination_minimax_regret(n_arms: int, horizon: float, epsilon: float = math.inf) -> float:
+@checked_arguments
+def elimination_minimax_regret(
+    n_arms: Arms, horizon: Positive, epsilon: Budget = math.inf
+) -> float:
     """Bound the expected pseudo-regret of (DP) SE with β = 1/T on every instance (Theorem 4.4).
 
     2√((K−1)·A·T) + (K−1)·(B/ε + 4/(e·ln 2)) + π²/12 with A = (512/3)·log(8K m²T),
     B = 32·log(4K m²T), m = max(1, ⌈log2 √(T/(K−1))⌉). Proof: :prf:ref:`thm-minimax`.
     """
-    rivals = check_integer("n_arms", n_arms, 2) - 1
-    horizon = check_positive("horizon", horizon)
-    epsilon = check_positive("epsilon", epsilon, infinite=True)
+    rivals = n_arms - 1
     m = max(1, math.ceil(math.log2(math.sqrt(horizon / rivals))))
     sampling = 512 / 3 * math.log(8 * n_arms * m**2 * horizon)
     privacy = 32 * math.log(4 * n_arms * m**2 * horizon) / epsilon
@@ -200,24 +206,25 @@ def elimination_minimax_regret(n_arms: int, horizon: float, epsilon: float = mat
     )
 
 
-def dp_ucb_pulls(gap: ArrayLike, times: ArrayLike, gamma: float = 0.0) -> Floats:
+@checked_arguments
+def dp_ucb_pulls(gap: ArrayLike, times: ArrayLike, gamma: NonNegative = 0.0) -> Floats:
     """Return the least n with 2√(2 log t/n) + 2γ/n ≤ Δ: an arm's widths are its gap (UCB, DP-UCB).
 
     ((√(2 log t) + √(2 log t + 2γΔ))/Δ)², which is 8 log t/Δ² for γ = 0.
     """
-    gap_array, at = check_values("gap", gap, 0.0, 1.0), np.asarray(times, float)
-    if not 0 <= gamma < math.inf:
-        raise ValueError(f"gamma={gamma!r} is out of range; allowed: finite, at least 0")
+    gap_array = check_values("gap", gap, 0.0, 1.0)
+    at = check_values("times", times, 0.0, _LARGEST)
     width = 2 * np.log(np.maximum(at, 1.0))
     return ((np.sqrt(width) + np.sqrt(width + 2 * gamma * gap_array)) / gap_array) ** 2
 
 
+@checked_arguments
 def dp_ucb_regret(
     gaps: ArrayLike,
-    horizon: float,
+    horizon: Positive,
     *,
-    gamma: float,
-    noise_failure: float,
+    gamma: NonNegative,
+    noise_failure: NonNegative,
     times: ArrayLike | None = None,
 ) -> Any:
     """Bound the expected pseudo-regret of an index policy with noise at most γ.
@@ -229,14 +236,13 @@ def dp_ucb_regret(
     all_gaps = check_arms("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
     at = check_times(horizon, times)
-    if not noise_failure >= 0:
-        raise ValueError(f"noise_failure={noise_failure!r} is out of range; allowed: at least 0")
     pulls = dp_ucb_pulls(positive, at[..., None], gamma) + 1 + math.pi**2 / 3
     worst = at * positive.max(initial=0.0)
     return np.minimum(pulls @ positive + min(1.0, noise_failure) * worst, worst)[()]
 
 
-def ucb_regret(gaps: ArrayLike, horizon: float, *, times: ArrayLike | None = None) -> Any:
+@checked_arguments
+def ucb_regret(gaps: ArrayLike, horizon: Positive, *, times: ArrayLike | None = None) -> Any:
     """Bound the expected pseudo-regret of UCB1: Auer, Cesa-Bianchi & Fischer (2002), Theorem 1.
 
     Σ (8 log t/Δ_a + (1 + π²/3)·Δ_a) over the suboptimal arms, capped at t·max Δ.
@@ -256,25 +262,21 @@ def lai_robbins_rate(means: ArrayLike) -> float:
     return float(np.sum((best - others) / kl))
 
 
-def _budget(epsilon: float) -> float:
-    """Return e^ε − 1, for ε whose exponential is a float."""
-    if check_positive("epsilon", epsilon) > 700:
-        raise ValueError(f"epsilon={epsilon!r} is out of range; allowed: positive, at most 700")
-    return math.expm1(epsilon)
-
-
-def group_privacy_factor(distance: ArrayLike, epsilon: float, n: ArrayLike = 1) -> Floats:
+@checked_arguments
+def group_privacy_factor(distance: ArrayLike, epsilon: _FiniteBudget, n: ArrayLike = 1) -> Floats:
     """Bound P(output | n samples of D) / P(output | n samples of D') under ε-DP, in logarithm.
 
     n·log(1 + d·(e^ε − 1)) with d the total-variation distance of D and D': the sharp form of
     SS19's Lemma 3.5 (Karwa & Vadhan 2018, Lemma 6.1), which prints 6·ε·n·d.
     Proof: :prf:ref:`lem-group`.
     """
-    budget, distance = _budget(epsilon), check_values("distance", distance, 0.0, 1.0)
-    return np.asarray(n) * np.log1p(distance * budget)
+    samples = check_values("n", n, 0.0, _LARGEST)
+    budget, distance = math.expm1(epsilon), check_values("distance", distance, 0.0, 1.0)
+    return samples * np.log1p(distance * budget)
 
 
-def private_lower_bound_rate(means: ArrayLike, epsilon: float) -> float:
+@checked_arguments
+def private_lower_bound_rate(means: ArrayLike, epsilon: _FiniteBudget) -> float:
     """Return a lower bound on lim inf regret/log T of any consistent ε-DP policy.
 
     Σ Δ_a/log(1 + Δ_a(e^ε − 1)) ≥ (K−1)/(e^ε − 1) on Bernoulli arms with max mean below 1: the
@@ -286,19 +288,20 @@ def private_lower_bound_rate(means: ArrayLike, epsilon: float) -> float:
     return float(np.sum(gaps / group_privacy_factor(gaps, epsilon)))
 
 
-def minimax_lower_bound(n_arms: int, horizon: float) -> float:
+@checked_arguments
+def minimax_lower_bound(n_arms: Arms, horizon: Positive) -> float:
     """Return the non-private minimax lower bound min(√(KT), T)/20 (Auer et al. 2002b)."""
-    horizon = check_positive("horizon", horizon)
-    return min(math.sqrt(check_integer("n_arms", n_arms, 2) * horizon), horizon) / 20
+    return min(math.sqrt(n_arms * horizon), horizon) / 20
 
 
-def private_minimax_lower_bound(n_arms: int, horizon: float, epsilon: float) -> float:
+@checked_arguments
+def private_minimax_lower_bound(n_arms: Arms, horizon: Positive, epsilon: _FiniteBudget) -> float:
     """Return a lower bound on the worst-case regret of any ε-DP policy.
 
     The solution R = c·W(T/(16c)) of R = c·log(T/(16R)), with c = (K−1)/(4(e^ε − 1)) and
     Lambert's W: of order K·log(T)/ε while that is well below T.
     Proof: :prf:ref:`prop-minimax-lower`.
     """
-    c = (check_integer("n_arms", n_arms, 2) - 1) / (4 * _budget(epsilon))
-    ratio = check_positive("horizon", horizon) / (16 * c)
+    c = (n_arms - 1) / (4 * math.expm1(epsilon))
+    ratio = horizon / (16 * c)
     return float(c * scipy.special.lambertw(ratio).real)

@@ -12,20 +12,24 @@ p = ((2Δ)^(1+v)/u)^(1/v). Proofs: :prf:ref:`thm-hard-pairs`.
 from __future__ import annotations
 
 import math
-from typing import Any
+import sys
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpbandits._validation import (
-    check_choice,
-    check_fraction,
-    check_integer,
-    check_order,
-    check_positive,
-    check_range,
-)
+from dpbandits._validation import check_choice, check_values
 from dpbandits.bounds.regret import check_arms, check_times, regret_of_pulls
+from dpbandits.configuration import (
+    Arms,
+    Budget,
+    Fraction,
+    Order,
+    Positive,
+    between,
+    checked_arguments,
+    whole,
+)
 from dpbandits.heavy_schedules import heavy_epoch, heavy_failure, tree_index
 
 __all__ = [
@@ -44,15 +48,18 @@ __all__ = [
 
 _MOST_EPOCHS = 1000
 _FAR = 1e100  # above every gap
+_MODELS = ("global", "local")
+_Horizon = Annotated[int, whole(2)]
 
 
+@checked_arguments
 def heavy_elimination_pulls(
-    gap: float,
-    n_arms: int,
-    beta: float,
-    epsilon: float,
-    moment: float,
-    order: float,
+    gap: Positive,
+    n_arms: Arms,
+    beta: Fraction,
+    epsilon: Budget,
+    moment: Positive,
+    order: Order,
     model: str = "global",
     schedule: str | None = None,
 ) -> int:
@@ -68,7 +75,6 @@ def heavy_elimination_pulls(
     >>> heavy_elimination_pulls(0.5, 2, 0.01, 1.0, moment=1.0, order=1.0)
     15403
     """
-    gap = check_positive("gap", gap)
     if schedule == "published-remark":
         raise ValueError(f"schedule={schedule!r} has no bound; allowed: any other")
     last = min(max(1, 1 - math.frexp(gap)[1]), _MOST_EPOCHS)
@@ -79,16 +85,17 @@ def heavy_elimination_pulls(
     return sum(plan.pulls for plan in plans)
 
 
+@checked_arguments
 def heavy_elimination_regret(
     gaps: ArrayLike,
-    horizon: float,
+    horizon: Positive,
     *,
-    epsilon: float,
-    moment: float,
-    order: float,
+    epsilon: Budget,
+    moment: Positive,
+    order: Order,
     model: str = "global",
     schedule: str | None = None,
-    beta: float | None = None,
+    beta: Fraction | None = None,
     times: ArrayLike | None = None,
 ) -> Any:
     """Bound the expected pseudo-regret of DPRSE (TWZW22, Theorem 4) or LDPRSE.
@@ -99,14 +106,20 @@ def heavy_elimination_regret(
     `heavy_epoch`.
     """
     all_gaps, at = check_arms("gaps", gaps, _FAR), check_times(horizon, times)
-    beta = 1 / check_positive("horizon", horizon) if beta is None else check_fraction("beta", beta)
-    plan = (all_gaps.size, beta, epsilon, moment, order, model, schedule)
-    failure = heavy_failure(beta, model)
+    confidence = 1 / horizon if beta is None else beta
+    plan = (all_gaps.size, confidence, epsilon, moment, order, model, schedule)
+    failure = heavy_failure(confidence, model)
     return regret_of_pulls(all_gaps, lambda g: heavy_elimination_pulls(g, *plan), failure, at)
 
 
+@checked_arguments
 def dprucb_pulls(
-    gap: float, horizon: int, epsilon: float, moment: float, order: float, scaling: str = "tree"
+    gap: Positive,
+    horizon: _Horizon,
+    epsilon: Budget,
+    moment: Positive,
+    order: Order,
+    scaling: str = "tree",
 ) -> float:
     """Bound the pulls of an arm of gap Δ by DPRUCB with valid widths.
 
@@ -114,17 +127,18 @@ def dprucb_pulls(
     (u/Δ^(1+v))^(1/v)·F/ε with F = log²T, or (log T)^(2 + 1/(2v)) for the scaling "log".
     """
     width = tree_index(horizon, epsilon, moment, order, scaling).width
-    log_pulls = (1 + order) / order * math.log(2 * width / check_positive("gap", gap))
+    log_pulls = (1 + order) / order * math.log(2 * width / gap)
     return math.floor(math.exp(min(log_pulls, 600.0))) + 1.0
 
 
+@checked_arguments
 def dprucb_regret(
     gaps: ArrayLike,
-    horizon: int,
+    horizon: _Horizon,
     *,
-    epsilon: float,
-    moment: float,
-    order: float,
+    epsilon: Budget,
+    moment: Positive,
+    order: Order,
     scaling: str = "tree",
     times: ArrayLike | None = None,
 ) -> Any:
@@ -135,12 +149,13 @@ def dprucb_regret(
     Arguments as of `heavy_elimination_regret` and `tree_index`.
     """
     all_gaps, at = check_arms("gaps", gaps, _FAR), check_times(horizon, times)
-    plan = (check_integer("horizon", horizon, 2), epsilon, moment, order, scaling)
-    failure = min(1.0, all_gaps.size * plan[0] * tree_index(*plan).failure)
+    plan = (horizon, epsilon, moment, order, scaling)
+    failure = min(1.0, all_gaps.size * horizon * tree_index(*plan).failure)
     return regret_of_pulls(all_gaps, lambda gap: dprucb_pulls(gap, *plan), failure, at)
 
 
-def published_width_constant(horizon: int, order: float) -> float:
+@checked_arguments
+def published_width_constant(horizon: Annotated[int, whole(3)], order: Order) -> float:
     """Return the C that the published bonus of DPRUCB needs at least to hold at t = T.
 
     With Λ = log^1.5 T the bonus is C·u^(1/(1+v))·(ℓΛ/(nε))^(v/(1+v)), ℓ = log(2t⁴). Where n is a
@@ -153,25 +168,28 @@ def published_width_constant(horizon: int, order: float) -> float:
     >>> [round(published_width_constant(10**e, 0.5), 1) for e in (3, 6, 12, 100)]
     [10.2, 11.4, 12.7, 18.1]
     """
-    log_t, levels = math.log(check_integer("horizon", horizon, 3)), int(horizon).bit_length()
+    log_t, levels = math.log(horizon), horizon.bit_length()
     log_term = math.log(2) + 4 * log_t
-    return 2 * levels * log_term ** (1 / (1 + check_order("order", order))) / log_t**1.5
+    return float(2 * levels * log_term ** (1 / (1 + order)) / log_t**1.5)
 
 
-def robust_ucb_pulls(gap: ArrayLike, log_term: ArrayLike, moment: float, order: float) -> Any:
+@checked_arguments
+def robust_ucb_pulls(gap: ArrayLike, log_term: ArrayLike, moment: Positive, order: Order) -> Any:
     """Return log(1/δ)·u^(1/v)·(8/Δ)^((1+v)/v), at which twice the bonus of `RobustUCB` is Δ."""
-    gap = np.asarray(gap, dtype=np.float64)
+    gaps = check_values("gap", gap, math.ulp(0.0), _FAR)
+    logs = check_values("log_term", log_term, 0.0, sys.float_info.max)
     power = (1 + order) / order
     with np.errstate(over="ignore"):
-        return np.asarray(log_term) * (8 / gap) ** power * moment ** (1 / order)
+        return logs * (8 / gaps) ** power * moment ** (1 / order)
 
 
+@checked_arguments
 def robust_ucb_regret(
     gaps: ArrayLike,
-    horizon: float,
+    horizon: Positive,
     *,
-    moment: float,
-    order: float,
+    moment: Positive,
+    order: Order,
     confidence: str = "anytime",
     times: ArrayLike | None = None,
 ) -> Any:
@@ -190,27 +208,27 @@ def robust_ucb_regret(
     return np.minimum(pulls @ positive, at * positive.max(initial=0.0))[()]
 
 
-def local_kl_bound(epsilon: float, tv: float) -> float:
+@checked_arguments
+def local_kl_bound(epsilon: Positive, tv: Annotated[float, between(0, 1)]) -> float:
     """Bound what an ε-locally private release of one sample tells of its law.
 
     KL(m0, m1) + KL(m1, m0) ≤ (e^ε − 1)²·tv², m0 and m1 the densities of the release of a sample of
     law P0 or P1 with tv = sup ∣P0(A) − P1(A)∣. Proof: :prf:ref:`lem-contraction`, in both
     directions; Duchi, Jordan & Wainwright (2013) have 4·tv² for their tv.
     """
-    epsilon, tv = check_positive("epsilon", epsilon), check_range("tv", tv, 0, 1)
     return math.inf if epsilon > 300 and tv > 0 else (math.expm1(min(epsilon, 300)) * tv) ** 2
 
 
+@checked_arguments
 def heavy_divergence(
-    gap: float, epsilon: float, moment: float, order: float, model: str = "global"
+    gap: Positive, epsilon: Budget, moment: Positive, order: Order, model: str = "global"
 ) -> float:
     """Return κ of the hard instances: what a pull of the changed arm can reveal.
 
     −log(1 − p(1 − e^−ε)) in the global model, of order ε·((2Δ)^(1+v)/u)^(1/v), and the lesser of it
     and (e^ε − 1)²p² in the local one. `gap` is Δ > 0, at most u^(1/(1+v))/2; ε may be infinite.
     """
-    gap = check_positive("gap", gap)
-    moment, order = _check(epsilon, moment, order, model)
+    check_choice("model", model, _MODELS)
     log_p = ((1 + order) * math.log(2 * gap) - math.log(moment)) / order
     if log_p > 1e-12:
         raise ValueError(
@@ -228,15 +246,16 @@ def _divergence(p: float, epsilon: float, model: str) -> float:
     return min(central, local_kl_bound(epsilon, p))
 
 
+@checked_arguments
 def heavy_regret_lower_bound(
-    gap: float,
-    horizon: float,
-    regret: float,
-    epsilon: float,
-    moment: float,
-    order: float,
+    gap: Positive,
+    horizon: Positive,
+    regret: Positive,
+    epsilon: Budget,
+    moment: Positive,
+    order: Order,
     model: str = "global",
-    n_arms: int = 2,
+    n_arms: Arms = 2,
 ) -> float:
     """Bound from below the regret on the first hard instance, Δ·E n for each of K − 1 worse arms.
 
@@ -247,15 +266,21 @@ def heavy_regret_lower_bound(
     model for all Δ. Proof: :prf:ref:`thm-hard-pairs`. Arguments as of `heavy_divergence`.
     """
     kappa = heavy_divergence(gap, epsilon, moment, order, model)
-    ratio = gap * check_positive("horizon", horizon) / (8 * check_positive("regret", regret))
+    ratio = gap * horizon / (8 * regret)
     if kappa == 0:
         raise ValueError(f"gap={gap!r} is too small for the numbers; allowed: a greater gap")
     pulls = max(0.0, math.log(ratio)) / kappa
-    return (check_integer("n_arms", n_arms, 2) - 1) * gap * pulls
+    return (n_arms - 1) * gap * pulls
 
 
+@checked_arguments
 def heavy_minimax_lower_bound(
-    horizon: float, n_arms: int, epsilon: float, moment: float, order: float, model: str = "global"
+    horizon: Positive,
+    n_arms: Arms,
+    epsilon: Budget,
+    moment: Positive,
+    order: Order,
+    model: str = "global",
 ) -> float:
     """Bound from below the regret of every algorithm on the worst instance.
 
@@ -263,9 +288,8 @@ def heavy_minimax_lower_bound(
     global model, u^(1/(1+v))·T^((2+v)/(2(1+v)))·((K − 1)/ε²)^(v/(2(1+v))) in the local one.
     Proof, with the best p: :prf:ref:`thm-hard-pairs`. Arguments as of `heavy_divergence`.
     """
-    moment, order = _check(epsilon, moment, order, model)
-    horizon = check_positive("horizon", horizon)
-    rivals = horizon / (check_integer("n_arms", n_arms, 2) - 1)
+    check_choice("model", model, _MODELS)
+    rivals = horizon / (n_arms - 1)
     candidates = [-order / (math.expm1(-epsilon) * (order + (1 + order) * rivals))]
     if model == "local" and epsilon <= 300:
         root = math.sqrt(order / (2 * (1 + order) * rivals))
@@ -277,9 +301,3 @@ def heavy_minimax_lower_bound(
         gap = (moment * p**order) ** (1 / (1 + order)) / 2
         best = max(best, gap * horizon / 8 * math.exp(-kappa * rivals))
     return best
-
-
-def _check(epsilon: float, moment: float, order: float, model: str) -> tuple[float, float]:
-    check_choice("model", model, ("global", "local"))
-    check_positive("epsilon", epsilon, infinite=True)
-    return check_positive("moment", moment), check_order("order", order)
