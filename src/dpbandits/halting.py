@@ -8,9 +8,11 @@ Laplace variables: B drawn once, A at every look. Without privacy c = A = B = 0.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from dpbandits._kernels import kernel
+from dpbandits._validation import check_kind
+from dpbandits.configuration import Budget, Fraction, Positive, between, checked_arguments
 
 
 class Halting(NamedTuple):
@@ -51,7 +53,10 @@ class Halting(NamedTuple):
     release_scale: float = 0.0
 
     @classmethod
-    def private(cls, epsilon: float, alpha: float, beta: float, half_range: float) -> Halting:
+    @checked_arguments
+    def private(
+        cls, epsilon: Budget, alpha: Fraction, beta: Fraction, half_range: Positive
+    ) -> Halting:
         """Return the constants of Sajed & Sheffet (2019), Algorithms 1 and 2.
 
         σ₁ = σ₂ = 12R/ε and σ₃ = 4R/ε: half of the budget is for the comparisons, half for the
@@ -60,26 +65,60 @@ class Halting(NamedTuple):
         Parameters
         ----------
         epsilon : float
-            Privacy budget ε > 0.
-        alpha : float
-            Relative error α, in (0, 1).
-        beta : float
-            Error probability β, in (0, 1).
+            Privacy budget ε > 0; ``inf`` leaves out all noise.
+        alpha, beta : float
+            Relative error α that is allowed, and probability β of a greater one, in (0, 1).
         half_range : float
-            R > 0: the samples lie in [−R, R].
+            R > 0; the samples lie in [−R, R].
 
         Returns
         -------
         Halting
             The constants.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its range.
         """
         query, release = 12 * half_range / epsilon, 4 * half_range / epsilon
         return cls(alpha, beta, half_range, 4.0, query, query, release)
 
 
+def _check_condition(name: str, value: Any) -> Halting:
+    """Return the constants of a halting condition, or refuse what is something else."""
+    check_kind(name, value, Halting, "NAS(0.5, 0.05).halting")
+    condition: Halting = value
+    return condition
+
+
+_Condition = Annotated[Halting, _check_condition]
+_Look = Annotated[float, between(1.0, 1e300)]
+
+
 @kernel
-def sampling_width(halting: Halting, n: float, look: float) -> float:
-    """Return h = R·√((2/n)·log(4·shares·s²/β)).
+def sampling_width_kernel(halting: Halting, n: float, look: float) -> float:
+    """Return `sampling_width` without checks, for compiled loops.
+
+    Parameters
+    ----------
+    halting : Halting
+        Constants of the condition.
+    n, look : float
+        Number of samples, and number s of the look.
+
+    Returns
+    -------
+    float
+        The width.
+    """
+    log_term = math.log(4.0 * halting.shares * float(look) ** 2 / halting.beta)
+    return halting.half_range * math.sqrt(2.0 / n * log_term)
+
+
+@checked_arguments
+def sampling_width(halting: _Condition, n: Positive, look: _Look) -> float:
+    """Return h = R·√((2/n)·log(4·shares·s²/β)), the width for the samples.
 
     The mean of n samples strays further from μ with probability at most β/(2·shares·s²)
     (Hoeffding 1963, for the range 2R).
@@ -87,36 +126,45 @@ def sampling_width(halting: Halting, n: float, look: float) -> float:
     Parameters
     ----------
     halting : Halting
-        Constants of the condition.
+        Constants of the condition, such as ``NAS(0.5, 0.05).halting``.
     n : float
-        Number of samples, at least 1.
+        Number of samples, positive.
     look : float
-        Number s of the look, from 1.
+        Number s of the look, at least 1.
 
     Returns
     -------
     float
-        The width h, in units of a sample.
+        The width, in units of a sample.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> round(sampling_width(Halting(0.5, 0.05, 1.0), 100, 1), 4)
+    0.296
     """
-    log_term = math.log(4.0 * halting.shares * float(look) ** 2 / halting.beta)
-    return halting.half_range * math.sqrt(2.0 / n * log_term)
+    return float(sampling_width_kernel(halting, n, look))
 
 
 @kernel
-def noise_allowance(halting: Halting, look: float) -> float:
-    """Return c = σ₁·log(4/β) + σ₂·log(8s²/β) + (σ₃/α)·log(4/β).
+def noise_allowance_kernel(halting: Halting, look: float) -> float:
+    """Return `noise_allowance` without checks, for compiled loops.
 
     Parameters
     ----------
     halting : Halting
         Constants of the condition.
     look : float
-        Number s of the look, from 1.
+        Number s of the look.
 
     Returns
     -------
     float
-        The allowance c for noise, in units of the sum.
+        The allowance.
     """
     once = math.log(4.0 / halting.beta)
     each = math.log(8.0 * float(look) ** 2 / halting.beta)
@@ -124,23 +172,85 @@ def noise_allowance(halting: Halting, look: float) -> float:
     return tests + halting.release_scale / halting.alpha * once
 
 
+@checked_arguments
+def noise_allowance(halting: _Condition, look: _Look) -> float:
+    """Return c = σ₁·log(4/β) + σ₂·log(8s²/β) + (σ₃/α)·log(4/β), the allowance for noise.
+
+    Parameters
+    ----------
+    halting : Halting
+        Constants of the condition, such as ``NAS(0.5, 0.05).halting``.
+    look : float
+        Number s of the look, at least 1.
+
+    Returns
+    -------
+    float
+        The allowance, in units of a sum of samples; 0 without privacy.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> noise_allowance(Halting(0.5, 0.05, 1.0), 1)
+    0.0
+    >>> round(noise_allowance(Halting.private(1.0, 0.5, 0.05, 1.0), 1), 2)
+    148.54
+    """
+    return float(noise_allowance_kernel(halting, look))
+
+
 @kernel
-def boundary(halting: Halting, n: float, look: float) -> float:
-    """Return n·h·(1 + 1/α) + c: what |S_n| has to reach when all noise is zero.
+def boundary_kernel(halting: Halting, n: float, look: float) -> float:
+    """Return `boundary` without checks, for compiled loops.
 
     Parameters
     ----------
     halting : Halting
         Constants of the condition.
-    n : float
-        Number of samples, at least 1.
-    look : float
-        Number s of the look, from 1.
+    n, look : float
+        Number of samples, and number s of the look.
 
     Returns
     -------
     float
-        The boundary, in units of the sum.
+        What |S_n| has to reach.
     """
-    width = sampling_width(halting, n, look)
-    return n * width * (1.0 + 1.0 / halting.alpha) + noise_allowance(halting, look)
+    width = sampling_width_kernel(halting, n, look)
+    return n * width * (1.0 + 1.0 / halting.alpha) + noise_allowance_kernel(halting, look)
+
+
+@checked_arguments
+def boundary(halting: _Condition, n: Positive, look: _Look) -> float:
+    """Return n·h·(1 + 1/α) + c: what |S_n| has to reach when all noise is zero.
+
+    Parameters
+    ----------
+    halting : Halting
+        Constants of the condition, such as ``NAS(0.5, 0.05).halting``.
+    n : float
+        Number of samples, positive.
+    look : float
+        Number s of the look, at least 1.
+
+    Returns
+    -------
+    float
+        The boundary, in units of a sum of samples.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> condition = Halting(alpha=0.5, beta=0.05, half_range=1.0)
+    >>> width = sampling_width(condition, 100, 1)
+    >>> math.isclose(boundary(condition, 100, 1), 3 * 100 * width)
+    True
+    """
+    return float(boundary_kernel(halting, n, look))

@@ -151,7 +151,7 @@ def test_probabilities_of_errors_add_up_to_less_than_delta():
             union += K * math.exp(-0.5 * thresholds.union_threshold(delta, K, k, k))
         # Hoeffding for the rewards, as in the proofs
         n, m = 2 ** min(k - 1, 60), 2 ** min(j - 1, 60)
-        c = thresholds.gaussian_threshold(2, delta, eps, K, (k, j), (n, m))
+        c = thresholds.gaussian_threshold("theoretical", delta, eps, K, (k, j), (n, m))
         rest = c - (each[k] ** 2 / n + each[j] ** 2 / m) / eps**2
         theoretical += (K - 1) * math.exp(-2 * rest)
         width = thresholds.separate_threshold(delta, eps, K, (k, j), (n, m))

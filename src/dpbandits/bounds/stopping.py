@@ -18,7 +18,7 @@ from dpbandits._validation import (
     check_range,
 )
 from dpbandits.bounds.regret import group_privacy_factor
-from dpbandits.halting import noise_allowance, sampling_width
+from dpbandits.halting import noise_allowance_kernel, sampling_width_kernel
 from dpbandits.rewards.laws import Law, TwoPointLaw
 from dpbandits.stopping.nas import NASFamily, check_rule
 
@@ -135,8 +135,8 @@ def stopping_samples(rule: NASFamily, mean: float) -> int:
     def surely(look: int) -> float:
         # as floats, for neither number may fit into a machine's integers
         n, number = float(rule.look_time(look)), float(look)
-        width = sampling_width(halting, n, number) * (2 + 1 / halting.alpha)
-        return float(n * width + 2 * noise_allowance(halting, number) - release)
+        width = sampling_width_kernel(halting, n, number) * (2 + 1 / halting.alpha)
+        return float(n * width + 2 * noise_allowance_kernel(halting, number) - release)
 
     return rule.time_to_reach(surely, mean)
 

@@ -35,10 +35,10 @@ from dpbandits.identification.rounds import (
 )
 from dpbandits.identification.thresholds import (
     RULES,
-    gaussian_threshold,
+    gaussian_threshold_kernel,
     pair_constant,
-    pair_threshold,
-    separate_threshold,
+    pair_threshold_kernel,
+    separate_threshold_kernel,
 )
 from dpbandits.identification.transport import calibrated_cost_kernel, transportation_cost_kernel
 from dpbandits.mechanisms import laplace
@@ -94,13 +94,13 @@ def stops(rule: Rule, state: BatchState, means: Floats) -> bool:
             batches = state.batch[best], state.batch[b]
             if rule.threshold == _SEPARATE:
                 statistic = gap
-                limit = separate_threshold(delta, epsilon, n_arms, releases, batches)
+                limit = separate_threshold_kernel(delta, epsilon, n_arms, releases, batches)
             else:
                 statistic = 0.5 * gap**2 / (1 / batches[0] + 1 / batches[1])
                 kind = rule.threshold
-                limit = gaussian_threshold(kind, delta, epsilon, n_arms, releases, batches)
+                limit = gaussian_threshold_kernel(kind, delta, epsilon, n_arms, releases, batches)
         else:
-            limit = pair_threshold(rule.threshold, rule.constant, rule.exponent, *releases)
+            limit = pair_threshold_kernel(rule.threshold, rule.constant, rule.exponent, *releases)
             n, m = state.released[best], state.released[b]
             statistic = transportation_cost_kernel(means[best], means[b], n, m, epsilon)[0]
             if statistic > limit:  # W ≥ W̃: most often W is enough to say no

@@ -20,7 +20,7 @@ import numpy as np
 
 from dpbandits._arrays import Floats
 from dpbandits._kernels import kernel
-from dpbandits.rewards.binomial import deviance
+from dpbandits.rewards.binomial import binomial_log_pmf
 
 __all__ = ["ArmLikelihood", "is_better", "log_density", "log_evidence"]
 
@@ -47,28 +47,6 @@ START = np.sin(np.linspace(0.0, 0.5 * math.pi, 17)) ** 2  # its first knots
 START[-1] = 1.0
 _REACH = 37.0  # the integral of `_log_tail_ratio` is cut where its exponent is below −37
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
-_HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
-
-
-@kernel
-def _stirling_error(n: float) -> float:
-    """Return log n! minus Stirling's formula (n + ½)·log n − n + ½·log 2π, for n ≥ 1."""
-    if n < 16.0:
-        return math.lgamma(n + 1.0) - (n + 0.5) * math.log(n) + n - _HALF_LOG_TWO_PI
-    square = n * n
-    return (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - 1.0 / 1680 / square) / square) / square) / n
-
-
-@kernel
-def _log_pmf(k: float, n: float, p: float, q: float) -> float:
-    """Return log P(Bin(n, p) = k) for 0 ≤ k ≤ n, q = 1 − p > 0, by Loader's saddle point."""
-    if k == 0.0:
-        return n * (math.log1p(-p) if p < 0.5 else math.log(q))
-    if k == n:
-        return n * (math.log1p(-q) if q < 0.5 else math.log(p))
-    value = _stirling_error(n) - _stirling_error(k) - _stirling_error(n - k)
-    value -= deviance(k, n * p) + deviance(n - k, n * q)
-    return value - _HALF_LOG_TWO_PI - 0.5 * (math.log(k) + math.log1p(-k / n))
 
 
 @kernel
@@ -111,8 +89,8 @@ def _log_lower_sum(n: float, k: float, beyond: float, u: float, v: float, epsilo
         return n * log_whole - epsilon * (k - n + beyond)
     p, q = u / whole, v * share / whole
     if k * q <= (n - k) * p:
-        return _log_pmf(k, n, u, v) - epsilon * beyond + _log_tail_ratio(k, n, q / p)
-    other = math.exp(_log_pmf(k + 1.0, n, p, q) + _log_tail_ratio(n - k - 1.0, n, p / q))
+        return binomial_log_pmf(k, n, u, v) - epsilon * beyond + _log_tail_ratio(k, n, q / p)
+    other = math.exp(binomial_log_pmf(k + 1.0, n, p, q) + _log_tail_ratio(n - k - 1.0, n, p / q))
     if u < 0.5 and epsilon < 30.0:
         log_all = n * math.log1p(u * math.expm1(epsilon)) - epsilon * (k + beyond)
     else:
@@ -133,7 +111,7 @@ def log_density(n: float, x: float, u: float, epsilon: float) -> float:
     if epsilon == math.inf:
         if u == 0.0 or v == 0.0:
             return 0.0 if x == n * u else -math.inf
-        return _log_pmf(x, n, u, v)
+        return binomial_log_pmf(x, n, u, v)
     scale = math.log(0.5 * epsilon)
     if u == 0.0 or v == 0.0:
         return scale - epsilon * abs(x - n * u)

@@ -1,12 +1,20 @@
-"""What a stopping rule compares its statistic with: each threshold once, for fixed confidence δ."""
+"""What a stopping rule compares its statistic with: each threshold once, for fixed confidence δ.
+
+The functions named ``…_kernel`` are for compiled loops: they check nothing, and know a threshold
+by its place in `RULES`. The others check their arguments and call them.
+"""
 
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Annotated, Any
 
 import scipy
 
 from dpbandits._kernels import kernel
+from dpbandits._validation import check_choice, check_integer, check_range
+from dpbandits.configuration import Arms, Budget, Count, between, checked_arguments
 
 __all__ = [
     "RULES",
@@ -15,30 +23,60 @@ __all__ = [
     "gaussian_threshold",
     "mixture_threshold",
     "pair_constant",
-    "pair_threshold",
     "separate_threshold",
     "union_threshold",
 ]
 
 RULES = ("chernoff", "union", "theoretical", "separate", "heuristic", "published")
 """All thresholds for released batches; compiled functions know them by their places here."""
+GAUSSIAN_RULES = ("theoretical", "heuristic", "published")
+"""Those of `gaussian_threshold`."""
+PAIR_RULES = ("chernoff", "union")
+"""Those that `pair_constant` is for."""
 _CHERNOFF, _UNION, _, _, _HEURISTIC, _PUBLISHED = range(6)
 
 _ZETA_2 = math.pi**2 / 6
 Pair = tuple[int, int]
+"""A number for each of two arms."""
+_Numbers = tuple[float, float]
+
+
+def _check_pair(name: str, value: Any) -> Pair:
+    """Return two whole numbers of at least 1."""
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        allowed = "two whole numbers of at least 1"
+        raise ValueError(f"{name}={value!r} is not a pair; allowed: {allowed}") from None
+    return check_integer(f"{name}[0]", first, 1), check_integer(f"{name}[1]", second, 1)
+
+
+_Confidence = Annotated[
+    float,
+    partial(
+        check_range,
+        low=1e-300,
+        high=math.nextafter(1.0, 0.0),
+        allowed="a number strictly between 0 and 1 (at least 1e-300)",
+    ),
+]
+_Exponent = Annotated[float, between(1.001, 100.0)]
+_Pair = Annotated[Pair, _check_pair]
 
 
 @kernel
-def gamma_tail_point(log_inverse: float) -> float:
-    """Return c > 0 with (1 + c)·e^−c = e^−L for L = `log_inverse`, or 0 for L ≤ 0.
+def gamma_tail_kernel(log_inverse: float) -> float:
+    """Return `gamma_tail_point` without checks, for compiled loops.
 
-    It is the tail of a Gamma variable of shape 2. As c − log(1 + c) is convex and increasing,
-    Newton's method descends to the root.
+    Parameters
+    ----------
+    log_inverse : float
+        L, the logarithm of the inverse of the tail.
 
-    Examples
-    --------
-    >>> round(gamma_tail_point(10.0), 6), gamma_tail_point(0.0)
-    (12.610869, 0.0)
+    Returns
+    -------
+    float
+        The root, or 0 for L ≤ 0.
     """
     if log_inverse <= 0.0:
         return 0.0
@@ -52,27 +90,126 @@ def gamma_tail_point(log_inverse: float) -> float:
     return c
 
 
-def pair_constant(rule: str, delta: float, n_arms: int, exponent: float) -> float:
-    """Return what `pair_threshold` needs of δ, K and s, for "chernoff" or "union"."""
-    if rule == "chernoff":
-        return math.log((n_arms - 1) / delta) + 2.0 * math.log(scipy.special.zeta(exponent))
-    return 2.0 * math.log(n_arms * scipy.special.zeta(exponent) / delta)
+@checked_arguments
+def gamma_tail_point(log_inverse: Annotated[float, between(-1e100, 1e100)]) -> float:
+    """Return c > 0 with (1 + c)·e^−c = e^−L, the tail of a Gamma variable of shape 2.
+
+    As c − log(1 + c) is convex and increasing, Newton's method descends to the root.
+
+    Parameters
+    ----------
+    log_inverse : float
+        L, the logarithm of the inverse of the tail, from −10^100 to 10^100.
+
+    Returns
+    -------
+    float
+        The root, or 0 for L ≤ 0.
+
+    Raises
+    ------
+    ValueError
+        If the argument is out of its range.
+
+    Examples
+    --------
+    >>> round(gamma_tail_point(10.0), 6), gamma_tail_point(0.0)
+    (12.610869, 0.0)
+    """
+    return float(gamma_tail_kernel(log_inverse))
+
+
+@checked_arguments
+def pair_constant(rule: str, delta: _Confidence, n_arms: Arms, exponent: _Exponent) -> float:
+    """Return what a threshold for pairs of released batches needs of δ, K and s.
+
+    log((K − 1)·ζ(s)²/δ) for "chernoff", and 2·log(K·ζ(s)/δ) for "union".
+
+    Parameters
+    ----------
+    rule : {"chernoff", "union"}
+        Which threshold: `chernoff_threshold` or `union_threshold`.
+    delta : float
+        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+    n_arms : int
+        Number K ≥ 2 of arms.
+    exponent : float
+        Exponent s of the sums over releases, from 1.001 to 100.
+
+    Returns
+    -------
+    float
+        The constant, to which s·log(k·k′) is added for the numbers k and k′ of releases.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> round(pair_constant("union", 0.1, 2, 2.0), 4)
+    6.9869
+    """
+    zeta = scipy.special.zeta(exponent)
+    if check_choice("rule", rule, PAIR_RULES) == "chernoff":
+        return math.log((n_arms - 1) / delta) + 2.0 * math.log(zeta)
+    return 2.0 * math.log(n_arms * zeta / delta)
 
 
 @kernel
-def pair_threshold(kind: int, constant: float, exponent: float, first: int, second: int) -> float:
-    """Return `chernoff_threshold` or `union_threshold`, by their places in `RULES`."""
+def pair_threshold_kernel(
+    kind: int, constant: float, exponent: float, first: float, second: float
+) -> float:
+    """Return `chernoff_threshold` or `union_threshold`, for compiled loops.
+
+    Parameters
+    ----------
+    kind : int
+        Place of "chernoff" or "union" in `RULES`.
+    constant, exponent : float
+        `pair_constant`, and its exponent s.
+    first, second : int
+        Numbers k and k′ of releases, at least 1.
+
+    Returns
+    -------
+    float
+        The threshold.
+    """
     level = constant + exponent * math.log(float(first) * float(second))
-    return gamma_tail_point(level) if kind == _CHERNOFF else level
+    return gamma_tail_kernel(level) if kind == _CHERNOFF else level
 
 
+@checked_arguments
 def chernoff_threshold(
-    delta: float, n_arms: int, first: int, second: int, exponent: float = 1.3
+    delta: _Confidence, n_arms: Arms, first: Count, second: Count, exponent: _Exponent = 1.3
 ) -> float:
     """Return c with (1 + c)·e^−c = δ/((K − 1)·ζ(s)²·(k·k′)^s): log(1/δ) to leading order.
 
-    For K arms, of which two have had k = `first` and k′ = `second` releases, and s > 1. Proof:
-    :prf:ref:`thm-chernoff-correct`.
+    A transportation cost of two arms, calibrated to their noise, that is above it is evidence
+    enough: :prf:ref:`thm-chernoff-correct`.
+
+    Parameters
+    ----------
+    delta : float
+        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+    n_arms : int
+        Number K ≥ 2 of arms.
+    first, second : int
+        Numbers k and k′ of releases of the two arms, at least 1.
+    exponent : float
+        Exponent s of the sums over releases, from 1.001 to 100.
+
+    Returns
+    -------
+    float
+        The threshold c, in nats.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
 
     Examples
     --------
@@ -80,68 +217,136 @@ def chernoff_threshold(
     (17.642, 21.154)
     """
     constant = pair_constant("chernoff", delta, n_arms, exponent)
-    return pair_threshold(_CHERNOFF, constant, exponent, first, second)
+    return float(pair_threshold_kernel(_CHERNOFF, constant, exponent, float(first), float(second)))
 
 
+@checked_arguments
 def union_threshold(
-    delta: float, n_arms: int, first: int, second: int, exponent: float = 1.3
+    delta: _Confidence, n_arms: Arms, first: Count, second: Count, exponent: _Exponent = 1.3
 ) -> float:
-    """Return log(K·ζ(s)·k^s/δ) + log(K·ζ(s)·k′^s/δ), about 2·log(1/δ): :prf:ref:`prop-union`."""
+    """Return log(K·ζ(s)·k^s/δ) + log(K·ζ(s)·k′^s/δ), about 2·log(1/δ).
+
+    The threshold by a union bound over the two arms: :prf:ref:`prop-union`.
+
+    Parameters
+    ----------
+    delta : float
+        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+    n_arms : int
+        Number K ≥ 2 of arms.
+    first, second : int
+        Numbers k and k′ of releases of the two arms, at least 1.
+    exponent : float
+        Exponent s of the sums over releases, from 1.001 to 100.
+
+    Returns
+    -------
+    float
+        The threshold, in nats.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> round(union_threshold(0.01, 5, 1, 1), 3)
+    15.167
+    """
     constant = pair_constant("union", delta, n_arms, exponent)
-    return pair_threshold(_UNION, constant, exponent, first, second)
+    return float(pair_threshold_kernel(_UNION, constant, exponent, float(first), float(second)))
 
 
 @kernel
-def mixture_threshold(delta: float, n_arms: int, first: int, second: int) -> float:
+def mixture_threshold_kernel(delta: float, n_arms: int, first: float, second: float) -> float:
+    """Return `mixture_threshold` without checks, for compiled loops.
+
+    Parameters
+    ----------
+    delta : float
+        Confidence δ.
+    n_arms, first, second : int
+        Number K of arms, and the pulls n and n′ of the two arms.
+
+    Returns
+    -------
+    float
+        The threshold.
+    """
+    union = math.log((n_arms - 1) / delta)
+    return union + 0.5 * math.log(4.0 * first) + 0.5 * math.log(4.0 * second)
+
+
+@checked_arguments
+def mixture_threshold(delta: _Confidence, n_arms: Arms, first: Count, second: Count) -> float:
     """Return log((K − 1)/δ) + ½·log(4·n) + ½·log(4·n′), valid after every pull.
 
-    n and n′ are the arms' pulls. Proof, by Krichevsky & Trofimov (1981): :prf:ref:`prop-free`.
+    Proof, by Krichevsky & Trofimov (1981): :prf:ref:`prop-free`.
+
+    Parameters
+    ----------
+    delta : float
+        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+    n_arms : int
+        Number K ≥ 2 of arms.
+    first, second : int
+        Pulls n and n′ of the two arms, at least 1.
+
+    Returns
+    -------
+    float
+        The threshold, in nats.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
 
     Examples
     --------
     >>> round(mixture_threshold(0.01, 5, 1000, 1000), 3)
     14.286
     """
-    union = math.log((n_arms - 1) / delta)
-    return union + 0.5 * math.log(4.0 * first) + 0.5 * math.log(4.0 * second)
+    return float(mixture_threshold_kernel(delta, n_arms, float(first), float(second)))
 
 
 @kernel
-def _sampling_log(delta: float, n_arms: int, k: int, j: int) -> float:
+def _sampling_log(delta: float, n_arms: int, k: float, j: float) -> float:
     # half of δ goes to the rewards of all pairs of batches
     return math.log(2 * (n_arms - 1) * _ZETA_2**2 / delta) + 2 * math.log(k * j)
 
 
 @kernel
-def _noise_log(delta: float, n_arms: int, k: int) -> float:
+def _noise_log(delta: float, n_arms: int, k: float) -> float:
     # the other half goes to the noise of all batches
-    return math.log(2 * n_arms * _ZETA_2 * k**2 / delta)
+    return math.log(2 * n_arms * _ZETA_2 * (k * k) / delta)
 
 
 @kernel
-def gaussian_threshold(
-    kind: int, delta: float, epsilon: float, n_arms: int, releases: Pair, batches: Pair
+def gaussian_threshold_kernel(
+    kind: int, delta: float, epsilon: float, n_arms: int, releases: _Numbers, batches: _Numbers
 ) -> float:
-    """Return what AdaP-TT compares (μ̃_ã − μ̃_a)²/(2(1/n + 1/n′)) with.
+    """Return `gaussian_threshold` without checks, for compiled loops.
 
     Parameters
     ----------
     kind : int
-        Place in `RULES` of "theoretical": 2C(½·log(2(K−1)ζ(2)²(kk′)²/δ)) + 2·log(4 + log n) +
-        2·log(4 + log n′) + Σ log²(2Kζ(2)k_i²/δ)/(n_i·ε²) with C(x) = x + log x, which is δ-correct
-        (proof: :prf:ref:`prop-adap`); of "published": one phase index, the larger of k and k′, for
-        both: 2C(½·log((K−1)ζ(2)k²/δ)) + … + (1/n + 1/n′)·log²(2Kζ(2)k²/δ)/ε²; or of "heuristic":
-        log(1/δ) + log(1 + log n) + log(1 + log n′) + (1/n + 1/n′)·log²(1/δ)/ε².
-    delta, epsilon, n_arms, releases, batches
-        δ, ε, K, the arms' numbers (k, k′) of releases, and sizes (n, n′) of their last batches.
+        Place of the word in `RULES`.
+    delta, epsilon : float
+        Confidence δ and privacy budget ε.
+    n_arms : int
+        Number K of arms.
+    releases, batches : tuple of int
+        The two arms' numbers of releases, and sizes of their last batches.
 
-    Examples
-    --------
-    >>> kinds = [RULES.index(name) for name in ("theoretical", "heuristic", "published")]
-    >>> [round(gaussian_threshold(k, 0.01, 1.0, 5, (9, 9), (256, 256)), 2) for k in kinds]
-    [30.8, 8.53, 24.38]
+    Returns
+    -------
+    float
+        The threshold.
     """
-    (k, j), (n, m) = releases, batches
+    k, j = float(releases[0]), float(releases[1])  # their products are not whole numbers of 64 bits
+    n, m = batches
     if kind == _HEURISTIC:
         private = (1 / n + 1 / m) * (math.log(1 / delta) / epsilon) ** 2
         return math.log((1 + math.log(n)) * (1 + math.log(m)) / delta) + private
@@ -157,21 +362,125 @@ def gaussian_threshold(
     return 2 * (half + math.log(half)) + grown + private
 
 
+@checked_arguments
+def gaussian_threshold(
+    kind: str,
+    delta: _Confidence,
+    epsilon: Budget,
+    n_arms: Arms,
+    releases: _Pair,
+    batches: _Pair,
+) -> float:
+    """Return what AdaP-TT compares (μ̃_ã − μ̃_a)²/(2(1/n + 1/n′)) with.
+
+    With k, k′ the arms' numbers of releases, n, n′ the sizes of their last batches, and
+    C(x) = x + log x, it is
+
+    - "theoretical": 2C(½·log(2(K−1)ζ(2)²(kk′)²/δ)) + 2·log(4 + log n) + 2·log(4 + log n′) +
+      Σ log²(2Kζ(2)k_i²/δ)/(n_i·ε²), which is δ-correct (proof: :prf:ref:`prop-adap`);
+    - "published": one phase index, the larger of k and k′, for both:
+      2C(½·log((K−1)ζ(2)k²/δ)) + … + (1/n + 1/n′)·log²(2Kζ(2)k²/δ)/ε²;
+    - "heuristic": log(1/δ) + log(1 + log n) + log(1 + log n′) + (1/n + 1/n′)·log²(1/δ)/ε².
+
+    Parameters
+    ----------
+    kind : {"theoretical", "heuristic", "published"}
+        Which threshold.
+    delta : float
+        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+    epsilon : float
+        Privacy budget ε > 0, ``inf`` included.
+    n_arms : int
+        Number K ≥ 2 of arms.
+    releases : tuple of int
+        Numbers (k, k′) of releases of the two arms, at least 1.
+    batches : tuple of int
+        Sizes (n, n′) of their last batches, at least 1.
+
+    Returns
+    -------
+    float
+        The threshold, in nats.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> kinds = "theoretical", "heuristic", "published"
+    >>> [round(gaussian_threshold(k, 0.01, 1.0, 5, (9, 9), (256, 256)), 2) for k in kinds]
+    [30.8, 8.53, 24.38]
+    """
+    place = RULES.index(check_choice("kind", kind, GAUSSIAN_RULES))
+    sizes = float(batches[0]), float(batches[1])
+    return float(gaussian_threshold_kernel(place, delta, epsilon, n_arms, releases, sizes))
+
+
 @kernel
+def separate_threshold_kernel(
+    delta: float, epsilon: float, n_arms: int, releases: _Numbers, batches: _Numbers
+) -> float:
+    """Return `separate_threshold` without checks, for compiled loops.
+
+    Parameters
+    ----------
+    delta, epsilon : float
+        Confidence δ and privacy budget ε.
+    n_arms : int
+        Number K of arms.
+    releases, batches : tuple of int
+        The two arms' numbers of releases, and sizes of their last batches.
+
+    Returns
+    -------
+    float
+        The gap.
+    """
+    k, j = float(releases[0]), float(releases[1])
+    n, m = batches
+    width = math.sqrt(0.5 * (1 / n + 1 / m) * _sampling_log(delta, n_arms, k, j))
+    noise = _noise_log(delta, n_arms, k) / (n * epsilon)
+    return width + (noise + _noise_log(delta, n_arms, j) / (m * epsilon))
+
+
+@checked_arguments
 def separate_threshold(
-    delta: float, epsilon: float, n_arms: int, releases: Pair, batches: Pair
+    delta: _Confidence, epsilon: Budget, n_arms: Arms, releases: _Pair, batches: _Pair
 ) -> float:
     """Return the gap of two released means that a wrong order exceeds with a small probability.
 
-    √(½(1/n + 1/n′)·log(2(K−1)ζ(2)²(kk′)²/δ)) + Σ log(2Kζ(2)k_i²/δ)/(n_i·ε); arguments as above.
-    Proof: Hoeffding's inequality and the Laplace tails, added up as in :prf:ref:`prop-adap`.
+    √(½(1/n + 1/n′)·log(2(K−1)ζ(2)²(kk′)²/δ)) + Σ log(2Kζ(2)k_i²/δ)/(n_i·ε). Proof: Hoeffding's
+    inequality and the Laplace tails, added up as in :prf:ref:`prop-adap`.
+
+    Parameters
+    ----------
+    delta : float
+        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+    epsilon : float
+        Privacy budget ε > 0, ``inf`` included.
+    n_arms : int
+        Number K ≥ 2 of arms.
+    releases : tuple of int
+        Numbers (k, k′) of releases of the two arms, at least 1.
+    batches : tuple of int
+        Sizes (n, n′) of their last batches, at least 1.
+
+    Returns
+    -------
+    float
+        The gap, in units of a reward.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
 
     Examples
     --------
     >>> round(separate_threshold(0.01, 1.0, 5, (9, 9), (256, 256)), 4)
     0.3458
     """
-    (k, j), (n, m) = releases, batches
-    width = math.sqrt(0.5 * (1 / n + 1 / m) * _sampling_log(delta, n_arms, k, j))
-    noise = _noise_log(delta, n_arms, k) / (n * epsilon)
-    return width + (noise + _noise_log(delta, n_arms, j) / (m * epsilon))
+    sizes = float(batches[0]), float(batches[1])
+    return float(separate_threshold_kernel(delta, epsilon, n_arms, releases, sizes))

@@ -19,7 +19,7 @@ from dpbandits.identification.base import (
     check_run,
     next_total,
 )
-from dpbandits.identification.thresholds import mixture_threshold
+from dpbandits.identification.thresholds import mixture_threshold_kernel
 from dpbandits.rewards.streams import Rewards
 
 NO_PATIENTS = np.empty((2, 0), np.int64)
@@ -50,7 +50,7 @@ def next_decision(
         if mean < top:
             cost = ahead * d_eps_kernel(top, common, np.inf)
             cost += n * d_eps_kernel(mean, common, np.inf)
-        stops = stops and cost > mixture_threshold(delta, n_arms, ahead, n)
+        stops = stops and cost > mixture_threshold_kernel(delta, n_arms, ahead, n)
         cost += np.log(n)
         if challenger < 0 or cost < least:
             challenger, least = a, cost

@@ -284,9 +284,9 @@ def run_dp_ucb_int(
             read[arm] += 1
         if releases > passed:
             n = pulls[arm]
-            low = margin + noise * n**growth * rng.standard_exponential()
             released[arm] = n
-            values[arm] = (rewards[arm] - low) / n
+            low = laplace_below(rng, noise * n**growth, -margin)
+            values[arm] = (rewards[arm] + low) / n
             bonuses[arm] = (1.0 if refreshed else math.sqrt(2.0 * math.log(t + 1))) / math.sqrt(n)
             settled = True
         c = pass_checkpoints(counts, checkpoints, c, t, pulls, arm)

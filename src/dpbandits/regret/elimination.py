@@ -21,7 +21,7 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
 from dpbandits.configuration import Budget, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.mechanisms import laplace_noise
+from dpbandits.mechanisms import laplace_by_inversion, laplace_noise
 from dpbandits.regret.base import Play, RegretAlgorithm, Times
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import Bandit, DrawnRewards, Rewards, Source
@@ -141,7 +141,7 @@ def _eliminate(
             released[i] = binomial(rng, pulls, means[viable[i]]) / pulls
         if epsilon < math.inf:
             for i in range(size):
-                released[i] += rng.laplace(0.0, plan.noise_scale)
+                released[i] += laplace_by_inversion(rng, plan.noise_scale)
         best = released[:size].max()
         threshold = elimination_threshold_kernel(plan)
         kept = 0

@@ -27,6 +27,7 @@ from dpbandits.bounds.lazy import calibrated_upper, clip, ucb_width
 from dpbandits.configuration import Budget, Flag, between
 from dpbandits.divergences import calibrated_plus_kernel
 from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.mechanisms import laplace_by_inversion
 from dpbandits.regret.base import Play, RegretAlgorithm, Times, write_arms
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.instances import BernoulliInstance
@@ -304,7 +305,7 @@ def run_lazy_batches(
         else:
             total = given[0]
             asked = 0
-        total += rng.laplace(0.0, 1.0 / rule.epsilon)
+        total += laplace_by_inversion(rng, 1.0 / rule.epsilon)
         if rule.forgets:
             totals[arm], rewards[arm], noises[arm] = 0.0, 0, 0
         totals[arm] += total

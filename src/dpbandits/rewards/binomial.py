@@ -62,19 +62,66 @@ def binomial(rng: Rng, n: int, p: float) -> int:
             total, sign, p = total + sign * n, -sign, 1.0 - p
             continue
         i = max(1, int((n + 1) * p))
-        place = rng.beta(float(i), float(n + 1 - i))
-        if place <= p:
-            total, n, p = total + sign * i, n - i, (p - place) / (1.0 - place)
+        reached, p = order_statistic(rng, i, n, p)
+        if reached:
+            total, n = total + sign * i, n - i
         else:
-            # all that remain lie below `place`: p/place, written without loss near 1
             n = i - 1
-            total, sign, p = total + sign * n, -sign, (place - p) / place
+            total, sign = total + sign * n, -sign
     return total
 
 
 @kernel
-def _stirling_rest(n: float) -> float:
-    """Return log n! − (n + ½)·log n + n − ½·log 2π for n ≥ 1."""
+def order_statistic(rng: Rng, i: float, n: float, p: float) -> tuple[bool, float]:
+    """Draw the i-th smallest of n uniform variables, and compare it with p.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the variable, whose law is Beta(i, n + 1 − i).
+    i, n : int or float
+        Whole numbers, 1 ≤ i ≤ n.
+    p : float
+        Level, strictly between 0 and 1.
+
+    Returns
+    -------
+    reached : bool
+        Whether it is at most p. If so, i of the variables are at most p, and n − i are open; if
+        not, n − i + 1 are above p, and i − 1 are open.
+    share : float
+        Probability that an open one is at most p, or, if `reached` is false, that it is above p.
+
+    Examples
+    --------
+    >>> order_statistic(np.random.default_rng(0), 1, 10**12, 0.5)[0]
+    True
+    """
+    place = rng.beta(float(i), float(n + 1 - i))
+    if place <= p:
+        return True, (p - place) / (1.0 - place)
+    return False, (place - p) / place  # 1 − p/place, without loss near 1
+
+
+@kernel
+def stirling_rest(n: float) -> float:
+    """Return log n! − (n + ½)·log n + n − ½·log 2π, what Stirling's formula leaves out.
+
+    Parameters
+    ----------
+    n : float
+        A whole number of at least 1.
+
+    Returns
+    -------
+    float
+        The rest, to some 10^−16.
+
+    Examples
+    --------
+    >>> abs(stirling_rest(20.0) - 1 / (12 * 20) + 1 / (360 * 20**3)) < 1e-9
+    True
+    """
     if n < 16.0:
         return _SMALL[int(n)]
     x = 1.0 / (n * n)
@@ -118,16 +165,34 @@ def deviance(x: float, mean: float) -> float:
 
 
 @kernel
-def _log_probability(k: float, n: float, p: float) -> float:
-    """Return log P(k successes) for 0 < p < 1, to some 10^−15: Loader (2000)."""
-    q = 1.0 - p
+def binomial_log_pmf(k: float, n: float, p: float, q: float) -> float:
+    """Return the logarithm of the probability of k successes, to some 10^−15: Loader (2000).
+
+    Parameters
+    ----------
+    k, n : float
+        Whole numbers, 0 ≤ k ≤ n.
+    p, q : float
+        Probabilities of a success and of a failure, both positive, that add up to 1: each to its
+        own full accuracy.
+
+    Returns
+    -------
+    float
+        The logarithm.
+
+    Examples
+    --------
+    >>> math.isclose(binomial_log_pmf(2.0, 4.0, 0.5, 0.5), math.log(6 / 16))
+    True
+    """
     if k == 0.0:
-        return n * math.log1p(-p)
+        return n * (math.log1p(-p) if p < 0.5 else math.log(q))
     if k == n:
-        return n * math.log(p)
-    rest = _stirling_rest(n) - _stirling_rest(k) - _stirling_rest(n - k)
+        return n * (math.log1p(-q) if q < 0.5 else math.log(p))
+    rest = stirling_rest(n) - stirling_rest(k) - stirling_rest(n - k)
     rest -= deviance(k, n * p) + deviance(n - k, n * q)
-    return rest - _HALF_LOG_2_PI - 0.5 * math.log(k * (1.0 - k / n))
+    return rest - _HALF_LOG_2_PI - 0.5 * math.log(k * ((n - k) / n))
 
 
 @kernel
@@ -194,7 +259,7 @@ def _at_most_half(rng: Rng, n: int, p: float) -> int:
         if k < 0.0 or k > n:
             continue
         if mode != mode:
-            mode = _log_probability(np.floor((n + 1) * p), float(n), p)
+            mode = binomial_log_pmf(np.floor((n + 1) * p), float(n), p, q)
         v *= (2.83 + 5.1 / b) * spread / (a / (side * side) + b)
-        if v <= 0.0 or math.log(v) <= _log_probability(k, float(n), p) - mode:
+        if v <= 0.0 or math.log(v) <= binomial_log_pmf(k, float(n), p, q) - mode:
             return int(k)

@@ -16,7 +16,7 @@ import numpy as np
 from dpbandits._arrays import Floats, Rng
 from dpbandits._kernels import kernel
 from dpbandits._validation import check_generator, check_integer, check_positive
-from dpbandits.rewards.binomial import binomial_by_rejection
+from dpbandits.rewards.binomial import binomial_by_rejection, order_statistic
 from dpbandits.rewards.heavy_laws import (
     HeavyCode,
     HeavyLaw,
@@ -178,12 +178,12 @@ def _count(rng: Rng, n: float, p: float) -> float:
             number = np.floor(n * p + math.sqrt(variance) * rng.standard_normal() + 0.5)
             return total + sign * max(0.0, min(n, number))
         i = max(1.0, np.floor(n * p))
-        place = rng.beta(i, n + 1.0 - i)
-        if place <= p:
-            total, n, p = total + sign * i, n - i, (p - place) / (1.0 - place)
+        reached, p = order_statistic(rng, i, n, p)
+        if reached:
+            total, n = total + sign * i, n - i
         else:
             n = i - 1.0
-            total, sign, p = total + sign * n, -sign, (place - p) / place
+            total, sign = total + sign * n, -sign
     if p <= 0.0 or n <= 0.0:
         return total
     return total + sign * binomial_by_rejection(rng, int(n), p)

@@ -13,7 +13,7 @@ from dpbandits._kernels import kernel
 from dpbandits._validation import check_generator, check_number
 from dpbandits.configuration import Budget, Fraction, Positive
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.halting import Halting, boundary
+from dpbandits.halting import Halting, boundary_kernel
 from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
 from dpbandits.rewards.laws import LawCode, sum_of_draws
 from dpbandits.stopping.base import StoppingRule
@@ -46,7 +46,7 @@ class NASFamily(StoppingRule):
     def threshold(self, look: int) -> float:
         """Return what |S_n| has to reach at the s-th look when all noise is zero."""
         # as floats, for neither number may fit into a machine's integers
-        return float(boundary(self.halting, float(self.look_time(look)), float(look)))
+        return float(boundary_kernel(self.halting, float(self.look_time(look)), float(look)))
 
     def noiseless_time(self, mean: float) -> int:
         """Return when a stream that is constantly `mean` ≠ 0 halts, with all noise at zero.
@@ -91,7 +91,7 @@ class NASFamily(StoppingRule):
             look = self.look(n)
             if look:
                 noise = laplace(rng, halting.query_scale)
-                if abs(total) >= boundary(halting, float(n), look) + threshold_noise + noise:
+                if abs(total) >= boundary_kernel(halting, float(n), look) + threshold_noise + noise:
                     return (total + laplace(rng, halting.release_scale)) / n
             return None
 
@@ -243,7 +243,7 @@ def _draw_doubling(
             return max_samples, math.nan, False
         total, n = total + sum_of_draws(rng, law, later - n), later
         noise = laplace(rng, halting.query_scale)
-        if abs(total) >= boundary(halting, float(n), look) + threshold_noise + noise:
+        if abs(total) >= boundary_kernel(halting, float(n), look) + threshold_noise + noise:
             return n, (total + laplace(rng, halting.release_scale)) / n, True
 
 
@@ -256,7 +256,7 @@ def _draw_every(
     threshold_noise = laplace(rng, halting.threshold_scale)
     n, total = 0, 0.0
     while n < max_samples:
-        gap = boundary(halting, n + 1.0, n + 1) + threshold_noise - abs(total)
+        gap = boundary_kernel(halting, n + 1.0, n + 1) + threshold_noise - abs(total)
         if scale == 0.0:
             reach = math.ceil(gap / half_range) - 1.0
         else:
@@ -272,6 +272,6 @@ def _draw_every(
         if steps >= m:
             continue
         noise = laplace_below(rng, scale, level)
-        if abs(total) >= boundary(halting, float(n), n) + threshold_noise + noise:
+        if abs(total) >= boundary_kernel(halting, float(n), n) + threshold_noise + noise:
             return n, (total + laplace(rng, halting.release_scale)) / n, True
     return max_samples, math.nan, False
