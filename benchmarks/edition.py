@@ -39,7 +39,7 @@ def seconds_of(run, repetitions=REPETITIONS):
 def playing(algorithm, instance, horizon):
     """Return a function that plays once."""
     times = np.array([horizon])
-    return lambda seed: algorithm.play(instance, horizon, times, np.random.default_rng(seed))
+    return lambda seed: algorithm.draw(instance, horizon, times, np.random.default_rng(seed))
 
 
 def dp_se():

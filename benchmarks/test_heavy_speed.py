@@ -41,7 +41,7 @@ class HeavyCase:
         times = dpb.log_checkpoints(self.horizon)
         for name, order, epsilon in itertools.product(SETTINGS, ORDERS, self.budgets):
             instance = dpb.instances.twzw22(name, order)
-            self.make(epsilon).play(instance, self.horizon, times, rng)
+            self.make(epsilon).draw(instance, self.horizon, times, rng)
 
     def __str__(self):
         return f"{self.label}-{self.how}-T{self.horizon:.0e}".replace(" ", "-")

@@ -60,7 +60,7 @@ def packaged(build, epsilon):
     algorithm = build(epsilon)
 
     def play(instance, horizon, rng):
-        algorithm.play(instance, horizon, dpb.log_checkpoints(horizon), rng)
+        algorithm.draw(instance, horizon, dpb.log_checkpoints(horizon), rng)
 
     return play
 

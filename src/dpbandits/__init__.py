@@ -17,6 +17,7 @@ from dpbandits import (
     schedules,
     stopping,
 )
+from dpbandits import fast as _fast  # noqa: F401 (enters the accelerators)
 from dpbandits.algorithms import *  # noqa: F403 (each algorithm, by its one line there)
 from dpbandits.algorithms import (
     IdentificationAlgorithm,

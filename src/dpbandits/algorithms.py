@@ -46,7 +46,7 @@ def _entered(base: Any) -> dict[str, Any]:
     return {
         name: value
         for name, value in globals().items()
-        if inspect.isclass(value) and issubclass(value, base) and not inspect.isabstract(value)
+        if inspect.isclass(value) and issubclass(value, base) and hasattr(value, "label")
     }
 
 

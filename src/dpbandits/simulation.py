@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import random
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,8 +17,8 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval
 from dpbandits._validation import check_fraction, check_integer, check_kind
-from dpbandits.regret.base import Play, RegretAlgorithm
-from dpbandits.regret.elimination import EliminationPlay
+from dpbandits.acceleration import REFERENCE, accelerator_for
+from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.instances import BernoulliInstance, CallbackInstance
 from dpbandits.rewards.streams import Arms
 from dpbandits.running import Replicated, describe, run_cases
@@ -52,6 +53,9 @@ class Runs:
         Pulls of each arm at the horizon.
     epoch_ends : tuple of numpy.ndarray of int, length n_runs
         Times at which each run's epochs ended, if the algorithm has any.
+    how : str
+        What played: an accelerator, with the error of its law if it has one, or "reference", the
+        algorithm's plain program.
 
     Examples
     --------
@@ -71,6 +75,7 @@ class Runs:
     regret: Floats
     pulls: Ints
     epoch_ends: tuple[Ints, ...]
+    how: str = REFERENCE
 
     @property
     def n_runs(self) -> int:
@@ -239,32 +244,38 @@ def _checked_checkpoints(checkpoints: ArrayLike | None, horizon: int) -> Ints:
     return times
 
 
-def _fault(play: object, times: Ints, n_arms: int) -> str:
-    """Say what no run can have returned: an algorithm of a reader's own may be wrong."""
-    if isinstance(play, EliminationPlay):  # whose counts cannot be wrong otherwise
-        same = np.array_equal(play.checkpoints, times) and play.last_epoch.shape == (n_arms,)
-        return "" if same else "returned other checkpoints or arms; allowed: those it was given"
-    if not isinstance(play, Play):
-        return f"returned {type(play).__name__}; allowed: Play"
-    counts = np.asarray(play.counts)
-    if counts.shape != (times.size, n_arms):
-        return f"returned counts of shape {counts.shape}; allowed: {(times.size, n_arms)}"
-    pulls = counts.sum(axis=1)
-    if (pulls != times).any():
-        at = int(np.argmax(pulls != times))
-        return f"counts {pulls[at]} pulls by the time {times[at]}; allowed: as many as the time"
-    falls = (np.diff(counts, axis=0, prepend=0) < 0).any()
-    return "has counts that fall; allowed: pulls so far, of each arm" if falls else ""
-
-
 def _play(
-    algorithm: RegretAlgorithm, instance: Arms, horizon: int, times: Ints, rng: Rng
+    algorithm: RegretAlgorithm,
+    instance: Arms,
+    horizon: int,
+    times: Ints,
+    how: str | None,
+    rng: Rng,
 ) -> Replicate:
     """Play one replicate."""
-    play = algorithm.play(instance, horizon, times, rng)
-    if fault := _fault(play, times, instance.n_arms):
-        raise ValueError(f"{type(algorithm).__name__}.play {fault}")
+    play = algorithm.draw(instance, horizon, times, rng, how)
     return play.regret(instance.gaps), play.pulls, play.epoch_ends
+
+
+def _check_program(
+    algorithm: RegretAlgorithm, instance: Arms, horizon: int, times: Ints, how: str | None
+) -> None:
+    """Play a short run by a class that is not the package's, and see that it keeps the protocol.
+
+    Its noise has to come from the generator that it is given: two runs with equal generators are
+    equal, and NumPy's and Python's global generators stay as they are.
+    """
+    name = f"{type(algorithm).__name__}.play"
+    before = np.random.get_state()[1], random.getstate()  # noqa: NPY002
+    rngs = np.random.default_rng(0), np.random.default_rng(0)
+    plays = [algorithm.draw(instance, horizon, times, rng, how) for rng in rngs]
+    after = np.random.get_state()[1], random.getstate()  # noqa: NPY002
+    same = np.array_equal(plays[0].counts, plays[1].counts)
+    if not same or not np.array_equal(before[0], after[0]) or before[1] != after[1]:
+        raise ValueError(
+            f"{name} draws noise from elsewhere than the generator it is given; allowed: rng "
+            "alone, so that equal generators give equal runs"
+        )
 
 
 def _replicated(
@@ -272,6 +283,7 @@ def _replicated(
     n_runs: int,
     horizon: int | None,
     checkpoints: ArrayLike | None,
+    how: str | None,
     shared: bool = False,
 ) -> Replicated:
     """Check a case and describe it to the runner; shared checkpoints may lie beyond its horizon."""
@@ -289,18 +301,22 @@ def _replicated(
     times = _checked_checkpoints(checkpoints, last)
     # the smallest horizon that has the checkpoints' type and leads through every kernel
     short = np.array([min(last, max(64, 4 * instance.n_arms))], dtype=np.int64)
-    warm_up = partial(algorithm.play, instance, last, short, np.random.default_rng(0))
+    fast = accelerator_for(algorithm, type(instance.rewards(np.random.default_rng(0))), how)
+    warm_up = partial(algorithm.draw, instance, last, short, np.random.default_rng(0), how)
+    if fast is None and type(algorithm).__module__.partition(".")[0] != "dpbandits":
+        warm_up = partial(_check_program, algorithm, instance, last, short, how)
     # a function is not asked more than it must be
     asks = isinstance(instance, CallbackInstance) or getattr(instance, "live", False)
 
     def gather(played: Sequence[Replicate]) -> Runs:
         regret, pulls, epoch_ends = zip(*played, strict=True)
-        return Runs(algorithm, instance, last, times, np.array(regret), np.array(pulls), epoch_ends)
+        played = np.array(regret), np.array(pulls), epoch_ends
+        return Runs(algorithm, instance, last, times, *played, str(fast or REFERENCE))
 
     return Replicated(
         f"{algorithm.label}, {instance.name}",
         {"algorithm": describe(algorithm), **instance_description(instance), "horizon": last},
-        partial(_play, algorithm, instance, last, times),
+        partial(_play, algorithm, instance, last, times, how),
         n_runs,
         chunk=100,
         warm_up=None if asks else warm_up,
@@ -337,6 +353,7 @@ def simulate(
     seed: int | Sequence[int] = 0,
     n_jobs: int = 1,
     checkpoints: ArrayLike | None = None,
+    how: str | None = None,
 ) -> Runs:
     """Simulate independent replicates of a regret-minimising algorithm.
 
@@ -362,6 +379,9 @@ def simulate(
     checkpoints : array_like of int, shape (C,), optional
         Increasing times at which the regret is kept; the last must be the horizon. None gives
         `log_checkpoints`.
+    how : str, optional
+        What plays: "reference" for the algorithm's plain program, or the name of one of its
+        accelerators, such as "pull by pull". None is the fastest. ``runs.how`` says which it was.
 
     Returns
     -------
@@ -380,7 +400,7 @@ def simulate(
     >>> runs.regret.shape == (2, runs.times.size)
     True
     """
-    described = partial(_replicated, horizon=horizon, checkpoints=checkpoints)
+    described = partial(_replicated, horizon=horizon, checkpoints=checkpoints, how=how)
     return run_cases({None: (algorithm, instance)}, described, n_runs, seed, n_jobs)[None]
 
 
@@ -391,6 +411,7 @@ def simulate_many(
     seed: int | Sequence[int] = 0,
     n_jobs: int = 1,
     checkpoints: ArrayLike | None = None,
+    how: str | None = None,
 ) -> dict[Key, Runs]:
     """Simulate a whole grid of cases: the replicates of all of them share the workers.
 
@@ -404,6 +425,10 @@ def simulate_many(
     horizon : int, optional
         Horizon T of the cases that do not name their own, from the number of arms to 2^62.
     n_runs : int or mapping of key to int
+        Number of replicates of each case.
+    seed, n_jobs, checkpoints, how
+        As of `simulate`; but checkpoints beyond a case's horizon are left out, and the horizon
+        is always one.
         Number of replicates of each case, at least 1.
     seed : int or sequence of int
         Entropy of the root seed: one or more whole numbers of at least 0.
@@ -433,5 +458,6 @@ def simulate_many(
     >>> list(runs), runs[1.0].n_runs
     ([0.25, 1.0], 2)
     """
-    described = partial(_replicated, horizon=horizon, checkpoints=checkpoints, shared=True)
+    told = {"horizon": horizon, "checkpoints": checkpoints, "how": how}
+    described = partial(_replicated, **told, shared=True)
     return run_cases(cases, described, n_runs, seed, n_jobs)

@@ -321,9 +321,9 @@ def as_published(epsilon):
     """Variants of TD16's §4 and of its pseudo-codes."""
     x = dpb.DPUCBInt.target_input(epsilon, math.exp(-10), 1.1)
     trees = {"ε/K": "mishra-thakurta", "ε per arm": "mishra-thakurta-parallel"}
-    yield ("UCB", ""), dpb.UCB("per-step")
+    yield ("UCB", ""), dpb.UCB()
     for variant, constants in trees.items():
-        tree = dpb.DPUCB(epsilon, constants, "per-step", failure_power=4)
+        tree = dpb.DPUCB(epsilon, constants, failure_power=4)
         yield ("Private-UCB", variant), tree
     yield ("DP-UCB-HYBRID", "full"), dpb.DPUCBHybrid(epsilon, split="full")
     yield ("DP-UCB-HYBRID", "half"), dpb.DPUCBHybrid(epsilon)

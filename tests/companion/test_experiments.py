@@ -68,8 +68,8 @@ def test_calibrations_hold_and_are_the_least(reading, by, epsilon, horizon, expo
 
 @pytest.mark.parametrize("variant", DPUCB_VARIANTS)
 def test_calibrated_trees(variant):
-    a = dpb.DPUCB.calibrated(0.5, 1e-4, 3000, variant, "per-step", 4)
-    assert a == dpb.DPUCB(a.epsilon, variant, "per-step", 4.0) and a.epsilon > 0.5
+    a = dpb.DPUCB.calibrated(0.5, 1e-4, 3000, variant, 4)
+    assert a == dpb.DPUCB(a.epsilon, variant, 4.0) and a.epsilon > 0.5
     assert epsilon_at(1e-4, [a.epsilon / 12] * 12).upper <= 0.5
     assert epsilon_at(1e-4, [a.epsilon * (1 + 1e-5) / 12] * 12).upper > 0.5
     assert dpb.DPUCB.calibrated(0.5, 1e-4, 4095) == dpb.DPUCB(a.epsilon), "as many levels"

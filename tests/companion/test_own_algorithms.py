@@ -34,7 +34,7 @@ def test_it_has_fewer_than_forty_lines():
 def test_every_pull_is_counted(explore_first):
     instance = dpb.instances.bernoulli([0.2, 0.9, 0.5])
     times = np.arange(1, 51)
-    play = explore_first(1.0, m=10).play(instance, 50, times, np.random.default_rng(0))
+    play = explore_first(1.0, m=10).draw(instance, 50, times, np.random.default_rng(0))
     assert play.counts.sum(axis=1).tolist() == times.tolist()
     assert (np.diff(play.counts, axis=0) >= 0).all()
     assert play.counts[29].tolist() == [10, 10, 10]

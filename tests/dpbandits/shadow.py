@@ -5,19 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpbandits._kernels import kernel
-from dpbandits.mechanisms import first_passage
-from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level, prefix_noise_at
-from dpbandits.regret.skipping import (
-    SKIP_ERROR,
+from dpbandits.fast.index_policies import (
     IndexPolicy,
-    certify,
     index_leader,
     next_noise,
-    pass_checkpoints,
     release,
     start,
 )
+from dpbandits.fast.skipping import SKIP_ERROR, certify, pass_checkpoints
+from dpbandits._kernels import kernel
+from dpbandits.mechanisms import first_passage
+from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level, prefix_noise_at
 
 WALK_SIZE = TREE_LEVELS + 3
 room_in_cells, subtree_level = first_passage._room_in_cells, first_passage._subtree_level

@@ -159,7 +159,7 @@ def test_the_law_of_elimination_is_that_of_the_algorithm():
     left = np.zeros(3)
     for _ in range(runs):
         rewards.restart()
-        counts = algorithm.play(rewards, 10**6, np.array([2 * pulls, 2 * pulls + 2]), rng).counts
+        counts = algorithm.draw(rewards, 10**6, np.array([2 * pulls, 2 * pulls + 2]), rng).counts
         more = counts[1] - counts[0]
         left[0 if more[0] == 0 else 1 if more[1] == 0 else 2] += 1
     inside = [clopper_pearson(int(n), runs, share=1 / 3) for n in left]
@@ -184,7 +184,7 @@ def test_the_law_of_the_first_choice_is_that_of_dprucb():
         law = np.exp(elimination_law(gap, np.array([tree.node_scale(1)]), np.zeros(1)))
         first, second = first + weight * law[1], second + weight * law[0]
     rng, times = np.random.default_rng(0), np.array([3])
-    hits = sum(int(algorithm.play(instance, 3, times, rng).counts[0, 0] == 2) for _ in range(runs))
+    hits = sum(int(algorithm.draw(instance, 3, times, rng).counts[0, 0] == 2) for _ in range(runs))
     low, high = clopper_pearson(hits, runs)
     assert low <= first <= high and not low <= second <= high
     assert audit_first_choice(algorithm, instance).epsilon_lower < algorithm.epsilon

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import numpy as np
 import dpbandits as dpb
-from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.regret.base import RegretAlgorithm
 
 @dataclass(frozen=True)
 class Alternate(RegretAlgorithm):
@@ -31,19 +31,17 @@ class Alternate(RegretAlgorithm):
     @property
     def guarantee(self):
         return dpb.PrivacyGuarantee("global", self.epsilon)
-    def play(self, instance, horizon, checkpoints, rng):
-        arms = np.arange(instance.n_arms)
-        counts = (checkpoints[:, None] - arms - 1) // instance.n_arms + 1
-        return Play(counts, np.empty(0, dtype=np.int64))
+    def play(self, rewards, horizon, rng):
+        while True:
+            rewards.totals(range(rewards.n_arms), 1)
 made = Alternate(2.0)
 Sums = list[float]
 @dataclass(frozen=True)
 class Forgets(Alternate):
     count: int = 1
     sums: Sums | None = None
-    def play(self, instance, horizon, checkpoints, rng):
-        play = super().play(instance, horizon, checkpoints, rng)
-        return Play(play.counts // 2, play.epoch_ends) if self.count == 1 else play.counts
+    def play(self, rewards, horizon, rng):
+        rewards.total(0, 1 if self.count == 1 else "all")
 number = 3
 
 def noisy(rewards, rng):
@@ -87,7 +85,7 @@ def printed(capsys, words, status=0):
         ("run DPSE --set epsilon=0", ["epsilon=0", "positive"]),
         ("run DPSE --set eps=1", ["eps=1 is not an argument of DPSE", "epsilon, beta"]),
         ("run DPSE --epsilon 1 --set epsilon=2", ["epsilon", "twice"]),
-        ("run UCB DPSE --epsilon 1 --set gamma=3", ["gamma=3", "allowed: engine, epsilon, beta"]),
+        ("run UCB DPSE --epsilon 1 --set gamma=3", ["gamma=3", "allowed: epsilon, beta"]),
         ("run UCB --epsilon 1", ["epsilon=1 is not an argument of UCB"]),
         ("run UCB --instance C5", ["instance='C5'", "C4"]),
         ("run UCB --arms 1", ["arms=1", "at least 2"]),
@@ -106,8 +104,8 @@ def printed(capsys, words, status=0):
         ("run mine.py:none", ["mine.py:none", "FILE.py:NAME"]),
         ("run mine.py:number", ["mine.py:number is 3", "RegretAlgorithm"]),
         ("run mine.py:Alternate --epsilon much", ["epsilon='much' is not a number"]),
-        ("run mine.py:Forgets --epsilon 1", ["Forgets.play counts 0 pulls by the time 1"]),
-        ("run mine.py:Forgets --epsilon 1 --set count=2", ["Forgets.play returned ndarray"]),
+        ("run mine.py:Forgets --epsilon 1", ["Forgets.play returned after 1 of"]),
+        ("run mine.py:Forgets --epsilon 1 --set count=2", ["size='all' is not a whole number"]),
         ("run mine.py:Forgets --epsilon 1 --set count=1.5", ["count=1.5 is not a whole number"]),
         (f"{PLAN} --epsilon 0.4 --plot x.gif", ["plot='x.gif' has another ending"]),
         (f"{PLAN} --plot x.svg --epsilon inf", ["epsilon=inf has no picture"]),

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpbandits as dpb
+from dpbandits.fast.index_policies import play_per_step
+from dpbandits.fast.skipping import skip_and_tally
 from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
-from dpbandits.regret.skipping import play_per_step, skip_and_tally
 
 
 def table(variant, n_arms, horizon, epsilon, power=1.0):
@@ -62,14 +63,13 @@ def test_no_variant_promises_more_than_its_trees_give(variant):
 
 
 @pytest.mark.parametrize("variant", DPUCB_VARIANTS)
-def test_the_engine_and_the_constants_reach_the_kernel(variant):
+def test_the_constants_reach_the_kernel(variant):
     """The constants are those of the horizon that is told, not of the last checkpoint."""
     instance, times = dpb.instances.bernoulli([0.3, 0.9]), np.array([10, 3000])
-    assert dpb.UCB().engine == dpb.DPUCB(1.0).engine == "skipping"
     kernels = play_per_step, lambda *arguments: skip_and_tally(*arguments)[0]
-    for engine, kernel in zip(("per-step", "skipping"), kernels, strict=True):
-        algorithm = dpb.DPUCB(20.0, variant, engine)
-        play = algorithm.play(instance, 10**6, times, np.random.default_rng(0))
+    algorithm = dpb.DPUCB(20.0, variant)
+    for how, kernel in zip(("pull by pull", "skipping"), kernels, strict=True):
+        play = algorithm.draw(instance, 10**6, times, np.random.default_rng(0), how)
         constants = algorithm.node_scale(2, 10**6), algorithm.gamma(2, 10**6)
         expected = kernel(instance.means, *constants, times, np.random.default_rng(0))
         assert np.array_equal(play.counts, expected)

@@ -203,7 +203,7 @@ def per_step_counts(name):
 def counts(algorithm, instance, size, seed):
     """Pulls at two times of `size` runs, shape (size, 2·K)."""
     rng, times = np.random.default_rng(seed), np.array([HORIZON // 5, HORIZON])
-    runs = [algorithm.play(instance, HORIZON, times, rng).counts for _ in range(size)]
+    runs = [algorithm.draw(instance, HORIZON, times, rng).counts for _ in range(size)]
     return np.array(runs).reshape(size, -1)
 
 
@@ -324,8 +324,8 @@ def test_checkpoints_inside_walks(name):
     """Counting at every pull changes no pull, and every pull plays one arm."""
     algorithm, instance = SHORT[name]
     every, some = np.arange(1, HORIZON + 1), np.array([1, 77, 10_000, HORIZON])
-    dense = algorithm.play(instance, HORIZON, every, np.random.default_rng(2)).counts
-    sparse = algorithm.play(instance, HORIZON, some, np.random.default_rng(2)).counts
+    dense = algorithm.draw(instance, HORIZON, every, np.random.default_rng(2)).counts
+    sparse = algorithm.draw(instance, HORIZON, some, np.random.default_rng(2)).counts
     np.testing.assert_array_equal(sparse, dense[some - 1])
     played = np.diff(dense, axis=0, prepend=0)
     assert (played >= 0).all() and (played.sum(axis=1) == 1).all()
@@ -355,7 +355,7 @@ def test_any_instance_and_horizon(n_arms, epsilon, width, horizon, seed):
     instance = HeavyTailInstance(PARETO.laws[:n_arms], 0.9, PARETO.moment_bound)
     times = np.unique(np.geomspace(1, horizon, 7).astype(np.int64))
     times[-1] = horizon
-    play = dpb.DPRUCB(epsilon, width).play(instance, horizon, times, np.random.default_rng(seed))
+    play = dpb.DPRUCB(epsilon, width).draw(instance, horizon, times, np.random.default_rng(seed))
     np.testing.assert_array_equal(play.counts.sum(axis=1), times)
     assert (np.diff(play.counts, axis=0) >= 0).all()
     assert horizon < n_arms or (play.counts[-1] >= 1).all()

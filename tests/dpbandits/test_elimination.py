@@ -2,11 +2,11 @@
 
 `algorithm_3` is written from the pseudo-code of SS19, pull by pull. The plain loop of the package
 is compared with it pull for pull, both fed the same rewards and the same noise; the compiled loop
-with the plain one, bit for bit. That drawn sums have the law of single rewards: `test_rewards`.
+with the plain one: `test_acceleration`. That drawn sums have the law of single rewards:
+`test_rewards`.
 """
 
 import math
-from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from statistical import may_be_at_most
 
 import dpbandits as dpb
+from dpbandits.fast.elimination import EliminationPlay
 from dpbandits.regret import elimination
 from dpbandits.rewards.instances import BernoulliInstance
-from dpbandits.rewards.streams import DrawnRewards
 from dpbandits.schedules import EpochPlan, elimination_epoch
 
 
@@ -111,7 +111,7 @@ def test_same_pulls_as_algorithm_3_on_the_same_rewards_and_noise(means, epsilon,
     private = epsilon < math.inf
     counts, ends = printed(feed_noise(monkeypatch) if private else lambda scale: 0.0)
     every = np.arange(1, HORIZON + 1)
-    play = dpb.DPSE(epsilon, 0.9).play(Stack(means), HORIZON, every, np.random.default_rng(0))
+    play = dpb.DPSE(epsilon, 0.9).draw(Stack(means), HORIZON, every, np.random.default_rng(0))
     np.testing.assert_array_equal(play.counts, counts)
     assert play.epoch_ends.tolist() == ends
     assert len(ends) >= 2, "the test sees more than one epoch"
@@ -139,33 +139,6 @@ def test_the_schedule_is_that_of_the_paper(n_viable, epoch, beta, epsilon):
     assert plain.privacy_width == plain.noise_scale == 0 and plain.length <= plan.length
 
 
-class Uncompiled(BernoulliInstance):
-    """The same bandit, played by the loop that any source of rewards can be played by."""
-
-    def rewards(self, rng):
-        return type("Rewards", (DrawnRewards,), {})(self, rng)
-
-
-@given(
-    st.lists(st.floats(0, 1), min_size=2, max_size=6),
-    st.sampled_from([1e-3, 0.05, 1.0, math.inf]),
-    st.floats(1e-9, 0.9),
-    st.integers(0, 2**32),
-)
-def test_the_compiled_loop_is_the_plain_one_bit_for_bit(means, epsilon, beta, seed):
-    times = np.array([1, 2, 5000, 10**7])
-    for horizon in (10**4, 10**7):
-        kept = [*times[times < horizon].tolist(), horizon]
-        compiled, plain = (
-            dpb.DPSE(epsilon, beta).play(
-                kind(tuple(means)), horizon, np.array(kept), np.random.default_rng(seed)
-            )
-            for kind in (BernoulliInstance, Uncompiled)
-        )
-        assert np.array_equal(compiled.epoch_ends, plain.epoch_ends)
-        assert np.array_equal(compiled.last_epoch, plain.last_epoch)
-
-
 @given(st.integers(1, 300), st.lists(st.integers(1, 4), min_size=1, max_size=5), st.data())
 def test_counts_regret_and_pulls_of_a_record(horizon, last_epoch, data):
     """Against a walk through the run, pull by pull."""
@@ -180,7 +153,7 @@ def test_counts_regret_and_pulls_of_a_record(horizon, last_epoch, data):
     horizon = ends[-2] + horizon if wanted > 1 else horizon
     counts = cumulative_counts(pulled[:horizon], last_epoch.size)
     ends = np.array(ends[:-1], dtype=np.int64)
-    play = elimination.EliminationPlay(np.arange(1, horizon + 1), ends, last_epoch)
+    play = EliminationPlay(np.arange(1, horizon + 1), ends, last_epoch)
     gaps = np.arange(last_epoch.size) / 8
     assert np.array_equal(play.counts, counts) and np.array_equal(play.pulls, counts[-1])
     assert np.array_equal(play.regret(gaps), counts @ gaps), "eighths add up without rounding"
@@ -188,14 +161,10 @@ def test_counts_regret_and_pulls_of_a_record(horizon, last_epoch, data):
 
 @pytest.mark.parametrize("late", [0, 1])
 def test_a_record_for_other_checkpoints_is_refused(late):
-    class Late(dpb.DPSE):
-        def play(self, instance, horizon, checkpoints, rng):
-            return super().play(instance, horizon, checkpoints - late, rng)
-
-    two = dpb.instances.bernoulli([0.5, 0.4])
-    expected = pytest.raises(ValueError, match="other checkpoints") if late else nullcontext()
-    with expected:
-        dpb.simulate(Late(1.0), two, 100, n_runs=1, checkpoints=[50, 100])
+    times, last = np.array([50, 100]), np.array([1, 1])
+    play = EliminationPlay(times - late, np.empty(0, np.int64), last)
+    assert ("other checkpoints" in play.fault(times, 2)) == bool(late)
+    assert play.fault(times, 3), "other arms"
 
 
 def test_beta_is_one_over_the_horizon_and_infinite_epsilon_has_no_noise(same_seeds):
@@ -215,18 +184,17 @@ def lost_best_arm(instance, runs, beta, epsilon, shrink=1.0):
     """Runs that eliminated the best arm, with all thresholds multiplied by `shrink`."""
     horizon = 10**7
 
-    def plan(n_viable, epoch):
-        plan = elimination_epoch(n_viable, epoch, beta, epsilon)
-        widths = shrink * plan.sampling_width, shrink * plan.privacy_width
-        return EpochPlan(plan.length, *widths, plan.noise_scale)
+    class Shrunk(dpb.DPSE):
+        def plan_epoch(self, n_viable, epoch, horizon):
+            plan = super().plan_epoch(n_viable, epoch, horizon)
+            widths = shrink * plan.sampling_width, shrink * plan.privacy_width
+            return EpochPlan(plan.length, *widths, plan.noise_scale)
 
     lost = 0
-    rng = np.random.default_rng(8)
+    rng, algorithm = np.random.default_rng(8), Shrunk(epsilon, beta)
     for _ in range(runs):
         times = np.array([horizon - instance.n_arms, horizon])
-        counts = elimination.play_epochs(
-            instance.n_arms, times, plan, elimination.fresh_means(instance.rewards(rng), rng)
-        ).counts
+        counts = algorithm.draw(instance, horizon, times, rng).counts
         lost += int(counts[1, instance.best_arm] == counts[0, instance.best_arm])
     return lost
 

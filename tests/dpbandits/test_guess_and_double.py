@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 import dpbandits as dpb
 from dpbandits import GuessAndDouble
 from dpbandits.guarantees import NO_PRIVACY
-from dpbandits.regret.base import Play, RegretAlgorithm
+from dpbandits.regret.base import RegretAlgorithm
 
 GROWTHS = ("double", "square")
 BASES = [
     dpb.DPSE(epsilon=5.0),
     dpb.SuccessiveElimination(),
-    dpb.UCB(engine="per-step"),
-    dpb.DPUCB(epsilon=20.0, engine="per-step"),
+    dpb.UCB(),
+    dpb.DPUCB(epsilon=20.0),
 ]
 
 
@@ -45,7 +45,7 @@ def test_counts_are_those_of_restarted_runs(base, growth, small_instance):
     expected, before = [], 0
     for guess, start, stop in algorithm.stretches(end):
         every = np.arange(1, stop - start + 1)
-        expected += (before + base.play(small_instance, guess, every, rng).counts).tolist()
+        expected += (before + base.draw(small_instance, guess, every, rng).counts).tolist()
         before = np.array(expected[-1])
     boundaries = [stop for _, _, stop in algorithm.stretches(end)]
     for times in (
@@ -54,7 +54,7 @@ def test_counts_are_those_of_restarted_runs(base, growth, small_instance):
         np.array(sorted({*boundaries, end})),  # on each boundary
         np.array(sorted({b + d for b in boundaries for d in (-1, 1) if b + d < end} | {end})),
     ):
-        play = algorithm.play(small_instance, end, times, one_rng())
+        play = algorithm.draw(small_instance, end, times, one_rng())
         np.testing.assert_array_equal(play.counts, np.array(expected)[times - 1])
 
 
@@ -62,10 +62,10 @@ def test_the_horizon_is_not_told(small_instance):
     """The past does not change; a first guess beyond the end restarts nothing."""
     base, times = dpb.DPSE(epsilon=5.0), np.array([10, 500, 3000])
     algorithm = GuessAndDouble(base, first_guess=64)
-    plays = [algorithm.play(small_instance, T, times, one_rng()).counts for T in (3000, 10**9)]
+    plays = [algorithm.draw(small_instance, T, times, one_rng()).counts for T in (3000, 10**9)]
     np.testing.assert_array_equal(*plays)
-    alone = base.play(small_instance, 8192, times, one_rng())
-    guessed = GuessAndDouble(base, first_guess=8192).play(small_instance, 3000, times, one_rng())
+    alone = base.draw(small_instance, 8192, times, one_rng())
+    guessed = GuessAndDouble(base, first_guess=8192).draw(small_instance, 3000, times, one_rng())
     np.testing.assert_array_equal(alone.counts, guessed.counts)
 
 
@@ -81,11 +81,12 @@ class Spy(RegretAlgorithm):
     def guarantee(self):
         return dpb.PrivacyGuarantee("global", 0.125)
 
-    def play(self, instance, horizon, checkpoints, rng):
-        self.told.append((horizon, int(checkpoints[-1])))
-        counts = np.zeros((checkpoints.size, instance.n_arms), dtype=np.int64)
-        counts[:, 0] = checkpoints
-        return Play(counts, np.array([3]))
+    releases = True
+
+    def play(self, rewards, horizon, rng):
+        self.told.append((horizon, rewards.left))
+        rewards.total(0, 3)
+        rewards.rest(0)
 
     def regret_bound(self, instance, horizon, times=None):
         return np.sqrt(horizon) * np.minimum(np.asarray(times, float), 1.0)
@@ -94,7 +95,7 @@ class Spy(RegretAlgorithm):
 def test_what_the_base_is_told_and_what_it_promises(small_instance):
     spy = Spy()
     algorithm = GuessAndDouble(spy, "double", 16)
-    play = algorithm.play(small_instance, 40, np.array([5, 40]), one_rng())
+    play = algorithm.draw(small_instance, 40, np.array([5, 40]), one_rng())
     assert spy.told == [(16, 8), (32, 8), (64, 16), (128, 8)]
     assert play.epoch_ends.tolist() == [3, 11, 19, 35]
     assert play.counts[:, 0].tolist() == [5, 40]

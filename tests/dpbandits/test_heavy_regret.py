@@ -251,7 +251,7 @@ def calls(algorithm, instance):
     """What a user may ask of an algorithm on an instance."""
     yield lambda: dpb.simulate(algorithm, instance, 1000)
     yield lambda: algorithm.regret_bound(instance, 1000)
-    yield lambda: algorithm.play(instance, 1000, np.array([1000]), np.random.default_rng(0))
+    yield lambda: algorithm.draw(instance, 1000, np.array([1000]), np.random.default_rng(0))
 
 
 def test_half_the_noise_is_for_rewards_that_cannot_be_negative():
@@ -361,7 +361,7 @@ def test_dprucb_is_the_pseudo_code(algorithm, instance):
     times = np.arange(1, horizon + 1)
     by_pulls = replace(algorithm, engine="per-step")  # test_dprucb_skipping.py has the other one
     for played_on, reward in ((instance, None), from_function(instance)):
-        play = by_pulls.play(played_on, horizon, times, np.random.default_rng(9))
+        play = by_pulls.draw(played_on, horizon, times, np.random.default_rng(9))
         played = dprucb(algorithm, instance, horizon, np.random.default_rng(9), reward)
         assert play.counts.tolist() == counts_of(played, instance.n_arms, times).tolist()
     assert np.unique(play.counts[-1]).size > 1
@@ -448,7 +448,7 @@ def test_robust_ucb_is_the_pseudo_code(instance, fixed, monkeypatch):
     times = np.arange(1, 1501)
     algorithm = dpb.RobustUCB("fixed" if fixed else "anytime")
     for played_on, reward in ((instance, None), from_function(instance)):
-        play = algorithm.play(played_on, 1500, times, np.random.default_rng(10))
+        play = algorithm.draw(played_on, 1500, times, np.random.default_rng(10))
         rng = np.random.default_rng(10)
         played = robust_ucb(instance, 1500, fixed, rng, reward=reward)
         assert play.counts.tolist() == counts_of(played, instance.n_arms, times).tolist()
@@ -472,7 +472,7 @@ def test_heaps_grow():
 
     instance = dpb.instances.heavy_callback(reader(), 2, 1.0, u)
     times, rng = np.arange(1, horizon + 1), np.random.default_rng(0)
-    play = dpb.RobustUCB().play(instance, horizon, times, rng)
+    play = dpb.RobustUCB().draw(instance, horizon, times, rng)
     played = robust_ucb(instance, horizon, False, rng, reward=reader())
     assert play.counts.tolist() == counts_of(played, 2, times).tolist()
     assert play.pulls.max() > 1024, "more than a heap holds at first"
@@ -592,4 +592,4 @@ def test_horizons_to_the_end_of_the_integers(algorithm):
     with pytest.raises(ValueError, match="horizon"):
         dpb.simulate(algorithm, WIDE, 2**62 + 1)
     with pytest.raises(ValueError, match="2\\^62"):
-        algorithm.play(WIDE, 2**63 - 1, np.array([2**63 - 1]), np.random.default_rng(0))
+        algorithm.draw(WIDE, 2**63 - 1, np.array([2**63 - 1]), np.random.default_rng(0))

@@ -143,12 +143,12 @@ def test_the_plain_loop_pulls_the_same_arms(algorithm):
         horizon = 3000 + 7 * seed
         arms, releases = plain_loop(algorithm, ARMS, horizon, np.random.default_rng(seed))
         times = np.arange(1, horizon + 1)
-        play = algorithm.play(ARMS, horizon, times, np.random.default_rng(seed))
+        play = algorithm.draw(ARMS, horizon, times, np.random.default_rng(seed))
         assert np.array_equal(play.counts, np.cumsum(np.eye(3, dtype=int)[arms], axis=0))
         assert play.epoch_ends.tolist() == releases
     # the same algorithm with another ε pulls other arms
     twin = replace(algorithm, epsilon=0.05 if algorithm.epsilon > 1 else math.inf)
-    other = twin.play(ARMS, horizon, times, np.random.default_rng(seed))
+    other = twin.draw(ARMS, horizon, times, np.random.default_rng(seed))
     assert not np.array_equal(other.counts, play.counts), "control"
 
 
@@ -183,7 +183,7 @@ def test_each_reward_is_in_one_release(algorithm, interpreted):
     for horizon in (1, 2, 3, 50, 999):
         rng, times = Watched(horizon), np.array([horizon])
         recorded = Recorded(ARMS, rng.rng)
-        play = algorithm.play(recorded, horizon, times, rng)
+        play = algorithm.draw(recorded, horizon, times, rng)
         assert rng.scales == [1 / algorithm.epsilon] * len(recorded.asked)
         assert play.epoch_ends.size == len(recorded.asked)
         released = np.zeros(3, dtype=int)
@@ -206,10 +206,10 @@ def test_decisions_know_released_sums_alone(algorithm, interpreted):
 
     def pulls(change, lowered):
         rng = Watched(1, lowered)
-        return algorithm.play(Recorded(ARMS, rng.rng, change), 1000, times, rng).counts
+        return algorithm.draw(Recorded(ARMS, rng.rng, change), 1000, times, rng).counts
 
     plain = pulls(None, None)
-    compiled = algorithm.play(ARMS, 1000, times, np.random.default_rng(1)).counts
+    compiled = algorithm.draw(ARMS, 1000, times, np.random.default_rng(1)).counts
     assert np.array_equal(plain, compiled)
     changes = range(12)
     for change in changes:
@@ -363,12 +363,12 @@ def test_thompson_sampling_against_pull_by_pull():
 
     rng = np.random.default_rng(2)
     expected = np.array([plain(rng) for _ in range(800)]).T
-    plays = [algorithm.play(ARMS, horizon, times, rng) for _ in range(800)]
+    plays = [algorithm.draw(ARMS, horizon, times, rng) for _ in range(800)]
     found = np.array([play.counts[:, 1] for play in plays]).T
     for sample, other in zip(found, expected, strict=True):
         assert same_law(sample, other, 1 / 4)
     batches = dpb.LazyDPTS(epsilon=3.0, alpha=1.5, draws="batches")
-    other = [batches.play(ARMS, horizon, times, rng).counts[-1, 1] for _ in range(800)]
+    other = [batches.draw(ARMS, horizon, times, rng).counts[-1, 1] for _ in range(800)]
     assert not same_law(np.array(other), expected[-1]), "control"
 
 

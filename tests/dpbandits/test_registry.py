@@ -22,9 +22,9 @@ from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
 from dpbandits.stopping import StoppingRule
 
 CONFIGURATIONS = {
-    "UCB": [dpb.UCB(), dpb.UCB("per-step")],
+    "UCB": [dpb.UCB()],
     "DPUCB": [
-        *(dpb.DPUCB(30.0), dpb.DPUCB(30.0, engine="per-step"), dpb.DPUCB(math.inf)),
+        *(dpb.DPUCB(30.0), dpb.DPUCB(math.inf)),
         *(dpb.DPUCB(60.0, "mishra-thakurta-parallel"), dpb.DPUCB(180.0, "mishra-thakurta")),
     ],
     "DPUCBBound": [
@@ -43,7 +43,7 @@ CONFIGURATIONS = {
     "DPSE": [dpb.DPSE(0.5), dpb.DPSE(2.0, beta=0.05), dpb.DPSE(math.inf)],
     "GuessAndDouble": [
         *(dpb.GuessAndDouble(dpb.DPSE(0.5)), dpb.GuessAndDouble(dpb.DPRSE(1.0))),
-        dpb.GuessAndDouble(dpb.UCB("per-step"), "square", 100),
+        dpb.GuessAndDouble(dpb.UCB(), "square", 100),
     ],
     "RobustUCB": [dpb.RobustUCB(), dpb.RobustUCB("fixed")],
     "DPRUCB": [
@@ -252,7 +252,7 @@ def test_counts_add_up_at_every_checkpoint(algorithm):
     instance, horizon = bandit(algorithm), horizon_for(algorithm)
     for times in ([1, 2, 3, 4, 5, 1000, 1001, horizon], [horizon], [2]):
         times = np.array(times)
-        play = algorithm.play(instance, horizon, times, np.random.default_rng(0))
+        play = algorithm.draw(instance, horizon, times, np.random.default_rng(0))
         assert isinstance(play, Play)
         assert play.counts.shape == (times.size, 3) and play.counts.dtype == np.int64
         assert play.counts.sum(axis=1).tolist() == times.tolist()
@@ -270,7 +270,7 @@ def test_the_generator_is_the_only_source_of_randomness(algorithm):
     instance, horizon, state = bandit(algorithm), horizon_for(algorithm), global_state()
     times = np.array([100, 2 * horizon // 3])
     first, again = (
-        algorithm.play(instance, horizon, times, np.random.default_rng(5)) for _ in range(2)
+        algorithm.draw(instance, horizon, times, np.random.default_rng(5)) for _ in range(2)
     )
     assert np.array_equal(first.counts, again.counts)
     assert np.array_equal(first.epoch_ends, again.epoch_ends)

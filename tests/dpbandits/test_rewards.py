@@ -21,7 +21,7 @@ BOUNDED = [
 ]
 every_algorithm = pytest.mark.parametrize("algorithm", BOUNDED)
 LAWS = [dpb.laws.beta(a, b) for a, b in ((1, 4), (9, 1), (1, 4))]
-PER_STEP = [dpb.UCB("per-step"), dpb.DPUCB(9.0, engine="per-step"), dpb.DPUCBInt(0.3, "literal")]
+PER_STEP = [dpb.UCB(), dpb.DPUCB(9.0), dpb.DPUCBInt(0.3, "literal")]
 CERTAIN = [1.0, 0.0, 1.0]
 
 
@@ -53,22 +53,15 @@ def test_the_same_rewards_are_the_same_run_wherever_they_come_from(algorithm):
     """Bit for bit, with certain rewards of 0 and 1; control: another table."""
     table, times = np.repeat([CERTAIN], 900, axis=0).T, np.array([2, 55, 900])
     sources = [dpb.instances.table(table), dpb.instances.callback(lambda arm: CERTAIN[arm], 3)]
-    if getattr(algorithm, "engine", "per-step") == "per-step" and not _skips(algorithm):
+    if not isinstance(getattr(algorithm, "base", algorithm), dpb.DPUCBInt):
         sources.append(dpb.instances.bernoulli(CERTAIN))
-    plays = [algorithm.play(s, 900, times, np.random.default_rng(5)) for s in sources]
+    plays = [algorithm.draw(s, 900, times, np.random.default_rng(5), "reference") for s in sources]
     for play in plays[1:]:
         assert np.array_equal(play.counts, plays[0].counts)
         assert np.array_equal(play.epoch_ends, plays[0].epoch_ends)
-    other = algorithm.play(dpb.instances.table(1 - table), 900, times, np.random.default_rng(5))
+    other = algorithm.draw(dpb.instances.table(1 - table), 900, times, np.random.default_rng(5))
     short = isinstance(getattr(algorithm, "base", algorithm), dpb.DPSE | dpb.SuccessiveElimination)
     assert short or not np.array_equal(other.counts, plays[0].counts)
-
-
-def _skips(algorithm):
-    algorithm = getattr(algorithm, "base", algorithm)
-    if isinstance(algorithm, dpb.DPUCBBound | dpb.DPUCBHybrid):
-        return algorithm.guarantee.is_private
-    return isinstance(algorithm, dpb.DPUCBInt)
 
 
 FAST = [
@@ -92,7 +85,7 @@ def test_rewards_of_0_or_1_drawn_one_by_one_have_the_law_of_the_fast_path(algori
     rng = np.random.default_rng(11)
 
     def pulls(make):
-        runs = [algorithm.play(make(), horizon, times, rng).counts[:, 0] for _ in range(500)]
+        runs = [algorithm.draw(make(), horizon, times, rng).counts[:, 0] for _ in range(500)]
         return np.array(runs).T
 
     expected = pulls(lambda: fast)
@@ -190,7 +183,7 @@ def test_restarts_go_on_with_the_rewards_that_are_left():
     for base in (dpb.UCB(), dpb.AdaPUCB(1.0)):
         source = FixedRewards(table, log=False)
         algorithm = dpb.GuessAndDouble(base, first_guess=8)
-        counts = algorithm.play(source, 300, np.array([300]), np.random.default_rng(0)).counts
+        counts = algorithm.draw(source, 300, np.array([300]), np.random.default_rng(0)).counts
         assert np.all(source.tape().read <= counts[0])
         assert base != dpb.UCB() or np.array_equal(source.tape().read, counts[0])
 

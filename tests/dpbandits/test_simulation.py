@@ -20,7 +20,7 @@ from dpbandits._files import write_atomically
 from dpbandits.running import case_seeds
 
 C2 = dpb.instances.ss19("C2")
-ALGORITHMS = [dpb.DPSE(epsilon=0.05, beta=0.9), dpb.DPUCB(epsilon=20.0, engine="per-step")]
+ALGORITHMS = [dpb.DPSE(epsilon=0.05, beta=0.9), dpb.DPUCB(epsilon=20.0)]
 
 
 def test_a_replicate_is_played_from_its_own_child_seed():
@@ -31,7 +31,7 @@ def test_a_replicate_is_played_from_its_own_child_seed():
         "horizon": 20_000,
     }
     for i, child in enumerate(case_seeds(configuration, 5, 3)):
-        play = ALGORITHMS[0].play(C2, 20_000, runs.times, np.random.default_rng(child))
+        play = ALGORITHMS[0].draw(C2, 20_000, runs.times, np.random.default_rng(child))
         assert np.array_equal(play.regret(C2.gaps), runs.regret[i])
         assert np.array_equal(play.counts[-1], runs.pulls[i])
         assert np.array_equal(play.epoch_ends, runs.epoch_ends[i])

@@ -11,15 +11,10 @@ from shadow import shadow_run
 from statistical import may_be_at_most, same_law_of_counts
 
 import dpbandits as dpb
+from dpbandits.fast import skipping
+from dpbandits.fast.index_policies import index_leader, play_per_step
+from dpbandits.fast.skipping import MAX_SKIPS, SKIP_ERROR, skip_and_tally
 from dpbandits.mechanisms.first_passage import first_passage_table
-from dpbandits.regret import skipping
-from dpbandits.regret.skipping import (
-    MAX_SKIPS,
-    SKIP_ERROR,
-    index_leader,
-    play_per_step,
-    skip_and_tally,
-)
 
 
 def play_skipping(*arguments):

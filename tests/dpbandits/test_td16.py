@@ -17,14 +17,15 @@ from statistical import mean_may_be_at_most, same_law, same_law_of_counts
 
 import dpbandits as dpb
 from dpbandits.bounds import td16
+from dpbandits.fast import skipping
+from dpbandits.fast.index_policies import play_index_policy, policy_of
 from dpbandits.guarantees import NO_PRIVACY
 from dpbandits.mechanisms import HybridCounter, hybrid_signs, laplace, laplace_sum_tail
 from dpbandits.mechanisms.hybrid_signs import negative_before
 from dpbandits.privacy import basic_composition, epsilon_at
-from dpbandits.regret import dp_ucb_int, skipping
-from dpbandits.regret.dp_ucb import DPUCB_VARIANTS, ENGINES
+from dpbandits.regret import dp_ucb_int
+from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
 from dpbandits.regret.dp_ucb_int import READINGS, IntervalPolicy, input_of, play_dp_ucb_int
-from dpbandits.regret.skipping import play_index_policy
 
 TWO = dpb.instances.bernoulli([0.9, 0.6], "two arms")
 
@@ -140,7 +141,7 @@ def pull_by_pull(algorithm, means, times, rng):
     if isinstance(algorithm, dpb.DPUCBInt):
         return interval_counts(algorithm, means, times, rng, 0)
     rewards = dpb.instances.bernoulli(means).rewards(rng)
-    return play_index_policy(algorithm.policy(len(means), int(times[-1])), rewards, times, rng)
+    return play_index_policy(policy_of(algorithm, len(means), int(times[-1])), rewards, times, rng)
 
 
 def interval_counts(algorithm, means, times, rng, max_skips, noise=None):
@@ -174,9 +175,9 @@ class Blocks:
 
 
 ALGORITHMS = [
-    dpb.UCB("per-step"),
-    dpb.DPUCB(1.0, engine="per-step"),
-    dpb.DPUCB(30.0, "mishra-thakurta-parallel", "per-step"),
+    dpb.UCB(),
+    dpb.DPUCB(1.0),
+    dpb.DPUCB(30.0, "mishra-thakurta-parallel"),
     dpb.DPUCBBound(2.0),
     dpb.DPUCBBound(2.0, ucb_term=False),
     dpb.DPUCBBound(0.7, split="full"),
@@ -235,7 +236,7 @@ def test_the_law_is_that_of_the_pseudo_code_with_noise_drawn_block_by_block(algo
 
     def compiled(algorithm):
         instance, times = dpb.instances.bernoulli(means), np.array([horizon])
-        return algorithm.play(instance, horizon, times, rng).counts[0, 1]
+        return algorithm.draw(instance, horizon, times, rng).counts[0, 1]
 
     pulls = np.array([sum(plain(algorithm)) for _ in range(runs)])
     same = np.array([compiled(algorithm) for _ in range(runs)])
@@ -288,7 +289,7 @@ def test_skips_on_hybrid_counters_keep_the_law(make, epsilon):
         return [play(algorithm) for _ in range(runs)]
 
     def skipping(algorithm):
-        return algorithm.play(dpb.instances.bernoulli(means), times[-1], times, rng).counts
+        return algorithm.draw(dpb.instances.bernoulli(means), times[-1], times, rng).counts
 
     plain = counts(lambda algorithm: pull_by_pull(algorithm, means, times, rng), epsilon)
     assert same_law_of_counts(counts(skipping, epsilon), plain)
@@ -310,7 +311,7 @@ def test_skips_on_hybrid_counters_keep_the_law(make, epsilon):
 )
 def test_skips_are_long(algorithm, horizon):
     """Runs of so many pulls end; in the literal reading another arm may release for ever."""
-    play = algorithm.play(TWO, horizon, np.array([horizon]), np.random.default_rng(0))
+    play = algorithm.draw(TWO, horizon, np.array([horizon]), np.random.default_rng(0))
     assert play.counts.sum() == horizon and play.epoch_ends.size == 0
 
 
@@ -320,15 +321,16 @@ def test_skips_are_long(algorithm, horizon):
         *[dpb.DPUCBBound(math.inf, width=width) for width in ("printed", "repaired")],
         dpb.DPUCBBound(math.inf, split="full"),
         dpb.DPUCBHybrid(math.inf),
-        *[dpb.DPUCB(math.inf, variant, e) for variant in DPUCB_VARIANTS for e in ENGINES],
+        *[dpb.DPUCB(math.inf, variant) for variant in DPUCB_VARIANTS],
     ],
     ids=repr,
 )
 def test_infinite_epsilon_is_ucb_bit_for_bit(algorithm, same_seeds):
-    instance, engine = dpb.instances.ss19("C2"), getattr(algorithm, "engine", "per-step")
-    private = dpb.simulate(algorithm, instance, 20_000, n_runs=3)
-    plain = dpb.simulate(dpb.UCB(engine), instance, 20_000, n_runs=3)
-    assert np.array_equal(private.regret, plain.regret)
+    instance = dpb.instances.ss19("C2")
+    for how in ("pull by pull", *(["skipping"] if isinstance(algorithm, dpb.DPUCB) else [])):
+        private = dpb.simulate(algorithm, instance, 20_000, n_runs=3, how=how)
+        plain = dpb.simulate(dpb.UCB(), instance, 20_000, n_runs=3, how=how)
+        assert np.array_equal(private.regret, plain.regret)
     noisy = dpb.simulate(type(algorithm)(1.0), instance, 20_000, n_runs=3)
     assert not np.array_equal(private.pulls, noisy.pulls)
 
@@ -336,7 +338,7 @@ def test_infinite_epsilon_is_ucb_bit_for_bit(algorithm, same_seeds):
 def test_the_horizon_is_not_used_and_half_of_the_budget_is_the_paper_at_half_of_epsilon():
     def counts(algorithm, horizon=2000):
         times, rng = np.array([50, 2000]), np.random.default_rng(4)
-        return algorithm.play(TWO, horizon, times, rng).counts.tolist()
+        return algorithm.draw(TWO, horizon, times, rng).counts.tolist()
 
     for algorithm in ALGORITHMS[3:]:
         assert counts(algorithm) == counts(algorithm, 10**9)

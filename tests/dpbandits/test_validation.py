@@ -118,7 +118,6 @@ PUBLIC = [
     ("delta", NOT_A_NUMBER + NOT_FRACTIONS, lambda x: tree(delta=x)),
     ("horizon", [*NOT_WHOLE, 0, -1], lambda x: tree(horizon=x)),
     ("variant", ["", "tight", None, 3], lambda x: tree(variant=x)),
-    ("engine", ["", "fast", None, 3], lambda x: tree(engine=x)),
     ("failure_power", [None, 0, 1e7], lambda x: tree(failure_power=x)),
     ("interval", [*NOT_WHOLE, 0, -1, 10**15 + 1], input_of),
     ("epsilon", [*POSITIVE_OR_INFINITE, math.inf], lambda x: calibrated(epsilon=x)),

@@ -67,7 +67,7 @@ def unbounded() -> Finding:
     for algorithm in (DPUCBBound(1.0), DPUCBHybrid(1.0), DPUCBInt(1 / 16)):
         for seed in (62, 63):
             early, late = (
-                algorithm.play(bernoulli(TWO), t, np.array([500, t]), np.random.default_rng(seed))
+                algorithm.draw(bernoulli(TWO), t, np.array([500, t]), np.random.default_rng(seed))
                 for t in (1000, 2000)
             )
             same = same and bool(np.array_equal(early.counts[0], late.counts[0]))

@@ -257,7 +257,7 @@ class RegretSubject(Subject):
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         _check_rewards(table)
-        actions = self.target.play_table(np.array(table, np.float64, order="C"), n_runs, rng)
+        actions = self.target.draw_table(np.array(table, np.float64, order="C"), n_runs, rng)
         return Outputs(np.empty((n_runs, 0)), actions.astype(np.float64))
 
 

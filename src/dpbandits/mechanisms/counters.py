@@ -16,7 +16,7 @@ from typing import Annotated
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._kernels import interpreted, kernel
 from dpbandits._validation import check_choice, check_fraction, check_integer
 from dpbandits.configuration import Budget, Configuration, Positive, between, whole
 from dpbandits.guarantees import PrivacyGuarantee
@@ -26,6 +26,7 @@ from dpbandits.mechanisms.noise import laplace, laplace_sum_error, laplace_sum_q
 __all__ = ["SPLITS", "AdaptiveTree", "BinaryTree", "HybridCounter", "LogarithmicCounter"]
 
 SPLITS = ("half", "full")
+_laplace = interpreted(laplace)  # its compiled form is slow to accept a generator
 
 HYBRID_STATE = TREE_LEVELS + 1
 """Size of the row of numbers that `next_hybrid_noise` keeps of a counter."""
@@ -206,7 +207,7 @@ class RunningCounter:
         scale, nodes = self._mechanism.drawn(n)
         if scale is None:
             return self._released
-        noise = laplace(self._rng, scale)
+        noise = _laplace(self._rng, scale) if scale > 0.0 else 0.0
         if nodes:
             self._nodes[lowest_level(n)] = noise
         else:

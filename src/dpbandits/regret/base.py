@@ -11,11 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
+from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits.configuration import Configuration
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance, BoundedInstance
+from dpbandits.rewards.run import Ended, ProtocolError, Run
 from dpbandits.rewards.streams import Bandit, FixedRewards
 
 Times = Ints
@@ -35,10 +37,13 @@ class Play:
         Pulls of each arm among the first ``checkpoints[c]`` pulls: exact at every checkpoint.
     epoch_ends : numpy.ndarray of int, shape (E,)
         Times at which the algorithm's epochs ended; empty where it has none.
+    at_once : int
+        Number of pulls that an accelerator drew many at a time.
     """
 
     counts: Ints
     epoch_ends: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    at_once: int = 0
 
     @property
     def pulls(self) -> Ints:
@@ -51,19 +56,50 @@ class Play:
         regret: Floats = self.counts @ gaps
         return regret
 
+    def fault(self, checkpoints: Times, n_arms: int) -> str:
+        """Say what no run can have returned; nothing if all is well.
+
+        Parameters
+        ----------
+        checkpoints : numpy.ndarray of int, shape (C,)
+            The checkpoints of the run.
+        n_arms : int
+            Number of arms K.
+
+        Returns
+        -------
+        str
+            What is wrong and what must hold; empty if nothing is.
+        """
+        counts = np.asarray(self.counts)
+        if counts.shape != (checkpoints.size, n_arms):
+            shape = (checkpoints.size, n_arms)
+            return f"returned counts of shape {counts.shape}; allowed: {shape}"
+        pulls = counts.sum(axis=1)
+        if (pulls != checkpoints).any():
+            at = int(np.argmax(pulls != checkpoints))
+            time = checkpoints[at]
+            return f"counts {pulls[at]} pulls by the time {time}; allowed: as many as the time"
+        falls = (np.diff(counts, axis=0, prepend=0) < 0).any()
+        return "has counts that fall; allowed: pulls so far, of each arm" if falls else ""
+
 
 class RegretAlgorithm(Configuration, abc.ABC):
     """Base class of the regret-minimising algorithms.
 
     A subclass is a frozen dataclass whose fields name their checks (`Configuration`). It sets
     `label` and `source` and defines `play`, `guarantee` if it is private, and, where one is known,
-    `regret_bound`; see ``CONTRIBUTING.md``.
+    `regret_bound`; see ``CONTRIBUTING.md``. What plays it faster is entered by
+    `dpbandits.acceleration.accelerates`, for that class alone.
     """
 
     label: ClassVar[str]
     """What tables and figures call the algorithm."""
     source: ClassVar[str]
     """Paper and number."""
+    releases: ClassVar[bool] = False
+    """Whether `Play.epoch_ends` has the times at which a run's requests for rewards were met: the
+    ends of its epochs or batches."""
     bound_for: ClassVar[type[Bandit] | tuple[type[Bandit], ...]] = (
         BernoulliInstance,
         BoundedInstance,
@@ -83,34 +119,114 @@ class RegretAlgorithm(Configuration, abc.ABC):
                 "with rewards in [0, 1], such as bernoulli([0.5, 0.4])"
             )
 
-    @abc.abstractmethod
-    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
-        """Play the instance once, until the last checkpoint.
+    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
+        """Play once, pull after pull: the algorithm as its paper has it.
+
+        It ends when `rewards` ends it, which it does after as many pulls as anybody wants to see.
 
         Parameters
         ----------
-        instance : Arms
-            The bandit, of the kind that `check_instance` lets pass. ``instance.rewards(rng)`` are
-            its rewards, as `dpbandits.rewards.streams` says.
+        rewards : Run
+            What the algorithm may ask of its arms: sums of their next rewards.
+        horizon : int
+            Horizon T that the algorithm is told; at least the number of pulls of the run.
+        rng : numpy.random.Generator
+            Source of the noise, and of whatever else is random but the rewards.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__}.play is not defined; allowed: a method that pulls arms"
+        )
+
+    def draw(
+        self, instance: Any, horizon: int, checkpoints: Times, rng: Rng, how: str | None = None
+    ) -> Play:
+        """Draw a run on an instance, by the algorithm's accelerator or else by `play`.
+
+        Parameters
+        ----------
+        instance : Arms or Source
+            The bandit, of the kind that `check_instance` lets pass, whose ``rewards(rng)`` begins
+            a run; or such rewards, with which the run goes on.
         horizon : int
             Horizon T that the algorithm is told; at least the last checkpoint.
         checkpoints : numpy.ndarray of int, shape (C,)
-            Increasing times at which the pulls are counted.
+            Increasing numbers of pulls at which the pulls are counted; the last ends the run.
         rng : numpy.random.Generator
             Source of all randomness of the run, rewards included.
-        """
+        how : str, optional
+            Name of an accelerator, or "reference" for `play`. None is the fastest.
 
-    def play_table(self, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
-        """Play a table of rewards in [0, 1], shape (K, N), many times, N pulls each time.
+        Returns
+        -------
+        Play
+            The pulls at the checkpoints.
 
-        Returns the arm of each pull, shape (n_runs, N). Bit for bit, one run after another is
-        played by `play`; a compiled loop may override it.
+        Raises
+        ------
+        ValueError
+            If there is no accelerator of that name, or if a class breaks the protocol.
         """
+        source = instance.rewards(rng)
+        fast = accelerator_for(self, type(source), how)
+        if fast is not None:
+            play = fast.run(self, source, horizon, checkpoints, rng)
+            if not isinstance(play, Play):
+                kind = type(play).__name__
+                raise ValueError(f"{type(self).__name__}: {fast.name} returned {kind}, not a Play")
+            if fault := play.fault(checkpoints, source.n_arms):
+                raise ValueError(f"{type(self).__name__}: {fast.name} {fault}")
+            return play
+        run = Run(source, checkpoints)
+        program = f"{type(self).__name__}.play"
+        try:
+            self.play(run, horizon, rng)
+        except Ended:
+            pass
+        except ProtocolError as error:
+            raise ValueError(f"{program}: {error}") from None
+        if not run.ended:
+            raise ValueError(
+                f"{program} returned after {run.time} of {checkpoints[-1]} pulls; allowed: it goes "
+                "on until the run is ended"
+            )
+        return Play(run.counts, np.array(run.ends if self.releases else [], dtype=np.int64))
+
+    def draw_table(
+        self, table: Floats, n_runs: int, rng: Rng, how: str | None = None
+    ) -> NDArray[np.int8]:
+        """Draw many runs on a table of rewards, N pulls each.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry. K is at most 127.
+        n_runs : int
+            Number of runs.
+        rng : numpy.random.Generator
+            Source of the noise of all runs, one after another.
+        how : str, optional
+            As in `draw`, of the accelerators that play tables.
+
+        Returns
+        -------
+        numpy.ndarray of int8, shape (n_runs, N)
+            The arm of each pull.
+
+        Raises
+        ------
+        ValueError
+            As `draw` does.
+        """
+        fast = accelerator_for(self, TableRuns, how)
+        if fast is not None:
+            found: NDArray[np.int8] = fast.run(self, table, n_runs, rng)
+            return found
         rewards, times = FixedRewards(table, log=False), np.arange(1, table.shape[1] + 1)
         arms = np.empty((n_runs, times.size), dtype=np.int8)
         for row in arms:
             rewards.restart()
-            write_arms(self.play(rewards, times.size, times, rng).counts, row)
+            play = self.draw(rewards, times.size, times, rng, REFERENCE)
+            row[:] = np.diff(play.counts, axis=0, prepend=0).argmax(axis=1)
         return arms
 
     def regret_bound(

@@ -5,52 +5,64 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
 
 from dpbandits import bounds
+from dpbandits._arrays import Rng
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_positive
 from dpbandits.configuration import Budget, between
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.counters import BinaryTree
 from dpbandits.privacy import calibrate
-from dpbandits.regret.skipping import IndexAlgorithm, IndexPolicy
+from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.rewards.run import Run
 
-__all__ = ["DPUCB", "DPUCB_VARIANTS", "ENGINES", "UCB"]
+__all__ = ["DPUCB", "DPUCB_VARIANTS", "UCB"]
 
 DPUCB_VARIANTS = ("tree-tight", "mishra-thakurta-parallel", "mishra-thakurta")
-ENGINES = ("skipping", "per-step")
-Engine = Literal["skipping", "per-step"]
 _calibrate = lru_cache(maxsize=256)(calibrate)
 
 
 @dataclass(frozen=True)
-class UCB(IndexAlgorithm):
+class UCB(RegretAlgorithm):
     """UCB1: Auer, Cesa-Bianchi & Fischer (2002), as SS19 §2 writes it.
 
     Every arm once, then at time t the arm with the largest mean + √(2 log t/n); ties go to the
     lowest arm number. The bound on the regret is `ucb_regret`.
 
-    Parameters
-    ----------
-    engine : {"skipping", "per-step"}
-        How it is simulated: certified skipping (`dpbandits.regret.skipping`; total-variation
-        error at most 4·10⁻¹⁰ a run) or pull by pull.
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> runs = dpb.simulate(dpb.UCB(), dpb.instances.ss19("C2"), 10**9, n_runs=2)
+    >>> runs.how
+    'skipping: its law up to 4e-10'
+    >>> dpb.simulate(dpb.UCB(), dpb.instances.ss19("C2"), 10**3, n_runs=2, how="reference").how
+    'reference'
     """
 
     label: ClassVar[str] = "UCB"
     source: ClassVar[str] = "Auer et al. 2002; SS19, §2"
 
-    engine: Engine = "skipping"
-
-    def policy(self, n_arms: int, horizon: int) -> IndexPolicy:
-        return IndexPolicy()
+    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
+        n_arms = rewards.n_arms
+        pulls, sums = np.zeros((2, n_arms))
+        for t in range(1, horizon + 1):
+            if t <= n_arms:
+                arm = t - 1
+            else:
+                index = sums / pulls + np.sqrt(2 * math.log(t) / pulls)
+                arm = int(np.argmax(index))
+            sums[arm] += rewards.total(arm, 1)
+            pulls[arm] += 1
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
         return partial(bounds.ucb_regret, instance.gaps, horizon)
 
 
 @dataclass(frozen=True)
-class DPUCB(IndexAlgorithm):
+class DPUCB(RegretAlgorithm):
     """UCB on private sums from one binary-tree counter per arm (Mishra & Thakurta 2015).
 
     The index is (noisy sum + γ)/n + √(2 log t/n), with γ a bound on the tree's noise, so that it
@@ -74,8 +86,6 @@ class DPUCB(IndexAlgorithm):
         Privacy budget ε > 0; ``inf`` is allowed and gives `UCB`.
     variant : {"tree-tight", "mishra-thakurta-parallel", "mishra-thakurta"}
         Which constants.
-    engine : {"skipping", "per-step"}
-        As of `UCB`.
     failure_power : float
         p from 10⁻⁶ to 10⁶: γ may fail with probability T^(−p). TD16 has p = 4 in its comparison.
 
@@ -90,7 +100,6 @@ class DPUCB(IndexAlgorithm):
 
     epsilon: Budget
     variant: Annotated[str, partial(check_choice, choices=DPUCB_VARIANTS)] = "tree-tight"
-    engine: Engine = "skipping"
     failure_power: Annotated[float, between(1e-6, 1e6)] = 1.0
 
     @staticmethod
@@ -99,7 +108,6 @@ class DPUCB(IndexAlgorithm):
         delta: float,
         horizon: int,
         variant: str = "tree-tight",
-        engine: Engine = "skipping",
         failure_power: float = 1.0,
     ) -> DPUCB:
         """Return the algorithm that is (ε, δ)-private for a number of pulls, and not far below.
@@ -118,7 +126,7 @@ class DPUCB(IndexAlgorithm):
         target = check_positive("epsilon", epsilon), check_fraction("delta", delta)
         levels = BinaryTree(1.0, check_integer("horizon", horizon, 1)).levels
         budget = _calibrate(*target, (1 / levels,) * levels)
-        return DPUCB(budget, variant, engine, failure_power)
+        return DPUCB(budget, variant, failure_power)
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -130,8 +138,19 @@ class DPUCB(IndexAlgorithm):
         split = n_arms if self.variant == "mishra-thakurta" else 1
         return BinaryTree(self.epsilon / split, horizon)
 
-    def policy(self, n_arms: int, horizon: int) -> IndexPolicy:
-        return IndexPolicy(self.node_scale(n_arms, horizon), self.gamma(n_arms, horizon))
+    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
+        n_arms = rewards.n_arms
+        tree, gamma = self.tree(n_arms, horizon), self.gamma(n_arms, horizon)
+        counters = [tree.counter(rng) for _ in range(n_arms)]
+        pulls, sums = np.zeros((2, n_arms))  # the sums are private
+        for t in range(1, horizon + 1):
+            if t <= n_arms:
+                arm = t - 1
+            else:
+                index = (sums + gamma) / pulls + np.sqrt(2 * math.log(t) / pulls)
+                arm = int(np.argmax(index))
+            sums[arm] = counters[arm].add(rewards.total(arm, 1))
+            pulls[arm] += 1
 
     def node_scale(self, n_arms: int, horizon: int) -> float:
         """Return the scale of the Laplace variable of one tree node."""

@@ -1,10 +1,4 @@
-"""UCB on hybrid counters: DP-UCB-BOUND and DP-UCB-HYBRID.
-
-*Certified skipping* for the latter, where the noise of every arm changes at every pull: a
-certificate is a number of pulls and a barrier for the noise of each arm, over which the leader's
-index stays above a level θ and those of the others below it. Proof: :prf:ref:`lem-walk-advancing`.
-When the noise of one of them first reaches its barrier is drawn by `walk_to_joint_passage`.
-"""
+"""UCB on hybrid counters: DP-UCB-BOUND and DP-UCB-HYBRID of Tossou & Dimitrakakis (2016)."""
 
 from __future__ import annotations
 
@@ -16,149 +10,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dpbandits import bounds
-from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._arrays import Rng
 from dpbandits.configuration import Budget, Flag
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.counters import HybridCounter
-from dpbandits.mechanisms.first_passage import (
-    FirstPassageTable,
-    first_passage_table,
-    lowest_level,
-    walk_to_joint_passage,
-)
-from dpbandits.regret.base import Times
-from dpbandits.regret.skipping import (
-    ADVANCING,
-    BLOCKS,
-    LOG_ERROR,
-    MAX_SKIPS,
-    IndexAlgorithm,
-    IndexPolicy,
-    State,
-    aligned,
-    index_leader,
-    next_noise,
-    pass_checkpoints,
-    reward_band,
-    start,
-)
-from dpbandits.rewards.binomial import binomial
-from dpbandits.schedules import noise_width
+from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.rewards.run import Run
+from dpbandits.schedules import noise_bracket, noise_width
 
 __all__ = ["DPUCBBound", "DPUCBHybrid"]
 
-# These steer only the speed.
-_NOISE_RESERVE = 40.0  # node scales that are kept for the leader's noise
-_SHORTEST = 32  # pulls that make a skip worth its cost
-_TRIES = 4  # lengths of a certificate that are tried, each an eighth of the one before
 
-
-@kernel
-def _certify(
-    policy: IndexPolicy,
-    state: State,
-    arm: int,
-    lead: float,
-    mean: float,
-    t: int,
-    most: int,
-    node_scale: float,
-    table: FirstPassageTable,
-    barriers: Floats,
-) -> int:
-    """Return a number of pulls, at most `most`, and write the barriers; 0 if none is worth it."""
-    pulls, sums, noise = state.pulls, state.sums, state.noise
-    n, total = pulls[arm], sums[arm]
-    root = math.sqrt(2.0 * math.log(t + 1.0)) if policy.ucb_term else 0.0
-    kept = noise[arm] - min(_NOISE_RESERVE * node_scale, 0.5 * lead)
-    stretch = min(most, n)
-    for _ in range(_TRIES):
-        if stretch < _SHORTEST:
-            break
-        band = reward_band(mean, stretch, LOG_ERROR)
-        last = n + stretch - 1.0
-        at_first = total - band + root * math.sqrt(n)
-        at_last = total - band + mean * (stretch - 1.0) + root * math.sqrt(last)
-        level = min((at_first + kept) / n, (at_last + kept) / last)
-        slack = 1e-9 + 1e-12 * (abs(total) + abs(kept) + (abs(level) + 1.0) * last)
-        later = math.sqrt(2.0 * math.log(t + stretch)) if policy.ucb_term else 0.0
-        longest = stretch
-        for b in range(pulls.size):
-            if b == arm:
-                barriers[b] = min(at_first - level * n, at_last - level * last) - slack
-                room = barriers[b] + noise[b]
-            else:
-                barriers[b] = pulls[b] * level - sums[b] - later * math.sqrt(pulls[b]) - slack
-                room = barriers[b] - noise[b]
-            cells = min(room / (table.cell_width * node_scale), table.limits.size - 1.0)
-            longest = min(longest, table.limits[int(cells)] if cells > 0 else 0)
-        if longest >= _SHORTEST:
-            return longest
-        stretch //= 8
-    return 0
-
-
-@kernel
-def _play(
-    means: Floats,
-    policy: IndexPolicy,
-    state: State,
-    checkpoints: Ints,
-    rng: Rng,
-    table: FirstPassageTable,
-    max_skips: int,
-) -> Ints:
-    """Play DP-UCB-HYBRID on Bernoulli arms with certified skips; the noise is positive."""
-    pulls, sums, noise, counters, _, values, widths, inverse_roots, _ = state
-    n_arms, horizon = means.size, checkpoints[-1]
-    barriers, signs = np.zeros(n_arms), np.empty(n_arms)
-    counts = np.zeros((checkpoints.size, n_arms), np.int64)
-    power = 1  # the greatest power of two up to t
-    t, c, skips, wait = 0, 0, 0, n_arms
-    while t < horizon:
-        arm, stretch, node_scale = t, 0, 0.0
-        if t >= n_arms:
-            root = math.sqrt(2.0 * math.log(t + 1)) if policy.ucb_term else 0.0
-            for b in range(n_arms):
-                values[b] = (sums[b] + noise[b]) / pulls[b]
-            arm, highest, rival = index_leader(values, widths, inverse_roots, 0.0, root)
-            most = min(horizon, 2 * power - 1) - t
-            lead = (highest - rival) * pulls[arm]
-            node_scale = policy.scale * math.log2(power)
-            if t >= wait and most >= _SHORTEST and skips < max_skips and lead > node_scale:
-                stretch = _certify(
-                    policy, state, arm, lead, means[arm], t, most, node_scale, table, barriers
-                )
-                if stretch == 0:
-                    wait = t + _SHORTEST // 4
-                elif stretch < most:
-                    stretch = aligned(t, stretch)
-        before = t
-        if stretch > 0:
-            signs[:] = -1.0
-            signs[arm] = 1.0
-            t = walk_to_joint_passage(
-                rng, table, node_scale, barriers, signs, counters, t, t + stretch
-            )
-            noise[:] = counters[:, lowest_level(t)]
-            sums[arm] += binomial(rng, t - before, means[arm])
-            skips += 1
-        else:
-            t += 1
-            if rng.random() < means[arm]:
-                sums[arm] += 1.0
-            for b in range(n_arms):
-                noise[b] = next_noise(rng, policy, counters, b, t)
-            if t == 2 * power:
-                power = t
-        pulls[arm] += t - before
-        inverse_roots[arm] = 1.0 / math.sqrt(pulls[arm])
-        c = pass_checkpoints(counts, checkpoints, c, t, pulls, arm)
-    return counts
-
-
-class HybridIndex(IndexAlgorithm):
+class HybridIndex(RegretAlgorithm):
     """Base of DP-UCB-BOUND and DP-UCB-HYBRID, whose sums are those of hybrid counters."""
 
     # fields of the subclasses
@@ -175,10 +38,6 @@ class HybridIndex(IndexAlgorithm):
         """What a counter promises, for all pulls together; a reward enters one counter."""
         return self.counter.guarantee
 
-    @property
-    def skips(self) -> bool:
-        return self.epsilon < math.inf
-
 
 @dataclass(frozen=True)
 class DPUCBBound(HybridIndex):
@@ -189,9 +48,8 @@ class DPUCBBound(HybridIndex):
 
         s/n + ν/n + √(2 log t/n),        ν = (4√8/ε₁)·log t·(log2 n' + 1);
 
-    every arm once first, ties to the lowest arm number. The horizon is not used. Runs take steps of
-    many pulls (`dpbandits.regret.skipping`; total-variation error at most 4·10⁻¹⁰ a run). The bound
-    on the regret is `dp_ucb_bound_regret`. Proof: :prf:ref:`thm-32`.
+    every arm once first, ties to the lowest arm number. The horizon is not used. The bound on the
+    regret is `dp_ucb_bound_regret`. Proof: :prf:ref:`thm-32`.
 
     Parameters
     ----------
@@ -204,6 +62,11 @@ class DPUCBBound(HybridIndex):
     width : {"printed", "repaired"}
         "printed": ν as above. "repaired": with ⌊log2 n⌋ = k, the number of levels of the tree, in
         place of log2 n'.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as it says here.
 
     Notes
     -----
@@ -239,10 +102,22 @@ class DPUCBBound(HybridIndex):
     split: Literal["half", "full"] = "half"
     width: Literal["printed", "repaired"] = "printed"
 
-    def policy(self, n_arms: int, horizon: int) -> IndexPolicy:
-        scale = self.counter.block_scale
-        factor = float(noise_width(scale, 1.0))
-        return IndexPolicy(scale, 0.0, BLOCKS, self.ucb_term, factor, self.width == "repaired")
+    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
+        n_arms, scale = rewards.n_arms, self.counter.block_scale
+        counters = [self.counter.counter(rng) for _ in range(n_arms)]
+        pulls, sums, brackets = np.zeros((3, n_arms))  # the sums are private
+        for t in range(1, horizon + 1):
+            if t <= n_arms:
+                arm = t - 1
+            else:
+                log_t = math.log(t)
+                index = (sums + noise_width(scale, log_t, brackets)) / pulls
+                if self.ucb_term:
+                    index += np.sqrt(2 * log_t / pulls)
+                arm = int(np.argmax(index))
+            sums[arm] = counters[arm].add(rewards.total(arm, 1))
+            pulls[arm] += 1
+            brackets[arm] = noise_bracket(int(pulls[arm]), self.width == "repaired")
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
         return partial(
@@ -262,9 +137,8 @@ class DPUCBHybrid(HybridIndex):
     One hybrid counter an arm, and at every step an element for each of them: the reward for the
     arm that was played, 0 for all others. With s the private sum of an arm's n rewards, the index
     at time t is s/n + √(2 log t/n); every arm once first, ties to the lowest arm number. The
-    horizon is not used. Runs take steps of many pulls (total-variation error at most 4·10⁻¹⁰ a
-    run). The bound on the regret is `dp_ucb_hybrid_regret`. Proof: :prf:ref:`thm-33`. With
-    `literal` it is t times the greatest gap: no better one is known.
+    horizon is not used. The bound on the regret is `dp_ucb_hybrid_regret`. Proof:
+    :prf:ref:`thm-33`. With `literal` it is t times the greatest gap: no better one is known.
 
     Parameters
     ----------
@@ -274,7 +148,13 @@ class DPUCBHybrid(HybridIndex):
         Whether the index is s/n alone, which is what the pseudo-code of Algorithm 1 gives with
         ν = 0. §3.2 has "the same index as standard UCB".
     split : {"half", "full"}
-        As of `DPUCBBound`.
+        What the parts of a counter get of ε: ε/2 each, or ε each, for a guarantee of 2ε together;
+        "full" is the paper's. See `HybridCounter`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as it says here.
 
     Notes
     -----
@@ -283,6 +163,13 @@ class DPUCBHybrid(HybridIndex):
     - It is "Algorithm 1 with ν = 0", and that has no √(2 log t/n): `literal`.
     - "When arm a is played, insert 0 to all others": in the first K steps as well, so that every
       counter has t elements after step t.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> runs = dpb.simulate(dpb.DPUCBHybrid(1.0), dpb.instances.td16("two"), 10**4, n_runs=2)
+    >>> runs.how, runs.pulls.sum(axis=1).tolist()
+    ('skipping: its law up to 4e-10', [10000, 10000])
     """
 
     label: ClassVar[str] = "DP-UCB-HYBRID"
@@ -292,15 +179,22 @@ class DPUCBHybrid(HybridIndex):
     literal: Flag = False
     split: Literal["half", "full"] = "half"
 
-    def policy(self, n_arms: int, horizon: int) -> IndexPolicy:
-        return IndexPolicy(self.counter.block_scale, 0.0, ADVANCING, not self.literal)
-
-    def _play_skipping(
-        self, policy: IndexPolicy, means: Floats, checkpoints: Times, rng: Rng
-    ) -> Ints:
-        table, state = first_passage_table(), start(means.size)
-        counts: Ints = _play(means, policy, state, checkpoints, rng, table, MAX_SKIPS)
-        return counts
+    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
+        n_arms = rewards.n_arms
+        counters = [self.counter.counter(rng) for _ in range(n_arms)]
+        pulls, sums = np.zeros((2, n_arms))  # the sums are private
+        for t in range(1, horizon + 1):
+            if t <= n_arms:
+                arm = t - 1
+            else:
+                index = sums / pulls
+                if not self.literal:
+                    index += np.sqrt(2 * math.log(t) / pulls)
+                arm = int(np.argmax(index))
+            reward = rewards.total(arm, 1)
+            pulls[arm] += 1
+            for b in range(n_arms):
+                sums[b] = counters[b].add(reward if b == arm else 0.0)
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
         if self.literal:

@@ -30,20 +30,19 @@ from dpbandits._validation import (
     check_range,
 )
 from dpbandits.configuration import Fraction, Positive
-from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
-from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
-from dpbandits.privacy import calibrate, epsilon_at
-from dpbandits.regret.base import Play, RegretAlgorithm, Times, write_arms
-from dpbandits.regret.skipping import (
+from dpbandits.fast.index_policies import index_leader, play_steps
+from dpbandits.fast.skipping import (
     LOG_ERROR,
     MAX_SKIPS,
-    index_leader,
     pass_checkpoints,
-    play_steps,
     proposed_stretch,
     reward_band,
     rival_index,
 )
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
+from dpbandits.privacy import calibrate, epsilon_at
+from dpbandits.regret.base import Play, RegretAlgorithm, Times, write_arms
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import FixedRewards, Rewards, Tape, tape_of
 
@@ -483,11 +482,15 @@ class DPUCBInt(RegretAlgorithm):
         refreshed, literal = self.reading == "refreshed", self.reading == "literal"
         return IntervalPolicy(self.interval, self.exponent, self.noise, refreshed, literal)
 
-    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
+    def draw(
+        self, instance: Any, horizon: int, checkpoints: Times, rng: Rng, how: str | None = None
+    ) -> Play:
         rewards = instance.rewards(rng)
         return Play(play_dp_ucb_int(self.policy, rewards, checkpoints, rng, MAX_SKIPS))
 
-    def play_table(self, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
+    def draw_table(
+        self, table: Floats, n_runs: int, rng: Rng, how: str | None = None
+    ) -> NDArray[np.int8]:
         tape = tape_of(FixedRewards(table, log=False))
         arms: NDArray[np.int8] = _table_runs(self.policy, _start(len(table)), tape, n_runs, rng)
         return arms

@@ -5,7 +5,7 @@ The index of an arm with n rewards is (S + Z)/n + H·n^(−v/(1+v)), or, for the
 is the sum of the arm's truncated rewards, Z the noise of its adaptive tree. Pulls 1..K play arms
 0..K−1, every later one the arm of the largest index, ties to the lowest arm number.
 
-*Skipping* is that of `dpbandits.regret.skipping` with f(r) = S + a·r − c + H·(n + r)^g − U·(n + r),
+*Skipping* is that of `dpbandits.fast.skipping` with f(r) = S + a·r − c + H·(n + r)^g − U·(n + r),
 over a line a·r − c below which the sum of the leader's next r rewards does not fall
 (`lower_lines`; a = c = 0 always is one), and with `growing_sum` for the rewards. Each walk of a run
 adds at most 10^−16 for the line and 10^−13 for the sum to the total-variation distance from
@@ -26,6 +26,8 @@ from dpbandits import bounds
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
 from dpbandits.configuration import Budget, Positive
+from dpbandits.fast.index_policies import index_leader, play_steps
+from dpbandits.fast.skipping import aligned, pass_checkpoints, rival_index
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy_schedules import TreeIndexPlan, tree_index
 from dpbandits.mechanisms.first_passage import (
@@ -38,13 +40,6 @@ from dpbandits.mechanisms.first_passage import (
 )
 from dpbandits.regret.base import Play
 from dpbandits.regret.heavy import HeavyTailAlgorithm
-from dpbandits.regret.skipping import (
-    aligned,
-    index_leader,
-    pass_checkpoints,
-    play_steps,
-    rival_index,
-)
 from dpbandits.rewards.heavy_laws import (
     GIVEN,
     PARETO,
@@ -530,7 +525,14 @@ class DPRUCB(HeavyTailAlgorithm):
             width *= (plan.scaling / plan.budget) ** (1 - power)
         return TreeIndex(tree.first_bound, tree.growth, tree.node_factor, width, published)
 
-    def play(self, instance: HeavyTailInstance, horizon: int, checkpoints: Ints, rng: Rng) -> Play:
+    def draw(
+        self,
+        instance: HeavyTailInstance,
+        horizon: int,
+        checkpoints: Ints,
+        rng: Rng,
+        how: str | None = None,
+    ) -> Play:
         self.check_instance(instance)
         run = play_tree_index if self.engine == "skipping" else play_by_steps
         return Play(run(instance, self.index(instance, horizon), checkpoints, rng))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -13,8 +14,8 @@ from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_kind
 from dpbandits.configuration import whole
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.regret.base import Play, RegretAlgorithm, Times
-from dpbandits.rewards.streams import Bandit
+from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.rewards.run import Run
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,11 @@ class GuessAndDouble(RegretAlgorithm):
     first_guess : int
         First guess, at least 4.
 
+    Raises
+    ------
+    ValueError
+        If `base` is no algorithm for regret, or another argument is not as it says here.
+
     Examples
     --------
     >>> import dpbandits as dpb
@@ -45,6 +51,7 @@ class GuessAndDouble(RegretAlgorithm):
 
     label: ClassVar[str] = "Guess-and-double"
     source: ClassVar[str] = "SS19, proof of Theorem 4.3"
+    releases: ClassVar[bool] = True
 
     base: RegretAlgorithm
     growth: Literal["double", "square"] = "double"
@@ -62,27 +69,28 @@ class GuessAndDouble(RegretAlgorithm):
     def check_instance(self, instance: object) -> None:
         self.base.check_instance(instance)
 
-    def stretches(self, end: int) -> Iterator[tuple[int, int, int]]:
-        """Yield (guess, start, stop) of each stretch until time `end`."""
+    def stretches(self, end: float = math.inf) -> Iterator[tuple[int, int, int]]:
+        """Yield the stretches, in which the algorithm is played from nothing.
+
+        Parameters
+        ----------
+        end : int, optional
+            Time at which they stop; without it there is no end.
+
+        Yields
+        ------
+        tuple of (int, int, int)
+            The guess of the horizon, and the times at which the stretch starts and stops.
+        """
         guess, start = self.first_guess, 0
         while start < end:
-            stop = min(guess // 2, end)
+            stop = int(min(guess // 2, end))
             yield guess, start, stop
             guess, start = (2 * guess if self.growth == "double" else guess**2), stop
 
-    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
-        if isinstance(instance, Bandit):  # every stretch goes on with the same rewards
-            instance = instance.rewards(rng)
-        parts, ends = [], []
-        before = np.zeros(instance.n_arms, dtype=np.int64)
-        for guess, start, stop in self.stretches(int(checkpoints[-1])):
-            inside = checkpoints[(checkpoints > start) & (checkpoints < stop)] - start
-            play = self.base.play(instance, guess, np.append(inside, stop - start), rng)
-            counts = before + play.counts
-            parts.append(counts if stop in checkpoints else counts[:-1])
-            ends.append(start + play.epoch_ends)
-            before = counts[-1]
-        return Play(np.concatenate(parts), np.concatenate(ends))
+    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
+        for guess, start, stop in self.stretches():
+            rewards.let(self.base, guess, stop - start, rng)
 
     def regret_bound(
         self, instance: Any, horizon: int, times: ArrayLike | None = None

@@ -13,16 +13,19 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dpbandits import bounds
-from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._arrays import Rng
 from dpbandits.configuration import Budget, Configuration, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
+from dpbandits.heavy_schedules import heavy_epoch
 from dpbandits.mechanisms import laplace_total
-from dpbandits.regret.base import Play, RegretAlgorithm
-from dpbandits.regret.elimination import play_epochs
-from dpbandits.rewards.heavy_laws import HeavyTailInstance, ParetoLaw, TwoPointHeavyLaw
-from dpbandits.rewards.truncated_sums import truncated_sum
-from dpbandits.schedules import MOST_PULLS
+from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.rewards.heavy_laws import (
+    HeavyRewards,
+    HeavyTailInstance,
+    ParetoLaw,
+    TwoPointHeavyLaw,
+)
+from dpbandits.rewards.run import Run
 
 
 class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
@@ -43,6 +46,7 @@ class HeavyElimination(HeavyTailAlgorithm):
     """Base class of DPRSE and LDPRSE: elimination by the epochs of `heavy_epoch`."""
 
     model: ClassVar[str]
+    releases: ClassVar[bool] = True
 
     epsilon: Budget
     beta: Fraction | None
@@ -53,7 +57,7 @@ class HeavyElimination(HeavyTailAlgorithm):
         """Pure ε-privacy: of all pulls (Theorem 3), or of each released reward (Theorem 6)."""
         return PrivacyGuarantee(self.model, self.epsilon)
 
-    def _promised(self, instance: HeavyTailInstance) -> dict[str, Any]:
+    def _promised(self, instance: HeavyTailInstance | HeavyRewards) -> dict[str, Any]:
         return {
             "epsilon": self.epsilon,
             "moment": instance.moment_bound,
@@ -62,46 +66,28 @@ class HeavyElimination(HeavyTailAlgorithm):
             "schedule": self.schedule,
         }
 
-    def play(self, instance: HeavyTailInstance, horizon: int, checkpoints: Ints, rng: Rng) -> Play:
-        self.check_instance(instance)
+    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         beta = 1 / horizon if self.beta is None else self.beta
-        plan = partial(heavy_epoch, beta=beta, **self._promised(instance))
-        return play_heavy_elimination(instance, checkpoints, rng, plan)
+        source: Any = rewards.source  # heavy-tailed rewards: `check_instance`
+        promised = self._promised(source)
+        viable = np.arange(rewards.n_arms)
+        epoch = 0
+        while viable.size > 1:
+            epoch += 1
+            plan = heavy_epoch(viable.size, epoch, beta, **promised)
+            means = []
+            for total in rewards.truncated_totals(viable, plan.pulls, plan.bound):
+                if plan.noise_scale > 0:
+                    total += laplace_total(rng, plan.noise_scale, plan.noise_draws)
+                means.append(total / plan.pulls)
+            viable = viable[max(means) - np.array(means) <= plan.threshold]
+        rewards.rest(viable[0])
 
     def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Callable[..., Any]:
         if self.schedule == "published-remark":  # nothing better is true in general
             return partial(bounds.worst_regret, instance.gaps, horizon)
         bound = partial(bounds.heavy_elimination_regret, instance.gaps, horizon)
         return partial(bound, beta=self.beta, **self._promised(instance))
-
-
-def play_heavy_elimination(
-    instance: HeavyTailInstance,
-    checkpoints: Ints,
-    rng: Rng,
-    plan_epoch: Callable[[int, int], HeavyEpochPlan],
-) -> Play:
-    """Play successive elimination on private means of truncated rewards, fresh in every epoch.
-
-    What is decided at the end of an epoch depends on each arm's sum of truncated rewards and on the
-    sum of its Laplace variables alone, so both are drawn at once, by `truncated_sum` and
-    `laplace_total`. The last checkpoint is 2^62 at most. `plan_epoch` maps (number of viable arms,
-    epoch number from 1) to a `HeavyEpochPlan`.
-    """
-    if checkpoints[-1] > MOST_PULLS:
-        raise ValueError(f"checkpoints={checkpoints!r} are out of range; allowed: up to 2^62")
-
-    def release(viable: list[int], plan: HeavyEpochPlan) -> Floats:
-        sums = []
-        for arm in viable:
-            total = truncated_sum(rng, instance.laws[arm], plan.pulls, plan.bound)
-            if plan.noise_scale > 0:
-                total += laplace_total(rng, plan.noise_scale, plan.noise_draws)
-            sums.append(total / plan.pulls)
-        return np.array(sums)
-
-    play = play_epochs(instance.n_arms, checkpoints, plan_epoch, release)
-    return Play(play.counts, play.epoch_ends)
 
 
 @dataclass(frozen=True)

@@ -375,7 +375,9 @@ class LazyBatches(RegretAlgorithm):
         """Pure ε-differential privacy of the whole sequence of pulls."""
         return PrivacyGuarantee("global", self.epsilon)
 
-    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
+    def draw(
+        self, instance: Any, horizon: int, checkpoints: Times, rng: Rng, how: str | None = None
+    ) -> Play:
         rewards = instance.rewards(rng)
         n_arms = rewards.n_arms
         state, tape = _start(n_arms), tape_of(rewards)
@@ -387,7 +389,9 @@ class LazyBatches(RegretAlgorithm):
             state.given[0] = rewards.total(arm, int(state.sizes[arm]))
         return Play(counts, ends[: state.clock[1]].copy())
 
-    def play_table(self, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
+    def draw_table(
+        self, table: Floats, n_runs: int, rng: Rng, how: str | None = None
+    ) -> NDArray[np.int8]:
         tape = tape_of(FixedRewards(table, log=False))
         arms: NDArray[np.int8] = _table_runs(self.rule, tape, n_runs, rng)
         return arms

@@ -192,7 +192,14 @@ class RobustUCB(HeavyTailAlgorithm):
 
     confidence: Literal["anytime", "fixed"] = "anytime"
 
-    def play(self, instance: HeavyTailInstance, horizon: int, checkpoints: Ints, rng: Rng) -> Play:
+    def draw(
+        self,
+        instance: HeavyTailInstance,
+        horizon: int,
+        checkpoints: Ints,
+        rng: Rng,
+        how: str | None = None,
+    ) -> Play:
         self.check_instance(instance)
         moment, order = instance.moment_bound, instance.order
         if self.confidence == "fixed":

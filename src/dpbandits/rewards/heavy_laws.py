@@ -691,7 +691,7 @@ class HeavyTailInstance(Configuration, Arms):
         HeavyRewards
             Rewards of the run.
         """
-        return HeavyRewards(self.laws, rng)
+        return HeavyRewards(self, rng)
 
     def sample(self, rng: Rng, arm: int, size: int) -> Floats:
         """Draw independent rewards of an arm.
@@ -719,24 +719,32 @@ class HeavyTailInstance(Configuration, Arms):
 
 
 class HeavyRewards(Source):
-    """Rewards of a run, for algorithms in Python and for laws that are in Python alone.
+    """Heavy-tailed rewards of a run, with what the algorithms are told of them.
 
     Parameters
     ----------
-    laws : sequence of HeavyLaw, length K
-        The arms' laws.
+    instance : HeavyTailInstance
+        The bandit.
     rng : numpy.random.Generator
         Source of the rewards.
 
+    Attributes
+    ----------
+    laws : tuple of HeavyLaw, length K
+        The arms' laws.
+    order, moment_bound : float
+        v and u: E∣X∣^(1+v) ≤ u on every arm.
+
     Examples
     --------
-    >>> laws = [TwoPointHeavyLaw(4.0, 1.0), ParetoLaw(1.5, 1.0)]
-    >>> HeavyRewards(laws, np.random.default_rng(0)).total(0, 3)
+    >>> instance = HeavyTailInstance([TwoPointHeavyLaw(4.0, 1.0), ParetoLaw(1.5, 1.0)], 0.4, 20.0)
+    >>> instance.rewards(np.random.default_rng(0)).total(0, 3)
     12.0
     """
 
-    def __init__(self, laws: Sequence[HeavyLaw], rng: Rng) -> None:
-        self._laws, self._rng, self.n_arms = laws, rng, len(laws)
+    def __init__(self, instance: HeavyTailInstance, rng: Rng) -> None:
+        self.laws, self.rng, self.n_arms = instance.laws, rng, instance.n_arms
+        self.order, self.moment_bound = instance.order, instance.moment_bound
 
     def total(self, arm: int, size: int) -> float:
         """Return the sum of the next `size` rewards of `arm`.
@@ -753,7 +761,7 @@ class HeavyRewards(Source):
         float
             Sum of the rewards of these pulls.
         """
-        return float(self._laws[arm].sample(self._rng, size).sum())
+        return float(self.laws[arm].sample(self.rng, size).sum())
 
     def ready(self, arm: int, most: int) -> Floats:
         """Draw the next rewards of an arm, as many as may be drawn ahead.
@@ -770,7 +778,7 @@ class HeavyRewards(Source):
         numpy.ndarray of float, shape (n,)
             Rewards of the next n pulls, 1 ≤ n ≤ `most`.
         """
-        return self._laws[arm].sample(self._rng, min(most, self._laws[arm].ahead))
+        return self.laws[arm].sample(self.rng, min(most, self.laws[arm].ahead))
 
 
 heavy = HeavyTailInstance

@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import interpreted
 from dpbandits._validation import check_generator, check_integer, check_range
 from dpbandits.rewards.binomial import binomial
 from dpbandits.schedules import MOST_PULLS
 
+_binomial = interpreted(binomial)  # slow to accept a generator if compiled
 _BLOCK = 256  # rewards of an arm that are drawn ahead, where they are drawn one by one
 
 
@@ -299,11 +301,12 @@ class DrawnRewards(Source):
             )
         self._rng = check_generator("rng", rng)
         self.means: Floats = instance.means
+        self._means = self.means.tolist()
         self.n_arms = self.means.size
 
     def total(self, arm: int, size: int) -> int:
         arm, size = self._check(arm, size)
-        return int(binomial(self._rng, size, self.means[arm]))
+        return int(_binomial(self._rng, size, self._means[arm]))
 
     def moments(self, arm: int, size: int) -> tuple[float, float]:
         ones = float(self.total(arm, size))  # each is its own square

@@ -1,0 +1,10 @@
+"""Accelerators: what plays faster, with the same law, what an algorithm's file says plainly.
+
+A module is one technique. Algorithms know nothing of it; `dpbandits.acceleration` has the table of
+what plays which class on which input.
+"""
+
+from dpbandits.fast import elimination as elimination
+from dpbandits.fast import hybrid_skipping as hybrid_skipping
+from dpbandits.fast import index_policies as index_policies
+from dpbandits.fast import skipping as skipping

@@ -1,0 +1,172 @@
+"""Successive elimination, epoch by epoch: exact in law, at a cost of O(K · epochs).
+
+What is decided at the end of an epoch depends on each arm's sum of rewards alone, which is drawn at
+once. Proof: :prf:ref:`prop-epochs`. When the epochs ended and in which of them each arm was pulled
+last is all there is to know of a run; pulls and regret are arithmetic on it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpbandits._kernels import kernel
+from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits.acceleration import accelerates
+from dpbandits.mechanisms import laplace_by_inversion
+from dpbandits.regret.base import Play, Times
+from dpbandits.regret.elimination import DPSE, SuccessiveElimination
+from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.streams import DrawnRewards
+from dpbandits.schedules import elimination_epoch_kernel, elimination_threshold_kernel
+
+__all__ = ["EliminationPlay"]
+
+_MOST_EPOCHS = 32  # epoch e has more than 4^e pulls, a run at most 2^62
+
+
+class EliminationPlay(Play):
+    """A run of elimination, without its counts: O(K) numbers, whatever the checkpoints.
+
+    `last_epoch`, shape (K,), has for each arm the number, from 1, of the epoch in which it was
+    pulled last: E + 1 where it was viable to the end. The run ends at the last checkpoint.
+
+    Examples
+    --------
+    Three arms, of which the second goes after 6 pulls:
+
+    >>> play = EliminationPlay(np.array([4, 9]), np.array([6]), np.array([2, 1, 2]))
+    >>> play.counts.tolist(), play.regret(np.array([0.0, 0.5, 0.25])).tolist()
+    ([[2, 1, 1], [4, 2, 3]], [0.75, 1.75])
+    """
+
+    checkpoints: Times
+    last_epoch: Ints
+
+    def __init__(self, checkpoints: Times, epoch_ends: Times, last_epoch: Times) -> None:
+        at_once = int(epoch_ends[-1]) if epoch_ends.size else 0
+        record = {"checkpoints": checkpoints, "epoch_ends": epoch_ends, "last_epoch": last_epoch}
+        vars(self).update(record, at_once=at_once)
+
+    @property
+    def counts(self) -> Ints:
+        """Pulls of each arm at the checkpoints, shape (C, K), counted anew when read."""
+        counts: Ints = _counts(self.checkpoints, self.epoch_ends, self.last_epoch)
+        return counts
+
+    @property
+    def pulls(self) -> Ints:
+        counts: Ints = _counts(self.checkpoints[-1:], self.epoch_ends, self.last_epoch)
+        return counts[0]
+
+    def regret(self, gaps: Floats) -> Floats:
+        regret: Floats = _regret(gaps, self.checkpoints, self.epoch_ends, self.last_epoch)
+        return regret
+
+    def fault(self, checkpoints: Times, n_arms: int) -> str:  # the counts cannot be wrong otherwise
+        same = np.array_equal(self.checkpoints, checkpoints) and self.last_epoch.shape == (n_arms,)
+        return "" if same else "returned other checkpoints or arms; allowed: those it was given"
+
+
+@kernel
+def _counts(checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints) -> Ints:
+    """Return the pulls of each arm at the checkpoints, shape (C, K)."""
+    counts = np.zeros((checkpoints.size, last_epoch.size), np.int64)
+    done = np.zeros(last_epoch.size, np.int64)
+    start, c = 0, 0
+    for e in range(epoch_ends.size + 1):
+        viable = np.flatnonzero(last_epoch > e)
+        stop = epoch_ends[e] if e < epoch_ends.size else checkpoints[-1]
+        while c < checkpoints.size and checkpoints[c] <= stop:
+            counts[c] = done
+            turns, rest = divmod(checkpoints[c] - start, viable.size)
+            for i in range(viable.size):
+                counts[c, viable[i]] += turns + (i < rest)
+            c += 1
+        for a in viable:
+            done[a] += (stop - start) // viable.size
+        start = stop
+    return counts
+
+
+@kernel
+def _regret(gaps: Floats, checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints) -> Floats:
+    """Return the pseudo-regret at the checkpoints, shape (C,)."""
+    regret = np.empty(checkpoints.size)
+    turn = np.zeros(gaps.size + 1)  # regret of the first pulls of one turn of the viable arms
+    start, before, c = 0, 0.0, 0
+    for e in range(epoch_ends.size + 1):
+        size = 0
+        for a in range(gaps.size):
+            if last_epoch[a] > e:
+                turn[size + 1] = turn[size] + gaps[a]
+                size += 1
+        stop = epoch_ends[e] if e < epoch_ends.size else checkpoints[-1]
+        while c < checkpoints.size and checkpoints[c] <= stop:
+            turns, rest = divmod(checkpoints[c] - start, size)
+            regret[c] = before + turns * turn[size] + turn[rest]
+            c += 1
+        before += (stop - start) // size * turn[size]
+        start = stop
+    return regret
+
+
+@kernel
+def _eliminate(
+    means: Floats, horizon: int, beta: float, epsilon: float, rng: Rng
+) -> tuple[Ints, Ints]:
+    """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,)."""
+    viable = np.arange(means.size)
+    released = np.empty(means.size)
+    last_epoch = np.empty(means.size, np.int64)
+    epoch_ends = np.empty(_MOST_EPOCHS, np.int64)
+    size, epoch, t = means.size, 0, 0
+    while size > 1:
+        plan = elimination_epoch_kernel(size, epoch + 1, beta, epsilon)
+        if not plan.length < 2.0**62:
+            break
+        pulls = math.ceil(plan.length)
+        if pulls > (horizon - t) // size:
+            break
+        epoch += 1
+        t += pulls * size
+        epoch_ends[epoch - 1] = t
+        for i in range(size):
+            released[i] = binomial(rng, pulls, means[viable[i]]) / pulls
+        if epsilon < math.inf:
+            for i in range(size):
+                released[i] += laplace_by_inversion(rng, plan.noise_scale)
+        best = released[:size].max()
+        threshold = elimination_threshold_kernel(plan)
+        kept = 0
+        for i in range(size):
+            last_epoch[viable[i]] = epoch
+            if best - released[i] <= threshold:
+                viable[kept] = viable[i]
+                kept += 1
+        size = kept
+    last_epoch[viable[:size]] = epoch + 1
+    return epoch_ends[:epoch].copy(), last_epoch
+
+
+@accelerates(DPSE, on=DrawnRewards, name="epoch by epoch")
+def play_dp_se(
+    algorithm: DPSE, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
+) -> EliminationPlay:
+    """Play on Bernoulli arms: the same numbers are drawn in the same order as by `DPSE.play`."""
+    beta, epsilon = algorithm.confidence(horizon), algorithm.epsilon
+    record = _eliminate(rewards.means, int(checkpoints[-1]), beta, epsilon, rng)
+    return EliminationPlay(checkpoints, *record)
+
+
+@accelerates(SuccessiveElimination, on=DrawnRewards, name="epoch by epoch")
+def play_se(
+    algorithm: SuccessiveElimination,
+    rewards: DrawnRewards,
+    horizon: int,
+    checkpoints: Times,
+    rng: Rng,
+) -> EliminationPlay:
+    """Play on Bernoulli arms, as DP-SE without noise."""
+    return play_dp_se(DPSE(math.inf, algorithm.beta), rewards, horizon, checkpoints, rng)

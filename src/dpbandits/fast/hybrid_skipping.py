@@ -1,0 +1,172 @@
+"""DP-UCB-HYBRID by certified skipping, though the noise of every arm changes at every pull.
+
+A certificate is a number of pulls and a barrier for the noise of each arm, over which the leader's
+index stays above a level θ and those of the others below it. Proof: :prf:ref:`lem-walk-advancing`.
+When the noise of one of them first reaches its barrier is drawn by `walk_to_joint_passage`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpbandits._kernels import kernel
+from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits.acceleration import accelerates
+from dpbandits.fast.index_policies import (
+    IndexPolicy,
+    State,
+    index_leader,
+    next_noise,
+    play_pull_by_pull,
+    policy_of,
+    start,
+)
+from dpbandits.fast.skipping import (
+    LOG_ERROR,
+    MAX_SKIPS,
+    SKIP_ERROR,
+    aligned,
+    pass_checkpoints,
+    reward_band,
+)
+from dpbandits.mechanisms.first_passage import (
+    FirstPassageTable,
+    first_passage_table,
+    lowest_level,
+    walk_to_joint_passage,
+)
+from dpbandits.regret.base import Play, Times
+from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
+from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.streams import DrawnRewards
+
+# These steer only the speed.
+_NOISE_RESERVE = 40.0  # node scales that are kept for the leader's noise
+_SHORTEST = 32  # pulls that make a skip worth its cost
+_TRIES = 4  # lengths of a certificate that are tried, each an eighth of the one before
+
+
+@kernel
+def _certify(
+    policy: IndexPolicy,
+    state: State,
+    arm: int,
+    lead: float,
+    mean: float,
+    t: int,
+    most: int,
+    node_scale: float,
+    table: FirstPassageTable,
+    barriers: Floats,
+) -> int:
+    """Return a number of pulls, at most `most`, and write the barriers; 0 if none is worth it."""
+    pulls, sums, noise = state.pulls, state.sums, state.noise
+    n, total = pulls[arm], sums[arm]
+    root = math.sqrt(2.0 * math.log(t + 1.0)) if policy.ucb_term else 0.0
+    kept = noise[arm] - min(_NOISE_RESERVE * node_scale, 0.5 * lead)
+    stretch = min(most, n)
+    for _ in range(_TRIES):
+        if stretch < _SHORTEST:
+            break
+        band = reward_band(mean, stretch, LOG_ERROR)
+        last = n + stretch - 1.0
+        at_first = total - band + root * math.sqrt(n)
+        at_last = total - band + mean * (stretch - 1.0) + root * math.sqrt(last)
+        level = min((at_first + kept) / n, (at_last + kept) / last)
+        slack = 1e-9 + 1e-12 * (abs(total) + abs(kept) + (abs(level) + 1.0) * last)
+        later = math.sqrt(2.0 * math.log(t + stretch)) if policy.ucb_term else 0.0
+        longest = stretch
+        for b in range(pulls.size):
+            if b == arm:
+                barriers[b] = min(at_first - level * n, at_last - level * last) - slack
+                room = barriers[b] + noise[b]
+            else:
+                barriers[b] = pulls[b] * level - sums[b] - later * math.sqrt(pulls[b]) - slack
+                room = barriers[b] - noise[b]
+            cells = min(room / (table.cell_width * node_scale), table.limits.size - 1.0)
+            longest = min(longest, table.limits[int(cells)] if cells > 0 else 0)
+        if longest >= _SHORTEST:
+            return longest
+        stretch //= 8
+    return 0
+
+
+@kernel
+def _play(
+    means: Floats,
+    policy: IndexPolicy,
+    state: State,
+    checkpoints: Ints,
+    rng: Rng,
+    table: FirstPassageTable,
+    max_skips: int,
+) -> tuple[Ints, int]:
+    """Play DP-UCB-HYBRID on Bernoulli arms with certified skips; the noise is positive.
+
+    Returns the counts, shape (C, K), and how many pulls were skipped over.
+    """
+    pulls, sums, noise, counters, _, values, widths, inverse_roots, _ = state
+    n_arms, horizon = means.size, checkpoints[-1]
+    barriers, signs = np.zeros(n_arms), np.empty(n_arms)
+    counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    power = 1  # the greatest power of two up to t
+    t, c, skips, skipped, wait = 0, 0, 0, 0, n_arms
+    while t < horizon:
+        arm, stretch, node_scale = t, 0, 0.0
+        if t >= n_arms:
+            root = math.sqrt(2.0 * math.log(t + 1)) if policy.ucb_term else 0.0
+            for b in range(n_arms):
+                values[b] = (sums[b] + noise[b]) / pulls[b]
+            arm, highest, rival = index_leader(values, widths, inverse_roots, 0.0, root)
+            most = min(horizon, 2 * power - 1) - t
+            lead = (highest - rival) * pulls[arm]
+            node_scale = policy.scale * math.log2(power)
+            if t >= wait and most >= _SHORTEST and skips < max_skips and lead > node_scale:
+                stretch = _certify(
+                    policy, state, arm, lead, means[arm], t, most, node_scale, table, barriers
+                )
+                if stretch == 0:
+                    wait = t + _SHORTEST // 4
+                elif stretch < most:
+                    stretch = aligned(t, stretch)
+        before = t
+        if stretch > 0:
+            signs[:] = -1.0
+            signs[arm] = 1.0
+            t = walk_to_joint_passage(
+                rng, table, node_scale, barriers, signs, counters, t, t + stretch
+            )
+            noise[:] = counters[:, lowest_level(t)]
+            sums[arm] += binomial(rng, t - before, means[arm])
+            skips += 1
+            skipped += t - before
+        else:
+            t += 1
+            if rng.random() < means[arm]:
+                sums[arm] += 1.0
+            for b in range(n_arms):
+                noise[b] = next_noise(rng, policy, counters, b, t)
+            if t == 2 * power:
+                power = t
+        pulls[arm] += t - before
+        inverse_roots[arm] = 1.0 / math.sqrt(pulls[arm])
+        c = pass_checkpoints(counts, checkpoints, c, t, pulls, arm)
+    return counts, skipped
+
+
+@accelerates(DPUCBHybrid, on=DrawnRewards, name="skipping", error=MAX_SKIPS * SKIP_ERROR)
+def play_skipping(
+    algorithm: DPUCBHybrid, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
+) -> Play:
+    """Play by certified skipping; without noise there is nothing to be skipped over."""
+    if algorithm.epsilon == math.inf:
+        return play_pull_by_pull(algorithm, rewards, horizon, checkpoints, rng)
+    policy, table = policy_of(algorithm, rewards.n_arms, horizon), first_passage_table()
+    state = start(rewards.n_arms)
+    counts, skipped = _play(rewards.means, policy, state, checkpoints, rng, table, MAX_SKIPS)
+    return Play(counts, at_once=skipped)
+
+
+accelerates(DPUCBHybrid, on=DrawnRewards, name="pull by pull")(play_pull_by_pull)

@@ -1,0 +1,255 @@
+"""Index policies, pull by pull: one compiled loop for UCB, DP-UCB, DP-UCB-BOUND and -HYBRID.
+
+It plays Bernoulli arms, arms of any laws on [0, 1], and tables of rewards. What an algorithm
+decides by is told it as an `IndexPolicy`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbandits._kernels import kernel
+from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits.acceleration import TableRuns, accelerates
+from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
+from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
+from dpbandits.regret.base import Play, Times, write_arms
+from dpbandits.regret.dp_ucb import DPUCB, UCB
+from dpbandits.regret.dp_ucb_hybrid import DPUCBBound, DPUCBHybrid
+from dpbandits.rewards.streams import (
+    FixedRewards,
+    LawRewards,
+    Rewards,
+    Tape,
+    bernoulli_tape,
+    refill,
+    tape_of,
+)
+from dpbandits.schedules import noise_bracket_kernel, noise_width
+
+__all__ = ["IndexPolicy", "play_index_policy", "play_per_step", "policy_of"]
+
+IndexAlgorithm = UCB | DPUCB | DPUCBBound | DPUCBHybrid
+
+TREE, BLOCKS, ADVANCING = 0, 1, 2
+"""Counters of an `IndexPolicy`: binary trees; hybrid ones; hybrid ones that all get an element at
+every step, the reward for the arm that is pulled, a zero for all others."""
+
+
+class IndexPolicy(NamedTuple):
+    """What tells the policies apart: index_b = (S_b + Z_b + γ + ν_b)/n_b + √(2 log t/n_b).
+
+    S_b is the arm's sum of rewards, n_b its number of pulls, Z_b the noise of its counter. The
+    width ν_b = factor·log t·`noise_bracket` is that of DP-UCB-BOUND, 4√8·λ·log t·(log2 n' + 1).
+    """
+
+    scale: float = 0.0  # λ, of the noise of a node or a block; 0 draws none (UCB1)
+    gamma: float = 0.0
+    counter: int = TREE
+    ucb_term: bool = True  # whether the index has its last term
+    factor: float = 0.0
+    repaired: bool = False  # whether the bracket is ⌊log2 n⌋ + 1, not that of the pseudo-code
+
+
+class State(NamedTuple):
+    """What a run knows between two pulls; arrays of shape (K,) unless it says otherwise."""
+
+    pulls: Ints
+    sums: Floats
+    noise: Floats
+    counters: Floats  # (K, 65)
+    powers: Ints  # the greatest power of two up to the arm's pulls, where ν needs it
+    means: Floats  # (S + Z + γ)/n
+    widths: Floats  # ν/(n log t)
+    inverse_roots: Floats
+    clock: Ints  # (2,): pulls so far, checkpoints passed
+
+
+def start(n_arms: int) -> State:
+    """Return the state before the first pull."""
+    pulls, powers = np.zeros((2, n_arms), np.int64)
+    sums, noise, means, widths, roots = np.zeros((5, n_arms))
+    counters = np.zeros((n_arms, max(TREE_LEVELS, HYBRID_STATE)))
+    clock = np.zeros(2, np.int64)
+    return State(pulls, sums, noise, counters, powers, means, widths, roots, clock)
+
+
+@kernel
+def index_leader(
+    means: Floats, widths: Floats, inverse_roots: Floats, log_t: float, root: float
+) -> tuple[int, float, float]:
+    """Return the arm of the largest index, ties to the lowest number, and the two largest indices.
+
+    Of (S_b + Z_b + γ)/n_b, ν_b/(n_b log t) and 1/√n_b, log t, and √(2 log t) or 0.
+    """
+    arm, highest, rival = 0, -math.inf, -math.inf
+    for b in range(means.size):
+        index = means[b] + log_t * widths[b] + root * inverse_roots[b]
+        if index > highest:
+            arm, highest, rival = b, index, highest
+        elif index > rival:
+            rival = index
+    return arm, highest, rival
+
+
+@kernel
+def next_noise(rng: Rng, policy: IndexPolicy, counters: Floats, arm: int, n: int) -> float:
+    """Draw the variable of a counter's n-th element; return the noise of its sum."""
+    if policy.counter == TREE:
+        return next_prefix_noise(rng, policy.scale, counters, arm, n)
+    return next_hybrid_noise(rng, policy.scale, policy.scale, counters, arm, n)
+
+
+@kernel
+def release(policy: IndexPolicy, state: State, arm: int, n: int, noise: float) -> None:
+    """Write what the index of an arm is made of, after n pulls of it."""
+    state.pulls[arm] = n
+    state.means[arm] = (state.sums[arm] + noise + policy.gamma) / n
+    state.inverse_roots[arm] = 1.0 / math.sqrt(n)
+    if policy.factor > 0.0:
+        if n & (n - 1) == 0:
+            state.powers[arm] = n
+        state.widths[arm] = policy.factor * noise_bracket_kernel(n, state.powers[arm], policy.repaired) / n
+
+
+@kernel
+def _run(
+    policy: IndexPolicy, state: State, tape: Tape, checkpoints: Times, counts: Ints, rng: Rng
+) -> int:
+    """Play on until the last checkpoint, or until an arm is chosen whose rewards are all read.
+
+    Pulls 1..K play arms 0..K-1, then the largest index, ties to the lowest arm number. A pull
+    draws one uniform variable for the reward and, if there is noise, one Laplace variable for each
+    counter that gets an element. Returns that arm, or −1 at the end.
+    """
+    pulls, sums, noise, counters, _, means, widths, inverse_roots, clock = state
+    chances, table, _, read, ends = tape
+    drawn = chances.size > 0
+    t, c = clock
+    while c < checkpoints.size:
+        if t == checkpoints[c]:
+            counts[c] = pulls
+            c += 1
+            continue
+        arm = t
+        if t >= pulls.size:
+            log_t = math.log(t + 1)
+            root = math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
+            arm = index_leader(means, widths, inverse_roots, log_t, root)[0]
+        if not drawn and read[arm] == ends[arm]:
+            clock[0], clock[1] = t, c
+            return arm
+        t += 1
+        n = pulls[arm] + 1
+        pulls[arm] = n
+        uniform = rng.random()  # in any case, so that the noise is the same on every source
+        if drawn:
+            if uniform < chances[arm]:
+                sums[arm] += 1.0
+        else:
+            sums[arm] += table[arm, read[arm]]
+            read[arm] += 1
+        if policy.scale > 0.0:
+            if policy.counter == ADVANCING:
+                for b in range(pulls.size):
+                    noise[b] = next_noise(rng, policy, counters, b, t)
+                    means[b] = (sums[b] + noise[b]) / pulls[b] if pulls[b] > 0 else 0.0
+            else:
+                noise[arm] = next_noise(rng, policy, counters, arm, n)
+        release(policy, state, arm, n, noise[arm])
+    return -1
+
+
+def play_steps(
+    run: Any, policy: Any, state: Any, rewards: Rewards, checkpoints: Times, rng: Rng, *more: Any
+) -> Ints:
+    """Play a compiled loop to its end; whenever it wants a reward, ask the source.
+
+    Returns the pulls of each arm among the first ``checkpoints[c]`` pulls, shape (C, K).
+    """
+    tape = tape_of(rewards)
+    counts = np.zeros((checkpoints.size, rewards.n_arms), np.int64)
+    while (arm := run(policy, state, tape, checkpoints, counts, rng, *more)) >= 0:
+        refill(tape, rewards, arm)
+    return counts
+
+
+def play_index_policy(policy: IndexPolicy, rewards: Rewards, checkpoints: Times, rng: Rng) -> Ints:
+    """Play an index policy pull by pull, on any source of rewards; return the counts, (C, K)."""
+    return play_steps(_run, policy, start(rewards.n_arms), rewards, checkpoints, rng)
+
+
+def play_per_step(
+    means: ArrayLike, node_scale: float, gamma: float, checkpoints: Times, rng: Rng
+) -> Ints:
+    """Play the index (S + Z + γ)/n + √(2 log t/n) of UCB and DP-UCB on Bernoulli arms.
+
+    `node_scale` is λ, the scale of the noise of one tree node. Checkpoints are increasing numbers
+    of pulls, the last the horizon T. Returns the counts, shape (C, K).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> play_per_step([1.0, 0.0], 0.0, 0.0, np.array([2, 100]), rng).tolist()
+    [[1, 1], [94, 6]]
+    """
+    policy, tape = IndexPolicy(float(node_scale), float(gamma)), bernoulli_tape(means)
+    counts = np.zeros((checkpoints.size, tape.means.size), np.int64)
+    _run(policy, start(tape.means.size), tape, checkpoints, counts, rng)
+    return counts
+
+
+def play_index_table(policy: IndexPolicy, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
+    """Play an index policy many times on a table of rewards; see `RegretAlgorithm.draw_table`."""
+    tape = tape_of(FixedRewards(table, log=False))
+    arms: NDArray[np.int8] = _table_runs(policy, start(len(table)), tape, n_runs, rng)
+    return arms
+
+
+@kernel
+def _table_runs(
+    policy: IndexPolicy, state: State, tape: Tape, n_runs: int, rng: Rng
+) -> NDArray[np.int8]:
+    n_arms, n_pulls = tape.table.shape
+    arms = np.zeros((n_runs, n_pulls), np.int8)
+    times, counts = np.arange(1, n_pulls + 1), np.zeros((n_pulls, n_arms), np.int64)
+    for r in range(n_runs):
+        tape.read[:], state.pulls[:], state.clock[:] = 0, 0, 0
+        state.sums[:], state.noise[:] = 0.0, 0.0
+        _run(policy, state, tape, times, counts, rng)
+        write_arms(counts, arms[r])
+    return arms
+
+
+def policy_of(algorithm: IndexAlgorithm, n_arms: int, horizon: int) -> IndexPolicy:
+    """Return what the compiled loops are told of an algorithm."""
+    if isinstance(algorithm, UCB):
+        return IndexPolicy()
+    if isinstance(algorithm, DPUCB):
+        scale = algorithm.node_scale(n_arms, horizon)
+        return IndexPolicy(scale, algorithm.gamma(n_arms, horizon))
+    scale = algorithm.counter.block_scale
+    if isinstance(algorithm, DPUCBHybrid):
+        return IndexPolicy(scale, counter=ADVANCING, ucb_term=not algorithm.literal)
+    factor = float(noise_width(scale, 1.0))
+    repaired = algorithm.width == "repaired"
+    return IndexPolicy(scale, 0.0, BLOCKS, algorithm.ucb_term, factor, repaired)
+
+
+@accelerates(UCB, DPUCB, DPUCBBound, DPUCBHybrid, on=LawRewards, name="pull by pull")
+def play_pull_by_pull(
+    algorithm: IndexAlgorithm, rewards: Rewards, horizon: int, checkpoints: Times, rng: Rng
+) -> Play:
+    """Play on any source of rewards: Bernoulli arms are entered by `dpbandits.fast.skipping`."""
+    policy = policy_of(algorithm, rewards.n_arms, horizon)
+    return Play(play_index_policy(policy, rewards, checkpoints, rng))
+
+
+@accelerates(UCB, DPUCB, DPUCBBound, DPUCBHybrid, on=TableRuns, name="pull by pull")
+def play_table(algorithm: IndexAlgorithm, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
+    """Play a table many times."""
+    return play_index_table(policy_of(algorithm, *table.shape), table, n_runs, rng)

@@ -1,0 +1,284 @@
+"""One run of an algorithm: what it asks for is counted, and ended at the last checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._validation import check_integer
+from dpbandits.rewards.streams import Source
+from dpbandits.rewards.truncated_sums import truncated_sum
+
+
+class Ended(BaseException):
+    """The run is over: an algorithm asked for more pulls than are left.
+
+    The driver that began the run catches it, so that an algorithm knows neither checkpoints nor
+    the end of its run. It is no `Exception`: an algorithm's own ``except Exception`` lets it pass.
+    """
+
+
+class ProtocolError(ValueError):
+    """An algorithm asked its rewards for what cannot be: the driver adds whose it is."""
+
+
+def _whole(size: int) -> int:
+    """Return a number of pulls as Python's own kind of whole number, which has no largest one."""
+    if type(size) is int and size > 0:
+        return size
+    try:
+        return check_integer("size", size, 1)
+    except ValueError as error:
+        raise ProtocolError(str(error)) from None
+
+
+class Playable(Protocol):
+    """An algorithm that can be handed a part of a run: see `Run.let`."""
+
+    def draw(self, instance: Any, horizon: int, checkpoints: Ints, rng: Rng) -> Any:
+        """Play until the last checkpoint; return what has `counts` and `epoch_ends`."""
+
+
+class Run:
+    """The rewards of one run, as a plain program asks for them.
+
+    It hands requests on to a source, and counts the pulls at the checkpoints. Where the last
+    checkpoint cuts a request short, the pulls up to it count, no reward of that request is asked
+    for, and `Ended` is raised: a batch that is cut short releases nothing.
+
+    Parameters
+    ----------
+    source : Source
+        Where the rewards come from.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls, from 1, at which the pulls are counted; the last ends the run.
+
+    Attributes
+    ----------
+    counts : numpy.ndarray of int, shape (C, K)
+        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    pulls : list of int, length K
+        Pulls of each arm so far.
+    time : int
+        Number of pulls so far.
+    ends : list of int
+        Numbers of pulls after which `total`, `totals` and `moments` have returned, and the ends of
+        epochs within `let`.
+
+    Examples
+    --------
+    >>> from dpbandits.rewards.streams import FixedRewards
+    >>> run = Run(FixedRewards([[1, 0, 1, 0], [0, 0, 1, 1]]), np.array([3, 6]))
+    >>> run.total(0, 2), run.totals([0, 1], 1).tolist()
+    (1.0, [1.0, 0.0])
+    >>> try:
+    ...     run.rest(1)
+    ... except Ended:
+    ...     print(run.counts.tolist(), run.ends)
+    [[3, 0], [3, 3]] [2, 4]
+    """
+
+    def __init__(self, source: Source, checkpoints: Ints) -> None:
+        self.source = source
+        self.n_arms = int(source.n_arms)
+        self.checkpoints = checkpoints
+        self.counts: Ints = np.zeros((checkpoints.size, self.n_arms), dtype=np.int64)
+        self.pulls = [0] * self.n_arms
+        self.time = 0
+        self.ends: list[int] = []
+        self._times: list[int] = [*checkpoints.tolist()]
+        self._passed = 0
+        self._last = self._times[-1]
+        self._over = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last checkpoint has been reached."""
+        return self.time == self._last
+
+    @property
+    def left(self) -> int:
+        """Number of pulls that are left."""
+        return self._last - self.time
+
+    def total(self, arm: int, size: int) -> float:
+        """Pull an arm `size` times and return the sum of its rewards.
+
+        Parameters
+        ----------
+        arm : int
+            The arm, from 0 to K − 1.
+        size : int
+            Number of pulls, at least 1.
+
+        Returns
+        -------
+        float
+            Sum of the rewards.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such arm, or `size` is not a whole number of at least 1.
+        Ended
+            If fewer pulls are left.
+        """
+        size = _whole(size)
+        self._pull([arm], size)
+        total = self.source.total(arm, size)
+        self.ends.append(self.time)
+        return total
+
+    def totals(self, arms: Sequence[int] | NDArray[Any], size: int) -> Floats:
+        """Pull several arms in turn, each `size` times, and return the sums of their rewards.
+
+        Parameters
+        ----------
+        arms : sequence of int
+            The arms, each once, in the order in which a turn pulls them.
+        size : int
+            Number of pulls of each arm, at least 1.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (len(arms),)
+            Sums of the rewards.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such arm, or `size` is not a whole number of at least 1.
+        Ended
+            If fewer pulls are left.
+        """
+        listed, size = [int(arm) for arm in arms], _whole(size)
+        self._pull(listed, size)
+        sums = np.array([self.source.total(arm, size) for arm in listed], dtype=np.float64)
+        self.ends.append(self.time)
+        return sums
+
+    def truncated_totals(
+        self, arms: Sequence[int] | NDArray[Any], size: int, bound: float
+    ) -> Iterator[float]:
+        """Pull several arms in turn; give the sums of their rewards, those beyond a bound as 0.
+
+        Parameters
+        ----------
+        arms : sequence of int
+            The arms, each once, in the order in which a turn pulls them.
+        size : int
+            Number of pulls of each arm, at least 1.
+        bound : float
+            B > 0: a reward x counts as x·1{∣x∣ ≤ B}.
+
+        Returns
+        -------
+        iterator of float
+            Sums of the truncated rewards, each drawn when it is asked for: `truncated_sum`.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such arm, or `size` is not a whole number of at least 1.
+        Ended
+            If fewer pulls are left.
+        """
+        listed, size = [int(arm) for arm in arms], _whole(size)
+        self._pull(listed, size)
+        self.ends.append(self.time)
+        source: Any = self.source
+        return (truncated_sum(source.rng, source.laws[arm], size, bound) for arm in listed)
+
+    def rest(self, arm: int) -> NoReturn:
+        """Pull an arm until the run ends; its rewards are not asked for.
+
+        Parameters
+        ----------
+        arm : int
+            The arm, from 0 to K − 1.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such arm.
+        Ended
+            Always.
+        """
+        self._pull([int(arm)], self.left + 1)
+        raise Ended
+
+    def let(self, algorithm: Playable, horizon: int, pulls: int, rng: Rng) -> None:
+        """Let another algorithm play the next pulls, from nothing.
+
+        Parameters
+        ----------
+        algorithm : Playable
+            What plays, by its accelerator where it has one.
+        horizon : int
+            Horizon that it is told.
+        pulls : int
+            How many pulls it is let, at least 1.
+        rng : numpy.random.Generator
+            Source of its noise.
+
+        Raises
+        ------
+        ProtocolError
+            If `pulls` is not a whole number of at least 1.
+        Ended
+            If fewer pulls are left, after those.
+        """
+        size = min(_whole(pulls), self.left)
+        if size == 0:
+            self._pull([0], 1)  # which ends the run
+        stop, start = self.time + size, self.time
+        inside = [time for time in self._times[self._passed :] if time < stop]
+        times = np.array([*inside, stop], dtype=np.int64) - start
+        part = algorithm.draw(self.source, horizon, times, rng)
+        before = np.array(self.pulls, dtype=np.int64)
+        counts = before + part.counts
+        reached = len(inside) + (stop in self._times)
+        self.counts[self._passed : self._passed + reached] = counts[:reached]
+        self._passed += reached
+        self.pulls, self.time = counts[-1].tolist(), stop
+        self.ends += (start + part.epoch_ends).tolist()
+        if size < pulls:
+            self._over = True
+            raise Ended
+
+    def _pull(self, arms: Sequence[int], size: int) -> None:
+        """Count `size` pulls of each of the arms in turn, up to the end of the run."""
+        for arm in arms:
+            if not 0 <= arm < self.n_arms:
+                allowed = f"a whole number of at least 0 and at most {self.n_arms - 1}"
+                raise ProtocolError(f"arm={arm!r} is out of range; allowed: {allowed}")
+        if self._over:
+            raise ProtocolError(
+                "rewards are asked for after the run has ended; allowed: to let Ended pass, which "
+                "ends it"
+            )
+        n_pulled = len(arms)
+        end = self.time + size * n_pulled
+        stop = min(end, self._last)
+        while self._passed < len(self._times) and self._times[self._passed] <= stop:
+            self._count(self.counts[self._passed], arms, self._times[self._passed] - self.time)
+            self._passed += 1
+        if end > self._last:
+            self._over = True
+            self._count(cut := np.empty(self.n_arms, dtype=np.int64), arms, self.left)
+            self.pulls, self.time = cut.tolist(), self._last
+            raise Ended
+        for arm in arms:
+            self.pulls[arm] += size
+        self.time = end
+
+    def _count(self, row: Ints, arms: Sequence[int], made: int) -> None:
+        """Write the pulls of each arm after `made` more, of these arms in turn."""
+        row[:] = self.pulls
+        turns, rest = divmod(made, len(arms))
+        for place, arm in enumerate(arms):
+            row[arm] += turns + (place < rest)

@@ -1,0 +1,342 @@
+"""Every accelerator has the law of the plain program for which it stands, and is used for no other.
+
+Each entry of the table has a line in `CASES`. Where program and accelerator draw the same numbers,
+equal generators give equal runs; else the laws of the counts are compared, with the program or with
+another accelerator that is itself compared with the program. Each case has a proof that the
+accelerator does its work, and a control: a configuration not far away, which is refuted.
+"""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from statistical import same_law_of_counts
+
+import dpbandits as dpb
+from dpbandits import acceleration
+from dpbandits.acceleration import TableRuns, accelerates, accelerator_for, accelerators
+from dpbandits.rewards.streams import DrawnRewards, FixedRewards, LawRewards
+
+INF = float("inf")
+CERTAIN = dpb.instances.bernoulli([1.0, 0.0, 1.0])
+LADDER = dpb.instances.bernoulli(np.linspace(0.2, 0.9, 40))
+FAR = dpb.instances.bernoulli([0.95, 0.3, 0.1])
+THREE = dpb.instances.bernoulli([0.8, 0.5, 0.3])
+TABLE = np.random.default_rng(1).random((3, 24)).round(1)
+
+
+class Burning(FixedRewards):
+    """A table, of which each reward costs a number: the compiled loops draw one for each."""
+
+    def __init__(self, table, rng):
+        super().__init__(table, log=False)
+        self.rng = rng
+
+    def rewards(self, rng):
+        return self
+
+    def total(self, arm, size):
+        for _ in range(size):
+            self.rng.random()
+        return super().total(arm, size)
+
+
+@dataclass(frozen=True)
+class SameRuns:
+    """Equal generators give equal runs; `other` is the control."""
+
+    algorithm: object
+    other: object
+    instance: object
+    horizon: int
+    runs: int = 20
+
+    def holds(self, name):
+        times = np.array([self.horizon // 3, self.horizon])
+        rngs = [np.random.default_rng(7) for _ in range(3)]
+        for _ in range(self.runs):
+            fast, plain = (
+                self.algorithm.draw(self.instance, self.horizon, times, rng, how)
+                for rng, how in zip(rngs[:2], (name, "reference"), strict=True)
+            )
+            assert np.array_equal(fast.counts, plain.counts)
+            assert np.array_equal(fast.epoch_ends, plain.epoch_ends)
+            assert fast.at_once == (fast.epoch_ends[-1:].sum() if fast.epoch_ends.size else 0) > 0
+            assert np.allclose(
+                fast.regret(self.instance.gaps), plain.regret(self.instance.gaps), rtol=1e-12
+            )
+        others = [
+            self.other.draw(self.instance, self.horizon, times, rngs[2], name)
+            for _ in range(self.runs)
+        ]
+        assert not np.array_equal(others[-1].counts, plain.counts), "control"
+
+
+@dataclass(frozen=True)
+class SameTables:
+    """Equal generators give equal runs of a table."""
+
+    algorithm: object
+    other: object
+    burns: bool = True
+    table: object = None
+
+    def holds(self, name):
+        table = TABLE if self.table is None else self.table
+        fast = self.algorithm.draw_table(table, 40, np.random.default_rng(3), name)
+        rng = np.random.default_rng(3)
+        times = np.arange(1, table.shape[1] + 1)
+        for row in fast:
+            source = Burning(table, rng) if self.burns else FixedRewards(table, log=False)
+            counts = self.algorithm.draw(source, times.size, times, rng, "reference").counts
+            assert np.array_equal(np.eye(len(table), dtype=int)[row].cumsum(axis=0), counts)
+        control = self.other.draw_table(table, 40, np.random.default_rng(3), name)
+        assert not np.array_equal(control, fast), "control"
+
+
+@dataclass(frozen=True)
+class SameLaw:
+    """Counts of `runs` runs at a third of the horizon and at its end have one law."""
+
+    algorithm: object
+    other: object
+    instance: object
+    horizon: int
+    runs: int = 600
+    against: str = "reference"
+    at_once: float = 0.0
+    """Share of the pulls, at least, that the accelerator draws many at a time."""
+
+    def counts(self, algorithm, how, seed, at_once=0.0):
+        times, rng = np.array([self.horizon // 3, self.horizon]), np.random.default_rng(seed)
+        plays = [
+            algorithm.draw(self.instance, self.horizon, times, rng, how) for _ in range(self.runs)
+        ]
+        assert np.mean([play.at_once for play in plays]) >= at_once * self.horizon
+        return np.array([play.counts[:, :-1] for play in plays])
+
+    def holds(self, name):
+        plain = self.counts(self.algorithm, self.against, 1)
+        assert same_law_of_counts(self.counts(self.algorithm, name, 2, self.at_once), plain)
+        assert not same_law_of_counts(self.counts(self.other, name, 3), plain), "control"
+
+
+BETAS = dpb.instances.bounded([dpb.laws.beta(4, 1), dpb.laws.beta(1, 1), dpb.laws.beta(1, 2)])
+INDEX = {
+    dpb.UCB: (dpb.UCB(), dpb.DPUCB(3.0)),
+    dpb.DPUCB: (dpb.DPUCB(20.0), dpb.DPUCB(9.0)),
+    dpb.DPUCBBound: (dpb.DPUCBBound(9.0), dpb.DPUCBBound(4.0)),
+    dpb.DPUCBHybrid: (dpb.DPUCBHybrid(9.0), dpb.DPUCBHybrid(2.0)),
+}
+MORE_TABLES = {
+    dpb.DPUCBBound: [
+        (dpb.DPUCBBound(9.0, width="repaired", ucb_term=False), dpb.DPUCBBound(9.0)),
+        (dpb.DPUCBBound(INF), dpb.DPUCBBound(9.0)),
+    ],
+    dpb.DPUCBHybrid: [
+        (dpb.DPUCBHybrid(9.0, split="full"), dpb.DPUCBHybrid(9.0)),
+        (dpb.DPUCBHybrid(9.0, literal=True), dpb.DPUCBHybrid(9.0)),
+    ],
+}
+CASES = {
+    (dpb.SuccessiveElimination, DrawnRewards, "epoch by epoch"): [
+        SameRuns(dpb.SuccessiveElimination(0.9), dpb.SuccessiveElimination(0.3), LADDER, 400_000),
+    ],
+    (dpb.DPSE, DrawnRewards, "epoch by epoch"): [
+        SameRuns(dpb.DPSE(0.05, 0.9), dpb.DPSE(0.06, 0.9), LADDER, 2_000_000),
+        SameRuns(dpb.DPSE(0.5), dpb.DPSE(0.05), THREE, 60_000),
+        SameRuns(dpb.DPSE(INF), dpb.DPSE(0.01), CERTAIN, 60_000),
+    ],
+}
+for kind, pair in INDEX.items():
+    CASES |= {
+        (kind, TableRuns, "pull by pull"): [
+            SameTables(*each) for each in (pair, *MORE_TABLES.get(kind, []))
+        ],
+        (kind, LawRewards, "pull by pull"): [SameLaw(*pair, BETAS, 150)],
+        (kind, DrawnRewards, "pull by pull"): [SameLaw(*pair, THREE, 150)],
+        (kind, DrawnRewards, "skipping"): [
+            SameLaw(*pair, FAR, 12_000, 1000, "pull by pull", at_once=0.1)
+        ],
+    }
+LISTED = [
+    pytest.param(name, case, id=f"{kind.__name__}-{on.__name__}-{name}-{i}")
+    for (kind, on, name), cases in CASES.items()
+    for i, case in enumerate(cases)
+]
+
+
+def test_every_accelerator_has_a_case():
+    entered = {
+        (kind, on, each.name)
+        for (kind, on), entries in acceleration.entered().items()
+        for each in entries
+        if kind.__module__.startswith("dpbandits.")
+    }
+    assert entered == CASES.keys()
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("name", "case"), LISTED)
+def test_it_has_the_law_of_the_plain_program(name, case):
+    case.holds(name)
+
+
+# ---------------------------------------------------------------- what is used for whom
+@dataclass(frozen=True)
+class Noiseless(dpb.DPSE):
+    """Inherits an accelerator's class, and overrides what the accelerator knows nothing of."""
+
+    label = "noiseless"
+
+    def play(self, rewards, horizon, rng):
+        dpb.SuccessiveElimination(self.beta).play(rewards, horizon, rng)
+
+
+@dataclass(frozen=True)
+class Wider(dpb.DPUCB):
+    """Changes what `play` calls."""
+
+    label = "wider"
+
+    def gamma(self, n_arms, horizon):
+        return 2 * super().gamma(n_arms, horizon)
+
+
+def test_a_subclass_is_played_by_its_own_program():
+    times = np.array([20_000])
+    quiet, plain = (
+        algorithm.draw(THREE, 20_000, times, np.random.default_rng(0)).counts
+        for algorithm in (Noiseless(0.01), dpb.SuccessiveElimination())
+    )
+    assert np.array_equal(quiet, plain)
+    for kind in (Noiseless, Wider):
+        for on in (DrawnRewards, TableRuns, LawRewards):
+            assert accelerators(kind, on) == ()
+    assert dpb.simulate(Wider(1.0), THREE, 500, n_runs=1).how == "reference"
+
+
+def test_a_changed_program_is_not_accelerated(monkeypatch):
+    assert accelerator_for(dpb.DPSE(1.0), DrawnRewards).name == "epoch by epoch"
+    monkeypatch.setattr(dpb.DPSE, "play", Noiseless.play)
+    assert accelerator_for(dpb.DPSE(1.0), DrawnRewards) is None
+
+
+def test_how_is_chosen_and_told():
+    for how, told in (
+        (None, "skipping: its law up to 4e-10"),
+        ("skipping", "skipping: its law up to 4e-10"),
+        ("pull by pull", "pull by pull"),
+        ("reference", "reference"),
+    ):
+        assert dpb.simulate(dpb.UCB(), THREE, 300, n_runs=1, how=how).how == told
+    allowed = "how='fast' is unknown; allowed: 'skipping', 'pull by pull', 'reference'"
+    with pytest.raises(ValueError, match=allowed):
+        dpb.simulate(dpb.UCB(), THREE, 300, n_runs=1, how="fast")
+
+
+def test_a_reader_enters_an_accelerator_in_the_class_s_module_alone():
+    @dataclass(frozen=True)
+    class Mine(dpb.RegretAlgorithm):
+        label = "mine"
+        source = "tests"
+
+        def play(self, rewards, horizon, rng):
+            rewards.rest(0)
+
+    def fast(algorithm, rewards, horizon, checkpoints, rng):
+        return np.zeros((checkpoints.size, rewards.n_arms), np.int64)
+
+    far = functools.wraps(fast)(lambda *run: fast(*run))
+    far.__module__ = "elsewhere"
+    with pytest.raises(ValueError, match="stands in elsewhere; allowed: .*test_acceleration"):
+        accelerates(Mine, on=DrawnRewards, name="far")(far)
+    with pytest.raises(ValueError, match="error=2 is out of range"):
+        accelerates(Mine, on=DrawnRewards, name="wrong", error=2)
+    accelerates(Mine, on=DrawnRewards, name="last arm")(fast)
+    with pytest.raises(ValueError, match="name='last arm' is taken"):
+        accelerates(Mine, on=DrawnRewards, name="last arm")(fast)
+    with pytest.raises(ValueError, match="Mine: last arm returned ndarray, not a Play"):
+        dpb.simulate(Mine(), THREE, 300, n_runs=1)
+    assert dpb.simulate(Mine(), THREE, 300, n_runs=1, how="reference").pulls.tolist() == [
+        [300, 0, 0]
+    ]
+
+
+# ---------------------------------------------------------------- programs that break the protocol
+@dataclass(frozen=True)
+class Broken(dpb.RegretAlgorithm):
+    """Plays the last arm, after doing what it must not."""
+
+    label = "broken"
+    source = "tests"
+
+    fault: str
+
+    def play(self, rewards, horizon, rng):
+        if self.fault == "stops":
+            rewards.total(0, 10)
+            return
+        if self.fault == "arm":
+            rewards.total(rewards.n_arms, 1)
+        if self.fault == "size":
+            rewards.total(0, 0)
+        if self.fault == "half":
+            rewards.total(0, 0.5)
+        if self.fault == "global":
+            np.random.random()  # noqa: NPY002
+        if self.fault == "own":
+            for arm in np.random.default_rng().integers(rewards.n_arms, size=50):
+                rewards.total(arm, 1)
+        if self.fault == "goes on":
+            try:
+                rewards.rest(0)
+            except BaseException:
+                rewards.rest(1)
+        rewards.rest(rewards.n_arms - 1)
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("stops", "Broken.play returned after 10 of 64 pulls; allowed: it goes on until the run"),
+        ("arm", "Broken.play: arm=3 is out of range; allowed: .* at most 2"),
+        ("size", "Broken.play: size=0 is out of range; allowed: a whole number of at least 1"),
+        ("half", "Broken.play: size=0.5 is not a whole number"),
+        ("global", "Broken.play draws noise from elsewhere .* allowed: rng alone"),
+        ("own", "Broken.play draws noise from elsewhere .* allowed: rng alone"),
+        ("goes on", "Broken.play: rewards are asked for after the run has ended; allowed: "),
+    ],
+)
+def test_a_class_that_breaks_the_protocol_gets_one_clear_line(fault, words):
+    with pytest.raises(ValueError, match=words):
+        dpb.simulate(Broken(fault), THREE, 200, n_runs=1)
+    fine = dpb.simulate(Broken("none"), THREE, 200, n_runs=1)
+    assert fine.pulls.tolist() == [[0, 0, 200]] and fine.how == "reference", "control"
+
+
+# ---------------------------------------------------------------- audited is what runs
+@pytest.mark.statistical
+def test_the_audit_plays_a_subclass_by_its_own_program():
+    """Raw sums in `play`: convicted, though the class it inherits from is acquitted."""
+
+    class Raw(dpb.DPUCB):
+        def play(self, rewards, horizon, rng):
+            dpb.UCB().play(rewards, horizon, rng)
+
+    pair = dpb.TablePair([[0] * 8, [0.3] * 8], arm=0, pull=0, value=1)
+    assert dpb.audit(Raw(epsilon=1.0), pair, n_runs=2000).convicted
+    assert dpb.audit(dpb.DPUCB(epsilon=1.0), pair, n_runs=2000).verdict == "acquitted"
+
+
+def test_without_noise_no_number_is_drawn_for_it():
+    """At ε = ∞ the programs draw no noise: with one generator all are UCB."""
+    times = np.array([5000])
+    counts = [
+        algorithm.draw(THREE, 5000, times, np.random.default_rng(5), "reference").counts.tolist()
+        for algorithm in (dpb.UCB(), dpb.DPUCB(INF), dpb.DPUCBBound(INF), dpb.DPUCBHybrid(INF))
+    ]
+    assert counts[0] == counts[1] == counts[2] == counts[3]
+    noisy = dpb.DPUCB(5.0).draw(THREE, 5000, times, np.random.default_rng(5), "reference")
+    assert noisy.counts.tolist() != counts[0], "control"
