@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from numba import config
+import numba
 
 from dpbandits._validation import check_choice, check_range
 
@@ -184,6 +184,7 @@ def accelerator_for(algorithm: object, on: type, how: str | None = None) -> Acce
     """
     found = accelerators(type(algorithm), on)
     if how is None:
-        return found[0] if found and not config.DISABLE_JIT else None
+        compiled = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+        return found[0] if found and compiled else None
     names = {each.name: each for each in found}
     return names.get(check_choice("how", how, (*names, REFERENCE)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import random
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -257,6 +257,11 @@ def _play(
     return play.regret(instance.gaps), play.pulls, play.epoch_ends
 
 
+def _global_states() -> tuple[str, object]:
+    """Return the states of the generators that NumPy and Python have for everybody."""
+    return repr(np.random.get_state(legacy=False)), random.getstate()  # noqa: NPY002
+
+
 def _check_program(
     algorithm: RegretAlgorithm, instance: Arms, horizon: int, times: Ints, how: str | None
 ) -> None:
@@ -266,12 +271,10 @@ def _check_program(
     equal, and NumPy's and Python's global generators stay as they are.
     """
     name = f"{type(algorithm).__name__}.play"
-    before = np.random.get_state()[1], random.getstate()  # noqa: NPY002
+    before = _global_states()
     rngs = np.random.default_rng(0), np.random.default_rng(0)
     plays = [algorithm.draw(instance, horizon, times, rng, how) for rng in rngs]
-    after = np.random.get_state()[1], random.getstate()  # noqa: NPY002
-    same = np.array_equal(plays[0].counts, plays[1].counts)
-    if not same or not np.array_equal(before[0], after[0]) or before[1] != after[1]:
+    if _global_states() != before or not np.array_equal(plays[0].counts, plays[1].counts):
         raise ValueError(
             f"{name} draws noise from elsewhere than the generator it is given; allowed: rng "
             "alone, so that equal generators give equal runs"
@@ -302,6 +305,7 @@ def _replicated(
     # the smallest horizon that has the checkpoints' type and leads through every kernel
     short = np.array([min(last, max(64, 4 * instance.n_arms))], dtype=np.int64)
     fast = accelerator_for(algorithm, type(instance.rewards(np.random.default_rng(0))), how)
+    warm_up: Callable[[], object]
     warm_up = partial(algorithm.draw, instance, last, short, np.random.default_rng(0), how)
     if fast is None and type(algorithm).__module__.partition(".")[0] != "dpbandits":
         warm_up = partial(_check_program, algorithm, instance, last, short, how)
@@ -310,8 +314,16 @@ def _replicated(
 
     def gather(played: Sequence[Replicate]) -> Runs:
         regret, pulls, epoch_ends = zip(*played, strict=True)
-        played = np.array(regret), np.array(pulls), epoch_ends
-        return Runs(algorithm, instance, last, times, *played, str(fast or REFERENCE))
+        return Runs(
+            algorithm=algorithm,
+            instance=instance,
+            horizon=last,
+            times=times,
+            regret=np.array(regret),
+            pulls=np.array(pulls),
+            epoch_ends=epoch_ends,
+            how=str(fast or REFERENCE),
+        )
 
     return Replicated(
         f"{algorithm.label}, {instance.name}",
@@ -458,6 +470,5 @@ def simulate_many(
     >>> list(runs), runs[1.0].n_runs
     ([0.25, 1.0], 2)
     """
-    told = {"horizon": horizon, "checkpoints": checkpoints, "how": how}
-    described = partial(_replicated, **told, shared=True)
+    described = partial(_replicated, horizon=horizon, checkpoints=checkpoints, how=how, shared=True)
     return run_cases(cases, described, n_runs, seed, n_jobs)

@@ -200,6 +200,10 @@ class Arms:
         """Number of arms K."""
         return int(self.means.size)
 
+    @abc.abstractmethod
+    def rewards(self, rng: Rng) -> Source:
+        """Begin a run: return its rewards, which draw from `rng` where they must."""
+
     @cached_property
     def gaps(self) -> Floats:
         """Gaps Δ_a = max mean − mean of arm a, shape (K,), read-only."""
