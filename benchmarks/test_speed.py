@@ -55,12 +55,15 @@ class Case:
         return f"{self.algorithm}-{self.how}-K{self.n_arms}-T{self.horizon:.0e}".replace(" ", "-")
 
 
-def packaged(build, epsilon):
+PLAYED_BY = {"skipping": "skipping", "per-step": "pull by pull"}
+
+
+def packaged(build, epsilon, how=None):
     """Play an algorithm of the package."""
     algorithm = build(epsilon)
 
     def play(instance, horizon, rng):
-        algorithm.draw(instance, horizon, dpb.log_checkpoints(horizon), rng)
+        algorithm.draw(instance, horizon, dpb.log_checkpoints(horizon), rng, how)
 
     return play
 
@@ -92,14 +95,17 @@ def list_cases():
         batches = partial(epochs, how="batches at once", budgets=BUDGETS)
         for build in LAZY:
             yield batches(build.label, make=partial(packaged, build))
-    for how, horizon, budgets in (("skipping", PAPER, BUDGETS), ("per-step", 1_000_000, (0.25,))):
+    for how, horizon, budgets in (
+        ("skipping", PAPER, BUDGETS),
+        ("per-step", 1_000_000, (0.25,)),
+    ):
         for k in ARMS:
             case = partial(Case, how=how, n_arms=k, horizon=horizon, repetitions=3)
-            ucb = partial(packaged, lambda _, engine=how: dpb.UCB(engine=engine))
-            yield case("UCB", make=ucb)
+            played = partial(packaged, how=PLAYED_BY[how])
+            yield case("UCB", make=partial(played, lambda _: dpb.UCB()))
             for variant in VARIANTS:
-                build = partial(dpb.DPUCB, variant=variant, engine=how)
-                yield case(f"DP-UCB ({variant})", make=partial(packaged, build), budgets=budgets)
+                build = partial(dpb.DPUCB, variant=variant)
+                yield case(f"DP-UCB ({variant})", make=partial(played, build), budgets=budgets)
     for k in ARMS:
         counted = partial(Case, how="per-step", n_arms=k, horizon=1_000_000, repetitions=3)
         yield counted("DP-UCB-BOUND", make=partial(packaged, dpb.DPUCBBound))
@@ -107,7 +113,7 @@ def list_cases():
         interval = partial(packaged, lambda e: dpb.DPUCBInt(dpb.DPUCBInt.target_input(e)))
         yield counted("DP-UCB-INT", make=interval)
     # The cost of a pull does not depend on the horizon: the paper's, once.
-    long = partial(packaged, partial(dpb.DPUCB, variant="tree-tight", engine="per-step"))
+    long = partial(packaged, partial(dpb.DPUCB, variant="tree-tight"), how="pull by pull")
     yield Case("DP-UCB (tree-tight)", "per-step", 5, PAPER, long, repetitions=1)
     for k in ARMS:
         loop = partial(Case, how="NumPy loop", n_arms=k, horizon=20_000, repetitions=3)

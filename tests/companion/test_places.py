@@ -23,7 +23,8 @@ from dpbandits.configuration import Budget, whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
 from dpbandits._arrays import Rng
-from dpbandits.regret.base import Play, RegretAlgorithm, Times
+from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.rewards.run import Run
 
 __all__ = ["Toy"]
 
@@ -61,15 +62,12 @@ class Toy(RegretAlgorithm):
         """Pure privacy."""
         return PrivacyGuarantee("global", self.epsilon)
 
-    def play(self, instance: Any, horizon: int, checkpoints: Times, rng: Rng) -> Play:
+    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         """Play once; see `RegretAlgorithm.play`."""
-        rewards, arms = instance.rewards(rng), np.arange(instance.n_arms)
-        m = min(self.m, horizon // (2 * arms.size))
-        sums = [rewards.total(arm, m) for arm in range(arms.size)]
-        best = int(np.argmax(sums + laplace_noise(rng, 1 / self.epsilon, arms.size)))
-        counts = np.clip(checkpoints[:, None] - m * arms, 0, m)
-        counts[:, best] += np.maximum(checkpoints - m * arms.size, 0)
-        return Play(counts)
+        n_arms = rewards.n_arms
+        m = min(self.m, horizon // (2 * n_arms))
+        sums = [rewards.total(arm, m) for arm in range(n_arms)]
+        rewards.rest(int(np.argmax(sums + laplace_noise(rng, 1 / self.epsilon, n_arms))))
 
     def _regret_bound(self, instance: Any, horizon: int) -> Callable[..., Any]:
         gap = instance.gaps

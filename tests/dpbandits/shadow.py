@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpbandits._kernels import kernel
 from dpbandits.fast.index_policies import (
     IndexPolicy,
     index_leader,
@@ -13,7 +14,6 @@ from dpbandits.fast.index_policies import (
     start,
 )
 from dpbandits.fast.skipping import SKIP_ERROR, certify, pass_checkpoints
-from dpbandits._kernels import kernel
 from dpbandits.mechanisms import first_passage
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level, prefix_noise_at
 

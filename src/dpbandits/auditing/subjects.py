@@ -237,8 +237,8 @@ class Subject(abc.ABC):
 class RegretSubject(Subject):
     """A regret-minimising algorithm for rewards in [0, 1]: its sequence of pulls.
 
-    An index policy is run pull by pull, also if its engine is "skipping". For heavy-tailed rewards
-    see `dpbandits.auditing.exact`.
+    It is played by the loop that is entered for exactly its class, or else by its own `play`. For
+    heavy-tailed rewards see `dpbandits.auditing.exact`.
 
     Parameters
     ----------

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from dpbandits._kernels import kernel
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits.acceleration import accelerates
 from dpbandits.fast.index_policies import (
     IndexPolicy,

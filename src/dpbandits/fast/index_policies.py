@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbandits._kernels import kernel
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits.acceleration import TableRuns, accelerates
 from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
@@ -113,7 +113,9 @@ def release(policy: IndexPolicy, state: State, arm: int, n: int, noise: float) -
     if policy.factor > 0.0:
         if n & (n - 1) == 0:
             state.powers[arm] = n
-        state.widths[arm] = policy.factor * noise_bracket_kernel(n, state.powers[arm], policy.repaired) / n
+        state.widths[arm] = (
+            policy.factor * noise_bracket_kernel(n, state.powers[arm], policy.repaired) / n
+        )
 
 
 @kernel

@@ -25,8 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpbandits._kernels import kernel
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits.acceleration import accelerates
 from dpbandits.fast.index_policies import (
     TREE,
@@ -155,7 +155,9 @@ def barrier_over(
     of the indices that are compared.
     """
     last = n + stretch - 1
-    at_first = total + width * noise_bracket_kernel(n, power, repaired) + root * math.sqrt(n) - rival * n
+    at_first = (
+        total + width * noise_bracket_kernel(n, power, repaired) + root * math.sqrt(n) - rival * n
+    )
     end = total + mean * (stretch - 1.0) + width * noise_bracket_kernel(last, power, repaired)
     at_last = end + root * math.sqrt(last) - rival * last
     slack = 1e-9 + 1e-12 * (abs(total) + width * 64.0 + (abs(rival) + 1.0) * last)
@@ -303,7 +305,11 @@ def _play(
                 if stretch == 0:
                     block = min(block_size, most)
                     rival = _later_rival(policy, state, arm, t + block)
-                    width = policy.factor * log_t * noise_bracket_kernel(n, powers[arm], policy.repaired)
+                    width = (
+                        policy.factor
+                        * log_t
+                        * noise_bracket_kernel(n, powers[arm], policy.repaired)
+                    )
                     floor = policy.gamma + width + root * math.sqrt(n)
         before, noise = pulls[arm], 0.0
         if stretch > 0:

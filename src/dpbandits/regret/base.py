@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbandits._kernels import kernel
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
 from dpbandits.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits.configuration import Configuration
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee

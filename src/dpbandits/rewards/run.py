@@ -161,6 +161,64 @@ class Run:
         self.ends.append(self.time)
         return sums
 
+    def moments(self, arm: int, size: int) -> tuple[float, float]:
+        """Pull an arm `size` times; return the sum of its rewards and that of their squares.
+
+        Parameters
+        ----------
+        arm : int
+            The arm, from 0 to K − 1.
+        size : int
+            Number of pulls, at least 1.
+
+        Returns
+        -------
+        tuple of (float, float)
+            The two sums.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such arm, or `size` is not a whole number of at least 1.
+        Ended
+            If fewer pulls are left.
+        """
+        size = _whole(size)
+        self._pull([arm], size)
+        moments = self.source.moments(arm, size)
+        self.ends.append(self.time)
+        return moments
+
+    def moments_in_turn(
+        self, arms: Sequence[int] | NDArray[Any], size: int
+    ) -> tuple[Floats, Floats]:
+        """Pull several arms in turn, each `size` times; return both sums of each.
+
+        Parameters
+        ----------
+        arms : sequence of int
+            The arms, each once, in the order in which a turn pulls them.
+        size : int
+            Number of pulls of each arm, at least 1.
+
+        Returns
+        -------
+        tuple of numpy.ndarray of float, each of shape (len(arms),)
+            Sums of the rewards, and sums of their squares.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such arm, or `size` is not a whole number of at least 1.
+        Ended
+            If fewer pulls are left.
+        """
+        listed, size = [int(arm) for arm in arms], _whole(size)
+        self._pull(listed, size)
+        found = np.array([self.source.moments(arm, size) for arm in listed], dtype=np.float64)
+        self.ends.append(self.time)
+        return found[:, 0], found[:, 1]
+
     def truncated_totals(
         self, arms: Sequence[int] | NDArray[Any], size: int, bound: float
     ) -> Iterator[float]:
