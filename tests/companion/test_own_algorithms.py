@@ -64,8 +64,8 @@ def test_the_commands_of_the_page_work(tmp_path, monkeypatch, capsys):
     quick = ["--runs", "2000", "--candidates", "4"]
     assert main([*words.split(), *quick]) == 0
     assert "acquitted" in capsys.readouterr().out
-    noisy = "+ laplace_noise(rng, 1 / self.epsilon, arms.size)"
-    assert noisy in FILE.read_text("utf-8").splitlines()[28]
+    noisy = " + laplace_noise(rng, 1 / self.epsilon, n_arms)"
+    assert noisy in FILE.read_text("utf-8").splitlines()[27]
     (tmp_path / "explore_first.py").write_text(FILE.read_text("utf-8").replace(noisy, ""))
     assert main([*words.split(), *quick]) == 1
     assert "convicted" in capsys.readouterr().out

@@ -21,7 +21,6 @@ from dpbandits.heavy_schedules import (
 )
 from dpbandits.mechanisms import AdaptiveTree, laplace_total
 from dpbandits.regret.dprucb import grown_power, play_by_steps
-from dpbandits.regret.heavy import play_heavy_elimination
 from dpbandits.rewards.heavy_laws import (
     HeavyTailInstance,
     ParetoLaw,
@@ -176,10 +175,16 @@ def test_law_of_elimination(mistake, local):
     plan = HeavyEpochPlan(pulls=30, bound=0.6, threshold=0.4, **noise)
     short = {1: plan, 2: replace(plan, pulls=1000)}
     instance = custom_laws(THREE) if mistake == "custom laws" else THREE
+
+    class Short(dpb.DPRSE):
+        def plan_epoch(self, rewards, n_viable, epoch, horizon):
+            return short[epoch]
+
+    algorithm = Short(1.0)
     mine, theirs = [], []
     for seed in range(1500):
         rng, draw = np.random.default_rng([3, seed]), np.random.default_rng([4, seed])
-        play = play_heavy_elimination(instance, np.array([190]), rng, lambda k, e: short[e])
+        play = algorithm.draw(instance, 190, np.array([190]), rng)
         mine.append(play.counts[-1] @ [1, 1000, 1_000_000])
         x = np.array([law.sample(draw, 30) for law in THREE.laws])
         x = x if mistake == "no truncation" else np.where(np.abs(x) <= plan.bound, x, 0.0)

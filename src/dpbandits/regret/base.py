@@ -18,7 +18,8 @@ from dpbandits.configuration import Configuration
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance, BoundedInstance
 from dpbandits.rewards.run import Ended, ProtocolError, Run
-from dpbandits.rewards.streams import Bandit, FixedRewards
+from dpbandits.rewards.streams import Bandit, FixedRewards, Source
+from dpbandits.schedules import MOST_PULLS
 
 Times = Ints
 """Increasing numbers of pulls at which a run is looked at, shape (C,)."""
@@ -166,6 +167,10 @@ class RegretAlgorithm(Configuration, abc.ABC):
         ValueError
             If there is no accelerator of that name, or if a class breaks the protocol.
         """
+        if checkpoints[-1] > MOST_PULLS:
+            raise ValueError(f"checkpoints={checkpoints!r} are out of range; allowed: up to 2^62")
+        if not isinstance(instance, Source):
+            self.check_instance(instance)
         source = instance.rewards(rng)
         fast = accelerator_for(self, type(source), how)
         if fast is not None:

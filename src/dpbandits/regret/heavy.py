@@ -16,7 +16,7 @@ from dpbandits import bounds
 from dpbandits._arrays import Rng
 from dpbandits.configuration import Budget, Configuration, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.heavy_schedules import heavy_epoch
+from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
 from dpbandits.mechanisms import laplace_total
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.heavy_laws import (
@@ -67,14 +67,11 @@ class HeavyElimination(HeavyTailAlgorithm):
         }
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
-        beta = 1 / horizon if self.beta is None else self.beta
-        source: Any = rewards.source  # heavy-tailed rewards: `check_instance`
-        promised = self._promised(source)
         viable = np.arange(rewards.n_arms)
         epoch = 0
         while viable.size > 1:
             epoch += 1
-            plan = heavy_epoch(viable.size, epoch, beta, **promised)
+            plan = self.plan_epoch(rewards.source, viable.size, epoch, horizon)
             means = []
             for total in rewards.truncated_totals(viable, plan.pulls, plan.bound):
                 if plan.noise_scale > 0:
@@ -82,6 +79,28 @@ class HeavyElimination(HeavyTailAlgorithm):
                 means.append(total / plan.pulls)
             viable = viable[max(means) - np.array(means) <= plan.threshold]
         rewards.rest(viable[0])
+
+    def plan_epoch(self, rewards: Any, n_viable: int, epoch: int, horizon: int) -> HeavyEpochPlan:
+        """Return what an epoch does: `heavy_epoch`.
+
+        Parameters
+        ----------
+        rewards : HeavyRewards
+            Rewards of the run, with their order v and bound u on the moment.
+        n_viable : int
+            Number of arms that are left.
+        epoch : int
+            Number of the epoch, from 1.
+        horizon : int
+            Horizon T that the algorithm was told.
+
+        Returns
+        -------
+        HeavyEpochPlan
+            Pulls, truncation, noise and threshold of the epoch.
+        """
+        beta = 1 / horizon if self.beta is None else self.beta
+        return heavy_epoch(n_viable, epoch, beta, **self._promised(rewards))
 
     def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Callable[..., Any]:
         if self.schedule == "published-remark":  # nothing better is true in general
