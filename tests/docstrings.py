@@ -15,7 +15,8 @@ functions are functions.) Of each of them numpydoc's rules of `RULES` hold, and
 - a method without a docstring overrides one that has it;
 - nothing is said to be "as of" something else: that would need a second look-up.
 
-A dataclass or a named tuple may describe its fields as Attributes. Modules that do not fulfil this
+A dataclass or a named tuple may describe its fields as Attributes; a command's option may have its
+help in its annotation. Modules that do not fulfil this
 yet are listed in `UNFINISHED`, which may only become shorter.
 """
 
@@ -28,6 +29,7 @@ import pkgutil
 import re
 import sys
 import textwrap
+import typing
 from types import FunctionType
 
 from numpydoc.docscrape import get_doc_object
@@ -49,13 +51,10 @@ RULES = {
 
 UNFINISHED = {
     "dpbandits.bounds",
-    "dpbandits.cli",
     "dpbandits.divergences",
     "dpbandits.heavy_estimates",
     "dpbandits.heavy_schedules",
     "dpbandits.identification",
-    "dpbandits.plotting.pictures",
-    "dpbandits.plotting.style",
     "dpbandits.privacy",
     "dpbandits.regret",
     "dpbandits.robust_means",
@@ -166,6 +165,14 @@ def raised_by_making(cls):
 # ---------------------------------------------------------------------------------- what is wrong
 
 
+def _has_help(hint):
+    """Return whether an annotation says what an option of a command is."""
+    parts = getattr(hint, "__metadata__", ())
+    return any(getattr(part, "help", None) for part in parts) or any(
+        map(_has_help, typing.get_args(hint))
+    )
+
+
 class _Validator(Validator):
     """Numpydoc's validator; to it, attributes with which a class is made are parameters."""
 
@@ -183,8 +190,11 @@ class _Validator(Validator):
 
     @property
     def signature_parameters(self):
-        plain_init = ("args", "kwargs")  # of protocols and exceptions, which have no own
-        return tuple(p for p in super().signature_parameters if p.lstrip("*") not in plain_init)
+        described = {"args", "kwargs"}  # of protocols and exceptions, which have no own
+        if not inspect.isclass(self.obj):
+            hints = typing.get_type_hints(self.obj, include_extras=True)
+            described = {name for name, hint in hints.items() if _has_help(hint)}
+        return tuple(p for p in super().signature_parameters if p.lstrip("*") not in described)
 
 
 def _function(value):

@@ -83,7 +83,18 @@ app = console.make_app(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line on the arguments, or the program's, and return its exit status."""
+    """Run the command line and return its exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Command and options; by default those of the program.
+
+    Returns
+    -------
+    int
+        0, or 2 after a bad argument, 1 after a failure, 130 after an interrupt; `audit` has others.
+    """
     return console.carry_out(app, arguments)
 
 
@@ -156,11 +167,21 @@ def run(
 
     Parameters
     ----------
-    algorithm
+    algorithm : list of str
         An algorithm, as an option; case and hyphens do not matter. May be given several times.
-    instance
+    instance : str
         Instead of means of Bernoulli arms: C1, C2, C3 or C4 of SS19 (default: C1); S1, S2 or S3
         of TWZW22 for algorithms for heavy-tailed rewards.
+
+    Returns
+    -------
+    int
+        Exit status.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or options do not go together.
     """
     chosen = [*names, *(algorithm or ())]
     if not chosen:
@@ -249,7 +270,13 @@ def identify(
     csv: Table = None,
     json: Json = False,
 ) -> int:
-    """Simulate an algorithm that looks for the best of some arms."""
+    """Simulate an algorithm that looks for the best of some arms.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
     kind = identifiers[console.find_name("algorithm", identifiers, algorithm)]
     (identifier,) = configure([kind], settings, epsilon)
     instance = instances.bernoulli(means, "own means")
@@ -304,10 +331,20 @@ def estimate(
 
     Parameters
     ----------
-    law
+    law : {"two-point", "uniform", "low-variance", "beta"}
         The law of the samples.
-    stream
+    stream : str
         Run once on the numbers of this file, split by white space; - is stdin.
+
+    Returns
+    -------
+    int
+        Exit status.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the stream has no numbers.
     """
     kind = stopping_rules[console.find_name("rule", stopping_rules, rule)]
     (configured,) = configure([kind], settings, epsilon)
@@ -385,10 +422,20 @@ def plan(
 
     Parameters
     ----------
-    counts
+    counts : str
         Instead of means: successes of patients of each arm, such as 3732/4300,3949/4292.
-    deaths
+    deaths : bool
         The counts are of bad outcomes: the best arm has the smallest share.
+
+    Returns
+    -------
+    int
+        Exit status.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or options do not go together.
     """
     if (means is None) == (counts is None):
         raise ValueError("means or counts must be given; allowed: one of --means and --counts")
@@ -414,7 +461,32 @@ def plan(
 
 
 def read_counts(text: str, deaths: bool, factor: int) -> FinitePopulation:
-    """Read counts such as 568/4300,343/4292, of events or, if `deaths`, of bad ones."""
+    """Read the counts of a trial.
+
+    Parameters
+    ----------
+    text : str
+        Events and patients of each arm, such as 568/4300,343/4292.
+    deaths : bool
+        Whether the events are bad ones, so that the others are successes.
+    factor : int
+        By how much every count is multiplied, at least 1.
+
+    Returns
+    -------
+    FinitePopulation
+        The patients, named "table".
+
+    Raises
+    ------
+    ValueError
+        If the text cannot be read, or there are more events than patients.
+
+    Examples
+    --------
+    >>> read_counts("9/10,5/10", deaths=False, factor=2).successes
+    (18, 10)
+    """
     allowed = "EVENTS/PATIENTS of each arm, such as 568/4300,343/4292"
     try:
         pairs = [tuple(int(n) for n in part.split("/")) for part in text.split(",")]
@@ -459,13 +531,23 @@ def audit(
 
     Parameters
     ----------
-    epsilon
+    epsilon : str
         Short for --set epsilon=E; of what declares nothing itself, such as a function: what is to
         be tested.
-    table
+    table : str
         Your own table instead of a search, a row of numbers an arm; with --change.
-    change
+    change : str
         What its neighbour has where: ARM,PULL,VALUE, counted from 0.
+
+    Returns
+    -------
+    int
+        Exit status: 1 if what is declared cannot be true, 3 if nothing was tested.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or options do not go together.
     """
     if table is None:
         _refuse("goes with --table; allowed: both, or neither", change=change)

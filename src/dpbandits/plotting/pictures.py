@@ -29,6 +29,21 @@ def runs_figure(found: Sequence[Runs]) -> Figure:
     Logarithmic axes. The shade holds the central 90 % of the runs. Thin lines, for rewards of 0
     and 1: the rate of Lai and Robbins times log t, and for the least ε that a pure guarantee
     has, the private rate. They are bounds in the limit alone.
+
+    Parameters
+    ----------
+    found : sequence of Runs
+        Runs of one or more algorithms on one instance.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The picture.
+
+    Raises
+    ------
+    ValueError
+        If the runs are on several instances.
     """
     if len({(runs.instance.name, *runs.instance.means.tolist()) for runs in found}) != 1:
         raise ValueError(f"found={len(found)} runs are not on one instance; allowed: runs on one")
@@ -71,16 +86,45 @@ def plan_figure(plan: Plan) -> Figure:
 
     A marker stands at an algorithm's mean, unless runs were ended before they stopped; its line
     ends at the number of samples that nine in ten runs stay within. The vertical line is the ε
-    from which on privacy is free, as far as the lower bound can tell. ε has to be finite.
+    from which on privacy is free, as far as the lower bound can tell.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan, for a finite ε.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The picture.
+
+    Raises
+    ------
+    ValueError
+        If the plan's ε is infinite.
     """
     return draw_plan(plan_rows(plan), plan.free_from)
 
 
 def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
-    """Return what `plan_figure` draws, for each algorithm, by its name and whether it is private.
+    """Return what `plan_figure` draws, for each algorithm.
 
-    A row has ``epsilon``, ``samples`` on average, ``samples_q90``, which nine in ten runs stay
-    within, and ``n_runs``; the last one, "lower bound", has arrays over ε.
+    Parameters
+    ----------
+    plan : Plan
+        The plan, for a finite ε.
+
+    Returns
+    -------
+    dict of (str, bool) to dict
+        By name, and whether the algorithm is private, a row with ``epsilon``, ``samples`` on
+        average, ``samples_q90``, which nine in ten runs stay within, and ``n_runs``. The last one,
+        "lower bound", has arrays over ε.
+
+    Raises
+    ------
+    ValueError
+        If the plan's ε is infinite.
     """
     if math.isinf(plan.epsilon):
         raise ValueError(f"plan.epsilon={plan.epsilon!r} has no picture; allowed: a finite ε")
@@ -101,7 +145,20 @@ def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
 
 
 def draw_plan(rows: Mapping[tuple[str, bool], Mapping[str, Any]], free_from: float) -> Figure:
-    """Draw what `plan_rows` returns, and a line at the ε from which on privacy is free."""
+    """Draw rows of a plan, and a line at the ε from which on privacy is free.
+
+    Parameters
+    ----------
+    rows : mapping of (str, bool) to mapping
+        What `plan_rows` returns.
+    free_from : float
+        The ε of the line; ``inf`` for none.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The picture.
+    """
     sizes = dict(rows)
     bound = sizes.pop((style.BOUND, True))
     with style.styled():

@@ -84,7 +84,18 @@ _room: ContextVar[tuple[float, int] | None] = ContextVar("room", default=None)
 
 
 class NarrowError(ValueError):
-    """A figure has too little width for its labels; `needed` inches would do."""
+    """A figure has too little width for its labels.
+
+    Parameters
+    ----------
+    needed : float
+        Width that would do, in inches; kept as an attribute.
+
+    Examples
+    --------
+    >>> print(NarrowError(4.25))
+    labels leave no room; 4.2 inches would do
+    """
 
     def __init__(self, needed: float) -> None:
         super().__init__(f"labels leave no room; {needed:.1f} inches would do")
@@ -93,7 +104,24 @@ class NarrowError(ValueError):
 
 @dataclass(frozen=True)
 class Look:
-    """How a curve is drawn."""
+    """How a curve is drawn.
+
+    Attributes
+    ----------
+    colour : str
+        Its colour, for Matplotlib.
+    line : str or tuple
+        Its line style, for Matplotlib.
+    marker : str
+        Its marker, for Matplotlib.
+    width : float
+        Width of the line, in points.
+
+    Examples
+    --------
+    >>> Look(COLOURS["blue"], DASHED).width
+    2.0
+    """
 
     colour: str
     line: Any = "-"
@@ -127,12 +155,42 @@ OTHER_LOOKS = (
 
 
 def look_of(name: str, variant: str, place: int) -> Look:
-    """Return the look of an algorithm's curve; one without a look of its own gets one by place."""
+    """Return the look of an algorithm's curve; one without a look of its own gets one by place.
+
+    Parameters
+    ----------
+    name : str
+        Label of the algorithm.
+    variant : str
+        Which of its variants; empty for the usual one.
+    place : int
+        Number of the curve among those of a panel, from 0.
+
+    Returns
+    -------
+    Look
+        The look.
+    """
     return IDENTIFIER_LOOKS.get((name, variant), OTHER_LOOKS[place % len(OTHER_LOOKS)])
 
 
 class End(NamedTuple):
-    """The right end of a curve, and what stands beside it."""
+    """The right end of a curve, and what stands beside it.
+
+    Attributes
+    ----------
+    x, y : float
+        Where the curve ends, in units of the data.
+    text : str
+        Its label.
+    colour : str
+        Its colour, for Matplotlib.
+
+    Examples
+    --------
+    >>> End(1e6, 120.0, "DP-SE", COLOURS["blue"]).text
+    'DP-SE'
+    """
 
     x: float
     y: float
@@ -141,7 +199,20 @@ class End(NamedTuple):
 
 
 class PanelRange(NamedTuple):
-    """What a panel must show: its data's range, without the room for labels."""
+    """What a panel must show: its data's range, without the room for labels.
+
+    Attributes
+    ----------
+    x, y : tuple of float
+        Least and greatest value on each axis.
+    ends : tuple of End
+        Right ends of the curves, which are labelled.
+
+    Examples
+    --------
+    >>> PanelRange((1.0, 1e6), (0.1, 100.0), ()).x
+    (1.0, 1000000.0)
+    """
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -149,7 +220,13 @@ class PanelRange(NamedTuple):
 
 
 def styled() -> AbstractContextManager[None]:
-    """Apply `STYLE` inside a block."""
+    """Apply `STYLE` inside a block.
+
+    Returns
+    -------
+    contextlib.AbstractContextManager
+        What a `with` statement takes.
+    """
     return plt.rc_context(STYLE)
 
 
@@ -159,6 +236,18 @@ def filling(width: float, columns: int = 2) -> Iterator[None]:
 
     Up to `columns` panels stand in a row, two where that leaves each four fifths of its own width.
     Where labels would leave little room for curves, making a figure fails with a `NarrowError`.
+
+    Parameters
+    ----------
+    width : float
+        Width of the figures, in inches.
+    columns : int
+        Most panels in a row: 1 or 2.
+
+    Yields
+    ------
+    None
+        Nothing: the block sets the width.
     """
     token = _room.set((width, columns))
     try:
@@ -168,19 +257,49 @@ def filling(width: float, columns: int = 2) -> Iterator[None]:
 
 
 def filled_width(natural: float) -> float:
-    """Return how wide a figure that is `natural` inches wide becomes: see `filling`."""
+    """Return how wide a figure becomes: as wide as `filling` says.
+
+    Parameters
+    ----------
+    natural : float
+        Its width outside of such a block, in inches.
+
+    Returns
+    -------
+    float
+        Its width, in inches.
+    """
     room = _room.get()
     return natural if room is None else max(room[0], _NARROWEST * natural)
 
 
 def columns_of(axes: Axes) -> int:
-    """Return how many panels stand beside each other in the figure of `make_panels`."""
+    """Return how many panels stand beside each other in the figure of `make_panels`.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        One of the panels.
+
+    Returns
+    -------
+    int
+        Number of columns.
+    """
     place = axes.get_subplotspec()
     return 1 if place is None else int(place.get_gridspec().ncols)
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure in the format that the ending of the file says, and close it."""
+    """Write a figure in the format that the ending of the file says, and close it.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    path : pathlib.Path
+        The file, which is replaced if it exists.
+    """
     if path.suffix.lower() == ".svg":
         save_vector(figure, path)
     else:
@@ -190,7 +309,20 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def save_vector(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write a figure as SVG, and return the path: the same figure gives the same bytes."""
+    """Write a figure as SVG: the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    path : str or os.PathLike
+        The file, which is replaced if it exists.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+    """
     buffer = io.BytesIO()
     with styled():
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
@@ -208,8 +340,25 @@ def make_panels(
 ) -> tuple[Figure, dict[str, Axes]]:
     """Make a figure of panels, two a row, each with its letter and title.
 
-    A column is `width` inches wide, unless the figure has a width to fill (`filling`), and a row
-    `height` inches high. `foot` inches below are for a legend, `left` inches for the vertical axis.
+    Parameters
+    ----------
+    titles : mapping of str to str
+        Titles of the panels by their letters.
+    foot : float
+        Room for a legend below, in inches.
+    width : float
+        Width of a column, in inches, unless the figure has a width to fill (`filling`).
+    height : float
+        Height of a row, in inches.
+    left : float
+        Room for the vertical axis, in inches.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        The figure.
+    panels : dict of str to matplotlib.axes.Axes
+        Its panels by their letters.
     """
 
     def span(columns: int, share: float = 1.0) -> float:
@@ -253,8 +402,25 @@ def finish_panels(
 ) -> None:
     """Give all panels the same limits, label the axes once, and label the curves.
 
-    The panels are those of `make_panels`, in rows of two, `ranges` what each must show, and `log`
-    says which axes are logarithmic: "xy", "x", "y" or "".
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure of `make_panels`.
+    panels : sequence of matplotlib.axes.Axes
+        Its panels, in rows of two.
+    ranges : sequence of PanelRange
+        What each panel must show.
+    x_label : str
+        Label of the horizontal axes.
+    y_label : str
+        Label of the vertical axes.
+    log : {"xy", "x", "y", ""}
+        Which axes are logarithmic.
+
+    Raises
+    ------
+    NarrowError
+        If the figure has a width to fill that leaves little room for curves.
     """
     x = min(r.x[0] for r in ranges), max(r.x[1] for r in ranges)
     y = min(r.y[0] for r in ranges), max(r.y[1] for r in ranges)
@@ -280,7 +446,12 @@ def finish_panels(
 def label_ends(axes: Axes, ends: Sequence[End]) -> None:
     """Write a label at the right end of each curve, moved apart where they would overlap.
 
-    Limits and position of `axes` must be final.
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        The panel; its limits and position must be final.
+    ends : sequence of End
+        Right ends of the curves.
     """
     if not ends:
         return
@@ -311,8 +482,26 @@ def spread(
 ) -> Floats:
     """Move increasing positions apart, as little as possible in least squares.
 
-    Neighbours get a distance of at least `distance`. The positions stay between `low` and `high`;
-    if there is no room, `low` is given up.
+    Parameters
+    ----------
+    targets : array_like of float, shape (m,)
+        The positions.
+    distance : float
+        Least distance of neighbours.
+    low : float
+        What no position may fall below; given up if there is no room.
+    high : float
+        What no position may exceed.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (m,)
+        The new positions.
+
+    Examples
+    --------
+    >>> spread([0.0, 0.0, 9.0], distance=2.0).tolist()
+    [-1.0, 1.0, 9.0]
     """
     wanted = np.asarray(targets, dtype=np.float64)
     steps = distance * np.arange(wanted.size)
@@ -322,7 +511,25 @@ def spread(
 
 
 def power_of_ten(value: float, _: object = None) -> str:
-    """Write a power of ten for a tick."""
+    """Write a power of ten for a tick.
+
+    Parameters
+    ----------
+    value : float
+        The power.
+    _ : object
+        Not used: what Matplotlib hands to a formatter.
+
+    Returns
+    -------
+    str
+        The label, as Matplotlib typesets it.
+
+    Examples
+    --------
+    >>> power_of_ten(1000.0)
+    '$10^{3}$'
+    """
     return f"$10^{{{round(math.log10(value))}}}$"
 
 
