@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 import pandas as pd
 
 from companion.chapters import PRESETS, Preset, find_root
+from companion.rounding import SHOWN, rounded_data
 from companion.tables import from_csv, to_csv
 from dpbandits._files import renew
 from dpbandits._validation import check_choice, check_integer
@@ -145,7 +146,7 @@ class Page(Configuration):
             counts = [getattr(result, "n_runs", None) or len(result) for result in runs.values()]
             manifest |= {"cases": len(counts), "runs": sum(counts)}
         manifest["recipe"] = recipe_of(figure)
-        text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(rounded_data(manifest), indent=1, ensure_ascii=False) + "\n"
         renew(self.folder / f"{name}.csv", to_csv(table).encode())
         renew(self.folder / f"{name}.json", text.encode())
 
@@ -176,7 +177,7 @@ def number(value: float) -> str:
     ('5·10⁷', '200', '12,345')
     """
     if value != int(value):
-        return f"{value:,.7g}"
+        return f"{value:,.{SHOWN}g}"
     written = str(abs(int(value)))
     digit = written.rstrip("0")
     if len(written) < 5 or len(digit) > 1:

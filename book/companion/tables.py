@@ -11,12 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from companion.rounding import SHOWN, rounded_table
 from dpbandits.simulation import Runs
 
 __all__ = ["curve", "from_csv", "records", "tabulate", "to_csv"]
-
-DIGITS = 7
-"""Significant digits of every number in a table: the last bits differ between processors."""
 
 Result = TypeVar("Result")
 
@@ -28,7 +26,7 @@ def tabulate(
 ) -> pd.DataFrame:
     """Make a table of results: the parts of the keys first, then the columns of each result.
 
-    Numbers are rounded to 7 significant digits.
+    Numbers are rounded as they are published, by `companion.rounding.rounded_table`.
 
     A key is a tuple, a named tuple or a single value; `names` are those of its parts, which named
     tuples have themselves. `columns` takes a result and returns name → value, or name → array with
@@ -56,10 +54,7 @@ def tabulate(
         parts.append(pd.DataFrame(both, index=range(rows)))
     if not parts:
         raise ValueError("results is empty; it must hold at least one case")
-    table = pd.concat(parts, ignore_index=True)
-    for name in table.columns[table.dtypes == np.float64]:
-        table[name] = [float(f"{x:.{DIGITS}g}") for x in table[name]]
-    return table
+    return rounded_table(pd.concat(parts, ignore_index=True))
 
 
 def curve(
@@ -111,9 +106,9 @@ def records(table: pd.DataFrame, by: Sequence[str], **chosen: object) -> Iterato
 
 
 def to_csv(table: pd.DataFrame) -> str:
-    """Write a table as text."""
-    number = f"%.{DIGITS}g"
-    return str(table.to_csv(index=False, float_format=number, na_rep="nan", lineterminator="\n"))
+    """Write a table as text, its numbers rounded by `companion.rounding.rounded_table`."""
+    form = {"float_format": f"%.{SHOWN}g", "na_rep": "nan", "lineterminator": "\n"}
+    return str(rounded_table(table).to_csv(index=False, **form))
 
 
 def from_csv(text: str) -> pd.DataFrame:

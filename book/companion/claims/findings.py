@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from companion.claims.verdicts import VERDICTS
+from companion.rounding import agreed, rounded_data
 from dpbandits._validation import check_choice
 
 __all__ = [
@@ -30,7 +31,8 @@ Evidence = Mapping[str, float | int | str]
 class Finding:
     """What the check of a claim found: one of `VERDICTS`, why, and the numbers that it rests on.
 
-    The reason is the condition, the counterexample, or what was checked.
+    The reason is the condition, the counterexample, or what was checked. Numbers are rounded as
+    they are published (`companion.rounding`).
     """
 
     verdict: str
@@ -39,6 +41,7 @@ class Finding:
 
     def __post_init__(self) -> None:
         check_choice("verdict", self.verdict, VERDICTS)
+        object.__setattr__(self, "evidence", rounded_data(dict(self.evidence)))
 
 
 Check = Callable[..., Finding]
@@ -151,6 +154,7 @@ def claims_of(module: str) -> list[Claim]:
 
 def shown(value: Any, digits: int | str | None = None) -> Any:
     """Return a number as the page shows it: rounded, for 0 to an integer; or formatted, ".3g"."""
+    value = agreed(value) if isinstance(value, float) else value
     if isinstance(digits, str):
         return float(f"{value:{digits}}")
     return value if digits is None else round(value, digits or None)

@@ -12,6 +12,7 @@ from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.ja25_algorithm import SMALL, Recorded
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from companion.publishing import number
+from companion.rounding import magnitude
 from dpbandits.algorithms import DPRSE
 from dpbandits.identification import DPTT, AdaPTT, Identifications, d_eps, kl
 from dpbandits.identification.batches import BatchState
@@ -281,7 +282,7 @@ def normal_formula() -> Finding:
         "2Φ(abs(μ − μ')/(2σ)) − 1. For different variances it takes the two points at which the "
         "densities cross. What the reply draws from it, that solvers have to find d_ε, stays "
         "true; it costs nothing else.",
-        ("relative difference of formula and quadrature, greatest", off, ".1e"),
+        ("relative difference of formula and quadrature, at most", magnitude(off)),
     )
 
 

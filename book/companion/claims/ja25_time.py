@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.verdicts import CONDITION, FAILS, HOLDS, decide
+from companion.rounding import magnitude
 from dpbandits.identification import characteristic_time, kl, privacy_switches, total_variation_time
 from dpbandits.rewards.instances import ja25, ss19
 
@@ -70,7 +71,7 @@ def free_switch() -> Finding:
         "Proved; computed on the instances of the figures: equal from the switch on, and greater "
         "at half the exact switch. Where the best mean is 1 or another is 0 the switch is "
         "infinite, and the times differ for every ε.",
-        ("greatest relative difference at the switch", worst),
+        ("relative difference at the switch, at most", magnitude(worst)),
         ("least ratio below", min(below)),
     )
 
@@ -116,7 +117,7 @@ def best_budget() -> Finding:
         "For the exact switch: below it the bound grows, at once though slowly. The condition "
         "that needs no allocation, which the authors call the weaker one, is above it on every "
         "instance; at its ε some privacy is given away for nothing.",
-        ("least growth of the time 3 % below the exact switch", min(loss)),
+        ("least growth of the time 3 % below the exact switch", min(loss), ".4g"),
         extremes("allocation-free switch over the exact one", spare, 4),
     )
 
@@ -154,7 +155,7 @@ def high_privacy() -> Finding:
         decide(falls and within),
         "Proved with an explicit error: ε times the time lies between the total-variation time and "
         "that over 1 − ε·T/8.",
-        entries("greatest relative difference, ε = {:g}", off),
+        entries("greatest relative difference, ε = {:g}", off, ".4g"),
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.verdicts import decide
+from companion.rounding import magnitude
 from dpbandits import DPExponentialNAS, bounds
 from dpbandits.rewards.instances import SS19_NAMES, ss19
 from dpbandits.schedules import elimination_epoch
@@ -118,6 +119,6 @@ def settings() -> Finding:
         "The means for K = 5 are those printed, and variances differ by 4/3 at most. Gap by gap "
         "C3 is above C2, and C2 above C4, for every K of the experiments.",
         ("greatest over least variance", spread, 4),
-        ("greatest difference of means", off),
+        ("difference of means, at most", magnitude(off)),
         entries("gaps above half of the greatest, of 19, {}", counts),
     )

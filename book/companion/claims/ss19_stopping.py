@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 
 from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.verdicts import CONDITION, FAILS, HOLDS, decide
+from companion.rounding import magnitude
 from dpbandits import bounds, stopping
 from dpbandits.halting import noise_allowance, sampling_width
 from dpbandits.mechanisms import laplace_log_cdf
@@ -586,7 +587,7 @@ def noise_facts() -> Finding:
         decide(tail < 1e-12 and worst <= 1),
         "The Laplace tail is exact. Hoeffding's inequality is for an interval of length R, so that "
         "samples in [−R, R] have 2R in its place, as Algorithm 1 does; on binomial laws, exactly.",
-        ("relative error of the Laplace tail, greatest", tail),
+        ("relative error of the Laplace tail, at most", magnitude(tail)),
         ("binomial tail / Hoeffding's bound, greatest", worst, 4),
     )
 

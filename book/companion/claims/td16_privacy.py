@@ -11,6 +11,7 @@ from scipy.special import zeta
 
 from companion.claims.findings import Finding, claim, entries, finding, shown
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
+from companion.rounding import magnitude
 from dpbandits import privacy
 from dpbandits._kernels import interpreted
 from dpbandits.algorithms import DPUCBBound, DPUCBInt
@@ -530,7 +531,7 @@ def corollary_3_2() -> Finding:
         abs(2 * series * x**2 + math.sqrt(2 * series * math.log(1 / DELTA)) * x - target) / target
         for target, x in inputs.items()
     )
-    evidence = {"relative error of the inversion, greatest": shown(inverse, ".0e")}
+    evidence = {"relative error of the inversion, at most": magnitude(inverse)}
     longer, exceeded = {}, {}
     for target, algorithm in _inputs().items():
         losses = algorithm.losses(HORIZON)

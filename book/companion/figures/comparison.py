@@ -33,6 +33,7 @@ from companion.figures.panels import (
 )
 from companion.figures.redraw import redrawable
 from companion.ranking import Best, Estimate, best_in_each, without_some
+from companion.rounding import rounded
 from companion.tables import tabulate
 from dpbandits.identification.replicates import Identifications
 from dpbandits.plotting.style import (
@@ -111,7 +112,7 @@ def race_table(runs: Mapping[Any, Runs]) -> pd.DataFrame:
         values = {**found.summary(), "error": error}
         shown = values["time"] >= first_shown(found.horizon)
         short = {
-            name: [float(f"{x:.5g}") for x in values[name][shown]]
+            name: [rounded(x, 5) for x in values[name][shown]]
             for name in ("mean", "error", "low", "high")
         }
         return {"n_runs": found.n_runs, "time": values["time"][shown], **short}
@@ -218,7 +219,7 @@ class Place(NamedTuple):
 
 
 def _least_gap(instance: Arms) -> float:
-    return float(f"{np.sort(instance.gaps)[1]:.6g}")
+    return rounded(np.sort(instance.gaps)[1], 6)
 
 
 def regret_map_table(runs: Mapping[Any, Runs]) -> pd.DataFrame:

@@ -23,6 +23,7 @@ from companion.figures.panels import (
     plain,
 )
 from companion.figures.redraw import redrawable
+from companion.rounding import rounded
 from companion.tables import records, tabulate
 from dpbandits._validation import check_choice
 from dpbandits.identification.characteristic import privacy_switches, sample_lower_bound
@@ -102,7 +103,7 @@ def times_table(runs: Runs, axis: str) -> pd.DataFrame:
     if axis == "epsilon":
         switches = {p: privacy_switches(cases[0].instance.means) for p, cases in by_panel.items()}
         for column, field in (("switch", "exact"), ("switch_any", "free")):
-            table[column] = [float(f"{getattr(switches[p], field):.7g}") for p in table["panel"]]
+            table[column] = [rounded(getattr(switches[p], field)) for p in table["panel"]]
     return table
 
 
@@ -132,7 +133,7 @@ def _bound_rows(panel: str, cases: Sequence[Identifications], axis: str) -> pd.D
             axis: place,
             "n_runs": 0,
             "stopped": 0,
-            "lower_bound": float(f"{sample_lower_bound(each.means, eps, confidence):.7g}"),
+            "lower_bound": rounded(sample_lower_bound(each.means, eps, confidence)),
         }
         for place, (each, eps, confidence) in at.items()
     ]
@@ -144,7 +145,7 @@ def _between(places: Iterable[float]) -> list[float]:
     known = [x for x in places if math.isfinite(x)]
     if not known:
         return []
-    return [float(f"{x:.7g}") for x in np.geomspace(min(known), max(known), _FINE)]
+    return [rounded(x) for x in np.geomspace(min(known), max(known), _FINE)]
 
 
 @redrawable
@@ -397,7 +398,7 @@ def plan_table(plan: Plan) -> pd.DataFrame:
     In ``free_from`` stands the ε from which on privacy is free, as far as the lower bound can tell.
     """
     table = tabulate(plan_rows(plan), dict, ("algorithm", "private"))
-    return table.assign(free_from=float(f"{plan.free_from:.7g}"))
+    return table.assign(free_from=rounded(plan.free_from))
 
 
 @redrawable
