@@ -66,8 +66,7 @@ class EpochPlan(NamedTuple):
     @property
     def threshold(self) -> float:
         """Gap 2h_e + 2c_e between released means beyond which an arm is eliminated."""
-        gap: float = elimination_threshold_kernel(self)
-        return gap
+        return elimination_threshold_kernel(self)
 
 
 @kernel
@@ -155,8 +154,7 @@ def elimination_epoch(
     >>> plan.pulls, plan.privacy_width
     (857, 0.0)
     """
-    plan: EpochPlan = elimination_epoch_kernel(n_viable, epoch, beta, epsilon)
-    return plan
+    return elimination_epoch_kernel(n_viable, epoch, beta, epsilon)
 
 
 @kernel

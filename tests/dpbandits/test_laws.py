@@ -18,6 +18,7 @@ from statistical import distance_to_law, one_sample_limit, same_law
 from test_validation import NOT_A_NUMBER, NOT_POSITIVE, refusal
 
 import dpbandits as dpb
+from dpbandits._kernels import interpreted
 from dpbandits.rewards import laws
 from dpbandits.rewards.laws import BetaLaw, DiscreteLaw, Law, TwoPointLaw, UniformLaw
 
@@ -224,7 +225,7 @@ def test_a_sum_by_digits_is_the_sum_of_the_numbers_that_have_these_digits(n, see
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(laws, "binomial", count_digits)
-        total = laws.sum_of_draws.py_func(None, UniformLaw(1.0, 0.0, 1.0).code, n)
+        total = interpreted(laws.sum_of_draws)(None, UniformLaw(1.0, 0.0, 1.0).code, n)
     assert asked == [(n, 0.5)] * 53, "one fair Binomial variable a digit"
     exact = Fraction(sum(whole.tolist()), 2**53)
     assert abs(Fraction(total) - exact) <= exact * Fraction(2, 2**53)

@@ -262,7 +262,9 @@ class RegretSubject(Subject):
 
 
 @kernel
-def _top_two_outputs(sums: Floats, n_runs: int, rng: Rng, rule: Rule, plain: bool) -> Any:
+def _top_two_outputs(
+    sums: Floats, n_runs: int, rng: Rng, rule: Rule, plain: bool
+) -> tuple[Floats, Floats]:
     """Run DP-TT, AdaP-TT, AdaP-TT* or, if `plain`, Top Two on a table given by running sums."""
     n_arms, n_pulls, means = sums.shape[0], sums.shape[1] - 1, np.zeros(sums.shape[0])
     values, actions = np.empty((n_runs, 2 + n_arms)), np.full((n_runs, n_pulls), -1.0)

@@ -492,8 +492,7 @@ class DPUCBInt(RegretAlgorithm):
         self, table: Floats, n_runs: int, rng: Rng, how: str | None = None
     ) -> NDArray[np.int8]:
         tape = tape_of(FixedRewards(table, log=False))
-        arms: NDArray[np.int8] = _table_runs(self.policy, _start(len(table)), tape, n_runs, rng)
-        return arms
+        return _table_runs(self.policy, _start(len(table)), tape, n_runs, rng)
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
         if self.reading == "literal":

@@ -393,8 +393,7 @@ class LazyBatches(RegretAlgorithm):
         self, table: Floats, n_runs: int, rng: Rng, how: str | None = None
     ) -> NDArray[np.int8]:
         tape = tape_of(FixedRewards(table, log=False))
-        arms: NDArray[np.int8] = _table_runs(self.rule, tape, n_runs, rng)
-        return arms
+        return _table_runs(self.rule, tape, n_runs, rng)
 
 
 class _LazyUCB(LazyBatches):

@@ -324,8 +324,7 @@ class Law(Configuration, abc.ABC):
             If `rng` is not a generator, or `n` is out of range.
         """
         rng, n = check_generator("rng", rng), check_integer("n", n, 0, 2**52)
-        total: float = sum_of_draws(rng, self.code, n)
-        return total
+        return sum_of_draws(rng, self.code, n)
 
     def sample_moments(self, rng: Rng, n: int) -> tuple[float, float]:
         """Draw sum and sum of squares of `n` rewards; exact in law.
@@ -350,8 +349,7 @@ class Law(Configuration, abc.ABC):
             If `rng` is not a generator, or `n` is out of range.
         """
         rng, n = check_generator("rng", rng), check_integer("n", n, 0, 2**52)
-        moments: tuple[float, float] = moments_of_draws(rng, self.code, n)
-        return moments
+        return moments_of_draws(rng, self.code, n)
 
 
 @dataclass(frozen=True)

@@ -108,8 +108,7 @@ class EBGStop(StoppingRule):
 
     def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
         constants = self.alpha, self.beta, self.half_range
-        outcome: tuple[int, float, bool] = _draw(rng, _State(), law, constants, max_samples)
-        return outcome
+        return _draw(rng, _State(), law, constants, max_samples)
 
     def _watch(self, rng: Rng) -> Callable[[int, float], float | None]:
         state = _State()

@@ -98,8 +98,7 @@ class NASFamily(StoppingRule):
         return watch
 
     def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
-        outcome: tuple[int, float, bool] = _draw_every(rng, self.halting, law, max_samples)
-        return outcome
+        return _draw_every(rng, self.halting, law, max_samples)
 
 
 def check_rule(rule: NASFamily) -> Halting:
@@ -225,8 +224,7 @@ class DPExponentialNAS(DPNAS):
         return 2**look
 
     def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
-        outcome: tuple[int, float, bool] = _draw_doubling(rng, self.halting, law, max_samples)
-        return outcome
+        return _draw_doubling(rng, self.halting, law, max_samples)
 
 
 @kernel
