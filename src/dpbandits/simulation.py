@@ -437,10 +437,6 @@ def simulate_many(
     horizon : int, optional
         Horizon T of the cases that do not name their own, from the number of arms to 2^62.
     n_runs : int or mapping of key to int
-        Number of replicates of each case.
-    seed, n_jobs, checkpoints, how
-        As of `simulate`; but checkpoints beyond a case's horizon are left out, and the horizon
-        is always one.
         Number of replicates of each case, at least 1.
     seed : int or sequence of int
         Entropy of the root seed: one or more whole numbers of at least 0.
@@ -450,6 +446,9 @@ def simulate_many(
     checkpoints : array_like of int, shape (C,), optional
         Increasing times at which the regret is kept. Those beyond a case's horizon are left out,
         and the horizon is always one. None gives `log_checkpoints`.
+    how : str, optional
+        What plays: "reference" for the algorithms' plain programs, or the name of an accelerator
+        that all of them have, such as "pull by pull". None is the fastest for each case.
 
     Returns
     -------

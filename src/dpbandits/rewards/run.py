@@ -18,12 +18,24 @@ class Ended(BaseException):
     """The run is over: an algorithm asked for more pulls than are left.
 
     The driver that began the run catches it, so that an algorithm knows neither checkpoints nor
-    the end of its run. It is no `Exception`: an algorithm's own ``except Exception`` lets it pass.
+    the end of its run. Its base is not `Exception`, so that an algorithm's own ``except Exception``
+    lets it pass.
+
+    Examples
+    --------
+    >>> issubclass(Ended, Exception)
+    False
     """
 
 
 class ProtocolError(ValueError):
-    """An algorithm asked its rewards for what cannot be: the driver adds whose it is."""
+    """An algorithm asked its rewards for what cannot be: the driver adds whose it is.
+
+    Examples
+    --------
+    >>> issubclass(ProtocolError, ValueError)
+    True
+    """
 
 
 def _whole(size: int) -> int:
@@ -37,10 +49,37 @@ def _whole(size: int) -> int:
 
 
 class Playable(Protocol):
-    """An algorithm that can be handed a part of a run: see `Run.let`."""
+    """An algorithm that can be handed a part of a run, by `Run.let`.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> algorithm: Playable = dpb.UCB()
+    >>> instance, rng = dpb.instances.bernoulli([0.9, 0.5]), np.random.default_rng(0)
+    >>> algorithm.draw(instance, 10, np.array([5, 10]), rng).counts.sum(axis=1).tolist()
+    [5, 10]
+    """
 
     def draw(self, instance: Any, horizon: int, checkpoints: Ints, rng: Rng) -> Any:
-        """Play until the last checkpoint; return what has `counts` and `epoch_ends`."""
+        """Play until the last checkpoint.
+
+        Parameters
+        ----------
+        instance : Arms or Source
+            The bandit, or rewards with which the run goes on.
+        horizon : int
+            Horizon T that the algorithm is told; at least the last checkpoint.
+        checkpoints : numpy.ndarray of int, shape (C,)
+            Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+        rng : numpy.random.Generator
+            Source of all randomness of the run.
+
+        Returns
+        -------
+        object
+            What has `counts`, the pulls of each arm at the checkpoints, shape (C, K), and
+            `epoch_ends`.
+        """
 
 
 class Run:

@@ -202,7 +202,18 @@ class Arms:
 
     @abc.abstractmethod
     def rewards(self, rng: Rng) -> Source:
-        """Begin a run: return its rewards, which draw from `rng` where they must."""
+        """Begin a run: return its rewards.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the rewards' randomness, if they are random.
+
+        Returns
+        -------
+        Source
+            Rewards of the run.
+        """
 
     @cached_property
     def gaps(self) -> Floats:
