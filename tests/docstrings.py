@@ -61,11 +61,6 @@ UNFINISHED = {
     "dpbandits.regret",
     "dpbandits.robust_means",
     "dpbandits.schedules",
-    "dpbandits.stopping.base",
-    "dpbandits.stopping.ebgstop",
-    "dpbandits.stopping.estimates",
-    "dpbandits.stopping.halting_laws",
-    "dpbandits.stopping.nas",
 }
 """Public modules and packages whose docstrings are not finished. Take off what is; add none."""
 

@@ -17,7 +17,25 @@ __all__ = ["Outcome", "StoppingRule"]
 
 
 class Outcome(NamedTuple):
-    """How one run ended: samples taken, estimate (nan if none), whether the rule halted."""
+    """How one run of a stopping rule ended.
+
+    Attributes
+    ----------
+    samples : int
+        Number of samples taken.
+    estimate : float
+        What the rule released; nan if it has not halted.
+    halted : bool
+        Whether the rule halted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpbandits as dpb
+    >>> outcome = dpb.NAS(alpha=0.5, beta=0.05).run([1.0] * 10, np.random.default_rng(0))
+    >>> outcome
+    Outcome(samples=10, estimate=nan, halted=False)
+    """
 
     samples: int
     estimate: float
@@ -25,7 +43,27 @@ class Outcome(NamedTuple):
 
 
 def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> Iterator[float]:
-    """Yield the values of a stream, each a number in [−R, R], or refuse one with its place."""
+    """Yield the values of a stream, each a number in [−R, R], or refuse one with its place.
+
+    Parameters
+    ----------
+    stream : iterable
+        The values.
+    half_range : float
+        R > 0.
+    name : str
+        What messages call the stream.
+
+    Yields
+    ------
+    float
+        The next value.
+
+    Raises
+    ------
+    ValueError
+        If the stream cannot be iterated over, or a value is not such a number.
+    """
     allowed = f"a number in [-{half_range:g}, {half_range:g}]"
     try:
         values = iter(stream)
@@ -44,6 +82,15 @@ class StoppingRule(Configuration, abc.ABC):
 
     A rule halts at a time of its own choice and releases an estimate of the stream's mean μ ≠ 0
     with P(|estimate − μ| > α|μ|) < β. A subclass is a frozen dataclass; see ``CONTRIBUTING.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpbandits as dpb
+    >>> rule = dpb.DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05)
+    >>> outcome = rule.draw(dpb.laws.two_point(0.5), np.random.default_rng(0), max_samples=10**6)
+    >>> outcome.halted, bool(abs(outcome.estimate - 0.5) <= 0.25)
+    (True, True)
     """
 
     label: ClassVar[str]
@@ -61,10 +108,26 @@ class StoppingRule(Configuration, abc.ABC):
         return NO_PRIVACY
 
     def draw(self, law: Law, rng: Rng, max_samples: int) -> Outcome:
-        """Run once on samples of a law in [−R, R], without drawing more than needed; exact in law.
+        """Run once on samples of a law, without drawing more than needed; exact in law.
 
-        `rng` is the source of all randomness, samples included. A run that has not halted after
-        `max_samples` ends.
+        Parameters
+        ----------
+        law : Law
+            Law of the samples, on [−R, R] or less.
+        rng : numpy.random.Generator
+            Source of all randomness, samples included.
+        max_samples : int
+            Samples after which a run that has not halted ends, from 1 to 2^52.
+
+        Returns
+        -------
+        Outcome
+            Samples, estimate, and whether the rule halted.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range or of another type.
         """
         max_samples = self.check_draw(law, rng, max_samples)
         return Outcome(*self._draw(rng, law.code, max_samples))
@@ -82,6 +145,16 @@ class StoppingRule(Configuration, abc.ABC):
             Source of the noise.
         max_samples : int, optional
             Samples after which a run that has not halted ends; None waits for the stream's end.
+
+        Returns
+        -------
+        Outcome
+            Samples, estimate, and whether the rule halted.
+
+        Raises
+        ------
+        ValueError
+            If an argument or a sample is out of range.
         """
         most = math.inf if max_samples is None else check_integer("max_samples", max_samples, 1)
         watch, n = self._watch(rng), 0
@@ -102,7 +175,27 @@ class StoppingRule(Configuration, abc.ABC):
         """Return what takes n and the n-th sample, and returns the estimate when it halts."""
 
     def check_draw(self, law: Law, rng: Rng, max_samples: int) -> int:
-        """Refuse what `draw` cannot be called with; return `max_samples` as an int."""
+        """Refuse what `draw` cannot be called with.
+
+        Parameters
+        ----------
+        law : Law
+            Law of the samples.
+        rng : numpy.random.Generator
+            Source of all randomness.
+        max_samples : int
+            Samples after which a run that has not halted ends.
+
+        Returns
+        -------
+        int
+            `max_samples`.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range or of another type, or the law reaches beyond [−R, R].
+        """
         check_generator("rng", rng)
         check_kind("law", law, Law, "two_point(0.1)")
         if law.half_range > self.half_range:

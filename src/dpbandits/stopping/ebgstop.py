@@ -86,8 +86,17 @@ class EBGStop(StoppingRule):
 
     Parameters
     ----------
-    alpha, beta, half_range : float
-        As of `dpbandits.NAS`.
+    alpha : float
+        Relative error α in (0, 1) that is allowed.
+    beta : float
+        Probability β in (0, 1) with which the error may be greater.
+    half_range : float
+        R > 0; the samples lie in [−R, R].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
 
     Examples
     --------

@@ -27,14 +27,30 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """Replicates of one stopping rule on one law.
+    """Replicates of one stopping rule on one law; `estimate` makes them.
 
     Attributes
     ----------
-    rule, law, max_samples
-        What was run, as of `estimate`.
-    samples, estimate, halted : numpy.ndarray, shape (n_runs,)
-        As of `Outcome`, for each run.
+    rule : StoppingRule
+        What was run.
+    law : Law
+        Law of the samples.
+    max_samples : int
+        Samples after which a run that had not halted was ended.
+    samples : numpy.ndarray of int, shape (n_runs,)
+        Number of samples that each run took.
+    estimate : numpy.ndarray of float, shape (n_runs,)
+        What each run released; nan if it has not halted.
+    halted : numpy.ndarray of bool, shape (n_runs,)
+        Whether each run halted.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> rule = dpb.DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05)
+    >>> runs = dpb.estimate(rule, dpb.laws.two_point(0.5), n_runs=20)
+    >>> runs.n_runs, runs.failures(), runs.error_rate()[0]
+    (20, 0, 0.0)
     """
 
     rule: StoppingRule
@@ -51,14 +67,26 @@ class Estimates:
 
     @property
     def relative_error(self) -> Floats:
-        """Distance of the estimates from μ ≠ 0, relative to μ; nan where a run has not halted."""
+        """Distance of the estimates from μ, relative to μ, shape (n_runs,); nan without a halt.
+
+        Raises
+        ------
+        ValueError
+            If the law has mean 0.
+        """
         mean = self.law.mean
         if mean == 0:
             raise ValueError(f"law={self.law!r} has mean 0; allowed: a mean other than 0")
         return np.abs(self.estimate - mean) / abs(mean)
 
     def failures(self) -> int:
-        """Count the runs that halted with a relative error above α."""
+        """Count the runs that halted with a relative error above α.
+
+        Returns
+        -------
+        int
+            Their number.
+        """
         with np.errstate(invalid="ignore"):
             return int(np.count_nonzero(self.relative_error > self.rule.alpha))
 
@@ -66,16 +94,44 @@ class Estimates:
         """Return the share of runs that failed, with its Clopper–Pearson interval.
 
         A run that has not halted has released nothing, and counts as one that did not fail.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level, in (0, 1).
+
+        Returns
+        -------
+        share, low, high : float
+            The share, and the ends of the interval.
         """
         return share_interval(self.failures(), self.n_runs, level)
 
     def mean_samples(self, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the mean of samples, with Student's interval; nan if a run has not halted."""
+        """Return the mean of samples, with Student's interval.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level, in (0, 1).
+
+        Returns
+        -------
+        mean, low, high : float
+            The mean, and the ends of the interval; all nan if a run has not halted.
+        """
         found = mean_interval(self.samples, level)
         return found if self.halted.all() else (math.nan, math.nan, math.nan)
 
     def summary(self) -> dict[str, Any]:
-        """Return the columns of tables: samples are nan unless all halted, errors for mean 0."""
+        """Return the columns of tables: what the runs come to.
+
+        Returns
+        -------
+        dict
+            Numbers of runs and of those that halted; mean, 95 % interval and quantiles of samples,
+            nan unless all halted; error rate and its 95 % interval, nan for a law of mean 0.
+        """
         nothing = (math.nan, math.nan, math.nan)
         rates = self.error_rate() if self.law.mean else nothing
         # values that occur: between the looks of a rule there is nothing
@@ -89,7 +145,13 @@ class Estimates:
         return dict(zip(names, (*counts, *self.mean_samples(), *quantiles, *rates), strict=True))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the runs to `path`, a row a run: samples, estimate, whether it halted."""
+        """Write the runs to a file, a row a run: samples, estimate, whether it halted.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file, which is replaced if it exists.
+        """
         rows = zip(self.samples.tolist(), self.estimate.tolist(), self.halted, strict=True)
         lines = ["samples,estimate,halted", *(f"{n},{x!r},{int(h)}" for n, x, h in rows)]
         write_atomically(path, "\n".join(lines) + "\n")
@@ -128,13 +190,29 @@ def estimate(
 
     Parameters
     ----------
-    rule, law : StoppingRule, Law
-        What to run, and the law of the samples, one of `dpbandits.laws`.
-        (Your own stream: `StoppingRule.run`.)
-    n_runs, seed, n_jobs
-        As of `dpbandits.simulate`.
+    rule : StoppingRule
+        What to run, such as ``DPNAS(epsilon=1, alpha=0.5, beta=0.05)``.
+    law : Law
+        Law of the samples, one of `dpbandits.laws`; `StoppingRule.run` reads your own stream.
+    n_runs : int
+        Number of replicates, at least 1.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
     max_samples : int
         Samples after which a run that has not halted ends, and is reported as not halted.
+    n_jobs : int
+        Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
+        processors.
+
+    Returns
+    -------
+    Estimates
+        Samples and estimate of each replicate.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of another type.
 
     Examples
     --------
@@ -154,9 +232,33 @@ def estimate_many(
     max_samples: int = 10**12,
     n_jobs: int = 1,
 ) -> dict[Key, Estimates]:
-    """Simulate a whole grid of cases, each as `estimate` does, whose arguments it has.
+    """Simulate a whole grid of cases: the replicates of all of them share the workers.
 
-    The keys of `cases` are yours, and are those of the result and of error messages; `n_runs` may
-    be a number of replicates for each.
+    Each replicate has its own seed, derived from `seed` and from what is simulated, not from
+    the case's key or its place in the grid.
+
+    Parameters
+    ----------
+    cases : mapping of key to (rule, law)
+        What is run; the keys are those of the result and of error messages.
+    n_runs : int or mapping of key to int
+        Number of replicates of each case, at least 1.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
+    max_samples : int
+        Samples after which a run that has not halted ends, and is reported as not halted.
+    n_jobs : int
+        Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
+        processors.
+
+    Returns
+    -------
+    dict of key to Estimates
+        Samples and estimates of the replicates of each case.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of another type; the message has the key of the case.
     """
     return run_cases(cases, partial(_replicated, max_samples), n_runs, seed, n_jobs)

@@ -55,15 +55,25 @@ _LOOKS = 2**22  # most looks, and most samples of a stream, that are held in mem
 
 @dataclass(frozen=True, eq=False)
 class HaltingLaw:
-    """The law of a rule's halting time on one stream.
+    """The law of a rule's halting time on one stream; `halting_law` computes it.
 
     Attributes
     ----------
-    times, log_halt : numpy.ndarray, shape (looks,)
-        Number n of samples at each look, and log of the probability that the rule halts there.
-    log_survive, error : float
-        Log of the probability that it has not halted by the end of the stream; proved bound on the
-        relative error of each probability, rounding apart.
+    times : numpy.ndarray of int, shape (looks,)
+        Number n of samples at each look.
+    log_halt : numpy.ndarray of float, shape (looks,)
+        Log of the probability that the rule halts at each look.
+    log_survive : float
+        Log of the probability that it has not halted by the end of the stream.
+    error : float
+        Proved bound on the relative error of each probability, rounding apart.
+
+    Examples
+    --------
+    >>> from dpbandits import DPExponentialNAS
+    >>> law = halting_law(DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05), [0.5] * 16)
+    >>> round(float(np.exp(law.log_halt).sum() + np.exp(law.log_survive)), 12), law.error < 1e-12
+    (1.0, True)
     """
 
     times: Ints
@@ -73,7 +83,25 @@ class HaltingLaw:
 
 
 def looks_at(rule: NASFamily, n_samples: int) -> Ints:
-    """Return the numbers of samples, up to `n_samples`, at which a rule of the NAS family looks."""
+    """Return the numbers of samples at which a rule of the NAS family looks.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        The rule.
+    n_samples : int
+        Number of samples up to which looks are wanted.
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (looks,)
+        Increasing numbers of samples, up to `n_samples`.
+
+    Raises
+    ------
+    ValueError
+        If the rule is not of the NAS family.
+    """
     check_rule(rule)
     times: list[int] = []
     while (time := rule.look_time(len(times) + 1)) <= n_samples:
@@ -82,7 +110,20 @@ def looks_at(rule: NASFamily, n_samples: int) -> Ints:
 
 
 def margins(rule: NASFamily, sums: ArrayLike) -> Floats:
-    """Return q_s = |S| − threshold(s) for the sums S at the first looks."""
+    """Return q_s = |S| − threshold(s) for the sums S at the first looks.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        The rule.
+    sums : array_like of float, shape (looks,)
+        Sums of the stream at the first looks.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (looks,)
+        The margins, in units of the sum.
+    """
     sizes = np.abs(np.asarray(sums, dtype=np.float64))
     return sizes - np.array([rule.threshold(look) for look in range(1, sizes.size + 1)])
 
@@ -90,8 +131,25 @@ def margins(rule: NASFamily, sums: ArrayLike) -> Floats:
 def halting_law(rule: NASFamily, stream: Iterable[float]) -> HaltingLaw:
     """Return the law of the halting time of a rule, such as `dpbandits.DPNAS`, on a finite stream.
 
-    Without privacy the law is a point. Margins of more than 10⁹ scales are refused, as rounding
-    would be felt there.
+    Without privacy the law is a point. Proof: :prf:ref:`lem-halting-law`.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        The rule.
+    stream : iterable of float, length N
+        The samples, each in [−R, R].
+
+    Returns
+    -------
+    HaltingLaw
+        Probabilities of halting at each look, and of not halting.
+
+    Raises
+    ------
+    ValueError
+        If the rule is not of the NAS family, a sample is out of range, or a margin has more than
+        10⁹ scales, where rounding would be felt.
 
     Examples
     --------
@@ -126,15 +184,26 @@ def sparse_vector_law(
     ----------
     margins : array_like of float, shape (looks,)
         The margins q_1, q_2, …, of at most 10⁹ scales.
-    threshold_scale, query_scale : float
-        Scales σ₁ of B and σ₂ of each A; at 0 that noise is left out, which is not private.
+    threshold_scale : float
+        Scale σ₁ ≥ 0 of B; at 0 that noise is left out, which is not private.
+    query_scale : float
+        Scale σ₂ ≥ 0 of each A; at 0 that noise is left out, which is not private.
     first : int
         First look whose probability is wanted; fewer of them take less time.
 
     Returns
     -------
-    log_halt, log_survive, error
-        As of `HaltingLaw`, for the looks from `first` on.
+    log_halt : numpy.ndarray of float, shape (looks − first + 1,)
+        Log of the probability of each look, from `first` on, to be the first at which that holds.
+    log_survive : float
+        Log of the probability that it holds at none.
+    error : float
+        Proved bound on the relative error of each probability, rounding apart.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the scales are too far apart.
     """
     once = check_range("threshold_scale", threshold_scale, 0.0, sys.float_info.max)
     each = check_range("query_scale", query_scale, 0.0, sys.float_info.max)
@@ -359,21 +428,35 @@ def _integrate(
 
 @dataclass(frozen=True, eq=False)
 class PrivacyLoss:
-    """How well the output of a rule tells two neighbouring streams apart.
+    """How well a rule's output tells two neighbouring streams apart; `privacy_loss` computes it.
 
     Attributes
     ----------
-    total, time : float, int or None
+    total : float
         Greatest |log ratio| of the densities of the output, halting time and estimate together,
-        or no halt, and the halting time that attains it; ε-differential privacy allows ε.
-    sparse_vector, release : float
-        The parts of the halting time and of the released estimate, at that time: |L_s|, and
-        |change|/σ₃, which is 0 before the change.
-    log_ratio, bound : numpy.ndarray of float, shape (looks + 1,)
-        L_s = log(P_s/P'_s) of halting at each look, and of not halting; and what
-        :prf:ref:`prop-moves` allows each |L_s| on this pair.
-    law, neighbour_law : HaltingLaw
-        The laws of the halting time on the two streams.
+        or no halt; ε-differential privacy allows ε.
+    time : int or None
+        Halting time that attains it; None for no halt.
+    sparse_vector : float
+        The part |L_s| of the halting time, at that time.
+    release : float
+        The part |change|/σ₃ of the released estimate, at that time; 0 before the change.
+    log_ratio : numpy.ndarray of float, shape (looks + 1,)
+        L_s = log(P_s/P'_s) of halting at each look, and of not halting.
+    bound : numpy.ndarray of float, shape (looks + 1,)
+        What :prf:ref:`prop-moves` allows each |L_s| on this pair.
+    law : HaltingLaw
+        The law of the halting time on the stream.
+    neighbour_law : HaltingLaw
+        The law of the halting time on its neighbour.
+
+    Examples
+    --------
+    >>> from dpbandits import DPExponentialNAS
+    >>> rule = DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05)
+    >>> loss = privacy_loss(rule, [1.0] * 16, [-1.0] + [1.0] * 15)
+    >>> loss.total == loss.sparse_vector + loss.release, loss.total < 1.0
+    (True, True)
     """
 
     total: float
@@ -392,8 +475,27 @@ def privacy_loss(
     """Return the exact privacy loss of a rule on two streams that differ in at most one entry.
 
     Given the halting time n, the estimate is a Laplace variable around S_n/n, so that its log
-    ratio takes all values between −|S_n − S'_n|/σ₃ and |S_n − S'_n|/σ₃, both included. Streams
-    that are not of one finite length are refused.
+    ratio takes all values between −|S_n − S'_n|/σ₃ and |S_n − S'_n|/σ₃, both included.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        The rule.
+    stream : iterable of float, length N
+        Samples, each in [−R, R].
+    neighbour : iterable of float, length N
+        The same but for at most one entry.
+
+    Returns
+    -------
+    PrivacyLoss
+        The loss, its parts, and the laws of both halting times.
+
+    Raises
+    ------
+    ValueError
+        If the rule is not of the NAS family, a sample is out of range, or the streams are not of
+        one length or differ in several entries.
 
     Examples
     --------
@@ -456,6 +558,23 @@ def crossing_streams(rule: NASFamily, look: int) -> tuple[Floats, Floats]:
 
     The neighbour's sums run up at R a sample until half time, and then down to 0; the stream
     has −R for the first entry.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        The rule.
+    look : int
+        Number s of the look, from 1; it comes after at most 2^22 samples.
+
+    Returns
+    -------
+    stream, neighbour : numpy.ndarray of float, shape (n,)
+        The pair, as long as the number n of samples at the look.
+
+    Raises
+    ------
+    ValueError
+        If the rule is not of the NAS family, or `look` is out of range.
     """
     look = _check_look(rule, look, _LOOKS)
     half, odd = divmod(rule.look_time(look), 2)
@@ -488,9 +607,25 @@ def _last_loss(rule: NASFamily, sizes: Floats, other_sizes: Floats) -> float:
 def crossing_loss(rule: NASFamily, look: int) -> float:
     """Return the sparse-vector loss log(P/P') at the last look of `crossing_streams`.
 
-    `look` is its number s, from 1. For rules that look at n = 2, 4, 8, … the loss is the greatest
-    of all pairs of streams and of all looks up to this one (:prf:ref:`thm-worst`). For others
-    `loss_limit` is an upper bound.
+    For rules that look at n = 2, 4, 8, … the loss is the greatest of all pairs of streams and of
+    all looks up to this one (:prf:ref:`thm-worst`). For others `loss_limit` is an upper bound.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        The rule.
+    look : int
+        Number s of the look, from 1.
+
+    Returns
+    -------
+    float
+        The loss, at most ε/2.
+
+    Raises
+    ------
+    ValueError
+        If the rule is not of the NAS family, or `look` is out of range.
 
     Examples
     --------
@@ -510,8 +645,25 @@ def crossing_loss(rule: NASFamily, look: int) -> float:
 def loss_limit(rule: NASFamily, look: int) -> float:
     """Return a bound on the sparse-vector loss at a look that no pair of streams exceeds.
 
-    Equal to `crossing_loss`, whose arguments it has, for rules that look at n = 2, 4, 8, …, up to
-    rounding; for others the two bracket the greatest loss. Proof: :prf:ref:`prop-loss-limit`.
+    Equal to `crossing_loss` for rules that look at n = 2, 4, 8, …, up to rounding; for others the
+    two bracket the greatest loss. Proof: :prf:ref:`prop-loss-limit`.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        The rule.
+    look : int
+        Number s of the look, from 1.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    ValueError
+        If the rule is not of the NAS family, or `look` is out of range.
     """
     times = _times(rule, look)
     half_range, halting = rule.half_range, rule.halting
@@ -528,8 +680,24 @@ def loss_limit(rule: NASFamily, look: int) -> float:
 def crossing_length(rule: NASFamily, share: float) -> int:
     """Return how long a stream has to be for `crossing_loss` to reach a share of its limit.
 
-    The limit is 2R/σ₁ + 4R/σ₂, which is ε/2; `share` lies strictly between 0 and 1. A rule without
-    noise is refused, and a share that is lost in rounding.
+    The limit is 2R/σ₁ + 4R/σ₂, which is ε/2.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        The rule, with noise.
+    share : float
+        The share, in (0, 1).
+
+    Returns
+    -------
+    int
+        Number n of samples.
+
+    Raises
+    ------
+    ValueError
+        If the rule has no noise, or `share` is out of range or lost in rounding.
     """
     share, halting = check_fraction("share", share), check_rule(rule)
     once, each = halting.threshold_scale, halting.query_scale

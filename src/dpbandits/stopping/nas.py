@@ -28,6 +28,13 @@ class NASFamily(StoppingRule):
 
     A subclass sets the constants of the condition, and which n it looks at: all, unless it says so.
     In simulation only what can matter is drawn, and the law is exact: :prf:ref:`prop-passing`.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> rule = dpb.DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05)
+    >>> [rule.look(n) for n in range(1, 9)], rule.look_time(3), rule.halting.query_scale
+    ([0, 1, 0, 2, 0, 0, 0, 3], 8, 12.0)
     """
 
     @property
@@ -36,30 +43,93 @@ class NASFamily(StoppingRule):
         """Constants of the halting condition."""
 
     def look(self, n: int) -> int:
-        """Return the number s of the look at n samples, from 1; 0 if there is none."""
+        """Return the number of the look at n samples.
+
+        Parameters
+        ----------
+        n : int
+            Number of samples, from 1.
+
+        Returns
+        -------
+        int
+            Number s of the look, from 1; 0 if there is none.
+        """
         return n
 
     def look_time(self, look: int) -> int:
-        """Return the number n of samples at the s-th look."""
+        """Return the number of samples at a look.
+
+        Parameters
+        ----------
+        look : int
+            Number s of the look, from 1.
+
+        Returns
+        -------
+        int
+            Number n of samples.
+        """
         return look
 
     def threshold(self, look: int) -> float:
-        """Return what |S_n| has to reach at the s-th look when all noise is zero."""
+        """Return what |S_n| has to reach at a look when all noise is zero.
+
+        Parameters
+        ----------
+        look : int
+            Number s of the look, from 1.
+
+        Returns
+        -------
+        float
+            The boundary n·h·(1 + 1/α) + c, in units of the sum.
+        """
         # as floats, for neither number may fit into a machine's integers
         return float(boundary_kernel(self.halting, float(self.look_time(look)), float(look)))
 
     def noiseless_time(self, mean: float) -> int:
-        """Return when a stream that is constantly `mean` ≠ 0 halts, with all noise at zero.
+        """Return when a stream that is constantly `mean` halts, with all noise at zero.
 
         The first look time n with n|μ| ≥ n·h·(1 + 1/α) + c. Both h and c/n fall with every look,
         so that the condition stays true once it is.
+
+        Parameters
+        ----------
+        mean : float
+            μ ≠ 0 in [−R, R], at least 10⁻³⁰·R/α in size.
+
+        Returns
+        -------
+        int
+            Number n of samples.
+
+        Raises
+        ------
+        ValueError
+            If `mean` is out of range.
         """
         return self.time_to_reach(self.threshold, mean)
 
     def time_to_reach(self, needed: Callable[[int], float], mean: float) -> int:
-        """Return the first look time n with n|μ| ≥ ``needed(s)``, which stays so once it is.
+        """Return the first look time n with n|μ| ≥ ``needed(s)``.
 
-        Refuses a mean that is not in [−R, R], or is closer to 0 than 10⁻³⁰·R/α.
+        Parameters
+        ----------
+        needed : callable
+            From the number s of a look to what n|μ| has to reach there; once reached, it stays so.
+        mean : float
+            μ ≠ 0 in [−R, R], at least 10⁻³⁰·R/α in size.
+
+        Returns
+        -------
+        int
+            Number n of samples.
+
+        Raises
+        ------
+        ValueError
+            If `mean` is out of range.
         """
         allowed = "in [-half_range, half_range] and not too near 0"
         size = abs(check_number("mean", mean, allowed))
@@ -68,7 +138,18 @@ class NASFamily(StoppingRule):
         return self.first_time(lambda look: self.look_time(look) * size >= needed(look))
 
     def first_time(self, holds: Callable[[int], bool]) -> int:
-        """Return n at the first look s with ``holds(s)``, which stays so once it is."""
+        """Return the number of samples at the first look for which something holds.
+
+        Parameters
+        ----------
+        holds : callable
+            From the number s of a look, from 1, to whether it holds; once it does, it stays so.
+
+        Returns
+        -------
+        int
+            Number n of samples.
+        """
         below, above = 0, 1
         while not holds(above):
             step = 1 + above // 4
@@ -102,7 +183,23 @@ class NASFamily(StoppingRule):
 
 
 def check_rule(rule: NASFamily) -> Halting:
-    """Return the halting condition of a rule."""
+    """Return the halting condition of a rule.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        The rule.
+
+    Returns
+    -------
+    Halting
+        Constants of its condition.
+
+    Raises
+    ------
+    ValueError
+        If the rule has none.
+    """
     halting = getattr(rule, "halting", None)
     if not isinstance(halting, Halting):
         raise ValueError(f"rule={rule!r} has no halting condition; allowed: one of the NAS family")
@@ -119,10 +216,17 @@ class NAS(NASFamily):
 
     Parameters
     ----------
-    alpha, beta : float
-        Relative error α in (0, 1) that is allowed, and probability β with which it may be greater.
+    alpha : float
+        Relative error α in (0, 1) that is allowed.
+    beta : float
+        Probability β in (0, 1) with which the error may be greater.
     half_range : float
         R > 0; the samples lie in [−R, R].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
 
     Examples
     --------
@@ -149,17 +253,27 @@ class DPNAS(NASFamily):
     """DP-NAS: Sajed & Sheffet (2019), Algorithm 1, without deviations.
 
     With B ~ Lap(12R/ε) drawn once and A_n ~ Lap(12R/ε) drawn for every n, halts at the first n
-    with |X̄_n| ≥ h_n(1 + 1/α) + (c_n + B + A_n)/n and releases X̄_n + L/n, L ~ Lap(4R/ε); h_n and
-    c_n stand in `dpbandits.halting`. The comparison is a sparse-vector test of budget ε/2, the
-    release a Laplace mechanism of budget ε/2: halting time and estimate together are
-    ε-differentially private (Theorem 3.1). Proof: :prf:ref:`thm-dpnas`.
+    with |X̄_n| ≥ h_n(1 + 1/α) + (c_n + B + A_n)/n and releases X̄_n + L/n, L ~ Lap(4R/ε). Here
+    h_n = R·√((2/n)·log(16n²/β)) and c_n = (12R/ε)·(log(4/β) + log(8n²/β)) + (4R/(αε))·log(4/β). The
+    comparison is a sparse-vector test of budget ε/2, the release a Laplace mechanism of budget ε/2:
+    halting time and estimate together are ε-differentially private (Theorem 3.1). Proof:
+    :prf:ref:`thm-dpnas`.
 
     Parameters
     ----------
     epsilon : float
         Privacy budget ε > 0; ``inf`` leaves out all noise and its allowance.
-    alpha, beta, half_range : float
-        As of `NAS`.
+    alpha : float
+        Relative error α in (0, 1) that is allowed.
+    beta : float
+        Probability β in (0, 1) with which the error may be greater.
+    half_range : float
+        R > 0; the samples lie in [−R, R].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or noise of scale 12R/ε is not a finite number.
 
     Examples
     --------
@@ -197,15 +311,27 @@ class DPNAS(NASFamily):
 class DPExponentialNAS(DPNAS):
     """DP exponential NAS: Sajed & Sheffet (2019), Algorithm 2, without deviations.
 
-    `DPNAS` that looks at n = 2, 4, 8, … only, and whose union bounds run over the number k of
-    the look: h = R·√((2/n)·log(16k²/β)) and c = σ₁·log(4/β) + σ₂·log(8k²/β) + (σ₃/α)·log(4/β).
-    ε-differentially private and (α, β)-correct as that is (Corollary 3.2); halts by the time of
-    Theorem 3.3. Proof: :prf:ref:`thm-dpnas`, :prf:ref:`thm-halting`. Simulated in O(log n).
+    `DPNAS` that looks at n = 2, 4, 8, … only, and whose union bounds run over the number k of the
+    look: h = R·√((2/n)·log(16k²/β)) and c = σ₁·log(4/β) + σ₂·log(8k²/β) + (σ₃/α)·log(4/β) with σ₁ =
+    σ₂ = 12R/ε and σ₃ = 4R/ε. ε-differentially private and (α, β)-correct (Corollary 3.2); halts by
+    the time of Theorem 3.3. Proof: :prf:ref:`thm-dpnas`, :prf:ref:`thm-halting`. Simulated in O(log
+    n).
 
     Parameters
     ----------
-    epsilon, alpha, beta, half_range : float
-        As of `DPNAS`.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` leaves out all noise and its allowance.
+    alpha : float
+        Relative error α in (0, 1) that is allowed.
+    beta : float
+        Probability β in (0, 1) with which the error may be greater.
+    half_range : float
+        R > 0; the samples lie in [−R, R].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or noise of scale 12R/ε is not a finite number.
 
     Examples
     --------
