@@ -59,6 +59,11 @@ def kernel(function: Any = None, /, *, error_model: ErrorModel = "python") -> An
     callable
         The compiled function, of the same signature; a decorator, if no function was given.
 
+    Notes
+    -----
+    A kernel that takes a kernel as an argument is compiled anew in each process: Numba recognises
+    no function that it reads from the disk. Let the type of an argument choose, by an overload.
+
     Examples
     --------
     >>> @kernel

@@ -240,27 +240,35 @@ def test_trailing_zeros_are_those_of_the_instruction():
 PROGRAM = """
 import json
 import dpbandits as dpb
+from dpbandits.acceleration import REFERENCE, accelerators
 from dpbandits.mechanisms.noise import laplace
+from dpbandits.rewards.streams import DrawnRewards
 
 arms = dpb.instances.bernoulli([0.05, 0.95, 0.05])
-algorithms = [dpb.DPSE(0.5), dpb.DPUCB(30.0), dpb.DPUCBInt(0.06)]
-found = [dpb.simulate(each, arms, 2000, n_runs=2, seed=1).pulls for each in algorithms]
-found.append(dpb.identify(dpb.DPSEIdentifier(1.0, 0.1), arms, n_runs=2, seed=1).pulls)
-found.append(dpb.estimate(dpb.NAS(0.9, 0.9), dpb.laws.two_point(0.1), n_runs=2, seed=1).samples)
+pulls = {}
+for each in (dpb.DPSE(0.5), dpb.DPUCB(30.0), dpb.DPUCBInt(0.06)):
+    for how in (REFERENCE, *(fast.name for fast in accelerators(type(each), DrawnRewards))):
+        runs = dpb.simulate(each, arms, 2000, n_runs=2, seed=1, how=how)
+        pulls[f"{each} {how}"] = runs.pulls.tolist()
+
+best = dpb.identify(dpb.DPSEIdentifier(1.0, 0.1), arms, n_runs=2, seed=1).recommendation
+samples = dpb.estimate(dpb.NAS(0.9, 0.9), dpb.laws.two_point(0.1), n_runs=2, seed=1).samples
 pair = dpb.TablePair([[0] * 8, [1] * 8], arm=0, pull=0, value=1)
-audited = dpb.audit(dpb.DPUCB(1.0), pair, n_runs=400)
+verdict = dpb.audit(dpb.DPUCB(1.0), pair, n_runs=400).verdict
+how = dpb.simulate(dpb.DPUCB(30.0), arms, 2000, n_runs=2).how
 compiled = hasattr(laplace, "py_func")
-found = [*(each.tolist() for each in found), audited.verdict, audited.epsilon_lower]
-print(json.dumps([compiled, found]))
+print(json.dumps([pulls, best.tolist(), len(samples), verdict, how, compiled]))
 """
 
 
 def test_the_package_runs_as_plain_python():
-    """With the same numbers as compiled."""
+    """Each algorithm's program by itself; with the same pulls as compiled, by each way to play."""
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    pulls, *rest = json.loads(done.stdout)
+    assert rest == [[1, 1], 2, "acquitted", "reference", False]
     scope = {}
     exec(PROGRAM, scope)
-    assert json.loads(done.stdout) == [False, scope["found"]] and scope["compiled"]
+    assert pulls == scope["pulls"] and len(pulls) > 3 and scope["compiled"]
