@@ -1,6 +1,6 @@
 """Accelerators: what plays an algorithm faster than its own plain program, and when it may.
 
-Each algorithm has one plain program: `play`, `decide` or `run`. An accelerator is a function that
+Each algorithm has one plain program: `play`, `decide` or `stop`. An accelerator is a function that
 gives the same law for exactly one class and one type of input. It is used only while the program
 that it stands for is the class's own: a subclass, whatever it changes, is played by its own
 program, unless accelerators are entered for it as well.
@@ -28,7 +28,7 @@ __all__ = [
 
 REFERENCE = "reference"
 """Name of an algorithm's plain program, where a name of what plays is asked for."""
-PROGRAMS = ("play", "decide", "run", "counter")
+PROGRAMS = ("play", "decide", "stop", "counter")
 """Names of the methods that are plain programs: of an algorithm for regret, of one for
 identification, of a stopping rule and of a private counter."""
 _FOLDER = "dpbandits.fast."

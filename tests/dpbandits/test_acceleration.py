@@ -7,7 +7,7 @@ accelerator does its work, and a control: a configuration not far away, which is
 """
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from statistical import same_law_of_counts
 import dpbandits as dpb
 from dpbandits import acceleration
 from dpbandits.acceleration import TableRuns, accelerates, accelerator_for, accelerators
+from dpbandits.rewards.laws import Law
 from dpbandits.rewards.streams import DrawnRewards, FixedRewards, LawRewards
 
 INF = float("inf")
@@ -122,6 +123,32 @@ class SameLaw:
         assert not same_law_of_counts(self.counts(self.other, name, 3), plain), "control"
 
 
+@dataclass(frozen=True)
+class SameOutcomes:
+    """Numbers of samples and estimates of a stopping rule have one law; `skips`: not all are drawn."""
+
+    rule: object
+    other: object
+    law: object
+    runs: int = 600
+
+    def outcomes(self, rule, how, seed):
+        rng = np.random.default_rng(seed)
+        found = [rule.draw(self.law, rng, 10**6, how) for _ in range(self.runs)]
+        assert all(each.halted for each in found)
+        return np.array([each[:2] for each in found])
+
+    def holds(self, name):
+        plain = self.outcomes(self.rule, "reference", 1)
+        assert same_law_of_counts(self.outcomes(self.rule, name, 2), plain)
+        assert not same_law_of_counts(self.outcomes(self.other, name, 3), plain), "control"
+        far = 10**9  # samples that nobody draws one by one within a test
+        if name != "sample by sample":
+            quiet = replace(self.rule, beta=1e-3)
+            outcome = quiet.draw(dpb.laws.two_point(1e-3), np.random.default_rng(0), far, name)
+            assert outcome.samples > 10**7, "it does its work"
+
+
 BETAS = dpb.instances.bounded([dpb.laws.beta(4, 1), dpb.laws.beta(1, 1), dpb.laws.beta(1, 2)])
 INDEX = {
     dpb.UCB: (dpb.UCB(), dpb.DPUCB(3.0)),
@@ -147,6 +174,19 @@ CASES = {
         SameRuns(dpb.DPSE(0.05, 0.9), dpb.DPSE(0.06, 0.9), LADDER, 2_000_000),
         SameRuns(dpb.DPSE(0.5), dpb.DPSE(0.05), THREE, 60_000),
         SameRuns(dpb.DPSE(INF), dpb.DPSE(0.01), CERTAIN, 60_000),
+    ],
+}
+LOUD = dpb.laws.two_point(0.6)
+CASES |= {
+    (dpb.NAS, Law, "passing"): [SameOutcomes(dpb.NAS(0.9, 0.9), dpb.NAS(0.9, 0.5), LOUD)],
+    (dpb.DPNAS, Law, "passing"): [
+        SameOutcomes(dpb.DPNAS(9.0, 0.9, 0.9), dpb.DPNAS(6.0, 0.9, 0.9), LOUD)
+    ],
+    (dpb.DPExponentialNAS, Law, "look by look"): [
+        SameOutcomes(dpb.DPExponentialNAS(9.0, 0.9, 0.9), dpb.DPExponentialNAS(6.0, 0.9, 0.9), LOUD)
+    ],
+    (dpb.EBGStop, Law, "sample by sample"): [
+        SameOutcomes(dpb.EBGStop(0.9, 0.9), dpb.EBGStop(0.9, 0.5), LOUD)
     ],
 }
 for kind, pair in INDEX.items():

@@ -285,7 +285,7 @@ def test_the_kernels_are_exact_where_noise_decides_early(kind, kernel):
         constants = Halting(alpha, beta, 1.0, 4.0, scale, scale, scale / 3)
         rng, code = np.random.default_rng(4), setting.law.code
         package = np.array(
-            [getattr(nas, kernel)(rng, constants, code, 600)[:2] for _ in range(setting.runs)]
+            [getattr(passing, kernel)(rng, constants, code, 600)[:2] for _ in range(setting.runs)]
         )
         assert agree(package, pseudo_code(setting, np.random.default_rng(5)), 1 / len(LOOSE))
         assert (package[:, 0] < 20).mean() > 0.1, "the test sees early halts"

@@ -17,7 +17,7 @@ from dpbandits.algorithms import (
 
 __all__ = ["runs_its_own"]
 
-_STOPPING = ("run", "_watch")
+_STOPPING = ("run", "stop")
 _METHODS: dict[type, tuple[str, ...]] = {
     **dict.fromkeys((DPSE, DPRSE, LDPRSE, DPRUCB, GuessAndDouble), ("play",)),
     DPSEIdentifier: ("decide",),

@@ -4,7 +4,9 @@ A module is one technique. Algorithms know nothing of it; `dpbandits.acceleratio
 what plays which class on which input.
 """
 
+from dpbandits.fast import ebgstop as ebgstop
 from dpbandits.fast import elimination as elimination
 from dpbandits.fast import hybrid_skipping as hybrid_skipping
 from dpbandits.fast import index_policies as index_policies
+from dpbandits.fast import passing as passing
 from dpbandits.fast import skipping as skipping

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
 from dpbandits._arrays import Rng
 from dpbandits._validation import check_generator, check_integer, check_kind, check_number
+from dpbandits.acceleration import accelerator_for
 from dpbandits.configuration import Configuration
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
-from dpbandits.rewards.laws import Law, LawCode
+from dpbandits.rewards.laws import Law
+from dpbandits.rewards.run import Ended
 
-__all__ = ["Outcome", "StoppingRule"]
+__all__ = ["Outcome", "Samples", "StoppingRule"]
 
 
 class Outcome(NamedTuple):
@@ -77,6 +79,57 @@ def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> I
         yield number
 
 
+class Samples:
+    """The samples of one run, as a plain program asks for them.
+
+    Parameters
+    ----------
+    stream : iterator of float
+        Where they come from.
+    most : float
+        How many may be taken: a whole number, or ``inf``.
+
+    Attributes
+    ----------
+    taken : int
+        How many have been taken.
+
+    Examples
+    --------
+    >>> samples = Samples(iter([0.5, 1.0]), math.inf)
+    >>> samples.next(), samples.next(), samples.taken
+    (0.5, 1.0, 2)
+    """
+
+    def __init__(self, stream: Iterator[float], most: float) -> None:
+        self._stream, self._most, self.taken = stream, most, 0
+
+    def next(self) -> float:
+        """Take the next sample.
+
+        Returns
+        -------
+        float
+            The sample.
+
+        Raises
+        ------
+        Ended
+            If there is none, or no more may be taken.
+        """
+        if self.taken < self._most:
+            for sample in self._stream:
+                self.taken += 1
+                return sample
+        raise Ended
+
+
+def _samples_of(law: Law, rng: Rng) -> Iterator[float]:
+    """Yield independent samples of a law."""
+    while True:
+        yield float(law.sample(rng, 1)[0])
+
+
 class StoppingRule(Configuration, abc.ABC):
     """Base class of the (α, β)-stopping rules for streams in [−R, R].
 
@@ -107,40 +160,36 @@ class StoppingRule(Configuration, abc.ABC):
         """What the rule promises about the privacy of halting time and estimate together."""
         return NO_PRIVACY
 
-    def draw(self, law: Law, rng: Rng, max_samples: int) -> Outcome:
-        """Run once on samples of a law, without drawing more than needed; exact in law.
+    @abc.abstractmethod
+    def stop(self, samples: Samples, rng: Rng) -> float:
+        """Take samples until the rule halts, as its pseudo-code says.
 
         Parameters
         ----------
-        law : Law
-            Law of the samples, on [−R, R] or less.
+        samples : Samples
+            The samples, in [−R, R], one after another.
         rng : numpy.random.Generator
-            Source of all randomness, samples included.
-        max_samples : int
-            Samples after which a run that has not halted ends, from 1 to 2^52.
+            Source of the noise.
 
         Returns
         -------
-        Outcome
-            Samples, estimate, and whether the rule halted.
+        float
+            The estimate that the rule releases.
 
         Raises
         ------
-        ValueError
-            If an argument is out of range or of another type.
+        Ended
+            If the samples end before the rule halts; the driver catches it.
         """
-        max_samples = self.check_draw(law, rng, max_samples)
-        return Outcome(*self._draw(rng, law.code, max_samples))
 
     def run(self, stream: Iterable[float], rng: Rng, max_samples: int | None = None) -> Outcome:
-        """Run on your own stream, sample by sample as the pseudo-code says.
+        """Run the rule on your own stream.
 
         Parameters
         ----------
         stream : iterable of float
             Samples in [−R, R]: an array, a generator, or ``iter(callback, None)`` for a function
-            that returns the next sample. No more of it is taken than the rule needs. A value that
-            is refused is named with its place.
+            that returns the next sample. No more of it is taken than the rule needs.
         rng : numpy.random.Generator
             Source of the noise.
         max_samples : int, optional
@@ -149,30 +198,50 @@ class StoppingRule(Configuration, abc.ABC):
         Returns
         -------
         Outcome
-            Samples, estimate, and whether the rule halted.
+            Samples that were taken, estimate (nan if none), and whether the rule halted.
 
         Raises
         ------
         ValueError
-            If an argument or a sample is out of range.
+            If an argument is not as it says here; a sample that is refused is named with its place.
         """
         most = math.inf if max_samples is None else check_integer("max_samples", max_samples, 1)
-        watch, n = self._watch(rng), 0
-        for n, sample in enumerate(checked(stream, self.half_range), start=1):
-            estimate = watch(n, sample)
-            if estimate is not None:
-                return Outcome(n, estimate, True)
-            if n >= most:
-                break
-        return Outcome(n, math.nan, False)
+        samples = Samples(checked(stream, self.half_range), most)
+        try:
+            estimate = self.stop(samples, rng)
+        except Ended:
+            return Outcome(samples.taken, math.nan, False)
+        return Outcome(samples.taken, estimate, True)
 
-    @abc.abstractmethod
-    def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
-        """Return samples, estimate, and whether the rule halted."""
+    def draw(self, law: Law, rng: Rng, max_samples: int, how: str | None = None) -> Outcome:
+        """Draw a run on samples of a law, by the rule's accelerator or else by `stop`.
 
-    @abc.abstractmethod
-    def _watch(self, rng: Rng) -> Callable[[int, float], float | None]:
-        """Return what takes n and the n-th sample, and returns the estimate when it halts."""
+        Parameters
+        ----------
+        law : Law
+            Law of the samples, in [−R, R]: one of `dpbandits.laws`.
+        rng : numpy.random.Generator
+            Source of all randomness, samples included.
+        max_samples : int
+            Samples after which a run that has not halted ends, from 1 to 2^52.
+        how : str, optional
+            Name of an accelerator, or "reference" for `stop`. None is the fastest.
+
+        Returns
+        -------
+        Outcome
+            Samples that were taken, estimate (nan if none), and whether the rule halted.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as it says here.
+        """
+        max_samples = self.check_draw(law, rng, max_samples)
+        fast = accelerator_for(self, Law, how)
+        if fast is not None:
+            return Outcome(*fast.run(self, law, max_samples, rng))
+        return self.run(_samples_of(law, rng), rng, max_samples)
 
     def check_draw(self, law: Law, rng: Rng, max_samples: int) -> int:
         """Refuse what `draw` cannot be called with.

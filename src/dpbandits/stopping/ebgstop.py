@@ -3,75 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from dpbandits._arrays import Rng
-from dpbandits._kernels import kernel
 from dpbandits.configuration import Fraction, Positive
-from dpbandits.rewards.laws import LawCode, draw
-from dpbandits.stopping.base import StoppingRule
+from dpbandits.stopping.base import Samples, StoppingRule
 
 __all__ = ["EBGStop"]
 
-_GROWTH = 1.5
-_POWER = 1.1
-
-
-class _State(NamedTuple):
-    """What the rule remembers between samples."""
-
-    n: int = 0
-    mean: float = 0.0
-    squares: float = 0.0  # Σ (X − X̄)²
-    stage: int = 0
-    stage_end: float = 1.0
-    log_term: float = 0.0
-    lower: float = 0.0
-    upper: float = math.inf
-
-
-@kernel
-def _step(state: _State, sample: float, beta: float, half_range: float) -> _State:
-    """Take one sample into account."""
-    n, mean, squares, stage, stage_end, log_term, lower, upper = state
-    n += 1
-    shift = sample - mean
-    mean += shift / n
-    squares += shift * (sample - mean)
-    if n > 1:
-        if n > stage_end:
-            start = stage_end
-            stage += 1
-            stage_end = math.floor(_GROWTH**stage)
-            spent = beta * (_POWER - 1.0) / _POWER / stage**_POWER
-            log_term = stage_end / start * math.log(3.0 / spent)
-        deviation = math.sqrt(squares / n)
-        width = deviation * math.sqrt(2.0 * log_term / n) + 6.0 * half_range * log_term / n
-        lower = max(lower, abs(mean) - width)
-        upper = min(upper, abs(mean) + width)
-    return _State(n, mean, squares, stage, stage_end, log_term, lower, upper)
-
-
-@kernel
-def _estimate(state: _State, alpha: float) -> float:
-    """Return the estimate if the rule halts, and nan if it does not."""
-    least, most = (1.0 + alpha) * state.lower, (1.0 - alpha) * state.upper
-    return math.copysign(0.5 * (least + most), state.mean) if least >= most else math.nan
-
-
-@kernel
-def _draw(
-    rng: Rng, state: _State, law: LawCode, constants: tuple[float, float, float], max_samples: int
-) -> tuple[int, float, bool]:
-    alpha, beta, half_range = constants
-    while state.n < max_samples:
-        state = _step(state, draw(rng, law), beta, half_range)
-        estimate = _estimate(state, alpha)
-        if not math.isnan(estimate):
-            return state.n, estimate, True
-    return state.n, math.nan, False
+GROWTH = 1.5
+"""Factor 3/2 by which a stage is longer than the one before."""
+POWER = 1.1
+"""Exponent p of the error probabilities d_k of the stages."""
 
 
 @dataclass(frozen=True)
@@ -115,17 +59,26 @@ class EBGStop(StoppingRule):
     beta: Fraction
     half_range: Positive = 1.0
 
-    def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
-        constants = self.alpha, self.beta, self.half_range
-        return _draw(rng, _State(), law, constants, max_samples)
-
-    def _watch(self, rng: Rng) -> Callable[[int, float], float | None]:
-        state = _State()
-
-        def watch(n: int, sample: float) -> float | None:
-            nonlocal state
-            state = _State(*_step(state, sample, self.beta, self.half_range))
-            estimate: float = _estimate(state, self.alpha)
-            return None if math.isnan(estimate) else estimate
-
-        return watch
+    def stop(self, samples: Samples, rng: Rng) -> float:
+        mean = squares = 0.0  # squares is Σ (X − X̄)²
+        stage, stage_end, log_term = 0, 1.0, 0.0
+        lower, upper = 0.0, math.inf
+        while True:
+            sample = samples.next()
+            n = samples.taken
+            shift = sample - mean
+            mean += shift / n
+            squares += shift * (sample - mean)
+            if n > stage_end:
+                start, stage = stage_end, stage + 1
+                stage_end = math.floor(GROWTH**stage)
+                spent = self.beta * (POWER - 1.0) / POWER / stage**POWER
+                log_term = stage_end / start * math.log(3.0 / spent)
+            if n > 1:
+                deviation = math.sqrt(squares / n)
+                width = deviation * math.sqrt(2.0 * log_term / n)
+                width += 6.0 * self.half_range * log_term / n
+                lower, upper = max(lower, abs(mean) - width), min(upper, abs(mean) + width)
+            least, most = (1.0 + self.alpha) * lower, (1.0 - self.alpha) * upper
+            if least >= most:
+                return math.copysign(0.5 * (least + most), mean)

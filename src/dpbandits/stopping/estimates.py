@@ -16,6 +16,7 @@ from dpbandits._arrays import Floats, Ints
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_kind
+from dpbandits.acceleration import REFERENCE, accelerator_for
 from dpbandits.rewards.laws import Law
 from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.stopping.base import Outcome, StoppingRule
@@ -43,6 +44,8 @@ class Estimates:
         What each run released; nan if it has not halted.
     halted : numpy.ndarray of bool, shape (n_runs,)
         Whether each run halted.
+    how : str
+        What ran: an accelerator, or "reference", the rule's plain program.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class Estimates:
     samples: Ints
     estimate: Floats
     halted: NDArray[np.bool_]
+    how: str = REFERENCE
 
     @property
     def n_runs(self) -> int:
@@ -157,23 +161,27 @@ class Estimates:
         write_atomically(path, "\n".join(lines) + "\n")
 
 
-def _replicated(max_samples: int, case: tuple[StoppingRule, Law], n_runs: int) -> Replicated:
+def _replicated(
+    max_samples: int, how: str | None, case: tuple[StoppingRule, Law], n_runs: int
+) -> Replicated:
     """Check a case and describe it to the runner."""
     rule, law = case
     check_kind("rule", rule, StoppingRule, "NAS(0.5, 0.05)")
     max_samples = rule.check_draw(law, np.random.default_rng(0), max_samples)
 
     def gather(outcomes: list[Outcome]) -> Estimates:
-        return Estimates(rule, law, max_samples, *map(np.array, zip(*outcomes, strict=True)))
+        samples, estimates, halted = map(np.array, zip(*outcomes, strict=True))
+        played = str(accelerator_for(rule, Law, how) or REFERENCE)
+        return Estimates(rule, law, max_samples, samples, estimates, halted, played)
 
     return Replicated(
         f"{rule.label}, mean {law.mean:g}",
         # not max_samples: a run that is ended early is the beginning of the one that is not
         {"rule": describe(rule), "law": describe(law)},
-        partial(rule.draw, law, max_samples=max_samples),
+        partial(rule.draw, law, max_samples=max_samples, how=how),
         n_runs,
         chunk=200,
-        warm_up=partial(rule.draw, law, np.random.default_rng(0), min(max_samples, 64)),
+        warm_up=partial(rule.draw, law, np.random.default_rng(0), min(max_samples, 64), how),
         gather=gather,
     )
 
@@ -185,6 +193,7 @@ def estimate(
     seed: int | Sequence[int] = 0,
     max_samples: int = 10**12,
     n_jobs: int = 1,
+    how: str | None = None,
 ) -> Estimates:
     """Simulate independent replicates of a stopping rule; `n_jobs` does not change the result.
 
@@ -203,6 +212,9 @@ def estimate(
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
         processors.
+    how : str, optional
+        What runs: "reference" for the rule's plain program, or the name of one of its
+        accelerators. None is the fastest. ``estimates.how`` says which it was.
 
     Returns
     -------
@@ -222,7 +234,7 @@ def estimate(
     >>> bool(runs.halted.all()), runs.samples.shape, runs.failures()
     (True, (20,), 0)
     """
-    return estimate_many({None: (rule, law)}, n_runs, seed, max_samples, n_jobs)[None]
+    return estimate_many({None: (rule, law)}, n_runs, seed, max_samples, n_jobs, how)[None]
 
 
 def estimate_many(
@@ -231,6 +243,7 @@ def estimate_many(
     seed: int | Sequence[int] = 0,
     max_samples: int = 10**12,
     n_jobs: int = 1,
+    how: str | None = None,
 ) -> dict[Key, Estimates]:
     """Simulate a whole grid of cases: the replicates of all of them share the workers.
 
@@ -250,6 +263,8 @@ def estimate_many(
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
         processors.
+    how : str, optional
+        What runs, in all cases; see `estimate`.
 
     Returns
     -------
@@ -261,4 +276,4 @@ def estimate_many(
     ValueError
         If an argument is out of range or of another type; the message has the key of the case.
     """
-    return run_cases(cases, partial(_replicated, max_samples), n_runs, seed, n_jobs)
+    return run_cases(cases, partial(_replicated, max_samples, how), n_runs, seed, n_jobs)

@@ -9,25 +9,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpbandits._arrays import Rng
-from dpbandits._kernels import kernel
 from dpbandits._validation import check_generator, check_number
 from dpbandits.configuration import Budget, Fraction, Positive
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.halting import Halting, boundary_kernel
-from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
-from dpbandits.rewards.laws import LawCode, sum_of_draws
-from dpbandits.stopping.base import StoppingRule
+from dpbandits.mechanisms import laplace
+from dpbandits.stopping.base import Samples, StoppingRule
 
 __all__ = ["NAS", "DPNAS", "DPExponentialNAS", "NASFamily"]
-
-_RARE = 20.0  # looks whose noise has to be this many scales below zero are let pass in bulk
 
 
 class NASFamily(StoppingRule):
     """The rules that hold |S_n| against the boundary of `dpbandits.halting`, and release S_n/n.
 
     A subclass sets the constants of the condition, and which n it looks at: all, unless it says so.
-    In simulation only what can matter is drawn, and the law is exact: :prf:ref:`prop-passing`.
+    What simulates them draws only what can matter; its law is exact: :prf:ref:`prop-passing`.
 
     Examples
     --------
@@ -161,25 +157,18 @@ class NASFamily(StoppingRule):
             below, above = (below, middle) if holds(middle) else (middle, above)
         return self.look_time(above)
 
-    def _watch(self, rng: Rng) -> Callable[[int, float], float | None]:
+    def stop(self, samples: Samples, rng: Rng) -> float:
         halting = self.halting
         threshold_noise = laplace(check_generator("rng", rng), halting.threshold_scale)
         total = 0.0
-
-        def watch(n: int, sample: float) -> float | None:
-            nonlocal total
-            total += sample
+        while True:
+            total += samples.next()
+            n = samples.taken
             look = self.look(n)
             if look:
                 noise = laplace(rng, halting.query_scale)
-                if abs(total) >= boundary_kernel(halting, float(n), look) + threshold_noise + noise:
+                if abs(total) >= boundary_kernel(halting, n, look) + threshold_noise + noise:
                     return (total + laplace(rng, halting.release_scale)) / n
-            return None
-
-        return watch
-
-    def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
-        return _draw_every(rng, self.halting, law, max_samples)
 
 
 def check_rule(rule: NASFamily) -> Halting:
@@ -348,54 +337,3 @@ class DPExponentialNAS(DPNAS):
 
     def look_time(self, look: int) -> int:
         return 2**look
-
-    def _draw(self, rng: Rng, law: LawCode, max_samples: int) -> tuple[int, float, bool]:
-        return _draw_doubling(rng, self.halting, law, max_samples)
-
-
-@kernel
-def _draw_doubling(
-    rng: Rng, halting: Halting, law: LawCode, max_samples: int
-) -> tuple[int, float, bool]:
-    """Run a rule that looks at n = 2, 4, 8, …: samples, estimate, whether it halted."""
-    threshold_noise = laplace(rng, halting.threshold_scale)
-    n, total, look = 0, 0.0, 0
-    while True:
-        look += 1
-        later = 2**look
-        if later > max_samples:
-            return max_samples, math.nan, False
-        total, n = total + sum_of_draws(rng, law, later - n), later
-        noise = laplace(rng, halting.query_scale)
-        if abs(total) >= boundary_kernel(halting, float(n), look) + threshold_noise + noise:
-            return n, (total + laplace(rng, halting.release_scale)) / n, True
-
-
-@kernel
-def _draw_every(
-    rng: Rng, halting: Halting, law: LawCode, max_samples: int
-) -> tuple[int, float, bool]:
-    """Run a rule that looks at every n; looks that cannot halt, or hardly, are let pass."""
-    half_range, scale = halting.half_range, halting.query_scale
-    threshold_noise = laplace(rng, halting.threshold_scale)
-    n, total = 0, 0.0
-    while n < max_samples:
-        gap = boundary_kernel(halting, n + 1.0, n + 1) + threshold_noise - abs(total)
-        if scale == 0.0:
-            reach = math.ceil(gap / half_range) - 1.0
-        else:
-            reach = max(gap - _RARE * scale, 0.5 * scale) / half_range
-        m = int(min(max(reach, 1.0), float(max_samples - n)))
-        level = m * half_range - gap
-        chance = laplace_cdf(level, scale)
-        rate = -math.log1p(-chance) if chance < 1.0 else math.inf
-        steps = rng.standard_exponential() / rate if rate > 0.0 else math.inf
-        taken = m if steps >= m else int(steps) + 1
-        total += sum_of_draws(rng, law, taken)
-        n += taken
-        if steps >= m:
-            continue
-        noise = laplace_below(rng, scale, level)
-        if abs(total) >= boundary_kernel(halting, float(n), n) + threshold_noise + noise:
-            return n, (total + laplace(rng, halting.release_scale)) / n, True
-    return max_samples, math.nan, False

@@ -1,0 +1,82 @@
+"""NAS and its private forms on samples of a law: what cannot matter is not drawn.
+
+A rule that looks at every n lets looks pass in bulk that halt with no probability, or with a small
+one that is drawn for all of them together; a rule that looks at n = 2, 4, 8, … draws the sum of the
+samples between two looks at once. Exact in law. Proof: :prf:ref:`prop-passing`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dpbandits._arrays import Rng
+from dpbandits._kernels import kernel
+from dpbandits.acceleration import accelerates
+from dpbandits.halting import Halting, boundary_kernel
+from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
+from dpbandits.rewards.laws import Law, LawCode, sum_of_draws
+from dpbandits.stopping.nas import DPNAS, NAS, DPExponentialNAS
+
+_RARE = 20.0  # looks whose noise has to be this many scales below zero are let pass in bulk
+
+
+@kernel
+def _draw_doubling(
+    rng: Rng, halting: Halting, law: LawCode, max_samples: int
+) -> tuple[int, float, bool]:
+    """Run a rule that looks at n = 2, 4, 8, …: samples, estimate, whether it halted."""
+    threshold_noise = laplace(rng, halting.threshold_scale)
+    n, total, look = 0, 0.0, 0
+    while True:
+        look += 1
+        later = 2**look
+        if later > max_samples:
+            return max_samples, math.nan, False
+        total, n = total + sum_of_draws(rng, law, later - n), later
+        noise = laplace(rng, halting.query_scale)
+        if abs(total) >= boundary_kernel(halting, float(n), look) + threshold_noise + noise:
+            return n, (total + laplace(rng, halting.release_scale)) / n, True
+
+
+@kernel
+def _draw_every(
+    rng: Rng, halting: Halting, law: LawCode, max_samples: int
+) -> tuple[int, float, bool]:
+    """Run a rule that looks at every n; looks that cannot halt, or hardly, are let pass."""
+    half_range, scale = halting.half_range, halting.query_scale
+    threshold_noise = laplace(rng, halting.threshold_scale)
+    n, total = 0, 0.0
+    while n < max_samples:
+        gap = boundary_kernel(halting, n + 1.0, n + 1) + threshold_noise - abs(total)
+        if scale == 0.0:
+            reach = math.ceil(gap / half_range) - 1.0
+        else:
+            reach = max(gap - _RARE * scale, 0.5 * scale) / half_range
+        m = int(min(max(reach, 1.0), float(max_samples - n)))
+        level = m * half_range - gap
+        chance = laplace_cdf(level, scale)
+        rate = -math.log1p(-chance) if chance < 1.0 else math.inf
+        steps = rng.standard_exponential() / rate if rate > 0.0 else math.inf
+        taken = m if steps >= m else int(steps) + 1
+        total += sum_of_draws(rng, law, taken)
+        n += taken
+        if steps >= m:
+            continue
+        noise = laplace_below(rng, scale, level)
+        if abs(total) >= boundary_kernel(halting, float(n), n) + threshold_noise + noise:
+            return n, (total + laplace(rng, halting.release_scale)) / n, True
+    return max_samples, math.nan, False
+
+
+@accelerates(NAS, DPNAS, on=Law, name="passing")
+def draw_every(rule: NAS | DPNAS, law: Law, max_samples: int, rng: Rng) -> tuple[int, float, bool]:
+    """Draw a run of a rule that looks at every n."""
+    return _draw_every(rng, rule.halting, law.code, max_samples)
+
+
+@accelerates(DPExponentialNAS, on=Law, name="look by look")
+def draw_doubling(
+    rule: DPExponentialNAS, law: Law, max_samples: int, rng: Rng
+) -> tuple[int, float, bool]:
+    """Draw a run of a rule that looks at n = 2, 4, 8, …."""
+    return _draw_doubling(rng, rule.halting, law.code, max_samples)
