@@ -125,7 +125,7 @@ class SameLaw:
 
 @dataclass(frozen=True)
 class SameOutcomes:
-    """Numbers of samples and estimates of a stopping rule have one law; `skips`: not all are drawn."""
+    """Numbers of samples and estimates of a stopping rule have one law."""
 
     rule: object
     other: object
@@ -178,12 +178,12 @@ CASES = {
 }
 LOUD = dpb.laws.two_point(0.6)
 CASES |= {
-    (dpb.NAS, Law, "passing"): [SameOutcomes(dpb.NAS(0.9, 0.9), dpb.NAS(0.9, 0.5), LOUD)],
+    (dpb.NAS, Law, "passing"): [SameOutcomes(dpb.NAS(0.9, 0.9), dpb.NAS(0.9, 0.2), LOUD)],
     (dpb.DPNAS, Law, "passing"): [
         SameOutcomes(dpb.DPNAS(9.0, 0.9, 0.9), dpb.DPNAS(6.0, 0.9, 0.9), LOUD)
     ],
     (dpb.DPExponentialNAS, Law, "look by look"): [
-        SameOutcomes(dpb.DPExponentialNAS(9.0, 0.9, 0.9), dpb.DPExponentialNAS(6.0, 0.9, 0.9), LOUD)
+        SameOutcomes(dpb.DPExponentialNAS(9.0, 0.9, 0.9), dpb.DPExponentialNAS(3.0, 0.9, 0.9), LOUD)
     ],
     (dpb.EBGStop, Law, "sample by sample"): [
         SameOutcomes(dpb.EBGStop(0.9, 0.9), dpb.EBGStop(0.9, 0.5), LOUD)

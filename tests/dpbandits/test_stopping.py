@@ -21,6 +21,7 @@ from statistical import may_be_at_most, same_law
 from test_validation import NOT_A_NUMBER, NOT_WHOLE, refusal
 
 import dpbandits as dpb
+from dpbandits.fast import passing
 from dpbandits.halting import Halting
 from dpbandits.stopping import Outcome, nas
 
@@ -189,7 +190,7 @@ def two_points(low, high, thousandths):
     )
 
 
-make = dpb.instances
+make = dpb.laws
 HIGH = (make.two_point(0.8), two_points(-1, 1, 900))
 MIDDLE = (make.two_point(-0.5), two_points(-1, 1, 250))
 NARROW = (make.low_variance(0.4, 0.05), two_points(0.35, 0.45, 500))
