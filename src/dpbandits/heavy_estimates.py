@@ -12,15 +12,16 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Rng
 from dpbandits._intervals import mean_interval
-from dpbandits._validation import (
-    check_choice,
-    check_generator,
-    check_integer,
-    check_order,
-    check_positive,
-)
+from dpbandits._validation import check_choice, check_generator, check_integer
 from dpbandits.bounds.twzw22 import local_kl_bound
-from dpbandits.configuration import Budget, Configuration, Order, Positive
+from dpbandits.configuration import (
+    Budget,
+    Configuration,
+    Count,
+    Order,
+    Positive,
+    checked_arguments,
+)
 from dpbandits.mechanisms import laplace_total
 from dpbandits.rewards.heavy_laws import HeavyLaw, TwoPointHeavyLaw
 from dpbandits.rewards.truncated_sums import truncated_sum
@@ -70,12 +71,14 @@ class TruncatedMean(Configuration):
         super().__post_init__()
         _check_model(self.model, self.epsilon)
 
-    def threshold(self, n: int) -> float:
+    @checked_arguments
+    def threshold(self, n: Count) -> float:
         """Return B for n rewards."""
         find = local_threshold if self.model == "local" else central_threshold
         return find(n, self.moment, self.order, self._budget, self.log_term)
 
-    def half_width(self, n: int) -> float:
+    @checked_arguments
+    def half_width(self, n: Count) -> float:
         """Return what the error exceeds with probability at most 3e^−L (global) or 2e^−L."""
         find = local_width if self.model == "local" else central_width
         err, factor = find(n, self.moment, self.order, self._budget, self.log_term)
@@ -85,21 +88,23 @@ class TruncatedMean(Configuration):
     def _budget(self) -> float:
         return 1.0 if self.model == "none" else self.epsilon
 
-    def rms(self, law: HeavyLaw, n: int) -> float:
+    @checked_arguments
+    def rms(self, law: HeavyLaw, n: Count) -> float:
         """Return the root-mean-square error for n rewards of a law: bias, spread and noise.
 
         The noise knows nothing of the law, and is of the minimax order on every one. On Pareto laws
         of shape 1.05 + v the other two fall a little faster in n than n^(−v/(1+v)).
         """
-        bound = self.threshold(check_integer("n", n, 1))
+        bound = self.threshold(n)
         bias = law.truncated_mean(bound) - law.mean
         noise = 8 * (bound / self.epsilon) ** 2 / (n if self.model == "local" else n * n)
         return math.sqrt(bias**2 + law.truncated_variance(bound) / n + noise)
 
-    def error(self, rng: Rng, law: HeavyLaw, n: int) -> float:
+    @checked_arguments
+    def error(self, rng: Rng, law: HeavyLaw, n: Count) -> float:
         """Draw an estimate from n rewards of a law, and return it minus the law's mean."""
         check_generator("rng", rng)
-        bound = self.threshold(check_integer("n", n, 1))
+        bound = self.threshold(n)
         total = truncated_sum(rng, law, n, bound)
         if self.model != "none":
             draws = 1 if self.model == "global" else n
@@ -176,8 +181,9 @@ def mean_errors_many(
     return run_cases(cases, _replicated, n_runs, seed, n_jobs)
 
 
+@checked_arguments
 def hard_law(
-    model: str, n: int, epsilon: float, order: float, moment: float = 1.0
+    model: str, n: Count, epsilon: Budget, order: Order, moment: Positive = 1.0
 ) -> TwoPointHeavyLaw:
     """Return the two-point law that n rewards do not tell from the law at 0.
 
@@ -198,9 +204,7 @@ def hard_law(
     >>> round(law.high, 9), round(law.probability, 9), round(law.mean, 9)
     (100.0, 0.0001, 0.01)
     """
-    order, moment = check_order("order", order), check_positive("moment", moment)
     _check_model(model, epsilon)
-    n = check_integer("n", n, 1)
     if model == "local":
         if epsilon > 300:
             raise ValueError(f"epsilon={epsilon!r} is out of range; allowed locally: up to 300")
@@ -210,8 +214,9 @@ def hard_law(
     return TwoPointHeavyLaw((moment / p) ** (1 / (1 + order)), p)
 
 
+@checked_arguments
 def error_lower_bound(
-    model: str, n: int, epsilon: float, order: float, moment: float = 1.0
+    model: str, n: Count, epsilon: Budget, order: Order, moment: Positive = 1.0
 ) -> float:
     """Bound from below the greater of the mean absolute errors on `hard_law` and on the law at 0.
 
@@ -232,16 +237,15 @@ def error_lower_bound(
     return law.mean * hidden / (1 + hidden)
 
 
-def error_rate(model: str, order: float) -> float:
+@checked_arguments
+def error_rate(model: str, order: Order) -> float:
     """Return the exponent of n in the minimax error: −v/(1+v), or half of that locally."""
     check_choice("model", model, MODELS)
-    order = check_order("order", order)
     return -order / (1 + order) / (2 if model == "local" else 1)
 
 
 def _check_model(model: str, epsilon: float) -> None:
     check_choice("model", model, MODELS)
-    check_positive("epsilon", epsilon, infinite=True)
     if math.isinf(epsilon) != (model == "none"):
         raise ValueError(
             f"epsilon={epsilon!r} does not go with model={model!r}; "

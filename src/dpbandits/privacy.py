@@ -20,15 +20,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import ROUND_FLOOR, Context
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, partial
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats
 from dpbandits._kernels import kernel
-from dpbandits._validation import SMALLEST, check_positive, check_range
+from dpbandits._validation import SMALLEST, check_range
+from dpbandits.configuration import Positive, between, checked_arguments
 
 __all__ = [
     "Bracket",
@@ -47,6 +48,11 @@ _SHARE = 0.05  # of the tolerance, for each of the smaller errors
 _BINS = 256  # intervals of sizes, where the distinct ones are more
 _MARGIN = 1e-5  # of the total of the losses; nearer to it rounding takes over
 _ULP = 2.0**-52
+_Tolerance = Annotated[float, between(1e-9, 0.1)]
+_Delta = Annotated[
+    float,
+    partial(check_range, low=0.0, high=math.nextafter(1.0, 0.0), allowed="at least 0 and below 1"),
+]
 
 
 class Bracket(NamedTuple):
@@ -70,7 +76,14 @@ def basic_composition(losses: ArrayLike) -> float:
     return math.fsum(_losses(losses))
 
 
-def advanced_composition(losses: ArrayLike, delta: float) -> float:
+@checked_arguments
+def advanced_composition(
+    losses: ArrayLike,
+    delta: Annotated[
+        float,
+        partial(check_range, low=math.ulp(0.0), high=1.0, allowed="above 0 and at most 1"),
+    ],
+) -> float:
     """Return the ε of all releases together by the theorem of advanced composition.
 
     With losses e_i it is
@@ -89,12 +102,16 @@ def advanced_composition(losses: ArrayLike, delta: float) -> float:
     (10.0, 5.298)
     """
     values = _losses(losses)
-    delta = check_range("delta", delta, math.ulp(0.0), 1.0, "above 0 and at most 1")
     means = math.fsum(values * np.tanh(0.5 * values))
     return means + math.sqrt(2.0 * -math.log(delta) * math.fsum(values**2))
 
 
-def delta_at(epsilon: float, losses: ArrayLike, tolerance: float = 1e-6) -> Bracket:
+@checked_arguments
+def delta_at(
+    epsilon: Annotated[float, between(0.0, math.inf)],
+    losses: ArrayLike,
+    tolerance: _Tolerance = 1e-6,
+) -> Bracket:
     """Return the δ of Laplace releases at a given ε, between two numbers.
 
     δ is the largest P(A) − exp(ε)P'(A) over events A, with P and P' the laws of all releases
@@ -119,8 +136,7 @@ def delta_at(epsilon: float, losses: ArrayLike, tolerance: float = 1e-6) -> Brac
     >>> f"{delta_at(0.2, np.full(100_000, 1e-4)).upper:.4g}"
     '6.688e-13'
     """
-    releases = _checked(losses, tolerance)
-    epsilon = check_range("epsilon", epsilon, 0.0, math.inf)
+    releases = _checked(losses)
     if releases is None or epsilon >= releases.total:
         return Bracket(0.0, 0.0)
     log_overlap = releases.log_overlap(epsilon)
@@ -129,7 +145,8 @@ def delta_at(epsilon: float, losses: ArrayLike, tolerance: float = 1e-6) -> Brac
     return Bracket(*_Inversion(releases, epsilon, tolerance).bounds(epsilon))
 
 
-def epsilon_at(delta: float, losses: ArrayLike, tolerance: float = 1e-6) -> Bracket:
+@checked_arguments
+def epsilon_at(delta: _Delta, losses: ArrayLike, tolerance: _Tolerance = 1e-6) -> Bracket:
     """Return the least ε of Laplace releases at which a given δ is enough, between two numbers.
 
     `delta` is at least 0, where the answer is `basic_composition`, and below 1; `losses` and
@@ -145,8 +162,7 @@ def epsilon_at(delta: float, losses: ArrayLike, tolerance: float = 1e-6) -> Brac
     >>> advanced_composition(losses, math.exp(-10)) > epsilon.upper
     True
     """
-    releases = _checked(losses, tolerance)
-    delta = check_range("delta", delta, 0.0, math.nextafter(1.0, 0.0), "at least 0 and below 1")
+    releases = _checked(losses)
     if releases is None or delta == 0.0:
         total = 0.0 if releases is None else releases.total
         return Bracket(total, total)
@@ -163,7 +179,8 @@ def epsilon_at(delta: float, losses: ArrayLike, tolerance: float = 1e-6) -> Brac
     return bracket
 
 
-def calibrate(epsilon: float, delta: float, losses: ArrayLike) -> float:
+@checked_arguments
+def calibrate(epsilon: Positive, delta: _Delta, losses: ArrayLike) -> float:
     """Return the factor by which losses may be multiplied for a given privacy of all releases.
 
     All factors up to the greatest are enough, and none above it, as larger losses are never more
@@ -187,11 +204,10 @@ def calibrate(epsilon: float, delta: float, losses: ArrayLike) -> float:
     >>> round(factor, 4), epsilon_at(math.exp(-10), [factor / 17] * 17).upper <= 1.0
     (1.3186, True)
     """
-    epsilon, total = check_positive("epsilon", epsilon), basic_composition(losses)
+    values = _losses(losses)
+    total = math.fsum(values)
     if total == 0.0:
-        epsilon_at(delta, losses)  # checks δ
         return math.inf
-    values = np.asarray(losses, dtype=np.float64)
     least, most = float(values[values > 0.0].min()), float(values.max())
     low, high = 1e-90 * (total / least), 1e90 * (total / most)
     if not low <= epsilon <= high:
@@ -244,9 +260,8 @@ def _losses(losses: ArrayLike) -> Floats:
     return values
 
 
-def _checked(losses: ArrayLike, tolerance: float) -> _Releases | None:
-    """Return the releases, or None where they reveal nothing, after checking the arguments."""
-    check_range("tolerance", tolerance, 1e-9, 0.1)
+def _checked(losses: ArrayLike) -> _Releases | None:
+    """Return the releases, or None where they reveal nothing, after checking them."""
     values = _losses(losses)
     return _Releases(values) if values.any() else None
 

@@ -59,7 +59,7 @@ def noise_matrix(mechanism, length, monkeypatch):
         scales.append(scale)
         return 2.0 ** (len(scales) - 1)
 
-    monkeypatch.setattr(counters, "laplace", label)
+    monkeypatch.setattr(counters, "_laplace", label)
     counter = mechanism.counter(None)
     rows, drawn = [], []
     for _ in range(length):

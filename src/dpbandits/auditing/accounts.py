@@ -20,8 +20,11 @@ from dpbandits.algorithms import (
 )
 from dpbandits.auditing.subjects import declared
 from dpbandits.auditing.truths import KnownLoss
+from dpbandits.configuration import Count, checked_arguments
+from dpbandits.guarantees import Delta
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter
 from dpbandits.stopping import loss_limit
+from dpbandits.stopping.halting_laws import looks_at
 
 __all__ = ["accounted", "hybrid_losses", "tree_losses", "worst_element"]
 
@@ -93,7 +96,8 @@ def hybrid_losses(element: int, length: int, counter: HybridCounter) -> list[flo
     return losses + tree_losses(element - start, ends, levels - 1, part)
 
 
-def accounted(target: Any, n_pulls: int, delta: float = 0.0) -> float:
+@checked_arguments
+def accounted(target: Any, n_pulls: Count, delta: Delta = 0.0) -> float:
     """Return the ε, at a δ, that accounting allows a target on tables of two arms.
 
     Parameters
@@ -110,12 +114,23 @@ def accounted(target: Any, n_pulls: int, delta: float = 0.0) -> float:
     float
         An ε, at most what is declared; of a `KnownLoss`, the truth.
 
+    Raises
+    ------
+    ValueError
+        If `n_pulls` or `delta` is out of range.
+
     Examples
     --------
     A tree for 16 pulls has five levels, of which the block of all 16 decides nothing:
 
     >>> accounted(DPUCB(epsilon=1.0), 16)
     0.8
+
+    DP-exp-NAS looks at 2, 4 and 8 samples, and in the first 12 no more:
+
+    >>> rule = DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.05)
+    >>> accounted(rule, 12) == accounted(rule, 8) < accounted(rule, 16), accounted(rule, 1)
+    (True, 0.0)
     """
     if isinstance(target, KnownLoss):
         return target.truth(delta)
@@ -123,7 +138,9 @@ def accounted(target: Any, n_pulls: int, delta: float = 0.0) -> float:
     if not math.isfinite(promised):
         return promised
     if type(target) in (DPNAS, DPExponentialNAS):
-        look = target.look(n_pulls)
+        look = looks_at(target, n_pulls).size
+        if look == 0:  # the rule has not halted, whatever the rewards
+            return 0.0
         return loss_limit(target, look) + 2 * target.half_range / target.halting.release_scale
     return min(max(map(math.fsum, _releases(target, n_pulls)), default=promised), promised)
 

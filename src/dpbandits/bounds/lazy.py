@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy
@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
 from dpbandits._kernels import kernel
-from dpbandits._validation import check_flag, check_positive, check_range
 from dpbandits.bounds.regret import check_arms, check_times
+from dpbandits.configuration import Budget, Flag, Positive, between, checked_arguments
 from dpbandits.divergences import (
     calibrated_minus_kernel,
     calibrated_plus_kernel,
@@ -46,6 +46,7 @@ _SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # levels y = μ* − share·Δ_
 _SPREADS = (0.4, 0.6, 0.75, 0.9, 1.0)  # widths of the posterior, in units of √(2 log T/n)
 _ROUNDS = 200
 _SPACING = 2.3e-16
+_Eta = Annotated[float, between(0.05, 100.0)]
 
 
 @kernel
@@ -139,8 +140,7 @@ class Frame:
     ) -> None:
         self.means = check_arms("means", means)
         self.best = float(self.means.max())
-        self.epsilon = check_positive("epsilon", epsilon, infinite=True)
-        eta = check_range("eta", eta, 0.05, 100.0)
+        self.epsilon = epsilon
         self.wanted = check_times(horizon, times)
         self.at = np.maximum(np.unique(self.wanted), 1.0)
         most = int(min(self.at.max(), 2.0**60))
@@ -194,14 +194,15 @@ class Frame:
         return self.regret(least)
 
 
+@checked_arguments
 def lazy_ucb_regret(
     means: ArrayLike,
-    horizon: float,
+    horizon: Positive,
     *,
-    epsilon: float,
-    sampling: float,
-    noise: float,
-    eta: float = 1.0,
+    epsilon: Budget,
+    sampling: Positive,
+    noise: Positive,
+    eta: _Eta = 1.0,
     times: ArrayLike | None = None,
 ) -> Any:
     """Bound the expected pseudo-regret of AdaP-UCB and Lazy-UCB.
@@ -218,7 +219,6 @@ def lazy_ucb_regret(
     epsilon, sampling, noise, eta : float
         Privacy budget ε, inf included; c and d, above 0; growth η of the batches, 0.05 to 100.
     """
-    sampling, noise = check_positive("sampling", sampling), check_positive("noise", noise)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
     private = 0.5 if math.isfinite(frame.epsilon) else 0.0
     widths = _ucb_widths(frame.rewards, frame.log_times, sampling, noise, frame.epsilon)
@@ -229,13 +229,14 @@ def lazy_ucb_regret(
     return frame.index_regret(frame.best - widths, failure)
 
 
+@checked_arguments
 def adap_klucb_regret(
     means: ArrayLike,
-    horizon: float,
+    horizon: Positive,
     *,
-    epsilon: float,
-    alpha: float,
-    eta: float = 1.0,
+    epsilon: Budget,
+    alpha: Positive,
+    eta: _Eta = 1.0,
     times: ArrayLike | None = None,
 ) -> Any:
     """Bound the expected pseudo-regret of AdaP-KLUCB, whose index has α = `alpha` > 0.
@@ -243,7 +244,6 @@ def adap_klucb_regret(
     The index of an arm is below its mean with probability at most 1.5·t^(−α).
     Proof: :prf:ref:`lem-lazy-index`. Other arguments as of `lazy_ucb_regret`.
     """
-    alpha = check_positive("alpha", alpha)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
     levels = alpha * frame.log_times
     lowest = _least_estimates(frame.best, frame.rewards, 0.0, math.inf, levels)
@@ -253,13 +253,14 @@ def adap_klucb_regret(
     return frame.index_regret(thresholds, lambda log_s: private * np.exp(-alpha * log_s))
 
 
+@checked_arguments
 def dp_klucb_regret(
     means: ArrayLike,
-    horizon: float,
+    horizon: Positive,
     *,
-    epsilon: float,
-    eta: float,
-    slack: float,
+    epsilon: Budget,
+    eta: _Eta,
+    slack: Annotated[float, between(0.0, 100.0)],
     times: ArrayLike | None = None,
 ) -> Any:
     """Bound the expected pseudo-regret of DP-KLUCB, whose index has ξ = `slack`, from 0 to 100.
@@ -274,14 +275,14 @@ def dp_klucb_regret(
     >>> bool(bound < 1.5 * private_regret_rate([0.5, 0.25], 0.5) * math.log(long))
     True
     """
-    slack = check_range("slack", slack, 0.0, 100.0)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=False)
     levels = frame.log_times + slack * np.log1p(frame.log_times)
     thresholds = _least_estimates(frame.best, frame.rewards, frame.noises, frame.epsilon, levels)
     return frame.index_regret(thresholds, lambda x: np.exp(-x - slack * np.log1p(x)))
 
 
-def private_regret_rate(means: ArrayLike, epsilon: float) -> float:
+@checked_arguments
+def private_regret_rate(means: ArrayLike, epsilon: Budget) -> float:
     """Return a lower bound on lim inf regret/log T of any consistent ε-DP policy.
 
     Σ Δ_a/d_ε(μ_a, μ*) on Bernoulli arms with max mean below 1, the rate that Azize et al. (2025)
@@ -290,7 +291,6 @@ def private_regret_rate(means: ArrayLike, epsilon: float) -> float:
     Proof: :prf:ref:`thm-head-lower`.
     """
     mu = check_arms("means", means)
-    epsilon = check_positive("epsilon", epsilon, infinite=True)
     best = float(mu.max())
     others = mu[mu < best].tolist()
     return float(sum((best - mean) / d_eps_kernel(mean, best, epsilon) for mean in others))
@@ -339,13 +339,14 @@ def _mean_odds(best: float, y: float, rewards: Floats) -> Floats:
     return np.array(result)
 
 
+@checked_arguments
 def lazy_dp_ts_regret(
     means: ArrayLike,
-    horizon: float,
+    horizon: Positive,
     *,
-    epsilon: float,
-    alpha: float,
-    eta: float = 1.0,
+    epsilon: Budget,
+    alpha: Annotated[float, between(1.001, 100.0)],
+    eta: _Eta = 1.0,
     times: ArrayLike | None = None,
 ) -> Any:
     """Bound the expected pseudo-regret of Lazy-DP-TS with a draw at each pull.
@@ -354,7 +355,6 @@ def lazy_dp_ts_regret(
     of :prf:ref:`thm-lazy-ts`, which has the proof. `alpha` is α of the centre, from 1.001 to 100;
     other arguments as of `lazy_ucb_regret`.
     """
-    alpha = check_range("alpha", alpha, 1.001, 100.0)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
     when = frame.ends + frame.means.size
     under = 0.0 * when
@@ -377,13 +377,14 @@ def lazy_dp_ts_regret(
     return frame.regret_at_levels(pulls)
 
 
+@checked_arguments
 def dp_imed_regret(
     means: ArrayLike,
-    horizon: float,
+    horizon: Positive,
     *,
-    epsilon: float,
-    eta: float,
-    calibrated: bool = True,
+    epsilon: Budget,
+    eta: _Eta,
+    calibrated: Flag = True,
     times: ArrayLike | None = None,
 ) -> Any:
     """Bound the expected pseudo-regret of DP-IMED.
@@ -392,7 +393,6 @@ def dp_imed_regret(
     the proof. `calibrated` tells whether the evidence of the index is d̃⁺ or d_ε; other arguments
     as of `lazy_ucb_regret`.
     """
-    calibrated = check_flag("calibrated", calibrated)
     frame = Frame(means, horizon, times, epsilon, eta, forgets=False)
     levels = np.maximum(frame.log_times - np.log(frame.rewards), 0.0)
     counted = frame.noises if calibrated else np.zeros_like(frame.noises)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import lru_cache, partial
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpbandits._validation import (
-    SMALLEST,
-    check_fraction,
-    check_kind,
-    check_number,
-    check_positive,
-    check_range,
-)
+from dpbandits._validation import SMALLEST, check_kind, check_range, check_values
 from dpbandits.bounds.regret import group_privacy_factor
+from dpbandits.configuration import (
+    Budget,
+    Flag,
+    Fraction,
+    Number,
+    Positive,
+    checked_arguments,
+)
 from dpbandits.halting import noise_allowance_kernel, sampling_width_kernel
 from dpbandits.rewards.laws import Law, TwoPointLaw
 from dpbandits.stopping.nas import NASFamily, check_rule
@@ -41,11 +42,20 @@ __all__ = [
 ]
 
 
+def _below(limit: float) -> Any:
+    """Return the check of a probability below a limit."""
+    below = math.nextafter(limit, 0.0)
+    return partial(check_range, low=SMALLEST, high=below, allowed=f"between 0 and {limit:g}")
+
+
+_BelowHalf = Annotated[float, _below(0.5)]
+_BelowQuarter = Annotated[float, _below(0.25)]
+
+
 def _check_mean(mean: float, half_range: float) -> float:
     """Return |μ|/R."""
-    half_range = check_positive("half_range", half_range)
     allowed = f"non-zero, in [-{half_range:g}, {half_range:g}]"
-    size = abs(check_number("mean", mean, allowed)) / half_range
+    size = abs(mean) / half_range
     if not 1e-100 <= size <= 1:
         raise ValueError(f"mean={mean!r} is out of range; allowed: {allowed}")
     return size
@@ -59,7 +69,6 @@ def _check_law(law: Law) -> float:
 
 def _check_alpha(alpha: float, size: float, least: float = SMALLEST) -> float:
     """Refuse an absolute error α|μ|/R that would be lost in rounding."""
-    alpha = check_fraction("alpha", alpha)
     if not alpha * size >= least:
         raise ValueError(
             f"alpha={alpha!r} is out of range; allowed: at least {least / size:g} for this mean"
@@ -67,24 +76,20 @@ def _check_alpha(alpha: float, size: float, least: float = SMALLEST) -> float:
     return alpha
 
 
-def _check_beta(beta: float, limit: float) -> float:
-    below = math.nextafter(limit, 0.0)
-    return check_range("beta", beta, SMALLEST, below, f"between 0 and {limit:g}")
-
-
-def loglog_bracket(a: float, b: float) -> tuple[float, float]:
+@checked_arguments
+def loglog_bracket(a: Positive, b: Positive) -> tuple[float, float]:
     """Return U = log(a·log(1/b))/b and 2U, the ends that SS19's Fact 2.1 names.
 
     For a > 1 and b < 1/16. Proof: :prf:ref:`prop-fact`.
     """
-    a, b = check_positive("a", a), check_positive("b", b)
     if not (a > 1 and b < 1 / 16):
         raise ValueError(f"a={a!r}, b={b!r} is out of range; allowed: a > 1 and b < 1/16")
     end = math.log(a * math.log(1 / b)) / b
     return end, 2 * end
 
 
-def loglog_crossing(a: float, b: float) -> float:
+@checked_arguments
+def loglog_crossing(a: Positive, b: Positive) -> float:
     """Solve log(a·log x) = b·x for its largest root, beyond which log(a·log x)/x stays below b."""
     from scipy.optimize import brentq  # slow to import
 
@@ -104,18 +109,19 @@ class StoppingTimes(NamedTuple):
         return self.sampling + self.queries + self.release
 
 
-def stopping_failure(beta: float, *, private: bool = True) -> float:
+@checked_arguments
+def stopping_failure(beta: Fraction, *, private: Flag = True) -> float:
     """Bound the probability that some event of the proof of Theorem 3.1 fails.
 
     β/8 · Σ 1/s² for sampling and as much for the queries, β/4 each for threshold and release:
     (1/2 + π²/24)·β ≈ 0.911·β. Without privacy β/2 · Σ 1/s² = β·π²/12 ≈ 0.822·β. Proof:
     :prf:ref:`thm-dpnas`, :prf:ref:`thm-nas`.
     """
-    beta = check_fraction("beta", beta)
     return beta * (0.5 + math.pi**2 / 24 if private else math.pi**2 / 12)
 
 
-def stopping_samples(rule: NASFamily, mean: float) -> int:
+@checked_arguments
+def stopping_samples(rule: NASFamily, mean: Number) -> int:
     """Bound the samples of a rule of the NAS family: SS19, Theorem 3.3, as its proof has it.
 
     The first look time n with n|μ| ≥ n·h·(2 + 1/α) + 2σ₁·log(4/β) + 2σ₂·log(8s²/β) +
@@ -141,8 +147,9 @@ def stopping_samples(rule: NASFamily, mean: float) -> int:
     return rule.time_to_reach(surely, mean)
 
 
+@checked_arguments
 def stopping_times_printed(
-    mean: float, alpha: float, beta: float, epsilon: float, half_range: float = 1.0
+    mean: Number, alpha: Fraction, beta: Fraction, epsilon: Budget, half_range: Positive = 1.0
 ) -> StoppingTimes:
     """Evaluate t₀, t₁, t₂ as SS19's Theorem 3.3 prints them.
 
@@ -155,42 +162,42 @@ def stopping_times_printed(
         Mean μ ≠ 0 of samples in [−R, R]; relative error α, and probability β of a greater one;
         privacy budget ε > 0, ``inf`` included; R > 0.
     """
-    x, y, alpha, beta = _units(mean, alpha, beta, epsilon, half_range)
+    x, y = _units(mean, alpha, epsilon, half_range)
     log_term = math.log(math.log(x) / beta)
     return StoppingTimes(x**2 * log_term, y * log_term, y / alpha * math.log(1 / beta))
 
 
+@checked_arguments
 def stopping_times_repaired(
-    mean: float, alpha: float, beta: float, epsilon: float, half_range: float = 1.0
+    mean: Number, alpha: Fraction, beta: Fraction, epsilon: Budget, half_range: Positive = 1.0
 ) -> StoppingTimes:
     """Evaluate t₀, t₁, t₂ in a form for which the theorem holds without conditions.
 
     t₀ = x²·λ, t₁ = y·λ, t₂ = (y/α)·log(4/β) with λ = log((4/β)·log(e·max(x, y))); the arguments,
     x and y are those of `stopping_times_printed`.
     """
-    x, y, alpha, beta = _units(mean, alpha, beta, epsilon, half_range)
+    x, y = _units(mean, alpha, epsilon, half_range)
     log_term = math.log(4 / beta * (1 + math.log(max(x, y))))
     return StoppingTimes(x**2 * log_term, y * log_term, y / alpha * math.log(4 / beta))
 
 
-def _units(
-    mean: float, alpha: float, beta: float, epsilon: float, half_range: float
-) -> tuple[float, float, float, float]:
+def _units(mean: float, alpha: float, epsilon: float, half_range: float) -> tuple[float, float]:
+    """Return x = R/(α|μ|) and y = R/(ε|μ|)."""
     size = _check_mean(mean, half_range)
-    alpha, beta = _check_alpha(alpha, size), check_fraction("beta", beta)
-    epsilon = check_positive("epsilon", epsilon, infinite=True)
-    return 1 / (alpha * size), 1 / (epsilon * size), alpha, beta
+    return 1 / (_check_alpha(alpha, size) * size), 1 / (epsilon * size)
 
 
+@checked_arguments
 def stopping_samples_printed(
-    mean: float, alpha: float, beta: float, epsilon: float, half_range: float = 1.0
+    mean: Number, alpha: Fraction, beta: Fraction, epsilon: Budget, half_range: Positive = 1.0
 ) -> float:
     """Evaluate SS19's Theorem 3.3 as printed: 2000·(t₀ + t₁ + t₂)."""
     return 2000 * stopping_times_printed(mean, alpha, beta, epsilon, half_range).total
 
 
+@checked_arguments
 def stopping_samples_closed_form(
-    mean: float, alpha: float, beta: float, epsilon: float, half_range: float = 1.0
+    mean: Number, alpha: Fraction, beta: Fraction, epsilon: Budget, half_range: Positive = 1.0
 ) -> float:
     """Bound the samples of `DPExponentialNAS` in closed form.
 
@@ -201,25 +208,31 @@ def stopping_samples_closed_form(
     return stopping_constant(beta) * times.total
 
 
-def stopping_constant(beta: float) -> float:
+@checked_arguments
+def stopping_constant(beta: Fraction) -> float:
     """Return the constant C(β) that replaces 2000 before `stopping_times_repaired`.
 
     C = 8q²/(4q − p) with p = 18c₀, q = 48c₁, and with b = log(4/β), κ = log2(3Cb):
     c₀ = max(2, (b + log 4 + 2·log κ)/b), c₁ = (b + log(2)/2 + log κ)/b. It falls as β → 0, is
     below 342 for every β, and below 200 for β ≤ 0.08. Proof: :prf:ref:`thm-halting-closed`.
     """
-    base = math.log(4 / check_fraction("beta", beta))
+    base = math.log(4 / beta)
     return _fixed_point(base, math.log(4), math.log(2) / 2, 0.0)
 
 
-def stopping_constant_printed(beta: float) -> float:
+@checked_arguments
+def stopping_constant_printed(
+    beta: Annotated[
+        float, partial(check_range, low=SMALLEST, high=0.9, allowed="above 0 and at most 0.9")
+    ],
+) -> float:
     """Return the constant that replaces 2000 before `stopping_times_printed`.
 
     As `stopping_constant`, with b = log(1/β), log 16 and log(32)/2 in place of log 4 and
     log(2)/2, and κ = log2(3Cb) + 2/log 2. It needs β ≤ 0.08, α|μ| ≤ R/e and ε ≥ α.
     """
     # log(1/β) vanishes at 1, and with it the terms
-    base = math.log(1 / check_range("beta", beta, SMALLEST, 0.9, "above 0 and at most 0.9"))
+    base = math.log(1 / beta)
     return _fixed_point(base, math.log(16), math.log(32) / 2, 2 / math.log(2))
 
 
@@ -235,7 +248,8 @@ def _fixed_point(base: float, squared: float, single: float, ahead: float) -> fl
     return constant
 
 
-def dagum_rate(law: Law, alpha: float, beta: float) -> float:
+@checked_arguments
+def dagum_rate(law: Law, alpha: Fraction, beta: Fraction) -> float:
     """Return max(σ², R·α|μ|)·log(1/β)/(α²μ²): Dagum et al. (2000), without its constant.
 
     As SS19, §3.1, quotes it. With log((1 − β)/β) in place of log(1/β), `stopping_lower_bound` is
@@ -244,10 +258,11 @@ def dagum_rate(law: Law, alpha: float, beta: float) -> float:
     size = _check_law(law)
     error = _check_alpha(alpha, size) * size  # in units of R, as the variance
     relative = max(law.variance / law.half_range / law.half_range, error) / error**2
-    return relative * math.log(1 / check_fraction("beta", beta))
+    return relative * math.log(1 / beta)
 
 
-def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
+@checked_arguments
+def stopping_lower_bound(law: Law, alpha: Fraction, beta: _BelowHalf) -> float:
     """Bound from below the expected samples, on `law`, of any rule that is right on every law.
 
     Right is to keep the relative error α except with probability β < 1/2 wherever the mean is not
@@ -256,7 +271,7 @@ def stopping_lower_bound(law: Law, alpha: float, beta: float) -> float:
     :prf:ref:`thm-dagum`.
     """
     size = _check_law(law)
-    alpha, beta = _check_alpha(alpha, size, 1e-10), _check_beta(beta, 0.5)  # an entropy needs more
+    alpha = _check_alpha(alpha, size, 1e-10)  # an entropy needs more
     sign = math.copysign(1.0, law.mean)
     lower, upper = (1 - alpha) / (1 + alpha) * size, (1 + alpha) / (1 - alpha) * size
     costs = [_least_entropy(law, -sign, lower)]
@@ -289,14 +304,15 @@ def _least_entropy(law: Law, direction: float, size: float) -> float:
     return max(gain(found.x), gain(0.0))
 
 
+@checked_arguments
 def private_stopping_lower_bound(
-    mean: float,
-    alpha: float,
-    beta: float,
-    epsilon: float,
-    half_range: float = 1.0,
+    mean: Number,
+    alpha: Fraction,
+    beta: _BelowQuarter,
+    epsilon: Budget,
+    half_range: Positive = 1.0,
     *,
-    two_point: bool = False,
+    two_point: Flag = False,
 ) -> float:
     """Bound from below the median samples of any ε-DP rule that is right on every law.
 
@@ -305,25 +321,24 @@ def private_stopping_lower_bound(
     its variance; on the law on {−R, R} (`two_point`) d = α|μ|/((1 + α)R), as in the paper. The
     other arguments are those of `stopping_times_printed`. Proof: :prf:ref:`thm-private-lower`.
     """
-    rate = _privacy_rate(mean, alpha, beta, epsilon, half_range, two_point)
+    rate = _privacy_rate(mean, alpha, epsilon, half_range, two_point)
     return math.log((0.5 - beta) / beta) / rate
 
 
 def _privacy_rate(
-    mean: float, alpha: float, beta: float, epsilon: float, half_range: float, two_point: bool
+    mean: float, alpha: float, epsilon: float, half_range: float, two_point: bool
 ) -> float:
     """Return log(1 + d(e^ε − 1)), by which a sample can change the log of a probability."""
     size = _check_mean(mean, half_range)
-    alpha, _ = check_fraction("alpha", alpha), _check_beta(beta, 0.25)
-    epsilon = check_positive("epsilon", epsilon, infinite=True)
     distance = alpha * size / (1 + alpha) * (1 if two_point else 2 / (1 + size))
     if epsilon <= 700:
         return float(group_privacy_factor(distance, epsilon))
     return float(np.logaddexp(0.0, math.log(distance) + epsilon))
 
 
+@checked_arguments
 def stopping_complexity_lower_bound(
-    law: Law, alpha: float, beta: float, epsilon: ArrayLike = math.inf
+    law: Law, alpha: Fraction, beta: _BelowQuarter, epsilon: ArrayLike = math.inf
 ) -> Any:
     """Bound from below the expected samples of any ε-DP rule on `law`: SS19, Corollary 3.6.
 
@@ -335,9 +350,11 @@ def stopping_complexity_lower_bound(
     _check_law(law)
     on_ends = isinstance(law, TwoPointLaw) and law.high == -law.low == law.half_range
 
-    def rate(budget: float) -> float:
-        return _privacy_rate(law.mean, alpha, beta, budget, law.half_range, on_ends)
+    budgets = check_values("epsilon", epsilon, SMALLEST, math.inf)
 
-    rates = np.vectorize(rate, otypes=[float])(epsilon)
+    def rate(budget: float) -> float:
+        return _privacy_rate(law.mean, alpha, float(budget), law.half_range, on_ends)
+
+    rates = np.vectorize(rate, otypes=[float])(budgets)
     private = max(math.log((0.5 - beta) / beta) / 2, math.log(1 / beta) / 8) / rates
     return np.maximum(stopping_lower_bound(law, alpha, beta), private)[()]

@@ -14,13 +14,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
 from dpbandits.bounds.regret import check_arms, check_times, ucb_regret
+from dpbandits.configuration import (
+    Count,
+    Flag,
+    NonNegative,
+    Positive,
+    between,
+    checked_arguments,
+)
 from dpbandits.mechanisms.hybrid_signs import negative_before
 from dpbandits.schedules import noise_width
 
@@ -134,13 +142,14 @@ def _early_pulls(
     return np.minimum(best, grid)
 
 
+@checked_arguments
 def dp_ucb_bound_regret(
     gaps: ArrayLike,
-    horizon: float,
+    horizon: Positive,
     *,
-    block_scale: float,
-    ucb_term: bool = True,
-    repaired: bool = False,
+    block_scale: NonNegative,
+    ucb_term: Flag = True,
+    repaired: Flag = False,
     times: ArrayLike | None = None,
 ) -> Any:
     """Bound the expected pseudo-regret of DP-UCB-BOUND, with the law of the noise at each length.
@@ -184,8 +193,9 @@ def _noise_reach(times: Floats, count: float, block_scale: float) -> Floats:
     return block_scale * np.array(reach)
 
 
+@checked_arguments
 def dp_ucb_hybrid_regret(
-    gaps: ArrayLike, horizon: float, *, block_scale: float, times: ArrayLike | None = None
+    gaps: ArrayLike, horizon: Positive, *, block_scale: NonNegative, times: ArrayLike | None = None
 ) -> Any:
     """Bound the expected pseudo-regret of DP-UCB with advancing hybrid counters.
 
@@ -231,14 +241,15 @@ def _mean_negative(count: float, horizon: float, n_best: int) -> float:
     return min(total + likely * horizon, horizon)
 
 
+@checked_arguments
 def dp_ucb_int_regret(
     gaps: ArrayLike,
-    horizon: float,
+    horizon: Positive,
     *,
-    interval: int,
-    exponent: float,
-    noise: float = 1.0,
-    refreshed: bool = True,
+    interval: Count,
+    exponent: Annotated[float, between(1.0, 2.0)],
+    noise: Positive = 1.0,
+    refreshed: Flag = True,
     times: ArrayLike | None = None,
 ) -> Any:
     """Bound the expected pseudo-regret of DP-UCB-INT, refreshed or frozen.

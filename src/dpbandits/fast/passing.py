@@ -13,7 +13,7 @@ from dpbandits._arrays import Rng
 from dpbandits._kernels import kernel
 from dpbandits.acceleration import accelerates
 from dpbandits.halting import Halting, boundary_kernel
-from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
+from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf_kernel
 from dpbandits.rewards.laws import Law, LawCode, sum_of_draws
 from dpbandits.stopping.nas import DPNAS, NAS, DPExponentialNAS
 
@@ -54,7 +54,7 @@ def _draw_every(
             reach = max(gap - _RARE * scale, 0.5 * scale) / half_range
         m = int(min(max(reach, 1.0), float(max_samples - n)))
         level = m * half_range - gap
-        chance = laplace_cdf(level, scale)
+        chance = laplace_cdf_kernel(level, scale)
         rate = -math.log1p(-chance) if chance < 1.0 else math.inf
         steps = rng.standard_exponential() / rate if rate > 0.0 else math.inf
         taken = m if steps >= m else int(steps) + 1

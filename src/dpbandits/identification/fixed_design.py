@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from dpbandits._arrays import Floats
-from dpbandits._validation import check_fraction, check_integer, check_positive
+from dpbandits._validation import check_integer
+from dpbandits.configuration import Budget, Fraction, checked_arguments, whole
 from dpbandits.identification.base import check_unique_best_arm
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.populations import FinitePopulation
@@ -40,14 +41,17 @@ def _laws(source: Source, per_arm: int) -> list[Floats]:
 
     counts = np.arange(per_arm + 1)
     if isinstance(source, FinitePopulation):
-        check_integer("per_arm", per_arm, 1, min(source.sizes))
+        per_arm = check_integer("per_arm", per_arm, 1, min(source.sizes))
         arms = zip(source.sizes, source.successes, strict=True)
         return [stats.hypergeom.pmf(counts, n, s, per_arm) for n, s in arms]
     means = check_unique_best_arm(source).means.tolist()
     return [stats.binom.pmf(counts, per_arm, mean) for mean in means]
 
 
-def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) -> float:
+@checked_arguments
+def fixed_design_error(
+    source: Source, per_arm: Annotated[int, whole(1, _MOST)], epsilon: Budget = math.inf
+) -> float:
     """Return the probability that the largest of the arms' private counts is not the best arm's.
 
     Each arm has `per_arm` patients: independent ones of an instance, or without replacement. At the
@@ -62,8 +66,6 @@ def fixed_design_error(source: Source, per_arm: int, epsilon: float = math.inf) 
     >>> round(fixed_design_error(bernoulli([1.0, 0.5]), 3), 9)
     0.0625
     """
-    per_arm = check_integer("per_arm", per_arm, 1, _MOST)
-    epsilon = check_positive("epsilon", epsilon, infinite=True)
     laws = _laws(source, per_arm)
     best = laws.pop(source.best_arm)
     wrong = _wrong_if_noisy if epsilon <= _FELT else _wrong_if_tied
@@ -108,7 +110,8 @@ def _wrong_if_noisy(best: Floats, others: list[Floats], epsilon: float) -> float
     return float(1.0 - ((density * product) @ (0.5 * weights)).sum())
 
 
-def fixed_design(source: Source, delta: float, epsilon: float = math.inf) -> FixedDesign | None:
+@checked_arguments
+def fixed_design(source: Source, delta: Fraction, epsilon: Budget = math.inf) -> FixedDesign | None:
     """Return the smallest fixed design that is wrong with probability at most δ.
 
     With one patient fewer in each arm the error is larger than δ. None if an arm would need more
@@ -123,7 +126,6 @@ def fixed_design(source: Source, delta: float, epsilon: float = math.inf) -> Fix
     >>> design.error <= 0.05 < fixed_design_error(instance, design.per_arm - 1, 1.0)
     True
     """
-    delta = check_fraction("delta", delta)
     limit = min(source.sizes) if isinstance(source, FinitePopulation) else _MOST
 
     def suffices(per_arm: int) -> bool:

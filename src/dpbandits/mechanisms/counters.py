@@ -17,8 +17,18 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import interpreted, kernel
-from dpbandits._validation import check_choice, check_fraction, check_integer
-from dpbandits.configuration import Budget, Configuration, Positive, between, whole
+from dpbandits._validation import check_choice
+from dpbandits.configuration import (
+    Budget,
+    Configuration,
+    Count,
+    Fraction,
+    Number,
+    Positive,
+    between,
+    checked_arguments,
+    whole,
+)
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level
 from dpbandits.mechanisms.noise import laplace, laplace_sum_error, laplace_sum_quantile
@@ -27,6 +37,7 @@ __all__ = ["SPLITS", "AdaptiveTree", "BinaryTree", "HybridCounter", "Logarithmic
 
 SPLITS = ("half", "full")
 _laplace = interpreted(laplace)  # its compiled form is slow to accept a generator
+_Length = Annotated[int, whole(1, 2**62)]
 
 HYBRID_STATE = TREE_LEVELS + 1
 """Size of the row of numbers that `next_hybrid_noise` keeps of a counter."""
@@ -65,6 +76,11 @@ class Counter(Configuration, abc.ABC):
         -------
         low, high : float
             Ends of the range; [0, 1] unless a subclass says otherwise.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         return 0.0, 1.0
 
@@ -270,9 +286,10 @@ class BinaryTree(_Tree):
         return self.levels / self.epsilon
 
     def drawn(self, n: int) -> tuple[float | None, int]:
-        return self.node_scale, n
+        return self.node_scale, int(n)
 
-    def error_quantile(self, beta: float) -> float:
+    @checked_arguments
+    def error_quantile(self, beta: Fraction) -> float:
         """Return what the error of one prefix sum exceeds with probability at most β.
 
         A sum Y of at most L independent Laplace variables of scale b satisfies
@@ -294,9 +311,10 @@ class BinaryTree(_Tree):
         ValueError
             If `beta` is out of range.
         """
-        return self.error_width(math.log(2 / check_fraction("beta", beta)))
+        return self.error_width(math.log(2 / beta))
 
-    def error_width(self, log_term: float) -> float:
+    @checked_arguments
+    def error_width(self, log_term: Positive) -> float:
         """Return the bound of `error_quantile` also where β would be too small for a float.
 
         Parameters
@@ -308,10 +326,16 @@ class BinaryTree(_Tree):
         -------
         float
             Bound b·√(8ℓ·max(L, ℓ)) on the size of the error, in units of the stream.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         return self.node_scale * math.sqrt(8 * log_term * max(self.levels, log_term))
 
-    def error_probability(self, threshold: float) -> float:
+    @checked_arguments
+    def error_probability(self, threshold: Number) -> float:
         """Return the inverse of `error_quantile`: a probability for a bound on the error.
 
         Parameters
@@ -323,6 +347,11 @@ class BinaryTree(_Tree):
         -------
         float
             What P(error of one prefix sum > x) does not exceed, at most 1.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         if self.node_scale == 0:
             return 0.0
@@ -371,7 +400,12 @@ class AdaptiveTree(_Tree):
         """Scale 2L/ε of a block's Laplace variable, over the bound on the block's last element."""
         return 2 * self.levels / self.epsilon
 
-    def bound(self, n: int) -> float:
+    def _bound(self, n: int) -> float:
+        """Return B_n without checks: a counter asks for it at every element."""
+        return self.first_bound * float(n) ** self.growth
+
+    @checked_arguments
+    def bound(self, n: Count) -> float:
         """Return B_n = b·n^g, what the n-th element may not exceed in size.
 
         Parameters
@@ -383,13 +417,20 @@ class AdaptiveTree(_Tree):
         -------
         float
             The bound, in units of the stream.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
-        return self.first_bound * float(n) ** self.growth
+        return self._bound(n)
 
     def bounds(self, n: int) -> tuple[float, float]:
-        return -self.bound(n), self.bound(n)
+        bound = self._bound(n)
+        return -bound, bound
 
-    def node_scale(self, n: int) -> float:
+    @checked_arguments
+    def node_scale(self, n: Count) -> float:
         """Return the scale 2·B_n·L/ε of the Laplace variable of a block that ends at n.
 
         Parameters
@@ -401,13 +442,19 @@ class AdaptiveTree(_Tree):
         -------
         float
             The scale, in units of the stream.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
-        return self.node_factor * self.bound(n)
+        return self.node_factor * self._bound(n)
 
     def drawn(self, n: int) -> tuple[float | None, int]:
-        return self.node_scale(n), n
+        return self.node_factor * self._bound(n), int(n)
 
-    def error_factor(self, log_term: float) -> float:
+    @checked_arguments
+    def error_factor(self, log_term: Positive) -> float:
         """Return M = L·√(8ℓ·max(L, ℓ)), the error of a prefix sum in units of 2·B_n/ε.
 
         The noise of the prefix of length n exceeds 2·B_n·M/ε with probability at most e^−ℓ, and is
@@ -422,10 +469,16 @@ class AdaptiveTree(_Tree):
         -------
         float
             The factor M.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         return self.levels * math.sqrt(8 * log_term * max(self.levels, log_term))
 
-    def error_width(self, n: int, log_term: float) -> float:
+    @checked_arguments
+    def error_width(self, n: Count, log_term: Positive) -> float:
         """Return what the error of the prefix of length n exceeds with probability at most 2·e^−ℓ.
 
         Parameters
@@ -439,10 +492,16 @@ class AdaptiveTree(_Tree):
         -------
         float
             Bound 2·B_n·M/ε on the size of the error, in units of the stream.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         return 2 * self.bound(n) * self.error_factor(log_term) / self.epsilon
 
-    def error_quantile(self, n: int, beta: float) -> float:
+    @checked_arguments
+    def error_quantile(self, n: Count, beta: Fraction) -> float:
         """Return what the error of the prefix of length n exceeds with probability at most β.
 
         Parameters
@@ -462,7 +521,7 @@ class AdaptiveTree(_Tree):
         ValueError
             If `beta` is out of range.
         """
-        return self.error_width(n, math.log(2 / check_fraction("beta", beta)))
+        return self.error_width(n, math.log(2 / beta))
 
 
 # -------------------------------------------------------------------------------- of any length
@@ -493,7 +552,8 @@ class _Endless(Counter):
             If `length` is out of range.
         """
 
-    def error_quantile(self, beta: float, length: int) -> float:
+    @checked_arguments
+    def error_quantile(self, beta: Fraction, length: _Length) -> float:
         """Return what the error of the sum at `length` exceeds with probability β: exact.
 
         Parameters
@@ -515,7 +575,8 @@ class _Endless(Counter):
         """
         return laplace_sum_quantile(beta, *self.noise_terms(length))
 
-    def error_probability(self, threshold: float, length: int) -> float:
+    @checked_arguments
+    def error_probability(self, threshold: Number, length: _Length) -> float:
         """Return the probability that the error of the sum at `length` exceeds `threshold`: exact.
 
         Parameters
@@ -575,8 +636,9 @@ class LogarithmicCounter(_Endless):
     def drawn(self, n: int) -> tuple[float | None, int]:
         return (None if n & (n - 1) else self.block_scale), 0
 
-    def noise_terms(self, length: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
-        return (check_integer("length", length, 1, 2**62).bit_length(),), (self.block_scale,)
+    @checked_arguments
+    def noise_terms(self, length: _Length) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        return (length.bit_length(),), (self.block_scale,)
 
 
 @dataclass(frozen=True)
@@ -624,7 +686,8 @@ class HybridCounter(_Endless):
         """Scale 1/ε₁ of the Laplace variable of one block, in units of the stream."""
         return 1 / self.part_epsilon
 
-    def node_scale(self, levels: int) -> float:
+    @checked_arguments
+    def node_scale(self, levels: Annotated[int, whole(0)]) -> float:
         """Return the scale k/ε₂ of the Laplace variable of a node.
 
         Parameters
@@ -636,6 +699,11 @@ class HybridCounter(_Endless):
         -------
         float
             The scale, in units of the stream.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         return levels / self.part_epsilon
 
@@ -644,12 +712,12 @@ class HybridCounter(_Endless):
         return PrivacyGuarantee("global", 2 * self.part_epsilon)
 
     def drawn(self, n: int) -> tuple[float | None, int]:
-        levels = n.bit_length() - 1
-        leaf = n - (1 << levels)
-        return (self.node_scale(levels) if leaf else self.block_scale), leaf
+        levels = int(n).bit_length() - 1
+        leaf = int(n) - (1 << levels)
+        return (levels / self.part_epsilon if leaf else self.block_scale), leaf
 
-    def noise_terms(self, length: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
-        length = check_integer("length", length, 1, 2**62)
+    @checked_arguments
+    def noise_terms(self, length: _Length) -> tuple[tuple[int, ...], tuple[float, ...]]:
         levels = length.bit_length() - 1
         return (levels + 1, length.bit_count() - 1), (self.block_scale, self.node_scale(levels))
 

@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
 from dpbandits._kernels import kernel
-from dpbandits._validation import check_fraction, check_integer, check_number
+from dpbandits._validation import check_integer, check_number, check_values
+from dpbandits.configuration import Fraction, NonNegative, Number, Positive, checked_arguments
 
 __all__ = [
     "laplace",
@@ -106,7 +107,30 @@ def laplace_by_inversion(rng: Rng, scale: float) -> float:
 
 
 @kernel
-def laplace_cdf(x: float, scale: float) -> float:
+def laplace_cdf_kernel(x: float, scale: float) -> float:
+    """Return `laplace_cdf` without checks, for compiled loops.
+
+    Parameters
+    ----------
+    x : float
+        Any number.
+    scale : float
+        Scale of Z, at least 0.
+
+    Returns
+    -------
+    float
+        The probability.
+    """
+    if scale == 0.0:
+        return 1.0 if x >= 0.0 else 0.0
+    if x < 0.0:
+        return 0.5 * math.exp(x / scale)
+    return 1.0 - 0.5 * math.exp(-x / scale)
+
+
+@checked_arguments
+def laplace_cdf(x: Number, scale: NonNegative) -> float:
     """Return P(Z ≤ x) for a Laplace variable Z of mean 0; with ``scale = 0``, Z = 0.
 
     Parameters
@@ -121,17 +145,18 @@ def laplace_cdf(x: float, scale: float) -> float:
     float
         The probability.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     Examples
     --------
     >>> import dpbandits as dpb
     >>> dpb.mechanisms.laplace_cdf(0.0, 3.0)
     0.5
     """
-    if scale == 0.0:
-        return 1.0 if x >= 0.0 else 0.0
-    if x < 0.0:
-        return 0.5 * math.exp(x / scale)
-    return 1.0 - 0.5 * math.exp(-x / scale)
+    return float(laplace_cdf_kernel(x, scale))
 
 
 @kernel
@@ -169,7 +194,8 @@ def laplace_below(rng: Rng, scale: float, level: float) -> float:
     return -scale * math.log1p(-reach * rng.random())
 
 
-def laplace_log_cdf(x: ArrayLike, scale: float = 1.0) -> Floats:
+@checked_arguments
+def laplace_log_cdf(x: ArrayLike, scale: Positive = 1.0) -> Floats:
     """Return log P(Z ≤ x) for a Laplace variable Z of mean 0, also far out in the lower tail.
 
     Parameters
@@ -184,13 +210,18 @@ def laplace_log_cdf(x: ArrayLike, scale: float = 1.0) -> Floats:
     numpy.ndarray of float
         Logarithms of the probabilities, of the shape of `x`.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     Examples
     --------
     >>> import dpbandits as dpb
     >>> dpb.mechanisms.laplace_log_cdf([-1000.0, 0.0]).round(3).tolist()
     [-1000.693, -0.693]
     """
-    z = np.asarray(x, dtype=np.float64) / scale
+    z = check_values("x", x, -math.inf, math.inf) / scale
     tail = math.log(0.5) - np.abs(z)
     result: Floats = np.where(z < 0, tail, np.log1p(-np.exp(tail)))
     return result
@@ -311,7 +342,10 @@ def _convolved(x: float, terms: Terms) -> float:
     return total
 
 
-def laplace_sum_tail(threshold: float, counts: tuple[int, ...], scales: tuple[float, ...]) -> float:
+@checked_arguments
+def laplace_sum_tail(
+    threshold: Number, counts: tuple[int, ...], scales: tuple[float, ...]
+) -> float:
     """Return P(Y > threshold) for Y a sum of independent Laplace variables of mean 0.
 
     Parameters
@@ -340,7 +374,7 @@ def laplace_sum_tail(threshold: float, counts: tuple[int, ...], scales: tuple[fl
     True
     """
     terms = _terms(counts, scales)
-    x = check_number("threshold", threshold, "any number")
+    x = threshold
     if not terms:
         return float(x < 0)
     if x < 0:
@@ -351,8 +385,9 @@ def laplace_sum_tail(threshold: float, counts: tuple[int, ...], scales: tuple[fl
     return float(_tail(np.asarray(x / scale), count))
 
 
+@checked_arguments
 def laplace_sum_error(
-    threshold: float, counts: tuple[int, ...], scales: tuple[float, ...]
+    threshold: Number, counts: tuple[int, ...], scales: tuple[float, ...]
 ) -> float:
     """Return P(|Y| > threshold) for Y a sum of independent Laplace variables of mean 0.
 
@@ -386,7 +421,10 @@ def laplace_sum_error(
     return min(1.0, 2 * laplace_sum_tail(threshold, counts, scales))
 
 
-def laplace_sum_quantile(beta: float, counts: tuple[int, ...], scales: tuple[float, ...]) -> float:
+@checked_arguments
+def laplace_sum_quantile(
+    beta: Fraction, counts: tuple[int, ...], scales: tuple[float, ...]
+) -> float:
     """Return the x with P(|Y| > x) = β for Y a sum of independent Laplace variables of mean 0.
 
     Parameters
@@ -414,7 +452,7 @@ def laplace_sum_quantile(beta: float, counts: tuple[int, ...], scales: tuple[flo
     >>> math.isclose(laplace_sum_quantile(0.05, (1,), (2.0,)), 2 * math.log(20), rel_tol=1e-8)
     True
     """
-    half = check_fraction("beta", beta) / 2
+    half = beta / 2
     terms = _terms(counts, scales)
     if not terms:
         return 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
+from dpbandits._validation import check_integer, check_values
 from dpbandits.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits.configuration import Configuration
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
@@ -243,6 +245,9 @@ class RegretAlgorithm(Configuration, abc.ABC):
         The result has their shape.
         """
         self.check_instance(instance)
+        horizon = check_integer("horizon", horizon, 1)
+        if times is not None:
+            times = check_values("times", times, 0.0, sys.float_info.max)
         if isinstance(instance, self.bound_for):
             bound = self._regret_bound(instance, horizon)
             if bound is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from dpbandits import bounds
 from dpbandits._arrays import Rng
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_positive
-from dpbandits.configuration import Budget, between
+from dpbandits.configuration import Budget, Count, between, checked_arguments
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.counters import BinaryTree
 from dpbandits.privacy import calibrate
@@ -133,7 +133,8 @@ class DPUCB(RegretAlgorithm):
         """Pure ε-differential privacy of the whole sequence of pulls: :prf:ref:`lem-tree`."""
         return PrivacyGuarantee("global", self.epsilon)
 
-    def tree(self, n_arms: int, horizon: int) -> BinaryTree:
+    @checked_arguments
+    def tree(self, n_arms: Count, horizon: Count) -> BinaryTree:
         """Return the counter of one arm."""
         split = n_arms if self.variant == "mishra-thakurta" else 1
         return BinaryTree(self.epsilon / split, horizon)
@@ -152,11 +153,13 @@ class DPUCB(RegretAlgorithm):
             sums[arm] = counters[arm].add(rewards.total(arm, 1))
             pulls[arm] += 1
 
-    def node_scale(self, n_arms: int, horizon: int) -> float:
+    @checked_arguments
+    def node_scale(self, n_arms: Count, horizon: Count) -> float:
         """Return the scale of the Laplace variable of one tree node."""
         return self.tree(n_arms, horizon).node_scale
 
-    def gamma(self, n_arms: int, horizon: int) -> float:
+    @checked_arguments
+    def gamma(self, n_arms: Count, horizon: Count) -> float:
         """Return γ, what the index allows for the noise of a sum."""
         tree = self.tree(n_arms, horizon)
         log_t = math.log(horizon)

@@ -40,7 +40,7 @@ from dpbandits.fast.skipping import (
     rival_index,
 )
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
-from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf
+from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf_kernel
 from dpbandits.privacy import calibrate, epsilon_at
 from dpbandits.regret.base import Play, RegretAlgorithm, Times, write_arms
 from dpbandits.rewards.binomial import binomial
@@ -169,7 +169,7 @@ def _pulls_until_beaten(
         scale = policy.noise * n ** (0.5 * policy.exponent - 1.0)
         mean = state.sums[b] / n
         needed = highest - mean  # from the noise and the bonus
-        most = laplace_cdf(math.sqrt(2.0 * math.log(t + stretch) / n) - needed, scale)
+        most = laplace_cdf_kernel(math.sqrt(2.0 * math.log(t + stretch) / n) - needed, scale)
         pulled = 0
         while most > 0.0:
             gap = math.log(1.0 - rng.random()) / math.log1p(-most)
@@ -177,7 +177,7 @@ def _pulls_until_beaten(
                 break
             pulled += int(gap) + 1
             bonus = math.sqrt(2.0 * math.log(t + pulled + 1) / n)
-            if rng.random() * most < laplace_cdf(bonus - needed, scale):
+            if rng.random() * most < laplace_cdf_kernel(bonus - needed, scale):
                 if pulled < first:
                     for i in range(b):
                         if i != arm and pulls[i] % interval == 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._validation import check_kind
+from dpbandits._validation import check_integer, check_kind, check_values
 from dpbandits.configuration import whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import RegretAlgorithm
@@ -95,7 +96,8 @@ class GuessAndDouble(RegretAlgorithm):
     def regret_bound(
         self, instance: Any, horizon: int, times: ArrayLike | None = None
     ) -> float | Floats:
-        at = np.asarray(horizon if times is None else times, dtype=np.float64)
+        horizon = check_integer("horizon", horizon, 1)
+        at = check_values("times", horizon if times is None else times, 0.0, sys.float_info.max)
         total = np.zeros_like(at)
         for guess, start, stop in self.stretches(int(at.max())):
             inside = np.clip(at, start, stop) - start

@@ -372,7 +372,8 @@ class _DeclaredLaw(HeavyLaw):
 
     def moment(self, order: float) -> float:
         """Return the declared bound, or by Lyapunov's inequality one for a smaller order."""
-        if check_order("order", order) > self.order:
+        order = check_order("order", order)
+        if order > self.order:
             return math.inf
         return float(self.moment_bound ** ((1 + order) / (1 + self.order)))
 

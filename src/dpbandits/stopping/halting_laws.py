@@ -17,7 +17,7 @@ import math
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits._arrays import Floats, Ints
 from dpbandits._kernels import kernel
 from dpbandits._validation import SMALLEST, check_fraction, check_integer, check_range, check_values
+from dpbandits.configuration import checked_arguments, whole
 from dpbandits.halting import Halting
 from dpbandits.mechanisms import laplace_log_cdf
 from dpbandits.stopping.base import checked
@@ -50,6 +51,7 @@ _LOG2 = math.log(2.0)
 _MOST = 1e9  # scales in a margin or in the other scale; rounding is some 1e-7 there
 _SMALLEST_LOSS = 1e-8  # of losses that rounding leaves alone
 Problem = tuple[Floats, float, float, int]  # the margins q, σ₁, σ₂, and how many looks to skip
+_LARGEST = sys.float_info.max
 _LOOKS = 2**22  # most looks, and most samples of a stream, that are held in memory
 
 
@@ -82,7 +84,8 @@ class HaltingLaw:
     error: float
 
 
-def looks_at(rule: NASFamily, n_samples: int) -> Ints:
+@checked_arguments
+def looks_at(rule: NASFamily, n_samples: Annotated[int, whole(0)]) -> Ints:
     """Return the numbers of samples at which a rule of the NAS family looks.
 
     Parameters
@@ -100,7 +103,7 @@ def looks_at(rule: NASFamily, n_samples: int) -> Ints:
     Raises
     ------
     ValueError
-        If the rule is not of the NAS family.
+        If the rule is not of the NAS family, or `n_samples` is out of range.
     """
     check_rule(rule)
     times: list[int] = []
@@ -123,8 +126,13 @@ def margins(rule: NASFamily, sums: ArrayLike) -> Floats:
     -------
     numpy.ndarray of float, shape (looks,)
         The margins, in units of the sum.
+
+    Raises
+    ------
+    ValueError
+        If `sums` are not numbers.
     """
-    sizes = np.abs(np.asarray(sums, dtype=np.float64))
+    sizes = np.abs(check_values("sums", sums, -_LARGEST, _LARGEST))
     return sizes - np.array([rule.threshold(look) for look in range(1, sizes.size + 1)])
 
 

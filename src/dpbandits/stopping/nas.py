@@ -9,14 +9,23 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpbandits._arrays import Rng
-from dpbandits._validation import check_generator, check_number
-from dpbandits.configuration import Budget, Fraction, Positive
+from dpbandits._validation import check_generator, check_integer
+from dpbandits.configuration import (
+    Budget,
+    Count,
+    Fraction,
+    Number,
+    Positive,
+    checked_arguments,
+)
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.halting import Halting, boundary_kernel
 from dpbandits.mechanisms import laplace
 from dpbandits.stopping.base import Samples, StoppingRule
 
 __all__ = ["NAS", "DPNAS", "DPExponentialNAS", "NASFamily"]
+
+_MOST_LOOKS = 10**300  # a float
 
 
 class NASFamily(StoppingRule):
@@ -50,8 +59,13 @@ class NASFamily(StoppingRule):
         -------
         int
             Number s of the look, from 1; 0 if there is none.
+
+        Raises
+        ------
+        ValueError
+            If the argument is out of its range.
         """
-        return n
+        return check_integer("n", n, 1)
 
     def look_time(self, look: int) -> int:
         """Return the number of samples at a look.
@@ -59,16 +73,22 @@ class NASFamily(StoppingRule):
         Parameters
         ----------
         look : int
-            Number s of the look, from 1.
+            Number s of the look, from 1; at most 1000 if the looks are at 2, 4, 8, … samples.
 
         Returns
         -------
         int
             Number n of samples.
-        """
-        return look
 
-    def threshold(self, look: int) -> float:
+        Raises
+        ------
+        ValueError
+            If the argument is out of its range.
+        """
+        return check_integer("look", look, 1, _MOST_LOOKS)
+
+    @checked_arguments
+    def threshold(self, look: Count) -> float:
         """Return what |S_n| has to reach at a look when all noise is zero.
 
         Parameters
@@ -80,11 +100,17 @@ class NASFamily(StoppingRule):
         -------
         float
             The boundary n·h·(1 + 1/α) + c, in units of the sum.
+
+        Raises
+        ------
+        ValueError
+            If the argument is out of its range.
         """
         # as floats, for neither number may fit into a machine's integers
         return float(boundary_kernel(self.halting, float(self.look_time(look)), float(look)))
 
-    def noiseless_time(self, mean: float) -> int:
+    @checked_arguments
+    def noiseless_time(self, mean: Number) -> int:
         """Return when a stream that is constantly `mean` halts, with all noise at zero.
 
         The first look time n with n|μ| ≥ n·h·(1 + 1/α) + c. Both h and c/n fall with every look,
@@ -107,7 +133,8 @@ class NASFamily(StoppingRule):
         """
         return self.time_to_reach(self.threshold, mean)
 
-    def time_to_reach(self, needed: Callable[[int], float], mean: float) -> int:
+    @checked_arguments
+    def time_to_reach(self, needed: Callable[[int], float], mean: Number) -> int:
         """Return the first look time n with n|μ| ≥ ``needed(s)``.
 
         Parameters
@@ -128,7 +155,7 @@ class NASFamily(StoppingRule):
             If `mean` is out of range.
         """
         allowed = "in [-half_range, half_range] and not too near 0"
-        size = abs(check_number("mean", mean, allowed))
+        size = abs(mean)
         if not 1e-30 * self.half_range / self.alpha <= size <= self.half_range:
             raise ValueError(f"mean={mean!r} is out of range; allowed: {allowed}")
         return self.first_time(lambda look: self.look_time(look) * size >= needed(look))
@@ -333,7 +360,8 @@ class DPExponentialNAS(DPNAS):
     source: ClassVar[str] = "SS19, Algorithm 2"
 
     def look(self, n: int) -> int:
+        n = check_integer("n", n, 1)
         return n.bit_length() - 1 if n & (n - 1) == 0 else 0
 
     def look_time(self, look: int) -> int:
-        return 2**look
+        return 2 ** check_integer("look", look, 1, 1000)
