@@ -18,7 +18,27 @@ SMALLEST = 1e-100  # what lies below would overflow in a width or a number of pu
 
 
 def check_number(name: str, value: Any, allowed: str) -> float:
-    """Return `value` as a float if it is a real number; text and truth values are not."""
+    """Return a real number as a float; text and truth values are refused.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value.
+    allowed : str
+        What is allowed, for the message.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If `value` is not a real number, or too large for a float.
+    """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ValueError(f"{name}={value!r} is not a number; allowed: {allowed}")
     try:
@@ -30,7 +50,31 @@ def check_number(name: str, value: Any, allowed: str) -> float:
 def check_range(
     name: str, value: Any, low: float, high: float, allowed: str | None = None
 ) -> float:
-    """Return `value` as a float if it is a number from `low` to `high`."""
+    """Return a number from `low` to `high` as a float.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value.
+    low : float
+        Least number that is allowed.
+    high : float
+        Greatest number that is allowed.
+    allowed : str, optional
+        What is allowed, for the message; by default both ends.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If `value` is not such a number.
+    """
     allowed = allowed or f"a number from {low:g} to {high:g}"
     number = check_number(name, value, allowed)
     if not low <= number <= high:
@@ -39,7 +83,27 @@ def check_range(
 
 
 def check_positive(name: str, value: Any, *, infinite: bool = False) -> float:
-    """Return `value` as a float if it is positive (and finite, unless `infinite`)."""
+    """Return a positive number as a float.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value, at least 10^−100.
+    infinite : bool
+        Whether ``inf`` is allowed.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If `value` is not such a number.
+    """
     if infinite:
         allowed = f"a positive number (at least {SMALLEST:g}), inf included"
         return check_range(name, value, SMALLEST, math.inf, allowed)
@@ -48,18 +112,76 @@ def check_positive(name: str, value: Any, *, infinite: bool = False) -> float:
 
 
 def check_fraction(name: str, value: Any) -> float:
-    """Return `value` as a float if it lies strictly between 0 and 1."""
+    """Return a number strictly between 0 and 1 as a float.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value, at least 10^−100.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If `value` is not such a number.
+    """
     allowed = f"a number strictly between 0 and 1 (at least {SMALLEST:g})"
     return check_range(name, value, SMALLEST, math.nextafter(1.0, 0.0), allowed)
 
 
 def check_order(name: str, value: Any) -> float:
-    """Return `value` as a float if it lies in (0, 1]: the order v of a moment E abs(X)^(1+v)."""
+    """Return the order v of a moment E abs(X)^(1+v) as a float.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value, from 0.001 to 1.
+
+    Returns
+    -------
+    float
+        The order.
+
+    Raises
+    ------
+    ValueError
+        If `value` is not such a number.
+    """
     return check_range(name, value, 1e-3, 1.0, "a number in (0, 1], at least 0.001")
 
 
 def check_integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
-    """Return `value` as an int if it is a whole number from `minimum` to `maximum`."""
+    """Return a whole number from `minimum` to `maximum` as an int.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value; a float such as 1e6 is a whole number, a truth value is not.
+    minimum : int
+        Least number that is allowed.
+    maximum : int, optional
+        Greatest number that is allowed; without it, any.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If `value` is not such a number.
+    """
     allowed = f"a whole number of at least {minimum}"
     if maximum is not None:
         allowed += f" and at most {maximum}"
@@ -75,21 +197,76 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
 
 
 def check_kind(name: str, value: Any, kind: type, example: str) -> None:
-    """Refuse what is not of a kind, of which there is an example."""
+    """Refuse what is not of a kind.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value.
+    kind : type
+        The class that is allowed, with those below it.
+    example : str
+        One such value, for the message.
+
+    Raises
+    ------
+    ValueError
+        If `value` is not of this kind.
+    """
     if not isinstance(value, kind):
         what = kind.__name__
         raise ValueError(f"{name}={value!r} must be of type {what}; allowed: one such as {example}")
 
 
 def check_generator(name: str, value: Any) -> Rng:
-    """Return `value` if it is a NumPy generator."""
+    """Return a NumPy generator.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The generator.
+
+    Raises
+    ------
+    ValueError
+        If `value` is not a generator.
+    """
     check_kind(name, value, Rng, "numpy.random.default_rng(0)")
     generator: Rng = value
     return generator
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """Return `value` if it is one of `choices`; a long list is named by what is nearest."""
+    """Return a word that is one of several; a long list is named by what is nearest.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value.
+    choices : tuple of str
+        The words that are allowed.
+
+    Returns
+    -------
+    str
+        The word.
+
+    Raises
+    ------
+    ValueError
+        If `value` is not one of them.
+    """
     if isinstance(value, str) and value in choices:
         return value
     near = difflib.get_close_matches(str(value), choices, n=3, cutoff=0.5)
@@ -99,14 +276,54 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Return `value` if it is True or False."""
+    """Return True or False.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value.
+
+    Returns
+    -------
+    bool
+        The value.
+
+    Raises
+    ------
+    ValueError
+        If `value` is neither.
+    """
     if not isinstance(value, bool):
         raise ValueError(f"{name}={value!r} is not a truth value; allowed: True, False")
     return value
 
 
 def check_values(name: str, value: Any, low: float, high: float) -> Floats:
-    """Return `value`, a number or an array of numbers, as floats that lie in [low, high]."""
+    """Return numbers from `low` to `high` as floats.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value: a number, or an array of numbers.
+    low : float
+        Least number that is allowed.
+    high : float
+        Greatest number that is allowed.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        The numbers, of the shape of `value`.
+
+    Raises
+    ------
+    ValueError
+        If `value` is something else.
+    """
     allowed = f"numbers from {low:g} to {high:g}"
     try:
         values = np.asarray(value)
@@ -127,7 +344,27 @@ def check_values(name: str, value: Any, low: float, high: float) -> Floats:
 
 
 def check_counts(name: str, value: Any, minimum: int = 0) -> Ints:
-    """Return `value`, a whole number or an array of them, as 64-bit integers from `minimum` on."""
+    """Return whole numbers as 64-bit integers.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value: a whole number, or an array of them.
+    minimum : int
+        Least number that is allowed.
+
+    Returns
+    -------
+    numpy.ndarray of int
+        The numbers, of the shape of `value`.
+
+    Raises
+    ------
+    ValueError
+        If `value` is something else.
+    """
     most = np.iinfo(np.int64).max
     allowed = f"whole numbers of at least {minimum}, below 2^63"
     try:

@@ -34,7 +34,7 @@ from dpbandits.stopping import StoppingRule
 __all__ = ["audit", "estimate", "identify", "main", "plan", "read_counts", "run"]
 
 KINDS = (RegretAlgorithm, IdentificationAlgorithm, StoppingRule)
-"""What can be audited as it is, a reader's own included."""
+"""What can be audited as it is, classes of the reader included."""
 ENDINGS = (".svg", ".png", ".pdf")
 OWN = "or FILE.py:NAME, MODULE:NAME"
 

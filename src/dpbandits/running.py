@@ -157,7 +157,7 @@ def describe(part: object) -> Any:
     -------
     object
         For a dataclass a dict of its name and fields; plain values for arrays, tuples and numbers;
-        for what is nothing of these the name of its class or function.
+        for anything else the name of its class or function.
 
     Examples
     --------

@@ -138,7 +138,7 @@ class Runs:
         return low, high
 
     def summary(self, level: float = 0.9) -> dict[str, Any]:
-        """Return the columns of tables: what the runs come to at each checkpoint.
+        """Return the summary of the runs at each checkpoint: the columns of tables.
 
         Parameters
         ----------

@@ -214,7 +214,9 @@ class RunningCounter:
         """
         n, horizon = self._length + 1, getattr(self._mechanism, "horizon", math.inf)
         if n > horizon:
-            raise ValueError(f"the stream is longer than horizon={horizon}")
+            raise ValueError(
+                f"x={x!r} is element {n} of the stream; allowed: horizon={horizon} of them"
+            )
         low, high = self._mechanism.bounds(n)
         if not low <= x <= high:
             raise ValueError(f"x={x!r} is out of range; allowed: [{low:g}, {high:g}]")

@@ -566,7 +566,10 @@ class TableRewards(FixedRewards):
         for arm, rewards in enumerate(arms):
             numeric = rewards.dtype.kind in "biuf" or rewards.size == 0
             if rewards.ndim != 1 or not numeric or not np.isin(rewards, (0, 1)).all():
-                raise ValueError(f"table={table!r} has other rewards of {arm}; allowed: {allowed}")
+                raise ValueError(
+                    f"table={table!r} has rewards of arm {arm} that are neither 0 nor 1; "
+                    f"allowed: {allowed}"
+                )
         self._load(arms, log=False)
 
     def total(self, arm: int, size: int) -> int:

@@ -128,7 +128,7 @@ class Estimates:
         return found if self.halted.all() else (math.nan, math.nan, math.nan)
 
     def summary(self) -> dict[str, Any]:
-        """Return the columns of tables: what the runs come to.
+        """Return the summary of the runs: the columns of tables.
 
         Returns
         -------

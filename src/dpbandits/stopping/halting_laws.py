@@ -492,7 +492,7 @@ def privacy_loss(
     stream : iterable of float, length N
         Samples, each in [−R, R].
     neighbour : iterable of float, length N
-        The same but for at most one entry.
+        Samples that differ from them in at most one entry.
 
     Returns
     -------
