@@ -52,15 +52,11 @@ RULES = {
 
 UNFINISHED = {
     "dpbandits.bounds",
-    "dpbandits.divergences",
     "dpbandits.fast",
     "dpbandits.heavy_estimates",
-    "dpbandits.heavy_schedules",
     "dpbandits.identification",
     "dpbandits.privacy",
     "dpbandits.regret",
-    "dpbandits.robust_means",
-    "dpbandits.schedules",
 }
 """Public modules and packages whose docstrings are not finished. Take off what is; add none."""
 

@@ -29,8 +29,7 @@ __all__ = [
 REFERENCE = "reference"
 """Name of an algorithm's plain program, where a name of what plays is asked for."""
 PROGRAMS = ("play", "decide", "stop", "counter")
-"""Names of the methods that are plain programs: of an algorithm for regret, of one for
-identification, of a stopping rule and of a private counter."""
+"""Names of the methods that are plain programs, in the order in which they are looked for."""
 _FOLDER = "dpbandits.fast."
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -91,7 +91,28 @@ def _centred_cumulant(tilt: float, u: float, uc: float) -> float:
 
 @kernel(error_model="numpy")
 def legendre(tilt: float, x: float, xc: float, u: float, uc: float, gap: float) -> float:
-    """Return λx − m(λ, u), λ ≥ 0, where the tilted mean is at most x: so that no terms cancel."""
+    """Return λx − m(λ, u), where the tilted mean is at most x: so that no terms cancel.
+
+    Parameters
+    ----------
+    tilt : float
+        λ ≥ 0.
+    x : float
+        The estimate.
+    xc : float
+        1 − x.
+    u : float
+        The mean, in [0, 1].
+    uc : float
+        1 − u.
+    gap : float
+        x − u, positive.
+
+    Returns
+    -------
+    float
+        The value.
+    """
     if tilt < 1.0:
         return tilt * gap - _centred_cumulant(tilt, u, uc)
     if u == 0.0:
@@ -106,7 +127,28 @@ def legendre(tilt: float, x: float, xc: float, u: float, uc: float, gap: float) 
 
 @kernel(error_model="numpy")
 def restricted(x: float, xc: float, u: float, uc: float, gap: float, epsilon: float) -> float:
-    """Return d⁻(x, u); zero if the gap is not positive."""
+    """Return d⁻(x, u); zero if the gap is not positive.
+
+    Parameters
+    ----------
+    x : float
+        The estimate.
+    xc : float
+        1 − x.
+    u : float
+        The mean, in [0, 1].
+    uc : float
+        1 − u.
+    gap : float
+        x − u.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    float
+        The divergence.
+    """
     if gap <= 0.0:
         return 0.0
     if math.isinf(epsilon) or gap <= u * xc * math.expm1(epsilon):  # logit x − logit u ≤ ε
@@ -116,7 +158,24 @@ def restricted(x: float, xc: float, u: float, uc: float, gap: float, epsilon: fl
 
 @kernel(error_model="numpy")
 def tilted_mean(tilt: float, u: float, uc: float) -> tuple[float, float]:
-    """Return p − u and p(1 − p), where p is the mean of Bernoulli(u) tilted by e^λ, λ ≥ 0."""
+    """Return mean and variance of Bernoulli(u) tilted by e^λ.
+
+    Parameters
+    ----------
+    tilt : float
+        λ ≥ 0.
+    u : float
+        The mean, in [0, 1].
+    uc : float
+        1 − u.
+
+    Returns
+    -------
+    shift : float
+        p − u, with p the tilted mean.
+    variance : float
+        p(1 − p).
+    """
     if tilt < 0.5:
         lost = -math.expm1(-tilt)
         shrink = 1.0 - lost
@@ -131,7 +190,20 @@ def tilted_mean(tilt: float, u: float, uc: float) -> tuple[float, float]:
 
 @kernel(error_model="numpy")
 def noise_tilt(gap: float, rate: float) -> float:
-    """Return the t of [0, 1] at which the noise alone has the mean `gap`: 2ρt/(1 − t²) = gap."""
+    """Return the t at which the noise alone has the mean `gap`: 2ρt/(1 − t²) = gap.
+
+    Parameters
+    ----------
+    gap : float
+        The mean, at least 0.
+    rate : float
+        ρ ≥ 0.
+
+    Returns
+    -------
+    float
+        t, in [0, 1].
+    """
     if rate == 0.0:
         return 1.0
     return gap / (rate + math.hypot(rate, gap))
@@ -141,7 +213,7 @@ def noise_tilt(gap: float, rate: float) -> float:
 def tilt(
     x: float, xc: float, u: float, uc: float, gap: float, rate: float, epsilon: float, start: float
 ) -> tuple[float, float, float, float]:
-    """Maximise λx − m(λ, u) + r·log(1 − λ²/ε²) over 0 ≤ λ < ε; 0 if the gap is not positive.
+    """Maximise λx − m(λ, u) + r·log(1 − λ²/ε²) over 0 ≤ λ < ε; λ is 0 if the gap is not positive.
 
     The tilt t = λ/ε shifts the rewards' mean from u to p and the noise's from 0 to
     c = 2ρt/(1 − t²), ρ = r/ε, and the maximum is where p + c = x. Where the noise takes most of
@@ -149,8 +221,35 @@ def tilt(
     λ = logit(x − c) − logit u: each is nearly linear there, and a short step means a small error.
     Else p + c = x itself is linearised; a step that leaves the bracket is one of bisection.
 
-    `rate` is ρ, ε is finite, and `start` the first t, or a default if not strictly between 0 and 1.
-    Return t, p − u, p(1 − p), and which share of a further shift the rewards take.
+    Parameters
+    ----------
+    x : float
+        The estimate.
+    xc : float
+        1 − x.
+    u : float
+        The mean, in [0, 1].
+    uc : float
+        1 − u.
+    gap : float
+        x − u.
+    rate : float
+        ρ = r/ε ≥ 0.
+    epsilon : float
+        Privacy budget ε, positive and finite.
+    start : float
+        The first t that is tried, or a default if not strictly between 0 and 1.
+
+    Returns
+    -------
+    t : float
+        The best tilt over ε, in [0, 1].
+    shift : float
+        p − u.
+    variance : float
+        p(1 − p).
+    share : float
+        Share of a further shift that the rewards take, in [0, 1].
     """
     if gap <= 0.0:
         return 0.0, 0.0, u * uc, 1.0
@@ -202,7 +301,32 @@ def tilt(
 def penalised(
     t: float, x: float, xc: float, u: float, uc: float, gap: float, ratio: float, epsilon: float
 ) -> float:
-    """Return λx − m(λ, u) + r·log(1 − t²) at λ = εt."""
+    """Return λx − m(λ, u) + r·log(1 − t²) at λ = εt.
+
+    Parameters
+    ----------
+    t : float
+        The tilt over ε, in [0, 1].
+    x : float
+        The estimate.
+    xc : float
+        1 − x.
+    u : float
+        The mean, in [0, 1].
+    uc : float
+        1 − u.
+    gap : float
+        x − u, positive.
+    ratio : float
+        r ≥ 0.
+    epsilon : float
+        Privacy budget ε, positive and finite.
+
+    Returns
+    -------
+    float
+        The value.
+    """
     value = legendre(epsilon * t, x, xc, u, uc, gap)
     if ratio > 0.0:
         value += ratio * math.log1p(-min(t * t, 1.0 - _SPACING))
@@ -222,7 +346,22 @@ def _calibrated(
 
 @kernel(error_model="numpy")
 def d_eps_kernel(x: float, y: float, epsilon: float) -> float:
-    """Return d_ε(x, y)."""
+    """Return d_ε(x, y), for single numbers and without checks.
+
+    Parameters
+    ----------
+    x : float
+        A mean, or a private estimate anywhere on the line.
+    y : float
+        A mean, in [0, 1].
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for kl.
+
+    Returns
+    -------
+    float
+        The divergence.
+    """
     if x > y:
         return restricted(x, 1.0 - x, y, 1.0 - y, x - y, epsilon)
     return restricted(1.0 - x, x, 1.0 - y, y, y - x, epsilon)
@@ -230,13 +369,47 @@ def d_eps_kernel(x: float, y: float, epsilon: float) -> float:
 
 @kernel(error_model="numpy")
 def calibrated_minus_kernel(x: float, u: float, ratio: float, epsilon: float) -> float:
-    """Return d̃⁻(x, u, r)."""
+    """Return d̃⁻(x, u, r), for single numbers and without checks.
+
+    Parameters
+    ----------
+    x : float
+        A mean, or a private estimate anywhere on the line.
+    u : float
+        A mean, in [0, 1].
+    ratio : float
+        Number r ≥ 0 of Laplace variables a reward.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    float
+        The divergence.
+    """
     return _calibrated(x, 1.0 - x, u, 1.0 - u, x - u, ratio, epsilon)
 
 
 @kernel(error_model="numpy")
 def calibrated_plus_kernel(x: float, u: float, ratio: float, epsilon: float) -> float:
-    """Return d̃⁺(x, u, r)."""
+    """Return d̃⁺(x, u, r), for single numbers and without checks.
+
+    Parameters
+    ----------
+    x : float
+        A mean, or a private estimate anywhere on the line.
+    u : float
+        A mean, in [0, 1].
+    ratio : float
+        Number r ≥ 0 of Laplace variables a reward.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    float
+        The divergence.
+    """
     return _calibrated(1.0 - x, x, 1.0 - u, u, u - x, ratio, epsilon)
 
 
@@ -249,7 +422,27 @@ _LIMITS = {
 
 
 def elementwise(kernel: Callable[..., object], *arguments: ArrayLike, n_out: int = 1) -> Floats:
-    """Return a kernel's value, or `n_out` of them, for arguments that are checked and broadcast."""
+    """Return a kernel's value, or several of them, for arguments that are checked and broadcast.
+
+    Parameters
+    ----------
+    kernel : callable
+        A function of single numbers, whose parameters have the names that divergences use.
+    *arguments : array_like of float
+        Its arguments; their shapes are broadcast.
+    n_out : int
+        How many values the kernel returns.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        The values, of the shape that the arguments have together.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+    """
     names = inspect.signature(kernel).parameters
     checked = [check_values(n, v, *_LIMITS[n]) for n, v in zip(names, arguments, strict=False)]
     with np.errstate(all="ignore"):
@@ -260,6 +453,23 @@ def elementwise(kernel: Callable[..., object], *arguments: ArrayLike, n_out: int
 def kl(x: ArrayLike, y: ArrayLike) -> Floats:
     """Return kl(x, y) = x·log(x/y) + (1 − x)·log((1 − x)/(1 − y)), infinite for x outside [0, 1].
 
+    Parameters
+    ----------
+    x : array_like of float
+        A mean, or an estimate anywhere on the line.
+    y : array_like of float
+        A mean, in [0, 1].
+
+    Returns
+    -------
+    numpy.ndarray of float
+        The divergence, of the shape that the arguments have together.
+
+    Raises
+    ------
+    ValueError
+        If `y` is out of range, or an argument does not hold numbers.
+
     Examples
     --------
     >>> kl([0.5, 0.5, 0.0], [0.25, 0.0, 0.0]).round(4).tolist()
@@ -269,7 +479,30 @@ def kl(x: ArrayLike, y: ArrayLike) -> Floats:
 
 
 def total_variation(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Return |x − y|, the total variation between two Bernoulli laws of means x, y in [0, 1]."""
+    """Return |x − y|, the total variation between two Bernoulli laws.
+
+    Parameters
+    ----------
+    x : array_like of float
+        The mean of the first law, in [0, 1].
+    y : array_like of float
+        The mean of the second law, in [0, 1].
+
+    Returns
+    -------
+    numpy.ndarray of float
+        The distance, of the shape that the arguments have together.
+
+    Raises
+    ------
+    ValueError
+        If a mean is out of range.
+
+    Examples
+    --------
+    >>> total_variation([0.25, 0.5], 1.0).tolist()
+    [0.75, 0.5]
+    """
     return np.abs(check_values("x", x, 0.0, 1.0) - check_values("y", y, 0.0, 1.0))[()]
 
 
@@ -278,13 +511,26 @@ def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Floats:
 
     It is kl(x, y) where |logit x − logit y| ≤ ε; elsewhere εx − log(1 + y·(e^ε − 1)) for x > y and
     −εx − log(1 − y·(1 − e^−ε)) for x < y. It is at most kl(x, y) and at most ε·|x − y|.
+    Source: Jourdan & Azize (2025).
 
     Parameters
     ----------
-    x, y : array_like of float
-        A mean, or a private estimate anywhere on the line; and a mean, in [0, 1].
+    x : array_like of float
+        A mean, or a private estimate anywhere on the line.
+    y : array_like of float
+        A mean, in [0, 1].
     epsilon : array_like of float
-        Privacy budget ε > 0, inf for kl.
+        Privacy budget ε > 0; ``inf`` for kl.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        The divergence, of the shape that the arguments have together.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or does not hold numbers.
 
     Examples
     --------
@@ -299,7 +545,26 @@ def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Floats:
 def d_minus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
     """Return d⁻(x, u): d_ε(x, u) for u < x, and 0 for u ≥ x.
 
-    The evidence of an estimate x against a mean of at most u. Arguments as of `d_eps`.
+    The evidence of an estimate x against a mean of at most u.
+
+    Parameters
+    ----------
+    x : array_like of float
+        A mean, or a private estimate anywhere on the line.
+    u : array_like of float
+        A mean, in [0, 1].
+    epsilon : array_like of float
+        Privacy budget ε > 0; ``inf`` for the one-sided kl.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        The divergence, of the shape that the arguments have together.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or does not hold numbers.
 
     Examples
     --------
@@ -310,7 +575,29 @@ def d_minus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
 
 
 def d_plus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
-    """Return d⁺(x, u) = d⁻(1 − x, 1 − u): d_ε(x, u) for u > x, and 0 for u ≤ x."""
+    """Return d⁺(x, u) = d⁻(1 − x, 1 − u): d_ε(x, u) for u > x, and 0 for u ≤ x.
+
+    The evidence of an estimate x against a mean of at least u.
+
+    Parameters
+    ----------
+    x : array_like of float
+        A mean, or a private estimate anywhere on the line.
+    u : array_like of float
+        A mean, in [0, 1].
+    epsilon : array_like of float
+        Privacy budget ε > 0; ``inf`` for the one-sided kl.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        The divergence, of the shape that the arguments have together.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or does not hold numbers.
+    """
     return calibrated_plus(x, u, 0.0, epsilon)
 
 
@@ -321,6 +608,27 @@ def calibrated_minus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: Arra
     Bernoulli(u) and rn Laplace variables of scale 1/ε (:prf:ref:`lem-rate`). It is 0 for u ≥ x, at
     most d⁻(x, u), and tends to it as r → 0; for ε = ∞ it is the one-sided kl, whatever r ≥ 0.
 
+    Parameters
+    ----------
+    x : array_like of float
+        A mean, or a private estimate anywhere on the line.
+    u : array_like of float
+        A mean, in [0, 1].
+    ratio : array_like of float
+        Number r ≥ 0 of Laplace variables a reward.
+    epsilon : array_like of float
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        The divergence, of the shape that the arguments have together.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or does not hold numbers.
+
     Examples
     --------
     >>> calibrated_minus(0.9, 0.5, [0.0, 0.1, 1.0], 0.5).round(4).tolist()
@@ -330,5 +638,27 @@ def calibrated_minus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: Arra
 
 
 def calibrated_plus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: ArrayLike) -> Floats:
-    """Return d̃⁺(x, u, r) = d̃⁻(1 − x, 1 − u, r), for deviations of the estimate down to x."""
+    """Return d̃⁺(x, u, r) = d̃⁻(1 − x, 1 − u, r), for deviations of the estimate down to x.
+
+    Parameters
+    ----------
+    x : array_like of float
+        A mean, or a private estimate anywhere on the line.
+    u : array_like of float
+        A mean, in [0, 1].
+    ratio : array_like of float
+        Number r ≥ 0 of Laplace variables a reward.
+    epsilon : array_like of float
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        The divergence, of the shape that the arguments have together.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or does not hold numbers.
+    """
     return elementwise(calibrated_plus_kernel, x, u, ratio, epsilon)

@@ -41,8 +41,25 @@ _LOG_LONGEST = 600.0  # no horizon holds an epoch of exp(600) pulls, and no floa
 class HeavyEpochPlan:
     """What an elimination algorithm for heavy-tailed rewards does in one epoch.
 
-    An arm's sum of truncated rewards gets `noise_draws` Laplace variables, 1 in the global model
-    and R in the local one, of scale `noise_scale`.
+    Attributes
+    ----------
+    pulls : int
+        R, of each viable arm; often beyond 2^63.
+    bound : float
+        B: a reward that is greater in size counts as 0.
+    noise_scale : float
+        Scale of each Laplace variable, in units of the sum of rewards.
+    noise_draws : int
+        Number of Laplace variables that an arm's sum of truncated rewards gets: 1 in the global
+        model, R in the local one.
+    threshold : float
+        Gap between released means beyond which an arm is eliminated.
+
+    Examples
+    --------
+    >>> plan = heavy_epoch(5, epoch=1, beta=1e-8, epsilon=1.0, moment=1.0, order=1.0)
+    >>> plan.noise_scale == 2 * plan.bound, plan.threshold <= 0.5 / 2
+    (True, True)
     """
 
     pulls: int  # R, of each viable arm; often beyond 2^63
@@ -89,8 +106,36 @@ def heavy_epoch(
     spread of the rewards: such a budget makes less noise, but R, B and c are those of the lesser
     one. Hence ε = ``inf`` is elimination by truncated means without noise.
 
-    None for the schedule gives "printed" or "minimax". The constants 24 and 12 cannot be read in
-    our copy of the paper: they are inferred.
+    The constants 24 and 12 cannot be read in our copy of the paper: they are inferred.
+
+    Parameters
+    ----------
+    n_viable : int
+        Number |S| ≥ 1 of viable arms.
+    epoch : int
+        Number τ of the epoch, from 1 to 1000.
+    beta : float
+        Probability β of failure, in (0, 1), which the epochs share.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no noise.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u.
+    order : float
+        v, in (0, 1].
+    model : {"global", "local"}
+        Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
+    schedule : {"printed", "tightened", "minimax", "non-negative", "published-remark"}, optional
+        A schedule of that model; by default "printed" or "minimax".
+
+    Returns
+    -------
+    HeavyEpochPlan
+        Pulls, truncation, noise and threshold.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the schedule is not one of the model.
 
     Examples
     --------
@@ -150,6 +195,23 @@ def heavy_failure(beta: Fraction, model: str = "global") -> float:
     f = 1.5 (global) or 1 (local); with L = log(4|S|τ²/β) and Σ 1/τ² = π²/6 this is
     f·β·π²/24 in all: 0.62β and 0.41β. Not for the schedule "published-remark".
 
+    Parameters
+    ----------
+    beta : float
+        The β of the plans, in (0, 1).
+    model : {"global", "local"}
+        Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
+
     Examples
     --------
     >>> round(heavy_failure(0.1), 4), round(heavy_failure(0.1, "local"), 4)
@@ -188,6 +250,25 @@ class TreeIndexPlan:
 
     The private mean of n rewards is more than H·n^(−v/(1+v)) above the arm's mean with probability
     `failure` at most, and as far below with as much.
+
+    Attributes
+    ----------
+    tree : AdaptiveTree
+        Counter of an arm's truncated rewards: ``tree.bound(n)`` is B_n = (e·u·n/Λ)^(1/(1+v)).
+    scaling : float
+        Λ.
+    budget : float
+        e: the budget ε, or Λ/ℓ if that is less.
+    width : float
+        H, in units of a reward.
+    failure : float
+        Probability of a wrong width, at most T^−4.
+
+    Examples
+    --------
+    >>> plan = tree_index(10**6, 1.0, 1.0, 0.5)
+    >>> plan.budget, 0.99e-24 < plan.failure < 1.01e-24
+    (1.0, True)
     """
 
     tree: AdaptiveTree  # tree.bound(n) is B_n = (e·u·n/Λ)^(1/(1+v))
@@ -213,13 +294,36 @@ def tree_index(
 
         err·[(1 + v) + 2M/Λ + √(2εℓ/Λ) + (ε/3)·ℓ/Λ]
 
-    with probability at most 2e^−ℓ = T^−4. Proof: as of :prf:ref:`thm-dprucb`, where Λ = M.
+    with probability at most 2e^−ℓ = T^−4. Proof: that of :prf:ref:`thm-dprucb`, where Λ = M.
 
     Where ε > Λ/ℓ, B_n and err are those of the budget e = Λ/ℓ, and the noise is (2M/Λ)(e/ε)·err.
     With ε = ``inf`` this is the truncated mean of `RobustUCB` for a fixed confidence.
 
-    Λ is M, the best order ("tree"), or (log T)^1.5, the paper's ("log"). Regret is of order
-    Σ_a Δ_a^(−1/v)·(u^(1/v)/ε)·F with F = log²T for "tree" and (log T)^(2 + 1/(2v)) for "log".
+    Regret is of order Σ_a Δ_a^(−1/v)·(u^(1/v)/ε)·F with F = log²T for "tree" and
+    (log T)^(2 + 1/(2v)) for "log".
+
+    Parameters
+    ----------
+    horizon : int
+        Horizon T ≥ 2.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no noise.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u.
+    order : float
+        v, in (0, 1].
+    scaling : {"tree", "log"}
+        What Λ is: M, the best order, or (log T)^1.5, the paper's.
+
+    Returns
+    -------
+    TreeIndexPlan
+        Counter and widths.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
 
     Examples
     --------

@@ -31,17 +31,34 @@ def central_threshold(
     """Return the threshold B = (u·n·ε/L)^(1/(1+v)) for a mean with noise added once.
 
     It balances the bias u·B^−v with 2BL/(nε), which the noise exceeds with probability e^−L.
+    Setting: Tao, Wu, Zhao & Wang (2022).
 
     Parameters
     ----------
-    n, moment, order, epsilon : float
-        Number of rewards; u > 0 and v in (0, 1]; privacy budget ε > 0.
+    n : float
+        Number of rewards, positive.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u.
+    order : float
+        v, in (0, 1].
+    epsilon : float
+        Privacy budget ε, positive and finite.
     log_term : float
         L > 0: the bound may fail with a small multiple of e^−L.
 
+    Returns
+    -------
+    float
+        The threshold B, in units of a reward.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     Examples
     --------
-    >>> round(central_threshold(1000, 1.0, 1.0, 0.5, 5.0), 12)
+    >>> central_threshold(1000, moment=1.0, order=1.0, epsilon=0.5, log_term=5.0)
     10.0
     """
     return float((moment * n * epsilon / log_term) ** (1 / (1 + order)))
@@ -57,7 +74,7 @@ def central_width(
     *,
     non_negative: Flag = False,
 ) -> tuple[float, float]:
-    """Return (err, factor): truncated mean plus one Laplace variable errs by at most factor·err.
+    """Return err and factor: a truncated mean with one Laplace variable errs by at most factor·err.
 
     err = u^(1/(1+v))·(L/(nε))^(v/(1+v)) and factor = 1 + √(2ε) + ε/3 + 2. It fails with
     probability at most 1.5·e^−L in one given direction, 3·e^−L in either (`CENTRAL_FAILURE`).
@@ -65,6 +82,33 @@ def central_width(
     12 = 2·6. Proof: :prf:ref:`thm-central-mean`.
 
     If no reward is negative, half the noise is enough, and the last term of the factor is 1.
+
+    Parameters
+    ----------
+    n : float
+        Number of rewards, positive.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u.
+    order : float
+        v, in (0, 1].
+    epsilon : float
+        Privacy budget ε, positive and finite.
+    log_term : float
+        L > 0: the bound may fail with a small multiple of e^−L.
+    non_negative : bool
+        Whether rewards are known to be non-negative, which halves the noise.
+
+    Returns
+    -------
+    err : float
+        The order of the error, in units of a reward.
+    factor : float
+        Its constant.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
 
     Examples
     --------
@@ -85,6 +129,34 @@ def local_threshold(
     """Return the threshold B = (u·ε·√(n/L))^(1/(1+v)) for a mean of noised rewards.
 
     It balances the bias u·B^−v with the mean of n Laplace variables of scale 2B/ε.
+
+    Parameters
+    ----------
+    n : float
+        Number of rewards, positive.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u.
+    order : float
+        v, in (0, 1].
+    epsilon : float
+        Privacy budget ε, positive and finite.
+    log_term : float
+        L > 0: the bound may fail with a small multiple of e^−L.
+
+    Returns
+    -------
+    float
+        The threshold B, in units of a reward.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> local_threshold(10_000, moment=1.0, order=1.0, epsilon=1.0, log_term=1.0)
+    10.0
     """
     return float((moment * epsilon * math.sqrt(n / log_term)) ** (1 / (1 + order)))
 
@@ -99,13 +171,40 @@ def local_width(
     *,
     non_negative: Flag = False,
 ) -> tuple[float, float]:
-    """Return (err, factor): a mean of n truncated, noised rewards errs by at most factor·err.
+    """Return err and factor: a mean of n truncated, noised rewards errs by at most factor·err.
 
     err = u^(1/(1+v))·(√(L/n)/ε)^(v/(1+v)) and, with q = √(L/n),
     factor = 1 + √(16 + 2εq) + max(2, ε/3)·q: 5 for long means. It fails with probability at
     most e^−L in one given direction, 2·e^−L in either (`LOCAL_FAILURE`), for every n ≥ 1. If no
     reward is negative, noise of scale B/ε is enough, and the factor is
     1 + √(4 + 2εq) + max(1, ε/3)·q. Proof: :prf:ref:`thm-local-mean`.
+
+    Parameters
+    ----------
+    n : float
+        Number of rewards, positive.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u.
+    order : float
+        v, in (0, 1].
+    epsilon : float
+        Privacy budget ε, positive and finite.
+    log_term : float
+        L > 0: the bound may fail with a small multiple of e^−L.
+    non_negative : bool
+        Whether rewards are known to be non-negative, which halves the noise.
+
+    Returns
+    -------
+    err : float
+        The order of the error, in units of a reward.
+    factor : float
+        Its constant.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     noise = 1.0 if non_negative else 2.0
     root = math.sqrt(log_term / n)
@@ -117,7 +216,25 @@ def local_width(
 class RobustMean(NamedTuple):
     """What `robust_mean` returns; all but the estimate is known before the data are.
 
-    `bound` is B, `noise_scale` of the noise on the mean (global) or each truncated reward (local).
+    Attributes
+    ----------
+    estimate : float
+        The private mean.
+    half_width : float
+        What the estimate's error exceeds with probability at most β.
+    bound : float
+        Threshold B: rewards that are greater in size count as 0.
+    noise_scale : float
+        Scale of the noise, on the mean (global) or on each truncated reward (local).
+    guarantee : PrivacyGuarantee
+        What is promised to each reward.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> mean = robust_mean(rng.pareto(1.8, 1000), 4.3, 0.5, epsilon=1.0, model="local", rng=rng)
+    >>> mean.noise_scale == 2 * mean.bound, mean.guarantee.model
+    (True, 'local')
     """
 
     estimate: float
@@ -150,13 +267,31 @@ def robust_mean(
     x : array_like of float, shape (n,)
         Independent rewards of one law with E∣X∣^(1+v) ≤ u; not nan. Privacy holds whatever they
         are, the half-width only if the moment is as stated.
-    moment, order, epsilon, confidence : float
-        u > 0, v in (0, 1], privacy budget ε > 0, and the probability β that the half-width fails.
+    moment : float
+        u > 0.
+    order : float
+        v, in (0, 1].
+    epsilon : float
+        Privacy budget ε, positive and finite.
     model : {"global", "local"}
         Who adds the noise: the curator, once, or each reward's owner.
+    confidence : float
+        Probability β, in (0, 1), that the half-width fails.
+    rng : numpy.random.Generator
+        Source of the noise.
     non_negative : bool
         Whether rewards are known to be non-negative: half the noise. Negative ones then count
         as 0, so that the guarantee does not rest on the data.
+
+    Returns
+    -------
+    RobustMean
+        Estimate, half-width, threshold, noise and guarantee.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or `x` is not a list of numbers.
 
     Examples
     --------

@@ -361,8 +361,8 @@ def batch_grid(pulls: _Pulls, eta: _Eta, forgets: Flag) -> tuple[Ints, ...]:
     eta : float
         Growth η of the batches, from 0.001 to 1000.
     forgets : bool
-        Whether an estimate rests on the arm's last batch alone, as in `AdaPUCB`, or on all of
-        them, as in `DPKLUCB`.
+        Whether an estimate rests on the arm's last batch alone, which is how `AdaPUCB` estimates,
+        or on all of them, which is how `DPKLUCB` does.
 
     Returns
     -------

@@ -55,7 +55,27 @@ _FiniteBudget = Annotated[
 
 
 def check_arms(name: str, values: ArrayLike, high: float = 1.0) -> Floats:
-    """Return gaps or means, numbers from 0 to `high`, as an array of shape (K,)."""
+    """Return gaps or means, numbers from 0 to `high`, as an array.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    values : array_like of float, shape (K,) or ()
+        Its value.
+    high : float
+        Greatest number that is allowed.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (K,)
+        The numbers.
+
+    Raises
+    ------
+    ValueError
+        If `values` is not a list of such numbers.
+    """
     array = np.atleast_1d(check_values(name, values, 0.0, high))
     if array.ndim > 1:
         raise ValueError(f"{name}={values!r} is not a list; allowed: a list of numbers")
@@ -63,20 +83,84 @@ def check_arms(name: str, values: ArrayLike, high: float = 1.0) -> Floats:
 
 
 def check_times(horizon: float, times: ArrayLike | None) -> Floats:
-    """Check the horizon and return the times at which a bound is wanted."""
+    """Check the horizon and return the times at which a bound is wanted.
+
+    Parameters
+    ----------
+    horizon : float
+        Horizon T > 0.
+    times : array_like of float, optional
+        Numbers of pulls, at least 0; without them the horizon alone.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        The times, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
     horizon = check_positive("horizon", horizon)
     return np.asarray(horizon) if times is None else check_values("times", times, 0.0, _LARGEST)
 
 
 @checked_arguments
 def worst_regret(gaps: ArrayLike, horizon: Positive, *, times: ArrayLike | None = None) -> Any:
-    """Return the regret of the worst arm, played throughout: t times the greatest gap."""
+    """Return the regret of the worst arm, played throughout: t times the greatest gap.
+
+    Parameters
+    ----------
+    gaps : array_like of float, shape (K,)
+        Gaps of all arms, in units of reward.
+    horizon : float
+        Horizon T > 0.
+    times : array_like of float, optional
+        Times t at which the regret is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The regret, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> worst_regret([0.0, 0.25, 0.5], 100)
+    np.float64(50.0)
+    """
     return (check_times(horizon, times) * check_arms("gaps", gaps, 1e100).max())[()]
 
 
 @checked_arguments
 def elimination_last_epoch(gap: _Gap) -> int:
-    """Return e(a): the first epoch e ≥ 1 with gap ≥ 2^−e, after which arm a is gone (Lemma 4.2)."""
+    """Return e(a): the first epoch e ≥ 1 with gap ≥ 2^−e, after which arm a is gone (Lemma 4.2).
+
+    Parameters
+    ----------
+    gap : float
+        Gap Δ_a, in (0, 1].
+
+    Returns
+    -------
+    int
+        Number of the epoch.
+
+    Raises
+    ------
+    ValueError
+        If `gap` is out of range.
+
+    Examples
+    --------
+    >>> [elimination_last_epoch(gap) for gap in (1.0, 0.5, 0.3)]
+    [1, 1, 2]
+    """
     return max(1, 1 - math.frexp(gap)[1])
 
 
@@ -85,18 +169,60 @@ def elimination_failure(beta: Fraction, *, private: Flag = True) -> float:
     """Bound the probability that some confidence interval of (DP) SE fails in some epoch.
 
     Epoch e fails with probability at most β/(4e²) by sampling and as much by noise, and
-    Σ 1/e² = π²/6: β·π²/12 in all, β·π²/24 without noise (Lemma 4.2).
+    Σ 1/e² = π²/6: β·π²/12 in all, β·π²/24 without noise (SS19, Lemma 4.2).
+
+    Parameters
+    ----------
+    beta : float
+        Confidence parameter β, in (0, 1).
+    private : bool
+        Whether there is noise.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(elimination_failure(0.1), 4), round(elimination_failure(0.1, private=False), 4)
+    (0.0822, 0.0411)
     """
     return beta * math.pi**2 / (12 if private else 24)
 
 
 @checked_arguments
 def elimination_pulls(gap: _Gap, n_arms: Arms, beta: Fraction, epsilon: Budget = math.inf) -> int:
-    """Bound the pulls of an arm of gap Δ_a in (0, 1] by (DP) SE: SS19, Lemma 4.2, as an exact sum.
+    """Bound the pulls of an arm of gap Δ_a by (DP) SE: SS19, Lemma 4.2, as an exact sum.
 
     Σ ⌈R_e⌉ over e ≤ e(a), with |S| = K in every R_e (R_e grows with |S|); exceeded with probability
-    at most `elimination_failure(beta)`. Other arguments as of `elimination_epoch`; ε = ∞ for the
-    non-private algorithm. Proof: :prf:ref:`lem-pulls`.
+    at most `elimination_failure(beta)`. Proof: :prf:ref:`lem-pulls`.
+
+    Parameters
+    ----------
+    gap : float
+        Gap Δ_a, in (0, 1].
+    n_arms : int
+        Number of arms K ≥ 2.
+    beta : float
+        Confidence parameter β, in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for the non-private algorithm.
+
+    Returns
+    -------
+    int
+        Number of pulls.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
 
     Examples
     --------
@@ -115,6 +241,32 @@ def elimination_pulls_closed_form(
 
     (512/3)·log(8K e²/β)/Δ² + 32·log(4K e²/β)/(εΔ) + 2e, with e = e(a) ≤ log2(2/Δ).
     Proof: :prf:ref:`lem-pulls`.
+
+    Parameters
+    ----------
+    gap : float
+        Gap Δ, in (0, 1].
+    n_arms : int
+        Number of arms K ≥ 2.
+    beta : float
+        Confidence parameter β, in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for the non-private algorithm.
+
+    Returns
+    -------
+    float
+        Number of pulls.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> elimination_pulls(0.5, 2, 0.1) < elimination_pulls_closed_form(0.5, 2, 0.1)
+    True
     """
     e = elimination_last_epoch(gap)
     sampling = 512 / 3 * math.log(8 * n_arms * e**2 / beta) / gap**2
@@ -128,6 +280,27 @@ def elimination_pulls_printed(gap: _Gap, n_arms: Arms, beta: Fraction, epsilon: 
 
     log(K·log(2/Δ)/β)·(1024/Δ² + 96/(εΔ)). It holds for β ≤ 1/2 and fails near β = 1 and
     Δ = 1. Proof: :prf:ref:`prop-printed`.
+
+    Parameters
+    ----------
+    gap : float
+        Gap Δ, in (0, 1].
+    n_arms : int
+        Number of arms K ≥ 2.
+    beta : float
+        Confidence parameter β, in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for the non-private algorithm.
+
+    Returns
+    -------
+    float
+        Number of pulls.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     log_term = math.log(n_arms * math.log(2 / gap) / beta)
     return log_term * (1024 / gap**2 + 96 / (epsilon * gap))
@@ -139,6 +312,22 @@ def regret_of_pulls(
     """Bound the regret: at most `pulls(gap)` of each arm, or, if the means fail, the worst arm.
 
     Σ Δ_a n_a with n_a at most that and Σ n_a ≤ t is greatest if the greatest gaps come first.
+
+    Parameters
+    ----------
+    gaps : numpy.ndarray of float, shape (K,)
+        Gaps of all arms, in units of reward.
+    pulls : callable
+        From a gap to the most pulls of an arm with that gap.
+    failure : float
+        Probability that an arm gets more pulls than that.
+    at : numpy.ndarray of float
+        Times t at which the bound is wanted.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, of the shape of `at`.
     """
     positive = gaps[gaps > 0]
     distinct, which = np.unique(positive, return_inverse=True)
@@ -167,14 +356,31 @@ def elimination_regret(
 
     Parameters
     ----------
-    gaps : array_like, shape (K,)
-        Gaps of all arms, zeros for the best.
+    gaps : array_like of float, shape (K,)
+        Gaps of all arms, in [0, 1], zeros for the best.
     horizon : float
-        Horizon T that the algorithm is told.
-    epsilon, beta : float
-        Privacy budget ε, ``inf`` for the non-private algorithm; confidence β, None for 1/T.
-    times : array_like, optional
-        Times t ≤ T at which the bound is wanted; None means T. The result has its shape.
+        Horizon T > 0 that the algorithm is told.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for the non-private algorithm.
+    beta : float, optional
+        Confidence parameter β, in (0, 1); by default 1/T.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> float(elimination_regret([0.0, 0.5], 10**6)) < float(worst_regret([0.0, 0.5], 10**6))
+    True
     """
     all_gaps = check_arms("gaps", gaps)
     confidence = 1 / horizon if beta is None else beta
@@ -190,10 +396,29 @@ def elimination_regret(
 def elimination_minimax_regret(
     n_arms: Arms, horizon: Positive, epsilon: Budget = math.inf
 ) -> float:
-    """Bound the expected pseudo-regret of (DP) SE with β = 1/T on every instance (Theorem 4.4).
+    """Bound the pseudo-regret of (DP) SE with β = 1/T on every instance: SS19, Theorem 4.4.
 
     2√((K−1)·A·T) + (K−1)·(B/ε + 4/(e·ln 2)) + π²/12 with A = (512/3)·log(8K m²T),
     B = 32·log(4K m²T), m = max(1, ⌈log2 √(T/(K−1))⌉). Proof: :prf:ref:`thm-minimax`.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms K ≥ 2.
+    horizon : float
+        Horizon T > 0 that the algorithm is told.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for the non-private algorithm.
+
+    Returns
+    -------
+    float
+        The bound, in units of reward.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     rivals = n_arms - 1
     m = max(1, math.ceil(math.log2(math.sqrt(horizon / rivals))))
@@ -211,6 +436,30 @@ def dp_ucb_pulls(gap: ArrayLike, times: ArrayLike, gamma: NonNegative = 0.0) -> 
     """Return the least n with 2√(2 log t/n) + 2γ/n ≤ Δ: an arm's widths are its gap (UCB, DP-UCB).
 
     ((√(2 log t) + √(2 log t + 2γΔ))/Δ)², which is 8 log t/Δ² for γ = 0.
+
+    Parameters
+    ----------
+    gap : array_like of float
+        Gap Δ, in [0, 1].
+    times : array_like of float
+        Times t, at least 0; the shapes of both are broadcast.
+    gamma : float
+        γ ≥ 0, in units of the sum of rewards: what no noise exceeds.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        Number of pulls, not rounded up.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(float(dp_ucb_pulls(0.5, math.e)), 9)
+    32.0
     """
     gap_array = check_values("gap", gap, 0.0, 1.0)
     at = check_values("times", times, 0.0, _LARGEST)
@@ -230,8 +479,30 @@ def dp_ucb_regret(
     """Bound the expected pseudo-regret of an index policy with noise at most γ.
 
     Each arm is pulled at most `dp_ucb_pulls` + 1 + π²/3 times in expectation while every noise of
-    a sum of rewards stays within ±γ, γ = `gamma` ≥ 0; `noise_failure` bounds the probability that
-    some does not. Proof: :prf:ref:`thm-dpucb`.
+    a sum of rewards stays within ±γ. Proof: :prf:ref:`thm-dpucb`.
+
+    Parameters
+    ----------
+    gaps : array_like of float, shape (K,)
+        Gaps of all arms, in [0, 1], zeros for the best.
+    horizon : float
+        Horizon T > 0.
+    gamma : float
+        γ ≥ 0, in units of the sum of rewards.
+    noise_failure : float
+        Bound on the probability that some noise exceeds γ in size.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     all_gaps = check_arms("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
@@ -246,6 +517,30 @@ def ucb_regret(gaps: ArrayLike, horizon: Positive, *, times: ArrayLike | None = 
     """Bound the expected pseudo-regret of UCB1: Auer, Cesa-Bianchi & Fischer (2002), Theorem 1.
 
     Σ (8 log t/Δ_a + (1 + π²/3)·Δ_a) over the suboptimal arms, capped at t·max Δ.
+
+    Parameters
+    ----------
+    gaps : array_like of float, shape (K,)
+        Gaps of all arms, in [0, 1], zeros for the best.
+    horizon : float
+        Horizon T > 0.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(float(ucb_regret([0.0, 0.5], 10**6)), 2)
+    223.19
     """
     return dp_ucb_regret(gaps, horizon, gamma=0.0, noise_failure=0.0, times=times)
 
@@ -254,6 +549,26 @@ def lai_robbins_rate(means: ArrayLike) -> float:
     """Return lim inf regret/log T of any consistent policy on Bernoulli arms: Σ Δ_a/kl(μ_a, μ*).
 
     Lai & Robbins (1985). Asymptotic: at a finite T a policy may well lie below rate·log T.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of the arms, in [0, 1].
+
+    Returns
+    -------
+    float
+        The rate, in units of reward.
+
+    Raises
+    ------
+    ValueError
+        If a mean is out of range.
+
+    Examples
+    --------
+    >>> round(lai_robbins_rate([0.9, 0.6]), 4)
+    0.9639
     """
     mu = check_arms("means", means)
     best = mu.max()
@@ -269,6 +584,30 @@ def group_privacy_factor(distance: ArrayLike, epsilon: _FiniteBudget, n: ArrayLi
     n·log(1 + d·(e^ε − 1)) with d the total-variation distance of D and D': the sharp form of
     SS19's Lemma 3.5 (Karwa & Vadhan 2018, Lemma 6.1), which prints 6·ε·n·d.
     Proof: :prf:ref:`lem-group`.
+
+    Parameters
+    ----------
+    distance : array_like of float
+        Total-variation distance d, in [0, 1].
+    epsilon : float
+        Privacy budget ε, positive and at most 700.
+    n : array_like of float
+        Number of samples, at least 0; its shape and that of `distance` are broadcast.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        The bound on the log ratio.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(float(group_privacy_factor(0.1, 1.0, n=100)), 3)
+    15.857
     """
     samples = check_values("n", n, 0.0, _LARGEST)
     budget, distance = math.expm1(epsilon), check_values("distance", distance, 0.0, 1.0)
@@ -282,6 +621,28 @@ def private_lower_bound_rate(means: ArrayLike, epsilon: _FiniteBudget) -> float:
     Σ Δ_a/log(1 + Δ_a(e^ε − 1)) ≥ (K−1)/(e^ε − 1) on Bernoulli arms with max mean below 1: the
     bound Ω(K log T/ε) of Shariff & Sheffet (2018), with a constant. Asymptotic.
     Proof: :prf:ref:`thm-lower`.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of the arms, in [0, 1].
+    epsilon : float
+        Privacy budget ε, positive and at most 700.
+
+    Returns
+    -------
+    float
+        The rate, in units of reward.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> private_lower_bound_rate([0.9, 0.6], 0.1) > lai_robbins_rate([0.9, 0.6])
+    True
     """
     mu = check_arms("means", means)
     gaps = mu.max() - mu[mu < mu.max()]
@@ -290,7 +651,30 @@ def private_lower_bound_rate(means: ArrayLike, epsilon: _FiniteBudget) -> float:
 
 @checked_arguments
 def minimax_lower_bound(n_arms: Arms, horizon: Positive) -> float:
-    """Return the non-private minimax lower bound min(√(KT), T)/20 (Auer et al. 2002b)."""
+    """Return the non-private minimax lower bound min(√(KT), T)/20 (Auer et al. 2002b).
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms K ≥ 2.
+    horizon : float
+        Horizon T > 0.
+
+    Returns
+    -------
+    float
+        The bound on the regret, in units of reward.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> minimax_lower_bound(4, 10_000)
+    10.0
+    """
     return min(math.sqrt(n_arms * horizon), horizon) / 20
 
 
@@ -301,6 +685,30 @@ def private_minimax_lower_bound(n_arms: Arms, horizon: Positive, epsilon: _Finit
     The solution R = c·W(T/(16c)) of R = c·log(T/(16R)), with c = (K−1)/(4(e^ε − 1)) and
     Lambert's W: of order K·log(T)/ε while that is well below T.
     Proof: :prf:ref:`prop-minimax-lower`.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms K ≥ 2.
+    horizon : float
+        Horizon T > 0.
+    epsilon : float
+        Privacy budget ε, positive and at most 700.
+
+    Returns
+    -------
+    float
+        The bound on the regret, in units of reward.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(private_minimax_lower_bound(2, 10**6, 0.1), 1)
+    19.2
     """
     c = (n_arms - 1) / (4 * math.expm1(epsilon))
     ratio = horizon / (16 * c)

@@ -67,8 +67,37 @@ def heavy_elimination_pulls(
 
     Σ R_τ over τ ≤ τ(Δ), the first τ ≥ 1 with 2^−τ ≤ Δ, with K arms in every R_τ. Of order
     (u/Δ^(1+v))^(1/v)·log(1/β)/ε in the global model, and with u², Δ^(2(1+v)) and ε² instead in the
-    local one. Exceeded with probability at most `heavy_failure(beta, model)`. Arguments as of
-    `heavy_epoch`; not for the schedule "published-remark". Proof: :prf:ref:`thm-rse`.
+    local one. Exceeded with probability at most `heavy_failure(beta, model)`.
+    Proof: :prf:ref:`thm-rse`.
+
+    Parameters
+    ----------
+    gap : float
+        Gap Δ > 0, in units of reward.
+    n_arms : int
+        Number of arms K ≥ 2.
+    beta : float
+        Confidence parameter β, in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no noise.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u on every arm.
+    order : float
+        v, in (0, 1].
+    model : {"global", "local"}
+        Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
+    schedule : {"printed", "tightened", "minimax", "non-negative"}, optional
+        Schedule of the model's epochs; by default "printed" or "minimax".
+
+    Returns
+    -------
+    int
+        Number of pulls.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the schedule has no bound or is not one of the model.
 
     Examples
     --------
@@ -102,8 +131,38 @@ def heavy_elimination_regret(
 
     Σ Δ_a n_a with n_a at most `heavy_elimination_pulls` and Σ n_a ≤ t, plus `heavy_failure` times
     t·max Δ. With β = 1/T this is of order Σ_a (u/Δ_a)^(1/v)·log(T)/ε in the global model, and
-    Σ_a u^(2/v)·Δ_a^(−(1+2/v))·log(T)/ε² in the local one. Arguments as of `elimination_regret` and
-    `heavy_epoch`.
+    Σ_a u^(2/v)·Δ_a^(−(1+2/v))·log(T)/ε² in the local one.
+
+    Parameters
+    ----------
+    gaps : array_like of float, shape (K,)
+        Gaps of all arms, in units of reward, zeros for the best.
+    horizon : float
+        Horizon T > 0 that the algorithm is told.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no noise.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u on every arm.
+    order : float
+        v, in (0, 1].
+    model : {"global", "local"}
+        Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
+    schedule : {"printed", "tightened", "minimax", "non-negative"}, optional
+        Schedule of the model's epochs; by default "printed" or "minimax".
+    beta : float, optional
+        Confidence parameter β, in (0, 1); by default 1/T.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the schedule has no bound or is not one of the model.
     """
     all_gaps, at = check_arms("gaps", gaps, _FAR), check_times(horizon, times)
     confidence = 1 / horizon if beta is None else beta
@@ -125,6 +184,31 @@ def dprucb_pulls(
 
     The first n with 2H·n^(−v/(1+v)) < Δ, H of `tree_index`: of order
     (u/Δ^(1+v))^(1/v)·F/ε with F = log²T, or (log T)^(2 + 1/(2v)) for the scaling "log".
+
+    Parameters
+    ----------
+    gap : float
+        Gap Δ > 0, in units of reward.
+    horizon : int
+        Horizon T ≥ 2.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no noise.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u on every arm.
+    order : float
+        v, in (0, 1].
+    scaling : {"tree", "log"}
+        Scaling of the truncation, by which the widths are set.
+
+    Returns
+    -------
+    float
+        Number of pulls.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
     """
     width = tree_index(horizon, epsilon, moment, order, scaling).width
     log_pulls = (1 + order) / order * math.log(2 * width / gap)
@@ -146,7 +230,33 @@ def dprucb_regret(
 
     Σ Δ_a n_a with n_a at most `dprucb_pulls` and Σ n_a ≤ t, plus t·max Δ times K·T·T^−4. What the
     text claims is the factor log^1.5 T/ε; what is proved, in :prf:ref:`thm-dprucb`, is log²T/ε.
-    Arguments as of `heavy_elimination_regret` and `tree_index`.
+
+    Parameters
+    ----------
+    gaps : array_like of float, shape (K,)
+        Gaps of all arms, in units of reward, zeros for the best.
+    horizon : int
+        Horizon T ≥ 2.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no noise.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u on every arm.
+    order : float
+        v, in (0, 1].
+    scaling : {"tree", "log"}
+        Scaling of the truncation, by which the widths are set.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
     """
     all_gaps, at = check_arms("gaps", gaps, _FAR), check_times(horizon, times)
     plan = (horizon, epsilon, moment, order, scaling)
@@ -163,6 +273,23 @@ def published_width_constant(horizon: Annotated[int, whole(3)], order: Order) ->
     at t = T with a probability above ½e^−ℓ = 1/(4T⁴) unless C ≥ 2L·ℓ^(1/(1+v))/Λ, of order
     (log T)^(1/(1+v) − 1/2): for v < 1 no C is enough for all T (:prf:ref:`prop-no-constant`).
 
+    Parameters
+    ----------
+    horizon : int
+        Horizon T ≥ 3.
+    order : float
+        v, in (0, 1].
+
+    Returns
+    -------
+    float
+        The constant.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     Examples
     --------
     >>> [round(published_width_constant(10**e, 0.5), 1) for e in (3, 6, 12, 100)]
@@ -175,7 +302,29 @@ def published_width_constant(horizon: Annotated[int, whole(3)], order: Order) ->
 
 @checked_arguments
 def robust_ucb_pulls(gap: ArrayLike, log_term: ArrayLike, moment: Positive, order: Order) -> Any:
-    """Return log(1/δ)·u^(1/v)·(8/Δ)^((1+v)/v), at which twice the bonus of `RobustUCB` is Δ."""
+    """Return log(1/δ)·u^(1/v)·(8/Δ)^((1+v)/v), at which twice the bonus of `RobustUCB` is Δ.
+
+    Parameters
+    ----------
+    gap : array_like of float
+        Gap Δ > 0, in units of reward.
+    log_term : array_like of float
+        log(1/δ) ≥ 0; its shape and that of `gap` are broadcast.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u on every arm.
+    order : float
+        v, in (0, 1].
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        Number of pulls, not rounded up.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
     gaps = check_values("gap", gap, math.ulp(0.0), _FAR)
     logs = check_values("log_term", log_term, 0.0, sys.float_info.max)
     power = (1 + order) / order
@@ -196,7 +345,32 @@ def robust_ucb_regret(
     """Bound the expected pseudo-regret of robust UCB with the truncated mean.
 
     Bubeck, Cesa-Bianchi & Lugosi (2013, Theorem 1) have the order; proof with these constants:
-    :prf:ref:`thm-robust-ucb`. `confidence` is "anytime" or "fixed", δ = t^−2 or T^−2.
+    :prf:ref:`thm-robust-ucb`.
+
+    Parameters
+    ----------
+    gaps : array_like of float, shape (K,)
+        Gaps of all arms, in units of reward, zeros for the best.
+    horizon : float
+        Horizon T > 0.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u on every arm.
+    order : float
+        v, in (0, 1].
+    confidence : {"anytime", "fixed"}
+        Whether δ is t^−2 or T^−2.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
     """
     check_choice("confidence", confidence, ("anytime", "fixed"))
     all_gaps, at = check_arms("gaps", gaps, _FAR), check_times(horizon, times)
@@ -215,6 +389,28 @@ def local_kl_bound(epsilon: Positive, tv: Annotated[float, between(0, 1)]) -> fl
     KL(m0, m1) + KL(m1, m0) ≤ (e^ε − 1)²·tv², m0 and m1 the densities of the release of a sample of
     law P0 or P1 with tv = sup ∣P0(A) − P1(A)∣. Proof: :prf:ref:`lem-contraction`, in both
     directions; Duchi, Jordan & Wainwright (2013) have 4·tv² for their tv.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε, positive and finite.
+    tv : float
+        Total variation between the laws, in [0, 1].
+
+    Returns
+    -------
+    float
+        The bound; ``inf`` where ε is above 300 and the laws differ.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(local_kl_bound(1.0, 0.1), 6)
+    0.029525
     """
     return math.inf if epsilon > 300 and tv > 0 else (math.expm1(min(epsilon, 300)) * tv) ** 2
 
@@ -226,7 +422,35 @@ def heavy_divergence(
     """Return κ of the hard instances: what a pull of the changed arm can reveal.
 
     −log(1 − p(1 − e^−ε)) in the global model, of order ε·((2Δ)^(1+v)/u)^(1/v), and the lesser of it
-    and (e^ε − 1)²p² in the local one. `gap` is Δ > 0, at most u^(1/(1+v))/2; ε may be infinite.
+    and (e^ε − 1)²p² in the local one. Here p = ((2Δ)^(1+v)/u)^(1/v).
+
+    Parameters
+    ----------
+    gap : float
+        Gap Δ > 0, at most u^(1/(1+v))/2.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u on every arm.
+    order : float
+        v, in (0, 1].
+    model : {"global", "local"}
+        Who adds the noise: the algorithm, or each reward's owner.
+
+    Returns
+    -------
+    float
+        κ, a relative entropy of one pull.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
+
+    Examples
+    --------
+    >>> heavy_divergence(0.25, 1.0, 1.0, 1.0) > heavy_divergence(0.25, 0.1, 1.0, 1.0)
+    True
     """
     check_choice("model", model, _MODELS)
     log_p = ((1 + order) * math.log(2 * gap) - math.log(moment)) / order
@@ -263,7 +487,36 @@ def heavy_regret_lower_bound(
     instances. If G is at most of order T^a, a < 1, E n is at least of order
     (1 − a)·log T·Δ^(−(1+v)/v)/ε in the global model, for ε ≤ 1, and (1 − a)·log T·Δ^(−2(1+v)/v)/ε²
     in the local one: an algorithm cannot have a regret of order Δ^(−1/v)·log(T)/ε² in the local
-    model for all Δ. Proof: :prf:ref:`thm-hard-pairs`. Arguments as of `heavy_divergence`.
+    model for all Δ. Proof: :prf:ref:`thm-hard-pairs`.
+
+    Parameters
+    ----------
+    gap : float
+        Gap Δ > 0, at most u^(1/(1+v))/2.
+    horizon : float
+        Horizon T > 0.
+    regret : float
+        G > 0, in units of reward.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u on every arm.
+    order : float
+        v, in (0, 1].
+    model : {"global", "local"}
+        Who adds the noise: the algorithm, or each reward's owner.
+    n_arms : int
+        Number of arms K ≥ 2.
+
+    Returns
+    -------
+    float
+        The bound, in units of reward.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown, or κ is lost in rounding.
     """
     kappa = heavy_divergence(gap, epsilon, moment, order, model)
     ratio = gap * horizon / (8 * regret)
@@ -286,7 +539,32 @@ def heavy_minimax_lower_bound(
 
     max over Δ of (ΔT/8)·exp(−κ(Δ)·T/(K − 1)), of order (uT)^(1/(1+v))·((K − 1)/ε)^(v/(1+v)) in the
     global model, u^(1/(1+v))·T^((2+v)/(2(1+v)))·((K − 1)/ε²)^(v/(2(1+v))) in the local one.
-    Proof, with the best p: :prf:ref:`thm-hard-pairs`. Arguments as of `heavy_divergence`.
+    Proof, with the best p: :prf:ref:`thm-hard-pairs`.
+
+    Parameters
+    ----------
+    horizon : float
+        Horizon T > 0.
+    n_arms : int
+        Number of arms K ≥ 2.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u on every arm.
+    order : float
+        v, in (0, 1].
+    model : {"global", "local"}
+        Who adds the noise: the algorithm, or each reward's owner.
+
+    Returns
+    -------
+    float
+        The bound, in units of reward.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
     """
     check_choice("model", model, _MODELS)
     rivals = horizon / (n_arms - 1)

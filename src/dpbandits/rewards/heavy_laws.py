@@ -35,6 +35,7 @@ __all__ = [
     "CallbackLaw",
     "HeavyCode",
     "HeavyLaw",
+    "HeavyRewards",
     "HeavyTailInstance",
     "ParetoLaw",
     "SampledLaw",
