@@ -189,6 +189,22 @@ CASES |= {
         SameOutcomes(dpb.EBGStop(0.9, 0.9), dpb.EBGStop(0.9, 0.5), LOUD)
     ],
 }
+INT = dpb.DPUCBInt(0.2), dpb.DPUCBInt(0.2, noise=3.0)
+CASES |= {
+    (dpb.DPUCBInt, TableRuns, "pull by pull"): [
+        SameTables(replace(INT[0], reading=each), INT[1])
+        for each in ("refreshed", "frozen", "literal")
+    ],
+    (dpb.DPUCBInt, LawRewards, "pull by pull"): [SameLaw(*INT, BETAS, 150)],
+    (dpb.DPUCBInt, DrawnRewards, "pull by pull"): [SameLaw(*INT, THREE, 150)],
+    (dpb.DPUCBInt, DrawnRewards, "skipping"): [
+        SameLaw(
+            *(dpb.DPUCBInt(0.05, each, noise=noise) for noise in (1.0, 4.0)),
+            FAR, 6000, 1000, "pull by pull", at_once=0.5,
+        )
+        for each in ("refreshed", "frozen", "literal")
+    ],
+}  # fmt: skip
 for kind, pair in INDEX.items():
     CASES |= {
         (kind, TableRuns, "pull by pull"): [

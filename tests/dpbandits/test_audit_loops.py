@@ -11,7 +11,6 @@ from dpbandits.rewards.streams import FixedRewards
 
 N_PULLS, RUNS = 20, 60
 REGRET = [
-    *(dpb.DPUCBInt(0.6, reading) for reading in ("refreshed", "frozen", "literal")),
     dpb.AnytimeLazyUCB(2.0),
     dpb.AdaPUCB(2.0, eta=0.5),
     dpb.AdaPUCB(float("inf"), alpha=1.5),

@@ -13,7 +13,6 @@ from companion.claims.findings import Finding, claim, entries, finding, shown
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from companion.rounding import magnitude
 from dpbandits import privacy
-from dpbandits._kernels import interpreted
 from dpbandits.algorithms import DPUCBBound, DPUCBInt
 from dpbandits.mechanisms import HybridCounter, laplace_log_cdf, laplace_noise
 from dpbandits.mechanisms.counters import SPLITS
@@ -350,11 +349,10 @@ def _scales_used(interval: int, exponent: float, releases: int) -> Floats:
         drawn.append(scale)
         return 0.0
 
-    end, loop = interval * releases + 1, interpreted(dp_ucb_int.run_dp_ucb_int)
-    policy = dp_ucb_int.IntervalPolicy(interval, exponent, 1.0, refreshed=True, literal=False)
-    rewards = FixedRewards(np.ones((1, end)), log=False)
-    with mock.patch.multiple(dp_ucb_int, laplace=record, run_dp_ucb_int=loop):
-        dp_ucb_int.play_dp_ucb_int(policy, rewards, np.array([end]), np.random.default_rng(0))
+    end, algorithm = interval * releases + 1, DPUCBInt(input_of(interval), exponent=exponent)
+    rewards, rng = FixedRewards(np.ones((1, end)), log=False), np.random.default_rng(0)
+    with mock.patch.object(dp_ucb_int, "_laplace", record):
+        algorithm.draw(rewards, end, np.array([end]), rng, "reference")
     return np.array(drawn)
 
 

@@ -8,5 +8,6 @@ from dpbandits.fast import ebgstop as ebgstop
 from dpbandits.fast import elimination as elimination
 from dpbandits.fast import hybrid_skipping as hybrid_skipping
 from dpbandits.fast import index_policies as index_policies
+from dpbandits.fast import intervals as intervals
 from dpbandits.fast import passing as passing
 from dpbandits.fast import skipping as skipping

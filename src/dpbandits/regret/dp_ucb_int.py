@@ -1,26 +1,18 @@
-"""DP-UCB-INT: UCB on noisy means that are released once in an interval.
-
-Runs take steps of many pulls. Between releases an index changes with the time alone, so that a
-leader is pulled until it releases (:prf:ref:`lem-int-rest`); over many releases with a certificate,
-up to the first whose noise is too low (:prf:ref:`lem-int-releases`); and where other arms release
-at every pull, up to the first release that beats it (:prf:ref:`lem-int-literal`). Each certificate
-adds at most 10⁻¹⁶ to the total-variation distance from the law of a run pull by pull.
-"""
+"""DP-UCB-INT of Tossou & Dimitrakakis (2016): UCB on means that are released now and then."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from dpbandits import bounds
-from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._arrays import Floats, Rng
+from dpbandits._kernels import interpreted
 from dpbandits._validation import (
     SMALLEST,
     check_choice,
@@ -30,290 +22,18 @@ from dpbandits._validation import (
     check_range,
 )
 from dpbandits.configuration import Fraction, Positive
-from dpbandits.fast.index_policies import index_leader, play_steps
-from dpbandits.fast.skipping import (
-    LOG_ERROR,
-    MAX_SKIPS,
-    pass_checkpoints,
-    proposed_stretch,
-    reward_band,
-    rival_index,
-)
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
-from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf_kernel
+from dpbandits.mechanisms import laplace
 from dpbandits.privacy import calibrate, epsilon_at
-from dpbandits.regret.base import Play, RegretAlgorithm, Times, write_arms
-from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.streams import FixedRewards, Rewards, Tape, tape_of
+from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.rewards.run import Run
 
-__all__ = ["CALIBRATED_BY", "READINGS", "DPUCBInt", "IntervalPolicy", "input_of"]
+__all__ = ["CALIBRATED_BY", "READINGS", "DPUCBInt", "input_of"]
 
 READINGS = ("refreshed", "frozen", "literal")
 CALIBRATED_BY = ("noise", "interval")
 DELTA = math.exp(-10)
-
-
-# These steer only the speed.
-_TRIES = 4  # lengths of a certificate that are tried, each a quarter of the one before
-_ONE_BY_ONE = 40  # rewards
-
-
-class IntervalPolicy(NamedTuple):
-    """What a compiled loop is told of `DPUCBInt`: f, v, the factor of the noise, the reading."""
-
-    interval: int
-    exponent: float
-    noise: float  # 0 adds none and draws none
-    refreshed: bool  # whether the bonus has the present time, and not that of the release
-    literal: bool  # whether an arm releases again at each step at which its n is a multiple of f
-
-
-class _State(NamedTuple):
-    """What a run knows between two pulls; arrays of shape (K,) unless it says otherwise."""
-
-    pulls: Ints
-    sums: Floats
-    released: Ints  # n at the latest release
-    values: Floats
-    bonuses: Floats  # √(2 log t/n), or 1/√n if it is multiplied by √(2 log t) later
-    widths: Floats  # zeros
-    clock: Ints  # (4,): pulls, checkpoints passed, skips, whether the next releases are drawn
-
-
-def _start(n_arms: int) -> _State:
-    pulls, released = np.zeros((2, n_arms), np.int64)
-    sums, values, bonuses, widths = np.zeros((4, n_arms))
-    return _State(pulls, sums, released, values, bonuses, widths, np.zeros(4, np.int64))
-
-
-@kernel
-def _failure(margin: float, scale: float) -> float:
-    """Return P(X < −margin) of a Laplace variable X of the scale, margin > 0."""
-    return 0.5 * math.exp(-margin / scale) if scale > 0.0 else 0.0
-
-
-@kernel
-def _certify(
-    policy: IntervalPolicy,
-    total: float,
-    n: int,
-    rest: int,
-    mean: float,
-    rival: float,
-    root: float,
-    most: int,
-) -> tuple[int, float]:
-    """Return a number of releases that the leader may pass in one skip, or 0, and the margin g.
-
-    Of f(r), `total` is S, `root` is √(2 log(t+1)), and the first of at most `most` releases comes
-    after `rest` pulls.
-    """
-    interval, growth = policy.interval, 0.5 * policy.exponent
-    lead = total + root * math.sqrt(n) - rival * n
-    if lead <= 0.0:
-        return 0, 0.0
-    drift = rival - mean - 0.5 * root / math.sqrt(n)
-    stretch = min(proposed_stretch(0.5 * lead, drift, mean, LOG_ERROR), float(n))
-    releases = int(min(stretch / interval, float(most)))
-    for _ in range(_TRIES):
-        if releases == 0:
-            break
-        first, last = n + rest, n + rest + (releases - 1) * interval
-        at_first = total + mean * rest + root * math.sqrt(first) - rival * first
-        at_last = total + mean * (last - n) + root * math.sqrt(last) - rival * last
-        slack = 1e-9 + 1e-12 * (abs(total) + (abs(rival) + 1.0) * last)
-        margin = min(at_first, at_last) - reward_band(mean, last - n, LOG_ERROR) - slack
-        if margin > 0.0 and releases * _failure(margin, policy.noise * last**growth) < 1.0:
-            return releases, margin
-        releases //= 4
-    return 0, 0.0
-
-
-@kernel
-def _releases_passed(
-    rng: Rng, policy: IntervalPolicy, margin: float, first: int, releases: int
-) -> int:
-    """Draw how many releases, from `first` pulls on, come before noise below −g, at most all."""
-    interval, growth = policy.interval, 0.5 * policy.exponent
-    # the chance of each is at most that of the last: candidates come at geometric times
-    most = _failure(margin, policy.noise * (first + (releases - 1) * interval) ** growth)
-    passed = 0
-    while most > 0.0:
-        gap = math.log(1.0 - rng.random()) / math.log1p(-most)
-        if gap >= releases - passed:
-            break
-        passed += int(gap)
-        scale = policy.noise * (first + passed * interval) ** growth
-        if rng.random() * most < _failure(margin, scale):
-            return passed
-        passed += 1
-    return releases
-
-
-@kernel
-def _pulls_until_beaten(
-    rng: Rng, policy: IntervalPolicy, state: _State, arm: int, highest: float, t: int, stretch: int
-) -> tuple[int, bool]:
-    """Return how often the arm is pulled before another's release is above its index.
-
-    Literal reading, after t pulls, the arm's next one decided: at most `stretch` times. Also
-    returns whether it was beaten, with the releases written down: −∞ for what is below.
-    """
-    interval, pulls, values = policy.interval, state.pulls, state.values
-    first = stretch
-    for b in range(pulls.size):
-        n = pulls[b]
-        if b == arm or n % interval != 0:
-            continue
-        values[b] = -math.inf
-        scale = policy.noise * n ** (0.5 * policy.exponent - 1.0)
-        mean = state.sums[b] / n
-        needed = highest - mean  # from the noise and the bonus
-        most = laplace_cdf_kernel(math.sqrt(2.0 * math.log(t + stretch) / n) - needed, scale)
-        pulled = 0
-        while most > 0.0:
-            gap = math.log(1.0 - rng.random()) / math.log1p(-most)
-            if gap >= min(first + 1, stretch) - pulled - 1:
-                break
-            pulled += int(gap) + 1
-            bonus = math.sqrt(2.0 * math.log(t + pulled + 1) / n)
-            if rng.random() * most < laplace_cdf_kernel(bonus - needed, scale):
-                if pulled < first:
-                    for i in range(b):
-                        if i != arm and pulls[i] % interval == 0:
-                            values[i] = -math.inf
-                first = pulled
-                values[b] = mean - laplace_below(rng, scale, bonus - needed)
-                state.bonuses[b], state.released[b] = bonus, n
-                break
-    return first, first < stretch
-
-
-@kernel
-def _sum_of_rewards(rng: Rng, size: int, mean: float) -> int:
-    """Draw the sum of rewards, one by one where that is faster."""
-    if size > _ONE_BY_ONE:
-        return binomial(rng, size, mean)
-    total = 0
-    for _ in range(size):
-        if rng.random() < mean:
-            total += 1
-    return total
-
-
-@kernel
-def run_dp_ucb_int(
-    policy: IntervalPolicy,
-    state: _State,
-    tape: Tape,
-    checkpoints: Times,
-    counts: Ints,
-    rng: Rng,
-    max_skips: int,
-) -> int:
-    """Play DP-UCB-INT until the last checkpoint, or until an arm whose rewards are all read.
-
-    Returns that arm, or −1 at the end. Certificates, `max_skips` at most, are for Bernoulli arms;
-    with 0 every pull is simulated.
-    """
-    interval, exponent, noise, refreshed, literal = policy
-    pulls, rewards, released, values, bonuses, widths, clock = state
-    means, table, _, read, ends = tape
-    drawn, growth = means.size > 0, 0.5 * exponent
-    n_arms, horizon = pulls.size, checkpoints[-1]
-    max_skips = max_skips if drawn else 0
-    t, c, skips = clock[0], clock[1], clock[2]
-    settled = clock[3] == 1
-    while t < horizon:
-        arm, stretch, rest, releases, passed, margin = t % n_arms, 1, 0, 0, 0, 0.0
-        if t >= n_arms * interval:
-            root = math.sqrt(2.0 * math.log(t + 1))
-            for b in range(n_arms):
-                n = pulls[b]
-                if not settled and (literal or n != released[b]) and n % interval == 0:
-                    released[b] = n
-                    values[b] = rewards[b] / n
-                    if noise > 0.0:
-                        values[b] += laplace(rng, noise * n ** (growth - 1.0))
-                    bonuses[b] = (1.0 if refreshed else root) / math.sqrt(n)
-            factor = root if refreshed else 1.0
-            arm, highest, rival = index_leader(values, widths, bonuses, 0.0, factor)
-            settled = False
-            n = pulls[arm]
-            rest = interval - n % interval
-            resting = max_skips > 0  # whether no other arm releases while this one is pulled
-            if literal and resting:
-                for b in range(n_arms):
-                    resting = resting and (b == arm or pulls[b] % interval != 0)
-            if max_skips > 0 and not resting:
-                most = min(horizon - t, rest)
-                stretch, settled = _pulls_until_beaten(rng, policy, state, arm, highest, t, most)
-            elif resting:
-                ahead = min(horizon - t, rest + n)
-                most = (ahead - rest) // interval if skips < max_skips else 0
-                if refreshed:
-                    factor = math.sqrt(2.0 * math.log(t + ahead))
-                    rival = rival_index(values, widths, bonuses, arm, 0.0, factor)
-                if most > 0 and highest > rival + 1e-12 * (abs(rival) + 1.0):
-                    releases, margin = _certify(
-                        policy, rewards[arm], n, rest, means[arm], rival, root, most
-                    )
-                if releases == 0:
-                    ahead = min(horizon - t, rest)
-                    if refreshed:
-                        factor = math.sqrt(2.0 * math.log(t + ahead))
-                        rival = rival_index(values, widths, bonuses, arm, 0.0, factor)
-                    if highest > rival + 1e-12 * (abs(rival) + 1.0):
-                        stretch = ahead
-        if not drawn and read[arm] == ends[arm]:
-            clock[0], clock[1], clock[2] = t, c, skips
-            clock[3] = t >= n_arms * interval  # whether the releases before this pull are drawn
-            return arm
-        if releases > 0:
-            skips += 1
-            passed = _releases_passed(rng, policy, margin, pulls[arm] + rest, releases)
-            stretch = rest + passed * interval
-        t += stretch
-        pulls[arm] += stretch
-        if drawn:
-            rewards[arm] += _sum_of_rewards(rng, stretch, means[arm])
-        else:
-            rng.random()  # so that the noise is the same on every source
-            rewards[arm] += table[arm, read[arm]]
-            read[arm] += 1
-        if releases > passed:
-            n = pulls[arm]
-            released[arm] = n
-            low = laplace_below(rng, noise * n**growth, -margin)
-            values[arm] = (rewards[arm] + low) / n
-            bonuses[arm] = (1.0 if refreshed else math.sqrt(2.0 * math.log(t + 1))) / math.sqrt(n)
-            settled = True
-        c = pass_checkpoints(counts, checkpoints, c, t, pulls, arm)
-    return -1
-
-
-def play_dp_ucb_int(
-    policy: IntervalPolicy, rewards: Rewards, checkpoints: Times, rng: Rng, max_skips: int = 0
-) -> Ints:
-    """Play DP-UCB-INT on any source; on Bernoulli arms with up to `max_skips` certificates."""
-    state = _start(rewards.n_arms)
-    return play_steps(run_dp_ucb_int, policy, state, rewards, checkpoints, rng, max_skips)
-
-
-@kernel
-def _table_runs(
-    policy: IntervalPolicy, state: _State, tape: Tape, n_runs: int, rng: Rng
-) -> NDArray[np.int8]:
-    n_arms, n_pulls = tape.table.shape
-    arms = np.zeros((n_runs, n_pulls), np.int8)
-    times, counts = np.arange(1, n_pulls + 1), np.zeros((n_pulls, n_arms), np.int64)
-    for r in range(n_runs):
-        tape.read[:], state.clock[:] = 0, 0
-        state.pulls[:], state.sums[:], state.released[:] = 0, 0.0, 0
-        run_dp_ucb_int(policy, state, tape, times, counts, rng, 0)
-        write_arms(counts, arms[r])
-    return arms
-
+_laplace = interpreted(laplace)  # its compiled form is slow to accept a generator
 
 _check_exponent = partial(  # where both series of the paper are
     check_range, low=math.nextafter(1.0, 2.0), high=1.5, allowed="(1, 1.5]"
@@ -338,9 +58,9 @@ class DPUCBInt(RegretAlgorithm):
     With f = ⌈1/ε⌉, each arm is played f times in turns. From then on an arm releases its mean with
     noise Lap(n^(v/2 − 1)) each time that its number n of pulls has become a multiple of f, and the
     arm with the largest index value + √(2 log t/n) is played, n that of the release; ties go to
-    the lowest arm number. The horizon is not used. Runs err by at most 4·10⁻¹⁰ in total variation.
-    The bound on the regret is `dp_ucb_int_regret`; with the literal reading it is t times the
-    greatest gap: for f ≥ 2 only a factor could be gained (:prf:ref:`thm-35-false`).
+    the lowest arm number. The horizon is not used. The bound on the regret is `dp_ucb_int_regret`;
+    with the literal reading it is t times the greatest gap: for f ≥ 2 only a factor could be gained
+    (:prf:ref:`thm-35-false`).
 
     Parameters
     ----------
@@ -357,7 +77,12 @@ class DPUCBInt(RegretAlgorithm):
     delta : float
         δ in (0, 1) of the declared guarantee; the experiments of the paper have e^(−10).
     noise : float
-        Factor of the noise, 1 in the paper.
+        Factor of the noise, positive; 1 in the paper.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as it says here.
 
     Notes
     -----
@@ -370,6 +95,15 @@ class DPUCBInt(RegretAlgorithm):
     - The bonus is inside the released value, so that t is that of the release ("frozen"), while
       the text speaks of the index of UCB ("refreshed").
     - The interval is to follow a series of Lemma B.1 in a report; here ⌈1/ε⌉, as printed.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> algorithm = dpb.DPUCBInt(epsilon=0.02)
+    >>> algorithm.interval, round(algorithm.guarantee.epsilon, 2)
+    (50, 1.96)
+    >>> dpb.simulate(algorithm, dpb.instances.td16("two"), 10**5, n_runs=2).how
+    'skipping: its law up to 4e-10'
     """
 
     label: ClassVar[str] = "DP-UCB-INT"
@@ -476,30 +210,38 @@ class DPUCBInt(RegretAlgorithm):
         epsilon = epsilon_at(delta, self.losses(horizon)).upper
         return PrivacyGuarantee("global", max(epsilon, SMALLEST), delta)
 
-    @property
-    def policy(self) -> IntervalPolicy:
-        """The algorithm, for compiled loops."""
-        refreshed, literal = self.reading == "refreshed", self.reading == "literal"
-        return IntervalPolicy(self.interval, self.exponent, self.noise, refreshed, literal)
-
-    def draw(
-        self, instance: Any, horizon: int, checkpoints: Times, rng: Rng, how: str | None = None
-    ) -> Play:
-        rewards = instance.rewards(rng)
-        return Play(play_dp_ucb_int(self.policy, rewards, checkpoints, rng, MAX_SKIPS))
-
-    def draw_table(
-        self, table: Floats, n_runs: int, rng: Rng, how: str | None = None
-    ) -> NDArray[np.int8]:
-        tape = tape_of(FixedRewards(table, log=False))
-        return _table_runs(self.policy, _start(len(table)), tape, n_runs, rng)
+    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
+        n_arms, interval, literal = rewards.n_arms, self.interval, self.reading == "literal"
+        pulls, released = np.zeros((2, n_arms), dtype=np.int64)
+        sums, values, bonuses = np.zeros((3, n_arms))  # the values are private
+        for t in range(1, horizon + 1):
+            if t <= n_arms * interval:
+                arm = (t - 1) % n_arms
+            else:
+                for b in range(n_arms):
+                    n = int(pulls[b])
+                    if n % interval == 0 and (literal or n != released[b]):
+                        noise = _laplace(rng, self.noise * n ** (self.exponent / 2 - 1))
+                        values[b], released[b] = sums[b] / n + noise, n
+                        bonuses[b] = math.sqrt(2 * math.log(t) / n)
+                if self.reading == "refreshed":
+                    bonuses = np.sqrt(2 * math.log(t) / released)
+                arm = int(np.argmax(values + bonuses))
+            sums[arm] += rewards.total(arm, 1)
+            pulls[arm] += 1
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
         if self.reading == "literal":
             return partial(bounds.worst_regret, instance.gaps, horizon)
-        interval, exponent, noise, refreshed, _ = self.policy
-        bound = partial(bounds.dp_ucb_int_regret, instance.gaps, horizon, interval=interval)
-        return partial(bound, exponent=exponent, noise=noise, refreshed=refreshed)
+        return partial(
+            bounds.dp_ucb_int_regret,
+            instance.gaps,
+            horizon,
+            interval=self.interval,
+            exponent=self.exponent,
+            noise=self.noise,
+            refreshed=self.reading == "refreshed",
+        )
 
 
 @lru_cache(maxsize=256)
