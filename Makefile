@@ -17,7 +17,7 @@ BUILD := $(BIN)/jupyter-book build . --all -W -n --keep-going
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock book html format lint types unit notebooks test check-pages pdf dist bench clean distclean
+.PHONY: help setup lock book html format lint types quick unit notebooks test check-pages pdf dist bench clean distclean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of"
@@ -62,6 +62,9 @@ lint: $(STAMP) ## check format, style (notebooks included), docstrings, which la
 
 types: $(STAMP) ## check the types
 	$(BIN)/mypy
+
+quick: $(STAMP) ## check what has changed since main, and run the tests it touches, in 90 seconds
+	@$(BIN)/python tests/quick.py --jobs $(JOBS)
 
 unit: $(STAMP) ## run the tests of package and companion, and the examples of their docstrings
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder tests

@@ -10,8 +10,8 @@ import dpbandits as dpb
 from dpbandits import running
 
 # The same examples in every run, so that a failure is a change of code and not of luck.
-settings.register_profile("dpbandits", derandomize=True, deadline=None, max_examples=60)
-settings.load_profile("dpbandits")
+settings.register_profile("the same", derandomize=True, deadline=None, max_examples=60)
+settings.load_profile("the same")
 
 
 @pytest.fixture
