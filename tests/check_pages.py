@@ -1,13 +1,18 @@
-"""Look at the built pages in a headless browser, as a reader would.
+"""Look at the built pages in headless browsers, as a reader would.
 
-Usage: python tests/check_pages.py [_build/html] [--screenshots DIR] [--only TEXT]
+Usage: python tests/check_pages.py [_build/html] [--screenshots DIR] [--only TEXT] [--jobs 2]
 
 """
 
 import argparse
+import atexit
+import multiprocessing
+import os
 import re
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
@@ -104,11 +109,14 @@ class Report:
             return
         self.failed += 1
         unique = list(dict.fromkeys(problems))
-        print(f"FAILED {page}: {what}")
-        for problem in unique[:8]:
-            print(f"    {problem}")
-        if len(unique) > 8:
-            print(f"    and {len(unique) - 8} more")
+        more = [f"and {len(unique) - 8} more"] if len(unique) > 8 else []
+        lines = [f"FAILED {page}: {what}", *(f"    {line}" for line in (*unique[:8], *more))]
+        print("\n".join(lines), flush=True)  # in one piece: others write as well
+
+    def add(self, other: "Report") -> None:
+        """Count what another process has checked."""
+        self.passed += other.passed
+        self.failed += other.failed
 
 
 def list_pages(html: Path) -> list[str]:
@@ -238,6 +246,49 @@ def check_search(browser, base: str, report: Report, expected: list[str]) -> Non
     page.close()
 
 
+browser = None
+"""That of this process."""
+
+
+def open_browser(program: str) -> None:
+    """Start the browser of this process; it ends with the process."""
+    global browser
+    from playwright.sync_api import sync_playwright
+
+    playwright = sync_playwright().start()
+    browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+    atexit.register(playwright.stop)
+    atexit.register(browser.close)
+
+
+def look(task: tuple[str, str], base: str, options) -> tuple[Report, dict]:
+    """Do one task of `tasks_of`: return what passed, and the names and links that were seen."""
+    report, seen = Report(), {}
+    kind, name = task
+    if kind == "page":
+        check_page(browser, base, name, report, seen, options)
+    elif kind == "search":
+        theorem = re.compile(r'class="(?:proof )?theorem|class="proof theorem')
+        pages = list_pages(options.html)
+        texts = {name: (options.html / name).read_text("utf-8") for name in pages}
+        check_search(browser, base, report, [n for n in pages if theorem.search(texts[n])])
+    elif name == LEDGER:
+        check_ledger(browser, base, report, DESKTOP)
+    elif name == GALLERY:
+        check_gallery(browser, base, options.html, report, DESKTOP)
+    else:
+        check_explorer(browser, base, report, DESKTOP)
+    return report, seen
+
+
+def tasks_of(html: Path, only: str) -> list[tuple[str, str]]:
+    """Return what is to be done, that which takes long first."""
+    pages = [name for name in list_pages(html) if only in name]
+    pages.sort(key=lambda name: (html / name).stat().st_size, reverse=True)
+    forms = [("form", name) for name in (EXPLORER, GALLERY, LEDGER) if name in pages]
+    return [*forms, *(() if only else [("search", "")]), *(("page", name) for name in pages)]
+
+
 def main() -> int:
     """Run the checks and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -245,6 +296,9 @@ def main() -> int:
     parser.add_argument("--screenshots", type=Path, help="a folder for pictures of every page")
     parser.add_argument(
         "--axe", choices=["some", "all"], default="some", help="which pages axe-core looks at"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="browsers that work side by side"
     )
     parser.add_argument("--only", default="", help="only the pages whose address has this text")
     options = parser.parse_args()
@@ -262,27 +316,20 @@ def main() -> int:
     if options.screenshots:
         options.screenshots.mkdir(parents=True, exist_ok=True)
 
-    from playwright.sync_api import sync_playwright
-
     start = time.perf_counter()
     report, seen = Report(), {}
-    pages = [name for name in list_pages(html) if options.only in name]
-    with serve(html) as base, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        for name in pages:
-            check_page(browser, base, name, report, seen, options)
-        if LEDGER in pages:
-            check_ledger(browser, base, report, DESKTOP)
-        if GALLERY in pages:
-            check_gallery(browser, base, html, report, DESKTOP)
-        if EXPLORER in pages:
-            check_explorer(browser, base, report, DESKTOP)
+    tasks = tasks_of(html, options.only)
+    pages = [name for kind, name in tasks if kind == "page"]
+    fresh = multiprocessing.get_context("spawn")
+    with (
+        serve(html) as base,
+        ProcessPoolExecutor(options.jobs, fresh, open_browser, (program,)) as browsers,
+    ):
+        for done, names in browsers.map(partial(look, base=base, options=options), tasks):
+            report.add(done)
+            seen |= names
         if not options.only:
             check_links(html, base, seen, report)
-            theorem = re.compile(r'class="(?:proof )?theorem|class="proof theorem')
-            expected = [name for name in pages if theorem.search((html / name).read_text("utf-8"))]
-            check_search(browser, base, report, expected)
-        browser.close()
     print(f"{len(pages)} pages in {time.perf_counter() - start:.0f} s")
     print(f"{report.passed} passed, {report.failed} failed")
     return 1 if report.failed or not report.passed else 0
