@@ -15,9 +15,11 @@ HTML := _build/html
 UV := .tools/bin/uv
 BUILD := $(BIN)/jupyter-book build . --all -W -n --keep-going
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder
+NBVAL := --nbval --nbval-current-env --nbval-sanitize-with tests/nbval_sanitize.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock book html format lint types quick unit notebooks test check-pages pdf dist bench clean distclean
+.PHONY: help setup lock book html format lint types quick unit notebooks together test check-pages pdf dist bench clean distclean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of"
@@ -67,18 +69,17 @@ quick: $(STAMP) ## check what has changed since main, and run the tests it touch
 	@$(BIN)/python tests/quick.py --jobs $(JOBS)
 
 unit: $(STAMP) ## run the tests of package and companion, and the examples of their docstrings
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder tests
+	$(PYTEST) tests
 
 notebooks: $(STAMP) ## run every chapter again and compare with its outputs
-	$(if $(NOTEBOOKS),$(BIN)/python -m pytest -q --nbval --nbval-current-env \
-	    --nbval-sanitize-with tests/nbval_sanitize.cfg -n $(JOBS) --dist loadfile $(NOTEBOOKS),\
-	    @echo "no chapter to run")
+	$(if $(NOTEBOOKS),$(PYTEST) $(NBVAL) $(NOTEBOOKS),@echo "no chapter to run")
 
-# What runs on one processor runs side by side; the others share the processors themselves.
-test: $(STAMP) ## all of lint, types, unit, notebooks and html
-	@$(MAKE) --no-print-directory -j $(JOBS) BUILD='$(BUILD) -q' html lint types
-	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory notebooks
+# The chapters take longest, so they go first; what needs one processor runs beside.
+together: $(STAMP)
+	$(PYTEST) $(NBVAL) $(NOTEBOOKS) tests
+
+test: $(STAMP) ## all of lint, types, unit, notebooks and html, side by side
+	@$(MAKE) --no-print-directory --keep-going -j 3 BUILD='$(BUILD) -q' html together lint types
 
 check-pages: $(STAMP) ## build the pages, and drive a headless browser over them
 	@$(MAKE) --no-print-directory BUILD='$(BUILD) -q' html
