@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -278,8 +279,11 @@ class Imports:
         module, rest = ".".join(parts[:depth]), parts[depth:]
         yield from ((".".join(parts[:i]), False) for i in range(1, depth))
         names = self.names[module]
-        if not rest:
-            yield from ((each, True) for each in self.below(module))
+        if not rest:  # any name may be taken from it, its own or one that it hands on
+            for each in self.below(module):
+                yield each, True
+                for target in set().union(*self.names[each].imported.values()):
+                    yield from self.follow(target, seen | {name})
             return
         sources = [*names.imported.get(rest[0], ())]
         if not sources and rest[0] not in names.own:
@@ -292,7 +296,7 @@ class Imports:
         if rest[0] in names.own or (not inside and module not in self.packages):
             yield module, True
         elif not inside:  # a name that is made at run time
-            yield from ((each, True) for each in self.below(module))
+            yield from self.follow(module, seen | {name})
 
     def has(self, module: str, name: str) -> bool:
         """Whether a module may have a name, its own or another's."""
@@ -332,6 +336,53 @@ def modules(root: Path = ROOT) -> dict[str, Path]:
     return found
 
 
+@dataclass(frozen=True)
+class Repository:
+    """What is to be known to answer what files touch.
+
+    Attributes
+    ----------
+    places : dict of str to str
+        Path of each module's file → its dotted name.
+    texts : dict of str to str
+        Path of each module's file → its text.
+    reached : dict of str to dict
+        Test as pytest names it, or path of a chapter → the modules that it leads to, each with the
+        number of imports in between.
+    """
+
+    places: dict[str, str]
+    texts: dict[str, str]
+    reached: dict[str, dict[str, int]]
+
+
+@cache
+def read_repository(root: Path = ROOT) -> Repository:
+    """Read all modules, tests and chapters once."""
+    paths = modules(root)
+    places = {path.relative_to(root).as_posix(): name for name, path in paths.items()}
+    texts = {file: paths[name].read_text("utf-8") for file, name in places.items()}
+    imports = Imports({name: texts[file] for file, name in places.items()})
+    names: dict[str, Names] = {}
+    for file, name in places.items():
+        own = imports.statements[name]
+        if name.startswith("test_"):
+            folders = [f"{each}/conftest" for each in FOLDERS if file.startswith(f"{each}/")]
+            shared = [s for each in folders for s in imports.statements.get(each, ())]
+            for function, used in functions([*shared, *own]).items():
+                names[f"{file}::{function}"] = Names(used)
+        elif not file.startswith("tests/"):
+            node = f"tests/test_doctests.py::test_examples[{name}]"
+            names[node] = Names([*own, *read_module(with_examples(texts[file]), name)], "examples")
+            names[node].uses.add(name)
+    names.pop("tests/test_doctests.py::test_examples", None)  # there is one for each module now
+    for path in sorted((root / "notebooks").glob("*.ipynb")):
+        names[path.relative_to(root).as_posix()] = Names(read_module(code_of(path)))
+    return Repository(
+        places, texts, {node: imports.distances(each) for node, each in names.items()}
+    )
+
+
 def touched(files: Iterable[str], root: Path = ROOT) -> dict[str, int]:
     """Return the tests and chapters that changed files touch → by how many steps.
 
@@ -348,43 +399,22 @@ def touched(files: Iterable[str], root: Path = ROOT) -> dict[str, int]:
         Test as pytest names it, or path of a chapter → how many imports away it is, 0 if it has
         changed itself.
     """
-    files = list(files)
-    paths = modules(root)
-    places = {path.relative_to(root).as_posix(): name for name, path in paths.items()}
-    texts = {name: path.read_text("utf-8") for name, path in paths.items()}
-    imports = Imports(texts)
-    nodes: dict[str, Names] = {}
-    for file, name in places.items():
-        if name.startswith("test_"):
-            folders = [f"{each}/conftest" for each in FOLDERS if file.startswith(f"{each}/")]
-            shared = [s for each in folders for s in imports.statements.get(each, ())]
-            for function, used in functions([*shared, *imports.statements[name]]).items():
-                nodes[f"{file}::{function}"] = Names(used)
-        elif not file.startswith("tests/"):
-            examples = read_module(with_examples(texts[name]), name)
-            used = [*imports.statements[name], *examples]
-            nodes[f"tests/test_doctests.py::test_examples[{name}]"] = Names(used, "examples")
-            nodes[f"tests/test_doctests.py::test_examples[{name}]"].uses.add(name)
-    nodes.pop("tests/test_doctests.py::test_examples", None)  # there is one for each module now
-    for path in sorted((root / "notebooks").glob("*.ipynb")):
-        nodes[path.relative_to(root).as_posix()] = Names(read_module(code_of(path)))
-
-    changed = {places[file] for file in files if file in places}
-    gone = [Path(file) for file in files if file.endswith(".py") and file not in places]
-    changed |= {".".join(path.parts[1:-1]) for path in gone}  # it is looked for in its package
-    others = [file for file in files if file not in places]
+    files, known = list(files), read_repository(root)
+    changed = {known.places[file] for file in files if file in known.places}
+    others = [Path(file) for file in files if file not in known.places]
+    # what is gone is looked for in its package
+    changed |= {".".join(path.parts[1:-1]) for path in others if path.suffix == ".py"}
+    everything = any(path.name in ("pyproject.toml", "requirements.lock") for path in others)
+    shared = [Path(file).parent for file in files if Path(file).name == "conftest.py"]
     found = {}
-    for node, names in nodes.items():
+    for node, reached in known.reached.items():
         file = node.partition("::")[0]
-        reached = imports.distances(names)
         near = [reached[name] for name in changed & reached.keys()]
         near += [0] * (file in files)
-        text = texts.get(places.get(file, ""), "")
-        near += [1 for each in others if Path(each).name in text]
-        near += [1 for each in files if each.endswith("conftest.py") and
-                 Path(each).parent in Path(file).parents]  # fmt: skip
+        near += [1] * any(path.name in known.texts.get(file, "") for path in others)
+        near += [1] * any(folder in Path(file).parents for folder in shared)
         near += [2] * (bool(others) and file.startswith("tests/companion/"))  # they read the book
-        near += [3] * any(each in ("pyproject.toml", "requirements.lock") for each in files)
+        near += [3] * everything
         if near:
             found[node] = min(near)
     return found
