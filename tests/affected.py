@@ -95,9 +95,9 @@ def read_statement(top: ast.stmt, module: str, is_package: bool) -> Statement:
             called = (dotted(node.func) or ("",))[-1]
             at_run_time = called in AT_RUN_TIME and not isinstance(node.args[0], ast.Constant)
             found.at_run_time |= at_run_time
-            found.own_names |= called in OWN_NAMES
-            if called == "accelerates" and node.args:
-                found.entered.append(dotted(node.args[0]))
+            found.own_names |= called in OWN_NAMES and not node.args
+            if called == "accelerates":
+                found.entered += [dotted(each) for each in node.args]
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 short = alias.name.split(".")[0]
@@ -208,15 +208,16 @@ class Names:
         for statement in statements:
             for chain in statement.chains:
                 self.uses |= self.meant(chain)
-            for text in statement.texts:
-                mentioned = MENTIONED.findall(text)
+            if statement.at_run_time or not package:  # elsewhere a string imports nothing
+                mentioned = {name for text in statement.texts for name in MENTIONED.findall(text)}
                 self.uses |= {name for name in mentioned if not package or "." in name}
             if statement.at_run_time:
                 self.uses |= {package} if package else set(PACKAGES)
             if statement.own_names:
                 self.uses |= set().union(*self.imported.values())
-            for chain in statement.entered:
-                self.entered |= self.meant(chain)
+            for chain in statement.entered:  # no chain: the classes stand elsewhere
+                all_names = set().union(*self.imported.values())
+                self.entered |= self.meant(chain) if chain else all_names
 
     def meant(self, chain: tuple[str, ...]) -> set[str]:
         """Return the dotted names that an imported name with attributes may stand for."""

@@ -21,7 +21,7 @@ TOY = {
     "pkg.base": "class Base: ...",
     "pkg.tools": "from pkg.two import Two\ndef help(x): ...",
     "pkg.run": "import importlib\ndef run(name): return importlib.import_module(name)",
-    "pkg.fast": "from pkg.one import One\n@accelerates(One, int)\ndef fast(): ...",
+    "pkg.fast": "from pkg.one import One\n@accelerates(One, on=int)\ndef fast(): ...",
 }
 
 
