@@ -52,6 +52,24 @@ class TruncatedMean(Configuration):
     The threshold B is `central_threshold` or `local_threshold`; without privacy, where ε is
     ``inf``, the one of the global model for ε = 1, which balances bias and Bernstein's deviation.
 
+    Parameters
+    ----------
+    model : {"none", "global", "local"}
+        Who is trusted with the rewards: everybody, a curator, nobody.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` with the model "none", finite with the others.
+    order : float
+        v, in (0, 1].
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u.
+    log_term : float
+        L > 0: the half-width fails with probability at most 3e^−L (global) or 2e^−L.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or ε does not go with the model.
+
     Examples
     --------
     >>> mean = TruncatedMean("global", 0.5, order=1.0)
@@ -73,13 +91,45 @@ class TruncatedMean(Configuration):
 
     @checked_arguments
     def threshold(self, n: Count) -> float:
-        """Return B for n rewards."""
+        """Return the threshold B for n rewards.
+
+        Parameters
+        ----------
+        n : int
+            Number of rewards, at least 1.
+
+        Returns
+        -------
+        float
+            The threshold, in units of a reward.
+
+        Raises
+        ------
+        ValueError
+            If `n` is out of range.
+        """
         find = local_threshold if self.model == "local" else central_threshold
         return find(n, self.moment, self.order, self._budget, self.log_term)
 
     @checked_arguments
     def half_width(self, n: Count) -> float:
-        """Return what the error exceeds with probability at most 3e^−L (global) or 2e^−L."""
+        """Return what the error exceeds with probability at most 3e^−L (global) or 2e^−L.
+
+        Parameters
+        ----------
+        n : int
+            Number of rewards, at least 1.
+
+        Returns
+        -------
+        float
+            The half-width, in units of a reward.
+
+        Raises
+        ------
+        ValueError
+            If `n` is out of range.
+        """
         find = local_width if self.model == "local" else central_width
         err, factor = find(n, self.moment, self.order, self._budget, self.log_term)
         return (factor - 2.0 if self.model == "none" else factor) * err  # without the noise's 2
@@ -94,6 +144,23 @@ class TruncatedMean(Configuration):
 
         The noise knows nothing of the law, and is of the minimax order on every one. On Pareto laws
         of shape 1.05 + v the other two fall a little faster in n than n^(−v/(1+v)).
+
+        Parameters
+        ----------
+        law : HeavyLaw
+            Law of the rewards.
+        n : int
+            Number of rewards, at least 1.
+
+        Returns
+        -------
+        float
+            The error, in units of a reward.
+
+        Raises
+        ------
+        ValueError
+            If `n` is out of range.
         """
         bound = self.threshold(n)
         bias = law.truncated_mean(bound) - law.mean
@@ -102,7 +169,27 @@ class TruncatedMean(Configuration):
 
     @checked_arguments
     def error(self, rng: Rng, law: HeavyLaw, n: Count) -> float:
-        """Draw an estimate from n rewards of a law, and return it minus the law's mean."""
+        """Draw an estimate from n rewards of a law, and return it minus the law's mean.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of rewards and noise.
+        law : HeavyLaw
+            Law of the rewards.
+        n : int
+            Number of rewards, at least 1.
+
+        Returns
+        -------
+        float
+            The error, in units of a reward.
+
+        Raises
+        ------
+        ValueError
+            If `n` is out of range, or `rng` is not a generator.
+        """
         check_generator("rng", rng)
         bound = self.threshold(n)
         total = truncated_sum(rng, law, n, bound)
@@ -114,7 +201,27 @@ class TruncatedMean(Configuration):
 
 @dataclass(frozen=True, eq=False)
 class MeanErrors:
-    """Errors of one mean in independent replicates: estimates minus the law's mean."""
+    """Errors of one mean in independent replicates: estimates minus the law's mean.
+
+    Attributes
+    ----------
+    estimator : TruncatedMean
+        The mean.
+    law : HeavyLaw
+        Law of the rewards.
+    n_rewards : int
+        Number of rewards of each replicate.
+    error : numpy.ndarray of float, shape (n_runs,)
+        The errors, in units of a reward.
+
+    Examples
+    --------
+    >>> law = hard_law("none", 10**4, math.inf, order=1.0)
+    >>> mean = TruncatedMean("none", math.inf, order=1.0)
+    >>> errors = mean_errors_many({"case": (mean, law, 10**4)}, n_runs=5)["case"]
+    >>> errors.n_runs, sorted(errors.summary())
+    (5, ['bias', 'median', 'rms', 'rms_high95', 'rms_low95'])
+    """
 
     estimator: TruncatedMean
     law: HeavyLaw
@@ -129,7 +236,10 @@ class MeanErrors:
     def summary(self) -> dict[str, float]:
         """Return root mean square, with the roots of Student's 95 % interval, median and bias.
 
-        The median is of the errors' sizes.
+        Returns
+        -------
+        dict
+            ``rms``, ``rms_low95``, ``rms_high95``; ``median``, of the errors' sizes; ``bias``.
         """
         square, low, high = mean_interval(self.error**2)
         return {
@@ -166,9 +276,29 @@ def mean_errors_many(
     seed: int | Sequence[int] = 0,
     n_jobs: int = 1,
 ) -> dict[Key, MeanErrors]:
-    """Draw independent errors of a mean in each of several cases (estimator, law, n_rewards).
+    """Draw independent errors of a mean in each of several cases.
 
-    The keys of `cases` are yours; `n_runs`, `seed` and `n_jobs` as of `simulate_many`.
+    Parameters
+    ----------
+    cases : mapping of key to (estimator, law, n_rewards)
+        A `TruncatedMean`, the law of the rewards, and their number; the keys are yours.
+    n_runs : int or mapping of key to int
+        Number of replicates of each case, at least 1.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
+    n_jobs : int
+        Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
+        processors.
+
+    Returns
+    -------
+    dict of key to MeanErrors
+        The errors of each case.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of another type; the message has the key of the case.
 
     Examples
     --------
@@ -198,6 +328,29 @@ def hard_law(
     local    1/(√n·(e^ε − 1))         (nε²)^(−v/(2(1+v)))
     ======== ======================== ==================================
 
+    Parameters
+    ----------
+    model : {"none", "global", "local"}
+        Who is trusted with the rewards: everybody, a curator, nobody.
+    n : int
+        Number of rewards, at least 1.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` with the model "none", finite with the others.
+    order : float
+        v, in (0, 1].
+    moment : float
+        u > 0.
+
+    Returns
+    -------
+    TwoPointHeavyLaw
+        The law.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or ε does not go with the model.
+
     Examples
     --------
     >>> law = hard_law("none", 10_000, math.inf, order=1.0)
@@ -222,6 +375,29 @@ def error_lower_bound(
 
     No estimator of the model has less on both. Proof: :prf:ref:`thm-hidden-law`.
 
+    Parameters
+    ----------
+    model : {"none", "global", "local"}
+        Who is trusted with the rewards: everybody, a curator, nobody.
+    n : int
+        Number of rewards, at least 1.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` with the model "none", finite with the others.
+    order : float
+        v, in (0, 1].
+    moment : float
+        u > 0.
+
+    Returns
+    -------
+    float
+        The bound, in units of a reward.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or ε does not go with the model.
+
     Examples
     --------
     >>> round(error_lower_bound("local", 10**4, 1.0, order=1.0), 4)
@@ -239,7 +415,30 @@ def error_lower_bound(
 
 @checked_arguments
 def error_rate(model: str, order: Order) -> float:
-    """Return the exponent of n in the minimax error: −v/(1+v), or half of that locally."""
+    """Return the exponent of n in the minimax error: −v/(1+v), or half of that locally.
+
+    Parameters
+    ----------
+    model : {"none", "global", "local"}
+        Who is trusted with the rewards: everybody, a curator, nobody.
+    order : float
+        v, in (0, 1].
+
+    Returns
+    -------
+    float
+        The exponent.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
+
+    Examples
+    --------
+    >>> error_rate("global", 1.0), error_rate("local", 1.0)
+    (-0.5, -0.25)
+    """
     check_choice("model", model, MODELS)
     return -order / (1 + order) / (2 if model == "local" else 1)
 

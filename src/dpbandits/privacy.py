@@ -56,7 +56,21 @@ _Delta = Annotated[
 
 
 class Bracket(NamedTuple):
-    """Two numbers with the truth between them: declare with the upper, refute with the lower."""
+    """Two numbers with the truth between them: declare with the upper, refute with the lower.
+
+    Attributes
+    ----------
+    lower : float
+        What the truth is not below.
+    upper : float
+        What the truth is not above.
+
+    Examples
+    --------
+    >>> bracket = epsilon_at(1e-5, [0.1] * 100)
+    >>> bracket.lower <= bracket.upper, bracket.width < 1e-4
+    (True, True)
+    """
 
     lower: float
     upper: float
@@ -70,8 +84,25 @@ class Bracket(NamedTuple):
 def basic_composition(losses: ArrayLike) -> float:
     """Return the sum of the losses: the ε of all releases together with δ = 0, and the least one.
 
-    `losses`, of shape (releases,), are sensitivity over scale of each release: 0, or from 1e-100 to
-    1e100.
+    Parameters
+    ----------
+    losses : array_like of float, shape (releases,)
+        Sensitivity over scale of each Laplace release: 0, or from 1e-100 to 1e100.
+
+    Returns
+    -------
+    float
+        The sum.
+
+    Raises
+    ------
+    ValueError
+        If a loss is out of range.
+
+    Examples
+    --------
+    >>> basic_composition([0.5, 0.25])
+    0.75
     """
     return math.fsum(_losses(losses))
 
@@ -93,8 +124,24 @@ def advanced_composition(
     one of the forms of Kairouz, Oh & Viswanath (2015), Theorem 3.5; Dwork, Rothblum & Vadhan
     (2010) have e_i(exp(e_i) − 1) in the first sum. It holds for all releases that are e_i-private
     each, whatever their noise, also where they are chosen by what was released before; it can be
-    above `basic_composition`, whose `losses` it takes. `delta` is above 0 and at most 1. Proof:
-    :prf:ref:`thm-advanced`.
+    above `basic_composition`. Proof: :prf:ref:`thm-advanced`.
+
+    Parameters
+    ----------
+    losses : array_like of float, shape (releases,)
+        ε of each release: 0, or from 1e-100 to 1e100.
+    delta : float
+        δ of all releases together, above 0 and at most 1.
+
+    Returns
+    -------
+    float
+        ε of all releases together.
+
+    Raises
+    ------
+    ValueError
+        If a loss or `delta` is out of range.
 
     Examples
     --------
@@ -119,12 +166,24 @@ def delta_at(
 
     Parameters
     ----------
-    epsilon, losses : float, array_like of float
-        ε, at least 0; and the losses, as of `basic_composition`.
+    epsilon : float
+        ε ≥ 0.
+    losses : array_like of float, shape (releases,)
+        Sensitivity over scale of each Laplace release: 0, or from 1e-100 to 1e100.
     tolerance : float
         Width of the bracket, relative to δ, that is aimed at, from 1e-9 to 0.1. It is wider, by
         up to a hundred times, where ε is a sum of ± the losses of few releases, as there δ has a
         kink. Rounding adds some 1e-9 for a million releases.
+
+    Returns
+    -------
+    Bracket
+        What δ is not below, and what it is not above.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
 
     Examples
     --------
@@ -149,9 +208,26 @@ def delta_at(
 def epsilon_at(delta: _Delta, losses: ArrayLike, tolerance: _Tolerance = 1e-6) -> Bracket:
     """Return the least ε of Laplace releases at which a given δ is enough, between two numbers.
 
-    `delta` is at least 0, where the answer is `basic_composition`, and below 1; `losses` and
-    `tolerance`, the relative width of the bracket of δ, are as of `delta_at`. Within 1e-5 of the
-    sum of the losses, relative to it, the bracket can be as wide as that.
+    Within 1e-5 of the sum of the losses, relative to it, the bracket can be as wide as that.
+
+    Parameters
+    ----------
+    delta : float
+        δ, at least 0, where the answer is `basic_composition`, and below 1.
+    losses : array_like of float, shape (releases,)
+        Sensitivity over scale of each Laplace release: 0, or from 1e-100 to 1e100.
+    tolerance : float
+        Width of the bracket of δ, relative to δ, that is aimed at, from 1e-9 to 0.1.
+
+    Returns
+    -------
+    Bracket
+        What ε is not below, and what it is not above.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
 
     Examples
     --------
@@ -187,14 +263,27 @@ def calibrate(epsilon: Positive, delta: _Delta, losses: ArrayLike) -> float:
     private (:prf:ref:`thm-int-private`). The factor c has
     ``epsilon_at(delta, c * losses).upper <= epsilon``, and seven digits unless δ = 0. The greatest
     such factor is above it by a share of at most 2·10⁻⁶, and by the width of the bracket of
-    `epsilon_at`, which can be more where δ is near 1 or the sum of the losses near ε. Without
-    releases there is no limit: ``inf``.
+    `epsilon_at`, which can be more where δ is near 1 or the sum of the losses near ε.
 
     Parameters
     ----------
-    epsilon, delta, losses
-        ε > 0 and δ, at least 0 and below 1, of all releases together; and the losses, as of
-        `basic_composition`. If they add up to ε, they must all be from 10^(−90) to 10^90.
+    epsilon : float
+        ε > 0 of all releases together.
+    delta : float
+        δ of all releases together, at least 0 and below 1.
+    losses : array_like of float, shape (releases,)
+        Sensitivity over scale of each Laplace release: 0, or from 1e-100 to 1e100. If they add up
+        to ε, they must all be from 10^(−90) to 10^90.
+
+    Returns
+    -------
+    float
+        The factor; ``inf`` without releases.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
 
     Examples
     --------

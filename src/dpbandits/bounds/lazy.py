@@ -51,13 +51,43 @@ _Eta = Annotated[float, between(0.05, 100.0)]
 
 @kernel
 def clip(x: float) -> float:
-    """Return x, moved into [0, 1]."""
+    """Return x, moved into [0, 1].
+
+    Parameters
+    ----------
+    x : float
+        A number.
+
+    Returns
+    -------
+    float
+        The nearest number of [0, 1].
+    """
     return min(max(x, 0.0), 1.0)
 
 
 @kernel
 def ucb_width(n: float, log_t: float, sampling: float, noise: float, epsilon: float) -> float:
-    """Return √(c·log t/n) + d·log t/(εn), c = `sampling` and d = `noise`."""
+    """Return √(c·log t/n) + d·log t/(εn).
+
+    Parameters
+    ----------
+    n : float
+        Number of rewards of the estimate, positive.
+    log_t : float
+        log t, of the time t.
+    sampling : float
+        c.
+    noise : float
+        d.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    float
+        The width, in units of reward.
+    """
     return math.sqrt(sampling * log_t / n) + noise * log_t / (epsilon * n)
 
 
@@ -66,7 +96,25 @@ def calibrated_upper(x: float, n: float, k: float, epsilon: float, level: float)
     """Return max {q in [0, 1] : n·d̃⁺(x, q, k/n) ≤ level}, 0 if there is no such q.
 
     d̃⁺ is convex and increases in q ≥ x, and Newton's method from the right converges. With ε = ∞
-    it is the index of KL-UCB. x may lie anywhere on the line.
+    it is the index of KL-UCB.
+
+    Parameters
+    ----------
+    x : float
+        The estimate, anywhere on the line.
+    n : float
+        Number of its rewards, positive.
+    k : float
+        Number of its Laplace variables, of scale 1/ε each.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    level : float
+        What the evidence does not exceed, at least 0.
+
+    Returns
+    -------
+    float
+        The index q.
     """
     if x >= 1.0:
         return 1.0
@@ -96,7 +144,26 @@ def calibrated_upper(x: float, n: float, k: float, epsilon: float, level: float)
 
 @kernel(error_model="numpy")
 def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float) -> float:
-    """Return min {x ≤ mean : n·d̃⁺(x, mean, k/n) ≤ level}, to rounding from below."""
+    """Return min {x ≤ mean : n·d̃⁺(x, mean, k/n) ≤ level}, to rounding from below.
+
+    Parameters
+    ----------
+    mean : float
+        A mean, in [0, 1].
+    n : float
+        Number of rewards of the estimate, positive.
+    k : float
+        Number of its Laplace variables, of scale 1/ε each.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    level : float
+        What the evidence does not exceed.
+
+    Returns
+    -------
+    float
+        The estimate x.
+    """
     if level <= 0.0 or mean <= 0.0:
         return mean
     step = math.sqrt(0.5 * level / n) + 2.0**-60
@@ -127,7 +194,34 @@ _ucb_widths = np.vectorize(ucb_width, otypes=[float])
 
 
 class Frame:
-    """The batches of an arm, and what is common to all bounds."""
+    """The batches of an arm, and what is common to all bounds.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of the arms, in [0, 1].
+    horizon : float
+        Horizon T > 0.
+    times : array_like of float or None
+        Times t ≤ T at which a bound is wanted; None for T.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    eta : float
+        Growth η of the batches, from 0.05 to 100.
+    forgets : bool
+        Whether an estimate rests on the last batch alone, not on all of them.
+
+    Raises
+    ------
+    ValueError
+        If a mean or a time is out of range.
+
+    Examples
+    --------
+    >>> frame = Frame([0.5, 0.25], 100.0, None, 1.0, 1.0, forgets=True)
+    >>> frame.best, frame.ends[:3].tolist()
+    (0.5, [1.0, 3.0, 7.0])
+    """
 
     def __init__(
         self,
@@ -155,18 +249,55 @@ class Frame:
         self.room = np.minimum(self.next_sizes, left)
 
     def reaching(self, mean: float, thresholds: Floats) -> Floats:
-        """Bound the probability that an arm's estimates reach thresholds of shape (times, J)."""
+        """Bound the probability that an arm's estimates reach thresholds.
+
+        Parameters
+        ----------
+        mean : float
+            Mean of the arm.
+        thresholds : numpy.ndarray of float, shape (times, J)
+            What the estimates have to reach, at each time and after each batch.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (times, J)
+            The probabilities, at most 1.
+        """
         reached: Floats = _probabilities(mean, thresholds, self.rewards, self.noises, self.epsilon)
         return reached
 
     def pulls(self, likely: Floats, lost: Floats | float = 0.0) -> Floats:
-        """Bound E N_a, given p_j + q_j and the pulls lost in each state of the best arm."""
+        """Bound E N_a, the pulls of a suboptimal arm.
+
+        Parameters
+        ----------
+        likely : numpy.ndarray of float, shape (times, J) or (J,)
+            p_j + q_j: probabilities that the arm is pulled after each batch.
+        lost : numpy.ndarray of float, shape (J,), or float
+            Pulls lost in each state of the best arm.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (times,)
+            The bound.
+        """
         result: Floats = 1.0 + np.sum(self.room * np.minimum(likely, 1.0), axis=1)
         result += np.sum((self.ends <= self.at[:, None]) * lost, axis=1)
         return np.minimum(result, self.at)
 
     def regret(self, pulls: Callable[[float], Floats]) -> Any:
-        """Add up the regret of all suboptimal arms; `pulls` bounds E N_a for a given mean."""
+        """Add up the regret of all suboptimal arms.
+
+        Parameters
+        ----------
+        pulls : callable
+            From a mean to a bound on E N_a, shape (times,).
+
+        Returns
+        -------
+        float or numpy.ndarray of float
+            The bound, in units of reward, of the shape of the times that are wanted.
+        """
         total = np.zeros(self.at.size)
         lower = self.means[self.means < self.best]
         for mean, arms in zip(*np.unique(lower, return_counts=True), strict=True):
@@ -177,14 +308,37 @@ class Frame:
     def index_regret(self, thresholds: Floats, failure: Callable[[Floats], Floats]) -> Any:
         """Bound the regret of an index that is above μ* where estimates reach the thresholds.
 
-        f(log s) = `failure` bounds the probability that it is below the mean of the best arm at
-        time s, so that q_j = Σ_i f(log(e_i + e_j + K − 1)).
+        f(log s) bounds the probability that the index is below the mean of the best arm at time s,
+        so that q_j = Σ_i f(log(e_i + e_j + K − 1)).
+
+        Parameters
+        ----------
+        thresholds : numpy.ndarray of float, shape (times, J)
+            What the estimates have to reach, at each time and after each batch.
+        failure : callable
+            The function f, of arrays.
+
+        Returns
+        -------
+        float or numpy.ndarray of float
+            The bound, in units of reward, of the shape of the times that are wanted.
         """
         q = failure(np.log(self.ends[:, None] + self.ends + self.means.size - 1)).sum(axis=0)
         return self.regret(lambda mean: self.pulls(self.reaching(mean, thresholds) + q))
 
     def regret_at_levels(self, pulls: Callable[[float, float], Floats]) -> Any:
-        """Bound the regret by the least over some levels y; `pulls` bounds E N_a for μ_a and y."""
+        """Bound the regret by the least over some levels y.
+
+        Parameters
+        ----------
+        pulls : callable
+            From a mean μ_a and a level y to a bound on E N_a, shape (times,).
+
+        Returns
+        -------
+        float or numpy.ndarray of float
+            The bound, in units of reward, of the shape of the times that are wanted.
+        """
 
         def least(mean: float) -> Floats:
             levels = (self.best - share * (self.best - mean) for share in _SHARES)
@@ -208,16 +362,34 @@ def lazy_ucb_regret(
     """Bound the expected pseudo-regret of AdaP-UCB and Lazy-UCB.
 
     The index x + √(c·log t/n) + d·log t/(εn) of an arm is below its mean with probability at most
-    t^(−2c) + t^(−d)/2, as in :prf:ref:`lem-lazy-index`.
+    t^(−2c) + t^(−d)/2, by :prf:ref:`lem-lazy-index`. Proof: :prf:ref:`thm-lazy-regret`.
 
     Parameters
     ----------
-    means : array_like, shape (K,)
+    means : array_like of float, shape (K,)
         Means of the arms, in [0, 1].
-    horizon, times
-        As of `elimination_regret`.
-    epsilon, sampling, noise, eta : float
-        Privacy budget ε, inf included; c and d, above 0; growth η of the batches, 0.05 to 100.
+    horizon : float
+        Horizon T > 0.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for the algorithm without noise.
+    sampling : float
+        c > 0.
+    noise : float
+        d > 0.
+    eta : float
+        Growth η of the batches, from 0.05 to 100.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
     private = 0.5 if math.isfinite(frame.epsilon) else 0.0
@@ -239,10 +411,35 @@ def adap_klucb_regret(
     eta: _Eta = 1.0,
     times: ArrayLike | None = None,
 ) -> Any:
-    """Bound the expected pseudo-regret of AdaP-KLUCB, whose index has α = `alpha` > 0.
+    """Bound the expected pseudo-regret of AdaP-KLUCB.
 
     The index of an arm is below its mean with probability at most 1.5·t^(−α).
-    Proof: :prf:ref:`lem-lazy-index`. Other arguments as of `lazy_ucb_regret`.
+    Proof: :prf:ref:`lem-lazy-index`, :prf:ref:`thm-lazy-regret`.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of the arms, in [0, 1].
+    horizon : float
+        Horizon T > 0.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for the algorithm without noise.
+    alpha : float
+        The index's α > 0.
+    eta : float
+        Growth η of the batches, from 0.05 to 100.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
     levels = alpha * frame.log_times
@@ -263,10 +460,35 @@ def dp_klucb_regret(
     slack: Annotated[float, between(0.0, 100.0)],
     times: ArrayLike | None = None,
 ) -> Any:
-    """Bound the expected pseudo-regret of DP-KLUCB, whose index has ξ = `slack`, from 0 to 100.
+    """Bound the expected pseudo-regret of DP-KLUCB.
 
     The index of an arm is below its mean with probability at most 1/(t·(1 + log t)^ξ).
-    Proof: :prf:ref:`lem-lazy-index`. Other arguments as of `lazy_ucb_regret`.
+    Proof: :prf:ref:`lem-lazy-index`, :prf:ref:`thm-lazy-regret`.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of the arms, in [0, 1].
+    horizon : float
+        Horizon T > 0.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for the algorithm without noise.
+    eta : float
+        Growth η of the batches, from 0.05 to 100.
+    slack : float
+        The index's ξ, from 0 to 100.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
 
     Examples
     --------
@@ -289,6 +511,28 @@ def private_regret_rate(means: ArrayLike, epsilon: Budget) -> float:
     state (reconstructed); `lai_robbins_rate` for ε = ∞, and never below `private_lower_bound_rate`.
     Where the largest mean is 1 it is what the formula gives, and no bound.
     Proof: :prf:ref:`thm-head-lower`.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of the arms, in [0, 1].
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    float
+        The rate, in units of reward.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> private_regret_rate([0.9, 0.6], 0.1) > private_regret_rate([0.9, 0.6], math.inf)
+    True
     """
     mu = check_arms("means", means)
     best = float(mu.max())
@@ -352,8 +596,32 @@ def lazy_dp_ts_regret(
     """Bound the expected pseudo-regret of Lazy-DP-TS with a draw at each pull.
 
     The least, over some levels y between μ_a and μ* and some widths √n_j·(y − y'_j), of the bound
-    of :prf:ref:`thm-lazy-ts`, which has the proof. `alpha` is α of the centre, from 1.001 to 100;
-    other arguments as of `lazy_ucb_regret`.
+    of :prf:ref:`thm-lazy-ts`, which has the proof.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of the arms, in [0, 1].
+    horizon : float
+        Horizon T > 0.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for the algorithm without noise.
+    alpha : float
+        α of the centre, from 1.001 to 100.
+    eta : float
+        Growth η of the batches, from 0.05 to 100.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
     when = frame.ends + frame.means.size
@@ -390,8 +658,32 @@ def dp_imed_regret(
     """Bound the expected pseudo-regret of DP-IMED.
 
     The least, over some levels y between μ_a and μ*, of the bound of :prf:ref:`thm-imed`, which has
-    the proof. `calibrated` tells whether the evidence of the index is d̃⁺ or d_ε; other arguments
-    as of `lazy_ucb_regret`.
+    the proof.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of the arms, in [0, 1].
+    horizon : float
+        Horizon T > 0.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for the algorithm without noise.
+    eta : float
+        Growth η of the batches, from 0.05 to 100.
+    calibrated : bool
+        Whether the evidence of the index is d̃⁺, not d_ε.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     frame = Frame(means, horizon, times, epsilon, eta, forgets=False)
     levels = np.maximum(frame.log_times - np.log(frame.rewards), 0.0)

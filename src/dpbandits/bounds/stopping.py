@@ -80,7 +80,24 @@ def _check_alpha(alpha: float, size: float, least: float = SMALLEST) -> float:
 def loglog_bracket(a: Positive, b: Positive) -> tuple[float, float]:
     """Return U = log(a·log(1/b))/b and 2U, the ends that SS19's Fact 2.1 names.
 
-    For a > 1 and b < 1/16. Proof: :prf:ref:`prop-fact`.
+    Proof: :prf:ref:`prop-fact`.
+
+    Parameters
+    ----------
+    a : float
+        A number above 1.
+    b : float
+        A number in (0, 1/16).
+
+    Returns
+    -------
+    low, high : float
+        U and 2U.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     if not (a > 1 and b < 1 / 16):
         raise ValueError(f"a={a!r}, b={b!r} is out of range; allowed: a > 1 and b < 1/16")
@@ -90,14 +107,53 @@ def loglog_bracket(a: Positive, b: Positive) -> tuple[float, float]:
 
 @checked_arguments
 def loglog_crossing(a: Positive, b: Positive) -> float:
-    """Solve log(a·log x) = b·x for its largest root, beyond which log(a·log x)/x stays below b."""
+    """Solve log(a·log x) = b·x for its largest root, beyond which log(a·log x)/x stays below b.
+
+    Parameters
+    ----------
+    a : float
+        A number above 1.
+    b : float
+        A number in (0, 1/16).
+
+    Returns
+    -------
+    float
+        The root, between the ends of `loglog_bracket`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> low, high = loglog_bracket(2.0, 0.01)
+    >>> low < loglog_crossing(2.0, 0.01) < high
+    True
+    """
     from scipy.optimize import brentq  # slow to import
 
     return float(brentq(lambda x: math.log(a * math.log(x)) - b * x, *loglog_bracket(a, b)))
 
 
 class StoppingTimes(NamedTuple):
-    """Terms t₀, t₁, t₂ of Theorem 3.3, in samples: for the law, the comparisons, the release."""
+    """Terms t₀, t₁, t₂ of SS19's Theorem 3.3, in samples.
+
+    Attributes
+    ----------
+    sampling : float
+        t₀, for the law of the samples.
+    queries : float
+        t₁, for the comparisons.
+    release : float
+        t₂, for the release.
+
+    Examples
+    --------
+    >>> StoppingTimes(100.0, 20.0, 3.0).total
+    123.0
+    """
 
     sampling: float
     queries: float
@@ -111,11 +167,33 @@ class StoppingTimes(NamedTuple):
 
 @checked_arguments
 def stopping_failure(beta: Fraction, *, private: Flag = True) -> float:
-    """Bound the probability that some event of the proof of Theorem 3.1 fails.
+    """Bound the probability that some event of the proof of SS19's Theorem 3.1 fails.
 
     β/8 · Σ 1/s² for sampling and as much for the queries, β/4 each for threshold and release:
     (1/2 + π²/24)·β ≈ 0.911·β. Without privacy β/2 · Σ 1/s² = β·π²/12 ≈ 0.822·β. Proof:
     :prf:ref:`thm-dpnas`, :prf:ref:`thm-nas`.
+
+    Parameters
+    ----------
+    beta : float
+        The rule's error probability β, in (0, 1).
+    private : bool
+        Whether the rule draws noise.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(stopping_failure(0.1), 4), round(stopping_failure(0.1, private=False), 4)
+    (0.0911, 0.0822)
     """
     return beta * (0.5 + math.pi**2 / 24 if private else math.pi**2 / 12)
 
@@ -125,8 +203,25 @@ def stopping_samples(rule: NASFamily, mean: Number) -> int:
     """Bound the samples of a rule of the NAS family: SS19, Theorem 3.3, as its proof has it.
 
     The first look time n with n|μ| ≥ n·h·(2 + 1/α) + 2σ₁·log(4/β) + 2σ₂·log(8s²/β) +
-    (σ₃/α)·log(4/β), for samples of mean μ ≠ 0: there the rule halts unless an event of probability
-    `stopping_failure` happens, and its estimate is right as well. Proof: :prf:ref:`thm-halting`.
+    (σ₃/α)·log(4/β): there the rule halts unless an event of probability `stopping_failure` happens,
+    and its estimate is right as well. Proof: :prf:ref:`thm-halting`.
+
+    Parameters
+    ----------
+    rule : NASFamily
+        The rule.
+    mean : float
+        Mean μ ≠ 0 of the samples, in [−R, R].
+
+    Returns
+    -------
+    int
+        Number of samples.
+
+    Raises
+    ------
+    ValueError
+        If the rule is not of the NAS family, or `mean` is out of range.
 
     Examples
     --------
@@ -158,9 +253,26 @@ def stopping_times_printed(
 
     Parameters
     ----------
-    mean, alpha, beta, epsilon, half_range : float
-        Mean μ ≠ 0 of samples in [−R, R]; relative error α, and probability β of a greater one;
-        privacy budget ε > 0, ``inf`` included; R > 0.
+    mean : float
+        Mean μ ≠ 0 of the samples, in [−R, R].
+    alpha : float
+        Relative error α, in (0, 1).
+    beta : float
+        Probability β of a greater error, in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    half_range : float
+        R > 0: the samples lie in [−R, R].
+
+    Returns
+    -------
+    StoppingTimes
+        The three terms, in samples.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     x, y = _units(mean, alpha, epsilon, half_range)
     log_term = math.log(math.log(x) / beta)
@@ -171,10 +283,33 @@ def stopping_times_printed(
 def stopping_times_repaired(
     mean: Number, alpha: Fraction, beta: Fraction, epsilon: Budget, half_range: Positive = 1.0
 ) -> StoppingTimes:
-    """Evaluate t₀, t₁, t₂ in a form for which the theorem holds without conditions.
+    """Evaluate t₀, t₁, t₂ in a form for which SS19's Theorem 3.3 holds without conditions.
 
-    t₀ = x²·λ, t₁ = y·λ, t₂ = (y/α)·log(4/β) with λ = log((4/β)·log(e·max(x, y))); the arguments,
-    x and y are those of `stopping_times_printed`.
+    t₀ = x²·λ, t₁ = y·λ, t₂ = (y/α)·log(4/β) with λ = log((4/β)·log(e·max(x, y))), x = R/(α|μ|) and
+    y = R/(ε|μ|).
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ ≠ 0 of the samples, in [−R, R].
+    alpha : float
+        Relative error α, in (0, 1).
+    beta : float
+        Probability β of a greater error, in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    half_range : float
+        R > 0: the samples lie in [−R, R].
+
+    Returns
+    -------
+    StoppingTimes
+        The three terms, in samples.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     x, y = _units(mean, alpha, epsilon, half_range)
     log_term = math.log(4 / beta * (1 + math.log(max(x, y))))
@@ -191,7 +326,31 @@ def _units(mean: float, alpha: float, epsilon: float, half_range: float) -> tupl
 def stopping_samples_printed(
     mean: Number, alpha: Fraction, beta: Fraction, epsilon: Budget, half_range: Positive = 1.0
 ) -> float:
-    """Evaluate SS19's Theorem 3.3 as printed: 2000·(t₀ + t₁ + t₂)."""
+    """Evaluate SS19's Theorem 3.3 as printed: 2000·(t₀ + t₁ + t₂) of `stopping_times_printed`.
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ ≠ 0 of the samples, in [−R, R].
+    alpha : float
+        Relative error α, in (0, 1).
+    beta : float
+        Probability β of a greater error, in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    half_range : float
+        R > 0: the samples lie in [−R, R].
+
+    Returns
+    -------
+    float
+        Number of samples.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
     return 2000 * stopping_times_printed(mean, alpha, beta, epsilon, half_range).total
 
 
@@ -203,6 +362,36 @@ def stopping_samples_closed_form(
 
     `stopping_constant` times the terms of `stopping_times_repaired`; exceeded with probability
     at most `stopping_failure`. Proof: :prf:ref:`thm-halting-closed`.
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ ≠ 0 of the samples, in [−R, R].
+    alpha : float
+        Relative error α, in (0, 1).
+    beta : float
+        Probability β of a greater error, in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    half_range : float
+        R > 0: the samples lie in [−R, R].
+
+    Returns
+    -------
+    float
+        Number of samples.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from dpbandits import DPExponentialNAS
+    >>> samples = stopping_samples(DPExponentialNAS(epsilon=0.1, alpha=0.5, beta=0.05), 0.1)
+    >>> samples < stopping_samples_closed_form(0.1, alpha=0.5, beta=0.05, epsilon=0.1)
+    True
     """
     times = stopping_times_repaired(mean, alpha, beta, epsilon, half_range)
     return stopping_constant(beta) * times.total
@@ -215,6 +404,26 @@ def stopping_constant(beta: Fraction) -> float:
     C = 8q²/(4q − p) with p = 18c₀, q = 48c₁, and with b = log(4/β), κ = log2(3Cb):
     c₀ = max(2, (b + log 4 + 2·log κ)/b), c₁ = (b + log(2)/2 + log κ)/b. It falls as β → 0, is
     below 342 for every β, and below 200 for β ≤ 0.08. Proof: :prf:ref:`thm-halting-closed`.
+
+    Parameters
+    ----------
+    beta : float
+        Error probability β, in (0, 1).
+
+    Returns
+    -------
+    float
+        The constant.
+
+    Raises
+    ------
+    ValueError
+        If `beta` is out of range.
+
+    Examples
+    --------
+    >>> stopping_constant(0.08) < 200 < stopping_constant(0.9) < 342
+    True
     """
     base = math.log(4 / beta)
     return _fixed_point(base, math.log(4), math.log(2) / 2, 0.0)
@@ -228,8 +437,23 @@ def stopping_constant_printed(
 ) -> float:
     """Return the constant that replaces 2000 before `stopping_times_printed`.
 
-    As `stopping_constant`, with b = log(1/β), log 16 and log(32)/2 in place of log 4 and
-    log(2)/2, and κ = log2(3Cb) + 2/log 2. It needs β ≤ 0.08, α|μ| ≤ R/e and ε ≥ α.
+    It is found like `stopping_constant`, with b = log(1/β), log 16 and log(32)/2 in place of log 4
+    and log(2)/2, and κ = log2(3Cb) + 2/log 2. It needs β ≤ 0.08, α|μ| ≤ R/e and ε ≥ α.
+
+    Parameters
+    ----------
+    beta : float
+        Error probability β, in (0, 0.9].
+
+    Returns
+    -------
+    float
+        The constant.
+
+    Raises
+    ------
+    ValueError
+        If `beta` is out of range.
     """
     # log(1/β) vanishes at 1, and with it the terms
     base = math.log(1 / beta)
@@ -252,8 +476,27 @@ def _fixed_point(base: float, squared: float, single: float, ahead: float) -> fl
 def dagum_rate(law: Law, alpha: Fraction, beta: Fraction) -> float:
     """Return max(σ², R·α|μ|)·log(1/β)/(α²μ²): Dagum et al. (2000), without its constant.
 
-    As SS19, §3.1, quotes it. With log((1 − β)/β) in place of log(1/β), `stopping_lower_bound` is
+    SS19, §3.1, quotes it so. With log((1 − β)/β) in place of log(1/β), `stopping_lower_bound` is
     at least (1 − 2β)/23 of it. Proof: :prf:ref:`thm-dagum`.
+
+    Parameters
+    ----------
+    law : Law
+        Law of the samples, of mean μ ≠ 0.
+    alpha : float
+        Relative error α, in (0, 1).
+    beta : float
+        Probability β of a greater error, in (0, 1).
+
+    Returns
+    -------
+    float
+        The rate, in samples.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of another type.
     """
     size = _check_law(law)
     error = _check_alpha(alpha, size) * size  # in units of R, as the variance
@@ -269,6 +512,32 @@ def stopping_lower_bound(law: Law, alpha: Fraction, beta: _BelowHalf) -> float:
     0. (1 − 2β)·log((1 − β)/β)/K, K the least relative entropy KL(P, Q) from the law P to a law Q
     on [−R, R] whose mean has no (1 ± α)-approximation in common with μ. Proof:
     :prf:ref:`thm-dagum`.
+
+    Parameters
+    ----------
+    law : Law
+        Law of the samples, of mean μ ≠ 0.
+    alpha : float
+        Relative error α, in (0, 1).
+    beta : float
+        Probability β of a greater error, in (0, 1/2).
+
+    Returns
+    -------
+    float
+        Number of samples.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of another type.
+
+    Examples
+    --------
+    >>> from dpbandits.rewards.laws import two_point
+    >>> bounds = [stopping_lower_bound(two_point(mean), 0.5, 0.05) for mean in (0.1, 0.05)]
+    >>> bounds[0] < bounds[1]
+    True
     """
     size = _check_law(law)
     alpha = _check_alpha(alpha, size, 1e-10)  # an entropy needs more
@@ -318,8 +587,33 @@ def private_stopping_lower_bound(
 
     log((1/2 − β)/β)/log(1 + d(e^ε − 1)): SS19, Theorem 3.4, with the sharp form of Lemma 3.5, for
     β < 1/4; 0 for ε = ∞. d = 2α|μ|/((1 + α)(R + |μ|)) serves for **every** law of mean μ, whatever
-    its variance; on the law on {−R, R} (`two_point`) d = α|μ|/((1 + α)R), as in the paper. The
-    other arguments are those of `stopping_times_printed`. Proof: :prf:ref:`thm-private-lower`.
+    its variance; on the law on {−R, R} d = α|μ|/((1 + α)R), as in the paper.
+    Proof: :prf:ref:`thm-private-lower`.
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ ≠ 0 of the samples, in [−R, R].
+    alpha : float
+        Relative error α, in (0, 1).
+    beta : float
+        Probability β of a greater error, in (0, 1/4).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    half_range : float
+        R > 0: the samples lie in [−R, R].
+    two_point : bool
+        Whether the law is that on {−R, R}.
+
+    Returns
+    -------
+    float
+        Number of samples.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     rate = _privacy_rate(mean, alpha, epsilon, half_range, two_point)
     return math.log((0.5 - beta) / beta) / rate
@@ -343,9 +637,28 @@ def stopping_complexity_lower_bound(
     """Bound from below the expected samples of any ε-DP rule on `law`: SS19, Corollary 3.6.
 
     The largest of `stopping_lower_bound`, half of `private_stopping_lower_bound`, and
-    log(1/β)/(8·log(1 + d(e^ε − 1))), which serves for β near 1/4. `epsilon` is one budget or a list
-    of several, as the result is; law, α and β < 1/4 are as of `stopping_lower_bound`. Proof:
-    :prf:ref:`cor-lower`.
+    log(1/β)/(8·log(1 + d(e^ε − 1))), which serves for β near 1/4. Proof: :prf:ref:`cor-lower`.
+
+    Parameters
+    ----------
+    law : Law
+        Law of the samples, of mean μ ≠ 0.
+    alpha : float
+        Relative error α, in (0, 1).
+    beta : float
+        Probability β of a greater error, in (0, 1/4).
+    epsilon : array_like of float
+        Privacy budgets ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        Number of samples, of the shape of `epsilon`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of another type.
     """
     _check_law(law)
     on_ends = isinstance(law, TwoPointLaw) and law.high == -law.low == law.half_range

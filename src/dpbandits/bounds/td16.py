@@ -160,12 +160,28 @@ def dp_ucb_bound_regret(
 
     Parameters
     ----------
-    gaps, horizon, times
-        As of `elimination_regret`.
+    gaps : array_like of float, shape (K,)
+        Gaps of all arms, in [0, 1], zeros for the best.
+    horizon : float
+        Horizon T > 0.
     block_scale : float
         Scale b ≥ 0 of the noise of a block; the width is ν = 4√8·b·log t·(bracket).
-    ucb_term, repaired : bool
-        Whether the index has √(2 log t/n); whether the bracket is ⌊log2 n⌋ + 1, not log2 n' + 1.
+    ucb_term : bool
+        Whether the index has √(2 log t/n).
+    repaired : bool
+        Whether the bracket is ⌊log2 n⌋ + 1, not log2 n' + 1.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     all_gaps = check_arms("gaps", gaps)
 
@@ -199,11 +215,31 @@ def dp_ucb_hybrid_regret(
 ) -> Any:
     """Bound the expected pseudo-regret of DP-UCB with advancing hybrid counters.
 
-    Arguments as of `dp_ucb_bound_regret`. This is O(b·log²t + log t/Δ), as in Theorem 3.3, if gaps
-    do not differ. That theorem is said to be proved like Theorem 3.2; but without ν in the index
-    nothing covers the noise of an arm with few pulls, and it is new noise that saves it. Proof:
-    :prf:ref:`thm-33`, with the mean number of times of rare noise at most η = 1/8 and ν by
-    `negative_before`.
+    This is O(b·log²t + log t/Δ), as in Theorem 3.3, if gaps do not differ. That theorem is said to
+    be proved like Theorem 3.2; but without ν in the index nothing covers the noise of an arm with
+    few pulls, and it is new noise that saves it. Proof: :prf:ref:`thm-33`, with the mean number of
+    times of rare noise at most η = 1/8 and ν by `negative_before`.
+
+    Parameters
+    ----------
+    gaps : array_like of float, shape (K,)
+        Gaps of all arms, in [0, 1], zeros for the best.
+    horizon : float
+        Horizon T > 0.
+    block_scale : float
+        Scale b ≥ 0 of the noise of a block.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     all_gaps = check_arms("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
@@ -263,10 +299,30 @@ def dp_ucb_int_regret(
 
     Parameters
     ----------
-    interval, exponent, noise : int, float, float
-        f, v, and the factor of the noise, whose scale is noise·m^(v/2 − 1).
+    gaps : array_like of float, shape (K,)
+        Gaps of all arms, in [0, 1], zeros for the best.
+    horizon : float
+        Horizon T > 0.
+    interval : int
+        Number f ≥ 1 of pulls between releases of an arm.
+    exponent : float
+        v, from 1 to 2.
+    noise : float
+        Factor of the noise, positive: its scale is noise·m^(v/2 − 1).
     refreshed : bool
         Whether the bonus grows between releases.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     all_gaps = check_arms("gaps", gaps)
 
