@@ -20,6 +20,7 @@ from dpbandits._validation import check_choice, check_fraction, check_integer, c
 from dpbandits.algorithms import identifiers, registry, stopping_rules
 from dpbandits.auditing import TablePair, audit_exactly, search, subject_of
 from dpbandits.auditing import audit as audit_sampled
+from dpbandits.auditing.searching import usual_shape
 from dpbandits.configuration import whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import FinitePopulation
@@ -514,8 +515,15 @@ def audit(
     delta: Annotated[float | None, reads(_number, "δ that goes with it (default: 0).")] = None,
     sampled: Annotated[bool, Parameter(help="Do not integrate, run it.")] = False,
     runs: Annotated[int, reads(whole(16), "Runs on each table.")] = 10**5,
-    arms: Annotated[int, reads(whole(1), "Arms of the tables.")] = 2,
-    pulls: Annotated[int, reads(whole(1), "Rewards of each arm, and the length of a run.")] = 16,
+    arms: Annotated[
+        int | None, reads(whole(1), "Arms of the tables (default: 2; 1 for a stopping rule).")
+    ] = None,
+    pulls: Annotated[
+        int | None,
+        reads(
+            whole(1), "Rewards of each arm, and the length of a run (default: 16, or as needed)."
+        ),
+    ] = None,
     candidates: Annotated[int, reads(whole(1), "Pairs of tables that are tried.")] = 32,
     table: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     change: str | None = None,
@@ -559,13 +567,13 @@ def audit(
     if not (sampled or own or table is not None or promised is not None):
         found = audit_exactly(target)
     if found is None:
-        subject = subject_of(target, pulls) if not own or isinstance(target, KINDS) else target
+        length = usual_shape(target)[1] if pulls is None else pulls
+        subject = subject_of(target, length) if not own or isinstance(target, KINDS) else target
         if table is not None:
             pair = _pair(table, change)
         else:
-            arms = 1 if isinstance(target, StoppingRule) else arms
             fewer = min(max(runs // 25, 16), 4000)  # all searching takes about as long as the audit
-            pair = search(subject, arms, pulls, candidates, fewer, [seed, 1], jobs, promised)
+            pair = search(subject, arms, length, candidates, fewer, [seed, 1], jobs, promised)
         found = audit_sampled(subject, pair, runs, [seed, 0], failure, jobs, promised)
     record = {"convicted": found.convicted, "verdict": found.verdict, **vars(found)}
     show(json, str(found), record)

@@ -68,3 +68,33 @@ class PrivacyGuarantee(Configuration):
 
 NO_PRIVACY = PrivacyGuarantee("global", math.inf)
 """The guarantee of a non-private algorithm: none."""
+
+
+class Guaranteed:
+    """Base of what declares a guarantee.
+
+    Examples
+    --------
+    >>> Guaranteed().guarantee.is_private, str(Guaranteed().guarantee_at(16))
+    (False, 'none')
+    """
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """What is promised about the privacy of the whole output."""
+        return NO_PRIVACY
+
+    def guarantee_at(self, horizon: int) -> PrivacyGuarantee:
+        """Return what is promised of runs of one length.
+
+        Parameters
+        ----------
+        horizon : int
+            Number of pulls, or of elements of a stream.
+
+        Returns
+        -------
+        PrivacyGuarantee
+            The guarantee; here the one that holds for every length.
+        """
+        return self.guarantee

@@ -7,6 +7,7 @@ to 20 000 times on each table. A wrong conviction has probability 1e-6 at most.
 
 import copy
 
+import numpy as np
 import pytest
 from statistical import FALSE_ALARM
 
@@ -22,8 +23,10 @@ from dpbandits.auditing import (
     audit_many,
     audit_stopping,
     free_cases,
+    search,
 )
 from dpbandits.auditing.cases import group_of
+from dpbandits.auditing.searching import usual_shape
 from dpbandits.mechanisms import AdaptiveTree
 
 FAST, SLOW = 20_000, 1_000
@@ -44,12 +47,18 @@ RUN = [
 
 
 def pair_for(target):
-    """A pair on which the first rewards matter: the worse-looking arm's first one differs."""
-    if isinstance(target, dpb.RegretAlgorithm | dpb.IdentificationAlgorithm):
-        return TablePair([[0.0] * 16, [1.0] + [0.0] * 15], 0, 0, 1.0)
+    """A pair on which the first rewards matter: the worse-looking arm's first one differs.
+
+    For what declares that it decides later a pair is looked for, of the length that it declares.
+    """
+    tables, (_, n_pulls) = target.tables, usual_shape(target)
     if isinstance(target, dpb.StoppingRule):
-        return TablePair([[1.0] * 8], 0, 0, -1.0)
-    return TablePair([[-1.0 if isinstance(target, AdaptiveTree) else 0.0] + [0.0] * 3], 0, 0, 1.0)
+        return TablePair([[tables.high] * 8], 0, 0, tables.low)
+    if n_pulls > 16:
+        return search(target, count=4, n_runs=50, seed=1)
+    table = np.zeros((tables.n_arms, n_pulls if tables.n_arms > 1 else 4))
+    table[-1, 0] = tables.high if tables.n_arms > 1 else tables.low
+    return TablePair(table, 0, 0, tables.high)
 
 
 def test_everything_that_the_package_has_is_audited():

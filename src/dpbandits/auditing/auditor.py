@@ -23,7 +23,7 @@ from dpbandits._validation import check_fraction, check_integer
 from dpbandits.auditing.events import Tally, choose_event
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.runs import run_both
-from dpbandits.auditing.subjects import Auditable, subject_of
+from dpbandits.auditing.subjects import Auditable, subject_of, tables_of
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.streams import FixedRewards
 
@@ -54,6 +54,8 @@ class Audit:
         The event, in words.
     constant : bool
         Whether all runs on both tables had one output, so that nothing could have been seen.
+    least : int
+        Length of tables from which on, as the subject says, an audit tests something.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Audit:
     tally: Tally | None
     event: str
     constant: bool = False
+    least: int = 1
 
     @property
     def exact(self) -> bool:
@@ -99,10 +102,12 @@ class Audit:
         if t is None:
             found = f"exact: ε is at least {self.epsilon_lower:.4g} ({self.event})"
         elif self.constant:
+            n_pulls = self.pair.table.shape[1]
+            longer = f" (of {self.least} pulls or more, it says)" if n_pulls < self.least else ""
             found = (
                 f"all {2 * t.runs} runs and as many on the neighbour did the same: within "
-                f"{self.pair.table.shape[1]} pulls, the length of the tables, no reward decided "
-                "anything; longer tables, or shorter phases of the algorithm, may test more"
+                f"{n_pulls} pulls, the length of the tables, no reward decided anything; longer "
+                f"tables{longer}, or shorter phases of the algorithm, may test more"
             )
         else:
             found = (
@@ -200,4 +205,6 @@ def audit(
         for rows in (outputs, others)
     )
     lower = tally.epsilon_lower(promised.delta)
-    return Audit(target.label, promised, pair, lower, tally, str(event), constant)
+    tables = tables_of(target)
+    least = tables.least if tables else 1
+    return Audit(target.label, promised, pair, lower, tally, str(event), constant, least)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from dataclasses import MISSING, fields
 from functools import partial
 from typing import Any
 
 from dpbandits import algorithms as alg
 from dpbandits.algorithms import identifiers, registry, stopping_rules
+from dpbandits.auditing.auditor import FEWEST_RUNS
 from dpbandits.auditing.grid import AuditCase
+from dpbandits.auditing.searching import usual_shape
+from dpbandits.auditing.subjects import tables_of
 from dpbandits.auditing.truths import (
     EliminationEpoch,
     HaltingTime,
@@ -38,8 +42,8 @@ def audit_cases(
 ) -> dict[str, AuditCase]:
     """Return how each class that promises privacy is audited.
 
-    Classes of the registry without a line here, such as an algorithm that joins it, are run on
-    tables with their defaults.
+    Classes of the registries without a line here, such as an algorithm that joins them, are run
+    with their defaults, on tables of the length that they declare.
 
     Parameters
     ----------
@@ -57,11 +61,22 @@ def audit_cases(
     dict of str to AuditCase
         Name of the class → its case, in the order of the book.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or a class that joined has a parameter without a default.
+
     Examples
     --------
     >>> audit_cases(1.0, n_runs=1000, slow_runs=100)["DPSE"].method
     'exact'
     """
+    cases = _private(epsilon, n_runs, slow_runs, tried)
+    return cases | _joined(True, epsilon, slow_runs, tried)
+
+
+def _private(epsilon: float, n_runs: int, slow_runs: int, tried: int) -> dict[str, AuditCase]:
+    """Return the cases of `audit_cases` that have a line here."""
     run = partial(AuditCase, method="runs", n_pulls=N_PULLS, n_runs=n_runs, tried=tried)
     count = partial(run, n_pulls=N_COUNTED)
     exact = partial(AuditCase, method="exact")
@@ -81,14 +96,44 @@ def audit_cases(
         *(run(kind(epsilon)) for kind in (alg.AnytimeLazyUCB, alg.AdaPUCB, alg.AdaPKLUCB)),
         *(run(kind(epsilon)) for kind in (alg.LazyDPTS, alg.DPKLUCB, alg.DPIMED)),
     ]
-    cases = {type(case.target).__name__: case for case in listed}
-    known = {*cases, *free_cases(n_runs), *NOT_AUDITED}
-    joined: dict[str, Any] = {name: kind for name, kind in registry.items() if name not in known}
-    return cases | {name: run(kind(epsilon), n_runs=slow_runs) for name, kind in joined.items()}
+    return {type(case.target).__name__: case for case in listed}
+
+
+def _joined(private: bool, epsilon: float, n_runs: int, tried: int) -> dict[str, AuditCase]:
+    """Return how classes of the registries are audited that have no line here.
+
+    They are run with their defaults, on tables as long as they say they need.
+    """
+    registered: dict[str, Any] = {**registry, **stopping_rules, **identifiers}
+    one = FEWEST_RUNS
+    listed = {*_private(1.0, one, one, 1), *_free(one, 1), *NOT_AUDITED}
+    joined = (_default(kind, epsilon) for name, kind in registered.items() if name not in listed)
+    return {
+        type(target).__name__: AuditCase(target, "runs", usual_shape(target)[1], n_runs, tried)
+        for target in joined
+        if target.guarantee.is_private == private and tables_of(target) is not None
+    }
+
+
+def _default(kind: Any, epsilon: float) -> Any:
+    """Return a configuration with `epsilon`, and with its defaults where it has them."""
+    values = {"epsilon": epsilon, "alpha": ALPHA, "beta": BETA, "delta": WRONG}
+    needed = [
+        each.name for each in fields(kind) if each.default is MISSING or each.name == "epsilon"
+    ]
+    if unknown := [name for name in needed if name not in values]:
+        raise ValueError(
+            f"{kind.__name__}.{unknown[0]} has no default; allowed: one, or a line for "
+            f"{kind.__name__} in dpbandits.auditing.cases"
+        )
+    return kind(**{name: values[name] for name in needed})
 
 
 def free_cases(n_runs: int, tried: int = 8) -> dict[str, AuditCase]:
     """Return how each class that promises nothing is audited.
+
+    Classes of the registries without a line here are run with their defaults, on tables of the
+    length that they declare.
 
     Parameters
     ----------
@@ -102,11 +147,21 @@ def free_cases(n_runs: int, tried: int = 8) -> dict[str, AuditCase]:
     dict of str to AuditCase
         Name of the class → its case.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or a class that joined has a parameter without a default.
+
     Examples
     --------
     >>> free_cases(1000)["UCB"].method
     'certain'
     """
+    return _free(n_runs, tried) | _joined(False, 1.0, n_runs, tried)
+
+
+def _free(n_runs: int, tried: int) -> dict[str, AuditCase]:
+    """Return the cases of `free_cases` that have a line here."""
     certain = partial(AuditCase, method="certain")
     listed = [
         certain(NAS(ALPHA, BETA), n_pulls=1024),

@@ -17,8 +17,8 @@ from dpbandits.auditing.auditor import FEWEST_RUNS, Audit, audit
 from dpbandits.auditing.events import Tally
 from dpbandits.auditing.exact import audit_exactly
 from dpbandits.auditing.pairs import TablePair
-from dpbandits.auditing.searching import certain_pair, n_arms_of, search
-from dpbandits.auditing.subjects import declared, subject_of
+from dpbandits.auditing.searching import certain_pair, search
+from dpbandits.auditing.subjects import declared, subject_of, tables_of
 from dpbandits.auditing.truths import KnownLoss
 from dpbandits.configuration import Configuration, whole
 from dpbandits.guarantees import Delta, PrivacyGuarantee
@@ -99,11 +99,11 @@ class AuditCase(Configuration):
         """The pair of tables that is known to tell most; None where it has to be found."""
         if isinstance(self.target, KnownLoss):
             return self.target.pair
-        if not callable(getattr(self.target, "counter", None)):
+        tables = tables_of(self.target)
+        if tables is None or not callable(getattr(self.target, "counter", None)):
             return None
-        least = -1.0 if hasattr(self.target, "first_bound") else 0.0
         element = worst_element(self.target, self.n_pulls)  # of which most is released
-        return TablePair(np.full((1, self.n_pulls), least), 0, element - 1, 1.0)
+        return TablePair(np.full((1, self.n_pulls), tables.low), 0, element - 1, tables.high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,8 +204,11 @@ def _audit(case: AuditCase, failure: float, seed: np.random.SeedSequence) -> Aud
     words = seed.generate_state(_WORDS).tolist()
     subject = subject_of(target, n_pulls)
     trial, promised = max(case.n_runs // _TRIAL_SHARE, FEWEST_RUNS), case.guarantee
-    size = (n_arms_of(target), n_pulls, case.tried, trial)
-    pair = case.known_pair or search(subject, *size, [*words, 0], guarantee=promised)
+    pair = case.known_pair
+    if pair is None:
+        tables = tables_of(target)
+        size = tables.n_arms if tables else 2, n_pulls, case.tried, trial
+        pair = search(subject, *size, [*words, 0], guarantee=promised)
     return audit(subject, pair, case.n_runs, [*words, 1], failure, guarantee=promised)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,12 +15,15 @@ from dpbandits.auditing.auditor import FEWEST_RUNS
 from dpbandits.auditing.events import choose_event
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.runs import entropy_of, run_both
-from dpbandits.auditing.subjects import Auditable, subject_of
+from dpbandits.auditing.subjects import Auditable, subject_of, tables_of
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.streams import FixedRewards
-from dpbandits.stopping.base import StoppingRule
 
-__all__ = ["candidate_pairs", "certain_pair", "n_arms_of", "search"]
+__all__ = ["candidate_pairs", "certain_pair", "search", "step_pair", "usual_shape"]
+
+_SHORT = 16  # rewards of an arm; on longer tables a search begins with those of `step_pair`
+_STEP_RUNS = 200  # runs on each of them
+_STEP = 0.1  # by how much the share of the usual output must fall between the ends
 
 
 def candidate_pairs(n_arms: int, n_pulls: int, rng: Rng, count: int) -> list[TablePair]:
@@ -68,10 +72,105 @@ def _flipped(table: Floats, arm: int, pull: int) -> TablePair:
     return TablePair(table, arm, pull, 1.0 - table[arm, pull])
 
 
+def usual_shape(target: object) -> tuple[int, int]:
+    """Return the shape of the tables on which a target is audited if nothing else is asked for.
+
+    Parameters
+    ----------
+    target : object
+        What is to be audited.
+
+    Returns
+    -------
+    n_arms, n_pulls : int
+        Number of arms, and of rewards of each: 16, or as many more as the target says it needs, or
+        as many fewer as it can read; 2 arms if it says nothing.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> usual_shape(dpb.DPUCB(epsilon=1.0)), usual_shape(dpb.DPSE(epsilon=1.0))
+    ((2, 16), (2, 2741))
+    """
+    tables = tables_of(target)
+    if tables is None:
+        return 2, _SHORT
+    most = _SHORT if tables.most is None else min(_SHORT, tables.most)
+    return tables.n_arms, max(most, tables.least)
+
+
+def step_pair(
+    subject: Auditable | Callable[[FixedRewards, Rng], Any],
+    n_arms: int,
+    n_pulls: int,
+    arm: int,
+    seed: int | Sequence[int] = 0,
+) -> TablePair | None:
+    """Find how many rewards of one arm turn the output of an algorithm that decides late.
+
+    All rewards are 0, except for the first ones of an arm, which are 1. Without noise there is a
+    number of them at which the output changes; with noise, one at which what is usual without any
+    of them becomes half as frequent. Bisection finds it.
+
+    Parameters
+    ----------
+    subject : Auditable, algorithm or callable
+        What is to be audited.
+    n_arms, n_pulls : int
+        Shape of the tables.
+    arm : int
+        Which arm has rewards of 1, 0-based.
+    seed : int or sequence of int
+        Entropy of the seed: each table is run with the same random numbers.
+
+    Returns
+    -------
+    TablePair or None
+        The two tables between which the output turns; None if it hardly does.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the subject cannot be run on such tables.
+
+    Examples
+    --------
+    >>> def beyond_ten(rewards, rng):
+    ...     return rewards.total(1, 30) > 10.0
+    >>> pair = step_pair(beyond_ten, n_arms=2, n_pulls=30, arm=1)
+    >>> pair.arm, pair.pull
+    (1, 10)
+    """
+    n_arms, n_pulls = check_integer("n_arms", n_arms, 1), check_integer("n_pulls", n_pulls, 1)
+    arm = check_integer("arm", arm, 0, n_arms - 1)
+    target, entropy = subject_of(subject, n_pulls), entropy_of(seed)
+
+    def table(ones: int) -> Floats:
+        rewards = np.zeros((n_arms, n_pulls))
+        rewards[arm, :ones] = 1.0
+        return rewards
+
+    def shown(ones: int) -> Counter[bytes]:
+        found = target.outputs(table(ones), _STEP_RUNS, np.random.default_rng(entropy))
+        rows = zip(found.values, found.actions, strict=True)
+        return Counter(values.tobytes() + arms[arms >= 0].tobytes() for values, arms in rows)
+
+    (usual, most), *_ = shown(0).most_common(1)
+    least = shown(n_pulls)[usual]
+    if most - least < _STEP * _STEP_RUNS:
+        return None
+    low, high = 0, n_pulls
+    while high - low > 1:
+        middle = (low + high) // 2
+        turned = 2 * shown(middle)[usual] < most + least
+        low, high = (low, middle) if turned else (middle, high)
+    return TablePair(table(low), arm, low, 1.0)
+
+
 def search(
     subject: Auditable | Callable[[FixedRewards, Rng], Any],
-    n_arms: int = 2,
-    n_pulls: int = 16,
+    n_arms: int | None = None,
+    n_pulls: int | None = None,
     count: int = 32,
     n_runs: int = 4000,
     seed: int | Sequence[int] = 0,
@@ -80,16 +179,17 @@ def search(
 ) -> TablePair:
     """Look for neighbouring tables that an algorithm's outputs tell apart well.
 
-    Each of `candidate_pairs` is tried with a few runs; the best quarter again with eight times as
-    many; then single entries of the best one are turned, as long as that helps. The bounds of
-    a search are those of the best of many: audit the result, which uses other random numbers.
+    Each of `candidate_pairs` is tried with a few runs, or, on tables of more than 16 pulls, each
+    `step_pair` that there is; the best quarter again with eight times as many; then single entries
+    of the best one are turned, as long as that helps. The bounds of a search are those of the best
+    of many: audit the result, which uses other random numbers.
 
     Parameters
     ----------
     subject : Auditable, algorithm or callable
         What is to be audited.
-    n_arms, n_pulls : int
-        Shape of the tables, of rewards 0 and 1.
+    n_arms, n_pulls : int, optional
+        Shape of the tables, of rewards 0 and 1: by default the `usual_shape`.
     count : int
         How many pairs are tried first.
     n_runs : int
@@ -119,7 +219,9 @@ def search(
     >>> pair.table.shape
     (2, 6)
     """
-    n_arms, n_pulls = check_integer("n_arms", n_arms, 1), check_integer("n_pulls", n_pulls, 1)
+    usual = usual_shape(subject)
+    n_arms = check_integer("n_arms", usual[0] if n_arms is None else n_arms, 1)
+    n_pulls = check_integer("n_pulls", usual[1] if n_pulls is None else n_pulls, 1)
     target = subject_of(subject, n_pulls, guarantee)
     count = check_integer("count", count, 1)
     n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS)
@@ -132,6 +234,10 @@ def search(
         return choose_event(*found, delta, 0.05)[1]
 
     pairs = candidate_pairs(n_arms, n_pulls, rng, count)
+    if n_pulls > _SHORT:
+        arms = range(min(n_arms, 2))
+        steps = (step_pair(target, n_arms, n_pulls, arm, [*entropy_of(seed), 3]) for arm in arms)
+        pairs = [pair for pair in steps if pair is not None][:count] or pairs
     first = sorted(pairs, key=lambda pair: -score(pair, n_runs))
     better = [(score(pair, 8 * n_runs), pair) for pair in first[: max(count // 4, 1)]]
     highest, best = max(better, key=lambda found: found[0])
@@ -177,10 +283,10 @@ def certain_pair(target: object, n_pulls: int) -> TablePair | None:
     >>> certain_pair(dpb.UCB(), 16).pull, certain_pair(dpb.UCB(), 2)
     (0, None)
     """
-    subject = subject_of(target, n_pulls)
+    subject, tables = subject_of(target, n_pulls), tables_of(target)
 
     def table(ones: int) -> Floats:
-        rewards = np.zeros((n_arms_of(target), n_pulls))
+        rewards = np.zeros((tables.n_arms if tables else 2, n_pulls))
         rewards[0, :ones] = 1.0
         return rewards
 
@@ -196,25 +302,3 @@ def certain_pair(target: object, n_pulls: int) -> TablePair | None:
         middle = (low + high) // 2
         low, high = (middle, high) if shown(middle) == none else (low, middle)
     return TablePair(table(low), 0, low, 1.0)
-
-
-def n_arms_of(target: object) -> int:
-    """Return the number of arms of the tables that a target is audited on.
-
-    Parameters
-    ----------
-    target : object
-        An algorithm, a stopping rule or a counter.
-
-    Returns
-    -------
-    int
-        1 for a stopping rule, which reads one stream, else 2.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> n_arms_of(dpb.NAS(0.5, 0.05)), n_arms_of(dpb.UCB())
-    (1, 2)
-    """
-    return 1 if isinstance(target, StoppingRule) else 2

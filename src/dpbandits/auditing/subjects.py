@@ -12,15 +12,14 @@ import numpy as np
 from dpbandits._arrays import Floats, Rng
 from dpbandits._kernels import kernel
 from dpbandits._validation import check_integer
-from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.identification.batches import DPTT, AdaPTT, AdaPTTStar, Rule, run_batches
 from dpbandits.identification.top_two import NO_PATIENTS, TopTwo, run_top_two
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.regret.base import RegretAlgorithm
-from dpbandits.regret.dp_ucb_int import DPUCBInt
-from dpbandits.regret.heavy import HeavyTailAlgorithm
 from dpbandits.rewards.streams import FixedRewards, running_sums
+from dpbandits.rewards.tables import Tables
 from dpbandits.stopping.base import StoppingRule
 
 __all__ = [
@@ -35,6 +34,7 @@ __all__ = [
     "check_one_arm",
     "declared",
     "subject_of",
+    "tables_of",
 ]
 
 
@@ -174,7 +174,30 @@ def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:
     True
     """
     found: PrivacyGuarantee = target.guarantee
-    return target.guarantee_at(n_pulls) if isinstance(target, DPUCBInt) else found
+    return target.guarantee_at(n_pulls) if isinstance(target, Guaranteed) else found
+
+
+def tables_of(target: object) -> Tables | None:
+    """Return on which tables a target says that it can be audited.
+
+    Parameters
+    ----------
+    target : object
+        An algorithm, a stopping rule, a counter, or what runs one of them.
+
+    Returns
+    -------
+    Tables or None
+        The tables; None if it does not say.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> tables_of(dpb.NAS(0.5, 0.05)).n_arms, tables_of(dpb.DPRSE(1.0)), tables_of(len)
+    (1, None, None)
+    """
+    found = getattr(getattr(target, "target", target), "tables", None)
+    return found if isinstance(found, Tables) else None
 
 
 @dataclass(frozen=True)
@@ -463,10 +486,6 @@ def subject_of(
     if callable(getattr(target, "outputs", None)):
         return cast(Auditable, target)
     n_pulls = check_integer("n_pulls", n_pulls, 1)
-    if isinstance(getattr(target, "base", target), HeavyTailAlgorithm):
-        raise ValueError(
-            f"target={target!r} cannot be run on a table; allowed: algorithms for rewards in [0, 1]"
-        )
     kinds: dict[Any, type[Subject]] = {
         RegretAlgorithm: RegretSubject,
         IdentificationAlgorithm: IdentificationSubject,
@@ -474,6 +493,11 @@ def subject_of(
     }
     for kind, subject in kinds.items():
         if isinstance(target, kind):
+            if tables_of(target) is None:
+                raise ValueError(
+                    f"target={target!r} cannot be run on a table, as it says; allowed: algorithms "
+                    "for rewards in [0, 1]"
+                )
             return subject(target, n_pulls)
     if callable(getattr(target, "counter", None)) and hasattr(target, "guarantee"):
         return CounterSubject(target, n_pulls)

@@ -11,10 +11,11 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
 from dpbandits._validation import check_generator, check_integer
 from dpbandits.configuration import Configuration, Fraction
-from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.streams import DrawnRewards, Rewards
+from dpbandits.rewards.tables import Tables
 from dpbandits.schedules import MOST_PULLS
 
 DEFAULT_MAX_PULLS = 10**15
@@ -73,7 +74,7 @@ def check_run(rewards: object, rng: object, max_pulls: object) -> int:
     return check_integer("max_pulls", max_pulls, int(n_arms), MOST_PULLS)
 
 
-class IdentificationAlgorithm(Configuration, abc.ABC):
+class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
     """Base class of the algorithms for best-arm identification with fixed confidence.
 
     An algorithm pulls arms, stops at a time τ of its own choice and recommends an arm, wrongly
@@ -91,6 +92,15 @@ class IdentificationAlgorithm(Configuration, abc.ABC):
     def guarantee(self) -> PrivacyGuarantee:
         """What is promised about the privacy of pulls, stopping time and recommendation."""
         return NO_PRIVACY
+
+    @property
+    def tables(self) -> Tables:
+        """Tables on which it can be audited; runs end after as many pulls as they have columns.
+
+        Here one pull of each of two arms comes before the first decision. An algorithm whose phases
+        are longer overrides this: tables that end before its first decision test nothing.
+        """
+        return Tables(n_arms=2, least=3)
 
     @property
     def is_correct(self) -> bool:

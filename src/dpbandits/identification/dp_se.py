@@ -13,6 +13,7 @@ from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.rewards.streams import Rewards
+from dpbandits.rewards.tables import Tables
 from dpbandits.schedules import elimination_epoch, round_robin
 
 
@@ -59,6 +60,12 @@ class DPSEIdentifier(IdentificationAlgorithm):
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-differential privacy of pulls, stopping time and recommendation (Theorem 4.1)."""
         return PrivacyGuarantee("global", self.epsilon)
+
+    @property
+    def tables(self) -> Tables:
+        tables = super().tables
+        epoch = elimination_epoch(tables.n_arms, 1, self.delta, self.epsilon)
+        return tables._replace(least=tables.n_arms * epoch.pulls)
 
     def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
         room = check_run(rewards, rng, max_pulls)

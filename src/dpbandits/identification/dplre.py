@@ -21,6 +21,7 @@ from dpbandits.mechanisms import laplace
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.populations import patients_left
 from dpbandits.rewards.streams import Rewards
+from dpbandits.rewards.tables import Tables
 
 _MOST_PULLS = 2**53
 
@@ -258,6 +259,12 @@ class DPLRE(IdentificationAlgorithm):
     @property
     def guarantee(self) -> PrivacyGuarantee:
         return PrivacyGuarantee("global", self.epsilon)
+
+    @property
+    def tables(self) -> Tables:
+        """Tables with the first batch of each arm, and the pull that shows which arm leads then."""
+        tables = super().tables
+        return tables._replace(least=tables.n_arms * self.first_batch(tables.n_arms) + 1)
 
     def threshold(self, n_arms: int) -> float:
         """Return log((K − 1)/δ), the evidence in nats at which one of K ≥ 2 arms is dropped."""

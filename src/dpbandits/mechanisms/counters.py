@@ -29,9 +29,10 @@ from dpbandits.configuration import (
     checked_arguments,
     whole,
 )
-from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.guarantees import Guaranteed, PrivacyGuarantee
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level
 from dpbandits.mechanisms.noise import laplace, laplace_sum_error, laplace_sum_quantile
+from dpbandits.rewards.tables import Tables
 
 __all__ = ["SPLITS", "AdaptiveTree", "BinaryTree", "HybridCounter", "LogarithmicCounter"]
 
@@ -43,7 +44,7 @@ HYBRID_STATE = TREE_LEVELS + 1
 """Size of the row of numbers that `next_hybrid_noise` keeps of a counter."""
 
 
-class Counter(Configuration, abc.ABC):
+class Counter(Guaranteed, Configuration, abc.ABC):
     """A mechanism that gives out private running sums: a frozen dataclass with a budget.
 
     Base of the counters. A subclass has a field `epsilon` and defines `drawn`.
@@ -63,6 +64,11 @@ class Counter(Configuration, abc.ABC):
     def guarantee(self) -> PrivacyGuarantee:
         """The guarantee for all private sums together."""
         return PrivacyGuarantee("global", self.epsilon)
+
+    @property
+    def tables(self) -> Tables:
+        """Tables on which it can be audited: one arm, in the range of the first element."""
+        return Tables(1, 1, getattr(self, "horizon", None), *self.bounds(1))
 
     def bounds(self, n: int) -> tuple[float, float]:
         """Return the range of the n-th element.

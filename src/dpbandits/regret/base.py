@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,10 +18,11 @@ from dpbandits._kernels import kernel
 from dpbandits._validation import check_integer, check_values
 from dpbandits.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits.configuration import Configuration
-from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance, BoundedInstance
 from dpbandits.rewards.run import Ended, ProtocolError, Run
 from dpbandits.rewards.streams import Bandit, FixedRewards, Source
+from dpbandits.rewards.tables import Tables, least_horizon
 from dpbandits.schedules import MOST_PULLS
 
 Times = Ints
@@ -87,7 +89,7 @@ class Play:
         return "has counts that fall; allowed: pulls so far, of each arm" if falls else ""
 
 
-class RegretAlgorithm(Configuration, abc.ABC):
+class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
     """Base class of the regret-minimising algorithms.
 
     A subclass is a frozen dataclass whose fields name their checks (`Configuration`). It sets
@@ -113,6 +115,35 @@ class RegretAlgorithm(Configuration, abc.ABC):
     def guarantee(self) -> PrivacyGuarantee:
         """What the algorithm promises about the privacy of its whole sequence of pulls."""
         return NO_PRIVACY
+
+    def first_decision(self, n_arms: int, horizon: int) -> int:
+        """Return the number of the first pull that can depend on rewards.
+
+        An algorithm whose phases are longer than one pull of each arm says so here: tables that end
+        before its first decision test nothing.
+
+        Parameters
+        ----------
+        n_arms : int
+            Number of arms K.
+        horizon : int
+            Horizon that the algorithm is told, at least 2.
+
+        Returns
+        -------
+        int
+            The number of the pull, from 1: here the one after each arm was pulled once.
+        """
+        return n_arms + 1
+
+    @property
+    def tables(self) -> Tables | None:
+        """Tables on which it can be audited, as long as the horizon that it is told.
+
+        None is for what cannot be run on tables, such as algorithms for heavy-tailed rewards.
+        """
+        n_arms = 2
+        return Tables(n_arms, least_horizon(partial(self.first_decision, n_arms), n_arms))
 
     def check_instance(self, instance: object) -> None:
         """Refuse an instance that the algorithm is not for: here one without rewards in [0, 1]."""

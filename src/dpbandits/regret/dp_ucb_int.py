@@ -210,6 +210,9 @@ class DPUCBInt(RegretAlgorithm):
         epsilon = epsilon_at(delta, self.losses(horizon)).upper
         return PrivacyGuarantee("global", max(epsilon, SMALLEST), delta)
 
+    def first_decision(self, n_arms: int, horizon: int) -> int:
+        return n_arms * self.interval + 1
+
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         n_arms, interval, literal = rewards.n_arms, self.interval, self.reading == "literal"
         pulls, released = np.zeros((2, n_arms), dtype=np.int64)

@@ -71,6 +71,9 @@ class DPSE(RegretAlgorithm):
         """Pure ε-differential privacy of the whole sequence of pulls (Theorem 4.1)."""
         return PrivacyGuarantee("global", self.epsilon)
 
+    def first_decision(self, n_arms: int, horizon: int) -> int:
+        return n_arms * self.plan_epoch(n_arms, 1, horizon).pulls + 1
+
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         viable = np.arange(rewards.n_arms)
         epoch = 0
@@ -158,6 +161,9 @@ class SuccessiveElimination(RegretAlgorithm):
     releases: ClassVar[bool] = True
 
     beta: Fraction | None = None
+
+    def first_decision(self, n_arms: int, horizon: int) -> int:
+        return DPSE(math.inf, self.beta).first_decision(n_arms, horizon)
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         DPSE(math.inf, self.beta).play(rewards, horizon, rng)

@@ -17,6 +17,8 @@ from dpbandits.configuration import whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.run import Run
+from dpbandits.rewards.tables import Tables
+from dpbandits.schedules import MOST_PULLS
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,29 @@ class GuessAndDouble(RegretAlgorithm):
     def guarantee(self) -> PrivacyGuarantee:
         """The guarantee of the restarted algorithm: stretches share no reward."""
         return self.base.guarantee
+
+    def first_decision(self, n_arms: int, horizon: int) -> int:
+        """Return the first pull of the first stretch that is long enough for a decision in it.
+
+        Parameters
+        ----------
+        n_arms, horizon : int
+            Number of arms; the horizon is not used.
+
+        Returns
+        -------
+        int
+            The number of the pull, from 1.
+        """
+        for guess, start, stop in self.stretches(MOST_PULLS):
+            first = self.base.first_decision(n_arms, guess)
+            if first <= stop - start:
+                return start + first
+        return MOST_PULLS
+
+    @property
+    def tables(self) -> Tables | None:
+        return None if self.base.tables is None else super().tables
 
     def check_instance(self, instance: object) -> None:
         self.base.check_instance(instance)

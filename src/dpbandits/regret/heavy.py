@@ -33,6 +33,11 @@ class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
 
     bound_for: ClassVar[Any] = HeavyTailInstance
 
+    @property
+    def tables(self) -> None:
+        """None: rewards are drawn from laws, whose sums are drawn at once."""
+        return None
+
     def check_instance(self, instance: object) -> None:
         if not isinstance(instance, HeavyTailInstance):
             raise ValueError(

@@ -11,9 +11,10 @@ from dpbandits._arrays import Rng
 from dpbandits._validation import check_generator, check_integer, check_kind, check_number
 from dpbandits.acceleration import accelerator_for
 from dpbandits.configuration import Configuration
-from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
 from dpbandits.rewards.laws import Law
 from dpbandits.rewards.run import Ended
+from dpbandits.rewards.tables import Tables
 
 __all__ = ["Outcome", "Samples", "StoppingRule"]
 
@@ -130,7 +131,7 @@ def _samples_of(law: Law, rng: Rng) -> Iterator[float]:
         yield float(law.sample(rng, 1)[0])
 
 
-class StoppingRule(Configuration, abc.ABC):
+class StoppingRule(Guaranteed, Configuration, abc.ABC):
     """Base class of the (α, β)-stopping rules for streams in [−R, R].
 
     A rule halts at a time of its own choice and releases an estimate of the stream's mean μ ≠ 0
@@ -159,6 +160,11 @@ class StoppingRule(Configuration, abc.ABC):
     def guarantee(self) -> PrivacyGuarantee:
         """What the rule promises about the privacy of halting time and estimate together."""
         return NO_PRIVACY
+
+    @property
+    def tables(self) -> Tables:
+        """Tables on which it can be audited: one arm, as a stream is read."""
+        return Tables(n_arms=1, least=1, low=-self.half_range, high=self.half_range)
 
     @abc.abstractmethod
     def stop(self, samples: Samples, rng: Rng) -> float:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import repeat
 from typing import ClassVar
+
+import numpy as np
 
 from dpbandits._arrays import Rng
 from dpbandits.configuration import Fraction, Positive
+from dpbandits.rewards.tables import Tables
 from dpbandits.stopping.base import Samples, StoppingRule
 
 __all__ = ["EBGStop"]
@@ -58,6 +62,13 @@ class EBGStop(StoppingRule):
     alpha: Fraction
     beta: Fraction
     half_range: Positive = 1.0
+
+    @property
+    def tables(self) -> Tables:
+        """Tables on which the rule halts at the end, with the greatest rewards."""
+        samples = Samples(repeat(self.half_range), math.inf)
+        self.stop(samples, np.random.default_rng(0))  # which it does not use
+        return super().tables._replace(least=samples.taken)
 
     def stop(self, samples: Samples, rng: Rng) -> float:
         mean = squares = 0.0  # squares is Σ (X − X̄)²

@@ -21,6 +21,7 @@ from dpbandits.configuration import (
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.halting import Halting, boundary_kernel
 from dpbandits.mechanisms import laplace
+from dpbandits.rewards.tables import Tables
 from dpbandits.stopping.base import Samples, StoppingRule
 
 __all__ = ["NAS", "DPNAS", "DPExponentialNAS", "NASFamily"]
@@ -46,6 +47,11 @@ class NASFamily(StoppingRule):
     @abc.abstractmethod
     def halting(self) -> Halting:
         """Constants of the halting condition."""
+
+    @property
+    def tables(self) -> Tables:
+        """Tables on which the rule halts at the end, with the greatest rewards and no noise."""
+        return super().tables._replace(least=self.noiseless_time(self.half_range))
 
     def look(self, n: int) -> int:
         """Return the number of the look at n samples.
