@@ -6,10 +6,13 @@ to 20 000 times on each table. A wrong conviction has probability 1e-6 at most.
 """
 
 import copy
+import dataclasses
+import math
 
 import numpy as np
 import pytest
 from statistical import FALSE_ALARM
+from test_registry import CONFIGURATIONS, IDENTIFIERS
 
 import dpbandits as dpb
 from dpbandits.auditing import (
@@ -24,10 +27,11 @@ from dpbandits.auditing import (
     audit_stopping,
     free_cases,
     search,
+    subject_of,
 )
 from dpbandits.auditing.cases import group_of
 from dpbandits.auditing.searching import usual_shape
-from dpbandits.mechanisms import AdaptiveTree
+from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter
 
 FAST, SLOW = 20_000, 1_000
 STREAMS = TablePair([[-1.0, 1.0, 1.0, 1.0]], 0, 0, 1.0)
@@ -73,12 +77,113 @@ def test_everything_that_the_package_has_is_audited():
     assert not any(dpb.registry[name]().guarantee.is_private for name in NOT_AUDITED)
 
 
-def test_an_algorithm_that_joins_the_registry_is_audited(monkeypatch):
-    newcomer = type("Newcomer", (dpb.DPSE,), {})
-    monkeypatch.setitem(dpb.registry, "Newcomer", newcomer)
+class Noiseless(dpb.DPSE):
+    """DP-SE without noise, which declares its ε all the same."""
+
+    def play(self, *run):
+        dpb.DPSE(math.inf, self.beta).play(*run)
+
+
+@pytest.mark.parametrize(
+    ("base", "entered", "length"),
+    [
+        (dpb.DPSE, dpb.registry, dpb.DPSE(1.0).tables.least),
+        (Noiseless, dpb.registry, dpb.DPSE(1.0).tables.least),
+        (dpb.AdaPUCB, dpb.registry, 16),
+        (dpb.DPSEIdentifier, dpb.identifiers, dpb.DPSEIdentifier(1.0, 0.1).tables.least),
+    ],
+)
+@pytest.mark.statistical
+def test_what_joins_a_registry_is_audited_on_tables_that_test_it(
+    base, entered, length, monkeypatch
+):
+    """Whatever it joins, and by runs, as no law is known of it; without noise it is convicted."""
+    monkeypatch.setitem(entered, "Newcomer", type("Newcomer", (base,), {}))
     case = audit_cases(1.0, FAST, SLOW)["Newcomer"]
-    assert (case.method, case.n_runs) == ("runs", SLOW) and isinstance(case.target, newcomer)
-    assert group_of("Newcomer") == "regret"
+    assert (case.method, case.n_runs, case.n_pulls) == ("runs", SLOW, length)
+    assert group_of("Newcomer") == ("regret" if entered is dpb.registry else "identification")
+    found = audit_many({0: case}, failure=FALSE_ALARM)[0]
+    assert found.verdict == ("convicted" if base is Noiseless else "acquitted")
+    assert "Newcomer" not in free_cases(FAST) and audit_exactly(case.target) is None
+
+
+def test_what_joins_without_a_promise_is_not_convicted(monkeypatch):
+    for base, entered in ((dpb.UCB, dpb.registry), (dpb.NAS, dpb.stopping_rules)):
+        name = f"New{base.__name__}"
+        monkeypatch.setitem(entered, name, type(name, (base,), {}))
+    free = free_cases(50)
+    assert not {"NewUCB", "NewNAS"} & set(audit_cases(1.0, FAST, SLOW))
+    assert free["NewNAS"].n_pulls == dpb.NAS(0.5, 0.05).tables.least
+    assert audit_many({0: free["NewUCB"]})[0].verdict == "nothing declared"
+
+
+def test_what_joins_with_a_parameter_that_nobody_knows_is_named(monkeypatch):
+    @dataclasses.dataclass(frozen=True)
+    class Newcomer(dpb.RegretAlgorithm):
+        depth: int
+
+    monkeypatch.setitem(dpb.registry, "Newcomer", Newcomer)
+    with pytest.raises(ValueError, match="Newcomer.depth has no default; allowed: one, or a line"):
+        audit_cases(1.0, FAST, SLOW)
+
+
+LATE = [dpb.DPSE(1.0), dpb.DPSE(2.0, beta=0.5), dpb.DPSEIdentifier(1.0, 0.1)]
+
+
+@pytest.mark.parametrize("target", LATE, ids=repr)
+@pytest.mark.statistical
+def test_a_late_decision_is_tested_on_the_tables_that_are_declared(target):
+    """With one pull fewer it is not, and the audit says so; control: less than the truth."""
+    pair = pair_for(target)
+    found = audit(target, pair, 4000, failure=FALSE_ALARM)
+    assert found.verdict == "acquitted" and found.epsilon_lower > 0.05
+    boast = dpb.PrivacyGuarantee("global", target.epsilon / 32)
+    assert audit(target, pair, 4000, guarantee=boast).verdict == "convicted"
+    short = TablePair(pair.table[:, :-1], pair.arm, pair.pull, pair.value)
+    nothing = audit(target, short, 50)
+    assert nothing.verdict == "nothing tested"
+    assert f"(of {target.tables.least} pulls or more, it says)" in str(nothing)
+
+
+CONFIGURED = [
+    target
+    for configurations in (CONFIGURATIONS | IDENTIFIERS).values()
+    for target in configurations
+    if target.tables is not None
+]
+
+
+def differ(target, n_pulls, runs):
+    """Whether outputs with equal noise differ for any rewards: all of an arm are 1, or none is."""
+    tables = [np.zeros((2, n_pulls)) for _ in range(3)]
+    tables[1][0] = tables[2][1] = 1.0
+    subject = subject_of(target, n_pulls)
+    found = [subject.outputs(each, runs, np.random.default_rng(1)) for each in tables]
+    shown = {tuple(part.tobytes() for part in outputs) for outputs in found}
+    return len(shown) > 1
+
+
+@pytest.mark.parametrize("target", CONFIGURED, ids=repr)
+def test_tables_are_as_long_as_they_must_be(target):
+    """With one pull fewer no reward matters."""
+    least = target.tables.least
+    assert any(differ(target, least, runs) for runs in (10, 4000))
+    assert not differ(target, least - 1, 40)
+
+
+def test_rules_and_counters_declare_their_tables():
+    for rule in (dpb.NAS(0.5, 0.05), dpb.EBGStop(0.5, 0.05), dpb.NAS(0.3, 0.1, half_range=2.0)):
+        stream = [rule.half_range] * rule.tables.least
+        rng = np.random.default_rng(0)
+        assert rule.run(stream, rng).halted and not rule.run(stream[1:], rng).halted
+        assert rule.tables.high == -rule.tables.low == rule.half_range
+    assert BinaryTree(1.0, 8).tables == (1, 1, 8, 0.0, 1.0)
+    assert AdaptiveTree(1.0, 8, first_bound=2.0).tables == (1, 1, 8, -2.0, 2.0)
+    assert HybridCounter(1.0).tables.most is None
+    for heavy in (dpb.DPRSE(1.0), dpb.RobustUCB(), dpb.GuessAndDouble(dpb.LDPRSE(1.0))):
+        assert heavy.tables is None
+        with pytest.raises(ValueError, match="cannot be run on a table, as it says; allowed"):
+            subject_of(heavy)
 
 
 @pytest.mark.parametrize("target", EXACT, ids=repr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, Protocol
 
@@ -361,9 +362,12 @@ class Run:
         n_pulled = len(arms)
         end = self.time + size * n_pulled
         stop = min(end, self._last)
-        while self._passed < len(self._times) and self._times[self._passed] <= stop:
-            self._count(self.counts[self._passed], arms, self._times[self._passed] - self.time)
-            self._passed += 1
+        passed, self._passed = self._passed, bisect_right(self._times, stop, self._passed)
+        if self._passed - passed == 1:
+            self._count(self.counts[passed], arms, self._times[passed] - self.time)
+        elif self._passed > passed:
+            made = self.checkpoints[passed : self._passed] - self.time
+            self._count_many(self.counts[passed : self._passed], arms, made)
         if end > self._last:
             self._over = True
             self._count(cut := np.empty(self.n_arms, dtype=np.int64), arms, self.left)
@@ -379,3 +383,10 @@ class Run:
         turns, rest = divmod(made, len(arms))
         for place, arm in enumerate(arms):
             row[arm] += turns + (place < rest)
+
+    def _count_many(self, rows: Ints, arms: Sequence[int], made: Ints) -> None:
+        """Write what `_count` writes, for several numbers of pulls, shape (C, K) and (C,)."""
+        rows[:] = self.pulls
+        turns, rest = np.divmod(made, len(arms))
+        for place, arm in enumerate(arms):
+            rows[:, arm] += turns + (place < rest)
