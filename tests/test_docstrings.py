@@ -1,10 +1,22 @@
 """`docstrings.py` finds what docstrings lack; that those of the package lack nothing, it checks."""
 
+import ast
+import collections
 import dataclasses
-from typing import NamedTuple
+import importlib
+import inspect
+from typing import NamedTuple, TypeVar
 
 import pytest
-from docstrings import faults, is_silent, plain, public_members, public_objects, unfinished
+from docstrings import (
+    faults,
+    is_silent,
+    plain,
+    public_members,
+    public_modules,
+    public_objects,
+    unfinished,
+)
 
 import dpbandits
 from dpbandits._validation import check_integer
@@ -157,6 +169,25 @@ def test_every_public_name_is_looked_at():
     assert {"laplace", "laplace_total"} <= set(public_objects(noise))
     assert {"matched_law", "growing_sum"} <= set(public_objects(matched_sums))
     assert "np" not in public_objects(noise) and "Rng" not in public_objects(noise)
+
+
+def classes_and_types(module):
+    """Return the names of the public classes, and of the types that have a name, of a module."""
+    body = ast.parse(inspect.getsource(module)).body
+    classes = [each.name for each in body if isinstance(each, ast.ClassDef)]
+    assigned = [each.targets[0] for each in body if isinstance(each, ast.Assign)]
+    types = [each.id for each in assigned if isinstance(each, ast.Name) and not each.id.isupper()]
+    types = [name for name in types if not isinstance(getattr(module, name), TypeVar)]
+    return [name for name in (*classes, *types) if name[0].isupper()]
+
+
+def test_two_classes_never_share_a_name():
+    places = collections.defaultdict(list)
+    for module in public_modules():
+        for name in classes_and_types(importlib.import_module(module)):
+            places[name].append(module)
+    assert {"Run", "DPSE", "HeavyCode"} <= set(places)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def test_unfinished_packages_cover_what_is_below_them():

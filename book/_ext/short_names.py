@@ -14,7 +14,8 @@ def link(app: Any, env: Any, node: Any, content: Any) -> Element | None:
     if node.get("refdomain") != "py":
         return None
     target = str(node.get("reftarget", "")).removesuffix("()")
-    if target.startswith("<function"):  # what checks a field, within its annotation
+    # what checks a field or an argument, within its annotation: a function, or words of a call
+    if target.startswith("<function") or "=" in target:
         return content
     plain = "." not in target
     endings = (

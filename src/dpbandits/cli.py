@@ -69,14 +69,16 @@ Epsilon = Annotated[str | None, Parameter(help="Short for --set epsilon=E.")]
 Factor = Annotated[
     int, reads(whole(1), "So many times the patients, with the same shares (default: 1).")
 ]
-Order = Annotated[float, reads(_number, "Order v of S1 to S3: moments up to 1 + v (default: 0.5).")]
+MomentOrder = Annotated[
+    float, reads(_number, "Order v of S1 to S3: moments up to 1 + v (default: 0.5).")
+]
 Means = Annotated[
     tuple[float, ...], reads(console.numbers, "Means of the arms, such as 0.75,0.7,0.7.")
 ]
 MostPulls = Annotated[int, reads(whole(1), "End a run that has not stopped by then.")]
 Picture = Annotated[Path | None, reads(_picture, f"Draw a picture: {', '.join(ENDINGS)}.")]
 Replicates = Annotated[int, reads(whole(1), "Replicates.")]
-Table = Annotated[Path | None, Parameter(help="Write the runs.")]
+RunsFile = Annotated[Path | None, Parameter(help="Write the runs.")]
 
 app = console.make_app(
     "dpbandits", "Differentially private bandits, reproduced and checked.", dpb.__version__
@@ -153,7 +155,7 @@ def run(
     means: Means | None = None,
     instance: str | None = None,
     arms: Annotated[int | None, reads(whole(2), "Arms of C1 to C4 (default: 5).")] = None,
-    order: Order | None = None,
+    order: MomentOrder | None = None,
     epsilon: Epsilon = None,
     horizon: Annotated[int, reads(whole(1), "Number of pulls T.")] = 10**6,
     runs: Replicates = 30,
@@ -161,7 +163,7 @@ def run(
     jobs: Jobs = 1,
     settings: Settings = None,
     plot: Picture = None,
-    csv: Table = None,
+    csv: RunsFile = None,
     json: Json = False,
 ) -> int:
     """Simulate algorithms, your own included, and report the regret.
@@ -268,7 +270,7 @@ def identify(
     max_pulls: MostPulls = 10**15,
     seed: Seed = 0,
     jobs: Jobs = 1,
-    csv: Table = None,
+    csv: RunsFile = None,
     json: Json = False,
 ) -> int:
     """Simulate an algorithm that looks for the best of some arms.
@@ -324,7 +326,7 @@ def estimate(
     max_samples: MostPulls = 10**12,
     seed: Seed = 0,
     jobs: Jobs = 1,
-    csv: Table = None,
+    csv: RunsFile = None,
     stream: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     json: Json = False,
 ) -> int:

@@ -30,7 +30,7 @@ from dpbandits._validation import (
 )
 
 __all__ = [
-    "Arms",
+    "ArmCount",
     "Budget",
     "Configuration",
     "Count",
@@ -98,7 +98,7 @@ def between(low: float, high: float) -> Check:
     return lambda name, value: check_range(name, value, low, high)
 
 
-Arms = Annotated[int, whole(2)]
+ArmCount = Annotated[int, whole(2)]
 """A number K ≥ 2 of arms."""
 Budget = Annotated[float, partial(check_positive, infinite=True)]
 """A privacy budget ε > 0; ``inf`` is allowed."""

@@ -27,7 +27,7 @@ __all__ = ["Replicated", "case_seeds", "describe", "run_cases"]
 
 Key = TypeVar("Key", bound=Hashable)
 Case = TypeVar("Case")
-Play = Callable[[Any], Any]
+Player = Callable[[Any], Any]
 Seeds = Sequence[np.random.SeedSequence]
 
 _SHARES = 8
@@ -69,7 +69,7 @@ class Replicated:
 
     title: str
     configuration: Mapping[str, Any]
-    play: Play
+    play: Player
     n_runs: int
     chunk: int = 10
     warm_up: Callable[[], object] | None = None
@@ -248,7 +248,7 @@ def run_cases(
     return {key: described[key].gather(found.pop(key)) for key in cases}
 
 
-def _play_chunk(key: Hashable, play: Play, takes_seed: bool, seeds: Seeds) -> list[Any]:
+def _play_chunk(key: Hashable, play: Player, takes_seed: bool, seeds: Seeds) -> list[Any]:
     """Play a replicate on ``default_rng(seed)`` for each seed: the unit of parallel work."""
     rng = np.random.default_rng()  # one for all: a compiled kernel is slow to accept a new one
     outcomes = []

@@ -21,14 +21,14 @@ from dpbandits._validation import check_integer
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.subjects import Auditable, Outputs
 
-__all__ = ["Samples", "entropy_of", "run_both"]
+__all__ = ["PairOutputs", "entropy_of", "run_both"]
 
 _PART = 50_000  # runs on each table with one copy of the subject and one generator a table
 _TURNS = 64  # turns that each table has in a part
 _REPEATED = 4  # runs on each table that are repeated
 
 
-class Samples(NamedTuple):
+class PairOutputs(NamedTuple):
     """Outputs of runs on the two tables of a pair.
 
     Attributes
@@ -40,7 +40,7 @@ class Samples(NamedTuple):
 
     Examples
     --------
-    >>> Samples(np.zeros((5, 3)), np.ones((5, 3)), n_values=1).table.shape
+    >>> PairOutputs(np.zeros((5, 3)), np.ones((5, 3)), n_values=1).table.shape
     (5, 3)
     """
 
@@ -78,7 +78,7 @@ def entropy_of(seed: int | Sequence[int]) -> list[int]:
 
 def run_both(
     subject: Auditable, pair: TablePair, n_runs: int, seed: int | Sequence[int], n_jobs: int
-) -> Samples:
+) -> PairOutputs:
     """Run a subject as often on each table of a pair, by turns.
 
     Parameters
@@ -98,7 +98,7 @@ def run_both(
 
     Returns
     -------
-    Samples
+    PairOutputs
         The outputs on both tables.
 
     Raises
@@ -131,7 +131,7 @@ def run_both(
             "allowed: always as many"
         )
     width = max(block.actions.shape[1] for side in blocks for block in side)
-    return Samples(_joined(blocks[0], width), _joined(blocks[1], width), n_values.pop())
+    return PairOutputs(_joined(blocks[0], width), _joined(blocks[1], width), n_values.pop())
 
 
 def _joined(blocks: list[Outputs], width: int) -> Floats:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from dpbandits._arrays import Floats
 from dpbandits._validation import SMALLEST, check_positive, check_range, check_values
 from dpbandits.configuration import (
-    Arms,
+    ArmCount,
     Budget,
     Flag,
     Fraction,
@@ -197,7 +197,9 @@ def elimination_failure(beta: Fraction, *, private: Flag = True) -> float:
 
 
 @checked_arguments
-def elimination_pulls(gap: _Gap, n_arms: Arms, beta: Fraction, epsilon: Budget = math.inf) -> int:
+def elimination_pulls(
+    gap: _Gap, n_arms: ArmCount, beta: Fraction, epsilon: Budget = math.inf
+) -> int:
     """Bound the pulls of an arm of gap Δ_a by (DP) SE: SS19, Lemma 4.2, as an exact sum.
 
     Σ ⌈R_e⌉ over e ≤ e(a), with |S| = K in every R_e (R_e grows with |S|); exceeded with probability
@@ -235,7 +237,7 @@ def elimination_pulls(gap: _Gap, n_arms: Arms, beta: Fraction, epsilon: Budget =
 
 @checked_arguments
 def elimination_pulls_closed_form(
-    gap: _Gap, n_arms: Arms, beta: Fraction, epsilon: Budget = math.inf
+    gap: _Gap, n_arms: ArmCount, beta: Fraction, epsilon: Budget = math.inf
 ) -> float:
     """Bound the pulls of an arm by (DP) SE in closed form.
 
@@ -275,7 +277,9 @@ def elimination_pulls_closed_form(
 
 
 @checked_arguments
-def elimination_pulls_printed(gap: _Gap, n_arms: Arms, beta: Fraction, epsilon: Budget) -> float:
+def elimination_pulls_printed(
+    gap: _Gap, n_arms: ArmCount, beta: Fraction, epsilon: Budget
+) -> float:
     """Evaluate the bound as the last line of the proof of SS19's Lemma 4.2 prints it.
 
     log(K·log(2/Δ)/β)·(1024/Δ² + 96/(εΔ)). It holds for β ≤ 1/2 and fails near β = 1 and
@@ -394,7 +398,7 @@ def elimination_regret(
 
 @checked_arguments
 def elimination_minimax_regret(
-    n_arms: Arms, horizon: Positive, epsilon: Budget = math.inf
+    n_arms: ArmCount, horizon: Positive, epsilon: Budget = math.inf
 ) -> float:
     """Bound the pseudo-regret of (DP) SE with β = 1/T on every instance: SS19, Theorem 4.4.
 
@@ -650,7 +654,7 @@ def private_lower_bound_rate(means: ArrayLike, epsilon: _FiniteBudget) -> float:
 
 
 @checked_arguments
-def minimax_lower_bound(n_arms: Arms, horizon: Positive) -> float:
+def minimax_lower_bound(n_arms: ArmCount, horizon: Positive) -> float:
     """Return the non-private minimax lower bound min(√(KT), T)/20 (Auer et al. 2002b).
 
     Parameters
@@ -679,7 +683,9 @@ def minimax_lower_bound(n_arms: Arms, horizon: Positive) -> float:
 
 
 @checked_arguments
-def private_minimax_lower_bound(n_arms: Arms, horizon: Positive, epsilon: _FiniteBudget) -> float:
+def private_minimax_lower_bound(
+    n_arms: ArmCount, horizon: Positive, epsilon: _FiniteBudget
+) -> float:
     """Return a lower bound on the worst-case regret of any ε-DP policy.
 
     The solution R = c·W(T/(16c)) of R = c·log(T/(16R)), with c = (K−1)/(4(e^ε − 1)) and

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from dpbandits._validation import check_choice, check_values
 from dpbandits.bounds.regret import check_arms, check_times, regret_of_pulls
 from dpbandits.configuration import (
-    Arms,
+    ArmCount,
     Budget,
     Fraction,
     Order,
@@ -55,7 +55,7 @@ _Horizon = Annotated[int, whole(2)]
 @checked_arguments
 def heavy_elimination_pulls(
     gap: Positive,
-    n_arms: Arms,
+    n_arms: ArmCount,
     beta: Fraction,
     epsilon: Budget,
     moment: Positive,
@@ -479,7 +479,7 @@ def heavy_regret_lower_bound(
     moment: Positive,
     order: Order,
     model: str = "global",
-    n_arms: Arms = 2,
+    n_arms: ArmCount = 2,
 ) -> float:
     """Bound from below the regret on the first hard instance, Δ·E n for each of K − 1 worse arms.
 
@@ -529,7 +529,7 @@ def heavy_regret_lower_bound(
 @checked_arguments
 def heavy_minimax_lower_bound(
     horizon: Positive,
-    n_arms: Arms,
+    n_arms: ArmCount,
     epsilon: Budget,
     moment: Positive,
     order: Order,

@@ -23,7 +23,7 @@ _NEGLIGIBLE = 1e-20  # probability of a count
 _TAIL = 40.0  # e^-40 of a Laplace variable lies beyond so many scales
 _MOST = 10**6  # patients of an arm up to which a design is looked for
 
-Source = BernoulliInstance | FinitePopulation
+Supply = BernoulliInstance | FinitePopulation
 
 
 class FixedDesign(NamedTuple):
@@ -35,7 +35,7 @@ class FixedDesign(NamedTuple):
     epsilon: float
 
 
-def _laws(source: Source, per_arm: int) -> list[Floats]:
+def _laws(source: Supply, per_arm: int) -> list[Floats]:
     """Return for each arm the law of its successes, on 0 … per_arm."""
     from scipy import stats  # slow to import, and needed here alone
 
@@ -50,7 +50,7 @@ def _laws(source: Source, per_arm: int) -> list[Floats]:
 
 @checked_arguments
 def fixed_design_error(
-    source: Source, per_arm: Annotated[int, whole(1, _MOST)], epsilon: Budget = math.inf
+    source: Supply, per_arm: Annotated[int, whole(1, _MOST)], epsilon: Budget = math.inf
 ) -> float:
     """Return the probability that the largest of the arms' private counts is not the best arm's.
 
@@ -111,7 +111,7 @@ def _wrong_if_noisy(best: Floats, others: list[Floats], epsilon: float) -> float
 
 
 @checked_arguments
-def fixed_design(source: Source, delta: Fraction, epsilon: Budget = math.inf) -> FixedDesign | None:
+def fixed_design(source: Supply, delta: Fraction, epsilon: Budget = math.inf) -> FixedDesign | None:
     """Return the smallest fixed design that is wrong with probability at most δ.
 
     With one patient fewer in each arm the error is larger than δ. None if an arm would need more

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 Key = TypeVar("Key", bound=Hashable)
-End = tuple[int, Ints, Ints]
+Ending = tuple[int, Ints, Ints]
 """Recommendation (−1 if patients of an arm ran out before), patients, failures among them."""
 
 
@@ -172,7 +172,7 @@ def identify_many(
 
 def _attempt(
     algorithm: IdentificationAlgorithm, population: FinitePopulation, rng: Rng, most: int
-) -> End | None:
+) -> Ending | None:
     """Run until `most` patients have come; None if some arm wants more patients than it has."""
     rewards = PopulationRewards(population, rng)
     try:
@@ -187,7 +187,7 @@ def _attempt(
     return best, patients, patients - np.array(population.successes) + left
 
 
-def run_trial(algorithm: IdentificationAlgorithm, population: FinitePopulation, rng: Rng) -> End:
+def run_trial(algorithm: IdentificationAlgorithm, population: FinitePopulation, rng: Rng) -> Ending:
     """Run one trial, until the algorithm decides or wants a patient of an arm that has none left.
 
     Algorithms that plan without a look at how many patients are left are run again on the same
@@ -200,7 +200,7 @@ def run_trial(algorithm: IdentificationAlgorithm, population: FinitePopulation, 
         return best, came, came - sums
     start = rng.bit_generator.state
     low, high, most = population.n_arms - 1, population.total + 1, population.total
-    end: End | None = None
+    end: Ending | None = None
     while high - low > 1 and not (end and end[0] >= 0):
         rng.bit_generator.state = start
         tried = _attempt(algorithm, population, rng, most)
@@ -288,7 +288,7 @@ def _trial(case: tuple[IdentificationAlgorithm, FinitePopulation], n_runs: int) 
     check_kind("population", population, FinitePopulation, "isis2()")
     few = FinitePopulation((60, *[20] * (population.n_arms - 1)), (70,) * population.n_arms)
 
-    def gather(ends: Sequence[End]) -> Trials:
+    def gather(ends: Sequence[Ending]) -> Trials:
         return Trials(algorithm, population, *map(np.array, zip(*ends, strict=True)))
 
     return Replicated(

@@ -14,7 +14,7 @@ import scipy
 
 from dpbandits._kernels import kernel
 from dpbandits._validation import check_choice, check_integer, check_range
-from dpbandits.configuration import Arms, Budget, Count, between, checked_arguments
+from dpbandits.configuration import ArmCount, Budget, Count, between, checked_arguments
 
 __all__ = [
     "RULES",
@@ -120,7 +120,7 @@ def gamma_tail_point(log_inverse: Annotated[float, between(-1e100, 1e100)]) -> f
 
 
 @checked_arguments
-def pair_constant(rule: str, delta: _Confidence, n_arms: Arms, exponent: _Exponent) -> float:
+def pair_constant(rule: str, delta: _Confidence, n_arms: ArmCount, exponent: _Exponent) -> float:
     """Return what a threshold for pairs of released batches needs of δ, K and s.
 
     log((K − 1)·ζ(s)²/δ) for "chernoff", and 2·log(K·ζ(s)/δ) for "union".
@@ -183,7 +183,7 @@ def pair_threshold_kernel(
 
 @checked_arguments
 def chernoff_threshold(
-    delta: _Confidence, n_arms: Arms, first: Count, second: Count, exponent: _Exponent = 1.3
+    delta: _Confidence, n_arms: ArmCount, first: Count, second: Count, exponent: _Exponent = 1.3
 ) -> float:
     """Return c with (1 + c)·e^−c = δ/((K − 1)·ζ(s)²·(k·k′)^s): log(1/δ) to leading order.
 
@@ -222,7 +222,7 @@ def chernoff_threshold(
 
 @checked_arguments
 def union_threshold(
-    delta: _Confidence, n_arms: Arms, first: Count, second: Count, exponent: _Exponent = 1.3
+    delta: _Confidence, n_arms: ArmCount, first: Count, second: Count, exponent: _Exponent = 1.3
 ) -> float:
     """Return log(K·ζ(s)·k^s/δ) + log(K·ζ(s)·k′^s/δ), about 2·log(1/δ).
 
@@ -279,7 +279,7 @@ def mixture_threshold_kernel(delta: float, n_arms: int, first: float, second: fl
 
 
 @checked_arguments
-def mixture_threshold(delta: _Confidence, n_arms: Arms, first: Count, second: Count) -> float:
+def mixture_threshold(delta: _Confidence, n_arms: ArmCount, first: Count, second: Count) -> float:
     """Return log((K − 1)/δ) + ½·log(4·n) + ½·log(4·n′), valid after every pull.
 
     Proof, by Krichevsky & Trofimov (1981): :prf:ref:`prop-free`.
@@ -367,7 +367,7 @@ def gaussian_threshold(
     kind: str,
     delta: _Confidence,
     epsilon: Budget,
-    n_arms: Arms,
+    n_arms: ArmCount,
     releases: _Pair,
     batches: _Pair,
 ) -> float:
@@ -447,7 +447,7 @@ def separate_threshold_kernel(
 
 @checked_arguments
 def separate_threshold(
-    delta: _Confidence, epsilon: Budget, n_arms: Arms, releases: _Pair, batches: _Pair
+    delta: _Confidence, epsilon: Budget, n_arms: ArmCount, releases: _Pair, batches: _Pair
 ) -> float:
     """Return the gap of two released means that a wrong order exceeds with a small probability.
 

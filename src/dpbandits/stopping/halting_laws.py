@@ -50,7 +50,7 @@ _REACH = 0.5  # by how many scales its ellipse sticks out at either end
 _LOG2 = math.log(2.0)
 _MOST = 1e9  # scales in a margin or in the other scale; rounding is some 1e-7 there
 _SMALLEST_LOSS = 1e-8  # of losses that rounding leaves alone
-Problem = tuple[Floats, float, float, int]  # the margins q, σ₁, σ₂, and how many looks to skip
+_Problem = tuple[Floats, float, float, int]  # the margins q, σ₁, σ₂, and how many looks to skip
 _LARGEST = sys.float_info.max
 _LOOKS = 2**22  # most looks, and most samples of a stream, that are held in memory
 
@@ -269,7 +269,7 @@ def _gauss_rules() -> tuple[Floats, Floats]:
     return nodes, weights
 
 
-def _panels_of(problem: Problem) -> tuple[Floats, Floats]:
+def _panels_of(problem: _Problem) -> tuple[Floats, Floats]:
     """Return left and right ends of panels, outside of which each integrand has next to nothing.
 
     Panels are cut, and dropped by :prf:ref:`lem-halting-range`, until they are narrow.
@@ -330,7 +330,7 @@ def _log_modulus(low: float, high: float, height: float) -> float:
 
 
 @kernel
-def _heights(problem: Problem, b: float, heights: Floats) -> None:
+def _heights(problem: _Problem, b: float, heights: Floats) -> None:
     """Set to φ at a point, for each look but the first `skip`, and for surviving."""
     q, threshold_scale, query_scale, skip = problem
     height = -abs(b) / threshold_scale
@@ -344,7 +344,7 @@ def _heights(problem: Problem, b: float, heights: Floats) -> None:
 
 @kernel
 def _matters(
-    problem: Problem, left: Floats, right: Floats
+    problem: _Problem, left: Floats, right: Floats
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return whether a panel matters to any integrand, and whether one of those is steep there."""
     matters, steep = np.zeros(left.size, np.bool_), np.zeros(left.size, np.bool_)
@@ -379,7 +379,7 @@ def _add(peaks: Floats, totals: Floats, place: int, log_term: float) -> None:
 
 @kernel
 def _integrate(
-    problem: Problem, panels: tuple[Floats, Floats], rules: tuple[Floats, Floats]
+    problem: _Problem, panels: tuple[Floats, Floats], rules: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
     """Return the logarithms of the integrals, as in `_heights`, and of bounds on their errors."""
     q, threshold_scale, query_scale, skip = problem
