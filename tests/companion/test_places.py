@@ -1,4 +1,7 @@
-"""An algorithm is added by its file, one line in the registry and one in the tests, as promised."""
+"""An algorithm is added by its file, one line in the registry and one in the tests, as promised.
+
+So are two toys: one that decides early, and an elimination, whose first decision is late.
+"""
 
 import os
 import shutil
@@ -65,7 +68,7 @@ class Toy(RegretAlgorithm):
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         """Play once; see `RegretAlgorithm.play`."""
         n_arms = rewards.n_arms
-        m = min(self.m, horizon // (2 * n_arms))
+        m = min(self.m, max(horizon // (2 * n_arms), 1))
         sums = [rewards.total(arm, m) for arm in range(n_arms)]
         rewards.rest(int(np.argmax(sums + laplace_noise(rng, 1 / self.epsilon, n_arms))))
 
@@ -77,16 +80,96 @@ class Toy(RegretAlgorithm):
             most, gap.max() * np.asarray(horizon if times is None else times)
         )
 '''
-LINES = {
-    "src/dpbandits/algorithms.py": (
-        "from dpbandits.regret.base import",
-        "from dpbandits.regret.toy import Toy as Toy\n",
-    ),
-    "tests/dpbandits/test_registry.py": (
-        '    "UCB": ',
-        '    "Toy": [dpb.Toy(epsilon=2.0), dpb.Toy(epsilon=5.0, m=200)],\n',
-    ),
+NOISE = "laplace_noise(rng, plan.noise_scale, viable.size)"
+DECLARED = """
+    def first_decision(self, n_arms: int, horizon: int) -> int:
+        return n_arms * elimination_epoch(n_arms, 1, 1 / horizon, self.epsilon).pulls + 1
+"""
+ELIMINATION = f'''"""Elimination on paper: a toy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpbandits import bounds
+from dpbandits._arrays import Rng
+from dpbandits.configuration import Budget
+from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.mechanisms import laplace_noise
+from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.rewards.run import Run
+from dpbandits.schedules import elimination_epoch
+
+__all__ = ["PaperElimination"]
+
+
+@dataclass(frozen=True)
+class PaperElimination(RegretAlgorithm):
+    """Pull the arms that are left in epochs, and drop those whose noisy means are far below.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget.
+
+    Raises
+    ------
+    ValueError
+        If `epsilon` is out of range.
+
+    Examples
+    --------
+    >>> PaperElimination(1).epsilon
+    1.0
+    """
+
+    label: ClassVar[str] = "elimination on paper"
+    source: ClassVar[str] = "nobody"
+
+    epsilon: Budget
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """Pure privacy."""
+        return PrivacyGuarantee("global", self.epsilon)
+{DECLARED}
+    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
+        """Play once; see `RegretAlgorithm.play`."""
+        viable, epoch = np.arange(rewards.n_arms), 0
+        while viable.size > 1:
+            epoch += 1
+            plan = elimination_epoch(viable.size, epoch, 1 / horizon, self.epsilon)
+            means = rewards.totals(viable, plan.pulls) / plan.pulls
+            means += {NOISE}
+            viable = viable[means.max() - means <= plan.threshold]
+        rewards.rest(int(viable[0]))
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        return partial(bounds.elimination_regret, instance.gaps, horizon, epsilon=self.epsilon)
+'''
+ENTRIES, TESTS = "src/dpbandits/algorithms.py", "tests/dpbandits/test_registry.py"
+FILES = {
+    "src/dpbandits/regret/toy.py": TOY,
+    "src/dpbandits/regret/paper_elimination.py": ELIMINATION,
 }
+LINES = {
+    "Toy": {
+        ENTRIES: "from dpbandits.regret.toy import Toy as Toy\n",
+        TESTS: '    "Toy": [dpb.Toy(epsilon=2.0), dpb.Toy(epsilon=5.0, m=200)],\n',
+    },
+    "PaperElimination": {
+        ENTRIES: "from dpbandits.regret.paper_elimination import PaperElimination as "
+        "PaperElimination\n",
+        TESTS: '    "PaperElimination": [dpb.PaperElimination(2.0), dpb.PaperElimination(0.5)],\n',
+    },
+}
+BEFORE = {ENTRIES: "from dpbandits.regret.base import", TESTS: '    "UCB": '}
+"""What of each file the lines stand before."""
+SUITES = [f"tests/dpbandits/test_{name}.py" for name in ("registry", "audit_registry", "rewards")]
 
 
 def run(folder, *words):
@@ -101,25 +184,40 @@ def run(folder, *words):
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """The checkout with the toy's file in it, and the lines of `LINES`."""
+    """The checkout with the toys' files in it, and the lines of `LINES`."""
     folder = tmp_path_factory.mktemp("copy")
     for name in ("src/dpbandits", "tests", "book/companion", "book/_ext"):
         shutil.copytree(ROOT / name, folder / name)
     shutil.copy(ROOT / "pyproject.toml", folder)
-    (folder / "src/dpbandits/regret/toy.py").write_text(TOY, "utf-8")
-    for name, (before, line) in LINES.items():
-        text = (folder / name).read_text("utf-8")
+    for name, text in FILES.items():
+        (folder / name).write_text(text, "utf-8")
+    for name, before in BEFORE.items():
+        text, lines = (folder / name).read_text("utf-8"), [toy[name] for toy in LINES.values()]
         assert text.count(f"\n{before}") == 1
-        (folder / name).write_text(text.replace(f"\n{before}", f"\n{line}{before}"), "utf-8")
+        together = "".join(lines)
+        (folder / name).write_text(text.replace(f"\n{before}", f"\n{together}{before}"), "utf-8")
     return folder
 
 
-def test_the_shared_tests_and_the_audit_find_it(copy):
-    suites = [
-        f"tests/dpbandits/test_{name}.py" for name in ("registry", "audit_registry", "rewards")
-    ]
-    status, words = run(copy, "-m", "pytest", "-q", "-k", "Toy", *suites)
+@pytest.mark.parametrize("toy", LINES)
+def test_the_shared_tests_and_the_audit_find_it(copy, toy):
+    status, words = run(copy, "-m", "pytest", "-q", "-k", toy, *SUITES)
     assert status == 0 and int(words.split(" passed")[0].split()[-1]) > 20, words
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "verdict"),
+    [(NOISE, "0.0", "convicted"), (DECLARED, "", "nothing tested")],
+    ids=["without noise", "without a word on its first decision"],
+)
+def test_the_audit_finds_what_is_wrong_with_an_elimination(copy, right, wrong, verdict):
+    """Control: the same audit, by the same lines."""
+    path = copy / "src/dpbandits/regret/paper_elimination.py"
+    path.write_text(ELIMINATION.replace(right, wrong), "utf-8")
+    words = ("-k", "test_it_is_acquitted and PaperElimination", SUITES[1])
+    status, words = run(copy, "-m", "pytest", "-q", *words)
+    path.write_text(ELIMINATION, "utf-8")
+    assert status == 1 and f"assert '{verdict}' ==" in words and "1 failed" in words, words
 
 
 def test_the_package_and_its_reference_have_it(copy):
@@ -136,9 +234,9 @@ def test_the_package_and_its_reference_have_it(copy):
 
 
 def test_a_forgotten_line_is_noticed(copy):
-    path = copy / "tests/dpbandits/test_registry.py"
+    path = copy / TESTS
     text = path.read_text("utf-8")
-    path.write_text(text.replace(LINES["tests/dpbandits/test_registry.py"][1], ""), "utf-8")
+    path.write_text(text.replace(LINES["Toy"][TESTS], ""), "utf-8")
     status, words = run(
         copy, "-m", "pytest", "-q", "-k", "covers_the_registry", str(path.relative_to(copy))
     )
