@@ -167,7 +167,7 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
         rng : numpy.random.Generator
             Source of the noise, and of whatever else is random but the rewards.
         """
-        raise NotImplementedError(
+        raise TypeError(
             f"{type(self).__name__}.play is not defined; allowed: a method that pulls arms"
         )
 
