@@ -1,5 +1,6 @@
 """Sums drawn at once: binomial variables, and truncated, matched or bounded Pareto rewards."""
 
+import functools
 import math
 
 import numpy as np
@@ -133,9 +134,11 @@ def test_counts_of_more_trials_than_an_integer_holds(p):
 # ---------------------------------------------------------------- truncated at one bound
 HALF = ParetoLaw(1.55, 0.55 * 0.9 / 1.55)  # v = 0.5, mean 0.9
 NINE = ParetoLaw(1.95, 0.95 * 0.9 / 1.95)  # v = 0.9, mean 0.9
+BOUNDS = {HALF: (315.0, 2.0), NINE: (114.0, 0.9)}
 LEVELS = (0.01, 0.1, 0.9, 0.99)
 
 
+@functools.cache
 def direct(law, seed, n, bounds, size):
     """Sums of n of NumPy's Pareto draws, of the same draws for each bound."""
     rng, sums = np.random.default_rng(seed), np.empty((len(bounds), size))
@@ -152,15 +155,15 @@ def sums(law, seed, n, bound, size):
 
 @pytest.mark.slow
 @pytest.mark.statistical
-@pytest.mark.parametrize(("law", "bounds"), [(HALF, (315.0, 2.0)), (NINE, (114.0, 0.9))])
+@pytest.mark.parametrize(("law", "bounds"), BOUNDS.items())
 def test_sums_are_those_of_single_draws(law, bounds):
     """Kolmogorov distance and tail quantiles; what the sum's law may err is allowed for.
 
     Control: sums of 5% fewer rewards.
     """
     n, size, share = 20_000, 3000, 1 / (1 + len(LEVELS)) / len(bounds)
-    all_first = direct(law, [1, n], n, bounds, size)
-    others = direct(law, [4, n], n, bounds, size // 2)
+    all_first = direct(law, 1, n, (*bounds, 30 * law.scale), size)[:2]
+    others = direct(law, 4, n, bounds, size // 6)
     for first, other, bound in zip(all_first, others, bounds, strict=True):
         second = sums(law, [2, n], n, bound, size)
         error = truncated_sum_error(law, n, bound)
@@ -181,8 +184,8 @@ def test_the_moments_of_a_bin_decide(law, monkeypatch):
     monkeypatch.setattr(module, "_BINS", 1)
     monkeypatch.setattr(module, "_SINGLE", 16)
     monkeypatch.setattr(module, "_plan", plan := module._plan.__wrapped__)
-    n, bound, size = 20_000, law.scale * 30, 3000
-    (first,) = direct(law, 5, n, [bound], size)
+    n, bound, size = 20_000, 30 * law.scale, 3000
+    first = direct(law, 1, n, (*BOUNDS[law], bound), size)[2]
     limit = two_sample_limit(size) + truncated_sum_error(law, n, bound)
     assert distance(first, sums(law, 6, n, bound, size)) <= limit
     right = plan(law, n, bound)
@@ -331,9 +334,11 @@ def test_error_bound_holds_where_it_can_be_computed():
     theirs[round((1 + 2) / step) :][: x.size] = cells
     distances = []
     for n in (1, 2, 4, 8):
+        if n > 1:
+            mine[mine < 1e-100] = 0.0  # products that are almost 0 take a hundred times as long
+            mine, theirs = np.convolve(mine, mine), np.convolve(theirs, theirs)
         distances.append(0.5 * np.abs(mine - theirs).sum())
         assert distances[-1] <= matched_error(law, max(n, 3))
-        mine, theirs = np.convolve(mine, mine), np.convolve(theirs, theirs)
     assert distances[3] < 0.01 * distances[0]
 
 

@@ -280,8 +280,11 @@ def test_skips_of_dp_ucb_int_keep_the_law(reading, interval, noise):
     ids=repr,
 )
 def test_skips_on_hybrid_counters_keep_the_law(make, epsilon):
-    """All arms at a time inside skips and at the end, by 600 runs."""
-    means, times, runs = [0.4, 0.7, 0.65], np.array([5000, 20_000]), 600
+    """All arms at a time inside skips and at the end, by 600 runs.
+
+    The control's counts differ by 0.28 in distribution at least, where 0.17 is the limit.
+    """
+    means, times, runs = [0.4, 0.7, 0.65], np.array([2000, 7000]), 600
     rng = np.random.default_rng(int(epsilon))
 
     def counts(play, epsilon):
