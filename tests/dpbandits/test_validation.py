@@ -15,10 +15,15 @@ from dpbandits.mechanisms import BinaryTree
 from dpbandits.privacy import calibrate
 from dpbandits.regret.dp_ucb_int import input_of
 
-NOT_A_NUMBER = [None, "", "0.5", b"1", True, False, np.True_, [0.5], (), {}, 1j, {1, 2}]
-NOT_POSITIVE = [0, -1, 0.0, -0.0, -math.inf, math.nan, np.float64("nan"), 5e-324, -(10**400)]
-NOT_FRACTIONS = [0, 1, 2, -0.1, 1.5, math.inf, math.nan, 5e-324, 10**400, Fraction(3, 2)]
-NOT_WHOLE = [None, "", "3", True, False, 2.5, math.nan, math.inf, 1j, [3], np.True_, Fraction(5, 2)]
+WORDS = [None, "", "0.5", b"1", True, False, np.True_, [0.5], (), {}, 1j, {1, 2}]
+BELOW = [0, -1, 0.0, -0.0, -math.inf, math.nan, np.float64("nan"), 5e-324, -(10**400)]
+OUTSIDE = [0, 1, 2, -0.1, 1.5, math.inf, math.nan, 5e-324, 10**400, Fraction(3, 2)]
+PARTS = [None, "", "3", True, False, 2.5, math.nan, math.inf, 1j, [3], np.True_, Fraction(5, 2)]
+"""What a check has to refuse, each check all of it."""
+
+NOT_A_NUMBER, NOT_POSITIVE = [None, True], [0, -1, math.nan]
+NOT_FRACTIONS, NOT_WHOLE = [0, 1.5, math.nan], [None, True, 2.5]
+"""What shows that an argument goes through its check, which is not proved again."""
 
 
 def refusal(argument, value, call):
@@ -34,22 +39,22 @@ def refusal(argument, value, call):
 
 CHECKS = {  # what is allowed, what is refused, what is accepted, and the check
     "positive finite": (
-        [*NOT_A_NUMBER, *NOT_POSITIVE, math.inf, 10**400],
+        [*WORDS, *BELOW, math.inf, 10**400],
         [1, 0.5, 1e-100, 1e308, np.float32(0.5), Fraction(1, 3)],
         validation.check_positive,
     ),
     "inf included": (
-        NOT_A_NUMBER + NOT_POSITIVE,
+        WORDS + BELOW,
         [1, 1e-100, math.inf],
         partial(validation.check_positive, infinite=True),
     ),
     "strictly between 0 and 1": (
-        NOT_A_NUMBER + NOT_FRACTIONS,
+        WORDS + OUTSIDE,
         [1e-100, 0.5, math.nextafter(1.0, 0.0)],
         validation.check_fraction,
     ),
     "at least 2 and at most 10": (
-        [*NOT_WHOLE, 1, 0, -7, -math.inf, 11, 10**400],
+        [*PARTS, 1, 0, -7, -math.inf, 11, 10**400],
         [2, 10, 3.0, np.int64(4), np.float64(5.0)],
         partial(validation.check_integer, minimum=2, maximum=10),
     ),
