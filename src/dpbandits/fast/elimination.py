@@ -29,8 +29,15 @@ _MOST_EPOCHS = 32  # epoch e has more than 4^e pulls, a run at most 2^62
 class EliminationPlay(Play):
     """A run of elimination, without its counts: O(K) numbers, whatever the checkpoints.
 
-    `last_epoch`, shape (K,), has for each arm the number, from 1, of the epoch in which it was
-    pulled last: E + 1 where it was viable to the end. The run ends at the last checkpoint.
+    Parameters
+    ----------
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    epoch_ends : numpy.ndarray of int, shape (E,)
+        Numbers of pulls at which the epochs ended.
+    last_epoch : numpy.ndarray of int, shape (K,)
+        For each arm the number, from 1, of the epoch in which it was pulled last: E + 1 where it
+        was viable to the end.
 
     Examples
     --------
@@ -154,7 +161,26 @@ def _eliminate(
 def play_dp_se(
     algorithm: DPSE, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> EliminationPlay:
-    """Play on Bernoulli arms: the same numbers are drawn in the same order as by `DPSE.play`."""
+    """Play on Bernoulli arms: the numbers that `DPSE.play` draws, in its order.
+
+    Parameters
+    ----------
+    algorithm : DPSE
+        The algorithm.
+    rewards : DrawnRewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    EliminationPlay
+        The pulls at the checkpoints.
+    """
     beta, epsilon = algorithm.confidence(horizon), algorithm.epsilon
     record = _eliminate(rewards.means, int(checkpoints[-1]), beta, epsilon, rng)
     return EliminationPlay(checkpoints, *record)
@@ -168,5 +194,24 @@ def play_se(
     checkpoints: Times,
     rng: Rng,
 ) -> EliminationPlay:
-    """Play on Bernoulli arms, as DP-SE without noise."""
+    """Play on Bernoulli arms: DP-SE without noise.
+
+    Parameters
+    ----------
+    algorithm : SuccessiveElimination
+        The algorithm.
+    rewards : DrawnRewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    EliminationPlay
+        The pulls at the checkpoints.
+    """
     return play_dp_se(DPSE(math.inf, algorithm.beta), rewards, horizon, checkpoints, rng)

@@ -160,7 +160,26 @@ def _play(
 def play_skipping(
     algorithm: DPUCBHybrid, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play by certified skipping; without noise there is nothing to be skipped over."""
+    """Play by certified skipping; without noise there is nothing to be skipped over.
+
+    Parameters
+    ----------
+    algorithm : DPUCBHybrid
+        The algorithm.
+    rewards : DrawnRewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Play
+        The pulls at the checkpoints.
+    """
     if algorithm.epsilon == math.inf:
         return play_pull_by_pull(algorithm, rewards, horizon, checkpoints, rng)
     policy, table = policy_of(algorithm, rewards.n_arms, horizon), first_passage_table()

@@ -45,6 +45,28 @@ class IndexPolicy(NamedTuple):
 
     S_b is the arm's sum of rewards, n_b its number of pulls, Z_b the noise of its counter. The
     width ν_b = factor·log t·`noise_bracket` is that of DP-UCB-BOUND, 4√8·λ·log t·(log2 n' + 1).
+
+    Attributes
+    ----------
+    scale : float
+        λ, scale of the noise of a node or a block; 0 draws none (UCB1).
+    gamma : float
+        γ, in units of the sum of rewards.
+    counter : int
+        Kind of counter: 0 binary trees, 1 hybrid ones, 2 hybrid ones that all get an element at
+        every step.
+    ucb_term : bool
+        Whether the index has its last term.
+    factor : float
+        Factor of the width; 0 for none.
+    repaired : bool
+        Whether the bracket is ⌊log2 n⌋ + 1, not that of the pseudo-code.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> policy_of(dpb.DPUCBBound(epsilon=1.0), n_arms=2, horizon=1000).scale
+    2.0
     """
 
     scale: float = 0.0  # λ, of the noise of a node or a block; 0 draws none (UCB1)
@@ -56,7 +78,35 @@ class IndexPolicy(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a run knows between two pulls; arrays of shape (K,) unless it says otherwise."""
+    """What a run knows between two pulls.
+
+    Attributes
+    ----------
+    pulls : numpy.ndarray of int, shape (K,)
+        Pulls of each arm.
+    sums : numpy.ndarray of float, shape (K,)
+        Sums of rewards.
+    noise : numpy.ndarray of float, shape (K,)
+        Noise of each counter's sum.
+    counters : numpy.ndarray of float, shape (K, 65)
+        What each counter keeps of its noise.
+    powers : numpy.ndarray of int, shape (K,)
+        The greatest power of two up to the arm's pulls, where ν needs it.
+    means : numpy.ndarray of float, shape (K,)
+        (S + Z + γ)/n.
+    widths : numpy.ndarray of float, shape (K,)
+        ν/(n log t).
+    inverse_roots : numpy.ndarray of float, shape (K,)
+        1/√n.
+    clock : numpy.ndarray of int, shape (2,)
+        Pulls so far, and checkpoints passed.
+
+    Examples
+    --------
+    >>> state = start(3)
+    >>> state.pulls.tolist(), state.counters.shape
+    ([0, 0, 0], (3, 65))
+    """
 
     pulls: Ints
     sums: Floats
@@ -70,7 +120,18 @@ class State(NamedTuple):
 
 
 def start(n_arms: int) -> State:
-    """Return the state before the first pull."""
+    """Return the state before the first pull.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms K.
+
+    Returns
+    -------
+    State
+        Zeros.
+    """
     pulls, powers = np.zeros((2, n_arms), np.int64)
     sums, noise, means, widths, roots = np.zeros((5, n_arms))
     counters = np.zeros((n_arms, max(TREE_LEVELS, HYBRID_STATE)))
@@ -84,7 +145,27 @@ def index_leader(
 ) -> tuple[int, float, float]:
     """Return the arm of the largest index, ties to the lowest number, and the two largest indices.
 
-    Of (S_b + Z_b + γ)/n_b, ν_b/(n_b log t) and 1/√n_b, log t, and √(2 log t) or 0.
+    Parameters
+    ----------
+    means : numpy.ndarray of float, shape (K,)
+        (S_b + Z_b + γ)/n_b.
+    widths : numpy.ndarray of float, shape (K,)
+        ν_b/(n_b log t).
+    inverse_roots : numpy.ndarray of float, shape (K,)
+        1/√n_b.
+    log_t : float
+        log t.
+    root : float
+        √(2 log t), or 0 without the last term of the index.
+
+    Returns
+    -------
+    arm : int
+        The arm.
+    highest : float
+        Its index.
+    rival : float
+        The largest index of the others.
     """
     arm, highest, rival = 0, -math.inf, -math.inf
     for b in range(means.size):
@@ -98,7 +179,26 @@ def index_leader(
 
 @kernel
 def next_noise(rng: Rng, policy: IndexPolicy, counters: Floats, arm: int, n: int) -> float:
-    """Draw the variable of a counter's n-th element; return the noise of its sum."""
+    """Draw the variable of a counter's n-th element; return the noise of its sum.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the variable.
+    policy : IndexPolicy
+        The policy, which has the kind of counter.
+    counters : numpy.ndarray of float, shape (K, 65)
+        What each counter keeps of its noise; updated in place.
+    arm : int
+        Arm, from 0 to K − 1.
+    n : int
+        Number of elements of its counter, this one included.
+
+    Returns
+    -------
+    float
+        The noise, in units of the sum of rewards.
+    """
     if policy.counter == TREE:
         return next_prefix_noise(rng, policy.scale, counters, arm, n)
     return next_hybrid_noise(rng, policy.scale, policy.scale, counters, arm, n)
@@ -106,7 +206,21 @@ def next_noise(rng: Rng, policy: IndexPolicy, counters: Floats, arm: int, n: int
 
 @kernel
 def release(policy: IndexPolicy, state: State, arm: int, n: int, noise: float) -> None:
-    """Write what the index of an arm is made of, after n pulls of it."""
+    """Write what the index of an arm is made of, after n pulls of it.
+
+    Parameters
+    ----------
+    policy : IndexPolicy
+        The policy.
+    state : State
+        State of the run; updated in place.
+    arm : int
+        Arm, from 0 to K − 1.
+    n : int
+        Its number of pulls, at least 1.
+    noise : float
+        Noise of its sum.
+    """
     state.pulls[arm] = n
     state.means[arm] = (state.sums[arm] + noise + policy.gamma) / n
     state.inverse_roots[arm] = 1.0 / math.sqrt(n)
@@ -171,7 +285,28 @@ def play_steps(
 ) -> Ints:
     """Play a compiled loop to its end; whenever it wants a reward, ask the source.
 
-    Returns the pulls of each arm among the first ``checkpoints[c]`` pulls, shape (C, K).
+    Parameters
+    ----------
+    run : callable
+        The loop: from policy, state, tape, checkpoints, counts and generator to the arm whose
+        rewards are all read, or −1 at the end.
+    policy : object
+        What the loop is told of the algorithm.
+    state : object
+        What it knows between two pulls; updated in place.
+    rewards : Rewards
+        The source.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+    *more : object
+        Further arguments of the loop.
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (C, K)
+        Pulls of each arm among the first ``checkpoints[c]`` pulls.
     """
     tape = tape_of(rewards)
     counts = np.zeros((checkpoints.size, rewards.n_arms), np.int64)
@@ -181,7 +316,24 @@ def play_steps(
 
 
 def play_index_policy(policy: IndexPolicy, rewards: Rewards, checkpoints: Times, rng: Rng) -> Ints:
-    """Play an index policy pull by pull, on any source of rewards; return the counts, (C, K)."""
+    """Play an index policy pull by pull, on any source of rewards.
+
+    Parameters
+    ----------
+    policy : IndexPolicy
+        The policy.
+    rewards : Rewards
+        The source.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (C, K)
+        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    """
     return play_steps(_run, policy, start(rewards.n_arms), rewards, checkpoints, rng)
 
 
@@ -190,8 +342,23 @@ def play_per_step(
 ) -> Ints:
     """Play the index (S + Z + γ)/n + √(2 log t/n) of UCB and DP-UCB on Bernoulli arms.
 
-    `node_scale` is λ, the scale of the noise of one tree node. Checkpoints are increasing numbers
-    of pulls, the last the horizon T. Returns the counts, shape (C, K).
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of the arms, in [0, 1].
+    node_scale : float
+        λ, scale of the noise of one tree node; 0 draws none.
+    gamma : float
+        γ, in units of the sum of rewards.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (C, K)
+        Pulls of each arm among the first ``checkpoints[c]`` pulls.
 
     Examples
     --------
@@ -206,7 +373,24 @@ def play_per_step(
 
 
 def play_index_table(policy: IndexPolicy, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
-    """Play an index policy many times on a table of rewards; see `RegretAlgorithm.draw_table`."""
+    """Play an index policy many times on a table of rewards.
+
+    Parameters
+    ----------
+    policy : IndexPolicy
+        The policy.
+    table : numpy.ndarray of float, shape (K, N)
+        Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry.
+    n_runs : int
+        Number of runs.
+    rng : numpy.random.Generator
+        Source of the noise of all runs.
+
+    Returns
+    -------
+    numpy.ndarray of int8, shape (n_runs, N)
+        The arm of each pull.
+    """
     tape = tape_of(FixedRewards(table, log=False))
     arms: NDArray[np.int8] = _table_runs(policy, start(len(table)), tape, n_runs, rng)
     return arms
@@ -228,7 +412,22 @@ def _table_runs(
 
 
 def policy_of(algorithm: IndexAlgorithm, n_arms: int, horizon: int) -> IndexPolicy:
-    """Return what the compiled loops are told of an algorithm."""
+    """Return what the compiled loops are told of an algorithm.
+
+    Parameters
+    ----------
+    algorithm : UCB, DPUCB, DPUCBBound or DPUCBHybrid
+        The algorithm.
+    n_arms : int
+        Number of arms K.
+    horizon : int
+        Horizon T that the algorithm is told.
+
+    Returns
+    -------
+    IndexPolicy
+        Its constants.
+    """
     if isinstance(algorithm, UCB):
         return IndexPolicy()
     if isinstance(algorithm, DPUCB):
@@ -246,12 +445,48 @@ def policy_of(algorithm: IndexAlgorithm, n_arms: int, horizon: int) -> IndexPoli
 def play_pull_by_pull(
     algorithm: IndexAlgorithm, rewards: Rewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play on any source of rewards: Bernoulli arms are entered by `dpbandits.fast.skipping`."""
+    """Play on any source of rewards: `dpbandits.fast.skipping` enters it for Bernoulli arms.
+
+    Parameters
+    ----------
+    algorithm : UCB, DPUCB, DPUCBBound or DPUCBHybrid
+        The algorithm.
+    rewards : Rewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Play
+        The pulls at the checkpoints.
+    """
     policy = policy_of(algorithm, rewards.n_arms, horizon)
     return Play(play_index_policy(policy, rewards, checkpoints, rng))
 
 
 @accelerates(UCB, DPUCB, DPUCBBound, DPUCBHybrid, on=TableRuns, name="pull by pull")
 def play_table(algorithm: IndexAlgorithm, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
-    """Play a table many times."""
+    """Play a table many times.
+
+    Parameters
+    ----------
+    algorithm : UCB, DPUCB, DPUCBBound or DPUCBHybrid
+        The algorithm.
+    table : numpy.ndarray of float, shape (K, N)
+        Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry.
+    n_runs : int
+        Number of runs.
+    rng : numpy.random.Generator
+        Source of the noise of all runs.
+
+    Returns
+    -------
+    numpy.ndarray of int8, shape (n_runs, N)
+        The arm of each pull.
+    """
     return play_index_table(policy_of(algorithm, *table.shape), table, n_runs, rng)

@@ -42,7 +42,27 @@ _ONE_BY_ONE = 40  # rewards
 
 
 class IntervalPolicy(NamedTuple):
-    """What a compiled loop is told of `DPUCBInt`: f, v, the factor of the noise, the reading."""
+    """What a compiled loop is told of `DPUCBInt`.
+
+    Attributes
+    ----------
+    interval : int
+        Number f of pulls between releases.
+    exponent : float
+        v: noise of a mean of n rewards has scale noise·n^(v/2 − 1).
+    noise : float
+        Factor of the noise; 0 adds none and draws none.
+    refreshed : bool
+        Whether the bonus has the present time, and not that of the release.
+    literal : bool
+        Whether an arm releases again at each step at which its n is a multiple of f.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> policy_of(dpb.DPUCBInt(epsilon=0.1)).interval
+    10
+    """
 
     interval: int
     exponent: float
@@ -197,8 +217,27 @@ def run_dp_ucb_int(
 ) -> int:
     """Play DP-UCB-INT until the last checkpoint, or until an arm whose rewards are all read.
 
-    Returns that arm, or −1 at the end. Certificates, `max_skips` at most, are for Bernoulli arms;
-    with 0 every pull is simulated.
+    Parameters
+    ----------
+    policy : IntervalPolicy
+        Constants of the algorithm.
+    state : tuple
+        What the run knows between two pulls; updated in place.
+    tape : Tape
+        Rewards that are there.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    counts : numpy.ndarray of int, shape (C, K)
+        Where the pulls at the checkpoints are written.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+    max_skips : int
+        Most certificates of the run, which are for Bernoulli arms; with 0 every pull is simulated.
+
+    Returns
+    -------
+    int
+        The arm, or −1 at the end.
     """
     interval, exponent, noise, refreshed, literal = policy
     pulls, rewards, released, values, bonuses, widths, clock = state
@@ -281,7 +320,26 @@ def run_dp_ucb_int(
 def play_dp_ucb_int(
     policy: IntervalPolicy, rewards: Rewards, checkpoints: Times, rng: Rng, max_skips: int = 0
 ) -> Ints:
-    """Play DP-UCB-INT on any source; on Bernoulli arms with up to `max_skips` certificates."""
+    """Play DP-UCB-INT on any source; on Bernoulli arms with certificates.
+
+    Parameters
+    ----------
+    policy : IntervalPolicy
+        Constants of the algorithm.
+    rewards : Rewards
+        The source.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+    max_skips : int
+        Most certificates of the run; with 0 every pull is simulated.
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (C, K)
+        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    """
     state = _start(rewards.n_arms)
     return play_steps(run_dp_ucb_int, policy, state, rewards, checkpoints, rng, max_skips)
 
@@ -327,7 +385,26 @@ def policy_of(algorithm: DPUCBInt) -> IntervalPolicy:
 def play_skipping(
     algorithm: DPUCBInt, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play by certificates over releases."""
+    """Play by certificates over releases.
+
+    Parameters
+    ----------
+    algorithm : DPUCBInt
+        The algorithm.
+    rewards : DrawnRewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Play
+        The pulls at the checkpoints.
+    """
     state, policy = _start(rewards.n_arms), policy_of(algorithm)
     counts = play_steps(run_dp_ucb_int, policy, state, rewards, checkpoints, rng, MAX_SKIPS)
     return Play(counts, at_once=int(state.clock[4]))
@@ -338,12 +415,48 @@ def play_skipping(
 def play_pull_by_pull(
     algorithm: DPUCBInt, rewards: Rewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play without certificates."""
+    """Play without certificates.
+
+    Parameters
+    ----------
+    algorithm : DPUCBInt
+        The algorithm.
+    rewards : Rewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Play
+        The pulls at the checkpoints.
+    """
     return Play(play_dp_ucb_int(policy_of(algorithm), rewards, checkpoints, rng))
 
 
 @accelerates(DPUCBInt, on=TableRuns, name="pull by pull")
 def play_table(algorithm: DPUCBInt, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
-    """Play a table many times."""
+    """Play a table many times.
+
+    Parameters
+    ----------
+    algorithm : DPUCBInt
+        The algorithm.
+    table : numpy.ndarray of float, shape (K, N)
+        Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry.
+    n_runs : int
+        Number of runs.
+    rng : numpy.random.Generator
+        Source of the noise of all runs.
+
+    Returns
+    -------
+    numpy.ndarray of int8, shape (n_runs, N)
+        The arm of each pull.
+    """
     tape = tape_of(FixedRewards(table, log=False))
     return _table_runs(policy_of(algorithm), _start(len(table)), tape, n_runs, rng)

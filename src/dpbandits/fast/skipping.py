@@ -70,7 +70,26 @@ _NOISELESS_SHORTEST = 128
 
 
 class SkipTally(NamedTuple):
-    """What a run by skipping did: numbers of skips, of pulls inside skips, and of other pulls."""
+    """What a run by skipping did.
+
+    Attributes
+    ----------
+    skips : int
+        Number of skips.
+    skipped_pulls : int
+        Number of pulls inside skips.
+    plain_pulls : int
+        Number of other pulls.
+    first_passages : int
+        Number of skips that the noise ended early.
+
+    Examples
+    --------
+    >>> checkpoints, rng = np.array([10**6]), np.random.default_rng(0)
+    >>> _, tally = skip_and_tally([0.75, 0.25], 0.0, 0.0, checkpoints, rng)
+    >>> tally.skipped_pulls + tally.plain_pulls, tally.first_passages
+    (1000000, 0)
+    """
 
     skips: int
     skipped_pulls: int
@@ -82,7 +101,28 @@ class SkipTally(NamedTuple):
 def rival_index(
     means: Floats, widths: Floats, inverse_roots: Floats, leader: int, log_t: float, root: float
 ) -> float:
-    """Return the largest index of the other arms, as `index_leader` computes it."""
+    """Return the largest index of the other arms, which `index_leader` computes in the same way.
+
+    Parameters
+    ----------
+    means : numpy.ndarray of float, shape (K,)
+        (S_b + Z_b + γ)/n_b.
+    widths : numpy.ndarray of float, shape (K,)
+        ν_b/(n_b log t).
+    inverse_roots : numpy.ndarray of float, shape (K,)
+        1/√n_b.
+    leader : int
+        The arm that is left out.
+    log_t : float
+        log t.
+    root : float
+        √(2 log t), or 0 without the last term of the index.
+
+    Returns
+    -------
+    float
+        The index.
+    """
     rival = -np.inf
     for b in range(means.size):
         if b != leader:
@@ -100,7 +140,20 @@ def _later_rival(policy: IndexPolicy, state: State, leader: int, last: int) -> f
 
 @kernel
 def aligned(n: int, stretch: int) -> int:
-    """Shorten a stretch after n to end at a multiple of a large power of two: few subtrees."""
+    """Shorten a stretch after n to end at a multiple of a large power of two: few subtrees.
+
+    Parameters
+    ----------
+    n : int
+        Number of pulls before the stretch.
+    stretch : int
+        Its length, at least 1.
+
+    Returns
+    -------
+    int
+        The length of the shorter stretch.
+    """
     unit = 1
     while unit << 3 <= stretch:
         unit <<= 1
@@ -111,7 +164,28 @@ def aligned(n: int, stretch: int) -> int:
 def pass_checkpoints(
     counts: Ints, checkpoints: Times, passed: int, t: int, pulls: Ints, arm: int
 ) -> int:
-    """Count the pulls at the checkpoints up to t, where `arm` alone was pulled since the last."""
+    """Count the pulls at the checkpoints up to t, where one arm alone was pulled since the last.
+
+    Parameters
+    ----------
+    counts : numpy.ndarray of int, shape (C, K)
+        Where the pulls at the checkpoints are written.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls.
+    passed : int
+        Number of checkpoints before the stretch.
+    t : int
+        Number of pulls so far.
+    pulls : numpy.ndarray of int, shape (K,)
+        Pulls of each arm so far.
+    arm : int
+        The arm that was pulled.
+
+    Returns
+    -------
+    int
+        Number of checkpoints passed.
+    """
     while passed < checkpoints.size and checkpoints[passed] <= t:
         counts[passed] = pulls
         counts[passed, arm] -= t - checkpoints[passed]
@@ -125,6 +199,20 @@ def reward_band(mean: float, stretch: int, log_error: float) -> float:
 
     √(2 v m log_error), v the largest Bernoulli variance between μ − √(log_error/(2m)) and μ.
     Proof: :prf:ref:`skip-band`.
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ of the arm.
+    stretch : int
+        Number m of pulls, at least 1.
+    log_error : float
+        What the probability is measured by, positive.
+
+    Returns
+    -------
+    float
+        The band c, in units of the sum of rewards.
     """
     if mean <= 0.0 or mean >= 1.0:
         return 0.0  # the rewards are certain
@@ -149,10 +237,37 @@ def barrier_over(
     power: int = 1,
     repaired: bool = False,
 ) -> float:
-    """Return z = min(f(0), f(m − 1)), with S + γ = `total` and √(2 log(t + 1)) = `root`.
+    """Return z = min(f(0), f(m − 1)), the barrier for the noise of the leader.
 
-    ν is `width` times the bracket. A slack is taken off, thousands of times the rounding of f and
-    of the indices that are compared.
+    A slack is taken off, thousands of times the rounding of f and of the indices that are compared.
+
+    Parameters
+    ----------
+    n : int
+        Pulls of the leader.
+    total : float
+        S + γ.
+    mean : float
+        Its mean μ.
+    rival : float
+        Largest index U of the others.
+    root : float
+        √(2 log(t + 1)), or 0 without that term of the index.
+    stretch : int
+        Number m of pulls.
+    log_error : float
+        What the probability that the rewards leave their band is measured by.
+    width : float
+        What the bracket is multiplied by in ν.
+    power : int
+        The greatest power of two up to n.
+    repaired : bool
+        Whether the bracket is ⌊log2 n⌋ + 1, not that of the pseudo-code.
+
+    Returns
+    -------
+    float
+        The barrier, in units of the sum of rewards.
     """
     last = n + stretch - 1
     at_first = (
@@ -166,7 +281,24 @@ def barrier_over(
 
 @kernel
 def proposed_stretch(budget: float, drift: float, mean: float, log_error: float) -> float:
-    """Return the stretch m over which the reward band and a downward drift use up the budget."""
+    """Return the stretch m over which the reward band and a downward drift use up the budget.
+
+    Parameters
+    ----------
+    budget : float
+        How far the sum may fall, positive.
+    drift : float
+        By how much the lead falls with every pull, on average.
+    mean : float
+        Mean of the arm.
+    log_error : float
+        What the probability that the rewards leave their band is measured by.
+
+    Returns
+    -------
+    float
+        The stretch, in pulls; ``inf`` if nothing uses the budget up.
+    """
     band = math.sqrt(2.0 * mean * (1.0 - mean) * log_error)
     drift = max(drift, 0.0)
     # √m is the positive root of band √m + drift m = budget
@@ -190,9 +322,39 @@ def certify(
     table: FirstPassageTable,
     error: float,
 ) -> tuple[int, float]:
-    """Return a certificate (m, z), m ≤ `most`, for the leader, or m = 0 when none is worth a skip.
+    """Return a certificate (m, z) for the leader, or m = 0 when none is worth a skip.
 
-    `lead` is how much larger the sum of its rewards is than it must be.
+    Parameters
+    ----------
+    policy : IndexPolicy
+        The policy.
+    state : State
+        State of the run.
+    arm : int
+        The leader.
+    rival : float
+        Largest index of the others.
+    lead : float
+        How much larger the sum of the leader's rewards is than it must be.
+    mean : float
+        Its mean.
+    t : int
+        Number of pulls so far.
+    most : int
+        Most pulls of the certificate.
+    node_scale : float
+        Scale of the noise of a node; 0 without noise.
+    table : FirstPassageTable
+        Law of the first passage of the noise.
+    error : float
+        Probability, at most, that the rewards leave their band.
+
+    Returns
+    -------
+    stretch : int
+        Number m of pulls.
+    barrier : float
+        z, in units of the sum of rewards.
     """
     n, power, repaired = state.pulls[arm], state.powers[arm], policy.repaired
     total = state.sums[arm] + policy.gamma
@@ -358,8 +520,28 @@ def skip_and_tally(
     rewards of a skip leave a band with a probability of at most `SKIP_ERROR`. Proof:
     :prf:ref:`skip-tv`.
 
-    Arguments are as of `play_per_step`; with `max_skips` = 0 every pull is simulated. Returns the
-    counts, exact also inside skips, as only the leader is pulled there, and what the run did.
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of the arms, in [0, 1].
+    node_scale : float
+        λ, scale of the noise of one tree node; 0 draws none.
+    gamma : float
+        γ, in units of the sum of rewards.
+    checkpoints : array_like of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+    max_skips : int
+        Most skips of the run; with 0 every pull is simulated.
+
+    Returns
+    -------
+    counts : numpy.ndarray of int, shape (C, K)
+        Pulls of each arm at the checkpoints, exact also inside skips, where only the leader is
+        pulled.
+    tally : SkipTally
+        What the run did.
 
     Examples
     --------
@@ -380,7 +562,26 @@ def play_skipping(
     checkpoints: Times,
     rng: Rng,
 ) -> Play:
-    """Play by certified skipping: :prf:ref:`skip-tv`; DP-UCB-BOUND without noise pull by pull."""
+    """Play by certified skipping: :prf:ref:`skip-tv`; DP-UCB-BOUND without noise pull by pull.
+
+    Parameters
+    ----------
+    algorithm : UCB, DPUCB or DPUCBBound
+        The algorithm.
+    rewards : DrawnRewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Play
+        The pulls at the checkpoints.
+    """
     if isinstance(algorithm, DPUCBBound) and algorithm.epsilon == math.inf:
         return play_pull_by_pull(algorithm, rewards, horizon, checkpoints, rng)
     policy = policy_of(algorithm, rewards.n_arms, horizon)

@@ -44,6 +44,12 @@ class Play:
         Times at which the algorithm's epochs ended; empty where it has none.
     at_once : int
         Number of pulls that an accelerator drew many at a time.
+
+    Examples
+    --------
+    >>> play = Play(np.array([[2, 1], [6, 4]]))
+    >>> play.pulls.tolist(), play.regret(np.array([0.0, 0.5])).tolist()
+    ([6, 4], [0.5, 2.0])
     """
 
     counts: Ints
@@ -57,7 +63,18 @@ class Play:
         return last
 
     def regret(self, gaps: Floats) -> Floats:
-        """Return the pseudo-regret Σ_a Δ_a·(pulls of a) at each checkpoint, shape (C,)."""
+        """Return the pseudo-regret Σ_a Δ_a·(pulls of a) at each checkpoint.
+
+        Parameters
+        ----------
+        gaps : numpy.ndarray of float, shape (K,)
+            Gaps of the arms.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (C,)
+            The regret, in units of reward.
+        """
         regret: Floats = self.counts @ gaps
         return regret
 
@@ -96,6 +113,13 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
     `label` and `source` and defines `play`, `guarantee` if it is private, and, where one is known,
     `regret_bound`; see ``CONTRIBUTING.md``. What plays it faster is entered by
     `dpbandits.acceleration.accelerates`, for that class alone.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> algorithm: RegretAlgorithm = dpb.DPSE(epsilon=0.5)
+    >>> algorithm.label, str(algorithm.guarantee)
+    ('DP-SE', 'ε = 0.5, global, event level')
     """
 
     label: ClassVar[str]
@@ -146,7 +170,18 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
         return Tables(n_arms, least_horizon(partial(self.first_decision, n_arms), n_arms))
 
     def check_instance(self, instance: object) -> None:
-        """Refuse an instance that the algorithm is not for: here one without rewards in [0, 1]."""
+        """Refuse an instance that the algorithm is not for: here one without rewards in [0, 1].
+
+        Parameters
+        ----------
+        instance : object
+            The instance.
+
+        Raises
+        ------
+        ValueError
+            If the algorithm is not for it.
+        """
         if not isinstance(instance, Bandit):
             raise ValueError(
                 f"instance={instance!r} is not an instance for {type(self).__name__}; allowed: one "
@@ -166,6 +201,11 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
             Horizon T that the algorithm is told; at least the number of pulls of the run.
         rng : numpy.random.Generator
             Source of the noise, and of whatever else is random but the rewards.
+
+        Raises
+        ------
+        TypeError
+            Here: a subclass defines it.
         """
         raise TypeError(
             f"{type(self).__name__}.play is not defined; allowed: a method that pulls arms"
@@ -243,7 +283,8 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
         rng : numpy.random.Generator
             Source of the noise of all runs, one after another.
         how : str, optional
-            As in `draw`, of the accelerators that play tables.
+            Name of an accelerator that plays tables, or "reference" for `play`. None is the
+            fastest.
 
         Returns
         -------
@@ -272,8 +313,24 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
     ) -> float | Floats:
         """Return an upper bound on the expected pseudo-regret: infinity where none is known.
 
-        Arguments as of `play`; `times` t ≤ T are those at which the bound is wanted, None for T.
-        The result has their shape.
+        Parameters
+        ----------
+        instance : Arms
+            The bandit, of the kind that `check_instance` lets pass.
+        horizon : int
+            Horizon T ≥ 1 that the algorithm is told.
+        times : array_like of float, optional
+            Times t ≤ T at which the bound is wanted; by default T.
+
+        Returns
+        -------
+        float or numpy.ndarray of float
+            The bound, in units of reward, of the shape of `times`.
+
+        Raises
+        ------
+        ValueError
+            If the algorithm is not for the instance, or a number is out of range.
         """
         self.check_instance(instance)
         horizon = check_integer("horizon", horizon, 1)
@@ -293,7 +350,15 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
 
 @kernel
 def write_arms(counts: Ints, row: NDArray[np.int8]) -> None:
-    """Write the arm of each pull, shape (N,), read off the counts after each, shape (N, K)."""
+    """Write the arm of each pull, read off the counts after each.
+
+    Parameters
+    ----------
+    counts : numpy.ndarray of int, shape (N, K)
+        Pulls of each arm among the first 1, …, N pulls.
+    row : numpy.ndarray of int8, shape (N,)
+        Where the arms are written.
+    """
     for t in range(counts.shape[0]):
         for arm in range(counts.shape[1]):
             if counts[t, arm] > (counts[t - 1, arm] if t > 0 else 0):

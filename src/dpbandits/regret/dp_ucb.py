@@ -89,10 +89,25 @@ class DPUCB(RegretAlgorithm):
     failure_power : float
         p from 10⁻⁶ to 10⁶: γ may fail with probability T^(−p). TD16 has p = 4 in its comparison.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
+
     Notes
     -----
     One reward enters the tree of one arm only, so the budgets of the arms do not add up: with
     ``mishra-thakurta`` the guarantee that holds for K arms is ε/K, better than declared.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> algorithm = dpb.DPUCB(epsilon=1.0)
+    >>> algorithm.node_scale(n_arms=2, horizon=1000)
+    10.0
+    >>> runs = dpb.simulate(algorithm, dpb.instances.ss19("C2"), 10**4, n_runs=2)
+    >>> runs.pulls.sum(axis=1).tolist()
+    [10000, 10000]
     """
 
     label: ClassVar[str] = "DP-UCB"
@@ -116,6 +131,29 @@ class DPUCB(RegretAlgorithm):
         δ > 0 that ε may be larger than the target (`privacy.calibrate`). With ``mishra-thakurta`` a
         tree has a K-th of it. The `guarantee` of what is returned is the one with δ = 0.
 
+        Parameters
+        ----------
+        epsilon : float
+            Target ε, positive and finite.
+        delta : float
+            Target δ, in (0, 1).
+        horizon : int
+            Number T ≥ 1 of pulls for which it is to hold.
+        variant : {"tree-tight", "mishra-thakurta-parallel", "mishra-thakurta"}
+            Constants of the algorithm.
+        failure_power : float
+            p from 10⁻⁶ to 10⁶: γ may fail with probability T^(−p).
+
+        Returns
+        -------
+        DPUCB
+            The algorithm.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range or unknown.
+
         Examples
         --------
         >>> import math
@@ -135,7 +173,25 @@ class DPUCB(RegretAlgorithm):
 
     @checked_arguments
     def tree(self, n_arms: Count, horizon: Count) -> BinaryTree:
-        """Return the counter of one arm."""
+        """Return the counter of one arm.
+
+        Parameters
+        ----------
+        n_arms : int
+            Number of arms K ≥ 1.
+        horizon : int
+            Horizon T ≥ 1.
+
+        Returns
+        -------
+        BinaryTree
+            The counter.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
         split = n_arms if self.variant == "mishra-thakurta" else 1
         return BinaryTree(self.epsilon / split, horizon)
 
@@ -155,12 +211,48 @@ class DPUCB(RegretAlgorithm):
 
     @checked_arguments
     def node_scale(self, n_arms: Count, horizon: Count) -> float:
-        """Return the scale of the Laplace variable of one tree node."""
+        """Return the scale of the Laplace variable of one tree node.
+
+        Parameters
+        ----------
+        n_arms : int
+            Number of arms K ≥ 1.
+        horizon : int
+            Horizon T ≥ 1.
+
+        Returns
+        -------
+        float
+            The scale, in units of the sum of rewards.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
         return self.tree(n_arms, horizon).node_scale
 
     @checked_arguments
     def gamma(self, n_arms: Count, horizon: Count) -> float:
-        """Return γ, what the index allows for the noise of a sum."""
+        """Return γ, what the index allows for the noise of a sum.
+
+        Parameters
+        ----------
+        n_arms : int
+            Number of arms K ≥ 1.
+        horizon : int
+            Horizon T ≥ 1.
+
+        Returns
+        -------
+        float
+            γ, in units of the sum of rewards.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
         tree = self.tree(n_arms, horizon)
         log_t = math.log(horizon)
         more = (self.failure_power - 1.0) * log_t  # what p adds to the logarithms for p = 1

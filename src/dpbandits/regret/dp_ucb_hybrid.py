@@ -22,7 +22,15 @@ __all__ = ["DPUCBBound", "DPUCBHybrid"]
 
 
 class HybridIndex(RegretAlgorithm):
-    """Base of DP-UCB-BOUND and DP-UCB-HYBRID, whose sums are those of hybrid counters."""
+    """Base of DP-UCB-BOUND and DP-UCB-HYBRID, whose sums are those of hybrid counters.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> algorithm = dpb.DPUCBHybrid(epsilon=1.0)
+    >>> algorithm.counter == dpb.mechanisms.HybridCounter(1.0, "half"), algorithm.guarantee.epsilon
+    (True, 1.0)
+    """
 
     # fields of the subclasses
     epsilon: Budget
@@ -158,7 +166,7 @@ class DPUCBHybrid(HybridIndex):
 
     Notes
     -----
-    As for `DPUCBBound`, and:
+    What was chosen for `DPUCBBound` holds here, and:
 
     - It is "Algorithm 1 with ν = 0", and that has no √(2 log t/n): `literal`.
     - "When arm a is played, insert 0 to all others": in the first K steps as well, so that every

@@ -41,8 +41,25 @@ _check_exponent = partial(  # where both series of the paper are
 
 
 def input_of(interval: int) -> float:
-    """Return the ε, 1/f up to rounding, for which ⌈1/ε⌉ is the interval f, from 1 to 10¹⁵.
+    """Return the ε, 1/f up to rounding, for which ⌈1/ε⌉ is a given interval.
 
+    Parameters
+    ----------
+    interval : int
+        The interval f, from 1 to 10¹⁵.
+
+    Returns
+    -------
+    float
+        ε, for `DPUCBInt`.
+
+    Raises
+    ------
+    ValueError
+        If `interval` is out of range.
+
+    Examples
+    --------
     >>> math.ceil(1 / (1 / 49)), math.ceil(1 / input_of(49))
     (50, 49)
     """
@@ -101,7 +118,7 @@ class DPUCBInt(RegretAlgorithm):
     >>> import dpbandits as dpb
     >>> algorithm = dpb.DPUCBInt(epsilon=0.02)
     >>> algorithm.interval, round(algorithm.guarantee.epsilon, 2)
-    (50, 1.96)
+    (50, 1.76)
     >>> dpb.simulate(algorithm, dpb.instances.td16("two"), 10**5, n_runs=2).how
     'skipping: its law up to 4e-10'
     """
@@ -121,6 +138,25 @@ class DPUCBInt(RegretAlgorithm):
 
         The root x of x·(2ζ(v)·x + √(2ζ(v)·log(1/δ))) = ε, the second bound of Corollary 3.1. It
         does not give the target privacy: compare `guarantee_at`.
+
+        Parameters
+        ----------
+        epsilon : float
+            Target ε, positive and finite.
+        delta : float
+            Target δ, in (0, 1).
+        exponent : float
+            v, in (1, 1.5].
+
+        Returns
+        -------
+        float
+            ε of the pseudo-code, which may be above 1.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         series = 8 * scipy.special.zeta(_check_exponent("exponent", exponent))
         log_term = -math.log(check_fraction("delta", delta)) / series
@@ -140,14 +176,30 @@ class DPUCBInt(RegretAlgorithm):
 
         Parameters
         ----------
-        epsilon, delta, horizon
-            Target, ε from 10^(−60) to 10^60, and the number T of pulls for which it is to hold.
+        epsilon : float
+            Target ε, from 10^(−60) to 10^60.
+        delta : float
+            Target δ, in (0, 1).
+        horizon : int
+            Number T ≥ 1 of pulls for which it is to hold.
         by : {"noise", "interval"}
             "noise": f from `target_input` (at most T), as in the paper, and the least factor of
             the noise that is enough (`privacy.calibrate`). "interval": the noise of the paper, and
             the least f that is enough; from f to f + 1 no loss grows and no release is added.
-        reading, exponent
-            As of the class.
+        reading : {"refreshed", "frozen", "literal"}
+            How the pseudo-code is read.
+        exponent : float
+            v, in (1, 1.5].
+
+        Returns
+        -------
+        DPUCBInt
+            The algorithm.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range or unknown.
 
         Examples
         --------
@@ -174,6 +226,21 @@ class DPUCBInt(RegretAlgorithm):
         f^(−v/2)/noise for each decision, as an arm may rest after its first f pulls. Of T pulls
         the last decision knows T − 1, of which f or more are another arm's. Their sum has no limit,
         so no ε with δ = 0 holds for every horizon; that of their squares has one.
+
+        Parameters
+        ----------
+        horizon : int
+            Number T ≥ 1 of pulls.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (releases,)
+            The losses, the greatest first.
+
+        Raises
+        ------
+        ValueError
+            If `horizon` is out of range.
         """
         f, horizon = self.interval, check_integer("horizon", horizon, 1)
         if self.reading == "literal":
@@ -201,10 +268,27 @@ class DPUCBInt(RegretAlgorithm):
         return PrivacyGuarantee("global", epsilon, self.delta)
 
     def guarantee_at(self, horizon: int, delta: float | None = None) -> PrivacyGuarantee:
-        """Return what holds for the first `horizon` pulls at `delta`, which may be 0.
+        """Return what holds for the first `horizon` pulls at a given δ.
 
         Its ε is that of all releases together, computed (`privacy.epsilon_at`), for the reward
         that most of them show: an upper bound, as actions show less than releases.
+
+        Parameters
+        ----------
+        horizon : int
+            Number T ≥ 1 of pulls.
+        delta : float, optional
+            δ in [0, 1); by default that of the algorithm.
+
+        Returns
+        -------
+        PrivacyGuarantee
+            The guarantee.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         delta = self.delta if delta is None else delta
         epsilon = epsilon_at(delta, self.losses(horizon)).upper
