@@ -20,6 +20,7 @@ __all__ = [
     "PROGRAMS",
     "REFERENCE",
     "Accelerator",
+    "ExactRun",
     "TableRuns",
     "accelerates",
     "accelerator_for",
@@ -30,7 +31,7 @@ REFERENCE = "reference"
 """Name of an algorithm's plain program, where a name of what plays is asked for."""
 PROGRAMS = ("play", "decide", "stop", "counter")
 """Names of the methods that are plain programs, in the order in which they are looked for."""
-_FOLDER = "dpbandits.fast."
+_FOLDERS = ("dpbandits.fast.", "dpbandits.auditing.")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,6 +44,17 @@ class TableRuns:
     >>> import dpbandits as dpb
     >>> [each.name for each in accelerators(dpb.DPUCB, TableRuns)]
     ['pull by pull']
+    """
+
+
+class ExactRun:
+    """Type of input of the exact laws, by which what is audited need not be run at all.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> [each.name for each in accelerators(dpb.DPSE, ExactRun)], accelerators(dpb.UCB, ExactRun)
+    (['integrated'], ())
     """
 
 
@@ -100,7 +112,7 @@ def accelerates(
         Classes of algorithms, each exactly as it is: subclasses are not meant.
     on : type
         Type of the input, exactly: of a source of rewards, such as
-        `dpbandits.rewards.streams.DrawnRewards`, or `TableRuns`.
+        `dpbandits.rewards.streams.DrawnRewards`, or `TableRuns`, or `ExactRun`.
     name : str
         What it is called in ``how=...``. The first that is entered for a class and a type of
         input is the default.
@@ -126,7 +138,7 @@ def accelerates(
             if not any(callable(getattr(kind, program, None)) for program in PROGRAMS):
                 raise ValueError(f"kind={kind!r} has no program; allowed: one of {PROGRAMS}")
             home = function.__module__
-            if home != kind.__module__ and not home.startswith(_FOLDER):
+            if home != kind.__module__ and not home.startswith(_FOLDERS):
                 raise ValueError(
                     f"accelerator={function.__qualname__!r} of {kind.__name__} stands in {home}; "
                     f"allowed: {kind.__module__}, so that workers that load the class find it"

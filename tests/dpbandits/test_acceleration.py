@@ -7,17 +7,23 @@ accelerator does its work, and a control: a configuration not far away, which is
 """
 
 import functools
+import itertools
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from statistical import same_law_of_counts
+from scipy import stats
+from statistical import clopper_pearson, same_law_of_counts
 
 import dpbandits as dpb
 from dpbandits import acceleration
-from dpbandits.acceleration import TableRuns, accelerates, accelerator_for, accelerators
+from dpbandits.acceleration import ExactRun, TableRuns, accelerates, accelerator_for, accelerators
+from dpbandits.auditing.elimination_laws import elimination_law, heavy_plan, two_arm_epochs
+from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
 from dpbandits.rewards.laws import Law
 from dpbandits.rewards.streams import DrawnRewards, FixedRewards, LawRewards
+from dpbandits.stopping import halting_law
 
 INF = float("inf")
 CERTAIN = dpb.instances.bernoulli([1.0, 0.0, 1.0])
@@ -216,6 +222,214 @@ for kind, pair in INDEX.items():
             SameLaw(*pair, FAR, 12_000, 1000, "pull by pull", at_once=0.1)
         ],
     }
+
+# ---------------------------------------------------------------- exact laws
+CERTAIN_HORIZON = 10**6
+
+
+def frequencies_hold(law, seen):
+    """Whether the numbers of runs with each outcome are those of a law."""
+    share, runs = 1 / len(seen), int(sum(seen))
+    inside = [clopper_pearson(int(n), runs, share=share) for n in seen]
+    return all(low <= p <= high for p, (low, high) in zip(law, inside, strict=True))
+
+
+@dataclass(frozen=True)
+class SameDecision:
+    """Of two arms, which leaves after the first epoch is as frequent as the exact law has it.
+
+    The rewards are certain, and their sums differ by one scale of the noise less than the
+    threshold. Outcomes are that arm 0 leaves, that arm 1 leaves, and that both stay.
+    """
+
+    algorithm: object
+    other: object
+    told: int = CERTAIN_HORIZON
+    runs: int = 4000
+
+    @property
+    def heavy(self):
+        return isinstance(self.algorithm, dpb.DPRSE)
+
+    def instance(self, low, high):
+        laws = [TwoPointHeavyLaw(each, 1.0) for each in (low, high)]
+        return dpb.instances.heavy(laws, order=1.0, moment_bound=1.0)
+
+    def epoch(self, algorithm):
+        return two_arm_epochs(algorithm, self.told, self.instance(0.1, 0.2))(1)
+
+    def rewards(self, epoch):
+        """Return the rewards of one run, and by how much arm 1's sum is the larger."""
+        gap = round(epoch.threshold - epoch.noise_scale)
+        if self.heavy:
+            high = 0.01 + gap / epoch.pulls
+            assert high < epoch.greatest, "it is not truncated"
+            return self.instance(0.01, high), gap
+        table = np.zeros((2, epoch.pulls + 1))
+        table[1, :gap] = 1.0
+        return FixedRewards(table, log=False), gap
+
+    def outcome(self, rewards, pulls, rng):
+        if isinstance(rewards, FixedRewards):
+            rewards.restart()
+        if isinstance(self.algorithm, dpb.identification.IdentificationAlgorithm):
+            arm = self.algorithm.decide(rewards, rng, 2 * pulls).recommendation
+            return {0: 1, 1: 0, -1: 2}[arm]
+        times = np.array([2 * pulls, 2 * pulls + 2])
+        counts = self.algorithm.draw(rewards, CERTAIN_HORIZON, times, rng, "reference").counts
+        more = counts[1] - counts[0]
+        return 0 if more[0] == 0 else 1 if more[1] == 0 else 2
+
+    def holds(self, name):
+        epoch, rng = self.epoch(self.algorithm), np.random.default_rng(0)
+        rewards, gap = self.rewards(epoch)
+        outcomes = [self.outcome(rewards, epoch.pulls, rng) for _ in range(self.runs)]
+        seen = np.bincount(outcomes, minlength=3)
+        laws = [
+            np.exp(
+                elimination_law(*np.array([[-float(gap)], [each.noise_scale], [each.threshold]]))
+            )
+            for each in (epoch, self.epoch(self.other))
+        ]
+        assert frequencies_hold(laws[0], seen) and min(seen[0], seen[2]) > 0.05 * self.runs
+        assert not frequencies_hold(laws[1], seen), "control"
+
+
+@dataclass(frozen=True)
+class SameReports:
+    """Of two arms, whether one leaves after an epoch tells the scale of the reports.
+
+    The noise of a sum is that of R reports, so that a difference is normal, up to 1/R.
+    """
+
+    algorithm: object
+    other: object
+    runs: int = 4000
+
+    def holds(self, name):
+        laws = [TwoPointHeavyLaw(each, 1.0) for each in (0.1, 0.2)]
+        instance = dpb.instances.heavy(laws, order=1.0, moment_bound=1.0)
+        plan, other = (
+            heavy_plan(each, CERTAIN_HORIZON, instance, 2, 1)
+            for each in (self.algorithm, self.other)
+        )
+        deviations = [
+            2.0 * scale / math.sqrt(plan.pulls) for scale in (plan.noise_scale, other.noise_scale)
+        ]
+        high = 0.01 + plan.threshold - deviations[0]
+        assert high < plan.bound and plan.noise_draws == plan.pulls > 1000
+        certain = [TwoPointHeavyLaw(each, 1.0) for each in (0.01, high)]
+        instance = dpb.instances.heavy(certain, order=1.0, moment_bound=1.0)
+        times, rng, left = (
+            np.array([2 * plan.pulls, 2 * plan.pulls + 2]),
+            np.random.default_rng(0),
+            0,
+        )
+        for _ in range(self.runs):
+            counts = self.algorithm.draw(instance, CERTAIN_HORIZON, times, rng, "reference").counts
+            left += counts[1, 0] == counts[0, 0]
+        seen = [left, self.runs - left]
+        right, wrong = (
+            stats.norm.cdf([-deviations[0] / each, deviations[0] / each]) for each in deviations
+        )
+        assert frequencies_hold(right, seen) and not frequencies_hold(wrong, seen)
+
+
+@dataclass(frozen=True)
+class SameChoice:
+    """The third pull, of two-point rewards, mixed over what the two first ones are."""
+
+    algorithm: object
+    other: object
+    runs: int = 4000
+
+    def law(self, algorithm, instance, high, chances):
+        tree, first = algorithm.plan(instance, 3).tree, 0.0
+        assert high < tree.bound(1), "not truncated"
+        for x, y in itertools.product((0, 1), repeat=2):
+            weight = np.prod([c if z else 1 - c for z, c in zip((x, y), chances, strict=True)])
+            gap = np.array([high * (x - y)])
+            law = np.exp(elimination_law(gap, np.array([tree.node_scale(1)]), np.zeros(1)))
+            first += weight * law[1]
+        return [first, 1 - first]
+
+    def holds(self, name):
+        high, chances = 0.4, (0.95, 0.05)
+        laws = [TwoPointHeavyLaw(high, chance) for chance in chances]
+        instance = dpb.instances.heavy(laws, order=1.0, moment_bound=1.0)
+        right, wrong = (
+            self.law(each, instance, high, chances) for each in (self.algorithm, self.other)
+        )
+        rng, times, hits = np.random.default_rng(0), np.array([3]), 0
+        for _ in range(self.runs):
+            counts = self.algorithm.draw(instance, 3, times, rng, "reference").counts
+            hits += int(counts[0, 0] == 2)
+        seen = [hits, self.runs - hits]
+        assert frequencies_hold(right, seen) and not frequencies_hold(wrong, seen)
+
+
+@dataclass(frozen=True)
+class SameHalting:
+    """Times at which a rule halts on a certain stream are as frequent as the exact law has them.
+
+    The stream meets the threshold at its end. Times are put together by the quarters of the law;
+    the last outcome is that the rule does not halt.
+    """
+
+    rule: object
+    other: object
+    runs: int = 2000
+
+    def holds(self, name):
+        last = self.rule.noiseless_time(self.rule.half_range)
+        stream = np.full(last, self.rule.threshold(self.rule.look(last)) / last)
+        laws = [halting_law(rule, stream) for rule in (self.rule, self.other)]
+        until = np.cumsum(np.exp(laws[0].log_halt)).searchsorted([0.25, 0.5, 0.75])
+        ends = np.unique(laws[0].times[np.minimum(until, laws[0].times.size - 1)])
+        right, wrong = (
+            [
+                *np.bincount(ends.searchsorted(law.times), np.exp(law.log_halt), ends.size + 1),
+                math.exp(law.log_survive),
+            ]
+            for law in laws
+        )
+        rng = np.random.default_rng(0)
+        found = [self.rule.run(stream, rng) for _ in range(self.runs)]
+        never = ends.size + 1
+        places = [ends.searchsorted(each.samples) if each.halted else never for each in found]
+        seen = np.bincount(places, minlength=never + 1)
+        assert frequencies_hold(right, seen) and not frequencies_hold(wrong, seen)
+        assert max(seen) < 0.9 * self.runs, "the law is spread out"
+
+
+CASES |= {
+    (dpb.DPSE, ExactRun, "integrated"): [
+        SameDecision(dpb.DPSE(0.05, 0.5), dpb.DPSE(0.07, 0.5)),
+    ],
+    (dpb.DPSEIdentifier, ExactRun, "integrated"): [
+        SameDecision(dpb.DPSEIdentifier(0.05, 0.5), dpb.DPSEIdentifier(0.07, 0.5)),
+    ],
+    (dpb.GuessAndDouble, ExactRun, "integrated"): [
+        SameDecision(
+            dpb.GuessAndDouble(dpb.DPSE(0.05), first_guess=2**14),
+            dpb.GuessAndDouble(dpb.DPSE(0.07), first_guess=2**14),
+            told=2**14,
+        ),
+    ],
+    (dpb.DPRSE, ExactRun, "integrated"): [
+        SameDecision(dpb.DPRSE(0.5, 0.5), dpb.DPRSE(0.7, 0.5)),
+    ],
+    (dpb.LDPRSE, ExactRun, "integrated"): [
+        SameReports(dpb.LDPRSE(1.0, 0.5), dpb.LDPRSE(1.5, 0.5)),
+    ],
+    (dpb.DPRUCB, ExactRun, "integrated"): [SameChoice(dpb.DPRUCB(10.0), dpb.DPRUCB(20.0))],
+    (dpb.DPNAS, ExactRun, "integrated"): [
+        SameHalting(dpb.DPNAS(9.0, 0.9, 0.9), dpb.DPNAS(12.0, 0.9, 0.9))
+    ],
+    (dpb.DPExponentialNAS, ExactRun, "integrated"): [
+        SameHalting(dpb.DPExponentialNAS(9.0, 0.9, 0.9), dpb.DPExponentialNAS(12.0, 0.9, 0.9))
+    ],
+}
 LISTED = [
     pytest.param(name, case, id=f"{kind.__name__}-{on.__name__}-{name}-{i}")
     for (kind, on, name), cases in CASES.items()

@@ -1,6 +1,5 @@
 """The auditor itself: its bounds hold and come near to the truth; its runs are the algorithm's."""
 
-import itertools
 import math
 
 import numpy as np
@@ -19,15 +18,13 @@ from dpbandits.auditing import (
     subject_of,
     two_arm_epochs,
 )
-from dpbandits.auditing.elimination_laws import elimination_law, log_loss
+from dpbandits.auditing.elimination_laws import log_loss
 from dpbandits.auditing.events import Features, Tally, choose_event
-from dpbandits.auditing.exact import audit_first_choice
 from dpbandits.auditing.searching import candidate_pairs
 from dpbandits.auditing.truths import Releases
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import BinaryTree
 from dpbandits.privacy import delta_at
-from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
 from dpbandits.rewards.streams import FixedRewards
 
 ONE = TablePair([[0.0]], 0, 0, 1.0)
@@ -141,53 +138,6 @@ def test_tables_are_read_in_the_order_of_the_pulls():
     fifth = np.flatnonzero(first == 0)[4]
     assert first[: fifth + 1].tolist() == second[: fifth + 1].tolist()
     assert first.tolist() != second.tolist()
-
-
-@pytest.mark.statistical
-def test_the_law_of_elimination_is_that_of_the_algorithm():
-    """4000 runs of DP-SE, whose first epoch ends near the threshold; control: wrong noise."""
-    algorithm, runs = dpb.DPSE(0.05, beta=0.5), 4000
-    pulls, scale, threshold = two_arm_epochs(algorithm, 10**6)(1)[:3]
-    short = round(threshold - scale)
-    table = np.zeros((2, pulls + 1))
-    table[1, :short] = 1.0
-    law, wrong = (
-        np.exp(elimination_law(*np.array([[-short], [factor * scale], [threshold]])))
-        for factor in (1.0, 1.5)
-    )
-    rewards, rng = FixedRewards(table), np.random.default_rng(0)
-    left = np.zeros(3)
-    for _ in range(runs):
-        rewards.restart()
-        counts = algorithm.draw(rewards, 10**6, np.array([2 * pulls, 2 * pulls + 2]), rng).counts
-        more = counts[1] - counts[0]
-        left[0 if more[0] == 0 else 1 if more[1] == 0 else 2] += 1
-    inside = [clopper_pearson(int(n), runs, share=1 / 3) for n in left]
-    assert all(low <= p <= high for p, (low, high) in zip(law, inside, strict=True))
-    assert not all(low <= p <= high for p, (low, high) in zip(wrong, inside, strict=True))
-    assert law.sum() == pytest.approx(1.0) and min(law[0], law[2]) > 0.05
-
-
-@pytest.mark.statistical
-def test_the_law_of_the_first_choice_is_that_of_dprucb():
-    """Two-point rewards, mixed over what the two first ones are; control: arms exchanged."""
-    high, chances = 0.4, (0.95, 0.05)
-    laws = [TwoPointHeavyLaw(high, chance) for chance in chances]
-    instance = dpb.instances.heavy(laws, order=1.0, moment_bound=1.0)
-    algorithm, runs = dpb.DPRUCB(10.0), 4000
-    tree = algorithm.plan(instance, 3).tree
-    assert high < tree.bound(1), "not truncated"
-    first, second = 0.0, 0.0
-    for x, y in itertools.product((0, 1), repeat=2):
-        weight = np.prod([c if z else 1 - c for z, c in zip((x, y), chances, strict=True)])
-        gap = np.array([high * (x - y)])
-        law = np.exp(elimination_law(gap, np.array([tree.node_scale(1)]), np.zeros(1)))
-        first, second = first + weight * law[1], second + weight * law[0]
-    rng, times = np.random.default_rng(0), np.array([3])
-    hits = sum(int(algorithm.draw(instance, 3, times, rng).counts[0, 0] == 2) for _ in range(runs))
-    low, high = clopper_pearson(hits, runs)
-    assert low <= first <= high and not low <= second <= high
-    assert audit_first_choice(algorithm, instance).epsilon_lower < algorithm.epsilon
 
 
 def test_the_loss_of_laws():

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats
+from dpbandits.acceleration import ExactRun, accelerators
 from dpbandits.algorithms import DPRSE, DPSE, LDPRSE, DPSEIdentifier, GuessAndDouble
-from dpbandits.auditing.programs import runs_its_own
 from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
 from dpbandits.rewards.heavy_laws import HeavyTailInstance
 from dpbandits.schedules import EpochPlan, elimination_epoch
@@ -131,7 +131,7 @@ def two_arm_epochs(
     """
     base: Any = algorithm.base if isinstance(algorithm, GuessAndDouble) else algorithm
     epochs = _EPOCHS.get(type(base))
-    known = epochs is not None and runs_its_own(algorithm) and runs_its_own(base)
+    known = all(accelerators(type(each), ExactRun) for each in (algorithm, base))
     if epochs is None or not known or (epochs is _robust_epoch and instance is None):
         raise ValueError(
             f"algorithm={algorithm!r} has no epochs that can be integrated; allowed: DPSE, "

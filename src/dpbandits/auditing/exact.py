@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dpbandits._arrays import Floats
 from dpbandits._validation import check_integer
+from dpbandits.acceleration import ExactRun, accelerates, accelerators
 from dpbandits.algorithms import (
     DPNAS,
     DPRSE,
@@ -33,7 +34,6 @@ from dpbandits.auditing.elimination_laws import (
     two_arm_epochs,
 )
 from dpbandits.auditing.pairs import TablePair
-from dpbandits.auditing.programs import runs_its_own
 from dpbandits.auditing.subjects import check_one_arm
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.heavy_laws import HeavyTailInstance, heavy_two_point
@@ -51,6 +51,8 @@ __all__ = [
 _LATEST, _MOST_LOOKS = 16_384, 1_024  # samples of the pair for a stopping rule, and looks at it
 _HORIZON = 10**6  # what an algorithm is told
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
 
 def _found(
     target: Any, pair: TablePair, loss: float, event: str, guarantee: PrivacyGuarantee | None
@@ -58,9 +60,14 @@ def _found(
     return Audit(target.label, guarantee or target.guarantee, pair, loss, None, event)
 
 
+def _law_of(*kinds: type) -> Callable[[Function], Function]:
+    """Enter the audit of classes whose law is known: it takes target, instance and guarantee."""
+    return accelerates(*kinds, on=ExactRun, name="integrated")
+
+
 def _check_program(target: Any, *kinds: type) -> None:
     """Refuse what is not of these classes themselves, or does not run the program of its class."""
-    if type(target) not in kinds or not runs_its_own(target):
+    if type(target) not in kinds or not accelerators(type(target), ExactRun):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise ValueError(
             f"target={target!r} is a {type(target).__name__} whose law is not known; allowed: "
@@ -169,6 +176,7 @@ def audit_stopping(
     return _found(rule, pair, loss.total, f"{when}, and the estimate", guarantee)
 
 
+@_law_of(LDPRSE)
 def audit_report(
     algorithm: LDPRSE, instance: HeavyTailInstance, guarantee: PrivacyGuarantee | None = None
 ) -> Audit:
@@ -207,6 +215,7 @@ def audit_report(
     return _found(algorithm, pair, loss, "one person's report", guarantee)
 
 
+@_law_of(DPRUCB)
 def audit_first_choice(
     algorithm: DPRUCB, instance: HeavyTailInstance, guarantee: PrivacyGuarantee | None = None
 ) -> Audit:
@@ -284,12 +293,15 @@ def audit_exactly(
     >>> audit_exactly(UCB()) is None
     True
     """
-    if not runs_its_own(target) or not target.guarantee.is_private:
+    laws = accelerators(type(target), ExactRun)
+    if not laws or not target.guarantee.is_private:
         return None
     heavy = heavy_two_point(0.5, order=0.9) if instance is None else instance
-    return _AUDITS[type(target)](target, heavy, guarantee)
+    found: Audit | None = laws[0].run(target, heavy, guarantee)
+    return found
 
 
+@_law_of(DPNAS, DPExponentialNAS)
 def _crossing_audit(
     rule: NASFamily, _: HeavyTailInstance, guarantee: PrivacyGuarantee | None
 ) -> Audit:
@@ -301,36 +313,24 @@ def _crossing_audit(
     return audit_stopping(rule, pair, guarantee)
 
 
+@_law_of(DPSE, DPSEIdentifier)
 def _bounded_audit(
     target: Elimination, _: HeavyTailInstance, guarantee: PrivacyGuarantee | None
 ) -> Audit:
     return audit_elimination(target, guarantee=guarantee)
 
 
+@_law_of(DPRSE)
 def _robust_audit(
     target: Elimination, instance: HeavyTailInstance, guarantee: PrivacyGuarantee | None
 ) -> Audit:
     return audit_elimination(target, n_epochs=1, instance=instance, guarantee=guarantee)
 
 
+@_law_of(GuessAndDouble)
 def _stretch_audit(
     target: GuessAndDouble, instance: HeavyTailInstance, guarantee: PrivacyGuarantee | None
 ) -> Audit | None:
     """Audit one stretch, if its elimination can be integrated: stretches share no reward."""
-    if not runs_its_own(target.base) or type(target.base) not in (DPSE, DPRSE):
-        return None
-    audit = _robust_audit if type(target.base) is DPRSE else _bounded_audit
-    return audit(target, instance, guarantee)
-
-
-_AUDITS: dict[type, Callable[[Any, HeavyTailInstance, PrivacyGuarantee | None], Audit | None]] = {
-    DPSE: _bounded_audit,
-    DPSEIdentifier: _bounded_audit,
-    DPRSE: _robust_audit,
-    LDPRSE: audit_report,
-    DPRUCB: audit_first_choice,
-    GuessAndDouble: _stretch_audit,
-    DPNAS: _crossing_audit,
-    DPExponentialNAS: _crossing_audit,
-}
-"""Class → how it is audited; each of these classes has a program in `runs_its_own`."""
+    known = accelerators(type(target.base), ExactRun) if type(target.base) in (DPSE, DPRSE) else ()
+    return known[0].run(target, instance, guarantee) if known else None
