@@ -28,7 +28,23 @@ _PATIENCE = 20  # after so many rounds one bisection, against cycles
 
 
 class CharacteristicTime(NamedTuple):
-    """A characteristic time and the allocation that attains it; arrays of shape (K,)."""
+    """A characteristic time and the allocation that attains it; `characteristic_time` computes it.
+
+    Attributes
+    ----------
+    value : float
+        T*: an asymptotic number of pulls for each log(1/δ).
+    weights : numpy.ndarray of float, shape (K,)
+        w, the arms' shares of the pulls.
+    costs : numpy.ndarray of float, shape (K,)
+        W_a(w): at least 1/T*, and equal to it where the arm limits; inf for the best.
+
+    Examples
+    --------
+    >>> time = characteristic_time([0.75, 0.5, 0.25], 1.0)
+    >>> round(float(time.weights.sum()), 12), round(float(time.costs.min() * time.value), 9)
+    (1.0, 1.0)
+    """
 
     value: float  # T*: an asymptotic number of pulls for each log(1/δ)
     weights: Floats  # w, the arms' shares of the pulls
@@ -36,7 +52,21 @@ class CharacteristicTime(NamedTuple):
 
 
 class PrivacySwitches(NamedTuple):
-    """From which ε on privacy costs nothing, to first order; see `privacy_switches`."""
+    """From which ε on privacy costs nothing, to first order; `privacy_switches` computes it.
+
+    Attributes
+    ----------
+    free : float
+        Greatest logit μ* − logit μ_a over the arms a: from here on d_ε = kl between the means.
+    exact : float
+        The least ε at which T*_ε is T*_KL.
+
+    Examples
+    --------
+    >>> switches = privacy_switches([0.75, 0.5])
+    >>> switches.exact < switches.free
+    True
+    """
 
     free: float  # max over a of logit μ* − logit μ_a: from here on d_ε = kl between the means
     exact: float  # the least ε at which T*_ε is T*_KL
@@ -179,11 +209,21 @@ def characteristic_time(
     means : array_like of float, shape (K,)
         μ, means of Bernoulli rewards in [0, 1], of which one is the greatest.
     epsilon : float
-        Privacy budget ε > 0; inf for T*_KL, the time without privacy.
+        Privacy budget ε > 0; ``inf`` for T*_KL, the time without privacy.
     leader_share : float, optional
-        β, the share of the best arm, strictly between 0 and 1. Optimal if not given. With means
+        β, the share of the best arm, in (0, 1). Optimal if not given. With means
         that are all 0 except one, and ε finite, several allocations may be optimal; the one
         returned treats tied arms alike.
+
+    Returns
+    -------
+    CharacteristicTime
+        The time, in pulls for each log(1/δ), and its allocation.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or several means are the greatest.
 
     Examples
     --------
@@ -213,7 +253,22 @@ def characteristic_time(
 def total_variation_time(means: ArrayLike) -> float:
     """Return T*_TV, the sum of 1/Δ_a over all arms, with the least gap for the best arm's.
 
-    It is the limit of ε·T*_ε as ε → 0, of the costs min(w*, w_a)·Δ_a; means as above.
+    It is the limit of ε·T*_ε as ε → 0, of the costs min(w*, w_a)·Δ_a.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of Bernoulli rewards in [0, 1], of which one is the greatest.
+
+    Returns
+    -------
+    float
+        The time, in pulls times ε for each log(1/δ).
+
+    Raises
+    ------
+    ValueError
+        If a mean is out of range, or several means are the greatest.
 
     Examples
     --------
@@ -230,7 +285,22 @@ def privacy_switches(means: ArrayLike) -> PrivacySwitches:
 
     `free`, of Jourdan & Azize (2025), is max over a of logit μ* − logit μ_a: beyond it, d_ε is kl
     between the means. `exact` is the least ε at which T*_ε = T*_KL (:prf:ref:`prop-switch`). Both
-    are infinite if the greatest mean is 1 or a mean is 0. Means as of `characteristic_time`.
+    are infinite if the greatest mean is 1 or a mean is 0.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of Bernoulli rewards in [0, 1], of which one is the greatest.
+
+    Returns
+    -------
+    PrivacySwitches
+        The two budgets.
+
+    Raises
+    ------
+    ValueError
+        If a mean is out of range, or several means are the greatest.
 
     Examples
     --------
@@ -256,6 +326,25 @@ def sample_lower_bound(means: ArrayLike, epsilon: float, delta: float) -> float:
 
     Jourdan & Azize (2025), Theorem 2, reconstructed (proof: :prf:ref:`thm-bai-lower`), for rules
     that are ε-DP and wrong with probability at most δ on every instance. It is 0 for δ ≥ 1/2.4.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of Bernoulli rewards in [0, 1], of which one is the greatest.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for the bound without privacy.
+    delta : float
+        Probability δ of a wrong recommendation, in (0, 1).
+
+    Returns
+    -------
+    float
+        The bound, in pulls.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or several means are the greatest.
 
     Examples
     --------

@@ -102,6 +102,22 @@ def _log_lower_sum(n: float, k: float, beyond: float, u: float, v: float, epsilo
 def log_density(n: float, x: float, u: float, epsilon: float) -> float:
     """Return log f_{n,u}(x), the density of Bin(n, u) + Lap(1/ε) at x, or for ε = ∞ the mass.
 
+    Parameters
+    ----------
+    n : float
+        Number of rewards, at least 1.
+    x : float
+        What was released.
+    u : float
+        Mean of the arm, in [0, 1].
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    float
+        The logarithm.
+
     Examples
     --------
     >>> log_density(10.0, 3.0, 0.0, 2.0) == math.log(2.0 / 2) - 2.0 * 3.0
@@ -176,9 +192,27 @@ def _rounding(value: float, slack: float) -> float:
 
 @kernel
 def take_in(rows: Floats, size: int, ns: Floats, xs: Floats, epsilon: float) -> tuple[int, float]:
-    """Take the last of an arm's batches into its table; return the number of knots and the slack.
+    """Take the last of an arm's batches into its table.
 
-    `rows`, of shape (4, CAPACITY), has `size` knots; `ns` and `xs` are sizes and released sums.
+    Parameters
+    ----------
+    rows : numpy.ndarray of float, shape (4, CAPACITY)
+        The table; updated in place.
+    size : int
+        Number of its knots.
+    ns : numpy.ndarray of float, shape (J,)
+        Sizes of the batches.
+    xs : numpy.ndarray of float, shape (J,)
+        What was released of them.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    size : int
+        Number of knots.
+    slack : float
+        Bound on the error of log L, besides 10⁻¹⁵ of its size.
     """
     knots, values = rows[0], rows[1]
     for i in range(size):
@@ -193,7 +227,22 @@ def take_in(rows: Floats, size: int, ns: Floats, xs: Floats, epsilon: float) -> 
 
 @kernel
 def table_of(rows: Floats, size: int, slack: float) -> Table:
-    """Return the table whose knots are the first `size`."""
+    """Return the table whose knots are the first `size`.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray of float, shape (4, CAPACITY)
+        Knots, log L there, lower ends and slopes of the chords.
+    size : int
+        Number of knots.
+    slack : float
+        Bound on the error of log L, besides 10⁻¹⁵ of its size.
+
+    Returns
+    -------
+    tuple
+        The table.
+    """
     return rows[0, :size], rows[1, :size], rows[2, :size], rows[3, :size], slack
 
 
@@ -267,7 +316,18 @@ def _log_e_value(better: Table, worse: Table, y: float, x: float, first: int, la
 
 @kernel
 def peak(table: Table) -> float:
-    """Return the knot of the largest likelihood."""
+    """Return the knot of the largest likelihood.
+
+    Parameters
+    ----------
+    table : tuple
+        The table of an arm's likelihood.
+
+    Returns
+    -------
+    float
+        The knot, in [0, 1].
+    """
     return float(table[0][np.argmax(table[1])])
 
 
@@ -280,7 +340,24 @@ def _gap_range(distance: float) -> tuple[int, int]:
 
 @kernel
 def least(better: Table, worse: Table, enough: float) -> tuple[float, float]:
-    """Return about the least log E on the diagonal, or one below `enough`, and where; or 0."""
+    """Return about the least log E on the diagonal, or one below `enough`.
+
+    Parameters
+    ----------
+    better : tuple
+        Table of the arm that may be better.
+    worse : tuple
+        Table of the arm that may be worse.
+    enough : float
+        Below this, the search ends.
+
+    Returns
+    -------
+    lowest : float
+        The value; 0 if the arm that may be better does not look so.
+    place : float
+        Where on the diagonal it is.
+    """
     low, high = peak(worse), peak(better)
     if low >= high:
         return 0.0, low
@@ -329,13 +406,37 @@ def _exceeds(better: Table, worse: Table, threshold: float, place: float) -> boo
 
 @kernel
 def judge(better: Table, worse: Table, threshold: float, to_the_end: bool) -> tuple[bool, float]:
-    """Return whether log E ≥ threshold > 0 certainly, for all u_c ≤ u_b, and about its infimum."""
+    """Return whether log E reaches a threshold certainly, for all u_c ≤ u_b, and about its infimum.
+
+    Parameters
+    ----------
+    better : tuple
+        Table of the arm that may be better.
+    worse : tuple
+        Table of the arm that may be worse.
+    threshold : float
+        The threshold, positive.
+    to_the_end : bool
+        Whether the infimum is wanted also where it is below the threshold.
+
+    Returns
+    -------
+    certain : bool
+        Whether cells certify it.
+    lowest : float
+        The infimum, about.
+    """
     lowest, place = least(better, worse, -math.inf if to_the_end else threshold)
     return lowest >= threshold and _exceeds(better, worse, threshold, place), lowest
 
 
 class ArmLikelihood:
-    """The likelihood of an arm's mean, given its released batches with Lap(1/ε), or ε = ``inf``.
+    """The likelihood of an arm's mean, given its released batches with Lap(1/ε).
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for batches without noise.
 
     Examples
     --------
@@ -354,7 +455,15 @@ class ArmLikelihood:
         self._size, self._slack = START.size, 0.0
 
     def add(self, n: int, x: float) -> None:
-        """Take in a batch of `n` pulls that was released as `x`."""
+        """Take in a batch.
+
+        Parameters
+        ----------
+        n : int
+            Number of its pulls, at least 1.
+        x : float
+            What was released of it: the sum of its rewards, with noise.
+        """
         self._batches = np.column_stack([self._batches, (n, x)])
         ns, xs = self._batches
         self._size, self._slack = take_in(self._rows, self._size, ns, xs, self.epsilon)
@@ -376,10 +485,46 @@ class ArmLikelihood:
 
 
 def log_evidence(better: ArmLikelihood, worse: ArmLikelihood) -> float:
-    """Return about the logarithm of the evidence that one arm has a larger mean than another."""
+    """Return about the logarithm of the evidence that one arm has a larger mean than another.
+
+    Parameters
+    ----------
+    better : ArmLikelihood
+        The arm that may be better.
+    worse : ArmLikelihood
+        The other.
+
+    Returns
+    -------
+    float
+        The logarithm.
+    """
     return float(least(better.table, worse.table, -math.inf)[0])
 
 
 def is_better(better: ArmLikelihood, worse: ArmLikelihood, threshold: float) -> bool:
-    """Whether the evidence that one arm has a larger mean than another certainly is e^threshold."""
+    """Return whether the evidence that one arm has a larger mean certainly is e^threshold.
+
+    Parameters
+    ----------
+    better : ArmLikelihood
+        The arm that may be better.
+    worse : ArmLikelihood
+        The other.
+    threshold : float
+        The threshold, positive.
+
+    Returns
+    -------
+    bool
+        Whether cells certify it.
+
+    Examples
+    --------
+    >>> good, bad = ArmLikelihood(1.0), ArmLikelihood(1.0)
+    >>> good.add(1000, 900.0)
+    >>> bad.add(1000, 100.0)
+    >>> is_better(good, bad, 10.0), is_better(bad, good, 10.0)
+    (True, False)
+    """
     return bool(judge(better.table, worse.table, threshold, False)[0])

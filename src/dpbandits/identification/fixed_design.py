@@ -27,7 +27,26 @@ Supply = BernoulliInstance | FinitePopulation
 
 
 class FixedDesign(NamedTuple):
-    """A fixed design: patients of each arm and of all, P(wrong recommendation), budget ε or inf."""
+    """A design with equal arms and one count of each at the end; `fixed_design` finds one.
+
+    Attributes
+    ----------
+    per_arm : int
+        Patients of each arm.
+    patients : int
+        Patients of all arms.
+    error : float
+        Probability of a wrong recommendation.
+    epsilon : float
+        Privacy budget ε; ``inf`` without privacy.
+
+    Examples
+    --------
+    >>> from dpbandits.rewards.instances import bernoulli
+    >>> design = fixed_design(bernoulli([0.9, 0.5]), 0.05)
+    >>> design.patients == 2 * design.per_arm, design.epsilon
+    (True, inf)
+    """
 
     per_arm: int
     patients: int
@@ -54,11 +73,29 @@ def fixed_design_error(
 ) -> float:
     """Return the probability that the largest of the arms' private counts is not the best arm's.
 
-    Each arm has `per_arm` patients: independent ones of an instance, or without replacement. At the
-    end each number of successes is released once, with one Lap(1/ε), and the arm with the largest
-    is recommended. That is ε-private: who gets what is fixed beforehand, and each outcome is in one
-    count. Without noise (ε = ``inf``) ties are broken at random. The value is by quadrature between
+    At the end each number of successes is released once, with one Lap(1/ε), and the arm with the
+    largest is recommended. That is ε-private: who gets what is fixed beforehand, and each outcome
+    is in one count. Without noise ties are broken at random. The value is by quadrature between
     whole numbers, to about 10 digits.
+
+    Parameters
+    ----------
+    source : BernoulliInstance or FinitePopulation
+        Where the patients come from: independent ones of an instance, or without replacement.
+    per_arm : int
+        Patients of each arm, from 1 to 10^6, and no more than a population has.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no noise.
+
+    Returns
+    -------
+    float
+        The probability.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or several arms are best.
 
     Examples
     --------
@@ -114,9 +151,27 @@ def _wrong_if_noisy(best: Floats, others: list[Floats], epsilon: float) -> float
 def fixed_design(source: Supply, delta: Fraction, epsilon: Budget = math.inf) -> FixedDesign | None:
     """Return the smallest fixed design that is wrong with probability at most δ.
 
-    With one patient fewer in each arm the error is larger than δ. None if an arm would need more
-    patients than there are (10^6 of a bandit). The arms' shares must be known to plan it: on others
-    its error may be larger than δ, unlike that of the δ-correct algorithms.
+    With one patient fewer in each arm the error is larger than δ. The arms' shares must be known to
+    plan it: on others its error may be larger than δ, unlike that of the δ-correct algorithms.
+
+    Parameters
+    ----------
+    source : BernoulliInstance or FinitePopulation
+        Where the patients come from: independent ones of an instance, or without replacement.
+    delta : float
+        Probability δ of a wrong recommendation, in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no noise.
+
+    Returns
+    -------
+    FixedDesign or None
+        The design; None if an arm would need more patients than there are (10^6 of an instance).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or several arms are best.
 
     Examples
     --------

@@ -44,7 +44,24 @@ def _clip(x: float) -> float:
 
 @kernel(error_model="numpy")
 def place(y: float, z: float, mean_a: float, mean_b: float) -> tuple[float, float, float, float]:
-    """Return u, 1 − u, x_a − u and u − x_b from the distances of u."""
+    """Return u and 1 − u, and the distances of u from both means, for a position between them.
+
+    Parameters
+    ----------
+    y : float
+        Distance of u from max(x_b, 0).
+    z : float
+        Distance of u from min(x_a, 1).
+    mean_a : float
+        The larger mean x_a.
+    mean_b : float
+        The smaller mean x_b.
+
+    Returns
+    -------
+    u, uc, gap_a, gap_b : float
+        u, 1 − u, x_a − u and u − x_b.
+    """
     low, high = _clip(mean_b), _clip(mean_a)
     return low + y, (1.0 - high) + z, (mean_a - high) + z, (low - mean_b) + y
 
@@ -134,7 +151,32 @@ def _weighted(weight: float, divergence: float) -> float:
 def transportation_cost_kernel(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float
 ) -> tuple[float, float, float, float]:
-    """Return W, its minimiser u, and its slopes by the weights, d⁻(x_a, u) and d⁺(x_b, u)."""
+    """Return W, its minimiser, and its slopes by the weights; numbers are not checked.
+
+    Parameters
+    ----------
+    mean_a : float
+        x_a: a true mean, or an estimate anywhere on the line.
+    mean_b : float
+        x_b: a true mean, or an estimate anywhere on the line.
+    weight_a : float
+        w_a ≥ 0.
+    weight_b : float
+        w_b ≥ 0.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    cost : float
+        W.
+    u : float
+        Its minimiser.
+    part_a : float
+        d⁻(x_a, u).
+    part_b : float
+        d⁺(x_b, u).
+    """
     if mean_a <= mean_b:
         return 0.0, _clip(mean_a), 0.0, 0.0
     u = _at_an_end(mean_a, mean_b, weight_a, weight_b)
@@ -304,11 +346,45 @@ def calibrated_cost_kernel(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, ratio_a: float, ratio_b: float,
     epsilon: float, tilt_a: float = 0.0, tilt_b: float = 0.0, u: float = -1.0,
 ) -> tuple[float, float, float, float, float, float]:  # fmt: skip
-    """Return W̃, its minimiser u, the tilts λ/ε, and its slopes by the weights, d̃⁻ and d̃⁺ at u.
+    """Return W̃, its minimiser, tilts and slopes, for single numbers and without checks.
 
-    `tilt_a`, `tilt_b` and `u` are where to start, such as what an earlier call returned; tilts
-    outside (0, 1), and a u not between the means, are a start from nothing. For ε = ∞,
-    r_a = r_b = 0 or x_a ≤ x_b the tilts are 0, and all else is that of W.
+    For ε = ∞, r_a = r_b = 0 or x_a ≤ x_b the tilts are 0, and all else is that of W.
+
+    Parameters
+    ----------
+    mean_a : float
+        x_a: a true mean, or an estimate anywhere on the line.
+    mean_b : float
+        x_b: a true mean, or an estimate anywhere on the line.
+    weight_a : float
+        w_a ≥ 0.
+    weight_b : float
+        w_b ≥ 0.
+    ratio_a : float
+        r_a ≥ 0: Laplace variables of scale 1/ε per reward in the estimate x_a.
+    ratio_b : float
+        r_b ≥ 0: the same in the estimate x_b.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    tilt_a : float
+        Where to start with the tilt of the first arm; outside (0, 1), from nothing.
+    tilt_b : float
+        Where to start with that of the second.
+    u : float
+        Where to start with u; from nothing if it is not between the means.
+
+    Returns
+    -------
+    cost : float
+        W̃.
+    u : float
+        Its minimiser.
+    tilt_a, tilt_b : float
+        The tilts λ/ε.
+    part_a : float
+        d̃⁻(x_a, u, r_a).
+    part_b : float
+        d̃⁺(x_b, u, r_b).
     """
     if mean_a <= mean_b or math.isinf(epsilon) or ratio_a + ratio_b == 0.0:
         cost, u, part_a, part_b = transportation_cost_kernel(
@@ -345,7 +421,33 @@ def transportation_cost(
 ) -> tuple[Floats, Floats]:
     """Return W = min over u of w_a·d⁻(x_a, u) + w_b·d⁺(x_b, u), and the minimising u.
 
-    As `calibrated_cost`, without noise; infinite where ε is and a weighted estimate is outside.
+    The arrays are broadcast. Where x_a ≤ x_b the cost is 0 and u is x_a, clipped to [0, 1]; it is
+    infinite where ε is and a weighted estimate is outside.
+
+    Parameters
+    ----------
+    mean_a : array_like of float
+        x_a: true means, or estimates anywhere on the line.
+    mean_b : array_like of float
+        x_b: true means, or estimates anywhere on the line.
+    weight_a : array_like of float
+        w_a ≥ 0: shares, or numbers of pulls.
+    weight_b : array_like of float
+        w_b ≥ 0: shares, or numbers of pulls.
+    epsilon : array_like of float
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    cost : numpy.ndarray of float
+        W, of the shape that the arguments have together.
+    u : numpy.ndarray of float
+        The minimiser, of the same shape.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or does not hold numbers.
 
     Examples
     --------
@@ -373,14 +475,32 @@ def calibrated_cost(
 
     Parameters
     ----------
-    mean_a, mean_b : array_like of float
-        x_a and x_b: true means, or estimates anywhere on the line.
-    weight_a, weight_b : array_like of float
-        w_a, w_b ≥ 0: shares, or numbers of pulls.
-    ratio_a, ratio_b : array_like of float
-        r_a, r_b ≥ 0: in each estimate, Laplace variables of scale 1/ε per reward.
+    mean_a : array_like of float
+        x_a: true means, or estimates anywhere on the line.
+    mean_b : array_like of float
+        x_b: true means, or estimates anywhere on the line.
+    weight_a : array_like of float
+        w_a ≥ 0: shares, or numbers of pulls.
+    weight_b : array_like of float
+        w_b ≥ 0: shares, or numbers of pulls.
+    ratio_a : array_like of float
+        r_a ≥ 0: Laplace variables of scale 1/ε per reward in the estimate x_a.
+    ratio_b : array_like of float
+        r_b ≥ 0: the same in the estimate x_b.
     epsilon : array_like of float
-        Privacy budget ε > 0, inf included.
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    cost : numpy.ndarray of float
+        W̃, of the shape that the arguments have together.
+    u : numpy.ndarray of float
+        The minimiser, of the same shape.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or does not hold numbers.
     """
     arguments = mean_a, mean_b, weight_a, weight_b, ratio_a, ratio_b, epsilon
     cost, u, *_ = elementwise(calibrated_cost_kernel, *arguments, n_out=6)
