@@ -182,10 +182,12 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
     ValueError
         If `value` is not such a number.
     """
+    if type(value) is int and minimum <= value and (maximum is None or value <= maximum):
+        return value
     allowed = f"a whole number of at least {minimum}"
     if maximum is not None:
         allowed += f" and at most {maximum}"
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
     try:
         number = operator.index(value)
@@ -330,7 +332,8 @@ def check_values(name: str, value: Any, low: float, high: float) -> Floats:
     except ValueError:
         raise ValueError(f"{name}={value!r} is not an array; allowed: {allowed}") from None
     if values.ndim == 0:
-        values = np.asarray(check_number(name, value, allowed))
+        number = value[()] if isinstance(value, np.ndarray) else value
+        values = np.asarray(check_number(name, number, allowed))
     if values.dtype == object:  # whole numbers beyond 64 bits, or no numbers
         with contextlib.suppress(ValueError):
             numbers_of = [check_number(name, each, allowed) for each in values.flat]
@@ -351,7 +354,7 @@ def check_counts(name: str, value: Any, minimum: int = 0) -> Ints:
     name : str
         Name of the argument, for the message.
     value : object
-        Its value: a whole number, or an array of them.
+        Its value: a whole number, or an array of them, such as 1e6.
     minimum : int
         Least number that is allowed.
 
@@ -373,7 +376,8 @@ def check_counts(name: str, value: Any, minimum: int = 0) -> Ints:
         raise ValueError(f"{name}={value!r} is not an array; allowed: {allowed}") from None
     if values.ndim == 0:
         values = np.asarray(check_integer(name, value, minimum, int(most)))
-    if values.dtype.kind not in "iu":
+    whole = values.dtype.kind in "iu"
+    if not whole and not (values.dtype.kind == "f" and np.all(values == np.floor(values))):
         raise ValueError(f"{name}={value!r} does not hold whole numbers; allowed: {allowed}")
     if not np.all((values >= minimum) & (values <= most)):
         raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")

@@ -193,7 +193,7 @@ def run(
         _refuse("is for one algorithm; allowed: one at a time", csv=csv)
     algorithms = configure([_regret_kind(name) for name in chosen], settings, epsilon)
     bandit = _instance(means, instance, arms, order)
-    check_integer("horizon", horizon, bandit.n_arms)
+    horizon = check_integer("horizon", horizon, bandit.n_arms)
     console.make_folders(csv, plot)
     cases = {number: (each, bandit) for number, each in enumerate(algorithms)}
     found = list(simulate_many(cases, horizon, runs, seed, jobs).values())

@@ -80,8 +80,12 @@ class AuditCase(Configuration):
             raise ValueError(f"target={self.target!r} must be a configuration, such as DPSE(1)")
         super().__post_init__()
         own_tables = self.method == "exact" or isinstance(self.target, KnownLoss)
-        check_integer("n_pulls", self.n_pulls, 0 if own_tables else 1)
-        check_integer("n_runs", self.n_runs, *((FEWEST_RUNS,) if self.method == "runs" else (0, 0)))
+        runs = (FEWEST_RUNS, None) if self.method == "runs" else (0, 0)
+        checked = {
+            "n_pulls": check_integer("n_pulls", self.n_pulls, 0 if own_tables else 1),
+            "n_runs": check_integer("n_runs", self.n_runs, *runs),
+        }
+        vars(self).update(checked)
         if self.method == "certain" and self.guarantee.is_private:
             raise ValueError(
                 f"target={self.target!r} has noise; allowed with method='certain': what declares "

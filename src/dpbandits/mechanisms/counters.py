@@ -642,6 +642,7 @@ class LogarithmicCounter(_Endless):
         return 1 / self.epsilon
 
     def drawn(self, n: int) -> tuple[float | None, int]:
+        n = int(n)
         return (None if n & (n - 1) else self.block_scale), 0
 
     @checked_arguments

@@ -21,7 +21,7 @@ from dpbandits._validation import (
     check_positive,
     check_range,
 )
-from dpbandits.configuration import Fraction, Positive
+from dpbandits.configuration import Count, Fraction, Positive, checked_arguments
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.mechanisms import laplace
 from dpbandits.privacy import calibrate, epsilon_at
@@ -294,7 +294,8 @@ class DPUCBInt(RegretAlgorithm):
         epsilon = epsilon_at(delta, self.losses(horizon)).upper
         return PrivacyGuarantee("global", max(epsilon, SMALLEST), delta)
 
-    def first_decision(self, n_arms: int, horizon: int) -> int:
+    @checked_arguments
+    def first_decision(self, n_arms: Count, horizon: Count) -> int:
         return n_arms * self.interval + 1
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_integer, check_kind, check_values
-from dpbandits.configuration import whole
+from dpbandits.configuration import Count, checked_arguments, whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.run import Run
@@ -69,7 +69,8 @@ class GuessAndDouble(RegretAlgorithm):
         """The guarantee of the restarted algorithm: stretches share no reward."""
         return self.base.guarantee
 
-    def first_decision(self, n_arms: int, horizon: int) -> int:
+    @checked_arguments
+    def first_decision(self, n_arms: Count, horizon: Count) -> int:
         """Return the first pull of the first stretch that is long enough for a decision in it.
 
         Parameters
@@ -81,6 +82,11 @@ class GuessAndDouble(RegretAlgorithm):
         -------
         int
             The number of the pull, from 1.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         for guess, start, stop in self.stretches(MOST_PULLS):
             first = self.base.first_decision(n_arms, guess)

@@ -1,0 +1,543 @@
+"""Every public formula: NumPy's numbers give what Python's give, to the bit, or are refused alike.
+
+`formulas` collects them from the public modules: a new one joins by one line in `EXAMPLES`, or
+says in `OTHERS` why it is none.
+"""
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import itertools
+import pathlib
+import re
+import types
+import typing
+
+import docstrings
+import numpy as np
+import pytest
+from test_registry import CONFIGURATIONS, bandit
+
+import dpbandits as dpb
+from dpbandits import laws
+from dpbandits.heavy_estimates import TruncatedMean
+from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
+
+RUNNING = (
+    *("acceleration", "auditing", "cli", "configuration", "fast", "planning", "plotting"),
+    *("identification.replicates", "identification.rounds", "identification.evidence"),
+    *("regret.base", "regret.elimination", "rewards.run", "rewards.streams", "running"),
+    *("simulation", "stopping.estimates"),
+)
+"""Modules that run, draw or print: what they compute, they ask others for."""
+MOVING = re.compile(r"\b(Rng|Callable|Iterable|Mapping|Rewards|Run|Tape)\b")
+"""What a formula has no parameter of."""
+NUMBERS = re.compile(r"\b(int|float|_SupportsArray|ndarray)\b")
+OTHERS = {
+    **dict.fromkeys(("bounds.lazy.Frame", "mechanisms.counters.RunningCounter"), "keeps a state"),
+    **dict.fromkeys(("bounds.regret.check_arms", "bounds.regret.check_times"), "checks"),
+    **dict.fromkeys(
+        ("rewards.heavy_laws.HeavyRewards", "rewards.populations.PopulationRewards"), "draws"
+    ),
+    "mechanisms.first_passage.first_passage_table": "builds a table for kernels",
+    "rewards.matched_sums": "builds tables for kernels",
+    **dict.fromkeys(
+        ("regret.heavy.HeavyElimination.plan_epoch", "rewards.populations.patients_left"),
+        "asks a source of rewards",
+    ),
+}
+"""Modules, classes and functions that are no formulas, and why."""
+
+GAPS, MEANS, TIMES = [0, 0.25, 0.5], [0.75, 0.5, 0.25], [1, 100, 4096]
+PRIVATE, HEAVY = {"epsilon": 0.5}, {"moment": 1.5, "order": 0.5}
+BAI = {"delta": 0.0078125, "n_arms": 5}
+PULLS = {"gap": 0.25, "n_arms": 5, "beta": 0.0625, **PRIVATE}
+BOUND = {"gaps": GAPS, "horizon": 4096, "times": TIMES}
+LAZY = {"means": MEANS, "horizon": 4096, "times": TIMES, "epsilon": 0.5, "eta": 1.0}
+STOP = {"mean": 0.25, "alpha": 0.5, "beta": 0.0625, "epsilon": 0.5, "half_range": 2.0}
+COSTS = {"mean_a": 0.75, "mean_b": 0.5, "weight_a": 20, "weight_b": 30, "epsilon": 0.5}
+MEAN = {"n": 1000, "log_term": 5.0, **HEAVY, **PRIVATE}
+SUM = {"counts": (3, 2), "scales": (1.0, 2.5)}
+RULE, NAS, DOUBLING = (
+    dpb.DPUCB(0.5),
+    dpb.DPNAS(0.5, 0.5, 0.0625),
+    dpb.DPExponentialNAS(1, 0.5, 0.05),
+)
+HALTING, ARMS = NAS.halting, dpb.instances.bernoulli([0.75, 0.5])
+TREE, GROWING = BinaryTree(0.5, 10**6), AdaptiveTree(0.5, 10**6, 2.0, 0.5)
+TOP_TWO, LRE = dpb.DPTT(0.5, 0.0625), dpb.DPLRE(0.5, 0.0625)
+PARETO, POINTS = dpb.instances.pareto([0.75, 0.5], 0.5).laws[0], laws.two_point(0.25)
+TWO_HEAVY = dpb.instances.heavy_two_point(0.25, 0.5)
+DECLARED = dpb.instances.heavy_callback(lambda arm: 1.0, 2, 0.5, 1.5)
+
+EXAMPLES = {
+    "bounds.lazy.lazy_ucb_regret": {**LAZY, "sampling": 3.0, "noise": 3.0},
+    "bounds.lazy.adap_klucb_regret": {**LAZY, "alpha": 3.0},
+    "bounds.lazy.dp_klucb_regret": {**LAZY, "slack": 2.0},
+    "bounds.lazy.lazy_dp_ts_regret": {**LAZY, "alpha": 3.0},
+    "bounds.lazy.dp_imed_regret": LAZY,
+    "bounds.lazy.private_regret_rate": {"means": MEANS, **PRIVATE},
+    "bounds.regret.worst_regret": BOUND,
+    "bounds.regret.elimination_last_epoch": {"gap": 0.25},
+    "bounds.regret.elimination_failure": {"beta": 0.0625},
+    "bounds.regret.elimination_pulls": PULLS,
+    "bounds.regret.elimination_pulls_closed_form": PULLS,
+    "bounds.regret.elimination_pulls_printed": PULLS,
+    "bounds.regret.elimination_regret": {**BOUND, **PRIVATE, "beta": 0.0625},
+    "bounds.regret.elimination_minimax_regret": {"n_arms": 5, "horizon": 4096, **PRIVATE},
+    "bounds.regret.dp_ucb_pulls": {"gap": [0.25, 0.5], "times": [100, 4096], "gamma": 7.5},
+    "bounds.regret.dp_ucb_regret": {**BOUND, "gamma": 7.5, "noise_failure": 0.25},
+    "bounds.regret.ucb_regret": BOUND,
+    "bounds.regret.lai_robbins_rate": {"means": MEANS},
+    "bounds.regret.group_privacy_factor": {"distance": [0.5, 1], **PRIVATE, "n": 100},
+    "bounds.regret.private_lower_bound_rate": {"means": MEANS, **PRIVATE},
+    "bounds.regret.minimax_lower_bound": {"n_arms": 5, "horizon": 4096},
+    "bounds.regret.private_minimax_lower_bound": {"n_arms": 5, "horizon": 4096, **PRIVATE},
+    "bounds.stopping.loglog_bracket": {"a": 2, "b": 0.03125},
+    "bounds.stopping.loglog_crossing": {"a": 2, "b": 0.03125},
+    "bounds.stopping.stopping_failure": {"beta": 0.0625},
+    "bounds.stopping.stopping_samples": {"rule": DOUBLING, "mean": 0.25},
+    "bounds.stopping.stopping_times_printed": STOP,
+    "bounds.stopping.stopping_times_repaired": STOP,
+    "bounds.stopping.stopping_samples_printed": STOP,
+    "bounds.stopping.stopping_samples_closed_form": STOP,
+    "bounds.stopping.stopping_constant": {"beta": 0.0625},
+    "bounds.stopping.stopping_constant_printed": {"beta": 0.0625},
+    "bounds.stopping.dagum_rate": {"law": POINTS, "alpha": 0.5, "beta": 0.0625},
+    "bounds.stopping.stopping_lower_bound": {"law": POINTS, "alpha": 0.5, "beta": 0.0625},
+    "bounds.stopping.private_stopping_lower_bound": STOP,
+    "bounds.stopping.stopping_complexity_lower_bound": {
+        **{"law": POINTS, "alpha": 0.5, "beta": 0.0625, "epsilon": [0.5, 1]}
+    },
+    "bounds.td16.dp_ucb_bound_regret": {**BOUND, "block_scale": 2.0},
+    # at times far below the horizon it takes a minute
+    "bounds.td16.dp_ucb_hybrid_regret": {"gaps": [0, 1], "horizon": 4096, "block_scale": 2.0},
+    "bounds.td16.dp_ucb_int_regret": {**BOUND, "interval": 8, "exponent": 1.25, "noise": 0.5},
+    "bounds.twzw22.heavy_elimination_pulls": {
+        **{"gap": 0.25, "n_arms": 5, "beta": 0.0625, **PRIVATE, **HEAVY}
+    },
+    "bounds.twzw22.heavy_elimination_regret": {**BOUND, **PRIVATE, **HEAVY, "beta": 0.0625},
+    "bounds.twzw22.dprucb_pulls": {"gap": 0.25, "horizon": 4096, **PRIVATE, **HEAVY},
+    "bounds.twzw22.dprucb_regret": {**BOUND, **PRIVATE, **HEAVY},
+    "bounds.twzw22.published_width_constant": {"horizon": 4096, "order": 0.5},
+    "bounds.twzw22.robust_ucb_pulls": {"gap": [0.25, 1], "log_term": [5, 6.5], **HEAVY},
+    "bounds.twzw22.robust_ucb_regret": {**BOUND, **HEAVY},
+    "bounds.twzw22.local_kl_bound": {"epsilon": 0.5, "tv": 0.25},
+    "bounds.twzw22.heavy_divergence": {"gap": 0.125, **PRIVATE, **HEAVY},
+    "bounds.twzw22.heavy_regret_lower_bound": {
+        **{"gap": 0.125, "horizon": 4096, "regret": 64, **PRIVATE, **HEAVY, "n_arms": 5}
+    },
+    "bounds.twzw22.heavy_minimax_lower_bound": {
+        **{"horizon": 4096, "n_arms": 5, **PRIVATE, **HEAVY}
+    },
+    "divergences.kl": {"x": [0.5, 1], "y": 0.25},
+    "divergences.total_variation": {"x": [0.5, 1], "y": 0.25},
+    "divergences.d_eps": {"x": [0.75, -2], "y": 0.5, "epsilon": 0.5},
+    "divergences.d_minus": {"x": [0.75, -2], "u": 0.5, "epsilon": 0.5},
+    "divergences.d_plus": {"x": [0.75, -2], "u": 0.5, "epsilon": 0.5},
+    "divergences.calibrated_minus": {"x": [0.75, 2], "u": 0.5, "ratio": 0.25, "epsilon": 0.5},
+    "divergences.calibrated_plus": {"x": [0.25, -2], "u": 0.5, "ratio": 0.25, "epsilon": 0.5},
+    "halting.Halting.private": {"epsilon": 0.5, "alpha": 0.5, "beta": 0.0625, "half_range": 2},
+    "halting.sampling_width": {"halting": HALTING, "n": 64, "look": 6},
+    "halting.noise_allowance": {"halting": HALTING, "look": 6},
+    "halting.boundary": {"halting": HALTING, "n": 64, "look": 6},
+    "heavy_estimates.TruncatedMean.threshold": {"n": 100},
+    "heavy_estimates.TruncatedMean.half_width": {"n": 100},
+    "heavy_estimates.TruncatedMean.rms": {"law": PARETO, "n": 100},
+    "heavy_estimates.hard_law": {"model": "global", "n": 100, **PRIVATE, **HEAVY},
+    "heavy_estimates.error_lower_bound": {"model": "local", "n": 100, **PRIVATE, **HEAVY},
+    "heavy_estimates.error_rate": {"model": "local", "order": 0.5},
+    "heavy_schedules.heavy_epoch": {
+        **{"n_viable": 5, "epoch": 3, "beta": 0.0625, **PRIVATE, **HEAVY}
+    },
+    "heavy_schedules.heavy_failure": {"beta": 0.0625},
+    "heavy_schedules.tree_index": {"horizon": 4096, **PRIVATE, **HEAVY},
+    "identification.batches.DPTT.rule": {"n_arms": 5},
+    "identification.batches.AdaPTT.rule": {"n_arms": 5},
+    "identification.batches.AdaPTTStar.rule": {"n_arms": 5},
+    "identification.characteristic.characteristic_time": {
+        **{"means": MEANS, **PRIVATE, "leader_share": 0.25}
+    },
+    "identification.characteristic.total_variation_time": {"means": MEANS},
+    "identification.characteristic.privacy_switches": {"means": MEANS},
+    "identification.characteristic.sample_lower_bound": {
+        **{"means": MEANS, **PRIVATE, "delta": 0.0625}
+    },
+    "identification.dplre.DPLRE.threshold": {"n_arms": 5},
+    "identification.dplre.DPLRE.first_batch": {"n_arms": 5},
+    "identification.dplre.DPLRE.rule": {"n_arms": 5},
+    "identification.fixed_design.fixed_design_error": {"source": ARMS, "per_arm": 20, **PRIVATE},
+    "identification.fixed_design.fixed_design": {"source": ARMS, "delta": 0.25, **PRIVATE},
+    "identification.thresholds.gamma_tail_point": {"log_inverse": 5.0},
+    "identification.thresholds.pair_constant": {"rule": "chernoff", **BAI, "exponent": 1.25},
+    "identification.thresholds.chernoff_threshold": {
+        **{**BAI, "first": 10, "second": 12, "exponent": 1.25}
+    },
+    "identification.thresholds.union_threshold": {
+        **{**BAI, "first": 10, "second": 12, "exponent": 1.25}
+    },
+    "identification.thresholds.mixture_threshold": {**BAI, "first": 10, "second": 12},
+    "identification.thresholds.gaussian_threshold": {
+        **{"kind": "theoretical", **BAI, **PRIVATE, "releases": (9, 8), "batches": (256, 128)}
+    },
+    "identification.thresholds.separate_threshold": {
+        **{**BAI, **PRIVATE, "releases": (9, 8), "batches": (256, 128)}
+    },
+    "identification.transport.transportation_cost": COSTS,
+    "identification.transport.calibrated_cost": {**COSTS, "ratio_a": 0.25, "ratio_b": 0.125},
+    "mechanisms.counters.Counter.bounds": {"n": 12},
+    "mechanisms.counters.BinaryTree.drawn": {"n": 12},
+    "mechanisms.counters.BinaryTree.error_quantile": {"beta": 0.0625},
+    "mechanisms.counters.BinaryTree.error_width": {"log_term": 5.0},
+    "mechanisms.counters.BinaryTree.error_probability": {"threshold": 500},
+    "mechanisms.counters.AdaptiveTree.bound": {"n": 12},
+    "mechanisms.counters.AdaptiveTree.bounds": {"n": 12},
+    "mechanisms.counters.AdaptiveTree.node_scale": {"n": 12},
+    "mechanisms.counters.AdaptiveTree.drawn": {"n": 12},
+    "mechanisms.counters.AdaptiveTree.error_factor": {"log_term": 5.0},
+    "mechanisms.counters.AdaptiveTree.error_width": {"n": 12, "log_term": 5.0},
+    "mechanisms.counters.AdaptiveTree.error_quantile": {"n": 12, "beta": 0.0625},
+    "mechanisms.counters.LogarithmicCounter.drawn": {"n": 16},
+    "mechanisms.counters.LogarithmicCounter.noise_terms": {"length": 12},
+    "mechanisms.counters.HybridCounter.node_scale": {"levels": 3},
+    "mechanisms.counters.HybridCounter.drawn": {"n": 12},
+    "mechanisms.counters.HybridCounter.noise_terms": {"length": 12},
+    "mechanisms.hybrid_signs.negative_before": {"count": 50, "horizon": 4096},
+    "mechanisms.noise.laplace_cdf": {"x": -2, "scale": 2.5},
+    "mechanisms.noise.laplace_log_cdf": {"x": [-2, 3.5], "scale": 2.5},
+    "mechanisms.noise.laplace_sum_tail": {"threshold": 7, **SUM},
+    "mechanisms.noise.laplace_sum_error": {"threshold": 7, **SUM},
+    "mechanisms.noise.laplace_sum_quantile": {"beta": 0.0625, **SUM},
+    "privacy.basic_composition": {"losses": [0.5, 0.25, 1]},
+    "privacy.advanced_composition": {"losses": [0.5, 0.25, 1], "delta": 0.0625},
+    "privacy.delta_at": {"epsilon": 0.5, "losses": [0.5, 0.25, 1], "tolerance": 2.0**-20},
+    "privacy.epsilon_at": {"delta": 0.0625, "losses": [0.5, 0.25, 1], "tolerance": 2.0**-20},
+    "privacy.calibrate": {"epsilon": 0.5, "delta": 0.0625, "losses": [0.5, 0.25, 1]},
+    "regret.dp_ucb.DPUCB.calibrated": {
+        **{"epsilon": 0.5, "delta": 0.0625, "horizon": 100, "failure_power": 2.0}
+    },
+    "regret.dp_ucb.DPUCB.tree": {"n_arms": 5, "horizon": 4096},
+    "regret.dp_ucb.DPUCB.node_scale": {"n_arms": 5, "horizon": 4096},
+    "regret.dp_ucb.DPUCB.gamma": {"n_arms": 5, "horizon": 4096},
+    "regret.dp_ucb_int.input_of": {"interval": 49},
+    "regret.dp_ucb_int.DPUCBInt.target_input": {
+        **{"epsilon": 0.5, "delta": 0.0625, "exponent": 1.25}
+    },
+    "regret.dp_ucb_int.DPUCBInt.calibrated": {
+        **{"epsilon": 0.5, "delta": 0.0625, "horizon": 1000, "exponent": 1.25}
+    },
+    "regret.dp_ucb_int.DPUCBInt.first_decision": {"n_arms": 5, "horizon": 4096},
+    "regret.dp_ucb_int.DPUCBInt.losses": {"horizon": 1000},
+    "regret.dp_ucb_int.DPUCBInt.guarantee_at": {"horizon": 1000, "delta": 0.0625},
+    "regret.dprucb.DPRUCB.plan": {"instance": TWO_HEAVY, "horizon": 4096},
+    "regret.dprucb.DPRUCB.index": {"instance": TWO_HEAVY, "horizon": 4096},
+    "guarantees.Guaranteed.guarantee_at": {"horizon": 4096},
+    "regret.guess_and_double.GuessAndDouble.first_decision": {"n_arms": 5, "horizon": 4096},
+    "regret.guess_and_double.GuessAndDouble.stretches": {"end": 4096},
+    "rewards.heavy_laws.ParetoLaw.moment": {"order": 0.25},
+    "rewards.heavy_laws.ParetoLaw.truncated_mean": {"bound": 4.0},
+    "rewards.heavy_laws.ParetoLaw.truncated_variance": {"bound": 4.0},
+    "rewards.heavy_laws.TwoPointHeavyLaw.moment": {"order": 0.25},
+    "rewards.heavy_laws.TwoPointHeavyLaw.truncated_mean": {"bound": 4.0},
+    "rewards.heavy_laws.TwoPointHeavyLaw.truncated_variance": {"bound": 4.0},
+    "rewards.heavy_laws.HeavyLaw.truncated_mean": {"bound": 4.0},
+    "rewards.heavy_laws.HeavyLaw.truncated_variance": {"bound": 4.0},
+    "rewards.heavy_laws.SampledLaw.truncated_mean": {"bound": 4.0},
+    "rewards.heavy_laws.SampledLaw.truncated_variance": {"bound": 4.0},
+    "rewards.heavy_laws.moment_evidence": {"x": [0.5, 2, 1], **HEAVY},
+    "rewards.heavy_laws.pareto": {"means": [0.75, 0.5], "order": 0.5, "shape": 1.75},
+    "rewards.heavy_laws.twzw22": {"name": "S1", "order": 0.5},
+    "rewards.heavy_laws.heavy_two_point": {
+        **{"gap": 0.25, "order": 0.5, "n_arms": 3, "best": 1, "ratio": 0.25}
+    },
+    "rewards.instances.bernoulli": {"means": [0.75, 0.5]},
+    "rewards.instances.ss19": {"name": "C1", "n_arms": 5},
+    "rewards.instances.equal_gaps": {"n_arms": 5, "gap": 0.25},
+    "rewards.instances.ladder": {"n_arms": 5, "gap": 0.25},
+    "rewards.laws.two_point": {"mean": 0.25, "half_range": 2},
+    "rewards.laws.low_variance": {"mean": 0.25, "deviation": 0.125, "half_range": 2},
+    "rewards.laws.uniform": {"mean": 0.25, "half_range": 2},
+    "rewards.laws.shifted_beta": {"a": 2, "b": 3.5, "half_range": 2},
+    "rewards.laws.beta": {"a": 2, "b": 3.5},
+    "rewards.laws.discrete": {"values": [0, 1, 2], "probabilities": [0.5, 0.25, 0.25]},
+    "rewards.populations.FinitePopulation.scaled": {"factor": 3},
+    "rewards.populations.FinitePopulation.only": {"arms": [0, 1]},
+    "rewards.truncated_sums.truncated_sum_error": {"law": PARETO, "n": 10**6, "bound": 4.0},
+    "robust_means.central_threshold": MEAN,
+    "robust_means.central_width": MEAN,
+    "robust_means.local_threshold": MEAN,
+    "robust_means.local_width": MEAN,
+    "schedules.elimination_epoch": {"n_viable": 5, "epoch": 3, "beta": 0.0625, **PRIVATE},
+    "schedules.noise_bracket": {"length": 12},
+    "schedules.noise_width": {"scale": 0.5, "log_time": [2, 3.5], "bracket": 2},
+    "schedules.round_robin": {"pulls": [4, 100], "n_viable": 3},
+    "schedules.next_release": {"pulls": 100, "eta": 0.5, "first": 2},
+    "schedules.batch_grid": {"pulls": 100, "eta": 0.5, "forgets": True},
+    "stopping.halting_laws.looks_at": {"rule": DOUBLING, "n_samples": 100},
+    "stopping.halting_laws.margins": {"rule": NAS, "sums": [100, 200.5]},
+    "stopping.halting_laws.sparse_vector_law": {
+        **{"margins": [-2, 1.5, 3], "threshold_scale": 2, "query_scale": 1.5, "first": 2}
+    },
+    "stopping.halting_laws.crossing_streams": {"rule": DOUBLING, "look": 5},
+    "stopping.halting_laws.crossing_loss": {"rule": DOUBLING, "look": 5},
+    "stopping.halting_laws.loss_limit": {"rule": DOUBLING, "look": 5},
+    "stopping.halting_laws.crossing_length": {"rule": DOUBLING, "share": 0.5},
+    "stopping.nas.NASFamily.look": {"n": 100},
+    "stopping.nas.NASFamily.look_time": {"look": 5},
+    "stopping.nas.NASFamily.threshold": {"look": 5},
+    "stopping.nas.NASFamily.noiseless_time": {"mean": 0.25},
+    "stopping.nas.DPExponentialNAS.look": {"n": 64},
+    "stopping.nas.DPExponentialNAS.look_time": {"look": 5},
+}
+"""Arguments of each formula: whole numbers are written as such, reals have few binary digits."""
+OWNERS = {
+    "guarantees.Guaranteed": RULE,
+    "halting.Halting": dpb.halting.Halting,
+    "heavy_estimates.TruncatedMean": TruncatedMean("global", 0.5, 0.5, 1.5, 5.0),
+    "identification.batches.DPTT": TOP_TWO,
+    "identification.batches.AdaPTT": dpb.AdaPTT(0.5, 0.0625),
+    "identification.batches.AdaPTTStar": dpb.AdaPTTStar(0.5, 0.0625),
+    "identification.dplre.DPLRE": LRE,
+    "mechanisms.counters.Counter": TREE,
+    "mechanisms.counters.BinaryTree": TREE,
+    "mechanisms.counters.AdaptiveTree": GROWING,
+    "mechanisms.counters.LogarithmicCounter": LogarithmicCounter(0.5),
+    "mechanisms.counters.HybridCounter": HybridCounter(0.5),
+    "regret.dp_ucb.DPUCB": RULE,
+    "regret.dp_ucb_int.DPUCBInt": dpb.DPUCBInt(0.0625),
+    "regret.dprucb.DPRUCB": dpb.DPRUCB(0.5),
+    "regret.guess_and_double.GuessAndDouble": dpb.GuessAndDouble(dpb.DPSE(0.5)),
+    "rewards.heavy_laws.ParetoLaw": PARETO,
+    "rewards.heavy_laws.TwoPointHeavyLaw": TWO_HEAVY.laws[0],
+    "rewards.heavy_laws.HeavyLaw": DECLARED.laws[0],
+    "rewards.heavy_laws.SampledLaw": dpb.rewards.heavy_laws.SampledLaw(
+        lambda rng, size: rng.random(size), 0.5, 0.5, 1.0
+    ),
+    "rewards.populations.FinitePopulation": dpb.identification.isis2(),
+    "stopping.nas.NASFamily": NAS,
+    "stopping.nas.DPExponentialNAS": DOUBLING,
+}
+"""Objects whose methods are formulas."""
+MOST = {
+    **dict.fromkeys(
+        ("schedules.round_robin.n_viable", "rewards.heavy_laws.heavy_two_point.n_arms"), 5
+    ),
+    **dict.fromkeys(
+        ("rewards.instances.equal_gaps.n_arms", "rewards.instances.ladder.n_arms"), 10**5
+    ),
+    **dict.fromkeys(
+        (
+            "identification.fixed_design.fixed_design_error.per_arm",
+            "stopping.halting_laws.looks_at",
+        ),
+        30_000,
+    ),
+    "regret.dp_ucb_int.DPUCBInt.losses.horizon": 10**5,
+    "regret.dp_ucb_int.DPUCBInt.guarantee_at.horizon": 10**5,
+    "regret.dp_ucb_int.DPUCBInt.calibrated.horizon": 1000,
+}
+"""Largest sizes of arguments that are numbers of entries in memory."""
+SLOW = {
+    *("bounds.td16.dp_ucb_bound_regret", "bounds.td16.dp_ucb_hybrid_regret", "privacy.calibrate"),
+    *("bounds.lazy.dp_imed_regret", "bounds.lazy.lazy_dp_ts_regret"),
+    *("identification.characteristic.characteristic_time",),
+    "stopping.halting_laws.sparse_vector_law",
+}
+"""Of these the narrowest type that holds a number is tried, and large horizons."""
+SIZES = (30_000, 10**5, 10**10, 3 * 10**15)
+WHOLE = (np.int8, np.int16, np.int32, np.int64, np.uint16, np.uint64)
+KINDS = (*WHOLE, np.float32, np.float64)
+
+
+# ------------------------------------------------------------------------- what the formulas are
+def kernels(module):
+    """Return the names of a module's compiled functions, also where nothing is compiled."""
+    tree = ast.parse(pathlib.Path(module.__file__).read_text(encoding="utf-8"))
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return {f.name for f in found if any("kernel" in ast.unparse(d) for d in f.decorator_list)}
+
+
+def numbers_of(function):
+    """Return the names of the parameters that are numbers, or arrays of them."""
+    hints = typing.get_type_hints(function)
+    hints.pop("return", None)
+    return {name for name, hint in hints.items() if NUMBERS.search(str(hint))}
+
+
+def is_formula(function):
+    """Return whether a function has numbers among its parameters, and nothing that moves."""
+    parameters = inspect.signature(function).parameters.values()
+    moves = any(MOVING.search(str(p.annotation)) for p in parameters)
+    abstract = getattr(function, "__isabstractmethod__", False)
+    return not moves and not abstract and bool(numbers_of(function))
+
+
+def below(name, names):
+    return any(f"{name}.".startswith(f"{each}.") for each in names)
+
+
+def formulas():
+    """Return the names of all public formulas: ``module.function`` or ``module.Class.method``."""
+    found = set()
+    for full in docstrings.public_modules():
+        name = full.removeprefix("dpbandits").removeprefix(".")
+        if not name or below(name, RUNNING):
+            continue
+        module = importlib.import_module(full)
+        compiled = kernels(module)
+        for public, value in docstrings.public_objects(module).items():
+            if inspect.isclass(value):
+                for member, each in docstrings.public_members(value).items():
+                    function = docstrings.plain(getattr(each, "__func__", each))
+                    if isinstance(function, types.FunctionType) and is_formula(function):
+                        found.add(f"{name}.{public}.{member}")
+            elif public not in compiled and is_formula(value):
+                found.add(f"{name}.{public}")
+    return {name for name in found if not below(name, OTHERS) and "regret_bound" not in name}
+
+
+def test_every_formula_is_tried():
+    assert formulas() == EXAMPLES.keys(), "a new formula needs an example, or a reason in OTHERS"
+    assert not below("bounds.lazy.Framework", OTHERS) and below("bounds.lazy.Frame.pulls", OTHERS)
+
+
+# ------------------------------------------------------------------------------ what they return
+def called(name, arguments):
+    """Return what a formula returns, in parts that can be compared, or that it refuses."""
+    *owner, last = name.split(".")
+    subject = OWNERS.get(".".join(owner)) or importlib.import_module("dpbandits." + ".".join(owner))
+    try:
+        return parts(getattr(subject, last)(**arguments))
+    except ValueError as error:
+        assert "allowed" in str(error), f"{name}: {error}"
+        return "refused"
+
+
+def parts(value):
+    """Return types and bits of a result."""
+    if isinstance(value, np.ndarray | np.generic):
+        return (str(value.dtype), np.shape(value), value.tobytes())
+    if isinstance(value, float):
+        return value.hex()
+    if isinstance(value, tuple | list | types.GeneratorType):
+        return tuple(parts(each) for each in value)
+    if dataclasses.is_dataclass(value):
+        return tuple(parts(getattr(value, field.name)) for field in dataclasses.fields(value))
+    assert value is None or isinstance(value, int | str), type(value)
+    return (type(value).__name__, value)
+
+
+def fits(kind, number):
+    """Return a number as one of NumPy's, or None where it would not be the same number."""
+    with np.errstate(all="ignore"):
+        try:
+            found = kind(number)
+        except OverflowError:
+            return None
+    return found if found == number and int(found) == int(number) else None
+
+
+def variants(value):
+    """Yield what is as good as a value: NumPy's scalars, or arrays and lists of them."""
+    if isinstance(value, list | tuple):
+        for kind in KINDS:
+            each = [fits(kind, number) for number in value]
+            if None not in each:
+                yield type(value)(each)
+                yield np.array(each) if isinstance(value, list) else tuple(each)
+    else:
+        yield from (found for kind in KINDS if (found := fits(kind, value)) is not None)
+
+
+def sizes_of(name, parameter, value):
+    """Yield the values of a parameter that are tried: that of the example, then larger ones."""
+    yield value
+    if name in SLOW and parameter != "horizon":
+        return
+    most = min(MOST.get(name, 10**99), MOST.get(f"{name}.{parameter}", 10**99))
+    for size in SIZES:
+        if size <= most:
+            whole = isinstance(value, list) and all(isinstance(x, int) for x in value)
+            yield [*value[:-1], size] if whole else size
+
+
+def wrong(name, call=called):
+    """Return the arguments for which a formula does not give what it gives for Python's numbers."""
+    found, answered = [], set()
+    arguments = EXAMPLES[name]
+    for parameter in arguments:
+        value = arguments[parameter]
+        listed = value if type(value) in (list, tuple) else [value]
+        if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in listed):
+            continue
+        for size in sizes_of(name, parameter, value):
+            if isinstance(value, list | tuple) and not isinstance(size, list | tuple):
+                continue
+            expected = call(name, arguments | {parameter: size})
+            if expected != "refused":
+                answered.add(parameter)
+            for variant in itertools.islice(variants(size), 1 if name in SLOW else None):
+                if call(name, arguments | {parameter: variant}) != expected:
+                    found.append((parameter, type(variant).__name__, variant))
+        assert parameter in answered, f"{name} refuses every {parameter}"
+    assert answered, name
+    return found
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_numbers_of_numpy_are_as_good_as_those_of_python(name):
+    assert wrong(name) == []
+
+
+def test_a_formula_that_overflows_is_found():
+    """Control: a check whose result is thrown away."""
+
+    def careless(name, arguments):
+        with np.errstate(all="ignore"):
+            return parts(arguments["length"] ** 2 * 5)
+
+    assert {kind for _, kind, _ in wrong("schedules.noise_bracket", careless)} >= {"int16", "int32"}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_bounds_of_all_algorithms(name):
+    algorithm = CONFIGURATIONS[name][0]
+    instance = bandit(algorithm)
+    for horizon, kind in zip(SIZES, (np.int16, np.int32, np.int64, np.uint64), strict=True):
+        expected = parts(algorithm.regret_bound(instance, horizon))
+        assert parts(algorithm.regret_bound(instance, kind(horizon))) == expected
+    row = parts(algorithm.regret_bound(instance, 30_000, [1, 100, 30_000]))
+    for kind in (np.int16, np.int32):
+        times = np.array([1, 100, 30_000], dtype=kind)
+        assert parts(algorithm.regret_bound(instance, 30_000, times)) == row, kind
+
+
+# --------------------------------------------------------------------------------- by the source
+SOURCE = pathlib.Path(dpb.__file__).parent
+CHECKS = ("number", "range", "positive", "fraction", "order", "integer", "values", "counts")
+
+
+def thrown_away(tree):
+    """Return the checks of numbers whose results are not used."""
+    calls = [n.value for n in ast.walk(tree) if isinstance(n, ast.Expr)]
+    names = [getattr(c.func, "id", "") for c in calls if isinstance(c, ast.Call)]
+    return [name for name in names if name.removeprefix("check_") in CHECKS]
+
+
+def draws_laplace(tree):
+    """Return whether some method ``laplace`` is called: a generator's."""
+    calls = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    return any(isinstance(c, ast.Attribute) and c.attr == "laplace" for c in calls)
+
+
+def test_what_is_checked_is_used():
+    for path in SOURCE.rglob("*.py"):
+        assert thrown_away(ast.parse(path.read_text(encoding="utf-8"))) == [], path
+    assert thrown_away(ast.parse("check_integer('n', n, 1)")) == ["check_integer"], "control"
+
+
+def test_noise_is_drawn_in_one_file():
+    found = {p.relative_to(SOURCE).as_posix() for p in SOURCE.rglob("*.py")
+             if draws_laplace(ast.parse(p.read_text(encoding="utf-8")))}  # fmt: skip
+    assert found == {"mechanisms/noise.py"}
