@@ -475,6 +475,11 @@ class DPRUCB(HeavyTailAlgorithm):
     engine : {"skipping", "per-step"}
         How it is simulated: by walks, as the module says, or pull by pull.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
+
     Notes
     -----
     The paper's formulas are lost in our copy; the exponent of B_n and its log^1.5 T are inferred.

@@ -29,7 +29,15 @@ from dpbandits.rewards.run import Run
 
 
 class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
-    """Base class of the algorithms that are told E∣X∣^(1+v) ≤ u; u and v are the instance's."""
+    """Base class of the algorithms that are told E∣X∣^(1+v) ≤ u; u and v are the instance's.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> algorithm = dpb.DPRSE(epsilon=1.0)
+    >>> isinstance(algorithm, HeavyTailAlgorithm), algorithm.bound_for.__name__
+    (True, 'HeavyTailInstance')
+    """
 
     bound_for: ClassVar[Any] = HeavyTailInstance
 
@@ -48,7 +56,29 @@ class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
 
 @dataclass(frozen=True)
 class HeavyElimination(HeavyTailAlgorithm):
-    """Base class of DPRSE and LDPRSE: elimination by the epochs of `heavy_epoch`."""
+    """Base class of DPRSE and LDPRSE: elimination by the epochs of `heavy_epoch`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` gives elimination by truncated means without noise.
+    beta : float or None
+        Confidence β in (0, 1); None means 1/T.
+    schedule : str
+        A schedule of `heavy_epoch`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> algorithm = dpb.LDPRSE(epsilon=1.0)
+    >>> isinstance(algorithm, HeavyElimination), algorithm.model, str(algorithm.guarantee)
+    (True, 'local', 'ε = 1, local, event level')
+    """
 
     model: ClassVar[str]
     releases: ClassVar[bool] = True
@@ -135,11 +165,24 @@ class DPRSE(HeavyElimination):
         Constants: 24 and 12, or 4c and 2c with c = 3 + √(2ε) + ε/3 ≤ 4.75, which is what the proof
         needs.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
+
     Notes
     -----
     Deviations from the paper: its formulas are lost in our copy, so that the constants 24 and 12
     are inferred, and proved, not quoted. For ε > 1 the lengths and thresholds are those of ε = 1;
     the noise is that of ε. Horizons go to 2^62.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> s3 = dpb.instances.twzw22("S3", order=0.9)
+    >>> runs = dpb.simulate(dpb.DPRSE(epsilon=1.0), s3, horizon=10**9, n_runs=2)
+    >>> runs.pulls.sum(axis=1).tolist()
+    [1000000000, 1000000000]
     """
 
     label: ClassVar[str] = "DPRSE"
@@ -155,20 +198,31 @@ class DPRSE(HeavyElimination):
 class LDPRSE(HeavyElimination):
     """Locally DP robust successive elimination: TWZW22, Algorithm 4, on a schedule that works.
 
-    As `DPRSE`, but each reward, truncated at B, gets its own Laplace variable of scale 2B/ε and is
-    released: it lies in [−B, B], and B follows from earlier released values alone, so that each
-    release is ε-locally private.
+    In epoch τ = 1, 2, … every viable arm is pulled R times. Each reward, truncated at B, gets its
+    own Laplace variable of scale 2B/ε and is released: it lies in [−B, B], and B follows from
+    earlier released values alone, so that each release is ε-locally private. An arm is eliminated
+    when the mean of its released values in the epoch lies too far below the best. R, B and the
+    threshold: `heavy_epoch`, by the instance's `moment_bound` u and `order` v. Proof:
+    :prf:ref:`thm-rse`.
 
     Parameters
     ----------
-    epsilon, beta : float
-        As of `DPRSE`.
+    epsilon : float
+        Privacy budget ε > 0 of each reward; ``inf`` gives elimination by truncated means without
+        noise.
+    beta : float, optional
+        Confidence β in (0, 1). None means 1/T.
     schedule : {"minimax", "non-negative", "published-remark"}
         "minimax": R of order Δ^(−2(1+v)/v)/ε², the best possible (:prf:ref:`thm-heavy-lower`).
         "non-negative": the same with half the noise, for rewards in [0, ∞) only.
         "published-remark": R of order Δ^(−(1+v)/v)/ε², as the paper's Remark 3 on the price of
         local privacy implies. **It does not work**, by a factor √R in the noise; it is here to
         show that (:prf:ref:`cor-flaw`).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
 
     Notes
     -----
