@@ -28,6 +28,7 @@ class HeavyCase:
     make: object
     budgets: tuple = BUDGETS
     repetitions: int = 3
+    played_by: str | None = None
 
     @property
     def label(self):
@@ -41,7 +42,7 @@ class HeavyCase:
         times = dpb.log_checkpoints(self.horizon)
         for name, order, epsilon in itertools.product(SETTINGS, ORDERS, self.budgets):
             instance = dpb.instances.twzw22(name, order)
-            self.make(epsilon).draw(instance, self.horizon, times, rng)
+            self.make(epsilon).draw(instance, self.horizon, times, rng, self.played_by)
 
     def __str__(self):
         return f"{self.label}-{self.how}-T{self.horizon:.0e}".replace(" ", "-")
@@ -50,7 +51,7 @@ class HeavyCase:
 def list_cases():
     yield HeavyCase("skipping", 10**7, dpb.DPRUCB)
     yield HeavyCase("skipping, published width", 10**7, lambda e: dpb.DPRUCB(e, "published"))
-    yield HeavyCase("per-step", 10**6, lambda e: dpb.DPRUCB(e, engine="per-step"))
+    yield HeavyCase("per-step", 10**6, dpb.DPRUCB, played_by="pull by pull")
     yield HeavyCase("skipping", 10**8, dpb.DPRUCB, repetitions=1)
     yield HeavyCase("fixed", 10**6, lambda _: dpb.RobustUCB("fixed"), (math.inf,))
     yield HeavyCase("anytime", 10**6, lambda _: dpb.RobustUCB(), (math.inf,))

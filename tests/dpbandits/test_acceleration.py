@@ -20,7 +20,7 @@ import dpbandits as dpb
 from dpbandits import acceleration
 from dpbandits.acceleration import ExactRun, TableRuns, accelerates, accelerator_for, accelerators
 from dpbandits.auditing.elimination_laws import elimination_law, heavy_plan, two_arm_epochs
-from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
+from dpbandits.rewards.heavy_laws import HeavyRewards, TwoPointHeavyLaw
 from dpbandits.rewards.laws import Law
 from dpbandits.rewards.streams import DrawnRewards, FixedRewards, LawRewards
 from dpbandits.stopping import halting_law
@@ -58,6 +58,7 @@ class SameRuns:
     instance: object
     horizon: int
     runs: int = 20
+    at_once: bool = True
 
     def holds(self, name):
         times = np.array([self.horizon // 3, self.horizon])
@@ -69,7 +70,8 @@ class SameRuns:
             )
             assert np.array_equal(fast.counts, plain.counts)
             assert np.array_equal(fast.epoch_ends, plain.epoch_ends)
-            assert fast.at_once == (fast.epoch_ends[-1:].sum() if fast.epoch_ends.size else 0) > 0
+            assert fast.at_once == fast.epoch_ends[-1:].sum()
+            assert (fast.at_once > 0) == self.at_once
             assert np.allclose(
                 fast.regret(self.instance.gaps), plain.regret(self.instance.gaps), rtol=1e-12
             )
@@ -211,6 +213,21 @@ CASES |= {
         for each in ("refreshed", "frozen", "literal")
     ],
 }  # fmt: skip
+WILD = dpb.instances.twzw22("S1", order=0.9)
+ROBUST = dpb.RobustUCB(), dpb.RobustUCB("fixed")
+CASES |= {
+    (dpb.DPRUCB, HeavyRewards, "pull by pull"): [
+        SameRuns(dpb.DPRUCB(2.0, width), dpb.DPRUCB(1.0, width), WILD, 2000, 5, at_once=False)
+        for width in ("valid", "published")
+    ],
+    (dpb.DPRUCB, HeavyRewards, "skipping"): [
+        SameLaw(dpb.DPRUCB(20.0), dpb.DPRUCB(1.0), WILD, 40_000, 600, "pull by pull", at_once=0.3)
+    ],
+    (dpb.RobustUCB, HeavyRewards, "skipping"): [
+        SameRuns(*ROBUST, WILD, 600, 3, at_once=False),
+        SameLaw(ROBUST[1], ROBUST[0], WILD, 240, 460),
+    ],
+}
 for kind, pair in INDEX.items():
     CASES |= {
         (kind, TableRuns, "pull by pull"): [

@@ -2,7 +2,6 @@
 
 import functools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +11,14 @@ from numba import njit
 from statistical import same_law, same_law_of_counts
 
 import dpbandits as dpb
+from dpbandits.fast import tree_walks
+from dpbandits.fast.tree_walks import (
+    TreeIndex,
+    certify_tree,
+    play_by_steps,
+    tree_index_of,
+    tree_skip_and_tally,
+)
 from dpbandits.mechanisms import laplace
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
@@ -20,8 +27,6 @@ from dpbandits.mechanisms.first_passage import (
     prefix_noise_at,
     walk_to_first_passage,
 )
-from dpbandits.regret import dprucb
-from dpbandits.regret.dprucb import TreeIndex, certify_tree, play_by_steps, tree_skip_and_tally
 from dpbandits.rewards.heavy_laws import HeavyTailInstance, ParetoLaw, TwoPointHeavyLaw, draw_heavy
 from dpbandits.rewards.matched_sums import (
     BLOCK,
@@ -197,13 +202,13 @@ RUNS = 700
 def per_step_counts(name):
     """The reference of a short case, once for the test and its controls."""
     algorithm, instance = SHORT[name]
-    return counts(replace(algorithm, engine="per-step"), instance, RUNS, 1)
+    return counts(algorithm, instance, RUNS, 1, "pull by pull")
 
 
-def counts(algorithm, instance, size, seed):
+def counts(algorithm, instance, size, seed, how="skipping"):
     """Pulls at two times of `size` runs, shape (size, 2·K)."""
     rng, times = np.random.default_rng(seed), np.array([HORIZON // 5, HORIZON])
-    runs = [algorithm.draw(instance, HORIZON, times, rng).counts for _ in range(size)]
+    runs = [algorithm.draw(instance, HORIZON, times, rng, how).counts for _ in range(size)]
     return np.array(runs).reshape(size, -1)
 
 
@@ -217,7 +222,10 @@ def test_law_of_the_pulls(name):
     """Against the kernel that test_heavy_regret.py compares with the pseudo-code, pull for pull."""
     algorithm, instance = SHORT[name]
     if algorithm.width == "valid":
-        assert tally(instance, algorithm.index(instance, HORIZON)).walked_pulls > 0.3 * HORIZON
+        assert (
+            tally(instance, tree_index_of(algorithm, instance, HORIZON)).walked_pulls
+            > 0.3 * HORIZON
+        )
     mine = counts(algorithm, instance, RUNS, 0)
     assert same_law_of_counts(mine, per_step_counts(name))
 
@@ -277,9 +285,9 @@ def test_law_of_the_kernel(name, monkeypatch):
     other = (laws, bound, growth, factor, width * (2 if factor else 4), published)
     assert not same_law_of_counts(kernel_counts(other, size, 0), theirs)
     if factor:
-        table = first_passage_table(*dprucb.PASSAGES)
+        table = first_passage_table(*tree_walks.PASSAGES)
         blind = table._replace(fail=np.zeros_like(table.fail))
-        monkeypatch.setattr(dprucb, "first_passage_table", lambda *_: blind)
+        monkeypatch.setattr(tree_walks, "first_passage_table", lambda *_: blind)
         assert not same_law_of_counts(kernel_counts(case, size, 0), theirs)
 
 
@@ -342,7 +350,7 @@ def test_plain_pulls_are_few():
     for name, order in (("S1", 0.9), ("S2", 0.5), ("S3", 0.5)):
         for epsilon in (0.5, 1.0):
             instance = dpb.instances.twzw22(name, order)
-            found = tally(instance, dpb.DPRUCB(epsilon).index(instance, horizon), horizon)
+            found = tally(instance, tree_index_of(dpb.DPRUCB(epsilon), instance, horizon), horizon)
             assert found.walked_pulls + found.plain_pulls == horizon
             assert found.plain_pulls < 0.02 * horizon and 0 < found.walks < 20_000
     quiet = tally(PARETO, TreeIndex(0.4, 0.53, 0.0, 15.0), 10**6)

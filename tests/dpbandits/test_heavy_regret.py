@@ -12,6 +12,8 @@ from statistical import may_be_at_most, same_law
 
 import dpbandits as dpb
 from dpbandits import bounds
+from dpbandits.fast import robust_ucb as fast_robust_ucb
+from dpbandits.fast.tree_walks import grown_power, play_by_steps
 from dpbandits.heavy_schedules import (
     HEAVY_SCHEDULES,
     HeavyEpochPlan,
@@ -20,7 +22,7 @@ from dpbandits.heavy_schedules import (
     tree_index,
 )
 from dpbandits.mechanisms import AdaptiveTree, laplace_total
-from dpbandits.regret.dprucb import grown_power, play_by_steps
+from dpbandits.regret.base import Play
 from dpbandits.rewards.heavy_laws import (
     HeavyTailInstance,
     ParetoLaw,
@@ -364,9 +366,9 @@ def dprucb(algorithm, instance, horizon, rng, reward=None):
 def test_dprucb_is_the_pseudo_code(algorithm, instance):
     horizon = 4000
     times = np.arange(1, horizon + 1)
-    by_pulls = replace(algorithm, engine="per-step")  # test_dprucb_skipping.py has the other one
     for played_on, reward in ((instance, None), from_function(instance)):
-        play = by_pulls.draw(played_on, horizon, times, np.random.default_rng(9))
+        rng = np.random.default_rng(9)  # test_dprucb_skipping.py has the other accelerator
+        play = algorithm.draw(played_on, horizon, times, rng, "pull by pull")
         played = dprucb(algorithm, instance, horizon, np.random.default_rng(9), reward)
         assert play.counts.tolist() == counts_of(played, instance.n_arms, times).tolist()
     assert np.unique(play.counts[-1]).size > 1
@@ -449,7 +451,8 @@ def robust_ucb(instance, horizon, fixed, rng, forget=True, reward=None):
 @pytest.mark.parametrize("instance", [PARETO, WIDE, LIGHT], ids=lambda i: i.name)
 def test_robust_ucb_is_the_pseudo_code(instance, fixed, monkeypatch):
     """Pull by pull; that walks have the law of the pulls is tested elsewhere."""
-    monkeypatch.setattr(dpb.regret.robust_ucb, "play_tree_index", play_by_steps)
+    by_steps = lambda *run: Play(play_by_steps(*run))  # noqa: E731
+    monkeypatch.setattr(fast_robust_ucb, "play_tree_index", by_steps)
     times = np.arange(1, 1501)
     algorithm = dpb.RobustUCB("fixed" if fixed else "anytime")
     for played_on, reward in ((instance, None), from_function(instance)):

@@ -47,7 +47,7 @@ CONFIGURATIONS = {
     ],
     "RobustUCB": [dpb.RobustUCB(), dpb.RobustUCB("fixed")],
     "DPRUCB": [
-        *(dpb.DPRUCB(200.0), dpb.DPRUCB(200.0, engine="per-step"), dpb.DPRUCB(math.inf)),
+        *(dpb.DPRUCB(200.0), dpb.DPRUCB(math.inf)),
         *(dpb.DPRUCB(1000.0, scaling="log"), dpb.DPRUCB(3000.0, "published", constant=4.0)),
     ],
     "DPRSE": [dpb.DPRSE(1.0), dpb.DPRSE(0.5, 0.01, "tightened"), dpb.DPRSE(math.inf)],

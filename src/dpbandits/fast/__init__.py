@@ -10,4 +10,6 @@ from dpbandits.fast import hybrid_skipping as hybrid_skipping
 from dpbandits.fast import index_policies as index_policies
 from dpbandits.fast import intervals as intervals
 from dpbandits.fast import passing as passing
+from dpbandits.fast import robust_ucb as robust_ucb
 from dpbandits.fast import skipping as skipping
+from dpbandits.fast import tree_walks as tree_walks

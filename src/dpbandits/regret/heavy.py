@@ -54,6 +54,32 @@ class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
             )
 
 
+def heavy_source(rewards: Run) -> HeavyRewards:
+    """Return the heavy-tailed rewards of a run, with their order v and bound u on the moment.
+
+    Parameters
+    ----------
+    rewards : Run
+        The run.
+
+    Returns
+    -------
+    HeavyRewards
+        Where it gets its rewards from.
+
+    Raises
+    ------
+    ValueError
+        If they have no bound on a moment.
+    """
+    if not isinstance(rewards.source, HeavyRewards):
+        raise ValueError(
+            f"rewards={rewards.source!r} have no moment bound, which the algorithm must know; "
+            "allowed: those of a HeavyTailInstance"
+        )
+    return rewards.source
+
+
 @dataclass(frozen=True)
 class HeavyElimination(HeavyTailAlgorithm):
     """Base class of DPRSE and LDPRSE: elimination by the epochs of `heavy_epoch`.
@@ -106,7 +132,7 @@ class HeavyElimination(HeavyTailAlgorithm):
         epoch = 0
         while viable.size > 1:
             epoch += 1
-            plan = self.plan_epoch(rewards.source, viable.size, epoch, horizon)
+            plan = self.plan_epoch(heavy_source(rewards), viable.size, epoch, horizon)
             means = []
             for total in rewards.truncated_totals(viable, plan.pulls, plan.bound):
                 if plan.noise_scale > 0:
@@ -115,7 +141,9 @@ class HeavyElimination(HeavyTailAlgorithm):
             viable = viable[max(means) - np.array(means) <= plan.threshold]
         rewards.rest(viable[0])
 
-    def plan_epoch(self, rewards: Any, n_viable: int, epoch: int, horizon: int) -> HeavyEpochPlan:
+    def plan_epoch(
+        self, rewards: HeavyRewards, n_viable: int, epoch: int, horizon: int
+    ) -> HeavyEpochPlan:
         """Return what an epoch does: `heavy_epoch`.
 
         Parameters

@@ -5,161 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from dpbandits import bounds
-from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
-from dpbandits.regret.base import Play
-from dpbandits.regret.dprucb import TreeIndex, play_tree_index
-from dpbandits.regret.heavy import HeavyTailAlgorithm
-from dpbandits.rewards.heavy_laws import GIVEN, HeavyTailInstance, next_heavy
-from dpbandits.rewards.streams import Tape, refill, tape_of
+from dpbandits._arrays import Floats, Rng
+from dpbandits.regret.heavy import HeavyTailAlgorithm, heavy_source
+from dpbandits.rewards.heavy_laws import HeavyRewards, HeavyTailInstance
+from dpbandits.rewards.run import Run
 
 ROBUST_FACTOR = 4.0
 """Constant of the bonus; (1 + v) + √2 + 1/3 ≤ 3.75 is enough, :prf:ref:`thm-robust-ucb`."""
-
-
-@kernel
-def _push(keys: Floats, items: Floats, size: int, key: float, item: float) -> None:
-    """Put a key into a binary heap of `size` keys, the least in front."""
-    i = size
-    while i > 0:
-        parent = (i - 1) // 2
-        if keys[parent] <= key:
-            break
-        keys[i] = keys[parent]
-        items[i] = items[parent]
-        i = parent
-    keys[i] = key
-    items[i] = item
-
-
-@kernel
-def _pop(keys: Floats, items: Floats, size: int) -> None:
-    """Remove the least key from a binary heap of `size` keys."""
-    key, item = keys[size - 1], items[size - 1]
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= size - 1:
-            break
-        if child + 1 < size - 1 and keys[child + 1] < keys[child]:
-            child += 1
-        if keys[child] >= key:
-            break
-        keys[i] = keys[child]
-        items[i] = items[child]
-        i = child
-    keys[i] = key
-    items[i] = item
-
-
-class _AnytimeState(NamedTuple):
-    """A run: mean, sum of what is not truncated, n^(−v/(1+v)) and size of the heap of each arm."""
-
-    clock: Ints  # pulls made, checkpoints passed
-    pulls: Ints
-    sizes: Ints
-    means: Floats
-    sums: Floats
-    shrunk: Floats
-
-
-@kernel
-def _run_robust_ucb(
-    kinds: Ints,
-    parameters: Floats,
-    numbers: tuple[float, float, float],
-    state: _AnytimeState,
-    keys: Floats,
-    waiting: Floats,
-    tape: Tape,
-    checkpoints: Ints,
-    counts: Ints,
-    rng: Rng,
-) -> int:
-    """Play on; return −1 at the end, the arm whose reward is not on the tape, K for a full heap."""
-    n_arms = kinds.size
-    moment, order, factor = numbers
-    clock, pulls, sizes, means, sums, shrunk = state
-    exponent = order / (1.0 + order)
-    scale = factor * moment ** (1.0 / (1.0 + order))
-    last_log = 2.0 * math.log(checkpoints[-1])
-    while clock[1] < checkpoints.size:
-        while clock[0] < checkpoints[clock[1]]:
-            arm = clock[0]
-            log_term = 2.0 * math.log(clock[0] + 1)
-            if clock[0] >= n_arms:
-                bonus = scale * log_term**exponent
-                arm = 0
-                highest = -math.inf
-                for b in range(n_arms):
-                    if sizes[b] > 0 and keys[b, 0] < log_term:
-                        while sizes[b] > 0 and keys[b, 0] < log_term:
-                            sums[b] -= waiting[b, 0]
-                            _pop(keys[b], waiting[b], sizes[b])
-                            sizes[b] -= 1
-                        means[b] = sums[b] / pulls[b]
-                    index = means[b] + bonus * shrunk[b]
-                    if index > highest:
-                        arm = b
-                        highest = index
-            if kinds[arm] == GIVEN and tape.read[arm] == tape.ends[arm]:
-                return arm
-            if sizes[arm] == keys.shape[1]:
-                return n_arms
-            n = pulls[arm] + 1
-            reward = next_heavy(
-                rng, (kinds[arm], parameters[arm, 0], parameters[arm, 1]), tape, arm
-            )
-            # most rewards are so small that they surely stay: no power for them
-            limit = moment * n / last_log if last_log > 0.0 else math.inf
-            size = abs(reward)
-            if (size <= 1.0 and limit >= 1.0) or (size * size <= limit and size >= 1.0):
-                sums[arm] += reward
-            else:
-                key = moment * n / size ** (1.0 + order) if size > 0.0 else math.inf
-                if key >= last_log:
-                    sums[arm] += reward
-                elif key >= log_term:
-                    _push(keys[arm], waiting[arm], sizes[arm], key, reward)
-                    sizes[arm] += 1
-                    sums[arm] += reward
-            pulls[arm] = n
-            means[arm] = sums[arm] / n
-            shrunk[arm] = n ** (-exponent)
-            clock[0] += 1
-        counts[clock[1]] = pulls
-        clock[1] += 1
-    return -1
-
-
-def play_robust_ucb(instance: HeavyTailInstance, checkpoints: Ints, rng: Rng) -> Ints:
-    """Play robust UCB with the truncated mean and δ = t^−2, pull by pull; return the counts.
-
-    Rewards that will drop out before the end wait in a heap, ordered by the log(1/δ) at which they
-    do: a pull costs O(log n). Proof: :prf:ref:`lem-waiting`.
-    """
-    n_arms = instance.n_arms
-    counts = np.zeros((checkpoints.size, n_arms), np.int64)
-    pulls, sizes = np.zeros((2, n_arms), np.int64)
-    state = _AnytimeState(np.zeros(2, np.int64), pulls, sizes, *np.zeros((3, n_arms)))
-    heaps = np.empty((2, n_arms, 1024))
-    numbers = (instance.moment_bound, instance.order, ROBUST_FACTOR)
-    rewards = instance.rewards(rng)
-    tape = tape_of(rewards)
-    while True:
-        run = (*instance.codes, numbers, state, *heaps, tape, checkpoints, counts, rng)
-        arm = _run_robust_ucb(*run)
-        if arm < 0:
-            return counts
-        if arm == n_arms:
-            heaps = np.concatenate([heaps, np.empty_like(heaps)], axis=2)
-        else:
-            refill(tape, rewards, arm)
 
 
 @dataclass(frozen=True)
@@ -174,6 +31,11 @@ class RobustUCB(HeavyTailAlgorithm):
     ----------
     confidence : {"anytime", "fixed"}
         δ = t^−2, by which old rewards drop out as t grows, or δ = T^−2 throughout.
+
+    Raises
+    ------
+    ValueError
+        If `confidence` is neither.
 
     Notes
     -----
@@ -192,25 +54,23 @@ class RobustUCB(HeavyTailAlgorithm):
 
     confidence: Literal["anytime", "fixed"] = "anytime"
 
-    def draw(
-        self,
-        instance: HeavyTailInstance,
-        horizon: int,
-        checkpoints: Ints,
-        rng: Rng,
-        how: str | None = None,
-    ) -> Play:
-        self.check_instance(instance)
-        moment, order = instance.moment_bound, instance.order
-        if self.confidence == "fixed":
-            log_term, power = 2 * math.log(horizon), 1 / (1 + order)
-            bound = (moment / log_term) ** power
-            width = ROBUST_FACTOR * moment**power * log_term ** (order * power)
-            index = TreeIndex(bound, power, 0.0, width)
-            counts = play_tree_index(instance, index, checkpoints, rng)
-        else:
-            counts = play_robust_ucb(instance, checkpoints, rng)
-        return Play(counts)
+    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
+        source = heavy_source(rewards)
+        kept: list[list[float]] = [[] for _ in range(rewards.n_arms)]
+        for t in range(1, horizon + 1):
+            if t <= rewards.n_arms:
+                arm = t - 1
+            else:
+                log_term = 2 * math.log(t if self.confidence == "anytime" else horizon)
+                index = [self._index(np.array(xs), log_term, source) for xs in kept]
+                arm = int(np.argmax(index))
+            kept[arm].append(rewards.total(arm, 1))
+
+    def _index(self, rewards: Floats, log_term: float, source: HeavyRewards) -> float:
+        moment, power, n = source.moment_bound, 1 / (1 + source.order), rewards.size
+        limits = (moment * np.arange(1, n + 1) / log_term) ** power
+        mean = np.where(np.abs(rewards) <= limits, rewards, 0.0).mean()
+        return float(mean + ROBUST_FACTOR * moment**power * (log_term / n) ** (1 - power))
 
     def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Any:
         known: dict[str, Any] = {"moment": instance.moment_bound, "order": instance.order}

@@ -736,6 +736,8 @@ class HeavyRewards(Source):
         The arms' laws.
     order, moment_bound : float
         v and u: E∣X∣^(1+v) ≤ u on every arm.
+    codes : tuple of numpy.ndarray
+        Kinds of the arms' laws, shape (K,), and their parameters, shape (K, 2).
 
     Examples
     --------
@@ -747,6 +749,7 @@ class HeavyRewards(Source):
     def __init__(self, instance: HeavyTailInstance, rng: Rng) -> None:
         self.laws, self.rng, self.n_arms = instance.laws, rng, instance.n_arms
         self.order, self.moment_bound = instance.order, instance.moment_bound
+        self.codes = instance.codes
 
     def total(self, arm: int, size: int) -> float:
         """Return the sum of the next `size` rewards of `arm`.
