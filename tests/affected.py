@@ -72,8 +72,10 @@ class Statement:
     always: bool = False
 
 
-def read_statement(top: ast.stmt, module: str, is_package: bool) -> Statement:
-    """Return what a statement says about names."""
+def read_statement(
+    top: ast.stmt, module: str, is_package: bool, entering: frozenset[str] = frozenset()
+) -> Statement:
+    """Return what a statement says about names; calls of `entering` enter accelerators."""
     found = Statement(name=getattr(top, "name", ""))
     nodes = list(ast.walk(top))
     inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
@@ -96,7 +98,7 @@ def read_statement(top: ast.stmt, module: str, is_package: bool) -> Statement:
             at_run_time = called in AT_RUN_TIME and not isinstance(node.args[0], ast.Constant)
             found.at_run_time |= at_run_time
             found.own_names |= called in OWN_NAMES and not node.args
-            if called == "accelerates":
+            if called in entering:
                 found.entered += [dotted(each) for each in node.args]
         elif isinstance(node, ast.Import):
             for alias in node.names:
@@ -123,7 +125,21 @@ def read_statement(top: ast.stmt, module: str, is_package: bool) -> Statement:
 
 def read_module(text: str, module: str = "", is_package: bool = False) -> list[Statement]:
     """Return what each statement at the top of a module says about names."""
-    return [read_statement(each, module, is_package) for each in ast.parse(text).body]
+    top = ast.parse(text).body
+    entering = {"accelerates"}
+    for each in top:  # a function of the module may hand on to `accelerates` what it is given
+        if isinstance(each, ast.FunctionDef) and any(map(hands_on, ast.walk(each))):
+            entering.add(each.name)
+    return [read_statement(each, module, is_package, frozenset(entering)) for each in top]
+
+
+def hands_on(node: ast.AST) -> bool:
+    """Whether a node enters accelerators for classes that it has been given."""
+    return (
+        isinstance(node, ast.Call)
+        and dotted(node.func) == ("accelerates",)
+        and any(isinstance(each, ast.Starred) for each in node.args)
+    )
 
 
 def with_examples(text: str) -> str:
@@ -215,9 +231,8 @@ class Names:
                 self.uses |= {package} if package else set(PACKAGES)
             if statement.own_names:
                 self.uses |= set().union(*self.imported.values())
-            for chain in statement.entered:  # no chain: the classes stand elsewhere
-                all_names = set().union(*self.imported.values())
-                self.entered |= self.meant(chain) if chain else all_names
+            for chain in statement.entered:
+                self.entered |= self.meant(chain)
 
     def meant(self, chain: tuple[str, ...]) -> set[str]:
         """Return the dotted names that an imported name with attributes may stand for."""

@@ -22,6 +22,8 @@ TOY = {
     "pkg.tools": "from pkg.two import Two\ndef help(x): ...",
     "pkg.run": "import importlib\ndef run(name): return importlib.import_module(name)",
     "pkg.fast": "from pkg.one import One\n@accelerates(One, on=int)\ndef fast(): ...",
+    "pkg.exact": "from pkg.two import Two\ndef enter(*kinds): return accelerates(*kinds)\n"
+    "@enter(Two)\ndef exact(): ...",
 }
 
 
@@ -33,8 +35,12 @@ def reached(text):
 @pytest.mark.parametrize(
     ("text", "found", "not_found"),
     [
-        ("import pkg as p\np.One()", {"pkg", "front", "one", "base", "fast"}, {"two", "tools"}),
-        ("import pkg\npkg.Two()", {"pkg", "front", "two", "base"}, {"one", "fast"}),
+        (
+            "import pkg as p\np.One()",
+            {"pkg", "front", "one", "base", "fast"},
+            {"two", "tools", "exact"},
+        ),
+        ("import pkg\npkg.Two()", {"pkg", "front", "two", "base", "exact"}, {"one", "fast"}),
         ("from pkg import One as x\nx()", {"one", "base"}, {"two"}),
         ("from pkg.base import Base\nBase", {"base"}, {"one", "two"}),
         ("from pkg.tools import help\nhelp", {"tools"}, {"two", "one"}),
