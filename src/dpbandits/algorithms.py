@@ -15,7 +15,10 @@ from dpbandits.identification.batches import AdaPTTStar as AdaPTTStar
 from dpbandits.identification.dp_se import DPSEIdentifier as DPSEIdentifier
 from dpbandits.identification.dplre import DPLRE as DPLRE
 from dpbandits.identification.top_two import TopTwo as TopTwo
+from dpbandits.regret.adap_klucb import AdaPKLUCB as AdaPKLUCB
 from dpbandits.regret.base import RegretAlgorithm as RegretAlgorithm
+from dpbandits.regret.dp_imed import DPIMED as DPIMED
+from dpbandits.regret.dp_klucb import DPKLUCB as DPKLUCB
 from dpbandits.regret.dp_ucb import DPUCB as DPUCB
 from dpbandits.regret.dp_ucb import UCB as UCB
 from dpbandits.regret.dp_ucb_hybrid import DPUCBBound as DPUCBBound
@@ -27,12 +30,9 @@ from dpbandits.regret.elimination import SuccessiveElimination as SuccessiveElim
 from dpbandits.regret.guess_and_double import GuessAndDouble as GuessAndDouble
 from dpbandits.regret.heavy import DPRSE as DPRSE
 from dpbandits.regret.heavy import LDPRSE as LDPRSE
-from dpbandits.regret.lazy_batches import DPIMED as DPIMED
-from dpbandits.regret.lazy_batches import DPKLUCB as DPKLUCB
-from dpbandits.regret.lazy_batches import AdaPKLUCB as AdaPKLUCB
-from dpbandits.regret.lazy_batches import AdaPUCB as AdaPUCB
-from dpbandits.regret.lazy_batches import AnytimeLazyUCB as AnytimeLazyUCB
-from dpbandits.regret.lazy_batches import LazyDPTS as LazyDPTS
+from dpbandits.regret.lazy_dp_ts import LazyDPTS as LazyDPTS
+from dpbandits.regret.lazy_ucb import AdaPUCB as AdaPUCB
+from dpbandits.regret.lazy_ucb import AnytimeLazyUCB as AnytimeLazyUCB
 from dpbandits.regret.robust_ucb import RobustUCB as RobustUCB
 from dpbandits.stopping.base import StoppingRule as StoppingRule
 from dpbandits.stopping.ebgstop import EBGStop as EBGStop

@@ -70,7 +70,8 @@ class SameRuns:
             )
             assert np.array_equal(fast.counts, plain.counts)
             assert np.array_equal(fast.epoch_ends, plain.epoch_ends)
-            assert fast.at_once == fast.epoch_ends[-1:].sum()
+            if self.algorithm.releases:
+                assert fast.at_once == fast.epoch_ends[-1:].sum()
             assert (fast.at_once > 0) == self.at_once
             assert np.allclose(
                 fast.regret(self.instance.gaps), plain.regret(self.instance.gaps), rtol=1e-12
@@ -128,6 +129,25 @@ class SameLaw:
     def holds(self, name):
         plain = self.counts(self.algorithm, self.against, 1)
         assert same_law_of_counts(self.counts(self.algorithm, name, 2, self.at_once), plain)
+        assert not same_law_of_counts(self.counts(self.other, name, 3), plain), "control"
+
+
+@dataclass(frozen=True)
+class SameLawOfTables:
+    """Counts of runs of a table, at a third of it and at its end, have one law."""
+
+    algorithm: object
+    other: object
+    runs: int = 2000
+
+    def counts(self, algorithm, how, seed):
+        arms = algorithm.draw_table(TABLE, self.runs, np.random.default_rng(seed), how)
+        pulls = np.eye(len(TABLE), dtype=int)[arms].cumsum(axis=1)
+        return pulls[:, [TABLE.shape[1] // 3, -1], :-1]
+
+    def holds(self, name):
+        plain = self.counts(self.algorithm, "reference", 1)
+        assert same_law_of_counts(self.counts(self.algorithm, name, 2), plain)
         assert not same_law_of_counts(self.counts(self.other, name, 3), plain), "control"
 
 
@@ -226,6 +246,46 @@ CASES |= {
     (dpb.RobustUCB, HeavyRewards, "skipping"): [
         SameRuns(*ROBUST, WILD, 600, 3, at_once=False),
         SameLaw(ROBUST[1], ROBUST[0], WILD, 240, 460),
+    ],
+}
+LAZY = {
+    dpb.AnytimeLazyUCB: [
+        (dpb.AnytimeLazyUCB(2.0), dpb.AdaPUCB(2.0, alpha=3.0)),
+        (dpb.AnytimeLazyUCB(INF, eta=0.3), dpb.AnytimeLazyUCB(2.0, eta=0.3)),
+    ],
+    dpb.AdaPUCB: [
+        (dpb.AdaPUCB(2.0, eta=0.5), dpb.AdaPUCB(2.0, 3.0, 0.5)),
+        (dpb.AdaPUCB(INF, alpha=1.5), dpb.AdaPUCB(2.0, alpha=1.5)),
+    ],
+    dpb.AdaPKLUCB: [
+        (dpb.AdaPKLUCB(4.0, alpha=1.2), dpb.AdaPKLUCB(4.0, alpha=1.5)),
+        (dpb.AdaPKLUCB(INF), dpb.AdaPKLUCB(4.0)),
+    ],
+    dpb.DPKLUCB: [
+        (dpb.DPKLUCB(4.0, slack=0.5), dpb.DPKLUCB(4.0, slack=0.0)),
+        (dpb.DPKLUCB(INF, eta=0.2), dpb.DPKLUCB(4.0, eta=0.2)),
+    ],
+    dpb.DPIMED: [
+        (dpb.DPIMED(2.0), dpb.DPIMED(2.0, calibrated=False)),
+        (dpb.DPIMED(2.0, eta=0.2, calibrated=False), dpb.DPIMED(2.0, eta=0.2)),
+        (dpb.DPIMED(INF), dpb.DPIMED(4.0)),
+    ],
+}
+for kind, pairs in LAZY.items():
+    CASES |= {
+        (kind, DrawnRewards, "batch by batch"): [SameRuns(*each, THREE, 4000) for each in pairs],
+        (kind, TableRuns, "batch by batch"): [SameTables(*each, burns=False) for each in pairs],
+    }
+SAMPLING = dpb.LazyDPTS(3.0, alpha=1.5), dpb.LazyDPTS(3.0, alpha=1.5, draws="batches")
+CASES |= {
+    (dpb.LazyDPTS, DrawnRewards, "release by release"): [
+        SameLaw(*SAMPLING, THREE, 90, at_once=0.5),
+        SameRuns(SAMPLING[1], SAMPLING[0], THREE, 4000),
+    ],
+    (dpb.LazyDPTS, LawRewards, "release by release"): [SameLaw(*SAMPLING, BETAS, 90, at_once=0.5)],
+    (dpb.LazyDPTS, TableRuns, "release by release"): [
+        SameLawOfTables(*SAMPLING),
+        SameTables(SAMPLING[1], SAMPLING[0], burns=False),
     ],
 }
 for kind, pair in INDEX.items():

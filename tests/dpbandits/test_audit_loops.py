@@ -6,21 +6,8 @@ import pytest
 import dpbandits as dpb
 from dpbandits.auditing import subject_of
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
-from dpbandits.regret.base import RegretAlgorithm
-from dpbandits.rewards.streams import FixedRewards
 
 N_PULLS, RUNS = 20, 60
-REGRET = [
-    dpb.AnytimeLazyUCB(2.0),
-    dpb.AdaPUCB(2.0, eta=0.5),
-    dpb.AdaPUCB(float("inf"), alpha=1.5),
-    dpb.AdaPKLUCB(4.0, alpha=1.2),
-    dpb.DPKLUCB(4.0, slack=0.5),
-    dpb.DPIMED(2.0),
-    dpb.DPIMED(2.0, eta=0.2, calibrated=False),
-    dpb.LazyDPTS(4.0),
-    dpb.LazyDPTS(4.0, draws="batches"),
-]
 TOP_TWO = [
     dpb.TopTwo(0.5),
     dpb.DPTT(2.0, 0.5),
@@ -52,28 +39,6 @@ def both(target, table, n_runs=RUNS):
     ]
     assert rngs[0].random() == rngs[1].random()
     return found
-
-
-@pytest.mark.parametrize("n_arms", [2, 3])
-@pytest.mark.parametrize("algorithm", REGRET, ids=repr)
-def test_a_table_is_played_as_any_source_is(algorithm, n_arms):
-    """In one compiled call for all runs, and run by run, also where rewards come one by one."""
-    table = np.random.default_rng(1).random((n_arms, N_PULLS)).round(1)
-    rng, same, single = (np.random.default_rng(3) for _ in range(3))
-    arms = algorithm.draw_table(table, RUNS, rng)
-    assert np.array_equal(arms, RegretAlgorithm.draw_table(algorithm, table, RUNS, same))
-    rewards, times = FixedRewards(table), np.arange(1, N_PULLS + 1)
-    for row in arms:
-        rewards.restart()
-        counts = algorithm.draw(rewards, N_PULLS, times, single).counts
-        assert np.array_equal(np.eye(n_arms, dtype=int)[row].cumsum(axis=0), counts)
-        asked = rewards.actions
-        assert [asked.count(arm) <= n for arm, n in enumerate(counts[-1])] == [True] * n_arms
-    assert rng.random() == same.random() == single.random()
-    private = algorithm.guarantee.is_private or getattr(algorithm, "reading", "") == "literal"
-    assert (len(np.unique(arms, axis=0)) > 2) == private
-    other = algorithm.draw_table(1.0 - table, RUNS, np.random.default_rng(3))
-    assert not np.array_equal(arms, other), "control"
 
 
 @pytest.mark.parametrize("n_arms", [2, 3])

@@ -13,17 +13,16 @@ from statistical import may_be_at_most, mean_may_be_at_most, same_law
 from test_validation import refusal
 
 import dpbandits as dpb
-from dpbandits.bounds.lazy import Frame, _mean_odds, calibrated_upper, least_estimate, ucb_width
-from dpbandits.divergences import calibrated_minus, calibrated_plus, d_eps, kl
-from dpbandits.mechanisms import laplace_noise
-from dpbandits.regret import lazy_batches
-from dpbandits.regret.lazy_batches import (
-    Released,
-    first_of,
-    first_to_finish,
-    largest_draw,
-    posteriors,
+from dpbandits.bounds.lazy import Frame, _mean_odds, least_estimate
+from dpbandits.divergences import (
+    calibrated_minus,
+    calibrated_plus,
+    calibrated_upper_kernel,
+    d_eps,
+    kl,
 )
+from dpbandits.fast.lazy_race import first_of, first_to_finish, largest_draw
+from dpbandits.mechanisms import laplace_noise
 from dpbandits.rewards.streams import Source
 from dpbandits.schedules import batch_grid
 
@@ -50,12 +49,15 @@ class Recorded(Source):
 
     def __init__(self, instance, rng, change=None):
         self.n_arms, self.drawn = instance.n_arms, instance.rewards(rng)
-        self.change = change  # number of the batch whose sum is 10 more
-        self.asked = []
+        self.change = change  # an arm, and the number of its pull whose reward is 10 more
+        self.pulls, self.asked = [0] * self.n_arms, []
 
     def total(self, arm, size):
         self.asked.append((arm, size))
-        return self.drawn.total(arm, size) + 10 * (self.change == len(self.asked) - 1)
+        first, self.pulls[arm] = self.pulls[arm], self.pulls[arm] + size
+        total = self.drawn.total(arm, size)
+        changed = self.change is not None and self.change[0] == arm
+        return total + 10 * (changed and first < self.change[1] <= self.pulls[arm])
 
 
 # ------------------------------------------------------------------ the loop, from pseudo-code
@@ -145,7 +147,7 @@ def test_the_plain_loop_pulls_the_same_arms(algorithm):
         times = np.arange(1, horizon + 1)
         play = algorithm.draw(ARMS, horizon, times, np.random.default_rng(seed))
         assert np.array_equal(play.counts, np.cumsum(np.eye(3, dtype=int)[arms], axis=0))
-        assert play.epoch_ends.tolist() == releases
+        assert play.epoch_ends.tolist() == (releases if algorithm.releases else [])
     # the same algorithm with another ε pulls other arms
     twin = replace(algorithm, epsilon=0.05 if algorithm.epsilon > 1 else math.inf)
     other = twin.draw(ARMS, horizon, times, np.random.default_rng(seed))
@@ -169,52 +171,49 @@ class Watched:
         return getattr(self.rng, name)
 
 
-@pytest.fixture
-def interpreted(monkeypatch):
-    """Let the loop run in Python, which takes a `Watched` generator."""
-    for name, function in list(vars(lazy_batches).items()):
-        if hasattr(function, "py_func"):
-            monkeypatch.setattr(lazy_batches, name, function.py_func)
-
-
 @every_algorithm
-def test_each_reward_is_in_one_release(algorithm, interpreted):
+def test_each_reward_is_in_one_release(algorithm):
     """One sum and one Laplace variable of scale 1/ε a batch; batches follow each other."""
+    sizes_of_batches, ends, _, _ = batch_grid(2**40, algorithm.eta, not keeps(algorithm))
     for horizon in (1, 2, 3, 50, 999):
         rng, times = Watched(horizon), np.array([horizon])
         recorded = Recorded(ARMS, rng.rng)
         play = algorithm.draw(recorded, horizon, times, rng)
-        assert rng.scales == [1 / algorithm.epsilon] * len(recorded.asked)
-        assert play.epoch_ends.size == len(recorded.asked)
-        released = np.zeros(3, dtype=int)
-        grid = batch_grid(2**40, algorithm.eta, algorithm.forgets)[0]
+        released = np.searchsorted(ends, play.counts[0], "right")  # full batches of each arm
+        assert rng.scales == [1 / algorithm.epsilon] * released.sum()
+        if getattr(algorithm, "draws", "batches") == "pulls":
+            assert {size for _, size in recorded.asked} == {1}
+            assert recorded.pulls == play.counts[0].tolist()
+            continue
+        assert len(recorded.asked) == released.sum(), "no batch is asked for before its end"
         for arm in range(3):
             sizes = [size for a, size in recorded.asked if a == arm]
-            assert sizes == grid[: len(sizes)].tolist()
-            released[arm] = sum(sizes)
-        open_pulls = play.counts[0] - released
-        assert np.all(open_pulls >= 0)
-        if not isinstance(algorithm, dpb.LazyDPTS) or algorithm.draws == "batches":
-            assert np.count_nonzero(open_pulls) <= 1, "one batch is open at a time"
+            assert sizes == sizes_of_batches[: released[arm]].tolist()
+        open_pulls = play.counts[0] - recorded.pulls
+        assert np.count_nonzero(open_pulls) <= 1, "one batch is open at a time"
+        if algorithm.releases:
+            assert play.epoch_ends.size == released.sum()
             assert open_pulls.sum() == horizon - (play.epoch_ends[-1] if rng.scales else 0)
 
 
 @every_algorithm
-def test_decisions_know_released_sums_alone(algorithm, interpreted):
-    """A sum that is 10 more, and a noise that is 10 less: the same pulls."""
+def test_decisions_know_released_sums_alone(algorithm):
+    """A reward that is 10 more, and the noise of its batch that is 10 less: the same pulls."""
     times = np.arange(1, 1001)
+    ends = [0, *batch_grid(2**40, algorithm.eta, not keeps(algorithm))[1].tolist()]
 
-    def pulls(change, lowered):
+    def counts(change, lowered):
         rng = Watched(1, lowered)
         return algorithm.draw(Recorded(ARMS, rng.rng, change), 1000, times, rng).counts
 
-    plain = pulls(None, None)
-    compiled = algorithm.draw(ARMS, 1000, times, np.random.default_rng(1)).counts
-    assert np.array_equal(plain, compiled)
-    changes = range(12)
-    for change in changes:
-        assert np.array_equal(pulls(change, change), plain)
-    assert not all(np.array_equal(pulls(change, None), plain) for change in changes), "control"
+    plain = counts(None, None)
+    arms = np.diff(plain, axis=0, prepend=0).argmax(axis=1)
+    pulls = zip(arms.tolist(), plain[np.arange(1000), arms].tolist(), strict=True)
+    batches = [(arm, ends[ends.index(n) - 1] + 1) for arm, n in pulls if n in ends][:12]
+    assert len(batches) == 12
+    for release, first_pull in enumerate(batches):
+        assert np.array_equal(counts(first_pull, release), plain)
+    assert not all(np.array_equal(counts(each, None), plain) for each in batches), "control"
 
 
 # --------------------------------------------------------------------------------- indices
@@ -230,7 +229,9 @@ def test_inversions_against_a_root_finder():
         level = float(rng.uniform(0.1, 40))
         rate = partial(calibrated_plus, ratio=k / n, epsilon=epsilon)
         expected = plain_upper(rate, x, level / n)
-        assert calibrated_upper(x, n, k, epsilon, level) == pytest.approx(expected, abs=1e-12)
+        assert calibrated_upper_kernel(x, n, k, epsilon, level) == pytest.approx(
+            expected, abs=1e-12
+        )
         mean = float(rng.uniform(0.05, 1))
         if epsilon == math.inf and n * kl(0.0, mean) <= level:
             continue
@@ -244,8 +245,7 @@ def failures(algorithm, mean, n, k, t, draws, rng, epsilon=None, noises=None):
     scale = 1 / (epsilon or algorithm.epsilon)
     totals = sums + sum(laplace_noise(rng, scale, draws) for _ in range(k))
     if isinstance(algorithm, dpb.LazyDPTS):
-        released = Released(totals, np.full(draws, n), np.full(draws, k))
-        centres = posteriors(released, t, algorithm.alpha, algorithm.epsilon)[0]
+        centres = algorithm.posteriors(totals / n, np.full(draws, float(n)), t)[0]
         return int(np.count_nonzero(centres < sums / n))
     counted = k if noises is None else noises
     values = [plain_index(algorithm, v, n, counted, t, 1.0) for v in (totals / n).tolist()]
@@ -270,7 +270,7 @@ def test_an_index_is_an_upper_confidence_bound(algorithm, bound):
     Control: with the noise of a smaller ε, or fewer noises counted, the bound is exceeded.
     """
     rng, draws = np.random.default_rng(5), 2000
-    k = 1 if algorithm.forgets else 6
+    k = 6 if keeps(algorithm) else 1
     for mean, n, t in ((0.5, 8, 10), (0.8, 20, 30), (0.1, 30, 5)):
         failed = failures(algorithm, mean, n, k, t, draws, rng)
         assert may_be_at_most(failed, draws, bound(t), 1 / 3)
@@ -335,43 +335,6 @@ def test_the_race_against_pull_by_pull():
     assert not same_law(found[0], expected[1]), "control"
 
 
-@pytest.mark.statistical
-def test_thompson_sampling_against_pull_by_pull():
-    """Pulls of the best arm by four times, of which two lie inside batches; 800 runs each."""
-    algorithm, horizon = dpb.LazyDPTS(epsilon=3.0, alpha=1.5), 60
-    times = np.array([7, 20, 41, 60])
-
-    def plain(rng):
-        released = Released(np.zeros(3), *np.zeros((2, 3), dtype=np.int64))
-        pulls, due, arms, t = np.zeros(3, dtype=int), np.ones(3, dtype=int), [], 0
-        while len(arms) < horizon:
-            if len(arms) < 3:
-                arm = len(arms)
-            else:
-                arm = int(rng.normal(*posteriors(released, t, 1.5, 3.0)).argmax())
-            arms.append(arm)
-            pulls[arm] += 1
-            due[arm] -= 1
-            if due[arm] == 0:
-                size = int(2 * released.rewards[arm]) or 1
-                total = ARMS.rewards(rng).total(arm, size)
-                released.totals[arm] = total + laplace_noise(rng, 1 / 3.0, 1)[0]
-                released.rewards[arm] = size
-                due[arm] = 2 * size
-                t = len(arms) + 1
-        return [np.count_nonzero(np.array(arms[:c]) == 1) for c in times]
-
-    rng = np.random.default_rng(2)
-    expected = np.array([plain(rng) for _ in range(800)]).T
-    plays = [algorithm.draw(ARMS, horizon, times, rng) for _ in range(800)]
-    found = np.array([play.counts[:, 1] for play in plays]).T
-    for sample, other in zip(found, expected, strict=True):
-        assert same_law(sample, other, 1 / 4)
-    batches = dpb.LazyDPTS(epsilon=3.0, alpha=1.5, draws="batches")
-    other = [batches.draw(ARMS, horizon, times, rng).counts[-1, 1] for _ in range(800)]
-    assert not same_law(np.array(other), expected[-1]), "control"
-
-
 # ---------------------------------------------------------------------------------- bounds
 
 
@@ -400,7 +363,8 @@ def test_the_bound_of_lazy_ucb_from_its_formula():
     ends, pulls = [2**j - 1 for j in range(1, 13)], 1.0
     for end in ends:
         n = (end + 1) // 2
-        threshold = best - ucb_width(n, math.log(horizon), 1.55, 3.1, epsilon)
+        log_t = math.log(horizon)
+        threshold = best - math.sqrt(1.55 * log_t / n) - 3.1 * log_t / (epsilon * n)
         high = math.exp(-n * float(calibrated_minus(threshold, mean, 1 / n, epsilon)))
         low = sum(1.5 * (other + end + 1) ** -3.1 for other in ends)
         pulls += min(2 * n, max(horizon - end - 1, 0)) * min(1, high + low)

@@ -1,4 +1,4 @@
-"""Indices on lazy batches, bounds on the regret of their algorithms and of any private policy.
+"""Bounds on the regret of the algorithms of lazy batches, and of any private policy.
 
 All batches of an arm are fixed in advance: batch j has b_j pulls, e_j is their number up to its
 end, and the estimate from then on has n_j rewards and k_j Laplace variables. Then
@@ -28,7 +28,6 @@ from dpbandits.divergences import (
     calibrated_minus_kernel,
     calibrated_plus_kernel,
     d_eps_kernel,
-    tilt,
 )
 from dpbandits.schedules import batch_grid
 
@@ -45,101 +44,7 @@ __all__ = [
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # levels y = μ* − share·Δ_a that are tried
 _SPREADS = (0.4, 0.6, 0.75, 0.9, 1.0)  # widths of the posterior, in units of √(2 log T/n)
 _ROUNDS = 200
-_SPACING = 2.3e-16
 _Eta = Annotated[float, between(0.05, 100.0)]
-
-
-@kernel
-def clip(x: float) -> float:
-    """Return x, moved into [0, 1].
-
-    Parameters
-    ----------
-    x : float
-        A number.
-
-    Returns
-    -------
-    float
-        The nearest number of [0, 1].
-    """
-    return min(max(x, 0.0), 1.0)
-
-
-@kernel
-def ucb_width(n: float, log_t: float, sampling: float, noise: float, epsilon: float) -> float:
-    """Return √(c·log t/n) + d·log t/(εn).
-
-    Parameters
-    ----------
-    n : float
-        Number of rewards of the estimate, positive.
-    log_t : float
-        log t, of the time t.
-    sampling : float
-        c.
-    noise : float
-        d.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-
-    Returns
-    -------
-    float
-        The width, in units of reward.
-    """
-    return math.sqrt(sampling * log_t / n) + noise * log_t / (epsilon * n)
-
-
-@kernel(error_model="numpy")
-def calibrated_upper(x: float, n: float, k: float, epsilon: float, level: float) -> float:
-    """Return max {q in [0, 1] : n·d̃⁺(x, q, k/n) ≤ level}, 0 if there is no such q.
-
-    d̃⁺ is convex and increases in q ≥ x, and Newton's method from the right converges. With ε = ∞
-    it is the index of KL-UCB.
-
-    Parameters
-    ----------
-    x : float
-        The estimate, anywhere on the line.
-    n : float
-        Number of its rewards, positive.
-    k : float
-        Number of its Laplace variables, of scale 1/ε each.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-    level : float
-        What the evidence does not exceed, at least 0.
-
-    Returns
-    -------
-    float
-        The index q.
-    """
-    if x >= 1.0:
-        return 1.0
-    ratio, bound = k / n, level / n
-    low, high = max(x, 0.0), 1.0
-    if calibrated_plus_kernel(x, 1.0, ratio, epsilon) <= bound:
-        return 1.0
-    if calibrated_plus_kernel(x, low, ratio, epsilon) > bound:
-        return 0.0
-    rate = ratio / epsilon
-    q = low + min(0.5 * (high - low), math.sqrt(0.5 * bound))
-    for i in range(_ROUNDS):
-        excess = calibrated_plus_kernel(x, q, ratio, epsilon) - bound
-        if excess > 0.0:
-            high = q
-        else:
-            low = q
-        moved = tilt(1.0 - x, x, 1.0 - q, q, q - x, rate, epsilon, 0.0)[1]
-        new = q - excess * (q * (1.0 - q)) / moved
-        if not low < new < high or i % 20 == 19:
-            new = 0.5 * (low + high)
-        step, q = abs(new - q), new
-        if step <= _SPACING or high - low <= _SPACING:
-            break
-    return q
 
 
 @kernel(error_model="numpy")
@@ -190,7 +95,6 @@ def _reaching(mean: float, x: float, n: float, k: float, epsilon: float) -> floa
 
 _least_estimates = np.vectorize(least_estimate, otypes=[float])
 _probabilities = np.vectorize(_reaching, otypes=[float])
-_ucb_widths = np.vectorize(ucb_width, otypes=[float])
 
 
 class Frame:
@@ -393,7 +297,8 @@ def lazy_ucb_regret(
     """
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
     private = 0.5 if math.isfinite(frame.epsilon) else 0.0
-    widths = _ucb_widths(frame.rewards, frame.log_times, sampling, noise, frame.epsilon)
+    widths = np.sqrt(sampling * frame.log_times / frame.rewards)
+    widths += noise * frame.log_times / (frame.epsilon * frame.rewards)
 
     def failure(log_s: Floats) -> Floats:
         return np.exp(-2 * sampling * log_s) + private * np.exp(-noise * log_s)

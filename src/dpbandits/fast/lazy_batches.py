@@ -1,0 +1,475 @@
+"""Lazy batches, release by release: one compiled loop, to which an algorithm is its choice of arms.
+
+Between two releases nothing random happens except for draws of arms, so that a run goes from
+release to release, in O(K log T) steps. Proof: :prf:ref:`prop-epochs`. The loop is told of an
+algorithm by a named tuple, whose type chooses the function that decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
+from dpbandits.acceleration import TableRuns, accelerates
+from dpbandits.divergences import calibrated_plus_kernel, calibrated_upper_kernel
+from dpbandits.fast.lazy_race import first_of, first_to_finish, largest_draw
+from dpbandits.mechanisms import laplace_by_inversion
+from dpbandits.regret.adap_klucb import AdaPKLUCB
+from dpbandits.regret.base import Play, Times, write_arms
+from dpbandits.regret.dp_imed import DPIMED
+from dpbandits.regret.dp_klucb import DPKLUCB
+from dpbandits.regret.lazy import LazyBatches
+from dpbandits.regret.lazy_dp_ts import LazyDPTS
+from dpbandits.regret.lazy_ucb import AdaPUCB, AnytimeLazyUCB
+from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.streams import (
+    DrawnRewards,
+    FixedRewards,
+    LawRewards,
+    Tape,
+    bernoulli_tape,
+    tape_of,
+)
+from dpbandits.schedules import next_size_kernel
+
+__all__ = ["play_batches", "play_race", "play_table"]
+
+RACE_ERROR = 1e-5
+"""Distance in total variation of runs of Lazy-DP-TS, up to 10⁸ pulls, from their law: the
+probabilities of the arms at a pull are wrong by 10⁻¹³ at most. Part of that is the quadrature's,
+as found with panels of a quarter of the width (4·10⁻¹⁴ at most in 60 cases of up to 11 arms);
+the rest is bounded: :prf:ref:`lem-largest-draw`."""
+
+Choice = TypeVar("Choice", bound=Callable[..., tuple[int, Ints]])
+
+
+class _Released(NamedTuple):
+    """What an algorithm knows of the arms; all arrays have shape (K,)."""
+
+    sums: Floats  # released sums that the estimates rest on, noise included
+    rewards: Ints  # how many rewards n are in them
+    noises: Ints  # how many Laplace variables k are in them
+
+
+class _Grid(NamedTuple):
+    """When an algorithm releases, and with which noise."""
+
+    noise_scale: float
+    eta: float
+    forgets: bool  # whether estimates rest on the last batch alone
+
+
+class _State(NamedTuple):
+    """What a run knows between two releases; arrays of shape (K,) unless it says otherwise."""
+
+    released: _Released
+    pulls: Ints
+    sizes: Ints  # of the open batches
+    due: Ints  # pulls that they still need
+    ends: Ints  # (most releases,): times of the releases
+    clock: Ints  # (3,): pulls, releases, checkpoints passed
+
+
+# -------------------------------------------------------------------------- what algorithms choose
+
+
+class _UCBIndex(NamedTuple):
+    """x + √(c·log t/n) + d·log t/(εn), c = `sampling` and d = `noise`."""
+
+    sampling: float
+    noise: float
+    epsilon: float
+
+
+class _KLIndex(NamedTuple):
+    """max {q : n·kl(y, q) ≤ α·log t}, y = x + α·log t/(εn) moved into [0, 1]."""
+
+    alpha: float
+    epsilon: float
+
+
+class _CalibratedIndex(NamedTuple):
+    """max {q : n·d̃⁺(x, q, k/n) ≤ log t + ξ·log(1 + log t)}, ξ = `slack`."""
+
+    slack: float
+    epsilon: float
+
+
+class _Evidence(NamedTuple):
+    """−n·d̃⁺(y, max y, k/n) − log n, with 0 for k unless `calibrated`."""
+
+    calibrated: bool
+    epsilon: float
+
+
+class _Sample(NamedTuple):
+    """One draw from Normal(y, 1/n) a batch, y = x + α·log t/(εn) moved into [0, 1]."""
+
+    alpha: float
+    epsilon: float
+
+
+class _Race(NamedTuple):
+    """A draw from Normal(y, 1/n) at each pull, y = x + α·log t/(εn) moved into [0, 1]."""
+
+    alpha: float
+    epsilon: float
+
+
+_CHOICES: dict[type, Callable[..., tuple[int, Ints]]] = {}
+
+
+def _decides(kind: type) -> Callable[[Choice], Choice]:
+    """Enter what an algorithm does between two releases, by the type of its rule: a decorator."""
+
+    def enter(function: Choice) -> Choice:
+        _CHOICES[kind] = function
+        return function
+
+    return enter
+
+
+def _choose(rule: Any, released: _Released, due: Ints, t: int, rng: Rng) -> tuple[int, Ints]:
+    """Return the arm whose batch is full next, and the pulls of all arms until it is, shape (K,).
+
+    `due` are the pulls that the open batches still need, t is the number of the next pull. Ties go
+    to the lowest arm number. Where several arms are pulled, the order of all pulls but the last is
+    uniformly random.
+    """
+    return _CHOICES[type(rule)](rule, released, due, t, rng)
+
+
+@overload(_choose)
+def _compiled_choose(rule, released, due, t, rng):  # type: ignore[no-untyped-def]  # noqa: ANN001
+    decided = _CHOICES[rule.instance_class]
+    return lambda rule, released, due, t, rng: decided(rule, released, due, t, rng)
+
+
+@kernel
+def _alone(arm: int, due: Ints) -> tuple[int, Ints]:
+    """Return an arm whose batch is played to its end, and the pulls of that."""
+    pulls = np.zeros(due.size, np.int64)
+    pulls[arm] = due[arm]
+    return arm, pulls
+
+
+@_decides(_UCBIndex)
+@kernel
+def _largest_ucb(
+    rule: _UCBIndex, released: _Released, due: Ints, t: int, rng: Rng
+) -> tuple[int, Ints]:
+    log_t, index = math.log(t), np.empty(due.size)
+    for a in range(due.size):
+        n = float(released.rewards[a])
+        width = math.sqrt(rule.sampling * log_t / n) + rule.noise * log_t / (rule.epsilon * n)
+        index[a] = released.sums[a] / n + width
+    return _alone(int(np.argmax(index)), due)
+
+
+@_decides(_KLIndex)
+@kernel
+def _largest_kl(
+    rule: _KLIndex, released: _Released, due: Ints, t: int, rng: Rng
+) -> tuple[int, Ints]:
+    level, index = rule.alpha * math.log(t), np.empty(due.size)
+    for a in range(due.size):
+        n = float(released.rewards[a])
+        y = min(max(released.sums[a] / n + level / (rule.epsilon * n), 0.0), 1.0)
+        index[a] = calibrated_upper_kernel(y, n, 0.0, math.inf, level)
+    return _alone(int(np.argmax(index)), due)
+
+
+@_decides(_CalibratedIndex)
+@kernel
+def _largest_calibrated(
+    rule: _CalibratedIndex, released: _Released, due: Ints, t: int, rng: Rng
+) -> tuple[int, Ints]:
+    epsilon, log_t = rule.epsilon, math.log(t)
+    level = log_t + rule.slack * math.log1p(log_t)
+    arm, highest = 0, -math.inf
+    for a in range(due.size):
+        if highest == 1.0:
+            break
+        n, k = float(released.rewards[a]), float(released.noises[a])
+        x = released.sums[a] / n
+        # with this rate at the largest index so far there is no larger one
+        if highest >= 0.0 and n * calibrated_plus_kernel(x, highest, k / n, epsilon) >= level:
+            continue
+        index = calibrated_upper_kernel(x, n, k, epsilon, level)
+        if index > highest:
+            arm, highest = a, index
+    return _alone(arm, due)
+
+
+@_decides(_Evidence)
+@kernel
+def _least_evidence(
+    rule: _Evidence, released: _Released, due: Ints, t: int, rng: Rng
+) -> tuple[int, Ints]:
+    means = np.minimum(np.maximum(released.sums / released.rewards, 0.0), 1.0)
+    best, evidence = means.max(), np.empty(due.size)
+    for a in range(due.size):
+        n, k = float(released.rewards[a]), float(released.noises[a])
+        ratio = k / n if rule.calibrated else 0.0
+        evidence[a] = n * calibrated_plus_kernel(means[a], best, ratio, rule.epsilon) + math.log(n)
+    return _alone(int(np.argmin(evidence)), due)
+
+
+@kernel
+def _posteriors(released: _Released, t: int, alpha: float, epsilon: float) -> tuple[Floats, Floats]:
+    """Return centres and standard deviations of the posteriors of `LazyDPTS` before pull t."""
+    raised = released.sums + alpha * math.log(t) / epsilon
+    centres = raised / released.rewards
+    return np.minimum(np.maximum(centres, 0.0), 1.0), 1.0 / np.sqrt(released.rewards)
+
+
+@_decides(_Sample)
+@kernel
+def _largest_sample(
+    rule: _Sample, released: _Released, due: Ints, t: int, rng: Rng
+) -> tuple[int, Ints]:
+    centres, deviations = _posteriors(released, t, rule.alpha, rule.epsilon)
+    draws = np.empty(due.size)
+    for a in range(due.size):
+        draws[a] = rng.normal(centres[a], deviations[a])
+    return _alone(int(np.argmax(draws)), due)
+
+
+@_decides(_Race)
+@kernel
+def _race(rule: _Race, released: _Released, due: Ints, t: int, rng: Rng) -> tuple[int, Ints]:
+    shares = largest_draw(*_posteriors(released, t, rule.alpha, rule.epsilon))
+    return first_to_finish(rng, shares, due)
+
+
+# ------------------------------------------------------------------------------------------ a run
+
+
+@kernel
+def _start(n_arms: int, most_releases: int) -> _State:
+    rewards, noises = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
+    pulls, sizes = np.zeros(n_arms, np.int64), np.ones(n_arms, np.int64)
+    ends, clock = np.empty(most_releases, np.int64), np.zeros(3, np.int64)
+    released = _Released(np.zeros(n_arms), rewards, noises)
+    return _State(released, pulls, sizes, sizes.copy(), ends, clock)
+
+
+@kernel
+def _advance(rule: Any, state: _State, checkpoints: Times, counts: Ints, rng: Rng) -> int:
+    """Pull arms until a batch is full, and count the pulls at the checkpoints.
+
+    First each arm has a batch of one pull in turn. Returns the arm of the batch; −1 if the run ends
+    before, so that nothing is released.
+    """
+    released, pulls, _, due, _, clock = state
+    t, turn, c = clock
+    last = checkpoints[-1]
+    if t >= last:
+        return -1
+    if turn < pulls.size:
+        arm, stretch = _alone(turn, due)
+    else:
+        arm, stretch = _choose(rule, released, due, t + 1, rng)
+    end = t + stretch.sum()
+    inside = c
+    while inside < checkpoints.size and checkpoints[inside] < end:
+        inside += 1
+    if inside > c:
+        stretch[arm] -= 1  # the last pull is of that arm
+        counts[c:inside] = pulls + first_of(rng, stretch, checkpoints[c:inside] - t)
+        stretch[arm] += 1
+    if end > last:
+        return -1
+    pulls += stretch
+    due -= stretch
+    if checkpoints[inside] == end:
+        counts[inside] = pulls
+        inside += 1
+    clock[0], clock[2] = end, inside
+    return arm
+
+
+@kernel
+def _release(grid: _Grid, state: _State, arm: int, total: float, rng: Rng) -> None:
+    """Release the sum of an arm's full batch, and open the next."""
+    (sums, rewards, noises), pulls, sizes, due, ends, clock = state
+    total += laplace_by_inversion(rng, grid.noise_scale)
+    if grid.forgets:
+        sums[arm], rewards[arm], noises[arm] = 0.0, 0, 0
+    sums[arm] += total
+    rewards[arm] += sizes[arm]
+    noises[arm] += 1
+    sizes[arm] = due[arm] = next_size_kernel(sizes[arm], pulls[arm], grid.eta, grid.forgets)
+    ends[clock[1]] = clock[0]
+    clock[1] += 1
+
+
+@kernel
+def _run(
+    rule: Any, grid: _Grid, state: _State, tape: Tape, checkpoints: Times, counts: Ints, rng: Rng
+) -> None:
+    """Play to the last checkpoint, on Bernoulli arms or on a table."""
+    means, _, sums, read, _ = tape
+    arm = _advance(rule, state, checkpoints, counts, rng)
+    while arm >= 0:
+        size = state.sizes[arm]
+        if means.size > 0:
+            total = float(binomial(rng, size, means[arm]))
+        else:
+            first = read[arm]
+            read[arm] = first + size
+            total = sums[arm, first + size] - sums[arm, first]
+        _release(grid, state, arm, total, rng)
+        arm = _advance(rule, state, checkpoints, counts, rng)
+
+
+@kernel
+def _table_runs(rule: Any, grid: _Grid, tape: Tape, n_runs: int, rng: Rng) -> NDArray[np.int8]:
+    n_arms, n_pulls = tape.table.shape
+    arms = np.zeros((n_runs, n_pulls), np.int8)
+    times, counts = np.arange(1, n_pulls + 1), np.zeros((n_pulls, n_arms), np.int64)
+    for r in range(n_runs):
+        tape.read[:] = 0
+        _run(rule, grid, _start(n_arms, n_pulls), tape, times, counts, rng)
+        write_arms(counts, arms[r])
+    return arms
+
+
+# --------------------------------------------------------------------------------------- algorithms
+
+
+def _rule_of(algorithm: LazyBatches) -> tuple[Any, _Grid]:
+    """Return what the compiled loops are told of an algorithm: its rule, and when it releases."""
+    epsilon = algorithm.epsilon
+    adds_up = isinstance(algorithm, DPKLUCB | DPIMED)
+    grid = _Grid(1.0 / epsilon, algorithm.eta, not adds_up)
+    if isinstance(algorithm, AnytimeLazyUCB | AdaPUCB):
+        alpha = algorithm.alpha
+        return _UCBIndex(algorithm.share * alpha, alpha, epsilon), grid
+    if isinstance(algorithm, AdaPKLUCB):
+        return _KLIndex(algorithm.alpha, epsilon), grid
+    if isinstance(algorithm, DPKLUCB):
+        return _CalibratedIndex(algorithm.slack, epsilon), grid
+    if isinstance(algorithm, DPIMED):
+        return _Evidence(algorithm.calibrated, epsilon), grid
+    assert isinstance(algorithm, LazyDPTS)
+    return (_Race if algorithm.draws == "pulls" else _Sample)(algorithm.alpha, epsilon), grid
+
+
+def _most_releases(algorithm: LazyBatches, n_arms: int, pulls: int) -> int:
+    return n_arms * (3 + int(math.log(pulls) / math.log1p(algorithm.eta)))
+
+
+def _play(state: _State, counts: Ints, releases: bool) -> Play:
+    ends = state.ends[: state.clock[1]].copy()
+    return Play(counts, ends if releases else ends[:0], int(ends[-1]) if ends.size else 0)
+
+
+def play_batches(
+    algorithm: LazyBatches, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
+) -> Play:
+    """Play on Bernoulli arms.
+
+    Parameters
+    ----------
+    algorithm : LazyBatches
+        The algorithm.
+    rewards : DrawnRewards
+        The arms.
+    horizon : int
+        Not used: these algorithms do not know it.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness.
+
+    Returns
+    -------
+    Play
+        The run.
+    """
+    rule, grid = _rule_of(algorithm)
+    n_arms, pulls = rewards.n_arms, int(checkpoints[-1])
+    state = _start(n_arms, _most_releases(algorithm, n_arms, pulls))
+    counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    _run(rule, grid, state, bernoulli_tape(rewards.means), checkpoints, counts, rng)
+    return _play(state, counts, algorithm.releases)
+
+
+accelerates(
+    AnytimeLazyUCB, AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, on=DrawnRewards, name="batch by batch"
+)(play_batches)
+accelerates(LazyDPTS, on=DrawnRewards, name="release by release", error=RACE_ERROR)(play_batches)
+
+
+@accelerates(LazyDPTS, on=LawRewards, name="release by release", error=RACE_ERROR)
+def play_race(
+    algorithm: LazyDPTS, rewards: LawRewards, horizon: int, checkpoints: Times, rng: Rng
+) -> Play:
+    """Play on arms of any laws, whose sums are asked for release by release.
+
+    Parameters
+    ----------
+    algorithm : LazyDPTS
+        The algorithm.
+    rewards : LawRewards
+        The arms.
+    horizon : int
+        Not used: the algorithm does not know it.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls; the last ends the run.
+    rng : numpy.random.Generator
+        Source of the noise and of draws of arms.
+
+    Returns
+    -------
+    Play
+        The run.
+    """
+    rule, grid = _rule_of(algorithm)
+    n_arms, pulls = rewards.n_arms, int(checkpoints[-1])
+    state = _start(n_arms, _most_releases(algorithm, n_arms, pulls))
+    counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    while (arm := _advance(rule, state, checkpoints, counts, rng)) >= 0:
+        total = rewards.total(arm, int(state.sizes[arm]))
+        _release(grid, state, arm, float(total), rng)
+    return _play(state, counts, algorithm.releases)
+
+
+def play_table(algorithm: LazyBatches, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
+    """Play a table many times.
+
+    Parameters
+    ----------
+    algorithm : LazyBatches
+        The algorithm.
+    table : numpy.ndarray of float, shape (K, N)
+        Rewards of each arm, in the order of its pulls.
+    n_runs : int
+        Number of runs.
+    rng : numpy.random.Generator
+        Source of the noise and of draws of arms.
+
+    Returns
+    -------
+    numpy.ndarray of int8, shape (n_runs, N)
+        The arm of each pull.
+    """
+    rule, grid = _rule_of(algorithm)
+    arms: NDArray[np.int8] = _table_runs(
+        rule, grid, tape_of(FixedRewards(table, log=False)), n_runs, rng
+    )
+    return arms
+
+
+accelerates(
+    AnytimeLazyUCB, AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, on=TableRuns, name="batch by batch"
+)(play_table)
+accelerates(LazyDPTS, on=TableRuns, name="release by release", error=RACE_ERROR)(play_table)

@@ -1,0 +1,55 @@
+"""What the algorithms of lazy batches have in common: batches, one Laplace variable for each.
+
+An arm is pulled in batches whose sizes grow geometrically. At the end of a batch its sum of rewards
+is released with a Laplace variable of scale 1/ε, and arms are chosen by released sums alone. Each
+reward is in one release, so that the sequence of pulls is ε-private: :prf:ref:`thm-lazy-private`.
+Pseudo-code: :prf:ref:`alg-lazy`.
+
+Of Hu, Huang & Mehta (2021), Azize & Basu (2022), Hu & Hegde (2022) and Azize, Wu, Honda, Orabona,
+Ito & Basu (2025) we have no text at hand: batches, indices and posteriors are reconstructed.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from dpbandits._kernels import interpreted
+from dpbandits.configuration import Budget, between
+from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.mechanisms import laplace_by_inversion
+from dpbandits.regret.base import RegretAlgorithm
+
+__all__ = ["Alpha", "Eta", "LazyBatches", "draw_laplace"]
+
+Alpha = Annotated[float, between(1.001, 100.0)]
+"""Annotation of a field: factor α of log t in an index or a posterior."""
+Eta = Annotated[float, between(0.05, 100.0)]
+"""Annotation of a field: growth η of the batches, 1 doubles them."""
+
+draw_laplace = interpreted(laplace_by_inversion)  # slow to accept a generator if compiled
+
+
+class LazyBatches(RegretAlgorithm):
+    """Base of the algorithms of lazy batches: their guarantee.
+
+    A subclass has the fields `epsilon`, the privacy budget, and `eta`, the growth of the batches.
+    It plays one batch of a single pull of each arm in turn, then chooses by released sums. Ties
+    between arms go to the lowest number; the horizon is not used.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> isinstance(dpb.DPIMED(epsilon=2.0), LazyBatches), dpb.DPIMED(epsilon=2.0).guarantee.epsilon
+    (True, 2.0)
+    """
+
+    releases: ClassVar[bool] = True
+
+    # fields of the subclasses
+    epsilon: Budget
+    eta: Eta
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """Pure ε-differential privacy of the whole sequence of pulls."""
+        return PrivacyGuarantee("global", self.epsilon)

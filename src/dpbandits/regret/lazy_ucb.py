@@ -1,0 +1,155 @@
+"""UCB on lazy batches, of which the last counts: Anytime-Lazy-UCB and AdaP-UCB.
+
+Hu, Huang & Mehta (2021) and Azize & Basu (2022), both reconstructed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpbandits import bounds
+from dpbandits._arrays import Rng
+from dpbandits.configuration import Budget
+from dpbandits.regret.lazy import Alpha, Eta, LazyBatches, draw_laplace
+from dpbandits.rewards.run import Run
+from dpbandits.schedules import next_release
+
+__all__ = ["AdaPUCB", "AnytimeLazyUCB", "LazyUCB"]
+
+
+class LazyUCB(LazyBatches):
+    """Base of Anytime-Lazy-UCB and AdaP-UCB: the index x + √(cα·log t/n) + α·log t/(εn).
+
+    Here x is the released mean of an arm's last batch, n its size, t the number of the next pull,
+    and c is `share`.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> issubclass(dpb.AdaPUCB, LazyUCB), dpb.AdaPUCB.share, dpb.AnytimeLazyUCB.share
+    (True, 0.5, 1.0)
+    """
+
+    share: ClassVar[float] = 1.0
+    """c, of the width for the rewards' randomness."""
+
+    alpha: Alpha  # a field of the subclasses
+
+    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
+        n_arms = rewards.n_arms
+        means, sizes = np.zeros((2, n_arms))  # of each arm's last batch; the means are private
+        t = 1
+        for batch in itertools.count():
+            if batch < n_arms:
+                arm = batch
+            else:
+                width = self.alpha * math.log(t)
+                noise = width / (self.epsilon * sizes)
+                index = means + (np.sqrt(self.share * width / sizes) + noise)
+                arm = int(np.argmax(index))
+            size = next_release(int(sizes[arm]), self.eta)
+            total = rewards.total(arm, size) + draw_laplace(rng, 1 / self.epsilon)
+            means[arm], sizes[arm] = total / size, size
+            t += size
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        widths = {"sampling": self.share * self.alpha, "noise": self.alpha}
+        budget = {"epsilon": self.epsilon, "eta": self.eta}
+        return partial(bounds.lazy_ucb_regret, instance.means, horizon, **budget, **widths)
+
+
+@dataclass(frozen=True)
+class AnytimeLazyUCB(LazyUCB):
+    """Anytime-Lazy-UCB: Hu, Huang & Mehta (2021), reconstructed.
+
+    The sizes of an arm's batches are the grid ⌈(1 + η)^j⌉, and its estimate rests on the last one
+    alone. Each arm has a batch of one pull in turn. Then, with n the size of an arm's last batch, x
+    its mean as released, with a Laplace variable of scale 1/(εn), and t the number of the next
+    pull, the arm with the largest
+
+        x + √(α·log t/n) + α·log t/(εn)
+
+    is played for its next batch; ties go to the lowest arm number. A batch that the horizon cuts
+    short is not released. Bound on the regret: `lazy_ucb_regret`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed and adds no noise.
+    alpha : float
+        Factor α of log t in the index, from 1.001 to 100.
+    eta : float
+        Growth η of the batches, from 0.05 to 100: 1 doubles.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> runs = dpb.simulate(dpb.AnytimeLazyUCB(epsilon=1.0), dpb.instances.ss19("C2"), 10**6, 2)
+    >>> runs.how, runs.pulls.sum(axis=1).tolist()
+    ('batch by batch', [1000000, 1000000])
+    """
+
+    label: ClassVar[str] = "Lazy-UCB"
+    source: ClassVar[str] = "Hu, Huang & Mehta 2021; reconstructed"
+
+    epsilon: Budget
+    alpha: Alpha = 3.0
+    eta: Eta = 1.0
+
+
+@dataclass(frozen=True)
+class AdaPUCB(LazyUCB):
+    """AdaP-UCB: Azize & Basu (2022), reconstructed.
+
+    The sizes of an arm's batches are the grid ⌈(1 + η)^j⌉, and its estimate rests on the last one
+    alone. Each arm has a batch of one pull in turn. Then, with n the size of an arm's last batch, x
+    its mean as released, with a Laplace variable of scale 1/(εn), and t the number of the next
+    pull, the arm with the largest
+
+        x + √(α·log t/(2n)) + α·log t/(εn)
+
+    is played for its next batch; ties go to the lowest arm number. A batch that the horizon cuts
+    short is not released. Bound on the regret: `lazy_ucb_regret`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed and adds no noise.
+    alpha : float
+        Factor α of log t in the index, from 1.001 to 100. The paper asks for α > 3, the bound for
+        α > 1.
+    eta : float
+        Growth η of the batches, from 0.05 to 100: 1 doubles.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> C2 = dpb.instances.ss19("C2")
+    >>> runs = dpb.simulate(dpb.AdaPUCB(epsilon=1.0, eta=0.5), C2, 10**6, n_runs=2)
+    >>> runs.pulls.sum(axis=1).tolist()
+    [1000000, 1000000]
+    """
+
+    label: ClassVar[str] = "AdaP-UCB"
+    source: ClassVar[str] = "Azize & Basu 2022; reconstructed"
+    share: ClassVar[float] = 0.5
+
+    epsilon: Budget
+    alpha: Alpha = 3.1
+    eta: Eta = 1.0
