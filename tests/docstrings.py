@@ -52,7 +52,6 @@ RULES = {
 
 UNFINISHED = {
     "dpbandits.identification",
-    "dpbandits.regret",
 }
 """Public modules and packages whose docstrings are not finished. Take off what is; add none."""
 

@@ -51,11 +51,6 @@ class DPRUCB(HeavyTailAlgorithm):
     Raises
     ------
     ValueError
-        If an argument is not as it says here.
-
-    Raises
-    ------
-    ValueError
         If an argument is out of range or unknown.
 
     Notes
