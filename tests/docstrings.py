@@ -211,7 +211,10 @@ def faults(value, owner=None):
         return ["No docstring"]
     if _says_nothing(value):
         return []
-    doc = get_doc_object(function, config={"show_class_members": False})
+    try:
+        doc = get_doc_object(function, config={"show_class_members": False})
+    except ValueError as error:  # a section that stands there twice
+        return [str(error).partition(" in ")[0]]
     found = [
         text
         for code, text in validate(doc, _Validator)["errors"]

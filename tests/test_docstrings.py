@@ -139,6 +139,7 @@ def test_complete_docstrings_pass():
         ("        The zeros.\n", "", "no description"),
         ("ValueError", "TypeError", "No ValueError in Raises"),
         ("Raises", "Throws", "unknown section"),
+        ("Raises\n    ------", "Returns\n    -------", "appears twice"),
         ("How many, from 1.", "As of `range`.", "Second look-up"),
         ("Return zeros.", "Returns zeros.", "infinitive"),
     ],

@@ -135,10 +135,24 @@ def _run_robust_ucb(
 def play_robust_ucb(
     instance: HeavyTailInstance | HeavyRewards, checkpoints: Ints, rng: Rng
 ) -> Ints:
-    """Play robust UCB with the truncated mean and δ = t^−2, pull by pull; return the counts.
+    """Play robust UCB with the truncated mean and δ = t^−2, pull by pull.
 
     Rewards that will drop out before the end wait in a heap, ordered by the log(1/δ) at which they
     do: a pull costs O(log n). Proof: :prf:ref:`lem-waiting`.
+
+    Parameters
+    ----------
+    instance : HeavyTailInstance or HeavyRewards
+        The bandit, or rewards of a run on it, of K arms.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (C, K)
+        Pulls of each arm at the checkpoints.
     """
     n_arms = instance.n_arms
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
@@ -163,7 +177,26 @@ def play_robust_ucb(
 def play_accelerated(
     algorithm: RobustUCB, rewards: HeavyRewards, horizon: int, checkpoints: Ints, rng: Rng
 ) -> Play:
-    """Play by walks where δ is fixed, and with waiting rewards, exact in law, where it is t^−2."""
+    """Play by walks where δ is fixed, and with waiting rewards, exact in law, where it is t^−2.
+
+    Parameters
+    ----------
+    algorithm : RobustUCB
+        The algorithm.
+    rewards : HeavyRewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Play
+        The pulls at the checkpoints.
+    """
     if algorithm.confidence == "anytime":
         return Play(play_robust_ucb(rewards, checkpoints, rng))
     moment, order = rewards.moment_bound, rewards.order

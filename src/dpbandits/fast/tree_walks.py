@@ -68,7 +68,22 @@ _NOISELESS_SPENT = 0.98
 
 
 class TreeSkipTally(NamedTuple):
-    """What a run by skipping did: numbers of walks, of pulls inside walks, and of other pulls."""
+    """What a run by skipping did.
+
+    Attributes
+    ----------
+    walks : int
+        Number of walks.
+    walked_pulls : int
+        Number of pulls inside walks.
+    plain_pulls : int
+        Number of other pulls.
+
+    Examples
+    --------
+    >>> TreeSkipTally(walks=2, walked_pulls=90, plain_pulls=10).walked_pulls
+    90
+    """
 
     walks: int
     walked_pulls: int
@@ -76,7 +91,26 @@ class TreeSkipTally(NamedTuple):
 
 
 class TreeIndex(NamedTuple):
-    """What an index is made of; see the module."""
+    """What an index is made of.
+
+    Attributes
+    ----------
+    first_bound : float
+        b: the n-th reward of an arm is truncated at b·n^g.
+    growth : float
+        g.
+    node_factor : float
+        2L/ε: scale of a node's noise, over the bound on its last reward; 0 adds no noise.
+    width : float
+        H, of the bonus H·n^(−v/(1+v)).
+    published : bool
+        Whether the bonus has the published form, which grows with the time.
+
+    Examples
+    --------
+    >>> TreeIndex(first_bound=1.0, growth=0.5, node_factor=0.0, width=2.0).published
+    False
+    """
 
     first_bound: float  # b
     growth: float  # g
@@ -98,7 +132,24 @@ def _grown_by(part: float, growth: float) -> float:
 
 @kernel
 def grown_power(power: float, inverse: float, n: int, growth: float) -> float:
-    """Return n^g from (n − 1)^g and 1/(n − 1): by a series, and anew at every 1024th n."""
+    """Return n^g from (n − 1)^g and 1/(n − 1): by a series, and anew at every 1024th n.
+
+    Parameters
+    ----------
+    power : float
+        (n − 1)^g.
+    inverse : float
+        1/(n − 1).
+    n : int
+        n ≥ 2.
+    growth : float
+        g.
+
+    Returns
+    -------
+    float
+        n^g.
+    """
     if n < _EXACT_BELOW or n % _EXACT_BELOW == 0:
         return n**growth
     return power * _grown_by(inverse, growth)
@@ -173,10 +224,26 @@ def _run_by_steps(
 def play_by_steps(
     instance: HeavyTailInstance | HeavyRewards, policy: TreeIndex, checkpoints: Ints, rng: Rng
 ) -> Ints:
-    """Play the index pull by pull; return the counts at the checkpoints, shape (C, K).
+    """Play the index pull by pull.
 
     At each pull a reward is drawn, then a Laplace variable; rewards of laws that are in Python
     alone may be drawn ahead.
+
+    Parameters
+    ----------
+    instance : HeavyTailInstance or HeavyRewards
+        The bandit, or rewards of a run on it, of K arms.
+    policy : TreeIndex
+        The index.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (C, K)
+        Pulls of each arm at the checkpoints.
     """
     pulls, ends = np.zeros(instance.n_arms, np.int64), np.zeros((instance.n_arms, TREE_LEVELS))
     state = _State(np.zeros(2, np.int64), pulls, ends, *np.zeros((4, instance.n_arms)))
@@ -208,13 +275,43 @@ def certify_tree(
     lines: Floats,
     beyond: float,
 ) -> tuple[int, float]:
-    """Return a certificate (m, z) for the leader `arm`, or m = 0 when none is worth a walk.
+    """Return a certificate (m, z) for the leader, or m = 0 when none is worth a walk.
 
-    The arm leads before each of the pulls t + 1, …, t + m while its noise is above −z. `means` are
-    the private means, `shrunk` n^(−v/(1+v)), shape (K,); `rival` is U at pull t + 1; `n` and
-    `total` are the leader's number of rewards, and S; the scales of the stretch may differ by
-    `ratio`; `lines` are `lower_lines` of the leader's rewards, and the next is truncated with
-    probability `beyond`.
+    The arm leads before each of the pulls t + 1, …, t + m while its noise is above −z.
+
+    Parameters
+    ----------
+    means : numpy.ndarray of float, shape (K,)
+        The private means.
+    shrunk : numpy.ndarray of float, shape (K,)
+        n^(−v/(1+v)) of each arm.
+    arm : int
+        The leader.
+    rival : float
+        Largest index U of the others at pull t + 1.
+    n : int
+        Number of the leader's rewards.
+    total : float
+        Their sum S, truncated.
+    t : int
+        Number of pulls so far.
+    horizon : int
+        Number of the last pull.
+    policy : TreeIndex
+        The index.
+    ratio : float
+        By how much the scales of the stretch may differ.
+    lines : numpy.ndarray of float, shape (40, 3)
+        `lower_lines` of the leader's rewards.
+    beyond : float
+        Probability that the next reward is truncated.
+
+    Returns
+    -------
+    stretch : int
+        Number m of pulls.
+    barrier : float
+        z, in units of the sum of rewards.
     """
     growth = policy.growth
     bonus = _bonus(policy, t + 1)
@@ -419,7 +516,24 @@ def _play(
 def play_tree_index(
     instance: HeavyTailInstance | HeavyRewards, policy: TreeIndex, checkpoints: Ints, rng: Rng
 ) -> Play:
-    """Play by skipping, or pull by pull if a law is in Python alone."""
+    """Play by skipping, or pull by pull if a law is in Python alone.
+
+    Parameters
+    ----------
+    instance : HeavyTailInstance or HeavyRewards
+        The bandit, or rewards of a run on it, of K arms.
+    policy : TreeIndex
+        The index.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Play
+        The pulls at the checkpoints.
+    """
     if (instance.codes[0] == GIVEN).any():
         return Play(play_by_steps(instance, policy, checkpoints, rng))
     counts, tally = tree_skip_and_tally(instance, policy, checkpoints, rng)
@@ -429,10 +543,28 @@ def play_tree_index(
 def tree_skip_and_tally(
     instance: HeavyTailInstance | HeavyRewards, policy: TreeIndex, checkpoints: Ints, rng: Rng
 ) -> tuple[Ints, TreeSkipTally]:
-    """Play as `play_by_steps` does, with walks; return the counts and what the run took.
+    """Play the index with walks; the law is that of `play_by_steps`.
 
     No reward may be negative, and none from Python alone. The error is that of the module, in exact
     arithmetic with ideal random numbers; also at checkpoints.
+
+    Parameters
+    ----------
+    instance : HeavyTailInstance or HeavyRewards
+        The bandit, or rewards of a run on it, of K arms.
+    policy : TreeIndex
+        The index.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    counts : numpy.ndarray of int, shape (C, K)
+        Pulls of each arm at the checkpoints.
+    tally : TreeSkipTally
+        What the run did.
     """
     codes = [law.code for law in instance.laws]
     rows = np.array([matched_rows(first if kind == PARETO else 2.0) for kind, first, _ in codes])
@@ -475,7 +607,26 @@ WALK_ERROR = MAX_WALKS * (1e-16 + 1e-13)
 def play_dprucb_skipping(
     algorithm: DPRUCB, rewards: HeavyRewards, horizon: int, checkpoints: Ints, rng: Rng
 ) -> Play:
-    """Play by certified skipping: :prf:ref:`prop-walks`."""
+    """Play by certified skipping: :prf:ref:`prop-walks`.
+
+    Parameters
+    ----------
+    algorithm : DPRUCB
+        The algorithm.
+    rewards : HeavyRewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Play
+        The pulls at the checkpoints.
+    """
     return play_tree_index(rewards, tree_index_of(algorithm, rewards, horizon), checkpoints, rng)
 
 
@@ -483,6 +634,25 @@ def play_dprucb_skipping(
 def play_dprucb(
     algorithm: DPRUCB, rewards: HeavyRewards, horizon: int, checkpoints: Ints, rng: Rng
 ) -> Play:
-    """Play pull by pull."""
+    """Play pull by pull.
+
+    Parameters
+    ----------
+    algorithm : DPRUCB
+        The algorithm.
+    rewards : HeavyRewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Play
+        The pulls at the checkpoints.
+    """
     index = tree_index_of(algorithm, rewards, horizon)
     return Play(play_by_steps(rewards, index, checkpoints, rng))
