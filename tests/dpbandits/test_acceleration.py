@@ -19,7 +19,9 @@ from statistical import clopper_pearson, same_law_of_counts
 import dpbandits as dpb
 from dpbandits import acceleration
 from dpbandits.acceleration import ExactRun, TableRuns, accelerates, accelerator_for, accelerators
+from dpbandits.auditing import subject_of
 from dpbandits.auditing.elimination_laws import elimination_law, heavy_plan, two_arm_epochs
+from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.rewards.heavy_laws import HeavyRewards, TwoPointHeavyLaw
 from dpbandits.rewards.laws import Law
 from dpbandits.rewards.streams import DrawnRewards, FixedRewards, LawRewards
@@ -479,6 +481,47 @@ class SameHalting:
         assert max(seen) < 0.9 * self.runs, "the law is spread out"
 
 
+@dataclass(frozen=True)
+class SameSums:
+    """Equal generators give equal sums, up to rounding: noises are added in another order."""
+
+    counter: object
+    other: object
+
+    def sums(self, counter, fast):
+        subject = subject_of(counter if fast else plain_subclass(counter), 20)
+        rng = np.random.default_rng(3)
+        found = subject.outputs(np.random.default_rng(4).random((1, 20)), 60, rng).values
+        return np.append(found, rng.random())
+
+    def holds(self, name):
+        assert accelerators(type(plain_subclass(self.counter)), TableRuns) == ()
+        plain = self.sums(self.counter, False)
+        assert np.allclose(self.sums(self.counter, True), plain, rtol=1e-12, atol=1e-12)
+        assert not np.allclose(self.sums(self.other, True), plain, atol=0.1), "control"
+
+
+def plain_subclass(target):
+    """The same target of a class that nothing is entered for: its own program runs."""
+    return type("Plain", (type(target),), {})(**vars(target))
+
+
+AT_ONCE = "all runs at once"
+CASES |= {
+    (BinaryTree, TableRuns, AT_ONCE): [SameSums(BinaryTree(1.0, 29), BinaryTree(1.5, 29))],
+    (AdaptiveTree, TableRuns, AT_ONCE): [
+        SameSums(
+            AdaptiveTree(1.0, 20, first_bound=2.0, growth=0.5), AdaptiveTree(1.0, 20, 2.0, 0.4)
+        )
+    ],
+    (HybridCounter, TableRuns, AT_ONCE): [
+        SameSums(HybridCounter(1.0), HybridCounter(1.0, "full")),
+        SameSums(HybridCounter(1.0, "full"), HybridCounter(1.5, "full")),
+    ],
+    (LogarithmicCounter, TableRuns, AT_ONCE): [
+        SameSums(LogarithmicCounter(1.0), LogarithmicCounter(1.5))
+    ],
+}
 CASES |= {
     (dpb.DPSE, ExactRun, "integrated"): [
         SameDecision(dpb.DPSE(0.05, 0.5), dpb.DPSE(0.07, 0.5)),

@@ -12,11 +12,13 @@ import numpy as np
 from dpbandits._arrays import Floats, Rng
 from dpbandits._kernels import kernel
 from dpbandits._validation import check_integer
+from dpbandits.acceleration import TableRuns, accelerates, accelerator_for
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.identification.batches import DPTT, AdaPTT, AdaPTTStar, Rule, run_batches
 from dpbandits.identification.top_two import NO_PATIENTS, TopTwo, run_top_two
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
+from dpbandits.mechanisms.counters import Counter
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.streams import FixedRewards, running_sums
 from dpbandits.rewards.tables import Tables
@@ -372,6 +374,16 @@ class StoppingSubject(Subject):
         return Outputs.of_values(np.array([[each.samples, each.estimate] for each in found]))
 
 
+@accelerates(
+    *(BinaryTree, AdaptiveTree, HybridCounter, LogarithmicCounter),
+    on=TableRuns,
+    name="all runs at once",
+)
+def _sums_of_runs(counter: Counter, table: Floats, n_runs: int, rng: Rng) -> Floats:
+    """Return all running sums of many runs, by the compiled loop of the counters."""
+    return counter.sums(np.array(table[0]), n_runs, rng)
+
+
 class CounterSubject(Subject):
     """A private counter, such as `BinaryTree`: all its running sums. Its tables have one arm.
 
@@ -392,8 +404,9 @@ class CounterSubject(Subject):
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         check_one_arm(table)
-        if type(self.target) in (BinaryTree, AdaptiveTree, HybridCounter, LogarithmicCounter):
-            return Outputs.of_values(self.target.sums(np.array(table[0]), n_runs, rng))
+        fast = accelerator_for(self.target, TableRuns)
+        if fast is not None:
+            return Outputs.of_values(fast.run(self.target, table, n_runs, rng))
         stream, counters = table[0].tolist(), (self.target.counter(rng) for _ in range(n_runs))
         return Outputs.of_values(np.array([[each.add(x) for x in stream] for each in counters]))
 
