@@ -17,7 +17,7 @@ from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.halting import Halting
 from dpbandits.identification import DPTT, batches, calibrated_minus, characteristic_time
 from dpbandits.identification.thresholds import union_threshold
-from dpbandits.schedules import elimination_epoch
+from dpbandits.schedules import elimination_epoch, next_release
 
 log, sqrt = math.log, math.sqrt
 DIVERGENCE, DRAW = bounds.heavy_divergence, batches.laplace
@@ -294,7 +294,7 @@ TABLE = [
     ("ja25-lemma-4", "DPTT.decide", lambda *_: None, F),
     ("ja25-lemma-4", "batches.laplace", lambda rng, scale: DRAW(rng, scale / 1000), F),
     ("ja25-log-threshold ja25-one-plus-eta", "chernoff_threshold", union_threshold, F),
-    ("ja25-one-plus-eta", "next_release", 1.1, F),
+    ("ja25-one-plus-eta", "next_release", lambda *a: round(1.1 * next_release(*a)), F),
     ("ja25-k-eta", "next_release", lambda pulls, eta: pulls + 10**6, F),
     ("ja25-eta-zero", "calibrated_minus", lambda x, u, r, e: calibrated_minus(x, u, 0.0, e), F),
     *(

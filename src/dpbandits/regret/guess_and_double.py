@@ -113,7 +113,13 @@ class GuessAndDouble(RegretAlgorithm):
         ------
         tuple of (int, int, int)
             The guess of the horizon, and the times at which the stretch starts and stops.
+
+        Raises
+        ------
+        ValueError
+            If `end` is not a whole number of at least 0.
         """
+        end = end if end == math.inf else check_integer("end", end, 0)
         guess, start = self.first_guess, 0
         while start < end:
             stop = int(min(guess // 2, end))

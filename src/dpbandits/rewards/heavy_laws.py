@@ -25,6 +25,7 @@ from dpbandits._validation import (
     check_order,
     check_positive,
     check_range,
+    check_values,
 )
 from dpbandits.configuration import Configuration, Number, Order, Positive, between
 from dpbandits.rewards.streams import Arms, Source, Tape, read_only
@@ -614,7 +615,7 @@ def moment_evidence(x: Floats, order: float, moment: float) -> float:
     >>> moment_evidence(x, 1.0, moment=1.0) < 100, moment_evidence(x, 1.0, moment=0.8) > 1e6
     (True, True)
     """
-    ratio = np.abs(np.asarray(x, dtype=np.float64)) ** (1 + check_order("order", order))
+    ratio = np.abs(check_values("x", x, -math.inf, math.inf)) ** (1 + check_order("order", order))
     ratio /= check_positive("moment", moment)
     stakes = 0.5 ** np.arange(1, 11)[:, None]
     with np.errstate(over="ignore"):
