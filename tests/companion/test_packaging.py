@@ -1,6 +1,7 @@
 """The repository's own files agree with each other."""
 
 import importlib.metadata
+import importlib.util
 import re
 import subprocess
 import sys
@@ -151,6 +152,19 @@ def test_no_tracked_file_names_a_machine_or_a_registry_or_is_unfinished():
             if pattern is not UNFINISHED or name.endswith(sources):
                 match = pattern.search(text)
                 assert match is None, f"{name}: {match and match.group()}"
+
+
+def test_what_contributing_names_exists():
+    """Every file and folder in code or in the picture of the house, and each module."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    names = re.findall(r"`((?:[\w.]+/)+[\w.]*)`", text)
+    house = re.findall(r"^    (\w+(?:\.py|/))", text.split("```")[1], re.MULTILINE)
+    names += [f"src/dpbandits/{name}" for name in house]
+    missing = [name for name in names if not (ROOT / name).exists()]
+    assert missing == ["notebooks/NN_name.ipynb"], "the place of a chapter that is to be written"
+    assert len(house) > 10 and len(names) > 20
+    modules = set(re.findall(r"`(dpbandits(?:\.\w+)+)`", text))
+    assert modules and all(importlib.util.find_spec(name) for name in modules)
 
 
 def test_mathjax_carries_its_licence():
