@@ -8,11 +8,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from dpbandits.identification.adap_tt import AdaPTT as AdaPTT
+from dpbandits.identification.adap_tt import AdaPTTStar as AdaPTTStar
 from dpbandits.identification.base import IdentificationAlgorithm as IdentificationAlgorithm
-from dpbandits.identification.batches import DPTT as DPTT
-from dpbandits.identification.batches import AdaPTT as AdaPTT
-from dpbandits.identification.batches import AdaPTTStar as AdaPTTStar
 from dpbandits.identification.dp_se import DPSEIdentifier as DPSEIdentifier
+from dpbandits.identification.dp_tt import DPTT as DPTT
 from dpbandits.identification.dplre import DPLRE as DPLRE
 from dpbandits.identification.top_two import TopTwo as TopTwo
 from dpbandits.regret.adap_klucb import AdaPKLUCB as AdaPKLUCB

@@ -24,6 +24,7 @@ from dpbandits.auditing.elimination_laws import elimination_law, heavy_plan, two
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.rewards.heavy_laws import HeavyRewards, TwoPointHeavyLaw
 from dpbandits.rewards.laws import Law
+from dpbandits.rewards.populations import FinitePopulation, PopulationRewards
 from dpbandits.rewards.streams import DrawnRewards, FixedRewards, LawRewards
 from dpbandits.stopping import halting_law
 
@@ -32,6 +33,8 @@ CERTAIN = dpb.instances.bernoulli([1.0, 0.0, 1.0])
 LADDER = dpb.instances.bernoulli(np.linspace(0.2, 0.9, 40))
 FAR = dpb.instances.bernoulli([0.95, 0.3, 0.1])
 THREE = dpb.instances.bernoulli([0.8, 0.5, 0.3])
+CLOSE = dpb.instances.bernoulli([0.95, 0.9, 0.9, 0.5])
+CERTAIN_BEST = dpb.instances.bernoulli([0.0, 1.0, 0.02])
 TABLE = np.random.default_rng(1).random((3, 24)).round(1)
 
 
@@ -179,6 +182,89 @@ class SameOutcomes:
             assert outcome.samples > 10**7, "it does its work"
 
 
+def decided(algorithm, arms, limit, runs, seed, how):
+    """Recommendation and pulls of each run, shape (runs, 1 + K)."""
+    rng = np.random.default_rng(seed)
+    found = [algorithm.draw(arms, rng, limit, how) for _ in range(runs)]
+    return np.array([[each.recommendation, *each.pulls] for each in found])
+
+
+@dataclass(frozen=True)
+class SameDecisions:
+    """Equal generators give equal decisions, also where the limit or the patients end a run."""
+
+    algorithm: object
+    other: object
+    arms: tuple
+    limits: tuple = (3000, 40, 5)
+    runs: int = 4
+
+    def holds(self, name):
+        for arms, limit in itertools.product(self.arms, self.limits):
+            fast, plain = (
+                decided(self.algorithm, arms, limit, self.runs, 7, how)
+                for how in (name, "reference")
+            )
+            assert np.array_equal(fast, plain)
+        other = decided(self.other, self.arms[0], self.limits[0], self.runs, 7, name)
+        plain = decided(self.algorithm, self.arms[0], self.limits[0], self.runs, 7, "reference")
+        assert not np.array_equal(other, plain), "control"
+
+
+@dataclass(frozen=True)
+class SameTableDecisions:
+    """Equal generators give equal decisions on tables of 0 and 1; `other` is the control."""
+
+    algorithm: object
+    other: object
+
+    def holds(self, name):
+        differing = seen = 0
+        for seed, (means, size) in enumerate(itertools.product(ARMS_OF_TABLES, (2000, 40, 4))):
+            rng = np.random.default_rng(seed)
+            table = (rng.random((len(means), size)) < np.array(means)[:, None]).astype(float)
+            fast, plain, other = (
+                algorithm.draw_table(table, 3, np.random.default_rng(seed), how)
+                for algorithm, how in (
+                    (self.algorithm, name),
+                    (self.algorithm, "reference"),
+                    (self.other, name),
+                )
+            )
+            assert np.array_equal(fast.recommendation, plain.recommendation)
+            assert np.array_equal(fast.pulls, plain.pulls)
+            differing += not np.array_equal(fast.pulls, other.pulls)
+            seen += (fast.arms >= 0).sum()
+            looked = [
+                (row[row >= 0] == arm).sum() for row in fast.arms for arm in range(len(means))
+            ]
+            assert (np.array(looked) <= fast.pulls.ravel()).all()
+        assert differing > 0, "control"
+        assert seen > 100, "arms are listed"
+
+
+@dataclass(frozen=True)
+class SameLawOfDecisions:
+    """Recommendations and pulls have one law; a run of 10^7 pulls proves that it does its work."""
+
+    algorithm: object
+    other: object
+    arms: object
+    long: object = None
+    runs: int = 600
+
+    def holds(self, name):
+        plain = decided(self.algorithm, self.arms, 10**5, self.runs, 1, "reference")
+        fast = decided(self.algorithm, self.arms, 10**5, self.runs, 2, name)
+        assert same_law_of_counts(fast, plain)
+        other = decided(self.other, self.arms, 10**5, self.runs, 3, name)
+        assert not same_law_of_counts(other, plain), "control"
+        if self.long:
+            quiet = replace(self.algorithm, epsilon=1e-4, delta=1e-3)
+            assert quiet.draw(self.long, np.random.default_rng(0), 10**7, name).pulls.sum() > 10**6
+
+
+ARMS_OF_TABLES = ((0.95, 0.9, 0.5), (0.6, 0.4), (0.2, 0.85, 0.3, 0.3), (1.0, 0.0))
 BETAS = dpb.instances.bounded([dpb.laws.beta(4, 1), dpb.laws.beta(1, 1), dpb.laws.beta(1, 2)])
 INDEX = {
     dpb.UCB: (dpb.UCB(), dpb.DPUCB(3.0)),
@@ -290,6 +376,67 @@ CASES |= {
         SameTables(SAMPLING[1], SAMPLING[0], burns=False),
     ],
 }
+NEAR = dpb.instances.bernoulli([0.9, 0.3])
+CLINICS = FinitePopulation((28, 20, 20), (30, 30, 40)), FinitePopulation((300, 200), (400, 400))
+TOP_TWO = [
+    (dpb.TopTwo(0.1), dpb.TopTwo(0.1, leader_share=0.4)),
+    (dpb.TopTwo(0.01, leader_share=0.35), dpb.TopTwo(0.1)),
+]
+LRE = [
+    (dpb.DPLRE(1.0, 0.01), dpb.DPLRE(1.0, 0.011)),
+    (dpb.DPLRE(0.1, 0.1, least_growth=0.3), dpb.DPLRE(0.1, 0.1)),
+    (dpb.DPLRE(30.0, 0.001, most_growth=4.0), dpb.DPLRE(30.0, 0.001)),
+    (dpb.DPLRE(INF, 0.05), dpb.DPLRE(30.0, 0.05)),
+    (dpb.DPLRE(1.0, 0.1, 1e3, 1e3), dpb.DPLRE(1.0, 0.1, 1e2, 1e2)),
+    (dpb.DPLRE(1.0, 0.1, least_growth=0.001), dpb.DPLRE(1.0, 0.1, least_growth=0.5)),
+]
+BATCHED = {
+    dpb.DPTT: [
+        (dpb.DPTT(1.0, 0.1), dpb.DPTT(1.0, 0.1, exploration=1.0)),
+        (dpb.DPTT(9.0, 0.3, "union", eta=0.5), dpb.DPTT(9.0, 0.3, "union", eta=0.4)),
+        (dpb.DPTT(8.0, 0.01, eta=0.25, leader_share=0.3), dpb.DPTT(8.0, 0.01, eta=0.25)),
+        (dpb.DPTT(INF, 0.05), dpb.DPTT(9.0, 0.05)),
+        (dpb.DPTT(0.2, 0.1, eta=0.7, first=50), dpb.DPTT(0.2, 0.1, eta=0.7, first=49)),
+        (dpb.DPTT(3.0, 0.1, costs="plain", eta=2.0), dpb.DPTT(3.0, 0.1, eta=2.0)),
+        (dpb.DPTT(1.0, 0.1, exponent=2.0, leader_share=0.7), dpb.DPTT(1.0, 0.1, leader_share=0.7)),
+    ],
+    dpb.AdaPTT: [
+        (dpb.AdaPTT(5.0, 0.3), dpb.AdaPTT(4.0, 0.3)),
+        (dpb.AdaPTT(2.0, 0.1, "heuristic", leader_share=0.4), dpb.AdaPTT(2.0, 0.1, "heuristic")),
+        (dpb.AdaPTT(2.0, 0.1, "published"), dpb.AdaPTT(2.0, 0.1)),
+        (dpb.AdaPTT(0.5, 0.2, "separate"), dpb.AdaPTTStar(0.5, 0.2)),
+    ],
+    dpb.AdaPTTStar: [
+        (dpb.AdaPTTStar(0.5, 0.1), dpb.AdaPTT(0.5, 0.1, "separate")),
+        (dpb.AdaPTTStar(3.0, 0.1, leader_share=0.6), dpb.AdaPTTStar(3.0, 0.1)),
+    ],
+}
+SHORT = {
+    dpb.DPTT: (dpb.DPTT(9.0, 0.3), dpb.DPTT(1.0, 0.3)),
+    dpb.AdaPTT: (dpb.AdaPTT(9.0, 0.9, "heuristic"), dpb.AdaPTT(1.0, 0.9, "heuristic")),
+    dpb.AdaPTTStar: (dpb.AdaPTTStar(9.0, 0.9), dpb.AdaPTTStar(0.5, 0.9)),
+}
+CASES |= {
+    (dpb.TopTwo, TableRuns, "pull by pull"): [SameTableDecisions(*pair) for pair in TOP_TWO],
+    (dpb.TopTwo, DrawnRewards, "pull by pull"): [
+        SameDecisions(*pair, (THREE, CERTAIN_BEST, NEAR)) for pair in TOP_TWO
+    ],
+    (dpb.TopTwo, PopulationRewards, "pull by pull"): [
+        SameDecisions(*pair, CLINICS) for pair in TOP_TWO
+    ],
+    (dpb.DPLRE, DrawnRewards, "compiled"): [
+        SameDecisions(*pair, (CLOSE, CERTAIN_BEST, NEAR), (10**9, 3000, 15)) for pair in LRE
+    ],
+    (dpb.DPLRE, PopulationRewards, "compiled"): [
+        SameDecisions(*pair, CLINICS[::-1]) for pair in (LRE[0], LRE[2])
+    ],
+}
+for kind, pairs in BATCHED.items():
+    CASES |= {
+        (kind, TableRuns, "batch by batch"): [SameTableDecisions(*pair) for pair in pairs],
+        (kind, DrawnRewards, "batch by batch"): [SameLawOfDecisions(*SHORT[kind], FAR, NEAR)],
+        (kind, PopulationRewards, "batch by batch"): [SameLawOfDecisions(*SHORT[kind], CLINICS[0])],
+    }
 for kind, pair in INDEX.items():
     CASES |= {
         (kind, TableRuns, "pull by pull"): [
@@ -730,3 +877,59 @@ def test_without_noise_no_number_is_drawn_for_it():
     assert counts[0] == counts[1] == counts[2] == counts[3]
     noisy = dpb.DPUCB(5.0).draw(THREE, 5000, times, np.random.default_rng(5), "reference")
     assert noisy.counts.tolist() != counts[0], "control"
+
+
+@pytest.mark.statistical
+def test_the_audit_runs_a_subclass_that_identifies_by_its_own_program():
+    """One without noise: convicted, though the class it inherits from is acquitted."""
+
+    class Bare(dpb.DPTT):
+        def release(self, total, rng):
+            return total
+
+    pair = dpb.TablePair([[0] * 8, [0.3] * 8], arm=0, pull=0, value=1)
+    assert dpb.audit(Bare(1.0, 0.5), pair, n_runs=2000).convicted
+    assert dpb.audit(dpb.DPTT(1.0, 0.5), pair, n_runs=2000).verdict == "acquitted"
+    assert accelerators(Bare, TableRuns) == () != accelerators(dpb.DPTT, TableRuns)
+
+
+def test_how_runs_were_identified_is_told():
+    for algorithm, told in (
+        (dpb.DPTT(9.0, 0.3), "batch by batch"),
+        (dpb.DPSEIdentifier(9.0, 0.3), "reference"),
+        (dpb.TopTwo(0.3), "pull by pull"),
+    ):
+        assert dpb.identify(algorithm, FAR, 1).how == told
+        assert dpb.identify(algorithm, FAR, 1, how="reference").how == "reference"
+    with pytest.raises(ValueError, match="how='fast' is unknown; allowed: 'compiled', 'reference'"):
+        dpb.identify(dpb.DPLRE(1.0, 0.1), FAR, 1, how="fast")
+
+
+@dataclass(frozen=True)
+class Undecided(dpb.IdentificationAlgorithm):
+    """Recommends what it was made with, or asks for what cannot be."""
+
+    label = "undecided"
+    source = "tests"
+    delta: float
+    answer: object
+    size: object = 1
+
+    def decide(self, rewards, rng):
+        rewards.total(0, self.size)
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "words"),
+    [
+        (Undecided(0.1, 3), r"Undecided.decide\(…\)=3 is out of range; allowed: .* at most 2"),
+        (Undecided(0.1, None), r"Undecided.decide\(…\)=None is not a whole number"),
+        (Undecided(0.1, 1, 0), "Undecided.decide: size=0 is out of range"),
+    ],
+)
+def test_an_identifier_that_breaks_the_protocol_gets_one_clear_line(algorithm, words):
+    with pytest.raises(ValueError, match=words):
+        algorithm.draw(THREE, np.random.default_rng(0))
+    fine = replace(algorithm, answer=2, size=1).draw(THREE, np.random.default_rng(0))
+    assert (fine.recommendation, fine.pulls.tolist()) == (2, [1, 0, 0]), "control"

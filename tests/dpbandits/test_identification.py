@@ -113,7 +113,7 @@ def test_elimination_is_the_plain_loop(epsilon):
         one, noise = partial(rewards.total, size=1), partial(rng.laplace, 0)
         played, ends = algorithm_3(3, 0.1, epsilon, 180_000, one, noise)
         own, rng = TableRewards(table), np.random.default_rng(seed)
-        decision = dpb.DPSEIdentifier(epsilon, 0.1).decide(own, rng, 10**6)
+        decision = dpb.DPSEIdentifier(epsilon, 0.1).draw(own, rng, 10**6)
         assert decision.recommendation == played[-1] and decision.stopping_time == ends[-1]
         assert decision.pulls.tolist() == np.bincount(played[: ends[-1]]).tolist()
 

@@ -50,15 +50,20 @@ def test_a_run_ends_at_its_limit(algorithm, rng):
 
 
 class Recorder:
-    """Rewards and noise, with a note of the size of each batch and of the scale of each draw."""
+    """Rewards and noise, with a note of the size of each batch and of the scale of each draw.
+
+    Noise is that of the arm that was pulled last, or of all of which rewards were asked for.
+    """
 
     def __init__(self, rewards, factor=1.0, twice=False):
         self.rewards, self.factor, self.twice = rewards, factor, twice
         self.own, self.n_arms = np.random.default_rng(8), rewards.n_arms
-        self.sizes, self.scales, self.asked = [], [], np.zeros(rewards.n_arms, np.int64)
+        self.sizes, self.scales, self.last = [], [], 0
+        self.asked, self.open = np.zeros((2, rewards.n_arms), np.int64)
 
     def total(self, arm, size):
-        self.sizes.append(int(size))
+        self.last = arm
+        self.open[arm] += size
         self.asked[arm] += size
         return self.rewards.total(arm, size)
 
@@ -67,6 +72,9 @@ class Recorder:
 
     def laplace_noise(self, rng, scale, size):
         scale *= self.factor
+        arms = [self.last] if size == 1 else np.flatnonzero(self.open)
+        self.sizes += self.open[arms].tolist()
+        self.open[arms] = 0
         for _ in range(1 + self.twice):
             self.scales += [scale] * size
         return self.own.laplace(0.0, scale, size)
@@ -76,10 +84,10 @@ class Recorder:
 def test_own_tables_are_read_no_further_than_pulled(algorithm, rng):
     table = [rng.random(3000) < p for p in (0.05, 0.95)]
     rewards = Recorder(TableRewards(table))
-    verdict = algorithm.decide(rewards, rng, 3000)
+    verdict = algorithm.draw(rewards, rng, 3000)
     assert (rewards.asked <= verdict.pulls).all(), "every reward that was read was pulled"
     assert verdict.recommendation in (1, -1)
-    if isinstance(algorithm, dpb.TopTwo):
+    if verdict.stopped:
         assert (rewards.asked == verdict.pulls).all()
 
 
@@ -105,7 +113,7 @@ def noise_is_right(algorithm, monkeypatch, **twin):
     recorder, rng = Recorder(drawn, **twin), np.random.default_rng(9)
     before = rng.bit_generator.state
     monkeypatch.setattr(module, name, getattr(recorder, name))
-    assert algorithm.decide(recorder, rng, 10**6).stopped
+    assert algorithm.draw(recorder, rng, 10**6).stopped
     assert rng.bit_generator.state == before, "nothing is random but rewards and this noise"
     if len(recorder.scales) != len(recorder.sizes):
         return False
@@ -132,12 +140,13 @@ def test_what_is_no_source_of_rewards_is_refused(algorithm, rng):
         def total(self, arm, size):
             return 0
 
-    for wrong in (EASY, [[0, 1], [1, 0]], None, OneArm()):
-        refusal("rewards", wrong, lambda wrong=wrong: algorithm.decide(wrong, rng, 100))
+    for wrong in ([[0, 1], [1, 0]], None):
+        refusal("instance", wrong, lambda wrong=wrong: algorithm.draw(wrong, rng, 100))
+    refusal("rewards", one := OneArm(), lambda: algorithm.draw(one, rng, 100))
     rewards = TableRewards([[0, 1], [1, 0]])
     for most in (1, 2**62 + 1, 3.5, "many"):
-        refusal("max_pulls", most, lambda most=most: algorithm.decide(rewards, rng, most))
-    refusal("rng", 5, lambda: algorithm.decide(rewards, 5, 100))
+        refusal("max_pulls", most, lambda most=most: algorithm.draw(rewards, rng, most))
+    refusal("rng", 5, lambda: algorithm.draw(rewards, 5, 100))
 
 
 SURE = [

@@ -1,37 +1,36 @@
-"""Private best-arm identification: against plain loops, and what is proved about it.
+"""Private best-arm identification: leaps over rounds, and what is proved about it.
 
-The loops are written from the pseudo-code: one round at a time, every formula written out. All
-randomness is consumed when an arm is released, in the same order, so that from the same seed a
-loop and the package have to play the very same run. DP-LRE's evidence has ``test_evidence.py``.
+``test_acceleration.py`` compares the programs with what stands for them; DP-LRE's evidence has
+``test_evidence.py``.
 """
 
 import itertools
 import math
 import re
-import sys
 
 import numpy as np
 import pytest
 from numba import njit
-from scipy import special
 from statistical import clopper_pearson, may_be_at_most
 
 import dpbandits as dpb
 from dpbandits.divergences import calibrated_minus, calibrated_plus, d_minus, d_plus
+from dpbandits.fast import batched_top_two as batched
+from dpbandits.fast import rounds
 from dpbandits.identification import (
     DPLRE,
     DPTT,
     AdaPTT,
     AdaPTTStar,
+    Decision,
     DrawnRewards,
     TableRewards,
     TopTwo,
     batches,
-    calibrated_cost,
     dplre,
     identify,
-    rounds,
 )
+from dpbandits.identification.evidence import ArmLikelihood
 from dpbandits.schedules import next_release
 
 INF = math.inf
@@ -42,31 +41,19 @@ TIED, EASY, NEAR, FAR = map(
 
 
 def variant(setting, **steps):
-    """The same, with some steps of the loop replaced."""
+    """The same, with some methods or constants replaced."""
     return type("Variant", (type(setting),), steps)(**vars(setting))
 
 
-def variant_of_rule(setting, **fields):
-    """The same, with another rule for the compiled functions."""
-    kind = type(setting)
-    return variant(setting, rule=lambda self, n_arms: kind.rule(self, n_arms)._replace(**fields))
-
-
-def asking(setting):
-    """The same, run by `decide` and not by the compiled loop."""
-    kind = type(setting)
-    return variant(setting, decide=lambda self, *arguments: kind.decide(self, *arguments))
-
-
-def outcome(decision):
-    return decision.recommendation, decision.pulls.tolist()
-
-
 class Seen:
-    """Rewards that keep account of what was asked for."""
+    """Rewards that keep account of what was asked for, and of what was released: arm, pulls."""
 
     def __init__(self, rewards):
-        self.rewards, self.asked, self.sums = rewards, [], []
+        self.rewards, self.asked, self.sums, self.released = rewards, [], [], []
+
+    def release(self):
+        arm = self.asked[-1][0]
+        self.released.append((arm, sum(self.sizes(arm))))
 
     @property
     def n_arms(self):
@@ -81,156 +68,7 @@ class Seen:
         return [size for each, size in self.asked if each == arm]
 
 
-# ---------------------------------------------------------------- plain loops
-def grid_of(eta, top, first=1):
-    """The grid, from its definition."""
-    numbers, j = {first}, 0
-    while max(numbers) <= top:
-        j += 1
-        numbers.add(math.ceil(first * (1 + eta) ** j))
-    return sorted(numbers)
-
-
-class PlainDPTT:
-    """The steps of DP-TT, from its pseudo-code."""
-
-    forgets = False
-
-    def __init__(self, setting, K):
-        self.setting, self.K = setting, K
-        self.ends = grid_of(setting.eta, 10**6, setting.first)
-
-    def cost(self, mu, n, r, a, b):
-        return calibrated_cost(mu[a], mu[b], n[a], n[b], r[a], r[b], self.setting.epsilon)[0]
-
-    def settled(self, mu, n, k, best, a):
-        s, K, delta = self.setting.exponent, self.K, self.setting.delta
-        W, zeta = self.cost(mu, n, k / n, best, a), special.zeta(s)
-        if self.setting.threshold == "union":
-            return sum(math.log(K * zeta * k[i] ** s / delta) for i in (best, a)) < W
-        # W > c exactly if the tail at W is below the right-hand side
-        return (1 + W) * np.exp(-W) < delta / ((K - 1) * zeta**2 * (k[best] * k[a]) ** s)
-
-    def leader(self, mu, n, released):
-        return int(np.argmax(mu))
-
-    def challenge(self, mu, n, k, B, a, N):
-        r = k / n if self.setting.costs == "calibrated" else np.zeros(self.K)
-        return self.cost(mu, N, r, B, a) + self.setting.exploration * np.log(N[a])
-
-
-class PlainAdaPTT:
-    """The steps of AdaP-TT and AdaP-TT*, from their pseudo-code."""
-
-    forgets, ends = True, [2**j for j in range(40)]
-
-    def __init__(self, setting, K):
-        self.setting, self.K, self.star = setting, K, isinstance(setting, AdaPTTStar)
-
-    def settled(self, mu, n, k, best, a):
-        K, eps, delta = self.K, self.setting.epsilon, self.setting.delta
-        pair, v, zeta = [best, a], 1 / n[best] + 1 / n[a], math.pi**2 / 6
-        statistic = max(mu[best] - mu[a], 0) ** 2 / (2 * v)
-        logs = sum(2 * math.log(4 + math.log(n[i])) for i in pair)
-        union = 2 * (K - 1) * zeta**2 * (k[best] * k[a]) ** 2 / delta
-        noise = {i: math.log(2 * K * zeta * k[i] ** 2 / delta) for i in pair}
-        rule = "separate" if self.star else self.setting.threshold
-        if rule == "separate":
-            width = math.sqrt(0.5 * v * math.log(union))
-            return mu[best] - mu[a] > width + sum(noise[i] / (n[i] * eps) for i in pair)
-        if rule == "heuristic":
-            c = math.log(1 / delta) + sum(math.log(1 + math.log(n[i])) for i in pair)
-            return statistic > c + v * math.log(1 / delta) ** 2 / eps**2
-        half, c = 0.5 * math.log(union), sum(noise[i] ** 2 / (n[i] * eps**2) for i in pair)
-        if rule == "published":
-            phase = max(k[best], k[a])
-            half = 0.5 * math.log((K - 1) * zeta * phase**2 / delta)
-            c = v * math.log(2 * K * zeta * phase**2 / delta) ** 2 / eps**2
-        return statistic > 2 * (half + math.log(half)) + logs + c
-
-    def leader(self, mu, n, released):
-        log_time = math.log(released.sum())
-        index = mu + log_time / (self.setting.epsilon * n) + np.sqrt(log_time / (2 * n))
-        return int(np.argmax(index))
-
-    def challenge(self, mu, n, k, B, a, N):
-        gap, v = mu[B] - mu[a], 1 / N[B] + 1 / N[a]
-        if self.star:
-            return min(2 * gap * abs(gap) / v, self.setting.epsilon * gap * min(N[B], N[a]))
-        return gap / math.sqrt(v)
-
-
-def plain_batches(setting, rewards, rng):
-    """DP-TT, AdaP-TT or AdaP-TT*, round by round."""
-    K = rewards.n_arms
-    steps = (PlainDPTT if isinstance(setting, DPTT) else PlainAdaPTT)(setting, K)
-    ends = set(steps.ends)
-    N, n, k, released, led, own = np.zeros((6, K), int)
-    S, arm = np.zeros(K), -1
-    for t in range(10**6):
-        if t < K:
-            arm = t
-            N[arm] = min(ends)
-        size = N[arm] - released[arm]
-        noisy = rewards.total(arm, int(size)) + dpb.mechanisms.laplace(rng, 1 / setting.epsilon)
-        released[arm], k[arm] = N[arm], k[arm] + 1
-        S[arm] = noisy if steps.forgets else S[arm] + noisy
-        n[arm] = size if steps.forgets else N[arm]
-        if t < K - 1:
-            continue
-        mu = S / n
-        best = int(np.argmax(mu))
-        if all(steps.settled(mu, n, k, best, a) for a in range(K) if a != best):
-            return best, N.tolist()
-        B = steps.leader(mu, n, released)
-        others = [a for a in range(K) if a != B]
-        while True:
-            led[B] += 1
-            arm = B
-            if own[B] < setting.leader_share * led[B]:
-                own[B] += 1
-            else:
-                arm = min(others, key=lambda a: steps.challenge(mu, n, k, B, a, N))
-            N[arm] += 1
-            if N[arm] in ends:
-                break
-    raise AssertionError("no end")
-
-
-def kl(x, y):
-    """kl of Bernoulli laws, for y in (0, 1)."""
-    return sum(p * math.log(p / q) for p, q in ((x, y), (1 - x, 1 - y)) if p > 0)
-
-
-def plain_top_two(setting, rewards, rng):
-    """Top Two without privacy, round by round."""
-    K, delta = rewards.n_arms, setting.delta
-    S = [rewards.total(a, 1) for a in range(K)]
-    N, led, own = [1] * K, [0] * K, [0] * K
-    while True:
-        mu = [s / n for s, n in zip(S, N, strict=True)]
-        best = mu.index(max(mu))
-        W, c = {}, {}
-        for a in set(range(K)) - {best}:
-            u = (S[best] + S[a]) / (N[best] + N[a])
-            W[a] = 0.0
-            if mu[a] < mu[best]:
-                W[a] = N[best] * kl(mu[best], u) + N[a] * kl(mu[a], u)
-            c[a] = (
-                math.log((K - 1) / delta) + 0.5 * math.log(4 * N[best]) + 0.5 * math.log(4 * N[a])
-            )
-        if all(W[a] > c[a] for a in W):
-            return best, N
-        led[best] += 1
-        arm = best
-        if own[best] < setting.leader_share * led[best]:
-            own[best] += 1
-        else:
-            arm = min(W, key=lambda a: W[a] + math.log(N[a]))
-        N[arm] += 1
-        S[arm] += rewards.total(arm, 1)
-
-
+# ---------------------------------------------------------------- settings
 TOP_TWO = [
     DPTT(1.0, 0.1),
     DPTT(0.3, 0.3, threshold="union", eta=0.5),
@@ -258,32 +96,6 @@ LRE = [
     DPLRE(1.0, 0.1, least_growth=1000.0, most_growth=1000.0),
     DPLRE(1.0, 0.1, least_growth=0.001),
 ]
-
-
-@pytest.mark.parametrize("setting", TOP_TWO + STARVING, ids=str)
-def test_runs_are_those_of_the_plain_loop(setting):
-    """Control: other seeds."""
-    loop, others = plain_top_two if isinstance(setting, TopTwo) else plain_batches, []
-    for seed, instance in enumerate((FAR, FAR, FAR, EASY)):
-        rng = np.random.default_rng(seed)
-        plain = loop(setting, DrawnRewards(instance, rng), rng)
-        assert outcome(setting.draw(instance, np.random.default_rng(seed))) == plain, seed
-        other = setting.draw(instance, np.random.default_rng(seed + 9), 10**5)
-        others.append(outcome(other) != plain)
-    assert any(others)
-
-
-@pytest.mark.parametrize("setting", TOP_TWO + STARVING + LRE, ids=str)
-def test_compiled_runs_are_those_that_ask(setting, same_seeds):
-    """From the same seeds, runs that are ended included; control: other seeds."""
-    means = [(0.95, 0.9, 0.9, 0.5), (0.6, 0.5), (0.02, 0.05, 0.0), (0.5, *(0.4,) * 9)]
-    for instance in map(dpb.instances.bernoulli, means):
-        for most in (20_000 if isinstance(setting, TopTwo) else 10**9, 3000, 15):
-            runs, own = (identify(s, instance, 3, 1, most) for s in (setting, asking(setting)))
-            assert (runs.pulls == own.pulls).all()
-            assert (runs.recommendation == own.recommendation).all()
-    one, two = (identify(setting, NEAR, 3, seed, 3000).pulls for seed in (1, 2))
-    assert (one != two).any()
 
 
 def test_adap_tt_and_its_star_are_told_apart():
@@ -323,20 +135,33 @@ def one_by_one(costs, state, share, room):
 def rounds_of(setting, advance=rounds.advance, off=0.0):
     """Return the setting with other rounds; costs are off by a share of up to about `off`."""
 
-    def step(self, state, room):
-        rule = self.rule(state.pulls.size)
-        if state.releases.min() == 0:
-            return batches._next(rule, state, room)
-        means = batches.estimates(rule, state)
-        if room == 0 or batches.stops(rule, state, means):
-            return batches._next(rule, state, room)
-        costs = batches._costs(rule, state, means)
+    def step(rule, state, room):
+        if state.releases.min() == 0 or room == 0:
+            return batched._next(rule, state, room)
+        means = batched.estimates(rule, state)
+        if batched.stops(rule, state, means):
+            return batched._next(rule, state, room)
+        costs = batched._costs(rule, state, means)
         square = costs.square / np.linspace(1, 1 + 10 * off, means.size)[: costs.square.size] ** 2
         costs = costs._replace(ratios=(1 + off) * costs.ratios, square=square)
-        arm = advance(costs, state, self.leader_share, room)
+        arm = advance(costs, state, rule.leader_share, room)
         return arm, arm < 0
 
-    return variant(setting, _next=step)
+    def draw(self, instance, rng, max_pulls, how=None):
+        rule, state = (
+            batched.rule_of(setting, instance.n_arms),
+            rounds.BatchState.start(instance.n_arms),
+        )
+        state.following[:] = batched._following(rule, 0)
+        rewards = DrawnRewards(instance, rng)
+        while True:
+            arm, ended = step(rule, state, max_pulls - int(state.pulls.sum()))
+            if ended:
+                return Decision(arm, state.pulls)
+            total = rewards.total(arm, state.pulls[arm] - state.released[arm])
+            batched.record(rule, state, arm, setting.release(total, rng), 2**62)
+
+    return variant(setting, draw=draw)
 
 
 def test_interpolated_costs_choose_as_evaluated_ones_do(same_seeds):
@@ -479,18 +304,26 @@ def test_wrong_recommendations_of_dplre_are_rare_with_small_gaps():
         assert runs.stopped.all() and may_be_at_most(runs.errors(), 300, setting.delta, 1 / 2)
 
 
+def low_threshold(self, instance, rng, max_pulls, how=None):
+    rule = batched.rule_of(self, instance.n_arms)._replace(constant=0.0)
+    means, none = instance.means, batched.NO_LOG
+    return Decision(*batched.run_batches(rule, means, batched.NO_TABLE, rng, max_pulls, none))
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    ("broken", "instance", "n_runs"),
+    ("broken", "instance", "n_runs", "known"),
     [
-        (variant_of_rule(DPTT(0.5, 0.1), constant=0.0), NEAR, 1000),
-        (variant_of_rule(asking(DPLRE(0.05, 0.05)), epsilon=5.0), NEAR, 200),
-        (variant_of_rule(DPLRE(1.0, 0.01), threshold=0.0), CLOSE, 300),
+        (variant(DPTT(0.5, 0.1), draw=low_threshold), NEAR, 1000, None),
+        (variant(DPLRE(0.05, 0.05)), NEAR, 200, 5.0),
+        (variant(DPLRE(1.0, 0.01), demand=lambda self, pulls, arm: 0.0), CLOSE, 300, None),
     ],
     ids=["threshold too small", "noise forgotten in the likelihood", "threshold of one"],
 )
-def test_errors_are_seen(broken, instance, n_runs):
+def test_errors_are_seen(broken, instance, n_runs, known, monkeypatch):
     """Controls for the tests above."""
+    if known:
+        monkeypatch.setattr(dplre, "ArmLikelihood", lambda epsilon: ArmLikelihood(known))
     errors = identify(broken, instance, n_runs, seed=6).errors()
     assert not may_be_at_most(errors, n_runs, broken.delta)
 
@@ -534,14 +367,25 @@ def test_a_best_arm_that_was_dropped_comes_back(way):
 
     Either of the two ways back is enough; without them the run never ends.
     """
-    ways = ({} if way == "demand" else {"scarce": INF}) | {"top_up": way == "top-up"}
+    ways = {} if way == "demand" else {"scarce": INF}
+    if way != "top-up":
+        ways["is_left_behind"] = lambda self, pulls, root: False
     rng = np.random.default_rng(1)
-    decision = variant_of_rule(DPLRE(5.0, 3e-7), **ways).decide(LateBloomer(rng), rng, 10**10)
+    decision = variant(DPLRE(5.0, 3e-7), **ways).draw(LateBloomer(rng), rng, 10**10)
     assert decision.recommendation == (-1 if way == "none" else 0)
     assert (decision.stopping_time < 10**8) == (way != "none")
 
 
 # ---------------------------------------------------------------- the grid
+def grid_of(eta, top, first=1):
+    """The grid, from its definition."""
+    numbers, j = {first}, 0
+    while max(numbers) <= top:
+        j += 1
+        numbers.add(math.ceil(first * (1 + eta) ** j))
+    return sorted(numbers)
+
+
 @pytest.mark.parametrize("eta", [0.001, 0.01, 0.1, 0.3, 0.5, 1.0, 2.0, 7.3, 1000.0])
 def test_the_grid_increases_and_leaves_nothing_out(eta):
     for first in (1, 37):
@@ -568,7 +412,7 @@ def test_certain_rewards_two_arms_and_early_ends(setting):
             assert decision.stopped
     for limit in (2, 3, 7, 20):
         seen = Seen(DrawnRewards(EASY, np.random.default_rng(4)))
-        decision = setting.decide(seen, np.random.default_rng(5), limit)
+        decision = setting.draw(seen, np.random.default_rng(5), limit)
         assert sum(size for _, size in seen.asked) <= decision.stopping_time <= limit
         assert decision.stopped or decision.stopping_time == limit
 
@@ -581,9 +425,10 @@ def test_means_at_the_ends_of_dplre(means, epsilon):
     assert (runs.recommendation == instance.best_arm).all()
 
 
+@pytest.mark.parametrize("how", [None, "reference"])
 @pytest.mark.parametrize("most", [10**15, 2**62])
-def test_no_run_of_dplre_is_too_long_for_floats(most):
-    decision = DPLRE(1e-90, 0.01).draw(EASY, np.random.default_rng(0), most)
+def test_no_run_of_dplre_is_too_long_for_floats(most, how):
+    decision = DPLRE(1e-90, 0.01).draw(EASY, np.random.default_rng(0), most, how)
     assert not decision.stopped and decision.stopping_time == min(most, 2**53)
 
 
@@ -591,7 +436,7 @@ def test_no_run_of_dplre_is_too_long_for_floats(most):
 def test_a_batch_that_is_cut_short_counts_and_asks_for_nothing(most):
     rng = np.random.default_rng(3)
     seen = Seen(DrawnRewards(dpb.instances.bernoulli([0.5001, 0.5]), rng))
-    decision = DPLRE(1.0, 0.01, most_growth=20.0).decide(seen, rng, most)
+    decision = DPLRE(1.0, 0.01, most_growth=20.0).draw(seen, rng, most)
     assert not decision.stopped and decision.stopping_time == most
     asked = np.array([sum(seen.sizes(arm)) for arm in (0, 1)])
     assert (asked <= decision.pulls).all() and (asked < decision.pulls).sum() == 1
@@ -600,7 +445,7 @@ def test_a_batch_that_is_cut_short_counts_and_asks_for_nothing(most):
 def test_growth_limits_are_kept():
     rng = np.random.default_rng(2)
     seen = Seen(TableRewards([rng.random(10**5) < mean for mean in (0.6, 0.55)]))
-    DPLRE(0.3, 0.01, least_growth=0.25, most_growth=0.5).decide(seen, rng, 50_000)
+    DPLRE(0.3, 0.01, least_growth=0.25, most_growth=0.5).draw(seen, rng, 50_000)
     for arm in (0, 1):
         sizes = seen.sizes(arm)
         assert len(sizes) > 5
@@ -627,17 +472,19 @@ PRIVATE = [
 
 
 def run_with_noise(monkeypatch, setting, table, noise, declared=None):
-    """Run on a table with given noise; return what was asked for, the sums and the decision."""
+    """Run on a table with given noise; return what was asked for, and with the decision."""
     supply = iter(noise)
 
     def given(rng, scale):
         assert scale == 1 / (declared or setting.epsilon), "every noise has scale 1/ε"
+        seen.release()
         return next(supply)
 
-    monkeypatch.setattr(sys.modules[type(setting).decide.__module__], "laplace", given)
+    module = dplre if isinstance(setting, DPLRE) else batches
+    monkeypatch.setattr(module, "laplace", given)
     seen = Seen(TableRewards(table))
-    decision = setting.decide(seen, np.random.default_rng(0), 40_000)
-    return seen, (seen.asked, decision.recommendation, decision.pulls.tolist()), supply
+    decision = setting.draw(seen, np.random.default_rng(0), 40_000)
+    return seen, (seen.asked, decision.recommendation, decision.pulls.tolist())
 
 
 def differing_output(monkeypatch, setting, rng, flips=8, off=0, declared=None):
@@ -647,19 +494,18 @@ def differing_output(monkeypatch, setting, rng, flips=8, off=0, declared=None):
     """
     table = [(rng.random(40_000) < mean).astype(int) for mean in (0.8, 0.5, 0.3)]
     noise = rng.laplace(0.0, 1 / setting.epsilon, 500).round(3)
-    seen, output, supply = run_with_noise(monkeypatch, setting, table, noise, declared)
-    assert output[1] >= 0 and len(seen.asked) == 500 - len(list(supply))  # one noise a release
-    asked = [sum(seen.sizes(arm)) for arm in range(3)]
-    assert asked == output[2] or (not isinstance(setting, DPLRE) and sum(asked) <= sum(output[2]))
+    seen, output = run_with_noise(monkeypatch, setting, table, noise, declared)
+    assert output[1] >= 0 and [sum(seen.sizes(arm)) for arm in range(3)] == output[2]
+    assert not isinstance(setting, DPLRE) or len(seen.asked) == len(seen.released)
     differing = 0
     for _ in range(flips):
         arm = int(rng.integers(3))
-        place = int(rng.integers(asked[arm]))
+        place = int(rng.integers(max(end for a, end in seen.released if a == arm)))
         neighbour = [rewards.copy() for rewards in table]
         neighbour[arm][place] ^= 1
-        ends = np.cumsum([n if a == arm else 0 for a, n in seen.asked])
+        batch = [a == arm and end > place for a, end in seen.released].index(True)
         shifted = noise.copy()
-        shifted[int(np.argmax(ends > place))] += table[arm][place] - neighbour[arm][place] + off
+        shifted[batch] += table[arm][place] - neighbour[arm][place] + off
         differing += run_with_noise(monkeypatch, setting, neighbour, shifted)[1] != output
     return differing
 
@@ -678,17 +524,18 @@ def test_everything_is_a_function_of_released_sums(setting, monkeypatch, rng):
 
 
 def test_a_size_that_depends_on_raw_rewards_is_caught(monkeypatch, rng):
-    seen, following = [], dplre.next_batch
+    seen, plan = [], DPLRE.plan
 
     class Noted(Seen):
         def __init__(self, rewards):
             super().__init__(rewards)
             seen[:] = [self]
 
-    def peeks(rule, arms):
-        arm, size = following(rule, arms)
-        return arm, size + (sum(seen[0].sums) % 2 if size and seen[0].sums else 0)
+    def peeks(self, *known):
+        own, planned = plan(self, *known)
+        odd = sum(seen[0].sums) % 2
+        return own + odd * (own > 0), {arm: size + odd for arm, size in planned.items()}
 
-    monkeypatch.setattr(dplre, "next_batch", peeks)
+    monkeypatch.setattr(DPLRE, "plan", peeks)
     monkeypatch.setitem(globals(), "Seen", Noted)
     assert differing_output(monkeypatch, PRIVATE[0], rng) > 0

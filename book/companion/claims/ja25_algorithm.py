@@ -9,6 +9,8 @@ from scipy import special
 
 from companion.claims.findings import Finding, claim, entries, finding
 from companion.claims.verdicts import CONDITION, HOLDS, decide
+from dpbandits.fast import batched_top_two
+from dpbandits.fast.rounds import BatchState
 from dpbandits.identification import (
     DPTT,
     AdaPTT,
@@ -17,10 +19,10 @@ from dpbandits.identification import (
     characteristic_time,
     d_minus,
 )
-from dpbandits.identification.batches import BatchedTopTwo, BatchState
+from dpbandits.identification.batches import BatchedTopTwo
 from dpbandits.identification.thresholds import chernoff_threshold, union_threshold
-from dpbandits.rewards.streams import Rewards, TableRewards
-from dpbandits.schedules import next_release
+from dpbandits.rewards.streams import TableRewards
+from dpbandits.schedules import MOST_PULLS, next_release
 
 N_ARMS = 5
 SMALL = 1e-250
@@ -30,14 +32,17 @@ FINITE_DELTA = 1.05
 
 
 class Recorded:
-    """Rewards from a table, with the batches and sums that were asked for, and their noise."""
+    """Rewards from a table, with what was asked for, and what was released of it: see `watch`."""
 
     def __init__(self, table: list[np.ndarray]) -> None:
         self._rewards = TableRewards(table)
-        self._shape = len(table), len(table[0])
-        self._pulled = [0] * len(table)
+        self._table = table
+        self._released = [0] * len(table)
+        self.pulled = [0] * len(table)
+        self.asked: list[tuple[int, int]] = []
         self.batches: list[tuple[int, int, int]] = []
-        self.sums: list[int] = []
+        self.ends: list[int] = []
+        self.released: list[float] = []
         self.noises: list[float] = []
 
     @property
@@ -47,29 +52,47 @@ class Recorded:
 
     def total(self, arm: int, size: int) -> int:
         """Return the sum of the next rewards of an arm, and keep which they were."""
-        first = self._pulled[arm]
-        self._pulled[arm] += size
-        self.batches.append((arm, first, first + size))
-        self.sums.append(self._rewards.total(arm, size))
-        return self.sums[-1]
+        self.pulled[arm] += size
+        self.asked.append((arm, size))
+        return self._rewards.total(arm, size)
+
+    def note(self, total: float, released: float) -> None:
+        """Keep that a sum of rewards of the arm that was pulled last was released as this.
+
+        If it is not the sum of what was asked for since that arm's last release, all of the arm's
+        rewards may be in it.
+        """
+        arm = self.asked[-1][0]
+        first, last = self._released[arm], self.pulled[arm]
+        if self._table[arm][first:last].sum() != total:
+            first = 0
+        self._released[arm] = last
+        self.batches.append((arm, first, last))
+        self.ends.append(len(self.asked))
+        self.released.append(released)
+        self.noises.append(released - total)
 
     def in_batches(self) -> np.ndarray:
         """Return in how many batches each entry of the table was."""
-        used = np.zeros(self._shape, dtype=np.int64)
+        used = np.zeros((len(self._table), len(self._table[0])), dtype=np.int64)
         for arm, first, last in self.batches:
             used[arm, first:last] += 1
         return used
 
 
-class _Watched(DPTT):
-    """DP-TT that keeps how far each released value is from the bare sum."""
+def watch(
+    algorithm: BatchedTopTwo, rewards: Recorded, rng: np.random.Generator, max_pulls: int
+) -> None:
+    """Run an algorithm, and keep what it releases."""
+    release = type(algorithm).release
 
-    def _release(
-        self, state: BatchState, arm: int, rewards: Rewards, rng: np.random.Generator
-    ) -> None:
-        super()._release(state, arm, rewards, rng)
-        assert isinstance(rewards, Recorded)
-        rewards.noises.append(float(state.last[arm]) - rewards.sums[-1])
+    def noted(self: BatchedTopTwo, total: float, rng: np.random.Generator) -> float:
+        released = release(self, total, rng)
+        rewards.note(total, released)
+        return released
+
+    with mock.patch.object(type(algorithm), "release", noted):
+        algorithm.draw(rewards, rng, max_pulls)
 
 
 @claim("ja25-lemma-4", "Lemma 4", at="thm-dptt-private")
@@ -87,7 +110,7 @@ def private() -> Finding:
     for run in range(20):
         rewards = Recorded([rng.random(20_000) < mean for mean in (0.8, 0.5, 0.5)])
         with mock.patch.object(batches, "laplace", recording):
-            _Watched(epsilon, 0.1).decide(rewards, np.random.default_rng(run), 20_000)
+            watch(DPTT(epsilon, 0.1), rewards, np.random.default_rng(run), 20_000)
         used = rewards.in_batches()
         n_batches += len(rewards.batches)
         n_entries += int((used > 0).sum())
@@ -222,22 +245,24 @@ def eta_zero() -> Finding:
     )
 
 
-def _state(algorithm: BatchedTopTwo, first_reward: int) -> BatchState:
+def _state(algorithm: DPTT | AdaPTT, first_reward: int) -> BatchState:
     """Return the state after two releases of arm 0 and one of arm 1, always with the same noise."""
     rewards = TableRewards([[first_reward, 1, 0, 1], [0, 1]])
     rng, state = np.random.default_rng(7), BatchState.start(2)
+    rule = batched_top_two.rule_of(algorithm, 2)
     for arm, pulls in ((0, 1), (1, 1), (0, 2)):
+        total = rewards.total(arm, pulls - int(state.released[arm]))
         state.pulls[arm] = pulls
-        algorithm._release(state, arm, rewards, rng)
+        batched_top_two.record(rule, state, arm, algorithm.release(total, rng), MOST_PULLS)
     return state
 
 
 ACCUMULATING, FORGETTING = DPTT(1.0, 0.1), AdaPTT(1.0, 0.1)
 
 
-def _needed(algorithm: BatchedTopTwo) -> list[str]:
+def _needed(algorithm: DPTT | AdaPTT) -> list[str]:
     """Return the arrays of the state that the estimates or the stopping rule read."""
-    names = []
+    names, rule = [], batched_top_two.rule_of(algorithm, 2)
     for field in BatchState._fields:
         seen = set()
         for factor in (1, 10**6):
@@ -247,8 +272,8 @@ def _needed(algorithm: BatchedTopTwo) -> list[str]:
                 state.released[:] *= scale
                 state.batch[:] *= scale
                 getattr(state, field)[0] *= factor
-                answers += batches.estimates(algorithm.rule(2), state).tolist()
-                stops = batches.stops(algorithm.rule(2), state, np.array([0.9, 0.1]))
+                answers += batched_top_two.estimates(rule, state).tolist()
+                stops = batched_top_two.stops(rule, state, np.array([0.9, 0.1]))
                 answers.append(float(stops))
             seen.add(tuple(answers))
         if len(seen) > 1:
@@ -270,13 +295,13 @@ def memory() -> Finding:
     )
 
 
-def _shift(algorithm: BatchedTopTwo) -> float:
+def _shift(algorithm: DPTT | AdaPTT) -> float:
     """Return how far the first reward moves the sum that is kept, after a later release."""
-    sums = []
+    sums, rule = [], batched_top_two.rule_of(algorithm, 2)
     for reward in (0, 1):
         state = _state(algorithm, reward)
         held = state.released if isinstance(algorithm, DPTT) else state.batch
-        sums.append(float((batches.estimates(algorithm.rule(2), state) * held)[0]))
+        sums.append(float((batched_top_two.estimates(rule, state) * held)[0]))
     return abs(sums[1] - sums[0])
 
 

@@ -3,22 +3,21 @@
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import integrate, optimize, stats
 
 from companion.claims.findings import Finding, claim, entries, extremes, finding
-from companion.claims.ja25_algorithm import SMALL, Recorded
+from companion.claims.ja25_algorithm import SMALL, Recorded, watch
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from companion.publishing import number
 from companion.rounding import magnitude
 from dpbandits.algorithms import DPRSE
 from dpbandits.identification import DPTT, AdaPTT, Identifications, d_eps, kl
-from dpbandits.identification.batches import BatchState
+from dpbandits.identification.batches import BatchedTopTwo
 from dpbandits.identification.thresholds import chernoff_threshold
 from dpbandits.rewards.heavy_laws import ParetoLaw, twzw22
-from dpbandits.rewards.streams import TableRewards
 from dpbandits.schedules import next_release
 
 Runs = Mapping[Any, Identifications]
@@ -96,14 +95,20 @@ def lemma_9() -> Finding:
     )
 
 
-class _Led(DPTT):
-    """DP-TT that keeps its state where a test can see it."""
-
-    seen: ClassVar[list[BatchState]] = []
-
-    def _next(self, state: BatchState, room: int) -> tuple[int, bool]:
-        self.seen.append(state)
-        return super()._next(state, room)
+def _rounds_led(rewards: Recorded) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rounds in which each arm led a run of DP-TT, and in how many it was played."""
+    sums, pulls, led, own = np.zeros((4, rewards.n_arms))
+    ends = [*rewards.ends, len(rewards.asked)]
+    for (arm, _, last), released, (start, end) in zip(
+        rewards.batches, rewards.released, itertools.pairwise(ends), strict=True
+    ):
+        sums[arm] += released
+        pulls[arm] = last
+        if pulls.all():
+            leader = int(np.argmax(sums / pulls))
+            led[leader] += end - start
+            own[leader] += sum(each == leader for each, _ in rewards.asked[start:end])
+    return led, own
 
 
 @claim("ja25-half", "reply to reviewer iuVL, Q4.1", at="alg-dptt")
@@ -111,12 +116,12 @@ def half() -> Finding:
     """β = 1/2 ensures that the leader is sampled half of the time."""
     off: list[float] = []
     for run, epsilon in enumerate((0.1, 1.0, 10.0)):
-        _Led.seen.clear()
         rng = np.random.default_rng(run)
         table = [rng.random(60_000) < mean for mean in (0.8, 0.5, 0.5)]
-        _Led(epsilon, 0.01).decide(TableRewards(table), rng, 60_000)
-        last = _Led.seen[-1]
-        off += np.abs(last.own - last.led / 2)[last.led > 0].tolist()
+        rewards = Recorded(table)
+        watch(DPTT(epsilon, 0.01), rewards, rng, 60_000)
+        led, own = _rounds_led(rewards)
+        off += np.abs(own - led / 2)[led > 0].tolist()
     return finding(
         decide(bool(off) and max(off) <= 1),
         "By the rule that is tracked: an arm that leads is played in every second round in which "
@@ -130,11 +135,12 @@ def half() -> Finding:
 @claim("ja25-same-guarantee", "reply to reviewer iuVL, Q3", at="thm-dptt-private")
 def same_guarantee() -> Finding:
     """Algorithms that forget and those that do not have the same guarantee of privacy."""
-    most, released, rules = {}, {}, {"DP-TT": DPTT(0.5, 0.1), "AdaP-TT": AdaPTT(0.5, 0.1)}
+    most, released = {}, {}
+    rules: dict[str, BatchedTopTwo] = {"DP-TT": DPTT(0.5, 0.1), "AdaP-TT": AdaPTT(0.5, 0.1)}
     for name, rule in rules.items():
         rng = np.random.default_rng(5)
         recorded = Recorded([rng.random(20_000) < mean for mean in (0.8, 0.5, 0.5)])
-        rule.decide(recorded, rng, 20_000)
+        watch(rule, recorded, rng, 20_000)
         most[name] = int(recorded.in_batches().max())
         released[name] = len(recorded.batches)
     same = {rule.guarantee.epsilon for rule in rules.values()} == {0.5}

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import abc
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._kernels import kernel
 from dpbandits._validation import check_integer
 from dpbandits.acceleration import TableRuns, accelerates, accelerator_for
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
-from dpbandits.identification.batches import DPTT, AdaPTT, AdaPTTStar, Rule, run_batches
-from dpbandits.identification.top_two import NO_PATIENTS, TopTwo, run_top_two
+from dpbandits.identification.top_two import TopTwo
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.mechanisms.counters import Counter
 from dpbandits.regret.base import RegretAlgorithm
-from dpbandits.rewards.streams import FixedRewards, running_sums
+from dpbandits.rewards.streams import FixedRewards
 from dpbandits.rewards.tables import Tables
 from dpbandits.stopping.base import StoppingRule
 
@@ -286,30 +283,12 @@ class RegretSubject(Subject):
         return Outputs(np.empty((n_runs, 0)), actions.astype(np.float64))
 
 
-@kernel
-def _top_two_outputs(
-    sums: Floats, n_runs: int, rng: Rng, rule: Rule, plain: bool
-) -> tuple[Floats, Floats]:
-    """Run DP-TT, AdaP-TT, AdaP-TT* or, if `plain`, Top Two on a table given by running sums."""
-    n_arms, n_pulls, means = sums.shape[0], sums.shape[1] - 1, np.zeros(sums.shape[0])
-    values, actions = np.empty((n_runs, 2 + n_arms)), np.full((n_runs, n_pulls), -1.0)
-    for r in range(n_runs):
-        if plain:
-            share, delta, log = rule.leader_share, rule.delta, actions[r]
-            best, pulls, _ = run_top_two(share, delta, means, sums, NO_PATIENTS, rng, n_pulls, log)
-        else:
-            best, pulls = run_batches(rule, means, sums, rng, n_pulls, actions[r])
-        values[r, 0] = best
-        values[r, 1] = pulls.sum()
-        values[r, 2:] = pulls
-    return values, actions
-
-
 class IdentificationSubject(Subject):
     """An algorithm for best-arm identification: pulls, stopping time and recommendation.
 
     Values are the recommendation (−1 if the table ended first), the stopping time and the pulls
-    of each arm; actions are the arms in the order in which rewards were looked at.
+    of each arm; actions are the arms in the order in which rewards were looked at. It is run by the
+    loop that is entered for exactly its class, or else by its own `decide`.
 
     Parameters
     ----------
@@ -328,25 +307,12 @@ class IdentificationSubject(Subject):
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         _check_rewards(table)
-        algorithm, (n_arms, n_pulls) = self.target, table.shape
         other = table[~np.isin(table, (0.0, 1.0))]
-        if isinstance(algorithm, TopTwo) and other.size:
+        if isinstance(self.target, TopTwo) and other.size:
             raise ValueError(f"table has the reward {other[0]:g}; allowed: 0 or 1")
-        if n_pulls >= n_arms >= 2 and type(algorithm) in (TopTwo, DPTT, AdaPTT, AdaPTTStar):
-            plain = isinstance(algorithm, TopTwo)
-            shares = algorithm.delta, algorithm.leader_share
-            rule = Rule(math.inf, *shares, False, 0) if plain else algorithm.rule(n_arms)
-            sums = running_sums(np.array(table, np.float64, order="C"))
-            return Outputs(*_top_two_outputs(sums, n_runs, rng, rule, plain))
-        rewards = FixedRewards(table)
-        values, actions = np.empty((n_runs, 2 + n_arms)), np.full((n_runs, n_pulls), -1.0)
-        for value, row in zip(values, actions, strict=True):
-            rewards.restart()
-            decision = algorithm.decide(rewards, rng, n_pulls)
-            value[:] = decision.recommendation, decision.stopping_time, *decision.pulls
-            arms = rewards.batches
-            row[: len(arms)] = arms
-        return Outputs(values, actions)
+        best, pulls, arms = self.target.draw_table(table, n_runs, rng)
+        values = np.column_stack([best, pulls.sum(axis=1), pulls]).astype(np.float64)
+        return Outputs(values, arms)
 
 
 class StoppingSubject(Subject):

@@ -4,6 +4,8 @@ A module is one technique. Algorithms know nothing of it; `dpbandits.acceleratio
 what plays which class on which input.
 """
 
+from dpbandits.fast import batched_top_two as batched_top_two
+from dpbandits.fast import dplre as dplre
 from dpbandits.fast import ebgstop as ebgstop
 from dpbandits.fast import elimination as elimination
 from dpbandits.fast import hybrid_skipping as hybrid_skipping
@@ -13,5 +15,7 @@ from dpbandits.fast import lazy_batches as lazy_batches
 from dpbandits.fast import lazy_race as lazy_race
 from dpbandits.fast import passing as passing
 from dpbandits.fast import robust_ucb as robust_ucb
+from dpbandits.fast import rounds as rounds
 from dpbandits.fast import skipping as skipping
+from dpbandits.fast import top_two as top_two
 from dpbandits.fast import tree_walks as tree_walks

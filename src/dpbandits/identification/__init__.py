@@ -9,8 +9,8 @@ from dpbandits.divergences import (
     kl,
     total_variation,
 )
+from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.base import Decision, IdentificationAlgorithm
-from dpbandits.identification.batches import DPTT, AdaPTT, AdaPTTStar
 from dpbandits.identification.characteristic import (
     characteristic_time,
     privacy_switches,
@@ -18,6 +18,7 @@ from dpbandits.identification.characteristic import (
     total_variation_time,
 )
 from dpbandits.identification.dp_se import DPSEIdentifier
+from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.dplre import DPLRE
 from dpbandits.identification.fixed_design import fixed_design, fixed_design_error
 from dpbandits.identification.replicates import (

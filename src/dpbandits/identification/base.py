@@ -6,29 +6,45 @@ import abc
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
 from dpbandits._validation import check_generator, check_integer
+from dpbandits.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits.configuration import Configuration, Fraction
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
-from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.instances import BernoulliInstance
-from dpbandits.rewards.streams import DrawnRewards, Rewards
+from dpbandits.rewards.populations import FinitePopulation, PatientRun, PopulationRewards
+from dpbandits.rewards.run import Ended, ProtocolError, Run
+from dpbandits.rewards.streams import FixedRewards, Rewards
 from dpbandits.rewards.tables import Tables
 from dpbandits.schedules import MOST_PULLS
 
+__all__ = ["Decision", "IdentificationAlgorithm", "TableDecisions", "check_unique_best_arm"]
+
 DEFAULT_MAX_PULLS = 10**15
 """Pulls after which a run is ended unless something else is asked for."""
-NO_TABLE, NO_LOG = np.empty((0, 0)), np.empty(0)
-"""Stand for rewards that are drawn, and releases of which no account is kept: see `run_batches`."""
 
 
 class Decision(NamedTuple):
-    """How one run ended."""
+    """How one run ended.
 
-    recommendation: int  # an arm, 0-based, or −1 if the run was ended before it stopped
-    pulls: Ints  # shape (K,): every pull, also those of batches that were never released
+    Attributes
+    ----------
+    recommendation : int
+        An arm, 0-based, or −1 if the run was ended before it stopped.
+    pulls : numpy.ndarray of int, shape (K,)
+        Every pull of each arm, also those of batches that were never released.
+
+    Examples
+    --------
+    >>> decision = Decision(1, np.array([30, 40]))
+    >>> decision.stopped, decision.stopping_time
+    (True, 70)
+    """
+
+    recommendation: int
+    pulls: Ints
 
     @property
     def stopped(self) -> bool:
@@ -41,16 +57,56 @@ class Decision(NamedTuple):
         return int(self.pulls.sum())
 
 
-@kernel
-def next_total(means: Floats, table: Floats, rng: Rng, arm: int, before: int, size: int) -> float:
-    """Return the sum of `size` rewards of an arm after `before`: of a table of sums, or drawn."""
-    if table.size > 0:
-        return table[arm, before + size] - table[arm, before]
-    return float(binomial(rng, size, means[arm]))
+class TableDecisions(NamedTuple):
+    """How runs on one table ended.
+
+    Attributes
+    ----------
+    recommendation : numpy.ndarray of int, shape (n_runs,)
+        The arm of each run, 0-based, or −1 if the table ended first.
+    pulls : numpy.ndarray of int, shape (n_runs, K)
+        Pulls of each arm.
+    arms : numpy.ndarray of float, shape (n_runs, N)
+        Arms in the order in which their rewards were looked at, pull by pull or batch by batch;
+        −1 behind the last.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> found = dpb.TopTwo(0.1).draw_table(np.zeros((2, 4)), 1, np.random.default_rng(0))
+    >>> found.recommendation.tolist(), found.pulls.tolist(), found.arms.tolist()
+    ([-1], [[2, 2]], [[0.0, 1.0, 0.0, 1.0]])
+    """
+
+    recommendation: Ints
+    pulls: Ints
+    arms: Floats
 
 
 def check_unique_best_arm(instance: object) -> BernoulliInstance:
-    """Return `instance` if its rewards are 0 or 1 and one arm alone has the largest mean."""
+    """Refuse what is no instance with rewards of 0 or 1 of which one arm alone is the best.
+
+    Parameters
+    ----------
+    instance : object
+        What should be one.
+
+    Returns
+    -------
+    BernoulliInstance
+        The instance.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or several arms have the largest mean.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> check_unique_best_arm(dpb.instances.bernoulli([0.5, 0.4])).best_arm
+    0
+    """
     if not isinstance(instance, BernoulliInstance):
         raise ValueError(
             f"instance={instance!r} is not an instance for identification; allowed: one with "
@@ -61,30 +117,54 @@ def check_unique_best_arm(instance: object) -> BernoulliInstance:
     return instance
 
 
-def check_run(rewards: object, rng: object, max_pulls: object) -> int:
-    """Check the arguments of `IdentificationAlgorithm.decide`; return `max_pulls`."""
-    n_arms: Any = getattr(rewards, "n_arms", None)
-    counted = isinstance(n_arms, int | np.integer) and n_arms >= 2
-    if not counted or not callable(getattr(rewards, "total", None)):
+def _source(given: Any, rng: Rng) -> Rewards:
+    """Begin a run on an instance or a population, or go on with a source of rewards."""
+    if isinstance(given, FinitePopulation):
+        return given.rewards(rng)
+    if not callable(getattr(given, "total", None)):
+        return check_unique_best_arm(given).rewards(rng)
+    n_arms = getattr(given, "n_arms", None)
+    if not isinstance(n_arms, int | np.integer) or n_arms < 2:
         raise ValueError(
-            f"rewards={rewards!r} is not a source of rewards; allowed: one with 2 or more arms, "
+            f"rewards={given!r} is not a source of rewards; allowed: one with 2 or more arms, "
             "such as DrawnRewards(instance, rng) or TableRewards(table)"
         )
-    check_generator("rng", rng)
-    return check_integer("max_pulls", max_pulls, int(n_arms), MOST_PULLS)
+    source: Rewards = given
+    return source
 
 
 class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
     """Base class of the algorithms for best-arm identification with fixed confidence.
 
     An algorithm pulls arms, stops at a time τ of its own choice and recommends an arm, wrongly
-    with probability at most δ. A subclass is a frozen dataclass: see ``CONTRIBUTING.md``.
+    with probability at most δ. A subclass is a frozen dataclass that defines `decide`: see
+    ``CONTRIBUTING.md``. What runs it faster is entered by `dpbandits.acceleration.accelerates`,
+    for that class alone.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import dpbandits as dpb
+    >>> @dataclass(frozen=True)
+    ... class Hasty(dpb.IdentificationAlgorithm):
+    ...     '''Recommends the better of one pull each.'''
+    ...
+    ...     label, source = "hasty", "an example"
+    ...     delta: Fraction
+    ...
+    ...     def decide(self, rewards, rng):
+    ...         return int(np.argmax([rewards.total(arm, 1) for arm in range(rewards.n_arms)]))
+    >>> certain = dpb.instances.bernoulli([0.0, 1.0])
+    >>> Hasty(0.1).draw(certain, np.random.default_rng(0)).recommendation
+    1
     """
 
     label: ClassVar[str]
     """What tables and figures call the algorithm."""
     source: ClassVar[str]
     """Paper and number."""
+    most_pulls: ClassVar[int] = MOST_PULLS
+    """Pulls after which a run ends whatever is asked for."""
     delta: Fraction  # a field of the subclasses
     """Probability δ of a wrong recommendation that is allowed."""
 
@@ -108,24 +188,129 @@ class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
         return True
 
     @abc.abstractmethod
-    def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
-        """Run once, on rewards from wherever they come; `rng` is the source of the noise.
+    def decide(self, rewards: Run, rng: Rng) -> int:
+        """Pull arms until one can be recommended: the algorithm as its paper has it.
 
-        A run that has not stopped is ended after `max_pulls`. Those of the batch in which that
-        happens count, but it asks for no rewards. On a finite population the run also ends when the
-        algorithm wants a patient of an arm that has none left.
+        It knows of no limit: where a run has one, `rewards` ends it.
+
+        Parameters
+        ----------
+        rewards : Run
+            What the algorithm may ask of its arms: sums of their next rewards.
+        rng : numpy.random.Generator
+            Source of the noise, and of whatever else is random but the rewards.
+
+        Returns
+        -------
+        int
+            The arm that is recommended, 0-based.
+
+        Raises
+        ------
+        Ended
+            If the run ends before the algorithm stops; the driver catches it.
         """
 
-    def run_compiled(self, means: Floats, rng: Rng, max_pulls: int) -> Decision | None:
-        """Run once in a compiled loop, if there is one, on rewards of 0 or 1 with these means."""
-        return None
-
     def draw(
-        self, instance: BernoulliInstance, rng: Rng, max_pulls: int = DEFAULT_MAX_PULLS
+        self,
+        rewards: BernoulliInstance | FinitePopulation | Rewards,
+        rng: Rng,
+        max_pulls: int = DEFAULT_MAX_PULLS,
+        how: str | None = None,
     ) -> Decision:
-        """Run once on rewards drawn from an instance with one best arm, compiled if possible."""
-        instance = check_unique_best_arm(instance)
+        """Run once, by the algorithm's accelerator or else by `decide`.
+
+        Parameters
+        ----------
+        rewards : BernoulliInstance, FinitePopulation or Rewards
+            An instance or a population, each with one best arm, on which a run begins; or a source
+            of rewards of your own, such as `TableRewards`.
+        rng : numpy.random.Generator
+            Source of all randomness, that of the rewards of an instance included.
+        max_pulls : int
+            Pulls after which a run that has not stopped is ended, from K to 2^62. Those of the
+            batch in which that happens count, but no reward of it is asked for. On a finite
+            population a run also ends when a patient is wanted of an arm that has none left.
+        how : str, optional
+            Name of an accelerator, or "reference" for `decide`. None is the fastest.
+
+        Returns
+        -------
+        Decision
+            The recommendation, −1 if the run was ended, and the pulls.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as it says here, or if a class breaks the protocol.
+
+        Examples
+        --------
+        >>> import dpbandits as dpb
+        >>> table = dpb.identification.TableRewards([[1] * 4000, [0] * 4000])
+        >>> decision = dpb.DPSEIdentifier(1.0, 0.1).draw(table, np.random.default_rng(0))
+        >>> decision.recommendation, decision.pulls.tolist()
+        (0, [651, 651])
+        """
         check_generator("rng", rng)
-        max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
-        found = self.run_compiled(instance.means, rng, max_pulls)
-        return self.decide(DrawnRewards(instance, rng), rng, max_pulls) if found is None else found
+        source = _source(rewards, rng)
+        max_pulls = check_integer("max_pulls", max_pulls, source.n_arms, MOST_PULLS)
+        max_pulls = min(max_pulls, self.most_pulls)
+        fast = accelerator_for(self, type(source), how)
+        if fast is not None:
+            decision: Decision = fast.run(self, source, max_pulls, rng)
+            return decision
+        limit = np.array([max_pulls])
+        patients = isinstance(source, PopulationRewards)
+        run = PatientRun(source, limit) if patients else Run(source, limit)  # type: ignore[arg-type]
+        program = f"{type(self).__name__}.decide"
+        try:
+            arm = check_integer(f"{program}(…)", self.decide(run, rng), 0, run.n_arms - 1)
+        except Ended:
+            arm = -1
+        except ProtocolError as error:
+            raise ValueError(f"{program}: {error}") from None
+        return Decision(arm, np.array(run.pulls, dtype=np.int64))
+
+    def draw_table(
+        self, table: Floats, n_runs: int, rng: Rng, how: str | None = None
+    ) -> TableDecisions:
+        """Run many times on a table of rewards, each until N pulls at most.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry; N ≥ K ≥ 2.
+        n_runs : int
+            Number of runs.
+        rng : numpy.random.Generator
+            Source of the noise of all runs, one after another.
+        how : str, optional
+            Name of an accelerator on tables, or "reference" for `decide`. None is the fastest.
+
+        Returns
+        -------
+        TableDecisions
+            Recommendations, pulls, and the order of the arms.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as it says here, or if a class breaks the protocol.
+        """
+        source = _source(FixedRewards(table), rng)
+        n_arms, n_pulls = table.shape
+        check_integer("max_pulls", n_pulls, n_arms)
+        fast = accelerator_for(self, TableRuns, how)
+        if fast is not None:
+            found: TableDecisions = fast.run(self, table, n_runs, rng)
+            return found
+        assert isinstance(source, FixedRewards)
+        best, pulls = np.empty(n_runs, np.int64), np.empty((n_runs, n_arms), np.int64)
+        arms: NDArray[np.float64] = np.full((n_runs, n_pulls), -1.0)
+        for r in range(n_runs):
+            source.restart()
+            best[r], pulls[r] = self.draw(source, rng, n_pulls, REFERENCE)
+            order = source.batches
+            arms[r, : len(order)] = order
+        return TableDecisions(best, pulls, arms)

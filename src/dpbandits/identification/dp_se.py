@@ -10,11 +10,11 @@ import numpy as np
 from dpbandits._arrays import Rng
 from dpbandits.configuration import Budget, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run
+from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.mechanisms import laplace_noise
-from dpbandits.rewards.streams import Rewards
+from dpbandits.rewards.run import Run
 from dpbandits.rewards.tables import Tables
-from dpbandits.schedules import elimination_epoch, round_robin
+from dpbandits.schedules import elimination_epoch
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,15 @@ class DPSEIdentifier(IdentificationAlgorithm):
 
     Parameters
     ----------
-    epsilon, delta : float
-        Privacy budget ε > 0 (``inf`` gives successive elimination) and confidence δ in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` gives successive elimination.
+    delta : float
+        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
 
     Notes
     -----
@@ -67,21 +74,14 @@ class DPSEIdentifier(IdentificationAlgorithm):
         epoch = elimination_epoch(tables.n_arms, 1, self.delta, self.epsilon)
         return tables._replace(least=tables.n_arms * epoch.pulls)
 
-    def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
-        room = check_run(rewards, rng, max_pulls)
-        pulls, viable = np.zeros(rewards.n_arms, dtype=np.int64), np.arange(rewards.n_arms)
+    def decide(self, rewards: Run, rng: Rng) -> int:
+        viable = np.arange(rewards.n_arms)
         epoch = 0
         while viable.size > 1:
             epoch += 1
             plan = elimination_epoch(viable.size, epoch, self.delta, self.epsilon)
-            size = plan.pulls
-            if size * viable.size > room:
-                pulls[viable] += round_robin(np.array(room), viable.size)
-                return Decision(-1, pulls)
-            room -= size * viable.size
-            pulls[viable] += size
-            means = np.array([rewards.total(int(arm), size) for arm in viable]) / size
+            means = rewards.totals(viable, plan.pulls) / plan.pulls
             if plan.noise_scale > 0:
                 means += laplace_noise(rng, plan.noise_scale, viable.size)
             viable = viable[means.max() - means <= plan.threshold]
-        return Decision(int(viable[0]), pulls)
+        return int(viable[0])

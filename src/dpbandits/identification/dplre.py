@@ -3,204 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar
 
-import numpy as np
-
-from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._arrays import Rng
 from dpbandits._validation import check_integer
 from dpbandits.configuration import Budget, Fraction, between
 from dpbandits.divergences import d_eps_kernel
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.identification.base import Decision, IdentificationAlgorithm, check_run
-from dpbandits.identification.evidence import CAPACITY, START, Table, judge, peak, table_of, take_in
+from dpbandits.identification.base import IdentificationAlgorithm
+from dpbandits.identification.evidence import ArmLikelihood, judge
 from dpbandits.identification.transport import transportation_cost_kernel
 from dpbandits.mechanisms import laplace
-from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.populations import patients_left
-from dpbandits.rewards.streams import Rewards
+from dpbandits.rewards.run import Run
 from dpbandits.rewards.tables import Tables
 
-_MOST_PULLS = 2**53
-
-
-class EliminationRule(NamedTuple):
-    """What the compiled functions know of `DPLRE`."""
-
-    epsilon: float
-    threshold: float
-    first: int  # size of the first batches
-    least_growth: float
-    most_growth: float
-    scarce: float = 15.0  # more is demanded if an arm has 15·√(K − 1) times the pulls of another
-    top_up: bool = True  # whether arms that were left behind are given more
-
-
-class _Arms(NamedTuple):
-    """What a run knows; arrays of shape (K, …), except `turn`."""
-
-    rows: Floats  # (K, 4, CAPACITY): tables of the likelihoods
-    slack: Floats
-    size: Ints  # knots
-    sums: Floats  # (K, 2, …): sizes of the batches, and what they were released as
-    batches: Ints
-    pulls: Ints
-    rival: Ints
-    contends: Ints
-    planned: Ints
-    turn: Ints  # step of a round, below 0 in the first batches; leader; last arm released; ⌊√M⌋
-
-
-@kernel
-def _start(n_arms: int, rule: EliminationRule) -> _Arms:
-    # each batch adds `least_growth` times an arm's pulls or more, and two thirds if it is a top-up
-    batches = int(math.log(2.0**53) / math.log1p(min(rule.least_growth, 1.0))) + 3
-    rows, counts = np.zeros((n_arms, 4, CAPACITY)), np.zeros((4, n_arms), np.int64)
-    rows[:, 0, : START.size] = START
-    return _Arms(
-        rows, np.zeros(n_arms), np.full(n_arms, START.size), np.empty((n_arms, 2, batches)),
-        counts[0], counts[1], counts[2], np.ones(n_arms, np.int64), counts[3],
-        np.array([-n_arms, 0, -1, 0]),
-    )  # fmt: skip
-
-
-@kernel
-def _noise_share(upper: float, lower: float, epsilon: float) -> float:
-    """Return r: half the tilt between two means, as a share, at most 1, of what noise lets pass."""
-    if lower <= 0.0 or upper >= 1.0:
-        return 1.0 if epsilon < math.inf else 0.0
-    tilt = math.log(upper / (1.0 - upper)) - math.log(lower / (1.0 - lower))
-    return min(tilt / (2.0 * epsilon), 1.0)
-
-
-@kernel
-def _table(arms: _Arms, a: int) -> Table:
-    return table_of(arms.rows[a], arms.size[a], arms.slack[a])
-
-
-@kernel
-def _demand(rule: EliminationRule, arms: _Arms, b: int) -> float:
-    """Return the evidence, in nats, that beating arm b requires."""
-    scarce = rule.scarce * math.sqrt(arms.pulls.size - 1)
-    scarcity = arms.pulls.max() / (scarce * arms.pulls[b])
-    return rule.threshold + 2.0 * math.log(max(scarcity, 1.0))
-
-
-@kernel
-def _judge(
-    rule: EliminationRule, arms: _Arms, leader: int, b: int, to_the_end: bool
-) -> tuple[bool, float]:
-    """Return whether the leader certainly beats b, and about what evidence it lacks."""
-    demand = _demand(rule, arms, b)
-    beats, lowest = judge(_table(arms, leader), _table(arms, b), demand, to_the_end)
-    return beats, demand - lowest
-
-
-@kernel
-def _batch(rule: EliminationRule, wanted: float, pulls: int) -> int:
-    """Return the size of a batch that is wanted, within the limits of its growth."""
-    return math.ceil(min(max(wanted, rule.least_growth * pulls), rule.most_growth * pulls))
-
-
-@kernel
-def _plan(rule: EliminationRule, arms: _Arms, leader: int) -> int:
-    """Find the leader's rivals and plan their batches; return the size of its own, 0 for none."""
-    lacking = np.zeros(arms.pulls.size)
-    for b in range(lacking.size):
-        arms.rival[b] = 0
-        if b != leader and (arms.contends[b] or _demand(rule, arms, b) > rule.threshold):
-            beaten, lacking[b] = _judge(rule, arms, leader, b, True)
-            arms.rival[b] = not beaten
-    lead, mean = math.sqrt(arms.rival.sum()), peak(_table(arms, leader))
-    most = 0
-    for b in range(lacking.size):
-        if not arms.rival[b]:
-            continue
-        other = peak(_table(arms, b))
-        gain = transportation_cost_kernel(mean, other, lead, 1.0, rule.epsilon)[0]
-        wanted = math.inf
-        if gain > 0.0:
-            noise = _noise_share(mean, other, rule.epsilon)
-            wanted = (0.5 * (1.0 + noise) * lacking[b] + noise) / gain
-        arms.planned[b] = _batch(rule, wanted, arms.pulls[b])
-        most = max(most, arms.pulls[b] + arms.planned[b])
-    pulls = arms.pulls[leader]
-    wanted = lead * most - pulls
-    return 0 if wanted < rule.least_growth * pulls else _batch(rule, wanted, pulls)
-
-
-@kernel
-def next_batch(rule: EliminationRule, arms: _Arms) -> tuple[int, int]:
-    """Return the arm of the next batch and its size, or the arm that is recommended and 0.
-
-    Steps of a round: 0 plans and releases the leader, 1 … K its rivals, K + 1 decides, and
-    K + 2 … 2K + 1 are top-ups.
-    """
-    n_arms, turn, rival = arms.pulls.size, arms.turn, arms.rival
-    last, turn[2] = turn[2], -1
-    if last >= 0:  # its release may have beaten a rival
-        for b in range(n_arms):
-            if rival[b] and (last == b or last == turn[1]):
-                rival[b] = not _judge(rule, arms, turn[1], b, False)[0]
-    while True:
-        step = turn[0]
-        turn[0] += 1
-        if step < 0:
-            return step + n_arms, rule.first
-        if step == 0:
-            leader = int(np.argmax(np.array([peak(_table(arms, a)) for a in range(n_arms)])))
-            turn[1] = leader
-            size = _plan(rule, arms, leader)
-            if size > 0:
-                turn[2] = leader
-                return leader, size
-        elif step <= n_arms:
-            if rival[step - 1]:
-                turn[2] = step - 1
-                return step - 1, arms.planned[step - 1]
-        elif step == n_arms + 1:
-            if not rival.any():
-                return turn[1], 0
-            arms.contends[:] = rival
-            arms.contends[turn[1]] = 1
-            turn[3] = int(math.sqrt(arms.pulls.max()))  # exact: there are 2^53 pulls at most
-        elif step <= 2 * n_arms + 1:
-            b = step - n_arms - 2
-            if rule.top_up and not arms.contends[b] and arms.pulls[b] < turn[3]:
-                return b, 2 * turn[3]
-        else:
-            turn[0] = 0
-
-
-@kernel
-def _record(rule: EliminationRule, arms: _Arms, a: int, size: int, total: float) -> None:
-    """Take in that a batch of arm a was released as `total`."""
-    count, sums = arms.batches[a], arms.sums[a]
-    sums[0, count], sums[1, count] = size, total
-    arms.batches[a] += 1
-    arms.pulls[a] += size
-    ns, xs = sums[0, : count + 1], sums[1, : count + 1]
-    arms.size[a], arms.slack[a] = take_in(arms.rows[a], arms.size[a], ns, xs, rule.epsilon)
-
-
-@kernel
-def _run(rule: EliminationRule, means: Floats, rng: Rng, max_pulls: int) -> tuple[int, Ints]:
-    """Run once: recommendation and pulls."""
-    arms = _start(means.size, rule)
-    while True:
-        a, size = next_batch(rule, arms)
-        if size == 0:
-            return a, arms.pulls
-        room = max_pulls - arms.pulls.sum()
-        if size > room:
-            arms.pulls[a] += room
-            return -1, arms.pulls
-        total = float(binomial(rng, size, means[a]))
-        if rule.epsilon < math.inf:
-            total += laplace(rng, 1.0 / rule.epsilon)
-        _record(rule, arms, a, size, total)
+__all__ = ["DPLRE"]
 
 
 @dataclass(frozen=True)
@@ -220,10 +39,17 @@ class DPLRE(IdentificationAlgorithm):
 
     Parameters
     ----------
-    epsilon, delta : float
-        Privacy budget ε > 0 (``inf``: no noise, and nothing is private) and confidence δ in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf``: no noise, and nothing is private.
+    delta : float
+        Probability δ in (0, 1) of a wrong recommendation that is allowed.
     least_growth, most_growth : float
         Sizes of batches, as shares of the arm's pulls before: 0.001 ≤ least ≤ most ≤ 1000.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, or `most_growth` below `least_growth`.
 
     Notes
     -----
@@ -242,6 +68,9 @@ class DPLRE(IdentificationAlgorithm):
 
     label: ClassVar[str] = "DP-LRE"
     source: ClassVar[str] = "this book"
+    most_pulls: ClassVar[int] = 2**53
+    scarce: ClassVar[float] = 15.0
+    """More is demanded if an arm has 15·√(K − 1) times the pulls of another."""
 
     epsilon: Budget
     delta: Fraction
@@ -258,6 +87,7 @@ class DPLRE(IdentificationAlgorithm):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
+        """Pure ε-differential privacy of pulls, stopping time and recommendation."""
         return PrivacyGuarantee("global", self.epsilon)
 
     @property
@@ -267,38 +97,178 @@ class DPLRE(IdentificationAlgorithm):
         return tables._replace(least=tables.n_arms * self.first_batch(tables.n_arms) + 1)
 
     def threshold(self, n_arms: int) -> float:
-        """Return log((K − 1)/δ), the evidence in nats at which one of K ≥ 2 arms is dropped."""
+        """Return log((K − 1)/δ), the evidence in nats at which one of K arms is dropped.
+
+        Parameters
+        ----------
+        n_arms : int
+            Number K of arms, at least 2.
+
+        Returns
+        -------
+        float
+            The evidence.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer arms.
+        """
         return math.log(check_integer("n_arms", n_arms, 2) - 1) - math.log(self.delta)
 
     def first_batch(self, n_arms: int) -> int:
-        """Return the size of the first batch of each of K ≥ 2 arms."""
+        """Return the size of the first batch of each arm.
+
+        Parameters
+        ----------
+        n_arms : int
+            Number K of arms, at least 2.
+
+        Returns
+        -------
+        int
+            Number of pulls.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer arms.
+        """
         return math.ceil(self.threshold(n_arms) / d_eps_kernel(1.0, 0.5, self.epsilon))
 
-    def rule(self, n_arms: int) -> EliminationRule:
-        """Return what the compiled functions have to know for K arms."""
-        first = min(self.first_batch(n_arms), 2 * _MOST_PULLS)  # more than any run has room for
-        threshold = self.threshold(n_arms)
-        return EliminationRule(self.epsilon, threshold, first, self.least_growth, self.most_growth)
+    def decide(self, rewards: Run, rng: Rng) -> int:
+        n_arms, pulls = rewards.n_arms, rewards.pulls
+        arms = range(n_arms)
+        likelihoods = [ArmLikelihood(self.epsilon) for _ in arms]
 
-    def run_compiled(self, means: Floats, rng: Rng, max_pulls: int) -> Decision | None:
-        if type(self).decide is not DPLRE.decide:
-            return None
-        rule, most = self.rule(means.size), min(max_pulls, _MOST_PULLS)
-        return Decision(*_run(rule, means, rng, most))
-
-    def decide(self, rewards: Rewards, rng: Rng, max_pulls: int) -> Decision:
-        max_pulls = min(check_run(rewards, rng, max_pulls), _MOST_PULLS)
-        rule = self.rule(rewards.n_arms)
-        arms = _start(rewards.n_arms, rule)
-        while True:
-            a, size = next_batch(rule, arms)
-            if size == 0:
-                return Decision(a, arms.pulls)
-            room = min(max_pulls - int(arms.pulls.sum()), patients_left(rewards, a))
-            if size > room:
-                arms.pulls[a] += room
-                return Decision(-1, arms.pulls)
-            total = float(rewards.total(a, size))
+        def release(arm: int, size: int) -> None:
+            total = rewards.total(arm, size)
             if self.epsilon < math.inf:
                 total += laplace(rng, 1.0 / self.epsilon)
-            _record(rule, arms, a, size, total)
+            likelihoods[arm].add(size, total)
+
+        def is_beaten(arm: int) -> bool:
+            better, worse = likelihoods[leader].table, likelihoods[arm].table
+            return bool(judge(better, worse, self.demand(pulls, arm), False)[0])
+
+        for arm in arms:
+            release(arm, self.first_batch(n_arms))
+        contenders = list(arms)
+        while True:
+            means = [likelihood.maximiser for likelihood in likelihoods]
+            leader = means.index(max(means))
+            lacking = {}  # evidence that rivals lack
+            for b in arms:
+                demand = self.demand(pulls, b)
+                if b != leader and (b in contenders or demand > self.threshold(n_arms)):
+                    better, worse = likelihoods[leader].table, likelihoods[b].table
+                    beaten, lowest = judge(better, worse, demand, True)
+                    if not beaten:
+                        lacking[b] = demand - lowest
+            own, planned = self.plan(means, pulls, leader, lacking)
+            rivals = list(lacking)
+            if own > 0:
+                release(leader, own)
+                rivals = [b for b in rivals if not is_beaten(b)]
+            unbeaten = []
+            for b in rivals:
+                release(b, planned[b])
+                if not is_beaten(b):
+                    unbeaten.append(b)
+            if not unbeaten:
+                return leader
+            contenders = [leader, *unbeaten]
+            root = math.isqrt(max(pulls))
+            for b in arms:
+                if b not in contenders and self.is_left_behind(pulls[b], root):
+                    release(b, 2 * root)
+
+    def demand(self, pulls: Sequence[int], arm: int) -> float:
+        """Return the evidence, in nats, that beating an arm requires.
+
+        Parameters
+        ----------
+        pulls : sequence of int, length K
+            Pulls of each arm.
+        arm : int
+            The arm.
+
+        Returns
+        -------
+        float
+            log((K − 1)/δ), and more for an arm with few pulls.
+
+        Examples
+        --------
+        >>> algorithm = DPLRE(1.0, 0.01)
+        >>> round(algorithm.demand([100, 100], 1), 3), round(algorithm.demand([30_000, 100], 1), 3)
+        (4.605, 10.597)
+        """
+        scarce = self.scarce * math.sqrt(len(pulls) - 1)
+        scarcity = max(pulls) / (scarce * pulls[arm])
+        return self.threshold(len(pulls)) + 2.0 * math.log(max(scarcity, 1.0))
+
+    def is_left_behind(self, pulls: int, root: int) -> bool:
+        """Return whether an arm that is no rival is given a batch all the same.
+
+        Parameters
+        ----------
+        pulls : int
+            Its pulls.
+        root : int
+            ⌊√M⌋, M the pulls of the arm that has most.
+
+        Returns
+        -------
+        bool
+            Whether it has fewer.
+        """
+        return pulls < root
+
+    def plan(
+        self, means: Sequence[float], pulls: Sequence[int], leader: int, lacking: dict[int, float]
+    ) -> tuple[int, dict[int, int]]:
+        """Return the sizes of the next batches: those that should bring what evidence is lacking.
+
+        Parameters
+        ----------
+        means : sequence of float, length K
+            Means at which the arms' likelihoods are largest.
+        pulls : sequence of int, length K
+            Pulls of each arm.
+        leader : int
+            The leader.
+        lacking : dict of int to float
+            Evidence, in nats, that each of its rivals lacks to be beaten.
+
+        Returns
+        -------
+        own : int
+            Size of the leader's batch, 0 for none.
+        planned : dict of int to int
+            Sizes of the rivals' batches.
+        """
+        lead, planned, most = math.sqrt(len(lacking)), {}, 0
+        for b, evidence in lacking.items():
+            upper, lower, wanted = means[leader], means[b], math.inf
+            gain = transportation_cost_kernel(upper, lower, lead, 1.0, self.epsilon)[0]
+            if gain > 0.0:
+                noise = self._noise_share(upper, lower)
+                wanted = (0.5 * (1.0 + noise) * evidence + noise) / gain
+            planned[b] = self._batch(wanted, pulls[b])
+            most = max(most, pulls[b] + planned[b])
+        wanted = lead * most - pulls[leader]
+        enough = wanted >= self.least_growth * pulls[leader]
+        return self._batch(wanted, pulls[leader]) if enough else 0, planned
+
+    def _batch(self, wanted: float, pulls: int) -> int:
+        """Return the size of a batch that is wanted, within the limits of its growth."""
+        least, most = self.least_growth * pulls, self.most_growth * pulls
+        return math.ceil(min(max(wanted, least), most))
+
+    def _noise_share(self, upper: float, lower: float) -> float:
+        """Return half the tilt between two means, as a share, at most 1, of what noise lets by."""
+        if lower <= 0.0 or upper >= 1.0:
+            return 1.0 if self.epsilon < math.inf else 0.0
+        tilt = math.log(upper / (1.0 - upper)) - math.log(lower / (1.0 - lower))
+        return min(tilt / (2.0 * self.epsilon), 1.0)

@@ -16,17 +16,16 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer, check_kind, check_values
+from dpbandits.acceleration import REFERENCE, accelerator_for
 from dpbandits.identification.base import (
     DEFAULT_MAX_PULLS,
-    NO_LOG,
-    NO_TABLE,
     Decision,
     IdentificationAlgorithm,
     check_unique_best_arm,
 )
-from dpbandits.identification.top_two import TopTwo, run_top_two
 from dpbandits.rewards.instances import BernoulliInstance
-from dpbandits.rewards.populations import FinitePopulation, OutOfPatientsError, PopulationRewards
+from dpbandits.rewards.populations import FinitePopulation, PopulationRewards
+from dpbandits.rewards.streams import DrawnRewards
 from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.schedules import MOST_PULLS
 
@@ -47,13 +46,38 @@ Ending = tuple[int, Ints, Ints]
 
 @dataclass(frozen=True, eq=False)
 class Identifications:
-    """Replicates of one algorithm on one instance, as of `identify`."""
+    """Replicates of one algorithm on one instance; `identify` makes them.
+
+    Attributes
+    ----------
+    algorithm : IdentificationAlgorithm
+        The algorithm.
+    instance : BernoulliInstance
+        The instance.
+    max_pulls : int
+        Pulls after which a run that has not stopped was ended.
+    recommendation : numpy.ndarray of int, shape (n_runs,)
+        The arm of each run, 0-based; −1 if the run was ended before it stopped.
+    pulls : numpy.ndarray of int, shape (n_runs, K)
+        Pulls of each arm.
+    how : str
+        What ran: the name of an accelerator, or "reference" for the algorithm's own `decide`.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> easy = dpb.instances.bernoulli([0.9, 0.1])
+    >>> runs = dpb.identify(dpb.DPTT(1.0, 0.1), easy, n_runs=3)
+    >>> runs.how, runs.stopped.tolist(), runs.pulls.shape
+    ('batch by batch', [True, True, True], (3, 2))
+    """
 
     algorithm: IdentificationAlgorithm
     instance: BernoulliInstance
     max_pulls: int
-    recommendation: Ints  # the arm of each run, 0-based; −1 if the run was ended before
-    pulls: Ints  # shape (n_runs, K)
+    recommendation: Ints
+    pulls: Ints
+    how: str = REFERENCE
 
     @property
     def n_runs(self) -> int:
@@ -111,7 +135,10 @@ class Identifications:
 
 
 def _identification(
-    max_pulls: int, case: tuple[IdentificationAlgorithm, BernoulliInstance], n_runs: int
+    max_pulls: int,
+    how: str | None,
+    case: tuple[IdentificationAlgorithm, BernoulliInstance],
+    n_runs: int,
 ) -> Replicated:
     """Check a case and describe it to the runner."""
     algorithm, instance = case
@@ -119,18 +146,19 @@ def _identification(
     check_unique_best_arm(instance)
     max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
     short = min(max_pulls, max(64, 4 * instance.n_arms))
+    told = str(accelerator_for(algorithm, DrawnRewards, how) or REFERENCE)
 
     def gather(decisions: Sequence[Decision]) -> Identifications:
         best, pulls = map(np.array, zip(*decisions, strict=True))
-        return Identifications(algorithm, instance, max_pulls, best, pulls)
+        return Identifications(algorithm, instance, max_pulls, best, pulls, told)
 
     return Replicated(
         f"{algorithm.label}, {instance.name}",
         # not max_pulls: a run that is ended early is the beginning of the one that is not
         {"algorithm": describe(algorithm), "means": list(instance.mean_rewards)},
-        partial(algorithm.draw, instance, max_pulls=max_pulls),
+        partial(algorithm.draw, instance, max_pulls=max_pulls, how=how),
         n_runs,
-        warm_up=partial(algorithm.draw, instance, np.random.default_rng(0), short),
+        warm_up=partial(algorithm.draw, instance, np.random.default_rng(0), short, how),
         gather=gather,
     )
 
@@ -142,6 +170,7 @@ def identify(
     seed: int | Sequence[int] = 0,
     max_pulls: int = DEFAULT_MAX_PULLS,
     n_jobs: int = 1,
+    how: str | None = None,
 ) -> Identifications:
     """Simulate independent replicates of an algorithm for best-arm identification.
 
@@ -156,7 +185,7 @@ def identify(
     >>> runs.stopping_time.tolist(), runs.errors(), runs.time_quantiles(0.9).item()
     ([1302, 1302, 1302], 0, 1302.0)
     """
-    return identify_many({None: (algorithm, instance)}, n_runs, seed, max_pulls, n_jobs)[None]
+    return identify_many({None: (algorithm, instance)}, n_runs, seed, max_pulls, n_jobs, how)[None]
 
 
 def identify_many(
@@ -165,52 +194,37 @@ def identify_many(
     seed: int | Sequence[int] = 0,
     max_pulls: int = DEFAULT_MAX_PULLS,
     n_jobs: int = 1,
+    how: str | None = None,
 ) -> dict[Key, Identifications]:
     """Simulate a whole grid of cases, as `simulate_many` does; `max_pulls` is as of `identify`."""
-    return run_cases(cases, partial(_identification, max_pulls), n_runs, seed, n_jobs)
-
-
-def _attempt(
-    algorithm: IdentificationAlgorithm, population: FinitePopulation, rng: Rng, most: int
-) -> Ending | None:
-    """Run until `most` patients have come; None if some arm wants more patients than it has."""
-    rewards = PopulationRewards(population, rng)
-    try:
-        best, patients = algorithm.decide(rewards, rng, most)
-    except OutOfPatientsError:
-        return None
-    if (patients > population.sizes).any():
-        return None
-    for arm, size in enumerate(population.sizes):  # those of open batches
-        rewards.total(arm, int(patients[arm]) - (size - rewards.left(arm)))
-    left = np.array([rewards.successes_left(arm) for arm in range(population.n_arms)])
-    return best, patients, patients - np.array(population.successes) + left
+    return run_cases(cases, partial(_identification, max_pulls, how), n_runs, seed, n_jobs)
 
 
 def run_trial(algorithm: IdentificationAlgorithm, population: FinitePopulation, rng: Rng) -> Ending:
     """Run one trial, until the algorithm decides or wants a patient of an arm that has none left.
 
-    Algorithms that plan without a look at how many patients are left are run again on the same
-    random numbers, with fewer patients in all, to find that moment.
+    Parameters
+    ----------
+    algorithm : IdentificationAlgorithm
+        The algorithm.
+    population : FinitePopulation
+        The patients.
+    rng : numpy.random.Generator
+        Source of all randomness, the order of the patients included.
+
+    Returns
+    -------
+    recommendation : int
+        The arm, or −1 if patients of an arm ran out before.
+    patients, failures : numpy.ndarray of int, each of shape (K,)
+        Patients of each arm, those of open batches included; and those whose outcome was 0.
     """
-    if type(algorithm) is TopTwo:
-        counts = np.array([population.successes, population.sizes])
-        rule = algorithm.leader_share, algorithm.delta, population.shares, NO_TABLE
-        best, came, sums = run_top_two(*rule, counts, rng, population.total, NO_LOG)
-        return best, came, came - sums
-    start = rng.bit_generator.state
-    low, high, most = population.n_arms - 1, population.total + 1, population.total
-    end: Ending | None = None
-    while high - low > 1 and not (end and end[0] >= 0):
-        rng.bit_generator.state = start
-        tried = _attempt(algorithm, population, rng, most)
-        if tried:
-            low, end = most, tried
-        else:
-            high = most
-        most = (low + high) // 2
-    assert end is not None  # an arm has at least as many patients as there are arms
-    return end
+    rewards = PopulationRewards(population, rng)
+    best, patients = algorithm.draw(rewards, rng, population.total)
+    for arm, size in enumerate(population.sizes):  # those of open batches
+        rewards.total(arm, int(patients[arm]) - (size - rewards.left(arm)))
+    left = np.array([rewards.successes_left(arm) for arm in range(population.n_arms)])
+    return best, patients, patients - np.array(population.successes) + left
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import numpy as np
 from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_generator, check_integer
 from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.run import Run
 from dpbandits.rewards.streams import Bandit, Source, read_only
 
 _MOST = 10**9 - 1
@@ -300,23 +301,66 @@ class PopulationRewards(Source):
         ones = float(self.total(arm, size))  # each is its own square
         return ones, ones
 
+    def take(self, arm: int, size: int, found: int) -> None:
+        """Note that patients of `arm` have come whose outcomes were drawn elsewhere.
 
-def patients_left(rewards: object, arm: int) -> int:
-    """Return how many patients of `arm` have not come yet; 2⁶² if rewards do not run out.
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+        size : int
+            Number of patients, at least 0.
+        found : int
+            Number of successes among them.
+
+        Raises
+        ------
+        OutOfPatientsError
+            If the arm has fewer patients left.
+        ValueError
+            If `arm` or `size` is out of range, or the arm cannot have had so many successes.
+        """
+        arm, size = self._check(arm, size)
+        good, left = self._good[arm], self._left[arm]
+        if size > left:
+            raise OutOfPatientsError(arm)
+        found = check_integer("found", found, max(0, size - (left - good)), min(size, good))
+        self._good[arm] -= found
+        self._left[arm] -= size
+
+
+class PatientRun(Run):
+    """A run on patients: it also ends when one is wanted of an arm that has none left.
 
     Parameters
     ----------
-    rewards : object
-        The source of a run.
-    arm : int
-        Arm, from 0 to K − 1.
+    source : PopulationRewards
+        The patients.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
 
-    Returns
-    -------
-    int
-        Number of pulls that the arm still has.
+    Examples
+    --------
+    >>> from dpbandits.rewards.run import Ended
+    >>> patients = PopulationRewards(FinitePopulation((8, 5), (10, 10)), np.random.default_rng(0))
+    >>> run = PatientRun(patients, np.array([100]))
+    >>> try:
+    ...     run.totals([1, 0], 11)
+    ... except Ended:
+    ...     print(run.pulls)
+    [10, 10]
     """
-    return rewards.left(arm) if isinstance(rewards, PopulationRewards) else 2**62
+
+    source: PopulationRewards
+
+    def _pull(self, arms: Sequence[int], size: int) -> None:
+        room = min(  # pulls until the turn of an arm comes that has no patient left
+            (self.source.left(arm) * len(arms) + place for place, arm in enumerate(arms)),
+            default=0,
+        )
+        if room < size * len(arms):
+            self._last = min(self._last, self.time + room)
+        super()._pull(arms, size)
 
 
 def isis2() -> FinitePopulation:

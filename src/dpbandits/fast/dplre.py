@@ -1,0 +1,233 @@
+"""DP-LRE in compiled code, batch by batch: the same numbers as by `DPLRE.decide`."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
+from dpbandits.acceleration import accelerates
+from dpbandits.identification.base import Decision
+from dpbandits.identification.dplre import DPLRE
+from dpbandits.identification.evidence import CAPACITY, START, Table, judge, peak, table_of, take_in
+from dpbandits.identification.transport import transportation_cost_kernel
+from dpbandits.mechanisms import laplace
+from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.populations import PopulationRewards
+from dpbandits.rewards.streams import DrawnRewards
+
+__all__ = ["EliminationRule", "rule_of"]
+
+
+class EliminationRule(NamedTuple):
+    """What the compiled functions know of `DPLRE`."""
+
+    epsilon: float
+    threshold: float
+    first: int  # size of the first batches
+    least_growth: float
+    most_growth: float
+    scarce: float  # more is demanded if an arm has scarce·√(K − 1) times the pulls of another
+
+
+class _Arms(NamedTuple):
+    """What a run knows; arrays of shape (K, …), except `turn`."""
+
+    rows: Floats  # (K, 4, CAPACITY): tables of the likelihoods
+    slack: Floats
+    size: Ints  # knots
+    sums: Floats  # (K, 2, …): sizes of the batches, and what they were released as
+    batches: Ints
+    pulls: Ints
+    rival: Ints
+    contends: Ints
+    planned: Ints
+    turn: Ints  # step of a round, below 0 in the first batches; leader; last arm released; ⌊√M⌋
+
+
+@kernel
+def _start(n_arms: int, rule: EliminationRule) -> _Arms:
+    # each batch adds `least_growth` times an arm's pulls or more, and two thirds if it is a top-up
+    batches = int(math.log(2.0**53) / math.log1p(min(rule.least_growth, 1.0))) + 3
+    rows, counts = np.zeros((n_arms, 4, CAPACITY)), np.zeros((4, n_arms), np.int64)
+    rows[:, 0, : START.size] = START
+    return _Arms(
+        rows, np.zeros(n_arms), np.full(n_arms, START.size), np.empty((n_arms, 2, batches)),
+        counts[0], counts[1], counts[2], np.ones(n_arms, np.int64), counts[3],
+        np.array([-n_arms, 0, -1, 0]),
+    )  # fmt: skip
+
+
+@kernel
+def _noise_share(upper: float, lower: float, epsilon: float) -> float:
+    """Return r: half the tilt between two means, as a share, at most 1, of what noise lets pass."""
+    if lower <= 0.0 or upper >= 1.0:
+        return 1.0 if epsilon < math.inf else 0.0
+    tilt = math.log(upper / (1.0 - upper)) - math.log(lower / (1.0 - lower))
+    return min(tilt / (2.0 * epsilon), 1.0)
+
+
+@kernel
+def _table(arms: _Arms, a: int) -> Table:
+    return table_of(arms.rows[a], arms.size[a], arms.slack[a])
+
+
+@kernel
+def _demand(rule: EliminationRule, arms: _Arms, b: int) -> float:
+    """Return the evidence, in nats, that beating arm b requires."""
+    scarce = rule.scarce * math.sqrt(arms.pulls.size - 1)
+    scarcity = arms.pulls.max() / (scarce * arms.pulls[b])
+    return rule.threshold + 2.0 * math.log(max(scarcity, 1.0))
+
+
+@kernel
+def _judge(
+    rule: EliminationRule, arms: _Arms, leader: int, b: int, to_the_end: bool
+) -> tuple[bool, float]:
+    """Return whether the leader certainly beats b, and about what evidence it lacks."""
+    demand = _demand(rule, arms, b)
+    beats, lowest = judge(_table(arms, leader), _table(arms, b), demand, to_the_end)
+    return beats, demand - lowest
+
+
+@kernel
+def _batch(rule: EliminationRule, wanted: float, pulls: int) -> int:
+    """Return the size of a batch that is wanted, within the limits of its growth."""
+    return math.ceil(min(max(wanted, rule.least_growth * pulls), rule.most_growth * pulls))
+
+
+@kernel
+def _plan(rule: EliminationRule, arms: _Arms, leader: int) -> int:
+    """Find the leader's rivals and plan their batches; return the size of its own, 0 for none."""
+    lacking = np.zeros(arms.pulls.size)
+    for b in range(lacking.size):
+        arms.rival[b] = 0
+        if b != leader and (arms.contends[b] or _demand(rule, arms, b) > rule.threshold):
+            beaten, lacking[b] = _judge(rule, arms, leader, b, True)
+            arms.rival[b] = not beaten
+    lead, mean = math.sqrt(arms.rival.sum()), peak(_table(arms, leader))
+    most = 0
+    for b in range(lacking.size):
+        if not arms.rival[b]:
+            continue
+        other = peak(_table(arms, b))
+        gain = transportation_cost_kernel(mean, other, lead, 1.0, rule.epsilon)[0]
+        wanted = math.inf
+        if gain > 0.0:
+            noise = _noise_share(mean, other, rule.epsilon)
+            wanted = (0.5 * (1.0 + noise) * lacking[b] + noise) / gain
+        arms.planned[b] = _batch(rule, wanted, arms.pulls[b])
+        most = max(most, arms.pulls[b] + arms.planned[b])
+    pulls = arms.pulls[leader]
+    wanted = lead * most - pulls
+    return 0 if wanted < rule.least_growth * pulls else _batch(rule, wanted, pulls)
+
+
+@kernel
+def next_batch(rule: EliminationRule, arms: _Arms) -> tuple[int, int]:
+    """Return the arm of the next batch and its size, or the arm that is recommended and 0.
+
+    Steps of a round: 0 plans and releases the leader, 1 … K its rivals, K + 1 decides, and
+    K + 2 … 2K + 1 are top-ups.
+    """
+    n_arms, turn, rival = arms.pulls.size, arms.turn, arms.rival
+    last, turn[2] = turn[2], -1
+    if last >= 0:  # its release may have beaten a rival
+        for b in range(n_arms):
+            if rival[b] and (last == b or last == turn[1]):
+                rival[b] = not _judge(rule, arms, turn[1], b, False)[0]
+    while True:
+        step = turn[0]
+        turn[0] += 1
+        if step < 0:
+            return step + n_arms, rule.first
+        if step == 0:
+            leader = int(np.argmax(np.array([peak(_table(arms, a)) for a in range(n_arms)])))
+            turn[1] = leader
+            size = _plan(rule, arms, leader)
+            if size > 0:
+                turn[2] = leader
+                return leader, size
+        elif step <= n_arms:
+            if rival[step - 1]:
+                turn[2] = step - 1
+                return step - 1, arms.planned[step - 1]
+        elif step == n_arms + 1:
+            if not rival.any():
+                return turn[1], 0
+            arms.contends[:] = rival
+            arms.contends[turn[1]] = 1
+            turn[3] = int(math.sqrt(arms.pulls.max()))  # exact: there are 2^53 pulls at most
+        elif step <= 2 * n_arms + 1:
+            b = step - n_arms - 2
+            if not arms.contends[b] and arms.pulls[b] < turn[3]:
+                return b, 2 * turn[3]
+        else:
+            turn[0] = 0
+
+
+@kernel
+def _record(rule: EliminationRule, arms: _Arms, a: int, size: int, total: float) -> None:
+    """Take in that a batch of arm a was released as `total`."""
+    count, sums = arms.batches[a], arms.sums[a]
+    sums[0, count], sums[1, count] = size, total
+    arms.batches[a] += 1
+    arms.pulls[a] += size
+    ns, xs = sums[0, : count + 1], sums[1, : count + 1]
+    arms.size[a], arms.slack[a] = take_in(arms.rows[a], arms.size[a], ns, xs, rule.epsilon)
+
+
+@kernel
+def _run(rule: EliminationRule, means: Floats, rng: Rng, max_pulls: int) -> tuple[int, Ints]:
+    """Run once: recommendation and pulls."""
+    arms = _start(means.size, rule)
+    while True:
+        a, size = next_batch(rule, arms)
+        if size == 0:
+            return a, arms.pulls
+        room = max_pulls - arms.pulls.sum()
+        if size > room:
+            arms.pulls[a] += room
+            return -1, arms.pulls
+        total = float(binomial(rng, size, means[a]))
+        if rule.epsilon < math.inf:
+            total += laplace(rng, 1.0 / rule.epsilon)
+        _record(rule, arms, a, size, total)
+
+
+def rule_of(algorithm: DPLRE, n_arms: int) -> EliminationRule:
+    """Return what the compiled functions have to know for K arms."""
+    first = min(algorithm.first_batch(n_arms), 2 * DPLRE.most_pulls)  # no run has room for more
+    growth = algorithm.least_growth, algorithm.most_growth
+    threshold = algorithm.threshold(n_arms)
+    return EliminationRule(algorithm.epsilon, threshold, first, *growth, algorithm.scarce)
+
+
+@accelerates(DPLRE, on=DrawnRewards, name="compiled")
+def draw(algorithm: DPLRE, rewards: DrawnRewards, max_pulls: int, rng: Rng) -> Decision:
+    """Run on Bernoulli arms."""
+    return Decision(*_run(rule_of(algorithm, rewards.n_arms), rewards.means, rng, max_pulls))
+
+
+@accelerates(DPLRE, on=PopulationRewards, name="compiled")
+def draw_patients(
+    algorithm: DPLRE, rewards: PopulationRewards, max_pulls: int, rng: Rng
+) -> Decision:
+    """Run on patients, until one is wanted of an arm that has none left."""
+    rule = rule_of(algorithm, rewards.n_arms)
+    arms = _start(rewards.n_arms, rule)
+    while True:
+        a, size = next_batch(rule, arms)
+        if size == 0:
+            return Decision(int(a), arms.pulls)
+        room = min(max_pulls - int(arms.pulls.sum()), rewards.left(a))
+        if size > room:
+            arms.pulls[a] += room
+            return Decision(-1, arms.pulls)
+        total = float(rewards.total(a, size))
+        if algorithm.epsilon < math.inf:
+            total += laplace(rng, 1.0 / algorithm.epsilon)
+        _record(rule, arms, a, size, total)

@@ -1,0 +1,153 @@
+"""Top Two, pull by pull, in a compiled loop: the same numbers as by `TopTwo.decide`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
+from dpbandits.acceleration import TableRuns, accelerates
+from dpbandits.divergences import d_eps_kernel
+from dpbandits.identification.base import Decision, TableDecisions
+from dpbandits.identification.thresholds import mixture_threshold_kernel
+from dpbandits.identification.top_two import TopTwo
+from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.populations import PopulationRewards
+from dpbandits.rewards.streams import DrawnRewards, running_sums
+
+NO_TABLE, NO_LOG = np.empty((0, 0)), np.empty(0)
+"""Stand for rewards that are drawn, and pulls of which no account is kept."""
+NO_PATIENTS = np.empty((2, 0), np.int64)
+"""Stands for a population that a run does without."""
+
+
+@kernel
+def next_total(means: Floats, table: Floats, rng: Rng, arm: int, before: int, size: int) -> float:
+    """Return the sum of `size` rewards of an arm after `before`: of a table of sums, or drawn."""
+    if table.size > 0:
+        return table[arm, before + size] - table[arm, before]
+    return float(binomial(rng, size, means[arm]))
+
+
+@kernel
+def next_decision(
+    sums: Ints, pulls: Ints, led: Ints, own: Ints, share: float, delta: float
+) -> tuple[bool, int]:
+    """Return (True, arm to recommend) or (False, arm to play), and count the round.
+
+    Ties go to the lowest arm number.
+    """
+    n_arms = sums.size
+    leader = 0
+    for a in range(1, n_arms):
+        if sums[a] / pulls[a] > sums[leader] / pulls[leader]:
+            leader = a
+    ahead, top = pulls[leader], sums[leader] / pulls[leader]
+    stops, challenger, least = True, -1, np.inf
+    for a in range(n_arms):
+        if a == leader:
+            continue
+        n, mean = pulls[a], sums[a] / pulls[a]
+        common = (sums[leader] + sums[a]) / (ahead + n)
+        cost = 0.0
+        if mean < top:
+            cost = ahead * d_eps_kernel(top, common, np.inf)
+            cost += n * d_eps_kernel(mean, common, np.inf)
+        stops = stops and cost > mixture_threshold_kernel(delta, n_arms, ahead, n)
+        cost += np.log(n)
+        if challenger < 0 or cost < least:
+            challenger, least = a, cost
+    if stops:
+        return True, leader
+    led[leader] += 1
+    if own[leader] < share * led[leader]:
+        own[leader] += 1
+        return False, leader
+    return False, challenger
+
+
+@kernel
+def run_top_two(
+    share: float,
+    delta: float,
+    means: Floats,
+    table: Floats,
+    population: Ints,
+    rng: Rng,
+    max_pulls: int,
+    log: Floats,
+) -> tuple[int, Ints, Ints]:
+    """Run once: recommendation, pulls and sums of rewards of each arm.
+
+    Rewards are 0 or 1 with these means, or, if there is a `table`, shape (K, N + 1) with
+    N ≥ `max_pulls`, it has the sums of the first 0, …, N rewards of each arm; or, if `population`
+    has the successes and sizes of K arms, the run is on patients as `PopulationRewards` draws them,
+    until an arm has none left. A `log` gets the arms in the order of their pulls. `NO_TABLE`,
+    `NO_PATIENTS` and `NO_LOG` stand for none.
+    """
+    n_arms, finite = means.size, population.size > 0
+    sums, pulls = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
+    led, own = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
+    t = 0
+    while True:
+        stops, arm = False, t
+        if t >= n_arms:
+            stops, arm = next_decision(sums, pulls, led, own, share, delta)
+        if stops:
+            return arm, pulls, sums
+        if t == max_pulls or (finite and pulls[arm] == population[1, arm]):
+            return -1, pulls, sums
+        if finite:
+            left = population[1, arm] - pulls[arm]
+            sums[arm] += rng.random() * left < population[0, arm] - sums[arm]
+        else:
+            sums[arm] += int(next_total(means, table, rng, arm, pulls[arm], 1))
+        if log.size > 0:
+            log[t] = arm
+        pulls[arm] += 1
+        t += 1
+
+
+@kernel
+def _table_runs(
+    share: float, delta: float, sums: Floats, n_runs: int, rng: Rng
+) -> tuple[Ints, Ints, Floats]:
+    """Run many times on a table given by running sums: recommendations, pulls, arms in order."""
+    n_arms, n_pulls, means = sums.shape[0], sums.shape[1] - 1, np.zeros(sums.shape[0])
+    best, pulls = np.empty(n_runs, np.int64), np.empty((n_runs, n_arms), np.int64)
+    arms = np.full((n_runs, n_pulls), -1.0)
+    for r in range(n_runs):
+        best[r], pulls[r], _ = run_top_two(
+            share, delta, means, sums, NO_PATIENTS, rng, n_pulls, arms[r]
+        )
+    return best, pulls, arms
+
+
+@accelerates(TopTwo, on=DrawnRewards, name="pull by pull")
+def draw(algorithm: TopTwo, rewards: DrawnRewards, max_pulls: int, rng: Rng) -> Decision:
+    """Run on Bernoulli arms."""
+    setting = algorithm.leader_share, algorithm.delta, rewards.means, NO_TABLE, NO_PATIENTS
+    arm, pulls, _ = run_top_two(*setting, rng, max_pulls, NO_LOG)
+    return Decision(arm, pulls)
+
+
+@accelerates(TopTwo, on=PopulationRewards, name="pull by pull")
+def draw_patients(
+    algorithm: TopTwo, rewards: PopulationRewards, max_pulls: int, rng: Rng
+) -> Decision:
+    """Run on patients, until one is wanted of an arm that has none left."""
+    arms = range(rewards.n_arms)
+    counts = np.array([[f(arm) for arm in arms] for f in (rewards.successes_left, rewards.left)])
+    setting = algorithm.leader_share, algorithm.delta, counts[0] / counts[1], NO_TABLE, counts
+    best, pulls, sums = run_top_two(*setting, rng, max_pulls, NO_LOG)
+    for arm in arms:
+        rewards.take(arm, int(pulls[arm]), int(sums[arm]))
+    return Decision(best, pulls)
+
+
+@accelerates(TopTwo, on=TableRuns, name="pull by pull")
+def draw_table(algorithm: TopTwo, table: Floats, n_runs: int, rng: Rng) -> TableDecisions:
+    """Run many times on a table."""
+    sums = running_sums(np.array(table, np.float64, order="C"))
+    setting = algorithm.leader_share, algorithm.delta
+    return TableDecisions(*_table_runs(*setting, sums, n_runs, rng))

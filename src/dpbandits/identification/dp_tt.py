@@ -1,0 +1,186 @@
+"""DP-TT: Top Two with private batches that add up (Jourdan & Azize 2025, reconstructed)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from dpbandits._arrays import Rng
+from dpbandits.configuration import Budget, Fraction, between, whole
+from dpbandits.identification.batches import BatchedTopTwo
+from dpbandits.identification.thresholds import chernoff_threshold, union_threshold
+from dpbandits.identification.transport import calibrated_cost_kernel
+from dpbandits.rewards.run import Run
+from dpbandits.schedules import next_release
+
+__all__ = ["DPTT"]
+
+Pulls = Sequence[int]
+
+
+@dataclass(frozen=True)
+class DPTT(BatchedTopTwo):
+    """DP-TT: Jourdan & Azize (2025), Algorithm 1, reconstructed.
+
+    Arm a is released when its pulls reach ⌈(1 + η)^j⌉, j = 0, 1, …: the batch's sum of rewards plus
+    one Lap(1/ε). Released batches add up: after k releases, μ̃_a is their sum over the n_a pulls.
+    Leader is B = argmax μ̃, challenger the arm of least W̃_{B,a} + γ·log N_a at the pulls N so far,
+    open batches included (`transport.calibrated_cost`, with r = k/n as of the release). After each
+    release the rule stops and recommends ã = argmax μ̃ if W̃_{ã,b}, at the released counts, is above
+    the threshold c(k_ã, k_b) for every b ≠ ã. Algorithm and proofs: :prf:ref:`alg-dptt`,
+    :prf:ref:`thm-dptt-private`, :prf:ref:`thm-chernoff-correct`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0; ``inf``: no noise.
+    delta : float
+        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+    threshold : {"chernoff", "union"}
+        `thresholds.chernoff_threshold`, log(1/δ) to leading order, or `thresholds.union_threshold`,
+        2·log(1/δ), the order of the paper's. Both are δ-correct.
+    eta : float
+        Growth η of the grid of releases, from 0.001 to 1000.
+    leader_share : float
+        Share β in (0, 1) of an arm's rounds as the leader in which it is played.
+    costs : {"calibrated", "plain"}
+        What the challenger has the least of: W̃, which knows the noise of the estimates, or W.
+    exploration : float
+        γ from 0 to 1000, the weight of log N_a.
+    exponent : float
+        Exponent s of the sums over releases in the thresholds, from 1.001 to 100.
+    first : int
+        Pulls of each arm before its first release, from 1 to 2^53: the grid is ⌈first·(1 + η)^j⌉.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Notes
+    -----
+    The paper is known through its reviews only. Its costs are W, in the challenger and when it
+    stops; calibrated costs, log N_a, the thresholds and `first` are ours. An unlucky early release
+    can make the best arm look so bad that it is not played while two others are tied: with γ = 0 it
+    may starve for ever, with W̃ beyond a time t with a probability of about t^−γ, so that a finite
+    mean requires γ > 1 (:ref:`starvation`). Set `max_pulls` where starving is to be seen. At small
+    ε early releases are nothing but noise; `first` of about 10/ε leaves them out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpbandits as dpb
+    >>> instance = dpb.instances.bernoulli([0.9, 0.1])
+    >>> dpb.DPTT(epsilon=1.0, delta=0.1).draw(instance, np.random.default_rng(0)).recommendation
+    0
+    """
+
+    label: ClassVar[str] = "DP-TT"
+    source: ClassVar[str] = "JA25, Algorithm 1, reconstructed"
+
+    epsilon: Budget
+    delta: Fraction
+    threshold: Literal["chernoff", "union"] = "chernoff"
+    eta: Annotated[float, between(1e-3, 1e3)] = 1.0
+    leader_share: Fraction = 0.5
+    costs: Literal["calibrated", "plain"] = "calibrated"
+    exploration: Annotated[float, between(0, 1e3)] = 2.0
+    exponent: Annotated[float, between(1.001, 100)] = 1.3
+    first: Annotated[int, whole(1, 2**53)] = 1
+
+    def decide(self, rewards: Run, rng: Rng) -> int:
+        arms = range(rewards.n_arms)
+        # of each arm: released sum, pulls n up to the last release, releases k; pulls N so far
+        sums = [self.release(rewards.total(arm, self.first), rng) for arm in arms]
+        released, releases, pulls = [self.first for _ in arms], [1 for _ in arms], rewards.pulls
+        following = [next_release(self.first, self.eta, self.first) for _ in arms]
+        open_batch, led, own = [0.0 for _ in arms], [0 for _ in arms], [0 for _ in arms]
+        while True:
+            means = [s / n for s, n in zip(sums, released, strict=True)]
+            noise = [k / n for k, n in zip(releases, released, strict=True)]
+            leader = means.index(max(means))
+            others = [a for a in arms if a != leader]
+            if all(
+                self.cost(means, noise, released, leader, a)
+                > self.least_cost(len(arms), releases[leader], releases[a])
+                for a in others
+            ):
+                return leader
+            known = noise if self.costs == "calibrated" else [0.0 for _ in arms]
+            while True:
+                led[leader] += 1
+                if own[leader] < self.leader_share * led[leader]:
+                    own[leader] += 1
+                    arm = leader
+                else:
+                    arm = min(
+                        others,
+                        key=lambda a: (
+                            self.cost(means, known, pulls, leader, a)
+                            + self.exploration * math.log(pulls[a])
+                        ),
+                    )
+                open_batch[arm] += rewards.total(arm, 1)
+                if pulls[arm] == following[arm]:
+                    break
+            sums[arm] += self.release(open_batch[arm], rng)
+            released[arm], releases[arm], open_batch[arm] = pulls[arm], releases[arm] + 1, 0.0
+            following[arm] = next_release(pulls[arm], self.eta, self.first)
+
+    def cost(
+        self, means: Sequence[float], ratios: Sequence[float], pulls: Pulls, leader: int, arm: int
+    ) -> float:
+        """Return W̃ of the leader and another arm: what it costs that their means change order.
+
+        Parameters
+        ----------
+        means : sequence of float, length K
+            Estimates μ̃ of the means.
+        ratios : sequence of float, length K
+            Laplace variables per reward in each; zeros give W.
+        pulls : sequence of int, length K
+            The weights: numbers of pulls.
+        leader, arm : int
+            The two arms.
+
+        Returns
+        -------
+        float
+            The cost, in nats.
+
+        Examples
+        --------
+        >>> round(DPTT(1.0, 0.1).cost([0.9, 0.5], [0.1, 0.1], [10, 20], 0, 1), 4)
+        1.1111
+        """
+        a, b = leader, arm
+        weights = float(pulls[a]), float(pulls[b])
+        found = calibrated_cost_kernel(
+            means[a], means[b], *weights, ratios[a], ratios[b], self.epsilon
+        )
+        return float(found[0])
+
+    def least_cost(self, n_arms: int, first: int, second: int) -> float:
+        """Return the threshold c(k, k′) that costs have to exceed before the rule stops.
+
+        Parameters
+        ----------
+        n_arms : int
+            Number K of arms.
+        first, second : int
+            Numbers k and k′ of releases of the two arms.
+
+        Returns
+        -------
+        float
+            The threshold, in nats.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its range.
+        """
+        chosen = chernoff_threshold if self.threshold == "chernoff" else union_threshold
+        return chosen(self.delta, n_arms, first, second, self.exponent)
