@@ -499,7 +499,7 @@ class SameDecision:
         if isinstance(rewards, FixedRewards):
             rewards.restart()
         if isinstance(self.algorithm, dpb.identification.IdentificationAlgorithm):
-            arm = self.algorithm.decide(rewards, rng, 2 * pulls).recommendation
+            arm = self.algorithm.draw(rewards, rng, 2 * pulls).recommendation
             return {0: 1, 1: 0, -1: 2}[arm]
         times = np.array([2 * pulls, 2 * pulls + 2])
         counts = self.algorithm.draw(rewards, CERTAIN_HORIZON, times, rng, "reference").counts

@@ -153,7 +153,7 @@ class DPTT(BatchedTopTwo):
         Examples
         --------
         >>> round(DPTT(1.0, 0.1).cost([0.9, 0.5], [0.1, 0.1], [10, 20], 0, 1), 4)
-        1.1111
+        1.1634
         """
         a, b = leader, arm
         weights = float(pulls[a]), float(pulls[b])
