@@ -22,7 +22,7 @@ from dpbandits.acceleration import ExactRun, TableRuns, accelerates, accelerator
 from dpbandits.auditing import subject_of
 from dpbandits.auditing.elimination_laws import elimination_law, heavy_plan, two_arm_epochs
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
-from dpbandits.rewards.heavy_laws import HeavyRewards, TwoPointHeavyLaw
+from dpbandits.rewards.heavy_laws import GivenRewards, HeavyRewards, TwoPointHeavyLaw
 from dpbandits.rewards.laws import Law
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards
 from dpbandits.rewards.streams import DrawnRewards, FixedRewards, LawRewards
@@ -86,6 +86,26 @@ class SameRuns:
             for _ in range(self.runs)
         ]
         assert not np.array_equal(others[-1].counts, plain.counts), "control"
+
+
+@dataclass(frozen=True)
+class SamePulls:
+    """Equal generators give the same arm at every pull; `other` is the control."""
+
+    algorithm: object
+    other: object
+    instance: object
+    horizon: int = 1500
+
+    def counts(self, algorithm, how, seed):
+        times = np.arange(1, self.horizon + 1)
+        rng = np.random.default_rng(seed)
+        return algorithm.draw(self.instance, self.horizon, times, rng, how).counts
+
+    def holds(self, name):
+        plain = self.counts(self.algorithm, "reference", 7)
+        assert np.array_equal(self.counts(self.algorithm, name, 7), plain)
+        assert not np.array_equal(self.counts(self.other, name, 7), plain), "control"
 
 
 @dataclass(frozen=True)
@@ -321,21 +341,48 @@ CASES |= {
         for each in ("refreshed", "frozen", "literal")
     ],
 }  # fmt: skip
-WILD = dpb.instances.twzw22("S1", order=0.9)
-ROBUST = dpb.RobustUCB(), dpb.RobustUCB("fixed")
+# ---------------------------------------------------------------- heavy tails
+S1, S3 = dpb.instances.twzw22("S1", order=0.9), dpb.instances.twzw22("S3", order=0.5)
+COINS = dpb.instances.heavy(
+    [TwoPointHeavyLaw(2.0, p) for p in (0.05, 0.45, 0.2)], order=0.8, moment_bound=1.6
+)
+APART = dpb.instances.heavy(
+    [TwoPointHeavyLaw(1.0, p) for p in (0.95, 0.05)], order=1.0, moment_bound=0.95
+)
+GIVEN = dpb.instances.heavy_callback(lambda arm: 0.4 * arm, 3, order=1.0, moment_bound=1.0)
+FIXED, ANYTIME = dpb.RobustUCB("fixed"), dpb.RobustUCB()
 CASES |= {
     (dpb.DPRUCB, HeavyRewards, "pull by pull"): [
-        SameRuns(dpb.DPRUCB(2.0, width), dpb.DPRUCB(1.0, width), WILD, 2000, 5, at_once=False)
-        for width in ("valid", "published")
+        SamePulls(dpb.DPRUCB(200.0), dpb.DPRUCB(220.0), S1),
+        SamePulls(dpb.DPRUCB(300.0, "published"), dpb.DPRUCB(330.0, "published"), S1),
+        SamePulls(dpb.DPRUCB(50.0, scaling="log"), dpb.DPRUCB(10.0, scaling="log"), S3),
+        SamePulls(dpb.DPRUCB(INF), dpb.DPRUCB(900.0), COINS),
+    ],
+    (dpb.DPRUCB, GivenRewards, "pull by pull"): [
+        SamePulls(dpb.DPRUCB(20.0), dpb.DPRUCB(22.0), GIVEN)
     ],
     (dpb.DPRUCB, HeavyRewards, "skipping"): [
-        SameLaw(dpb.DPRUCB(20.0), dpb.DPRUCB(1.0), WILD, 40_000, 600, "pull by pull", at_once=0.3)
+        SameLaw(algorithm, other, instance, 40_000, 700, "pull by pull", at_once=share)
+        for algorithm, other, instance, share in (
+            (dpb.DPRUCB(1.0), dpb.DPRUCB(1.2), S1, 0.3),
+            (dpb.DPRUCB(0.3), dpb.DPRUCB(0.6), S3, 0.3),
+            (dpb.DPRUCB(20.0), dpb.DPRUCB(40.0), S1, 0.3),
+            (dpb.DPRUCB(1.0, "published"), dpb.DPRUCB(2.0, "published"), S1, 0.0),
+            (dpb.DPRUCB(2.0), dpb.DPRUCB(4.0), COINS, 0.3),
+        )
+    ],
+    (dpb.RobustUCB, HeavyRewards, "pull by pull"): [
+        SamePulls(*pair, each) for pair in ((FIXED, ANYTIME), (ANYTIME, FIXED)) for each in (S1, S3)
+    ],
+    (dpb.RobustUCB, GivenRewards, "pull by pull"): [
+        SamePulls(FIXED, ANYTIME, GIVEN), SamePulls(ANYTIME, FIXED, GIVEN)
     ],
     (dpb.RobustUCB, HeavyRewards, "skipping"): [
-        SameRuns(*ROBUST, WILD, 600, 3, at_once=False),
-        SameLaw(ROBUST[1], ROBUST[0], WILD, 240, 460),
+        SameLaw(FIXED, ANYTIME, APART, 40_000, 700, "pull by pull", at_once=0.1),
+        SamePulls(ANYTIME, FIXED, S1),
     ],
-}
+}  # fmt: skip
+
 LAZY = {
     dpb.AnytimeLazyUCB: [
         (dpb.AnytimeLazyUCB(2.0), dpb.AdaPUCB(2.0, alpha=3.0)),

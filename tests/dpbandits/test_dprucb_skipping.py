@@ -1,6 +1,5 @@
 """DPRUCB by walks: rewards of a stretch, first passages of a growing tree, the law of the pulls."""
 
-import functools
 import math
 
 import numpy as np
@@ -11,14 +10,9 @@ from numba import njit
 from statistical import same_law, same_law_of_counts
 
 import dpbandits as dpb
-from dpbandits.fast import tree_walks
-from dpbandits.fast.tree_walks import (
-    TreeIndex,
-    certify_tree,
-    play_by_steps,
-    tree_index_of,
-    tree_skip_and_tally,
-)
+from dpbandits.fast import heavy_skipping
+from dpbandits.fast.heavy_skipping import Floor, Lead, certify_tree, tree_skip_and_tally
+from dpbandits.fast.heavy_steps import TreeIndex, play_by_steps, tree_index_of
 from dpbandits.mechanisms import laplace
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
@@ -194,56 +188,10 @@ SHORT = {
     "two points": (dpb.DPRUCB(2.0), TWO_POINTS),
 }
 HORIZON = 40_000
-RUNS = 700
-"""Enough for a budget one fifth larger to be refuted at the limit."""
-
-
-@functools.cache
-def per_step_counts(name):
-    """The reference of a short case, once for the test and its controls."""
-    algorithm, instance = SHORT[name]
-    return counts(algorithm, instance, RUNS, 1, "pull by pull")
-
-
-def counts(algorithm, instance, size, seed, how="skipping"):
-    """Pulls at two times of `size` runs, shape (size, 2·K)."""
-    rng, times = np.random.default_rng(seed), np.array([HORIZON // 5, HORIZON])
-    runs = [algorithm.draw(instance, HORIZON, times, rng, how).counts for _ in range(size)]
-    return np.array(runs).reshape(size, -1)
 
 
 def tally(instance, index, horizon=HORIZON):
     return tree_skip_and_tally(instance, index, np.array([horizon]), np.random.default_rng(0))[1]
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("name", SHORT)
-def test_law_of_the_pulls(name):
-    """Against the kernel that test_heavy_regret.py compares with the pseudo-code, pull for pull."""
-    algorithm, instance = SHORT[name]
-    if algorithm.width == "valid":
-        assert (
-            tally(instance, tree_index_of(algorithm, instance, HORIZON)).walked_pulls
-            > 0.3 * HORIZON
-        )
-    mine = counts(algorithm, instance, RUNS, 0)
-    assert same_law_of_counts(mine, per_step_counts(name))
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("fault", ["budget", "moment", "laws"])
-def test_another_law_of_the_pulls_is_refuted(fault):
-    """Negative control."""
-    algorithm, instance = SHORT["Pareto"]
-    theirs = per_step_counts("Pareto")
-    if fault == "budget":
-        algorithm = dpb.DPRUCB(1.2)
-    elif fault == "moment":
-        instance = HeavyTailInstance(instance.laws, 0.9, 1.3 * instance.moment_bound)
-    else:
-        laws = (*instance.laws[:1], *instance.laws[2:], instance.laws[1])
-        instance = HeavyTailInstance(laws, 0.9, instance.moment_bound)
-    assert not same_law_of_counts(counts(algorithm, instance, RUNS, 0), theirs)
 
 
 PARETOS = ((0, 1.5, 0.05), (0, 1.5, 0.02), (0, 1.8, 0.03))
@@ -270,7 +218,8 @@ def kernel_counts(case, size, seed, play=lambda *run: tree_skip_and_tally(*run)[
     known = [(ParetoLaw, TwoPointHeavyLaw)[kind](*rest) for kind, *rest in laws]
     instance, index = HeavyTailInstance(known, 0.001, 1e9), TreeIndex(*numbers)
     rng, times = np.random.default_rng(seed), np.array([3000, 12_000])
-    return np.array([play(instance, index, times, rng) for _ in range(size)]).reshape(size, -1)
+    rewards = instance.rewards(rng)
+    return np.array([play(rewards, index, times, rng) for _ in range(size)]).reshape(size, -1)
 
 
 @pytest.mark.statistical
@@ -285,9 +234,9 @@ def test_law_of_the_kernel(name, monkeypatch):
     other = (laws, bound, growth, factor, width * (2 if factor else 4), published)
     assert not same_law_of_counts(kernel_counts(other, size, 0), theirs)
     if factor:
-        table = first_passage_table(*tree_walks.PASSAGES)
+        table = first_passage_table(*heavy_skipping.PASSAGES)
         blind = table._replace(fail=np.zeros_like(table.fail))
-        monkeypatch.setattr(tree_walks, "first_passage_table", lambda *_: blind)
+        monkeypatch.setattr(heavy_skipping, "first_passage_table", lambda *_: blind)
         assert not same_law_of_counts(kernel_counts(case, size, 0), theirs)
 
 
@@ -310,10 +259,10 @@ def test_certificates(width):
         others = [b for b in range(4) if b != arm]
         n, total = int(pulls[arm]), float(rng.uniform(0, 1) * pulls[arm])
         lines = lower_lines((0, 1.8, 0.05 + 0.1 * (seen % 7)))
-        m, z = certify_tree(
-            means, shrunk, arm, float(index[others].max()), n, total, t, 10**9,
-            TreeIndex(1.0, growth, factor, h, published), 1.0625, lines, 0.0,
-        )  # fmt: skip
+        power, rival = float(n) * shrunk[arm], float(index[others].max())
+        lead = Lead(arm, n, total, power, bonus(t + 1), rival)
+        policy = TreeIndex(1.0, growth, factor, h, published)
+        m, z = certify_tree(policy, means, shrunk, lead, t, 10**9, 1.0625, Floor(lines, 0.0))
         if m == 0:
             continue
         seen += 1

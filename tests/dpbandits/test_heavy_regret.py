@@ -12,8 +12,7 @@ from statistical import may_be_at_most, same_law
 
 import dpbandits as dpb
 from dpbandits import bounds
-from dpbandits.fast import robust_ucb as fast_robust_ucb
-from dpbandits.fast.tree_walks import grown_power, play_by_steps
+from dpbandits.fast.heavy_steps import grown_power
 from dpbandits.heavy_schedules import (
     HEAVY_SCHEDULES,
     HeavyEpochPlan,
@@ -22,7 +21,6 @@ from dpbandits.heavy_schedules import (
     tree_index,
 )
 from dpbandits.mechanisms import AdaptiveTree, laplace_total
-from dpbandits.regret.base import Play
 from dpbandits.rewards.heavy_laws import (
     HeavyTailInstance,
     ParetoLaw,
@@ -367,7 +365,7 @@ def test_dprucb_is_the_pseudo_code(algorithm, instance):
     horizon = 4000
     times = np.arange(1, horizon + 1)
     for played_on, reward in ((instance, None), from_function(instance)):
-        rng = np.random.default_rng(9)  # test_dprucb_skipping.py has the other accelerator
+        rng = np.random.default_rng(9)
         play = algorithm.draw(played_on, horizon, times, rng, "pull by pull")
         played = dprucb(algorithm, instance, horizon, np.random.default_rng(9), reward)
         assert play.counts.tolist() == counts_of(played, instance.n_arms, times).tolist()
@@ -449,14 +447,13 @@ def robust_ucb(instance, horizon, fixed, rng, forget=True, reward=None):
 
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("instance", [PARETO, WIDE, LIGHT], ids=lambda i: i.name)
-def test_robust_ucb_is_the_pseudo_code(instance, fixed, monkeypatch):
+def test_robust_ucb_is_the_pseudo_code(instance, fixed):
     """Pull by pull; that walks have the law of the pulls is tested elsewhere."""
-    by_steps = lambda *run: Play(play_by_steps(*run))  # noqa: E731
-    monkeypatch.setattr(fast_robust_ucb, "play_tree_index", by_steps)
     times = np.arange(1, 1501)
     algorithm = dpb.RobustUCB("fixed" if fixed else "anytime")
     for played_on, reward in ((instance, None), from_function(instance)):
-        play = algorithm.draw(played_on, 1500, times, np.random.default_rng(10))
+        rng = np.random.default_rng(10)
+        play = algorithm.draw(played_on, 1500, times, rng, "pull by pull")
         rng = np.random.default_rng(10)
         played = robust_ucb(instance, 1500, fixed, rng, reward=reward)
         assert play.counts.tolist() == counts_of(played, instance.n_arms, times).tolist()

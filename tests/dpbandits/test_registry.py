@@ -202,7 +202,7 @@ BAD = {
     "first": [*NOT_WHOLE, 0, -1, 2**53 + 1],
     "first_guess": [*NOT_WHOLE, 3, -4],
 }
-BAD |= dict.fromkeys(["variant", "engine", "split", "width", "reading", "scaling"], WORDS)
+BAD |= dict.fromkeys(["variant", "split", "width", "reading", "scaling"], WORDS)
 BAD |= dict.fromkeys(["growth", "schedule", "draws", "confidence", "threshold", "costs"], WORDS)
 
 

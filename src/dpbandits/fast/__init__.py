@@ -8,6 +8,8 @@ from dpbandits.fast import batched_top_two as batched_top_two
 from dpbandits.fast import dplre as dplre
 from dpbandits.fast import ebgstop as ebgstop
 from dpbandits.fast import elimination as elimination
+from dpbandits.fast import heavy_skipping as heavy_skipping
+from dpbandits.fast import heavy_steps as heavy_steps
 from dpbandits.fast import hybrid_skipping as hybrid_skipping
 from dpbandits.fast import index_policies as index_policies
 from dpbandits.fast import intervals as intervals
@@ -18,4 +20,3 @@ from dpbandits.fast import robust_ucb as robust_ucb
 from dpbandits.fast import rounds as rounds
 from dpbandits.fast import skipping as skipping
 from dpbandits.fast import top_two as top_two
-from dpbandits.fast import tree_walks as tree_walks

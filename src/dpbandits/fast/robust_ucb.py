@@ -1,4 +1,4 @@
-"""Robust UCB, compiled: old rewards wait in heaps until they drop out."""
+"""Robust UCB: walks where δ is fixed; where it is not, rewards that wait until they drop out."""
 
 from __future__ import annotations
 
@@ -10,11 +10,52 @@ import numpy as np
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
 from dpbandits.acceleration import accelerates
-from dpbandits.fast.tree_walks import WALK_ERROR, TreeIndex, play_tree_index
-from dpbandits.regret.base import Play
+from dpbandits.fast.heavy_skipping import MAX_WALKS, WALK_ERROR, tree_skip_and_tally
+from dpbandits.fast.heavy_steps import play_by_steps, tree_index_of
+from dpbandits.regret.base import Play, Times
 from dpbandits.regret.robust_ucb import ROBUST_FACTOR, RobustUCB
-from dpbandits.rewards.heavy_laws import GIVEN, HeavyRewards, HeavyTailInstance, next_heavy
+from dpbandits.rewards.heavy_laws import GIVEN, GivenRewards, HeavyRewards, next_heavy
 from dpbandits.rewards.streams import Tape, refill, tape_of
+
+__all__ = ["play_anytime"]
+
+_FIRST_HEAP = 1024  # rewards of an arm that can wait before the heaps are made larger
+
+
+class RobustIndex(NamedTuple):
+    """What the loop is told of robust UCB.
+
+    Attributes
+    ----------
+    moment : float
+        u.
+    order : float
+        v.
+    factor : float
+        Constant of the bonus.
+
+    Examples
+    --------
+    >>> RobustIndex(2.0, 0.5, ROBUST_FACTOR).factor
+    4.0
+    """
+
+    moment: float
+    order: float
+    factor: float
+
+
+class _AnytimeState(NamedTuple):
+    """A run: of each arm its mean, the sum of what is not truncated, and a heap of what waits."""
+
+    clock: Ints  # pulls made, checkpoints passed
+    pulls: Ints
+    sizes: Ints  # of the heaps
+    means: Floats
+    sums: Floats
+    shrunk: Floats  # n^(−v/(1+v))
+    keys: Floats  # (K, size): log(1/δ) at which a reward drops out, the least in front
+    waiting: Floats  # (K, size): the rewards
 
 
 @kernel
@@ -52,25 +93,12 @@ def _pop(keys: Floats, items: Floats, size: int) -> None:
     items[i] = item
 
 
-class _AnytimeState(NamedTuple):
-    """A run: mean, sum of what is not truncated, n^(−v/(1+v)) and size of the heap of each arm."""
-
-    clock: Ints  # pulls made, checkpoints passed
-    pulls: Ints
-    sizes: Ints
-    means: Floats
-    sums: Floats
-    shrunk: Floats
-
-
 @kernel
 def _run_robust_ucb(
     kinds: Ints,
     parameters: Floats,
-    numbers: tuple[float, float, float],
+    rule: RobustIndex,
     state: _AnytimeState,
-    keys: Floats,
-    waiting: Floats,
     tape: Tape,
     checkpoints: Ints,
     counts: Ints,
@@ -78,8 +106,8 @@ def _run_robust_ucb(
 ) -> int:
     """Play on; return −1 at the end, the arm whose reward is not on the tape, K for a full heap."""
     n_arms = kinds.size
-    moment, order, factor = numbers
-    clock, pulls, sizes, means, sums, shrunk = state
+    moment, order, factor = rule
+    clock, pulls, sizes, means, sums, shrunk, keys, waiting = state
     exponent = order / (1.0 + order)
     scale = factor * moment ** (1.0 / (1.0 + order))
     last_log = 2.0 * math.log(checkpoints[-1])
@@ -132,9 +160,7 @@ def _run_robust_ucb(
     return -1
 
 
-def play_robust_ucb(
-    instance: HeavyTailInstance | HeavyRewards, checkpoints: Ints, rng: Rng
-) -> Ints:
+def play_anytime(rewards: HeavyRewards, checkpoints: Times, rng: Rng) -> Ints:
     """Play robust UCB with the truncated mean and δ = t^−2, pull by pull.
 
     Rewards that will drop out before the end wait in a heap, ordered by the log(1/δ) at which they
@@ -142,42 +168,41 @@ def play_robust_ucb(
 
     Parameters
     ----------
-    instance : HeavyTailInstance or HeavyRewards
-        The bandit, or rewards of a run on it, of K arms.
+    rewards : HeavyRewards
+        Rewards of the run, of K arms.
     checkpoints : numpy.ndarray of int, shape (C,)
         Increasing numbers of pulls at which the pulls are counted; the last ends the run.
     rng : numpy.random.Generator
-        Source of all randomness of the run.
+        Source of the rewards.
 
     Returns
     -------
     numpy.ndarray of int, shape (C, K)
-        Pulls of each arm at the checkpoints.
+        Pulls of each arm among the first ``checkpoints[c]`` pulls.
     """
-    n_arms = instance.n_arms
+    n_arms = rewards.n_arms
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
     pulls, sizes = np.zeros((2, n_arms), np.int64)
-    state = _AnytimeState(np.zeros(2, np.int64), pulls, sizes, *np.zeros((3, n_arms)))
-    heaps = np.empty((2, n_arms, 1024))
-    numbers = (instance.moment_bound, instance.order, ROBUST_FACTOR)
-    rewards = instance.rewards(rng)
-    tape = tape_of(rewards)
+    heaps = np.empty((2, n_arms, _FIRST_HEAP))
+    state = _AnytimeState(np.zeros(2, np.int64), pulls, sizes, *np.zeros((3, n_arms)), *heaps)
+    rule = RobustIndex(rewards.moment_bound, rewards.order, ROBUST_FACTOR)
+    tape, codes = tape_of(rewards), rewards.codes
     while True:
-        run = (*instance.codes, numbers, state, *heaps, tape, checkpoints, counts, rng)
-        arm = _run_robust_ucb(*run)
+        arm = _run_robust_ucb(*codes, rule, state, tape, checkpoints, counts, rng)
         if arm < 0:
             return counts
         if arm == n_arms:
             heaps = np.concatenate([heaps, np.empty_like(heaps)], axis=2)
+            state = state._replace(keys=heaps[0], waiting=heaps[1])
         else:
             refill(tape, rewards, arm)
 
 
-@accelerates(RobustUCB, on=HeavyRewards, name="skipping", error=WALK_ERROR)
-def play_accelerated(
-    algorithm: RobustUCB, rewards: HeavyRewards, horizon: int, checkpoints: Ints, rng: Rng
+@accelerates(RobustUCB, on=HeavyRewards, name="skipping", error=MAX_WALKS * WALK_ERROR)
+def play_fast(
+    algorithm: RobustUCB, rewards: HeavyRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play by walks where δ is fixed, and with waiting rewards, exact in law, where it is t^−2.
+    """Play by walks where δ is fixed; where it is not, exactly, with heaps of rewards that wait.
 
     Parameters
     ----------
@@ -190,7 +215,7 @@ def play_accelerated(
     checkpoints : numpy.ndarray of int, shape (C,)
         Increasing numbers of pulls at which the pulls are counted; the last ends the run.
     rng : numpy.random.Generator
-        Source of all randomness of the run.
+        Source of the rewards.
 
     Returns
     -------
@@ -198,9 +223,38 @@ def play_accelerated(
         The pulls at the checkpoints.
     """
     if algorithm.confidence == "anytime":
-        return Play(play_robust_ucb(rewards, checkpoints, rng))
-    moment, order = rewards.moment_bound, rewards.order
-    log_term, power = 2 * math.log(horizon), 1 / (1 + order)
-    bound = (moment / log_term) ** power
-    width = ROBUST_FACTOR * moment**power * log_term ** (order * power)
-    return play_tree_index(rewards, TreeIndex(bound, power, 0.0, width), checkpoints, rng)
+        return Play(play_anytime(rewards, checkpoints, rng))
+    policy = tree_index_of(algorithm, rewards, horizon)
+    counts, tally = tree_skip_and_tally(rewards, policy, checkpoints, rng)
+    return Play(counts, at_once=tally.walked_pulls)
+
+
+@accelerates(RobustUCB, on=GivenRewards, name="pull by pull")
+@accelerates(RobustUCB, on=HeavyRewards, name="pull by pull")
+def play_pull_by_pull(
+    algorithm: RobustUCB, rewards: HeavyRewards, horizon: int, checkpoints: Times, rng: Rng
+) -> Play:
+    """Play pull by pull, on any heavy-tailed rewards.
+
+    Parameters
+    ----------
+    algorithm : RobustUCB
+        The algorithm.
+    rewards : HeavyRewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of the rewards.
+
+    Returns
+    -------
+    Play
+        The pulls at the checkpoints.
+    """
+    if algorithm.confidence == "anytime":
+        return Play(play_anytime(rewards, checkpoints, rng))
+    policy = tree_index_of(algorithm, rewards, horizon)
+    return Play(play_by_steps(rewards, policy, checkpoints, rng))

@@ -1,4 +1,4 @@
-"""DPRUCB of Tao, Wu, Zhao & Wang (2022): UCB on private sums of truncated rewards."""
+"""DPRUCB of Tao, Wu, Zhao & Wang (2022): an index of private truncated sums."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dpbandits._arrays import Rng
 from dpbandits.configuration import Budget, Positive
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy_schedules import TreeIndexPlan, tree_index
-from dpbandits.regret.heavy import HeavyTailAlgorithm, heavy_source
-from dpbandits.rewards.heavy_laws import HeavyRewards, HeavyTailInstance
+from dpbandits.regret.heavy import HeavyTailAlgorithm
+from dpbandits.rewards.heavy_laws import HeavyTailInstance
 from dpbandits.rewards.run import Run
 
 __all__ = ["DPRUCB"]
@@ -51,7 +51,7 @@ class DPRUCB(HeavyTailAlgorithm):
     Raises
     ------
     ValueError
-        If an argument is out of range or unknown.
+        If a parameter is out of range or unknown.
 
     Notes
     -----
@@ -81,80 +81,67 @@ class DPRUCB(HeavyTailAlgorithm):
         return PrivacyGuarantee("global", self.epsilon)
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
-        source = heavy_source(rewards)
-        n_arms, exponent = rewards.n_arms, source.order / (1 + source.order)
-        tree, width = self.plan(source, horizon).tree, self.bonus(source, horizon)
+        n_arms, v = rewards.n_arms, rewards.order
+        tree, width = self.plan(rewards, horizon).tree, self.width_of_one(rewards, horizon)
         counters = [tree.counter(rng) for _ in range(n_arms)]
         pulls, sums = np.zeros((2, n_arms))  # the sums are private
         for t in range(1, horizon + 1):
             if t <= n_arms:
                 arm = t - 1
             else:
-                spread = math.log(2 * t**4) if self.width == "published" else 1.0
-                arm = int(np.argmax(sums / pulls + width * (spread / pulls) ** exponent))
+                log_term = math.log(2) + 4 * math.log(t) if self.width == "published" else 1.0
+                index = sums / pulls + width * (log_term / pulls) ** (v / (1 + v))
+                arm = int(np.argmax(index))
             reward = rewards.total(arm, 1)
             pulls[arm] += 1
-            kept = abs(reward) <= tree.bound(int(pulls[arm]))
-            sums[arm] = counters[arm].add(reward if kept else 0.0)
+            if abs(reward) > tree.bound(int(pulls[arm])):
+                reward = 0.0
+            sums[arm] = counters[arm].add(reward)
 
-    def plan(self, instance: HeavyTailInstance | HeavyRewards, horizon: int) -> TreeIndexPlan:
-        """Return the counter of an arm and the widths, for an instance's u and v.
+    def plan(self, rewards: Any, horizon: int) -> TreeIndexPlan:
+        """Return counter and valid widths: `tree_index`.
 
         Parameters
         ----------
-        instance : HeavyTailInstance or HeavyRewards
-            The bandit, or the rewards of a run, with `moment_bound` u and `order` v.
+        rewards : Run or HeavyTailInstance
+            What has the order v and the bound u on the moment.
         horizon : int
-            Horizon T.
+            Horizon T ≥ 2 that the algorithm is told.
 
         Returns
         -------
         TreeIndexPlan
-            Tree, Λ, budget and width.
-
-        Raises
-        ------
-        ValueError
-            If `horizon` is not a whole number of at least 1.
+            Counter and widths.
         """
-        return tree_index(
-            horizon, self.epsilon, instance.moment_bound, instance.order, self._scaling
-        )
-
-    def bonus(self, instance: HeavyTailInstance | HeavyRewards, horizon: int) -> float:
-        """Return H: the bonus of n rewards is H·n^(−v/(1+v)), or H·(log(2t⁴)/n)^(v/(1+v)).
-
-        The latter is the published form.
-
-        Parameters
-        ----------
-        instance : HeavyTailInstance or HeavyRewards
-            The bandit, or the rewards of a run, with `moment_bound` u and `order` v.
-        horizon : int
-            Horizon T.
-
-        Returns
-        -------
-        float
-            H, in units of a reward.
-
-        Raises
-        ------
-        ValueError
-            If `horizon` is not a whole number of at least 1.
-        """
-        plan = self.plan(instance, horizon)
-        if self.width == "valid":
-            return plan.width
-        power = 1 / (1 + instance.order)
-        size = self.constant * instance.moment_bound**power
-        return float(size * (plan.scaling / plan.budget) ** (1 - power))
+        return tree_index(horizon, self.epsilon, rewards.moment_bound, rewards.order, self._scaling)
 
     @property
     def _scaling(self) -> str:
         if self.scaling is None:
             return "tree" if self.width == "valid" else "log"
         return self.scaling
+
+    def width_of_one(self, rewards: Any, horizon: int) -> float:
+        """Return the bonus of an arm with one reward, for the published width without log(2t⁴).
+
+        Parameters
+        ----------
+        rewards : Run or HeavyTailInstance
+            What has the order v and the bound u on the moment.
+        horizon : int
+            Horizon T ≥ 2 that the algorithm is told.
+
+        Returns
+        -------
+        float
+            The bonus, in units of a reward.
+        """
+        plan = self.plan(rewards, horizon)
+        if self.width == "valid":
+            return plan.width
+        power = 1 / (1 + rewards.order)
+        width = self.constant * rewards.moment_bound**power
+        return float(width * (plan.scaling / plan.budget) ** (1 - power))
 
     def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Any:
         if self.width == "published":  # nothing better is true in general

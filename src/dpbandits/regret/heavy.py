@@ -20,7 +20,6 @@ from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
 from dpbandits.mechanisms import laplace_total
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.heavy_laws import (
-    HeavyRewards,
     HeavyTailInstance,
     ParetoLaw,
     TwoPointHeavyLaw,
@@ -52,32 +51,6 @@ class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
                 f"instance={instance!r} has no moment bound, which {type(self).__name__} must "
                 'know; allowed: a HeavyTailInstance such as instances.twzw22("S1", order=0.9)'
             )
-
-
-def heavy_source(rewards: Run) -> HeavyRewards:
-    """Return the heavy-tailed rewards of a run, with their order v and bound u on the moment.
-
-    Parameters
-    ----------
-    rewards : Run
-        The run.
-
-    Returns
-    -------
-    HeavyRewards
-        Where it gets its rewards from.
-
-    Raises
-    ------
-    ValueError
-        If they have no bound on a moment.
-    """
-    if not isinstance(rewards.source, HeavyRewards):
-        raise ValueError(
-            f"rewards={rewards.source!r} have no moment bound, which the algorithm must know; "
-            "allowed: those of a HeavyTailInstance"
-        )
-    return rewards.source
 
 
 @dataclass(frozen=True)
@@ -118,7 +91,7 @@ class HeavyElimination(HeavyTailAlgorithm):
         """Pure ε-privacy: of all pulls (Theorem 3), or of each released reward (Theorem 6)."""
         return PrivacyGuarantee(self.model, self.epsilon)
 
-    def _promised(self, instance: HeavyTailInstance | HeavyRewards) -> dict[str, Any]:
+    def _promised(self, instance: Any) -> dict[str, Any]:
         return {
             "epsilon": self.epsilon,
             "moment": instance.moment_bound,
@@ -132,7 +105,7 @@ class HeavyElimination(HeavyTailAlgorithm):
         epoch = 0
         while viable.size > 1:
             epoch += 1
-            plan = self.plan_epoch(heavy_source(rewards), viable.size, epoch, horizon)
+            plan = self.plan_epoch(rewards, viable.size, epoch, horizon)
             means = []
             for total in rewards.truncated_totals(viable, plan.pulls, plan.bound):
                 if plan.noise_scale > 0:
@@ -141,15 +114,13 @@ class HeavyElimination(HeavyTailAlgorithm):
             viable = viable[max(means) - np.array(means) <= plan.threshold]
         rewards.rest(viable[0])
 
-    def plan_epoch(
-        self, rewards: HeavyRewards, n_viable: int, epoch: int, horizon: int
-    ) -> HeavyEpochPlan:
+    def plan_epoch(self, rewards: Any, n_viable: int, epoch: int, horizon: int) -> HeavyEpochPlan:
         """Return what an epoch does: `heavy_epoch`.
 
         Parameters
         ----------
-        rewards : HeavyRewards
-            Rewards of the run, with their order v and bound u on the moment.
+        rewards : Run or HeavyTailInstance
+            What has the order v and the bound u on the moment.
         n_viable : int
             Number of arms that are left.
         epoch : int

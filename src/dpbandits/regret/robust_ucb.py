@@ -10,10 +10,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dpbandits import bounds
-from dpbandits._arrays import Floats, Rng
-from dpbandits.regret.heavy import HeavyTailAlgorithm, heavy_source
-from dpbandits.rewards.heavy_laws import HeavyRewards, HeavyTailInstance
+from dpbandits._arrays import Rng
+from dpbandits.regret.heavy import HeavyTailAlgorithm
+from dpbandits.rewards.heavy_laws import HeavyTailInstance
 from dpbandits.rewards.run import Run
+
+__all__ = ["ROBUST_FACTOR", "RobustUCB"]
 
 ROBUST_FACTOR = 4.0
 """Constant of the bonus; (1 + v) + √2 + 1/3 ≤ 3.75 is enough, :prf:ref:`thm-robust-ucb`."""
@@ -35,7 +37,7 @@ class RobustUCB(HeavyTailAlgorithm):
     Raises
     ------
     ValueError
-        If `confidence` is neither.
+        If `confidence` is unknown.
 
     Notes
     -----
@@ -55,22 +57,40 @@ class RobustUCB(HeavyTailAlgorithm):
     confidence: Literal["anytime", "fixed"] = "anytime"
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
-        source = heavy_source(rewards)
-        kept: list[list[float]] = [[] for _ in range(rewards.n_arms)]
+        n_arms, u, v = rewards.n_arms, rewards.moment_bound, rewards.order
+        seen: list[list[float]] = [[] for _ in range(n_arms)]
         for t in range(1, horizon + 1):
-            if t <= rewards.n_arms:
+            log_term = 2 * math.log(horizon if self.confidence == "fixed" else t)  # log(1/δ)
+            if t <= n_arms:
                 arm = t - 1
             else:
-                log_term = 2 * math.log(t if self.confidence == "anytime" else horizon)
-                index = [self._index(np.array(xs), log_term, source) for xs in kept]
+                index = np.empty(n_arms)
+                for a, x in enumerate(map(np.array, seen)):
+                    bounds_of_x = (u * np.arange(1, x.size + 1) / log_term) ** (1 / (1 + v))
+                    mean = np.where(np.abs(x) <= bounds_of_x, x, 0.0).mean()
+                    bonus = u ** (1 / (1 + v)) * (log_term / x.size) ** (v / (1 + v))
+                    index[a] = mean + ROBUST_FACTOR * bonus
                 arm = int(np.argmax(index))
-            kept[arm].append(rewards.total(arm, 1))
+            seen[arm].append(rewards.total(arm, 1))
 
-    def _index(self, rewards: Floats, log_term: float, source: HeavyRewards) -> float:
-        moment, power, n = source.moment_bound, 1 / (1 + source.order), rewards.size
-        limits = (moment * np.arange(1, n + 1) / log_term) ** power
-        mean = np.where(np.abs(rewards) <= limits, rewards, 0.0).mean()
-        return float(mean + ROBUST_FACTOR * moment**power * (log_term / n) ** (1 - power))
+    def width_of_one(self, rewards: Any, horizon: int) -> float:
+        """Return the bonus of an arm with one reward, where δ is fixed.
+
+        Parameters
+        ----------
+        rewards : Run or HeavyTailInstance
+            What has the order v and the bound u on the moment.
+        horizon : int
+            Horizon T that the algorithm is told.
+
+        Returns
+        -------
+        float
+            The bonus, in units of a reward.
+        """
+        log_term, power = 2 * math.log(horizon), 1 / (1 + rewards.order)
+        width = ROBUST_FACTOR * rewards.moment_bound**power
+        return float(width * log_term ** (rewards.order * power))
 
     def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Any:
         known: dict[str, Any] = {"moment": instance.moment_bound, "order": instance.order}

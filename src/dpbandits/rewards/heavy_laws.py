@@ -34,6 +34,7 @@ __all__ = [
     "TWZW22_MEANS",
     "TWZW22_NAMES",
     "CallbackLaw",
+    "GivenRewards",
     "HeavyCode",
     "HeavyLaw",
     "HeavyRewards",
@@ -694,7 +695,8 @@ class HeavyTailInstance(Configuration, Arms):
         HeavyRewards
             Rewards of the run.
         """
-        return HeavyRewards(self, rng)
+        known = all(law.code[0] != GIVEN for law in self.laws)
+        return HeavyRewards(self, rng) if known else GivenRewards(self, rng)
 
     def sample(self, rng: Rng, arm: int, size: int) -> Floats:
         """Draw independent rewards of an arm.
@@ -785,6 +787,25 @@ class HeavyRewards(Source):
             Rewards of the next n pulls, 1 ≤ n ≤ `most`.
         """
         return self.laws[arm].sample(self.rng, min(most, self.laws[arm].ahead))
+
+
+class GivenRewards(HeavyRewards):
+    """Heavy-tailed rewards of a run where a law is in Python alone: nothing is drawn at once.
+
+    Parameters
+    ----------
+    instance : HeavyTailInstance
+        The bandit.
+    rng : numpy.random.Generator
+        Source of the rewards.
+
+    Examples
+    --------
+    >>> instance = heavy_callback(lambda arm: 2.0 + arm, 2, order=1.0, moment_bound=9.0)
+    >>> rewards = instance.rewards(np.random.default_rng(0))
+    >>> type(rewards).__name__, rewards.total(1, 3)
+    ('GivenRewards', 9.0)
+    """
 
 
 heavy = HeavyTailInstance

@@ -145,6 +145,36 @@ class Run:
         """Number of pulls that are left."""
         return self._last - self.time
 
+    @property
+    def order(self) -> float:
+        """Order v, in (0, 1], of the moment E∣X∣^(1+v) ≤ u that the rewards' source promises.
+
+        Raises
+        ------
+        ProtocolError
+            If it promises none.
+        """
+        return self._promised("order")
+
+    @property
+    def moment_bound(self) -> float:
+        """Bound u on the moment E∣X∣^(1+v) that the rewards' source promises.
+
+        Raises
+        ------
+        ProtocolError
+            If it promises none.
+        """
+        return self._promised("moment_bound")
+
+    def _promised(self, name: str) -> float:
+        if not hasattr(self.source, name):
+            raise ProtocolError(
+                f"rewards={self.source!r} promise no {name}; allowed: a source with order and "
+                "moment_bound, such as the rewards of a HeavyTailInstance"
+            )
+        return float(getattr(self.source, name))
+
     def total(self, arm: int, size: int) -> float:
         """Pull an arm `size` times and return the sum of its rewards.
 

@@ -1,0 +1,443 @@
+"""DPRUCB, and robust UCB with a fixed δ, by walks: many pulls of a leader at once.
+
+The index is that of `dpbandits.fast.heavy_steps`, and skipping that of `dpbandits.fast.skipping`
+with f(r) = S + a·r − c + H·(n + r)^g − U·(n + r), over a line a·r − c below which the sum of the
+leader's next r rewards does not fall (`lower_lines`; a = c = 0 always is one), and with
+`growing_sum` for the rewards. Each walk of a run adds at most 10^−16 for the line and 10^−13 for
+the sum to the total-variation distance from `play_by_steps`: at most 4.1·10^−7 for the `MAX_WALKS`
+that a run may make, some 10^−8 for 10^8 pulls. Proof: :prf:ref:`prop-walks`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import kernel
+from dpbandits.acceleration import accelerates
+from dpbandits.fast.heavy_steps import (
+    TreeIndex,
+    bonus_at,
+    grown_by,
+    grown_power,
+    play_pull_by_pull,
+    tree_index_of,
+)
+from dpbandits.fast.index_policies import index_leader
+from dpbandits.fast.skipping import aligned, pass_checkpoints, rival_index
+from dpbandits.mechanisms.first_passage import (
+    TREE_LEVELS,
+    FirstPassageTable,
+    first_passage_table,
+    next_prefix_noise,
+    prefix_noise_at,
+    walk_to_first_passage,
+)
+from dpbandits.regret.base import Play, Times
+from dpbandits.regret.dprucb import DPRUCB
+from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, HeavyRewards, draw_heavy
+from dpbandits.rewards.matched_sums import exponentials, growing_sum, lower_lines, matched_rows
+
+__all__ = ["MAX_WALKS", "WALK_ERROR", "TreeSkipTally", "tree_skip_and_tally"]
+
+MAX_WALKS = 4 * 10**6
+"""Walks that a run may make."""
+
+WALK_ERROR = 1.001e-13
+"""What a walk adds, at most, to the total-variation distance from the law of single pulls."""
+
+# What follows steers only the speed: any choice of stretches gives the same law.
+PASSAGES = (0.25, 400, 30, 1.0625)  # arguments of `first_passage_table`
+_SHORTEST = 16  # pulls that make a walk worth its cost
+_SPENT = 0.125  # part of the lead that the certificate may give away
+_NOISELESS_SHORTEST = 160
+_STOCK = 256
+_NOISELESS_SPENT = 0.98
+
+
+class TreeSkipTally(NamedTuple):
+    """What a run by skipping did.
+
+    Attributes
+    ----------
+    walks : int
+        Number of walks.
+    walked_pulls : int
+        Number of pulls inside walks.
+    plain_pulls : int
+        Number of other pulls.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> s1, times = dpb.instances.twzw22("S1", order=0.9), np.array([10**6])
+    >>> policy = tree_index_of(dpb.DPRUCB(epsilon=1.0), s1, 10**6)
+    >>> tally = tree_skip_and_tally(s1, policy, times, np.random.default_rng(0))[1]
+    >>> tally.walked_pulls + tally.plain_pulls, tally.walks > 0
+    (1000000, True)
+    """
+
+    walks: int
+    walked_pulls: int
+    plain_pulls: int
+
+
+class Lead(NamedTuple):
+    """The arm that leads before a pull, and what its index is made of.
+
+    Attributes
+    ----------
+    arm : int
+        The arm.
+    pulls : int
+        n, its number of rewards.
+    total : float
+        S, its sum of truncated rewards, without noise.
+    power : float
+        n^g.
+    bonus : float
+        Bonus of an arm with one reward, at this pull.
+    rival : float
+        Largest index of the other arms.
+
+    Examples
+    --------
+    >>> Lead(0, 4, 2.5, 2.0, 1.0, 0.7).rival
+    0.7
+    """
+
+    arm: int
+    pulls: int
+    total: float
+    power: float
+    bonus: float
+    rival: float
+
+
+class Floor(NamedTuple):
+    """Lines below which the sum of an arm's next rewards hardly ever falls.
+
+    Attributes
+    ----------
+    lines : numpy.ndarray of float, shape (L, 3)
+        `lower_lines` of the arm's rewards.
+    beyond : float
+        Probability, at most, that one of them is truncated.
+
+    Examples
+    --------
+    >>> Floor(lower_lines((0, 1.8, 0.05)), 0.0).lines.shape[1]
+    3
+    """
+
+    lines: Floats
+    beyond: float
+
+
+@kernel
+def _beyond(law: HeavyCode, bound: float) -> float:
+    """Return P(X > B) of a reward X."""
+    kind, first, second = law
+    if kind == PARETO:
+        return 1.0 if bound <= second else (bound / second) ** -first
+    return second if first > bound else 0.0
+
+
+@kernel
+def certify_tree(
+    policy: TreeIndex,
+    means: Floats,
+    shrunk: Floats,
+    lead: Lead,
+    t: int,
+    horizon: int,
+    ratio: float,
+    floor: Floor,
+) -> tuple[int, float]:
+    """Return a certificate (m, z) for the leader, or m = 0 when none is worth a walk.
+
+    The arm leads before each of the pulls t + 1, …, t + m while its noise is above −z.
+
+    Parameters
+    ----------
+    policy : TreeIndex
+        The policy.
+    means : numpy.ndarray of float, shape (K,)
+        Private means (S + Z)/n.
+    shrunk : numpy.ndarray of float, shape (K,)
+        n^(−v/(1+v)).
+    lead : Lead
+        The leader before pull t + 1.
+    t : int
+        Number of pulls so far.
+    horizon : int
+        Number of pulls of the run.
+    ratio : float
+        By what factor the scales of the stretch may differ.
+    floor : Floor
+        Lines for the leader's rewards.
+
+    Returns
+    -------
+    pulls : int
+        m.
+    barrier : float
+        z, in units of the sum of rewards.
+    """
+    arm, n, total, _, bonus, rival = lead
+    growth = policy.growth
+    lines, beyond = floor
+    margin = (means[arm] + bonus * shrunk[arm] - rival) * n
+    scale = policy.node_factor * policy.first_bound * n * shrunk[arm]
+    shortest, spent = _SHORTEST, _SPENT
+    if scale == 0.0:
+        shortest, spent = _NOISELESS_SHORTEST, _NOISELESS_SPENT
+    longest = min(float(horizon - t), (ratio - 1.0) * n)
+    spent *= margin
+    fall = rival - growth * bonus * shrunk[arm]  # −f′ at 0, if no reward counts
+    alone = spent / fall if fall * longest > spent else longest
+    most, slope, intercept = alone, 0.0, 0.0
+    for i in range(lines.shape[0]):
+        left = spent - lines[i, 0]
+        if left <= 0.0:
+            break
+        rise = lines[i, 1] - beyond * lines[i, 2]
+        m = left / (fall - rise) if (fall - rise) * longest > left else longest
+        if m > most:
+            most, slope, intercept = m, rise, lines[i, 0]
+            if m == longest:
+                break
+    stretch = int(most)
+    if stretch < shortest:
+        return 0, 0.0
+    if stretch < horizon - t and scale > 0.0:
+        stretch = aligned(n, stretch)
+    if policy.published:
+        rival = rival_index(means, shrunk, shrunk, arm, bonus_at(policy, t + stretch), 0.0)
+    last = n + stretch - 1.0
+    at_first = bonus * n * shrunk[arm] - rival * n
+    at_last = slope * (stretch - 1.0) + bonus * last**growth - rival * last
+    # thousands of times the rounding of f and of the indices that a kernel by pulls compares
+    slack = 1e-12 * (abs(total) + (abs(rival) + bonus) * last)
+    barrier = total + min(at_first, at_last) - intercept - slack
+    if barrier + means[arm] * n - total < (0.5 * margin if scale > 0.0 else 0.0):
+        return 0, 0.0
+    return stretch, barrier
+
+
+@kernel
+def _pull_while_leading(
+    rng: Rng, law: HeavyCode, policy: TreeIndex, ends: Floats, lead: Lead, block: int
+) -> tuple[int, float, float]:
+    """Pull an arm once, and on, up to `block` times, while it certainly leads.
+
+    Its rival bounds the other indices over the block. Returns the arm's pulls, sum and noise.
+    """
+    arm, n, total, power, bonus, rival = lead
+    rival += 1e-12 * (abs(rival) + bonus)  # more than rounding
+    last = n + block
+    inverse = 1.0 / n if n > 0 else 0.0
+    while True:
+        n += 1
+        power = grown_power(power, inverse, n, policy.growth)
+        bound = policy.first_bound * power
+        reward = draw_heavy(rng, law)
+        if reward <= bound:
+            total += reward
+        noise = next_prefix_noise(rng, policy.node_factor * bound, ends, arm, n)
+        inverse = 1.0 / n
+        if n == last or (total + noise + bonus * power) * inverse <= rival:
+            return n, total, noise
+
+
+@kernel
+def _pull_without_noise(
+    rng: Rng,
+    law: HeavyCode,
+    policy: TreeIndex,
+    stock: Floats,
+    used: int,
+    lead: Lead,
+    block: int,
+) -> tuple[int, float, int]:
+    """As `_pull_while_leading` without noise; rewards are drawn in advance, many at once.
+
+    (n + r)^g is at least n^g·(1 + g·r/(n + m)) for r ≤ m, by its slope at n + m. `stock` keeps the
+    arm's rewards that are drawn and not yet used, from the place `used` on.
+    """
+    _, n, total, power, bonus, rival = lead
+    rival += 1e-12 * (abs(rival) + bonus)  # more than rounding
+    last = n + block
+    low = policy.first_bound * power  # at most the bound on the next reward
+    rise = bonus * policy.growth * power / last - rival
+    ahead = total + bonus * power - rival * n
+    while True:
+        if used == stock.size:
+            if law[0] == PARETO:
+                for i in range(used):
+                    stock[i] = rng.standard_exponential()
+                exponentials(stock, 1.0 / law[1], law[2], used)
+            else:
+                for i in range(used):
+                    stock[i] = draw_heavy(rng, law)
+            used = 0
+        n += 1
+        reward = stock[used]
+        used += 1
+        if reward > low and reward > policy.first_bound * float(n) ** policy.growth:
+            reward = 0.0
+        total += reward
+        ahead += reward + rise
+        if n == last or ahead <= 0.0:
+            return n, total, used
+
+
+@kernel
+def _play(
+    kinds: Ints,
+    parameters: Floats,
+    policy: TreeIndex,
+    checkpoints: Ints,
+    rng: Rng,
+    table: FirstPassageTable,
+    rows: Floats,
+    lines: Floats,
+) -> tuple[Ints, Ints]:
+    """Play an index policy with walks; return the counts and the tally."""
+    n_arms = kinds.size
+    pulls = np.zeros(n_arms, np.int64)
+    sums, means = np.zeros(n_arms), np.zeros(n_arms)  # private means
+    shrunk = np.zeros(n_arms)  # n^(−v/(1+v))
+    ends = np.zeros((n_arms, TREE_LEVELS))
+    counts = np.zeros((checkpoints.size, n_arms), np.int64)
+    stock = np.empty((n_arms, _STOCK))
+    used = np.full(n_arms, _STOCK)
+    beyond, renewed = np.ones(n_arms), np.zeros(n_arms)
+    first_bound, growth = policy.first_bound, policy.growth
+    noisy, first_scale = policy.node_factor > 0.0, policy.node_factor * first_bound
+    walks, walked = 0, 0
+    horizon = checkpoints[-1]
+    t, c = 0, 0
+    while t < horizon:
+        arm, rival, bonus, block, stretch, barrier = t, 0.0, 0.0, 1, 0, 0.0
+        if t >= n_arms:
+            bonus = bonus_at(policy, t + 1)
+            arm, _, rival = index_leader(means, shrunk, shrunk, bonus, 0.0)
+        n, total = pulls[arm], sums[arm]
+        law = (kinds[arm], parameters[arm, 0], parameters[arm, 1])
+        least = first_scale * n * shrunk[arm] if noisy else lines[arm, 0, 0]
+        may_walk = walks < MAX_WALKS and t >= n_arms
+        if may_walk and (means[arm] + bonus * shrunk[arm] - rival) * n >= least:
+            if n >= renewed[arm]:  # it falls with n: an old value serves
+                beyond[arm] = _beyond(law, first_bound * float(n) ** growth)
+                renewed[arm] = 1.05 * n
+            lead = Lead(arm, n, total, n * shrunk[arm], bonus, rival)
+            floor = Floor(lines[arm], beyond[arm])
+            stretch, barrier = certify_tree(
+                policy, means, shrunk, lead, t, horizon, table.ratio, floor
+            )
+        start = n
+        if stretch > 0:
+            n = start + stretch
+            if noisy:
+                n = walk_to_first_passage(
+                    rng, table, first_scale, barrier, ends, arm, start, n, growth
+                )
+            total += growing_sum(rng, law, rows[arm], first_bound, growth, start, n)
+            noise = prefix_noise_at(ends, arm, n)
+            walks += 1
+            walked += n - start
+        else:
+            if t >= n_arms:
+                block = min(horizon - t, _SHORTEST if noisy else _NOISELESS_SHORTEST)
+                if policy.published:
+                    rival = rival_index(
+                        means, shrunk, shrunk, arm, bonus_at(policy, t + block), 0.0
+                    )
+            lead = Lead(arm, n, total, n * shrunk[arm], bonus, rival)
+            if noisy:
+                n, total, noise = _pull_while_leading(rng, law, policy, ends, lead, block)
+            else:
+                noise = 0.0
+                n, total, used[arm] = _pull_without_noise(
+                    rng, law, policy, stock[arm], used[arm], lead, block
+                )
+        t += n - start
+        pulls[arm], sums[arm] = n, total
+        means[arm] = (total + noise) / n
+        part = (n - start) / max(start, 1)
+        if part < 1e-3 and n & 63:
+            shrunk[arm] *= grown_by(part, growth - 1.0)
+        else:
+            shrunk[arm] = float(n) ** (growth - 1.0)
+        c = pass_checkpoints(counts, checkpoints, c, t, pulls, arm)
+    return counts, np.array([walks, walked, t - walked])
+
+
+def tree_skip_and_tally(
+    arms: Any, policy: TreeIndex, checkpoints: Times, rng: Rng
+) -> tuple[Ints, TreeSkipTally]:
+    """Play as `play_by_steps` does, with walks.
+
+    The error is that of the module, in exact arithmetic with ideal random numbers; also at
+    checkpoints.
+
+    Parameters
+    ----------
+    arms : HeavyTailInstance or HeavyRewards
+        What has the K laws: Pareto and two-point laws, none negative and none in Python alone.
+    policy : TreeIndex
+        The policy.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    counts : numpy.ndarray of int, shape (C, K)
+        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    tally : TreeSkipTally
+        What the run took.
+    """
+    codes = [law.code for law in arms.laws]
+    rows = np.array([matched_rows(first if kind == PARETO else 2.0) for kind, first, _ in codes])
+    lines = np.array([lower_lines(code) for code in codes])
+    table = first_passage_table(*PASSAGES)
+    kinds, parameters = arms.codes
+    counts, tally = _play(kinds, parameters, policy, checkpoints, rng, table, rows, lines)
+    return counts, TreeSkipTally(*tally.tolist())
+
+
+@accelerates(DPRUCB, on=HeavyRewards, name="skipping", error=MAX_WALKS * WALK_ERROR)
+def play_by_walks(
+    algorithm: DPRUCB, rewards: HeavyRewards, horizon: int, checkpoints: Times, rng: Rng
+) -> Play:
+    """Play with walks.
+
+    Parameters
+    ----------
+    algorithm : DPRUCB
+        The algorithm.
+    rewards : HeavyRewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Play
+        The pulls at the checkpoints.
+    """
+    policy = tree_index_of(algorithm, rewards, horizon)
+    counts, tally = tree_skip_and_tally(rewards, policy, checkpoints, rng)
+    return Play(counts, at_once=tally.walked_pulls)
+
+
+accelerates(DPRUCB, on=HeavyRewards, name="pull by pull")(play_pull_by_pull)
