@@ -38,7 +38,40 @@ _SEPARATE = RULES.index("separate")
 
 
 class Rule(NamedTuple):
-    """What the compiled functions know of an algorithm."""
+    """What the compiled functions know of an algorithm.
+
+    Attributes
+    ----------
+    epsilon : float
+        Privacy budget ε.
+    delta : float
+        Probability δ of a wrong recommendation.
+    leader_share : float
+        Share of the rounds of a leader in which it is played.
+    doubles : bool
+        Whether it is AdaP-TT or AdaP-TT*, not DP-TT.
+    threshold : int
+        Place of the stopping threshold in `thresholds.RULES`.
+    constant, exponent : float
+        Constants of the threshold of DP-TT.
+    exploration : float
+        Factor of log N_a in the costs.
+    calibrated : bool
+        Whether costs know the noise.
+    cost_epsilon : float
+        ε, if the cost of AdaP-TT* knows it.
+    eta : float
+        Growth of the batches of DP-TT.
+    first : int
+        Size of its first batches.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> rule = rule_of(dpb.AdaPTT(epsilon=1.0, delta=0.1), n_arms=3)
+    >>> rule.doubles, rule.leader_share
+    (True, 0.5)
+    """
 
     epsilon: float
     delta: float
@@ -64,13 +97,41 @@ def _following(rule: Rule, pulls: int) -> int:
 
 @kernel
 def estimates(rule: Rule, state: BatchState) -> Floats:
-    """Return the released estimates μ̃ of the means."""
+    """Return the released estimates μ̃ of the means.
+
+    Parameters
+    ----------
+    rule : Rule
+        The algorithm.
+    state : BatchState
+        State of the run.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (K,)
+        The estimates.
+    """
     return state.last / state.batch if rule.doubles else state.total / state.released
 
 
 @kernel
 def stops(rule: Rule, state: BatchState, means: Floats) -> bool:
-    """Return whether the arm with the largest estimate is recommended now."""
+    """Return whether the arm with the largest estimate is recommended now.
+
+    Parameters
+    ----------
+    rule : Rule
+        The algorithm.
+    state : BatchState
+        State of the run.
+    means : numpy.ndarray of float, shape (K,)
+        The released estimates.
+
+    Returns
+    -------
+    bool
+        Whether its evidence against every other arm is above the threshold.
+    """
     best, n_arms, epsilon, delta = int(means.argmax()), means.size, rule.epsilon, rule.delta
     for b in range(n_arms):
         if b == best:
@@ -111,7 +172,21 @@ def _costs(rule: Rule, state: BatchState, means: Floats) -> Costs:
 
 @kernel
 def record(rule: Rule, state: BatchState, arm: int, last: float, most: int) -> None:
-    """Take in what the open batch of `arm` was released as; the next one ends at `most` pulls."""
+    """Take in what the open batch of an arm was released as.
+
+    Parameters
+    ----------
+    rule : Rule
+        The algorithm.
+    state : BatchState
+        State of the run; updated in place.
+    arm : int
+        The arm.
+    last : float
+        What was released: the sum of the batch, with noise.
+    most : int
+        Pulls of the arm at which its next batch ends at the latest.
+    """
     pulls = state.pulls[arm]
     state.last[arm] = last
     state.total[arm] += last
@@ -139,11 +214,30 @@ def _next(rule: Rule, state: BatchState, room: int) -> tuple[int, bool]:
 def run_batches(
     rule: Rule, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
 ) -> tuple[int, Ints]:
-    """Run once: recommendation and pulls.
+    """Run once.
 
-    Rewards are 0 or 1 with these means, or, if there is a `table`, shape (K, N + 1) with
-    N ≥ `max_pulls`, it has the sums of the first 0, …, N rewards of each arm. A `log` gets the arms
-    in the order of their releases. `NO_TABLE` and `NO_LOG` stand for none.
+    Parameters
+    ----------
+    rule : Rule
+        The algorithm.
+    means : numpy.ndarray of float, shape (K,)
+        Means of Bernoulli arms.
+    table : numpy.ndarray of float, shape (K, N + 1) or empty
+        Sums of the first 0, …, N ≥ `max_pulls` rewards of each arm, which are read instead;
+        `NO_TABLE` stands for none.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended.
+    log : numpy.ndarray of float, shape (N,) or empty
+        Where the arms are written in the order of their releases; `NO_LOG` stands for none.
+
+    Returns
+    -------
+    recommendation : int
+        The arm, or −1 if the run was ended.
+    pulls : numpy.ndarray of int, shape (K,)
+        Pulls of each arm.
     """
     n_arms = means.size
     counts, sums = np.zeros((7, n_arms), np.int64), np.zeros((2, n_arms))
@@ -165,7 +259,20 @@ def run_batches(
 
 
 def rule_of(algorithm: DPTT | AdaPTT | AdaPTTStar, n_arms: int) -> Rule:
-    """Return what the compiled functions have to know of an algorithm for K arms."""
+    """Return what the compiled functions have to know of an algorithm.
+
+    Parameters
+    ----------
+    algorithm : DPTT, AdaPTT or AdaPTTStar
+        The algorithm.
+    n_arms : int
+        Number of arms K.
+
+    Returns
+    -------
+    Rule
+        Its constants.
+    """
     epsilon, delta, share = algorithm.epsilon, algorithm.delta, algorithm.leader_share
     if isinstance(algorithm, AdaPTT):
         return Rule(epsilon, delta, share, True, RULES.index(algorithm.threshold))
@@ -190,7 +297,24 @@ def rule_of(algorithm: DPTT | AdaPTT | AdaPTTStar, n_arms: int) -> Rule:
 def draw(
     algorithm: DPTT | AdaPTT | AdaPTTStar, rewards: DrawnRewards, max_pulls: int, rng: Rng
 ) -> Decision:
-    """Run on Bernoulli arms."""
+    """Run on Bernoulli arms.
+
+    Parameters
+    ----------
+    algorithm : DPTT, AdaPTT or AdaPTTStar
+        The algorithm.
+    rewards : DrawnRewards
+        Rewards of the run.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Decision
+        The recommendation, −1 if the run was ended, and the pulls.
+    """
     rule = rule_of(algorithm, rewards.n_arms)
     return Decision(*run_batches(rule, rewards.means, NO_TABLE, rng, max_pulls, NO_LOG))
 
@@ -199,7 +323,24 @@ def draw(
 def draw_patients(
     algorithm: DPTT | AdaPTT | AdaPTTStar, rewards: PopulationRewards, max_pulls: int, rng: Rng
 ) -> Decision:
-    """Run on patients, until one is wanted of an arm that has none left."""
+    """Run on patients, until one is wanted of an arm that has none left.
+
+    Parameters
+    ----------
+    algorithm : DPTT, AdaPTT or AdaPTTStar
+        The algorithm.
+    rewards : PopulationRewards
+        Rewards of the run.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Decision
+        The recommendation, −1 if the run was ended, and the pulls.
+    """
     n_arms = rewards.n_arms
     rule, state = rule_of(algorithm, n_arms), BatchState.start(n_arms)
     for arm in range(n_arms):
@@ -233,6 +374,23 @@ def _table_runs(rule: Rule, sums: Floats, n_runs: int, rng: Rng) -> tuple[Ints, 
 def draw_table(
     algorithm: DPTT | AdaPTT | AdaPTTStar, table: Floats, n_runs: int, rng: Rng
 ) -> TableDecisions:
-    """Run many times on a table."""
+    """Run many times on a table.
+
+    Parameters
+    ----------
+    algorithm : DPTT, AdaPTT or AdaPTTStar
+        The algorithm.
+    table : numpy.ndarray of float, shape (K, N)
+        Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry.
+    n_runs : int
+        Number of runs.
+    rng : numpy.random.Generator
+        Source of the noise of all runs.
+
+    Returns
+    -------
+    TableDecisions
+        Recommendations, pulls, and the order of the arms.
+    """
     sums = running_sums(np.array(table, np.float64, order="C"))
     return TableDecisions(*_table_runs(rule_of(algorithm, len(sums)), sums, n_runs, rng))

@@ -23,7 +23,29 @@ __all__ = ["EliminationRule", "rule_of"]
 
 
 class EliminationRule(NamedTuple):
-    """What the compiled functions know of `DPLRE`."""
+    """What the compiled functions know of `DPLRE`.
+
+    Attributes
+    ----------
+    epsilon : float
+        Privacy budget ε.
+    threshold : float
+        Logarithm of the evidence at which an arm is beaten.
+    first : int
+        Size of the first batches.
+    least_growth : float
+        Least size of a batch, over the pulls of its arm.
+    most_growth : float
+        Greatest size of a batch, over the pulls of its arm.
+    scarce : float
+        More is demanded if an arm has scarce·√(K − 1) times the pulls of another.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> rule_of(dpb.DPLRE(epsilon=1.0, delta=0.1), n_arms=3).epsilon
+    1.0
+    """
 
     epsilon: float
     threshold: float
@@ -132,6 +154,20 @@ def next_batch(rule: EliminationRule, arms: _Arms) -> tuple[int, int]:
 
     Steps of a round: 0 plans and releases the leader, 1 … K its rivals, K + 1 decides, and
     K + 2 … 2K + 1 are top-ups.
+
+    Parameters
+    ----------
+    rule : EliminationRule
+        The algorithm.
+    arms : tuple
+        What the run knows; updated in place.
+
+    Returns
+    -------
+    arm : int
+        The arm.
+    size : int
+        Size of its batch, or 0.
     """
     n_arms, turn, rival = arms.pulls.size, arms.turn, arms.rival
     last, turn[2] = turn[2], -1
@@ -199,7 +235,20 @@ def _run(rule: EliminationRule, means: Floats, rng: Rng, max_pulls: int) -> tupl
 
 
 def rule_of(algorithm: DPLRE, n_arms: int) -> EliminationRule:
-    """Return what the compiled functions have to know for K arms."""
+    """Return what the compiled functions have to know of the algorithm.
+
+    Parameters
+    ----------
+    algorithm : DPLRE
+        The algorithm.
+    n_arms : int
+        Number of arms K.
+
+    Returns
+    -------
+    EliminationRule
+        Its constants.
+    """
     first = min(algorithm.first_batch(n_arms), 2 * DPLRE.most_pulls)  # no run has room for more
     growth = algorithm.least_growth, algorithm.most_growth
     threshold = algorithm.threshold(n_arms)
@@ -208,7 +257,24 @@ def rule_of(algorithm: DPLRE, n_arms: int) -> EliminationRule:
 
 @accelerates(DPLRE, on=DrawnRewards, name="compiled")
 def draw(algorithm: DPLRE, rewards: DrawnRewards, max_pulls: int, rng: Rng) -> Decision:
-    """Run on Bernoulli arms."""
+    """Run on Bernoulli arms.
+
+    Parameters
+    ----------
+    algorithm : DPLRE
+        The algorithm.
+    rewards : DrawnRewards
+        Rewards of the run.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Decision
+        The recommendation, −1 if the run was ended, and the pulls.
+    """
     return Decision(*_run(rule_of(algorithm, rewards.n_arms), rewards.means, rng, max_pulls))
 
 
@@ -216,7 +282,24 @@ def draw(algorithm: DPLRE, rewards: DrawnRewards, max_pulls: int, rng: Rng) -> D
 def draw_patients(
     algorithm: DPLRE, rewards: PopulationRewards, max_pulls: int, rng: Rng
 ) -> Decision:
-    """Run on patients, until one is wanted of an arm that has none left."""
+    """Run on patients, until one is wanted of an arm that has none left.
+
+    Parameters
+    ----------
+    algorithm : DPLRE
+        The algorithm.
+    rewards : PopulationRewards
+        Rewards of the run.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Decision
+        The recommendation, −1 if the run was ended, and the pulls.
+    """
     rule = rule_of(algorithm, rewards.n_arms)
     arms = _start(rewards.n_arms, rule)
     while True:

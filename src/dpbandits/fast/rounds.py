@@ -34,7 +34,34 @@ _OUTER, _INNER = math.cos(math.pi / 8), math.cos(3 * math.pi / 8)  # Chebyshev's
 
 
 class BatchState(NamedTuple):
-    """What a run knows; all arrays have shape (K,)."""
+    """What a run knows.
+
+    Attributes
+    ----------
+    pulls : numpy.ndarray of int, shape (K,)
+        N_a, open batches included.
+    released : numpy.ndarray of int, shape (K,)
+        n_a: pulls up to the last release.
+    following : numpy.ndarray of int, shape (K,)
+        Pulls at which the next release is due.
+    releases : numpy.ndarray of int, shape (K,)
+        Number k_a of releases.
+    batch : numpy.ndarray of int, shape (K,)
+        Size of the last released batch.
+    led : numpy.ndarray of int, shape (K,)
+        Rounds L_a in which the arm was the leader.
+    own : numpy.ndarray of int, shape (K,)
+        Those of them in which it was played.
+    total : numpy.ndarray of float, shape (K,)
+        Sum of all released batches, noise included.
+    last : numpy.ndarray of float, shape (K,)
+        The last released batch, noise included.
+
+    Examples
+    --------
+    >>> BatchState.start(3).pulls.tolist()
+    [0, 0, 0]
+    """
 
     pulls: Ints  # N_a, open batches included
     released: Ints  # n_a: pulls up to the last release
@@ -48,7 +75,18 @@ class BatchState(NamedTuple):
 
     @classmethod
     def start(cls, n_arms: int) -> BatchState:
-        """Return the state before the first pull."""
+        """Return the state before the first pull.
+
+        Parameters
+        ----------
+        n_arms : int
+            Number of arms K.
+
+        Returns
+        -------
+        BatchState
+            Zeros.
+        """
         return cls(*np.zeros((7, n_arms), dtype=np.int64), *np.zeros((2, n_arms)))
 
 
@@ -57,6 +95,35 @@ class Costs(NamedTuple):
 
     f_a = W̃ + bonus·log N_a, of `calibrated_cost_kernel`; or, where `square` is not empty, the
     smaller of 1/(square_a·(1/N_B + 1/N_a)) and min(N_B, N_a)/linear_a.
+
+    Attributes
+    ----------
+    leader : int
+        The leader B.
+    challengers : numpy.ndarray of int, shape (at most K − 1,)
+        Arms that may have the least cost.
+    means : numpy.ndarray of float, shape (K,)
+        The released estimates.
+    ratios : numpy.ndarray of float, shape (K,)
+        Laplace variables per reward in each estimate.
+    epsilon : float
+        Privacy budget ε.
+    bonus : float
+        Factor of log N_a.
+    square : numpy.ndarray of float, shape (K,) or (0,)
+        Constants of closed costs.
+    linear : numpy.ndarray of float, shape (K,) or (0,)
+        Constants of closed costs.
+    leaps : bool
+        Whether the challengers' costs allow leaps.
+    negative : bool
+        Whether the costs of several challengers are all negative.
+
+    Examples
+    --------
+    >>> costs = closed_costs(0, np.array([0.0, 0.25, 0.5]), np.inf)
+    >>> costs.challengers.tolist(), costs.square[1:].tolist()
+    ([1, 2], [8.0, 2.0])
     """
 
     leader: int
@@ -75,7 +142,26 @@ class Costs(NamedTuple):
 def transport_costs(
     leader: int, means: Floats, ratios: Floats, epsilon: float, bonus: float
 ) -> Costs:
-    """Return the costs of DP-TT: of W̃ with ratios k/n, or of W with zeros, plus bonus·log N_a."""
+    """Return the costs of DP-TT: of W̃ with ratios k/n, or of W with zeros, plus bonus·log N_a.
+
+    Parameters
+    ----------
+    leader : int
+        The leader.
+    means : numpy.ndarray of float, shape (K,)
+        The released estimates.
+    ratios : numpy.ndarray of float, shape (K,)
+        Laplace variables per reward in each estimate.
+    epsilon : float
+        Privacy budget ε.
+    bonus : float
+        Factor of log N_a.
+
+    Returns
+    -------
+    Costs
+        The costs.
+    """
     others, none = np.array([a for a in range(means.size) if a != leader]), np.empty(0)
     return Costs(leader, others, means, ratios, epsilon, bonus, none, none, True, False)
 
@@ -86,6 +172,20 @@ def closed_costs(leader: int, gaps: Floats, epsilon: float) -> Costs:
 
     Among costs of one sign the least has the largest reciprocal; if some are negative, it is one
     of them.
+
+    Parameters
+    ----------
+    leader : int
+        The leader B.
+    gaps : numpy.ndarray of float, shape (K,)
+        The gaps g_a.
+    epsilon : float
+        Privacy budget ε; ``inf`` for AdaP-TT.
+
+    Returns
+    -------
+    Costs
+        The costs.
     """
     others = np.array([a for a in range(gaps.size) if a != leader])
     below = others[gaps[others] < 0.0]
@@ -124,7 +224,26 @@ def _transport(
 def cost_of(
     costs: Costs, arm: int, ahead: float, behind: float, start: Floats
 ) -> tuple[float, float, float]:
-    """Return f and its slopes by N_B = `ahead` and N_a = `behind`; `start` as of `_transport`."""
+    """Return the cost f of an arm and its slopes.
+
+    Parameters
+    ----------
+    costs : Costs
+        The costs.
+    arm : int
+        A challenger.
+    ahead : float
+        Pulls N_B of the leader.
+    behind : float
+        Pulls N_a of the arm.
+    start : numpy.ndarray of float, shape (3,)
+        Where the search for the minimiser begins; then where it ended.
+
+    Returns
+    -------
+    cost, by_ahead, by_behind : float
+        f, and its slopes by N_B and N_a.
+    """
     if costs.square.size > 0:
         whole, c = ahead + behind, costs.square[arm]
         share = behind / whole
@@ -305,8 +424,25 @@ def _leap_of_one(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: i
 def leap(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: int) -> int:
     """Play up to `most` turns of leader and challenger, the leader first, before any batch ends.
 
-    The pulls of the challengers are changed; `ahead` are those of the leader. Return the turns
-    played, 0 if they are too few or not certified. Proof: :prf:ref:`lem-leap`.
+    Proof: :prf:ref:`lem-leap`.
+
+    Parameters
+    ----------
+    costs : Costs
+        The costs.
+    ahead : int
+        Pulls of the leader.
+    pulls : numpy.ndarray of int, shape (K,)
+        Pulls of each arm; those of the challengers are changed.
+    following : numpy.ndarray of int, shape (K,)
+        Pulls at which the next release of each arm is due.
+    most : int
+        Number of turns, at most.
+
+    Returns
+    -------
+    int
+        The turns played; 0 if they are too few or not certified.
     """
     if costs.negative:
         return _leap_of_one(costs, ahead, pulls, following, most)
@@ -426,10 +562,23 @@ def _settle(costs: Costs, models: _Models, x: float, limit: float) -> int:
 
 @kernel
 def advance(costs: Costs, state: BatchState, share: float, room: int) -> int:
-    """Play until an arm's batch ends (return the arm) or `room` rounds are over (return −1).
+    """Play until an arm's batch ends, or for a number of rounds. Ties go to the lowest arm number.
 
-    `share` is that of the rounds in which the leader is played. The pulls and rounds of `state` are
-    changed. Ties go to the lowest arm number.
+    Parameters
+    ----------
+    costs : Costs
+        The costs.
+    state : BatchState
+        State of the run; its pulls and rounds are changed.
+    share : float
+        Share of the rounds in which the leader is played.
+    room : int
+        Number of rounds, at most.
+
+    Returns
+    -------
+    int
+        The arm whose batch ends; −1 if the rounds are over.
     """
     leader, arms, bonus = costs.leader, costs.challengers, costs.bonus
     square, linear = costs.square, costs.linear

@@ -23,7 +23,28 @@ NO_PATIENTS = np.empty((2, 0), np.int64)
 
 @kernel
 def next_total(means: Floats, table: Floats, rng: Rng, arm: int, before: int, size: int) -> float:
-    """Return the sum of `size` rewards of an arm after `before`: of a table of sums, or drawn."""
+    """Return the sum of the next rewards of an arm: of a table of sums, or drawn.
+
+    Parameters
+    ----------
+    means : numpy.ndarray of float, shape (K,)
+        Means of Bernoulli arms.
+    table : numpy.ndarray of float, shape (K, N + 1) or empty
+        Sums of the first 0, …, N rewards of each arm, which are read instead.
+    rng : numpy.random.Generator
+        Source of the rewards.
+    arm : int
+        The arm.
+    before : int
+        Number of its rewards so far.
+    size : int
+        Number of the next ones.
+
+    Returns
+    -------
+    float
+        Their sum.
+    """
     if table.size > 0:
         return table[arm, before + size] - table[arm, before]
     return float(binomial(rng, size, means[arm]))
@@ -33,9 +54,31 @@ def next_total(means: Floats, table: Floats, rng: Rng, arm: int, before: int, si
 def next_decision(
     sums: Ints, pulls: Ints, led: Ints, own: Ints, share: float, delta: float
 ) -> tuple[bool, int]:
-    """Return (True, arm to recommend) or (False, arm to play), and count the round.
+    """Return whether to stop, and which arm to recommend or to play; count the round.
 
     Ties go to the lowest arm number.
+
+    Parameters
+    ----------
+    sums : numpy.ndarray of int, shape (K,)
+        Sums of rewards.
+    pulls : numpy.ndarray of int, shape (K,)
+        Pulls of each arm.
+    led : numpy.ndarray of int, shape (K,)
+        Rounds in which each arm was the leader; updated in place.
+    own : numpy.ndarray of int, shape (K,)
+        Those of them in which it was played; updated in place.
+    share : float
+        Share of its rounds in which a leader is played.
+    delta : float
+        Probability δ of a wrong recommendation.
+
+    Returns
+    -------
+    stops : bool
+        Whether to stop.
+    arm : int
+        The arm.
     """
     n_arms = sums.size
     leader = 0
@@ -77,13 +120,37 @@ def run_top_two(
     max_pulls: int,
     log: Floats,
 ) -> tuple[int, Ints, Ints]:
-    """Run once: recommendation, pulls and sums of rewards of each arm.
+    """Run once.
 
-    Rewards are 0 or 1 with these means, or, if there is a `table`, shape (K, N + 1) with
-    N ≥ `max_pulls`, it has the sums of the first 0, …, N rewards of each arm; or, if `population`
-    has the successes and sizes of K arms, the run is on patients as `PopulationRewards` draws them,
-    until an arm has none left. A `log` gets the arms in the order of their pulls. `NO_TABLE`,
-    `NO_PATIENTS` and `NO_LOG` stand for none.
+    Parameters
+    ----------
+    share : float
+        Share of its rounds in which a leader is played.
+    delta : float
+        Probability δ of a wrong recommendation.
+    means : numpy.ndarray of float, shape (K,)
+        Means of Bernoulli arms.
+    table : numpy.ndarray of float, shape (K, N + 1) or empty
+        Sums of the first 0, …, N ≥ `max_pulls` rewards of each arm, which are read instead;
+        `NO_TABLE` stands for none.
+    population : numpy.ndarray of int, shape (2, K) or empty
+        Successes and sizes of the arms of a population, whose patients `PopulationRewards` draws in
+        the same way, until an arm has none left; `NO_PATIENTS` stands for none.
+    rng : numpy.random.Generator
+        Source of the rewards.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended.
+    log : numpy.ndarray of float, shape (N,) or empty
+        Where the arms are written in the order of their pulls; `NO_LOG` stands for none.
+
+    Returns
+    -------
+    recommendation : int
+        The arm, or −1 if the run was ended.
+    pulls : numpy.ndarray of int, shape (K,)
+        Pulls of each arm.
+    sums : numpy.ndarray of int, shape (K,)
+        Sums of rewards.
     """
     n_arms, finite = means.size, population.size > 0
     sums, pulls = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
@@ -125,7 +192,24 @@ def _table_runs(
 
 @accelerates(TopTwo, on=DrawnRewards, name="pull by pull")
 def draw(algorithm: TopTwo, rewards: DrawnRewards, max_pulls: int, rng: Rng) -> Decision:
-    """Run on Bernoulli arms."""
+    """Run on Bernoulli arms.
+
+    Parameters
+    ----------
+    algorithm : TopTwo
+        The algorithm.
+    rewards : DrawnRewards
+        Rewards of the run.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Decision
+        The recommendation, −1 if the run was ended, and the pulls.
+    """
     setting = algorithm.leader_share, algorithm.delta, rewards.means, NO_TABLE, NO_PATIENTS
     arm, pulls, _ = run_top_two(*setting, rng, max_pulls, NO_LOG)
     return Decision(arm, pulls)
@@ -135,7 +219,24 @@ def draw(algorithm: TopTwo, rewards: DrawnRewards, max_pulls: int, rng: Rng) -> 
 def draw_patients(
     algorithm: TopTwo, rewards: PopulationRewards, max_pulls: int, rng: Rng
 ) -> Decision:
-    """Run on patients, until one is wanted of an arm that has none left."""
+    """Run on patients, until one is wanted of an arm that has none left.
+
+    Parameters
+    ----------
+    algorithm : TopTwo
+        The algorithm.
+    rewards : PopulationRewards
+        Rewards of the run.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    Decision
+        The recommendation, −1 if the run was ended, and the pulls.
+    """
     arms = range(rewards.n_arms)
     counts = np.array([[f(arm) for arm in arms] for f in (rewards.successes_left, rewards.left)])
     setting = algorithm.leader_share, algorithm.delta, counts[0] / counts[1], NO_TABLE, counts
@@ -147,7 +248,24 @@ def draw_patients(
 
 @accelerates(TopTwo, on=TableRuns, name="pull by pull")
 def draw_table(algorithm: TopTwo, table: Floats, n_runs: int, rng: Rng) -> TableDecisions:
-    """Run many times on a table."""
+    """Run many times on a table.
+
+    Parameters
+    ----------
+    algorithm : TopTwo
+        The algorithm.
+    table : numpy.ndarray of float, shape (K, N)
+        Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry.
+    n_runs : int
+        Number of runs.
+    rng : numpy.random.Generator
+        Source of the noise of all runs.
+
+    Returns
+    -------
+    TableDecisions
+        Recommendations, pulls, and the order of the arms.
+    """
     sums = running_sums(np.array(table, np.float64, order="C"))
     setting = algorithm.leader_share, algorithm.delta
     return TableDecisions(*_table_runs(*setting, sums, n_runs, rng))

@@ -10,13 +10,10 @@ from typing import ClassVar, Literal
 from dpbandits._arrays import Rng
 from dpbandits.configuration import Fraction, Positive
 from dpbandits.identification.batches import BatchedTopTwo
-from dpbandits.identification.thresholds import gaussian_threshold, separate_threshold
+from dpbandits.identification.thresholds import Pair, gaussian_threshold, separate_threshold
 from dpbandits.rewards.run import Run
 
 __all__ = ["AdaPTT", "AdaPTTStar", "Doubling"]
-
-Pair = tuple[int, int]
-"""A number for each of two arms."""
 
 
 class Doubling(BatchedTopTwo):
@@ -130,7 +127,8 @@ class AdaPTT(Doubling):
     threshold : {"theoretical", "separate", "heuristic", "published"}
         "theoretical" is δ-correct. "published" and "heuristic" are what the authors' code holds,
         the second of them in use there, and nothing is proved for them. "separate" is ours and
-        δ-correct: the gap itself against `thresholds.separate_threshold`, as in `AdaPTTStar`.
+        δ-correct: the gap itself against `thresholds.separate_threshold`, by which `AdaPTTStar`
+        stops.
     leader_share : float
         Share β in (0, 1) of an arm's rounds as the leader in which it is played.
 
@@ -187,7 +185,8 @@ class AdaPTTStar(Doubling):
     The challenger has the least min(2g²/(1/N_B + 1/N_a), ε·g·min(N_B, N_a)) with g = μ̃_B − μ̃_a,
     what the two costs of changing the order are without privacy (of [0, 1]-valued rewards) and at
     small ε. The rule stops when, for ã = argmax μ̃ and every other arm, μ̃_ã − μ̃_a is above
-    `thresholds.separate_threshold`, which is δ-correct. All else is as in `AdaPTT`.
+    `thresholds.separate_threshold`, which is δ-correct. Leaders, batches and releases are those of
+    `AdaPTT`.
 
     Parameters
     ----------

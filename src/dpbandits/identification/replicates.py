@@ -95,27 +95,78 @@ class Identifications:
         return np.asarray(self.recommendation >= 0)
 
     def errors(self) -> int:
-        """Count the runs that stopped and recommend another arm than the best."""
+        """Count the runs that stopped and recommend another arm than the best.
+
+        Returns
+        -------
+        int
+            Their number.
+        """
         return int((self.stopped & (self.recommendation != self.instance.best_arm)).sum())
 
     def error_rate(self, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the share of wrong runs and the ends of its Clopper–Pearson interval."""
+        """Return the share of wrong runs, with its Clopper–Pearson interval.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level, in (0, 1).
+
+        Returns
+        -------
+        share, low, high : float
+            The share, and the ends of the interval.
+        """
         return share_interval(self.errors(), self.n_runs, level)
 
     def mean_time(self, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the mean stopping time with Student's interval; nan if a run was ended early."""
+        """Return the mean stopping time, with Student's interval.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level, in (0, 1).
+
+        Returns
+        -------
+        mean, low, high : float
+            The mean, in pulls, and the ends of the interval; all nan if a run was ended early.
+        """
         found = mean_interval(self.stopping_time, level)
         return found if self.stopped.all() else (math.nan, math.nan, math.nan)
 
     def time_quantiles(self, levels: ArrayLike) -> Floats:
-        """Return for each level the least time within which such a share stopped, or nan."""
+        """Return for each level the least time within which such a share of the runs stopped.
+
+        Parameters
+        ----------
+        levels : array_like of float
+            Shares, in [0, 1].
+
+        Returns
+        -------
+        numpy.ndarray of float
+            The times, in pulls, of the shape of `levels`; nan where too few runs stopped.
+
+        Raises
+        ------
+        ValueError
+            If a level is out of range.
+        """
         levels = check_values("levels", levels, 0.0, 1.0)
         times = np.where(self.stopped, self.stopping_time.astype(np.float64), math.inf)
         quantiles = np.asarray(np.quantile(times, levels, method="inverted_cdf"))
         return np.where(np.isfinite(quantiles), quantiles, math.nan)
 
     def summary(self) -> dict[str, Any]:
-        """Return the columns of tables, with 95 % intervals; what ended runs hide is nan."""
+        """Return the summary of the runs: the columns of tables.
+
+        Returns
+        -------
+        dict
+            Numbers of runs and of those that stopped; mean, deviation, quantiles and greatest
+            stopping time; error rate; with 95 % intervals. What ended runs hide is nan.
+        """
         known = self.stopped.all() and self.n_runs > 1
         columns: dict[str, Any] = {"n_runs": self.n_runs, "stopped": int(self.stopped.sum())}
         columns |= zip(("mean_time", "time_low95", "time_high95"), self.mean_time(), strict=True)
@@ -127,7 +178,13 @@ class Identifications:
         return columns | dict(zip(rates, self.error_rate(), strict=True))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the runs to `path`, a row a run: stopping time, recommendation, pulls by arm."""
+        """Write the runs to a file, a row a run: stopping time, recommendation, pulls by arm.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file, which is replaced if it exists.
+        """
         arms = ",".join(f"pulls_{arm}" for arm in range(self.instance.n_arms))
         rows = np.column_stack([self.stopping_time, self.recommendation, self.pulls]).tolist()
         lines = [f"stopping_time,recommendation,{arms}", *(",".join(map(str, row)) for row in rows)]
@@ -174,8 +231,38 @@ def identify(
 ) -> Identifications:
     """Simulate independent replicates of an algorithm for best-arm identification.
 
-    One arm of the instance must be the best. After `max_pulls` a run that has not stopped is ended,
-    with recommendation −1. All else is as of `simulate`.
+    The result depends on the arguments alone, not on `n_jobs`. Progress is shown on a terminal, and
+    nowhere else.
+
+    Parameters
+    ----------
+    algorithm : IdentificationAlgorithm
+        What is run, such as ``DPTT(epsilon=1, delta=0.05)``.
+    instance : BernoulliInstance
+        The bandit, with K arms, of which one is the best.
+    n_runs : int
+        Number of replicates, at least 1.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended, with recommendation −1; from K to
+        2^62.
+    n_jobs : int
+        Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
+        processors.
+    how : str, optional
+        What runs: "reference" for the algorithm's plain program, or the name of one of its
+        accelerators. None is the fastest. ``runs.how`` says which it was.
+
+    Returns
+    -------
+    Identifications
+        Recommendation and pulls of each replicate.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or several arms are best.
 
     Examples
     --------
@@ -196,7 +283,39 @@ def identify_many(
     n_jobs: int = 1,
     how: str | None = None,
 ) -> dict[Key, Identifications]:
-    """Simulate a whole grid of cases, as `simulate_many` does; `max_pulls` is as of `identify`."""
+    """Simulate a whole grid of cases: the replicates of all of them share the workers.
+
+    Each replicate has its own seed, derived from `seed` and from what is simulated, not from
+    the case's key or its place in the grid.
+
+    Parameters
+    ----------
+    cases : mapping of key to (algorithm, instance)
+        What is run; the keys are those of the result and of error messages.
+    n_runs : int or mapping of key to int
+        Number of replicates of each case, at least 1.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended, with recommendation −1.
+    n_jobs : int
+        Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
+        processors.
+    how : str, optional
+        What runs: "reference" for the algorithms' plain programs, or the name of an
+        accelerator that all of them have. None is the fastest.
+
+    Returns
+    -------
+    dict of key to Identifications
+        Recommendations and pulls of the replicates of each case.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or several arms are best; the message has the key of the
+        case.
+    """
     return run_cases(cases, partial(_identification, max_pulls, how), n_runs, seed, n_jobs)
 
 
@@ -229,7 +348,29 @@ def run_trial(algorithm: IdentificationAlgorithm, population: FinitePopulation, 
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """Trials of one algorithm on one population, each with patients in another order."""
+    """Trials of one algorithm on one population, each with patients in another order.
+
+    Attributes
+    ----------
+    algorithm : IdentificationAlgorithm
+        What was run.
+    population : FinitePopulation
+        The patients.
+    recommendation : numpy.ndarray of int, shape (n_runs,)
+        The arm of each trial, 0-based; −1 if patients of an arm ran out before.
+    patients : numpy.ndarray of int, shape (n_runs, K)
+        Patients of each arm, those of open batches included.
+    failures : numpy.ndarray of int, shape (n_runs, K)
+        Those of them whose outcome was 0.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> population = dpb.identification.FinitePopulation((3600, 2000), (4000, 4000))
+    >>> trials = dpb.identification.simulate_trials(dpb.TopTwo(0.05), population, n_runs=3)
+    >>> trials.n_runs, trials.decided, trials.patients.shape
+    (3, 3, (3, 2))
+    """
 
     algorithm: IdentificationAlgorithm
     population: FinitePopulation
@@ -268,12 +409,37 @@ class Trials:
         return np.asarray(self.patients @ self.population.gaps)
 
     def share(self, count: int, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the share of `count` trials, such as `right`, and its Clopper–Pearson interval."""
+        """Return a share of the trials, with its Clopper–Pearson interval.
+
+        Parameters
+        ----------
+        count : int
+            Number of trials, such as `right`.
+        level : float
+            Confidence level, in (0, 1).
+
+        Returns
+        -------
+        share, low, high : float
+            The share, and the ends of the interval.
+
+        Raises
+        ------
+        ValueError
+            If `count` is out of range.
+        """
         count = check_integer("count", count, 0, self.n_runs)
         return share_interval(count, self.n_runs, level)
 
     def means(self) -> dict[str, tuple[float, float, float]]:
-        """Return means of patients, of inferior ones, failures and excess, with 95 % intervals."""
+        """Return means over the trials, with 95 % intervals.
+
+        Returns
+        -------
+        dict of str to tuple
+            Mean and ends of Student's interval of ``patients``, of ``inferior`` ones, of
+            ``failures``, and of the ``excess``.
+        """
         values = {
             "patients": self.totals,
             "inferior": self.inferior,
@@ -283,7 +449,15 @@ class Trials:
         return {name: mean_interval(each) for name, each in values.items()}
 
     def summary(self) -> dict[str, Any]:
-        """Return the columns of tables, with 95 % intervals; ``used`` is a share of the table."""
+        """Return the summary of the trials: the columns of tables.
+
+        Returns
+        -------
+        dict
+            Numbers of trials, of those that decided and of those that were right; the share of
+            these, and means, with 95 % intervals; quantiles of patients; ``used``, their share of
+            the table.
+        """
         columns: dict[str, Any] = {"n_runs": self.n_runs, "decided": self.decided}
         columns["right"] = self.right
         found = {"right_rate": self.share(self.right), **self.means()}
@@ -326,18 +500,31 @@ def simulate_trials(
     seed: int | Sequence[int] = 0,
     n_jobs: int = 1,
 ) -> Trials:
-    """Simulate trials of an algorithm on one population, such as ``isis2()``; see `identify`.
+    """Simulate trials of an algorithm on one population, such as ``isis2()``.
 
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> small, large = (FinitePopulation((9 * n, 2 * n), (10 * n, 10 * n)) for n in (1, 100))
-    >>> trials = simulate_trials(dpb.DPLRE(1.0, 0.1), small, n_runs=3)
-    >>> trials.recommendation.tolist(), trials.patients.max(axis=1).tolist()
-    ([-1, -1, -1], [10, 10, 10])
-    >>> trials = simulate_trials(dpb.DPLRE(1.0, 0.1), large, n_runs=3)
-    >>> trials.recommendation.tolist(), trials.right, trials.share(trials.right)[0]
-    ([0, 0, 0], 3, 1.0)
+    Parameters
+    ----------
+    algorithm : IdentificationAlgorithm
+        What is run, such as ``DPTT(epsilon=1, delta=0.05)``.
+    population : FinitePopulation
+        The patients, who come in another random order in each trial.
+    n_runs : int
+        Number of trials, at least 1.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
+    n_jobs : int
+        Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
+        processors.
+
+    Returns
+    -------
+    Trials
+        Recommendation and patients of each trial.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of another type.
     """
     return simulate_trials_many({None: (algorithm, population)}, n_runs, seed, n_jobs)[None]
 
@@ -348,5 +535,28 @@ def simulate_trials_many(
     seed: int | Sequence[int] = 0,
     n_jobs: int = 1,
 ) -> dict[Key, Trials]:
-    """Simulate a whole grid of cases, as `dpbandits.simulate_many` does."""
+    """Simulate trials of a whole grid of cases: all of them share the workers.
+
+    Parameters
+    ----------
+    cases : mapping of key to (algorithm, population)
+        What is run; the keys are those of the result and of error messages.
+    n_runs : int or mapping of key to int
+        Number of trials of each case, at least 1.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
+    n_jobs : int
+        Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
+        processors.
+
+    Returns
+    -------
+    dict of key to Trials
+        Recommendations and patients of the trials of each case.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of another type; the message has the key of the case.
+    """
     return run_cases(cases, _trial, n_runs, seed, n_jobs)
