@@ -22,9 +22,9 @@ from dpbandits.regret.base import RegretAlgorithm
 __all__ = ["Alpha", "Eta", "LazyBatches", "draw_laplace"]
 
 Alpha = Annotated[float, between(1.001, 100.0)]
-"""Annotation of a field: factor α of log t in an index or a posterior."""
+"""Factor α of log t in an index or a posterior."""
 Eta = Annotated[float, between(0.05, 100.0)]
-"""Annotation of a field: growth η of the batches, 1 doubles them."""
+"""Growth η of the batches; 1 doubles them."""
 
 draw_laplace = interpreted(laplace_by_inversion)  # slow to accept a generator if compiled
 
