@@ -14,6 +14,7 @@ from statistical import FALSE_ALARM
 from test_registry import CONFIGURATIONS, IDENTIFIERS
 
 import dpbandits as dpb
+from dpbandits.acceleration import PROGRAMS
 from dpbandits.auditing import (
     NOT_AUDITED,
     AuditCase,
@@ -267,3 +268,40 @@ def test_what_is_restarted_is_audited_by_its_law():
     rule = subclass(dpb.DPNAS)(1.0, 0.5, 0.05)
     with pytest.raises(ValueError, match="a Subclass whose law is not known; allowed: DPNAS or"):
         audit_stopping(rule, STREAMS)
+
+
+def noiseless(target):
+    """The target of a subclass whose own program draws next to no noise, and promises as much."""
+    kind = type(target)
+    program = next(name for name in PROGRAMS if hasattr(kind, name))
+
+    def quiet(self, *arguments):
+        change = {"noise": 1e-9} if hasattr(self, "noise") else {"epsilon": 1e9}
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(kind)}
+        return getattr(kind(**(fields | change)), program)(*arguments)
+
+    return type(f"Noiseless{kind.__name__}", (kind,), {program: quiet})(**vars(target))
+
+
+ON_TABLES = {
+    name: case.target
+    for name, case in audit_cases(1.0, 1000, 1000).items()
+    if getattr(case.target, "tables", None) is not None
+    and not isinstance(case.target, dpb.GuessAndDouble)  # whose noise is that of its base
+}
+SEARCHED = {"DPNAS": (1, 16, 600), "LazyDPTS": (8, 400, 6000)}
+"""Pairs that are tried, runs of each, and of the audit: DP-NAS looks at each of a thousand samples,
+and Lazy-DP-TS is random without any noise."""
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", ON_TABLES)
+def test_whatever_loses_its_noise_is_convicted(name):
+    """On a pair that is searched for, whose bound is false with probability 1e-6 at most.
+
+    What keeps its noise is acquitted: the audits of all classes above.
+    """
+    broken = noiseless(ON_TABLES[name])
+    tried, few, runs = SEARCHED.get(name, (8, 60, 600))
+    found = audit(broken, search(broken, count=tried, n_runs=few), n_runs=runs)
+    assert found.convicted and found.epsilon_lower > 1.0, found
