@@ -188,6 +188,7 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
                 "with rewards in [0, 1], such as bernoulli([0.5, 0.4])"
             )
 
+    @abc.abstractmethod
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         """Play once, pull after pull: the algorithm as its paper has it.
 
@@ -207,9 +208,6 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
         TypeError
             Here: a subclass defines it.
         """
-        raise TypeError(
-            f"{type(self).__name__}.play is not defined; allowed: a method that pulls arms"
-        )
 
     def draw(
         self, instance: Any, horizon: int, checkpoints: Times, rng: Rng, how: str | None = None
