@@ -10,7 +10,7 @@ True
 from dpbandits import (
     bounds,
     halting,
-    heavy_schedules,
+    heavy,
     identification,
     mechanisms,
     privacy,
@@ -64,7 +64,7 @@ __all__ = [
     "estimate",
     "estimate_many",
     "halting",
-    "heavy_schedules",
+    "heavy",
     "identification",
     "identifiers",
     "identify",

@@ -19,7 +19,7 @@ from companion.figures import (
     trial,
 )
 from companion.tables import curve, tabulate
-from dpbandits.heavy_estimates import TruncatedMean, hard_law, mean_errors_many
+from dpbandits.heavy.estimates import TruncatedMean, hard_law, mean_errors_many
 from dpbandits.identification import FinitePopulation, Identifications
 from dpbandits.rewards.heavy_laws import ParetoLaw
 from dpbandits.rewards.laws import low_variance, two_point

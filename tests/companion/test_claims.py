@@ -15,7 +15,8 @@ from test_claims_runs import elimination
 from companion import chapters, claims
 from companion.claims import td16_privacy, td16_regret, twzw22_central, twzw22_rates
 from companion.publishing import Page
-from dpbandits import bounds, robust_means
+from dpbandits import bounds
+from dpbandits.heavy import robust_means
 from dpbandits.mechanisms import HybridCounter
 
 ALL = claims.ledger()

@@ -16,7 +16,7 @@ from companion.figures import baselines, heavy
 from companion.publishing import published
 from companion.slopes import fit_slope
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.heavy_estimates import (
+from dpbandits.heavy.estimates import (
     MODELS,
     TruncatedMean,
     error_lower_bound,
@@ -24,7 +24,7 @@ from dpbandits.heavy_estimates import (
     hard_law,
     mean_errors_many,
 )
-from dpbandits.heavy_schedules import heavy_epoch
+from dpbandits.heavy.schedules import heavy_epoch
 from dpbandits.privacy import basic_composition, epsilon_at
 from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
 from dpbandits.regret.dp_ucb_int import input_of

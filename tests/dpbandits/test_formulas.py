@@ -21,7 +21,7 @@ from test_registry import CONFIGURATIONS, bandit
 
 import dpbandits as dpb
 from dpbandits import laws
-from dpbandits.heavy_estimates import TruncatedMean
+from dpbandits.heavy.estimates import TruncatedMean
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 
 RUNNING = (
@@ -143,17 +143,17 @@ EXAMPLES = {
     "halting.sampling_width": {"halting": HALTING, "n": 64, "look": 6},
     "halting.noise_allowance": {"halting": HALTING, "look": 6},
     "halting.boundary": {"halting": HALTING, "n": 64, "look": 6},
-    "heavy_estimates.TruncatedMean.threshold": {"n": 100},
-    "heavy_estimates.TruncatedMean.half_width": {"n": 100},
-    "heavy_estimates.TruncatedMean.rms": {"law": PARETO, "n": 100},
-    "heavy_estimates.hard_law": {"model": "global", "n": 100, **PRIVATE, **HEAVY},
-    "heavy_estimates.error_lower_bound": {"model": "local", "n": 100, **PRIVATE, **HEAVY},
-    "heavy_estimates.error_rate": {"model": "local", "order": 0.5},
-    "heavy_schedules.heavy_epoch": {
+    "heavy.estimates.TruncatedMean.threshold": {"n": 100},
+    "heavy.estimates.TruncatedMean.half_width": {"n": 100},
+    "heavy.estimates.TruncatedMean.rms": {"law": PARETO, "n": 100},
+    "heavy.estimates.hard_law": {"model": "global", "n": 100, **PRIVATE, **HEAVY},
+    "heavy.estimates.error_lower_bound": {"model": "local", "n": 100, **PRIVATE, **HEAVY},
+    "heavy.estimates.error_rate": {"model": "local", "order": 0.5},
+    "heavy.schedules.heavy_epoch": {
         **{"n_viable": 5, "epoch": 3, "beta": 0.0625, **PRIVATE, **HEAVY}
     },
-    "heavy_schedules.heavy_failure": {"beta": 0.0625},
-    "heavy_schedules.tree_index": {"horizon": 4096, **PRIVATE, **HEAVY},
+    "heavy.schedules.heavy_failure": {"beta": 0.0625},
+    "heavy.schedules.tree_index": {"horizon": 4096, **PRIVATE, **HEAVY},
     "identification.batches.DPTT.rule": {"n_arms": 5},
     "identification.batches.AdaPTT.rule": {"n_arms": 5},
     "identification.batches.AdaPTTStar.rule": {"n_arms": 5},
@@ -265,10 +265,10 @@ EXAMPLES = {
     "rewards.populations.FinitePopulation.scaled": {"factor": 3},
     "rewards.populations.FinitePopulation.only": {"arms": [0, 1]},
     "rewards.truncated_sums.truncated_sum_error": {"law": PARETO, "n": 10**6, "bound": 4.0},
-    "robust_means.central_threshold": MEAN,
-    "robust_means.central_width": MEAN,
-    "robust_means.local_threshold": MEAN,
-    "robust_means.local_width": MEAN,
+    "heavy.robust_means.central_threshold": MEAN,
+    "heavy.robust_means.central_width": MEAN,
+    "heavy.robust_means.local_threshold": MEAN,
+    "heavy.robust_means.local_width": MEAN,
     "schedules.elimination_epoch": {"n_viable": 5, "epoch": 3, "beta": 0.0625, **PRIVATE},
     "schedules.noise_bracket": {"length": 12},
     "schedules.noise_width": {"scale": 0.5, "log_time": [2, 3.5], "bracket": 2},
@@ -295,7 +295,7 @@ EXAMPLES = {
 OWNERS = {
     "guarantees.Guaranteed": RULE,
     "halting.Halting": dpb.halting.Halting,
-    "heavy_estimates.TruncatedMean": TruncatedMean("global", 0.5, 0.5, 1.5, 5.0),
+    "heavy.estimates.TruncatedMean": TruncatedMean("global", 0.5, 0.5, 1.5, 5.0),
     "identification.batches.DPTT": TOP_TWO,
     "identification.batches.AdaPTT": dpb.AdaPTT(0.5, 0.0625),
     "identification.batches.AdaPTTStar": dpb.AdaPTTStar(0.5, 0.0625),

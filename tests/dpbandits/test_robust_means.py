@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from statistical import may_be_at_most
 from test_validation import NOT_A_NUMBER, NOT_POSITIVE, refusal
 
-from dpbandits.rewards import instances
-from dpbandits.robust_means import (
+from dpbandits.heavy.robust_means import (
     central_threshold,
     central_width,
     local_threshold,
     local_width,
     robust_mean,
 )
+from dpbandits.rewards import instances
 
 ARGUMENTS = (
     st.floats(1, 1e24), st.floats(1e-3, 1e3), st.floats(0.05, 1), st.floats(1e-3, 20),

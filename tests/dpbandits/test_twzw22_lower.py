@@ -8,7 +8,7 @@ import pytest
 from scipy import optimize, stats
 
 from dpbandits import bounds
-from dpbandits.heavy_estimates import MODELS, error_lower_bound, error_rate, hard_law
+from dpbandits.heavy.estimates import MODELS, error_lower_bound, error_rate, hard_law
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
 ORDERS = (1.0, 0.9, 0.5, 0.2)

@@ -14,8 +14,9 @@ from scipy.optimize import brentq
 
 from companion.claims.findings import Finding, claim, entries, finding
 from companion.claims.verdicts import CONDITION, FAILS, HOLDS, decide
-from dpbandits import bounds, robust_means
-from dpbandits.heavy_schedules import GLOBAL_SCHEDULES, TREE_SCALINGS, heavy_epoch, tree_index
+from dpbandits import bounds
+from dpbandits.heavy import robust_means
+from dpbandits.heavy.schedules import GLOBAL_SCHEDULES, TREE_SCALINGS, heavy_epoch, tree_index
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, laplace_sum_quantile
 
 Floats = NDArray[np.float64]

@@ -17,8 +17,9 @@ from companion.claims.td16_privacy import element_loss
 from companion.claims.twzw22_experiments import FIGURES, Results
 from companion.claims.twzw22_rates import ORDERS, growth
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
-from dpbandits import bounds, robust_means
-from dpbandits.heavy_schedules import heavy_epoch
+from dpbandits import bounds
+from dpbandits.heavy import robust_means
+from dpbandits.heavy.schedules import heavy_epoch
 from dpbandits.identification import kl
 from dpbandits.mechanisms import HybridCounter
 from dpbandits.rewards.heavy_laws import ParetoLaw, twzw22

@@ -13,8 +13,9 @@ from scipy import stats
 
 from companion.claims.findings import Finding, claim, entries, extremes, finding, shown
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
-from dpbandits import LDPRSE, bounds, robust_means, simulate
-from dpbandits.heavy_schedules import LOCAL_SCHEDULES, heavy_epoch
+from dpbandits import LDPRSE, bounds, simulate
+from dpbandits.heavy import robust_means
+from dpbandits.heavy.schedules import LOCAL_SCHEDULES, heavy_epoch
 from dpbandits.rewards.heavy_laws import heavy_two_point
 
 GAPS = tuple(2.0**-k for k in (2, 5, 9, 14, 20))

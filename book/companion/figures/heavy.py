@@ -33,7 +33,7 @@ from companion.slopes import Slope, fit_slope
 from companion.tables import curve, records
 from dpbandits._intervals import share_interval
 from dpbandits._validation import check_choice
-from dpbandits.heavy_estimates import MODELS, MeanErrors, error_lower_bound, error_rate
+from dpbandits.heavy.estimates import MODELS, MeanErrors, error_lower_bound, error_rate
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,

@@ -17,7 +17,7 @@ import numpy as np
 from dpbandits._arrays import Floats
 from dpbandits.acceleration import ExactRun, accelerators
 from dpbandits.algorithms import DPRSE, DPSE, LDPRSE, DPSEIdentifier, GuessAndDouble
-from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
+from dpbandits.heavy.schedules import HeavyEpochPlan, heavy_epoch
 from dpbandits.rewards.heavy_laws import HeavyTailInstance
 from dpbandits.schedules import EpochPlan, elimination_epoch
 

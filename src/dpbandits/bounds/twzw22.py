@@ -30,7 +30,7 @@ from dpbandits.configuration import (
     checked_arguments,
     whole,
 )
-from dpbandits.heavy_schedules import heavy_epoch, heavy_failure, tree_index
+from dpbandits.heavy.schedules import heavy_epoch, heavy_failure, tree_index
 
 __all__ = [
     "dprucb_pulls",

@@ -20,7 +20,7 @@ from dpbandits.fast.index_policies import play_steps
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
 from dpbandits.regret.base import Play, Times
 from dpbandits.regret.dprucb import DPRUCB
-from dpbandits.regret.robust_ucb import RobustUCB
+from dpbandits.regret.robust_ucb import ROBUST_FACTOR, RobustUCB
 from dpbandits.rewards.heavy_laws import GIVEN, GivenRewards, HeavyRewards, next_heavy
 from dpbandits.rewards.streams import Tape
 
@@ -77,11 +77,13 @@ def tree_index_of(algorithm: DPRUCB | RobustUCB, rewards: Any, horizon: int) -> 
     TreeIndex
         Its constants.
     """
-    width = algorithm.width_of_one(rewards, horizon)
     if isinstance(algorithm, RobustUCB):
-        power = 1 / (1 + rewards.order)
-        bound = (rewards.moment_bound / (2 * math.log(horizon))) ** power
+        moment, order = rewards.moment_bound, rewards.order
+        log_term, power = 2 * math.log(horizon), 1 / (1 + order)
+        bound = (moment / log_term) ** power
+        width = ROBUST_FACTOR * moment**power * log_term ** (order * power)
         return TreeIndex(bound, power, 0.0, width)
+    width = algorithm.bonus(rewards, horizon)
     tree = algorithm.plan(rewards, horizon).tree
     published = algorithm.width == "published"
     return TreeIndex(tree.first_bound, tree.growth, tree.node_factor, width, published)

@@ -13,7 +13,7 @@ from dpbandits import bounds
 from dpbandits._arrays import Rng
 from dpbandits.configuration import Budget, Positive
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.heavy_schedules import TreeIndexPlan, tree_index
+from dpbandits.heavy.schedules import TreeIndexPlan, tree_index
 from dpbandits.regret.heavy import HeavyTailAlgorithm
 from dpbandits.rewards.heavy_laws import HeavyTailInstance
 from dpbandits.rewards.run import Run
@@ -82,7 +82,7 @@ class DPRUCB(HeavyTailAlgorithm):
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         n_arms, v = rewards.n_arms, rewards.order
-        tree, width = self.plan(rewards, horizon).tree, self.width_of_one(rewards, horizon)
+        tree, width = self.plan(rewards, horizon).tree, self.bonus(rewards, horizon)
         counters = [tree.counter(rng) for _ in range(n_arms)]
         pulls, sums = np.zeros((2, n_arms))  # the sums are private
         for t in range(1, horizon + 1):
@@ -121,7 +121,7 @@ class DPRUCB(HeavyTailAlgorithm):
             return "tree" if self.width == "valid" else "log"
         return self.scaling
 
-    def width_of_one(self, rewards: Any, horizon: int) -> float:
+    def bonus(self, rewards: Any, horizon: int) -> float:
         """Return the bonus of an arm with one reward, for the published width without log(2t⁴).
 
         Parameters

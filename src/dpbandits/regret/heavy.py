@@ -16,7 +16,7 @@ from dpbandits import bounds
 from dpbandits._arrays import Rng
 from dpbandits.configuration import Budget, Configuration, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.heavy_schedules import HeavyEpochPlan, heavy_epoch
+from dpbandits.heavy.schedules import HeavyEpochPlan, heavy_epoch
 from dpbandits.mechanisms import laplace_total
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.heavy_laws import (

@@ -73,25 +73,6 @@ class RobustUCB(HeavyTailAlgorithm):
                 arm = int(np.argmax(index))
             seen[arm].append(rewards.total(arm, 1))
 
-    def width_of_one(self, rewards: Any, horizon: int) -> float:
-        """Return the bonus of an arm with one reward, where δ is fixed.
-
-        Parameters
-        ----------
-        rewards : Run or HeavyTailInstance
-            What has the order v and the bound u on the moment.
-        horizon : int
-            Horizon T that the algorithm is told.
-
-        Returns
-        -------
-        float
-            The bonus, in units of a reward.
-        """
-        log_term, power = 2 * math.log(horizon), 1 / (1 + rewards.order)
-        width = ROBUST_FACTOR * rewards.moment_bound**power
-        return float(width * log_term ** (rewards.order * power))
-
     def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Any:
         known: dict[str, Any] = {"moment": instance.moment_bound, "order": instance.order}
         bound = partial(bounds.robust_ucb_regret, instance.gaps, horizon, **known)

@@ -22,10 +22,15 @@ from dpbandits.configuration import (
     Positive,
     checked_arguments,
 )
+from dpbandits.heavy.robust_means import (
+    central_threshold,
+    central_width,
+    local_threshold,
+    local_width,
+)
 from dpbandits.mechanisms import laplace_total
 from dpbandits.rewards.heavy_laws import HeavyLaw, TwoPointHeavyLaw
 from dpbandits.rewards.truncated_sums import truncated_sum
-from dpbandits.robust_means import central_threshold, central_width, local_threshold, local_width
 from dpbandits.running import Replicated, describe, run_cases
 
 __all__ = [

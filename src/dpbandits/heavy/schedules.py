@@ -17,8 +17,7 @@ from dpbandits.configuration import (
     checked_arguments,
     whole,
 )
-from dpbandits.mechanisms.counters import AdaptiveTree
-from dpbandits.robust_means import (
+from dpbandits.heavy.robust_means import (
     CENTRAL_FAILURE,
     LOCAL_FAILURE,
     central_threshold,
@@ -26,6 +25,7 @@ from dpbandits.robust_means import (
     local_threshold,
     local_width,
 )
+from dpbandits.mechanisms.counters import AdaptiveTree
 
 GLOBAL_SCHEDULES = ("printed", "tightened")
 LOCAL_SCHEDULES = ("minimax", "non-negative", "published-remark")
