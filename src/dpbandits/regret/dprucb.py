@@ -98,12 +98,12 @@ class DPRUCB(HeavyTailAlgorithm):
                 reward = 0.0
             sums[arm] = counters[arm].add(reward)
 
-    def plan(self, rewards: Any, horizon: int) -> TreeIndexPlan:
+    def plan(self, instance: Any, horizon: int) -> TreeIndexPlan:
         """Return counter and valid widths: `tree_index`.
 
         Parameters
         ----------
-        rewards : Run or HeavyTailInstance
+        instance : Run or HeavyTailInstance
             What has the order v and the bound u on the moment.
         horizon : int
             Horizon T ≥ 2 that the algorithm is told.
@@ -112,8 +112,15 @@ class DPRUCB(HeavyTailAlgorithm):
         -------
         TreeIndexPlan
             Counter and widths.
+
+        Raises
+        ------
+        ValueError
+            If `horizon` is not a whole number of at least 2.
         """
-        return tree_index(horizon, self.epsilon, rewards.moment_bound, rewards.order, self._scaling)
+        return tree_index(
+            horizon, self.epsilon, instance.moment_bound, instance.order, self._scaling
+        )
 
     @property
     def _scaling(self) -> str:
@@ -121,12 +128,12 @@ class DPRUCB(HeavyTailAlgorithm):
             return "tree" if self.width == "valid" else "log"
         return self.scaling
 
-    def bonus(self, rewards: Any, horizon: int) -> float:
+    def bonus(self, instance: Any, horizon: int) -> float:
         """Return the bonus of an arm with one reward, for the published width without log(2t⁴).
 
         Parameters
         ----------
-        rewards : Run or HeavyTailInstance
+        instance : Run or HeavyTailInstance
             What has the order v and the bound u on the moment.
         horizon : int
             Horizon T ≥ 2 that the algorithm is told.
@@ -135,12 +142,17 @@ class DPRUCB(HeavyTailAlgorithm):
         -------
         float
             The bonus, in units of a reward.
+
+        Raises
+        ------
+        ValueError
+            If `horizon` is not a whole number of at least 2.
         """
-        plan = self.plan(rewards, horizon)
+        plan = self.plan(instance, horizon)
         if self.width == "valid":
             return plan.width
-        power = 1 / (1 + rewards.order)
-        width = self.constant * rewards.moment_bound**power
+        power = 1 / (1 + instance.order)
+        width = self.constant * instance.moment_bound**power
         return float(width * (plan.scaling / plan.budget) ** (1 - power))
 
     def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Any:
