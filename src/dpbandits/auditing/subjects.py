@@ -13,7 +13,6 @@ from dpbandits._validation import check_integer
 from dpbandits.acceleration import TableRuns, accelerates, accelerator_for
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
-from dpbandits.identification.top_two import TopTwo
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.mechanisms.counters import Counter
 from dpbandits.regret.base import RegretAlgorithm
@@ -307,9 +306,6 @@ class IdentificationSubject(Subject):
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         _check_rewards(table)
-        other = table[~np.isin(table, (0.0, 1.0))]
-        if isinstance(self.target, TopTwo) and other.size:
-            raise ValueError(f"table has the reward {other[0]:g}; allowed: 0 or 1")
         best, pulls, arms = self.target.draw_table(table, n_runs, rng)
         values = np.column_stack([best, pulls.sum(axis=1), pulls]).astype(np.float64)
         return Outputs(values, arms)

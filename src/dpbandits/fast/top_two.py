@@ -255,7 +255,7 @@ def draw_table(algorithm: TopTwo, table: Floats, n_runs: int, rng: Rng) -> Table
     algorithm : TopTwo
         The algorithm.
     table : numpy.ndarray of float, shape (K, N)
-        Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry.
+        Rewards of 0 or 1: the n-th pull of an arm gives its n-th entry.
     n_runs : int
         Number of runs.
     rng : numpy.random.Generator
@@ -265,7 +265,15 @@ def draw_table(algorithm: TopTwo, table: Floats, n_runs: int, rng: Rng) -> Table
     -------
     TableDecisions
         Recommendations, pulls, and the order of the arms.
+
+    Raises
+    ------
+    ValueError
+        If a reward is neither 0 nor 1: the loop counts successes.
     """
+    other = table[~np.isin(table, (0.0, 1.0))]
+    if other.size:
+        raise ValueError(f"table has the reward {other[0]:g}; allowed: 0 or 1")
     sums = running_sums(np.array(table, np.float64, order="C"))
     setting = algorithm.leader_share, algorithm.delta
     return TableDecisions(*_table_runs(*setting, sums, n_runs, rng))

@@ -13,6 +13,7 @@ from dpbandits.identification.batches import BatchedTopTwo
 from dpbandits.identification.thresholds import chernoff_threshold, union_threshold
 from dpbandits.identification.transport import calibrated_cost_kernel
 from dpbandits.rewards.run import Run
+from dpbandits.rewards.tables import Tables
 from dpbandits.schedules import next_release
 
 __all__ = ["DPTT"]
@@ -128,6 +129,12 @@ class DPTT(BatchedTopTwo):
             sums[arm] += self.release(open_batch[arm], rng)
             released[arm], releases[arm], open_batch[arm] = pulls[arm], releases[arm] + 1, 0.0
             following[arm] = next_release(pulls[arm], self.eta, self.first)
+
+    @property
+    def tables(self) -> Tables:
+        """Tables on which it can be audited: the first decision comes after K·`first` pulls."""
+        tables = super().tables
+        return tables._replace(least=tables.n_arms * self.first + 1)
 
     def cost(
         self, means: Sequence[float], ratios: Sequence[float], pulls: Pulls, leader: int, arm: int

@@ -86,4 +86,11 @@ class AdaPKLUCB(LazyBatches):
             t += size
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
-        return partial(bounds.adap_klucb_regret, instance.means, horizon, **vars(self))
+        return partial(
+            bounds.adap_klucb_regret,
+            instance.means,
+            horizon,
+            epsilon=self.epsilon,
+            alpha=self.alpha,
+            eta=self.eta,
+        )

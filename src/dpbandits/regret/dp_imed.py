@@ -94,4 +94,11 @@ class DPIMED(LazyBatches):
             noises[arm] += 1
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
-        return partial(bounds.dp_imed_regret, instance.means, horizon, **vars(self))
+        return partial(
+            bounds.dp_imed_regret,
+            instance.means,
+            horizon,
+            epsilon=self.epsilon,
+            eta=self.eta,
+            calibrated=self.calibrated,
+        )

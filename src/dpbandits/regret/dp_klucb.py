@@ -91,4 +91,11 @@ class DPKLUCB(LazyBatches):
             t += size
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
-        return partial(bounds.dp_klucb_regret, instance.means, horizon, **vars(self))
+        return partial(
+            bounds.dp_klucb_regret,
+            instance.means,
+            horizon,
+            epsilon=self.epsilon,
+            eta=self.eta,
+            slack=self.slack,
+        )

@@ -102,7 +102,7 @@ class Run:
     counts : numpy.ndarray of int, shape (C, K)
         Pulls of each arm among the first ``checkpoints[c]`` pulls.
     pulls : list of int, length K
-        Pulls of each arm so far.
+        Pulls of each arm so far: one list, which grows in place.
     time : int
         Number of pulls so far.
     ends : list of int
@@ -372,7 +372,8 @@ class Run:
         reached = len(inside) + (stop in self._times)
         self.counts[self._passed : self._passed + reached] = counts[:reached]
         self._passed += reached
-        self.pulls, self.time = counts[-1].tolist(), stop
+        self.pulls[:] = counts[-1].tolist()
+        self.time = stop
         self.ends += (start + part.epoch_ends).tolist()
         if size < pulls:
             self._over = True
@@ -401,7 +402,8 @@ class Run:
         if end > self._last:
             self._over = True
             self._count(cut := np.empty(self.n_arms, dtype=np.int64), arms, self.left)
-            self.pulls, self.time = cut.tolist(), self._last
+            self.pulls[:] = cut.tolist()
+            self.time = self._last
             raise Ended
         for arm in arms:
             self.pulls[arm] += size
