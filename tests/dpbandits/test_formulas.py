@@ -41,7 +41,16 @@ OTHERS = {
         ("rewards.heavy_laws.HeavyRewards", "rewards.populations.PopulationRewards"), "draws"
     ),
     "mechanisms.first_passage.first_passage_table": "builds a table for kernels",
-    "regret.lazy_dp_ts.LazyDPTS.posteriors": "a step of the plain program",
+    **dict.fromkeys(
+        (
+            *("identification.adap_tt.AdaPTT", "identification.adap_tt.AdaPTTStar"),
+            *("identification.dp_tt.DPTT.cost", "identification.dp_tt.DPTT.least_cost"),
+            *("identification.dplre.DPLRE.demand", "identification.dplre.DPLRE.is_left_behind"),
+            *("identification.dplre.DPLRE.plan", "identification.top_two.kl"),
+            "regret.lazy_dp_ts.LazyDPTS.posteriors",
+        ),
+        "a step of the plain program",
+    ),
     "rewards.matched_sums": "builds tables for kernels",
     **dict.fromkeys(
         ("regret.heavy.HeavyElimination.plan_epoch", "rewards.populations.patients_left"),
@@ -67,7 +76,7 @@ RULE, NAS, DOUBLING = (
 )
 HALTING, ARMS = NAS.halting, dpb.instances.bernoulli([0.75, 0.5])
 TREE, GROWING = BinaryTree(0.5, 10**6), AdaptiveTree(0.5, 10**6, 2.0, 0.5)
-TOP_TWO, LRE = dpb.DPTT(0.5, 0.0625), dpb.DPLRE(0.5, 0.0625)
+LRE = dpb.DPLRE(0.5, 0.0625)
 PARETO, POINTS = dpb.instances.pareto([0.75, 0.5], 0.5).laws[0], laws.two_point(0.25)
 TWO_HEAVY = dpb.instances.heavy_two_point(0.25, 0.5)
 DECLARED = dpb.instances.heavy_callback(lambda arm: 1.0, 2, 0.5, 1.5)
@@ -154,9 +163,6 @@ EXAMPLES = {
     },
     "heavy.schedules.heavy_failure": {"beta": 0.0625},
     "heavy.schedules.tree_index": {"horizon": 4096, **PRIVATE, **HEAVY},
-    "identification.batches.DPTT.rule": {"n_arms": 5},
-    "identification.batches.AdaPTT.rule": {"n_arms": 5},
-    "identification.batches.AdaPTTStar.rule": {"n_arms": 5},
     "identification.characteristic.characteristic_time": {
         **{"means": MEANS, **PRIVATE, "leader_share": 0.25}
     },
@@ -167,7 +173,6 @@ EXAMPLES = {
     },
     "identification.dplre.DPLRE.threshold": {"n_arms": 5},
     "identification.dplre.DPLRE.first_batch": {"n_arms": 5},
-    "identification.dplre.DPLRE.rule": {"n_arms": 5},
     "identification.fixed_design.fixed_design_error": {"source": ARMS, "per_arm": 20, **PRIVATE},
     "identification.fixed_design.fixed_design": {"source": ARMS, "delta": 0.25, **PRIVATE},
     "identification.thresholds.gamma_tail_point": {"log_inverse": 5.0},
@@ -296,9 +301,6 @@ OWNERS = {
     "guarantees.Guaranteed": RULE,
     "halting.Halting": dpb.halting.Halting,
     "heavy.estimates.TruncatedMean": TruncatedMean("global", 0.5, 0.5, 1.5, 5.0),
-    "identification.batches.DPTT": TOP_TWO,
-    "identification.batches.AdaPTT": dpb.AdaPTT(0.5, 0.0625),
-    "identification.batches.AdaPTTStar": dpb.AdaPTTStar(0.5, 0.0625),
     "identification.dplre.DPLRE": LRE,
     "mechanisms.counters.Counter": TREE,
     "mechanisms.counters.BinaryTree": TREE,
@@ -354,8 +356,6 @@ UNCHECKED = {
     **dict.fromkeys(
         (
             "guarantees.Guaranteed.guarantee_at",
-            "identification.batches.AdaPTT.rule",
-            "identification.batches.AdaPTTStar.rule",
             "rewards.heavy_laws.HeavyLaw.truncated_mean",
             "rewards.heavy_laws.HeavyLaw.truncated_variance",
         ),
