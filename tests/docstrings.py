@@ -135,7 +135,7 @@ def raised(function, owner=None):
             elif isinstance(node, ast.Call):
                 waiting += filter(None, [_called(node, function, owner)])
     names = (name for name in found if name.endswith("Error"))
-    return frozenset(name for name in names if name != "NotImplementedError")
+    return frozenset(name for name in names if not name.startswith("NotImplemented"))
 
 
 def raised_by_making(cls):

@@ -40,7 +40,7 @@ from .between import (
 draw = source.noise
 
 def choose(settings, x):
-    raise NotImplementedError
+    raise TypeError
 
 @kernel
 def noisy(x: float) -> float:
@@ -103,7 +103,8 @@ def toy(place, tmp_path):
     for name, text in TOY.items():
         (folder / f"{name}.py").write_text(text)
     environment = {name: value for name, value in os.environ.items() if name[:6] != "NUMBA_"}
-    environment["PYTHONPATH"] = str(tmp_path)
+    # an edit keeps size and time of a file: Python would take its own compiled one for the new
+    environment |= {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     if place:
         environment["NUMBA_CACHE_DIR"] = str(tmp_path / place)
 

@@ -161,9 +161,8 @@ def test_documentation(name):
     text = inspect.getdoc(cls)
     assert cls.label and cls.source
     assert ">>> " in inspect.getsource(inspect.getmodule(cls)), "one example for a family"
-    entries = re.findall(
-        r"^(\w[\w, ]*)(?: : .*)?$", text.split("Parameters\n----------\n")[1], re.M
-    )
+    parameters = text.partition("Parameters\n----------\n")[2]  # none, if it has no fields
+    entries = re.findall(r"^(\w[\w, ]*)(?: : .*)?$", parameters, re.M)
     documented = ", ".join(entries).split(", ")
     assert {field.name for field in dataclasses.fields(cls)} <= set(documented)
 

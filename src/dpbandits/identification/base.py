@@ -144,7 +144,9 @@ class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
     Examples
     --------
     >>> from dataclasses import dataclass
+    >>> import numpy as np
     >>> import dpbandits as dpb
+    >>> from dpbandits.configuration import Fraction
     >>> @dataclass(frozen=True)
     ... class Hasty(dpb.IdentificationAlgorithm):
     ...     '''Recommends the better of one pull each.'''
@@ -246,6 +248,7 @@ class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import dpbandits as dpb
         >>> table = dpb.identification.TableRewards([[1] * 4000, [0] * 4000])
         >>> decision = dpb.DPSEIdentifier(1.0, 0.1).draw(table, np.random.default_rng(0))
@@ -300,7 +303,7 @@ class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
         """
         source = _source(FixedRewards(table), rng)
         n_arms, n_pulls = table.shape
-        check_integer("max_pulls", n_pulls, n_arms)
+        n_pulls = check_integer("max_pulls", n_pulls, n_arms)
         fast = accelerator_for(self, TableRuns, how)
         if fast is not None:
             found: TableDecisions = fast.run(self, table, n_runs, rng)

@@ -159,7 +159,8 @@ class DPTT(BatchedTopTwo):
 
         Examples
         --------
-        >>> round(DPTT(1.0, 0.1).cost([0.9, 0.5], [0.1, 0.1], [10, 20], 0, 1), 4)
+        >>> import dpbandits as dpb
+        >>> round(dpb.DPTT(1.0, 0.1).cost([0.9, 0.5], [0.1, 0.1], [10, 20], 0, 1), 4)
         1.1634
         """
         a, b = leader, arm

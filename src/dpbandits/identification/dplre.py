@@ -200,7 +200,8 @@ class DPLRE(IdentificationAlgorithm):
 
         Examples
         --------
-        >>> algorithm = DPLRE(1.0, 0.01)
+        >>> import dpbandits as dpb
+        >>> algorithm = dpb.DPLRE(1.0, 0.01)
         >>> round(algorithm.demand([100, 100], 1), 3), round(algorithm.demand([30_000, 100], 1), 3)
         (4.605, 10.597)
         """

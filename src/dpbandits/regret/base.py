@@ -117,7 +117,7 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> algorithm: RegretAlgorithm = dpb.DPSE(epsilon=0.5)
+    >>> algorithm: dpb.RegretAlgorithm = dpb.DPSE(epsilon=0.5)
     >>> algorithm.label, str(algorithm.guarantee)
     ('DP-SE', 'ε = 0.5, global, event level')
     """
