@@ -51,7 +51,7 @@ class HeavyCase:
 def list_cases():
     yield HeavyCase("skipping", 10**7, dpb.DPRUCB)
     yield HeavyCase("skipping, published width", 10**7, lambda e: dpb.DPRUCB(e, "published"))
-    yield HeavyCase("per-step", 10**6, dpb.DPRUCB, played_by="pull by pull")
+    yield HeavyCase("pull by pull", 10**6, dpb.DPRUCB, played_by="pull by pull")
     yield HeavyCase("skipping", 10**8, dpb.DPRUCB, repetitions=1)
     yield HeavyCase("fixed", 10**6, lambda _: dpb.RobustUCB("fixed"), (math.inf,))
     yield HeavyCase("anytime", 10**6, lambda _: dpb.RobustUCB(), (math.inf,))

@@ -1,7 +1,7 @@
-"""Nanoseconds per pull of every algorithm, engine and number of arms.
+"""Nanoseconds per pull of every algorithm, every way to simulate it, and number of arms.
 
 One repetition plays each case's runs once: the instances C1–C4, and for private algorithms with
-fast engines every budget of the paper's grid. The compiled code is compiled before the clock
+accelerators every budget of the paper's grid. The compiled code is compiled before the clock
 starts. ``make bench`` runs all of it; ``--short`` cuts the horizons.
 """
 
@@ -55,7 +55,7 @@ class Case:
         return f"{self.algorithm}-{self.how}-K{self.n_arms}-T{self.horizon:.0e}".replace(" ", "-")
 
 
-PLAYED_BY = {"skipping": "skipping", "per-step": "pull by pull"}
+PLAYED_BY = {"skipping": "skipping", "pull by pull": "pull by pull"}
 
 
 def packaged(build, epsilon, how=None):
@@ -97,7 +97,7 @@ def list_cases():
             yield batches(build.label, make=partial(packaged, build))
     for how, horizon, budgets in (
         ("skipping", PAPER, BUDGETS),
-        ("per-step", 1_000_000, (0.25,)),
+        ("pull by pull", 1_000_000, (0.25,)),
     ):
         for k in ARMS:
             case = partial(Case, how=how, n_arms=k, horizon=horizon, repetitions=3)
@@ -107,14 +107,14 @@ def list_cases():
                 build = partial(dpb.DPUCB, variant=variant)
                 yield case(f"DP-UCB ({variant})", make=partial(played, build), budgets=budgets)
     for k in ARMS:
-        counted = partial(Case, how="per-step", n_arms=k, horizon=1_000_000, repetitions=3)
+        counted = partial(Case, how="pull by pull", n_arms=k, horizon=1_000_000, repetitions=3)
         yield counted("DP-UCB-BOUND", make=partial(packaged, dpb.DPUCBBound))
         yield counted("DP-UCB-HYBRID", make=partial(packaged, dpb.DPUCBHybrid))
         interval = partial(packaged, lambda e: dpb.DPUCBInt(dpb.DPUCBInt.target_input(e)))
         yield counted("DP-UCB-INT", make=interval)
     # The cost of a pull does not depend on the horizon: the paper's, once.
     long = partial(packaged, partial(dpb.DPUCB, variant="tree-tight"), how="pull by pull")
-    yield Case("DP-UCB (tree-tight)", "per-step", 5, PAPER, long, repetitions=1)
+    yield Case("DP-UCB (tree-tight)", "pull by pull", 5, PAPER, long, repetitions=1)
     for k in ARMS:
         loop = partial(Case, how="NumPy loop", n_arms=k, horizon=20_000, repetitions=3)
         yield loop("DP-SE", make=looped_dp_se)

@@ -32,6 +32,13 @@ TYPESET = """async () => {
 }"""
 """Wait until the formulas of a page are typeset."""
 
+ALL_IMAGES = """async () => {
+    const images = [...document.images];
+    for (const image of images) image.loading = 'eager';
+    await Promise.all(images.map(image => image.decode().catch(() => null)));
+}"""
+"""Load the images that a page would load when its reader comes to them."""
+
 
 class QuietHandler(http.server.SimpleHTTPRequestHandler):
     """A file server that writes no log."""

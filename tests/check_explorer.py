@@ -6,6 +6,7 @@ the published figures, not from the file that the page reads.
 
 import math
 import re
+from pathlib import Path
 
 from companion.explorer import CURVE
 from companion.publishing import published
@@ -14,8 +15,10 @@ from dpbandits import bounds
 from dpbandits.identification import characteristic_time
 from dpbandits.identification.characteristic import sample_lower_bound
 from dpbandits.rewards.instances import equal_gaps, ja25, ss19
+from dpbandits.rewards.populations import isis2
 
 PAGE = "book/explorer.html"
+C1 = "#instance=C1&k=5&e=0.1&d=0.01"
 RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
 
 TABLE = """part => [...document.querySelectorAll(`#x-${part}-table tr`)]
@@ -162,6 +165,16 @@ def check_found(x: Explorer, source: str, instance: str, delta: float, names: li
         x.compare(f"errors of {name}", row["wrong"], summary.error_rate, 3)
 
 
+def check_the_first_view(x: Explorer) -> None:
+    """See the first screen's figure with its slider, as a page on a disk shows it as well."""
+    pair = isis2().only([0, 3], "ISIS-2, both or neither").superpopulation()
+    x.expect("the first ε", x.epsilon(), 1.0)
+    check_theory(x, pair.means, 0.05)
+    check_found(x, "ours-trial-price", pair.name, 0.05, ["DP-LRE"])
+    free = published("ours-trial-price").table.set_index("epsilon").loc[math.inf]
+    x.compare("without privacy", x.row("found", "DP-LRE, no privacy")["mean"], free["mean_time"])
+
+
 def work_the_controls(x: Explorer) -> None:
     """Move each control, and compare after each."""
     page, c1, mu1, c4 = x.page, ss19("C1", 5).means, ja25("mu1").means, ss19("C4", 5).means
@@ -263,7 +276,9 @@ def check_addresses(x: Explorer, base: str) -> None:
         True,
     )
     x.expect("the greatest ε", x.epsilon(), 125.0)
-    drawn = Explorer(x.page, base).page.locator(".explorer-plot svg[role=img][aria-label]").count()
+    drawn = (
+        Explorer(x.page, base, C1).page.locator(".explorer-plot svg[role=img][aria-label]").count()
+    )
     x.expect("figures with a description", drawn, 4)
 
 
@@ -275,30 +290,43 @@ def check_without(browser, base: str, x: Explorer) -> None:
     x.expect("the form, without scripts", bare.locator("#x-form").is_visible(), False)
     bare.context.close()
     alone = browser.new_page()
-    alone.route("**/explorer.json", lambda route: route.abort())
+    alone.route("**/explorer-data.js", lambda route: route.abort())
     alone.goto(f"{base}/{PAGE}", wait_until="load")
     alone.wait_for_timeout(300)
-    x.expect("without data", "http.server" in alone.locator("#x-problem").inner_text(), True)
+    x.expect("without data", "cannot be read" in alone.locator("#x-problem").inner_text(), True)
     alone.close()
 
 
-def check_explorer(browser, base: str, report, viewport: dict[str, int]) -> None:
+def check_on_a_disk(browser, html: Path, x: Explorer) -> None:
+    """Open the file itself, without a server."""
+    page = browser.new_page()
+    on_disk = Explorer(page, html.resolve().as_uri())
+    x.expect("the form, from a disk", page.locator("#x-form").is_visible(), True)
+    x.problems += on_disk.problems
+    page.close()
+
+
+def check_explorer(browser, base: str, html: Path, report, viewport: dict[str, int]) -> None:
     """Check controls, keyboard, addresses and controls of the check itself."""
     page = browser.new_page(viewport=viewport)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    x = Explorer(page, base)
+    first = Explorer(page, base)
+    check_the_first_view(first)
+    x = Explorer(page, base, C1)
+    x.problems += first.problems
     work_the_controls(x)
     report.check(PAGE, "numbers", x.problems + errors)
     x.problems = []
     check_addresses(x, base)
     check_without(browser, base, x)
+    check_on_a_disk(browser, html, x)
     report.check(PAGE, "addresses, and what is absent", x.problems)
-    x = Explorer(page, base)
+    x = Explorer(page, base, C1)
     work_by_keyboard(x)
     report.check(PAGE, "keyboard", x.problems)
     # The check must be able to fail: numbers that are wrong by one percent are found.
-    x = Explorer(page, base)
+    x = Explorer(page, base, C1)
     wrong = characteristic_time(ss19("C1", 5).means, x.epsilon()).value * 1.01
     shown = x.row("time", f"at ε = {x.epsilon():g}")["value"]
     caught = differs("T*", shown, wrong) and differs("share", "0.244", 0.245, 3)

@@ -21,6 +21,7 @@ from check_access import check_access, check_the_check, check_weight, violations
 from check_explorer import PAGE as EXPLORER
 from check_explorer import check_explorer
 from check_filters import GALLERY, LEDGER, check_gallery, check_ledger
+from check_form import MOVED, check_form
 from check_print import check_print, check_the_paper
 
 SLICE = 2400  # pixels of a page in one picture
@@ -272,12 +273,14 @@ def look(task: tuple[str, str], base: str, options) -> tuple[Report, dict]:
         pages = list_pages(options.html)
         texts = {name: (options.html / name).read_text("utf-8") for name in pages}
         check_search(browser, base, report, [n for n in pages if theorem.search(texts[n])])
+    elif kind == "moved":
+        check_form(browser, base, options.html, name, report)
     elif name == LEDGER:
         check_ledger(browser, base, report, DESKTOP)
     elif name == GALLERY:
         check_gallery(browser, base, options.html, report, DESKTOP)
     else:
-        check_explorer(browser, base, report, DESKTOP)
+        check_explorer(browser, base, options.html, report, DESKTOP)
     return report, seen
 
 
@@ -286,7 +289,13 @@ def tasks_of(html: Path, only: str) -> list[tuple[str, str]]:
     pages = [name for name in list_pages(html) if only in name]
     pages.sort(key=lambda name: (html / name).stat().st_size, reverse=True)
     forms = [("form", name) for name in (EXPLORER, GALLERY, LEDGER) if name in pages]
-    return [*forms, *(() if only else [("search", "")]), *(("page", name) for name in pages)]
+    moved = [("moved", name) for name in MOVED if only in name]
+    return [
+        *moved,
+        *forms,
+        *(() if only else [("search", "")]),
+        *(("page", name) for name in pages),
+    ]
 
 
 def main() -> int:

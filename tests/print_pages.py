@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from browser import FLAGS, TYPESET, find_browser, serve
+from browser import ALL_IMAGES, FLAGS, TYPESET, find_browser, serve
 from check_print import PAPER
 from playwright.sync_api import sync_playwright
 
@@ -38,6 +38,7 @@ def main() -> int:
         for path in pages_of(html, args.pages):
             page.goto(f"{base}/{path.relative_to(html).as_posix()}", wait_until="load")
             page.evaluate(TYPESET)
+            page.evaluate(ALL_IMAGES)
             target = args.folder / f"{path.stem}.pdf"
             page.pdf(path=target, **PAPER)
             print(f"{target}: {target.stat().st_size / 1e6:.1f} MB", flush=True)

@@ -155,8 +155,15 @@ def test_only_what_is_picked_runs_and_nothing_after_the_time(tmp_path):
 
 def test_checks_fit_what_has_changed():
     """Types and layers where the code of package or book has changed; what is gone is left out."""
-    files = ("src/dpbandits/cli.py", "tests/quick.py", "README.md", "src/dpbandits/gone.py")
+    files = (
+        "src/dpbandits/cli/commands.py",
+        "tests/quick.py",
+        "README.md",
+        "src/dpbandits/gone.py",
+    )
     called = {file: str(quick.checks([file])) for file in files}
-    assert all(word in called["src/dpbandits/cli.py"] for word in ("ruff", "mypy", "lint-imports"))
+    assert all(
+        word in called["src/dpbandits/cli/commands.py"] for word in ("ruff", "mypy", "lint-imports")
+    )
     assert "ruff" in called["tests/quick.py"] and "mypy" not in called["tests/quick.py"]
     assert called["README.md"] == called["src/dpbandits/gone.py"] == "[]"

@@ -4,7 +4,7 @@
 ``stopping-benchmark-table FILE``, ``audit-benchmark-table FILE`` and
 ``edition-benchmark-table FILE`` write tables; ``bibtex-entry
 ID`` writes how to cite. The role ``datum`` writes one number, as in
-``data/benchmarks.json: manifest.uniform_ns``.
+``data/benchmarks.json: manifest.uniform_ns``; ``headline`` one of `companion.headlines`.
 Paths are relative to the page.
 """
 
@@ -20,7 +20,8 @@ from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from companion.citing import cite
-from companion.publishing import FOLDER, published, published_names
+from companion.headlines import headlines
+from companion.publishing import FOLDER, grouped, published, published_names
 from companion.vector_files import FOLDER as DRAWN
 
 Rows = list[dict[str, Any]]
@@ -31,11 +32,6 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]], right: int = 0) ->
     heads = list(head)
     rule = ["---"] * (len(heads) - right) + ["---:"] * right
     return [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]
-
-
-def grouped(number: float) -> str:
-    """Write a whole number in groups of three digits."""
-    return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def short(number: float) -> str:
@@ -62,7 +58,7 @@ def figures(root: Path) -> list[str]:
 
 
 def benchmarks(content: dict[str, Any], unit: str = "ns_per_pull") -> list[str]:
-    """Write the measured times, a row for each algorithm, engine and horizon."""
+    """Write the measured times, a row for each algorithm, way to simulate it, and horizon."""
     rows: Rows = content["rows"]
     arms = sorted({row["n_arms"] for row in rows})
     keys = dict.fromkeys((row["algorithm"], row["how"], row["horizon"]) for row in rows)
@@ -196,6 +192,24 @@ class DatumRole(SphinxRole):
         return [nodes.inline(self.rawtext, text)], []
 
 
+class HeadlineRole(SphinxRole):
+    """One number of the first screen, by its name."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Look it up; the page depends on all figures that such numbers are read from."""
+        root = Path(self.env.srcdir)
+        for path in (root / FOLDER).glob("*.csv"):
+            self.env.note_dependency(str(path))
+        try:
+            text = headlines(root)[self.text]
+        except (KeyError, ValueError) as error:
+            message = self.inliner.reporter.error(
+                f"headline {self.text!r} cannot be read: {error}", line=self.lineno
+            )
+            return [], [message]
+        return [nodes.inline(self.rawtext, text)], []
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Add the directives and the role."""
     app.add_directive("figures-table", FiguresTable)
@@ -203,4 +217,5 @@ def setup(app: Any) -> dict[str, bool]:
         app.add_directive(name, BenchmarkTable)
     app.add_directive("bibtex-entry", BibtexEntry)
     app.add_role("datum", DatumRole())
+    app.add_role("headline", HeadlineRole())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,16 +1,18 @@
 """The ledger of claims as a page.
 
-``claims-ledger`` lists every claim of the files of verdicts in one table, which a form filters,
-and writes each under a heading of its own, by which it can be linked and cited;
-``claims-summary`` counts the verdicts of each paper, with links to the filtered table. Both take
-the folder, relative to the page, with the files ``claims-NN.json`` that the chapters publish.
+``claims-ledger`` writes every claim of the files of verdicts as a fold with a name, by which it can
+be linked and cited; ``claims-filter`` writes the form that filters them; ``claims-summary`` counts
+the verdicts of each paper, with links to the filtered list; ``claims-surprises`` writes the most
+surprising ones as sentences. These take the folder, relative to the page, with the files
+``claims-NN.json`` that the chapters publish. ``claims-meanings`` says what the verdicts mean, and
+``claims-retired`` what became of ids that are no longer judged.
 """
 
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from docutils import nodes
@@ -19,15 +21,20 @@ from page_filter import load_script, make_form
 from sphinx.util.docutils import ReferenceRole, SphinxDirective, SphinxRole
 
 PAGE = "book/claims"
-TABLE = "all-claims"
+LIST = "all-claims"
 
 VERDICTS = {
     "holds": ("✓", "holds"),
     "holds with a condition": ("◐", "condition"),
     "does not hold": ("✗", "fails"),
+    "not reproduced": ("≠", "not-reproduced"),
     "cannot be told from the text": ("?", "cannot-tell"),
 }
 """Verdict → its sign, and the word for it in addresses and styles."""
+
+RECONSTRUCTED = "reconstructed"
+STANDINGS = {**VERDICTS, RECONSTRUCTED: ("≈", "reconstructed")}
+"""What a claim can be counted as: a verdict on the paper, or none, as the formula is ours."""
 
 Record = dict[str, Any]
 
@@ -59,6 +66,8 @@ def plain(text: object) -> str:
     """Write text so that MyST shows it as it is, with R_e, e^{2x} and 1e+07 as they are meant."""
     if isinstance(text, int | float):
         sign = "\N{MINUS SIGN}" if text < 0 else ""
+        if isinstance(text, int) and abs(text) >= 10_000:
+            return sign + f"{abs(text):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
         return sign + SHIFTED.sub(shifted, str(abs(text)))
     written, end = [], 0
     for match in SHIFTED.finditer(str(text)):
@@ -80,11 +89,19 @@ def by_paper(claims: list[Record]) -> Iterator[tuple[str, list[Record]]]:
 
 def address(**chosen: str) -> str:
     """Return the address, from the page of claims, at which some of the claims are shown."""
-    return f"?{urlencode(chosen)}#{TABLE}"
+    return f"?{urlencode(chosen)}#{LIST}"
+
+
+def standing(claim: Record) -> str:
+    """Return what a claim is counted as."""
+    return RECONSTRUCTED if claim["reconstructed"] else str(claim["verdict"])
 
 
 def summary(claims: list[Record]) -> list[str]:
-    """Count the verdicts, a column a paper; each count stands in a role that makes it a link."""
+    """Count the verdicts, a column a paper; each count stands in a role that makes it a link.
+
+    What is reconstructed has a row of its own, below the sum of the verdicts on the papers.
+    """
     papers = dict(by_paper(claims))
     heads = [f"{{cite:t}}`{paper}`" for paper in papers]
     lines = [f"| | {' | '.join(heads)} | all |", f"|---|{'---:|' * (len(heads) + 1)}"]
@@ -92,60 +109,73 @@ def summary(claims: list[Record]) -> list[str]:
     def cell(count: int, **chosen: str) -> str:
         return f"{{claims-shown}}`{count} {address(**chosen)}`" if count else "0"
 
-    for verdict, (_, word) in VERDICTS.items():
+    def row(name: str) -> str:
+        _, word = STANDINGS[name]
         counts = {
-            paper: sum(claim["verdict"] == verdict for claim in group)
+            paper: sum(standing(claim) == name for claim in group)
             for paper, group in papers.items()
         }
         cells = [cell(count, paper=paper, verdict=word) for paper, count in counts.items()]
         cells.append(cell(sum(counts.values()), verdict=word))
-        lines.append(f"| {{verdict}}`{verdict}` | {' | '.join(cells)} |")
-    totals = [cell(len(group), paper=paper) for paper, group in papers.items()]
-    return [*lines, f"| claims in all | {' | '.join([*totals, str(len(claims))])} |"]
+        return f"| {{verdict}}`{name}` | {' | '.join(cells)} |"
 
-
-def overview(claims: list[Record]) -> list[str]:
-    """List the claims, a row each."""
-    lines = ["| claim | what the paper says | verdict |", "|---|---|---|"]
-    for claim in claims:
-        link = f"{{ref}}`{plain(claim['id'])} <{label(claim)}>`"
-        verdict = f"{{verdict}}`{claim['verdict']}`"
-        place = f"{plain(claim['place'])}: {plain(claim['statement'])}"
-        lines.append(f"| {link} | {place} | {verdict} |")
-    return lines
+    judged = [
+        sum(standing(claim) in VERDICTS for claim in group) for group in (*papers.values(), claims)
+    ]
+    lines += [row(verdict) for verdict in VERDICTS]
+    lines.append(f"| verdicts on what the papers say | {' | '.join(map(str, judged))} |")
+    return [*lines, row(RECONSTRUCTED)]
 
 
 def controls(claims: list[Record]) -> nodes.raw:
     """Write the filter."""
     papers = {paper: paper.upper() for paper, _ in by_paper(claims)}
-    verdicts = {word: verdict for verdict, (_, word) in VERDICTS.items()}
+    verdicts = {word: name for name, (_, word) in STANDINGS.items()}
     fields = {"paper": ("Paper", papers), "verdict": ("Verdict", verdicts)}
-    return make_form("claims", ".claim", fields, counted="tr", anchor=f"#{TABLE}")
+    return make_form("claims", ".claim", fields, anchor=f"#{LIST}")
 
 
-def entry(claim: Record, places: dict[str, str] | None = None) -> list[str]:
-    """Write one claim: what the paper says, the verdict, its reason, numbers, and where to read."""
-    mark, _ = VERDICTS[claim["verdict"]]
+class Place(NamedTuple):
+    """Where a label is: the page, and what a reader calls what has the label."""
+
+    page: str
+    title: str
+
+
+def entry(claim: Record, place: Place | None = None) -> list[str]:
+    """Write one claim as a fold: its title is what the paper says; then the reason, and numbers.
+
+    The numbers come last, a list, so that nothing marks the end of a proof.
+    """
+    name = standing(claim)
+    mark, word = STANDINGS[name]
+    statement = plain(claim["statement"].removeprefix("(reconstructed) "))
+    if name == RECONSTRUCTED:
+        verdict = f"**Ours.** {{verdict}}`{name}` Our formula: {claim['verdict']}."
+    else:
+        verdict = f"**Verdict.** {{verdict}}`{name}`"
     lines = [
-        f"({label(claim)})=",
-        f"### {mark} {claim['id']}",
+        f":::::{{dropdown}} {mark} **{plain(claim['id'])}** {{verdict}}`{name}` {statement}",
+        f":name: {label(claim)}",
+        f":class-container: proof-fold claim paper-{claim['paper']} verdict-{word}",
         "",
-        f"**The paper, {plain(claim['place'])}.** {plain(claim['statement'])}",
+        f"{verdict} {plain(claim['reason'])}",
         "",
-        f"**Verdict.** {{verdict}}`{claim['verdict']}` {plain(claim['reason'])}",
+        f"**Said in** {claim['paper'].upper()}, {plain(claim['place'])}.",
         "",
     ]
-    for name, value in claim["evidence"].items():
-        lines.append(f"- {plain(name)}: {plain(value)}")
-    if places is not None:
-        number, at = int(claim["chapter"]), claim["section"]
-        title = places[at]
-        lines += ["", f"**Judged in** {{judged}}`chapter {number}, {title} <{at}>`."]
-    return [*lines, ""]
+    if place is not None:
+        number = int(claim["chapter"])
+        of = "" if place.page.startswith("notebooks/") else "the appendix of "
+        target = f"{place.page}#{claim['section']}"
+        where = f"{of}chapter {number}, {place.title} <{target}>"
+        lines[-2] += f" **Judged in** {{judged}}`{where}`."
+    lines += [f"- {plain(name)}: {plain(value)}" for name, value in claim["evidence"].items()]
+    return [*lines, ":::::", ""]
 
 
 HEADING = re.compile(r"^(?:\(([\w.-]+)\)=\n)?#{2,} +(.+)$", re.MULTILINE)
-PROOF = re.compile(r"^`{3,}\{prf:(\w+)\} ?(.*)\n(?::.*\n)*?:label: (\S+)$", re.MULTILINE)
+PROOF = re.compile(r"^[`:]{3,}\{prf:(\w+)\} ?(.*)\n(?::.*\n)*?:label: (\S+)$", re.MULTILINE)
 
 
 SIGNS = {
@@ -164,10 +194,16 @@ def words(title: str) -> str:
     return title
 
 
-def places_of(notebook: Path) -> dict[str, str]:
-    """Return what can be linked in a chapter: label → what a reader calls it."""
+APPENDICES = {"01": ("book/exact_halting",)}
+"""Pages to which proofs of a chapter were moved; its claims may point there as well."""
+
+
+def places_of(path: Path) -> dict[str, str]:
+    """Return what can be linked on a page, a chapter or a text: label → what a reader calls it."""
     found: dict[str, str] = {}
-    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+    text = path.read_text(encoding="utf-8")
+    cells = [{"cell_type": "markdown", "source": [text], "metadata": {}}]
+    for cell in json.loads(text)["cells"] if path.suffix == ".ipynb" else cells:
         text = "".join(cell["source"])
         figure = cell["metadata"].get("mystnb", {}).get("figure", {}).get("name")
         if figure:
@@ -180,10 +216,20 @@ def places_of(notebook: Path) -> dict[str, str]:
     return found
 
 
-def chapter_of(root: Path, number: str) -> Path:
-    """Return the notebook of a chapter."""
-    (path,) = (root / "notebooks").glob(f"{number}_*.ipynb")
-    return path
+def pages_of(root: Path, number: str) -> list[Path]:
+    """Return the notebook of a chapter, and its appendices."""
+    (chapter,) = (root / "notebooks").glob(f"{number}_*.ipynb")
+    return [chapter, *(root / f"{name}.md" for name in APPENDICES.get(number, ()))]
+
+
+def places(root: Path, number: str) -> dict[str, Place]:
+    """Return where a claim of a chapter may point to: label → place; the chapter goes first."""
+    found: dict[str, Place] = {}
+    for path in pages_of(root, number):
+        page = path.relative_to(root).with_suffix("").as_posix()
+        for name, title in places_of(path).items():
+            found.setdefault(name, Place(page, title))
+    return found
 
 
 class ClaimsDirective(SphinxDirective):
@@ -212,32 +258,82 @@ class ClaimsDirective(SphinxDirective):
         )
 
 
-def tag(node: nodes.Element, claim: Record) -> None:
-    """Give a node the classes by which the filter finds it."""
-    _, word = VERDICTS[claim["verdict"]]
-    node["classes"] += ["claim", f"paper-{claim['paper']}", f"verdict-{word}"]
+class ClaimsFilter(ClaimsDirective):
+    """Write the form."""
+
+    def run(self) -> list[nodes.Node]:
+        """Write it for all claims."""
+        return [controls(self.read())]
 
 
 class ClaimsLedger(ClaimsDirective):
-    """Write the filter, the table of all claims, and each claim, grouped by paper."""
+    """Write each claim as a fold, grouped by paper."""
 
     def run(self) -> list[nodes.Node]:
-        """Write a section for the table, and one a paper."""
+        """Write a section a paper."""
         claims = self.read()
-        places = {}
+        root = Path(self.env.srcdir)
+        known = {}
         for number in {claim["chapter"] for claim in claims}:
-            notebook = chapter_of(Path(self.env.srcdir), number)
-            self.env.note_dependency(str(notebook))
-            places[number] = places_of(notebook)
-        lines = [f"({TABLE})=", "## All claims", "", *overview(claims), ""]
+            for path in pages_of(root, number):
+                self.env.note_dependency(str(path))
+            known[number] = places(root, number)
+        lines = []
         for paper, group in by_paper(claims):
-            lines += ["", f"## Claims of {{cite:t}}`{paper}`", ""]
+            lines += ["", f"### Claims of {{cite:t}}`{paper}`", ""]
             for claim in group:
-                if claim["section"] not in places[claim["chapter"]]:
+                if claim["section"] not in known[claim["chapter"]]:
                     raise self.error(f"{claim['id']}: no {claim['section']} in its chapter")
-                lines += entry(claim, places[claim["chapter"]])
-        self.env.temp_data[TABLE] = claims
+                lines += entry(claim, known[claim["chapter"]][claim["section"]])
         return self.parse(lines, headings=True)
+
+
+class ClaimsSurprises(ClaimsDirective):
+    """Write the most surprising verdicts as sentences."""
+
+    def run(self) -> list[nodes.Node]:
+        """Write a list."""
+        from companion.claims.surprises import sentences
+
+        claims = self.read()
+        by_id = {claim["id"]: claim for claim in claims}
+        try:
+            found = sentences(claims, plain)
+        except ValueError as error:
+            raise self.error(str(error)) from None
+        lines = [
+            f"1. {sentence} {{verdict}}`{standing(by_id[name])}` "
+            f"[{plain(name)}](#{label(by_id[name])})"
+            for name, sentence in found
+        ]
+        return self.parse(lines)
+
+
+class ClaimsMeanings(SphinxDirective):
+    """Say what each verdict means, and what is none."""
+
+    def run(self) -> list[nodes.Node]:
+        """Write a definition each."""
+        from companion.claims import verdicts
+
+        lines = []
+        for name, meaning in verdicts.MEANINGS.items():
+            lines += [f"{{verdict}}`{name}`", f": {meaning}", ""]
+        return self.parse_text_to_nodes(StringList(lines, source="verdicts"))
+
+
+class ClaimsRetired(SphinxDirective):
+    """List the ids that are no longer judged; a link to one of them still leads somewhere."""
+
+    def run(self) -> list[nodes.Node]:
+        """Write a line each."""
+        from companion.claims import RETIRED
+
+        lines = []
+        for name, heir in RETIRED.items():
+            now = f"now [{heir}](#claim-{heir})" if heir else "no longer judged"
+            lines += [f"(claim-{name})=", f"{name}: {now}.", ""]
+        return self.parse_text_to_nodes(StringList(lines, source="retired"))
 
 
 class ClaimsSummary(ClaimsDirective):
@@ -260,14 +356,13 @@ class ShownRole(SphinxRole):
 
 
 class JudgedRole(ReferenceRole):
-    """Write a link into the chapter that judges a claim: `chapter N, title <label>`."""
+    """Write a link to where a claim is judged: `chapter N, title <page#label>`."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Make the link; that its target exists, `ClaimsLedger` has checked."""
-        number = re.search(r"chapter (\d+)", self.title)
-        path = chapter_of(Path(self.env.srcdir), f"{int(number[1]):02d}" if number else "")
-        page = self.env.app.builder.get_relative_uri(self.env.docname, f"notebooks/{path.stem}")
-        uri = f"{page}#{self.target}"
+        name, _, target = self.target.partition("#")
+        page = self.env.app.builder.get_relative_uri(self.env.docname, name)
+        uri = f"{page}#{target}"
         return [nodes.reference(self.rawtext, self.title, refuri=uri, internal=True)], []
 
 
@@ -276,37 +371,23 @@ class VerdictRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Make the word, and say so if it is no verdict."""
-        if self.text not in VERDICTS:
+        if self.text not in STANDINGS:
             message = self.inliner.reporter.error(f"{self.text!r} is no verdict", line=self.lineno)
             return [], [message]
-        _, style = VERDICTS[self.text]
+        _, style = STANDINGS[self.text]
         return [nodes.inline(self.rawtext, self.text, classes=["verdict", style])], []
-
-
-def prepare_filter(app: Any, document: nodes.document) -> None:
-    """Mark rows and sections of the claims for the filter, and put its form before the table."""
-    claims = app.env.temp_data.get(TABLE, [])
-    if not claims:
-        return
-    by_id = {nodes.make_id(label(claim)): claim for claim in claims}
-    for section in document.findall(nodes.section):
-        if TABLE in section["ids"]:
-            (table,) = section.findall(nodes.table)
-            (body,) = table.findall(nodes.tbody)
-            for row, claim in zip(body.findall(nodes.row), claims, strict=True):
-                tag(row, claim)
-            table.parent.insert(table.parent.index(table), controls(claims))
-        for name in by_id.keys() & set(section["ids"]):
-            tag(section, by_id[name])
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Add the directives and the role."""
+    app.add_directive("claims-filter", ClaimsFilter)
     app.add_directive("claims-ledger", ClaimsLedger)
+    app.add_directive("claims-meanings", ClaimsMeanings)
+    app.add_directive("claims-retired", ClaimsRetired)
     app.add_directive("claims-summary", ClaimsSummary)
+    app.add_directive("claims-surprises", ClaimsSurprises)
     app.add_role("verdict", VerdictRole())
     app.add_role("claims-shown", ShownRole())
     app.add_role("judged", JudgedRole())
-    app.connect("doctree-read", prepare_filter)
     load_script(app, PAGE)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,7 +3,8 @@
 ``explorer-form`` writes the controls that everything follows, and ``explorer-figure PART`` one of
 the figures ``regret``, ``found``, ``time`` and ``weights``: with its own controls, its place, a
 numbered caption, which is the directive's content, and a table of the same numbers. The data is
-written beside the page when the build ends; ``explorer.js`` reads it.
+written beside the page when the build ends, as a script, which a page on a disk can load;
+``explorer.js`` loads it.
 """
 
 from functools import partial
@@ -21,11 +22,11 @@ from companion.publishing import published
 from dpbandits._files import write_atomically
 
 PAGE = "book/explorer"
-SCRIPT, STYLE = "explorer.js", "explorer.css"
+SCRIPT, STYLE, DATA = "explorer.js", "explorer.css", "explorer-data.js"
 
 FORM = """
 <p class="explorer-problem" id="x-problem" role="status">What follows needs a script and
-<a href="explorer.json">its data</a>.</p>
+<a href="explorer-data.js">its data</a>.</p>
 <form class="explorer-form" id="x-form" aria-label="What to explore" hidden>
 <label for="x-instance">Instance <select id="x-instance"></select></label>
 <label for="x-arms">Arms <i>K</i> <select id="x-arms"></select></label>
@@ -107,7 +108,9 @@ def write_data(app: Any, exception: Exception | None) -> None:
         text = explorer.to_text(explorer.assemble(partial(published, root=Path(app.srcdir))))
     except ValueError as error:
         raise ExtensionError(str(error)) from error
-    write_atomically(Path(app.outdir, f"{PAGE}.json"), text)
+    page = Path(app.outdir, PAGE)
+    write_atomically(page.with_name(DATA), f"window.explorerData={text};\n")
+    page.with_suffix(".json").unlink(missing_ok=True)  # of a build before it was a script
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -1,7 +1,8 @@
 """The gallery of figures, and the line below each figure of a chapter.
 
-``figure-gallery`` lists every numbered figure of the chapters, with a thumbnail, where it stands,
-what makes it, and its files; a form filters them. The line below a figure has the same in short.
+``figure-gallery`` lists every figure of the chapters, with a thumbnail, where it stands, what makes
+it, and its files; a form filters them. A figure whose cell the page leaves out is in the gallery
+alone. The line below a figure has the same in short.
 Table and manifest are those that the chapter published in ``book/figures``; the PDF is drawn from
 them; the picture is the chapter's.
 """
@@ -31,9 +32,12 @@ logger = logging.getLogger(__name__)
 PAGE = "book/gallery"
 THUMBNAIL = 340  # pixels, as wide as a card
 COLOURS = 64
+LARGEST = 300_000
+"""Bytes of an SVG that is shown on a page; of a larger one the picture of pixels is shown."""
 
 LINKS = {
     "pdf": "PDF",
+    "svg": "SVG",
     "png": "PNG",
     "csv": "CSV",
     "json": "manifest",
@@ -57,6 +61,8 @@ class Entry:
         Key of the paper, or "ours".
     command : str
         What makes its data.
+    same_run : bool
+        Whether what is published has the preset and the seed of the chapter's outputs.
     files : dict
         Ending → file, from the root of the book.
     """
@@ -66,6 +72,7 @@ class Entry:
     source: str
     paper: str
     command: str
+    same_run: bool
     files: dict[str, str]
 
     @property
@@ -111,11 +118,14 @@ def make_entry(figure: ChapterFigure, root: Path) -> Entry:
     for ending, content in own.items():
         renew(folder / f"{name}.{ending}", content)
     files = {ending: f"book/figures/{name}.{ending}" for ending in ("csv", "json")}
-    files |= {ending: f"{FOLDER.as_posix()}/{name}.{ending}" for ending in ("pdf", *own)}
+    drawn = ("pdf", "svg", *own)
+    files |= {ending: f"{FOLDER.as_posix()}/{name}.{ending}" for ending in drawn}
     title, source = about.manifest["title"].replace("|", r"\|"), about.manifest["source"]
     command = f"companion execute {figure.chapter}"
     ordered = {ending: files[ending] for ending in LINKS if ending in files}
-    return Entry(figure, title, source, paper_of(source), command, ordered)
+    run = (about.manifest["preset"], about.manifest["seed"])
+    same_run = run == (figure.preset, figure.seed)
+    return Entry(figure, title, source, paper_of(source), command, same_run, ordered)
 
 
 def prepare(app: Any) -> None:
@@ -158,12 +168,14 @@ def card(entry: Entry, uri: str) -> Iterator[str]:
     if entry.figure.picture:
         yield f":::{{image}} /{FOLDER.as_posix()}/{entry.name}.thumb.png"
         yield f":alt: The figure {entry.name} in its chapter"
-        yield f":target: {uri}#{nodes.make_id(entry.name)}"
+        anchor = f"#{nodes.make_id(entry.name)}" if entry.figure.shown else ""
+        yield f":target: {uri}{anchor}"
         yield ":loading: lazy"
         yield ":::"
         yield ""
     source = f" ({entry.source})" if entry.source else ""
-    yield f"{{numref}}`{entry.name}`, `{entry.name}`: {entry.title}{source}"
+    number = f"{{numref}}`{entry.name}`, " if entry.figure.shown else ""
+    yield f"{number}`{entry.name}`: {entry.title}{source}"
     yield ""
     yield f"`{entry.command}`"
     yield ""
@@ -231,7 +243,23 @@ def finish_page(app: Any, document: nodes.document) -> None:
         first = next(node for node in page.children if isinstance(node, nodes.section))
         page.insert(page.index(first), controls(list(app.figure_entries.values())))
     if entries:
+        show_drawn(document, entries, Path(app.srcdir))
         add_footers(document, entries, docname, app.builder.get_relative_uri(docname, PAGE))
+
+
+def show_drawn(document: nodes.document, entries: list[Entry], root: Path) -> None:
+    """Show the SVG of each figure in place of the picture of its cell.
+
+    The cell's picture stays where the SVG would be of another run, or is large.
+    """
+    by_id = {nodes.make_id(entry.name): entry for entry in entries}
+    for figure in document.findall(nodes.figure):
+        for name in by_id.keys() & set(figure["ids"]):
+            entry = by_id[name]
+            drawn = FOLDER / f"{entry.name}.svg"
+            if entry.same_run and (root / drawn).stat().st_size <= LARGEST:
+                for image in figure.findall(nodes.image):
+                    image["uri"] = f"/{drawn.as_posix()}"
 
 
 def add_footers(document: nodes.document, entries: list[Entry], docname: str, gallery: str) -> None:

@@ -7,13 +7,21 @@
     + ".bd-article figure, .bd-article pre, .bd-article div.table-wrapper, "
     + ".bd-article .pst-scrollable-table-container, .bd-article .output.text_html";
 
+  // A formula within a line is cut only where it is as wide as the line; a short one, whose signs
+  // stand out of its box, does not fade.
+  function fits(box) {
+    if (!box.matches('mjx-container:not([display="true"])')) return false;
+    const line = box.closest("p, li, dd, dt, td, th, figcaption, div");
+    return line !== null && box.clientWidth < 0.7 * line.clientWidth;
+  }
+
   function reach() {
     for (const box of document.querySelectorAll(BOXES)) {
       const scrolls = box.scrollWidth > box.clientWidth + 1
         && /auto|scroll/.test(getComputedStyle(box).overflowX);
       if (scrolls && box.getAttribute("tabindex") !== "0") {
         box.tabIndex = 0;
-        box.dataset.scrolls = "";
+        box.dataset.scrolls = fits(box) ? "short" : "";
       } else if (!scrolls && "scrolls" in box.dataset) {
         box.removeAttribute("tabindex");
         delete box.dataset.scrolls;

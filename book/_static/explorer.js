@@ -1,4 +1,5 @@
-// The explorer: draws what the form asks for from explorer.json, beside this page.
+// The explorer: draws what the form asks for from explorer-data.js, beside this page,
+// which is a script and no JSON, as a page on a disk may load scripts and nothing else.
 // Everything shown stands in tables as well, and is summed up in a sentence that is read aloud.
 // The address keeps what was chosen: #instance=C1&k=5&e=0.25&…
 "use strict";
@@ -6,9 +7,10 @@
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const WITHOUT = "without privacy";
-  const FIRST = { instance: "C1", k: 5, e: 0.1, t: 5e7, view: "time", d: 0.01,
-    regret: ["UCB", "SE", "DP-SE", "DP-UCB"], found: ["DP-TT", "DP-LRE", "DP-SE"] };
-  const DELTAS = [0.1, 0.01, 0.001];
+  const FIRST = { instance: "isis2", k: 2, e: 1, t: 5e7, view: "time", d: 0.05,
+    regret: ["UCB", "SE", "DP-SE", "DP-UCB"],
+    found: ["DP-TT", "DP-LRE", "DP-LRE, no privacy", "DP-SE"] };
+  const DELTAS = [0.1, 0.05, 0.01, 0.001];
   const BOUNDS = {
     free: { name: "lower bound, no privacy", look: { colour: "text", dash: [1, 3], marker: "" } },
     private: { name: "lower bound, ε-DP",
@@ -526,6 +528,10 @@
   function change(part) {
     Object.assign(state, part);
     settle();
+    // Another instance was simulated for other δ: one of those, rather than an empty figure.
+    const deltas = entry().found.map(one => one.delta);
+    if (("instance" in part || "k" in part) && deltas.length && !deltas.includes(state.d))
+      state.d = nearest(deltas, state.d);
     write();
     show();
   }
@@ -563,9 +569,11 @@
     }).observe(at("x-time-plot"));
   }
 
-  fetch("explorer.json").then(answer => {
-    if (!answer.ok) throw new Error(`explorer.json: ${answer.status}`);
-    return answer.json();
+  new Promise((done, fail) => {
+    const script = make("script", { src: "explorer-data.js" });
+    script.addEventListener("load", () => done(window.explorerData));
+    script.addEventListener("error", () => fail(new Error("explorer-data.js")));
+    document.head.append(script);
   }).then(content => {
     data = content;
     read();
@@ -575,8 +583,8 @@
     listen();
     show();
   }).catch(error => {
-    at("x-problem").textContent = `The data cannot be read (${error.message}). From a copy on a disk, run `
-      + "python -m http.server in its folder, and open the page by that address.";
+    at("x-problem").textContent = `The data cannot be read (${error.message}). It is written `
+      + "beside this page when the book is built.";
     at("x-problem").hidden = false;
   });
 })();

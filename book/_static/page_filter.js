@@ -53,6 +53,7 @@
       for (const field of fields) field.value = "";
       show();
     }
+    if (target.matches("details")) target.open = true;
     target.scrollIntoView();
   }
 

@@ -17,7 +17,9 @@ __all__ = ["ChapterFigure", "chapter_figures", "figures_of"]
 class ChapterFigure(NamedTuple):
     """A figure of a chapter: its name, and the chapter's number, title and file without ending.
 
-    The caption is in MyST; the picture, a PNG, is empty if the chapter was not executed.
+    The caption is in MyST; the picture, a PNG, is empty if the chapter was not executed. Preset and
+    seed are those that the notebook sets, empty and -1 if it sets none. A figure that is not
+    `shown` stands in a cell that the page leaves out: only the gallery has it.
     """
 
     name: str
@@ -27,6 +29,13 @@ class ChapterFigure(NamedTuple):
     caption: str
     alt: str
     picture: bytes
+    preset: str = ""
+    seed: int = -1
+    shown: bool = True
+
+
+_PRESET = re.compile(r"^preset = (['\"])(\w+)\1", re.MULTILINE)
+_SEED = re.compile(r"^seed = (\d+)", re.MULTILINE)
 
 
 def figures_of(notebook: Path) -> Iterator[ChapterFigure]:
@@ -35,6 +44,9 @@ def figures_of(notebook: Path) -> Iterator[ChapterFigure]:
     number = re.match(r"\d+", notebook.stem)
     text = "\n".join("".join(cell["source"]) for cell in cells)
     heading = re.search(r"^# (.+)$", text, re.MULTILINE)
+    # the last ones count: what is executed with other parameters has a cell of them after its own
+    presets = [found for _, found in _PRESET.findall(text)]
+    seeds = _SEED.findall(text)
     for cell in cells:
         about = cell["metadata"].get("mystnb", {})
         name = about.get("figure", {}).get("name")
@@ -49,6 +61,9 @@ def figures_of(notebook: Path) -> Iterator[ChapterFigure]:
                 caption=about["figure"].get("caption", ""),
                 alt=about.get("image", {}).get("alt", ""),
                 picture=base64.b64decode(next(filter(None, pictures), "")),
+                preset=presets[-1] if presets else "",
+                seed=int(seeds[-1]) if seeds else -1,
+                shown="remove-cell" not in cell["metadata"].get("tags", ()),
             )
 
 

@@ -26,9 +26,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from joblib import Parallel, delayed
 
-from dpbandits._console import read_literal
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_choice
+from dpbandits.cli._console import read_literal
 
 __all__ = [
     "PRESETS",

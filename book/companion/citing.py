@@ -104,6 +104,8 @@ def cite(what: str = "") -> str:
         claim = known[what]
         place = f"{in_words(claim.paper)}, {claim.place}"
         return _part(what, f"Verdict on claim \\texttt{{{what}}}: {in_tex(place)}")
+    if what in claims.RETIRED:
+        claims.section(what)  # which says what took it over
     near = difflib.get_close_matches(what, [*papers(), *figures, *known], n=3)
     raise ValueError(
         f"what={what!r} is unknown; allowed: no name, for the book; {', '.join(papers())}; "

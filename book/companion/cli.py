@@ -15,8 +15,8 @@ from tqdm import tqdm
 
 from companion import chapters
 from dpbandits import __version__
-from dpbandits._console import Jobs, Json, Settings, carry_out, make_app, read_settings, show
 from dpbandits._validation import check_choice
+from dpbandits.cli._console import Jobs, Json, Settings, carry_out, make_app, read_settings, show
 
 if TYPE_CHECKING:
     from companion.publishing import Published
@@ -27,9 +27,14 @@ WORDS = {
     "holds": "holds",
     "condition": "holds with a condition",
     "fails": "does not hold",
+    "not-reproduced": "not reproduced",
     "cannot-tell": "cannot be told from the text",
+    "reconstructed": "reconstructed",
 }
-"""Short words for the verdicts, as in the addresses of the page of claims."""
+"""Short words for the verdicts, and for the class of what is reconstructed.
+
+They stand in the addresses of the page of claims as well.
+"""
 
 app = make_app(
     "companion", "The book Private Bandits: its chapters, figures and claims.", __version__
@@ -211,7 +216,8 @@ def claims(
     paper
         Only this paper's, such as SS19.
     verdict
-        Only with this verdict: holds, condition, fails, cannot-tell.
+        Only with this verdict on what the paper says: holds, condition, fails, not-reproduced,
+        cannot-tell. Or reconstructed: what judges a formula of ours, as the paper's is lost.
     """
     from companion import claims as book
 
@@ -236,12 +242,18 @@ def claims(
         full = asked if asked in WORDS.values() else WORDS.get(asked)
         if full is None:
             check_choice("verdict", verdict, tuple(dict.fromkeys((*WORDS, *WORDS.values()))))
-        chosen = [record for record in chosen if record["verdict"] == full]
+        chosen = [record for record in chosen if _standing(record) == full]
     lines = []
     for record in chosen:
-        lines.append(f"{record['id']}: {record['verdict']}")
+        ours = "reconstructed; our formula: " if record["reconstructed"] else ""
+        lines.append(f"{record['id']}: {ours}{record['verdict']}")
         lines.append(f"    {record['paper'].upper()}, {record['place']}: {record['statement']}")
     return show(json, [*lines, f"{len(chosen)} of {len(records)} claims"], {"claims": chosen})
+
+
+def _standing(record: dict[str, Any]) -> str:
+    """Return what a claim is counted as."""
+    return WORDS["reconstructed"] if record["reconstructed"] else str(record["verdict"])
 
 
 def _check(names: Sequence[str], json: bool) -> int:
@@ -250,6 +262,8 @@ def _check(names: Sequence[str], json: bool) -> int:
 
     known = {claim.id: claim for claim in book.ledger()}
     for name in names:
+        if name.lower() in book.RETIRED:
+            book.section(name.lower())  # which says what took it over
         claim = known[check_choice("claim", name.lower(), tuple(known))]
         if claim.needs:
             chapter = int(book.section(claim.id)[0])

@@ -19,6 +19,7 @@ from dpbandits._validation import check_integer
 from dpbandits.bounds.lazy import private_regret_rate
 from dpbandits.bounds.regret import lai_robbins_rate
 from dpbandits.identification.characteristic import characteristic_time, total_variation_time
+from dpbandits.plotting.style import FREE
 from dpbandits.rewards.instances import (
     BernoulliInstance,
     bernoulli,
@@ -28,6 +29,7 @@ from dpbandits.rewards.instances import (
     ss19,
     td16,
 )
+from dpbandits.rewards.populations import isis2
 
 __all__ = [
     "IDENTIFICATION_SOURCES",
@@ -57,6 +59,7 @@ REGRET_SOURCES = (
 """Figures of regret that are shown; of a setting that two of them have, the first is."""
 
 IDENTIFICATION_SOURCES = (
+    "ours-trial-price",
     "ja25-fig1",
     "ja25-fig2",
     "ours-bai-own",
@@ -92,6 +95,10 @@ def _means(instances: Iterable[BernoulliInstance]) -> dict[int, tuple[float, ...
 
 
 def _instances() -> Iterator[ExplorerInstance]:
+    pair = isis2().only([0, 3], "ISIS-2, both or neither").superpopulation()
+    worst, best = sorted(pair.mean_rewards)
+    title = f"ISIS-2: {best:.1%} survive with both treatments, {worst:.1%} with neither"
+    yield ExplorerInstance("isis2", title, _means([pair]), {}, {pair.name: (2,)})
     shapes = {
         "C1": "one arm at 0.75, the others at 0.7",
         "C2": "from 0.75 to 0.25, evenly",
@@ -251,9 +258,14 @@ def _times(sources: Mapping[str, Published], names: set[str], n_arms: int) -> li
     points: dict[tuple[float, str], dict[float, Any]] = {}
     for source, figure in sources.items():
         table = figure.table
-        for s in table[table["instance"].isin(names) & (table["n_arms"] == n_arms)].itertuples():
+        table = table[table["instance"].isin(names) & (table["n_arms"] == n_arms)]
+        private = set(table.loc[table["epsilon"] < math.inf, "algorithm"])
+        for s in table.itertuples():
             group = groups.setdefault(s.delta, {"delta": s.delta, "sources": [], "lines": []})
-            known = points.setdefault((s.delta, line_name(s.algorithm, s.variant)), {})
+            name = line_name(s.algorithm, s.variant)
+            if math.isinf(s.epsilon) and s.algorithm in private:
+                name += FREE  # a private algorithm without its noise is a line of its own
+            known = points.setdefault((s.delta, name), {})
             if s.epsilon not in known:
                 known[s.epsilon] = s
                 _add(group["sources"], source)
@@ -314,13 +326,15 @@ def to_text(content: Content) -> str:
 def looks_of(names: Iterable[str]) -> dict[str, Content]:
     """Give each algorithm the colour, dashes and marker that it has in the figures."""
     from companion.figures.comparison import HEAD_LOOKS
-    from dpbandits.plotting.style import COLOURS, IDENTIFIER_LOOKS, OTHER_LOOKS
+    from dpbandits.plotting.style import COLOURS, IDENTIFIER_LOOKS, OTHER_LOOKS, Look
 
     known = {line_name(*key): look for key, look in IDENTIFIER_LOOKS.items()} | HEAD_LOOKS
     called = {value: key for key, value in COLOURS.items()}
     looks, others = {}, 0
     for name in names:
         look = known.get(name)
+        if name.endswith(FREE):
+            look = Look(COLOURS["black"], "-", "", 1.6)
         if look is None:
             look = OTHER_LOOKS[others % len(OTHER_LOOKS)]
             others += 1

@@ -1,7 +1,8 @@
 """What a chapter puts on its page and beside it: a line of facts, and figures with their files.
 
 A chapter begins with a `Page`, which checks its parameters. `Page.choose` picks what a preset
-means there, `Page.facts` writes the line at the top, and `Page.publish` writes a figure's files
+means there, `Page.quiet` says with what the page was computed (`Page.facts` in chapters that do not
+yet have the form), and `Page.publish` writes a figure's files
 to ``book/figures``, from where the line below the figure, the gallery and the explorer take them.
 Vector files are drawn from these when the pages are built (`companion.vector_files`).
 """
@@ -28,9 +29,12 @@ from dpbandits.configuration import Configuration, whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PRESETS", "Page", "Published", "number", "published", "published_names"]
+__all__ = ["PRESETS", "grouped", "Page", "Published", "number", "published", "published_names"]
 
 FOLDER = Path("book", "figures")
+FACTS = "quiet-facts"
+"""Name under which a chapter glues what its quiet line says of its execution."""
+
 _VERSIONS = ("numpy", "scipy", "numba", "matplotlib")
 
 Choice = TypeVar("Choice")
@@ -105,13 +109,26 @@ class Page(Configuration):
         An example of the latter is ``f"{RUNS} runs of {number(T)} pulls"``.
         """
         show: Any = importlib.import_module("IPython.display")
+        show.display(show.Markdown(f"*{self._line(text)}*"))
+
+    def quiet(self, runs: str = "") -> None:
+        """Hand the quiet line under the title what it says of this execution.
+
+        An example of `runs` is ``f"{RUNS} runs a point"``. The line itself is the directive
+        ``quiet`` in the text of the chapter.
+        """
+        glue: Any = importlib.import_module("myst_nb").glue
+        glue(FACTS, self._line(runs), display=False)
+
+    def _line(self, text: str) -> str:
+        """Write preset, seed, and what was run."""
         parts = (f"Computed with the preset {self.preset}", f"seed {self.seed}", text)
         line = f"{', '.join(part for part in parts if part)}."
         if not self.at_its_own:
             line += (
                 " Its numbers are computed; its words were written for the preset paper, seed 0."
             )
-        show.display(show.Markdown(f"*{line}*"))
+        return line
 
     def publish(
         self,
@@ -184,3 +201,14 @@ def number(value: float) -> str:
         return f"{int(value):,}"
     power = str(len(written) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"{'-' if value < 0 else ''}{'' if digit == '1' else f'{digit}·'}10{power}"
+
+
+def grouped(count: float) -> str:
+    """Write a whole number in groups of three digits.
+
+    Examples
+    --------
+    >>> grouped(8592).split()
+    ['8', '592']
+    """
+    return f"{count:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")

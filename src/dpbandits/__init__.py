@@ -9,7 +9,6 @@ True
 
 from dpbandits import (
     bounds,
-    halting,
     heavy,
     identification,
     mechanisms,
@@ -63,7 +62,6 @@ __all__ = [
     "d_eps",
     "estimate",
     "estimate_many",
-    "halting",
     "heavy",
     "identification",
     "identifiers",

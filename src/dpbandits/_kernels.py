@@ -269,6 +269,16 @@ def _named_in(kind: Any) -> Iterator[Any]:
             yield from _named_in(each)
 
 
+class _Index(IndexDataCacheFile):
+    """Numba's list of a function's files; one that names a class that has moved counts as empty."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):
+            return {}
+
+
 class _Versions(FunctionCache):
     """Numba's files of one function, with a stamp of all that it was compiled from."""
 
@@ -280,9 +290,7 @@ class _Versions(FunctionCache):
             own, source = self._impl.locator.get_source_stamp(), os.path.join(HERE, "__init__.py")
         self._source, self.files = source, source_files(source)
         self._stamp = _stamp(self.files)
-        self._cache_file = IndexDataCacheFile(
-            self._cache_path, self._impl.filename_base, (self._stamp, own)
-        )
+        self._cache_file = _Index(self._cache_path, self._impl.filename_base, (self._stamp, own))
 
     def _index_key(self, signature: Any, codegen: Any) -> Any:
         """Add to Numba's key the files of the types and functions that are handed over."""

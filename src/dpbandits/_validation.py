@@ -222,6 +222,31 @@ def check_kind(name: str, value: Any, kind: type, example: str) -> None:
         raise ValueError(f"{name}={value!r} must be of type {what}; allowed: one such as {example}")
 
 
+def check_function(name: str, value: Any) -> Any:
+    """Return what can be called.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value.
+
+    Returns
+    -------
+    callable
+        The value.
+
+    Raises
+    ------
+    ValueError
+        If `value` cannot be called.
+    """
+    if not callable(value):
+        raise ValueError(f"{name}={value!r} is not a function; allowed: what can be called")
+    return value
+
+
 def check_generator(name: str, value: Any) -> Rng:
     """Return a NumPy generator.
 

@@ -1,15 +1,16 @@
 """Accelerators: what plays an algorithm faster than its own plain program, and when it may.
 
-Each algorithm has one plain program: `play`, `decide` or `stop`. An accelerator is a function that
-gives the same law for exactly one class and one type of input. It is used only while the program
-that it stands for is the class's own: a subclass, whatever it changes, is played by its own
-program, unless accelerators are entered for it as well.
+Each algorithm has one plain program: `play`, `decide` or `stop`; a counter, which is no algorithm,
+has `counter`. An accelerator is a function that gives the same law for exactly one class and one
+type of input. It is used only while the program that it stands for is the class's own: a subclass,
+whatever it changes, is played by its own program, unless accelerators are entered for it as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any, TypeVar
 
 import numba
@@ -25,6 +26,7 @@ __all__ = [
     "accelerates",
     "accelerator_for",
     "accelerators",
+    "what_plays",
 ]
 
 REFERENCE = "reference"
@@ -32,6 +34,8 @@ REFERENCE = "reference"
 PROGRAMS = ("play", "decide", "stop", "counter")
 """Names of the methods that are plain programs, in the order in which they are looked for."""
 _FOLDERS = ("dpbandits.fast.", "dpbandits.auditing.")
+_WITHIN = " within each part"
+_ONE_DIGIT_UP = Context(prec=1, rounding=ROUND_CEILING)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -68,10 +72,13 @@ class Accelerator:
         Plays the algorithm, its first argument.
     name : str
         What it is called in ``how=...``.
-    error : float
-        Total-variation distance of a run's law from the program's, at most.
+    error, error_a_pull : float
+        A run of T pulls has a law whose distance from the program's, in total variation, is at
+        most ``error + T * error_a_pull``.
     program : callable
         The plain program for which it stands.
+    fits : callable, optional
+        From an algorithm to whether it plays that; None is that it plays all of the class.
 
     Examples
     --------
@@ -84,10 +91,24 @@ class Accelerator:
     run: Callable[..., Any]
     name: str
     error: float
+    error_a_pull: float
     program: Callable[..., Any]
+    fits: Callable[[Any], bool] | None = None
 
-    def __str__(self) -> str:
-        return f"{self.name}: its law up to {self.error:.0e}" if self.error else self.name
+    def distance(self, pulls: int) -> float:
+        """Bound the distance of a run's law from the plain program's.
+
+        Parameters
+        ----------
+        pulls : int
+            Length of the run.
+
+        Returns
+        -------
+        float
+            Distance in total variation, at most.
+        """
+        return min(1.0, self.error + pulls * self.error_a_pull)
 
 
 _entered: dict[tuple[type, type], dict[str, Accelerator]] = {}
@@ -102,7 +123,12 @@ def _program(kind: type) -> Callable[..., Any]:
 
 
 def accelerates(
-    *kinds: type, on: type, name: str, error: float = 0.0
+    *kinds: type,
+    on: type,
+    name: str,
+    error: float = 0.0,
+    error_a_pull: float = 0.0,
+    when: Callable[[Any], bool] | None = None,
 ) -> Callable[[Function], Function]:
     """Enter a function as an accelerator: a decorator.
 
@@ -112,12 +138,17 @@ def accelerates(
         Classes of algorithms, each exactly as it is: subclasses are not meant.
     on : type
         Type of the input, exactly: of a source of rewards, such as
-        `dpbandits.rewards.streams.DrawnRewards`, or `TableRuns`, or `ExactRun`.
+        `dpbandits.rewards.streams.DrawnRewards`; or, for stopping rules, whatever their law of
+        samples, `dpbandits.rewards.laws.Law`; or `TableRuns`, or `ExactRun`.
     name : str
-        What it is called in ``how=...``. The first that is entered for a class and a type of
-        input is the default.
-    error : float
-        Total-variation distance of a run's law from that of the plain program, in [0, 1], at most.
+        What it is called in ``how=...``. Of those that are entered for a class and a type of
+        input, the first that fits the algorithm is the default.
+    error, error_a_pull : float
+        Bound on the distance, in total variation, of a run's law from that of the plain program: a
+        part that does not depend on the number of pulls, and a part for each pull, both in [0, 1].
+    when : callable, optional
+        From an algorithm of the class to whether the function does for it what its name says. None
+        is for all of the class.
 
     Returns
     -------
@@ -128,10 +159,11 @@ def accelerates(
     ------
     ValueError
         If a class has no plain program or has an accelerator of that name already, or if the
-        function stands elsewhere than in `dpbandits.fast` or in the module of the class, where
-        worker processes would not find it.
+        function stands elsewhere than in `dpbandits.fast`, in `dpbandits.auditing` or in the module
+        of the class, where worker processes would not find it.
     """
     error = check_range("error", error, 0.0, 1.0)
+    error_a_pull = check_range("error_a_pull", error_a_pull, 0.0, 1.0)
 
     def enter(function: Function) -> Function:
         for kind in kinds:
@@ -146,14 +178,14 @@ def accelerates(
             entries = _entered.setdefault((kind, on), {})
             if name in entries or name == REFERENCE:
                 raise ValueError(f"name={name!r} is taken; allowed: another for {kind.__name__}")
-            entries[name] = Accelerator(function, name, error, _program(kind))
+            entries[name] = Accelerator(function, name, error, error_a_pull, _program(kind), when)
         return function
 
     return enter
 
 
 def accelerators(kind: type, on: type) -> tuple[Accelerator, ...]:
-    """Return the accelerators of a class on a type of input: the default comes first.
+    """Return the accelerators of a class on a type of input: the first that fits is the default.
 
     Parameters
     ----------
@@ -189,6 +221,26 @@ def entered() -> dict[tuple[type, type], tuple[Accelerator, ...]]:
     return {key: tuple(entries.values()) for key, entries in _entered.items()}
 
 
+def _parts(algorithm: Any, on: type, pulls: int = 1) -> Iterable[tuple[Any, int]]:
+    """Return what an algorithm's plain program lets others play, and how many pulls of each."""
+    found: Iterable[tuple[Any, int]] = ()
+    if on not in (TableRuns, ExactRun) and hasattr(algorithm, "parts"):
+        found = algorithm.parts(pulls)
+    return found
+
+
+def _fitting(algorithm: Any, on: type) -> dict[str, Accelerator]:
+    """Return the accelerators of an algorithm itself by their names: the default comes first."""
+    found = accelerators(type(algorithm), on)
+    return {each.name: each for each in found if each.fits is None or each.fits(algorithm)}
+
+
+def _names(algorithm: Any, on: type) -> tuple[str, ...]:
+    """Return the names of the accelerators of an algorithm, and of what its program lets play."""
+    within = [name for part, _ in _parts(algorithm, on) for name in _names(part, on)]
+    return tuple(dict.fromkeys([*_fitting(algorithm, on), *within]))
+
+
 def accelerator_for(algorithm: object, on: type, how: str | None = None) -> Accelerator | None:
     """Return what plays an algorithm on a type of input; None is its plain program.
 
@@ -199,9 +251,10 @@ def accelerator_for(algorithm: object, on: type, how: str | None = None) -> Acce
     on : type
         Type of the input, exactly.
     how : str, optional
-        Name of an accelerator, or "reference" for the plain program. None is the first
-        accelerator that was entered, or, if there is none or if Numba's compiler is switched off
-        (``NUMBA_DISABLE_JIT=1``), the plain program.
+        Name of an accelerator, or "reference" for the plain program. None is the first accelerator
+        that was entered and fits, or, if there is none or if Numba's compiler is switched off
+        (``NUMBA_DISABLE_JIT=1``), the plain program. Where the plain program lets another
+        algorithm play, as `GuessAndDouble` has it, the name may be one of that one's accelerators.
 
     Returns
     -------
@@ -211,11 +264,65 @@ def accelerator_for(algorithm: object, on: type, how: str | None = None) -> Acce
     Raises
     ------
     ValueError
-        If there is no accelerator of that name.
+        If there is no accelerator of that name, or it does not fit the algorithm.
     """
-    found = accelerators(type(algorithm), on)
+    found = _fitting(algorithm, on)
     if how is None:
         compiled = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
-        return found[0] if found and compiled else None
-    names = {each.name: each for each in found}
-    return names.get(check_choice("how", how, (*names, REFERENCE)))
+        return next(iter(found.values()), None) if compiled else None
+    names = (*_names(algorithm, on), REFERENCE)
+    if how not in names:
+        listed = ", ".join(map(repr, names))
+        for each in (algorithm, *(part for part, _ in _parts(algorithm, on))):
+            if any(fast.name == how for fast in accelerators(type(each), on)):
+                raise ValueError(f"how={how!r} does not fit {each!r}; allowed: {listed}")
+    return found.get(check_choice("how", how, names))
+
+
+def what_plays(algorithm: object, on: type, how: str | None, pulls: int) -> str:
+    """Say what plays an algorithm, and how far its law is from the plain program's.
+
+    Parameters
+    ----------
+    algorithm : object
+        The algorithm.
+    on : type
+        Type of the input, exactly.
+    how : str or None
+        Name of an accelerator, "reference", or None for the default.
+    pulls : int
+        Length of a run.
+
+    Returns
+    -------
+    str
+        Name of the accelerator, "reference", or what plays the parts that the plain program lets
+        others play; with the error of the law, rounded up, if it has one.
+
+    Raises
+    ------
+    ValueError
+        As `accelerator_for` does.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> from dpbandits.rewards.streams import DrawnRewards
+    >>> what_plays(dpb.GuessAndDouble(dpb.DPUCB(1.0)), DrawnRewards, None, 10**6)
+    'skipping within each part: its law up to 5e-09'
+    """
+    name, error = _played(algorithm, on, how, pulls)
+    if not error:
+        return name
+    return f"{name}: its law up to {float(_ONE_DIGIT_UP.create_decimal(f'{error:.12g}')):.0e}"
+
+
+def _played(algorithm: Any, on: type, how: str | None, pulls: int) -> tuple[str, float]:
+    """Return the name of what plays, and the error of its law; parts add theirs up."""
+    fast = accelerator_for(algorithm, on, how)
+    if fast is not None:
+        return fast.name, fast.distance(pulls)
+    played = [_played(part, on, how, size) for part, size in _parts(algorithm, on, pulls)]
+    names = {name.removesuffix(_WITHIN): None for name, _ in played if name != REFERENCE}
+    told = f"{' and '.join(names)}{_WITHIN}" if names else REFERENCE
+    return told, min(1.0, sum(error for _, error in played))

@@ -35,7 +35,9 @@ from dpbandits.regret.lazy_ucb import AdaPUCB as AdaPUCB
 from dpbandits.regret.lazy_ucb import AnytimeLazyUCB as AnytimeLazyUCB
 from dpbandits.regret.robust_ucb import RobustUCB as RobustUCB
 from dpbandits.stopping.base import StoppingRule as StoppingRule
+from dpbandits.stopping.bernstein import DPBernsteinStop as DPBernsteinStop
 from dpbandits.stopping.ebgstop import EBGStop as EBGStop
+from dpbandits.stopping.hoeffding import DPHoeffdingStop as DPHoeffdingStop
 from dpbandits.stopping.nas import DPNAS as DPNAS
 from dpbandits.stopping.nas import NAS as NAS
 from dpbandits.stopping.nas import DPExponentialNAS as DPExponentialNAS

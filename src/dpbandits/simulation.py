@@ -17,7 +17,7 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval
 from dpbandits._validation import check_fraction, check_integer, check_kind
-from dpbandits.acceleration import REFERENCE, accelerator_for
+from dpbandits.acceleration import REFERENCE, accelerator_for, what_plays
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.instances import BernoulliInstance, CallbackInstance
 from dpbandits.rewards.streams import Arms
@@ -54,8 +54,9 @@ class Runs:
     epoch_ends : tuple of numpy.ndarray of int, length n_runs
         Times at which each run's epochs ended, if the algorithm has any.
     how : str
-        What played: an accelerator, with the error of its law if it has one, or "reference", the
-        algorithm's plain program.
+        What played: an accelerator, with the error of its law if it has one; "reference", the
+        algorithm's plain program; or what played the parts that the plain program lets another
+        algorithm play, which that of `GuessAndDouble` does.
 
     Examples
     --------
@@ -304,7 +305,8 @@ def _replicated(
     times = _checked_checkpoints(checkpoints, last)
     # the smallest horizon that has the checkpoints' type and leads through every kernel
     short = np.array([min(last, max(64, 4 * instance.n_arms))], dtype=np.int64)
-    fast = accelerator_for(algorithm, type(instance.rewards(np.random.default_rng(0))), how)
+    on = type(instance.rewards(np.random.default_rng(0)))
+    fast, told = accelerator_for(algorithm, on, how), what_plays(algorithm, on, how, last)
     warm_up: Callable[[], object]
     warm_up = partial(algorithm.draw, instance, last, short, np.random.default_rng(0), how)
     if fast is None and type(algorithm).__module__.partition(".")[0] != "dpbandits":
@@ -322,7 +324,7 @@ def _replicated(
             regret=np.array(regret),
             pulls=np.array(pulls),
             epoch_ends=epoch_ends,
-            how=str(fast or REFERENCE),
+            how=told,
         )
 
     return Replicated(
@@ -393,7 +395,9 @@ def simulate(
         `log_checkpoints`.
     how : str, optional
         What plays: "reference" for the algorithm's plain program, or the name of one of its
-        accelerators, such as "pull by pull". None is the fastest. ``runs.how`` says which it was.
+        accelerators, such as "pull by pull". None is the first that is entered and fits, or the
+        plain program if there is none or under ``NUMBA_DISABLE_JIT=1``. ``runs.how`` says which it
+        was.
 
     Returns
     -------
@@ -448,7 +452,8 @@ def simulate_many(
         and the horizon is always one. None gives `log_checkpoints`.
     how : str, optional
         What plays: "reference" for the algorithms' plain programs, or the name of an accelerator
-        that all of them have, such as "pull by pull". None is the fastest for each case.
+        that all of them have, such as "pull by pull". None is for each case the first that is
+        entered and fits, or its plain program.
 
     Returns
     -------

@@ -11,6 +11,7 @@ import dpbandits as dpb
 from companion.figures import (
     baselines,
     comparison,
+    disclosure,
     heavy,
     identification,
     panels,
@@ -131,9 +132,6 @@ STOPPED = {
         p: pairs(SMALL, epsilon=[e]) + [(dpb.EBGStop(0.5, 0.05), law) for law in SMALL]
         for p, e in {"a": 1.0, "b": 0.1}.items()
     },
-    "overhead": {
-        "a": [(doubling(e), two_point(m)) for m in (0.5, 0.1) for e in (INFINITE, 1.0, 0.1)]
-    },
     "failures": {
         panel: pairs([law], alpha=(0.9, 0.5), beta=(0.05, 0.2), epsilon=[1.0])
         for panel, law in {"a": two_point(0.2), "b": low_variance(0.2, 0.01)}.items()
@@ -152,6 +150,31 @@ def stopped(name):
 @functools.cache
 def swept(name):
     return stopping.samples_table(stopped(name), name)
+
+
+def price():
+    """Quotients of the halting times with and without privacy, for two means."""
+    free = {mean: stopping.smooth_time(doubling(INFINITE), mean) for mean in (0.3, 0.01)}
+    return stopping.price_table(
+        {
+            (mean, ratio): stopping.smooth_time(doubling(ratio * 0.5 * mean), mean) / free[mean]
+            for mean, ratio in itertools.product(free, (0.1, 1.0, 10.0))
+        }
+    )
+
+
+OUTCOMES = {"recovered": np.ones(400), "not recovered": np.ones(400)}
+OUTCOMES["not recovered"][6] = -1.0
+
+
+@functools.cache
+def day():
+    """Two streams on which a rule that asks for little halts soon, and its private laws."""
+    streams = {name: stream.copy() for name, stream in OUTCOMES.items()}
+    laws = {n: dpb.stopping.halting_law(dpb.DPNAS(4.0, 0.9, 0.5), s) for n, s in streams.items()}
+    return disclosure.disclosure_table(
+        dpb.NAS(0.9, 0.5), streams, laws, near=(100, 350), shown=(100, 400)
+    )
 
 
 def sweep(name):
@@ -311,6 +334,13 @@ def tried():
     return trial.trial_table(dpb.identification.simulate_trials_many(cases, 3))
 
 
+@functools.cache
+def priced():
+    arms = dpb.instances.bernoulli([0.9, 0.5], "two")
+    cases = {e: (dpb.DPLRE(e, 0.05), arms) for e in (10.0, 1.0, 0.1, INFINITE)}
+    return trial.cost_table(dpb.identify_many(cases, n_runs=3))
+
+
 # ------------------------------------------------------------------------- variants, heavy tails
 
 FOUR = {"a": ("two", 1.0), "b": ("two", 0.1), "c": ("ten", 1.0), "d": ("ten", 0.1)}
@@ -431,12 +461,7 @@ DRAWINGS = {
         *("slope", "mean"),
         titles=BY_BUDGET,
     ),
-    "overhead": drawing(
-        stopping.overhead_figure,
-        lambda: stopping.overhead_table(stopped("overhead")),
-        *("times", "epsilon_2", "epsilon_10", "epsilon_thumb"),
-        title="times",
-    ),
+    "ratio": drawing(stopping.price_figure, price, "times", "ratio"),
     "failures": drawing(
         stopping.errors_figure,
         lambda: stopping.measured(stopped("failures")),
@@ -468,6 +493,7 @@ DRAWINGS = {
     "patients": drawing(
         trial.trial_figure, tried, "patients", over="total", values="patients", titles=TITLES
     ),
+    "price": drawing(trial.cost_figure, priced, "mean_time", there=400),
     "race": drawing(comparison.race_figure, lambda: comparison.race_table(races()), titles=TITLES),
     "regret tails": drawing(
         comparison.tail_figure,

@@ -39,7 +39,7 @@ def test_a_claim_is_complete(claim):
 def test_every_claim_has_one_place_in_a_chapter_and_every_verdict_its_claims():
     assert [claim for number in NUMBERS for claim in claims.ledger(chapter=number)] == ALL
     assert len({claim.id for claim in ALL}) == len(ALL)
-    assert {claim.verdict for claim in RECORDED} == set(claims.VERDICTS)
+    assert {claim.verdict for claim in RECORDED} <= set(claims.VERDICTS)
     assert claims.section("ss19-thm-4.1") == ("03", "thm-privacy")
 
 
@@ -49,6 +49,8 @@ def test_every_claim_has_one_place_in_a_chapter_and_every_verdict_its_claims():
         (lambda: claims.ledger("nothing"), "allowed: beginnings of ss19-"),
         (lambda: claims.ledger(chapter="9"), "chapter='9' is unknown; allowed: '01'"),
         (lambda: claims.section("ss19-nothing"), "claim='ss19-nothing' is unknown; allowed: an id"),
+        (lambda: claims.section("ss19-svt"), "is retired; allowed: ss19-cor-3.2-private, which"),
+        (lambda: claims.section("ss19-noise-facts"), "is retired; nothing judges it any more"),
         (lambda: claims.Finding("perhaps", "because"), "verdict='perhaps' is unknown"),
     ],
 )
@@ -64,9 +66,9 @@ def published(empty_book):
     return Path(shutil.copytree(root / "book/data", empty_book / "book/data"))
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("number", NUMBERS[1:])
 def test_the_published_verdicts_are_those_of_the_chapter(number):
-    """Executing the chapter, as nbval does, judges them; tables and JSON escape some signs."""
+    """Chapters that print all their verdicts; tables and JSON escape some signs."""
     shown = re.sub(ESCAPED, "", chapters.find(number).read_text("utf-8"))
     for claim in claims.recorded(chapter=number):
         said = f"**{claim.verdict}.** {claim.finding.reason} "
@@ -111,6 +113,18 @@ def test_what_is_ours_in_a_statement_is_marked():
     for claim in claims.ledger(chapter="04"):
         formula = any(sign in claim.statement for sign in "·^Δ√Σ")
         assert not formula or claim.statement.startswith("(reconstructed) ")
+
+
+def test_what_is_reconstructed_is_a_class_of_its_own():
+    """Chapters whose copies are whole have none; the published records have the class."""
+    ours = {claim.id for claim in ALL if claim.reconstructed}
+    assert {name.partition("-")[0] for name in ours} == {"twzw22", "ja25"}
+    marked = {claim.id for claim in ALL if "econstructed" in claim.statement + claim.place}
+    assert marked < ours
+    assert {claim.id for claim in RECORDED if claim.reconstructed} == ours
+    for claim in RECORDED:
+        expected = claims.RECONSTRUCTED if claim.id in ours else claim.verdict
+        assert claim.standing == expected
 
 
 # ---------------------------------------------------------------- what checks compute with

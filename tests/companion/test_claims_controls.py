@@ -10,19 +10,21 @@ import pytest
 from test_claims_runs import ALL, SPOILT, F, H, U
 
 import dpbandits as dpb
-from companion.claims import ja25_time, twzw22_comparisons
-from dpbandits import bounds, stopping
+from companion import claims
+from companion.certify import NotCertifiedError
+from companion.claims import ja25_time, ss19_certificates, twzw22_comparisons
+from dpbandits import bounds
 from dpbandits.algorithms import UCB
 from dpbandits.fast import batched_top_two
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.halting import Halting
 from dpbandits.identification import DPTT, batches, calibrated_minus, characteristic_time
 from dpbandits.identification.thresholds import union_threshold
 from dpbandits.schedules import elimination_epoch, next_release
+from dpbandits.stopping.halting import Halting
 
 log, sqrt = math.log, math.sqrt
 DIVERGENCE, DRAW = bounds.heavy_divergence, batches.laplace
-PRIVATE, RELEASE, SPARSE = Halting.private, DPTT.release, stopping.sparse_vector_law
+PRIVATE, RELEASE = Halting.private, DPTT.release
 
 
 def scaled(function, by):
@@ -130,31 +132,45 @@ WIDE = {"sampling_width": 1.5, "privacy_width": 1.5}
 OTHER_EXP = SimpleNamespace(**{**vars(np), "exp": lambda x: np.exp(0.9 * x)})
 INTERVALS = "td16-thm-3.4-second td16-cor-3.1 td16-cor-3.2 td16-groups"
 
+
+def refused(*_, **__):
+    """Refuse to certify."""
+    raise NotCertifiedError("the inequality is false,", [(0.0, 1.0)])
+
+
+# Claims, and the certificates that their verdicts rest on
+PROOFS = [
+    ("ss19-doubling", "boundary_falls"),
+    ("ss19-thm-3.3", "constant_below", "constant_falls", "printed_covers"),
+    ("ss19-dagum", "logarithm_bounded", "dagum_constant"),
+    ("ss19-lemma-3.5", "six_covers", "six_fails"),
+    ("ss19-thm-3.4", "expected_needed_small", "expected_needed_large", "median_needed"),
+    ("ss19-cor-3.6", "both_needed"),
+    ("ss19-nas-samples", "nas_time", "doubling_time"),
+]
+
 # Claims; a name in their module; what takes its place, or multiplies its answers; the verdict that
 # must come out; further pairs of these two.
 TABLE = [
     # Sajed & Sheffet: stopping rules
     ("ss19-fact-2.1-below", "bounds.loglog_bracket", (2, 1), F),
     ("ss19-fact-2.1-above", "bounds.loglog_bracket", (1, 0.4), F),
-    ("ss19-fact-2.1-monotone", "_ratio", lambda a, x: -log(a * log(x)) / x, F),
     ("ss19-nas ss19-thm-3.1-correct", "sampling_width", 0.9, F),
-    ("ss19-thm-3.1-private ss19-cor-3.2-private", "Halting.private", less_halting_noise, F),
-    ("ss19-cor-3.2-correct", "noise_allowance", 0.99, F),
+    ("ss19-cor-3.2-private", "Halting.private", less_halting_noise, F),
+    ("ss19-thm-3.1-correct", "noise_allowance", 0.99, F),
     ("ss19-doubling", "DPExponentialNAS.noiseless_time", 2, F),
     ("ss19-thm-3.3", "bounds.stopping_samples_printed", 0.05, F, lambda *_: 1e300, F),
-    ("ss19-thm-3.3-steps", "_step_holds", lambda times, *_: log(times) - 3, F),  # for small ones
+    ("ss19-thm-3.3", "_step_holds", lambda times, *_: log(times) - 3, F),  # for small ones
+    *((name, f"certificates.{proof}", refused, F) for name, *all_ in PROOFS for proof in all_),
     ("ss19-dagum", "bounds.stopping_lower_bound", 0.05, F),
     ("ss19-lemma-3.5", "bounds.group_privacy_factor", 4, F, 0.1, F),
     ("ss19-thm-3.4 ss19-cor-3.6", "bounds.stopping_complexity_lower_bound", 0.1, F),
     ("ss19-thm-3.3-optimal", "bounds.stopping_complexity_lower_bound", 0.1, F),
-    ("ss19-mild-assumption", "bounds.stopping_lower_bound", lambda law, a, b: 1.0, F),
     ("ss19-variance-bypass", "bounds.private_stopping_lower_bound", at_two_points, F),
+    ("ss19-variance-bypass", "_promised_floor", lambda *_: 100.0, F),
     ("ss19-nas-samples", "_nas_rate", lambda m, a, b: 1 / (a * m), F),
-    ("ss19-nas-improved", "_improved_rate", lambda m, a, b: 1 / (a * m), F),
+    ("ss19-nas-samples", "_improved_rate", lambda m, a, b: 1 / (a * m), F),
     ("ss19-dagum-matching", "bounds.dagum_rate", lambda *_: 1.0, F, lambda *_: 5e4, H),
-    ("ss19-svt", "stopping.sparse_vector_law", lambda m, t, q: SPARSE(m, t / 2, q / 2), F),
-    ("ss19-noise-facts", "_hoeffding", lambda n, d: math.exp(-8 * d * d * n), F),
-    ("ss19-noise-facts", "laplace_log_cdf", lambda x, scale: x / scale, F),
     # elimination
     ("ss19-thm-4.1", "elimination_epoch", {"noise_scale": 0.9}, F),
     ("ss19-lemma-4.2-halving", "elimination_epoch", lambda k, *_: elimination_epoch(20, *_), H),
@@ -340,6 +356,58 @@ def replace(patch, claim, path, wrong):
     within = vars(bounds).values() if place is bounds else ()
     for each in (place, *(m for m in within if isinstance(m, ModuleType) and hasattr(m, name))):
         patch.setattr(each, name, wrong)
+
+
+# A certificate, what it is asked for in the claims, and what it must refuse
+CERTIFICATES = [
+    ("boundary_falls", (), (7.3,)),
+    ("constant_below", (191, "0.08"), (190, "0.08")),
+    ("constant_below", (342, "1"), (341, "1")),
+    ("constant_falls", (), (0.8,)),
+    ("printed_covers", (191, 22.5, "0.08"), (191, 22.5, "0.09")),
+    ("printed_covers", (12, 0, "0.08", 48), (12, 0, "0.8", 48)),
+    ("logarithm_bounded", (), (0.77,)),
+    ("dagum_constant", (23,), (22,)),
+    ("six_covers", (6, "2.918"), (6, "2.919")),
+    ("six_fails", (6, "2.919"), (6, "2.918")),
+    ("expected_needed_small", (40,), (37,)),
+    ("expected_needed_large", (40,), (38,)),
+    ("median_needed", (20, "2.918", "0.1"), (19, "2.918", "0.1")),
+    ("both_needed", (25,), (24,)),
+    ("nas_time", (420,), (390,)),
+    ("doubling_time", (440,), (420,)),
+]
+
+
+@pytest.mark.parametrize(("name", "asked", "too_much"), CERTIFICATES)
+def test_a_certificate_stands_and_its_false_variant_is_refused(name, asked, too_much):
+    prove = getattr(ss19_certificates, name)
+    found = prove(*asked)
+    assert found.boxes < 200 and found.margin > 1e-5
+    with pytest.raises(NotCertifiedError, match="the inequality"):
+        prove(*too_much)
+
+
+def test_every_certificate_of_a_claim_has_a_false_variant():
+    assert {row[0] for row in CERTIFICATES} == {proof for _, *proofs in PROOFS for proof in proofs}
+    shown = {name for name, *_ in PROOFS}
+    for claim in claims.recorded():
+        shows = any(name.startswith("certified: ") for name in claim.evidence)
+        assert shows == (claim.id in shown), claim.id
+
+
+def test_what_is_certified_agrees_with_the_package():
+    """The formulas of the certificates are those of the bounds, at some points."""
+    for beta in (0.08, 0.5, 0.999):
+        constant = bounds.stopping_constant(beta)
+        ss19_certificates.constant_below(constant + 1e-6, str(beta))
+        with pytest.raises(NotCertifiedError):
+            ss19_certificates.constant_below(constant - 1e-6, str(beta))
+    q = math.expm1(2.0) / 2
+    least = log(0.4 / 0.1) / log(10) / (2 * q)
+    ss19_certificates.median_needed(1 / least + 1e-6, "2", "0.1")
+    with pytest.raises(NotCertifiedError):
+        ss19_certificates.median_needed(1 / least - 1e-6, "2", "0.1")
 
 
 def test_every_claim_has_a_false_variant():

@@ -93,9 +93,26 @@ def stopping(factor=lambda runs: 1, label=""):
 
 
 STOPPING = [
-    ("ss19-halting-monotone", {}, H, lambda runs: 100 if runs.law.mean > 0.3 else 1, F),
-    ("ss19-bernstein", {}, H, lambda runs: 100, F, {"label": "NAS"}, F),
+    ("ss19-halting-monotone", {}, C, lambda runs: 100 if runs.law.mean > 0.3 else 1, F),
+    ("ss19-bernstein", {}, C, lambda runs: 100, F, {"label": "NAS"}, F),
 ]
+
+
+def test_reasons_on_stopping_rules_are_computed_with_their_verdicts(monkeypatch):
+    runs = stopping()
+    reason = judged("ss19-halting-monotone", runs).finding.reason
+    assert "Not for EBGStop, which takes 17" in reason and "and 7" in reason
+    monkeypatch.setattr(ss19_stopping, "two_point", lambda mean: low_variance(mean, 0.001))
+    other = judged("ss19-halting-monotone", runs)
+    assert other.verdict == H and "So it is for EBGStop." in other.finding.reason
+    many = judged("ss19-bernstein", stopping(lambda runs: 2)).evidence
+    once = judged("ss19-bernstein", runs)
+    name = "mean samples / mended rate, greatest"
+    assert many[name] == pytest.approx(2 * once.evidence[name], rel=0.01)
+    assert f"to {once.evidence[name]:.1f} times" in once.finding.reason
+    assert "is −3.95 samples" in once.finding.reason
+    monkeypatch.setattr(ss19_stopping, "_bernstein_rate", lambda *_: 1e3)
+    assert judged("ss19-bernstein", runs).verdict == H
 
 
 def test_a_rule_that_halts_later_for_greater_means_changes_the_verdict(monkeypatch):

@@ -9,7 +9,7 @@ from companion.cli import WORDS, app, main
 from dpbandits import __version__
 
 RECORDS = claims.records(claims.recorded())
-QUICK = "ss19-fact-2.1-monotone"
+QUICK = "ss19-fact-2.1-below"
 
 
 def said(capsys, *arguments):
@@ -26,11 +26,14 @@ def listed(out):
 
 
 def test_short_words_are_the_verdicts():
-    assert tuple(WORDS.values()) == claims.VERDICTS
+    assert tuple(WORDS.values()) == (*claims.VERDICTS, claims.RECONSTRUCTED)
 
 
 @pytest.mark.parametrize("paper", [None, "ss19", "TD16", "Ja25"])
-@pytest.mark.parametrize("verdict", [None, "holds", "cannot-tell", "Fails", "does not hold"])
+@pytest.mark.parametrize(
+    "verdict",
+    [None, "holds", "cannot-tell", "Fails", "does not hold", "not-reproduced", "Reconstructed"],
+)
 def test_a_filter_lists_what_it_says(paper, verdict, capsys):
     options = [*(("--paper", paper) if paper else ()), *(("--verdict", verdict) if verdict else ())]
     status, out, _ = said(capsys, *options)
@@ -38,7 +41,8 @@ def test_a_filter_lists_what_it_says(paper, verdict, capsys):
     expected = [
         r["id"]
         for r in RECORDS
-        if (not paper or r["paper"] == paper.lower()) and (not verdict or r["verdict"] == full)
+        if (not paper or r["paper"] == paper.lower())
+        and full in (None, "reconstructed" if r["reconstructed"] else r["verdict"])
     ]
     assert status == 0 and listed(out) == expected
     assert expected or (paper, verdict) != (None, None)
@@ -50,6 +54,7 @@ def test_a_filter_lists_what_it_says(paper, verdict, capsys):
         (["--paper", "SS20"], "paper='ss20' is unknown; allowed: 'ss19'"),
         (["--verdict", "perhaps"], "verdict='perhaps' is unknown; allowed: 'holds', 'condition'"),
         (["--check", "ss19-nothing"], "claim='ss19-nothing' is unknown; allowed: 'ss19-"),
+        (["--check", "SS19-svt"], "claim='ss19-svt' is retired; allowed: ss19-cor-3.2-private"),
         (["--check", QUICK, "--paper", "ss19"], "not together with --check"),
         (["--check", "ss19-five-times"], "judged by runs of its chapter; allowed: companion execu"),
     ],

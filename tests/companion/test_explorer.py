@@ -13,6 +13,7 @@ import dpbandits as dpb
 from companion import explorer
 from companion.explorer import CURVE, line_name
 from companion.figures.comparison import identification_map_table, race_table, regret_map_table
+from companion.figures.trial import cost_table
 from companion.publishing import Published, published, published_names
 from companion.tables import curve, from_csv, records, tabulate, to_csv
 from dpbandits import bounds
@@ -174,14 +175,24 @@ def test_privacy_costs_time_and_the_limits_are_right(content):
             assert times[-1] == entry["free"], name
 
 
+def test_an_algorithm_without_its_noise_is_a_line_of_its_own():
+    arms = dpb.rewards.populations.isis2().only([0, 3], "ISIS-2, both or neither").superpopulation()
+    cases = {e: (dpb.DPLRE(e, 0.05), arms) for e in (1.0, math.inf)}
+    figure = Published("ours-trial-price", {}, cost_table(dpb.identify_many(cases, RUNS)))
+    (group,) = explorer._times({"ours-trial-price": figure}, {arms.name}, 2)
+    lines = {line["name"]: line["epsilon"] for line in group["lines"]}
+    assert lines == {"DP-LRE": [1.0], "DP-LRE, no privacy": [None]}
+    assert explorer.looks_of(lines)["DP-LRE, no privacy"]["colour"] == "black"
+
+
 def test_what_is_written_is_json_and_small():
-    assert explorer.INSTANCES[0].means[3] == (0.75, 0.7, 0.7)
+    assert explorer.INSTANCES[1].means[3] == (0.75, 0.7, 0.7)
     assert len({i.id for i in explorer.INSTANCES}) == len(explorer.INSTANCES)
     text = explorer.to_text({"a": [1, 0.25], "b": None})
     assert text == '{"a":[1,0.25],"b":null}'
     with pytest.raises(ValueError, match="JSON"):
         explorer.to_text({"a": math.nan})
-    built = ROOT / "_build/html/book/explorer.json"
+    built = ROOT / "_build/html/book/explorer-data.js"
     if built.is_file():
         assert built.stat().st_size < 1_500_000
 

@@ -24,7 +24,7 @@ from dpbandits.plotting import style
 MAPS = ("map of regret", "map of times")
 OF_REGRET = ("time", "budget", "horizon", "arms", "ratios")
 IN_PANELS = [name for name in DRAWINGS if "titles" in DRAWINGS[name].options]
-WITH_THEORY = ("mean", "alpha", "epsilon", "beta", "deviation", "slopes", "overhead", "failures")
+WITH_THEORY = ("mean", "alpha", "epsilon", "beta", "deviation", "slopes", "failures")
 
 
 # --------------------------------------------------------------------------------- every figure
@@ -101,7 +101,7 @@ def test_panels_are_chosen_by_name(name):
 
 def test_settings_do_not_leak():
     before = dict(mpl.rcParams)
-    for name in ("time", "mean", "overhead", "failures", "slopes", "race"):
+    for name in ("time", "mean", "ratio", "failures", "slopes", "race"):
         DRAWINGS[name]()
     assert dict(mpl.rcParams) == before
 
@@ -153,10 +153,12 @@ def test_curves_can_be_told_apart_in_grey():
         assert a.line != b.line or (a.width != b.width and abs(grey(a) - grey(b)) > 0.15)
     baselines = [look for _, look in regret.BASELINE_LOOKS.values()]
     assert len({look.marker for look in baselines}) == len(baselines)
-    kinds = (dpb.NAS, dpb.DPNAS, dpb.DPExponentialNAS, dpb.EBGStop)
-    assert {*stopping.RULE_LOOKS} == {kind.label for kind in kinds}
-    for name in ("colour", "line", "marker"):
-        assert len({getattr(look, name) for look in stopping.RULE_LOOKS.values()}) == 4
+    kinds = (dpb.NAS, dpb.DPNAS, dpb.DPExponentialNAS, dpb.EBGStop, dpb.DPBernsteinStop)
+    free = f"{dpb.DPExponentialNAS.label}, ε = ∞"
+    assert {*stopping.RULE_LOOKS} == {free, *(kind.label for kind in kinds)}
+    rules = stopping.RULE_LOOKS.values()
+    assert len({(look.line, look.marker) for look in rules}) == len(rules)
+    assert len({look.colour for label, look in stopping.RULE_LOOKS.items() if label != free}) == 5
     for a, b in itertools.combinations(comparison.HEAD_LOOKS.values(), 2):
         assert (a.line, a.marker) != (b.line, b.marker)
 

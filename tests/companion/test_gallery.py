@@ -58,7 +58,7 @@ def test_an_entry_has_the_files_of_its_figure(gallery, figures, book, name, pape
     assert entry.title == published(name, book).manifest["title"].replace("|", r"\|")
     assert list(entry.files) == list(gallery.LINKS)
     for ending, file in entry.files.items():
-        assert ending == "pdf" or (book / file).stat().st_size > 0, "it is drawn before"
+        assert ending in ("pdf", "svg") or (book / file).stat().st_size > 0, "it is drawn before"
     with Image.open(book / gallery.FOLDER / f"{name}.thumb.png") as small:
         assert max(small.size) <= 2 * gallery.THUMBNAIL
     assert (book / entry.files["png"]).read_bytes() == figure.picture
@@ -72,6 +72,7 @@ def test_only_what_is_published_has_an_entry(gallery, figures, book):
     assert sorted(app.figure_entries) == ["ours-stopping-mean", "td16-fig2"]
     for entry in app.figure_entries.values():
         assert (book / entry.files["pdf"]).read_bytes().startswith(b"%PDF")
+        assert b"<svg" in (book / entry.files["svg"]).read_bytes()
 
 
 def test_thumbnails_are_white_where_a_picture_is_clear(gallery):

@@ -12,7 +12,7 @@ import pytest
 from statistical import may_be_at_most
 
 import dpbandits as dpb
-from dpbandits.cli import main
+from dpbandits.cli.commands import main
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "book/examples/explore_first.py"

@@ -149,7 +149,8 @@ def test_each_module_is_on_one_page_of_the_reference(extension):
     packages = ("dpbandits", "companion")
     modules = {m for p in packages for m in module.public_modules(p)[1:]}
     # The commands' reference is what --help says.
-    assert sorted(shown) == sorted(modules - {"dpbandits.cli", "companion.cli"})
+    modules = {m for m in modules if not m.startswith(("dpbandits.cli", "companion.cli"))}
+    assert sorted(shown) == sorted(modules)
     assert len(shown) > 100
 
 

@@ -159,7 +159,7 @@ def colourful(png):
         return np.ptp(np.asarray(image.convert("RGB"), dtype=int), axis=2).max()
 
 
-@pytest.mark.parametrize("name", ["ours-stopping-beta", "td16-spread", "ours-stopping-overhead"])
+@pytest.mark.parametrize("name", ["ours-stopping-beta", "td16-spread", "ours-stopping-price"])
 def test_grey_is_grey(name):
     coloured, greyed = (drawn(name, grey=grey).png(60) for grey in (False, True))
     assert colourful(coloured) > 50 and colourful(greyed) <= 1

@@ -1,10 +1,13 @@
 """The README's Python runs, its commands exist and its picture can be drawn again."""
 
+import math
 import re
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
+
+from companion.headlines import headlines
+from companion.publishing import published
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -27,15 +30,18 @@ def run(snippet):
     return names
 
 
-def test_the_first_snippet_plots_dp_se_against_dp_ucb(plt):
+def test_the_first_snippet_has_six_lines_and_says_what_privacy_costs(capsys):
     snippet = SNIPPETS[0]
-    assert len([line for line in snippet.splitlines() if line and "import" not in line]) == 5
-    small = snippet.replace("horizon=50_000_000", "horizon=20_000").replace("n_runs=30", "n_runs=3")
-    runs = run(small)["runs"]
-    (axes,) = plt.gcf().axes
-    assert [line.get_label() for line in axes.get_lines()] == ["DP-SE", "DP-UCB"]
-    assert runs.regret.shape == (3, runs.times.size)
-    assert runs.horizon == 20_000
+    assert len([line for line in snippet.splitlines() if line]) == 6
+    assert run(snippet)["runs"].n_runs == 100
+    said = [line.split() for line in capsys.readouterr().out.splitlines()]
+    figure = published("ours-trial-price", ROOT).table.set_index("epsilon")
+    assert [float(epsilon) for epsilon, _, _ in said] == [math.inf, 1.0, 0.1]
+    for epsilon, mean, _ in said:  # of the first hundred of the chapter's runs
+        row = figure.loc[float(epsilon)]
+        near = 0.5 * row["time_sd"]
+        assert abs(int(mean) - row["mean_time"]) < near
+        assert abs(2 * int(mean) - row["mean_time"]) > near, "control"
 
 
 def test_the_picture_can_be_drawn_again(plt, tmp_path, monkeypatch):
@@ -44,15 +50,27 @@ def test_the_picture_can_be_drawn_again(plt, tmp_path, monkeypatch):
     (drawn,) = tmp_path.iterdir()
     kept = ROOT / "book/_static" / drawn.name
     assert f"]({kept.relative_to(ROOT).as_posix()})" in README.split("##")[0]
-    roots = [ElementTree.parse(path).getroot() for path in (drawn, kept)]
-    assert roots[0].get("viewBox") == roots[1].get("viewBox")
+    assert drawn.read_bytes() == kept.read_bytes()
     assert kept.stat().st_size < 200_000
 
 
 def test_the_first_page_of_the_book_has_the_same_python():
-    intro = (ROOT / "book/intro.md").read_text("utf-8")
-    assert re.findall(r"```python\n(.*?)```", intro, flags=re.DOTALL) == SNIPPETS
-    assert len(SNIPPETS) == 2
+    pages = {
+        name: (ROOT / f"book/{name}.md").read_text("utf-8") for name in ("intro", "reproducing")
+    }
+    for page, snippet in zip(pages.values(), SNIPPETS, strict=True):
+        assert re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL) == [snippet]
+
+
+def test_the_numbers_are_those_of_the_first_page():
+    text = " ".join(README.replace("*", "").split())
+    found = {
+        name: value.replace("\N{NARROW NO-BREAK SPACE}", " ")
+        for name, value in headlines(ROOT).items()
+    }
+    assert f"{found['more']} more patients (± {found['more-half']} points)" in text
+    assert f"{found['tenth']} as many" in text
+    assert f"a factor of {found['odds']}." in text
 
 
 def test_the_make_targets_exist():

@@ -1,15 +1,17 @@
 """Figures of stopping rules show the table and the bounds."""
 
 import dataclasses
-import itertools
 import math
 from functools import partial
 
+import figure_tables
 import numpy as np
 import pytest
 from figure_tables import BUDGETS, DRAWINGS, STOPPED, SWEEPS, doubling, rules, stopped, swept
 
 import dpbandits as dpb
+from companion.figures import disclosure
+from companion.figures.redraw import recipe_of, redraw
 from companion.figures.stopping import (
     RULE_LOOKS,
     THEORY,
@@ -18,6 +20,7 @@ from companion.figures.stopping import (
     samples_table,
     smooth_time,
 )
+from companion.tables import from_csv, to_csv
 from dpbandits import bounds
 from dpbandits.rewards.laws import two_point
 
@@ -152,36 +155,69 @@ def test_smooth_time_is_between_looks(mean, epsilon):
         assert before <= smooth_time(rule, mean) <= last * (1 + 1e-8)
 
 
-def test_map_shows_ratios_to_what_is_not_private():
-    table = DRAWINGS["overhead"].table()
-    axes, _ = DRAWINGS["overhead"](table).axes
-    rows = {(r.epsilon, r.mean): r.mean_samples for r in table.itertuples() if r.rule == RULE}
-    cells = {text.get_position(): float(text.get_text()) for text in axes.texts[:4]}
-    for epsilon, mean in itertools.product((0.1, 1.0), (0.1, 0.5)):
-        ratio = rows[epsilon, mean] / rows[math.inf, mean]
-        assert cells[mean, epsilon] == pytest.approx(ratio, rel=0.05)
-    (drawn,) = (np.ravel(mesh.get_array()) for mesh in axes.collections)
-    assert sorted(drawn) == pytest.approx(sorted(cells.values()), rel=0.05)
-    assert max(drawn) > 2 * min(drawn)
+def test_the_price_is_drawn_for_each_mean():
+    table = DRAWINGS["ratio"].table()
+    (axes,) = DRAWINGS["ratio"]().axes
+    curves = {line.get_label(): line for line in axes.get_lines() if len(line.get_xdata()) == 3}
+    assert set(curves) == {"|μ| = 0.01", "|μ| = 0.3"}
+    for mean, rows in table.groupby("mean"):
+        line = curves[f"|μ| = {mean:g}"]
+        assert list(line.get_xdata()) == pytest.approx(list(rows.ratio))
+        assert list(line.get_ydata()) == pytest.approx(list(rows.times))
+        assert rows.times.is_monotonic_decreasing and rows.times.min() > 1
 
 
 @pytest.mark.parametrize("level", [2, 10])
-def test_lines_on_the_map_have_their_level(level):
-    axes, _ = DRAWINGS["overhead"]().axes
+@pytest.mark.parametrize("mean", [0.4, 0.01])
+def test_a_budget_has_its_price(level, mean):
     rule = doubling(1.0)
-    for mean in (0.4, 0.01):
-        budget = budget_for(rule, mean, level)
-        # the rounding to looks, powers of 2, changes a ratio by a factor below 2
-        free = dataclasses.replace(rule, epsilon=math.inf).noiseless_time(mean)
-        less, more = (
-            dataclasses.replace(rule, epsilon=budget * factor).noiseless_time(mean) / free
-            for factor in (0.25, 4.0)
-        )
-        assert more <= level <= less
-        assert more < less
-    end = labels_at_ends(axes)[f"{level} times"].xy
-    assert end[1] == pytest.approx(budget_for(rule, end[0], level), rel=1e-5)
-    assert labels_at_ends(axes)["ε = α|μ|"].xy[1] == pytest.approx(0.5 * end[0])
+    budget = budget_for(rule, mean, level)
+    # the rounding to looks, powers of 2, changes a ratio by a factor below 2
+    free = dataclasses.replace(rule, epsilon=math.inf).noiseless_time(mean)
+    less, more = (
+        dataclasses.replace(rule, epsilon=budget * factor).noiseless_time(mean) / free
+        for factor in (0.25, 4.0)
+    )
+    assert more <= level <= less
+    assert more < less
+
+
+def test_the_day_is_drawn_as_it_is():
+    table = figure_tables.day()
+    figure = disclosure.disclosure_figure(table, titles=figure_tables.TITLES)
+    margin, day = figure.axes
+    again = redraw(from_csv(to_csv(table)), recipe_of(figure))
+    assert [len(axes.get_lines()) for axes in again.axes] == [5, 4]
+    streams = figure_tables.OUTCOMES
+    rule = dpb.NAS(0.9, 0.5)
+    for outcome, stream in streams.items():
+        halt = rule.run(stream, np.random.default_rng(0)).samples
+        (marked,) = table[(table.panel == "a") & (table.outcome == outcome) & (table.mark == 1)].n
+        assert marked == halt
+        assert f"stops at {halt}" in [text.get_text() for text in margin.texts]
+    laws = table[table.panel == "b"]
+    assert (laws.groupby("outcome").value.sum() <= 1 + 1e-9).all()
+    assert len(laws[laws.mark == 1]) == 2
+    assert len(day.get_lines()) == 4  # two laws, two medians
+
+
+def test_the_best_guess_is_that_of_the_laws():
+    """Against the definition, on a grid of estimates, and for laws that tell nothing."""
+    rule, streams = dpb.DPNAS(4.0, 0.9, 0.5), list(figure_tables.OUTCOMES.values())
+    law, other = (dpb.stopping.halting_law(rule, stream[:300]) for stream in streams)
+    assert disclosure.guess_from_day(law, law) == pytest.approx(0.5)
+    day = disclosure.guess_from_day(law, other)
+    sums = tuple(np.cumsum(stream[:300]) for stream in streams)
+    both = disclosure.guess_from_all(law, other, sums, 3.0)
+    assert 0.5 < day < both < 1
+    p, q = np.exp(law.log_halt), np.exp(other.log_halt)
+    best = max(math.exp(law.log_survive), math.exp(other.log_survive))
+    grid, step = np.linspace(-100, 400, 50_001, retstep=True)
+    for weight, rival, here, there in zip(p, q, *sums, strict=True):
+        one = weight * np.exp(-np.abs(grid - here) / 3) / 6
+        two = rival * np.exp(-np.abs(grid - there) / 3) / 6
+        best += float(np.maximum(one, two).sum() * step)
+    assert both == pytest.approx(best / 2, abs=1e-5)
 
 
 def test_errors_are_shown_with_their_intervals():

@@ -6,7 +6,9 @@ import math
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
+from figure_checks import boxes_of
 from figure_tables import DRAWINGS
 from matplotlib import pyplot as plt
 from scipy import stats
@@ -14,8 +16,9 @@ from statistical import FALSE_ALARM, clopper_pearson
 from test_validation import NOT_FRACTIONS, refusal
 
 import dpbandits as dpb
-from companion.figures.trial import trial_figure
-from dpbandits.cli import main, read_counts
+from companion.figures.trial import price_at, trial_figure
+from companion.publishing import published
+from dpbandits.cli.commands import main, read_counts
 from dpbandits.identification import (
     DrawnRewards,
     FinitePopulation,
@@ -26,6 +29,7 @@ from dpbandits.identification import (
     simulate_trials,
 )
 from dpbandits.identification import replicates as trial_module
+from dpbandits.plotting.style import filling
 from dpbandits.rewards.populations import OutOfPatientsError
 
 SMALL = FinitePopulation((45, 20), (60, 60), "small")
@@ -344,3 +348,39 @@ def test_the_figure_shows_the_table(over, values):
     plt.close(figure)
     refusal("values", "deaths", lambda: trial_figure(table, over=over, titles={}, values="deaths"))
     refusal("over", "delta", lambda: trial_figure(table, over="delta", titles=titles))
+
+
+# ------------------------------------------------------------------------- the price of privacy
+
+
+def test_a_price_is_a_ratio_with_its_interval(rng):
+    """The half-width is that of a bootstrap, to a tenth; and half as many runs widen it."""
+    samples = {1.0: rng.gamma(4.0, 500.0, 800), math.inf: rng.gamma(3.0, 600.0, 800)}
+    rows = [
+        {"epsilon": e, "n_runs": x.size, "mean_time": x.mean(), "time_sd": x.std(ddof=1)}
+        for e, x in samples.items()
+    ]
+    price = price_at(pd.DataFrame(rows), 1.0)
+    drawn = [rng.choice(x, (4000, x.size)).mean(axis=1) for x in samples.values()]
+    low, high = np.quantile(drawn[0] / drawn[1], [0.025, 0.975])
+    assert price.ratio == pytest.approx(samples[1.0].mean() / samples[math.inf].mean())
+    assert price.half_width == pytest.approx((high - low) / 2, rel=0.1)
+    fewer = price_at(pd.DataFrame(rows).assign(n_runs=400), 1.0)
+    assert fewer.half_width == pytest.approx(math.sqrt(2) * price.half_width)
+
+
+@pytest.mark.parametrize("width", [3.5, 7.0])
+def test_the_price_is_drawn_with_room_for_its_words(width):
+    with filling(width):
+        figure = published("ours-trial-price").draw()
+    box = boxes_of(figure)
+    (axes,) = figure.axes
+    texts = [*axes.texts, axes.title, axes._left_title, *axes.get_xticklabels()]
+    found = [(text.get_text(), box(text)) for text in texts if text.get_text()]
+    assert {"without privacy", "with ε-privacy"} < {text for text, _ in found}
+    for (first, a), (second, b) in itertools.combinations(found, 2):
+        assert not a.overlaps(b), (first, second)
+    for text, place in found:
+        assert figure.bbox.x0 <= place.x0 and place.x1 <= figure.bbox.x1, text
+        assert figure.bbox.y0 <= place.y0 and place.y1 <= figure.bbox.y1, text
+    plt.close(figure)

@@ -1,6 +1,7 @@
 """Shadow runs: the certificates of skipping, put to the test pull by pull."""
 
 import math
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,14 +11,26 @@ from dpbandits.fast.index_policies import (
     IndexPolicy,
     index_leader,
     next_noise,
+    play_index_policy,
     release,
     start,
 )
 from dpbandits.fast.skipping import SKIP_ERROR, certify, pass_checkpoints
 from dpbandits.mechanisms import first_passage
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level, prefix_noise_at
+from dpbandits.rewards.streams import DrawnRewards
 
 WALK_SIZE = TREE_LEVELS + 3
+
+
+def play_pull_by_pull(means, node_scale, gamma, checkpoints, rng):
+    """Play what `skip_and_tally` plays, without a skip."""
+    given = np.array(means, dtype=np.float64)
+    rewards = DrawnRewards(SimpleNamespace(mean_rewards=tuple(given), means=given), rng)
+    policy = IndexPolicy(float(node_scale), float(gamma))
+    return play_index_policy(policy, rewards, checkpoints, rng)
+
+
 room_in_cells, subtree_level = first_passage._room_in_cells, first_passage._subtree_level
 
 
@@ -108,8 +121,8 @@ def _shadow(means, policy, state, checkpoints, rng, table, error):
 def shadow_run(means, node_scale, gamma, checkpoints, rng, skip_error=SKIP_ERROR):
     """Simulate every pull under the certificates of `skip_and_tally`, and count the broken ones.
 
-    Rewards and nodes are drawn pull by pull, so that the run has the per-step law whatever the
-    certificates are worth. A certificate ends at its last pull or where the lowered noise first
+    Rewards and nodes are drawn pull by pull, so that the run has the law of single pulls whatever
+    the certificates are worth. A certificate ends at its last pull or where the lowered noise first
     reaches its barrier; it is broken if another arm leads before that. With ``skip_error=1`` the
     reward band is nothing, and certificates break. Returns counts, shape (C, K), and a tally.
     """

@@ -18,17 +18,26 @@ from statistical import clopper_pearson, same_law_of_counts
 
 import dpbandits as dpb
 from dpbandits import acceleration
-from dpbandits.acceleration import ExactRun, TableRuns, accelerates, accelerator_for, accelerators
+from dpbandits.acceleration import (
+    ExactRun,
+    TableRuns,
+    accelerates,
+    accelerator_for,
+    accelerators,
+    what_plays,
+)
 from dpbandits.auditing import subject_of
 from dpbandits.auditing.elimination_laws import elimination_law, heavy_plan, two_arm_epochs
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
-from dpbandits.rewards.heavy_laws import GivenRewards, HeavyRewards, TwoPointHeavyLaw
+from dpbandits.rewards.heavy_instances import GivenRewards, HeavyRewards
+from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
 from dpbandits.rewards.laws import Law
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards
 from dpbandits.rewards.streams import DrawnRewards, FixedRewards, LawRewards
 from dpbandits.stopping import halting_law
 
 INF = float("inf")
+RNG = np.random.default_rng(0)
 CERTAIN = dpb.instances.bernoulli([1.0, 0.0, 1.0])
 LADDER = dpb.instances.bernoulli(np.linspace(0.2, 0.9, 40))
 FAR = dpb.instances.bernoulli([0.95, 0.3, 0.1])
@@ -154,7 +163,9 @@ class SameLaw:
     def holds(self, name):
         plain = self.counts(self.algorithm, self.against, 1)
         assert same_law_of_counts(self.counts(self.algorithm, name, 2, self.at_once), plain)
-        assert not same_law_of_counts(self.counts(self.other, name, 3), plain), "control"
+        fits = name in acceleration._names(self.other, type(self.instance.rewards(RNG)))
+        others = self.counts(self.other, name if fits else None, 3)
+        assert not same_law_of_counts(others, plain), "control"
 
 
 @dataclass(frozen=True)
@@ -173,7 +184,7 @@ class SameLawOfTables:
     def holds(self, name):
         plain = self.counts(self.algorithm, "reference", 1)
         assert same_law_of_counts(self.counts(self.algorithm, name, 2), plain)
-        assert not same_law_of_counts(self.counts(self.other, name, 3), plain), "control"
+        assert not same_law_of_counts(self.counts(self.other, None, 3), plain), "control"
 
 
 @dataclass(frozen=True)
@@ -319,7 +330,35 @@ CASES |= {
         SameOutcomes(dpb.DPNAS(9.0, 0.9, 0.9), dpb.DPNAS(6.0, 0.9, 0.9), LOUD)
     ],
     (dpb.DPExponentialNAS, Law, "look by look"): [
-        SameOutcomes(dpb.DPExponentialNAS(9.0, 0.9, 0.9), dpb.DPExponentialNAS(3.0, 0.9, 0.9), LOUD)
+        SameOutcomes(
+            dpb.DPExponentialNAS(9.0, 0.9, 0.9), dpb.DPExponentialNAS(3.0, 0.9, 0.9), LOUD
+        ),
+        SameOutcomes(
+            dpb.DPExponentialNAS(9.0, 0.9, 0.9, estimate="midpoint"),
+            dpb.DPExponentialNAS(9.0, 0.9, 0.9),
+            LOUD,
+        ),
+    ],
+    (dpb.DPBernsteinStop, Law, "epoch by epoch"): [
+        SameOutcomes(dpb.DPBernsteinStop(*rule), dpb.DPBernsteinStop(*other), law)
+        for rule, other, law in (
+            ((2.0, 0.9, 0.4), (2.0, 0.9, 0.05), LOUD),
+            ((9.0, 0.5, 0.1), (9.0, 0.5, 0.1, 1.0, False), dpb.laws.low_variance(0.3, 0.1)),
+            ((2.0, 0.9, 0.4, 1.0, False), (2.0, 0.9, 0.05, 1.0, False), LOUD),
+            (
+                (9.0, 0.9, 0.2, 2.0),
+                (9.0, 0.9, 0.2),
+                dpb.laws.discrete([-1, 0.5, 1], [0.125, 0.25, 0.625]),
+            ),
+        )
+    ],
+    (dpb.DPHoeffdingStop, Law, "epoch by epoch"): [
+        SameOutcomes(dpb.DPHoeffdingStop(9.0, 0.9, 0.9), dpb.DPHoeffdingStop(3.0, 0.9, 0.9), LOUD),
+        SameOutcomes(
+            dpb.DPHoeffdingStop(9.0, 0.9, 0.5),
+            dpb.DPHoeffdingStop(9.0, 0.9, 0.9),
+            dpb.laws.uniform(0.6),
+        ),
     ],
     (dpb.EBGStop, Law, "sample by sample"): [
         SameOutcomes(dpb.EBGStop(0.9, 0.9), dpb.EBGStop(0.9, 0.5), LOUD)
@@ -378,8 +417,7 @@ CASES |= {
         SamePulls(FIXED, ANYTIME, GIVEN), SamePulls(ANYTIME, FIXED, GIVEN)
     ],
     (dpb.RobustUCB, HeavyRewards, "skipping"): [
-        SameLaw(FIXED, ANYTIME, APART, 40_000, 700, "pull by pull", at_once=0.1),
-        SamePulls(ANYTIME, FIXED, S1),
+        SameLaw(FIXED, ANYTIME, APART, 40_000, 700, "pull by pull", at_once=0.1)
     ],
 }  # fmt: skip
 
@@ -412,16 +450,16 @@ for kind, pairs in LAZY.items():
         (kind, TableRuns, "batch by batch"): [SameTables(*each, burns=False) for each in pairs],
     }
 SAMPLING = dpb.LazyDPTS(3.0, alpha=1.5), dpb.LazyDPTS(3.0, alpha=1.5, draws="batches")
+IN_BATCHES = SAMPLING[1], replace(SAMPLING[1], alpha=3.0)
 CASES |= {
     (dpb.LazyDPTS, DrawnRewards, "release by release"): [
-        SameLaw(*SAMPLING, THREE, 90, at_once=0.5),
-        SameRuns(SAMPLING[1], SAMPLING[0], THREE, 4000),
+        SameLaw(*SAMPLING, THREE, 90, at_once=0.5)
     ],
     (dpb.LazyDPTS, LawRewards, "release by release"): [SameLaw(*SAMPLING, BETAS, 90, at_once=0.5)],
-    (dpb.LazyDPTS, TableRuns, "release by release"): [
-        SameLawOfTables(*SAMPLING),
-        SameTables(SAMPLING[1], SAMPLING[0], burns=False),
-    ],
+    (dpb.LazyDPTS, TableRuns, "release by release"): [SameLawOfTables(*SAMPLING)],
+    (dpb.LazyDPTS, DrawnRewards, "batch by batch"): [SameRuns(*IN_BATCHES, THREE, 4000)],
+    (dpb.LazyDPTS, LawRewards, "batch by batch"): [SameRuns(*IN_BATCHES, BETAS, 4000)],
+    (dpb.LazyDPTS, TableRuns, "batch by batch"): [SameTables(*IN_BATCHES, burns=False)],
 }
 NEAR = dpb.instances.bernoulli([0.9, 0.3])
 CLINICS = FinitePopulation((28, 20, 20), (30, 30, 40)), FinitePopulation((300, 200), (400, 400))
@@ -820,6 +858,92 @@ def test_how_is_chosen_and_told():
         dpb.simulate(dpb.UCB(), THREE, 300, n_runs=1, how="fast")
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "instance", "told", "other"),
+    [
+        (ANYTIME, S1, "pull by pull", (FIXED, "skipping: its law up to 5e-07")),
+        *[
+            (kind(INF), THREE, "pull by pull", (kind(9.0), "skipping: its law up to 4e-10"))
+            for kind in (dpb.DPUCBBound, dpb.DPUCBHybrid)
+        ],
+        (
+            SAMPLING[1],
+            THREE,
+            "batch by batch",
+            (SAMPLING[0], "release by release: its law up to 3e-11"),
+        ),
+    ],
+)
+def test_what_does_not_fit_a_configuration_neither_plays_it_nor_is_told(
+    algorithm, instance, told, other
+):
+    assert dpb.simulate(algorithm, instance, 300, n_runs=1).how == told
+    assert dpb.simulate(other[0], instance, 300, n_runs=1).how == other[1], "control"
+    name = other[1].partition(":")[0]
+    words = f"how='{name}' does not fit {type(algorithm).__name__}.*; allowed: '{told}', 'refer"
+    with pytest.raises(ValueError, match=words):
+        dpb.simulate(algorithm, instance, 300, n_runs=1, how=name)
+
+
+def test_an_error_a_pull_grows_with_the_horizon_and_is_rounded_up():
+    for pulls, told in ((10**8, "1e-05"), (10**10, "1e-03"), (3 * 10**6 + 1, "4e-07")):
+        said = what_plays(SAMPLING[0], DrawnRewards, None, pulls)
+        assert said == f"release by release: its law up to {told}"
+    fast = accelerator_for(SAMPLING[0], DrawnRewards)
+    assert fast.distance(10**20) == 1.0 and fast.distance(10) == pytest.approx(1e-12)
+    assert what_plays(SAMPLING[1], DrawnRewards, None, 10**10) == "batch by batch"
+
+
+# ---------------------------------------------------------------- what plays a stretch
+def played_stretches(algorithm, how, horizon=3000):
+    """Times, counts and what is told of a run."""
+    runs = dpb.simulate(algorithm, THREE, horizon, n_runs=2, seed=3, how=how)
+    return runs.how, runs.pulls.tolist()
+
+
+def test_stretches_are_played_by_what_is_asked_for_and_that_is_told():
+    algorithm = dpb.GuessAndDouble(dpb.DPUCB(9.0))
+    told = {how: played_stretches(algorithm, how) for how in (None, "pull by pull", "reference")}
+    # stretches [0, 512), [512, 1024), [1024, 2048), [2048, 3000)
+    assert told[None][0] == "skipping within each part: its law up to 2e-09"
+    assert told["pull by pull"][0] == "pull by pull within each part"
+    assert told["reference"][0] == "reference"
+    assert told["pull by pull"][1] != told["reference"][1] != told[None][1], "it is what plays"
+    plain = dpb.GuessAndDouble(Wider(9.0))
+    assert played_stretches(plain, None)[0] == "reference"
+    with pytest.raises(ValueError, match="how='pull by pull' is unknown; allowed: 'reference'"):
+        played_stretches(plain, "pull by pull")
+    with pytest.raises(ValueError, match="how='skipping' does not fit DPUCBBound"):
+        played_stretches(dpb.GuessAndDouble(dpb.DPUCBBound(INF)), "skipping")
+    twice = dpb.GuessAndDouble(algorithm, first_guess=4096)
+    # of [0, 2048), [2048, 4096), [4096, 8192), [8192, 10 000): 3 + 3 + 4 + 3 parts of 4e-10
+    said = what_plays(twice, DrawnRewards, None, 10**4)
+    assert said == "skipping within each part: its law up to 6e-09"
+
+
+def test_within_stretches_the_plain_program_is_the_one_that_is_told(monkeypatch):
+    """Asked for the reference, no accelerator runs; asked for none, one does."""
+
+    def refuse(*run):
+        raise AssertionError("an accelerator")
+
+    algorithm = dpb.GuessAndDouble(dpb.DPSE(0.5))
+    fast = accelerator_for(dpb.DPSE(0.5), DrawnRewards)
+    entries = acceleration._entered[dpb.DPSE, DrawnRewards]
+    monkeypatch.setitem(entries, fast.name, replace(fast, run=refuse))
+    assert played_stretches(algorithm, "reference")[0] == "reference"
+    for how in (None, "epoch by epoch"):
+        with pytest.raises(AssertionError, match="an accelerator"):
+            played_stretches(algorithm, how)
+
+
+def test_a_table_is_played_by_the_plain_program_of_the_stretches():
+    algorithm = dpb.GuessAndDouble(dpb.AdaPUCB(1.0), first_guess=4)
+    assert accelerator_for(algorithm, TableRuns) is None
+    with pytest.raises(ValueError, match="how='batch by batch' is unknown; allowed: 'reference'"):
+        algorithm.draw_table(TABLE, 2, np.random.default_rng(0), "batch by batch")
+
+
 def test_a_reader_enters_an_accelerator_in_the_class_s_module_alone():
     @dataclass(frozen=True)
     class Mine(dpb.RegretAlgorithm):
@@ -868,6 +992,16 @@ class Broken(dpb.RegretAlgorithm):
             rewards.total(0, 0)
         if self.fault == "half":
             rewards.total(0, 0.5)
+        if self.fault == "between":
+            rewards.total(1.7, 1)
+        if self.fault == "between, in turn":
+            rewards.totals([0, 1.7], 1)
+        if self.fault == "twice":
+            rewards.moments_in_turn(np.array([1, 0, 1]), 1)
+        if self.fault == "none of them":
+            rewards.moments_in_turn([], 1)
+        if self.fault == "rest":
+            rewards.rest(1.7)
         if self.fault == "global":
             np.random.random()  # noqa: NPY002
         if self.fault == "own":
@@ -888,6 +1022,17 @@ class Broken(dpb.RegretAlgorithm):
         ("arm", "Broken.play: arm=3 is out of range; allowed: .* at most 2"),
         ("size", "Broken.play: size=0 is out of range; allowed: a whole number of at least 1"),
         ("half", "Broken.play: size=0.5 is not a whole number"),
+        ("between", "Broken.play: arm=1.7 is not a whole number; allowed: the number of an arm"),
+        ("between, in turn", "Broken.play: arm=1.7 is not a whole number; allowed: "),
+        (
+            "twice",
+            r"Broken.play: arms=\[1, 0, 1\] names an arm twice; allowed: at least one arm, e",
+        ),
+        (
+            "none of them",
+            r"Broken.play: arms=\[\] names no arm; allowed: at least one arm, each on",
+        ),
+        ("rest", "Broken.play: arm=1.7 is not a whole number; allowed: "),
         ("global", "Broken.play draws noise from elsewhere .* allowed: rng alone"),
         ("own", "Broken.play draws noise from elsewhere .* allowed: rng alone"),
         ("goes on", "Broken.play: rewards are asked for after the run has ended; allowed: "),

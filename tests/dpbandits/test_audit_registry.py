@@ -40,12 +40,15 @@ EXACT = [
     *(dpb.DPSE(0.5), dpb.DPSE(4.0, beta=0.01), dpb.GuessAndDouble(dpb.DPRSE(1.0))),
     *(dpb.DPRUCB(4.0, "published"), dpb.DPRSE(2.0, schedule="tightened")),
     *(dpb.LDPRSE(1.0, schedule="non-negative"), dpb.DPExponentialNAS(2.0, 0.5, 0.05)),
+    dpb.DPExponentialNAS(1.0, 0.5, 0.05, estimate="midpoint"),
     *(case.target for case in CASES.values() if case.method == "exact"),
 ]
 RUN = [
     *(dpb.DPUCB(4.0, "mishra-thakurta"), dpb.DPUCBBound(1.0, split="full")),
     *(dpb.DPUCBHybrid(2.0, literal=True), dpb.DPUCBInt(0.5, "refreshed")),
     *(dpb.DPUCBInt(0.5, "literal"), AdaptiveTree(1.0, 4, 1.0, 0.5)),
+    *(dpb.DPBernsteinStop(4.0, 0.5, 0.05), dpb.DPBernsteinStop(1.0, 0.9, 0.4, 2.0, False)),
+    dpb.DPHoeffdingStop(4.0, 0.9, 0.5, 2.0),
     *(case.target for case in CASES.values() if case.method != "exact"),
 ]
 
@@ -57,7 +60,7 @@ def pair_for(target):
     """
     tables, (_, n_pulls) = target.tables, usual_shape(target)
     if isinstance(target, dpb.StoppingRule):
-        return TablePair([[tables.high] * 8], 0, 0, tables.low)
+        return TablePair([[tables.high] * max(8, tables.least)], 0, 0, tables.low)
     if n_pulls > 16:
         return search(target, count=4, n_runs=50, seed=1)
     table = np.zeros((tables.n_arms, n_pulls if tables.n_arms > 1 else 4))

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits._console import find, plain
-from dpbandits.cli import app, main
+from dpbandits.cli._console import find, plain
+from dpbandits.cli.commands import app, main
 
 MINE = '''
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DP-UCB: the constants of its three variants, its engines, and its limit without privacy.
+"""DP-UCB: the constants of its three variants, what plays it, and its limit without privacy.
 
 The law of the kernels themselves is tested with the kernels.
 """
@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shadow import play_pull_by_pull
 
 import dpbandits as dpb
-from dpbandits.fast.index_policies import play_per_step
 from dpbandits.fast.skipping import skip_and_tally
 from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
 
@@ -66,7 +66,7 @@ def test_no_variant_promises_more_than_its_trees_give(variant):
 def test_the_constants_reach_the_kernel(variant):
     """The constants are those of the horizon that is told, not of the last checkpoint."""
     instance, times = dpb.instances.bernoulli([0.3, 0.9]), np.array([10, 3000])
-    kernels = play_per_step, lambda *arguments: skip_and_tally(*arguments)[0]
+    kernels = play_pull_by_pull, lambda *arguments: skip_and_tally(*arguments)[0]
     algorithm = dpb.DPUCB(20.0, variant)
     for how, kernel in zip(("pull by pull", "skipping"), kernels, strict=True):
         play = algorithm.draw(instance, 10**6, times, np.random.default_rng(0), how)

@@ -21,7 +21,8 @@ from dpbandits.mechanisms.first_passage import (
     prefix_noise_at,
     walk_to_first_passage,
 )
-from dpbandits.rewards.heavy_laws import HeavyTailInstance, ParetoLaw, TwoPointHeavyLaw, draw_heavy
+from dpbandits.rewards.heavy_instances import HeavyTailInstance
+from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw, draw_heavy
 from dpbandits.rewards.matched_sums import (
     BLOCK,
     exponentials,

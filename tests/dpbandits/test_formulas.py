@@ -23,6 +23,7 @@ import dpbandits as dpb
 from dpbandits import laws
 from dpbandits.heavy.estimates import TruncatedMean
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
+from dpbandits.stopping.halting import Halting
 
 RUNNING = (
     *("acceleration", "auditing", "cli", "configuration", "fast", "planning", "plotting"),
@@ -36,11 +37,15 @@ MOVING = re.compile(r"\b(Rng|Callable|Iterable|Mapping|Rewards|Run|Tape)\b")
 NUMBERS = re.compile(r"\b(int|float|_SupportsArray|ndarray)\b")
 OTHERS = {
     **dict.fromkeys(("bounds.lazy.Frame", "mechanisms.counters.RunningCounter"), "keeps a state"),
-    **dict.fromkeys(("bounds.regret.check_arms", "bounds.regret.check_times"), "checks"),
     **dict.fromkeys(
-        ("rewards.heavy_laws.HeavyRewards", "rewards.populations.PopulationRewards"), "draws"
+        ("bounds.regret.check_arms", "bounds.regret.check_times", "stopping.base.check_mean"),
+        "checks",
+    ),
+    **dict.fromkeys(
+        ("rewards.heavy_instances.HeavyRewards", "rewards.populations.PopulationRewards"), "draws"
     ),
     "mechanisms.first_passage.first_passage_table": "builds a table for kernels",
+    "regret.guess_and_double.GuessAndDouble.parts": "lists algorithms",
     **dict.fromkeys(
         (
             *("identification.adap_tt.AdaPTT", "identification.adap_tt.AdaPTTStar"),
@@ -104,6 +109,19 @@ EXAMPLES = {
     "bounds.regret.private_lower_bound_rate": {"means": MEANS, **PRIVATE},
     "bounds.regret.minimax_lower_bound": {"n_arms": 5, "horizon": 4096},
     "bounds.regret.private_minimax_lower_bound": {"n_arms": 5, "horizon": 4096, **PRIVATE},
+    "bounds.bernstein.bernstein_failure": {"beta": 0.0625},
+    "bounds.bernstein.bernstein_scale": {"law": POINTS, "alpha": 0.5, **PRIVATE},
+    "bounds.bernstein.bernstein_test_samples": {
+        **{"width": 0.125, "second_moment": 0.5, "test": 3, "beta": 0.0625, **PRIVATE},
+        "half_range": 2.0,
+    },
+    "bounds.bernstein.bernstein_samples": {
+        **{"law": POINTS, "alpha": 0.5, "beta": 0.0625, **PRIVATE}
+    },
+    "bounds.bernstein.hoeffding_stopping_samples": {
+        "rule": dpb.DPHoeffdingStop(0.5, 0.5, 0.0625),
+        "mean": 0.25,
+    },
     "bounds.stopping.loglog_bracket": {"a": 2, "b": 0.03125},
     "bounds.stopping.loglog_crossing": {"a": 2, "b": 0.03125},
     "bounds.stopping.stopping_failure": {"beta": 0.0625},
@@ -148,10 +166,15 @@ EXAMPLES = {
     "divergences.d_plus": {"x": [0.75, -2], "u": 0.5, "epsilon": 0.5},
     "divergences.calibrated_minus": {"x": [0.75, 2], "u": 0.5, "ratio": 0.25, "epsilon": 0.5},
     "divergences.calibrated_plus": {"x": [0.25, -2], "u": 0.5, "ratio": 0.25, "epsilon": 0.5},
-    "halting.Halting.private": {"epsilon": 0.5, "alpha": 0.5, "beta": 0.0625, "half_range": 2},
-    "halting.sampling_width": {"halting": HALTING, "n": 64, "look": 6},
-    "halting.noise_allowance": {"halting": HALTING, "look": 6},
-    "halting.boundary": {"halting": HALTING, "n": 64, "look": 6},
+    "stopping.halting.Halting.private": {
+        "epsilon": 0.5,
+        "alpha": 0.5,
+        "beta": 0.0625,
+        "half_range": 2,
+    },
+    "stopping.halting.sampling_width": {"halting": HALTING, "n": 64, "look": 6},
+    "stopping.halting.noise_allowance": {"halting": HALTING, "look": 6},
+    "stopping.halting.boundary": {"halting": HALTING, "n": 64, "look": 6},
     "heavy.estimates.TruncatedMean.threshold": {"n": 100},
     "heavy.estimates.TruncatedMean.half_width": {"n": 100},
     "heavy.estimates.TruncatedMean.rms": {"law": PARETO, "n": 100},
@@ -252,9 +275,9 @@ EXAMPLES = {
     "rewards.heavy_laws.SampledLaw.truncated_mean": {"bound": 4.0},
     "rewards.heavy_laws.SampledLaw.truncated_variance": {"bound": 4.0},
     "rewards.heavy_laws.moment_evidence": {"x": [0.5, 2, 1], **HEAVY},
-    "rewards.heavy_laws.pareto": {"means": [0.75, 0.5], "order": 0.5, "shape": 1.75},
-    "rewards.heavy_laws.twzw22": {"name": "S1", "order": 0.5},
-    "rewards.heavy_laws.heavy_two_point": {
+    "rewards.heavy_instances.pareto": {"means": [0.75, 0.5], "order": 0.5, "shape": 1.75},
+    "rewards.heavy_instances.twzw22": {"name": "S1", "order": 0.5},
+    "rewards.heavy_instances.heavy_two_point": {
         **{"gap": 0.25, "order": 0.5, "n_arms": 3, "best": 1, "ratio": 0.25}
     },
     "rewards.instances.bernoulli": {"means": [0.75, 0.5]},
@@ -295,11 +318,16 @@ EXAMPLES = {
     "stopping.nas.NASFamily.noiseless_time": {"mean": 0.25},
     "stopping.nas.DPExponentialNAS.look": {"n": 64},
     "stopping.nas.DPExponentialNAS.look_time": {"look": 5},
+    "stopping.bernstein.DPBernsteinStop.noiseless_time": {"mean": 0.25},
+    "stopping.hoeffding.DPHoeffdingStop.noiseless_time": {"mean": 0.25},
+    "stopping.hoeffding.DPHoeffdingStop.epoch_size": {"epoch": 5},
+    "stopping.hoeffding.DPHoeffdingStop.width": {"epoch": 5},
+    "stopping.hoeffding.DPHoeffdingStop.time_to_width": {"width": 0.125},
 }
 """Arguments of each formula: whole numbers are written as such, reals have few binary digits."""
 OWNERS = {
     "guarantees.Guaranteed": RULE,
-    "halting.Halting": dpb.halting.Halting,
+    "stopping.halting.Halting": Halting,
     "heavy.estimates.TruncatedMean": TruncatedMean("global", 0.5, 0.5, 1.5, 5.0),
     "identification.dplre.DPLRE": LRE,
     "mechanisms.counters.Counter": TREE,
@@ -320,11 +348,13 @@ OWNERS = {
     "rewards.populations.FinitePopulation": dpb.identification.isis2(),
     "stopping.nas.NASFamily": NAS,
     "stopping.nas.DPExponentialNAS": DOUBLING,
+    "stopping.bernstein.DPBernsteinStop": dpb.DPBernsteinStop(0.5, 0.5, 0.0625),
+    "stopping.hoeffding.DPHoeffdingStop": dpb.DPHoeffdingStop(0.5, 0.5, 0.0625),
 }
 """Objects whose methods are formulas."""
 MOST = {
     **dict.fromkeys(
-        ("schedules.round_robin.n_viable", "rewards.heavy_laws.heavy_two_point.n_arms"), 5
+        ("schedules.round_robin.n_viable", "rewards.heavy_instances.heavy_two_point.n_arms"), 5
     ),
     **dict.fromkeys(
         ("rewards.instances.equal_gaps.n_arms", "rewards.instances.ladder.n_arms"), 10**5

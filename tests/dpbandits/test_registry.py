@@ -84,8 +84,17 @@ RULES = {
     "DPExponentialNAS": [
         *(dpb.DPExponentialNAS(3.0, 0.9, 0.9), dpb.DPExponentialNAS(math.inf, 0.9, 0.9)),
         dpb.DPExponentialNAS(1.0, 0.8, 0.3, half_range=0.5),
+        dpb.DPExponentialNAS(3.0, 0.9, 0.9, estimate="midpoint"),
     ],
     "EBGStop": [dpb.EBGStop(0.9, 0.9), dpb.EBGStop(0.5, 0.05, half_range=3.0)],
+    "DPBernsteinStop": [
+        *(dpb.DPBernsteinStop(3.0, 0.9, 0.4), dpb.DPBernsteinStop(math.inf, 0.9, 0.4)),
+        *(dpb.DPBernsteinStop(1.0, 0.5, 0.1, 0.5), dpb.DPBernsteinStop(3.0, 0.9, 0.4, 1.0, False)),
+    ],
+    "DPHoeffdingStop": [
+        *(dpb.DPHoeffdingStop(3.0, 0.9, 0.9), dpb.DPHoeffdingStop(math.inf, 0.9, 0.9)),
+        dpb.DPHoeffdingStop(1.0, 0.8, 0.3, half_range=0.5),
+    ],
 }
 
 
@@ -190,7 +199,7 @@ BAD = {
     "epsilon": NOT_A_NUMBER + NOT_POSITIVE,
     "base": [None, 1, "DPSE", dpb.DPSE],
     **dict.fromkeys(["beta", "delta", "leader_share"], FRACTIONS),
-    **dict.fromkeys(["literal", "calibrated", "ucb_term"], FLAGS),
+    **dict.fromkeys(["literal", "calibrated", "ucb_term", "variance"], FLAGS),
     **dict.fromkeys(["half_range", "noise", "constant", "eta"], POSITIVE),
     "alpha": [*NOT_A_NUMBER, 1, 0, -1, math.nan, math.inf],
     "failure_power": [*NOT_A_NUMBER, 0, -1, 1e-7, 1e7, math.inf, math.nan],
@@ -203,6 +212,7 @@ BAD = {
 }
 BAD |= dict.fromkeys(["variant", "split", "width", "reading", "scaling"], WORDS)
 BAD |= dict.fromkeys(["growth", "schedule", "draws", "confidence", "threshold", "costs"], WORDS)
+BAD["estimate"] = WORDS
 
 
 @every_name

@@ -1,5 +1,6 @@
 """One protocol for rewards: every algorithm for rewards in [0, 1] runs on every source of them."""
 
+import math
 import re
 
 import numpy as np
@@ -10,8 +11,11 @@ from test_registry import CONFIGURATIONS
 import dpbandits as dpb
 from dpbandits.identification import FinitePopulation
 from dpbandits.regret.heavy import HeavyTailAlgorithm
+from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
 from dpbandits.rewards.populations import PopulationRewards
+from dpbandits.rewards.run import Run
 from dpbandits.rewards.streams import FixedRewards, LawRewards, Source
+from dpbandits.rewards.truncated_sums import truncated_sum
 
 BOUNDED = [
     pytest.param(algorithm, id=repr(algorithm).replace("[", "(").replace("]", ")"))
@@ -134,6 +138,28 @@ def test_moments_are_those_of_the_rewards_one_by_one(digits):
             np.testing.assert_allclose(found, expected, rtol=1e-13)
         assert found.sum(axis=0) == pytest.approx((table[0].sum(), table[0] @ table[0]))
         assert source.total(1, 90) == pytest.approx(table[1].sum()), "nothing else is used up"
+
+
+class OwnRewards(FixedRewards):
+    """A source of its own, of which a closed form is not known."""
+
+
+def test_truncated_sums_belong_to_the_source():
+    """Elimination for heavy tails asks them of any source that promises a moment."""
+    table = [[0.5, 2.0, -3.0, 1.0], [4.0, 4.0, 0.0, 0.0]]
+    run = Run(OwnRewards(table), np.array([6]))
+    assert list(run.truncated_totals([0, 1], 3, 2.0)) == [2.5, 0.0]
+    assert (run.pulls, run.ends) == ([3, 3], [6])
+    assert OwnRewards(table).truncated_total(0, 4, math.inf) == 0.5, "nothing is truncated"
+    with pytest.raises(ValueError, match="bound=0 is out of range"):
+        OwnRewards(table).truncated_total(0, 4, 0)
+    laws = [TwoPointHeavyLaw(3.0, 1.0), ParetoLaw(1.5, 1.0)]
+    heavy = dpb.instances.heavy(laws, order=0.4, moment_bound=20.0)
+    for bound in (2.0, 3.0, 50.0):
+        source, rng = heavy.rewards(np.random.default_rng(4)), np.random.default_rng(4)
+        for arm in (0, 1):
+            total = source.truncated_total(arm, 10**5, bound)
+            assert total == truncated_sum(rng, laws[arm], 10**5, bound)
 
 
 def test_moments_are_the_draw_of_the_sum():

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shadow import shadow_run
+from shadow import play_pull_by_pull, shadow_run
 from statistical import may_be_at_most, same_law_of_counts
 
 import dpbandits as dpb
 from dpbandits.fast import skipping
-from dpbandits.fast.index_policies import index_leader, play_per_step
+from dpbandits.fast.index_policies import index_leader
 from dpbandits.fast.skipping import MAX_SKIPS, SKIP_ERROR, skip_and_tally
 from dpbandits.mechanisms.first_passage import first_passage_table
 
@@ -35,7 +35,7 @@ SHORT = {
 @functools.cache
 def stepped_sample(name):
     """The reference of a short case, once for the test and its controls."""
-    return sample(play_per_step, SHORT[name], 4000, 1)
+    return sample(play_pull_by_pull, SHORT[name], 4000, 1)
 
 
 def sample(kernel, case, size, seed):
@@ -94,7 +94,7 @@ def cell(name, epsilon, factor=1.0):
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_law_at_the_papers_scale():
-    """One per-step run per cell falls outside 30 skipping runs with probability 2/31 at most.
+    """One run pull by pull per cell falls outside 30 skipping runs with probability 2/31 at most.
 
     The cells are independent, so the number outside is Binomial(16, 2/31) or less: an exact test
     for each of four counts. With γ one tenth larger the same runs are refuted.
@@ -103,7 +103,7 @@ def test_law_at_the_papers_scale():
     outside = np.zeros((2, 2, 2), int)
     for name, epsilon in CELLS:
         means, node_scale, gamma, checkpoints = cell(name, epsilon)
-        stepped = play_per_step(means, node_scale, gamma, np.array(checkpoints), rng)
+        stepped = play_pull_by_pull(means, node_scale, gamma, np.array(checkpoints), rng)
         for i, factor in enumerate((1.0, 1.1)):
             runs = sample(play_skipping, cell(name, epsilon, factor), 30, rng)
             below = stepped[:, :2] < runs[:, :, :2].min(axis=0)
@@ -166,7 +166,7 @@ def test_shadow_runs_and_runs_without_skips_are_per_step_runs(name):
     means, node_scale, gamma, _ = SHORT[name]
     arguments = (np.array(means), node_scale, gamma, np.arange(1, 4000))
     for seed in range(5):
-        plain = play_per_step(*arguments, np.random.default_rng(seed))
+        plain = play_pull_by_pull(*arguments, np.random.default_rng(seed))
         shadow = shadow_run(*arguments, np.random.default_rng(seed))[0]
         counts, tally = skip_and_tally(*arguments, np.random.default_rng(seed), max_skips=0)
         assert tally == (0, 0, 3999, 0)
@@ -185,7 +185,7 @@ def test_hard_cap_on_skips(max_skips):
     assert pytest.approx(4e-10) == MAX_SKIPS * SKIP_ERROR
 
 
-@pytest.mark.parametrize("kernel", [play_per_step, play_skipping])
+@pytest.mark.parametrize("kernel", [play_pull_by_pull, play_skipping])
 @pytest.mark.parametrize("name", SHORT)
 def test_checkpoints_inside_skips(name, kernel):
     """Counting at every pull changes no pull, and every pull plays one arm."""
@@ -216,12 +216,12 @@ def test_any_instance_and_horizon(means, node_scale, gamma, horizon, seed):
         assert (counts[-1] >= 1).all()
 
 
-@pytest.mark.parametrize("kernel", [play_per_step, play_skipping])
+@pytest.mark.parametrize("kernel", [play_pull_by_pull, play_skipping])
 def test_certain_rewards_without_noise_are_played_in_closed_form(kernel):
     """The reward band is 0: no number that is drawn matters. Ties go to the lowest arm."""
     arguments = (np.array([1.0, 0.0]), 0.0, 3.0, np.array([1000, 123_457]))
     counts = kernel(*arguments, np.random.default_rng(0))
-    np.testing.assert_array_equal(counts, play_per_step(*arguments, np.random.default_rng(1)))
+    np.testing.assert_array_equal(counts, play_pull_by_pull(*arguments, np.random.default_rng(1)))
     turns = kernel(np.ones(4), 0.0, 0.0, np.arange(1, 42), np.random.default_rng(0))
     np.testing.assert_array_equal(np.diff(turns, axis=0).argmax(axis=1), np.arange(1, 41) % 4)
     means, widths, roots = np.array([[1.0, 2.0, 2.0], [0.0, 0.0, 0.0], [0.5, 0.25, 0.25]])

@@ -22,8 +22,8 @@ from test_validation import NOT_A_NUMBER, NOT_WHOLE, refusal
 
 import dpbandits as dpb
 from dpbandits.fast import passing
-from dpbandits.halting import Halting
 from dpbandits.stopping import Outcome, nas
+from dpbandits.stopping.halting import Halting
 
 BLOCK = 128
 COLUMNS = 3  # halting time, estimate, and the released sum
@@ -149,7 +149,7 @@ def test_ebgstop_halts_as_printed_on_the_same_samples(alpha, beta, R, mean, nois
     level = mean * (1 - drift * np.linspace(0, 1, 500))
     stream = R * np.clip(level + spread * np.random.default_rng(seed).uniform(-1, 1, 500), -1, 1)
     samples, estimate = algorithm_3(stream[None], alpha, beta, R)[0]
-    outcome = dpb.EBGStop(alpha, beta, R).run(stream, None)
+    outcome = dpb.EBGStop(alpha, beta, R).run(stream, np.random.default_rng(0))
     assert (outcome.samples, outcome.halted) == (samples, not math.isnan(estimate))
     # differences of squares leave a deviation of about 1e-8 where there is none
     tolerance = 1e-6 if np.std(stream) > 1e-3 * R else 1e-4
@@ -362,8 +362,7 @@ def test_what_cannot_be_drawn_is_refused(rule, rng):
     small = dpb.laws.two_point(0.9 * rule.half_range / 2, rule.half_range / 2)
     refusal("rng", None, lambda: rule.draw(small, None, 100))
     assert rule.draw(small, rng, 10**9).halted
-    if not isinstance(rule, dpb.EBGStop):  # it draws no noise
-        refusal("rng", 0, lambda: rule.run([1.0], 0))
+    refusal("rng", 0, lambda: rule.run([1.0], 0))
     refusal("epsilon", 1e-100, lambda: dpb.DPNAS(1e-100, 0.5, 0.05, 1e300))  # infinite noise
 
 

@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 from companion.chapters import find_root
 from companion.claims.findings import Claim, Finding, claims_of
-from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, VERDICTS
+from companion.claims.verdicts import (
+    CANNOT_TELL,
+    CONDITION,
+    FAILS,
+    HOLDS,
+    NOT_REPRODUCED,
+    RECONSTRUCTED,
+    VERDICTS,
+)
 from dpbandits._files import renew
 from dpbandits._validation import check_choice
 
@@ -31,6 +39,9 @@ __all__ = [
     "CONDITION",
     "FAILS",
     "HOLDS",
+    "NOT_REPRODUCED",
+    "RECONSTRUCTED",
+    "RETIRED",
     "VERDICTS",
     "Claim",
     "Finding",
@@ -50,6 +61,21 @@ MODULES = {
     "05": ("ja25_time", "ja25_algorithm", "ja25_experiments", "ja25_design"),
 }
 """The modules of each chapter's claims, in the order of the page."""
+
+RETIRED: dict[str, str] = {
+    "ss19-fact-2.1-monotone": "ss19-fact-2.1-above",
+    "ss19-thm-3.1-private": "ss19-cor-3.2-private",
+    "ss19-cor-3.2-correct": "ss19-thm-3.1-correct",
+    "ss19-thm-3.3-steps": "ss19-thm-3.3",
+    "ss19-mild-assumption": "",
+    "ss19-nas-improved": "ss19-nas-samples",
+    "ss19-svt": "ss19-cor-3.2-private",
+    "ss19-noise-facts": "",
+}
+"""Ids that are no longer judged → the id of the claim that took them over, or "" if none did.
+
+An id names a claim for good: none of these is given to another claim.
+"""
 
 _BY_CHAPTER: dict[str, list[Claim]] = {}
 for _chapter, _names in MODULES.items():
@@ -134,7 +160,15 @@ def section(claim_id: str) -> tuple[str, str]:
         for claim in claims:
             if claim.id == claim_id:
                 return chapter, claim.at
+    if claim_id in RETIRED:
+        raise ValueError(f"claim={claim_id!r} is retired; {taken_over(claim_id)}")
     raise ValueError(f"claim={claim_id!r} is unknown; allowed: an id of `companion claims`")
+
+
+def taken_over(claim_id: str) -> str:
+    """Return in words what became of a retired id."""
+    heir = RETIRED[claim_id]
+    return f"allowed: {heir}, which judges it now" if heir else "nothing judges it any more"
 
 
 def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:
@@ -147,6 +181,7 @@ def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:
             "chapter": section(claim.id)[0],
             "section": claim.at,
             "statement": claim.statement,
+            "reconstructed": claim.reconstructed,
             "verdict": claim.verdict,
             "reason": claim.finding.reason,
             "evidence": dict(claim.evidence),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
-from companion.claims.verdicts import VERDICTS
+from companion.claims.verdicts import RECONSTRUCTED, VERDICTS
 from companion.rounding import agreed, rounded_data
 from dpbandits._validation import check_choice
 
@@ -70,6 +70,9 @@ class Claim:
     needs : tuple of str
         Names of results of the chapter's experiments that `check` takes, in this order; such a
         claim is judged where they are computed, by ``claims.judge`` in the chapter.
+    reconstructed : bool
+        Whether our copy of the paper has lost the formula or the parameters, so that the check
+        judges what we put in their place. It is then counted neither for nor against the paper.
     """
 
     id: str
@@ -78,6 +81,7 @@ class Claim:
     check: Check = field(repr=False)
     at: str = "verdicts"
     needs: tuple[str, ...] = ()
+    reconstructed: bool = False
 
     @property
     def paper(self) -> str:
@@ -110,6 +114,11 @@ class Claim:
         return self.finding.verdict
 
     @property
+    def standing(self) -> str:
+        """What the claim is counted as: its verdict, or `RECONSTRUCTED`."""
+        return RECONSTRUCTED if self.reconstructed else self.verdict
+
+    @property
     def evidence(self) -> Evidence:
         """The numbers that the verdict rests on."""
         return self.finding.evidence
@@ -118,13 +127,22 @@ class Claim:
 _MADE: dict[str, list[Claim]] = {}
 
 
+MARK = "(reconstructed) "
+"""How a statement begins in which a formula is ours."""
+
+
 def claim(
-    id: str, place: str, at: str = "verdicts", needs: tuple[str, ...] = ()
+    id: str,
+    place: str,
+    at: str = "verdicts",
+    needs: tuple[str, ...] = (),
+    reconstructed: bool = False,
 ) -> Callable[[Check], Check]:
     """Enter the decorated check into the ledger, as the one that judges a claim.
 
     The parameters are those of `Claim`, and the statement is the first paragraph of the check's
-    docstring.
+    docstring. Where a formula in it is ours it begins with `MARK`, and the claim is reconstructed;
+    others are if the parameter says so.
 
     Examples
     --------
@@ -140,7 +158,9 @@ def claim(
 
     def enter(check: Check) -> Check:
         paragraph, _, _ = (inspect.getdoc(check) or "").partition("\n\n")
-        made = Claim(id, place, " ".join(paragraph.split()), check, at, needs)
+        statement = " ".join(paragraph.split())
+        ours = reconstructed or statement.startswith(MARK)
+        made = Claim(id, place, statement, check, at, needs, ours)
         _MADE.setdefault(check.__module__, []).append(made)
         return check
 

@@ -17,7 +17,8 @@ from dpbandits.algorithms import DPRSE
 from dpbandits.identification import DPTT, AdaPTT, Identifications, d_eps, kl
 from dpbandits.identification.batches import BatchedTopTwo
 from dpbandits.identification.thresholds import chernoff_threshold
-from dpbandits.rewards.heavy_laws import ParetoLaw, twzw22
+from dpbandits.rewards.heavy_instances import twzw22
+from dpbandits.rewards.heavy_laws import ParetoLaw
 from dpbandits.schedules import next_release
 
 Runs = Mapping[Any, Identifications]
@@ -29,6 +30,7 @@ Runs = Mapping[Any, Identifications]
     "Theorem 5, by the reply to reviewer YnCC",
     at="thm-chernoff-correct",
     needs=("errors",),
+    reconstructed=True,
 )
 def correct(errors: Runs) -> Finding:
     """DP-TT is δ-correct for every ε and δ."""
@@ -76,7 +78,7 @@ def _product_of_tails(x: float) -> float:
     return float(np.max(stats.expon.sf(grid) * stats.expon.sf(x - grid)))
 
 
-@claim("ja25-lemma-9", "Lemma 9, by the reply to reviewer inBP", at="lem-rate")
+@claim("ja25-lemma-9", "Lemma 9, by the reply to reviewer inBP", at="lem-rate", reconstructed=True)
 def lemma_9() -> Finding:
     """The tail of a sum of two independent variables is bounded by the greatest product of their
     tails.

@@ -34,7 +34,7 @@ def _time(
     return characteristic_time(means, epsilon, share).value
 
 
-@claim("ja25-log-odds", "reply to reviewer YnCC, Q2", at="prop-switch")
+@claim("ja25-log-odds", "reply to reviewer YnCC, Q2", at="prop-switch", reconstructed=True)
 def log_odds() -> Finding:
     """The log-odds of the best arm and the others differ by 0.25 on the second instance of Figure
     1, by 0.75 and 2.94 on the first.
@@ -76,7 +76,12 @@ def free_switch() -> Finding:
     )
 
 
-@claim("ja25-switch-045", "Figure 1, by the reply to reviewer YnCC, Q2", at="prop-switch")
+@claim(
+    "ja25-switch-045",
+    "Figure 1, by the reply to reviewer YnCC, Q2",
+    at="prop-switch",
+    reconstructed=True,
+)
 def seen_at() -> Finding:
     """The change of regime is seen at ε = 0.45; the allocation-free condition is stronger where
     arms are far below, since they are sampled little.
@@ -217,7 +222,7 @@ def near_ties() -> Finding:
     )
 
 
-@claim("ja25-thm-2", "Theorem 2, reconstructed", at="thm-bai-change")
+@claim("ja25-thm-2", "Theorem 2, reconstructed", at="thm-bai-change", reconstructed=True)
 def constant() -> Finding:
     """Every ε-DP δ-correct algorithm takes at least T*_ε·log(1/(2.4δ)) samples on average.
 

@@ -46,7 +46,7 @@ def _tree_loss(tree: AdaptiveTree, share: float = 1.0) -> float:
     return float(element_losses(limits, scales).max() / tree.epsilon)
 
 
-@claim("twzw22-lemma-2-private", "Lemma 2", at="lem-adaptive")
+@claim("twzw22-lemma-2-private", "Lemma 2", at="lem-adaptive", reconstructed=True)
 def lemma_2_private() -> Finding:
     """The tree mechanism for non-decreasing bounds preserves ε-DP."""
     losses = {
@@ -115,7 +115,7 @@ def constant_bound() -> Finding:
     )
 
 
-@claim("twzw22-thm-1", "Theorem 1", at="lem-adaptive")
+@claim("twzw22-thm-1", "Theorem 1", at="lem-adaptive", reconstructed=True)
 def theorem_1() -> Finding:
     """Algorithm 1 with Algorithm 2 (DPRUCB) is ε-DP."""
     plans = [
@@ -216,7 +216,7 @@ def theorem_2() -> Finding:
     )
 
 
-@claim("twzw22-thm-3", "Theorem 3", at="thm-rse")
+@claim("twzw22-thm-3", "Theorem 3", at="thm-rse", reconstructed=True)
 def theorem_3() -> Finding:
     """Algorithm 3 (DPRSE) is ε-DP."""
     losses = []

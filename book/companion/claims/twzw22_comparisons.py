@@ -22,7 +22,8 @@ from dpbandits.heavy import robust_means
 from dpbandits.heavy.schedules import heavy_epoch
 from dpbandits.identification import kl
 from dpbandits.mechanisms import HybridCounter
-from dpbandits.rewards.heavy_laws import ParetoLaw, twzw22
+from dpbandits.rewards.heavy_instances import twzw22
+from dpbandits.rewards.heavy_laws import ParetoLaw
 
 PRINTED = {
     "S1": (0.9, 0.7, 0.5, 0.3, 0.1),
@@ -315,7 +316,7 @@ def settings() -> Finding:
     )
 
 
-@claim("twzw22-pareto", "§6", at="the-paper-s-figures")
+@claim("twzw22-pareto", "§6", at="the-paper-s-figures", reconstructed=True)
 def pareto() -> Finding:
     """The moment of order 1 + v of the Pareto rewards exists and is at most u."""
     ratios, finite = [], True

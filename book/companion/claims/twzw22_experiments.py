@@ -10,7 +10,7 @@ import numpy as np
 from companion.claims.findings import Evidence, Finding, claim, entries, finding
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from dpbandits import Runs, bounds
-from dpbandits.rewards.heavy_laws import twzw22
+from dpbandits.rewards.heavy_instances import twzw22
 
 FIGURES = "twzw22-figures"
 """Name of the results that claims need, which are the runs of Figures 1 to 4 by `Setting`."""

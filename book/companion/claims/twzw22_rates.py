@@ -16,7 +16,7 @@ from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, deci
 from dpbandits import LDPRSE, bounds, simulate
 from dpbandits.heavy import robust_means
 from dpbandits.heavy.schedules import LOCAL_SCHEDULES, heavy_epoch
-from dpbandits.rewards.heavy_laws import heavy_two_point
+from dpbandits.rewards.heavy_instances import heavy_two_point
 
 GAPS = tuple(2.0**-k for k in (2, 5, 9, 14, 20))
 ORDERS = (0.5, 0.75, 1.0)
@@ -309,7 +309,7 @@ def _release_loss(bound: float, scale: float, rewards: tuple[float, ...]) -> flo
     return float((logs.max(axis=1) - logs.min(axis=1)).max())
 
 
-@claim("twzw22-thm-6", "Theorem 6", at="thm-rse")
+@claim("twzw22-thm-6", "Theorem 6", at="thm-rse", reconstructed=True)
 def theorem_6() -> Finding:
     """Algorithm 4 (LDPRSE) is ε-LDP."""
     positive = (0.0, 0.3, 1.0, 1.1, 1e9)
@@ -444,7 +444,7 @@ def theorem_7_minimax() -> Finding:
     )
 
 
-@claim("twzw22-optimal-local", "Abstract; §5", at="thm-rse")
+@claim("twzw22-optimal-local", "Abstract; §5", at="thm-rse", reconstructed=True)
 def optimal_local() -> Finding:
     """LDPRSE achieves (near) optimal rates, for given gaps and for the worst ones."""
     problem: Any = {"moment": 1.0, "model": "local"}

@@ -38,13 +38,12 @@ from companion.tables import tabulate
 from dpbandits.identification.replicates import Identifications
 from dpbandits.plotting.style import (
     COLOURS,
-    DASHED,
-    DOTTED,
     INK,
     End,
     Look,
     PanelRange,
     columns_of,
+    looks_of,
     make_panels,
 )
 from dpbandits.rewards.streams import Arms
@@ -52,22 +51,23 @@ from dpbandits.simulation import Runs
 
 _LONG, _DOTS, _CHAIN = (0, (9, 2)), (0, (1.2, 0.9)), (0, (6, 1.2, 1.2, 1.2))
 
-HEAD_LOOKS: dict[str, Look] = {
-    "UCB": Look(COLOURS["black"], "-", "", 1.5),
-    "SE": Look(COLOURS["black"], DOTTED, "", 1.5),
-    "DP-UCB": Look(COLOURS["vermilion"], DASHED, "", 2.0),
-    "DP-UCB-HYBRID": Look(COLOURS["sky"], _LONG, "", 2.2),
-    "DP-UCB-BOUND": Look(COLOURS["purple"], (0, (2.4, 1)), "", 2.2),
-    "DP-UCB-INT": Look(COLOURS["green"], _CHAIN, "", 1.3),
-    "DP-SE": Look(COLOURS["blue"], _DOTS, "", 2.6),
-    "Lazy-UCB": Look(COLOURS["orange"], "-", "o", 1.4),
-    "AdaP-UCB": Look(COLOURS["vermilion"], "-", "s", 1.4),
-    "AdaP-KLUCB": Look(COLOURS["purple"], "-", "^", 1.4),
-    "Lazy-DP-TS": Look(COLOURS["sky"], "-", "D", 1.4),
-    "DP-KLUCB": Look(COLOURS["green"], "-", "v", 1.4),
-    "DP-IMED": Look(COLOURS["blue"], "-", "P", 1.4),
-    "DP-IMED, d_ε": Look(COLOURS["black"], (0, (5, 1.3, 1, 1.3)), "X", 1.4),
-}
+_RACERS = (
+    "UCB",
+    "SE",
+    "DP-UCB",
+    "DP-UCB-HYBRID",
+    "DP-UCB-BOUND",
+    "DP-UCB-INT",
+    "DP-SE",
+    "Lazy-UCB",
+    "AdaP-UCB",
+    "AdaP-KLUCB",
+    "Lazy-DP-TS",
+    "DP-KLUCB",
+    "DP-IMED",
+    "DP-IMED, d_ε",
+)
+HEAD_LOOKS: dict[str, Look] = looks_of(_RACERS)
 """Algorithm, or with a variant that has a look → its own colour, line and marker together."""
 
 CODES = {

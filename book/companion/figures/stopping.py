@@ -1,5 +1,6 @@
 """Stopping rules: samples against a parameter, their slopes, the price of privacy, errors."""
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -7,14 +8,11 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MultipleLocator, NullLocator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import optimize
 
 from companion.figures.panels import (
@@ -33,7 +31,6 @@ from companion.figures.redraw import redrawable
 from companion.tables import records, tabulate
 from dpbandits._validation import check_choice
 from dpbandits.bounds import stopping_complexity_lower_bound, stopping_lower_bound, stopping_samples
-from dpbandits.halting import boundary
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -42,12 +39,11 @@ from dpbandits.plotting.style import (
     End,
     Look,
     PanelRange,
-    filled_width,
-    label_ends,
-    power_of_ten,
+    make_panels,
 )
 from dpbandits.rewards.laws import Law, low_variance, two_point
 from dpbandits.stopping import DPExponentialNAS, Estimates, NASFamily, StoppingRule
+from dpbandits.stopping.halting import boundary
 
 Results = Mapping[tuple[Any, ...], Estimates]
 """What `dpbandits.estimate_many` returned, with keys whose first part is the panel."""
@@ -56,6 +52,8 @@ RULE_LOOKS = {
     "NAS": Look(COLOURS["black"], (0, (5, 1.3, 1, 1.3)), "D", 1.7),
     "DP-NAS": Look(COLOURS["vermilion"], DASHED, "s", 1.7),
     "DP-exp-NAS": Look(COLOURS["blue"], "-", "o", 1.7),
+    "DP-exp-NAS, ε = ∞": Look(COLOURS["black"], DASHED, "D", 1.7),
+    "DP-Bernstein": Look(COLOURS["purple"], "-", "X", 2.0),
     "EBGStop": Look(COLOURS["green"], (0, (8, 1.5)), "^", 1.7),
 }
 """Label of a stopping rule → its colour, line and marker, the same in every figure."""
@@ -74,6 +72,7 @@ _X_LABELS = {
 }
 _EXPLAINED = "DP-exp-NAS"
 """Rule whose noiseless halting time and upper bound are drawn; that of others is their curve."""
+_FREE = "DP-exp-NAS, ε = ∞"
 _POINTS = 91  # of the curves from theory
 _DEPTH = 40.0
 """How far below the least mean a panel goes, as a factor."""
@@ -91,8 +90,14 @@ def measured(runs: Results) -> pd.DataFrame:
         rule, law = found.rule, found.law
         epsilon = float(getattr(rule, "epsilon", math.inf))
         numbers = (law.mean, math.sqrt(law.variance), rule.alpha, rule.beta, epsilon)
-        labelled[panel, rule.label, law.name, *numbers] = found
+        labelled[panel, _label(rule), law.name, *numbers] = found
     return tabulate(labelled, names=_LABELS)
+
+
+def _label(rule: StoppingRule) -> str:
+    """Return the name of a rule's curve; Algorithm 2 without privacy has one of its own."""
+    free = isinstance(rule, DPExponentialNAS) and math.isinf(rule.epsilon)
+    return _FREE if free else rule.label
 
 
 def _without_errors(table: pd.DataFrame, *others: str) -> pd.DataFrame:
@@ -136,7 +141,7 @@ def samples_table(runs: Results, over: str) -> pd.DataFrame:
     theory = {}
     for panel in dict.fromkeys(key[0] for key in runs):
         pairs = [(r.rule, r.law) for key, r in runs.items() if key[0] == panel]
-        explained = [pair for pair in pairs if pair[0].label == _EXPLAINED]
+        explained = [pair for pair in pairs if _label(pair[0]) == _EXPLAINED]
         theory[panel, THEORY] = _theory(explained, over)
     rows = tabulate(theory, dict, ("panel", "rule"))
     return pd.concat([table, rows], ignore_index=True).fillna({"law": ""})
@@ -195,25 +200,27 @@ def samples_figure(
     titles: Titles,
     panels: Sequence[str] | None = None,
     theory: bool = True,
+    proved: bool = True,
 ) -> Figure:
     """Draw the mean number of samples against a parameter, with a band of 90 % of the runs.
 
     Cases in which a run has not halted are left out. A rule without ε is level over ε. Theory is
     the noiseless time of DP-exp-NAS (thin, with steps from the doubling), its upper bound
-    (dotted), and, as shaded regions, where no rule, and no ε-DP rule, can have its mean.
+    (dotted; both only if `proved`), and, as shaded regions, where no rule, and no ε-DP rule, can
+    have its mean.
 
     The table is made by `samples_table`, for the same parameter `over`.
     """
     check_choice("over", over, tuple(_X_LABELS))
 
     def draw(axes: Axes, lines: Lines) -> PanelRange:
-        return _sweep(axes, lines, over, theory)
+        return _sweep(axes, lines, over, theory, proved)
 
     labels = _X_LABELS[over], "mean number of samples"
     return draw_panels(table, titles, panels, draw, labels, by=("panel", "rule"))
 
 
-def _sweep(axes: Axes, lines: Lines, over: str, theory: bool) -> PanelRange:
+def _sweep(axes: Axes, lines: Lines, over: str, theory: bool, proved: bool) -> PanelRange:
     """Draw the samples of some rules against a parameter."""
     rules = [line for line in lines if line.rule != THEORY]
     places = {abs(x) for line in rules for x in getattr(line, over)}
@@ -239,10 +246,11 @@ def _sweep(axes: Axes, lines: Lines, over: str, theory: bool) -> PanelRange:
     if theory:
         (line,) = (line for line in lines if line.rule == THEORY)
         look, x = RULE_LOOKS[_EXPLAINED], getattr(line, over)
-        plain(axes, x, line.noiseless, look, linewidth=0.8)
-        plain(axes, x, line.surely, look, linestyle=DOTTED, linewidth=1.3)
-        ends.append(End(x[-1], line.surely[-1], "upper bound", look.colour))
-        drawn += [*line.surely]
+        if proved:
+            plain(axes, x, line.noiseless, look, linewidth=0.8)
+            plain(axes, x, line.surely, look, linestyle=DOTTED, linewidth=1.3)
+            ends.append(End(x[-1], line.surely[-1], "upper bound", look.colour))
+            drawn += [*line.surely]
         lowest = min(float(np.nanmin(drawn)) / _DEPTH, np.nanmax(line.any_rule))
         ends += _shade(axes, x, line, lowest)
         drawn.append(max(lowest, np.nanmin(line.any_rule)))
@@ -368,33 +376,8 @@ def _slopes(axes: Axes, lines: Lines, theory: bool) -> PanelRange:
 
 # ------------------------------------------------------------------------ the price of privacy
 
-_SIZE = (5.8, 5.1)  # inches
-_MAP = (0.85, 0.62, 3.75, 3.55)  # left, bottom, width, height
-_BAR = (0.85, 4.3, 3.75, 0.13)
-_LEVELS = {2: "-", 10: DASHED}
-
-
-def overhead_table(runs: Results) -> pd.DataFrame:
-    """Make the table of `overhead_figure`, of runs of `DPExponentialNAS`, ε = ∞ included.
-
-    To the columns of `measured` without errors comes ``times``: the mean number of samples over
-    that with ε = ∞. Rows whose ``rule`` is "theory" have for a mean the ε at which the quotient of
-    the noiseless times, without the steps of doubling, is 2 (``epsilon_2``) and 10
-    (``epsilon_10``), and ε = α|μ|/R (``epsilon_thumb``).
-    """
-    table = _without_errors(measured(runs), "panel", "deviation")
-    free = table[np.isinf(table.epsilon)].set_index("mean").mean_samples
-    table["times"] = (table.mean_samples / table["mean"].map(free)).round(7)
-    rule = cast(DPExponentialNAS, next(iter(runs.values())).rule)
-    x = _edges(sorted(set(table["mean"])))
-    means = np.geomspace(x[0], min(x[-1], rule.half_range), 41)
-    levels = {
-        f"epsilon_{level}": np.array([budget_for(rule, float(m), level) for m in means])
-        for level in _LEVELS
-    }
-    theory = {"mean": means, **levels, "epsilon_thumb": rule.alpha * means / rule.half_range}
-    rows = tabulate({THEORY: theory}, dict, ("rule",))
-    return pd.concat([table, rows], ignore_index=True).fillna({"law": ""})
+_LEVELS = (1.1, 2, 4, 10)
+_MEANS = ("-", DASHED, (0, (9, 2)), DOTTED)
 
 
 def budget_for(rule: DPExponentialNAS, mean: float, level: float) -> float:
@@ -411,80 +394,48 @@ def budget_for(rule: DPExponentialNAS, mean: float, level: float) -> float:
     return math.exp(float(optimize.brentq(excess, math.log(1e-9), math.log(1e6), xtol=1e-6)))
 
 
-@redrawable
-def overhead_figure(table: pd.DataFrame, *, title: str, theory: bool = True) -> Figure:
-    """Draw the samples with each ε relative to those with ε = ∞, over mean and ε.
+def price_table(price: Mapping[tuple[float, float], float]) -> pd.DataFrame:
+    """Make the table of `price_figure` from {(mean, ratio εR/(α|μ|)): times as many samples}.
 
-    The table is made by `overhead_table`; the title stands above the scale of colours. Theory is
-    where the halting condition needs twice and ten times the samples, and the line ε = α|μ|.
+    Its columns are ``mean``, ``ratio`` and ``times``.
     """
-    points = table[(table.rule != THEORY) & np.isfinite(table.epsilon)]
-    cells = points.pivot(index="epsilon", columns="mean", values="times")
-    budgets, means, ratios = cells.index.tolist(), cells.columns.tolist(), cells.to_numpy()
-    size = filled_width(_SIZE[0]), _SIZE[1]
-    more = size[0] - _SIZE[0]
-    figure = plt.figure(figsize=size)
-    axes, bar = (
-        figure.add_axes((left / size[0], low / size[1], (width + more) / size[0], high / size[1]))
-        for left, low, width, high in (_MAP, _BAR)
+    lines: dict[tuple[float], dict[str, Any]] = {}
+    for (mean, ratio), times in sorted(price.items()):
+        line = lines.setdefault((mean,), {"ratio": [], "times": []})
+        line["ratio"].append(ratio)
+        line["times"].append(times)
+    columns = {mean: {k: np.array(v) for k, v in line.items()} for mean, line in lines.items()}
+    return tabulate(columns, dict, ("mean",))
+
+
+@redrawable
+def price_figure(table: pd.DataFrame) -> Figure:
+    """Draw how many times more samples privacy takes, against εR/(α|μ|), a curve for each mean.
+
+    The table is made by `price_table`.
+    """
+    figure, places = make_panels({"a": ""}, width=6.1, height=3.3)
+    (axes,) = places.values()
+    look = RULE_LOOKS[_EXPLAINED]
+    for line, style in zip(records(table, ["mean"]), itertools.cycle(_MEANS)):
+        label = f"|μ| = {line.mean:g}"
+        axes.plot(line.ratio, line.times, color=look.colour, linestyle=style, label=label)
+    x = table["ratio"].min(), table["ratio"].max()
+    for level in _LEVELS:
+        axes.axhline(level, color=_EDGE, linewidth=0.8, zorder=0.5)
+        axes.text(x[1], level * 1.02, f"{level:g} times", color=_EDGE, ha="right", va="bottom")
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlim=(x[0], 1.25 * x[1]),
+        xlabel="εR/(α|μ|)",
+        ylabel="samples, relative",
     )
-    x, y = _edges(means), _edges(budgets)
-    norm = LogNorm(1.0, max(10.0, float(np.nanmax(ratios))))
-    mesh = axes.pcolormesh(x, y, ratios, norm=norm, cmap="cividis")
-    axes.set(xscale="log", yscale="log", xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
-    axes.grid(visible=False)
-    for (row, column), ratio in np.ndenumerate(ratios):
-        axes.text(
-            means[column],
-            budgets[row],
-            _short(ratio),
-            ha="center",
-            va="center",
-            fontsize=8.5,
-            color="white" if norm(ratio) < 0.5 else "black",
-            path_effects=[withStroke(linewidth=2.2, foreground=mesh.cmap(norm(ratio)))],
-            zorder=4,  # over the lines
-        )
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(power_of_ten))
-    axes.set(xlabel=_SIZE_OF_MEAN, ylabel="privacy budget ε")
-    figure.colorbar(mesh, cax=bar, orientation="horizontal")
-    bar.xaxis.set_ticks_position("top")
-    bar.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    bar.xaxis.set_minor_locator(NullLocator())
-    figure.text(_BAR[0] / size[0], 1 - 0.08 / size[1], title, va="top")
-    if theory:
-        label_ends(axes, _levels(axes, table[table.rule == THEORY]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.legend(frameon=False)
     return figure
-
-
-def _edges(centres: Sequence[float]) -> NDArray[np.float64]:
-    """Return edges of cells around increasing centres, half way on a logarithmic axis."""
-    logs = np.log(centres)
-    inner = (logs[1:] + logs[:-1]) / 2
-    edges: NDArray[np.float64] = np.exp([2 * logs[0] - inner[0], *inner, 2 * logs[-1] - inner[-1]])
-    return edges
-
-
-def _short(ratio: float) -> str:
-    """Write a ratio with two digits; nothing if it is unknown."""
-    if math.isnan(ratio):
-        return ""
-    return f"{ratio:.1f}" if ratio < 9.95 else f"{float(f'{ratio:.2g}'):.0f}"
-
-
-def _levels(axes: Axes, rows: pd.DataFrame) -> list[End]:
-    """Draw where the halting condition needs some times the samples, and ε = α|μ|."""
-    means, ends = rows["mean"].to_numpy(), []
-    look: dict[str, Any] = {"color": "white", "linewidth": 1.7}
-    look["path_effects"] = [withStroke(linewidth=3.4, foreground="black")]
-    lines = [(f"epsilon_{level}", dash, f"{level} times") for level, dash in _LEVELS.items()]
-    for name, dash, text in [*lines, ("epsilon_thumb", DOTTED, "ε = α|μ|")]:
-        budgets = rows[name].to_numpy()
-        axes.plot(means, budgets, linestyle=dash, **look)
-        ends.append(End(means[-1], budgets[-1], text, "black"))
-    return ends
 
 
 # -------------------------------------------------------------------------------------- errors

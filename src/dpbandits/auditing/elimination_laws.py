@@ -18,7 +18,7 @@ from dpbandits._arrays import Floats
 from dpbandits.acceleration import ExactRun, accelerators
 from dpbandits.algorithms import DPRSE, DPSE, LDPRSE, DPSEIdentifier, GuessAndDouble
 from dpbandits.heavy.schedules import HeavyEpochPlan, heavy_epoch
-from dpbandits.rewards.heavy_laws import HeavyTailInstance
+from dpbandits.rewards.heavy_instances import HeavyTailInstance
 from dpbandits.schedules import EpochPlan, elimination_epoch
 
 __all__ = [
@@ -87,7 +87,7 @@ def heavy_plan(
 
     Examples
     --------
-    >>> from dpbandits.rewards.heavy_laws import heavy_two_point
+    >>> from dpbandits.rewards.heavy_instances import heavy_two_point
     >>> instance = heavy_two_point(0.5, order=0.9)
     >>> heavy_plan(DPRSE(epsilon=1.0), 10**6, instance, 2, epoch=1).noise_draws
     1

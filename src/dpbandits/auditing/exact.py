@@ -36,7 +36,7 @@ from dpbandits.auditing.elimination_laws import (
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.subjects import check_one_arm
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.rewards.heavy_laws import HeavyTailInstance, heavy_two_point
+from dpbandits.rewards.heavy_instances import HeavyTailInstance, heavy_two_point
 from dpbandits.stopping import crossing_streams, privacy_loss
 from dpbandits.stopping.nas import NASFamily
 

@@ -19,8 +19,12 @@ from dpbandits.configuration import (
     Positive,
     checked_arguments,
 )
-from dpbandits.halting import noise_allowance_kernel, sampling_width_kernel
 from dpbandits.rewards.laws import Law, TwoPointLaw
+from dpbandits.stopping.halting import (
+    boundary_kernel,
+    query_allowance_kernel,
+    sampling_width_kernel,
+)
 from dpbandits.stopping.nas import NASFamily, check_rule
 
 __all__ = [
@@ -61,8 +65,24 @@ def _check_mean(mean: float, half_range: float) -> float:
     return size
 
 
-def _check_law(law: Law) -> float:
-    """Return |μ|/R of a law."""
+def check_law(law: Law) -> float:
+    """Return |μ|/R of a law.
+
+    Parameters
+    ----------
+    law : Law
+        The law.
+
+    Returns
+    -------
+    float
+        |μ|/R, from 10⁻¹⁰⁰ to 1.
+
+    Raises
+    ------
+    ValueError
+        If it is no law, or its mean is 0 or nearly so.
+    """
     check_kind("law", law, Law, "two_point(0.1)")
     return _check_mean(law.mean, law.half_range)
 
@@ -204,7 +224,8 @@ def stopping_samples(rule: NASFamily, mean: Number) -> int:
 
     The first look time n with n|μ| ≥ n·h·(2 + 1/α) + 2σ₁·log(4/β) + 2σ₂·log(8s²/β) +
     (σ₃/α)·log(4/β): there the rule halts unless an event of probability `stopping_failure` happens,
-    and its estimate is right as well. Proof: :prf:ref:`thm-halting`.
+    and its estimate is right as well. With a midpoint, n·h·(1 + 1/α) and (1 + 1/α)σ₃. Proof:
+    :prf:ref:`thm-halting`, :prf:ref:`prop-dpnas-midpoint`.
 
     Parameters
     ----------
@@ -230,14 +251,14 @@ def stopping_samples(rule: NASFamily, mean: Number) -> int:
     131072
     """
     halting = check_rule(rule)
-    # c counts each noise once; at worst it comes once more, except for the release
-    release = halting.release_scale / halting.alpha * math.log(4 / halting.beta)
 
     def surely(look: int) -> float:
         # as floats, for neither number may fit into a machine's integers
         n, number = float(rule.look_time(look)), float(look)
-        width = sampling_width_kernel(halting, n, number) * (2 + 1 / halting.alpha)
-        return float(n * width + 2 * noise_allowance_kernel(halting, number) - release)
+        # at worst, what the boundary allows for comes once more, except for the release
+        again = n * sampling_width_kernel(halting, n, number)
+        again += query_allowance_kernel(halting, number)
+        return float(boundary_kernel(halting, n, number) + again)
 
     return rule.time_to_reach(surely, mean)
 
@@ -498,7 +519,7 @@ def dagum_rate(law: Law, alpha: Fraction, beta: Fraction) -> float:
     ValueError
         If an argument is out of range or of another type.
     """
-    size = _check_law(law)
+    size = check_law(law)
     error = _check_alpha(alpha, size) * size  # in units of R, as the variance
     relative = max(law.variance / law.half_range / law.half_range, error) / error**2
     return relative * math.log(1 / beta)
@@ -539,7 +560,7 @@ def stopping_lower_bound(law: Law, alpha: Fraction, beta: _BelowHalf) -> float:
     >>> bounds[0] < bounds[1]
     True
     """
-    size = _check_law(law)
+    size = check_law(law)
     alpha = _check_alpha(alpha, size, 1e-10)  # an entropy needs more
     sign = math.copysign(1.0, law.mean)
     lower, upper = (1 - alpha) / (1 + alpha) * size, (1 + alpha) / (1 - alpha) * size
@@ -660,7 +681,7 @@ def stopping_complexity_lower_bound(
     ValueError
         If an argument is out of range or of another type.
     """
-    _check_law(law)
+    check_law(law)
     on_ends = isinstance(law, TwoPointLaw) and law.high == -law.low == law.half_range
 
     budgets = check_values("epsilon", epsilon, SMALLEST, math.inf)

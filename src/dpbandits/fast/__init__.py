@@ -8,6 +8,7 @@ from dpbandits.fast import batched_top_two as batched_top_two
 from dpbandits.fast import dplre as dplre
 from dpbandits.fast import ebgstop as ebgstop
 from dpbandits.fast import elimination as elimination
+from dpbandits.fast import fresh_epochs as fresh_epochs
 from dpbandits.fast import heavy_skipping as heavy_skipping
 from dpbandits.fast import heavy_steps as heavy_steps
 from dpbandits.fast import hybrid_skipping as hybrid_skipping

@@ -28,6 +28,7 @@ from dpbandits.fast.skipping import (
     MAX_SKIPS,
     SKIP_ERROR,
     aligned,
+    has_noise,
     pass_checkpoints,
     reward_band,
 )
@@ -156,11 +157,13 @@ def _play(
     return counts, skipped
 
 
-@accelerates(DPUCBHybrid, on=DrawnRewards, name="skipping", error=MAX_SKIPS * SKIP_ERROR)
+@accelerates(
+    DPUCBHybrid, on=DrawnRewards, name="skipping", error=MAX_SKIPS * SKIP_ERROR, when=has_noise
+)
 def play_skipping(
     algorithm: DPUCBHybrid, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play by certified skipping; without noise there is nothing to be skipped over.
+    """Play by certified skipping: without noise there is nothing to be skipped over.
 
     Parameters
     ----------
@@ -180,8 +183,6 @@ def play_skipping(
     Play
         The pulls at the checkpoints.
     """
-    if algorithm.epsilon == math.inf:
-        return play_pull_by_pull(algorithm, rewards, horizon, checkpoints, rng)
     policy, table = policy_of(algorithm, rewards.n_arms, horizon), first_passage_table()
     state = start(rewards.n_arms)
     counts, skipped = _play(rewards.means, policy, state, checkpoints, rng, table, MAX_SKIPS)

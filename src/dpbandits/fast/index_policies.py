@@ -10,7 +10,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
@@ -25,13 +25,12 @@ from dpbandits.rewards.streams import (
     LawRewards,
     Rewards,
     Tape,
-    bernoulli_tape,
     refill,
     tape_of,
 )
 from dpbandits.schedules import noise_bracket_kernel, noise_width
 
-__all__ = ["IndexPolicy", "play_index_policy", "play_per_step", "policy_of"]
+__all__ = ["IndexPolicy", "play_index_policy", "policy_of"]
 
 IndexAlgorithm = UCB | DPUCB | DPUCBBound | DPUCBHybrid
 
@@ -335,41 +334,6 @@ def play_index_policy(policy: IndexPolicy, rewards: Rewards, checkpoints: Times,
         Pulls of each arm among the first ``checkpoints[c]`` pulls.
     """
     return play_steps(_run, policy, start(rewards.n_arms), rewards, checkpoints, rng)
-
-
-def play_per_step(
-    means: ArrayLike, node_scale: float, gamma: float, checkpoints: Times, rng: Rng
-) -> Ints:
-    """Play the index (S + Z + γ)/n + √(2 log t/n) of UCB and DP-UCB on Bernoulli arms.
-
-    Parameters
-    ----------
-    means : array_like of float, shape (K,)
-        Means of the arms, in [0, 1].
-    node_scale : float
-        λ, scale of the noise of one tree node; 0 draws none.
-    gamma : float
-        γ, in units of the sum of rewards.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> play_per_step([1.0, 0.0], 0.0, 0.0, np.array([2, 100]), rng).tolist()
-    [[1, 1], [94, 6]]
-    """
-    policy, tape = IndexPolicy(float(node_scale), float(gamma)), bernoulli_tape(means)
-    counts = np.zeros((checkpoints.size, tape.means.size), np.int64)
-    _run(policy, start(tape.means.size), tape, checkpoints, counts, rng)
-    return counts
 
 
 def play_index_table(policy: IndexPolicy, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:

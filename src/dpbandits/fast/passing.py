@@ -12,9 +12,9 @@ import math
 from dpbandits._arrays import Rng
 from dpbandits._kernels import kernel
 from dpbandits.acceleration import accelerates
-from dpbandits.halting import Halting, boundary_kernel
 from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf_kernel
 from dpbandits.rewards.laws import Law, LawCode, sum_of_draws
+from dpbandits.stopping.halting import Halting, boundary_kernel, estimate_kernel
 from dpbandits.stopping.nas import DPNAS, NAS, DPExponentialNAS
 
 _RARE = 20.0  # looks whose noise has to be this many scales below zero are let pass in bulk
@@ -35,7 +35,8 @@ def _draw_doubling(
         total, n = total + sum_of_draws(rng, law, later - n), later
         noise = laplace(rng, halting.query_scale)
         if abs(total) >= boundary_kernel(halting, float(n), look) + threshold_noise + noise:
-            return n, (total + laplace(rng, halting.release_scale)) / n, True
+            total += laplace(rng, halting.release_scale)
+            return n, estimate_kernel(halting, float(n), look, total), True
 
 
 @kernel

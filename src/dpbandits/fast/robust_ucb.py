@@ -14,7 +14,8 @@ from dpbandits.fast.heavy_skipping import MAX_WALKS, WALK_ERROR, tree_skip_and_t
 from dpbandits.fast.heavy_steps import play_by_steps, tree_index_of
 from dpbandits.regret.base import Play, Times
 from dpbandits.regret.robust_ucb import ROBUST_FACTOR, RobustUCB
-from dpbandits.rewards.heavy_laws import GIVEN, GivenRewards, HeavyRewards, next_heavy
+from dpbandits.rewards.heavy_instances import GivenRewards, HeavyRewards
+from dpbandits.rewards.heavy_laws import GIVEN, next_heavy
 from dpbandits.rewards.streams import Tape, refill, tape_of
 
 __all__ = ["play_anytime"]
@@ -198,11 +199,18 @@ def play_anytime(rewards: HeavyRewards, checkpoints: Times, rng: Rng) -> Ints:
             refill(tape, rewards, arm)
 
 
-@accelerates(RobustUCB, on=HeavyRewards, name="skipping", error=MAX_WALKS * WALK_ERROR)
-def play_fast(
+def _is_fixed(algorithm: RobustUCB) -> bool:
+    """Return whether δ is, so that no reward drops out: only then are there walks."""
+    return algorithm.confidence == "fixed"
+
+
+@accelerates(
+    RobustUCB, on=HeavyRewards, name="skipping", error=MAX_WALKS * WALK_ERROR, when=_is_fixed
+)
+def play_by_walks(
     algorithm: RobustUCB, rewards: HeavyRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play by walks where δ is fixed; where it is not, exactly, with heaps of rewards that wait.
+    """Play by walks, δ being fixed.
 
     Parameters
     ----------
@@ -222,8 +230,6 @@ def play_fast(
     Play
         The pulls at the checkpoints.
     """
-    if algorithm.confidence == "anytime":
-        return Play(play_anytime(rewards, checkpoints, rng))
     policy = tree_index_of(algorithm, rewards, horizon)
     counts, tally = tree_skip_and_tally(rewards, policy, checkpoints, rng)
     return Play(counts, at_once=tally.walked_pulls)
@@ -234,7 +240,7 @@ def play_fast(
 def play_pull_by_pull(
     algorithm: RobustUCB, rewards: HeavyRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play pull by pull, on any heavy-tailed rewards.
+    """Play pull by pull, on any heavy-tailed rewards; if δ = t^−2, with heaps of those that wait.
 
     Parameters
     ----------

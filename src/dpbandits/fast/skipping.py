@@ -47,7 +47,7 @@ from dpbandits.mechanisms.first_passage import (
 )
 from dpbandits.regret.base import Play, Times
 from dpbandits.regret.dp_ucb import DPUCB, UCB
-from dpbandits.regret.dp_ucb_hybrid import DPUCBBound
+from dpbandits.regret.dp_ucb_hybrid import DPUCBBound, HybridIndex
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import DrawnRewards
 from dpbandits.schedules import noise_bracket_kernel
@@ -62,6 +62,8 @@ LOG_ERROR = -math.log(SKIP_ERROR)
 
 MAX_SKIPS = 4_000_000
 """Skips of one run, at most; a run that has used them up goes on pull by pull."""
+
+_ERROR = MAX_SKIPS * SKIP_ERROR
 
 # What follows steers only the speed: any choice of stretches gives the same law.
 _NOISE_RESERVE = 30.0  # node scales of a lead that are enough for the noise
@@ -514,11 +516,10 @@ def skip_and_tally(
 ) -> tuple[Ints, SkipTally]:
     """Play the index (S + Z + γ)/n + √(2 log t/n) on Bernoulli arms, with certified skips.
 
-    The law of the counts is that of `play_per_step` up to a total
-    variation distance of at most ``MAX_SKIPS * SKIP_ERROR`` = 4·10⁻¹⁰ a run, in exact arithmetic
-    with ideal random numbers: noise and sums of rewards are drawn with their exact laws, and the
-    rewards of a skip leave a band with a probability of at most `SKIP_ERROR`. Proof:
-    :prf:ref:`skip-tv`.
+    The law of the counts is that of a run pull by pull up to a total variation distance of at most
+    ``MAX_SKIPS * SKIP_ERROR`` = 4·10⁻¹⁰ a run, in exact arithmetic with ideal random numbers: noise
+    and sums of rewards are drawn with their exact laws, and the rewards of a skip leave a band with
+    a probability of at most `SKIP_ERROR`. Proof: :prf:ref:`skip-tv`.
 
     Parameters
     ----------
@@ -554,7 +555,24 @@ def skip_and_tally(
     return _skips(policy, means, checkpoints, rng, max_skips)
 
 
-@accelerates(UCB, DPUCB, DPUCBBound, on=DrawnRewards, name="skipping", error=MAX_SKIPS * SKIP_ERROR)
+def has_noise(algorithm: HybridIndex) -> bool:
+    """Return whether an algorithm on hybrid counters draws noise: else it is played pull by pull.
+
+    Parameters
+    ----------
+    algorithm : HybridIndex
+        The algorithm.
+
+    Returns
+    -------
+    bool
+        Whether its ε is finite.
+    """
+    return algorithm.epsilon < math.inf
+
+
+@accelerates(DPUCBBound, on=DrawnRewards, name="skipping", error=_ERROR, when=has_noise)
+@accelerates(UCB, DPUCB, on=DrawnRewards, name="skipping", error=_ERROR)
 def play_skipping(
     algorithm: UCB | DPUCB | DPUCBBound,
     rewards: DrawnRewards,
@@ -562,7 +580,7 @@ def play_skipping(
     checkpoints: Times,
     rng: Rng,
 ) -> Play:
-    """Play by certified skipping: :prf:ref:`skip-tv`; DP-UCB-BOUND without noise pull by pull.
+    """Play by certified skipping: :prf:ref:`skip-tv`.
 
     Parameters
     ----------
@@ -582,8 +600,6 @@ def play_skipping(
     Play
         The pulls at the checkpoints.
     """
-    if isinstance(algorithm, DPUCBBound) and algorithm.epsilon == math.inf:
-        return play_pull_by_pull(algorithm, rewards, horizon, checkpoints, rng)
     policy = policy_of(algorithm, rewards.n_arms, horizon)
     counts, tally = _skips(policy, rewards.means, checkpoints, rng, MAX_SKIPS)
     return Play(counts, at_once=tally.skipped_pulls)

@@ -234,7 +234,8 @@ class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
             batch in which that happens count, but no reward of it is asked for. On a finite
             population a run also ends when a patient is wanted of an arm that has none left.
         how : str, optional
-            Name of an accelerator, or "reference" for `decide`. None is the fastest.
+            Name of an accelerator, or "reference" for `decide`. None is the first that is entered
+            and fits, or `decide` if there is none or under ``NUMBA_DISABLE_JIT=1``.
 
         Returns
         -------
@@ -289,7 +290,8 @@ class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
         rng : numpy.random.Generator
             Source of the noise of all runs, one after another.
         how : str, optional
-            Name of an accelerator on tables, or "reference" for `decide`. None is the fastest.
+            Name of an accelerator on tables, or "reference" for `decide`. None is the first that
+            is entered and fits, or `decide` if there is none or under ``NUMBA_DISABLE_JIT=1``.
 
         Returns
         -------

@@ -12,7 +12,7 @@ __all__ = ["BatchedTopTwo"]
 
 
 class BatchedTopTwo(IdentificationAlgorithm):
-    """Base class: one batch of each arm, then leader against challenger until the rule stops.
+    """Base of the algorithms that play a batch of each arm, then a leader against a challenger.
 
     Arm a is released when its pulls reach the next number of a grid: the sum of its rewards since
     the last release plus one Laplace variable. In an arm's L-th round as the leader it is played if

@@ -16,7 +16,7 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer, check_kind, check_values
-from dpbandits.acceleration import REFERENCE, accelerator_for
+from dpbandits.acceleration import REFERENCE, what_plays
 from dpbandits.identification.base import (
     DEFAULT_MAX_PULLS,
     Decision,
@@ -203,7 +203,7 @@ def _identification(
     check_unique_best_arm(instance)
     max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
     short = min(max_pulls, max(64, 4 * instance.n_arms))
-    told = str(accelerator_for(algorithm, DrawnRewards, how) or REFERENCE)
+    told = what_plays(algorithm, DrawnRewards, how, max_pulls)
 
     def gather(decisions: Sequence[Decision]) -> Identifications:
         best, pulls = map(np.array, zip(*decisions, strict=True))
@@ -252,7 +252,8 @@ def identify(
         processors.
     how : str, optional
         What runs: "reference" for the algorithm's plain program, or the name of one of its
-        accelerators. None is the fastest. ``runs.how`` says which it was.
+        accelerators. None is the first that is entered and fits, or the plain program if there is
+        none or under ``NUMBA_DISABLE_JIT=1``. ``runs.how`` says which it was.
 
     Returns
     -------
@@ -303,7 +304,8 @@ def identify_many(
         processors.
     how : str, optional
         What runs: "reference" for the algorithms' plain programs, or the name of an
-        accelerator that all of them have. None is the fastest.
+        accelerator that all of them have. None is for each case the first that is
+        entered and fits, or its plain program.
 
     Returns
     -------

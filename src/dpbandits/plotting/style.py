@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -28,6 +28,7 @@ from scipy.optimize import isotonic_regression
 
 from dpbandits._arrays import Floats
 from dpbandits._files import write_atomically
+from dpbandits._validation import check_choice, check_integer
 
 COLOURS = {
     "black": "#000000",
@@ -76,11 +77,14 @@ _LABEL_SIZE = 10.5
 _LABEL_OFFSET = 12.0  # points from the end of a curve to its label
 _LEADER = {"arrowstyle": "-", "linewidth": 1.2, "shrinkA": 1, "shrinkB": 1, "relpos": (0.0, 0.5)}
 _OVERLAP = 0.25  # inches by which two panels in a row stand closer than their widths say
-_NARROWEST = 0.8  # share of its own width that a panel keeps where there is little room
-_LOWEST = 0.8  # share of its own height that it has where panels stand below each other
+_NARROWEST = 0.8  # share of its own width that a panel keeps beside another
+_SLIMMEST = 0.7  # share of the usual width that a panel keeps which stands alone in its row
+_LOWEST = 0.79  # share of its own height that it has where panels stand below each other
 _LEAST_SHARE = 0.3  # of a panel's width that its curves keep beside their labels
 
-_room: ContextVar[tuple[float, int] | None] = ContextVar("room", default=None)
+_MOST_TICKS, _TICK = 6, 34.0  # on a logarithmic axis, and points that one takes
+
+_room: ContextVar[tuple[float, int, float] | None] = ContextVar("room", default=None)
 
 
 class NarrowError(ValueError):
@@ -127,6 +131,104 @@ class Look:
     line: Any = "-"
     marker: str = "o"
     width: float = 2.0
+
+
+ALGORITHM_LOOKS = {
+    "NAS": Look(COLOURS["black"], _DASH_DOT, "D", 1.7),
+    "DP-NAS": Look(COLOURS["vermilion"], DASHED, "s", 1.7),
+    "DP-exp-NAS": Look(COLOURS["blue"], "-", "o", 1.7),
+    "DP-exp-NAS, ε = ∞": Look(COLOURS["black"], DASHED, "D", 1.7),
+    "DP-Bernstein": Look(COLOURS["purple"], "-", "X", 2.0),
+    "DP-Hoeffding": Look(COLOURS["orange"], UNEVEN, "v", 1.7),
+    "EBGStop": Look(COLOURS["green"], (0, (8, 1.5)), "^", 1.7),
+    "UCB": Look(COLOURS["black"], "-", "", 1.5),
+    "SE": Look(COLOURS["black"], DOTTED, "", 1.5),
+    "DP-UCB": Look(COLOURS["vermilion"], DASHED, "", 2.0),
+    "DP-UCB-HYBRID": Look(COLOURS["sky"], LONG, "", 2.2),
+    "DP-UCB-BOUND": Look(COLOURS["purple"], _SHORT, "", 2.2),
+    "DP-UCB-INT": Look(COLOURS["green"], UNEVEN, "", 1.3),
+    "DP-SE": Look(COLOURS["blue"], (0, (1.2, 0.9)), "", 2.6),
+    "Lazy-UCB": Look(COLOURS["orange"], "-", "o", 1.4),
+    "AdaP-UCB": Look(COLOURS["vermilion"], "-", "s", 1.4),
+    "AdaP-KLUCB": Look(COLOURS["purple"], "-", "^", 1.4),
+    "Lazy-DP-TS": Look(COLOURS["sky"], "-", "D", 1.4),
+    "DP-KLUCB": Look(COLOURS["green"], "-", "v", 1.4),
+    "DP-IMED": Look(COLOURS["blue"], "-", "P", 1.4),
+    "DP-IMED, d_ε": Look(COLOURS["black"], _DASH_DOT, "X", 1.4),
+    "Top Two": Look(COLOURS["black"], _DASH_DOT, "D", 1.7),
+    "DP-TT": Look(COLOURS["blue"], "-", "o", 1.9),
+    "AdaP-TT": Look(COLOURS["vermilion"], DASHED, "s", 1.7),
+    "DP-LRE": Look(COLOURS["green"], LONG, "X", 2.0),
+    "DPRUCB": Look(COLOURS["vermilion"], DASHED, "s", 2.0),
+    "DPRSE": Look(COLOURS["blue"], "-", "o", 2.0),
+    "LDPRSE": Look(COLOURS["orange"], DASHED, "^", 2.0),
+    "Robust-UCB": Look(COLOURS["black"], UNEVEN, "", 1.4),
+}
+"""How each algorithm is drawn, by its label, with one colour through the whole book.
+
+Black is what has no privacy. There are more algorithms than colours, so that two that never meet
+in a figure may share one; those of one colour that do meet differ in line or marker.
+"""
+
+GREY = "0.6"
+"""What stands back in a figure: no lighter, or it could not be read in the dark."""
+
+
+def faded(look: Look) -> Look:
+    """Return the look of a curve that stands back: grey, thin, without a marker.
+
+    Parameters
+    ----------
+    look : Look
+        Its own look, whose line it keeps.
+
+    Returns
+    -------
+    Look
+        The grey one.
+
+    Examples
+    --------
+    >>> faded(ALGORITHM_LOOKS["DP-SE"]).colour
+    '0.6'
+    """
+    return Look(GREY, look.line, "", min(look.width, 1.2))
+
+
+def looks_of(names: Iterable[str], shown: Iterable[str] | None = None) -> dict[str, Look]:
+    """Return the looks of algorithms in a figure: those that it is about in colour, others grey.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Labels of the algorithms, of `ALGORITHM_LOOKS`.
+    shown : iterable of str, optional
+        Those in colour; all if not given. Three or four can be told apart at a glance.
+
+    Returns
+    -------
+    dict of str to Look
+        Label → look, in the order given.
+
+    Raises
+    ------
+    ValueError
+        If a label has no look, or one is to be shown that is not among the names.
+
+    Examples
+    --------
+    >>> looks = looks_of(["DP-SE", "DP-UCB"], shown=["DP-SE"])
+    >>> [look.colour for look in looks.values()]
+    ['#0072B2', '0.6']
+    """
+    wanted = list(names)
+    coloured = wanted if shown is None else list(shown)
+    for name in wanted:
+        check_choice("algorithm", name, tuple(ALGORITHM_LOOKS))
+    for name in coloured:
+        check_choice("shown", name, tuple(wanted))
+    own = {name: ALGORITHM_LOOKS[name] for name in wanted}
+    return {name: look if name in coloured else faded(look) for name, look in own.items()}
 
 
 IDENTIFIER_LOOKS = {
@@ -231,7 +333,7 @@ def styled() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def filling(width: float, columns: int = 2) -> Iterator[None]:
+def filling(width: float, columns: int = 2, share: float = _LEAST_SHARE) -> Iterator[None]:
     """Have the figures that are made inside a block fill `width` inches, or more if they need it.
 
     Up to `columns` panels stand in a row, two where that leaves each four fifths of its own width.
@@ -243,13 +345,15 @@ def filling(width: float, columns: int = 2) -> Iterator[None]:
         Width of the figures, in inches.
     columns : int
         Most panels in a row: 1 or 2.
+    share : float
+        Least share of a panel's width that its curves keep beside their labels.
 
     Yields
     ------
     None
         Nothing: the block sets the width.
     """
-    token = _room.set((width, columns))
+    token = _room.set((width, columns, share))
     try:
         yield
     finally:
@@ -369,8 +473,9 @@ def make_panels(
     if room is not None:
         if room[1] < columns or span(columns, _NARROWEST) > room[0]:
             columns = 1
-        whole = max(room[0], span(columns, _NARROWEST))
-    height *= 1.0 if columns == usual else _LOWEST
+        least = left + _SLIMMEST * min(width, PANEL_WIDTH)
+        whole = max(room[0], least if columns == 1 else span(columns, _NARROWEST))
+    height *= 1.0 if columns == usual and whole > _LOWEST * span(usual) else _LOWEST
     rows = math.ceil(len(titles) / columns)
     height = rows * height + 0.3 + foot
     figure, grid = plt.subplots(rows, columns, figsize=(whole, height), squeeze=False)
@@ -388,6 +493,79 @@ def make_panels(
     panels = dict(zip(titles, places, strict=False))
     for panel, axes in panels.items():
         axes.set_title(f"({panel})  {titles[panel]}" if len(titles) > 1 else titles[panel])
+    return figure, panels
+
+
+def small_multiples(
+    titles: Sequence[str], columns: int = 4, *, least: float = 1.4, height: float = 1.35
+) -> tuple[Figure, list[Axes]]:
+    """Make many small panels that share their axes, a title above each.
+
+    They say one thing together: label the curves in the first panel alone. In a narrow figure
+    (`filling`) fewer of them stand in a row.
+
+    Parameters
+    ----------
+    titles : sequence of str
+        Titles of the panels, in their order.
+    columns : int
+        Most panels in a row.
+    least : float
+        Least width of a panel, in inches.
+    height : float
+        Height of a panel, in inches.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        The figure.
+    panels : list of matplotlib.axes.Axes
+        Its panels; ticks have numbers at the left and at the bottom of the figure alone.
+
+    Raises
+    ------
+    ValueError
+        If there is no title, or no column.
+
+    Examples
+    --------
+    >>> with styled(), filling(7.0):
+    ...     figure, panels = small_multiples([f"bandit {i}" for i in range(12)])
+    >>> len(panels), columns_of(panels[0])
+    (12, 4)
+    >>> with styled(), filling(3.5):
+    ...     figure, panels = small_multiples([f"bandit {i}" for i in range(12)])
+    >>> columns_of(panels[0])
+    2
+    >>> plt.close("all")
+    """
+    if not titles:
+        raise ValueError(f"titles={titles!r} is empty; allowed: at least 1")
+    columns = check_integer("columns", columns, 1)
+    room, side = _room.get(), _LEFT - 0.2
+    width = 7.0 if room is None else room[0]
+    columns = max(1, min(columns, len(titles), int((width - side) / least)))
+    rows = math.ceil(len(titles) / columns)
+    whole = rows * height + _BOTTOM + 0.1
+    figure, grid = plt.subplots(
+        rows, columns, figsize=(width, whole), squeeze=False, sharex=True, sharey=True
+    )
+    figure.subplots_adjust(
+        left=side / width,
+        right=1 - _RIGHT / width,
+        bottom=_BOTTOM / whole,
+        top=1 - _TOP / whole,
+        wspace=0.1,
+        hspace=0.36,
+    )
+    places = list(grid.flat)
+    for axes in places[len(titles) :]:
+        axes.remove()
+    panels = places[: len(titles)]
+    for place, axes in enumerate(panels):
+        axes.set_title(titles[place], fontsize=_LABEL_SIZE, pad=3)
+        lowest = place + columns >= len(titles)
+        axes.tick_params(labelbottom=lowest, labelleft=place % columns == 0)
     return figure, panels
 
 
@@ -429,11 +607,15 @@ def finish_panels(
     labels = [_text_width(end.text) for r in ranges for end in r.ends]
     beside = max(labels, default=0.0) + _LABEL_OFFSET + 4
     room = beside / inner
-    if _room.get() is not None and 1 - room < _LEAST_SHARE:
-        more = beside / (1 - _LEAST_SHARE) - inner
+    given = _room.get()
+    if given is not None and 1 - room < given[2]:
+        more = beside / (1 - given[2]) - inner
         raise NarrowError(float(figure.get_size_inches()[0]) + columns * more / 72)
+    ticks = _MOST_TICKS
+    if given is not None:
+        ticks = max(2, min(_MOST_TICKS, int((1 - room) * inner / _TICK)))
     for place, axes in enumerate(panels):
-        _set_limits(axes.xaxis, x, 0.0, room, "x" in log)
+        _set_limits(axes.xaxis, x, 0.0, room, "x" in log, ticks)
         _set_limits(axes.yaxis, y, 0.05 if log else 0.0, 0.05, "y" in log)
         axes.tick_params(labelleft=place % columns == 0, labelbottom=place + columns >= len(panels))
         if place + columns >= len(panels):
@@ -540,7 +722,12 @@ def _text_width(text: str) -> float:
 
 
 def _set_limits(
-    axis: Any, data: tuple[float, float], before: float, after: float, log: bool
+    axis: Any,
+    data: tuple[float, float],
+    before: float,
+    after: float,
+    log: bool,
+    ticks: int = _MOST_TICKS,
 ) -> None:
     """Set an axis' limits so that shares `before` and `after` of its length lie off the data."""
     low, high = np.log10(data) if log else data
@@ -548,9 +735,9 @@ def _set_limits(
     limits = np.array([low - before * length, high + after * length])
     axis.axes.set(**{f"{axis.axis_name}lim": tuple(10**limits if log else limits)})
     if log:
-        # Ticks stand at powers of ten only, where there is data, and at most six of them.
+        # Ticks stand at powers of ten only, where there is data and room for them.
         first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
-        step = max(1, math.ceil((last - first) / 5))
+        step = max(1, math.ceil((last - first) / (ticks - 1)))
         axis.set_major_locator(FixedLocator([10.0**k for k in range(first, last + 1, step)]))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(power_of_ten))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -160,6 +160,21 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
         """
         return n_arms + 1
 
+    def parts(self, pulls: int) -> Sequence[tuple[RegretAlgorithm, int]]:
+        """Return what `play` lets other algorithms play, by `Run.let`: here nothing.
+
+        Parameters
+        ----------
+        pulls : int
+            Length of a run, at least 1.
+
+        Returns
+        -------
+        sequence of (RegretAlgorithm, int)
+            Each algorithm, and how many pulls it plays.
+        """
+        return ()
+
     @property
     def tables(self) -> Tables | None:
         """Tables on which it can be audited, as long as the horizon that it is told.
@@ -226,7 +241,8 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
         rng : numpy.random.Generator
             Source of all randomness of the run, rewards included.
         how : str, optional
-            Name of an accelerator, or "reference" for `play`. None is the fastest.
+            Name of an accelerator, or "reference" for `play`. None is the first that is entered and
+            fits, or `play` if there is none or under ``NUMBA_DISABLE_JIT=1``.
 
         Returns
         -------
@@ -252,7 +268,7 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
             if fault := play.fault(checkpoints, source.n_arms):
                 raise ValueError(f"{type(self).__name__}: {fast.name} {fault}")
             return play
-        run = Run(source, checkpoints)
+        run = Run(source, checkpoints, how)
         program = f"{type(self).__name__}.play"
         try:
             self.play(run, horizon, rng)
@@ -281,8 +297,8 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
         rng : numpy.random.Generator
             Source of the noise of all runs, one after another.
         how : str, optional
-            Name of an accelerator that plays tables, or "reference" for `play`. None is the
-            fastest.
+            Name of an accelerator that plays tables, or "reference" for `play`. None is the first
+            that is entered and fits, or `play` if there is none or under ``NUMBA_DISABLE_JIT=1``.
 
         Returns
         -------

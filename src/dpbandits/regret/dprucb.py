@@ -15,7 +15,7 @@ from dpbandits.configuration import Budget, Positive
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy.schedules import TreeIndexPlan, tree_index
 from dpbandits.regret.heavy import HeavyTailAlgorithm
-from dpbandits.rewards.heavy_laws import HeavyTailInstance
+from dpbandits.rewards.heavy_instances import HeavyTailInstance
 from dpbandits.rewards.run import Run
 
 __all__ = ["DPRUCB"]

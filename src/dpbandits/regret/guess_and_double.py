@@ -28,7 +28,8 @@ class GuessAndDouble(RegretAlgorithm):
     The algorithm is run with a guess G; at time G/2 the guess becomes 2G ("double", as SS19
     has it) or G² ("square") and the algorithm starts anew, with its confidence set to the new
     guess and nothing remembered. A reward plays a role in one stretch only, so the privacy
-    guarantee is that of one stretch.
+    guarantee is that of one stretch. A stretch is played by an accelerator of `base` where it has
+    one; ``how="reference"`` plays it by the plain program of `base`.
 
     Parameters
     ----------
@@ -125,6 +126,9 @@ class GuessAndDouble(RegretAlgorithm):
             stop = int(min(guess // 2, end))
             yield guess, start, stop
             guess, start = (2 * guess if self.growth == "double" else guess**2), stop
+
+    def parts(self, pulls: int) -> list[tuple[RegretAlgorithm, int]]:
+        return [(self.base, stop - start) for _, start, stop in self.stretches(pulls)]
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         for guess, start, stop in self.stretches():

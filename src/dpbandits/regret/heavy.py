@@ -19,11 +19,8 @@ from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy.schedules import HeavyEpochPlan, heavy_epoch
 from dpbandits.mechanisms import laplace_total
 from dpbandits.regret.base import RegretAlgorithm
-from dpbandits.rewards.heavy_laws import (
-    HeavyTailInstance,
-    ParetoLaw,
-    TwoPointHeavyLaw,
-)
+from dpbandits.rewards.heavy_instances import HeavyTailInstance
+from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
 from dpbandits.rewards.run import Run
 
 

@@ -32,9 +32,10 @@ draw_laplace = interpreted(laplace_by_inversion)  # slow to accept a generator i
 class LazyBatches(RegretAlgorithm):
     """Base of the algorithms of lazy batches: their guarantee.
 
-    A subclass has the fields `epsilon`, the privacy budget, and `eta`, the growth of the batches.
-    It plays one batch of a single pull of each arm in turn, then chooses by released sums. Ties
-    between arms go to the lowest number; the horizon is not used.
+    A subclass has two fields: `epsilon` is the privacy budget, and `eta` the growth of the batches.
+    It first pulls each arm once, in turn, which is the arm's first batch. Then it chooses arms by
+    released sums; among arms that tie it takes the one with the lowest number. It does not use the
+    horizon.
 
     Examples
     --------

@@ -59,12 +59,12 @@ class LazyDPTS(LazyBatches):
     >>> import dpbandits as dpb
     >>> runs = dpb.simulate(dpb.LazyDPTS(epsilon=1.0), dpb.instances.ss19("C2"), 10**6, n_runs=2)
     >>> runs.how, runs.pulls.sum(axis=1).tolist()
-    ('release by release: its law up to 1e-05', [1000000, 1000000])
+    ('release by release: its law up to 1e-07', [1000000, 1000000])
     """
 
     label: ClassVar[str] = "Lazy-DP-TS"
     source: ClassVar[str] = "Hu & Hegde 2022; reconstructed"
-    releases: ClassVar[bool] = False  # its requests are single pulls
+    releases: ClassVar[bool] = False  # a request is a pull, with "pulls": it ends no batch
     bound_for: ClassVar[Any] = BernoulliInstance  # its proof counts the odds of Binomial sums
 
     epsilon: Budget

@@ -12,7 +12,7 @@ import numpy as np
 from dpbandits import bounds
 from dpbandits._arrays import Rng
 from dpbandits.regret.heavy import HeavyTailAlgorithm
-from dpbandits.rewards.heavy_laws import HeavyTailInstance
+from dpbandits.rewards.heavy_instances import HeavyTailInstance
 from dpbandits.rewards.run import Run
 
 __all__ = ["ROBUST_FACTOR", "RobustUCB"]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_choice, check_integer, check_range, check_values
-from dpbandits.rewards.heavy_laws import (
+from dpbandits.rewards.heavy_instances import (
     TWZW22_NAMES,
     HeavyTailInstance,
     heavy,

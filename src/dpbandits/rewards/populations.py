@@ -338,6 +338,9 @@ class PatientRun(Run):
         The patients.
     checkpoints : numpy.ndarray of int, shape (C,)
         Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    how : str, optional
+        What plays the parts that `let` hands over: the name of an accelerator, or "reference" for
+        plain programs. None leaves the choice to what plays them.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, Protocol
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._validation import check_integer
 from dpbandits.rewards.streams import Source
-from dpbandits.rewards.truncated_sums import truncated_sum
 
 
 class Ended(BaseException):
@@ -49,6 +49,25 @@ def _whole(size: int) -> int:
         raise ProtocolError(str(error)) from None
 
 
+def _arm(arm: Any) -> int:
+    """Return the number of an arm as Python's own kind of whole number."""
+    try:
+        return operator.index(arm)
+    except TypeError:
+        raise ProtocolError(
+            f"arm={arm!r} is not a whole number; allowed: the number of an arm, from 0"
+        ) from None
+
+
+def _each_once(arms: Sequence[int] | NDArray[Any]) -> list[int]:
+    """Return the numbers of arms that are pulled in turn."""
+    listed = [_arm(arm) for arm in arms]
+    if len(set(listed)) < max(len(listed), 1):
+        what = "names an arm twice" if listed else "names no arm"
+        raise ProtocolError(f"arms={listed} {what}; allowed: at least one arm, each once")
+    return listed
+
+
 class Playable(Protocol):
     """An algorithm that can be handed a part of a run, by `Run.let`.
 
@@ -61,7 +80,9 @@ class Playable(Protocol):
     [5, 10]
     """
 
-    def draw(self, instance: Any, horizon: int, checkpoints: Ints, rng: Rng) -> Any:
+    def draw(
+        self, instance: Any, horizon: int, checkpoints: Ints, rng: Rng, how: str | None = None
+    ) -> Any:
         """Play until the last checkpoint.
 
         Parameters
@@ -74,6 +95,9 @@ class Playable(Protocol):
             Increasing numbers of pulls at which the pulls are counted; the last ends the run.
         rng : numpy.random.Generator
             Source of all randomness of the run.
+        how : str, optional
+            Name of one of its accelerators, or "reference" for its plain program. None leaves the
+            choice to it.
 
         Returns
         -------
@@ -96,6 +120,9 @@ class Run:
         Where the rewards come from.
     checkpoints : numpy.ndarray of int, shape (C,)
         Increasing numbers of pulls, from 1, at which the pulls are counted; the last ends the run.
+    how : str, optional
+        What plays the parts that `let` hands over: the name of an accelerator, or "reference" for
+        plain programs. None leaves the choice to what plays them.
 
     Attributes
     ----------
@@ -106,8 +133,8 @@ class Run:
     time : int
         Number of pulls so far.
     ends : list of int
-        Numbers of pulls after which `total`, `totals` and `moments` have returned, and the ends of
-        epochs within `let`.
+        Numbers of pulls after which a request for rewards was met, by `total`, `totals`, `moments`,
+        `moments_in_turn` or `truncated_totals`; and the ends of epochs within `let`.
 
     Examples
     --------
@@ -122,8 +149,8 @@ class Run:
     [[3, 0], [3, 3]] [2, 4]
     """
 
-    def __init__(self, source: Source, checkpoints: Ints) -> None:
-        self.source = source
+    def __init__(self, source: Source, checkpoints: Ints, how: str | None = None) -> None:
+        self.source, self.how = source, how
         self.n_arms = int(source.n_arms)
         self.checkpoints = checkpoints
         self.counts: Ints = np.zeros((checkpoints.size, self.n_arms), dtype=np.int64)
@@ -197,7 +224,7 @@ class Run:
         Ended
             If fewer pulls are left.
         """
-        size = _whole(size)
+        arm, size = _arm(arm), _whole(size)
         self._pull([arm], size)
         total = self.source.total(arm, size)
         self.ends.append(self.time)
@@ -221,11 +248,12 @@ class Run:
         Raises
         ------
         ProtocolError
-            If there is no such arm, or `size` is not a whole number of at least 1.
+            If no arm is named, one twice or one that is not there, or if `size` is not a whole
+            number of at least 1.
         Ended
             If fewer pulls are left.
         """
-        listed, size = [int(arm) for arm in arms], _whole(size)
+        listed, size = _each_once(arms), _whole(size)
         self._pull(listed, size)
         sums = np.array([self.source.total(arm, size) for arm in listed], dtype=np.float64)
         self.ends.append(self.time)
@@ -253,7 +281,7 @@ class Run:
         Ended
             If fewer pulls are left.
         """
-        size = _whole(size)
+        arm, size = _arm(arm), _whole(size)
         self._pull([arm], size)
         moments = self.source.moments(arm, size)
         self.ends.append(self.time)
@@ -279,11 +307,12 @@ class Run:
         Raises
         ------
         ProtocolError
-            If there is no such arm, or `size` is not a whole number of at least 1.
+            If no arm is named, one twice or one that is not there, or if `size` is not a whole
+            number of at least 1.
         Ended
             If fewer pulls are left.
         """
-        listed, size = [int(arm) for arm in arms], _whole(size)
+        listed, size = _each_once(arms), _whole(size)
         self._pull(listed, size)
         found = np.array([self.source.moments(arm, size) for arm in listed], dtype=np.float64)
         self.ends.append(self.time)
@@ -306,20 +335,20 @@ class Run:
         Returns
         -------
         iterator of float
-            Sums of the truncated rewards, each drawn when it is asked for: `truncated_sum`.
+            Sums of the truncated rewards, each drawn when it is asked for.
 
         Raises
         ------
         ProtocolError
-            If there is no such arm, or `size` is not a whole number of at least 1.
+            If no arm is named, one twice or one that is not there, or if `size` is not a whole
+            number of at least 1.
         Ended
             If fewer pulls are left.
         """
-        listed, size = [int(arm) for arm in arms], _whole(size)
+        listed, size = _each_once(arms), _whole(size)
         self._pull(listed, size)
         self.ends.append(self.time)
-        source: Any = self.source
-        return (truncated_sum(source.rng, source.laws[arm], size, bound) for arm in listed)
+        return (self.source.truncated_total(arm, size, bound) for arm in listed)
 
     def rest(self, arm: int) -> NoReturn:
         """Pull an arm until the run ends; its rewards are not asked for.
@@ -336,7 +365,7 @@ class Run:
         Ended
             Always.
         """
-        self._pull([int(arm)], self.left + 1)
+        self._pull([_arm(arm)], self.left + 1)
         raise Ended
 
     def let(self, algorithm: Playable, horizon: int, pulls: int, rng: Rng) -> None:
@@ -345,7 +374,7 @@ class Run:
         Parameters
         ----------
         algorithm : Playable
-            What plays, by its accelerator where it has one.
+            What plays: by its accelerator, if it has one, unless `how` says otherwise.
         horizon : int
             Horizon that it is told.
         pulls : int
@@ -366,7 +395,7 @@ class Run:
         stop, start = self.time + size, self.time
         inside = [time for time in self._times[self._passed :] if time < stop]
         times = np.array([*inside, stop], dtype=np.int64) - start
-        part = algorithm.draw(self.source, horizon, times, rng)
+        part = algorithm.draw(self.source, horizon, times, rng, self.how)
         before = np.array(self.pulls, dtype=np.int64)
         counts = before + part.counts
         reached = len(inside) + (stop in self._times)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import interpreted
-from dpbandits._validation import check_generator, check_integer, check_range
+from dpbandits._validation import check_generator, check_integer, check_positive, check_range
 from dpbandits.rewards.binomial import binomial
 from dpbandits.schedules import MOST_PULLS
 
@@ -137,6 +137,38 @@ class Source(abc.ABC):
             squares += float(block @ block)
             size -= block.size
         return total, squares
+
+    def truncated_total(self, arm: int, size: int, bound: float) -> float:
+        """Return the sum of the next `size` rewards of `arm`, those beyond a bound counted as 0.
+
+        Here through rewards one by one; sources whose law has a closed form draw it at once.
+
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+        size : int
+            Number of pulls, from 0 to 2^62.
+        bound : float
+            B > 0: a reward x counts as x·1{∣x∣ ≤ B}.
+
+        Returns
+        -------
+        float
+            Sum of the truncated rewards of these pulls.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, or the source has no such rewards.
+        """
+        arm, size = self._check(arm, size)
+        bound, total = check_positive("bound", bound, infinite=True), 0.0
+        while size > 0:
+            block = self.ready(arm, size)
+            total += float(block[np.abs(block) <= bound].sum())
+            size -= block.size
+        return total
 
     def ready(self, arm: int, most: int) -> Floats:
         """Return the next rewards of `arm` that are there: at least one, `most` at most.

@@ -80,6 +80,35 @@ def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> I
         yield number
 
 
+def check_mean(mean: float, alpha: float, half_range: float) -> float:
+    """Refuse a mean that no stream in [−R, R] has, or that is too near 0.
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ ≠ 0 of a stream.
+    alpha : float
+        Relative error α of a rule.
+    half_range : float
+        R > 0.
+
+    Returns
+    -------
+    float
+        |μ|.
+
+    Raises
+    ------
+    ValueError
+        If |μ| is above R or below 10⁻³⁰·R/α.
+    """
+    size = abs(mean)
+    if not 1e-30 * half_range / alpha <= size <= half_range:
+        allowed = "in [-half_range, half_range] and not too near 0"
+        raise ValueError(f"mean={mean!r} is out of range; allowed: {allowed}")
+    return size
+
+
 class Samples:
     """The samples of one run, as a plain program asks for them.
 
@@ -211,6 +240,7 @@ class StoppingRule(Guaranteed, Configuration, abc.ABC):
         ValueError
             If an argument is not as it says here; a sample that is refused is named with its place.
         """
+        check_generator("rng", rng)
         most = math.inf if max_samples is None else check_integer("max_samples", max_samples, 1)
         samples = Samples(checked(stream, self.half_range), most)
         try:
@@ -231,7 +261,8 @@ class StoppingRule(Guaranteed, Configuration, abc.ABC):
         max_samples : int
             Samples after which a run that has not halted ends, from 1 to 2^52.
         how : str, optional
-            Name of an accelerator, or "reference" for `stop`. None is the fastest.
+            Name of an accelerator, or "reference" for `stop`. None is the first that is entered
+            and fits, or `stop` if there is none or under ``NUMBA_DISABLE_JIT=1``.
 
         Returns
         -------

@@ -16,7 +16,7 @@ from dpbandits._arrays import Floats, Ints
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_kind
-from dpbandits.acceleration import REFERENCE, accelerator_for
+from dpbandits.acceleration import REFERENCE, what_plays
 from dpbandits.rewards.laws import Law
 from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.stopping.base import Outcome, StoppingRule
@@ -171,7 +171,7 @@ def _replicated(
 
     def gather(outcomes: list[Outcome]) -> Estimates:
         samples, estimates, halted = map(np.array, zip(*outcomes, strict=True))
-        played = str(accelerator_for(rule, Law, how) or REFERENCE)
+        played = what_plays(rule, Law, how, max_samples)
         return Estimates(rule, law, max_samples, samples, estimates, halted, played)
 
     return Replicated(
@@ -214,7 +214,8 @@ def estimate(
         processors.
     how : str, optional
         What runs: "reference" for the rule's plain program, or the name of one of its
-        accelerators. None is the fastest. ``estimates.how`` says which it was.
+        accelerators. None is the first that is entered and fits, or the plain program if there is
+        none or under ``NUMBA_DISABLE_JIT=1``. ``estimates.how`` says which it was.
 
     Returns
     -------

@@ -26,9 +26,9 @@ from dpbandits._arrays import Floats, Ints
 from dpbandits._kernels import kernel
 from dpbandits._validation import SMALLEST, check_fraction, check_integer, check_range, check_values
 from dpbandits.configuration import checked_arguments, whole
-from dpbandits.halting import Halting
 from dpbandits.mechanisms import laplace_log_cdf
 from dpbandits.stopping.base import checked
+from dpbandits.stopping.halting import Halting
 from dpbandits.stopping.nas import NASFamily, check_rule
 
 __all__ = [

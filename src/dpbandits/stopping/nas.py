@@ -6,10 +6,11 @@ import abc
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Annotated, ClassVar
 
 from dpbandits._arrays import Rng
-from dpbandits._validation import check_generator, check_integer
+from dpbandits._validation import check_choice, check_integer
 from dpbandits.configuration import (
     Budget,
     Count,
@@ -19,10 +20,10 @@ from dpbandits.configuration import (
     checked_arguments,
 )
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.halting import Halting, boundary_kernel
 from dpbandits.mechanisms import laplace
 from dpbandits.rewards.tables import Tables
-from dpbandits.stopping.base import Samples, StoppingRule
+from dpbandits.stopping.base import Samples, StoppingRule, check_mean
+from dpbandits.stopping.halting import Halting, boundary_kernel, estimate_kernel
 
 __all__ = ["NAS", "DPNAS", "DPExponentialNAS", "NASFamily"]
 
@@ -30,7 +31,7 @@ _MOST_LOOKS = 10**300  # a float
 
 
 class NASFamily(StoppingRule):
-    """The rules that hold |S_n| against the boundary of `dpbandits.halting`, and release S_n/n.
+    """The rules that hold |S_n| against the boundary of `halting`, and release S_n/n.
 
     A subclass sets the constants of the condition, and which n it looks at: all, unless it says so.
     What simulates them draws only what can matter; its law is exact: :prf:ref:`prop-passing`.
@@ -160,10 +161,7 @@ class NASFamily(StoppingRule):
         ValueError
             If `mean` is out of range.
         """
-        allowed = "in [-half_range, half_range] and not too near 0"
-        size = abs(mean)
-        if not 1e-30 * self.half_range / self.alpha <= size <= self.half_range:
-            raise ValueError(f"mean={mean!r} is out of range; allowed: {allowed}")
+        size = check_mean(mean, self.alpha, self.half_range)
         return self.first_time(lambda look: self.look_time(look) * size >= needed(look))
 
     def first_time(self, holds: Callable[[int], bool]) -> int:
@@ -192,7 +190,7 @@ class NASFamily(StoppingRule):
 
     def stop(self, samples: Samples, rng: Rng) -> float:
         halting = self.halting
-        threshold_noise = laplace(check_generator("rng", rng), halting.threshold_scale)
+        threshold_noise = laplace(rng, halting.threshold_scale)
         total = 0.0
         while True:
             total += samples.next()
@@ -201,7 +199,8 @@ class NASFamily(StoppingRule):
             if look:
                 noise = laplace(rng, halting.query_scale)
                 if abs(total) >= boundary_kernel(halting, n, look) + threshold_noise + noise:
-                    return (total + laplace(rng, halting.release_scale)) / n
+                    total += laplace(rng, halting.release_scale)
+                    return float(estimate_kernel(halting, n, look, total))
 
 
 def check_rule(rule: NASFamily) -> Halting:
@@ -331,13 +330,17 @@ class DPNAS(NASFamily):
 
 @dataclass(frozen=True)
 class DPExponentialNAS(DPNAS):
-    """DP exponential NAS: Sajed & Sheffet (2019), Algorithm 2, without deviations.
+    """DP exponential NAS: Sajed & Sheffet (2019), Algorithm 2, by default without deviations.
 
     `DPNAS` that looks at n = 2, 4, 8, … only, and whose union bounds run over the number k of the
     look: h = R·√((2/n)·log(16k²/β)) and c = σ₁·log(4/β) + σ₂·log(8k²/β) + (σ₃/α)·log(4/β) with σ₁ =
     σ₂ = 12R/ε and σ₃ = 4R/ε. ε-differentially private and (α, β)-correct (Corollary 3.2); halts by
     the time of Theorem 3.3. Proof: :prf:ref:`thm-dpnas`, :prf:ref:`thm-halting`. Simulated in O(log
     n).
+
+    With the *midpoint* for an estimate, ours, h/α takes the place of h(1 + 1/α) and (1 + 1/α)σ₃ of
+    σ₃/α, and with S̃ the noised sum and w = h + (σ₃/n)·log(4/β) it releases sign(S̃)·(|S̃|/n − αw).
+    The guarantees are the same: :prf:ref:`prop-dpnas-midpoint`.
 
     Parameters
     ----------
@@ -349,6 +352,9 @@ class DPExponentialNAS(DPNAS):
         Probability β in (0, 1) with which the error may be greater.
     half_range : float
         R > 0; the samples lie in [−R, R].
+    estimate : {"mean", "midpoint"}
+        What is released: the noised mean, as the paper has it, or the midpoint of what a sound
+        estimate may be, which needs fewer samples unless there are few.
 
     Raises
     ------
@@ -360,10 +366,18 @@ class DPExponentialNAS(DPNAS):
     >>> import dpbandits as dpb
     >>> dpb.DPExponentialNAS(epsilon=0.1, alpha=0.5, beta=0.05).noiseless_time(1e-3)
     268435456
+    >>> dpb.DPExponentialNAS(0.1, alpha=0.5, beta=0.05, estimate="midpoint").noiseless_time(1e-3)
+    134217728
     """
 
     label: ClassVar[str] = "DP-exp-NAS"
     source: ClassVar[str] = "SS19, Algorithm 2"
+
+    estimate: Annotated[str, partial(check_choice, choices=("mean", "midpoint"))] = "mean"
+
+    @property
+    def halting(self) -> Halting:
+        return super().halting._replace(midpoint=self.estimate == "midpoint")
 
     def look(self, n: int) -> int:
         n = check_integer("n", n, 1)

@@ -2,7 +2,8 @@
 
 A rule of the family looks at the sum S_n of the first n samples, for the s-th time, and halts when
 |S_n| ≥ n·h·(1 + 1/α) + c + B + A. h is a Hoeffding width, c an allowance for noise, B and A are
-Laplace variables: B drawn once, A at every look. Without privacy c = A = B = 0.
+Laplace variables: B drawn once, A at every look. Without privacy c = A = B = 0. If it releases a
+midpoint in place of S_n/n, n·h/α is enough for the samples, and c is greater.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class Halting(NamedTuple):
         Scale σ₂ of each A, in units of the sum.
     release_scale : float
         Scale σ₃ of the noise L of the released sum.
+    midpoint : bool
+        Whether a midpoint is released in place of the mean.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class Halting(NamedTuple):
     threshold_scale: float = 0.0
     query_scale: float = 0.0
     release_scale: float = 0.0
+    midpoint: bool = False
 
     @classmethod
     @checked_arguments
@@ -151,6 +155,27 @@ def sampling_width(halting: _Condition, n: Positive, look: _Look) -> float:
 
 
 @kernel
+def query_allowance_kernel(halting: Halting, look: float) -> float:
+    """Return σ₁·log(4/β) + σ₂·log(8s²/β), the allowance for the noise of the comparisons.
+
+    Parameters
+    ----------
+    halting : Halting
+        Constants of the condition.
+    look : float
+        Number s of the look.
+
+    Returns
+    -------
+    float
+        The allowance.
+    """
+    once = math.log(4.0 / halting.beta)
+    each = math.log(8.0 * float(look) ** 2 / halting.beta)
+    return halting.threshold_scale * once + halting.query_scale * each
+
+
+@kernel
 def noise_allowance_kernel(halting: Halting, look: float) -> float:
     """Return `noise_allowance` without checks, for compiled loops.
 
@@ -167,14 +192,17 @@ def noise_allowance_kernel(halting: Halting, look: float) -> float:
         The allowance.
     """
     once = math.log(4.0 / halting.beta)
-    each = math.log(8.0 * float(look) ** 2 / halting.beta)
-    tests = halting.threshold_scale * once + halting.query_scale * each
-    return tests + halting.release_scale / halting.alpha * once
+    release = halting.release_scale / halting.alpha * once
+    if halting.midpoint:
+        release += halting.release_scale * once
+    return query_allowance_kernel(halting, look) + release
 
 
 @checked_arguments
 def noise_allowance(halting: _Condition, look: _Look) -> float:
     """Return c = σ₁·log(4/β) + σ₂·log(8s²/β) + (σ₃/α)·log(4/β), the allowance for noise.
+
+    With a midpoint, σ₃(1 + 1/α) stands for σ₃/α.
 
     Parameters
     ----------
@@ -220,12 +248,15 @@ def boundary_kernel(halting: Halting, n: float, look: float) -> float:
         What |S_n| has to reach.
     """
     width = sampling_width_kernel(halting, n, look)
-    return n * width * (1.0 + 1.0 / halting.alpha) + noise_allowance_kernel(halting, look)
+    blow_up = 1.0 / halting.alpha if halting.midpoint else 1.0 + 1.0 / halting.alpha
+    return n * width * blow_up + noise_allowance_kernel(halting, look)
 
 
 @checked_arguments
 def boundary(halting: _Condition, n: Positive, look: _Look) -> float:
     """Return n·h·(1 + 1/α) + c: what |S_n| has to reach when all noise is zero.
+
+    With a midpoint, n·h/α stands for n·h·(1 + 1/α).
 
     Parameters
     ----------
@@ -254,3 +285,31 @@ def boundary(halting: _Condition, n: Positive, look: _Look) -> float:
     True
     """
     return float(boundary_kernel(halting, n, look))
+
+
+@kernel
+def estimate_kernel(halting: Halting, n: float, look: float, total: float) -> float:
+    """Return the estimate that is made of the noised sum S̃.
+
+    S̃/n, or the midpoint sign(S̃)·(|S̃|/n − α(h + (σ₃/n)·log(4/β))): if |S̃/n − μ| ≤ w ≤ α|S̃|/n, then
+    sign(S̃)·(|S̃|/n − αw) is off by at most α|μ|.
+
+    Parameters
+    ----------
+    halting : Halting
+        Constants of the condition.
+    n, look : float
+        Number of samples, and number s of the look.
+    total : float
+        The noised sum.
+
+    Returns
+    -------
+    float
+        The estimate.
+    """
+    if not halting.midpoint:
+        return total / n
+    width = sampling_width_kernel(halting, n, look)
+    width += halting.release_scale * math.log(4.0 / halting.beta) / n
+    return math.copysign(abs(total) / n - halting.alpha * width, total)

@@ -14,13 +14,13 @@ import numpy as np
 from cyclopts import Parameter
 
 import dpbandits as dpb
-from dpbandits import _console as console
-from dpbandits._console import Jobs, Json, Seed, Settings, configure, reads, show
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_number
 from dpbandits.algorithms import identifiers, registry, stopping_rules
 from dpbandits.auditing import TablePair, audit_exactly, search, subject_of
 from dpbandits.auditing import audit as audit_sampled
 from dpbandits.auditing.searching import usual_shape
+from dpbandits.cli import _console as console
+from dpbandits.cli._console import Jobs, Json, Seed, Settings, configure, reads, show
 from dpbandits.configuration import whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import FinitePopulation

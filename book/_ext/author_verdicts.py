@@ -1,0 +1,113 @@
+"""What the author of a paper wants to see, made from the verdicts.
+
+``author-verdicts KEY`` writes for a paper how many of its sentences are confirmed; then each that
+is disputed: the sentence before the verdict, the reason, and the command that computes it again;
+and, folded, what holds under a condition, what could not be told, and what is reconstructed. The
+files of verdicts lie in ``book/data``.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from claims_ledger import RECONSTRUCTED, Record, label, plain, standing
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+from companion.claims import ledger
+
+DISPUTED = ("does not hold", "not reproduced")
+FOLDED = {
+    "holds with a condition": "What holds with a condition that the text does not state",
+    "cannot be told from the text": "What cannot be told from the text that we have",
+    RECONSTRUCTED: "What we reconstructed, as our copy lacks the formula",
+    "holds": "What is confirmed as printed",
+}
+
+
+def command(claim: Record, by_experiment: Iterable[str]) -> str:
+    """Return what computes a verdict again: its check, or the chapter whose experiment it needs."""
+    if claim["id"] in set(by_experiment):
+        return f"companion execute {int(claim['chapter'])}"
+    return f"companion claims --check {claim['id']}"
+
+
+def sentence(claim: Record) -> str:
+    """Write what the paper says, and where."""
+    said = plain(claim["statement"].removeprefix("(reconstructed) "))
+    return f"{plain(claim['place'])}: {said}"
+
+
+def disputed(claim: Record, by_experiment: Iterable[str]) -> list[str]:
+    """Write a disputed point, the sentence first."""
+    return [
+        f"**{sentence(claim)}**",
+        "",
+        f"{{verdict}}`{claim['verdict']}` {plain(claim['reason'])} "
+        f"{{ref}}`All numbers <{label(claim)}>`; `{command(claim, by_experiment)}`",
+        "",
+    ]
+
+
+def count(number: int, of: str) -> str:
+    """Say how many sentences there are of a kind."""
+    return f"{number} {of if number != 1 else of.replace('sentences', 'sentence')}"
+
+
+def write(claims: list[Record], by_experiment: Iterable[str]) -> list[str]:
+    """Write all that is said of a paper."""
+    kinds: dict[str, list[Record]] = {}
+    for claim in claims:
+        kinds.setdefault(standing(claim), []).append(claim)
+    sizes = {kind: len(group) for kind, group in kinds.items()}
+    against = [claim for kind in DISPUTED for claim in kinds.get(kind, ())]
+    judged = sum(size for kind, size in sizes.items() if kind != RECONSTRUCTED)
+    told = [
+        f"We judge {count(judged, 'sentences')}. As printed {sizes.get('holds', 0)} hold, with a "
+        f"condition {sizes.get('holds with a condition', 0)}; {len(against)} are disputed, and "
+        f"{sizes.get('cannot be told from the text', 0)} cannot be told from our copy. "
+        + (
+            f"In {count(sizes[RECONSTRUCTED], 'sentences')} our copy lacks the formula."
+            if RECONSTRUCTED in sizes
+            else "Our copy has every formula that we judge."
+        ),
+        "",
+    ]
+    if against:
+        told += ["**Disputed.**", ""]
+    for claim in against:
+        told += disputed(claim, by_experiment)
+    for kind, title in FOLDED.items():
+        if kind in kinds:
+            told += [f":::{{dropdown}} {title} ({sizes[kind]})", ""]
+            told += [f"- {sentence(c)} {{ref}}`{plain(c['id'])} <{label(c)}>`" for c in kinds[kind]]
+            told += [":::", ""]
+    return told
+
+
+class AuthorVerdicts(SphinxDirective):
+    """What there is to say of a paper."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Read the verdicts and write them."""
+        claims: list[Record] = []
+        for path in sorted(Path(self.env.srcdir, "book/data").glob("claims-*.json")):
+            self.env.note_dependency(str(path))
+            claims += json.loads(path.read_text(encoding="utf-8"))["claims"]
+        (paper,) = self.arguments
+        chosen = [claim for claim in claims if claim["paper"] == paper]
+        if not chosen:
+            raise self.error(f"{paper!r} has no verdicts")
+        by_experiment = {claim.id for claim in ledger() if claim.needs}
+        lines = write(chosen, by_experiment)
+        return self.parse_text_to_nodes(StringList(lines, source=f"verdicts on {paper}"))
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Add the directive."""
+    app.add_directive("author-verdicts", AuthorVerdicts)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

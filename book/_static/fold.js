@@ -1,0 +1,54 @@
+// A link into a proof that is folded away opens it, and so does a word that the search has marked;
+// the list of the page's sections follows the reader.
+"use strict";
+
+(() => {
+  const typeset = async () => {
+    if (window.MathJax && MathJax.startup && MathJax.startup.promise) await MathJax.startup.promise;
+  };
+
+  function unfold(node) {
+    for (let at = node; at; at = at.parentElement)
+      if (at instanceof HTMLDetailsElement) at.open = true;
+  }
+
+  function target() {
+    if (location.hash.length < 2) return null;
+    let name = location.hash.slice(1);
+    try { name = decodeURIComponent(name); } catch { /* no encoding */ }
+    const found = document.getElementById(name);
+    return found && found.closest(".bd-article") ? found : null;
+  }
+
+  function goThere() {
+    const found = target();
+    if (!found) return;
+    unfold(found);
+    found.scrollIntoView();
+  }
+
+  window.addEventListener("hashchange", goThere);
+  // A second click on one link changes no address.
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element && event.target.closest("a[href*='#']");
+    if (link && link.href === location.href) setTimeout(goThere);
+  });
+
+  const MARKED = 100;  // milliseconds, after which the search has marked its words
+  window.addEventListener("load", async () => {
+    await Promise.all([typeset(), new Promise((done) => setTimeout(done, MARKED))]);
+    const marked = document.querySelectorAll(".bd-article .highlighted");
+    for (const node of marked) unfold(node);
+    if (target()) goThere();
+    else if (marked.length) marked[0].scrollIntoView({ block: "center" });
+  });
+
+  window.addEventListener("activate.bs.scrollspy", () => setTimeout(() => {
+    const list = document.querySelector(".bd-sidebar-secondary");
+    const here = list && [...list.querySelectorAll("a.active")].pop();
+    if (!here) return;
+    const [box, row] = [list.getBoundingClientRect(), here.getBoundingClientRect()];
+    if (row.top < box.top + 40 || row.bottom > box.bottom - 40)
+      list.scrollTop += row.top - box.top - box.height / 3;
+  }));
+})();

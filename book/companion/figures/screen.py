@@ -1,0 +1,158 @@
+"""Figures for a page on a screen: SVG as wide as the column of text, and as a phone.
+
+A figure is laid out anew for each width, in letters of one size: panels stand beside each other on
+a wide screen and below each other on a narrow one. Its ground is clear, so that a page in the dark
+can turn black into white. Numbers are rounded, and the same figure gives the same bytes.
+"""
+
+import io
+import re
+from collections.abc import Callable
+
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from companion.figures.paper import fit_below
+from dpbandits.plotting.style import NarrowError, columns_of, filling, styled
+
+WIDE, NARROW = 7.0, 3.5
+"""Inches of the column of text, and of a phone."""
+
+STRETCH = 1.2
+"""How many times as wide a figure becomes at most so that two panels stand in a row."""
+
+_PHONE = 5.0  # inches, below which panels stand below each other
+_SHARE = 0.42  # of a panel's width that curves keep where it stands alone in its row
+_TRIES = 6
+_HAIR = 0.01  # inches
+_PATH = re.compile(r' d="([^"]*)"')
+_PLACE = re.compile(r'(?<=[ ("])(x="|y="|translate\()(-?[\d.]+)(?: (-?[\d.]+))?')
+_METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
+_COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
+
+
+def screen_figure(draw: Callable[[], Figure], width: float) -> bytes:
+    """Draw a figure for a screen, `width` inches wide or a little more, and return it as SVG.
+
+    `draw` is a function without arguments, such as the method ``draw`` of a figure that
+    `companion.publishing.published` read.
+    """
+    figure = _laid_out(draw, width)
+    fit_below(figure)
+    keep_inside(figure)
+    figure.patch.set_facecolor("none")
+    for axes in figure.axes:
+        axes.patch.set_facecolor("none")
+    buffer = io.BytesIO()
+    with styled():
+        about = {"Date": None, "Creator": None}
+        figure.savefig(buffer, format="svg", metadata=about, facecolor="none")
+    plt.close(figure)
+    return compact(buffer.getvalue().decode()).encode()
+
+
+def _laid_out(draw: Callable[[], Figure], width: float) -> Figure:
+    """Draw with two panels a row where there is room for them, or nearly so; else with one."""
+    if width > _PHONE:
+        for room in (width, STRETCH * width):
+            figure, needed = _attempt(draw, room, 2)
+            if needed is not None and room < needed <= STRETCH * width:
+                figure, _ = _attempt(draw, needed + _HAIR, 2)
+            if figure is not None and (columns_of(figure.axes[0]) > 1 or len(figure.axes) == 1):
+                return figure
+            plt.close(figure)
+    room = width
+    for _ in range(_TRIES):
+        figure, needed = _attempt(draw, room, 1, _SHARE)
+        if figure is not None:
+            return figure
+        room = (needed or room) + _HAIR
+    raise ValueError(f"width={width!r} cannot be drawn; allowed: a width with room for labels")
+
+
+def keep_inside(figure: Figure) -> None:
+    """Move names of horizontal axes that stand out at the right to the figure's edge."""
+    figure.draw_without_rendering()
+    edge = figure.bbox.width - 2.0
+    for axes in figure.axes:
+        name = axes.xaxis.label
+        if name.get_text() and name.get_window_extent().x1 > edge:
+            name.set(x=axes.transAxes.inverted().transform((edge, 0.0))[0], ha="right")
+
+
+def _attempt(
+    draw: Callable[[], Figure], room: float, columns: int, share: float = 0.3
+) -> tuple[Figure | None, float | None]:
+    """Return the figure, or else the width that its labels need."""
+    before = set(plt.get_fignums())
+    try:
+        with styled(), filling(room, columns, share):
+            return draw(), None
+    except NarrowError as error:
+        for number in set(plt.get_fignums()) - before:
+            plt.close(number)
+        return None, error.needed
+
+
+# ------------------------------------------------------------------------------------------- SVG
+
+
+def compact(svg: str) -> str:
+    """Write an SVG of matplotlib shorter: rounded numbers, relative paths, no comments.
+
+    Coordinates are rounded to hundredths of a point, which is less than can be seen.
+    """
+    svg = _COMMENT.sub("", _METADATA.sub("", svg))
+    svg = _PATH.sub(lambda match: f' d="{relative(match[1])}"', svg)
+    svg = _PLACE.sub(_rounded_place, svg)
+    return "\n".join(line.strip() for line in svg.splitlines()) + "\n"
+
+
+def relative(path: str) -> str:
+    """Write a path of straight lines relative to each point before, in hundredths; others alone.
+
+    Examples
+    --------
+    >>> relative("M 1.004 2 L 3 2.5 L 2 2.5 z")
+    'M1 2l2 .5-1 0z'
+    >>> relative("M 0 0 C 1 1 2 2 3 3")
+    'M 0 0 C 1 1 2 2 3 3'
+    """
+    steps = path.split()
+    if not set(filter(str.isalpha, steps)) <= {"M", "L", "z"}:
+        return " ".join(steps)
+    written: list[str] = []
+    here, place, command = (0, 0), 0, ""
+    while place < len(steps):
+        letter = steps[place]
+        if letter == "z":
+            written.append("z")
+            place, command = place + 1, ""
+            continue
+        x, y = (round(100 * float(number)) for number in steps[place + 1 : place + 3])
+        if letter == "M":
+            written.append("M" + _pair(x, y))
+            command = ""
+        else:
+            step = _pair(x - here[0], y - here[1])
+            between = "" if step.startswith("-") else " "
+            written.append(f"{between}{step}" if command == "l" else f"l{step}")
+            command = "l"
+        here, place = (x, y), place + 3
+    return "".join(written)
+
+
+def _pair(x: int, y: int) -> str:
+    first, second = _hundredths(x), _hundredths(y)
+    return f"{first}{second}" if second.startswith("-") else f"{first} {second}"
+
+
+def _hundredths(value: int) -> str:
+    """Write a number of hundredths."""
+    text = f"{value / 100:.2f}".rstrip("0").rstrip(".")
+    return re.sub(r"^(-?)0(?=\.)", r"\1", text) if value else "0"
+
+
+def _rounded_place(match: re.Match[str]) -> str:
+    numbers = [number for number in match.groups()[1:] if number]
+    return match[1] + " ".join(_hundredths(round(100 * float(number))) for number in numbers)

@@ -1,0 +1,1 @@
+"""The command ``dpbandits``: its commands, and what every command line needs."""

@@ -1,0 +1,87 @@
+"""What the check of a page's form says of a text alone: each of its sentences can be said."""
+
+import pytest
+from check_form import (
+    COLUMNS,
+    HEAVIEST,
+    LINES,
+    WORDS,
+    cell_problems,
+    figure_problems,
+    story_problems,
+    weight_problems,
+)
+
+GOOD = {"name": "f", "svg": True, "width": 672, "narrow": True, "opens": True}
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("x = 1\n" * LINES, ""),
+        ("x = 1\n" * (LINES + 1), f"cell of {LINES + 1} lines"),
+        ("y" * COLUMNS, ""),
+        ("y" * (COLUMNS + 1), f"cell of {COLUMNS + 1} columns"),
+        ('glue("a", 1)', "cell with glue"),
+        ("from myst_nb import glue", "cell with glue"),
+        ("glued = 1  # no glue, and we assert nothing", ""),
+        ("for x in y:\n    assert x", "cell with assert"),
+    ],
+)
+def test_cells_in_sight(cell, said):
+    problems = cell_problems([cell])
+    assert len(problems) == (1 if said else 0)
+    assert all(problem.startswith(said) for problem in problems)
+
+
+def page(words, inner=""):
+    return (
+        '<article class="bd-article"><img src="logo.svg"/><h1>A title of words<a class="headerlink"'
+        f' href="#t">#</a></h1><div class="quiet"><p>{"quiet " * 500}</p></div>'
+        f'<p>{"word " * words}</p>{inner}<figure><img src="a.svg"/></figure>'
+        f"<p>{'after ' * 900}</p></article>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("inner", "more"),
+    [
+        ("", 0),
+        ('<p><span class="math">\\(a + b + c\\)</span></p>', 1),
+        (f"<details><summary>code</summary><pre>{'code ' * 500}</pre></details>", 0),
+        (f'<div class="cell_input"><div><pre>{"code " * 500}</pre></div></div>', 0),
+        ("<ul><li>one<br>two</li></ul>", 2),
+    ],
+)
+def test_a_story_has_its_picture_soon(inner, more):
+    assert story_problems(page(WORDS - more, inner)) == []
+    (said,) = story_problems(page(WORDS + 1 - more, inner))
+    assert said.startswith(f"{WORDS + 1} words before the first picture")
+
+
+def test_a_story_without_picture_or_title():
+    assert story_problems("<h1>T</h1><p>a</p>") == ["no picture"]
+    assert story_problems("<p>a</p><img>") == ["no title"]
+
+
+def test_a_page_is_weighed_by_what_it_loads():
+    light = [("http://x/a.js", HEAVIEST - 1), ("http://x/b.css", 1)]
+    assert weight_problems(light) == []
+    (said,) = weight_problems([*light, ("http://x/c.svg", 1)])
+    assert said.startswith(f"{HEAVIEST + 1} bytes") and "a.js" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, ""),
+        ({"svg": False}, "no SVG"),
+        ({"width": 900}, "900 px wide"),
+        ({"narrow": False}, "no drawing for a phone"),
+        ({"opens": False}, "does not open"),
+    ],
+)
+def test_figures_are_drawn_for_both_screens(change, said):
+    problems = figure_problems([GOOD | change])
+    assert len(problems) == (1 if said else 0)
+    assert all(said in problem for problem in problems)
