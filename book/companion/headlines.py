@@ -71,7 +71,9 @@ def _times(ratio: float) -> str:
 
 def _promise(_: Tables) -> dict[str, str]:
     """Choose between 14 and 13 of twenty patients each; or 13 and 13, had patient 7 not."""
-    return {"lead": _percent(lead_kept(1.0, 1.0)), "tie": _percent(lead_kept(0.0, 1.0))}
+    lead, tie = lead_kept(1.0, 1.0), lead_kept(0.0, 1.0)
+    shift = max(lead / tie, (1 - tie) / (1 - lead))
+    return {"lead": _percent(lead), "tie": _percent(tie), "shift": f"{shift:.1f}"}
 
 
 def _price(table: Tables) -> dict[str, str]:

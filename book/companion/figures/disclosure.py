@@ -167,7 +167,8 @@ def _days(axes: Axes, lines: Sequence[Line]) -> None:
         text = f"patient 7 {line.outcome}"
         axes.text(0.02, height, text, transform=axes.transAxes, color=LOOKS[line.outcome])
     axes.set_ylim(0, 100 * float(peak.value.max()) * 1.45)
-    axes.set_ylabel("chance of stopping, %")
+    step = int(peak.n[1] - peak.n[0])
+    axes.set_ylabel(f"chance to stop in {step} patients, %")
     axes.margins(x=0.02)
 
 
