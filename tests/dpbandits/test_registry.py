@@ -25,6 +25,7 @@ CONFIGURATIONS = {
     "UCB": [dpb.UCB()],
     "DPUCB": [
         *(dpb.DPUCB(30.0), dpb.DPUCB(math.inf)),
+        *(dpb.DPUCB(20.0, "tree-exact"), dpb.DPUCB(25.0, "tree-quantile")),
         *(dpb.DPUCB(60.0, "mishra-thakurta-parallel"), dpb.DPUCB(180.0, "mishra-thakurta")),
     ],
     "DPUCBBound": [
