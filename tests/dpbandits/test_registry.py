@@ -42,6 +42,7 @@ CONFIGURATIONS = {
     ],
     "SuccessiveElimination": [dpb.SuccessiveElimination(), dpb.SuccessiveElimination(0.05)],
     "DPSE": [dpb.DPSE(0.5), dpb.DPSE(2.0, beta=0.05), dpb.DPSE(math.inf)],
+    "TunedDPSE": [dpb.TunedDPSE(0.5), dpb.TunedDPSE(2.0, beta=0.05), dpb.TunedDPSE(math.inf)],
     "GuessAndDouble": [
         *(dpb.GuessAndDouble(dpb.DPSE(0.5)), dpb.GuessAndDouble(dpb.DPRSE(1.0))),
         dpb.GuessAndDouble(dpb.UCB(), "square", 100),
