@@ -716,7 +716,7 @@ def private_minimax_lower_bound(n_arms: ArmCount, horizon: Positive, epsilon: Bu
     Examples
     --------
     >>> round(private_minimax_lower_bound(2, 10**6, 0.1), 1)
-    35.8
+    37.1
     """
     c = (n_arms - 1) / (2 * epsilon)
     if c == 0:
