@@ -100,10 +100,10 @@ def without_noise(self, total, rng):
     return total
 
 
-def estimated(doubles, wrong):
-    """Return other estimates for the algorithms whose batches double, or for the others."""
+def estimated(kind, wrong):
+    """Return other estimates for algorithms of a kind."""
     return lambda rule, state, right=batched_top_two.estimates: (
-        wrong(state) if rule.doubles == doubles else right(rule, state)
+        wrong(state) if isinstance(rule, kind) else right(rule, state)
     )
 
 
@@ -309,12 +309,22 @@ TABLE = [
     ("ja25-k-eta", "next_release", lambda pulls, eta: pulls + 10**6, F),
     ("ja25-eta-zero", "calibrated_minus", lambda x, u, r, e: calibrated_minus(x, u, 0.0, e), F),
     *(
-        (claim, "batched_top_two.estimates", estimated(doubles, wrong), expected)
-        for claim, doubles, wrong, expected in (
-            ("ja25-memory", False, lambda s: s.total / s.released + 1e-9 * s.last, F),
-            ("ja25-memory", True, lambda s: s.last / s.batch + 1e-9 * s.total, F),
-            ("ja25-pan-privacy", True, lambda s: s.total / s.batch, F),
-            ("ja25-pan-privacy", False, lambda s: 3 * s.total / s.released, H),
+        (claim, "batched_top_two.estimates", estimated(kind, wrong), expected)
+        for claim, kind, wrong, expected in (
+            (
+                "ja25-memory",
+                batched_top_two._DPTT,
+                lambda s: s.total / s.released + 1e-9 * s.last,
+                F,
+            ),
+            (
+                "ja25-memory",
+                batched_top_two._AdaPTT,
+                lambda s: s.last / s.batch + 1e-9 * s.total,
+                F,
+            ),
+            ("ja25-pan-privacy", batched_top_two._AdaPTT, lambda s: s.total / s.batch, F),
+            ("ja25-pan-privacy", batched_top_two._DPTT, lambda s: 3 * s.total / s.released, H),
         )
     ),
     ("ja25-zcdp", "np", OTHER_EXP, F),
