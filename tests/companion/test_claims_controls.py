@@ -192,7 +192,8 @@ TABLE = [
     ("ss19-concentrated", "stats.norm.sf", lambda x, scale: 0.4, F),
     ("ss19-two-arms", "bounds.elimination_pulls", lambda *_: 1.0, F),
     # what UCB costs
-    ("ss19-ucb-misses", "_over_rate", lambda variant, horizon: 50.0, U),
+    ("ss19-ucb-misses", "_over_gamma", lambda variant, horizon: 2.0, U),
+    ("ss19-ucb-misses", "DPUCB.gamma", lambda policy, k, t: 40 * log(t), U),
     ("ss19-footnote-2", "noise_bracket", lambda n: 40.0, F),
     ("ss19-footnote-2", "_td16_printed", lambda log_t, e: log_t / e, F),
     ("ss19-footnote-3", "DPUCB.gamma", lambda policy, k, t: log(t) ** 4, F),

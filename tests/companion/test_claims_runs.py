@@ -45,9 +45,9 @@ def dense(bent=False):
 def elimination(ratios=(6.0, 6.0), rising=False, bent=False, fewer_at=None):
     """Runs of three settings; `ratios` are the variants' regrets over that of DP-SE."""
     found, arms, noise = {}, dpb.instances.ss19("C1"), np.array([0.99, 1.0, 1.01])[:, None]
-    factors = {"": 1.0, "tree-tight": ratios[0], "mishra-thakurta": ratios[1]}
+    factors = {"": 1.0, "tree-exact": ratios[0], "mishra-thakurta": ratios[1]}
     for eps, (variant, ratio) in itertools.product((0.1, 0.5, 1.0), factors.items()):
-        final = 40.0 if (eps, variant) == (fewer_at, "tree-tight") else 10 * ratio
+        final = 40.0 if (eps, variant) == (fewer_at, "tree-exact") else 10 * ratio
         regret = noise * [final * (0.9 if rising or variant else 1.0), final]
         algorithm = dpb.DPUCB(eps, variant) if variant else dpb.DPSE(eps)
         key = ("C1", 5, eps, "DP-UCB" if variant else "DP-SE", variant)
