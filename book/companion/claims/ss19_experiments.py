@@ -175,10 +175,14 @@ def k_squared() -> Finding:
         return many / few
 
     private, free = grows(0.5, 1e-3), grows(1e-6, 1e6)
+    other = "is in proportion to K², too."
+    if free < 20:
+        other = (
+            "stays in proportion to K, so that for large ε or small gaps the whole does as well."
+        )
     return finding(
         decide(private > 80, CONDITION if free < 20 else HOLDS),
-        "True of the private part, K²·log T/ε. The part without privacy stays in proportion to K, "
-        "so that for large ε or small gaps the whole does as well.",
+        f"True of the private part, K²·log T/ε. The part without privacy {other}",
         ("bound at K = 400 / at K = 40, ε = 10⁻³", private, 1),
         ("the same, gaps of 10⁻⁶ and ε = 10⁶", free, 1),
     )
@@ -196,11 +200,16 @@ def same_order() -> Finding:
         for algorithm in (SuccessiveElimination(), UCB())
     )
     ratio = se / ucb
+    constants = "The constants are about the same."
+    if ratio > 1.5:
+        constants = (
+            "The constants are not the same: Successive Elimination as in Algorithm 3 without "
+            "noise has several times the regret of UCB."
+        )
     return finding(
         decide(max(orders) < 100 and min(orders) > 0.01, CONDITION if ratio > 1.5 else HOLDS),
         "In order, K·log T/Δ for equal gaps, as both bounds have it, checked at "
-        f"{len(orders)} points. The constants are not the same: Successive Elimination as in "
-        "Algorithm 3 without noise has several times the regret of UCB.",
+        f"{len(orders)} points. {constants}",
         ("bound of SE / bound of UCB, greatest", float(max(orders)), 1),
         ("measured on C2, T = 10⁸: SE / UCB", ratio, 2),
     )
