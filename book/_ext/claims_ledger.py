@@ -194,7 +194,10 @@ def words(title: str) -> str:
     return title
 
 
-APPENDICES = {"01": ("book/exact_halting",), "03": ("book/exact_skipping",)}
+APPENDICES = {
+    "01": ("book/exact_halting",),
+    "03": ("book/exact_skipping", "book/exact_elimination"),
+}
 """Pages to which proofs of a chapter were moved; its claims may point there as well."""
 
 

@@ -83,15 +83,15 @@ def cumulative_counts(played, n_arms):
     return np.cumsum(np.array(played)[:, None] == np.arange(n_arms), axis=0)
 
 
-def feed_noise(monkeypatch):
-    """Let the package draw the noise that the returned function deals one by one."""
+def feed_noise(monkeypatch, module=elimination):
+    """Let a module of the package draw the noise that the returned function deals one by one."""
     standard = np.random.default_rng(3).laplace(scale=3.0, size=10_000)  # so loud that it decides
     mine, theirs = iter(standard), iter(standard)
 
     def deal(rng, scale, size):
         return np.array([scale * next(theirs) for _ in range(size)])
 
-    monkeypatch.setattr(elimination, "laplace_noise", deal)
+    monkeypatch.setattr(module, "laplace_noise", deal)
     return lambda scale: scale * next(mine)
 
 
