@@ -436,6 +436,8 @@ def test_a_false_variant_changes_the_verdict(claim, path, wrong, expected, monke
     ("claim", "path", "wrong", "gone"),
     [
         ("ss19-lemma-4.2", "_halving", lambda: (2.1, 1.9), "is false when arms are dropped"),
+        ("ss19-same-order", "SuccessiveElimination", UCB, "are not the same"),
+        ("ss19-k-squared", "bounds.elimination_regret", lambda g, t, **_: len(g) ** 2, "stays in"),
         ("td16-thm-3.1-def-2.1", "_hazard_ratio", lambda b: 1 / b, "looked at twice"),
         ("td16-text-definition", "_two_steps", lambda e, f: (e, e), "two thresholds"),
         ("td16-cor-3.2-def-2.1", "next_action", lambda *_, **__: (0.01, 0.9), "does not suffice"),
