@@ -194,7 +194,7 @@ def words(title: str) -> str:
     return title
 
 
-APPENDICES = {"01": ("book/exact_halting",)}
+APPENDICES = {"01": ("book/exact_halting",), "03": ("book/exact_binomial",)}
 """Pages to which proofs of a chapter were moved; its claims may point there as well."""
 
 
