@@ -316,6 +316,29 @@ def _exact_weights(count: int) -> list[fractions.Fraction]:
     ]
 
 
+def laplace_tail_polynomial(count: int) -> Floats:
+    """Return c_0, …, c_{m−1} with P(S > x) = e^(−x)·Σ c_j x^j, x ≥ 0, S a sum of m of scale 1.
+
+    Parameters
+    ----------
+    count : int
+        Number m of Laplace variables, at least 1.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (m,)
+        The coefficients, all positive.
+
+    Examples
+    --------
+    >>> laplace_tail_polynomial(1).tolist(), laplace_tail_polynomial(2).round(9).tolist()
+    ([0.5], [0.5, 0.25])
+    """
+    beyond = np.cumsum(_weights(count)[::-1])[::-1]  # a gamma tail of shape i has the terms j < i
+    coefficients: Floats = beyond / scipy.special.factorial(np.arange(count))
+    return coefficients
+
+
 def _tail(x: Floats, count: int) -> Floats:
     """Return P(S > x) for the sum S of m Laplace variables of scale 1."""
     shapes = np.arange(1, count + 1)
