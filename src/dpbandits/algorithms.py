@@ -35,6 +35,7 @@ from dpbandits.regret.lazy_dp_ts import LazyDPTS as LazyDPTS
 from dpbandits.regret.lazy_ucb import AdaPUCB as AdaPUCB
 from dpbandits.regret.lazy_ucb import AnytimeLazyUCB as AnytimeLazyUCB
 from dpbandits.regret.robust_ucb import RobustUCB as RobustUCB
+from dpbandits.regret.tuned_elimination import TunedDPSE as TunedDPSE
 from dpbandits.stopping.base import StoppingRule as StoppingRule
 from dpbandits.stopping.bernstein import DPBernsteinStop as DPBernsteinStop
 from dpbandits.stopping.ebgstop import EBGStop as EBGStop

@@ -15,7 +15,7 @@ from dpbandits.fast.index_policies import (
     release,
     start,
 )
-from dpbandits.fast.skipping import SKIP_ERROR, certify, pass_checkpoints
+from dpbandits.fast.skipping import SKIP_ERROR, Leader, certify, pass_checkpoints
 from dpbandits.mechanisms import first_passage
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level, prefix_noise_at
 from dpbandits.rewards.streams import DrawnRewards
@@ -90,10 +90,10 @@ def _shadow(means, policy, state, checkpoints, rng, table, error):
                 certified = -1
             lead = (state.means[arm] - rival) * n + root * math.sqrt(n)
             if certified < 0 and lead > scale:
+                leader = Leader(arm, means[arm], rival, lead)
                 stretch, barrier = certify(
-                    policy, state, arm, rival, lead, means[arm], t, checkpoints[-1] - t, scale,
-                    table, error,
-                )  # fmt: skip
+                    policy, state, leader, t, checkpoints[-1] - t, scale, table, error
+                )
                 if stretch > 0:
                     certificates += 1
                     certified, stop = arm, n + stretch

@@ -322,6 +322,10 @@ CASES = {
         SameRuns(dpb.DPSE(0.5), dpb.DPSE(0.05), THREE, 60_000),
         SameRuns(dpb.DPSE(INF), dpb.DPSE(0.01), CERTAIN, 60_000),
     ],
+    (dpb.TunedDPSE, DrawnRewards, "epoch by epoch"): [
+        SameRuns(dpb.TunedDPSE(0.05, 0.9), dpb.TunedDPSE(0.06, 0.9), LADDER, 400_000),
+        SameRuns(dpb.TunedDPSE(INF), dpb.TunedDPSE(0.01), CERTAIN, 60_000),
+    ],
 }
 CASES |= {
     (dpb.BinomialDPSE, DrawnRewards, "epoch by epoch"): [

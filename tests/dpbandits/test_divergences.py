@@ -28,7 +28,11 @@ from dpbandits.divergences import (
     total_variation,
 )
 from dpbandits.identification import calibrated_cost, transport, transportation_cost
-from dpbandits.identification.transport import calibrated_cost_kernel, transportation_cost_kernel
+from dpbandits.identification.transport import (
+    SaddleStart,
+    calibrated_cost_kernel,
+    transportation_cost_kernel,
+)
 
 RELATIVE = 1e-11
 SMALLEST_VALUE = 1e-290
@@ -234,7 +238,7 @@ def test_tangents_of_the_cost_lie_above_it(a, b, v, w, r, s, epsilon, other):
     cost, u, tilt_a, tilt_b, part_a, part_b = calibrated_cost_kernel(a, b, v, w, r, s, epsilon)
     assert 0 <= u <= 1 and cost >= 0
     assert v * part_a + w * part_b == close_to(cost, 1e-13)
-    warm = calibrated_cost_kernel(a, b, v, other, r, s, epsilon, tilt_a, tilt_b, u)
+    warm = calibrated_cost_kernel(a, b, v, other, r, s, epsilon, SaddleStart(tilt_a, tilt_b, u))
     again = calibrated_cost_kernel(a, b, v, other, r, s, epsilon)
     assert warm[0] == close_to(again[0], 1e-9), "the start does not matter"
     assert warm[0] <= (v * part_a + other * part_b) * (1 + 1e-9)
@@ -248,7 +252,7 @@ def test_any_start_leads_to_the_same_cost(start):
     for _ in range(200):
         case = problem(rng, plain=False)
         cold = calibrated_cost_kernel(*case)[0]
-        assert calibrated_cost_kernel(*case, *start)[0] == close_to(cold, 1e-9), case
+        assert calibrated_cost_kernel(*case, SaddleStart(*start))[0] == close_to(cold, 1e-9), case
 
 
 def test_the_careful_iteration_finds_the_same_minimum():
@@ -260,7 +264,8 @@ def test_the_careful_iteration_finds_the_same_minimum():
         cost, u, *_ = calibrated_cost_kernel(*case)
         if u in (0, 1) or ratio_a + ratio_b == 0 or a == b:
             continue
-        rated = (a, b, weight_a, weight_b, ratio_a / epsilon, ratio_b / epsilon, epsilon)
+        rates = ratio_a / epsilon, ratio_b / epsilon
+        rated = transport._CostProblem(a, b, weight_a, weight_b, *rates, epsilon)
         width = min(a, 1.0) - max(b, 0.0)
         y, z, tilt_a, tilt_b = transport._careful_saddle(rated, 0.3 * width, 0.7 * width)
         u, uc, gap_a, gap_b = transport.place(y, z, a, b)

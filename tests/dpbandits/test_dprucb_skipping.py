@@ -16,6 +16,7 @@ from dpbandits.fast.heavy_steps import TreeIndex, play_by_steps, tree_index_of
 from dpbandits.mechanisms import laplace
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
+    NodeScale,
     first_passage_table,
     next_prefix_noise,
     prefix_noise_at,
@@ -128,7 +129,8 @@ def by_walk(rng, table, first_scale, growth, barrier, start, stop):
     ends = np.zeros((1, TREE_LEVELS))
     for n in range(1, start + 1):
         next_prefix_noise(rng, first_scale * n**growth, ends, 0, n)
-    leaf = walk_to_first_passage(rng, table, first_scale, barrier, ends, 0, start, stop, growth)
+    scale = NodeScale(first_scale, growth)
+    leaf = walk_to_first_passage(rng, table, scale, barrier, ends, 0, start, stop)
     return leaf, prefix_noise_at(ends, 0, leaf), True
 
 

@@ -8,6 +8,7 @@ from statistical import clopper_pearson, same_law
 
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
+    NodeScale,
     first_passage_table,
     lowest_level,
     next_prefix_noise,
@@ -107,7 +108,9 @@ def sample_walks(rng, table, scale, barrier, start, stop, extra, size, by_passag
             next_prefix_noise(rng, scale, prefix_noise, 0, n)
         room = barrier - min(prefix_noise[0, lowest_level(start)], 0.0)
         if by_passage:
-            leaf = walk_to_first_passage(rng, table, scale, room, prefix_noise, 0, start, stop)
+            leaf = walk_to_first_passage(
+                rng, table, NodeScale(scale, 0.0), room, prefix_noise, 0, start, stop
+            )
         else:
             leaf, fine = walk_node_by_node(rng, table, scale, room, prefix_noise, start, stop)
             sound &= fine
@@ -178,10 +181,16 @@ def test_walks_of_extreme_scales():
     stored = np.zeros((1, TREE_LEVELS))
     rng = np.random.default_rng(0)
     stop = 7 * 10**9
-    assert walk_to_first_passage(rng, table, 1e-12, 1e9, stored, 0, 1, stop) == stop
-    assert walk_to_first_passage(rng, table, 1.0, -1e9, stored, 0, stop, stop + 5) == stop
+    assert walk_to_first_passage(rng, table, NodeScale(1e-12, 0.0), 1e9, stored, 0, 1, stop) == stop
+    assert (
+        walk_to_first_passage(rng, table, NodeScale(1.0, 0.0), -1e9, stored, 0, stop, stop + 5)
+        == stop
+    )
     stored[:] = 0
-    assert walk_to_first_passage(rng, table, 1e9, 1e-9, stored, 0, 2**40, 2**41) < 2**41
+    assert (
+        walk_to_first_passage(rng, table, NodeScale(1e9, 0.0), 1e-9, stored, 0, 2**40, 2**41)
+        < 2**41
+    )
 
 
 def test_lowest_level_beyond_32_bits():

@@ -141,7 +141,7 @@ def rounds_of(setting, advance=rounds.advance, off=0.0):
         means = batched.estimates(rule, state)
         if batched.stops(rule, state, means):
             return batched._next(rule, state, room)
-        costs = batched._costs(rule, state, means)
+        costs = batched.costs(rule, state, means)
         square = costs.square / np.linspace(1, 1 + 10 * off, means.size)[: costs.square.size] ** 2
         costs = costs._replace(ratios=(1 + off) * costs.ratios, square=square)
         arm = advance(costs, state, rule.leader_share, room)
@@ -152,7 +152,7 @@ def rounds_of(setting, advance=rounds.advance, off=0.0):
             batched.rule_of(setting, instance.n_arms),
             rounds.BatchState.start(instance.n_arms),
         )
-        state.following[:] = batched._following(rule, 0)
+        state.following[:] = batched.following(rule, 0)
         rewards = DrawnRewards(instance, rng)
         while True:
             arm, ended = step(rule, state, max_pulls - int(state.pulls.sum()))

@@ -257,7 +257,8 @@ def test_barrier_serves_the_whole_stretch(n, share, mean, rival, t, stretch):
     """f(r) is at least the barrier at every r: a concave f is smallest at an end."""
     total = share * n
     width = math.sqrt(2 * math.log(t + 1))
-    barrier = skipping.barrier_over(n, total, mean, rival, width, stretch, -math.log(1e-15))
+    index = skipping.LeaderIndex(n, total, mean, width)
+    barrier = skipping.barrier_over(index, rival, stretch, -math.log(1e-15))
     r = np.unique(np.linspace(0, stretch - 1, 200).astype(np.int64)).astype(float)
     band = skipping.reward_band(mean, stretch, -math.log(1e-15))
     f = total + mean * r - band + width * np.sqrt(n + r) - rival * (n + r)

@@ -1,15 +1,18 @@
 """DP-TT, AdaP-TT and AdaP-TT*, batch by batch: the same runs as pull by pull.
 
 Between two releases nothing random happens, and `dpbandits.fast.rounds` advances the counts, many
-rounds at once where that is certified; only then is the sum of the batch drawn.
+rounds at once where that is certified; only then is the sum of the batch drawn. The loop is told of
+an algorithm by a named tuple, whose type chooses what is done between two releases.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
@@ -32,70 +35,79 @@ from dpbandits.rewards.populations import PopulationRewards
 from dpbandits.rewards.streams import DrawnRewards, running_sums
 from dpbandits.schedules import MOST_PULLS, next_release_kernel
 
-__all__ = ["BatchState", "Rule", "rule_of", "run_batches"]
+__all__ = ["BatchState", "rule_of", "run_batches"]
 
 _SEPARATE = RULES.index("separate")
 
 
-class Rule(NamedTuple):
-    """What the compiled functions know of an algorithm.
+# -------------------------------------------------------------------------- what algorithms choose
 
-    Attributes
-    ----------
-    epsilon : float
-        Privacy budget ε.
-    delta : float
-        Probability δ of a wrong recommendation.
-    leader_share : float
-        Share of the rounds of a leader in which it is played.
-    doubles : bool
-        Whether it is AdaP-TT or AdaP-TT*, not DP-TT.
-    threshold : int
-        Place of the stopping threshold in `thresholds.RULES`.
-    constant, exponent : float
-        Constants of the threshold of DP-TT.
-    exploration : float
-        Factor of log N_a in the costs.
-    calibrated : bool
-        Whether costs know the noise.
-    cost_epsilon : float
-        ε, if the cost of AdaP-TT* knows it.
-    eta : float
-        Growth of the batches of DP-TT.
-    first : int
-        Size of its first batches.
 
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> rule = rule_of(dpb.AdaPTT(epsilon=1.0, delta=0.1), n_arms=3)
-    >>> rule.doubles, rule.leader_share
-    (True, 0.5)
-    """
+class _DPTT(NamedTuple):
+    """DP-TT: estimates from all released batches, which grow by a factor of 1 + η."""
 
     epsilon: float
-    delta: float
     leader_share: float
-    doubles: bool  # whether it is AdaP-TT or AdaP-TT*, not DP-TT
-    threshold: int  # place in `thresholds.RULES`
-    constant: float = 0.0  # of the threshold of DP-TT, and its exponent
-    exponent: float = 0.0
-    exploration: float = 0.0
-    calibrated: bool = False  # whether costs know the noise
-    cost_epsilon: float = math.inf  # ε, if the cost of AdaP-TT* knows it
-    eta: float = 1.0
-    first: int = 1
+    eta: float
+    first: int  # size of the first batches
+    threshold: int  # place in `RULES`
+    constant: float  # of the threshold
+    exponent: float
+    calibrated: bool  # whether the challenger's costs know the noise
+    exploration: float  # factor of log N_a in them
 
 
-@kernel
-def _following(rule: Rule, pulls: int) -> int:
-    """Return the pulls at which an arm is released after `pulls`."""
-    if rule.doubles:
-        return min(2 * pulls, MOST_PULLS) if pulls > 0 else 1
-    return next_release_kernel(pulls, rule.eta, rule.first)
+class _AdaPTT(NamedTuple):
+    """AdaP-TT: estimates from the last batch, as large as all before it."""
+
+    epsilon: float
+    leader_share: float
+    delta: float
+    threshold: int  # place in `RULES`
 
 
-@kernel
+class _AdaPTTStar(NamedTuple):
+    """AdaP-TT*: AdaP-TT with costs that know ε, and the threshold "separate"."""
+
+    epsilon: float
+    leader_share: float
+    delta: float
+
+
+Rule = _DPTT | _AdaPTT | _AdaPTTStar
+"""What the loop is told of an algorithm: its type chooses the functions below."""
+
+
+class _Choices(NamedTuple):
+    """What an algorithm does between two releases: a function for each stub of the same name."""
+
+    following: Callable[..., int]
+    estimates: Callable[..., Floats]
+    is_beaten: Callable[..., bool]
+    costs: Callable[..., Costs]
+
+
+_CHOICES: dict[type, _Choices] = {}
+
+
+def following(rule: Rule, pulls: int) -> int:
+    """Return the pulls at which an arm is released after `pulls`.
+
+    Parameters
+    ----------
+    rule : Rule
+        The algorithm.
+    pulls : int
+        Pulls of the arm up to its last release; 0 before the first.
+
+    Returns
+    -------
+    int
+        Its pulls at the next release.
+    """
+    return _CHOICES[type(rule)].following(rule, pulls)
+
+
 def estimates(rule: Rule, state: BatchState) -> Floats:
     """Return the released estimates μ̃ of the means.
 
@@ -111,7 +123,169 @@ def estimates(rule: Rule, state: BatchState) -> Floats:
     numpy.ndarray of float, shape (K,)
         The estimates.
     """
-    return state.last / state.batch if rule.doubles else state.total / state.released
+    return _CHOICES[type(rule)].estimates(rule, state)
+
+
+def is_beaten(rule: Rule, state: BatchState, means: Floats, best: int, arm: int) -> bool:
+    """Return whether an arm is beaten by that with the largest estimate.
+
+    Parameters
+    ----------
+    rule : Rule
+        The algorithm.
+    state : BatchState
+        State of the run.
+    means : numpy.ndarray of float, shape (K,)
+        The released estimates.
+    best, arm : int
+        The arm with the largest of them, and another.
+
+    Returns
+    -------
+    bool
+        Whether the evidence is above its threshold.
+    """
+    return _CHOICES[type(rule)].is_beaten(rule, state, means, best, arm)
+
+
+def costs(rule: Rule, state: BatchState, means: Floats) -> Costs:
+    """Return leader, challengers and costs until the next release.
+
+    Parameters
+    ----------
+    rule : Rule
+        The algorithm.
+    state : BatchState
+        State of the run.
+    means : numpy.ndarray of float, shape (K,)
+        The released estimates.
+
+    Returns
+    -------
+    Costs
+        What is fixed until then.
+    """
+    return _CHOICES[type(rule)].costs(rule, state, means)
+
+
+@overload(following)
+def _compiled_following(rule, pulls):  # type: ignore[no-untyped-def]  # noqa: ANN001
+    own = _CHOICES[rule.instance_class].following
+    return lambda rule, pulls: own(rule, pulls)
+
+
+@overload(estimates)
+def _compiled_estimates(rule, state):  # type: ignore[no-untyped-def]  # noqa: ANN001
+    own = _CHOICES[rule.instance_class].estimates
+    return lambda rule, state: own(rule, state)
+
+
+@overload(is_beaten)
+def _compiled_is_beaten(rule, state, means, best, arm):  # type: ignore[no-untyped-def]  # noqa: ANN001
+    own = _CHOICES[rule.instance_class].is_beaten
+    return lambda rule, state, means, best, arm: own(rule, state, means, best, arm)
+
+
+@overload(costs)
+def _compiled_costs(rule, state, means):  # type: ignore[no-untyped-def]  # noqa: ANN001
+    own = _CHOICES[rule.instance_class].costs
+    return lambda rule, state, means: own(rule, state, means)
+
+
+# ------------------------------------------------------------------------------------------- DP-TT
+
+
+@kernel
+def _next_of_grid(rule: _DPTT, pulls: int) -> int:
+    return next_release_kernel(pulls, rule.eta, rule.first)
+
+
+@kernel
+def _means_of_all(rule: _DPTT, state: BatchState) -> Floats:
+    return state.total / state.released
+
+
+@kernel
+def _costs_too_much(rule: _DPTT, state: BatchState, means: Floats, best: int, arm: int) -> bool:
+    """Return whether W̃ is above the threshold: what it costs that the two change their order."""
+    epsilon, k, j = rule.epsilon, state.releases[best], state.releases[arm]
+    limit = pair_threshold_kernel(rule.threshold, rule.constant, rule.exponent, k, j)
+    n, m = state.released[best], state.released[arm]
+    # W ≥ W̃: most often W is enough to say no
+    if not transportation_cost_kernel(means[best], means[arm], n, m, epsilon)[0] > limit:
+        return False
+    return calibrated_cost_kernel(means[best], means[arm], n, m, k / n, j / m, epsilon)[0] > limit
+
+
+@kernel
+def _transport_costs(rule: _DPTT, state: BatchState, means: Floats) -> Costs:
+    ratios = state.releases / state.released if rule.calibrated else np.zeros(means.size)
+    return transport_costs(int(means.argmax()), means, ratios, rule.epsilon, rule.exploration)
+
+
+_CHOICES[_DPTT] = _Choices(_next_of_grid, _means_of_all, _costs_too_much, _transport_costs)
+
+
+# --------------------------------------------------------------------------- AdaP-TT and AdaP-TT*
+
+
+@kernel
+def _doubled(rule: _AdaPTT | _AdaPTTStar, pulls: int) -> int:
+    return min(2 * pulls, MOST_PULLS) if pulls > 0 else 1
+
+
+@kernel
+def _means_of_last(rule: _AdaPTT | _AdaPTTStar, state: BatchState) -> Floats:
+    return state.last / state.batch
+
+
+@kernel
+def _widest_leader(state: BatchState, means: Floats, epsilon: float) -> int:
+    log_time = math.log(state.released.sum())
+    width = log_time / (epsilon * state.batch) + np.sqrt(log_time / (2 * state.batch))
+    return int((means + width).argmax())
+
+
+@kernel
+def _is_separate(
+    rule: _AdaPTT | _AdaPTTStar, state: BatchState, means: Floats, best: int, arm: int
+) -> bool:
+    """Return whether the gap is above `separate_threshold`."""
+    releases = state.releases[best], state.releases[arm]
+    batches = state.batch[best], state.batch[arm]
+    limit = separate_threshold_kernel(rule.delta, rule.epsilon, means.size, releases, batches)
+    return means[best] - means[arm] > limit
+
+
+@kernel
+def _is_beaten(rule: _AdaPTT, state: BatchState, means: Floats, best: int, arm: int) -> bool:
+    """Return whether the evidence is above the threshold that is chosen."""
+    if rule.threshold == _SEPARATE:
+        return _is_separate(rule, state, means, best, arm)
+    releases = state.releases[best], state.releases[arm]
+    batches = state.batch[best], state.batch[arm]
+    kind, gap = rule.threshold, means[best] - means[arm]
+    limit = gaussian_threshold_kernel(kind, rule.delta, rule.epsilon, means.size, releases, batches)
+    return 0.5 * gap**2 / (1 / batches[0] + 1 / batches[1]) > limit
+
+
+@kernel
+def _costs_without_noise(rule: _AdaPTT, state: BatchState, means: Floats) -> Costs:
+    leader = _widest_leader(state, means, rule.epsilon)
+    return closed_costs(leader, means[leader] - means, math.inf)
+
+
+@kernel
+def _costs_with_noise(rule: _AdaPTTStar, state: BatchState, means: Floats) -> Costs:
+    leader = _widest_leader(state, means, rule.epsilon)
+    return closed_costs(leader, means[leader] - means, rule.epsilon)
+
+
+_CHOICES[_AdaPTT] = _Choices(_doubled, _means_of_last, _is_beaten, _costs_without_noise)
+_CHOICES[_AdaPTTStar] = _Choices(_doubled, _means_of_last, _is_separate, _costs_with_noise)
+
+
+# ------------------------------------------------------------------------------------------- a run
 
 
 @kernel
@@ -130,44 +304,13 @@ def stops(rule: Rule, state: BatchState, means: Floats) -> bool:
     Returns
     -------
     bool
-        Whether its evidence against every other arm is above the threshold.
+        Whether it beats every other arm.
     """
-    best, n_arms, epsilon, delta = int(means.argmax()), means.size, rule.epsilon, rule.delta
-    for b in range(n_arms):
-        if b == best:
-            continue
-        releases, gap = (state.releases[best], state.releases[b]), means[best] - means[b]
-        if rule.doubles:
-            batches = state.batch[best], state.batch[b]
-            if rule.threshold == _SEPARATE:
-                statistic = gap
-                limit = separate_threshold_kernel(delta, epsilon, n_arms, releases, batches)
-            else:
-                statistic = 0.5 * gap**2 / (1 / batches[0] + 1 / batches[1])
-                kind = rule.threshold
-                limit = gaussian_threshold_kernel(kind, delta, epsilon, n_arms, releases, batches)
-        else:
-            limit = pair_threshold_kernel(rule.threshold, rule.constant, rule.exponent, *releases)
-            n, m = state.released[best], state.released[b]
-            statistic = transportation_cost_kernel(means[best], means[b], n, m, epsilon)[0]
-            if statistic > limit:  # W ≥ W̃: most often W is enough to say no
-                r, q = releases[0] / n, releases[1] / m
-                statistic = calibrated_cost_kernel(means[best], means[b], n, m, r, q, epsilon)[0]
-        if not statistic > limit:
+    best = int(means.argmax())
+    for arm in range(means.size):
+        if arm != best and not is_beaten(rule, state, means, best, arm):
             return False
     return True
-
-
-@kernel
-def _costs(rule: Rule, state: BatchState, means: Floats) -> Costs:
-    """Return leader, challengers and costs until the next release."""
-    if rule.doubles:
-        log_time = math.log(state.released.sum())
-        width = log_time / (rule.epsilon * state.batch) + np.sqrt(log_time / (2 * state.batch))
-        leader = int((means + width).argmax())
-        return closed_costs(leader, means[leader] - means, rule.cost_epsilon)
-    ratios = state.releases / state.released if rule.calibrated else np.zeros(means.size)
-    return transport_costs(int(means.argmax()), means, ratios, rule.epsilon, rule.exploration)
 
 
 @kernel
@@ -193,7 +336,7 @@ def record(rule: Rule, state: BatchState, arm: int, last: float, most: int) -> N
     state.batch[arm] = pulls - state.released[arm]
     state.released[arm] = pulls
     state.releases[arm] += 1
-    state.following[arm] = min(_following(rule, pulls), most)
+    state.following[arm] = min(following(rule, pulls), most)
 
 
 @kernel
@@ -206,7 +349,7 @@ def _next(rule: Rule, state: BatchState, room: int) -> tuple[int, bool]:
     means = estimates(rule, state)
     if stops(rule, state, means):
         return int(means.argmax()), True
-    arm = advance(_costs(rule, state, means), state, rule.leader_share, room) if room > 0 else -1
+    arm = advance(costs(rule, state, means), state, rule.leader_share, room) if room > 0 else -1
     return arm, arm < 0
 
 
@@ -245,7 +388,7 @@ def run_batches(
         counts[0], counts[1], counts[2], counts[3], counts[4], counts[5], counts[6], sums[0],
         sums[1],
     )  # fmt: skip
-    state.following[:] = _following(rule, 0)
+    state.following[:] = following(rule, 0)
     while True:
         arm, ended = _next(rule, state, max_pulls - state.pulls.sum())
         if ended:
@@ -275,21 +418,19 @@ def rule_of(algorithm: DPTT | AdaPTT | AdaPTTStar, n_arms: int) -> Rule:
     """
     epsilon, delta, share = algorithm.epsilon, algorithm.delta, algorithm.leader_share
     if isinstance(algorithm, AdaPTT):
-        return Rule(epsilon, delta, share, True, RULES.index(algorithm.threshold))
+        return _AdaPTT(epsilon, share, delta, RULES.index(algorithm.threshold))
     if isinstance(algorithm, AdaPTTStar):
-        return Rule(epsilon, delta, share, True, _SEPARATE, cost_epsilon=epsilon)
-    return Rule(
+        return _AdaPTTStar(epsilon, share, delta)
+    return _DPTT(
         epsilon,
-        delta,
         share,
-        False,
-        RULES.index(algorithm.threshold),
-        pair_constant(algorithm.threshold, delta, n_arms, algorithm.exponent),
-        algorithm.exponent,
-        algorithm.exploration,
-        algorithm.costs == "calibrated",
-        eta=algorithm.eta,
-        first=algorithm.first,
+        algorithm.eta,
+        algorithm.first,
+        threshold=RULES.index(algorithm.threshold),
+        constant=pair_constant(algorithm.threshold, delta, n_arms, algorithm.exponent),
+        exponent=algorithm.exponent,
+        calibrated=algorithm.costs == "calibrated",
+        exploration=algorithm.exploration,
     )
 
 
@@ -345,7 +486,7 @@ def draw_patients(
     rule, state = rule_of(algorithm, n_arms), BatchState.start(n_arms)
     for arm in range(n_arms):
         # beyond so many pulls no batch ends: no patient is left
-        state.following[arm] = min(int(_following(rule, 0)), rewards.left(arm) + 1)
+        state.following[arm] = min(following(rule, 0), rewards.left(arm) + 1)
     while True:
         arm, ended = _next(rule, state, max_pulls - int(state.pulls.sum()))
         if ended:

@@ -30,6 +30,7 @@ from dpbandits.fast.skipping import aligned, pass_checkpoints, rival_index
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
     FirstPassageTable,
+    NodeScale,
     first_passage_table,
     next_prefix_noise,
     prefix_noise_at,
@@ -343,9 +344,8 @@ def _play(
         if stretch > 0:
             n = start + stretch
             if noisy:
-                n = walk_to_first_passage(
-                    rng, table, first_scale, barrier, ends, arm, start, n, growth
-                )
+                scale = NodeScale(first_scale, growth)
+                n = walk_to_first_passage(rng, table, scale, barrier, ends, arm, start, n)
             total += growing_sum(rng, law, rows[arm], first_bound, growth, start, n)
             noise = prefix_noise_at(ends, arm, n)
             walks += 1

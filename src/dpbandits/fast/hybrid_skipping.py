@@ -27,6 +27,7 @@ from dpbandits.fast.skipping import (
     LOG_ERROR,
     MAX_SKIPS,
     SKIP_ERROR,
+    Leader,
     aligned,
     has_noise,
     pass_checkpoints,
@@ -53,9 +54,7 @@ _TRIES = 4  # lengths of a certificate that are tried, each an eighth of the one
 def _certify(
     policy: IndexPolicy,
     state: State,
-    arm: int,
-    lead: float,
-    mean: float,
+    leader: Leader,
     t: int,
     most: int,
     node_scale: float,
@@ -63,6 +62,7 @@ def _certify(
     barriers: Floats,
 ) -> int:
     """Return a number of pulls, at most `most`, and write the barriers; 0 if none is worth it."""
+    arm, mean, _, lead = leader
     pulls, sums, noise = state.pulls, state.sums, state.noise
     n, total = pulls[arm], sums[arm]
     root = math.sqrt(2.0 * math.log(t + 1.0)) if policy.ucb_term else 0.0
@@ -125,9 +125,8 @@ def _play(
             lead = (highest - rival) * pulls[arm]
             node_scale = policy.scale * math.log2(power)
             if t >= wait and most >= _SHORTEST and skips < max_skips and lead > node_scale:
-                stretch = _certify(
-                    policy, state, arm, lead, means[arm], t, most, node_scale, table, barriers
-                )
+                leader = Leader(arm, means[arm], rival, lead)
+                stretch = _certify(policy, state, leader, t, most, node_scale, table, barriers)
                 if stretch == 0:
                     wait = t + _SHORTEST // 4
                 elif stretch < most:

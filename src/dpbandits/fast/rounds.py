@@ -15,7 +15,7 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Ints
 from dpbandits._kernels import kernel
-from dpbandits.identification.transport import calibrated_cost_kernel
+from dpbandits.identification.transport import SaddleStart, calibrated_cost_kernel
 
 _MARGIN = 1e-12
 _SAFETY = 8.0  # factor on the measured error of the interpolation
@@ -213,8 +213,8 @@ def _transport(
     """Return W̃ and its slopes by N_B and N_a; `start` is where the search begins, then ended."""
     leader, means, ratios, epsilon = costs.leader, costs.means, costs.ratios, costs.epsilon
     cost, u, tilt_b, tilt_a, by_ahead, by_behind = calibrated_cost_kernel(
-        means[leader], means[arm], ahead, behind, ratios[leader], ratios[arm], epsilon, start[0],
-        start[1], start[2],
+        means[leader], means[arm], ahead, behind, ratios[leader], ratios[arm], epsilon,
+        SaddleStart(start[0], start[1], start[2]),
     )  # fmt: skip
     start[0], start[1], start[2] = tilt_b, tilt_a, u
     return cost, by_ahead, by_behind

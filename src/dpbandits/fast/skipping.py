@@ -41,6 +41,7 @@ from dpbandits.fast.index_policies import (
 )
 from dpbandits.mechanisms.first_passage import (
     FirstPassageTable,
+    NodeScale,
     first_passage_table,
     prefix_noise_at,
     walk_to_first_passage,
@@ -97,6 +98,67 @@ class SkipTally(NamedTuple):
     skipped_pulls: int
     plain_pulls: int
     first_passages: int
+
+
+class Leader(NamedTuple):
+    """The arm that leads before a pull.
+
+    Attributes
+    ----------
+    arm : int
+        The arm.
+    mean : float
+        Mean of its rewards.
+    rival : float
+        Largest index of the other arms.
+    lead : float
+        How much larger the sum of its rewards is than it must be for the lead.
+
+    Examples
+    --------
+    >>> Leader(0, mean=0.75, rival=0.5, lead=12.0).lead
+    12.0
+    """
+
+    arm: int
+    mean: float
+    rival: float
+    lead: float
+
+
+class LeaderIndex(NamedTuple):
+    """What the index of the leader is made of, after n pulls and more: f without the rivals.
+
+    Attributes
+    ----------
+    pulls : int
+        n, its pulls.
+    total : float
+        S + γ.
+    mean : float
+        Mean μ of its rewards.
+    root : float
+        √(2 log(t + 1)), or 0 without that term of the index.
+    width : float
+        What the bracket is multiplied by in ν; 0 for none.
+    power : int
+        The greatest power of two up to n, for the bracket.
+    repaired : bool
+        Whether the bracket is ⌊log2 n⌋ + 1, not that of the pseudo-code.
+
+    Examples
+    --------
+    >>> LeaderIndex(4, total=2.0, mean=0.5, root=3.0).width
+    0.0
+    """
+
+    pulls: int
+    total: float
+    mean: float
+    root: float
+    width: float = 0.0
+    power: int = 1
+    repaired: bool = False
 
 
 @kernel
@@ -227,50 +289,28 @@ def reward_band(mean: float, stretch: int, log_error: float) -> float:
 
 
 @kernel
-def barrier_over(
-    n: int,
-    total: float,
-    mean: float,
-    rival: float,
-    root: float,
-    stretch: int,
-    log_error: float,
-    width: float = 0.0,
-    power: int = 1,
-    repaired: bool = False,
-) -> float:
+def barrier_over(index: LeaderIndex, rival: float, stretch: int, log_error: float) -> float:
     """Return z = min(f(0), f(m − 1)), the barrier for the noise of the leader.
 
     A slack is taken off, thousands of times the rounding of f and of the indices that are compared.
 
     Parameters
     ----------
-    n : int
-        Pulls of the leader.
-    total : float
-        S + γ.
-    mean : float
-        Its mean μ.
+    index : LeaderIndex
+        What the leader's index is made of.
     rival : float
         Largest index U of the others.
-    root : float
-        √(2 log(t + 1)), or 0 without that term of the index.
     stretch : int
         Number m of pulls.
     log_error : float
         What the probability that the rewards leave their band is measured by.
-    width : float
-        What the bracket is multiplied by in ν.
-    power : int
-        The greatest power of two up to n.
-    repaired : bool
-        Whether the bracket is ⌊log2 n⌋ + 1, not that of the pseudo-code.
 
     Returns
     -------
     float
         The barrier, in units of the sum of rewards.
     """
+    n, total, mean, root, width, power, repaired = index
     last = n + stretch - 1
     at_first = (
         total + width * noise_bracket_kernel(n, power, repaired) + root * math.sqrt(n) - rival * n
@@ -314,10 +354,7 @@ def proposed_stretch(budget: float, drift: float, mean: float, log_error: float)
 def certify(
     policy: IndexPolicy,
     state: State,
-    arm: int,
-    rival: float,
-    lead: float,
-    mean: float,
+    leader: Leader,
     t: int,
     most: int,
     node_scale: float,
@@ -332,14 +369,8 @@ def certify(
         The policy.
     state : State
         State of the run.
-    arm : int
-        The leader.
-    rival : float
-        Largest index of the others.
-    lead : float
-        How much larger the sum of the leader's rewards is than it must be.
-    mean : float
-        Its mean.
+    leader : Leader
+        The arm that leads.
     t : int
         Number of pulls so far.
     most : int
@@ -358,12 +389,14 @@ def certify(
     barrier : float
         z, in units of the sum of rewards.
     """
+    arm, mean, rival, lead = leader
     n, power, repaired = state.pulls[arm], state.powers[arm], policy.repaired
     total = state.sums[arm] + policy.gamma
     noise = prefix_noise_at(state.counters, arm, n)
     log_t, log_error = math.log(t + 1.0), -math.log(error)
     root = math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
     width = policy.factor * log_t
+    index = LeaderIndex(n, total, mean, root, width, power, repaired)
     # Part of the lead is kept for the noise; a stretch that the noise ends early wastes band.
     kept, needed, room = 0.2 * lead, 0.0, table.limits.size - 1
     shortest = _NOISELESS_SHORTEST
@@ -378,14 +411,10 @@ def certify(
     longest = float(min(most, table.limits[room]))
     stretch = int(min(proposed_stretch(lead - kept, drift, mean, log_error), longest))
     while stretch >= shortest:
-        barrier = barrier_over(
-            n, total, mean, rival, root, stretch, log_error, width, power, repaired
-        )
+        barrier = barrier_over(index, rival, stretch, log_error)
         if barrier + noise > needed:  # else it is too low for the rival's later index all the more
             later = _later_rival(policy, state, arm, t + stretch)
-            barrier = barrier_over(
-                n, total, mean, later, root, stretch, log_error, width, power, repaired
-            )
+            barrier = barrier_over(index, later, stretch, log_error)
         if node_scale > 0.0 and stretch < most:
             stretch = aligned(n, stretch)
         enough = policy.counter == TREE or stretch >= shortest
@@ -462,10 +491,10 @@ def _play(
                 may_stay = (policy.repaired or n > powers[arm]) and last > 1
             if may_stay and lead > node_scale:
                 if skips < max_skips:
+                    leader = Leader(arm, means[arm], rival, lead)
                     stretch, barrier = certify(
-                        policy, state, arm, rival, lead, means[arm], t, most, node_scale, table,
-                        SKIP_ERROR,
-                    )  # fmt: skip
+                        policy, state, leader, t, most, node_scale, table, SKIP_ERROR
+                    )
                 if stretch == 0:
                     block = min(block_size, most)
                     rival = _later_rival(policy, state, arm, t + block)
@@ -480,7 +509,14 @@ def _play(
             n = before + stretch
             if noisy:
                 n = walk_to_first_passage(
-                    rng, table, node_scale, barrier, counters, arm, before, before + stretch
+                    rng,
+                    table,
+                    NodeScale(node_scale, 0.0),
+                    barrier,
+                    counters,
+                    arm,
+                    before,
+                    before + stretch,
                 )
                 noise = prefix_noise_at(counters, arm, n)
                 first_passages += n < before + stretch

@@ -14,6 +14,7 @@ tiny gap nor a mean near 0 or 1 costs digits.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
@@ -23,9 +24,6 @@ from dpbandits.divergences import elementwise, noise_tilt, penalised, restricted
 
 __all__ = ["calibrated_cost", "transportation_cost"]
 
-Problem = tuple[float, float, float, float, float, float, float]
-"""Both means, both weights, both noise rates ρ = r/ε, and ε."""
-
 _TOLERANCE = 1e-4  # of the last step of Newton's: u errs by about its square, the cost by that of u
 _FINE = 1e-8  # the same, of u alone
 _SHORT = 0.05  # a step that Newton's method may take without a bracket
@@ -34,6 +32,56 @@ _FARTHEST = 690.0
 _CORNER = 1e-12
 _QUICK_ROUNDS, _ROUNDS = 12, 400
 _PATIENCE = 20  # after so many rounds one bisection, against cycles
+
+
+class SaddleStart(NamedTuple):
+    """Where the search for the minimiser of W̃ begins: as `calibrated_cost_kernel` returned it.
+
+    Attributes
+    ----------
+    tilt_a, tilt_b : float
+        Tilts λ/ε of both arms; what is outside (0, 1) stands for none.
+    u : float
+        The minimiser; what is not between the means stands for none.
+
+    Examples
+    --------
+    >>> estimates = 0.75, 0.5, 30.0, 10.0, 0.25, 0.25, 1.0
+    >>> cost, u, tilt_a, tilt_b, _, _ = calibrated_cost_kernel(*estimates)
+    >>> again = calibrated_cost_kernel(*estimates, SaddleStart(tilt_a, tilt_b, u))
+    >>> abs(again[0] - cost) < 1e-9
+    True
+    """
+
+    tilt_a: float
+    tilt_b: float
+    u: float
+
+
+FROM_NOTHING = SaddleStart(0.0, 0.0, -1.0)
+"""Stands for a search that knows no point to begin at."""
+
+
+class _CostProblem(NamedTuple):
+    mean_a: float
+    mean_b: float
+    weight_a: float
+    weight_b: float
+    rate_a: float  # of the noise: ρ = r/ε
+    rate_b: float
+    epsilon: float
+
+
+class _Side(NamedTuple):
+    """One arm's part of the equations, mirrored for the lower arm."""
+
+    x: float  # its mean
+    xc: float  # 1 − x, as u and uc
+    u: float
+    uc: float
+    gap: float  # x − u
+    rate: float  # of the noise
+    epsilon: float
 
 
 @kernel(error_model="numpy")
@@ -191,7 +239,7 @@ def transportation_cost_kernel(
 
 
 @kernel(error_model="numpy")
-def _wall_at_zero(problem: Problem) -> bool:
+def _wall_at_zero(problem: _CostProblem) -> bool:
     """Whether the cost W̃ increases from u = 0 on; for x_b ≤ 0 < x_a."""
     mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
     tilt_a = epsilon * noise_tilt(mean_a, rate_a)
@@ -200,13 +248,13 @@ def _wall_at_zero(problem: Problem) -> bool:
 
 
 @kernel(error_model="numpy")
-def _calibrated_end(problem: Problem) -> float:
+def _calibrated_end(problem: _CostProblem) -> float:
     """Return the minimiser of W̃ if it is an end of its interval, and otherwise −1."""
     mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
     u = _at_an_end(mean_a, mean_b, weight_a, weight_b)
     if u < 0.0 and mean_b <= 0.0 and _wall_at_zero(problem):
         return 0.0
-    mirrored = (1.0 - mean_b, 1.0 - mean_a, weight_b, weight_a, rate_b, rate_a, epsilon)
+    mirrored = _CostProblem(1.0 - mean_b, 1.0 - mean_a, weight_b, weight_a, rate_b, rate_a, epsilon)
     if u < 0.0 and mean_a >= 1.0 and _wall_at_zero(mirrored):
         return 1.0
     return u
@@ -230,14 +278,12 @@ def _start(
 
 
 @kernel(error_model="numpy")
-def _respond(
-    x: float, xc: float, u: float, uc: float, gap: float, rate: float, epsilon: float, t: float,
-    exact: bool,
-) -> tuple[float, float, float, float, float]:  # fmt: skip
+def _respond(side: _Side, t: float, exact: bool) -> tuple[float, float, float, float, float]:
     """Return the tilt, p − u, its logarithmic slope, the rewards' share, and the size of a step.
 
     Unless it has to be exact, the tilt is that after one step of Newton's, if it is short.
     """
+    x, xc, u, uc, gap, rate, epsilon = side
     if 0.0 < t < 1.0 and rate > 0.0 and not exact:
         moved, variance = tilted_mean(epsilon * t, u, uc)
         room = (1.0 - t) * (1.0 + t)
@@ -254,7 +300,13 @@ def _respond(
 
 @kernel(error_model="numpy")
 def _balance(
-    problem: Problem, y: float, z: float, width: float, tilt_a: float, tilt_b: float, exact: bool
+    problem: _CostProblem,
+    y: float,
+    z: float,
+    width: float,
+    tilt_a: float,
+    tilt_b: float,
+    exact: bool,
 ) -> tuple[float, float, float, float, float, float, float]:
     """Return the quotient that is 1 at the minimiser, and the slope of its logarithm by log(y/z).
 
@@ -262,12 +314,10 @@ def _balance(
     """
     mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
     u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
-    tilt_a, moved_a, slope_a, share_a, size_a = _respond(
-        mean_a, 1.0 - mean_a, u, uc, gap_a, rate_a, epsilon, tilt_a, exact
-    )
-    tilt_b, moved_b, slope_b, share_b, size_b = _respond(
-        1.0 - mean_b, mean_b, uc, u, gap_b, rate_b, epsilon, tilt_b, exact
-    )
+    above = _Side(mean_a, 1.0 - mean_a, u, uc, gap_a, rate_a, epsilon)
+    below = _Side(1.0 - mean_b, mean_b, uc, u, gap_b, rate_b, epsilon)
+    tilt_a, moved_a, slope_a, share_a, size_a = _respond(above, tilt_a, exact)
+    tilt_b, moved_b, slope_b, share_b, size_b = _respond(below, tilt_b, exact)
     slope = (y * (z / width) / (u * uc)) * (slope_a + slope_b)
     quotient = (weight_b * moved_b) / (weight_a * moved_a)
     return quotient, slope, tilt_a, tilt_b, share_a, share_b, max(size_a, size_b)
@@ -290,10 +340,10 @@ def _follow(t: float, shift: float) -> float:
 
 @kernel(error_model="numpy")
 def _quick_saddle(
-    problem: Problem, y: float, z: float, tilt_a: float, tilt_b: float
+    problem: _CostProblem, y: float, z: float, tilt_a: float, tilt_b: float
 ) -> tuple[bool, float, float, float, float]:
     """Newton's method in both tilts and the position at once; returns first if it converged."""
-    mean_a, mean_b, epsilon = problem[0], problem[1], problem[6]
+    mean_a, mean_b, epsilon = problem.mean_a, problem.mean_b, problem.epsilon
     for _ in range(_QUICK_ROUNDS):
         quotient, slope, tilt_a, tilt_b, share_a, share_b, size = _balance(
             problem, y, z, y + z, tilt_a, tilt_b, False
@@ -316,7 +366,7 @@ def _quick_saddle(
 
 
 @kernel(error_model="numpy")
-def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float, float, float]:
+def _careful_saddle(problem: _CostProblem, y: float, z: float) -> tuple[float, float, float, float]:
     """Newton's method in the position, with a bracket and exact tilts."""
     width, position = y + z, math.log(y / z)
     lowest, highest = -_FARTHEST, _FARTHEST
@@ -344,7 +394,7 @@ def _careful_saddle(problem: Problem, y: float, z: float) -> tuple[float, float,
 @kernel(error_model="numpy")
 def calibrated_cost_kernel(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, ratio_a: float, ratio_b: float,
-    epsilon: float, tilt_a: float = 0.0, tilt_b: float = 0.0, u: float = -1.0,
+    epsilon: float, start: SaddleStart = FROM_NOTHING,
 ) -> tuple[float, float, float, float, float, float]:  # fmt: skip
     """Return W̃, its minimiser, tilts and slopes, for single numbers and without checks.
 
@@ -366,12 +416,8 @@ def calibrated_cost_kernel(
         r_b ≥ 0: the same in the estimate x_b.
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
-    tilt_a : float
-        Where to start with the tilt of the first arm; outside (0, 1), from nothing.
-    tilt_b : float
-        Where to start with that of the second.
-    u : float
-        Where to start with u; from nothing if it is not between the means.
+    start : SaddleStart
+        Where to begin.
 
     Returns
     -------
@@ -392,7 +438,7 @@ def calibrated_cost_kernel(
         )
         return cost, u, 0.0, 0.0, part_a, part_b
     rate_a, rate_b = ratio_a / epsilon, ratio_b / epsilon
-    problem = (mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon)
+    problem = _CostProblem(mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon)
     ac, bc = 1.0 - mean_a, 1.0 - mean_b
     end = _calibrated_end(problem)
     if end >= 0.0:
@@ -400,8 +446,8 @@ def calibrated_cost_kernel(
         tilt_a, _, _, _ = tilt(mean_a, ac, u, uc, gap_a, rate_a, epsilon, 0.0)
         tilt_b, _, _, _ = tilt(bc, mean_b, uc, u, gap_b, rate_b, epsilon, 0.0)
     else:
-        y, z = _start(mean_a, mean_b, weight_a, weight_b, epsilon, u)
-        converged, y, z, tilt_a, tilt_b = _quick_saddle(problem, y, z, tilt_a, tilt_b)
+        y, z = _start(mean_a, mean_b, weight_a, weight_b, epsilon, start.u)
+        converged, y, z, tilt_a, tilt_b = _quick_saddle(problem, y, z, start.tilt_a, start.tilt_b)
         if not converged:
             y, z = _start(mean_a, mean_b, weight_a, weight_b, epsilon, -1.0)
             y, z, tilt_a, tilt_b = _careful_saddle(problem, y, z)

@@ -27,7 +27,7 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel, trailing_zeros
 from dpbandits.mechanisms.noise import laplace
 
-__all__ = ["FirstPassageTable", "first_passage_table", "walk_to_first_passage"]
+__all__ = ["FirstPassageTable", "NodeScale", "first_passage_table", "walk_to_first_passage"]
 
 
 TREE_LEVELS = 64
@@ -264,17 +264,36 @@ def _failing_node(rng: Rng, table: FirstPassageTable, level: int, room: int) -> 
     return (behind - room + 1) * down + math.log1p(rng.random() * math.expm1(-down)), behind
 
 
+class NodeScale(NamedTuple):
+    """Scale of the noise of a tree's nodes: λ·n^g for one that ends at pull n.
+
+    Attributes
+    ----------
+    first : float
+        λ, that of the first pull; 0 for no noise.
+    growth : float
+        Exponent g ≥ 0; with 0 all nodes have the same scale.
+
+    Examples
+    --------
+    >>> NodeScale(first=2.0, growth=0.0)
+    NodeScale(first=2.0, growth=0.0)
+    """
+
+    first: float
+    growth: float
+
+
 @kernel
 def walk_to_first_passage(
     rng: Rng,
     table: FirstPassageTable,
-    node_scale: float,
+    scale: NodeScale,
     barrier: float,
     prefix_noise: Floats,
     arm: int,
     start: int,
     stop: int,
-    growth: float = 0.0,
 ) -> int:
     """Move an arm's tree from `start` pulls to `stop`, or to the first leaf that may be too low.
 
@@ -288,8 +307,8 @@ def walk_to_first_passage(
         Source of the nodes.
     table : FirstPassageTable
         Law of the first passage, with κ ≥ (stop/(start + 1))^g.
-    node_scale : float
-        λ > 0: a node that ends at pull n has scale λ·n^g.
+    scale : NodeScale
+        Scales λ·n^g of the nodes, λ > 0.
     barrier : float
         Distance of the barrier below 0, in units of the sum of rewards.
     prefix_noise : numpy.ndarray of float, shape (K, 64)
@@ -301,15 +320,14 @@ def walk_to_first_passage(
         Number of pulls of the arm so far, from 1.
     stop : int
         Number of pulls at which to end, at least `start`.
-    growth : float
-        Exponent g ≥ 0.
 
     Returns
     -------
     int
         `stop`, or the first number of pulls at which the lowered noise has reached the barrier.
     """
-    least_scale = node_scale * (start + 1.0) ** growth
+    first, growth = scale
+    least_scale = first * (start + 1.0) ** growth
     leaf = start
     while leaf < stop:
         noise = prefix_noise_at(prefix_noise, arm, leaf)
@@ -320,7 +338,7 @@ def walk_to_first_passage(
         room = _room_in_cells(table, least_scale, distance)
         if rng.random() >= table.fail[level, room]:
             leaf += 1 << level
-            next_prefix_noise(rng, node_scale * leaf**growth, prefix_noise, arm, leaf)
+            next_prefix_noise(rng, first * leaf**growth, prefix_noise, arm, leaf)
             continue
         while room > 0:  # draw the first leaf that fails, and the nodes on the way to it
             level -= 1
@@ -328,7 +346,7 @@ def walk_to_first_passage(
                 continue  # the left half fails
             leaf += 1 << level
             node, room = _failing_node(rng, table, level, room)
-            noise += node_scale * leaf**growth * node
+            noise += first * leaf**growth * node
             prefix_noise[arm, level] = noise
         return leaf
     return leaf
