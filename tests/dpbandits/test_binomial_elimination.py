@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
-from statistical import may_be_at_most, same_law
+from statistical import FALSE_ALARM, may_be_at_most, same_law
 
 import dpbandits as dpb
 from dpbandits import bounds
@@ -373,3 +373,21 @@ def test_all_arms_leave_when_the_theorem_says(memory):
     assert may_be_at_most(int(late), runs, beta)
     late = (found.pulls[:, 1:] > np.array(limits) / 16).any(axis=1).sum()
     assert not may_be_at_most(int(late), runs, beta), "control"
+
+
+# ---------------------------------------------------------------- privacy
+class Quieter(dpb.BinomialDPSE):
+    """Plays with five times the budget that it declares."""
+
+    def play(self, *run):
+        dpb.BinomialDPSE(5 * self.epsilon, self.beta, self.memory).play(*run)
+
+
+@pytest.mark.statistical
+def test_the_audit_sees_what_a_reward_changes():
+    table = np.zeros((2, 12))
+    table[0, :4] = 1.0
+    pair = dpb.TablePair(table, arm=1, pull=0, value=1.0)
+    found = dpb.audit(dpb.BinomialDPSE(1.0, 0.5), pair, 6000, failure=FALSE_ALARM)
+    assert found.verdict == "acquitted" and found.epsilon_lower > 0.2
+    assert dpb.audit(Quieter(1.0, 0.5), pair, 6000).verdict == "convicted", "control"
