@@ -87,6 +87,17 @@ def test_long_tails_are_sums_over_all_counts_that_matter(n, theta, epsilon, rele
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-8)
 
 
+@given(st.floats(0, 9), st.floats(-6, 0), st.booleans(), st.floats(-6, 6))
+def test_tails_without_noise_are_incomplete_beta_functions(digits, odds, high, z):
+    n, theta = round(10**digits), 0.5 * 10**odds
+    theta = 1 - theta if high else theta
+    k = round(n * theta + z * math.sqrt(n * theta * (1 - theta)))
+    k = min(max(k, 1), n)
+    expected = math.log(special.betainc(k, n - k + 1, theta))
+    found = log_p_value(float(k), n, theta, math.inf)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-16 * n + 1e-11)
+
+
 @given(st.integers(1, 400), st.floats(0.02, 0.98), BUDGETS, RELEASES, st.floats(0.0, 1.0))
 def test_the_slope_is_the_derivative_and_falls(n, theta, epsilon, releases, share):
     """Of the logarithm, in θ; the tail's n-th root is concave."""
