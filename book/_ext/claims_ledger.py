@@ -194,7 +194,16 @@ def words(title: str) -> str:
     return title
 
 
-APPENDICES = {"01": ("book/exact_halting",)}
+APPENDICES = {
+    "01": ("book/exact_halting",),
+    "03": (
+        "book/exact_skipping",
+        "book/exact_elimination",
+        "book/exact_binomial",
+        "book/exact_tree",
+        "book/exact_small_print",
+    ),
+}
 """Pages to which proofs of a chapter were moved; its claims may point there as well."""
 
 

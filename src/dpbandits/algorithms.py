@@ -17,6 +17,7 @@ from dpbandits.identification.dplre import DPLRE as DPLRE
 from dpbandits.identification.top_two import TopTwo as TopTwo
 from dpbandits.regret.adap_klucb import AdaPKLUCB as AdaPKLUCB
 from dpbandits.regret.base import RegretAlgorithm as RegretAlgorithm
+from dpbandits.regret.binomial_elimination import BinomialDPSE as BinomialDPSE
 from dpbandits.regret.dp_imed import DPIMED as DPIMED
 from dpbandits.regret.dp_klucb import DPKLUCB as DPKLUCB
 from dpbandits.regret.dp_ucb import DPUCB as DPUCB
@@ -34,6 +35,7 @@ from dpbandits.regret.lazy_dp_ts import LazyDPTS as LazyDPTS
 from dpbandits.regret.lazy_ucb import AdaPUCB as AdaPUCB
 from dpbandits.regret.lazy_ucb import AnytimeLazyUCB as AnytimeLazyUCB
 from dpbandits.regret.robust_ucb import RobustUCB as RobustUCB
+from dpbandits.regret.tuned_elimination import TunedDPSE as TunedDPSE
 from dpbandits.stopping.base import StoppingRule as StoppingRule
 from dpbandits.stopping.bernstein import DPBernsteinStop as DPBernsteinStop
 from dpbandits.stopping.ebgstop import EBGStop as EBGStop

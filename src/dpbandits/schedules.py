@@ -157,6 +157,117 @@ def elimination_epoch(
     return elimination_epoch_kernel(n_viable, epoch, beta, epsilon)
 
 
+class ReleasePlan(NamedTuple):
+    """When elimination by two p-values releases, and at which level it tests.
+
+    Attributes
+    ----------
+    first : int
+        n_1: pulls of each viable arm at the first release; they double from release to release.
+    releases : int
+        Number E of releases that the horizon may have room for.
+    log_level : float
+        log κ: logarithm of the level of a product of two p-values.
+
+    Examples
+    --------
+    >>> plan = ReleasePlan(first=100, releases=3, log_level=-20.0)
+    >>> [plan.pulls(e) for e in (1, 2, 3)], plan.counted(3, 1), plan.counted(3, 4)
+    ([100, 200, 400], 200, 400)
+    """
+
+    first: int
+    releases: int
+    log_level: float
+
+    def pulls(self, epoch: int) -> int:
+        """Return n_e = 2^(e−1)·n_1, the pulls of each viable arm at the end of an epoch.
+
+        Parameters
+        ----------
+        epoch : int
+            Number e of the epoch; 0 is before the first.
+
+        Returns
+        -------
+        int
+            The pulls.
+        """
+        return self.first << (epoch - 1) if epoch > 0 else 0
+
+    def counted(self, epoch: int, memory: int) -> int:
+        """Return the number of rewards in the last `memory` releases, or in all if they are fewer.
+
+        Parameters
+        ----------
+        epoch : int
+            Number e of the epoch, from 1.
+        memory : int
+            How many releases are remembered, at least 1.
+
+        Returns
+        -------
+        int
+            n_e − n_{e−memory}.
+        """
+        return self.pulls(epoch) - self.pulls(epoch - memory)
+
+
+@checked_arguments
+def release_plan(
+    n_arms: Annotated[int, whole(2, MOST_PULLS)],
+    horizon: Annotated[int, whole(1, MOST_PULLS)],
+    beta: Fraction,
+    epsilon: Budget = math.inf,
+) -> ReleasePlan:
+    """Plan elimination by two p-values: its releases, and the level of its tests.
+
+    n_1 = ⌈(½ + 1/ε)·log(K/β)⌉, E = ⌈log2(T/n_1)⌉, at least 1, and κ solves κ(1 + log(1/κ)) = p with
+    p = β/((K − 1)E). A product of two independent uniform variables is at most κ with
+    probability p.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number K of arms, from 2 to 2^62.
+    horizon : int
+        Horizon T, from 1 to 2^62.
+    beta : float
+        Confidence β, in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no privacy.
+
+    Returns
+    -------
+    ReleasePlan
+        First release, number of releases and level.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> plan = release_plan(5, 50_000_000, beta=2e-8, epsilon=0.25)
+    >>> plan.first, plan.releases, round(plan.log_level, 2)
+    (88, 20, -25.38)
+    """
+    length = (0.5 + 1 / epsilon) * math.log(n_arms / beta)
+    first = math.ceil(min(length, float(MOST_PULLS)))
+    releases = max(1, (-(-horizon // first) - 1).bit_length())
+    log_p = math.log(beta) - math.log((n_arms - 1) * releases)
+    return ReleasePlan(first, releases, -_evidence(-log_p))
+
+
+def _evidence(log_inverse: float) -> float:
+    """Return the ℓ' > 0 with ℓ' − log(1 + ℓ') = log(1/p), by Newton's method, from above."""
+    found = log_inverse + math.sqrt(2 * log_inverse)
+    for _ in range(50):
+        found -= (found - math.log1p(found) - log_inverse) * (1 + found) / found
+    return found
+
+
 @kernel
 def noise_bracket_kernel(length: int, power: int, repaired: bool) -> float:
     """Return `noise_bracket` of a length, given the greatest power of two up to it.

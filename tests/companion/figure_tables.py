@@ -12,6 +12,7 @@ from companion.figures import (
     baselines,
     comparison,
     disclosure,
+    elimination,
     heavy,
     identification,
     panels,
@@ -89,10 +90,42 @@ def over_arms():
     return played(cases, lambda r: r.final())
 
 
+def settings():
+    cases = {
+        (panel, kind.label, eps): (kind(eps), ARMS[k])
+        for panel, k in (("a", 3), ("b", 5))
+        for kind in (dpb.DPSE, dpb.DPUCB)
+        for eps in (0.1, 1.0)
+    }
+    runs = dpb.simulate_many(cases, T, RUNS)
+    return tabulate(runs, lambda r: curve(r, first=1000), ("panel", "algorithm", "epsilon"))
+
+
 def ratios():
-    grid = itertools.product(ARMS, (0.1, 0.25, 1.0), ("", *dpb.regret.dp_ucb.DPUCB_VARIANTS))
-    cases = [(("a", k, e, v), dpb.DPUCB(e, v) if v else dpb.DPSE(e)) for k, e, v in grid]
-    return played(cases, lambda r: r.final())
+    """Ratios as they are published: of made-up means."""
+    grid = itertools.product(("grey", "ours"), (3, 5, 10), (0.1, 0.25, 1.0))
+    return tabulate(
+        {
+            ("a", pair, _RANKS[pair], k, eps): {"ratio": (2 + _RANKS[pair]) * k**0.3 / eps}
+            for pair, k, eps in grid
+        },
+        dict,
+        ("panel", "pair", "rank", "n_arms", "epsilon"),
+    )
+
+
+_RANKS = {"grey": 0, "ours": 1}
+
+
+def failures_by_rate():
+    cases = {
+        (panel, kind.label, rate): (kind(1.0), dpb.instances.bernoulli([1 - q, 1 - 3 * q]))
+        for panel in "ab"
+        for kind in (dpb.DPSE, dpb.DPUCB)
+        for rate, q in ((250.0, 0.25), (50.0, 0.05), (10.0, 0.01))
+    }
+    runs = dpb.simulate_many(cases, T, RUNS)
+    return tabulate(runs, lambda r: r.final(), ("panel", "algorithm", "rate"))
 
 
 # ------------------------------------------------------------------------------------ stopping
@@ -453,7 +486,9 @@ DRAWINGS = {
     "budget": drawing(regret.regret_over_epsilon, over_epsilon, titles=TITLES),
     "horizon": drawing(regret.regret_over_horizon, over_horizon, "mean", "low", titles=ONE),
     "arms": drawing(regret.regret_over_arms, over_arms, "mean", "low", "high", titles=TITLES),
-    "ratios": drawing(regret.ratios_to_baselines, ratios, titles=ONE),
+    "settings": drawing(elimination.settings_figure, settings, titles=TITLES),
+    "ratios": drawing(elimination.ratios_figure, ratios, "ratio", titles=ONE),
+    "failures by rate": drawing(elimination.failures_figure, failures_by_rate, titles=TITLES),
     **{name: sweep(name) for name in SWEEPS},
     "slopes": drawing(
         stopping.slopes_figure,

@@ -22,8 +22,8 @@ from dpbandits import plotting
 from dpbandits.plotting import style
 
 MAPS = ("map of regret", "map of times")
-OF_REGRET = ("time", "budget", "horizon", "arms", "ratios")
-IN_PANELS = [name for name in DRAWINGS if "titles" in DRAWINGS[name].options]
+OF_REGRET = ("time", "budget", "horizon", "arms", "ratios", "failures by rate")
+IN_PANELS = [name for name in DRAWINGS if "titles" in DRAWINGS[name].options and name != "settings"]
 WITH_THEORY = ("mean", "alpha", "epsilon", "beta", "deviation", "slopes", "failures")
 
 

@@ -322,6 +322,18 @@ CASES = {
         SameRuns(dpb.DPSE(0.5), dpb.DPSE(0.05), THREE, 60_000),
         SameRuns(dpb.DPSE(INF), dpb.DPSE(0.01), CERTAIN, 60_000),
     ],
+    (dpb.TunedDPSE, DrawnRewards, "epoch by epoch"): [
+        SameRuns(dpb.TunedDPSE(0.05, 0.9), dpb.TunedDPSE(0.06, 0.9), LADDER, 400_000),
+        SameRuns(dpb.TunedDPSE(INF), dpb.TunedDPSE(0.01), CERTAIN, 60_000),
+    ],
+}
+CASES |= {
+    (dpb.BinomialDPSE, DrawnRewards, "epoch by epoch"): [
+        SameRuns(dpb.BinomialDPSE(0.05, 0.9), dpb.BinomialDPSE(0.06, 0.9), LADDER, 200_000),
+        SameRuns(dpb.BinomialDPSE(0.5), dpb.BinomialDPSE(0.5, memory=3), CLOSE, 60_000, 60),
+        SameRuns(dpb.BinomialDPSE(2.0, memory=1), dpb.BinomialDPSE(2.0), CLOSE, 60_000, 60),
+        SameRuns(dpb.BinomialDPSE(INF, 0.5), dpb.BinomialDPSE(9.0, 0.5), CERTAIN_BEST, 3000),
+    ],
 }
 LOUD = dpb.laws.two_point(0.6)
 CASES |= {

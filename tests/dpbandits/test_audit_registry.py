@@ -44,7 +44,8 @@ EXACT = [
     *(case.target for case in CASES.values() if case.method == "exact"),
 ]
 RUN = [
-    *(dpb.DPUCB(4.0, "mishra-thakurta"), dpb.DPUCBBound(1.0, split="full")),
+    *(dpb.DPUCB(4.0, "mishra-thakurta"), dpb.DPUCB(2.0, "tree-exact")),
+    dpb.DPUCBBound(1.0, split="full"),
     *(dpb.DPUCBHybrid(2.0, literal=True), dpb.DPUCBInt(0.5, "refreshed")),
     *(dpb.DPUCBInt(0.5, "literal"), AdaptiveTree(1.0, 4, 1.0, 0.5)),
     *(dpb.DPBernsteinStop(4.0, 0.5, 0.05), dpb.DPBernsteinStop(1.0, 0.9, 0.4, 2.0, False)),

@@ -148,20 +148,55 @@ def test_asymptotic_rates_by_hand(others, epsilon):
     assert bounds.lai_robbins_rate(means) == pytest.approx(np.sum(gaps / kl), rel=1e-9)
     assert bounds.lai_robbins_rate([1.0, 0.5]) == 0, "one reward tells the arms apart"
     rate = bounds.private_lower_bound_rate(means, epsilon)
-    assert rate == pytest.approx(np.sum(gaps / np.log(1 + gaps * math.expm1(epsilon))), rel=1e-9)
-    assert rate >= len(others) / math.expm1(epsilon) * (1 - 1e-12)
+    assert rate == pytest.approx(len(others) / epsilon, rel=1e-12)
+    # never below what group privacy of whole samples gives, by Jensen's inequality
+    assert rate >= np.sum(gaps / bounds.group_privacy_factor(gaps, epsilon)) * (1 - 1e-9)
     assert rate >= gaps.sum() / epsilon * (1 - 1e-9), "an arm costs at least gap/ε, as gap ≤ 1"
+    assert bounds.private_lower_bound_rate([*others, 1.0], epsilon) == 0, "no arm can be better"
+    assert bounds.private_lower_bound_rate(means, math.inf) == 0
+
+
+def law_of_actions(means, epsilon, horizon):
+    """P(actions), arm 1 first: an arm is kept while its last reward, flipped for privacy, is 1."""
+    flip, law = 1 / (1 + math.exp(epsilon)), {}
+    for later in itertools.product((0, 1), repeat=horizon - 1):
+        actions, law[1, *later] = (1, *later), 1.0
+        for now, then in itertools.pairwise(actions):
+            kept = flip + (1 - 2 * flip) * means[now]
+            law[actions] *= kept if now == then else 1 - kept
+    return law
+
+
+def divergence_over_bound(mean, raised, epsilon, budget, horizon):
+    """KL of the actions' laws over what thm-lower allows, ε·d·E N, with arm 1's mean raised."""
+    p, q = (law_of_actions((0.5, m), budget, horizon) for m in (mean, raised))
+    divergence = sum(p[actions] * math.log(p[actions] / q[actions]) for actions in p)
+    pulls = sum(p[actions] * sum(actions) for actions in p)
+    return divergence / (epsilon * (raised - mean) * pulls)
+
+
+@given(st.floats(0, 0.9), st.floats(0.01, 0.1), st.floats(0.01, 8), st.integers(2, 6))
+def test_the_coupling_bounds_what_actions_tell_of_a_raised_mean(mean, by, epsilon, horizon):
+    assert divergence_over_bound(mean, mean + by, epsilon, epsilon, horizon) <= 1 + 1e-9
+
+
+def test_the_coupling_is_sharp_and_refutes_what_is_not_private():
+    assert divergence_over_bound(0.0, 1.0, 8.0, 8.0, 2) > 0.99
+    assert divergence_over_bound(0.5, 0.9, 0.1, 20.0, 4) > 1, "control: hardly a flip"
 
 
 def test_minimax_lower_bounds_stay_below_the_upper_and_the_private_one_solves_its_equation():
     for n_arms, horizon, epsilon in itertools.product([2, 20], [10**4, 10**12], [0.01, 0.5, 2.0]):
         low = bounds.private_minimax_lower_bound(n_arms, horizon, epsilon)
-        c = (n_arms - 1) / (4 * math.expm1(epsilon))
-        assert low == pytest.approx(horizon / 16 * math.exp(-low / c), rel=1e-9)
+        c = (n_arms - 1) / (2 * epsilon)
+        assert low == pytest.approx(c * math.log(horizon / (16 * low)), rel=1e-9)
         assert low <= min(horizon, bounds.elimination_minimax_regret(n_arms, horizon, epsilon))
         low = bounds.minimax_lower_bound(n_arms, horizon)
         assert low == min(math.sqrt(n_arms * horizon), horizon) / 20
         assert low < bounds.elimination_minimax_regret(n_arms, horizon)
+    assert bounds.private_minimax_lower_bound(2, 1e6, math.inf) == 0
+    tiny = bounds.private_minimax_lower_bound(2, 1e300, 1e300)
+    assert tiny == pytest.approx(5e-301 * 600 * math.log(10), rel=0.01), "nothing overflows"
 
 
 # ---------------------------------------------------------------- Lemma 3.5, group privacy

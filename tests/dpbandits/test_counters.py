@@ -7,6 +7,7 @@ giving out N^-1 C x + z, whose privacy loss is the largest of the sums over i of
 attained.
 """
 
+import collections
 import itertools
 import math
 
@@ -203,6 +204,15 @@ def test_what_the_logarithmic_counter_is_worth(length, monkeypatch):
 def test_levels(horizon):
     levels = BinaryTree(1.0, horizon).levels
     assert 2 ** (levels - 1) <= horizon < 2**levels and levels == AdaptiveTree(1.0, horizon).levels
+
+
+@given(st.integers(1, 3000), st.integers(1, 80))
+def test_prefixes_are_counted_by_their_binary_ones(horizon, levels):
+    counted = collections.Counter(n.bit_count() for n in range(1, horizon + 1))
+    tree = BinaryTree(1.0, horizon)
+    assert tree.prefixes == tuple(counted[m] for m in range(1, tree.levels + 1))
+    full = BinaryTree(1.0, 2**levels - 1)
+    assert full.prefixes == tuple(math.comb(levels, m) for m in range(1, levels + 1))
 
 
 # ---------------------------------------------------------------- errors

@@ -1,8 +1,9 @@
-"""DP-UCB: the constants of its three variants, what plays it, and its limit without privacy.
+"""DP-UCB: the constants of its five variants, what plays it, and its limit without privacy.
 
 The law of the kernels themselves is tested with the kernels.
 """
 
+import collections
 import math
 
 import numpy as np
@@ -13,7 +14,11 @@ from shadow import play_pull_by_pull
 
 import dpbandits as dpb
 from dpbandits.fast.skipping import skip_and_tally
+from dpbandits.mechanisms import laplace_sum_error
 from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
+
+CLOSED = ("tree-tight", "mishra-thakurta-parallel", "mishra-thakurta")
+POWERS = st.one_of(st.just(1.0), st.just(4), st.floats(1e-3, 1e5))
 
 
 def table(variant, n_arms, horizon, epsilon, power=1.0):
@@ -32,17 +37,44 @@ def table(variant, n_arms, horizon, epsilon, power=1.0):
 
 
 @given(
-    st.sampled_from(DPUCB_VARIANTS),
+    st.sampled_from(CLOSED),
     st.integers(2, 40),
     st.integers(3, 10**12),
     st.floats(1e-3, 1e3),
-    st.one_of(st.just(1.0), st.just(4), st.floats(1e-3, 1e5)),
+    POWERS,
 )
 def test_constants_of_the_variants(variant, n_arms, horizon, epsilon, power):
     algorithm = dpb.DPUCB(epsilon, variant, failure_power=power)
     scale, gamma = table(variant, n_arms, horizon, epsilon, power)
     assert algorithm.node_scale(n_arms, horizon) == pytest.approx(scale, rel=1e-12)
     assert algorithm.gamma(n_arms, horizon) == pytest.approx(gamma, rel=1e-12)
+
+
+@given(
+    *(st.integers(1, 40), st.integers(1, 3000), st.floats(1e-3, 1e3)),
+    st.one_of(st.just(1.0), st.floats(1e-6, 40)),
+)
+def test_the_exact_width_is_the_least_that_keeps_the_guarantee(K, T, epsilon, power):
+    """By the tails of all n ≤ T, added up one by one; and the quantile is that of all levels."""
+    exact, quantile = (dpb.DPUCB(epsilon, v, power) for v in ("tree-exact", "tree-quantile"))
+    tree, gamma = exact.tree(K, T), exact.gamma(K, T)
+    prefixes = collections.Counter(n.bit_count() for n in range(1, T + 1))
+
+    def failure(width, prefixes=prefixes):
+        tails = (laplace_sum_error(width, (m,), (tree.node_scale,)) for m in prefixes)
+        return K * sum(n * tail for n, tail in zip(prefixes.values(), tails, strict=True))
+
+    assert failure(gamma) <= T**-power * (1 + 1e-11)
+    assert failure(gamma * (1 - 1e-8)) > T**-power or gamma == 0
+    assert K * tree.union_error(gamma) == pytest.approx(failure(gamma), rel=1e-9)
+    worst = failure(quantile.gamma(K, T), {tree.levels: T})
+    assert worst == pytest.approx(T**-power, rel=1e-6)
+
+
+@given(st.integers(1, 40), st.integers(1, 10**12), POWERS)
+def test_each_width_is_below_the_next(K, T, power):
+    widths = [dpb.DPUCB(1.0, variant, power).gamma(K, T) for variant in DPUCB_VARIANTS[:3]]
+    assert widths == sorted(widths)
 
 
 @given(st.integers(2, 40), st.integers(2, 10**12), st.one_of(st.just(1.0), st.floats(0.5, 5)))

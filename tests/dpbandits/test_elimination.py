@@ -83,15 +83,15 @@ def cumulative_counts(played, n_arms):
     return np.cumsum(np.array(played)[:, None] == np.arange(n_arms), axis=0)
 
 
-def feed_noise(monkeypatch):
-    """Let the package draw the noise that the returned function deals one by one."""
+def feed_noise(monkeypatch, module=elimination):
+    """Let a module of the package draw the noise that the returned function deals one by one."""
     standard = np.random.default_rng(3).laplace(scale=3.0, size=10_000)  # so loud that it decides
     mine, theirs = iter(standard), iter(standard)
 
     def deal(rng, scale, size):
         return np.array([scale * next(theirs) for _ in range(size)])
 
-    monkeypatch.setattr(elimination, "laplace_noise", deal)
+    monkeypatch.setattr(module, "laplace_noise", deal)
     return lambda scale: scale * next(mine)
 
 
@@ -133,6 +133,13 @@ def test_the_schedule_is_that_of_the_paper(n_viable, epoch, beta, epsilon):
     assert plan.sampling_width == math.sqrt(log8 / (2 * plan.length)) < gap / 8 * (1 + 1e-12)
     assert plan.privacy_width == log4 / (plan.length * epsilon) < gap / 8 * (1 + 1e-12)
     assert plan.threshold == 2 * plan.sampling_width + 2 * plan.privacy_width
+    # And each is exceeded with probability β/(4|S|e²) at most, by Hoeffding's and by Laplace's
+    # tail; not so with half the rewards, or with noise of twice the scale.
+    allowed = beta / (4 * n_viable * epoch**2) * (1 + 1e-9)
+    exponent = 2 * plan.pulls * plan.sampling_width**2
+    assert 2 * math.exp(-exponent) <= allowed < 2 * math.exp(-exponent / 2)
+    noise = plan.privacy_width / plan.noise_scale
+    assert math.exp(-noise) <= allowed < math.exp(-noise / 2)
     # Privacy: the mean of r rewards in [0, 1] has sensitivity 1/r, and noise of scale 1/(εr).
     assert (1 / plan.pulls) / plan.noise_scale == pytest.approx(epsilon, rel=1e-12)
     plain = elimination_epoch(n_viable, epoch, beta)

@@ -19,6 +19,8 @@ from dpbandits.mechanisms import (
     laplace_sum_error,
     laplace_sum_quantile,
     laplace_sum_tail,
+    laplace_union_error,
+    laplace_union_width,
 )
 
 
@@ -156,6 +158,25 @@ def test_quantile_inverts_the_error(law, beta):
 def test_the_error_of_no_noise_and_below_zero():
     assert laplace_sum_error(0.0, (1,), (2.0,)) == laplace_sum_error(-1.0, (1,), (2.0,)) == 1
     assert laplace_sum_error(0.0, (1,), (0.0,)) == laplace_sum_quantile(0.1, (1,), (0.0,)) == 0
+
+
+@given(
+    st.lists(st.integers(0, 10**6), max_size=6).map(tuple),
+    st.one_of(st.just(0.0), st.floats(1e-12, 500.0)),
+)
+def test_the_width_of_many_sums_is_the_least(numbers, log_term):
+    x = laplace_union_width(log_term, numbers)
+    assert laplace_union_error(x, numbers) <= math.exp(-log_term) * (1 + 1e-11)
+    smaller = x * (1 - 1e-8) - 1e-11  # far enough for floats to tell
+    assert smaller < 0 or laplace_union_error(smaller, numbers) > math.exp(-log_term)
+
+
+def test_what_are_no_numbers_of_sums_is_refused():
+    for function in (laplace_union_error, laplace_union_width):
+        refusal("numbers", -1, lambda f=function: f(1.0, (3, -1)))
+        refusal("numbers", (1,) * 501, lambda f=function: f(1.0, (1,) * 501))
+    refusal("log_term", 2e15, lambda: laplace_union_width(2e15, (1,)))
+    assert laplace_union_width(1e15, (2,)) > 1e15
 
 
 @pytest.mark.parametrize(

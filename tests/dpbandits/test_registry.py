@@ -25,6 +25,7 @@ CONFIGURATIONS = {
     "UCB": [dpb.UCB()],
     "DPUCB": [
         *(dpb.DPUCB(30.0), dpb.DPUCB(math.inf)),
+        *(dpb.DPUCB(20.0, "tree-exact"), dpb.DPUCB(25.0, "tree-quantile")),
         *(dpb.DPUCB(60.0, "mishra-thakurta-parallel"), dpb.DPUCB(180.0, "mishra-thakurta")),
     ],
     "DPUCBBound": [
@@ -41,6 +42,11 @@ CONFIGURATIONS = {
     ],
     "SuccessiveElimination": [dpb.SuccessiveElimination(), dpb.SuccessiveElimination(0.05)],
     "DPSE": [dpb.DPSE(0.5), dpb.DPSE(2.0, beta=0.05), dpb.DPSE(math.inf)],
+    "TunedDPSE": [dpb.TunedDPSE(0.5), dpb.TunedDPSE(2.0, beta=0.05), dpb.TunedDPSE(math.inf)],
+    "BinomialDPSE": [
+        *(dpb.BinomialDPSE(0.5), dpb.BinomialDPSE(0.3, 0.05, memory=1)),
+        dpb.BinomialDPSE(math.inf, memory=2),
+    ],
     "GuessAndDouble": [
         *(dpb.GuessAndDouble(dpb.DPSE(0.5)), dpb.GuessAndDouble(dpb.DPRSE(1.0))),
         dpb.GuessAndDouble(dpb.UCB(), "square", 100),

@@ -160,8 +160,9 @@ PUBLIC = [
     ("gap", [0, -0.1, 1.1, math.nan, math.inf], dpb.bounds.elimination_last_epoch),
     ("beta", NOT_A_NUMBER + NOT_FRACTIONS, dpb.bounds.elimination_failure),
     ("epsilon", LARGE, lambda x: dpb.bounds.group_privacy_factor(0.1, x)),
-    ("epsilon", LARGE, lambda x: dpb.bounds.private_lower_bound_rate([0.5, 0.4], x)),
-    ("epsilon", LARGE, lambda x: dpb.bounds.private_minimax_lower_bound(2, 1000, x)),
+    ("epsilon", POSITIVE_OR_INFINITE,
+     lambda x: dpb.bounds.private_lower_bound_rate([0.5, 0.4], x)),
+    ("epsilon", POSITIVE_OR_INFINITE, lambda x: dpb.bounds.private_minimax_lower_bound(2, 1000, x)),
 ]  # fmt: skip
 CASES = [
     pytest.param(name, value, call, id=f"{row}-{name}-{value!r:.30}")

@@ -56,7 +56,7 @@ __all__ = [
 MODULES = {
     "01": ("ss19_stopping",),
     "02": ("td16_privacy", "td16_regret", "td16_noise"),
-    "03": ("ss19_elimination", "ss19_experiments", "ss19_steps"),
+    "03": ("ss19_elimination", "ss19_experiments"),
     "04": ("twzw22_central", "twzw22_rates", "twzw22_experiments", "twzw22_comparisons"),
     "05": ("ja25_time", "ja25_algorithm", "ja25_experiments", "ja25_design"),
 }
@@ -71,6 +71,17 @@ RETIRED: dict[str, str] = {
     "ss19-nas-improved": "ss19-nas-samples",
     "ss19-svt": "ss19-cor-3.2-private",
     "ss19-noise-facts": "",
+    "ss19-lemma-4.2-probability": "ss19-lemma-4.2",
+    "ss19-lemma-4.2-order": "ss19-lemma-4.2",
+    "ss19-lemma-4.2-halving": "ss19-lemma-4.2",
+    "ss19-lemma-4.2-constants": "ss19-lemma-4.2",
+    "ss19-lemma-4.2-elimination": "ss19-lemma-4.2",
+    "ss19-thm-4.3-last": "ss19-thm-4.3",
+    "ss19-thm-4.4-gap": "ss19-thm-4.4",
+    "ss19-few-choices": "",
+    "ss19-settings": "",
+    "ss19-subsumed": "",
+    "ss19-ucb-regret": "",
 }
 """Ids that are no longer judged → the id of the claim that took them over, or "" if none did.
 

@@ -1,4 +1,4 @@
-"""Inequalities of chapter 1 that are certified: no grid, and no gap between its points.
+"""Inequalities of chapters 1 and 3 that are certified: no grid, and no gap between its points.
 
 Each function has the number that it certifies as an argument, so that a test can ask for too much.
 Unbounded parameters are mapped to bounded ones, 1/log(1/β) for β, or closed by an argument that
@@ -199,3 +199,40 @@ def both_needed(inverse: float) -> Certificate:
         return 1 / (16 / (3 * share) + 1 / b) - 1 / ball(inverse)
 
     return certify(left, [(0, "1/4"), (0, 1)])
+
+
+# ------------------------------------------------------------------ chapter 3, Lemma 4.2
+
+
+def pulls_in_order(constant: float) -> Certificate:
+    """Certify the closed form of Lemma 4.2 below constant·(log(K/β) + log λ)·(1/Δ² + 1/(εΔ)).
+
+    For λ = log(1/Δ) ≥ 1 and every K ≥ 2, β < 1 and ε. With κ = log2(2/Δ) ≥ e(a) it is enough that
+    (512/3)·log(8Kκ²/β) + 2κΔ² stays below constant·(log(K/β) + log λ): the private term has 32 for
+    512/3 and 4 for 8. The quotient falls in log(K/β), as κ > λ; so log 2 may stand for that. 2κΔ²
+    falls in λ and is below 0.67. With v = 1/(log 2 + log λ), a side of the box, and w = 1/λ, which
+    is 2·e^(−1/v), log κ = 1/v − log 2 + log(1 + w·log 2) − log log 2.
+    """
+
+    def left(v: arb) -> arb:
+        w = at_ends(lambda y: 2 * (-1 / y).exp() if y > 0 else arb(0), v)
+        rest = 2 * LOG_2 + 2 * (1 + w * LOG_2).log() - 2 * LOG_2.log()
+        return constant - (arb(512) / 3 * (2 + v * rest) + ball("0.67") * v)
+
+    return certify(left, [(0, 1 / LOG_2)])
+
+
+def last_line_covers(sampling: float = 1024, privacy: float = 96) -> Certificate:
+    """Certify the closed form below log(x)·(sampling/Δ² + privacy/(εΔ)), for β ≤ 1/2.
+
+    x = K·log(2/Δ)/β ≥ 4·log 2, for every K ≥ 2, Δ ≤ 1 and ε. As e(a) ≤ log2(2/Δ) and β/K ≤ 1/4,
+    8K·e(a)²/β ≤ 2·(x/log 2)², and 4K·e(a)²/β half of that; 2e(a)Δ² ≤ 2, as Δ²·log2(2/Δ) rises up
+    to Δ = 1. Both differences are divided by log x, of which the inverse is the side of the box.
+    """
+
+    def left(z: arb) -> arb:
+        twice = 2 - 2 * z * LOG_2.log()  # log((x/log 2)²)/log x
+        first = sampling - arb(512) / 3 * (twice + z * LOG_2) - 2 * z
+        return first.min(privacy - 32 * twice)
+
+    return certify(left, [(0, 1 / (4 * LOG_2).log())])

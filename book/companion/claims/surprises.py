@@ -60,8 +60,8 @@ SURPRISES = (
         "allows with T known, the second [squaring, T = 1e+11] times.",
     ),
     Surprise(
-        "ss19-lemma-4.2-halving",
-        FAILS,
+        "ss19-lemma-4.2",
+        CONDITION,
         "A step in the proof for DP-SE is false as soon as arms are dropped: an epoch can be "
         "[R₂/R₁ ~3] times as long as the one before it, where the proof has at least 2. The lemma "
         "survives.",

@@ -43,7 +43,9 @@ BUDGET_LOOKS = {
 """Algorithm → looks of the least budget of a panel, and of the others."""
 _SPLIT = (Look(COLOURS["green"], DASHED, "s"), Look(COLOURS["purple"], DASHED, "s"))
 BASELINE_LOOKS = {
-    "tree-tight": ("tree-tight", Look(COLOURS["vermilion"], width=1.2)),
+    "tree-exact": ("tree-exact", Look(COLOURS["vermilion"], width=1.2)),
+    "tree-quantile": ("tree-quantile", Look(COLOURS["orange"], "-", "D", 1.2)),
+    "tree-tight": ("tree-tight", Look(COLOURS["black"], "-", "v", 1.2)),
     "mishra-thakurta-parallel": ("M–T, ε per arm", Look(COLOURS["purple"], "-", "s", 1.2)),
     "mishra-thakurta": ("M–T, ε/K per arm", Look(COLOURS["green"], "-", "^", 1.2)),
 }
@@ -237,14 +239,16 @@ def _ratios(axes: Axes, lines: Lines) -> PanelRange:
     finals = {(line.variant, line.n_arms, line.epsilon): _final(line)[0] for line in lines}
     last, ends, drawn = len(arms) - 1, [], []
     offsets = np.linspace(-0.3, 0.3, len(budgets))
-    for variant, (text, look) in BASELINE_LOOKS.items():
+    shown = [variant for variant in BASELINE_LOOKS if any(key[0] == variant for key in finals)]
+    for variant in shown:
+        text, look = BASELINE_LOOKS[variant]
         for place, k in enumerate(arms):
             y = [finals[variant, k, epsilon] / finals["", k, epsilon] for epsilon in budgets]
             marked(axes, place + offsets, y, look, **_MARKS)
             drawn += y
         ends.append(End(last + offsets[-1], y[-1], text, look.colour))
     if lines[0].panel == "a":  # what the four points of a group are, said once
-        for variant, place, shift in (("mishra-thakurta", 0, (-4, 8)), ("tree-tight", -1, (5, 2))):
+        for variant, place, shift in ((shown[-1], 0, (-4, 8)), (shown[0], -1, (5, 2))):
             where = (arms[0], budgets[place])
             axes.annotate(
                 f"ε={budgets[place]:g}",

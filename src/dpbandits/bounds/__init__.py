@@ -1,7 +1,18 @@
 """Bounds, upper and lower, each with the constants that its proof gives."""
 
-from dpbandits.bounds import bernstein, lazy, regret, stopping, td16, twzw22
+from dpbandits.bounds import (
+    bernstein,
+    binomial_elimination,
+    elimination,
+    lazy,
+    regret,
+    stopping,
+    td16,
+    twzw22,
+)
 from dpbandits.bounds.bernstein import *  # noqa: F403 (the names that a module lists)
+from dpbandits.bounds.binomial_elimination import *  # noqa: F403
+from dpbandits.bounds.elimination import *  # noqa: F403
 from dpbandits.bounds.lazy import *  # noqa: F403
 from dpbandits.bounds.regret import *  # noqa: F403
 from dpbandits.bounds.stopping import *  # noqa: F403
@@ -10,6 +21,8 @@ from dpbandits.bounds.twzw22 import *  # noqa: F403
 
 __all__: list[str] = []
 __all__ += bernstein.__all__
+__all__ += binomial_elimination.__all__
+__all__ += elimination.__all__
 __all__ += lazy.__all__
 __all__ += regret.__all__
 __all__ += stopping.__all__

@@ -619,19 +619,21 @@ def group_privacy_factor(distance: ArrayLike, epsilon: _FiniteBudget, n: ArrayLi
 
 
 @checked_arguments
-def private_lower_bound_rate(means: ArrayLike, epsilon: _FiniteBudget) -> float:
-    """Return a lower bound on lim inf regret/log T of any consistent ε-DP policy.
+def private_lower_bound_rate(means: ArrayLike, epsilon: Budget) -> float:
+    """Return a lower bound on lim inf regret/log T of any consistent ε-DP policy: #{a: Δ_a > 0}/ε.
 
-    Σ Δ_a/log(1 + Δ_a(e^ε − 1)) ≥ (K−1)/(e^ε − 1) on Bernoulli arms with max mean below 1: the
-    bound Ω(K log T/ε) of Shariff & Sheffet (2018), with a constant. Asymptotic.
+    (K − 1)/ε for one best arm, whatever the gaps: the bound Ω(K log T/ε) of Shariff & Sheffet
+    (2018), with a constant and for every ε. It needs an arm that could be better than the best: if
+    the largest mean is 1 it is 0. Asymptotic: at a finite T a policy may well lie below rate·log T.
+    For large ε `lai_robbins_rate` is the larger, and `private_regret_rate` is never below either.
     Proof: :prf:ref:`thm-lower`.
 
     Parameters
     ----------
     means : array_like of float, shape (K,)
-        Means of the arms, in [0, 1].
+        Means of the Bernoulli arms, in [0, 1].
     epsilon : float
-        Privacy budget ε, positive and at most 700.
+        Privacy budget ε > 0; ``inf`` is allowed.
 
     Returns
     -------
@@ -645,12 +647,14 @@ def private_lower_bound_rate(means: ArrayLike, epsilon: _FiniteBudget) -> float:
 
     Examples
     --------
-    >>> private_lower_bound_rate([0.9, 0.6], 0.1) > lai_robbins_rate([0.9, 0.6])
-    True
+    >>> private_lower_bound_rate([0.9, 0.6, 0.6], 0.5)
+    4.0
+    >>> private_lower_bound_rate([1.0, 0.6, 0.6], 0.5)
+    0.0
     """
     mu = check_arms("means", means)
-    gaps = mu.max() - mu[mu < mu.max()]
-    return float(np.sum(gaps / group_privacy_factor(gaps, epsilon)))
+    best = mu.max()
+    return float(np.sum(mu < best)) / epsilon if best < 1 else 0.0
 
 
 @checked_arguments
@@ -683,13 +687,11 @@ def minimax_lower_bound(n_arms: ArmCount, horizon: Positive) -> float:
 
 
 @checked_arguments
-def private_minimax_lower_bound(
-    n_arms: ArmCount, horizon: Positive, epsilon: _FiniteBudget
-) -> float:
+def private_minimax_lower_bound(n_arms: ArmCount, horizon: Positive, epsilon: Budget) -> float:
     """Return a lower bound on the worst-case regret of any ε-DP policy.
 
-    The solution R = c·W(T/(16c)) of R = c·log(T/(16R)), with c = (K−1)/(4(e^ε − 1)) and
-    Lambert's W: of order K·log(T)/ε while that is well below T.
+    The solution R = c·W(T/(16c)) of R = c·log(T/(16R)), with c = (K − 1)/(2ε) and Lambert's W: of
+    order K·log(T)/ε while that is well below T.
     Proof: :prf:ref:`prop-minimax-lower`.
 
     Parameters
@@ -699,7 +701,7 @@ def private_minimax_lower_bound(
     horizon : float
         Horizon T > 0.
     epsilon : float
-        Privacy budget ε, positive and at most 700.
+        Privacy budget ε > 0; ``inf`` is allowed.
 
     Returns
     -------
@@ -714,8 +716,10 @@ def private_minimax_lower_bound(
     Examples
     --------
     >>> round(private_minimax_lower_bound(2, 10**6, 0.1), 1)
-    19.2
+    37.1
     """
-    c = (n_arms - 1) / (4 * math.expm1(epsilon))
-    ratio = horizon / (16 * c)
-    return float(c * scipy.special.lambertw(ratio).real)
+    c = (n_arms - 1) / (2 * epsilon)
+    if c == 0:
+        return 0.0
+    # W(e^x) by x, which does not overflow
+    return float(c * scipy.special.wrightomega(math.log(horizon / 16) - math.log(c)))

@@ -5,6 +5,7 @@ what plays which class on which input.
 """
 
 from dpbandits.fast import batched_top_two as batched_top_two
+from dpbandits.fast import binomial_elimination as binomial_elimination
 from dpbandits.fast import dplre as dplre
 from dpbandits.fast import ebgstop as ebgstop
 from dpbandits.fast import elimination as elimination

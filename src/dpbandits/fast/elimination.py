@@ -17,13 +17,15 @@ from dpbandits.acceleration import accelerates
 from dpbandits.mechanisms import laplace_by_inversion
 from dpbandits.regret.base import Play, Times
 from dpbandits.regret.elimination import DPSE, SuccessiveElimination
+from dpbandits.regret.tuned_elimination import TunedDPSE
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import DrawnRewards
 from dpbandits.schedules import elimination_epoch_kernel, elimination_threshold_kernel
 
 __all__ = ["EliminationPlay"]
 
-_MOST_EPOCHS = 32  # epoch e has more than 4^e pulls, a run at most 2^62
+_MOST_EPOCHS = 32  # of a run of 2^62 pulls at most: epoch e has more than 4^e, or there are 31
+_PRINTED = np.empty(0, np.int64)  # the epochs of DP-SE depend on how many arms are viable
 
 
 class EliminationPlay(Play):
@@ -121,19 +123,27 @@ def _regret(gaps: Floats, checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints)
 
 @kernel
 def _eliminate(
-    means: Floats, horizon: int, beta: float, epsilon: float, rng: Rng
+    means: Floats, horizon: int, beta: float, epsilon: float, tuned: Ints, rng: Rng
 ) -> tuple[Ints, Ints]:
-    """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,)."""
+    """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,).
+
+    The epochs are those of DP-SE; or of its tuned form, if their pulls are given.
+    """
     viable = np.arange(means.size)
     released = np.empty(means.size)
     last_epoch = np.empty(means.size, np.int64)
     epoch_ends = np.empty(_MOST_EPOCHS, np.int64)
     size, epoch, t = means.size, 0, 0
     while size > 1:
-        plan = elimination_epoch_kernel(size, epoch + 1, beta, epsilon)
-        if not plan.length < 2.0**62:
-            break
-        pulls = math.ceil(plan.length)
+        if tuned.size > 0:
+            pulls, threshold = tuned[epoch], 0.5 ** (epoch + 2)
+            scale = 1 / (epsilon * pulls)
+        else:
+            plan = elimination_epoch_kernel(size, epoch + 1, beta, epsilon)
+            if not plan.length < 2.0**62:
+                break
+            pulls, threshold = math.ceil(plan.length), elimination_threshold_kernel(plan)
+            scale = plan.noise_scale
         if pulls > (horizon - t) // size:
             break
         epoch += 1
@@ -143,9 +153,8 @@ def _eliminate(
             released[i] = binomial(rng, pulls, means[viable[i]]) / pulls
         if epsilon < math.inf:
             for i in range(size):
-                released[i] += laplace_by_inversion(rng, plan.noise_scale)
+                released[i] += laplace_by_inversion(rng, scale)
         best = released[:size].max()
-        threshold = elimination_threshold_kernel(plan)
         kept = 0
         for i in range(size):
             last_epoch[viable[i]] = epoch
@@ -182,7 +191,37 @@ def play_dp_se(
         The pulls at the checkpoints.
     """
     beta, epsilon = algorithm.confidence(horizon), algorithm.epsilon
-    record = _eliminate(rewards.means, int(checkpoints[-1]), beta, epsilon, rng)
+    record = _eliminate(rewards.means, int(checkpoints[-1]), beta, epsilon, _PRINTED, rng)
+    return EliminationPlay(checkpoints, *record)
+
+
+@accelerates(TunedDPSE, on=DrawnRewards, name="epoch by epoch")
+def play_tuned(
+    algorithm: TunedDPSE, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
+) -> EliminationPlay:
+    """Play on Bernoulli arms: the numbers that `TunedDPSE.play` draws, in its order.
+
+    Parameters
+    ----------
+    algorithm : TunedDPSE
+        The algorithm.
+    rewards : DrawnRewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    EliminationPlay
+        The pulls at the checkpoints.
+    """
+    pulls = algorithm.epochs(rewards.n_arms, horizon)
+    # β decides nothing but the pulls
+    record = _eliminate(rewards.means, int(checkpoints[-1]), 1.0, algorithm.epsilon, pulls, rng)
     return EliminationPlay(checkpoints, *record)
 
 

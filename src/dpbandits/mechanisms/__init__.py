@@ -15,3 +15,5 @@ from dpbandits.mechanisms.noise import laplace_sum_error as laplace_sum_error
 from dpbandits.mechanisms.noise import laplace_sum_quantile as laplace_sum_quantile
 from dpbandits.mechanisms.noise import laplace_sum_tail as laplace_sum_tail
 from dpbandits.mechanisms.noise import laplace_total as laplace_total
+from dpbandits.mechanisms.noise import laplace_union_error as laplace_union_error
+from dpbandits.mechanisms.noise import laplace_union_width as laplace_union_width

@@ -31,7 +31,13 @@ from dpbandits.configuration import (
 )
 from dpbandits.guarantees import Guaranteed, PrivacyGuarantee
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level
-from dpbandits.mechanisms.noise import laplace, laplace_sum_error, laplace_sum_quantile
+from dpbandits.mechanisms.noise import (
+    laplace,
+    laplace_sum_error,
+    laplace_sum_quantile,
+    laplace_union_error,
+    laplace_union_width,
+)
 from dpbandits.rewards.tables import Tables
 
 __all__ = ["SPLITS", "AdaptiveTree", "BinaryTree", "HybridCounter", "LogarithmicCounter"]
@@ -39,6 +45,7 @@ __all__ = ["SPLITS", "AdaptiveTree", "BinaryTree", "HybridCounter", "Logarithmic
 SPLITS = ("half", "full")
 _laplace = interpreted(laplace)  # its compiled form is slow to accept a generator
 _Length = Annotated[int, whole(1, 2**62)]
+_LogTerm = Annotated[float, between(0.0, 1e15)]
 
 HYBRID_STATE = TREE_LEVELS + 1
 """Size of the row of numbers that `next_hybrid_noise` keeps of a counter."""
@@ -365,6 +372,88 @@ class BinaryTree(_Tree):
             return 0.0
         ratio = threshold / (self.node_scale * math.sqrt(8))
         return min(1.0, 2 * math.exp(-min(ratio, ratio * ratio / self.levels)))
+
+    @property
+    def prefixes(self) -> tuple[int, ...]:
+        """How many n from 1 to T have 1, 2, …, L binary ones: nodes in the sum of n elements.
+
+        An n ≤ T agrees with T + 1 above some binary one of T + 1, at place i say, has 0 there, and
+        any i digits below: with r ones above, there are C(i, j − r) such n with j ones.
+        """
+        numbers = [0] * (self.levels + 1)
+        above, end = 0, self.horizon + 1
+        for place in reversed(range(end.bit_length())):
+            if end >> place & 1:
+                for below in range(place + 1):
+                    numbers[above + below] += math.comb(place, below)
+                above += 1
+        return tuple(numbers[1:])
+
+    @checked_arguments
+    def union_error(self, threshold: Number) -> float:
+        """Return Σ P(error of the sum of n elements > x) over n = 1, …, T, by their exact laws.
+
+        Parameters
+        ----------
+        threshold : float
+            Bound x ≥ 0 on the size of the errors, in units of the stream.
+
+        Returns
+        -------
+        float
+            What P(some error > x) does not exceed, to 12 digits; it may be above 1.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
+        if self.node_scale == 0:
+            return 0.0
+        return laplace_union_error(threshold / self.node_scale, self.prefixes)
+
+    @checked_arguments
+    def union_width(self, log_term: _LogTerm) -> float:
+        """Return the least x for which `union_error` is at most e^−ℓ, as `laplace_union_width`.
+
+        Parameters
+        ----------
+        log_term : float
+            ℓ, from 0 to 10^15.
+
+        Returns
+        -------
+        float
+            Bound x on the size of all T errors, in units of the stream, rounded up.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
+        return self.node_scale * laplace_union_width(log_term, self.prefixes)
+
+    @checked_arguments
+    def quantile_width(self, log_term: _LogTerm) -> float:
+        """Return `union_width` as it would be if all T sums had as many nodes as there are levels.
+
+        Parameters
+        ----------
+        log_term : float
+            ℓ, from 0 to 10^15.
+
+        Returns
+        -------
+        float
+            What the sum of L nodes exceeds in size with probability e^−ℓ/T, rounded up.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
+        numbers = (0,) * (self.levels - 1) + (self.horizon,)
+        return self.node_scale * laplace_union_width(log_term, numbers)
 
 
 @dataclass(frozen=True)

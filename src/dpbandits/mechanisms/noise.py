@@ -8,13 +8,24 @@ with
 
 Two such sums of different scales are convolved by Gauss–Legendre quadrature between the kinks of
 the integrand. No term is negative: a tail of 10^(−200) is as accurate as one of 1/2, to 12 digits.
+
+*Many sums.* The gamma law of shape i has the tail e^(−x)·Σ_{k<i} x^k/k!, so that with
+
+    c_k = 2·(w_{k+1} + … + w_m),    1 = c_0 > c_1 > … > c_{m−1} > 0,
+
+a sum of m is beyond x in size with probability e^(−x)·Σ c_k x^k/k!. Numbers of several such sums
+add up to e^(−x) times one polynomial, whose coefficients are fractions and positive: that it is
+below a level is proved in decimals that are rounded to the safe side.
 """
 
 from __future__ import annotations
 
+import fractions
 import functools
 import itertools
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Annotated
 
 import numpy as np
 import scipy
@@ -23,7 +34,14 @@ from numpy.typing import ArrayLike
 from dpbandits._arrays import Floats, Rng
 from dpbandits._kernels import kernel
 from dpbandits._validation import check_integer, check_number, check_values
-from dpbandits.configuration import Fraction, NonNegative, Number, Positive, checked_arguments
+from dpbandits.configuration import (
+    Fraction,
+    NonNegative,
+    Number,
+    Positive,
+    between,
+    checked_arguments,
+)
 
 __all__ = [
     "laplace",
@@ -36,10 +54,16 @@ __all__ = [
     "laplace_sum_quantile",
     "laplace_sum_tail",
     "laplace_total",
+    "laplace_union_error",
+    "laplace_union_width",
 ]
 
 Terms = tuple[tuple[int, float], ...]
 
+_MOST = 500  # variables in a sum
+_UP, _DOWN = (Context(prec=28, rounding=way) for way in (ROUND_CEILING, ROUND_FLOOR))
+_KEEPS = Context(prec=10, rounding=ROUND_CEILING)  # digits of a width
+_ROUNDED = Decimal("1e-15")  # share by which a few operations in floats may be wrong
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
@@ -282,11 +306,37 @@ def laplace_total(rng: Rng, scale: float, draws: int) -> float:
 @functools.lru_cache(maxsize=256)
 def _weights(count: int) -> Floats:
     """Return w_1, …, w_m of the module's mixture."""
-    i = np.arange(1, count + 1)
-    gammaln = scipy.special.gammaln
-    logs = gammaln(2 * count - i) - gammaln(count) - gammaln(count - i + 1)
-    weights: Floats = np.exp(logs + (i - 2 * count) * math.log(2.0))
-    return weights
+    return np.array([float(weight) for weight in _exact_weights(count)])
+
+
+def _exact_weights(count: int) -> list[fractions.Fraction]:
+    return [
+        fractions.Fraction(math.comb(2 * count - 1 - i, count - 1), 2 ** (2 * count - i))
+        for i in range(1, count + 1)
+    ]
+
+
+def laplace_tail_polynomial(count: int) -> Floats:
+    """Return c_0, …, c_{m−1} with P(S > x) = e^(−x)·Σ c_j x^j, x ≥ 0, S a sum of m of scale 1.
+
+    Parameters
+    ----------
+    count : int
+        Number m of Laplace variables, at least 1.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (m,)
+        The coefficients, all positive.
+
+    Examples
+    --------
+    >>> laplace_tail_polynomial(1).tolist(), laplace_tail_polynomial(2).round(9).tolist()
+    ([0.5], [0.5, 0.25])
+    """
+    beyond = np.cumsum(_weights(count)[::-1])[::-1]  # a gamma tail of shape i has the terms j < i
+    coefficients: Floats = beyond / scipy.special.factorial(np.arange(count))
+    return coefficients
 
 
 def _tail(x: Floats, count: int) -> Floats:
@@ -312,7 +362,7 @@ def _terms(counts: tuple[int, ...], scales: tuple[float, ...]) -> Terms:
         raise ValueError(f"counts={counts!r} are not {len(scales)}; allowed: one for each scale")
     merged: dict[float, int] = {}
     for count, scale in zip(counts, scales, strict=True):
-        count = check_integer("counts", count, 0, 500)
+        count = check_integer("counts", count, 0, _MOST)
         scale = check_number("scales", scale, "finite, at least 0")
         if not 0 <= scale < math.inf:
             raise ValueError(f"scales={scale!r} is out of range; allowed: finite, at least 0")
@@ -467,3 +517,127 @@ def laplace_sum_quantile(
     from scipy.optimize import brentq  # slow to import
 
     return float(brentq(excess, 0.0, high, xtol=1e-12 * high, rtol=1e-10)) * (1 + 1e-9)
+
+
+# ---------------------------------------------------------------------------------- many sums
+
+
+def _numbers(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """Return numbers of sums after checking them."""
+    if len(numbers) > _MOST:
+        raise ValueError(f"numbers={numbers!r} are too many; allowed: at most {_MOST}")
+    return tuple(check_integer("numbers", number, 0) for number in numbers)
+
+
+@checked_arguments
+def laplace_union_error(threshold: Number, numbers: tuple[int, ...]) -> float:
+    """Return Σ P(|Y| > threshold) over sums Y of Laplace variables of scale 1.
+
+    What P(some |Y| > threshold) does not exceed, whether or not the sums share variables.
+
+    Parameters
+    ----------
+    threshold : float
+        Any number, in units of the scale; below 0 each probability is 1.
+    numbers : tuple of int
+        How many sums there are of 1, of 2, … variables; at most 500 numbers.
+
+    Returns
+    -------
+    float
+        The sum of the probabilities, to 12 digits; it may be above 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    Three variables, and two sums of two:
+
+    >>> math.isclose(laplace_union_error(3.0, (3, 2)), (3 + 2 * (1 + 3 / 2)) * math.exp(-3))
+    True
+    """
+    several = enumerate(_numbers(numbers), 1)
+    return math.fsum(n * laplace_sum_error(threshold, (m,), (1.0,)) for m, n in several if n)
+
+
+@functools.lru_cache(maxsize=256)
+def _union_polynomial(numbers: tuple[int, ...]) -> tuple[Decimal, ...]:
+    """Return the coefficients of the module's polynomial, Σ N_m·c_k/k!, each rounded up."""
+    sums = [fractions.Fraction(0)] * len(numbers)
+    for count, number in enumerate(numbers, 1):
+        if number:
+            beyond = itertools.accumulate(reversed(_exact_weights(count)))
+            for k, share in zip(range(count - 1, -1, -1), beyond, strict=True):
+                sums[k] += 2 * number * share
+    exact = [total / math.factorial(k) for k, total in enumerate(sums)]
+    return tuple(_UP.divide(Decimal(c.numerator), Decimal(c.denominator)) for c in exact)
+
+
+def _value(polynomial: tuple[Decimal, ...], x: Decimal) -> Decimal:
+    """Return the polynomial at x ≥ 0, rounded up."""
+    value = Decimal(0)
+    for coefficient in reversed(polynomial):
+        value = _UP.add(_UP.multiply(value, x), coefficient)
+    return value
+
+
+@checked_arguments
+def laplace_union_width(
+    log_term: Annotated[float, between(0.0, 1e15)], numbers: tuple[int, ...]
+) -> float:
+    """Return the least x with Σ P(|Y| > x) ≤ e^−ℓ over sums Y of Laplace variables of scale 1.
+
+    As each probability falls with x, without a jump, there is one. With the polynomial P of this
+    module it solves x = ℓ + log P(x), whose right side grows by less than x does, as P' < P: so
+    iteration from x = 0 rises to it. Then x is rounded up to ten digits, and up again until P(x),
+    with every step rounded up, is at most e^(x − ℓ), rounded down. This is asked for an x and an ℓ
+    that are worse by a share of 10^−15: so ℓ, and the product of x with a scale, may be rounded.
+
+    Parameters
+    ----------
+    log_term : float
+        ℓ, from 0 to 10^15.
+    numbers : tuple of int
+        How many sums there are of 1, of 2, … variables; at most 500 numbers.
+
+    Returns
+    -------
+    float
+        The width x, in units of the scale, above the least by a share of at most 10^−9; not below
+        10^−15, unless it is 0.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> math.isclose(laplace_union_width(5.0, (3,)), 5.0 + math.log(3), rel_tol=1e-9)
+    True
+    """
+    return _union_width(log_term, _numbers(numbers))
+
+
+@functools.lru_cache(maxsize=1024)
+def _union_width(log_term: float, numbers: tuple[int, ...]) -> float:
+    polynomial = _union_polynomial(numbers)
+    least = _UP.multiply(Decimal(log_term), 1 + _ROUNDED)
+
+    def enough(x: float) -> bool:
+        low = _DOWN.multiply(Decimal(x), 1 - _ROUNDED)
+        room = _DOWN.exp(_DOWN.subtract(low, least))  # to the nearest, whatever the context says
+        return _value(polynomial, low) <= _DOWN.next_minus(room)
+
+    if sum(numbers) <= (1 if log_term == 0 else 0):
+        return 0.0
+    x, before = Decimal(0), Decimal(-1)
+    while x - before > Decimal("1e-13") * x:
+        before, x = x, _UP.add(least, _UP.ln(_value(polynomial, x)))
+    x = _KEEPS.plus(max(x, _ROUNDED))
+    while not enough(float(x)):
+        x = _KEEPS.next_plus(x)
+    return float(x)

@@ -133,8 +133,9 @@ class Run:
     time : int
         Number of pulls so far.
     ends : list of int
-        Numbers of pulls after which a request for rewards was met, by `total`, `totals`, `moments`,
-        `moments_in_turn` or `truncated_totals`; and the ends of epochs within `let`.
+        Numbers of pulls after which a request for rewards was met, by `total`, `totals`,
+        `rounded_totals`, `moments`, `moments_in_turn` or `truncated_totals`; and the ends of epochs
+        within `let`.
 
     Examples
     --------
@@ -258,6 +259,37 @@ class Run:
         sums = np.array([self.source.total(arm, size) for arm in listed], dtype=np.float64)
         self.ends.append(self.time)
         return sums
+
+    def rounded_totals(self, arms: Sequence[int] | NDArray[Any], size: int, rng: Rng) -> Floats:
+        """Pull several arms in turn; return the sums of their rewards, each rounded to 0 or 1.
+
+        Parameters
+        ----------
+        arms : sequence of int
+            The arms, each once, in the order in which a turn pulls them.
+        size : int
+            Number of pulls of each arm, at least 1.
+        rng : numpy.random.Generator
+            Source of the rounding: a reward x counts as 1 with probability x.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (len(arms),)
+            Numbers of the rewards that count as 1.
+
+        Raises
+        ------
+        ProtocolError
+            If no arm is named, one twice or one that is not there, or if `size` is not a whole
+            number of at least 1.
+        Ended
+            If fewer pulls are left.
+        """
+        listed, size = _each_once(arms), _whole(size)
+        self._pull(listed, size)
+        rounded = [self.source.rounded_total(arm, size, rng) for arm in listed]
+        self.ends.append(self.time)
+        return np.array(rounded, dtype=np.float64)
 
     def moments(self, arm: int, size: int) -> tuple[float, float]:
         """Pull an arm `size` times; return the sum of its rewards and that of their squares.

@@ -170,6 +170,39 @@ class Source(abc.ABC):
             size -= block.size
         return total
 
+    def rounded_total(self, arm: int, size: int, rng: Rng) -> int:
+        """Return the sum of the next `size` rewards of `arm`, each rounded to 0 or 1 at random.
+
+        A reward x in [0, 1] counts as 1 with probability x. Here through rewards one by one; those
+        that are 0 or 1 need no randomness. Sources that know the law of the sum draw it at once.
+
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+        size : int
+            Number of pulls, from 0 to 2^62.
+        rng : numpy.random.Generator
+            Source of the rounding: one uniform variable for each reward between 0 and 1.
+
+        Returns
+        -------
+        int
+            Number of the rewards that count as 1.
+
+        Raises
+        ------
+        ValueError
+            If `arm` or `size` is out of range, or the source has no such rewards.
+        """
+        arm, size = self._check(arm, size)
+        total = 0
+        while size > 0:
+            block = self.ready(arm, size)
+            total += _rounded(block, rng)
+            size -= block.size
+        return total
+
     def ready(self, arm: int, most: int) -> Floats:
         """Return the next rewards of `arm` that are there: at least one, `most` at most.
 
@@ -207,6 +240,12 @@ class Source(abc.ABC):
     def _check(self, arm: int, size: int) -> tuple[int, int]:
         arm = check_integer("arm", arm, 0, self.n_arms - 1)
         return arm, check_integer("size", size, 0, MOST_PULLS)
+
+
+def _rounded(rewards: Floats, rng: Rng) -> int:
+    """Return how many of some rewards count as 1, each with its own value as probability."""
+    graded = rewards[(rewards > 0.0) & (rewards < 1.0)]
+    return int(np.count_nonzero(rewards >= 1.0) + (rng.random(graded.size) < graded).sum())
 
 
 class Arms:
@@ -359,6 +398,9 @@ class DrawnRewards(Source):
         ones = float(self.total(arm, size))  # each is its own square
         return ones, ones
 
+    def rounded_total(self, arm: int, size: int, rng: Rng) -> int:
+        return self.total(arm, size)
+
 
 class LawRewards(Source):
     """Independent rewards, drawn from a law for each arm; those outside of [0, 1] are refused.
@@ -418,6 +460,13 @@ class LawRewards(Source):
             total, squares = law.sample_moments(self._rng, size)
             return float(total), float(squares)
         return super().moments(arm, size)
+
+    def rounded_total(self, arm: int, size: int, rng: Rng) -> int:
+        arm, size = self._check(arm, size)
+        law = self._laws[arm]
+        if hasattr(law, "support") and hasattr(law, "sample_sum"):
+            return int(_binomial(rng, size, law.mean))  # each counts as 1 with probability its mean
+        return super().rounded_total(arm, size, rng)
 
 
 class CallbackRewards(Source):
@@ -539,6 +588,10 @@ class FixedRewards(Source):
         return float(self._sums[arm, first + size] - self._sums[arm, first]), float(
             rewards @ rewards
         )
+
+    def rounded_total(self, arm: int, size: int, rng: Rng) -> int:
+        first = self._take(arm, size)
+        return _rounded(self._table[arm, first : first + size], rng)
 
     def ready(self, arm: int, most: int) -> Floats:
         return np.array([self.pull(arm)])
