@@ -63,7 +63,7 @@ class PackageReference(SphinxDirective):
         }
         for argument in self.arguments[0].split():
             for name in public_modules(argument):
-                if name in elsewhere or (elsewhere and name == argument):
+                if name in elsewhere or "." not in name:
                     continue
                 # A package's names are those of its modules, which document them.
                 module = importlib.import_module(name)

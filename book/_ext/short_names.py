@@ -10,7 +10,7 @@ KINDS = MAIN | {"method", "attribute", "property", "data", "module"}
 
 
 def link(app: Any, env: Any, node: Any, content: Any) -> Element | None:
-    """Resolve ``Runs`` or ``dpbandits.simulation.Runs`` to where ``Runs`` is on a page."""
+    """Resolve ``Runs`` or ``dpbandits.regret.simulation.Runs`` to where ``Runs`` is on a page."""
     if node.get("refdomain") != "py":
         return None
     target = str(node.get("reftarget", "")).removesuffix("()")

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from companion.rounding import SHOWN, rounded_table
-from dpbandits.simulation import Runs
+from dpbandits.regret.simulation import Runs
 
 __all__ = ["curve", "from_csv", "records", "tabulate", "to_csv"]
 

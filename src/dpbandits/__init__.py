@@ -36,9 +36,9 @@ from dpbandits.identification import (
     identify_many,
     transportation_cost,
 )
-from dpbandits.planning import Plan, TrialPlan, plan, plan_trial
+from dpbandits.identification.planning import Plan, TrialPlan, plan, plan_trial
+from dpbandits.regret.simulation import Runs, log_checkpoints, simulate, simulate_many
 from dpbandits.rewards import instances, laws
-from dpbandits.simulation import Runs, log_checkpoints, simulate, simulate_many
 from dpbandits.stopping import Estimates, estimate, estimate_many
 
 __version__ = "0.1.0"

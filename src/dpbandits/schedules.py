@@ -7,12 +7,12 @@ arguments and call them.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpbandits._arrays import Ints
+from dpbandits._arrays import Floats, Ints
 from dpbandits._kernels import kernel
 from dpbandits._validation import check_counts, check_values
 from dpbandits.configuration import (
@@ -328,7 +328,9 @@ def noise_bracket(length: Annotated[int, whole(1, MOST_PULLS)], repaired: Flag =
 
 
 @checked_arguments
-def noise_width(scale: NonNegative, log_time: ArrayLike, bracket: ArrayLike = 1.0) -> Any:
+def noise_width(
+    scale: NonNegative, log_time: ArrayLike, bracket: ArrayLike = 1.0
+) -> float | Floats:
     """Return ν = 4√8·b·log t·(bracket), what DP-UCB-BOUND allows for the noise of a sum.
 
     Tossou & Dimitrakakis (2016), Algorithm 1. Arrays are broadcast against each other.

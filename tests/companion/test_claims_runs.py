@@ -16,9 +16,9 @@ from companion.claims import ss19_stopping, td16_regret, twzw22_experiments
 from companion.claims.twzw22_experiments import FIGURES, Setting
 from dpbandits.algorithms import UCB
 from dpbandits.identification import DPTT, sample_lower_bound
+from dpbandits.regret.simulation import Runs
 from dpbandits.rewards.instances import td16
 from dpbandits.rewards.laws import low_variance, two_point
-from dpbandits.simulation import Runs
 
 ALL = {claim.id: claim for claim in claims.ledger()}
 H, C, F, U = claims.HOLDS, claims.CONDITION, claims.FAILS, claims.CANNOT_TELL

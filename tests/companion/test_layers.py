@@ -33,8 +33,8 @@ def copy(tmp_path):
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("src/dpbandits/simulation.py", "from companion.tables import tabulate"),
-        ("src/dpbandits/simulation.py", "import pandas"),
+        ("src/dpbandits/regret/simulation.py", "from companion.tables import tabulate"),
+        ("src/dpbandits/regret/simulation.py", "import pandas"),
         ("src/dpbandits/mechanisms/noise.py", "from dpbandits.regret import DPSE"),
         ("src/dpbandits/regret/dp_ucb.py", "from dpbandits.auditing import audit"),
         ("src/dpbandits/identification/dp_se.py", "from dpbandits.regret import DPSE"),

@@ -96,7 +96,7 @@ def test_what_notation_says_of_the_package_is_there():
     symbols = PAGES["notation"]
     owners = {
         "instance": dpb.instances.BernoulliInstance,
-        "runs": dpb.simulation.Runs,
+        "runs": dpb.regret.simulation.Runs,
         "mechanisms": dpb.mechanisms,
         "identification": dpb.identification,
     }

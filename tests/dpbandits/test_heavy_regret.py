@@ -21,9 +21,9 @@ from dpbandits.heavy.schedules import (
     tree_index,
 )
 from dpbandits.mechanisms import AdaptiveTree, laplace_total
+from dpbandits.regret.simulation import instance_description
 from dpbandits.rewards.heavy_instances import HeavyTailInstance
 from dpbandits.rewards.heavy_laws import ParetoLaw, SampledLaw, TwoPointHeavyLaw, draw_heavy
-from dpbandits.simulation import instance_description
 
 PARETO = dpb.instances.twzw22("S1", order=0.9)
 WIDE = dpb.instances.twzw22("S3", order=0.5)

@@ -12,7 +12,7 @@ from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, NOT_WHOLE
 import dpbandits as dpb
 from dpbandits import plotting
 from dpbandits.identification import characteristic_time, privacy_switches, sample_lower_bound
-from dpbandits.planning import _pulls
+from dpbandits.identification.planning import _pulls
 
 MEANS = (0.8, 0.5, 0.2)
 INSTANCE = dpb.instances.bernoulli(MEANS)

@@ -339,7 +339,9 @@ def theorem_3_4() -> Finding:
         size = abs(law.mean) / law.half_range
         lowers = bounds.stopping_complexity_lower_bound(law, alpha, beta, budgets)
         rates = (math.log(1 / beta) / (epsilon * alpha * size) for epsilon in budgets)
-        ratios += [float(lower) / rate for lower, rate in zip(lowers, rates, strict=True)]
+        ratios += [
+            float(lower) / rate for lower, rate in zip(np.asarray(lowers), rates, strict=True)
+        ]
     rate = "R·log(1/β)/(εα|μ|)"
     small, large = (
         attempt(f"expected samples > {rate}/40, {where}", prove)
@@ -376,7 +378,7 @@ def corollary_3_6() -> Finding:
         log_term = math.log(1 / beta)
         printed = log_term / (alpha * mean) ** 2 + log_term / (epsilon * alpha * mean)
         lower = bounds.stopping_complexity_lower_bound(two_point(mean), alpha, beta, epsilon)
-        ratios.append(lower / printed)
+        ratios.append(float(lower) / printed)
     # at |μ| = R one private comparison finds out (a proposition of the chapter): n₁ samples
     few = [
         math.ceil(128 * math.log(4 / 0.05) * 2 / alpha) * alpha**2 / math.log(1 / 0.05)
@@ -411,12 +413,12 @@ def matches() -> Finding:
             for epsilon in (alpha, 3 * alpha, 1e-4 * alpha * mean, 10.0):
                 problem = two_point(mean), alpha, beta, epsilon
                 upper = bounds.stopping_samples(DPExponentialNAS(epsilon, alpha, beta), mean)
-                within.append(upper / bounds.stopping_complexity_lower_bound(*problem))
+                within.append(upper / float(bounds.stopping_complexity_lower_bound(*problem)))
     for epsilon in (1e-4, 1e-16, 1e-40, 1e-80):
         rule = DPExponentialNAS(epsilon, 0.5, 0.2)
         lower = bounds.stopping_complexity_lower_bound(two_point(0.3), 0.5, 0.2, epsilon)
         look = rule.look(rule.noiseless_time(0.3))  # its boundary has no steps by doubling
-        beyond.append(rule.threshold(look) / lower)
+        beyond.append(rule.threshold(look) / float(lower))
     grows = all(a < b for a, b in itertools.pairwise(beyond))
     return finding(
         decide(max(within) < 2000 and grows, CONDITION),

@@ -152,10 +152,11 @@ def bound_used() -> Finding:
     for power in (3, 4, 5, 6):
         time = 10**power
         length = (1 << ((time - 1).bit_length() - 1)) + 1
-        width = noise_width(1.0, math.log(time), noise_bracket(length))  # ν of Algorithm 1
+        width = float(noise_width(1.0, math.log(time), noise_bracket(length)))  # ν of Algorithm 1
         failures[power, 2 * 10.0 ** (-4 * power)] = counter.error_probability(width, length)
     lengths = [2**k + extra for k in range(2, 20) for extra in (1, 2**k - 1)]
-    widths = {n: noise_width(1.0, math.log(n), noise_bracket(n, repaired=True)) for n in lengths}
+    brackets = {n: noise_bracket(n, repaired=True) for n in lengths}
+    widths = {n: float(noise_width(1.0, math.log(n), b)) for n, b in brackets.items()}
     repaired = max(counter.error_probability(width, n) * n**4 / 2 for n, width in widths.items())
     then = "holds" if repaired <= 1 else "fails as well"
     return finding(

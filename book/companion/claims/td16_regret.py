@@ -114,7 +114,8 @@ def _falls_below_zero(octaves: int, scale: float) -> float:
         for i in range(-1, k):
             first = 2.0**k + (2.0**i if i >= 0 else 0.0)
             log_time = math.log(first + 2)
-            spare = noise_width(scale, log_time, max(i + 1, 1)) + math.sqrt(2 * first * log_time)
+            spare = float(noise_width(scale, log_time, max(i + 1, 1)))
+            spare += math.sqrt(2 * first * log_time)
             if i <= 0:
                 total += laplace_sum_tail(spare, (k + 1, i + 1), (scale, k * scale))
                 continue
@@ -138,7 +139,7 @@ def theorem_3_2() -> Finding:
         """Return log10 of a lower bound on the regret over (3.1), at T = 10^power."""
         log_time = power * math.log(10)
         # the node at n of the best arm is below −needed, its blocks are not above 0
-        needed = noise_width(scale, log_time) + math.sqrt(2 * n * log_time) + gap * n
+        needed = float(noise_width(scale, log_time)) + math.sqrt(2 * n * log_time) + gap * n
         chance = -needed / (levels * scale) - math.log(4)
         regret = math.log(gap) + math.log(math.exp(log_time) - n) + chance + never
         return (regret - math.log(_printed_3_2(gap, log_time, epsilon))) / math.log(10)

@@ -35,7 +35,7 @@ from dpbandits.plotting.style import (
     make_panels,
     power_of_ten,
 )
-from dpbandits.simulation import Runs
+from dpbandits.regret.simulation import Runs
 
 LABELS = ("panel", "algorithm", "variant")
 """The parts of a case's key; the first variant of an algorithm is its main one."""

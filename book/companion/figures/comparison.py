@@ -46,8 +46,8 @@ from dpbandits.plotting.style import (
     looks_of,
     make_panels,
 )
+from dpbandits.regret.simulation import Runs
 from dpbandits.rewards.streams import Arms
-from dpbandits.simulation import Runs
 
 _LONG, _DOTS, _CHAIN = (0, (9, 2)), (0, (1.2, 0.9)), (0, (6, 1.2, 1.2, 1.2))
 

@@ -46,7 +46,7 @@ from dpbandits.plotting.style import (
     finish_panels,
     make_panels,
 )
-from dpbandits.simulation import Runs
+from dpbandits.regret.simulation import Runs
 
 Slopes = dict[tuple[str, str, str], tuple[Slope, float]]
 """(Panel, model, law) → slope, and what theory says that it is."""

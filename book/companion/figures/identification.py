@@ -27,8 +27,8 @@ from companion.rounding import rounded
 from companion.tables import records, tabulate
 from dpbandits._validation import check_choice
 from dpbandits.identification.characteristic import privacy_switches, sample_lower_bound
+from dpbandits.identification.planning import Plan
 from dpbandits.identification.replicates import Identifications
-from dpbandits.planning import Plan
 from dpbandits.plotting.pictures import draw_plan, plan_rows
 from dpbandits.plotting.style import (
     BOUND,

@@ -155,7 +155,8 @@ def _theory(pairs: Sequence[tuple[StoppingRule, Law]], over: str) -> dict[str, A
         if rule.beta < 0.5:
             any_rule = private = stopping_lower_bound(law, rule.alpha, rule.beta)
         if rule.beta < 0.25:
-            private = stopping_complexity_lower_bound(law, rule.alpha, rule.beta, rule.epsilon)
+            lower = stopping_complexity_lower_bound(law, rule.alpha, rule.beta, rule.epsilon)
+            private = float(lower)
         noiseless = float(rule.noiseless_time(law.mean))
         rows.append((x, noiseless, float(stopping_samples(rule, law.mean)), any_rule, private))
     names = (over, "noiseless", "surely", "any_rule", "private_rule")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import scipy
@@ -189,7 +189,7 @@ class Frame:
         result += np.sum((self.ends <= self.at[:, None]) * lost, axis=1)
         return np.minimum(result, self.at)
 
-    def regret(self, pulls: Callable[[float], Floats]) -> Any:
+    def regret(self, pulls: Callable[[float], Floats]) -> float | Floats:
         """Add up the regret of all suboptimal arms.
 
         Parameters
@@ -209,7 +209,9 @@ class Frame:
         worst = self.wanted * (self.best - self.means.min())
         return np.minimum(total[np.searchsorted(self.at, self.wanted)], worst)[()]
 
-    def index_regret(self, thresholds: Floats, failure: Callable[[Floats], Floats]) -> Any:
+    def index_regret(
+        self, thresholds: Floats, failure: Callable[[Floats], Floats]
+    ) -> float | Floats:
         """Bound the regret of an index that is above μ* where estimates reach the thresholds.
 
         f(log s) bounds the probability that the index is below the mean of the best arm at time s,
@@ -230,7 +232,7 @@ class Frame:
         q = failure(np.log(self.ends[:, None] + self.ends + self.means.size - 1)).sum(axis=0)
         return self.regret(lambda mean: self.pulls(self.reaching(mean, thresholds) + q))
 
-    def regret_at_levels(self, pulls: Callable[[float, float], Floats]) -> Any:
+    def regret_at_levels(self, pulls: Callable[[float, float], Floats]) -> float | Floats:
         """Bound the regret by the least over some levels y.
 
         Parameters
@@ -262,7 +264,7 @@ def lazy_ucb_regret(
     noise: Positive,
     eta: _Eta = 1.0,
     times: ArrayLike | None = None,
-) -> Any:
+) -> float | Floats:
     """Bound the expected pseudo-regret of AdaP-UCB and Lazy-UCB.
 
     The index x + √(c·log t/n) + d·log t/(εn) of an arm is below its mean with probability at most
@@ -315,7 +317,7 @@ def adap_klucb_regret(
     alpha: Positive,
     eta: _Eta = 1.0,
     times: ArrayLike | None = None,
-) -> Any:
+) -> float | Floats:
     """Bound the expected pseudo-regret of AdaP-KLUCB.
 
     The index of an arm is below its mean with probability at most 1.5·t^(−α).
@@ -364,7 +366,7 @@ def dp_klucb_regret(
     eta: _Eta,
     slack: Annotated[float, between(0.0, 100.0)],
     times: ArrayLike | None = None,
-) -> Any:
+) -> float | Floats:
     """Bound the expected pseudo-regret of DP-KLUCB.
 
     The index of an arm is below its mean with probability at most 1/(t·(1 + log t)^ξ).
@@ -497,7 +499,7 @@ def lazy_dp_ts_regret(
     alpha: Annotated[float, between(1.001, 100.0)],
     eta: _Eta = 1.0,
     times: ArrayLike | None = None,
-) -> Any:
+) -> float | Floats:
     """Bound the expected pseudo-regret of Lazy-DP-TS with a draw at each pull.
 
     The least, over some levels y between μ_a and μ* and some widths √n_j·(y − y'_j), of the bound
@@ -559,7 +561,7 @@ def dp_imed_regret(
     eta: _Eta,
     calibrated: Flag = True,
     times: ArrayLike | None = None,
-) -> Any:
+) -> float | Floats:
     """Bound the expected pseudo-regret of DP-IMED.
 
     The least, over some levels y between μ_a and μ*, of the bound of :prf:ref:`thm-imed`, which has

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats
 from dpbandits._validation import SMALLEST, check_kind, check_range, check_values
 from dpbandits.bounds.regret import group_privacy_factor
 from dpbandits.configuration import (
@@ -654,7 +655,7 @@ def _privacy_rate(
 @checked_arguments
 def stopping_complexity_lower_bound(
     law: Law, alpha: Fraction, beta: _BelowQuarter, epsilon: ArrayLike = math.inf
-) -> Any:
+) -> float | Floats:
     """Bound from below the expected samples of any ε-DP rule on `law`: SS19, Corollary 3.6.
 
     The largest of `stopping_lower_bound`, half of `private_stopping_lower_bound`, and

@@ -43,7 +43,7 @@ _SLACKS = (1.05, 1.2, 1.5, 2.0, 4.0)
 
 def _growing(
     gaps: Floats, horizon: float, times: ArrayLike | None, at: Callable[[Floats], Any]
-) -> Any:
+) -> float | Floats:
     """Evaluate `at` on four times an octave; return the least value from each time on."""
     wanted = check_times(horizon, times)
     worst = wanted * gaps.max(initial=0.0)
@@ -120,8 +120,9 @@ def _early_pulls(
     log_t = np.log(grid)[:, None, None]
 
     def spent(n: Floats, root: float) -> Floats:
-        allowed: Floats = noise_width(block_scale, log_t, np.log2(n) + 1)
-        return root * np.sqrt(2 * n * log_t) + allowed
+        allowed = noise_width(block_scale, log_t, np.log2(n) + 1)
+        result: Floats = root * np.sqrt(2 * n * log_t) + allowed
+        return result
 
     best = np.full(grid.size, np.inf)
     k = np.arange(int(grid[-1]).bit_length())[:, None]
@@ -151,7 +152,7 @@ def dp_ucb_bound_regret(
     ucb_term: Flag = True,
     repaired: Flag = False,
     times: ArrayLike | None = None,
-) -> Any:
+) -> float | Floats:
     """Bound the expected pseudo-regret of DP-UCB-BOUND, with the law of the noise at each length.
 
     The regret is at least t^(1 − 4√8/k − o(1)) for each k ≥ 12: Theorem 3.2, O(log t·log log t) for
@@ -212,7 +213,7 @@ def _noise_reach(times: Floats, count: float, block_scale: float) -> Floats:
 @checked_arguments
 def dp_ucb_hybrid_regret(
     gaps: ArrayLike, horizon: Positive, *, block_scale: NonNegative, times: ArrayLike | None = None
-) -> Any:
+) -> float | Floats:
     """Bound the expected pseudo-regret of DP-UCB with advancing hybrid counters.
 
     This is O(b·log²t + log t/Δ), as in Theorem 3.3, if gaps do not differ. That theorem is said to
@@ -287,7 +288,7 @@ def dp_ucb_int_regret(
     noise: Positive = 1.0,
     refreshed: Flag = True,
     times: ArrayLike | None = None,
-) -> Any:
+) -> float | Floats:
     """Bound the expected pseudo-regret of DP-UCB-INT, refreshed or frozen.
 
     The release of an arm at m = jf pulls is used for at most f of its pulls, and that of the best

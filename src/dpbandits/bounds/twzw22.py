@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpbandits._arrays import Floats
 from dpbandits._validation import check_choice, check_values
 from dpbandits.bounds.regret import check_arms, check_times, regret_of_pulls
 from dpbandits.configuration import (
@@ -126,7 +127,7 @@ def heavy_elimination_regret(
     schedule: str | None = None,
     beta: Fraction | None = None,
     times: ArrayLike | None = None,
-) -> Any:
+) -> float | Floats:
     """Bound the expected pseudo-regret of DPRSE (TWZW22, Theorem 4) or LDPRSE.
 
     Σ Δ_a n_a with n_a at most `heavy_elimination_pulls` and Σ n_a ≤ t, plus `heavy_failure` times
@@ -225,7 +226,7 @@ def dprucb_regret(
     order: Order,
     scaling: str = "tree",
     times: ArrayLike | None = None,
-) -> Any:
+) -> float | Floats:
     """Bound the expected pseudo-regret of DPRUCB with valid widths (TWZW22, Theorem 2, derived).
 
     Σ Δ_a n_a with n_a at most `dprucb_pulls` and Σ n_a ≤ t, plus t·max Δ times K·T·T^−4. What the
@@ -301,7 +302,9 @@ def published_width_constant(horizon: Annotated[int, whole(3)], order: Order) ->
 
 
 @checked_arguments
-def robust_ucb_pulls(gap: ArrayLike, log_term: ArrayLike, moment: Positive, order: Order) -> Any:
+def robust_ucb_pulls(
+    gap: ArrayLike, log_term: ArrayLike, moment: Positive, order: Order
+) -> float | Floats:
     """Return log(1/δ)·u^(1/v)·(8/Δ)^((1+v)/v), at which twice the bonus of `RobustUCB` is Δ.
 
     Parameters
@@ -341,7 +344,7 @@ def robust_ucb_regret(
     order: Order,
     confidence: str = "anytime",
     times: ArrayLike | None = None,
-) -> Any:
+) -> float | Floats:
     """Bound the expected pseudo-regret of robust UCB with the truncated mean.
 
     Bubeck, Cesa-Bianchi & Lugosi (2013, Theorem 1) have the order; proof with these constants:

@@ -26,10 +26,10 @@ from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import FinitePopulation
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.regret.simulation import simulate_many
 from dpbandits.rewards import instances, laws
 from dpbandits.rewards.laws import Law
 from dpbandits.rewards.streams import Arms
-from dpbandits.simulation import simulate_many
 from dpbandits.stopping import StoppingRule
 
 __all__ = ["audit", "estimate", "identify", "main", "plan", "read_counts", "run"]

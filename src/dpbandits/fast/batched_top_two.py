@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numba.extending import overload
@@ -35,7 +35,7 @@ from dpbandits.rewards.populations import PopulationRewards
 from dpbandits.rewards.streams import DrawnRewards, running_sums
 from dpbandits.schedules import MOST_PULLS, next_release_kernel
 
-__all__ = ["BatchState", "rule_of", "run_batches"]
+__all__ = ["BatchState", "Rule", "rule_of", "run_batches"]
 
 _SEPARATE = RULES.index("separate")
 
@@ -74,8 +74,24 @@ class _AdaPTTStar(NamedTuple):
     delta: float
 
 
-Rule = _DPTT | _AdaPTT | _AdaPTTStar
-"""What the loop is told of an algorithm: its type chooses the functions below."""
+class Rule(Protocol):
+    """What the loop is told of an algorithm: a named tuple, whose type chooses what is done.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> rule: Rule = rule_of(dpb.AdaPTT(epsilon=1.0, delta=0.1), n_arms=3)
+    >>> rule.epsilon, rule.leader_share
+    (1.0, 0.5)
+    """
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy budget ε: a release has noise of scale 1/ε."""
+
+    @property
+    def leader_share(self) -> float:
+        """Share of the rounds of a leader in which it is played."""
 
 
 class _Choices(NamedTuple):

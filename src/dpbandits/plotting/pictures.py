@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 
 from dpbandits import bounds
 from dpbandits.identification import sample_lower_bound
-from dpbandits.planning import Plan
+from dpbandits.identification.planning import Plan
 from dpbandits.plotting import style
+from dpbandits.regret.simulation import Runs
 from dpbandits.rewards.instances import BernoulliInstance
-from dpbandits.simulation import Runs
 
 _COLOURS = ("blue", "vermilion", "green", "purple", "orange", "sky")
 _LINES = ("-", style.DASHED, style.LONG, style.UNEVEN)
