@@ -20,7 +20,7 @@ from dpbandits._arrays import Floats, Ints
 from dpbandits._kernels import kernel
 from dpbandits.configuration import ArmCount, Budget, Count, Fraction, checked_arguments, whole
 from dpbandits.mechanisms import laplace_sum_quantile, laplace_sum_tail
-from dpbandits.schedules import MOST_PULLS
+from dpbandits.schedules import MOST_PULLS, release_plan
 
 __all__ = [
     "BennettPlan",
@@ -365,9 +365,8 @@ def bennett_plan(
 ) -> BennettPlan:
     """Return the epochs and the tests of `BennettDPSE`.
 
-    An arm has had n_e = 2^(e − 1)·n_1 pulls after epoch e, n_1 = ⌈(1/2 + 1/ε)·log(K/β)⌉; there are
-    E = max(1, ⌊log2(T/n_1)⌋) epochs; the level of a test is p = β/((4K − 1)E).
-    Proof: :prf:ref:`thm-bennett`.
+    After epoch e = 1, …, E an arm has had n_e pulls, by `dpbandits.schedules.release_plan`. The
+    level of a test is p = β/((4K − 1)E). Proof: :prf:ref:`thm-bennett`.
 
     Parameters
     ----------
@@ -399,13 +398,12 @@ def bennett_plan(
 def _bennett_plan(
     n_arms: int, horizon: int, beta: float, epsilon: float, memory: int
 ) -> BennettPlan:
-    first = math.ceil(min((0.5 + 1 / epsilon) * math.log(n_arms / beta), horizon))
-    last = max(1, math.floor(math.log2(horizon / first)))
+    releases = release_plan(n_arms, horizon, beta, epsilon)
+    last, epochs = releases.releases, range(1, releases.releases + 1)
     level = beta / ((4 * n_arms - 1) * last)
-    after = [0] * memory + [first * 2**e for e in range(last)]
-    rewards = np.array([after[e + memory] - after[e] for e in range(last)], dtype=float)
-    pulls = [first, *after[memory:-1], horizon]
-    draws = [2 * min(memory, e) for e in range(1, last + 1)]
+    rewards = np.array([releases.counted(e, memory) for e in epochs], dtype=float)
+    pulls = [*(releases.counted(e, 1) for e in epochs), horizon]
+    draws = [2 * min(memory, e) for e in epochs]
     noise = [laplace_sum_quantile(level, (k,), (1 / epsilon,)) for k in draws]
     least = -math.expm1(math.log(level) / rewards.max())
     octaves = max(0, math.ceil(math.log2(0.25 / least)))

@@ -167,9 +167,9 @@ def test_epochs_of_bennett_double(n_arms, octaves, beta, epsilon, memory):
     horizon = 2**octaves
     plan = bennett_plan(n_arms, horizon, beta, epsilon, memory)
     after, first = np.cumsum(plan.pulls[:-1]), int(plan.pulls[0])
-    assert first == min(math.ceil((0.5 + 1 / epsilon) * math.log(n_arms / beta)), horizon)
+    assert first == math.ceil((0.5 + 1 / epsilon) * math.log(n_arms / beta))
     assert after.tolist() == [first * 2**e for e in range(after.size)]
-    assert after.size == 1 or 2 * after[-1] <= horizon < 4 * after[-1]
+    assert 2 * after[-1] >= horizon and (after.size == 1 or after[-1] < horizon)
     before = np.concatenate([np.zeros(memory), after])[: after.size]
     assert np.array_equal(plan.rewards, after - before) and plan.pulls[-1] == horizon
 
@@ -205,6 +205,32 @@ def greatest_variance(V, n, p):
         return n * kl - math.log(1 / p)
 
     return 0.25 if excess(0.25) <= 0 else optimize.brentq(excess, 1e-12, 0.25, xtol=1e-15)
+
+
+def test_the_constants_of_the_theorem():
+    """Each number of the proof is rounded up from the one before."""
+    r = 1 / 40
+    A, B = 1 - 2 * r, math.sqrt(2) * (1 + 2 / 3 * r)
+    of_rate = B / A + (math.sqrt(0.5) + math.sqrt(r) / 3) / math.sqrt(A)
+    assert 1 / math.sqrt(A) <= 1.026 and of_rate <= 2.3 and math.sqrt(2 / A) <= 1.452
+    both = math.sqrt(2 * 2 ** (1 / 16 + 1 / 128))
+    lead = math.sqrt(2) + both * 1.026
+    assert lead <= 2.902 and 2.902**2 <= 8.5
+    assert 2 / 3 + both * math.sqrt(2) * 2.3 <= 5.39 and both * math.sqrt(2) * 1.452 <= 2.976
+    assert (14 - 2 * 5.39) * (7 - 2 * 2) >= 2.976**2
+
+
+@given(
+    st.floats(0, 0.5), st.integers(0, 10**6), st.floats(0, 0.2), st.floats(1e-12, 0.2), st.data()
+)
+def test_bounds_on_variances_are_not_too_great(sigma, more, noise, p, data):
+    """For every estimate that the proof allows, the greatest of them among these."""
+    n = math.ceil(40 * math.log(2 / p)) + more
+    r = math.log(2 / p) / n
+    most = (sigma + math.sqrt(r / 2)) ** 2 + 2 * noise
+    V = most * data.draw(st.floats(0, 1) | st.just(1.0))
+    bound = 1.026 * sigma + 2.3 * math.sqrt(r) + 1.452 * math.sqrt(noise)
+    assert math.sqrt(greatest_variance(V, n, p)) <= bound * (1 + 1e-9)
 
 
 def kept_by_definition(plan, epoch, sums, spreads, p, rounding=True):
