@@ -179,7 +179,7 @@ def work_the_controls(x: Explorer) -> None:
     """Move each control, and compare after each."""
     page, c1, mu1, c4 = x.page, ss19("C1", 5).means, ja25("mu1").means, ss19("C4", 5).means
     slider = page.get_by_role("slider", name="Privacy budget")
-    both = {"DP-SE": ("C1", "DP-SE", "", None), "DP-UCB": ("C1", "DP-UCB", "tree-tight", None)}
+    both = {"DP-SE": ("C1", "DP-SE", "", None), "DP-UCB": ("C1", "DP-UCB", "tree-exact", None)}
     check_regret(x, "ss19-fig6", c1, 50_000_000, both)
     check_found(x, "ours-bai-own", "mu2", 0.01, ["DP-TT", "DP-LRE"])
     page.get_by_role("button", name="ε = 0.5", exact=True).click()

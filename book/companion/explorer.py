@@ -199,6 +199,7 @@ def _whole(number: float) -> float | int:
 # --------------------------------------------------------------------------------- simulations
 
 _MAIN = {
+    ("DP-UCB", "tree-exact"),
     ("DP-UCB", "tree-tight"),
     ("DP-UCB", "tree-tight, calibrated"),
     ("Private-UCB", "calibrated"),

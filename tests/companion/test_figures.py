@@ -151,8 +151,6 @@ def test_curves_can_be_told_apart_in_grey():
     looks = [look for pair in regret.BUDGET_LOOKS.values() for look in pair]
     for a, b in itertools.combinations(looks, 2):
         assert a.line != b.line or (a.width != b.width and abs(grey(a) - grey(b)) > 0.15)
-    baselines = [look for _, look in regret.BASELINE_LOOKS.values()]
-    assert len({look.marker for look in baselines}) == len(baselines)
     kinds = (dpb.NAS, dpb.DPNAS, dpb.DPExponentialNAS, dpb.EBGStop, dpb.DPBernsteinStop)
     free = f"{dpb.DPExponentialNAS.label}, ε = ∞"
     assert {*stopping.RULE_LOOKS} == {free, *(kind.label for kind in kinds)}

@@ -71,7 +71,7 @@ SURPRISES = (
         CONDITION,
         "That DP-SE has five times less regret rests on the rival. Against one DP-UCB it has at "
         "least [least ratio, mishra-thakurta ~3] times less, against another with less noise "
-        "[least ratio, tree-tight] times. The text does not say which was run.",
+        "[least ratio, tree-exact] times. The text does not say which was run.",
     ),
     Surprise(
         "td16-hybrid",

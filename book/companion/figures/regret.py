@@ -42,14 +42,6 @@ BUDGET_LOOKS = {
 }
 """Algorithm → looks of the least budget of a panel, and of the others."""
 _SPLIT = (Look(COLOURS["green"], DASHED, "s"), Look(COLOURS["purple"], DASHED, "s"))
-BASELINE_LOOKS = {
-    "tree-exact": ("tree-exact", Look(COLOURS["vermilion"], width=1.2)),
-    "tree-quantile": ("tree-quantile", Look(COLOURS["orange"], "-", "D", 1.2)),
-    "tree-tight": ("tree-tight", Look(COLOURS["black"], "-", "v", 1.2)),
-    "mishra-thakurta-parallel": ("M–T, ε per arm", Look(COLOURS["purple"], "-", "s", 1.2)),
-    "mishra-thakurta": ("M–T, ε/K per arm", Look(COLOURS["green"], "-", "^", 1.2)),
-}
-"""Variant of DP-UCB → its name and look."""
 _RATES = {"Lai–Robbins": Look("0.6", width=_THIN), "private rate": Look(INK, DASHED, width=_THIN)}
 _GUESSES = {
     "double": ("T ← 2T", Look(COLOURS["green"], DASHED)),
@@ -140,18 +132,6 @@ def regret_over_arms(
     return figure
 
 
-@redrawable
-def ratios_to_baselines(
-    table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
-) -> Figure:
-    """Draw the regret of the variants of DP-UCB over that of DP-SE, for each K and ε."""
-    y_label = "regret of DP-UCB / of DP-SE"
-    figure = _over(table, titles, panels, _ratios, "number of arms K", y_label, "y")
-    arms = sorted(set(table["n_arms"]))
-    _tick_arms(figure.axes, range(len(arms)), arms)
-    return figure
-
-
 def _over(
     table: pd.DataFrame,
     titles: Titles,
@@ -231,38 +211,6 @@ def _over_arms(axes: Axes, lines: Lines) -> PanelRange:
             chosen = [line for line in lines if (line.epsilon, line.variant) == (epsilon, variant)]
             ends.append(_series(axes, arms, chosen, look, text))
     return _range(arms, 1.1, lines, ends)
-
-
-def _ratios(axes: Axes, lines: Lines) -> PanelRange:
-    arms = sorted({line.n_arms for line in lines})
-    budgets = sorted({line.epsilon for line in lines})
-    finals = {(line.variant, line.n_arms, line.epsilon): _final(line)[0] for line in lines}
-    last, ends, drawn = len(arms) - 1, [], []
-    offsets = np.linspace(-0.3, 0.3, len(budgets))
-    shown = [variant for variant in BASELINE_LOOKS if any(key[0] == variant for key in finals)]
-    for variant in shown:
-        text, look = BASELINE_LOOKS[variant]
-        for place, k in enumerate(arms):
-            y = [finals[variant, k, epsilon] / finals["", k, epsilon] for epsilon in budgets]
-            marked(axes, place + offsets, y, look, **_MARKS)
-            drawn += y
-        ends.append(End(last + offsets[-1], y[-1], text, look.colour))
-    if lines[0].panel == "a":  # what the four points of a group are, said once
-        for variant, place, shift in ((shown[-1], 0, (-4, 8)), (shown[0], -1, (5, 2))):
-            where = (arms[0], budgets[place])
-            axes.annotate(
-                f"ε={budgets[place]:g}",
-                (offsets[place], finals[variant, *where] / finals["", *where]),
-                xytext=shift,
-                textcoords="offset points",
-                fontsize=9.5,
-                color=INK,
-            )
-    for level, text, line in ((5.0, "5 times", DOTTED), (1.0, "equal", "-")):
-        axes.plot([-0.5, last + 0.4], [level, level], color=INK, linestyle=line, linewidth=1.2)
-        ends.append(End(last + 0.4, level, text, INK))
-    axes.grid(visible=False, axis="x")
-    return PanelRange((-0.5, last + 0.4), (min(*drawn, 1.0), 1.5 * max(drawn)), tuple(ends))
 
 
 def _tick_arms(panels: Sequence[Axes], places: Sequence[int], arms: Sequence[int]) -> None:

@@ -148,6 +148,8 @@ ALGORITHM_LOOKS = {
     "DP-UCB-BOUND": Look(COLOURS["purple"], _SHORT, "", 2.2),
     "DP-UCB-INT": Look(COLOURS["green"], UNEVEN, "", 1.3),
     "DP-SE": Look(COLOURS["blue"], (0, (1.2, 0.9)), "", 2.6),
+    "tuned DP-SE": Look(COLOURS["sky"], DASHED, "s", 1.7),
+    "DP-SE, two p-values": Look(COLOURS["green"], "-", "o", 2.0),
     "Lazy-UCB": Look(COLOURS["orange"], "-", "o", 1.4),
     "AdaP-UCB": Look(COLOURS["vermilion"], "-", "s", 1.4),
     "AdaP-KLUCB": Look(COLOURS["purple"], "-", "^", 1.4),
