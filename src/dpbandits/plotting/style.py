@@ -150,6 +150,7 @@ ALGORITHM_LOOKS = {
     "DP-SE": Look(COLOURS["blue"], (0, (1.2, 0.9)), "", 2.6),
     "tuned DP-SE": Look(COLOURS["sky"], DASHED, "s", 1.7),
     "DP-SE, two p-values": Look(COLOURS["purple"], "-", "D", 1.9),
+    "DP-SE-V": Look(COLOURS["orange"], LONG, "^", 1.7),
     "Lazy-UCB": Look(COLOURS["orange"], "-", "o", 1.4),
     "AdaP-UCB": Look(COLOURS["vermilion"], "-", "s", 1.4),
     "AdaP-KLUCB": Look(COLOURS["purple"], "-", "^", 1.4),
