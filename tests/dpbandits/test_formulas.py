@@ -29,7 +29,7 @@ RUNNING = (
     *("acceleration", "auditing", "cli", "configuration", "fast", "planning", "plotting"),
     *("identification.replicates", "identification.rounds", "identification.evidence"),
     *("regret.base", "regret.elimination", "rewards.run", "rewards.streams", "running"),
-    *("simulation", "stopping.estimates"),
+    *("simulation", "stopping.estimates", "regret.binomial_elimination"),
 )
 """Modules that run, draw or print: what they compute, they ask others for."""
 MOVING = re.compile(r"\b(Rng|Callable|Iterable|Mapping|Rewards|Run|Tape)\b")
@@ -44,7 +44,14 @@ OTHERS = {
     **dict.fromkeys(
         ("rewards.heavy_instances.HeavyRewards", "rewards.populations.PopulationRewards"), "draws"
     ),
-    "mechanisms.first_passage.first_passage_table": "builds a table for kernels",
+    **dict.fromkeys(
+        (
+            "mechanisms.first_passage.first_passage_table",
+            "mechanisms.noise.laplace_tail_polynomial",
+            "mechanisms.noisy_counts.tail_coefficients",
+        ),
+        "builds a table for kernels",
+    ),
     "regret.guess_and_double.GuessAndDouble.parts": "lists algorithms",
     **dict.fromkeys(
         (
@@ -69,6 +76,8 @@ PRIVATE, HEAVY = {"epsilon": 0.5}, {"moment": 1.5, "order": 0.5}
 BAI = {"delta": 0.0078125, "n_arms": 5}
 PULLS = {"gap": 0.25, "n_arms": 5, "beta": 0.0625, **PRIVATE}
 BOUND = {"gaps": GAPS, "horizon": 4096, "times": TIMES}
+NEAR_ONE = {"gap": 0.25, "best": 0.75, "n_arms": 5}
+TWO = {"horizon": 4096, "epsilon": 0.5, "beta": 0.0625, "memory": 4}
 LAZY = {"means": MEANS, "horizon": 4096, "times": TIMES, "epsilon": 0.5, "eta": 1.0}
 STOP = {"mean": 0.25, "alpha": 0.5, "beta": 0.0625, "epsilon": 0.5, "half_range": 2.0}
 COSTS = {"mean_a": 0.75, "mean_b": 0.5, "weight_a": 20, "weight_b": 30, "epsilon": 0.5}
@@ -93,6 +102,11 @@ EXAMPLES = {
     "bounds.lazy.lazy_dp_ts_regret": {**LAZY, "alpha": 3.0},
     "bounds.lazy.dp_imed_regret": LAZY,
     "bounds.lazy.private_regret_rate": {"means": MEANS, **PRIVATE},
+    "bounds.binomial_elimination.binomial_elimination_pulls": {**NEAR_ONE, **TWO},
+    "bounds.binomial_elimination.binomial_elimination_pulls_closed_form": {**NEAR_ONE, **TWO},
+    "bounds.binomial_elimination.binomial_elimination_regret": {
+        **{"means": MEANS, **TWO, "times": TIMES}
+    },
     "bounds.regret.worst_regret": BOUND,
     "bounds.regret.elimination_last_epoch": {"gap": 0.25},
     "bounds.regret.elimination_failure": {"beta": 0.0625},
@@ -243,6 +257,13 @@ EXAMPLES = {
     "mechanisms.noise.laplace_sum_quantile": {"beta": 0.0625, **SUM},
     "mechanisms.noise.laplace_union_error": {"threshold": 7, "numbers": (3, 2)},
     "mechanisms.noise.laplace_union_width": {"log_term": 5.0, "numbers": (3, 2)},
+    "mechanisms.noisy_counts.log_p_value": {
+        **{"count": 60, "size": 100, "theta": 0.5, "epsilon": 0.5, "releases": 2}
+    },
+    "mechanisms.noisy_counts.two_p_values": {
+        **{"leader": 80, "other": 60, "size": 100, "epsilon": 0.5, "log_level": -4.0},
+        "releases": 2,
+    },
     "privacy.basic_composition": {"losses": [0.5, 0.25, 1]},
     "privacy.advanced_composition": {"losses": [0.5, 0.25, 1], "delta": 0.0625},
     "privacy.delta_at": {"epsilon": 0.5, "losses": [0.5, 0.25, 1], "tolerance": 2.0**-20},
@@ -303,6 +324,9 @@ EXAMPLES = {
     "heavy.robust_means.local_threshold": MEAN,
     "heavy.robust_means.local_width": MEAN,
     "schedules.elimination_epoch": {"n_viable": 5, "epoch": 3, "beta": 0.0625, **PRIVATE},
+    "schedules.release_plan": {"n_arms": 5, "horizon": 4096, "beta": 0.0625, **PRIVATE},
+    "schedules.ReleasePlan.pulls": {"epoch": 3},
+    "schedules.ReleasePlan.counted": {"epoch": 3, "memory": 2},
     "schedules.noise_bracket": {"length": 12},
     "schedules.noise_width": {"scale": 0.5, "log_time": [2, 3.5], "bracket": 2},
     "schedules.round_robin": {"pulls": [4, 100], "n_viable": 3},
@@ -351,6 +375,7 @@ OWNERS = {
         lambda rng, size: rng.random(size), 0.5, 0.5, 1.0
     ),
     "rewards.populations.FinitePopulation": dpb.identification.isis2(),
+    "schedules.ReleasePlan": dpb.BinomialDPSE(0.5).plan(5, 4096),
     "stopping.nas.NASFamily": NAS,
     "stopping.nas.DPExponentialNAS": DOUBLING,
     "stopping.bernstein.DPBernsteinStop": dpb.DPBernsteinStop(0.5, 0.5, 0.0625),
