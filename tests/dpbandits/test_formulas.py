@@ -26,10 +26,19 @@ from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, Logari
 from dpbandits.stopping.halting import Halting
 
 RUNNING = (
-    *("acceleration", "auditing", "cli", "configuration", "fast", "planning", "plotting"),
+    *(
+        "acceleration",
+        "auditing",
+        "cli",
+        "configuration",
+        "fast",
+        "identification.planning",
+        "plotting",
+    ),
     *("identification.replicates", "identification.rounds", "identification.evidence"),
-    *("regret.base", "regret.elimination", "rewards.run", "rewards.streams", "running"),
-    *("simulation", "stopping.estimates"),
+    *("regret.base", "regret.elimination", "regret.binomial_elimination", "regret.simulation"),
+    *("regret.tuned_elimination", "rewards.run", "rewards.streams", "running"),
+    "stopping.estimates",
 )
 """Modules that run, draw or print: what they compute, they ask others for."""
 MOVING = re.compile(r"\b(Rng|Callable|Iterable|Mapping|Rewards|Run|Tape)\b")
@@ -52,11 +61,17 @@ OTHERS = {
             *("identification.dp_tt.DPTT.cost", "identification.dp_tt.DPTT.least_cost"),
             *("identification.dplre.DPLRE.demand", "identification.dplre.DPLRE.is_left_behind"),
             *("identification.dplre.DPLRE.plan", "identification.top_two.kl"),
-            "regret.lazy_dp_ts.LazyDPTS.posteriors",
+            *("regret.lazy_dp_ts.LazyDPTS.posteriors", "schedules.epochs.ReleasePlan"),
         ),
         "a step of the plain program",
     ),
-    "rewards.matched_sums": "builds tables for kernels",
+    **dict.fromkeys(
+        (
+            *("elimination_epochs.noise_cells", "mechanisms.noise.laplace_tail_polynomial"),
+            *("mechanisms.noisy_counts.tail_coefficients", "rewards.matched_sums"),
+        ),
+        "builds tables for kernels",
+    ),
     **dict.fromkeys(
         ("regret.heavy.HeavyElimination.plan_epoch", "rewards.populations.patients_left"),
         "asks a source of rewards",
@@ -68,6 +83,7 @@ GAPS, MEANS, TIMES = [0, 0.25, 0.5], [0.75, 0.5, 0.25], [1, 100, 4096]
 PRIVATE, HEAVY = {"epsilon": 0.5}, {"moment": 1.5, "order": 0.5}
 BAI = {"delta": 0.0078125, "n_arms": 5}
 PULLS = {"gap": 0.25, "n_arms": 5, "beta": 0.0625, **PRIVATE}
+DUEL = {**PULLS, "best": 0.75, "horizon": 4096, "memory": 2}
 BOUND = {"gaps": GAPS, "horizon": 4096, "times": TIMES}
 LAZY = {"means": MEANS, "horizon": 4096, "times": TIMES, "epsilon": 0.5, "eta": 1.0}
 STOP = {"mean": 0.25, "alpha": 0.5, "beta": 0.0625, "epsilon": 0.5, "half_range": 2.0}
@@ -109,6 +125,14 @@ EXAMPLES = {
     "bounds.regret.private_lower_bound_rate": {"means": MEANS, **PRIVATE},
     "bounds.regret.minimax_lower_bound": {"n_arms": 5, "horizon": 4096},
     "bounds.regret.private_minimax_lower_bound": {"n_arms": 5, "horizon": 4096, **PRIVATE},
+    "bounds.binomial_elimination.binomial_elimination_pulls": DUEL,
+    "bounds.binomial_elimination.binomial_elimination_pulls_closed_form": DUEL,
+    "bounds.binomial_elimination.binomial_elimination_regret": {
+        **{"means": MEANS, "horizon": 4096, **PRIVATE, "beta": 0.0625, "memory": 2},
+        "times": TIMES,
+    },
+    "bounds.elimination.tuned_elimination_pulls": {**PULLS, "horizon": 4096},
+    "bounds.elimination.tuned_elimination_regret": {**BOUND, **PRIVATE, "beta": 0.0625},
     "bounds.bernstein.bernstein_failure": {"beta": 0.0625},
     "bounds.bernstein.bernstein_scale": {"law": POINTS, "alpha": 0.5, **PRIVATE},
     "bounds.bernstein.bernstein_test_samples": {
@@ -302,12 +326,19 @@ EXAMPLES = {
     "heavy.robust_means.central_width": MEAN,
     "heavy.robust_means.local_threshold": MEAN,
     "heavy.robust_means.local_width": MEAN,
-    "schedules.elimination_epoch": {"n_viable": 5, "epoch": 3, "beta": 0.0625, **PRIVATE},
-    "schedules.noise_bracket": {"length": 12},
-    "schedules.noise_width": {"scale": 0.5, "log_time": [2, 3.5], "bracket": 2},
-    "schedules.round_robin": {"pulls": [4, 100], "n_viable": 3},
-    "schedules.next_release": {"pulls": 100, "eta": 0.5, "first": 2},
-    "schedules.batch_grid": {"pulls": 100, "eta": 0.5, "forgets": True},
+    "elimination_epochs.tuned_epochs": {"n_arms": 5, "horizon": 4096, "beta": 0.0625, **PRIVATE},
+    "mechanisms.noisy_counts.log_p_value": {
+        **{"count": 70, "size": 100, "theta": 0.5, **PRIVATE, "releases": 2}
+    },
+    "mechanisms.noisy_counts.two_p_values": {
+        **{"leader": 70, "other": 20, "size": 100, **PRIVATE, "log_level": -5, "releases": 2}
+    },
+    "schedules.epochs.elimination_epoch": {"n_viable": 5, "epoch": 3, "beta": 0.0625, **PRIVATE},
+    "schedules.epochs.release_plan": {"n_arms": 5, "horizon": 4096, "beta": 0.0625, **PRIVATE},
+    "schedules.noise_widths.noise_bracket": {"length": 12},
+    "schedules.noise_widths.noise_width": {"scale": 0.5, "log_time": [2, 3.5], "bracket": 2},
+    "schedules.batches.next_release": {"pulls": 100, "eta": 0.5, "first": 2},
+    "schedules.batches.batch_grid": {"pulls": 100, "eta": 0.5, "forgets": True},
     "stopping.halting_laws.looks_at": {"rule": DOUBLING, "n_samples": 100},
     "stopping.halting_laws.margins": {"rule": NAS, "sums": [100, 200.5]},
     "stopping.halting_laws.sparse_vector_law": {
@@ -358,9 +389,7 @@ OWNERS = {
 }
 """Objects whose methods are formulas."""
 MOST = {
-    **dict.fromkeys(
-        ("schedules.round_robin.n_viable", "rewards.heavy_instances.heavy_two_point.n_arms"), 5
-    ),
+    "rewards.heavy_instances.heavy_two_point.n_arms": 5,
     **dict.fromkeys(
         ("rewards.instances.equal_gaps.n_arms", "rewards.instances.ladder.n_arms"), 10**5
     ),
@@ -605,7 +634,10 @@ def test_a_formula_that_overflows_is_found():
         with np.errstate(all="ignore"):
             return parts(arguments["length"] ** 2 * 5)
 
-    assert {kind for _, kind, _ in wrong("schedules.noise_bracket", careless)} >= {"int16", "int32"}
+    assert {kind for _, kind, _ in wrong("schedules.noise_widths.noise_bracket", careless)} >= {
+        "int16",
+        "int32",
+    }
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
