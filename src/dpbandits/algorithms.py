@@ -17,6 +17,7 @@ from dpbandits.identification.dplre import DPLRE as DPLRE
 from dpbandits.identification.top_two import TopTwo as TopTwo
 from dpbandits.regret.adap_klucb import AdaPKLUCB as AdaPKLUCB
 from dpbandits.regret.base import RegretAlgorithm as RegretAlgorithm
+from dpbandits.regret.bennett_elimination import BennettDPSE as BennettDPSE
 from dpbandits.regret.binomial_elimination import BinomialDPSE as BinomialDPSE
 from dpbandits.regret.dp_imed import DPIMED as DPIMED
 from dpbandits.regret.dp_klucb import DPKLUCB as DPKLUCB

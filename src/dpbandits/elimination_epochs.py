@@ -14,14 +14,23 @@ import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints
 from dpbandits._kernels import kernel
-from dpbandits.configuration import ArmCount, Budget, Fraction, checked_arguments, whole
+from dpbandits.configuration import ArmCount, Budget, Count, Fraction, checked_arguments, whole
 from dpbandits.mechanisms import laplace_sum_quantile, laplace_sum_tail
-from dpbandits.schedules import MOST_PULLS
+from dpbandits.schedules import MOST_PULLS, release_plan
 
-__all__ = ["NoiseCells", "difference_tail_kernel", "noise_cells", "tuned_epochs"]
+__all__ = [
+    "BennettPlan",
+    "NoiseCells",
+    "bennett_kept_kernel",
+    "bennett_plan",
+    "difference_tail_kernel",
+    "noise_cells",
+    "tuned_epochs",
+]
 
 Horizon = Annotated[int, whole(2, MOST_PULLS)]
 """A horizon T, from 2 to 2^62."""
@@ -180,7 +189,8 @@ def _tuned_epochs(n_arms: int, horizon: int, beta: float, epsilon: float) -> Int
     pulls: list[int] = []
     for epoch in range(1, last + 1):
         gap = 0.5**epoch
-        low, high = 0, math.floor(4 * math.log(2 / level) / gap**2 + 4 * noise / gap) + 1
+        most = 4 * math.log(2 / level) / gap**2 + 4 * noise / gap
+        low, high = 0, math.floor(min(most, horizon)) + 1
         if gap <= epsilon / 2:
             high = min(high, math.ceil(4 * (math.log(1 / level) + 2 * math.log(4 / 3)) / gap**2))
         while high - low > 1:  # that `high` will do is known
@@ -195,3 +205,212 @@ def _tuned_epochs(n_arms: int, horizon: int, beta: float, epsilon: float) -> Int
     found = np.array([*pulls, horizon], dtype=np.int64)
     found.flags.writeable = False
     return found
+
+
+# ---------------------------------------------------------------------- epochs that see variances
+
+_VARIANCE_STEPS, _SUM_STEPS = 128, 16  # points of the two grids in an octave
+
+
+class BennettPlan(NamedTuple):
+    """What `BennettDPSE` does in its E epochs: releases at points fixed beforehand, and tests.
+
+    Attributes
+    ----------
+    pulls : numpy.ndarray of int, shape (E + 1,)
+        Pulls of each viable arm in each epoch. The last is T, more than two arms are ever left.
+    rewards : numpy.ndarray of float, shape (E,)
+        Number n of an arm's rewards in the test at the end of each epoch.
+    noise : numpy.ndarray of float, shape (E,)
+        u/ε: what the noise in n times an arm's variance exceeds with probability p at most.
+    variances : numpy.ndarray of float, shape (J,)
+        Grid of variances of one arm, from 1/4 downwards.
+    least_spreads : numpy.ndarray of float, shape (E, J)
+        Least estimate of an arm's variance that agrees with each variance of the grid.
+    leads : numpy.ndarray of float, shape (E, I)
+        Lead that drops an arm, if the variances of two arms add up to (1/2)·2^(−i/16) at most.
+
+    Examples
+    --------
+    >>> plan = bennett_plan(5, 10**6, 1e-6, 1.0, 4)
+    >>> plan.pulls[:5].tolist(), plan.rewards[:6].tolist()
+    ([24, 24, 48, 96, 192], [24.0, 48.0, 96.0, 192.0, 360.0, 720.0])
+    """
+
+    pulls: Ints
+    rewards: Floats
+    noise: Floats
+    variances: Floats
+    least_spreads: Floats
+    leads: Floats
+
+
+@kernel
+def bennett_kept_kernel(
+    plan: BennettPlan, epoch: int, sums: Floats, spreads: Floats
+) -> NDArray[np.bool_]:
+    """Return which arms stay after the test of an epoch.
+
+    Arm a goes if the noisy sum of some arm i leads by more than what the variances of both allow.
+    An i that is behind another arm, and has no lesser variance, need not be looked at: what goes
+    is the same.
+
+    Parameters
+    ----------
+    plan : BennettPlan
+        The epochs.
+    epoch : int
+        Number of the epoch, from 0.
+    sums : numpy.ndarray of float, shape (K,)
+        Σx of each viable arm over the rewards of the test, with noise.
+    spreads : numpy.ndarray of float, shape (K,)
+        Σx(1 − x) of each, with noise.
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (K,)
+        Whether each stays.
+
+    Examples
+    --------
+    >>> plan = bennett_plan(3, 10**6, 1e-6, 1.0, 4)
+    >>> bennett_kept_kernel(plan, 9, np.array([6e3, 5.4e3, 5.9e3]), np.zeros(3)).tolist()
+    [True, False, True]
+    """
+    n, noise, least = plan.rewards[epoch], plan.noise[epoch], plan.least_spreads[epoch]
+    places = np.empty(sums.size, np.int64)  # on the grid: the further, the less the variance
+    rivals, count = np.empty(least.size, np.int64), 0
+    for i in range(sums.size):
+        mean = min(max(sums[i] / n, 0.0), 1.0)
+        spread = max(mean * (1.0 - mean) - (spreads[i] - noise) / n, 0.0)
+        low, high = 0, least.size  # variances up to `low` are too great for this estimate
+        while high > low:
+            middle = (low + high) // 2
+            if spread < least[middle]:
+                low = middle + 1
+            else:
+                high = middle
+        places[i] = max(low - 1, 0)
+        ahead = False
+        for r in range(count):
+            ahead |= places[rivals[r]] >= places[i] and sums[rivals[r]] >= sums[i]
+        if not ahead:
+            left = 0
+            for r in range(count):
+                if places[rivals[r]] > places[i] or sums[rivals[r]] > sums[i]:
+                    rivals[left] = rivals[r]
+                    left += 1
+            rivals[left] = i
+            count = left + 1
+    kept = np.ones(sums.size, np.bool_)
+    for i in range(sums.size):
+        for r in range(count):
+            both = plan.variances[places[rivals[r]]] + plan.variances[places[i]]
+            step = int(_SUM_STEPS * math.log2(0.5 / both) - 1e-9)
+            if sums[rivals[r]] - sums[i] > plan.leads[epoch, step]:
+                kept[i] = False
+                break
+    return kept
+
+
+@kernel
+def _least_spread(variance: float, n: float, ell: float) -> float:
+    """Return the least V with n·kl₊(V + w(v)², v) ≤ ℓ for v = `variance`; −inf if all do."""
+    if -n * math.log1p(-variance) <= ell:
+        return -np.inf
+    low, high = 0.0, variance
+    for _ in range(50):
+        b = (low + high) / 2.0
+        entropy = (1.0 - b) * math.log((1.0 - b) / (1.0 - variance))
+        if b > 0.0:
+            entropy += b * math.log(b / variance)
+        if n * entropy > ell:
+            low = b
+        else:
+            high = b
+    more = ell + math.log(2.0)
+    width = math.sqrt(2.0 * variance * more / n) + more / (3.0 * n)
+    return low - width * width
+
+
+@kernel
+def _fill_tests(plan: BennettPlan, epoch: int, level: float, ends: Floats, masses: Floats) -> None:
+    """Compute least spreads and leads of an epoch."""
+    n, ell = plan.rewards[epoch], -math.log(level)
+    more = ell + math.log(2.0)
+    lowest = np.inf
+    for j in range(plan.variances.size):
+        lowest = min(lowest, _least_spread(plan.variances[j], n, ell))
+        plan.least_spreads[epoch, j] = lowest
+    high = math.sqrt(n * more) + plan.noise[epoch]
+    for i in range(plan.leads.shape[1]):
+        both = 0.5 * 2.0 ** (-i / _SUM_STEPS)
+        if both >= -2.0 * math.expm1(-ell / n):  # lesser variances agree with every estimate
+            high = min(high, math.sqrt(2.0 * n * both * more) + more / 3.0 + plan.noise[epoch])
+            low = 0.9 * high
+            while difference_tail_kernel(low, n, both, ends, masses) <= level:
+                low, high = 0.9 * low, low
+            while high - low > 1e-3 * high:
+                middle = (low + high) / 2.0
+                if difference_tail_kernel(middle, n, both, ends, masses) <= level:
+                    high = middle
+                else:
+                    low = middle
+        plan.leads[epoch, i] = high
+
+
+@checked_arguments
+def bennett_plan(
+    n_arms: ArmCount, horizon: Horizon, beta: Fraction, epsilon: Budget, memory: Count
+) -> BennettPlan:
+    """Return the epochs and the tests of `BennettDPSE`.
+
+    After epoch e = 1, …, E an arm has had n_e pulls, by `dpbandits.schedules.release_plan`. The
+    level of a test is p = β/((4K − 1)E). Proof: :prf:ref:`thm-bennett`.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms K ≥ 2.
+    horizon : int
+        Horizon T, from 2 to 2^62.
+    beta : float
+        Confidence β in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no privacy.
+    memory : int
+        How many of an arm's last releases a test adds up.
+
+    Returns
+    -------
+    BennettPlan
+        Pulls and tests; its arrays are shared and not to be written to.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+    """
+    return _bennett_plan(n_arms, horizon, beta, epsilon, memory)
+
+
+@functools.lru_cache(maxsize=64)
+def _bennett_plan(
+    n_arms: int, horizon: int, beta: float, epsilon: float, memory: int
+) -> BennettPlan:
+    releases = release_plan(n_arms, horizon, beta, epsilon)
+    last, epochs = releases.releases, range(1, releases.releases + 1)
+    level = beta / ((4 * n_arms - 1) * last)
+    rewards = np.array([releases.counted(e, memory) for e in epochs], dtype=float)
+    pulls = [*(releases.counted(e, 1) for e in epochs), horizon]
+    draws = [2 * min(memory, e) for e in epochs]
+    noise = [laplace_sum_quantile(level, (k,), (1 / epsilon,)) for k in draws]
+    least = -math.expm1(math.log(level) / rewards.max())
+    octaves = max(0, math.ceil(math.log2(0.25 / least)))
+    variances = 0.25 * 0.5 ** (np.arange(_VARIANCE_STEPS * octaves + 1) / _VARIANCE_STEPS)
+    tests = (np.empty((last, variances.size)), np.empty((last, _SUM_STEPS * octaves + 1)))
+    plan = BennettPlan(np.array(pulls), rewards, np.array(noise), variances, *tests)
+    for epoch in range(last):
+        cells = noise_cells(draws[epoch], 1 / epsilon, level, 512)
+        _fill_tests(plan, epoch, level, *cells)
+    return plan

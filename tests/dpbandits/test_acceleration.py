@@ -326,6 +326,11 @@ CASES = {
         SameRuns(dpb.TunedDPSE(0.05, 0.9), dpb.TunedDPSE(0.06, 0.9), LADDER, 400_000),
         SameRuns(dpb.TunedDPSE(INF), dpb.TunedDPSE(0.01), CERTAIN, 60_000),
     ],
+    (dpb.BennettDPSE, DrawnRewards, "epoch by epoch"): [
+        SameRuns(dpb.BennettDPSE(0.05, 0.9), dpb.BennettDPSE(0.05, 0.9, 3), LADDER, 400_000),
+        SameRuns(dpb.BennettDPSE(0.5, memory=1), dpb.BennettDPSE(0.5, memory=2), THREE, 60_000),
+        SameRuns(dpb.BennettDPSE(INF), dpb.BennettDPSE(0.01), CERTAIN, 60_000),
+    ],
 }
 CASES |= {
     (dpb.BinomialDPSE, DrawnRewards, "epoch by epoch"): [

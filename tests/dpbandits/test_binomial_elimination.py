@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
-from statistical import may_be_at_most, same_law
+from statistical import FALSE_ALARM, may_be_at_most, same_law
 
 import dpbandits as dpb
 from dpbandits import bounds
@@ -85,6 +85,17 @@ def test_long_tails_are_sums_over_all_counts_that_matter(n, theta, epsilon, rele
         expected = special.logsumexp(law + beyond(epsilon * (s - k), releases))
         found = log_p_value(s, n, theta, epsilon, releases)
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-8)
+
+
+@given(st.floats(0, 9), st.floats(-6, 0), st.booleans(), st.floats(-6, 6))
+def test_tails_without_noise_are_incomplete_beta_functions(digits, odds, high, z):
+    n, theta = round(10**digits), 0.5 * 10**odds
+    theta = 1 - theta if high else theta
+    k = round(n * theta + z * math.sqrt(n * theta * (1 - theta)))
+    k = min(max(k, 1), n)
+    expected = math.log(special.betainc(k, n - k + 1, theta))
+    found = log_p_value(float(k), n, theta, math.inf)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-16 * n + 1e-11)
 
 
 @given(st.integers(1, 400), st.floats(0.02, 0.98), BUDGETS, RELEASES, st.floats(0.0, 1.0))
@@ -373,3 +384,21 @@ def test_all_arms_leave_when_the_theorem_says(memory):
     assert may_be_at_most(int(late), runs, beta)
     late = (found.pulls[:, 1:] > np.array(limits) / 16).any(axis=1).sum()
     assert not may_be_at_most(int(late), runs, beta), "control"
+
+
+# ---------------------------------------------------------------- privacy
+class Quieter(dpb.BinomialDPSE):
+    """Plays with five times the budget that it declares."""
+
+    def play(self, *run):
+        dpb.BinomialDPSE(5 * self.epsilon, self.beta, self.memory).play(*run)
+
+
+@pytest.mark.statistical
+def test_the_audit_sees_what_a_reward_changes():
+    table = np.zeros((2, 12))
+    table[0, :4] = 1.0
+    pair = dpb.TablePair(table, arm=1, pull=0, value=1.0)
+    found = dpb.audit(dpb.BinomialDPSE(1.0, 0.5), pair, 6000, failure=FALSE_ALARM)
+    assert found.verdict == "acquitted" and found.epsilon_lower > 0.2
+    assert dpb.audit(Quieter(1.0, 0.5), pair, 6000).verdict == "convicted", "control"

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from shadow import play_pull_by_pull
@@ -69,6 +70,47 @@ def test_the_exact_width_is_the_least_that_keeps_the_guarantee(K, T, epsilon, po
     assert K * tree.union_error(gamma) == pytest.approx(failure(gamma), rel=1e-9)
     worst = failure(quantile.gamma(K, T), {tree.levels: T})
     assert worst == pytest.approx(T**-power, rel=1e-6)
+
+
+def chance_of_an_error(threshold, horizon, step=0.02):
+    """P(noise > threshold at some n ≤ T) of one tree of scale 1, from its branching and no tail.
+
+    ``fails[j]`` holds, on a grid of rooms, the probability that some leaf of 2^j uses up the room:
+    those of the right half have one more node in common.
+    """
+    rooms = step * np.arange(-round(60 / step), round(threshold / step) + round(60 / step))
+    q = math.exp(-step)
+
+    def behind_a_node(fail):
+        left = scipy.signal.lfilter([1], [1, -q], fail, zi=[q / (1 - q)])[0]
+        right = scipy.signal.lfilter([1], [1, -q], fail[::-1])[::-1]
+        return (1 - q) / (1 + q) * (left + right - fail)
+
+    fails = [(rooms < 0).astype(float)]
+    for _ in range(horizon.bit_length()):
+        fails.append(fails[-1] + (1 - fails[-1]) * behind_a_node(fails[-1]))
+
+    def some(leaves, level):
+        if leaves == 2**level:
+            return fails[level]
+        half = 2 ** (level - 1)
+        if leaves <= half:
+            return some(leaves, level - 1)
+        return fails[level - 1] + (1 - fails[level - 1]) * behind_a_node(
+            some(leaves - half, level - 1)
+        )
+
+    chance = some(horizon + 1, (horizon + 1).bit_length())
+    return float(np.exp(np.interp(threshold, rooms, np.log(chance))))
+
+
+def test_no_width_that_keeps_the_guarantee_is_much_smaller():
+    """The noises of all n are dependent: 2 % below the sum of their tails, they fail too often."""
+    n_arms, horizon = 5, 50_000_000
+    algorithm = dpb.DPUCB(1.0, "tree-exact")
+    width = algorithm.gamma(n_arms, horizon) / algorithm.node_scale(n_arms, horizon)
+    kept, broken = (chance_of_an_error(share * width, horizon) for share in (1, 0.98))
+    assert kept < 1 / (2 * n_arms * horizon) < broken
 
 
 @given(st.integers(1, 40), st.integers(1, 10**12), POWERS)

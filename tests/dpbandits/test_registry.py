@@ -43,6 +43,9 @@ CONFIGURATIONS = {
     "SuccessiveElimination": [dpb.SuccessiveElimination(), dpb.SuccessiveElimination(0.05)],
     "DPSE": [dpb.DPSE(0.5), dpb.DPSE(2.0, beta=0.05), dpb.DPSE(math.inf)],
     "TunedDPSE": [dpb.TunedDPSE(0.5), dpb.TunedDPSE(2.0, beta=0.05), dpb.TunedDPSE(math.inf)],
+    "BennettDPSE": [
+        *(dpb.BennettDPSE(0.5), dpb.BennettDPSE(2.0, 0.05, memory=1), dpb.BennettDPSE(math.inf))
+    ],
     "BinomialDPSE": [
         *(dpb.BinomialDPSE(0.5), dpb.BinomialDPSE(0.3, 0.05, memory=1)),
         dpb.BinomialDPSE(math.inf, memory=2),

@@ -365,8 +365,9 @@ def tree_regret_bound() -> Finding:
     }
     return finding(
         decide(all(b < a for a, b in itertools.pairwise(squares.values()))),
-        "As an upper bound. A union over all timesteps needs only log² T: the noise quantile is "
-        "√8·L·√(ℓ·max(L, ℓ))/ε, and both L and ℓ = log(2KT²) are O(log T).",
+        "As an upper bound. A union over all timesteps needs only log² T: no noise is "
+        "above √8·L·√(ℓ·max(L, ℓ))/ε but with probability 1/T, and L and ℓ = log(2KT²) are both "
+        "O(log T).",
         entries("γ·ε/log² T at T = {:.0e}", squares, 2),
     )
 

@@ -117,7 +117,7 @@ def _over_gamma(variant: str, horizon: int) -> float:
     return float(runs.mean()[-1]) / DPUCB(1.0, variant).gamma(2, horizon)
 
 
-@claim("ss19-ucb-misses", "Abstract; §1", at="thm-dpucb")
+@claim("ss19-ucb-misses", "Abstract; §1", at="thm-dpucb-rate")
 def misses() -> Finding:
     """The private analogues of UCB do not meet the lower bound Ω(K log T/ε)."""
     early, late = 10**6, 10**10

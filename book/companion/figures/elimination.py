@@ -314,7 +314,7 @@ _RIBBONS = (
     Look(GREY, width=0.9),
     Look(COLOURS["blue"], width=1.2),
     Look(COLOURS["sky"], DASHED, width=1.2),
-    Look(COLOURS["green"], width=1.2),
+    Look(COLOURS["purple"], width=1.2),
 )
 
 

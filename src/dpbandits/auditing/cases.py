@@ -30,6 +30,7 @@ __all__ = ["NOT_AUDITED", "audit_cases", "free_cases", "group_of", "known_truths
 
 N_PULLS = 16
 N_COUNTED = 8
+N_DOUBLING = 128
 ALPHA, BETA, WRONG = 0.5, 0.05, 0.1
 DELTA = math.exp(-10)
 
@@ -89,6 +90,7 @@ def _private(epsilon: float, n_runs: int, slow_runs: int, tried: int) -> dict[st
         run(alg.DPUCBInt.calibrated(epsilon, DELTA, N_PULLS, by="interval")),
         exact(alg.DPSE(epsilon)),
         exact(alg.GuessAndDouble(alg.DPSE(epsilon))),
+        run(alg.BennettDPSE(epsilon), n_pulls=N_DOUBLING, n_runs=slow_runs),
         *(exact(kind(epsilon)) for kind in (alg.DPRUCB, alg.DPRSE, alg.LDPRSE)),
         exact(DPSEIdentifier(epsilon, WRONG)),
         *(run(kind(epsilon, WRONG)) for kind in (DPTT, AdaPTT, AdaPTTStar)),

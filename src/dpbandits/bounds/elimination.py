@@ -6,6 +6,7 @@ import math
 from functools import partial
 from typing import Annotated, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._validation import SMALLEST, check_range
@@ -13,12 +14,27 @@ from dpbandits.bounds.regret import (
     check_arms,
     check_times,
     elimination_last_epoch,
+    regret_of_most_pulls,
     regret_of_pulls,
 )
-from dpbandits.configuration import ArmCount, Budget, Fraction, checked_arguments
-from dpbandits.elimination_epochs import Horizon, tuned_epochs
+from dpbandits.configuration import (
+    ArmCount,
+    Budget,
+    Count,
+    Fraction,
+    between,
+    checked_arguments,
+)
+from dpbandits.elimination_epochs import Horizon, bennett_plan, tuned_epochs
+from dpbandits.mechanisms import laplace_sum_quantile
 
-__all__ = ["tuned_elimination_pulls", "tuned_elimination_regret"]
+__all__ = [
+    "bennett_elimination_failure",
+    "bennett_elimination_pulls",
+    "bennett_elimination_regret",
+    "tuned_elimination_pulls",
+    "tuned_elimination_regret",
+]
 
 _Gap = Annotated[
     float, partial(check_range, low=SMALLEST, high=1.0, allowed="(0, 1], at least 1e-100")
@@ -120,3 +136,163 @@ def tuned_elimination_regret(
         )
 
     return regret_of_pulls(all_gaps, pulls, confidence, check_times(horizon, times))
+
+
+@checked_arguments
+def bennett_elimination_failure(n_arms: ArmCount, beta: Fraction) -> float:
+    """Bound the probability that an arm gets more pulls than `bennett_elimination_pulls`.
+
+    β·(6K − 1)/(4K − 1): the best arm is lost with probability at most β, and 2K more events in each
+    epoch keep the bounds on variances from being too great. Proof: :prf:ref:`thm-bennett`.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms K ≥ 2.
+    beta : float
+        Confidence β, in (0, 1).
+
+    Returns
+    -------
+    float
+        The bound, less than 1.58·β.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(bennett_elimination_failure(2, 0.07), 12)
+    0.11
+    """
+    return beta * (6 * n_arms - 1) / (4 * n_arms - 1)
+
+
+@checked_arguments
+def bennett_elimination_pulls(
+    gap: _Gap,
+    variance: Annotated[float, between(0, 0.5)],
+    n_arms: ArmCount,
+    horizon: Horizon,
+    beta: Fraction,
+    epsilon: Budget = math.inf,
+    memory: Count = 4,
+) -> int:
+    """Bound the pulls of an arm of gap Δ_a by `BennettDPSE`.
+
+    n_e of the first test with at least n̄_a rewards, where n̄_a is the lesser of
+    4ℓ₂/Δ_a² + 4u/(εΔ_a) and max(40ℓ₂, 8.5(σ_a² + σ_*²)ℓ₂/Δ_a² + (14ℓ₂ + 7u/ε)/Δ_a),
+    p = β/((4K − 1)E), ℓ₂ = log(2/p), and u is exceeded by the sum of 2m standard Laplace variables
+    with probability p/2. At most 2n̄_a/(1 − 2^−m), for memory m. Proof: :prf:ref:`thm-bennett`.
+
+    Parameters
+    ----------
+    gap : float
+        Gap Δ_a, in (0, 1].
+    variance : float
+        Sum σ_a² + σ_*² of the variances of a reward of the arm and of a best one, at most 1/2.
+    n_arms : int
+        Number of arms K ≥ 2.
+    horizon : int
+        Horizon T, from 2 to 2^62.
+    beta : float
+        Confidence β, in (0, 1).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no privacy.
+    memory : int
+        How many of an arm's last releases a test adds up.
+
+    Returns
+    -------
+    int
+        Number of pulls, at most T.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> [bennett_elimination_pulls(0.02, v, 5, 10**8, 1e-8, 1.0) for v in (0.4, 0.01)]
+    [507904, 63488]
+    """
+    plan = bennett_plan(n_arms, horizon, beta, epsilon, memory)
+    level = beta / ((4 * n_arms - 1) * plan.rewards.size)
+    more = math.log(2 / level)
+    noise = laplace_sum_quantile(level, (2 * memory,), (1 / epsilon,))
+    by_range = 4 * more / gap**2 + 4 * noise / gap
+    by_variance = 8.5 * variance * more / gap**2 + (14 * more + 7 * noise) / gap
+    needed = min(by_range, max(40 * more, by_variance))
+    tests = np.flatnonzero(plan.rewards >= needed)
+    return min(horizon, int(plan.pulls[: tests[0] + 1].sum())) if tests.size else horizon
+
+
+@checked_arguments
+def bennett_elimination_regret(
+    means: ArrayLike,
+    variances: ArrayLike,
+    horizon: Horizon,
+    *,
+    epsilon: Budget = math.inf,
+    beta: Fraction | None = None,
+    memory: Count = 4,
+    times: ArrayLike | None = None,
+) -> Any:
+    """Bound the expected pseudo-regret of `BennettDPSE`.
+
+    Σ Δ_a n_a with n_a at most `bennett_elimination_pulls` and Σ n_a ≤ t, plus t·max Δ times
+    `bennett_elimination_failure`. Of several best arms the one with the least variance counts.
+    Proof: :prf:ref:`thm-bennett`.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of the arms, in [0, 1].
+    variances : array_like of float, shape (K,)
+        Variances of a reward of each, or bounds on them, in [0, 1/4].
+    horizon : int
+        Horizon T, from 2 to 2^62, that the algorithm is told.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no privacy.
+    beta : float, optional
+        Confidence β, in (0, 1); by default 1/T.
+    memory : int
+        How many of an arm's last releases a test adds up.
+    times : array_like of float, optional
+        Times t ≤ T at which the bound is wanted; by default T.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, in units of reward, of the shape of `times`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> means, T = [0.5, 0.48], 10**8
+    >>> loud, quiet = (bennett_elimination_regret(means, [v, v], T) for v in (0.25, 0.0025))
+    >>> bool(4 * quiet < loud)
+    True
+    """
+    all_means = check_arms("means", means)
+    spreads = check_arms("variances", variances, 0.25)
+    if all_means.shape != spreads.shape:
+        raise ValueError(
+            f"variances={variances!r} are not as many as the means; allowed: one for each"
+        )
+    confidence = 1 / horizon if beta is None else beta
+    gaps = all_means.max() - all_means
+    both = spreads + spreads[gaps == 0].min()
+    told = all_means.size, horizon, confidence, epsilon, memory
+    pairs, which = np.unique(np.array([gaps, both])[:, gaps > 0], axis=1, return_inverse=True)
+    most = [bennett_elimination_pulls(max(g, SMALLEST), v, *told) for g, v in pairs.T.tolist()]
+    failure = bennett_elimination_failure(all_means.size, confidence)
+    at = check_times(horizon, times)
+    return regret_of_most_pulls(gaps[gaps > 0], np.array(most, float)[which], failure, at)

@@ -336,10 +336,32 @@ def regret_of_pulls(
     positive = gaps[gaps > 0]
     distinct, which = np.unique(positive, return_inverse=True)
     most = np.array([pulls(gap) for gap in distinct.tolist()], float)[which]
-    order = np.argsort(-positive)
+    return regret_of_most_pulls(positive, most, failure, at)
+
+
+def regret_of_most_pulls(gaps: Floats, most: Floats, failure: float, at: Floats) -> Any:
+    """Bound the regret: at most `most` pulls of each arm, or, with `failure`, the worst arm.
+
+    Parameters
+    ----------
+    gaps : numpy.ndarray of float, shape (m,)
+        Gaps of the arms that are not best, in units of reward.
+    most : numpy.ndarray of float, shape (m,)
+        Most pulls of each.
+    failure : float
+        Probability that an arm gets more pulls than that.
+    at : numpy.ndarray of float
+        Times t at which the bound is wanted.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The bound, of the shape of `at`.
+    """
+    order = np.argsort(-gaps)
     spent = np.minimum(np.cumsum(most[order]), at[..., None])
-    regret = np.diff(spent, prepend=0.0) @ positive[order]
-    worst = at * positive.max(initial=0.0)
+    regret = np.diff(spent, prepend=0.0) @ gaps[order]
+    worst = at * gaps.max(initial=0.0)
     return np.minimum(regret + failure * worst, worst)[()]
 
 

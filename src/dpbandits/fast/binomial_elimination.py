@@ -179,7 +179,7 @@ def _eliminate(tests: Tests, means: Floats, horizon: int, rng: Rng) -> tuple[Int
     """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,)."""
     epsilon, memory = tests.epsilon, len(tests.coefficients)
     viable = np.arange(means.size)
-    released = np.zeros((means.size, memory))
+    released = np.zeros((memory, means.size))
     counts = np.empty(means.size)
     last_epoch = np.empty(means.size, np.int64)
     epoch_ends = np.empty(tests.pulls.size, np.int64)
@@ -192,18 +192,17 @@ def _eliminate(tests: Tests, means: Floats, horizon: int, rng: Rng) -> tuple[Int
         epoch_ends[epoch] = t
         slot = epoch % memory
         for i in range(size):
-            released[viable[i], slot] = binomial(rng, fresh, means[viable[i]])
+            released[slot, viable[i]] = binomial(rng, fresh, means[viable[i]])
         if epsilon < math.inf:
             for i in range(size):
-                released[viable[i], slot] += laplace_by_inversion(rng, 1.0 / epsilon)
+                released[slot, viable[i]] += laplace_by_inversion(rng, 1.0 / epsilon)
         noises = min(epoch + 1, memory)
-        best = -math.inf
-        for i in range(size):
-            total = 0.0
-            for j in range(noises):  # the oldest first, as the plain program adds them up
-                total += released[viable[i], (slot + memory + 1 - noises + j) % memory]
-            counts[i] = total
-            best = max(best, total)
+        counts[:size] = 0.0
+        for j in range(noises):  # the oldest first, as the plain program adds them up
+            row = released[(slot + memory + 1 - noises + j) % memory]
+            for i in range(size):
+                counts[i] += row[viable[i]]
+        best = counts[:size].max()
         coefficients = tests.coefficients[noises - 1]
         low, high = _bracket(tests, epoch, best, coefficients)
         n, log_level = tests.counted[epoch], tests.log_level

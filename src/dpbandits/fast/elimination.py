@@ -14,8 +14,10 @@ import numpy as np
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
 from dpbandits.acceleration import accelerates
+from dpbandits.elimination_epochs import BennettPlan, bennett_kept_kernel
 from dpbandits.mechanisms import laplace_by_inversion
 from dpbandits.regret.base import Play, Times
+from dpbandits.regret.bennett_elimination import BennettDPSE
 from dpbandits.regret.elimination import DPSE, SuccessiveElimination
 from dpbandits.regret.tuned_elimination import TunedDPSE
 from dpbandits.rewards.binomial import binomial
@@ -223,6 +225,80 @@ def play_tuned(
     # β decides nothing but the pulls
     record = _eliminate(rewards.means, int(checkpoints[-1]), 1.0, algorithm.epsilon, pulls, rng)
     return EliminationPlay(checkpoints, *record)
+
+
+@kernel
+def _eliminate_by_variance(
+    means: Floats, horizon: int, plan: BennettPlan, memory: int, epsilon: float, rng: Rng
+) -> tuple[Ints, Ints]:
+    """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,)."""
+    viable = np.arange(means.size)
+    last = np.zeros((means.size, memory, 2))  # releases of viable arms: epoch e's in e % memory
+    sums, spreads = np.empty(means.size), np.empty(means.size)
+    last_epoch = np.empty(means.size, np.int64)
+    epoch_ends = np.empty(plan.pulls.size, np.int64)
+    size, epoch, t = means.size, 0, 0
+    while size > 1:
+        pulls = plan.pulls[epoch]
+        if pulls > (horizon - t) // size:
+            break
+        t += pulls * size
+        epoch_ends[epoch] = t
+        row = epoch % memory
+        for i in range(size):
+            last[i, row, 0] = binomial(rng, pulls, means[viable[i]])
+            last[i, row, 1] = 0.0  # x(1 − x) is 0 for a reward of 0 or 1
+        if epsilon < math.inf:
+            for kind in range(2):
+                for i in range(size):
+                    last[i, row, kind] += laplace_by_inversion(rng, 1.0 / epsilon)
+        for i in range(size):
+            sums[i] = spreads[i] = 0.0
+            for e in range(max(0, epoch + 1 - memory), epoch + 1):
+                sums[i] += last[i, e % memory, 0]
+                spreads[i] += last[i, e % memory, 1]
+        stays = bennett_kept_kernel(plan, epoch, sums[:size], spreads[:size])
+        epoch += 1
+        kept = 0
+        for i in range(size):
+            last_epoch[viable[i]] = epoch
+            if stays[i]:
+                viable[kept] = viable[i]
+                if kept < i:
+                    last[kept] = last[i]
+                kept += 1
+        size = kept
+    last_epoch[viable[:size]] = epoch + 1
+    return epoch_ends[:epoch].copy(), last_epoch
+
+
+@accelerates(BennettDPSE, on=DrawnRewards, name="epoch by epoch")
+def play_bennett(
+    algorithm: BennettDPSE, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
+) -> EliminationPlay:
+    """Play on Bernoulli arms: the numbers that `BennettDPSE.play` draws, in its order.
+
+    Parameters
+    ----------
+    algorithm : BennettDPSE
+        The algorithm.
+    rewards : DrawnRewards
+        Rewards of the run, of K arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
+    rng : numpy.random.Generator
+        Source of all randomness of the run.
+
+    Returns
+    -------
+    EliminationPlay
+        The pulls at the checkpoints.
+    """
+    plan, end = algorithm.plan(rewards.n_arms, horizon), int(checkpoints[-1])
+    told = plan, algorithm.memory, algorithm.epsilon
+    return EliminationPlay(checkpoints, *_eliminate_by_variance(rewards.means, end, *told, rng))
 
 
 @accelerates(SuccessiveElimination, on=DrawnRewards, name="epoch by epoch")

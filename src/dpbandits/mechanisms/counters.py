@@ -375,10 +375,11 @@ class BinaryTree(_Tree):
 
     @property
     def prefixes(self) -> tuple[int, ...]:
-        """How many n from 1 to T have 1, 2, …, L binary ones: nodes in the sum of n elements.
+        """Say how many n from 1 to T have each number of binary ones, from 1 to L.
 
-        An n ≤ T agrees with T + 1 above some binary one of T + 1, at place i say, has 0 there, and
-        any i digits below: with r ones above, there are C(i, j − r) such n with j ones.
+        A sum of n elements has as many nodes as n has binary ones. An n ≤ T agrees with T + 1
+        above some binary one of T + 1, at place i say, has 0 there, and any i digits below: with r
+        ones above, there are C(i, j − r) such n with j ones.
         """
         numbers = [0] * (self.levels + 1)
         above, end = 0, self.horizon + 1
@@ -415,6 +416,8 @@ class BinaryTree(_Tree):
     @checked_arguments
     def union_width(self, log_term: _LogTerm) -> float:
         """Return the least x for which `union_error` is at most e^−ℓ, as `laplace_union_width`.
+
+        Proof: :prf:ref:`lem-tree-exact`.
 
         Parameters
         ----------

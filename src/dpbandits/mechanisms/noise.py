@@ -595,6 +595,7 @@ def laplace_union_width(
     iteration from x = 0 rises to it. Then x is rounded up to ten digits, and up again until P(x),
     with every step rounded up, is at most e^(x − ℓ), rounded down. This is asked for an x and an ℓ
     that are worse by a share of 10^−15: so ℓ, and the product of x with a scale, may be rounded.
+    Proof: :prf:ref:`lem-tree-exact`.
 
     Parameters
     ----------

@@ -87,8 +87,10 @@ class DPUCB(RegretAlgorithm):
     An index uses the noise of its arm's number of pulls, whatever the time is: K·T numbers are all
     the noise of a run, and γ holds for all of them with probability 1 − β. As each P falls with γ,
     without a jump, their sum is β at the γ of ``tree-exact``, and above β at any smaller one.
+    Proof: :prf:ref:`lem-tree-exact`.
     The bound on the regret is `dp_ucb_regret` with the variant's γ.
-    Proof: :prf:ref:`thm-dpucb`.
+    Proof: :prf:ref:`thm-dpucb`. To the first order the regret is γ for each bad arm.
+    Proof: :prf:ref:`thm-dpucb-rate`.
 
     Parameters
     ----------

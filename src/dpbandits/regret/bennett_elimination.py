@@ -1,0 +1,134 @@
+"""DP successive elimination that adapts to the variances of rewards, and remembers releases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from dpbandits import bounds
+from dpbandits._arrays import Floats, Rng
+from dpbandits.configuration import Budget, Fraction, whole
+from dpbandits.elimination_epochs import BennettPlan, bennett_kept_kernel, bennett_plan
+from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.mechanisms import laplace_noise
+from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.run import Run
+
+__all__ = ["BennettDPSE"]
+
+
+@dataclass(frozen=True)
+class BennettDPSE(RegretAlgorithm):
+    """DP successive elimination that adapts to variances, for any rewards in [0, 1].
+
+    An arm's pulls double from epoch to epoch. At the end of an epoch Σx and Σx(1 − x) over its
+    rewards are released, each with Laplace noise of scale 1/ε: one reward moves both together by at
+    most 1, so the second release is free (:prf:ref:`lem-joint`). The last four releases of an arm
+    are added up, which privacy does not mind. From the two sums each arm has an upper bound on its
+    variance, and arm a is eliminated when some arm leads it by more than a tail of Bennett (or
+    Hoeffding, if that is less), integrated over the law of the noise, allows for these variances.
+    Epochs and tests: `dpbandits.elimination_epochs.bennett_plan`.
+
+    Privacy: :prf:ref:`lem-releases` with :prf:ref:`lem-joint`. The bound on the regret is
+    `dpbandits.bounds.bennett_elimination_regret`. Proof: :prf:ref:`thm-bennett`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed and draws no noise.
+    beta : float, optional
+        Confidence β in (0, 1). None means 1/T, with T the horizon of the simulation.
+    memory : int
+        How many of an arm's last releases a test adds up, from 1 to 16.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Bounds on variances and on sums of two are rounded up to grids of 128 and 16 points an octave,
+    for which the tests are tabulated. An epoch that the horizon cuts short releases nothing.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> rare, T = dpb.instances.bernoulli([0.02] + 4 * [0.015]), 10**6
+    >>> plays = [dpb.simulate(A(1.0), rare, T, 20) for A in (dpb.BennettDPSE, dpb.TunedDPSE)]
+    >>> bool(plays[0].mean()[-1] < 0.8 * plays[1].mean()[-1])
+    True
+    """
+
+    label: ClassVar[str] = "DP-SE-V"
+    source: ClassVar[str] = "derived here"
+    releases: ClassVar[bool] = True
+
+    epsilon: Budget
+    beta: Fraction | None = None
+    memory: Annotated[int, whole(1, 16)] = 4
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """Pure ε-differential privacy of the whole sequence of pulls."""
+        return PrivacyGuarantee("global", self.epsilon)
+
+    def first_decision(self, n_arms: int, horizon: int) -> int:
+        # without noise the first tests drop no arm, whatever the rewards are
+        plan, pulls = self.plan(n_arms, horizon), 0
+        for epoch, n in enumerate(plan.rewards):
+            pulls += int(plan.pulls[epoch])
+            certain = bennett_kept_kernel(plan, epoch, np.array([n, 0.0]), np.zeros(2)).all()
+            if self.epsilon < np.inf or not certain:
+                return n_arms * pulls + 1
+        return horizon + 1
+
+    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
+        plan = self.plan(rewards.n_arms, horizon)
+        viable, last = np.arange(rewards.n_arms), list[Floats]()
+        for epoch, pulls in enumerate(plan.pulls):
+            if viable.size == 1:
+                rewards.rest(viable[0])
+            sums, squares = rewards.moments_in_turn(viable, pulls)
+            released = np.array([sums, sums - squares])
+            if self.epsilon < np.inf:
+                released += laplace_noise(rng, 1 / self.epsilon, released.size).reshape(2, -1)
+            last = [*last, released][-self.memory :]
+            kept = bennett_kept_kernel(plan, epoch, *np.sum(last, axis=0))
+            viable, last = viable[kept], [each[:, kept] for each in last]
+
+    def plan(self, n_arms: int, horizon: int) -> BennettPlan:
+        """Return epochs and tests: `bennett_plan`.
+
+        Parameters
+        ----------
+        n_arms : int
+            Number of arms K.
+        horizon : int
+            Horizon T that the algorithm was told, at least 2.
+
+        Returns
+        -------
+        BennettPlan
+            What is pulled, and what a test compares.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its range.
+        """
+        beta = 1 / horizon if self.beta is None else self.beta
+        return bennett_plan(n_arms, horizon, beta, self.epsilon, self.memory)
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        if isinstance(instance, BernoulliInstance):
+            variances = instance.means * (1 - instance.means)
+        else:
+            known = [getattr(law, "variance", 0.25) for law in instance.laws]
+            variances = np.minimum(known, instance.means * (1 - instance.means))
+        bound = partial(bounds.bennett_elimination_regret, instance.means, variances, horizon)
+        return partial(bound, epsilon=self.epsilon, beta=self.beta, memory=self.memory)
