@@ -91,9 +91,6 @@ def list_cases():
     for k in ARMS:
         epochs = partial(Case, how="epochs at once", n_arms=k, horizon=PAPER)
         yield epochs("DP-SE", make=partial(packaged, dpb.DPSE), budgets=BUDGETS)
-        yield epochs(
-            "DP-SE, two p-values", make=partial(packaged, dpb.BinomialDPSE), budgets=BUDGETS
-        )
         yield epochs("SE", make=partial(packaged, lambda _: dpb.SuccessiveElimination()))
         batches = partial(epochs, how="batches at once", budgets=BUDGETS)
         for build in LAZY:

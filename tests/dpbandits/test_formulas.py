@@ -36,9 +36,9 @@ RUNNING = (
         "plotting",
     ),
     *("identification.replicates", "identification.rounds", "identification.evidence"),
-    *("regret.base", "regret.elimination", "regret.binomial_elimination", "regret.simulation"),
-    *("regret.tuned_elimination", "rewards.run", "rewards.streams", "running"),
-    "stopping.estimates",
+    *("regret.base", "regret.elimination", "regret.binomial_elimination"),
+    *("regret.bennett_elimination", "regret.simulation", "regret.tuned_elimination"),
+    *("rewards.run", "rewards.streams", "running", "stopping.estimates"),
 )
 """Modules that run, draw or print: what they compute, they ask others for."""
 MOVING = re.compile(r"\b(Rng|Callable|Iterable|Mapping|Rewards|Run|Tape)\b")
@@ -53,24 +53,28 @@ OTHERS = {
     **dict.fromkeys(
         ("rewards.heavy_instances.HeavyRewards", "rewards.populations.PopulationRewards"), "draws"
     ),
-    "mechanisms.first_passage.first_passage_table": "builds a table for kernels",
+    **dict.fromkeys(
+        (
+            "mechanisms.first_passage.first_passage_table",
+            "mechanisms.noise.laplace_tail_polynomial",
+            "mechanisms.noisy_counts.tail_coefficients",
+        ),
+        "builds a table for kernels",
+    ),
     "regret.guess_and_double.GuessAndDouble.parts": "lists algorithms",
+    "bounds.regret.regret_of_most_pulls": "takes what its callers have checked",
     **dict.fromkeys(
         (
             *("identification.adap_tt.AdaPTT", "identification.adap_tt.AdaPTTStar"),
             *("identification.dp_tt.DPTT.cost", "identification.dp_tt.DPTT.least_cost"),
             *("identification.dplre.DPLRE.demand", "identification.dplre.DPLRE.is_left_behind"),
             *("identification.dplre.DPLRE.plan", "identification.top_two.kl"),
-            *("regret.lazy_dp_ts.LazyDPTS.posteriors", "schedules.epochs.ReleasePlan"),
+            "regret.lazy_dp_ts.LazyDPTS.posteriors",
         ),
         "a step of the plain program",
     ),
     **dict.fromkeys(
-        (
-            *("elimination_epochs.noise_cells", "mechanisms.noise.laplace_tail_polynomial"),
-            *("mechanisms.noisy_counts.tail_coefficients", "rewards.matched_sums"),
-        ),
-        "builds tables for kernels",
+        ("elimination_epochs.noise_cells", "rewards.matched_sums"), "builds tables for kernels"
     ),
     **dict.fromkeys(
         ("regret.heavy.HeavyElimination.plan_epoch", "rewards.populations.patients_left"),
@@ -83,8 +87,9 @@ GAPS, MEANS, TIMES = [0, 0.25, 0.5], [0.75, 0.5, 0.25], [1, 100, 4096]
 PRIVATE, HEAVY = {"epsilon": 0.5}, {"moment": 1.5, "order": 0.5}
 BAI = {"delta": 0.0078125, "n_arms": 5}
 PULLS = {"gap": 0.25, "n_arms": 5, "beta": 0.0625, **PRIVATE}
-DUEL = {**PULLS, "best": 0.75, "horizon": 4096, "memory": 2}
 BOUND = {"gaps": GAPS, "horizon": 4096, "times": TIMES}
+NEAR_ONE = {"gap": 0.25, "best": 0.75, "n_arms": 5}
+TWO = {"horizon": 4096, "epsilon": 0.5, "beta": 0.0625, "memory": 4}
 LAZY = {"means": MEANS, "horizon": 4096, "times": TIMES, "epsilon": 0.5, "eta": 1.0}
 STOP = {"mean": 0.25, "alpha": 0.5, "beta": 0.0625, "epsilon": 0.5, "half_range": 2.0}
 COSTS = {"mean_a": 0.75, "mean_b": 0.5, "weight_a": 20, "weight_b": 30, "epsilon": 0.5}
@@ -109,6 +114,11 @@ EXAMPLES = {
     "bounds.lazy.lazy_dp_ts_regret": {**LAZY, "alpha": 3.0},
     "bounds.lazy.dp_imed_regret": LAZY,
     "bounds.lazy.private_regret_rate": {"means": MEANS, **PRIVATE},
+    "bounds.binomial_elimination.binomial_elimination_pulls": {**NEAR_ONE, **TWO},
+    "bounds.binomial_elimination.binomial_elimination_pulls_closed_form": {**NEAR_ONE, **TWO},
+    "bounds.binomial_elimination.binomial_elimination_regret": {
+        **{"means": MEANS, **TWO, "times": TIMES}
+    },
     "bounds.regret.worst_regret": BOUND,
     "bounds.regret.elimination_last_epoch": {"gap": 0.25},
     "bounds.regret.elimination_failure": {"beta": 0.0625},
@@ -125,14 +135,15 @@ EXAMPLES = {
     "bounds.regret.private_lower_bound_rate": {"means": MEANS, **PRIVATE},
     "bounds.regret.minimax_lower_bound": {"n_arms": 5, "horizon": 4096},
     "bounds.regret.private_minimax_lower_bound": {"n_arms": 5, "horizon": 4096, **PRIVATE},
-    "bounds.binomial_elimination.binomial_elimination_pulls": DUEL,
-    "bounds.binomial_elimination.binomial_elimination_pulls_closed_form": DUEL,
-    "bounds.binomial_elimination.binomial_elimination_regret": {
-        **{"means": MEANS, "horizon": 4096, **PRIVATE, "beta": 0.0625, "memory": 2},
-        "times": TIMES,
-    },
     "bounds.elimination.tuned_elimination_pulls": {**PULLS, "horizon": 4096},
     "bounds.elimination.tuned_elimination_regret": {**BOUND, **PRIVATE, "beta": 0.0625},
+    "bounds.elimination.bennett_elimination_failure": {"n_arms": 5, "beta": 0.0625},
+    "bounds.elimination.bennett_elimination_pulls": {
+        **{**PULLS, "variance": 0.25, "horizon": 4096, "memory": 2}
+    },
+    "bounds.elimination.bennett_elimination_regret": {
+        **{"means": MEANS, "variances": [0.1875, 0.25, 0.125], **TWO, "times": TIMES}
+    },
     "bounds.bernstein.bernstein_failure": {"beta": 0.0625},
     "bounds.bernstein.bernstein_scale": {"law": POINTS, "alpha": 0.5, **PRIVATE},
     "bounds.bernstein.bernstein_test_samples": {
@@ -267,6 +278,13 @@ EXAMPLES = {
     "mechanisms.noise.laplace_sum_quantile": {"beta": 0.0625, **SUM},
     "mechanisms.noise.laplace_union_error": {"threshold": 7, "numbers": (3, 2)},
     "mechanisms.noise.laplace_union_width": {"log_term": 5.0, "numbers": (3, 2)},
+    "mechanisms.noisy_counts.log_p_value": {
+        **{"count": 60, "size": 100, "theta": 0.5, "epsilon": 0.5, "releases": 2}
+    },
+    "mechanisms.noisy_counts.two_p_values": {
+        **{"leader": 80, "other": 60, "size": 100, "epsilon": 0.5, "log_level": -4.0},
+        "releases": 2,
+    },
     "privacy.basic_composition": {"losses": [0.5, 0.25, 1]},
     "privacy.advanced_composition": {"losses": [0.5, 0.25, 1], "delta": 0.0625},
     "privacy.delta_at": {"epsilon": 0.5, "losses": [0.5, 0.25, 1], "tolerance": 2.0**-20},
@@ -327,14 +345,11 @@ EXAMPLES = {
     "heavy.robust_means.local_threshold": MEAN,
     "heavy.robust_means.local_width": MEAN,
     "elimination_epochs.tuned_epochs": {"n_arms": 5, "horizon": 4096, "beta": 0.0625, **PRIVATE},
-    "mechanisms.noisy_counts.log_p_value": {
-        **{"count": 70, "size": 100, "theta": 0.5, **PRIVATE, "releases": 2}
-    },
-    "mechanisms.noisy_counts.two_p_values": {
-        **{"leader": 70, "other": 20, "size": 100, **PRIVATE, "log_level": -5, "releases": 2}
-    },
+    "elimination_epochs.bennett_plan": {"n_arms": 5, **TWO},
     "schedules.epochs.elimination_epoch": {"n_viable": 5, "epoch": 3, "beta": 0.0625, **PRIVATE},
     "schedules.epochs.release_plan": {"n_arms": 5, "horizon": 4096, "beta": 0.0625, **PRIVATE},
+    "schedules.epochs.ReleasePlan.pulls": {"epoch": 3},
+    "schedules.epochs.ReleasePlan.counted": {"epoch": 3, "memory": 2},
     "schedules.noise_widths.noise_bracket": {"length": 12},
     "schedules.noise_widths.noise_width": {"scale": 0.5, "log_time": [2, 3.5], "bracket": 2},
     "schedules.batches.next_release": {"pulls": 100, "eta": 0.5, "first": 2},
@@ -382,6 +397,7 @@ OWNERS = {
         lambda rng, size: rng.random(size), 0.5, 0.5, 1.0
     ),
     "rewards.populations.FinitePopulation": dpb.identification.isis2(),
+    "schedules.epochs.ReleasePlan": dpb.BinomialDPSE(0.5).plan(5, 4096),
     "stopping.nas.NASFamily": NAS,
     "stopping.nas.DPExponentialNAS": DOUBLING,
     "stopping.bernstein.DPBernsteinStop": dpb.DPBernsteinStop(0.5, 0.5, 0.0625),

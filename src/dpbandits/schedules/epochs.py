@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from dpbandits._kernels import kernel
-from dpbandits.configuration import Budget, Fraction, checked_arguments, whole
+from dpbandits.configuration import Budget, Count, Fraction, checked_arguments, whole
 from dpbandits.schedules.batches import MOST_PULLS
 
 
@@ -160,28 +160,35 @@ class ReleasePlan(NamedTuple):
     releases: int
     log_level: float
 
-    def pulls(self, epoch: int) -> int:
+    @checked_arguments
+    def pulls(self, epoch: Annotated[int, whole(0, 500)]) -> int:
         """Return n_e = 2^(e−1)·n_1, the pulls of each viable arm at the end of an epoch.
 
         Parameters
         ----------
         epoch : int
-            Number e of the epoch; 0 is before the first.
+            Number e of the epoch, from 0, before the first, to 500.
 
         Returns
         -------
         int
             The pulls.
+
+        Raises
+        ------
+        ValueError
+            If `epoch` is out of its range.
         """
         return self.first << (epoch - 1) if epoch > 0 else 0
 
-    def counted(self, epoch: int, memory: int) -> int:
+    @checked_arguments
+    def counted(self, epoch: Annotated[int, whole(1, 500)], memory: Count) -> int:
         """Return the number of rewards in the last `memory` releases, or in all if they are fewer.
 
         Parameters
         ----------
         epoch : int
-            Number e of the epoch, from 1.
+            Number e of the epoch, from 1 to 500.
         memory : int
             How many releases are remembered, at least 1.
 
@@ -189,8 +196,13 @@ class ReleasePlan(NamedTuple):
         -------
         int
             n_e − n_{e−memory}.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its range.
         """
-        return self.pulls(epoch) - self.pulls(epoch - memory)
+        return self.pulls(epoch) - self.pulls(max(epoch - memory, 0))
 
 
 @checked_arguments
