@@ -52,7 +52,6 @@ REGRET_SOURCES = (
     "h-curves-far",
     "h-curves-td16",
     *(f"ss19-fig{number}" for number in range(5, 13)),
-    "ss19-baselines",
     "ours-price-of-privacy",
     "h-map-all",
 )
