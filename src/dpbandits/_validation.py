@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._arrays import Floats, Rng
 
 SMALLEST = 1e-100  # what lies below would overflow in a width or a number of pulls
 
@@ -369,41 +369,3 @@ def check_values(name: str, value: Any, low: float, high: float) -> Floats:
     if not np.all((floats >= low) & (floats <= high)):
         raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
     return floats
-
-
-def check_counts(name: str, value: Any, minimum: int = 0) -> Ints:
-    """Return whole numbers as 64-bit integers.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value: a whole number, or an array of them, such as 1e6.
-    minimum : int
-        Least number that is allowed.
-
-    Returns
-    -------
-    numpy.ndarray of int
-        The numbers, of the shape of `value`.
-
-    Raises
-    ------
-    ValueError
-        If `value` is something else.
-    """
-    most = np.iinfo(np.int64).max
-    allowed = f"whole numbers of at least {minimum}, below 2^63"
-    try:
-        values = np.asarray(value)
-    except ValueError:
-        raise ValueError(f"{name}={value!r} is not an array; allowed: {allowed}") from None
-    if values.ndim == 0:
-        values = np.asarray(check_integer(name, value, minimum, int(most)))
-    whole = values.dtype.kind in "iu"
-    if not whole and not (values.dtype.kind == "f" and np.all(values == np.floor(values))):
-        raise ValueError(f"{name}={value!r} does not hold whole numbers; allowed: {allowed}")
-    if not np.all((values >= minimum) & (values <= most)):
-        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
-    return values.astype(np.int64)

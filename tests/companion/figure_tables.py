@@ -117,15 +117,15 @@ def ratios():
 _RANKS = {"grey": 0, "ours": 1}
 
 
-def failures_by_rate():
+def rare_failures():
     cases = {
-        (panel, kind.label, rate): (kind(1.0), dpb.instances.bernoulli([1 - q, 1 - 3 * q]))
+        (panel, kind.label, rarity): (kind(1.0), dpb.instances.bernoulli([1 - q, 1 - 3 * q]))
         for panel in "ab"
         for kind in (dpb.DPSE, dpb.DPUCB)
-        for rate, q in ((250.0, 0.25), (50.0, 0.05), (10.0, 0.01))
+        for rarity, q in ((4, 1 / 4), (20, 1 / 20), (100, 1 / 100))
     }
     runs = dpb.simulate_many(cases, T, RUNS)
-    return tabulate(runs, lambda r: r.final(), ("panel", "algorithm", "rate"))
+    return tabulate(runs, lambda r: r.final(), ("panel", "algorithm", "rarity"))
 
 
 # ------------------------------------------------------------------------------------ stopping
@@ -488,7 +488,7 @@ DRAWINGS = {
     "arms": drawing(regret.regret_over_arms, over_arms, "mean", "low", "high", titles=TITLES),
     "settings": drawing(elimination.settings_figure, settings, titles=TITLES),
     "ratios": drawing(elimination.ratios_figure, ratios, "ratio", titles=ONE),
-    "failures by rate": drawing(elimination.failures_figure, failures_by_rate, titles=TITLES),
+    "rare failures": drawing(elimination.failures_figure, rare_failures, titles=TITLES),
     **{name: sweep(name) for name in SWEEPS},
     "slopes": drawing(
         stopping.slopes_figure,

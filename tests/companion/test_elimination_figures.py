@@ -77,7 +77,7 @@ def test_ratios_hold_every_number_of_arms():
     assert {1.0, 5.0} <= set(levels)
 
 
-@pytest.mark.parametrize("name", ["failures by rate", "ratios"])
+@pytest.mark.parametrize("name", ["rare failures", "ratios"])
 def test_texts_are_apart(name):
     figure = DRAWINGS[name]()
     box = boxes_of(figure)

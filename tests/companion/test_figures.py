@@ -22,7 +22,7 @@ from dpbandits import plotting
 from dpbandits.plotting import style
 
 MAPS = ("map of regret", "map of times")
-OF_REGRET = ("time", "budget", "horizon", "arms", "ratios", "failures by rate")
+OF_REGRET = ("time", "budget", "horizon", "arms", "ratios", "rare failures")
 IN_PANELS = [name for name in DRAWINGS if "titles" in DRAWINGS[name].options and name != "settings"]
 WITH_THEORY = ("mean", "alpha", "epsilon", "beta", "deviation", "slopes", "failures")
 

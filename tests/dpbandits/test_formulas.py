@@ -26,10 +26,19 @@ from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, Logari
 from dpbandits.stopping.halting import Halting
 
 RUNNING = (
-    *("acceleration", "auditing", "cli", "configuration", "fast", "planning", "plotting"),
+    *(
+        "acceleration",
+        "auditing",
+        "cli",
+        "configuration",
+        "fast",
+        "identification.planning",
+        "plotting",
+    ),
     *("identification.replicates", "identification.rounds", "identification.evidence"),
-    *("regret.base", "regret.elimination", "rewards.run", "rewards.streams", "running"),
-    *("simulation", "stopping.estimates", "regret.binomial_elimination"),
+    *("regret.base", "regret.elimination", "regret.binomial_elimination"),
+    *("regret.bennett_elimination", "regret.simulation", "regret.tuned_elimination"),
+    *("rewards.run", "rewards.streams", "running", "stopping.estimates"),
 )
 """Modules that run, draw or print: what they compute, they ask others for."""
 MOVING = re.compile(r"\b(Rng|Callable|Iterable|Mapping|Rewards|Run|Tape)\b")
@@ -53,6 +62,7 @@ OTHERS = {
         "builds a table for kernels",
     ),
     "regret.guess_and_double.GuessAndDouble.parts": "lists algorithms",
+    "bounds.regret.regret_of_most_pulls": "takes what its callers have checked",
     **dict.fromkeys(
         (
             *("identification.adap_tt.AdaPTT", "identification.adap_tt.AdaPTTStar"),
@@ -63,7 +73,9 @@ OTHERS = {
         ),
         "a step of the plain program",
     ),
-    "rewards.matched_sums": "builds tables for kernels",
+    **dict.fromkeys(
+        ("elimination_epochs.noise_cells", "rewards.matched_sums"), "builds tables for kernels"
+    ),
     **dict.fromkeys(
         ("regret.heavy.HeavyElimination.plan_epoch", "rewards.populations.patients_left"),
         "asks a source of rewards",
@@ -123,6 +135,15 @@ EXAMPLES = {
     "bounds.regret.private_lower_bound_rate": {"means": MEANS, **PRIVATE},
     "bounds.regret.minimax_lower_bound": {"n_arms": 5, "horizon": 4096},
     "bounds.regret.private_minimax_lower_bound": {"n_arms": 5, "horizon": 4096, **PRIVATE},
+    "bounds.elimination.tuned_elimination_pulls": {**PULLS, "horizon": 4096},
+    "bounds.elimination.tuned_elimination_regret": {**BOUND, **PRIVATE, "beta": 0.0625},
+    "bounds.elimination.bennett_elimination_failure": {"n_arms": 5, "beta": 0.0625},
+    "bounds.elimination.bennett_elimination_pulls": {
+        **{**PULLS, "variance": 0.25, "horizon": 4096, "memory": 2}
+    },
+    "bounds.elimination.bennett_elimination_regret": {
+        **{"means": MEANS, "variances": [0.1875, 0.25, 0.125], **TWO, "times": TIMES}
+    },
     "bounds.bernstein.bernstein_failure": {"beta": 0.0625},
     "bounds.bernstein.bernstein_scale": {"law": POINTS, "alpha": 0.5, **PRIVATE},
     "bounds.bernstein.bernstein_test_samples": {
@@ -323,15 +344,16 @@ EXAMPLES = {
     "heavy.robust_means.central_width": MEAN,
     "heavy.robust_means.local_threshold": MEAN,
     "heavy.robust_means.local_width": MEAN,
-    "schedules.elimination_epoch": {"n_viable": 5, "epoch": 3, "beta": 0.0625, **PRIVATE},
-    "schedules.release_plan": {"n_arms": 5, "horizon": 4096, "beta": 0.0625, **PRIVATE},
-    "schedules.ReleasePlan.pulls": {"epoch": 3},
-    "schedules.ReleasePlan.counted": {"epoch": 3, "memory": 2},
-    "schedules.noise_bracket": {"length": 12},
-    "schedules.noise_width": {"scale": 0.5, "log_time": [2, 3.5], "bracket": 2},
-    "schedules.round_robin": {"pulls": [4, 100], "n_viable": 3},
-    "schedules.next_release": {"pulls": 100, "eta": 0.5, "first": 2},
-    "schedules.batch_grid": {"pulls": 100, "eta": 0.5, "forgets": True},
+    "elimination_epochs.tuned_epochs": {"n_arms": 5, "horizon": 4096, "beta": 0.0625, **PRIVATE},
+    "elimination_epochs.bennett_plan": {"n_arms": 5, **TWO},
+    "schedules.epochs.elimination_epoch": {"n_viable": 5, "epoch": 3, "beta": 0.0625, **PRIVATE},
+    "schedules.epochs.release_plan": {"n_arms": 5, "horizon": 4096, "beta": 0.0625, **PRIVATE},
+    "schedules.epochs.ReleasePlan.pulls": {"epoch": 3},
+    "schedules.epochs.ReleasePlan.counted": {"epoch": 3, "memory": 2},
+    "schedules.noise_widths.noise_bracket": {"length": 12},
+    "schedules.noise_widths.noise_width": {"scale": 0.5, "log_time": [2, 3.5], "bracket": 2},
+    "schedules.batches.next_release": {"pulls": 100, "eta": 0.5, "first": 2},
+    "schedules.batches.batch_grid": {"pulls": 100, "eta": 0.5, "forgets": True},
     "stopping.halting_laws.looks_at": {"rule": DOUBLING, "n_samples": 100},
     "stopping.halting_laws.margins": {"rule": NAS, "sums": [100, 200.5]},
     "stopping.halting_laws.sparse_vector_law": {
@@ -375,7 +397,7 @@ OWNERS = {
         lambda rng, size: rng.random(size), 0.5, 0.5, 1.0
     ),
     "rewards.populations.FinitePopulation": dpb.identification.isis2(),
-    "schedules.ReleasePlan": dpb.BinomialDPSE(0.5).plan(5, 4096),
+    "schedules.epochs.ReleasePlan": dpb.BinomialDPSE(0.5).plan(5, 4096),
     "stopping.nas.NASFamily": NAS,
     "stopping.nas.DPExponentialNAS": DOUBLING,
     "stopping.bernstein.DPBernsteinStop": dpb.DPBernsteinStop(0.5, 0.5, 0.0625),
@@ -383,9 +405,7 @@ OWNERS = {
 }
 """Objects whose methods are formulas."""
 MOST = {
-    **dict.fromkeys(
-        ("schedules.round_robin.n_viable", "rewards.heavy_instances.heavy_two_point.n_arms"), 5
-    ),
+    "rewards.heavy_instances.heavy_two_point.n_arms": 5,
     **dict.fromkeys(
         ("rewards.instances.equal_gaps.n_arms", "rewards.instances.ladder.n_arms"), 10**5
     ),
@@ -630,7 +650,10 @@ def test_a_formula_that_overflows_is_found():
         with np.errstate(all="ignore"):
             return parts(arguments["length"] ** 2 * 5)
 
-    assert {kind for _, kind, _ in wrong("schedules.noise_bracket", careless)} >= {"int16", "int32"}
+    assert {kind for _, kind, _ in wrong("schedules.noise_widths.noise_bracket", careless)} >= {
+        "int16",
+        "int32",
+    }
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)

@@ -303,7 +303,8 @@ def ratios_figure(
             low, high = min(low, float(least.min())), max(high, float(most.max()))
         x = [line.epsilon for line in lines]
         for level in (5.0, 1.0):
-            axes.axhline(level, color=INK, linewidth=1.1, linestyle=DOTTED if level > 1 else "-")
+            style = DOTTED if level > 1 else "-"
+            axes.plot([min(x), max(x)], [level, level], color=INK, linewidth=1.1, linestyle=style)
         return PanelRange((min(x), max(x)), (low, high), tuple(ends))
 
     labels = "privacy budget ε", "regret of DP-UCB / of elimination"
@@ -325,9 +326,9 @@ _RIBBONS = (
 def failures_figure(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw the regret at the horizon over the failure rate of the best arm, for each algorithm.
+    """Draw the regret at the horizon against how rare failures of the best arm are.
 
-    The table has a row for each ``panel``, ``algorithm`` and ``rate``, failures among a thousand,
+    The table has a row for each ``panel``, ``algorithm`` and ``rarity``, patients for each failure,
     with the columns of `Runs.final`.
     """
 
@@ -335,12 +336,12 @@ def failures_figure(
         ends, drawn = [], []
         for line in lines:
             look: Any = ALGORITHM_LOOKS[line.algorithm]
-            band(axes, line.rate, line.low, line.high, look)
-            marked(axes, line.rate, line.mean, look)
-            ends.append(End(line.rate[-1], line.mean[-1], line.algorithm, look.colour))
+            band(axes, line.rarity, line.low, line.high, look)
+            marked(axes, line.rarity, line.mean, look)
+            ends.append(End(line.rarity[-1], line.mean[-1], line.algorithm, look.colour))
             drawn += [*line.mean]
-        rates = lines[0].rate
-        return PanelRange((min(rates), max(rates)), (min(drawn), max(drawn)), tuple(ends))
+        patients = lines[0].rarity
+        return PanelRange((min(patients), max(patients)), (min(drawn), max(drawn)), tuple(ends))
 
-    labels = "failures of the best arm among 1000", REGRET
+    labels = "patients of the best arm for each failure", REGRET
     return draw_panels(table, titles, panels, draw, labels, by=("panel", "algorithm"))

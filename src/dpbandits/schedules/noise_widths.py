@@ -1,0 +1,111 @@
+"""What DP-UCB-BOUND allows for the noise of a private sum."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from numpy.typing import ArrayLike
+
+from dpbandits._arrays import Floats
+from dpbandits._kernels import kernel
+from dpbandits._validation import check_values
+from dpbandits.configuration import Flag, NonNegative, checked_arguments, whole
+from dpbandits.schedules.batches import MOST_PULLS
+
+_LARGEST = 1e100  # of a width's factors: no float overflows
+
+
+@kernel
+def noise_bracket_kernel(length: int, power: int, repaired: bool) -> float:
+    """Return `noise_bracket` of a length, given the greatest power of two up to it.
+
+    Parameters
+    ----------
+    length, power : int
+        Length n ≥ 1, and the greatest power of two up to n.
+    repaired : bool
+        Whether the bracket is that of the repaired width.
+
+    Returns
+    -------
+    float
+        The bracket.
+
+    Examples
+    --------
+    >>> brackets = [noise_bracket_kernel(n, 16, r) for n, r in ((20, False), (20, True))]
+    >>> brackets, noise_bracket_kernel(16, 16, False)
+    ([3.0, 5.0], 1.0)
+    """
+    if repaired:
+        return 1.0 + math.log2(power)
+    return 1.0 + math.log2(length - power) if length > power else 1.0
+
+
+@checked_arguments
+def noise_bracket(length: Annotated[int, whole(1, MOST_PULLS)], repaired: Flag = False) -> float:
+    """Return the bracket of the width of DP-UCB-BOUND for the sum of n rewards.
+
+    With n = 2^k + n', 0 ≤ n' < 2^k, it is log2 n' + 1, and 1 at n' = 0, in Tossou & Dimitrakakis
+    (2016), Algorithm 1; or k + 1 if `repaired`.
+
+    Parameters
+    ----------
+    length : int
+        Number n of rewards in the sum, from 1 to 2^62.
+    repaired : bool
+        Whether the number of levels of the counter's tree, k, replaces log2 n'.
+
+    Returns
+    -------
+    float
+        The bracket, which multiplies `noise_width`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> noise_bracket(8), noise_bracket(9), noise_bracket(12), noise_bracket(9, repaired=True)
+    (1.0, 1.0, 3.0, 4.0)
+    """
+    return float(noise_bracket_kernel(length, 1 << (length.bit_length() - 1), repaired))
+
+
+@checked_arguments
+def noise_width(
+    scale: NonNegative, log_time: ArrayLike, bracket: ArrayLike = 1.0
+) -> float | Floats:
+    """Return ν = 4√8·b·log t·(bracket), what DP-UCB-BOUND allows for the noise of a sum.
+
+    Tossou & Dimitrakakis (2016), Algorithm 1. Arrays are broadcast against each other.
+
+    Parameters
+    ----------
+    scale : float
+        Scale b ≥ 0 of the noise of one block of the counter.
+    log_time : array_like of float
+        Logarithm of the time t, at least 0.
+    bracket : array_like of float
+        `noise_bracket` of the number of rewards in the sum.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The width, in units of a sum of rewards.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> round(float(noise_width(0.25, math.log(100), noise_bracket(12))), 4)
+    39.0762
+    """
+    factors = check_values("bracket", bracket, 0.0, _LARGEST)
+    return 4 * math.sqrt(8) * scale * factors * check_values("log_time", log_time, 0.0, _LARGEST)
