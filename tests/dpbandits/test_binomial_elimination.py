@@ -338,11 +338,27 @@ def test_rewards_of_0_and_1_are_not_rounded():
     assert rng.bit_generator.state != state
 
 
+class Unknown:
+    """A law of which nothing is known but its mean, which is right."""
+
+    mean = 0.75
+
+    def sample(self, rng, size):
+        return rng.beta(30, 10, size)
+
+
 def test_graded_rewards_are_played_like_binary_ones_of_the_same_means():
-    graded = dpb.instances.bounded([dpb.laws.beta(30, 10), dpb.laws.beta(20, 20)])
-    found = dpb.simulate(dpb.BinomialDPSE(1.0), graded, 20_000, 3)
-    assert found.how == "reference"
-    assert np.all(found.pulls[:, 0] > 15_000)
+    """And one by one where the law is not the package's: rewards are drawn, and checked."""
+    known, other = dpb.laws.beta(30, 10), dpb.laws.beta(20, 20)
+    algorithm = dpb.BinomialDPSE(1.0)
+    for first in (known, Unknown()):
+        graded = dpb.instances.bounded([first, other])
+        found = dpb.simulate(algorithm, graded, 20_000, 3)
+        assert np.all(found.pulls[:, 0] > 15_000)
+    law = Unknown()
+    law.sample = lambda rng, size: np.full(size, 1.5)
+    with pytest.raises(ValueError, match="reward=.*1.5.* of arm 0 is out of range"):
+        dpb.simulate(algorithm, dpb.instances.bounded([law, other]), 20_000, 1)
 
 
 # ---------------------------------------------------------------- bounds

@@ -461,12 +461,23 @@ class LawRewards(Source):
             return float(total), float(squares)
         return super().moments(arm, size)
 
+    @cached_property
+    def known_means(self) -> Floats:
+        """Means of the arms, shape (K,); nan for laws that are none of `dpbandits.laws`."""
+        known = (hasattr(law, "support") and hasattr(law, "sample_sum") for law in self._laws)
+        return read_only(
+            [
+                law.mean if of_ours else np.nan
+                for law, of_ours in zip(self._laws, known, strict=True)
+            ]
+        )
+
     def rounded_total(self, arm: int, size: int, rng: Rng) -> int:
         arm, size = self._check(arm, size)
-        law = self._laws[arm]
-        if hasattr(law, "support") and hasattr(law, "sample_sum"):
-            return int(_binomial(rng, size, law.mean))  # each counts as 1 with probability its mean
-        return super().rounded_total(arm, size, rng)
+        mean = float(self.known_means[arm])
+        if mean != mean:
+            return super().rounded_total(arm, size, rng)
+        return int(_binomial(rng, size, mean))  # each counts as 1 with probability the mean
 
 
 class CallbackRewards(Source):
