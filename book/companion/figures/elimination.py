@@ -168,9 +168,9 @@ def _releases(axes: Axes, table: pd.DataFrame, arm: int) -> None:
         axes.annotate(
             "drop line",
             (epoch, line),
-            xytext=(-7, 3),
+            xytext=(9, 3),
             textcoords="offset points",
-            ha="right",
+            ha="left",
             va="bottom",
             fontsize=10,
             color=INK,
