@@ -132,9 +132,9 @@ def misses() -> Finding:
     return finding(
         decide(as_proved and min(grows.values()) > 1.5, CONDITION, CANNOT_TELL),
         "Proved for an index on the sums of a binary tree, for the horizon that it is told, whose "
-        "γ bounds the tree's noise except with probability 1/T: each bad arm costs γ in the "
-        "limit, whatever its gap, and no such γ is below 5.2·log²T/ε to the first order. With the "
-        "γ of Mishra and Thakurta it is of order log³T/ε. The other analogue that is named, "
+        "constant γ bounds the tree's noise except with probability 1/T: each bad arm costs γ in "
+        "the limit, whatever its gap, and no such γ is below 5.2·log²T/ε to the first order. With "
+        "the γ of Mishra and Thakurta it is of order log³T/ε. The other analogue that is named, "
         "Tossou and Dimitrakakis', has counters whose noise grows with the number of an arm's "
         "pulls and not with T, or promises (ε, δ)-privacy: to it the proof does not extend.",
         entries("γ/log T, growth from T = 10⁶ to 10¹⁰, {}", grows, 2),

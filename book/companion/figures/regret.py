@@ -44,8 +44,8 @@ BUDGET_LOOKS = {
 _SPLIT = (Look(COLOURS["green"], DASHED, "s"), Look(COLOURS["purple"], DASHED, "s"))
 _RATES = {"Lai–Robbins": Look("0.6", width=_THIN), "private rate": Look(INK, DASHED, width=_THIN)}
 _GUESSES = {
-    "double": ("T ← 2T", Look(COLOURS["green"], DASHED)),
-    "square": ("T ← T²", Look(COLOURS["purple"])),
+    "double": ("G ← 2G", Look(COLOURS["green"], DASHED)),
+    "square": ("G ← G²", Look(COLOURS["purple"])),
 }
 _MARKS = {"markersize": 5.5, "markeredgewidth": 1.4}
 
@@ -184,7 +184,7 @@ def _over_epsilon(axes: Axes, lines: Lines) -> PanelRange:
 
 def _over_horizon(axes: Axes, lines: Lines) -> PanelRange:
     (told,) = (line for line in lines if line.variant not in _GUESSES)
-    ends = []
+    ends, drawn = [], [*told.mean]
     for line in lines:
         if line.variant in _GUESSES:
             text, look = _GUESSES[line.variant]
@@ -193,11 +193,13 @@ def _over_horizon(axes: Axes, lines: Lines) -> PanelRange:
             band(axes, times, line.low[shown], line.high[shown], look)
             plain(axes, times, line.mean[shown], look)
             ends.append(End(times[-1], line.mean[-1], text, look.colour))
+            drawn += [*line.mean[shown]]
     look = Look(COLOURS["black"], DOTTED)
     band(axes, told.time, told.low, told.high, look)
     marked(axes, told.time, told.mean, look, **_MARKS)
     ends.append(End(told.time[-1], told.mean[-1], "told T", look.colour))
-    return _range(told.time, 1.2, lines, ends)
+    times = told.time[0] / 1.2, told.time[-1]
+    return PanelRange(times, (float(min(drawn)), float(max(drawn))), tuple(ends))
 
 
 def _over_arms(axes: Axes, lines: Lines) -> PanelRange:
