@@ -155,8 +155,8 @@ def _lanes(axes: Axes, table: pd.DataFrame, rates: Sequence[str], patient: tuple
     axes.set_xlim(1, shown)
     axes.set_yticks(range(len(rates)), rates)
     axes.set_ylim(len(rates) - 0.4, -0.6)
-    axes.set_xlabel("patient number")
-    axes.set_ylabel("treatment, by recovery rate")
+    axes.set_xlabel("patient number", loc="right")
+    axes.set_ylabel("recovery rate")
     axes.grid(visible=False, axis="y")
 
 
@@ -247,7 +247,7 @@ def _setting(axes: Axes, ours: Lines, theirs: Lines) -> None:
     axes.text(0.97, 0.05, text, transform=corner, ha="right", va="bottom", fontsize=10, color=INK)
     if min(ratios) < 1:
         for spine in axes.spines.values():
-            spine.set(visible=True, linewidth=2.2, color=_BASELINE.colour)
+            spine.set(visible=True, linewidth=1.8, color=INK)
 
 
 def _label_first(axes: Axes, ours: Lines, theirs: Lines) -> None:
