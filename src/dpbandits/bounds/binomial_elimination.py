@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Annotated, Any
 
 from numpy.typing import ArrayLike
 
-from dpbandits._validation import SMALLEST, check_range
-from dpbandits.bounds.regret import check_arms, check_times, regret_of_pulls
+from dpbandits._validation import SMALLEST
+from dpbandits.bounds.regret import GapSize, check_arms, check_times, regret_of_pulls
 from dpbandits.configuration import Budget, Fraction, between, checked_arguments, whole
 from dpbandits.schedules import MOST_PULLS, ReleasePlan, release_plan
 
@@ -19,9 +18,6 @@ __all__ = [
     "binomial_elimination_regret",
 ]
 
-_Gap = Annotated[
-    float, partial(check_range, low=SMALLEST, high=1.0, allowed="(0, 1], at least 1e-100")
-]
 _Mean = Annotated[float, between(0.0, 1.0)]
 _Arms = Annotated[int, whole(2, MOST_PULLS)]
 _Horizon = Annotated[int, whole(1, MOST_PULLS)]
@@ -43,7 +39,7 @@ def _widths(
 
 @checked_arguments
 def binomial_elimination_pulls(
-    gap: _Gap,
+    gap: GapSize,
     best: _Mean,
     n_arms: _Arms,
     horizon: _Horizon,
@@ -101,7 +97,7 @@ def binomial_elimination_pulls(
 
 @checked_arguments
 def binomial_elimination_pulls_closed_form(
-    gap: _Gap,
+    gap: GapSize,
     best: _Mean,
     n_arms: _Arms,
     horizon: _Horizon,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpbandits._validation import SMALLEST, check_range
+from dpbandits._validation import SMALLEST
 from dpbandits.bounds.regret import (
+    GapSize,
     check_arms,
     check_times,
     elimination_last_epoch,
@@ -36,14 +36,10 @@ __all__ = [
     "tuned_elimination_regret",
 ]
 
-_Gap = Annotated[
-    float, partial(check_range, low=SMALLEST, high=1.0, allowed="(0, 1], at least 1e-100")
-]
-
 
 @checked_arguments
 def tuned_elimination_pulls(
-    gap: _Gap, n_arms: ArmCount, horizon: Horizon, beta: Fraction, epsilon: Budget = math.inf
+    gap: GapSize, n_arms: ArmCount, horizon: Horizon, beta: Fraction, epsilon: Budget = math.inf
 ) -> int:
     """Bound the pulls of an arm of gap Δ_a by tuned DP-SE, as an exact sum.
 
@@ -172,7 +168,7 @@ def bennett_elimination_failure(n_arms: ArmCount, beta: Fraction) -> float:
 
 @checked_arguments
 def bennett_elimination_pulls(
-    gap: _Gap,
+    gap: GapSize,
     variance: Annotated[float, between(0, 0.5)],
     n_arms: ArmCount,
     horizon: Horizon,

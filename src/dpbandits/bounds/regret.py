@@ -46,9 +46,11 @@ __all__ = [
 
 
 _LARGEST = sys.float_info.max
-_Gap = Annotated[
+GapSize = Annotated[
     float, partial(check_range, low=SMALLEST, high=1.0, allowed="(0, 1], at least 1e-100")
 ]
+"""The gap of an arm that is not best."""
+
 _FiniteBudget = Annotated[
     float, partial(check_range, low=SMALLEST, high=700.0, allowed="positive, at most 700")
 ]  # e^ε is a float
@@ -138,7 +140,7 @@ def worst_regret(gaps: ArrayLike, horizon: Positive, *, times: ArrayLike | None 
 
 
 @checked_arguments
-def elimination_last_epoch(gap: _Gap) -> int:
+def elimination_last_epoch(gap: GapSize) -> int:
     """Return e(a): the first epoch e ≥ 1 with gap ≥ 2^−e, after which arm a is gone (Lemma 4.2).
 
     Parameters
@@ -198,7 +200,7 @@ def elimination_failure(beta: Fraction, *, private: Flag = True) -> float:
 
 @checked_arguments
 def elimination_pulls(
-    gap: _Gap, n_arms: ArmCount, beta: Fraction, epsilon: Budget = math.inf
+    gap: GapSize, n_arms: ArmCount, beta: Fraction, epsilon: Budget = math.inf
 ) -> int:
     """Bound the pulls of an arm of gap Δ_a by (DP) SE: SS19, Lemma 4.2, as an exact sum.
 
@@ -237,7 +239,7 @@ def elimination_pulls(
 
 @checked_arguments
 def elimination_pulls_closed_form(
-    gap: _Gap, n_arms: ArmCount, beta: Fraction, epsilon: Budget = math.inf
+    gap: GapSize, n_arms: ArmCount, beta: Fraction, epsilon: Budget = math.inf
 ) -> float:
     """Bound the pulls of an arm by (DP) SE in closed form.
 
@@ -278,7 +280,7 @@ def elimination_pulls_closed_form(
 
 @checked_arguments
 def elimination_pulls_printed(
-    gap: _Gap, n_arms: ArmCount, beta: Fraction, epsilon: Budget
+    gap: GapSize, n_arms: ArmCount, beta: Fraction, epsilon: Budget
 ) -> float:
     """Evaluate the bound as the last line of the proof of SS19's Lemma 4.2 prints it.
 

@@ -8,8 +8,11 @@ last is all there is to know of a run; pulls and regret are arithmetic on it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
@@ -22,12 +25,15 @@ from dpbandits.regret.elimination import DPSE, SuccessiveElimination
 from dpbandits.regret.tuned_elimination import TunedDPSE
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import DrawnRewards
-from dpbandits.schedules import elimination_epoch_kernel, elimination_threshold_kernel
+from dpbandits.schedules import (
+    MOST_PULLS,
+    elimination_epoch_kernel,
+    elimination_threshold_kernel,
+)
 
 __all__ = ["EliminationPlay"]
 
 _MOST_EPOCHS = 32  # of a run of 2^62 pulls at most: epoch e has more than 4^e, or there are 31
-_PRINTED = np.empty(0, np.int64)  # the epochs of DP-SE depend on how many arms are viable
 
 
 class EliminationPlay(Play):
@@ -123,29 +129,63 @@ def _regret(gaps: Floats, checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints)
     return regret
 
 
-@kernel
-def _eliminate(
-    means: Floats, horizon: int, beta: float, epsilon: float, tuned: Ints, rng: Rng
-) -> tuple[Ints, Ints]:
-    """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,).
+class _Printed(NamedTuple):
+    """Epochs of DP-SE, which depend on how many arms are viable."""
 
-    The epochs are those of DP-SE; or of its tuned form, if their pulls are given.
+    beta: float
+    epsilon: float
+
+
+class _Tuned(NamedTuple):
+    """Epochs of tuned DP-SE, fixed beforehand."""
+
+    pulls: Ints
+    epsilon: float
+
+
+@kernel
+def _printed_epoch(rule: _Printed, size: int, epoch: int) -> tuple[int, float, float]:
+    plan = elimination_epoch_kernel(size, epoch + 1, rule.beta, rule.epsilon)
+    pulls = math.ceil(plan.length) if plan.length < float(MOST_PULLS) else MOST_PULLS
+    return pulls, elimination_threshold_kernel(plan), plan.noise_scale
+
+
+@kernel
+def _tuned_epoch(rule: _Tuned, size: int, epoch: int) -> tuple[int, float, float]:
+    pulls = rule.pulls[epoch]
+    return pulls, 0.5 ** (epoch + 2), 1.0 / (rule.epsilon * pulls)
+
+
+_EPOCHS: dict[type, Callable[..., tuple[int, float, float]]] = {
+    _Printed: _printed_epoch,
+    _Tuned: _tuned_epoch,
+}
+
+
+def _epoch_of(rule: Any, size: int, epoch: int) -> tuple[int, float, float]:
+    """Return pulls of an arm, threshold and scale of the noise in an epoch, from 0.
+
+    `size` arms are viable. 2^62 pulls of each of two arms are more than any run has.
     """
+    return _EPOCHS[type(rule)](rule, size, epoch)
+
+
+@overload(_epoch_of)
+def _compiled_epoch_of(rule, size, epoch):  # type: ignore[no-untyped-def]  # noqa: ANN001
+    planned = _EPOCHS[rule.instance_class]
+    return lambda rule, size, epoch: planned(rule, size, epoch)
+
+
+@kernel
+def _eliminate(means: Floats, horizon: int, rule: Any, rng: Rng) -> tuple[Ints, Ints]:
+    """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,)."""
     viable = np.arange(means.size)
     released = np.empty(means.size)
     last_epoch = np.empty(means.size, np.int64)
     epoch_ends = np.empty(_MOST_EPOCHS, np.int64)
     size, epoch, t = means.size, 0, 0
     while size > 1:
-        if tuned.size > 0:
-            pulls, threshold = tuned[epoch], 0.5 ** (epoch + 2)
-            scale = 1 / (epsilon * pulls)
-        else:
-            plan = elimination_epoch_kernel(size, epoch + 1, beta, epsilon)
-            if not plan.length < 2.0**62:
-                break
-            pulls, threshold = math.ceil(plan.length), elimination_threshold_kernel(plan)
-            scale = plan.noise_scale
+        pulls, threshold, scale = _epoch_of(rule, size, epoch)
         if pulls > (horizon - t) // size:
             break
         epoch += 1
@@ -153,7 +193,7 @@ def _eliminate(
         epoch_ends[epoch - 1] = t
         for i in range(size):
             released[i] = binomial(rng, pulls, means[viable[i]]) / pulls
-        if epsilon < math.inf:
+        if rule.epsilon < math.inf:
             for i in range(size):
                 released[i] += laplace_by_inversion(rng, scale)
         best = released[:size].max()
@@ -192,9 +232,8 @@ def play_dp_se(
     EliminationPlay
         The pulls at the checkpoints.
     """
-    beta, epsilon = algorithm.confidence(horizon), algorithm.epsilon
-    record = _eliminate(rewards.means, int(checkpoints[-1]), beta, epsilon, _PRINTED, rng)
-    return EliminationPlay(checkpoints, *record)
+    rule = _Printed(algorithm.confidence(horizon), algorithm.epsilon)
+    return EliminationPlay(checkpoints, *_eliminate(rewards.means, int(checkpoints[-1]), rule, rng))
 
 
 @accelerates(TunedDPSE, on=DrawnRewards, name="epoch by epoch")
@@ -221,10 +260,8 @@ def play_tuned(
     EliminationPlay
         The pulls at the checkpoints.
     """
-    pulls = algorithm.epochs(rewards.n_arms, horizon)
-    # β decides nothing but the pulls
-    record = _eliminate(rewards.means, int(checkpoints[-1]), 1.0, algorithm.epsilon, pulls, rng)
-    return EliminationPlay(checkpoints, *record)
+    rule = _Tuned(algorithm.epochs(rewards.n_arms, horizon), algorithm.epsilon)
+    return EliminationPlay(checkpoints, *_eliminate(rewards.means, int(checkpoints[-1]), rule, rng))
 
 
 @kernel

@@ -334,9 +334,13 @@ def laplace_tail_polynomial(count: int) -> Floats:
     >>> laplace_tail_polynomial(1).tolist(), laplace_tail_polynomial(2).round(9).tolist()
     ([0.5], [0.5, 0.25])
     """
-    beyond = np.cumsum(_weights(count)[::-1])[::-1]  # a gamma tail of shape i has the terms j < i
-    coefficients: Floats = beyond / scipy.special.factorial(np.arange(count))
-    return coefficients
+    return np.array([float(coefficient) for coefficient in _exact_tail(count)])
+
+
+def _exact_tail(count: int) -> list[fractions.Fraction]:
+    """Return the coefficients of `laplace_tail_polynomial`: Σ_{i>k} w_i/k!, as fractions."""
+    beyond = [*itertools.accumulate(reversed(_exact_weights(count)))][::-1]
+    return [share / math.factorial(k) for k, share in enumerate(beyond)]
 
 
 def _tail(x: Floats, count: int) -> Floats:
@@ -569,11 +573,9 @@ def _union_polynomial(numbers: tuple[int, ...]) -> tuple[Decimal, ...]:
     sums = [fractions.Fraction(0)] * len(numbers)
     for count, number in enumerate(numbers, 1):
         if number:
-            beyond = itertools.accumulate(reversed(_exact_weights(count)))
-            for k, share in zip(range(count - 1, -1, -1), beyond, strict=True):
-                sums[k] += 2 * number * share
-    exact = [total / math.factorial(k) for k, total in enumerate(sums)]
-    return tuple(_UP.divide(Decimal(c.numerator), Decimal(c.denominator)) for c in exact)
+            for k, coefficient in enumerate(_exact_tail(count)):
+                sums[k] += 2 * number * coefficient
+    return tuple(_UP.divide(Decimal(c.numerator), Decimal(c.denominator)) for c in sums)
 
 
 def _value(polynomial: tuple[Decimal, ...], x: Decimal) -> Decimal:
