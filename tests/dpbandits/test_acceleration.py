@@ -339,9 +339,6 @@ CASES |= {
         SameRuns(dpb.BinomialDPSE(2.0, memory=1), dpb.BinomialDPSE(2.0), CLOSE, 60_000, 60),
         SameRuns(dpb.BinomialDPSE(INF, 0.5), dpb.BinomialDPSE(9.0, 0.5), CERTAIN_BEST, 3000),
     ],
-    (dpb.BinomialDPSE, LawRewards, "epoch by epoch"): [
-        SameRuns(dpb.BinomialDPSE(1.0), dpb.BinomialDPSE(1.1), BETAS, 6000),
-    ],
 }
 LOUD = dpb.laws.two_point(0.6)
 CASES |= {

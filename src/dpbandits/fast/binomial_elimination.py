@@ -18,14 +18,14 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
-from dpbandits.acceleration import REFERENCE, accelerates
+from dpbandits.acceleration import accelerates
 from dpbandits.fast.elimination import EliminationPlay
 from dpbandits.mechanisms import laplace_by_inversion
 from dpbandits.mechanisms.noisy_counts import rules_out_kernel, tail_coefficients
-from dpbandits.regret.base import Play, Times
+from dpbandits.regret.base import Times
 from dpbandits.regret.binomial_elimination import BinomialDPSE
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.streams import DrawnRewards, LawRewards
+from dpbandits.rewards.streams import DrawnRewards
 
 _PLACES = 512  # of the table, for each epoch
 _STEP = 0.1  # between two leaders of the grid, in units of a count's standard deviation
@@ -252,37 +252,4 @@ def play_two_p_values(
     """
     tests = tests_of(algorithm, rewards.n_arms, horizon)
     record = _eliminate(tests, rewards.means, int(checkpoints[-1]), rng)
-    return EliminationPlay(checkpoints, *record)
-
-
-@accelerates(BinomialDPSE, on=LawRewards, name="epoch by epoch")
-def play_rounded(
-    algorithm: BinomialDPSE, rewards: LawRewards, horizon: int, checkpoints: Times, rng: Rng
-) -> Play:
-    """Play on rewards in [0, 1]: rounded to 0 or 1 they are those of Bernoulli arms.
-
-    If a law is none of the package's, whose means are known, the plain program plays.
-
-    Parameters
-    ----------
-    algorithm : BinomialDPSE
-        The algorithm.
-    rewards : LawRewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Play
-        The pulls at the checkpoints.
-    """
-    if np.isnan(rewards.known_means).any():
-        return algorithm.draw(rewards, horizon, checkpoints, rng, REFERENCE)
-    tests = tests_of(algorithm, rewards.n_arms, horizon)
-    record = _eliminate(tests, rewards.known_means, int(checkpoints[-1]), rng)
     return EliminationPlay(checkpoints, *record)
