@@ -424,7 +424,7 @@ def test_structured_pairs_do_not_convict(name):
 @pytest.mark.statistical
 def test_too_little_noise_is_convicted(of, times):
     broken = Quiet(1.0, 0.9, 0.4, of=f"{of}_scale", times=times)
-    found = audit(broken, pairs(1.0)[of], 4000, failure=FALSE_ALARM)
+    found = audit(broken, pairs(1.0)[of], 20_000, failure=FALSE_ALARM)
     assert found.verdict == "convicted"
 
 

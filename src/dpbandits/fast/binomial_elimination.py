@@ -20,7 +20,7 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
 from dpbandits.acceleration import accelerates
 from dpbandits.fast.elimination import EliminationPlay
-from dpbandits.mechanisms import laplace_by_inversion
+from dpbandits.mechanisms import laplace
 from dpbandits.mechanisms.noisy_counts import rules_out_kernel, tail_coefficients
 from dpbandits.regret.base import Times
 from dpbandits.regret.binomial_elimination import BinomialDPSE
@@ -195,7 +195,7 @@ def _eliminate(tests: Tests, means: Floats, horizon: int, rng: Rng) -> tuple[Int
             released[slot, viable[i]] = binomial(rng, fresh, means[viable[i]])
         if epsilon < math.inf:
             for i in range(size):
-                released[slot, viable[i]] += laplace_by_inversion(rng, 1.0 / epsilon)
+                released[slot, viable[i]] += laplace(rng, 1.0 / epsilon)
         noises = min(epoch + 1, memory)
         counts[:size] = 0.0
         for j in range(noises):  # the oldest first, as the plain program adds them up

@@ -18,7 +18,7 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
 from dpbandits.acceleration import accelerates
 from dpbandits.elimination_epochs import BennettPlan, bennett_kept_kernel
-from dpbandits.mechanisms import laplace_by_inversion
+from dpbandits.mechanisms import laplace
 from dpbandits.regret.base import Play, Times
 from dpbandits.regret.bennett_elimination import BennettDPSE
 from dpbandits.regret.elimination import DPSE, SuccessiveElimination
@@ -195,7 +195,7 @@ def _eliminate(means: Floats, horizon: int, rule: Any, rng: Rng) -> tuple[Ints, 
             released[i] = binomial(rng, pulls, means[viable[i]]) / pulls
         if rule.epsilon < math.inf:
             for i in range(size):
-                released[i] += laplace_by_inversion(rng, scale)
+                released[i] += laplace(rng, scale)
         best = released[:size].max()
         kept = 0
         for i in range(size):
@@ -288,7 +288,7 @@ def _eliminate_by_variance(
         if epsilon < math.inf:
             for kind in range(2):
                 for i in range(size):
-                    last[i, row, kind] += laplace_by_inversion(rng, 1.0 / epsilon)
+                    last[i, row, kind] += laplace(rng, 1.0 / epsilon)
         for i in range(size):
             sums[i] = spreads[i] = 0.0
             for e in range(max(0, epoch + 1 - memory), epoch + 1):

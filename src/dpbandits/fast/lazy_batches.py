@@ -20,7 +20,7 @@ from dpbandits._kernels import kernel
 from dpbandits.acceleration import TableRuns, accelerates
 from dpbandits.divergences import calibrated_plus_kernel, calibrated_upper_kernel
 from dpbandits.fast.lazy_race import first_of, first_to_finish, largest_draw
-from dpbandits.mechanisms import laplace_by_inversion
+from dpbandits.mechanisms import laplace
 from dpbandits.regret.adap_klucb import AdaPKLUCB
 from dpbandits.regret.base import Play, Times, write_arms
 from dpbandits.regret.dp_imed import DPIMED
@@ -300,7 +300,7 @@ def _advance(rule: Any, state: _State, checkpoints: Times, counts: Ints, rng: Rn
 def _release(grid: _Grid, state: _State, arm: int, total: float, rng: Rng) -> None:
     """Release the sum of an arm's full batch, and open the next."""
     (sums, rewards, noises), pulls, sizes, due, ends, clock = state
-    total += laplace_by_inversion(rng, grid.noise_scale)
+    total += laplace(rng, grid.noise_scale)
     if grid.forgets:
         sums[arm], rewards[arm], noises[arm] = 0.0, 0, 0
     sums[arm] += total

@@ -6,7 +6,6 @@ from dpbandits.mechanisms.counters import HybridCounter as HybridCounter
 from dpbandits.mechanisms.counters import LogarithmicCounter as LogarithmicCounter
 from dpbandits.mechanisms.noise import laplace as laplace
 from dpbandits.mechanisms.noise import laplace_below as laplace_below
-from dpbandits.mechanisms.noise import laplace_by_inversion as laplace_by_inversion
 from dpbandits.mechanisms.noise import laplace_cdf as laplace_cdf
 from dpbandits.mechanisms.noise import laplace_cdf_kernel as laplace_cdf_kernel
 from dpbandits.mechanisms.noise import laplace_log_cdf as laplace_log_cdf

@@ -46,7 +46,6 @@ from dpbandits.configuration import (
 __all__ = [
     "laplace",
     "laplace_below",
-    "laplace_by_inversion",
     "laplace_cdf",
     "laplace_log_cdf",
     "laplace_noise",
@@ -74,8 +73,10 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 def laplace(rng: Rng, scale: float) -> float:
     """Draw one Laplace variable of mean 0 (density ∝ exp(−|x|/scale)).
 
-    A standard exponential with a fair sign. With scale 0 the result is 0, and the generator
-    advances all the same.
+    It is drawn by inversion, from one uniform number, as `laplace_noise` draws each of many:
+    compiled and plain loops see the same numbers in the same order, and moving the uniform moves
+    the variable, which is how an audit follows one noise through a program. With scale 0 the
+    result is 0, and the generator advances all the same.
 
     Parameters
     ----------
@@ -91,39 +92,7 @@ def laplace(rng: Rng, scale: float) -> float:
 
     Examples
     --------
-    >>> import dpbandits as dpb
-    >>> import numpy as np
-    >>> abs(dpb.mechanisms.laplace(np.random.default_rng(0), scale=0.01)) < 1.0
-    True
-    """
-    magnitude = scale * rng.standard_exponential()
-    if rng.random() < 0.5:
-        return -magnitude
-    return magnitude
-
-
-@kernel
-def laplace_by_inversion(rng: Rng, scale: float) -> float:
-    """Draw one Laplace variable of mean 0, as `laplace_noise` draws each of many.
-
-    Compiled and plain loops that draw by it see the same numbers, in the same order. (`laplace`
-    has the same law, from other random bits.)
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the variable.
-    scale : float
-        Scale b ≥ 0, in units of what the noise is added to; at 0 the result is 0.
-
-    Returns
-    -------
-    float
-        The variable.
-
-    Examples
-    --------
-    >>> one = laplace_by_inversion(np.random.default_rng(0), 2.0)
+    >>> one = laplace(np.random.default_rng(0), 2.0)
     >>> one == laplace_noise(np.random.default_rng(0), 2.0, 1)[0]
     np.True_
     """

@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar
 from dpbandits._kernels import interpreted
 from dpbandits.configuration import Budget, between
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.mechanisms import laplace_by_inversion
+from dpbandits.mechanisms import laplace
 from dpbandits.regret.base import RegretAlgorithm
 
 __all__ = ["Alpha", "Eta", "LazyBatches", "draw_laplace"]
@@ -26,7 +26,7 @@ Alpha = Annotated[float, between(1.001, 100.0)]
 Eta = Annotated[float, between(0.05, 100.0)]
 """Growth η of the batches; 1 doubles them."""
 
-draw_laplace = interpreted(laplace_by_inversion)  # slow to accept a generator if compiled
+draw_laplace = interpreted(laplace)  # slow to accept a generator if compiled
 
 
 class LazyBatches(RegretAlgorithm):
