@@ -483,6 +483,7 @@ CLINICS = FinitePopulation((28, 20, 20), (30, 30, 40)), FinitePopulation((300, 2
 TOP_TWO = [
     (dpb.TopTwo(0.1), dpb.TopTwo(0.1, leader_share=0.4)),
     (dpb.TopTwo(0.01, leader_share=0.35), dpb.TopTwo(0.1)),
+    (dpb.TopTwo(0.1, threshold="customary"), dpb.TopTwo(0.1)),
 ]
 LRE = [
     (dpb.DPLRE(1.0, 0.01), dpb.DPLRE(1.0, 0.011)),
@@ -499,6 +500,7 @@ BATCHED = {
         (dpb.DPTT(8.0, 0.01, eta=0.25, leader_share=0.3), dpb.DPTT(8.0, 0.01, eta=0.25)),
         (dpb.DPTT(INF, 0.05), dpb.DPTT(9.0, 0.05)),
         (dpb.DPTT(0.2, 0.1, eta=0.7, first=50), dpb.DPTT(0.2, 0.1, eta=0.7, first=49)),
+        (dpb.DPTT(2.0, 0.1, first=1, leader_share=None), dpb.DPTT(2.0, 0.1, first=1)),
         (dpb.DPTT(3.0, 0.1, costs="plain", eta=2.0), dpb.DPTT(3.0, 0.1, eta=2.0)),
         (dpb.DPTT(1.0, 0.1, exponent=2.0, leader_share=0.7), dpb.DPTT(1.0, 0.1, leader_share=0.7)),
     ],
@@ -514,7 +516,7 @@ BATCHED = {
     ],
 }
 SHORT = {
-    dpb.DPTT: (dpb.DPTT(9.0, 0.3), dpb.DPTT(1.0, 0.3)),
+    dpb.DPTT: (dpb.DPTT(9.0, 0.3, first=1), dpb.DPTT(1.0, 0.3, first=1)),
     dpb.AdaPTT: (dpb.AdaPTT(9.0, 0.9, "heuristic"), dpb.AdaPTT(1.0, 0.9, "heuristic")),
     dpb.AdaPTTStar: (dpb.AdaPTTStar(9.0, 0.9), dpb.AdaPTTStar(0.5, 0.9)),
 }
@@ -1097,8 +1099,8 @@ def test_the_audit_runs_a_subclass_that_identifies_by_its_own_program():
             return total
 
     pair = dpb.TablePair([[0] * 8, [0.3] * 8], arm=0, pull=0, value=1)
-    assert dpb.audit(Bare(1.0, 0.5), pair, n_runs=2000).convicted
-    assert dpb.audit(dpb.DPTT(1.0, 0.5), pair, n_runs=2000).verdict == "acquitted"
+    assert dpb.audit(Bare(1.0, 0.5, first=1), pair, n_runs=2000).convicted
+    assert dpb.audit(dpb.DPTT(1.0, 0.5, first=1), pair, n_runs=2000).verdict == "acquitted"
     assert accelerators(Bare, TableRuns) == () != accelerators(dpb.DPTT, TableRuns)
 
 

@@ -21,7 +21,7 @@ def batch_log_likelihood(n, x, u, epsilon):
 
 def allowed_error(n, value):
     """Half of what the table allows for."""
-    return 0.5 * (1e-12 + 2e-15 * n + 1e-15 * abs(value))
+    return 0.5 * (1e-10 + 2e-15 * n + 1e-15 * abs(value))
 
 
 def test_density_is_the_defining_sum(rng):

@@ -75,6 +75,7 @@ TOP_TWO = [
     DPTT(8.0, 0.01, eta=0.25, leader_share=0.3),
     DPTT(INF, 0.05),
     DPTT(0.2, 0.1, eta=0.7, first=50),
+    DPTT(1.0, 0.1, first=1, leader_share=None),
     AdaPTT(5.0, 0.3),
     AdaPTT(2.0, 0.1, threshold="heuristic", leader_share=0.4),
     AdaPTT(2.0, 0.1, threshold="published"),
@@ -144,7 +145,7 @@ def rounds_of(setting, advance=rounds.advance, off=0.0):
         costs = batched.costs(rule, state, means)
         square = costs.square / np.linspace(1, 1 + 10 * off, means.size)[: costs.square.size] ** 2
         costs = costs._replace(ratios=(1 + off) * costs.ratios, square=square)
-        arm = advance(costs, state, rule.leader_share, room)
+        arm = advance(costs, state, batched.share(rule, means), room)
         return arm, arm < 0
 
     def draw(self, instance, rng, max_pulls, how=None):

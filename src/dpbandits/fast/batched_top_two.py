@@ -21,6 +21,7 @@ from dpbandits.fast.rounds import BatchState, Costs, advance, closed_costs, tran
 from dpbandits.fast.top_two import NO_LOG, NO_TABLE, next_total
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.base import Decision, TableDecisions
+from dpbandits.identification.characteristic import adapted_share_kernel
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.thresholds import (
     RULES,
@@ -47,7 +48,7 @@ class _DPTT(NamedTuple):
     """DP-TT: estimates from all released batches, which grow by a factor of 1 + η."""
 
     epsilon: float
-    leader_share: float
+    leader_share: float  # 0: adapted at each release
     eta: float
     first: int  # size of the first batches
     threshold: int  # place in `RULES`
@@ -81,17 +82,13 @@ class Rule(Protocol):
     --------
     >>> import dpbandits as dpb
     >>> rule: Rule = rule_of(dpb.AdaPTT(epsilon=1.0, delta=0.1), n_arms=3)
-    >>> rule.epsilon, rule.leader_share
-    (1.0, 0.5)
+    >>> rule.epsilon
+    1.0
     """
 
     @property
     def epsilon(self) -> float:
         """Privacy budget ε: a release has noise of scale 1/ε."""
-
-    @property
-    def leader_share(self) -> float:
-        """Share of the rounds of a leader in which it is played."""
 
 
 class _Choices(NamedTuple):
@@ -101,6 +98,7 @@ class _Choices(NamedTuple):
     estimates: Callable[..., Floats]
     is_beaten: Callable[..., bool]
     costs: Callable[..., Costs]
+    share: Callable[..., float]
 
 
 _CHOICES: dict[type, _Choices] = {}
@@ -184,6 +182,24 @@ def costs(rule: Rule, state: BatchState, means: Floats) -> Costs:
     return _CHOICES[type(rule)].costs(rule, state, means)
 
 
+def share(rule: Rule, means: Floats) -> float:
+    """Return the share of the rounds of a leader in which it is played until the next release.
+
+    Parameters
+    ----------
+    rule : Rule
+        The algorithm.
+    means : numpy.ndarray of float, shape (K,)
+        The released estimates.
+
+    Returns
+    -------
+    float
+        The share.
+    """
+    return _CHOICES[type(rule)].share(rule, means)
+
+
 @overload(following)
 def _compiled_following(rule, pulls):  # type: ignore[no-untyped-def]  # noqa: ANN001
     own = _CHOICES[rule.instance_class].following
@@ -206,6 +222,12 @@ def _compiled_is_beaten(rule, state, means, best, arm):  # type: ignore[no-untyp
 def _compiled_costs(rule, state, means):  # type: ignore[no-untyped-def]  # noqa: ANN001
     own = _CHOICES[rule.instance_class].costs
     return lambda rule, state, means: own(rule, state, means)
+
+
+@overload(share)
+def _compiled_share(rule, means):  # type: ignore[no-untyped-def]  # noqa: ANN001
+    own = _CHOICES[rule.instance_class].share
+    return lambda rule, means: own(rule, means)
 
 
 # ------------------------------------------------------------------------------------------- DP-TT
@@ -239,7 +261,14 @@ def _transport_costs(rule: _DPTT, state: BatchState, means: Floats) -> Costs:
     return transport_costs(int(means.argmax()), means, ratios, rule.epsilon, rule.exploration)
 
 
-_CHOICES[_DPTT] = _Choices(_next_of_grid, _means_of_all, _costs_too_much, _transport_costs)
+@kernel
+def _adapted(rule: _DPTT, means: Floats) -> float:
+    return rule.leader_share or adapted_share_kernel(means, rule.epsilon)
+
+
+_CHOICES[_DPTT] = _Choices(
+    _next_of_grid, _means_of_all, _costs_too_much, _transport_costs, _adapted
+)
 
 
 # --------------------------------------------------------------------------- AdaP-TT and AdaP-TT*
@@ -297,8 +326,13 @@ def _costs_with_noise(rule: _AdaPTTStar, state: BatchState, means: Floats) -> Co
     return closed_costs(leader, means[leader] - means, rule.epsilon)
 
 
-_CHOICES[_AdaPTT] = _Choices(_doubled, _means_of_last, _is_beaten, _costs_without_noise)
-_CHOICES[_AdaPTTStar] = _Choices(_doubled, _means_of_last, _is_separate, _costs_with_noise)
+@kernel
+def _fixed(rule: _AdaPTT | _AdaPTTStar, means: Floats) -> float:
+    return rule.leader_share
+
+
+_CHOICES[_AdaPTT] = _Choices(_doubled, _means_of_last, _is_beaten, _costs_without_noise, _fixed)
+_CHOICES[_AdaPTTStar] = _Choices(_doubled, _means_of_last, _is_separate, _costs_with_noise, _fixed)
 
 
 # ------------------------------------------------------------------------------------------- a run
@@ -365,7 +399,9 @@ def _next(rule: Rule, state: BatchState, room: int) -> tuple[int, bool]:
     means = estimates(rule, state)
     if stops(rule, state, means):
         return int(means.argmax()), True
-    arm = advance(costs(rule, state, means), state, rule.leader_share, room) if room > 0 else -1
+    if room == 0:
+        return -1, True
+    arm = advance(costs(rule, state, means), state, share(rule, means), room)
     return arm, arm < 0
 
 
@@ -432,16 +468,17 @@ def rule_of(algorithm: DPTT | AdaPTT | AdaPTTStar, n_arms: int) -> Rule:
     Rule
         Its constants.
     """
-    epsilon, delta, share = algorithm.epsilon, algorithm.delta, algorithm.leader_share
+    epsilon, delta = algorithm.epsilon, algorithm.delta
     if isinstance(algorithm, AdaPTT):
-        return _AdaPTT(epsilon, share, delta, RULES.index(algorithm.threshold))
+        kind = RULES.index(algorithm.threshold)
+        return _AdaPTT(epsilon, algorithm.leader_share, delta, kind)
     if isinstance(algorithm, AdaPTTStar):
-        return _AdaPTTStar(epsilon, share, delta)
+        return _AdaPTTStar(epsilon, algorithm.leader_share, delta)
     return _DPTT(
         epsilon,
-        share,
+        algorithm.leader_share or 0.0,
         algorithm.eta,
-        algorithm.first,
+        algorithm.first_batch,
         threshold=RULES.index(algorithm.threshold),
         constant=pair_constant(algorithm.threshold, delta, n_arms, algorithm.exponent),
         exponent=algorithm.exponent,

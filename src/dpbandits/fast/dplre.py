@@ -36,7 +36,7 @@ class EliminationRule(NamedTuple):
     least_growth : float
         Least size of a batch, over the pulls of its arm.
     most_growth : float
-        Greatest size of a batch, over the pulls of its arm.
+        Greatest size of a batch, over the pulls of its arm, where noise is not felt.
     scarce : float
         More is demanded if an arm has scarce·√(K − 1) times the pulls of another.
 
@@ -85,11 +85,11 @@ def _start(n_arms: int, rule: EliminationRule) -> _Arms:
 
 @kernel
 def _noise_share(upper: float, lower: float, epsilon: float) -> float:
-    """Return r: half the tilt between two means, as a share, at most 1, of what noise lets pass."""
+    """Return `DPLRE.noise_share`."""
     if lower <= 0.0 or upper >= 1.0:
         return 1.0 if epsilon < math.inf else 0.0
     tilt = math.log(upper / (1.0 - upper)) - math.log(lower / (1.0 - lower))
-    return min(tilt / (2.0 * epsilon), 1.0)
+    return min(max(tilt, 0.0) / (2.0 * epsilon), 1.0)
 
 
 @kernel
@@ -116,9 +116,10 @@ def _judge(
 
 
 @kernel
-def _batch(rule: EliminationRule, wanted: float, pulls: int) -> int:
+def _batch(rule: EliminationRule, wanted: float, pulls: int, noise: float) -> int:
     """Return the size of a batch that is wanted, within the limits of its growth."""
-    return math.ceil(min(max(wanted, rule.least_growth * pulls), rule.most_growth * pulls))
+    most = rule.most_growth * (1.0 + noise) * pulls
+    return math.ceil(min(max(wanted, rule.least_growth * pulls), most))
 
 
 @kernel
@@ -130,22 +131,28 @@ def _plan(rule: EliminationRule, arms: _Arms, leader: int) -> int:
         if b != leader and (arms.contends[b] or _demand(rule, arms, b) > rule.threshold):
             beaten, lacking[b] = _judge(rule, arms, leader, b, True)
             arms.rival[b] = not beaten
-    lead, mean = math.sqrt(arms.rival.sum()), peak(_table(arms, leader))
-    most = 0
+    rivals, mean = float(arms.rival.sum()), peak(_table(arms, leader))
+    most, greatest = 0.0, 0.0
     for b in range(lacking.size):
         if not arms.rival[b]:
             continue
         other = peak(_table(arms, b))
+        noise = _noise_share(mean, other, rule.epsilon)
+        lead = rivals ** (0.5 - 0.25 * noise)
         gain = transportation_cost_kernel(mean, other, lead, 1.0, rule.epsilon)[0]
         wanted = math.inf
         if gain > 0.0:
-            noise = _noise_share(mean, other, rule.epsilon)
             wanted = (0.5 * (1.0 + noise) * lacking[b] + noise) / gain
-        arms.planned[b] = _batch(rule, wanted, arms.pulls[b])
-        most = max(most, arms.pulls[b] + arms.planned[b])
+        arms.planned[b] = _batch(rule, wanted, arms.pulls[b], noise)
+        most = max(most, float(arms.pulls[b] + arms.planned[b]))
+        greatest = max(greatest, noise)
+    power, total = 1.0 / (0.5 - 0.25 * greatest), 0.0
+    for b in range(lacking.size):
+        if arms.rival[b]:
+            total += ((arms.pulls[b] + arms.planned[b]) / most) ** power
     pulls = arms.pulls[leader]
-    wanted = lead * most - pulls
-    return 0 if wanted < rule.least_growth * pulls else _batch(rule, wanted, pulls)
+    wanted = most * total ** (1.0 / power) - pulls
+    return 0 if wanted < rule.least_growth * pulls else _batch(rule, wanted, pulls, greatest)
 
 
 @kernel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
@@ -9,7 +11,10 @@ from dpbandits._kernels import kernel
 from dpbandits.acceleration import TableRuns, accelerates
 from dpbandits.divergences import d_eps_kernel
 from dpbandits.identification.base import Decision, TableDecisions
-from dpbandits.identification.thresholds import mixture_threshold_kernel
+from dpbandits.identification.thresholds import (
+    customary_threshold_kernel,
+    mixture_threshold_kernel,
+)
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.populations import PopulationRewards
@@ -19,6 +24,29 @@ NO_TABLE, NO_LOG = np.empty((0, 0)), np.empty(0)
 """Stand for rewards that are drawn, and pulls of which no account is kept."""
 NO_PATIENTS = np.empty((2, 0), np.int64)
 """Stands for a population that a run does without."""
+
+
+class TopTwoRule(NamedTuple):
+    """What the compiled functions know of `TopTwo`.
+
+    Attributes
+    ----------
+    share : float
+        Share of its rounds in which a leader is played.
+    delta : float
+        Probability δ of a wrong recommendation.
+    customary : bool
+        Whether the threshold is the customary one, for which nothing is proved.
+
+    Examples
+    --------
+    >>> TopTwoRule(0.5, 0.1, False).delta
+    0.1
+    """
+
+    share: float
+    delta: float
+    customary: bool
 
 
 @kernel
@@ -52,7 +80,7 @@ def next_total(means: Floats, table: Floats, rng: Rng, arm: int, before: int, si
 
 @kernel
 def next_decision(
-    sums: Ints, pulls: Ints, led: Ints, own: Ints, share: float, delta: float
+    sums: Ints, pulls: Ints, led: Ints, own: Ints, rule: TopTwoRule
 ) -> tuple[bool, int]:
     """Return whether to stop, and which arm to recommend or to play; count the round.
 
@@ -68,10 +96,8 @@ def next_decision(
         Rounds in which each arm was the leader; updated in place.
     own : numpy.ndarray of int, shape (K,)
         Those of them in which it was played; updated in place.
-    share : float
-        Share of its rounds in which a leader is played.
-    delta : float
-        Probability δ of a wrong recommendation.
+    rule : TopTwoRule
+        The algorithm.
 
     Returns
     -------
@@ -96,14 +122,17 @@ def next_decision(
         if mean < top:
             cost = ahead * d_eps_kernel(top, common, np.inf)
             cost += n * d_eps_kernel(mean, common, np.inf)
-        stops = stops and cost > mixture_threshold_kernel(delta, n_arms, ahead, n)
+        limit = mixture_threshold_kernel(rule.delta, n_arms, ahead, n)
+        if rule.customary:
+            limit = customary_threshold_kernel(rule.delta, pulls.sum())
+        stops = stops and cost > limit
         cost += np.log(n)
         if challenger < 0 or cost < least:
             challenger, least = a, cost
     if stops:
         return True, leader
     led[leader] += 1
-    if own[leader] < share * led[leader]:
+    if own[leader] < rule.share * led[leader]:
         own[leader] += 1
         return False, leader
     return False, challenger
@@ -111,8 +140,7 @@ def next_decision(
 
 @kernel
 def run_top_two(
-    share: float,
-    delta: float,
+    rule: TopTwoRule,
     means: Floats,
     table: Floats,
     population: Ints,
@@ -124,10 +152,8 @@ def run_top_two(
 
     Parameters
     ----------
-    share : float
-        Share of its rounds in which a leader is played.
-    delta : float
-        Probability δ of a wrong recommendation.
+    rule : TopTwoRule
+        The algorithm.
     means : numpy.ndarray of float, shape (K,)
         Means of Bernoulli arms.
     table : numpy.ndarray of float, shape (K, N + 1) or empty
@@ -159,7 +185,7 @@ def run_top_two(
     while True:
         stops, arm = False, t
         if t >= n_arms:
-            stops, arm = next_decision(sums, pulls, led, own, share, delta)
+            stops, arm = next_decision(sums, pulls, led, own, rule)
         if stops:
             return arm, pulls, sums
         if t == max_pulls or (finite and pulls[arm] == population[1, arm]):
@@ -176,18 +202,20 @@ def run_top_two(
 
 
 @kernel
-def _table_runs(
-    share: float, delta: float, sums: Floats, n_runs: int, rng: Rng
-) -> tuple[Ints, Ints, Floats]:
+def _table_runs(rule: TopTwoRule, sums: Floats, n_runs: int, rng: Rng) -> tuple[Ints, Ints, Floats]:
     """Run many times on a table given by running sums: recommendations, pulls, arms in order."""
     n_arms, n_pulls, means = sums.shape[0], sums.shape[1] - 1, np.zeros(sums.shape[0])
     best, pulls = np.empty(n_runs, np.int64), np.empty((n_runs, n_arms), np.int64)
     arms = np.full((n_runs, n_pulls), -1.0)
     for r in range(n_runs):
-        best[r], pulls[r], _ = run_top_two(
-            share, delta, means, sums, NO_PATIENTS, rng, n_pulls, arms[r]
-        )
+        best[r], pulls[r], _ = run_top_two(rule, means, sums, NO_PATIENTS, rng, n_pulls, arms[r])
     return best, pulls, arms
+
+
+def _rule(algorithm: TopTwo) -> TopTwoRule:
+    """Return what the compiled functions have to know of the algorithm."""
+    customary = algorithm.threshold == "customary"
+    return TopTwoRule(algorithm.leader_share, algorithm.delta, customary)
 
 
 @accelerates(TopTwo, on=DrawnRewards, name="pull by pull")
@@ -210,7 +238,7 @@ def draw(algorithm: TopTwo, rewards: DrawnRewards, max_pulls: int, rng: Rng) -> 
     Decision
         The recommendation, −1 if the run was ended, and the pulls.
     """
-    setting = algorithm.leader_share, algorithm.delta, rewards.means, NO_TABLE, NO_PATIENTS
+    setting = _rule(algorithm), rewards.means, NO_TABLE, NO_PATIENTS
     arm, pulls, _ = run_top_two(*setting, rng, max_pulls, NO_LOG)
     return Decision(arm, pulls)
 
@@ -239,7 +267,7 @@ def draw_patients(
     """
     arms = range(rewards.n_arms)
     counts = np.array([[f(arm) for arm in arms] for f in (rewards.successes_left, rewards.left)])
-    setting = algorithm.leader_share, algorithm.delta, counts[0] / counts[1], NO_TABLE, counts
+    setting = _rule(algorithm), counts[0] / counts[1], NO_TABLE, counts
     best, pulls, sums = run_top_two(*setting, rng, max_pulls, NO_LOG)
     for arm in arms:
         rewards.take(arm, int(pulls[arm]), int(sums[arm]))
@@ -275,5 +303,4 @@ def draw_table(algorithm: TopTwo, table: Floats, n_runs: int, rng: Rng) -> Table
     if other.size:
         raise ValueError(f"table has the reward {other[0]:g}; allowed: 0 or 1")
     sums = running_sums(np.array(table, np.float64, order="C"))
-    setting = algorithm.leader_share, algorithm.delta
-    return TableDecisions(*_table_runs(*setting, sums, n_runs, rng))
+    return TableDecisions(*_table_runs(_rule(algorithm), sums, n_runs, rng))

@@ -26,6 +26,8 @@ class Doubling(BatchedTopTwo):
     (True, True)
     """
 
+    leader_share: Fraction
+
     def decide(self, rewards: Run, rng: Rng) -> int:
         arms = range(rewards.n_arms)
         # the last batch of each arm: its estimate and size n; pulls N, open batches included

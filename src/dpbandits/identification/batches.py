@@ -28,7 +28,7 @@ class BatchedTopTwo(IdentificationAlgorithm):
 
     # fields of the subclasses
     epsilon: Budget
-    leader_share: Fraction
+    leader_share: Fraction | None
 
     @property
     def guarantee(self) -> PrivacyGuarantee:

@@ -187,6 +187,30 @@ def _allocation_with(means: Floats, epsilon: float, total: float) -> tuple[float
     return level, s
 
 
+@kernel(error_model="numpy")
+def adapted_share_kernel(means: Floats, epsilon: float) -> float:
+    """Return `adapted_share` without checks, for compiled loops.
+
+    Parameters
+    ----------
+    means : numpy.ndarray of float, shape (K,)
+        Estimates of the means.
+    epsilon : float
+        Privacy budget ε.
+
+    Returns
+    -------
+    float
+        The share.
+    """
+    ordered = np.sort(-np.minimum(np.maximum(means, 0.0), 1.0))
+    if ordered[0] == ordered[1]:
+        return 0.5
+    s = _best_allocation(-ordered, epsilon)[1]
+    least = 1.0 / means.size
+    return min(max(1.0 / float(s.sum()), least), 1.0 - least)
+
+
 def _checked_means(means: ArrayLike) -> Floats:
     """Return the means of at least two arms, one of which is best, as an array."""
     values = check_values("means", means, 0.0, 1.0)
@@ -248,6 +272,40 @@ def characteristic_time(
     costs, _ = transportation_cost(values[best], values, weights[best], weights, epsilon)
     costs[best] = np.inf
     return CharacteristicTime(float(s.sum() / level), weights, costs)
+
+
+def adapted_share(means: ArrayLike, epsilon: float) -> float:
+    """Return the best arm's share in the allocation that attains T*_ε, from 1/K to 1 − 1/K.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Estimates of the means, which are cut to [0, 1] first. If several are the greatest then, the
+        share is ½.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    float
+        The share.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two means, or one is not a number.
+
+    Examples
+    --------
+    >>> round(adapted_share([0.75, 0.7, 0.7, 0.7, 0.7], 0.1), 3)
+    0.244
+    >>> adapted_share([1.2, 1.1, 0.4], 0.1)
+    0.5
+    """
+    values = np.asarray(means, dtype=np.float64)
+    if values.ndim != 1 or values.size < 2 or np.isnan(values).any():
+        raise ValueError(f"means={means!r} must be two or more numbers")
+    return float(adapted_share_kernel(values, check_positive("epsilon", epsilon, infinite=True)))
 
 
 def total_variation_time(means: ArrayLike) -> float:

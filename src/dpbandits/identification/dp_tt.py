@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Literal
 from dpbandits._arrays import Rng
 from dpbandits.configuration import Budget, Fraction, between, whole
 from dpbandits.identification.batches import BatchedTopTwo
+from dpbandits.identification.characteristic import adapted_share
 from dpbandits.identification.thresholds import chernoff_threshold, union_threshold
 from dpbandits.identification.transport import calibrated_cost_kernel
 from dpbandits.rewards.run import Run
@@ -44,16 +45,18 @@ class DPTT(BatchedTopTwo):
         2·log(1/δ), the order of the paper's. Both are δ-correct.
     eta : float
         Growth η of the grid of releases, from 0.001 to 1000.
-    leader_share : float
-        Share β in (0, 1) of an arm's rounds as the leader in which it is played.
+    leader_share : float, optional
+        Share β in (0, 1) of an arm's rounds as the leader in which it is played; None: at each
+        release, the share that is best for the released estimates (`adapted_share`).
     costs : {"calibrated", "plain"}
         What the challenger has the least of: W̃, which knows the noise of the estimates, or W.
     exploration : float
         γ from 0 to 1000, the weight of log N_a.
     exponent : float
         Exponent s of the sums over releases in the thresholds, from 1.001 to 100.
-    first : int
+    first : int, optional
         Pulls of each arm before its first release, from 1 to 2^53: the grid is ⌈first·(1 + η)^j⌉.
+        None is ⌈10/ε⌉, and 1 for ε = ∞: fewer pulls would be hidden by the noise.
 
     Raises
     ------
@@ -63,11 +66,11 @@ class DPTT(BatchedTopTwo):
     Notes
     -----
     The paper is known through its reviews only. Its costs are W, in the challenger and when it
-    stops; calibrated costs, log N_a, the thresholds and `first` are ours. An unlucky early release
-    can make the best arm look so bad that it is not played while two others are tied: with γ = 0 it
-    may starve for ever, with W̃ beyond a time t with a probability of about t^−γ, so that a finite
-    mean requires γ > 1 (:ref:`starvation`). Set `max_pulls` where starving is to be seen. At small
-    ε early releases are nothing but noise; `first` of about 10/ε leaves them out.
+    stops; calibrated costs, log N_a, the thresholds, `first` and the adapted share are ours. An
+    unlucky early release can make the best arm look so bad that it is not played while two others
+    are tied: with γ = 0 it may starve for ever, with W̃ beyond a time t with a probability of about
+    t^−γ, so that a finite mean requires γ > 1 (:ref:`starvation`). Set `max_pulls` where starving
+    is to be seen. The grid of the paper has `first` = 1.
 
     Examples
     --------
@@ -76,6 +79,8 @@ class DPTT(BatchedTopTwo):
     >>> instance = dpb.instances.bernoulli([0.9, 0.1])
     >>> dpb.DPTT(epsilon=1.0, delta=0.1).draw(instance, np.random.default_rng(0)).recommendation
     0
+    >>> dpb.DPTT(epsilon=0.3, delta=0.1).first_batch
+    34
     """
 
     label: ClassVar[str] = "DP-TT"
@@ -85,18 +90,25 @@ class DPTT(BatchedTopTwo):
     delta: Fraction
     threshold: Literal["chernoff", "union"] = "chernoff"
     eta: Annotated[float, between(1e-3, 1e3)] = 1.0
-    leader_share: Fraction = 0.5
+    leader_share: Fraction | None = 0.5
     costs: Literal["calibrated", "plain"] = "calibrated"
     exploration: Annotated[float, between(0, 1e3)] = 2.0
     exponent: Annotated[float, between(1.001, 100)] = 1.3
-    first: Annotated[int, whole(1, 2**53)] = 1
+    first: Annotated[int, whole(1, 2**53)] | None = None
+
+    @property
+    def first_batch(self) -> int:
+        """Pulls of each arm before its first release: `first`, or ⌈10/ε⌉."""
+        if self.first is not None:
+            return self.first
+        return min(max(math.ceil(10.0 / self.epsilon), 1), 2**53)
 
     def decide(self, rewards: Run, rng: Rng) -> int:
-        arms = range(rewards.n_arms)
+        arms, first = range(rewards.n_arms), self.first_batch
         # of each arm: released sum, pulls n up to the last release, releases k; pulls N so far
-        sums = [self.release(rewards.total(arm, self.first), rng) for arm in arms]
-        released, releases, pulls = [self.first for _ in arms], [1 for _ in arms], rewards.pulls
-        following = [next_release(self.first, self.eta, self.first) for _ in arms]
+        sums = [self.release(rewards.total(arm, first), rng) for arm in arms]
+        released, releases, pulls = [first for _ in arms], [1 for _ in arms], rewards.pulls
+        following = [next_release(first, self.eta, first) for _ in arms]
         open_batch, led, own = [0.0 for _ in arms], [0 for _ in arms], [0 for _ in arms]
         while True:
             means = [s / n for s, n in zip(sums, released, strict=True)]
@@ -110,9 +122,10 @@ class DPTT(BatchedTopTwo):
             ):
                 return leader
             known = noise if self.costs == "calibrated" else [0.0 for _ in arms]
+            share = self.leader_share or adapted_share(means, self.epsilon)
             while True:
                 led[leader] += 1
-                if own[leader] < self.leader_share * led[leader]:
+                if own[leader] < share * led[leader]:
                     own[leader] += 1
                     arm = leader
                 else:
@@ -128,13 +141,13 @@ class DPTT(BatchedTopTwo):
                     break
             sums[arm] += self.release(open_batch[arm], rng)
             released[arm], releases[arm], open_batch[arm] = pulls[arm], releases[arm] + 1, 0.0
-            following[arm] = next_release(pulls[arm], self.eta, self.first)
+            following[arm] = next_release(pulls[arm], self.eta, first)
 
     @property
     def tables(self) -> Tables:
-        """Tables on which it can be audited: the first decision comes after K·`first` pulls."""
+        """Tables on which it can be audited: the first decision comes after K first batches."""
         tables = super().tables
-        return tables._replace(least=tables.n_arms * self.first + 1)
+        return tables._replace(least=tables.n_arms * self.first_batch + 1)
 
     def cost(
         self, means: Sequence[float], ratios: Sequence[float], pulls: Pulls, leader: int, arm: int

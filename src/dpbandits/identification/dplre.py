@@ -44,7 +44,8 @@ class DPLRE(IdentificationAlgorithm):
     delta : float
         Probability δ in (0, 1) of a wrong recommendation that is allowed.
     least_growth, most_growth : float
-        Sizes of batches, as shares of the arm's pulls before: 0.001 ≤ least ≤ most ≤ 1000.
+        λ and Λ: a batch has at least λ and at most Λ(1 + r) times the pulls of its arm before, with
+        r ∈ [0, 1] the noise share (`noise_share`); 0.001 ≤ λ ≤ Λ ≤ 1000.
 
     Raises
     ------
@@ -249,27 +250,49 @@ class DPLRE(IdentificationAlgorithm):
         planned : dict of int to int
             Sizes of the rivals' batches.
         """
-        lead, planned, most = math.sqrt(len(lacking)), {}, 0
+        planned, greatest = {}, 0.0
         for b, evidence in lacking.items():
-            upper, lower, wanted = means[leader], means[b], math.inf
-            gain = transportation_cost_kernel(upper, lower, lead, 1.0, self.epsilon)[0]
-            if gain > 0.0:
-                noise = self._noise_share(upper, lower)
-                wanted = (0.5 * (1.0 + noise) * evidence + noise) / gain
-            planned[b] = self._batch(wanted, pulls[b])
-            most = max(most, pulls[b] + planned[b])
-        wanted = lead * most - pulls[leader]
+            noise = self.noise_share(means[leader], means[b])
+            lead = len(lacking) ** (0.5 - 0.25 * noise)
+            gain = transportation_cost_kernel(means[leader], means[b], lead, 1.0, self.epsilon)[0]
+            wanted = (0.5 * (1.0 + noise) * evidence + noise) / gain if gain > 0.0 else math.inf
+            planned[b] = self._batch(wanted, pulls[b], noise)
+            greatest = max(greatest, noise)
+        power = 1.0 / (0.5 - 0.25 * greatest)
+        most = float(max((pulls[b] + planned[b] for b in planned), default=0))
+        total = sum(((pulls[b] + size) / most) ** power for b, size in planned.items())
+        wanted = most * total ** (1.0 / power) - pulls[leader]
         enough = wanted >= self.least_growth * pulls[leader]
-        return self._batch(wanted, pulls[leader]) if enough else 0, planned
+        return self._batch(wanted, pulls[leader], greatest) if enough else 0, planned
 
-    def _batch(self, wanted: float, pulls: int) -> int:
+    def _batch(self, wanted: float, pulls: int, noise: float) -> int:
         """Return the size of a batch that is wanted, within the limits of its growth."""
-        least, most = self.least_growth * pulls, self.most_growth * pulls
+        least, most = self.least_growth * pulls, self.most_growth * (1.0 + noise) * pulls
         return math.ceil(min(max(wanted, least), most))
 
-    def _noise_share(self, upper: float, lower: float) -> float:
-        """Return half the tilt between two means, as a share, at most 1, of what noise lets by."""
+    def noise_share(self, upper: float, lower: float) -> float:
+        """Return r: half the distance of two means in log-odds over ε, and at most 1.
+
+        It says how much of the surprise that a batch can bring is left over by the noise.
+
+        Parameters
+        ----------
+        upper, lower : float
+            The means, in [0, 1], the greater first.
+
+        Returns
+        -------
+        float
+            The share.
+
+        Examples
+        --------
+        >>> import dpbandits as dpb
+        >>> algorithm = dpb.DPLRE(1.0, 0.01)
+        >>> round(algorithm.noise_share(0.7, 0.5), 4), algorithm.noise_share(1.0, 0.5)
+        (0.4236, 1.0)
+        """
         if lower <= 0.0 or upper >= 1.0:
             return 1.0 if self.epsilon < math.inf else 0.0
-        tilt = math.log(upper / (1.0 - upper)) - math.log(lower / (1.0 - lower))
-        return min(tilt / (2.0 * self.epsilon), 1.0)
+        odds = math.log(upper / (1.0 - upper)) - math.log(lower / (1.0 - lower))
+        return min(max(odds, 0.0) / (2.0 * self.epsilon), 1.0)

@@ -1,7 +1,7 @@
 """Evidence that one arm is better than another, from privately released batches.
 
 A batch of n rewards of an arm with mean u is released as x = Bin(n, u) + Lap(1/ε), of density
-f_{n,u}(x) (:prf:ref:`lem-batch-density`); log f is computed to nearly full accuracy
+f_{n,u}(x) (:prf:ref:`lem-batch-density`); log f is computed to 10⁻¹⁰, besides rounding
 (:prf:ref:`lem-tail-ratio`). An arm's batches have the likelihood L(u) = Π_j f_{n_j,u}(x_j), and the
 evidence that c is better than b is the infimum over all u_c ≤ u_b of
 
@@ -45,15 +45,17 @@ _LEAST_WIDTH = 1e-14  # of an interval that is halved; without noise log L(0) ma
 CAPACITY = 1024  # knots of a table at most
 START = np.sin(np.linspace(0.0, 0.5 * math.pi, 17)) ** 2  # its first knots
 START[-1] = 1.0
-_REACH = 37.0  # the integral of `_log_tail_ratio` is cut where its exponent is below −37
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+_REACH = 25.0  # the integral of `_log_tail_ratio` is cut where its exponent is below −25
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_FEW = 30.0  # with fewer successes or failures a sum replaces the integral
+_ERROR = 1e-10  # of a log density, besides what grows with n and with its size
 
 
 @kernel
 def _log_tail_ratio(k: float, n: float, odds: float) -> float:
     """Return log(P(Bin(n, p) ≤ k)/P(Bin(n, p) = k)) for k ≤ np, with odds = (1 − p)/p."""
     ratio = k / (n - k + 1.0) * odds
-    if ratio < 0.75 or k < 30.0:
+    if ratio < 0.75 or k < _FEW or n - k < _FEW:
         total = term = i = 1.0
         while i <= k and term > 1e-17 * total:
             term *= (k + 1.0 - i) / (n - k + i) * odds
@@ -218,7 +220,7 @@ def take_in(rows: Floats, size: int, ns: Floats, xs: Floats, epsilon: float) -> 
     for i in range(size):
         values[i] = max(values[i] + log_density(ns[-1], xs[-1], knots[i], epsilon), -1e100)
     size = _refine(knots, values, size, ns, xs, epsilon)
-    slack = 1e-12 * ns.size + 2e-15 * ns.sum()
+    slack = _ERROR * ns.size + 2e-15 * ns.sum()
     for i in range(size - 1):
         rows[2, i] = values[i] - _rounding(min(values[i], values[i + 1]), slack)
         rows[3, i] = (values[i + 1] - values[i]) / (knots[i + 1] - knots[i])
@@ -316,7 +318,9 @@ def _log_e_value(better: Table, worse: Table, y: float, x: float, first: int, la
 
 @kernel
 def peak(table: Table) -> float:
-    """Return the knot of the largest likelihood.
+    """Return where the likelihood is largest.
+
+    It is the vertex of the parabola through the greatest knot and its neighbours.
 
     Parameters
     ----------
@@ -326,9 +330,19 @@ def peak(table: Table) -> float:
     Returns
     -------
     float
-        The knot, in [0, 1].
+        The place, in [0, 1].
     """
-    return float(table[0][np.argmax(table[1])])
+    knots, values = table[0], table[1]
+    i = int(np.argmax(values))
+    if i == 0 or i == knots.size - 1:
+        return float(knots[i])
+    left, right = knots[i] - knots[i - 1], knots[i + 1] - knots[i]
+    fall, drop = values[i] - values[i - 1], values[i] - values[i + 1]
+    if fall + drop == 0.0:
+        return float(knots[i])
+    return float(
+        knots[i] + 0.5 * (right * right * fall - left * left * drop) / (right * fall + left * drop)
+    )
 
 
 @kernel

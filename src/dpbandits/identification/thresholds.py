@@ -312,6 +312,30 @@ def mixture_threshold(delta: _Confidence, n_arms: ArmCount, first: Count, second
 
 
 @kernel
+def customary_threshold_kernel(delta: float, pulls: float) -> float:
+    """Return log((1 + log t)/δ): what experiments with Top Two customarily use, without a proof.
+
+    Parameters
+    ----------
+    delta : float
+        Confidence δ.
+    pulls : int
+        Pulls t of all arms.
+
+    Returns
+    -------
+    float
+        The threshold, in nats.
+
+    Examples
+    --------
+    >>> round(customary_threshold_kernel(0.01, 1000), 3)
+    6.673
+    """
+    return math.log((1.0 + math.log(float(pulls))) / delta)
+
+
+@kernel
 def _sampling_log(delta: float, n_arms: int, k: float, j: float) -> float:
     # half of δ goes to the rewards of all pairs of batches
     return math.log(2 * (n_arms - 1) * _ZETA_2**2 / delta) + 2 * math.log(k * j)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from dpbandits._arrays import Rng
 from dpbandits.configuration import Fraction
 from dpbandits.divergences import d_eps_kernel
 from dpbandits.identification.base import IdentificationAlgorithm
-from dpbandits.identification.thresholds import mixture_threshold_kernel
+from dpbandits.identification.thresholds import (
+    customary_threshold_kernel,
+    mixture_threshold_kernel,
+)
 from dpbandits.rewards.run import Run
 
 __all__ = ["TopTwo"]
@@ -24,11 +27,10 @@ class TopTwo(IdentificationAlgorithm):
     and the challenger the least W_{B,a} + log N_a, where W_{B,a} = N_B·kl(μ̂_B, u) + N_a·kl(μ̂_a, u)
     is what it costs that both arms have one mean u (the "EB-TCI" rule of Jourdan et al. 2022).
     The leader is played in the share β of the rounds in which it leads. The rule stops, also
-    before every pull, when W_{ã,b} is above `thresholds.mixture_threshold`, which is δ-correct, for
-    ã = argmax μ̂ and every b ≠ ã.
+    before every pull, when W_{ã,b} is above the threshold for ã = argmax μ̂ and every b ≠ ã.
 
-    Deviation: the threshold. Those of Kaufmann & Koolen (2021) have log log N in place of ½·log N
-    and greater constants; this one is smaller at the sizes of interest.
+    Deviation: the proved threshold. Those of Kaufmann & Koolen (2021) have log log N in place of
+    ½·log N and greater constants; this one is smaller at the sizes of interest.
 
     Parameters
     ----------
@@ -36,6 +38,9 @@ class TopTwo(IdentificationAlgorithm):
         Probability δ in (0, 1) of a wrong recommendation that is allowed.
     leader_share : float
         Share β in (0, 1) of an arm's rounds as the leader in which it is played.
+    threshold : {"proved", "customary"}
+        "proved" is `thresholds.mixture_threshold`, which is δ-correct. "customary" is what
+        experiments use, log((1 + log t)/δ) after t pulls; nothing is proved for it.
 
     Raises
     ------
@@ -56,6 +61,11 @@ class TopTwo(IdentificationAlgorithm):
 
     delta: Fraction
     leader_share: Fraction = 0.5
+    threshold: Literal["proved", "customary"] = "proved"
+
+    @property
+    def is_correct(self) -> bool:
+        return self.threshold == "proved"
 
     def decide(self, rewards: Run, rng: Rng) -> int:
         arms = range(rewards.n_arms)
@@ -74,6 +84,8 @@ class TopTwo(IdentificationAlgorithm):
                     u = (sums[leader] + sums[a]) / (n + pulls[a])
                     cost = n * kl(mean, u) + pulls[a] * kl(means[a], u)
                 limit = mixture_threshold_kernel(self.delta, len(arms), n, pulls[a])
+                if self.threshold == "customary":
+                    limit = customary_threshold_kernel(self.delta, sum(pulls))
                 settled = settled and cost > limit
                 costs[a] = cost + math.log(pulls[a])
             if settled:
