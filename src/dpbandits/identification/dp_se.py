@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpbandits._arrays import Rng
-from dpbandits.configuration import Budget, Fraction
+from dpbandits._arrays import Ints, Rng
+from dpbandits.configuration import Budget, Flag, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
-from dpbandits.mechanisms import laplace_noise
+from dpbandits.mechanisms import DiscreteLaplace, laplace_noise
 from dpbandits.rewards.run import Run
 from dpbandits.rewards.tables import Tables
-from dpbandits.schedules import elimination_epoch
+from dpbandits.schedules import EpochPlan, elimination_epoch
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,93 @@ class DPSEIdentifier(IdentificationAlgorithm):
         while viable.size > 1:
             epoch += 1
             plan = elimination_epoch(viable.size, epoch, self.delta, self.epsilon)
-            means = rewards.totals(viable, plan.pulls) / plan.pulls
-            if plan.noise_scale > 0:
-                means += laplace_noise(rng, plan.noise_scale, viable.size)
-            viable = viable[means.max() - means <= plan.threshold]
+            viable = self._left(rewards, viable, plan, rng)
         return int(viable[0])
+
+    def _left(self, rewards: Run, viable: Ints, plan: EpochPlan, rng: Rng) -> Ints:
+        """Play an epoch and return the arms that are left."""
+        means = rewards.totals(viable, plan.pulls) / plan.pulls
+        if plan.noise_scale > 0:
+            means += laplace_noise(rng, plan.noise_scale, viable.size)
+        return viable[means.max() - means <= plan.threshold]
+
+
+@dataclass(frozen=True)
+class DiscreteDPSEIdentifier(DPSEIdentifier):
+    """DP-SE for a trial, whose released sums and noise are whole numbers: private as computed.
+
+    `DPSEIdentifier`, with `dpbandits.mechanisms.DiscreteLaplace` of budget ε on the sum of an arm's
+    epoch; rewards are rounded at random to 0 or 1, which leaves what is 0 or 1 as it is. Proof:
+    :prf:ref:`thm-discrete-private`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` draws no noise.
+    delta : float
+        Probability δ in (0, 1) of a wrong recommendation.
+    secure : bool
+        Whether noise comes from the operating system's secure generator, so that no run can be
+        repeated; or from the generator of the run.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Notes
+    -----
+    δ-correct, as `DPSEIdentifier`: whole-number noise is beyond x + 1/2 with probability at most
+    e^(−εx), as 2/(1 + e^−ε) ≤ e^(ε/2); so a threshold that is wider by one reward does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpbandits as dpb
+    >>> from dpbandits.identification.dp_se import DiscreteDPSEIdentifier
+    >>> instance = dpb.instances.bernoulli([0.9, 0.1])
+    >>> decision = DiscreteDPSEIdentifier(1.0, 0.1).draw(instance, np.random.default_rng(0))
+    >>> decision.recommendation, decision.stopping_time
+    (0, 1302)
+    """
+
+    secure: Flag = False
+
+    def _left(self, rewards: Run, viable: Ints, plan: EpochPlan, rng: Rng) -> Ints:
+        noise = DiscreteLaplace(self.epsilon), None if self.secure else rng
+        return left_by_whole_sums(rewards, viable, plan, rng, *noise)
+
+
+def left_by_whole_sums(
+    rewards: Run,
+    viable: Ints,
+    plan: EpochPlan,
+    rng: Rng,
+    noise: DiscreteLaplace,
+    source: Rng | None,
+) -> Ints:
+    """Play an epoch of DP-SE with sums and noise in whole numbers; return the arms that are left.
+
+    Parameters
+    ----------
+    rewards : Run
+        What is pulled.
+    viable : numpy.ndarray of int
+        Arms that are viable.
+    plan : EpochPlan
+        The epoch.
+    rng : numpy.random.Generator
+        Source of the rounding of rewards to 0 or 1.
+    noise : DiscreteLaplace
+        Law of the noise.
+    source : numpy.random.Generator or None
+        Source of the noise; None for the operating system's secure generator.
+
+    Returns
+    -------
+    numpy.ndarray of int
+        Those whose noisy sum is at most 1 + ⌈R_e⌉·(2h_e + 2c_e) below the largest.
+    """
+    counts = rewards.rounded_totals(viable, plan.pulls, rng).astype(np.int64)
+    sums = np.array(noise.release(counts.tolist(), source))
+    return viable[sums.max() - sums <= plan.pulls * plan.threshold + 1]

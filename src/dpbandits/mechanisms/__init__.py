@@ -4,6 +4,8 @@ from dpbandits.mechanisms.counters import AdaptiveTree as AdaptiveTree
 from dpbandits.mechanisms.counters import BinaryTree as BinaryTree
 from dpbandits.mechanisms.counters import HybridCounter as HybridCounter
 from dpbandits.mechanisms.counters import LogarithmicCounter as LogarithmicCounter
+from dpbandits.mechanisms.discrete import DiscreteCounter as DiscreteCounter
+from dpbandits.mechanisms.discrete import DiscreteLaplace as DiscreteLaplace
 from dpbandits.mechanisms.noise import laplace as laplace
 from dpbandits.mechanisms.noise import laplace_below as laplace_below
 from dpbandits.mechanisms.noise import laplace_cdf as laplace_cdf

@@ -11,7 +11,7 @@ import abc
 import functools
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -116,6 +116,30 @@ class Counter(Guaranteed, Configuration, abc.ABC):
             noise stays in all later sums.
         """
 
+    def budget_at(self, n: int) -> tuple[float, int]:
+        """Return the budget of the n-th element's variable, and how many nodes share it.
+
+        Its scale is their ratio, nodes over budget; `DiscreteCounter` needs it as a fraction.
+
+        Parameters
+        ----------
+        n : int
+            Number of the element, from 1.
+
+        Returns
+        -------
+        budget : float
+            Budget of all variables that an element of this block can be in.
+        nodes : int
+            How many they are at most.
+
+        Raises
+        ------
+        NotImplementedError
+            If the counter's variables have no common budget.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no budget of one variable")
+
     def counter(self, rng: Rng) -> RunningCounter:
         """Start a counter.
 
@@ -188,8 +212,8 @@ class RunningCounter:
     ----------
     mechanism : Counter
         The counter's configuration.
-    rng : numpy.random.Generator
-        Source of the noise.
+    rng : numpy.random.Generator or None
+        Source of the noise; None only where a subclass draws without it.
 
     Examples
     --------
@@ -198,9 +222,9 @@ class RunningCounter:
     [1.0, 1.25, 1.75]
     """
 
-    def __init__(self, mechanism: Counter, rng: Rng) -> None:
+    def __init__(self, mechanism: Counter, rng: Rng | None) -> None:
         self._mechanism = mechanism
-        self._rng = rng
+        self._rng: Any = rng
         self._length = 0
         self._sum = 0.0
         self._blocks_noise = 0.0
@@ -234,18 +258,30 @@ class RunningCounter:
         if not low <= x <= high:
             raise ValueError(f"x={x!r} is out of range; allowed: [{low:g}, {high:g}]")
         self._length = n
-        self._sum += x
+        self._sum += self._element(x)
         scale, nodes = self._mechanism.drawn(n)
         if scale is None:
             return self._released
-        noise = _laplace(self._rng, scale) if scale > 0.0 else 0.0
+        noise = self._noise(n, scale)
         if nodes:
             self._nodes[lowest_level(n)] = noise
         else:
             self._blocks_noise += noise
         in_sum = (self._nodes[j] for j in range(nodes.bit_length()) if nodes >> j & 1)
-        self._released = self._sum + self._blocks_noise + sum(in_sum)
+        self._released = self._value(self._sum + self._blocks_noise + sum(in_sum))
         return self._released
+
+    def _element(self, x: float) -> float:
+        """Return what is added for an element."""
+        return x
+
+    def _noise(self, n: int, scale: float) -> float:
+        """Draw the variable of the n-th element."""
+        return _laplace(self._rng, scale) if scale > 0.0 else 0.0
+
+    def _value(self, total: float) -> float:
+        """Return what is released for a noisy total."""
+        return total
 
 
 # ------------------------------------------------------------------------------ of known length
@@ -302,6 +338,9 @@ class BinaryTree(_Tree):
 
     def drawn(self, n: int) -> tuple[float | None, int]:
         return self.node_scale, int(n)
+
+    def budget_at(self, n: int) -> tuple[float, int]:
+        return self.epsilon, self.levels
 
     @checked_arguments
     def error_quantile(self, beta: Fraction) -> float:
@@ -737,6 +776,9 @@ class LogarithmicCounter(_Endless):
         n = int(n)
         return (None if n & (n - 1) else self.block_scale), 0
 
+    def budget_at(self, n: int) -> tuple[float, int]:
+        return self.epsilon, 1
+
     @checked_arguments
     def noise_terms(self, length: _Length) -> tuple[tuple[int, ...], tuple[float, ...]]:
         return (length.bit_length(),), (self.block_scale,)
@@ -816,6 +858,9 @@ class HybridCounter(_Endless):
         levels = int(n).bit_length() - 1
         leaf = int(n) - (1 << levels)
         return (levels / self.part_epsilon if leaf else self.block_scale), leaf
+
+    def budget_at(self, n: int) -> tuple[float, int]:
+        return self.part_epsilon, int(n).bit_length() - 1 if n & (n - 1) else 1
 
     @checked_arguments
     def noise_terms(self, length: _Length) -> tuple[tuple[int, ...], tuple[float, ...]]:

@@ -10,15 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpbandits import bounds
-from dpbandits._arrays import Rng
-from dpbandits.configuration import Budget, Fraction
+from dpbandits._arrays import Ints, Rng
+from dpbandits.configuration import Budget, Flag, Fraction
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.mechanisms import laplace_noise
+from dpbandits.identification.dp_se import left_by_whole_sums
+from dpbandits.mechanisms import DiscreteLaplace, laplace_noise
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.run import Run
 from dpbandits.schedules import EpochPlan, elimination_epoch
 
-__all__ = ["DPSE", "SuccessiveElimination"]
+__all__ = ["DPSE", "DiscreteDPSE", "SuccessiveElimination"]
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,15 @@ class DPSE(RegretAlgorithm):
         while viable.size > 1:
             epoch += 1
             plan = self.plan_epoch(viable.size, epoch, horizon)
-            means = rewards.totals(viable, plan.pulls) / plan.pulls
-            if plan.noise_scale > 0:
-                means += laplace_noise(rng, plan.noise_scale, viable.size)
-            viable = viable[means.max() - means <= plan.threshold]
+            viable = self._left(rewards, viable, plan, rng)
         rewards.rest(viable[0])
+
+    def _left(self, rewards: Run, viable: Ints, plan: EpochPlan, rng: Rng) -> Ints:
+        """Play an epoch and return the arms that are left."""
+        means = rewards.totals(viable, plan.pulls) / plan.pulls
+        if plan.noise_scale > 0:
+            means += laplace_noise(rng, plan.noise_scale, viable.size)
+        return viable[means.max() - means <= plan.threshold]
 
     def plan_epoch(self, n_viable: int, epoch: int, horizon: int) -> EpochPlan:
         """Return the length, the widths and the noise of an epoch: `elimination_epoch`.
@@ -128,6 +133,54 @@ class DPSE(RegretAlgorithm):
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
         bound = partial(bounds.elimination_regret, instance.gaps, horizon)
         return partial(bound, epsilon=self.epsilon, beta=self.beta)
+
+
+@dataclass(frozen=True)
+class DiscreteDPSE(DPSE):
+    """DP-SE whose released sums and noise are whole numbers: private as computed.
+
+    `DPSE`, with each reward rounded at random to 0 or 1, which leaves what is 0 or 1 as it is, and
+    with `dpbandits.mechanisms.DiscreteLaplace` of budget ε on the sum of an arm's epoch. What it
+    pulls is computed from these releases alone. Proof: :prf:ref:`thm-discrete-private`. The
+    threshold between two sums is wider by one reward than that of `DPSE`, so that noise is as
+    rarely beyond its width; no bound on the regret is stated.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed and draws no noise.
+    beta : float, optional
+        Confidence β in (0, 1). None means 1/T, with T the horizon of the simulation.
+    secure : bool
+        Whether noise comes from the operating system's secure generator, so that no run can be
+        repeated; or from the generator of the run.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Notes
+    -----
+    Deviations from the printed algorithm: the law of the noise, rounded rewards, the threshold.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> from dpbandits.regret.elimination import DiscreteDPSE
+    >>> runs = dpb.simulate(DiscreteDPSE(epsilon=1.0), dpb.instances.ss19("C1"), 10**5, n_runs=2)
+    >>> runs.how, runs.pulls.sum(axis=1).tolist()
+    ('reference', [100000, 100000])
+    """
+
+    secure: Flag = False
+
+    def _left(self, rewards: Run, viable: Ints, plan: EpochPlan, rng: Rng) -> Ints:
+        noise = DiscreteLaplace(self.epsilon), None if self.secure else rng
+        return left_by_whole_sums(rewards, viable, plan, rng, *noise)
+
+    def _regret_bound(self, instance: Any, horizon: int) -> Any:
+        return None
 
 
 @dataclass(frozen=True)
