@@ -636,6 +636,15 @@ class SameReports:
     other: object
     runs: int = 4000
 
+    def deviation(self, told, plan):
+        """That of a difference of means with the noise of one plan and the rest of another."""
+        if told.lie is None:
+            return 2.0 * told.noise_scale / math.sqrt(plan.pulls)
+        shares = [x / plan.bound for x in (0.01, 0.01 + plan.threshold)]
+        yes = [told.lie + (1 - 2 * told.lie) * share for share in shares]
+        spread = math.sqrt(sum(p * (1 - p) for p in yes) / plan.pulls)
+        return plan.bound * spread / (1 - 2 * told.lie)
+
     def holds(self, name):
         laws = [TwoPointHeavyLaw(each, 1.0) for each in (0.1, 0.2)]
         instance = dpb.instances.heavy(laws, order=1.0, moment_bound=1.0)
@@ -643,11 +652,9 @@ class SameReports:
             heavy_plan(each, CERTAIN_HORIZON, instance, 2, 1)
             for each in (self.algorithm, self.other)
         )
-        deviations = [
-            2.0 * scale / math.sqrt(plan.pulls) for scale in (plan.noise_scale, other.noise_scale)
-        ]
+        deviations = [self.deviation(each, plan) for each in (plan, other)]
         high = 0.01 + plan.threshold - deviations[0]
-        assert high < plan.bound and plan.noise_draws == plan.pulls > 1000
+        assert high < plan.bound and plan.pulls > 1000
         certain = [TwoPointHeavyLaw(each, 1.0) for each in (0.01, high)]
         instance = dpb.instances.heavy(certain, order=1.0, moment_bound=1.0)
         times, rng, left = (
@@ -792,6 +799,7 @@ CASES |= {
     ],
     (dpb.LDPRSE, ExactRun, "integrated"): [
         SameReports(dpb.LDPRSE(1.0, 0.5), dpb.LDPRSE(1.5, 0.5)),
+        SameReports(*(dpb.LDPRSE(e, 0.5, "one-bit") for e in (1.0, 1.5))),
     ],
     (dpb.DPRUCB, ExactRun, "integrated"): [SameChoice(dpb.DPRUCB(10.0), dpb.DPRUCB(20.0))],
     (dpb.DPNAS, ExactRun, "integrated"): [

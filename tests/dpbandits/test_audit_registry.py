@@ -39,7 +39,8 @@ CASES = audit_cases(1.0, FAST, SLOW) | free_cases(FAST)
 EXACT = [
     *(dpb.DPSE(0.5), dpb.DPSE(4.0, beta=0.01), dpb.GuessAndDouble(dpb.DPRSE(1.0))),
     *(dpb.DPRUCB(4.0, "published"), dpb.DPRSE(2.0, schedule="tightened")),
-    *(dpb.LDPRSE(1.0, schedule="non-negative"), dpb.DPExponentialNAS(2.0, 0.5, 0.05)),
+    *(dpb.LDPRSE(1.0, schedule=name) for name in ("non-negative", "fitted", "one-bit")),
+    *(dpb.DPRSE(2.0, schedule="fitted"), dpb.DPExponentialNAS(2.0, 0.5, 0.05)),
     dpb.DPExponentialNAS(1.0, 0.5, 0.05, estimate="midpoint"),
     *(case.target for case in CASES.values() if case.method == "exact"),
 ]
@@ -228,7 +229,11 @@ def test_without_privacy_one_reward_decides(target):
 def test_exact_audits_are_tight_where_theory_says_so(epsilon):
     """Elimination, local reports and halting times reach their ε up to half a per cent."""
     tight = [kind(epsilon) for kind in (dpb.DPSE, dpb.DPRSE, dpb.LDPRSE)]
-    tight += [dpb.DPSEIdentifier(epsilon, 0.1), dpb.DPExponentialNAS(epsilon, 0.5, 0.05)]
+    tight += [
+        dpb.LDPRSE(epsilon, schedule="one-bit"),
+        dpb.DPSEIdentifier(epsilon, 0.1),
+        dpb.DPExponentialNAS(epsilon, 0.5, 0.05),
+    ]
     for target in tight:
         assert 0.995 * epsilon < audit_exactly(target).epsilon_lower <= epsilon * (1 + 1e-9)
 

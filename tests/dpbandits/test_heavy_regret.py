@@ -13,6 +13,7 @@ from statistical import may_be_at_most, same_law
 import dpbandits as dpb
 from dpbandits import bounds
 from dpbandits.fast.heavy_steps import grown_power
+from dpbandits.heavy.robust_means import fitted_mean
 from dpbandits.heavy.schedules import (
     HEAVY_SCHEDULES,
     HeavyEpochPlan,
@@ -24,6 +25,7 @@ from dpbandits.mechanisms import AdaptiveTree, laplace_total
 from dpbandits.regret.simulation import instance_description
 from dpbandits.rewards.heavy_instances import HeavyTailInstance
 from dpbandits.rewards.heavy_laws import ParetoLaw, SampledLaw, TwoPointHeavyLaw, draw_heavy
+from dpbandits.rewards.run import Run
 
 PARETO = dpb.instances.twzw22("S1", order=0.9)
 WIDE = dpb.instances.twzw22("S3", order=0.5)
@@ -96,13 +98,59 @@ def test_an_epoch_is_long_enough(k, epoch, beta, epsilon, u, v, kind):
     plan = heavy_epoch(k, epoch, beta, epsilon, u, v, *kind)
     log_term, n, b = math.log(4 * k * epoch**2 / beta), plan.pulls, plan.bound
     variance, scale, extra = u * b ** (1 - v) / n, b / (3 * n), plan.noise_scale * log_term / n
-    if kind[0] == "local":
+    if plan.lie is not None:  # Hoeffding, for B·(yes − q)/(1 − 2q)
+        assert plan.lie == pytest.approx(1 / (1 + math.exp(epsilon)))
+        variance, scale, extra = (b / (1 - 2 * plan.lie)) ** 2 / (4 * n), 0.0, 0.0
+    elif kind[0] == "local":
         variance += 2 * plan.noise_scale**2 / n
         scale, extra = max(scale, plan.noise_scale / n), 0.0
     error = u * b**-v + math.sqrt(2 * variance * log_term) + scale * log_term + extra
     assert error <= plan.threshold / 2 * (1 + 1e-9)
     assert plan.threshold <= 2.0**-epoch / 2 * (1 + 1e-9)
     assert heavy_epoch(k + 1, epoch, beta, epsilon, u, v, *kind).pulls >= n
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, math.inf])
+@pytest.mark.parametrize("order", [0.3, 0.5, 1.0])
+@pytest.mark.parametrize("channel", ["central", "local", "one-bit"])
+def test_a_fitted_cut_has_the_least_half_width(channel, order, epsilon):
+    """No cut of 400 around it is proved to err less, by the sums that the theorems print."""
+    n, u, log_term = 10_000, 2.0, 12.0
+    bound, width = fitted_mean(n, u, order, epsilon, log_term, channel)
+
+    def half_width(b):
+        if channel == "one-bit":
+            return u * b**-order + b / math.tanh(epsilon / 2) * math.sqrt(log_term / (2 * n))
+        variance, linear = u * b ** (1 - order), b / 3
+        if channel == "central":
+            return (
+                u * b**-order
+                + math.sqrt(2 * variance * log_term / n)
+                + (linear + 2 * b / epsilon) * log_term / n
+            )
+        root = math.sqrt(2 * (variance + 8 * b**2 / epsilon**2) * log_term / n)
+        return u * b**-order + root + max(linear, 2 * b / epsilon) * log_term / n
+
+    assert half_width(bound) == pytest.approx(width, rel=1e-9)
+    others = [half_width(bound * factor) for factor in np.geomspace(1e-3, 1e3, 400)]
+    assert min(others) >= width * (1 - 1e-12)
+    assert half_width(1.5 * bound) > width * (1 + 1e-4), "control: other cuts are worse"
+
+
+def test_what_better_cuts_and_channels_are_worth():
+    """Of the first epoch at v = ½, ε = 1: cut, then sign, then one bit instead of Laplace noise."""
+    arguments = (5, 1, 1e-18, 1.0, 1.0, 0.5, "local")
+    pulls = {name: heavy_epoch(*arguments, name).pulls for name in HEAVY_SCHEDULES["local"]}
+    assert pulls["minimax"] / pulls["fitted"] == pytest.approx((5 / 3) ** 6, rel=0.01)
+    assert pulls["fitted"] / pulls["one-bit"] == pytest.approx(
+        4 * 8 * math.tanh(0.5) ** 2, rel=0.01
+    )
+    for epsilon, better in ((2.2, True), (2.4, False)):
+        laplace, bit = (
+            fitted_mean(1e12, 1.0, 0.5, epsilon, 10.0, channel, non_negative=True)[1]
+            for channel in ("local", "one-bit")
+        )
+        assert (bit < laplace) == better
 
 
 def test_failures_add_up():
@@ -116,7 +164,7 @@ def test_an_infinite_budget():
     """No noise, and the lengths of ε = 1; the local schedule has the central rate then."""
     for model, name in SCHEDULES:
         plan = heavy_epoch(5, 2, 1e-3, math.inf, 2.0, 0.5, model, name)
-        assert plan.noise_scale == 0 and math.isfinite(plan.bound)
+        assert plan.noise_scale == 0 and not plan.lie and math.isfinite(plan.bound)
     central = {heavy_epoch(5, 2, 1e-3, e, 2.0, 0.5).pulls for e in (1.0, math.inf)}
     assert len(central) == 1
     for epsilon, rate in ((math.inf, 8), (1.0, 64)):
@@ -192,6 +240,27 @@ def test_law_of_elimination(mistake, local):
     assert same_law(mine, theirs) == (mistake in (None, "custom laws"))
 
 
+@pytest.mark.parametrize("mistake", [None, "custom laws", "no lies", "no rounding"])
+@pytest.mark.statistical
+def test_law_of_one_bit_of_each_reward(mistake):
+    """What is released of an arm, against reports one by one from the pseudo-code, 3000 runs."""
+    plan = HeavyEpochPlan(40, 1.5, 0.0, 0, 0.4, lie=1 / (1 + math.exp(0.8)))
+    instance = custom_laws(THREE) if mistake == "custom laws" else THREE
+    mine, theirs = [], []
+    for seed in range(3000):
+        rng, draw = np.random.default_rng([5, seed]), np.random.default_rng([6, seed])
+        run = Run(instance.rewards(rng), np.array([120]))
+        released = dpb.LDPRSE(0.8)._released(plan, run, np.arange(3), rng)
+        mine.append(list(released)[2])
+        x = THREE.laws[2].sample(draw, 40)
+        x = np.where(x <= plan.bound, x, 0.0) / plan.bound
+        x = np.round(x) if mistake == "no rounding" else x
+        lie = 0.0 if mistake == "no lies" else plan.lie
+        said = draw.random(40) < lie + (1 - 2 * lie) * x
+        theirs.append(plan.bound * (said.mean() - plan.lie) / (1 - 2 * plan.lie))
+    assert same_law(mine, theirs) == (mistake in (None, "custom laws"))
+
+
 @pytest.mark.parametrize("draws", [1, 2, 40])
 @pytest.mark.statistical
 def test_law_of_a_sum_of_laplaces(draws):
@@ -240,6 +309,10 @@ def test_each_released_reward_is_locally_private(schedule, epsilon):
         b = plan.bound
         positive = [0.0, b / 3, b, math.nextafter(b, 0), math.nextafter(b, math.inf), 1e9 * b]
         signed = positive + [-x for x in positive]
+        if plan.lie is not None:
+            yes = plan.lie + (1 - 2 * plan.lie) * np.array([0.0, 0.4, 1.0])
+            assert np.log([max(p) / min(p) for p in (yes, 1 - yes)]) == pytest.approx(epsilon)
+            continue
         xs = positive if schedule == "non-negative" else signed
         loss = loss_of_one_release(plan, xs, plan.noise_scale)
         assert 0.999 * epsilon < loss <= epsilon * (1 + 1e-12), "private, and no noise is wasted"
@@ -254,10 +327,11 @@ def calls(algorithm, instance):
     yield lambda: algorithm.draw(instance, 1000, np.array([1000]), np.random.default_rng(0))
 
 
-def test_half_the_noise_is_for_rewards_that_cannot_be_negative():
+@pytest.mark.parametrize("schedule", ["non-negative", "one-bit"])
+def test_half_the_noise_is_for_rewards_that_cannot_be_negative(schedule):
     law = SampledLaw(lambda rng, size: rng.normal(0.5, 0.1, size), 0.5, 1.0, 0.3)
     signed = HeavyTailInstance((law, ParetoLaw(3.0, 0.1)), 1.0, 0.3)
-    for call in calls(dpb.LDPRSE(1.0, schedule="non-negative"), signed):
+    for call in calls(dpb.LDPRSE(1.0, schedule=schedule), signed):
         with pytest.raises(ValueError, match="may be negative; allowed"):
             call()
     assert dpb.simulate(dpb.LDPRSE(1.0), signed, 1000, 1).pulls.sum() == 1000

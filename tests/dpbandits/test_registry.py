@@ -59,8 +59,14 @@ CONFIGURATIONS = {
         *(dpb.DPRUCB(200.0), dpb.DPRUCB(math.inf)),
         *(dpb.DPRUCB(1000.0, scaling="log"), dpb.DPRUCB(3000.0, "published", constant=4.0)),
     ],
-    "DPRSE": [dpb.DPRSE(1.0), dpb.DPRSE(0.5, 0.01, "tightened"), dpb.DPRSE(math.inf)],
-    "LDPRSE": [dpb.LDPRSE(1.0), dpb.LDPRSE(2.0, 0.01, "non-negative"), dpb.LDPRSE(math.inf)],
+    "DPRSE": [
+        *(dpb.DPRSE(1.0), dpb.DPRSE(0.5, 0.01, "tightened"), dpb.DPRSE(math.inf)),
+        dpb.DPRSE(math.inf, schedule="fitted"),
+    ],
+    "LDPRSE": [
+        *(dpb.LDPRSE(1.0), dpb.LDPRSE(2.0, 0.01, "non-negative"), dpb.LDPRSE(math.inf)),
+        *(dpb.LDPRSE(1.0, schedule="fitted"), dpb.LDPRSE(0.5, schedule="one-bit")),
+    ],
     "AnytimeLazyUCB": [
         *(dpb.AnytimeLazyUCB(1.0), dpb.AnytimeLazyUCB(0.5, 1.5, 0.5), dpb.AnytimeLazyUCB(math.inf))
     ],

@@ -7,6 +7,7 @@ replaced, may do anything else: it has no exact audit, and is run.
 from __future__ import annotations
 
 import bisect
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -209,9 +210,12 @@ def audit_report(
     """
     _check_program(algorithm, LDPRSE)
     plan = heavy_plan(algorithm, _HORIZON, instance, instance.n_arms, 1)
-    least = 0.0 if algorithm.schedule == "non-negative" else -plan.bound
+    least = 0.0 if algorithm.schedule in ("non-negative", "one-bit") else -plan.bound
     pair = TablePair(np.array([[least]]), 0, 0, plan.bound)
-    loss = (plan.bound - least) / plan.noise_scale
+    if plan.lie is None:
+        loss = (plan.bound - least) / plan.noise_scale
+    else:  # B is told as yes with the probability with which 0 is told as no
+        loss = math.log((1 - plan.lie) / plan.lie)
     return _found(algorithm, pair, loss, "one person's report", guarantee)
 
 

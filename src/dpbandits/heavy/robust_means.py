@@ -14,7 +14,15 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_choice, check_generator
-from dpbandits.configuration import Flag, Fraction, Order, Positive, checked_arguments
+from dpbandits.configuration import (
+    Budget,
+    Flag,
+    Fraction,
+    NonNegative,
+    Order,
+    Positive,
+    checked_arguments,
+)
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
 
@@ -22,6 +30,9 @@ CENTRAL_FAILURE = (1.5, 3.0)
 """`central_width` fails with at most these times e^−L: in one given direction, in either."""
 LOCAL_FAILURE = (1.0, 2.0)
 """`local_width` fails with at most these times e^−L: in one given direction, in either."""
+
+CHANNELS = ("central", "local", "one-bit")
+"""Who adds which noise, in `fitted_mean`."""
 
 
 @checked_arguments
@@ -211,6 +222,154 @@ def local_width(
     err = moment ** (1 / (1 + order)) * (root / epsilon) ** (order / (1 + order))
     deviation = math.sqrt(4 * noise**2 + 2 * epsilon * root) + max(noise, epsilon / 3) * root
     return float(err), 1 + deviation
+
+
+@checked_arguments
+def fitted_cut(
+    order: Order,
+    bias: Positive = 1.0,
+    linear: NonNegative = 0.0,
+    square: NonNegative = 0.0,
+    spread: NonNegative = 2.0,
+) -> tuple[float, float]:
+    """Return the κ for which a·κ^−v + √(s·κ^(1−v) + g·κ²) + m·κ is least, and what it is then.
+
+    With a threshold B = κ·(u/r)^(1/(1+v)) every bound on the error of a truncated mean in this
+    package is u^(1/(1+v))·r^(v/(1+v)) times such a sum: bias, Bernstein's root with the variance of
+    the noise, and what is linear in B. In log κ each term is convex, and so is the sum; the least κ
+    is found by bisection, and *every* κ gives a bound that holds. Proof: :prf:ref:`thm-fitted`.
+
+    Parameters
+    ----------
+    order : float
+        v, in (0, 1].
+    bias : float
+        a > 0.
+    linear : float
+        m ≥ 0.
+    square : float
+        g ≥ 0; it and `linear` are not both 0.
+    spread : float
+        s ≥ 0.
+
+    Returns
+    -------
+    cut : float
+        κ.
+    factor : float
+        The least value.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or `linear` and `square` are both 0.
+
+    Examples
+    --------
+    >>> cut, factor = fitted_cut(1.0, linear=2.0, spread=0.0)  # 1/κ + 2κ
+    >>> round(cut, 12) == round(0.5**0.5, 12), round(factor, 12) == round(8**0.5, 12)
+    (True, True)
+    """
+    if linear == square == 0:
+        raise ValueError(f"linear={linear!r} and square={square!r} are 0; allowed: one of them not")
+
+    def terms(log_cut: float) -> tuple[float, float, float]:
+        """Return bias, what is under the root, and the linear term."""
+        under = spread * math.exp((1 - order) * log_cut) + square * math.exp(2 * log_cut)
+        return bias * math.exp(-order * log_cut), under, linear * math.exp(log_cut)
+
+    def falls(log_cut: float) -> bool:
+        lost, under, line = terms(log_cut)
+        slope = (1 - order) * spread * math.exp((1 - order) * log_cut)
+        slope += 2 * square * math.exp(2 * log_cut)
+        return slope / (2 * math.sqrt(under) if under else 1.0) + line < order * lost
+
+    low, high = -300.0, 300.0
+    while high - low > 1e-12:
+        middle = (low + high) / 2
+        low, high = (middle, high) if falls(middle) else (low, middle)
+    lost, under, line = terms(high)
+    return math.exp(high), lost + math.sqrt(under) + line
+
+
+@checked_arguments
+def fitted_mean(
+    n: Positive,
+    moment: Positive,
+    order: Order,
+    epsilon: Budget,
+    log_term: Positive,
+    channel: str = "central",
+    *,
+    non_negative: Flag = False,
+) -> tuple[float, float]:
+    """Return the threshold whose proved half-width is least, and that half-width.
+
+    ========= ===================================================== ============================
+    channel   what is released                                      noise
+    ========= ===================================================== ============================
+    "central" the mean                                              Lap(2B/(nε)), once
+    "local"   every truncated reward                                Lap(2B/ε), on each
+    "one-bit" a yes of each x in [0, B], with probability           a lie with probability
+              x/B before the lie                                    1/(1 + e^ε)
+    ========= ===================================================== ============================
+
+    The half-width fails in one given direction with probability at most 1.5·e^−L ("central") or
+    e^−L. Proofs: :prf:ref:`thm-fitted`, :prf:ref:`thm-one-bit`. Without noise, ε = ``inf``, this is
+    the truncated mean itself, or with "one-bit" that of rounded rewards.
+
+    Parameters
+    ----------
+    n : float
+        Number of rewards, positive.
+    moment : float
+        u > 0: E∣X∣^(1+v) ≤ u.
+    order : float
+        v, in (0, 1].
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no noise.
+    log_term : float
+        L > 0.
+    channel : {"central", "local", "one-bit"}
+        Who adds which noise.
+    non_negative : bool
+        Whether rewards are known to be non-negative, which halves Laplace noise; "one-bit" is for
+        such rewards alone.
+
+    Returns
+    -------
+    bound : float
+        The threshold B, in units of a reward.
+    width : float
+        The half-width, in units of a reward.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
+
+    Examples
+    --------
+    >>> for channel in ("central", "local", "one-bit"):
+    ...     bound, width = fitted_mean(1e6, 1.0, 1.0, 1.0, 5.0, channel, non_negative=True)
+    ...     print(f"{channel}: cut at {bound:.3g}, within {width:.3g}")
+    central: cut at 387, within 0.00833
+    local: cut at 15, within 0.134
+    one-bit: cut at 17.1, within 0.117
+    """
+    check_choice("channel", channel, CHANNELS)
+    power, rate = 1 / (1 + order), log_term / n
+    noise = (1.0 if non_negative else 2.0) / epsilon
+    if channel == "central":
+        cut, factor = fitted_cut(order, linear=1 / 3 + noise)
+    elif channel == "local":
+        cut, factor = fitted_cut(order, linear=max(1 / 3, noise), square=4 * noise**2 / rate)
+    else:
+        per_bit = 1 / (2 * math.tanh(epsilon / 2) ** 2)  # Hoeffding, for a range B·coth(ε/2)
+        cut, factor = fitted_cut(order, square=per_bit / rate, spread=0.0)
+        # in units of B·√(L/n), where the others have B·L/n
+    scale = (moment / rate) ** power
+    return cut * scale, factor * moment**power * rate ** (order * power)
 
 
 class RobustMean(NamedTuple):

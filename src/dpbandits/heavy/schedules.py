@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
@@ -22,13 +23,15 @@ from dpbandits.heavy.robust_means import (
     LOCAL_FAILURE,
     central_threshold,
     central_width,
+    fitted_mean,
     local_threshold,
     local_width,
 )
 from dpbandits.mechanisms.counters import AdaptiveTree
+from dpbandits.mechanisms.randomised_response import lie_probability
 
-GLOBAL_SCHEDULES = ("printed", "tightened")
-LOCAL_SCHEDULES = ("minimax", "non-negative", "published-remark")
+GLOBAL_SCHEDULES = ("printed", "tightened", "fitted")
+LOCAL_SCHEDULES = ("minimax", "non-negative", "fitted", "one-bit", "published-remark")
 HEAVY_SCHEDULES = {"global": GLOBAL_SCHEDULES, "local": LOCAL_SCHEDULES}
 """Model → schedules of `heavy_epoch`; the first is the default."""
 TREE_SCALINGS = ("tree", "log")
@@ -54,6 +57,9 @@ class HeavyEpochPlan:
         model, R in the local one.
     threshold : float
         Gap between released means beyond which an arm is eliminated.
+    lie : float or None
+        Probability that a reward's yes or no is turned, where one bit of each is released; None
+        where the noise is Laplace's.
 
     Examples
     --------
@@ -67,6 +73,7 @@ class HeavyEpochPlan:
     noise_scale: float
     noise_draws: int
     threshold: float  # gap between released means beyond which an arm is eliminated
+    lie: float | None = None
 
 
 @checked_arguments
@@ -92,8 +99,11 @@ def heavy_epoch(
     ================== ======== =================================================================
     "printed"          global   c = 6: the paper's 24 = 4·6 and 12 = 2·6
     "tightened"        global   c = factor ≤ 4.75
+    "fitted"           global   c = that of `fitted_mean`: the best proved cut, for every ε
     "minimax"          local    c = factor ≈ 5, R of order Δ^(−2(1+v)/v)/ε²
     "non-negative"     local    c = factor ≈ 3 with half the noise, for rewards in [0, ∞)
+    "fitted"           local    the least R that `fitted_mean` proves, noise on every reward
+    "one-bit"          local    the same with one bit of each reward, for rewards in [0, ∞)
     "published-remark" local    c = 6, ε² for ε: R of order Δ^(−(1+v)/v)/ε². **Not valid**: the
                                 noise of a mean is √R times what this allows for
     ================== ======== =================================================================
@@ -102,9 +112,11 @@ def heavy_epoch(
     depends on R a little, u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε² is found by bisection. R is cut at
     exp(600), which no run reaches.
 
-    Budgets above 1 (global) or above √(R/L) (local) would make the bound B too large for the
-    spread of the rewards: such a budget makes less noise, but R, B and c are those of the lesser
-    one. Hence ε = ``inf`` is elimination by truncated means without noise.
+    Without noise, ε = ``inf``, "fitted" has the least R that is proved without privacy: R at ε over
+    R at ``inf`` is what privacy costs, like with like. With the other schedules budgets above 1
+    (global) or above √(R/L) (local) would make the bound B too large for the spread of the rewards:
+    such a budget makes less noise, but R, B and c are those of the lesser one. Hence ε = ``inf`` is
+    elimination by truncated means without noise.
 
     The constants 24 and 12 cannot be read in our copy of the paper: they are inferred.
 
@@ -124,7 +136,7 @@ def heavy_epoch(
         v, in (0, 1].
     model : {"global", "local"}
         Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
-    schedule : {"printed", "tightened", "minimax", "non-negative", "published-remark"}, optional
+    schedule : str, optional
         A schedule of that model; by default "printed" or "minimax".
 
     Returns
@@ -163,6 +175,9 @@ def _heavy_epoch(
 ) -> HeavyEpochPlan:
     log_term = math.log(4 * n_viable * epoch**2 / beta)
     log_gap = -epoch * math.log(2)
+    if schedule in ("fitted", "one-bit"):
+        channel = schedule if schedule == "one-bit" else "central" if model == "global" else model
+        return _fitted_epoch(channel, log_term, log_gap, epsilon, moment, order)
     if model == "local" and schedule != "published-remark":
         half = schedule == "non-negative"
         pulls = _local_pulls(log_term, log_gap, epsilon, moment, order, half)
@@ -185,6 +200,23 @@ def _heavy_epoch(
     err = central_width(pulls, moment, order, budget, log_term)[0]
     draws = 1 if model == "global" else pulls
     return HeavyEpochPlan(pulls, bound, 2 * bound / epsilon, draws, 2 * c * err)
+
+
+def _fitted_epoch(
+    channel: str, log_term: float, log_gap: float, epsilon: float, moment: float, order: float
+) -> HeavyEpochPlan:
+    """Plan the least epoch whose half-width, with its best cut, is a quarter of the gap."""
+
+    def mean(log_n: float) -> tuple[float, float]:
+        """Return threshold and half-width for a number of rewards."""
+        return fitted_mean(math.exp(log_n), moment, order, epsilon, log_term, channel)
+
+    pulls = _least_pulls(lambda log_n: math.log(4 * mean(log_n)[1]) > log_gap)
+    bound, width = mean(math.log(pulls))
+    if channel == "one-bit":
+        return HeavyEpochPlan(pulls, bound, 0.0, 0, 2 * width, lie_probability(epsilon))
+    draws = 1 if channel == "central" else pulls
+    return HeavyEpochPlan(pulls, bound, 2 * bound / epsilon, draws, 2 * width)
 
 
 @checked_arguments
@@ -233,6 +265,11 @@ def _local_pulls(
         err, factor = local_width(n, moment, order, budget, log_term, non_negative=half)
         return err == 0 or math.log(4 * factor * err) > log_gap
 
+    return _least_pulls(too_few)
+
+
+def _least_pulls(too_few: Callable[[float], bool]) -> int:
+    """Return the least number of rewards whose logarithm is not too little, up to exp(600)."""
     low, high = 0.0, _LOG_LONGEST
     if not too_few(low):
         return 1

@@ -31,7 +31,7 @@ from dpbandits.rewards.heavy_laws import (
     TwoPointHeavyLaw,
 )
 from dpbandits.rewards.streams import Arms, Source, read_only
-from dpbandits.rewards.truncated_sums import truncated_sum
+from dpbandits.rewards.truncated_sums import rounded_truncated_sum, truncated_sum
 
 __all__ = [
     "TWZW22_MEANS",
@@ -231,6 +231,27 @@ class HeavyRewards(Source):
             Sum of the truncated rewards of these pulls, drawn at once: `truncated_sum`.
         """
         return truncated_sum(self.rng, self.laws[arm], size, bound)
+
+    def rounded_truncated_total(self, arm: int, size: int, bound: float, rng: Rng) -> int:
+        """Return how many of the next `size` rewards of `arm` count as 1, x with probability x/B.
+
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+        size : int
+            Number of pulls, from 0 to 10^30; to 2^28 for a law in Python.
+        bound : float
+            B > 0: a reward outside of [0, B] counts as 0.
+        rng : numpy.random.Generator
+            Source of the rounding, and of rewards that are drawn with it.
+
+        Returns
+        -------
+        int
+            Number of the rewards that count as 1: `rounded_truncated_sum`.
+        """
+        return rounded_truncated_sum(rng, self.laws[arm], size, bound)
 
     def ready(self, arm: int, most: int) -> Floats:
         """Draw the next rewards of an arm, as many as may be drawn ahead.

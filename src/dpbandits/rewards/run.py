@@ -134,8 +134,8 @@ class Run:
         Number of pulls so far.
     ends : list of int
         Numbers of pulls after which a request for rewards was met, by `total`, `totals`,
-        `rounded_totals`, `moments`, `moments_in_turn` or `truncated_totals`; and the ends of epochs
-        within `let`.
+        `rounded_totals`, `moments`, `moments_in_turn`, `truncated_totals` or
+        `rounded_truncated_totals`; and the ends of epochs within `let`.
 
     Examples
     --------
@@ -381,6 +381,40 @@ class Run:
         self._pull(listed, size)
         self.ends.append(self.time)
         return (self.source.truncated_total(arm, size, bound) for arm in listed)
+
+    def rounded_truncated_totals(
+        self, arms: Sequence[int] | NDArray[Any], size: int, bound: float, rng: Rng
+    ) -> Iterator[int]:
+        """Pull several arms in turn; give the numbers of rewards that count as 1.
+
+        Parameters
+        ----------
+        arms : sequence of int
+            The arms, each once, in the order in which a turn pulls them.
+        size : int
+            Number of pulls of each arm, at least 1.
+        bound : float
+            B > 0: a reward x in [0, B] counts as 1 with probability x/B, any other as 0.
+        rng : numpy.random.Generator
+            Source of the rounding.
+
+        Returns
+        -------
+        iterator of int
+            The numbers, each drawn when it is asked for.
+
+        Raises
+        ------
+        ProtocolError
+            If no arm is named, one twice or one that is not there, or if `size` is not a whole
+            number of at least 1.
+        Ended
+            If fewer pulls are left.
+        """
+        listed, size = _each_once(arms), _whole(size)
+        self._pull(listed, size)
+        self.ends.append(self.time)
+        return (self.source.rounded_truncated_total(arm, size, bound, rng) for arm in listed)
 
     def rest(self, arm: int) -> NoReturn:
         """Pull an arm until the run ends; its rewards are not asked for.

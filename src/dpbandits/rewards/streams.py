@@ -203,6 +203,40 @@ class Source(abc.ABC):
             size -= block.size
         return total
 
+    def rounded_truncated_total(self, arm: int, size: int, bound: float, rng: Rng) -> int:
+        """Return how many of the next `size` rewards of `arm` count as 1, x with probability x/B.
+
+        Here through rewards one by one; sources whose law has a closed form draw it at once.
+
+        Parameters
+        ----------
+        arm : int
+            Arm, from 0 to K − 1.
+        size : int
+            Number of pulls, from 0 to 2^62.
+        bound : float
+            B > 0: a reward outside of [0, B] counts as 0.
+        rng : numpy.random.Generator
+            Source of the rounding: one uniform variable for each reward.
+
+        Returns
+        -------
+        int
+            Number of the rewards that count as 1.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, or the source has no such rewards.
+        """
+        arm, size = self._check(arm, size)
+        bound, total = check_positive("bound", bound), 0
+        while size > 0:
+            block = self.ready(arm, size)
+            total += rounded_truncated(block, bound, rng)
+            size -= block.size
+        return total
+
     def ready(self, arm: int, most: int) -> Floats:
         """Return the next rewards of `arm` that are there: at least one, `most` at most.
 
@@ -246,6 +280,33 @@ def _rounded(rewards: Floats, rng: Rng) -> int:
     """Return how many of some rewards count as 1, each with its own value as probability."""
     graded = rewards[(rewards > 0.0) & (rewards < 1.0)]
     return int(np.count_nonzero(rewards >= 1.0) + (rng.random(graded.size) < graded).sum())
+
+
+def rounded_truncated(rewards: Floats, bound: float, rng: Rng) -> int:
+    """Return how many of some rewards count as 1: x in [0, B] with probability x/B, others never.
+
+    Parameters
+    ----------
+    rewards : numpy.ndarray of float, shape (n,)
+        The rewards x.
+    bound : float
+        B > 0.
+    rng : numpy.random.Generator
+        Source of the rounding.
+
+    Returns
+    -------
+    int
+        Number of the rewards that count as 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rounded_truncated(np.array([-1.0, 0.0, 2.0, 9.0]), 2.0, np.random.default_rng(0))
+    1
+    """
+    inside = (rewards >= 0.0) & (rewards <= bound)
+    return _rounded(np.where(inside, rewards / bound, 0.0), rng)
 
 
 class Arms:
