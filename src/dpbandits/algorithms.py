@@ -35,6 +35,7 @@ from dpbandits.regret.heavy import LDPRSE as LDPRSE
 from dpbandits.regret.lazy_dp_ts import LazyDPTS as LazyDPTS
 from dpbandits.regret.lazy_ucb import AdaPUCB as AdaPUCB
 from dpbandits.regret.lazy_ucb import AnytimeLazyUCB as AnytimeLazyUCB
+from dpbandits.regret.ldp_ucb import LDPUCB as LDPUCB
 from dpbandits.regret.robust_ucb import RobustUCB as RobustUCB
 from dpbandits.regret.tuned_elimination import TunedDPSE as TunedDPSE
 from dpbandits.stopping.base import StoppingRule as StoppingRule

@@ -381,6 +381,12 @@ CASES |= {
         SameOutcomes(dpb.EBGStop(0.9, 0.9), dpb.EBGStop(0.9, 0.5), LOUD)
     ],
 }
+LDP = dpb.LDPUCB(9.0), dpb.LDPUCB(4.0)
+CASES |= {
+    (dpb.LDPUCB, TableRuns, "pull by pull"): [SameTables(*LDP)],
+    (dpb.LDPUCB, LawRewards, "pull by pull"): [SameLaw(*LDP, BETAS, 150)],
+    (dpb.LDPUCB, DrawnRewards, "pull by pull"): [SameLaw(*LDP, THREE, 150)],
+}
 INT = dpb.DPUCBInt(0.2), dpb.DPUCBInt(0.2, noise=3.0)
 CASES |= {
     (dpb.DPUCBInt, TableRuns, "pull by pull"): [

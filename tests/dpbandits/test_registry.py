@@ -36,6 +36,7 @@ CONFIGURATIONS = {
         *(dpb.DPUCBHybrid(20.0), dpb.DPUCBHybrid(20.0, literal=True)),
         *(dpb.DPUCBHybrid(30.0, split="full"), dpb.DPUCBHybrid(math.inf)),
     ],
+    "LDPUCB": [dpb.LDPUCB(5.0), dpb.LDPUCB(math.inf)],
     "DPUCBInt": [
         *(dpb.DPUCBInt(0.06), dpb.DPUCBInt(0.01, "frozen"), dpb.DPUCBInt(0.06, "literal")),
         dpb.DPUCBInt(0.05, exponent=1.3, delta=1e-6, noise=0.5),

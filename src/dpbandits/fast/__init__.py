@@ -17,6 +17,7 @@ from dpbandits.fast import index_policies as index_policies
 from dpbandits.fast import intervals as intervals
 from dpbandits.fast import lazy_batches as lazy_batches
 from dpbandits.fast import lazy_race as lazy_race
+from dpbandits.fast import ldp_ucb as ldp_ucb
 from dpbandits.fast import passing as passing
 from dpbandits.fast import robust_ucb as robust_ucb
 from dpbandits.fast import rounds as rounds

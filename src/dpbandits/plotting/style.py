@@ -144,6 +144,7 @@ ALGORITHM_LOOKS = {
     "UCB": Look(COLOURS["black"], "-", "", 1.5),
     "SE": Look(COLOURS["black"], DOTTED, "", 1.5),
     "DP-UCB": Look(COLOURS["vermilion"], DASHED, "", 2.0),
+    "LDP-UCB": Look(COLOURS["orange"], "-", "", 1.5),
     "DP-UCB-HYBRID": Look(COLOURS["sky"], LONG, "", 2.2),
     "DP-UCB-BOUND": Look(COLOURS["purple"], _SHORT, "", 2.2),
     "DP-UCB-INT": Look(COLOURS["green"], UNEVEN, "", 1.3),

@@ -19,7 +19,13 @@ from dpbandits.schedules.epochs import (
     elimination_threshold_kernel,
     release_plan,
 )
-from dpbandits.schedules.noise_widths import noise_bracket, noise_bracket_kernel, noise_width
+from dpbandits.schedules.noise_widths import (
+    noise_bracket,
+    noise_bracket_kernel,
+    noise_width,
+    noisy_mean_width,
+    noisy_mean_width_kernel,
+)
 
 __all__ = [
     "MOST_PULLS",
@@ -35,5 +41,7 @@ __all__ = [
     "noise_bracket",
     "noise_bracket_kernel",
     "noise_width",
+    "noisy_mean_width",
+    "noisy_mean_width_kernel",
     "release_plan",
 ]

@@ -1,16 +1,17 @@
-"""What DP-UCB-BOUND allows for the noise of a private sum."""
+"""What indices allow for noise: DP-UCB-BOUND in a private sum, LDP-UCB in a mean."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
-from dpbandits._kernels import kernel
+from dpbandits._kernels import interpreted, kernel
 from dpbandits._validation import check_values
-from dpbandits.configuration import Flag, NonNegative, checked_arguments, whole
+from dpbandits.configuration import Flag, NonNegative, Positive, checked_arguments, whole
 from dpbandits.schedules.batches import MOST_PULLS
 
 _LARGEST = 1e100  # of a width's factors: no float overflows
@@ -109,3 +110,71 @@ def noise_width(
     """
     factors = check_values("bracket", bracket, 0.0, _LARGEST)
     return 4 * math.sqrt(8) * scale * factors * check_values("log_time", log_time, 0.0, _LARGEST)
+
+
+@kernel
+def noisy_mean_width_kernel(scale: float, log_failure: float, size: float) -> float:
+    """Return `noisy_mean_width`; its Python function does so for arrays of sizes, too.
+
+    Parameters
+    ----------
+    scale : float
+        Scale b ≥ 0 of the noise of a reward.
+    log_failure : float
+        ℓ > 0.
+    size : float
+        Number n ≥ 1 of rewards.
+
+    Returns
+    -------
+    float
+        The width.
+
+    Examples
+    --------
+    >>> math.isclose(noisy_mean_width_kernel(0.0, 8.0, 100.0), 0.2)
+    True
+    """
+    rate = 8.0 * log_failure / ((1.0 + 8.0 * scale * scale) * size)
+    noise = scale * scale * rate
+    tilt = np.sqrt(rate / (1.0 + noise))
+    return (log_failure / size + np.log1p(noise)) / tilt + tilt / 8.0
+
+
+@checked_arguments
+def noisy_mean_width(scale: NonNegative, log_failure: Positive, size: ArrayLike) -> float | Floats:
+    """Return what the mean of n noisy rewards exceeds its expectation by with probability e^(−ℓ).
+
+    Rewards are in [0, 1], each with a Laplace variable of scale b, all independent. Chernoff's
+    bound at the tilt θ = √(r/(1 + b²r)), r = 8ℓ/((1 + 8b²)n), gives the width
+    (ℓ/n + log(1 + b²r))/θ + θ/8, which is exceeded with probability e^(−ℓ) at most. It falls as n
+    grows, and is about √((1 + 8b²)ℓ/(2n)) for large n. Proof: :prf:ref:`lem-noisy-mean`.
+
+    Parameters
+    ----------
+    scale : float
+        Scale b ≥ 0 of the noise of a reward.
+    log_failure : float
+        ℓ > 0.
+    size : array_like of float
+        Number n ≥ 1 of rewards.
+
+    Returns
+    -------
+    float or numpy.ndarray of float
+        The width, in units of reward, of the shape of `size`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> noisy_mean_width(1.0, 4 * math.log(100), [10, 1000]).round(3).tolist()
+    [3.667, 0.289]
+    """
+    n = check_values("size", size, 1.0, _LARGEST)
+    formula: Any = interpreted(noisy_mean_width_kernel)  # for arrays, too
+    width: Floats = formula(scale, log_failure, n)
+    return width
