@@ -85,7 +85,7 @@ check-pages: $(STAMP) ## build the pages, and drive a headless browser over them
 	@$(MAKE) --no-print-directory BUILD='$(BUILD) -q' html
 	$(BIN)/python tests/check_pages.py $(HTML) --axe $(AXE)
 
-pdf: $(STAMP) ## print the chapters to _build/pdf, where Chromium is installed
+pdf: $(STAMP) ## print the book to _build/pdf, bound in one file, where Chromium is installed
 	@test -e $(HTML)/index.html || $(MAKE) --no-print-directory html
 	$(BIN)/python tests/print_pages.py $(HTML) _build/pdf
 

@@ -1,4 +1,8 @@
-"""Print the built pages to PDF with headless Chromium: ``print_pages.py HTML FOLDER [PAGE…]``."""
+"""Print the built pages to PDF with headless Chromium: ``print_pages.py HTML FOLDER [PAGE…]``.
+
+Without a page named, the first page, the chapters and the appendices are printed, and bound: one
+file, whose bookmarks are the pages and their sections. Folded proofs are open on paper.
+"""
 
 import argparse
 import sys
@@ -7,16 +11,40 @@ from pathlib import Path
 from browser import ALL_IMAGES, FLAGS, TYPESET, find_browser, serve
 from check_print import PAPER
 from playwright.sync_api import sync_playwright
+from pypdf import PdfReader, PdfWriter
+
+BOUND = "private-bandits.pdf"
 
 
 def pages_of(html: Path, names: list[str]) -> list[Path]:
-    """Return the pages that are asked for, the chapters if none is."""
+    """Return the pages that are asked for; those that are bound if none is."""
     if not names:
-        return sorted((html / "notebooks").glob("[0-9]*.html"))
+        book = html / "book"
+        chapters = sorted((html / "notebooks").glob("[0-9]*.html"))
+        appendices = sorted(book.glob("exact*.html"))
+        return [book / "intro.html", *chapters, *appendices, book / "notation.html"]
     found = [page for name in names for page in html.glob(f"*/{name}*.html")]
     if len(found) < len(names):
         raise SystemExit(f"no page for one of {', '.join(names)}; allowed: beginnings of names")
     return found
+
+
+def bind(parts: list[tuple[str, Path]], target: Path) -> int:
+    """Bind printed pages, each with its title as a bookmark above its own; return the sheets."""
+    writer = PdfWriter()
+    for title, path in parts:
+        start = len(writer.pages)
+        writer.append(path, import_outline=False)
+        mark = writer.add_outline_item(title, start)
+        reader = PdfReader(path)
+        # the page's own heading is the bookmark already; its sections stand below it
+        for entry in reader.outline:
+            for section in entry if isinstance(entry, list) else ():
+                if not isinstance(section, list):
+                    number = reader.get_destination_page_number(section)
+                    writer.add_outline_item(section.title, start + (number or 0), parent=mark)
+    writer.write(target)
+    return len(writer.pages)
 
 
 def main() -> int:
@@ -35,14 +63,20 @@ def main() -> int:
     with serve(html) as base, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         page = browser.new_page()
+        parts = []
         for path in pages_of(html, args.pages):
             page.goto(f"{base}/{path.relative_to(html).as_posix()}", wait_until="load")
             page.evaluate(TYPESET)
             page.evaluate(ALL_IMAGES)
             target = args.folder / f"{path.stem}.pdf"
-            page.pdf(path=target, **PAPER)
+            page.pdf(path=target, outline=True, tagged=True, **PAPER)
+            parts.append((page.locator(".bd-article h1").first.inner_text().strip("# \n"), target))
             print(f"{target}: {target.stat().st_size / 1e6:.1f} MB", flush=True)
         browser.close()
+    if not args.pages:
+        bound = args.folder / BOUND
+        sheets = bind(parts, bound)
+        print(f"{bound}: {sheets} pages, {bound.stat().st_size / 1e6:.1f} MB")
     return 0
 
 

@@ -29,7 +29,7 @@ SCRIPT = "fold.js"
 WORDS_A_MINUTE = 200
 MINUTES_A_PROOF = 5
 FOLD = "proof-fold"
-HIDDEN = {"dropdown", "quiet", "cell_output", "figure-footer", "toctree-wrapper"}
+HIDDEN = {"dropdown", "quiet", "cell_output", "figure-footer", "theorem-links", "toctree-wrapper"}
 """Classes of what is no text in sight."""
 HIDDEN_CELLS = re.compile(r"tag_(?:hide|remove)[-_](?:input|cell)")
 

@@ -2,7 +2,9 @@
 
 ``explorer-form`` writes the controls that everything follows, and ``explorer-figure PART`` one of
 the figures ``regret``, ``found``, ``time`` and ``weights``: with its own controls, its place, a
-numbered caption, which is the directive's content, and a table of the same numbers. The data is
+numbered caption, which is the directive's content, and a table of the same numbers.
+``explorer-views`` lists the views of the chapters, and the role ``explored`` links one of them, by
+the chapter's number, from anywhere: ``{explored}`change ε <03>` ``. The data is
 written beside the page when the build ends, as a script, which a page on a disk can load;
 ``explorer.js`` loads it.
 """
@@ -15,9 +17,10 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.errors import ExtensionError
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import ReferenceRole, SphinxDirective
 
 from companion import explorer
+from companion.explorer import VIEWS
 from companion.publishing import published
 from dpbandits._files import write_atomically
 
@@ -69,6 +72,37 @@ class ExplorerForm(SphinxDirective):
         return [nodes.raw("", FORM, format="html")]
 
 
+def view_link(text: str, number: str, page: str = "") -> nodes.reference:
+    """Link a view; `page` leads to the explorer, and is empty on its own page."""
+    return nodes.reference("", text, refuri=f"{page}{VIEWS[number].fragment}", internal=True)
+
+
+class ExplorerViews(SphinxDirective):
+    """The views of the chapters, one a line."""
+
+    def run(self) -> list[nodes.Node]:
+        """Write them."""
+        items = nodes.bullet_list()
+        for number, view in VIEWS.items():
+            line = nodes.paragraph("", f"Chapter {int(number)}: ")
+            line += view_link(f"{view.says[0].lower()}{view.says[1:]}", number)
+            items += nodes.list_item("", line)
+        return [items]
+
+
+class Explored(ReferenceRole):
+    """A link to the view of a chapter."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Write it; without a text of its own it is what the view says."""
+        if self.target not in VIEWS:
+            said = f"no view {self.target!r}; there are {', '.join(VIEWS)}"
+            return [], [self.inliner.reporter.error(said, line=self.lineno)]
+        page = self.env.app.builder.get_relative_uri(self.env.docname, PAGE)
+        text = self.title if self.has_explicit_title else VIEWS[self.target].says
+        return [view_link(text, self.target, page)], []
+
+
 class ExplorerFigure(SphinxDirective):
     """A figure that the script draws."""
 
@@ -116,6 +150,8 @@ def write_data(app: Any, exception: Exception | None) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Add the directives, the files and the data."""
     app.add_directive("explorer-form", ExplorerForm)
+    app.add_directive("explorer-views", ExplorerViews)
+    app.add_role("explored", Explored())
     app.add_directive("explorer-figure", ExplorerFigure)
     app.connect("html-page-context", add_files)
     app.connect("build-finished", write_data)

@@ -1,7 +1,7 @@
 // The explorer: draws what the form asks for from explorer-data.js, beside this page,
 // which is a script and no JSON, as a page on a disk may load scripts and nothing else.
 // Everything shown stands in tables as well, and is summed up in a sentence that is read aloud.
-// The address keeps what was chosen: #instance=C1&k=5&e=0.25&…
+// The address keeps what was chosen: #instance=C1&k=5&e=0.25&…, and show=found leads to a figure.
 "use strict";
 
 (() => {
@@ -525,6 +525,14 @@
     waiting = setTimeout(() => { at("x-said").textContent = said; }, 250);
   }
 
+  // Show what the address asks for, and go to the figure that it names.
+  function visit() {
+    read();
+    show();
+    const figure = at(`x-${new URLSearchParams(location.hash.slice(1)).get("show")}`);
+    if (figure) figure.scrollIntoView();
+  }
+
   function change(part) {
     Object.assign(state, part);
     settle();
@@ -556,9 +564,7 @@
     for (const each of document.querySelectorAll(".explorer-form, .explorer-own"))
       each.addEventListener("submit", e => e.preventDefault());
     window.addEventListener("hashchange", () => {
-      if (!location.hash.includes("=")) return;
-      read();
-      show();
+      if (location.hash.includes("=")) visit();
     });
     // Figures are drawn to the width that they have: again when it changes.
     let width = at("x-time-plot").clientWidth;
@@ -576,12 +582,11 @@
     document.head.append(script);
   }).then(content => {
     data = content;
-    read();
     at("x-problem").hidden = true;
     for (const each of document.querySelectorAll(".explorer-form, .explorer-own"))
       each.hidden = false;
     listen();
-    show();
+    visit();
   }).catch(error => {
     at("x-problem").textContent = `The data cannot be read (${error.message}). It is written `
       + "beside this page when the book is built.";

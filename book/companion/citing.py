@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import json
 import re
 from collections.abc import Mapping
 from importlib import resources
@@ -11,14 +12,30 @@ from types import MappingProxyType
 
 import dpbandits
 from companion import claims
+from companion.chapters import find
 from companion.publishing import Published, published, published_names
+from dpbandits._validation import check_choice
 
-__all__ = ["AUTHORS", "TITLE", "YEAR", "cite", "entry_of_figure", "in_tex", "in_words", "papers"]
+__all__ = [
+    "AUTHORS",
+    "TITLE",
+    "YEAR",
+    "cite",
+    "entry_of_figure",
+    "in_tex",
+    "in_words",
+    "numbers",
+    "papers",
+]
 
 TITLE = "Private Bandits: a reproducible companion"
 AUTHORS = "the dpbandits authors"
 YEAR = 2026
 """Year of this version, as in ``CITATION.cff``."""
+
+_NUMBER = re.compile(r"\d\d?:[\w.-]+")
+_GLUED = re.compile(r"\{glue:text\}`([^`:]+)(?::[^`]*)?`")
+_ROLE = re.compile(r"\{[\w:]+\}`([^`<]*?)\s*(?:<[^`]*>)?`")
 
 _GREEK = {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "η": "eta", "κ": "kappa"}
 _GREEK |= {"λ": "lambda", "μ": "mu", "σ": "sigma"}
@@ -82,8 +99,10 @@ def in_words(paper: str) -> str:
 def cite(what: str = "") -> str:
     """Return the BibTeX entry of something that can be cited.
 
-    This is a figure, such as ``ss19-fig1``, a claim, such as ``ss19-thm-4.1``, or a paper, such as
-    ``ss19``; the book and its package if nothing is named.
+    This is a figure, such as ``ss19-fig1``, a claim, such as ``ss19-thm-4.1``, a paper, such as
+    ``ss19``, or a number of a chapter, such as ``01:mean-pulls``, by the name that its page shows;
+    the book and its package if nothing is named. What is cited for a number has its sentence
+    before the entry.
 
     Examples
     --------
@@ -96,6 +115,8 @@ def cite(what: str = "") -> str:
         return _entry("software", "dpbandits", fields)
     if what.lower() in papers():
         return papers()[what.lower()]
+    if _NUMBER.fullmatch(what):
+        return _cited_number(what)
     figures = published_names()
     if what in figures:
         return entry_of_figure(published(what))
@@ -109,9 +130,46 @@ def cite(what: str = "") -> str:
     near = difflib.get_close_matches(what, [*papers(), *figures, *known], n=3)
     raise ValueError(
         f"what={what!r} is unknown; allowed: no name, for the book; {', '.join(papers())}; "
-        "a figure of `companion figure --list`; a claim of `companion claims`"
+        "a figure of `companion figure --list`; a claim of `companion claims`; "
+        "a number such as 01:NAME, which its page shows"
         + (f"; near: {', '.join(near)}" if near else "")
     )
+
+
+def numbers(chapter: str) -> Mapping[str, str]:
+    """Return the sentences of a chapter's text that have a number, by the number's name.
+
+    The sentence is the first that has it, with its numbers in place.
+    """
+    path = find(chapter)
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    values = {}
+    for output in (o for cell in notebook["cells"] for o in cell.get("outputs", ())):
+        if "scrapbook" in output.get("metadata", {}):
+            name = output["metadata"]["scrapbook"]["name"]
+            (value,) = output["data"].values()
+            values[name] = "".join(value).strip("'\"")
+    found: dict[str, str] = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "markdown":
+            continue
+        for paragraph in re.split(r"\n\s*\n", "".join(cell["source"])):
+            for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z(])", " ".join(paragraph.split())):
+                for name in _GLUED.findall(sentence):
+                    if name in values:
+                        written = _GLUED.sub(lambda m: values.get(m[1], m[0]), sentence)
+                        found.setdefault(name, _ROLE.sub(r"\1", written))
+    return found
+
+
+def _cited_number(what: str) -> str:
+    """Return the entry of a number, with its sentence as a comment before it."""
+    chapter, _, name = what.partition(":")
+    sentences = numbers(chapter)
+    check_choice(f"number of chapter {chapter}", name, tuple(sorted(sentences)))
+    full = f"{find(chapter).stem.partition('_')[0]}:{name}"
+    entry = _part(full.replace(":", "-"), f"Number \\texttt{{{in_tex(full)}}}")
+    return f"% {sentences[name]}\n{entry}"
 
 
 def entry_of_figure(figure: Published) -> str:

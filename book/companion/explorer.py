@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -35,7 +36,9 @@ __all__ = [
     "IDENTIFICATION_SOURCES",
     "INSTANCES",
     "REGRET_SOURCES",
+    "VIEWS",
     "ExplorerInstance",
+    "View",
     "assemble",
     "budgets",
     "line_name",
@@ -71,6 +74,57 @@ IDENTIFICATION_SOURCES = (
 CURVE = ("panel", "instance", "n_arms", "epsilon", "algorithm", "variant")
 PER_DECADE = 40
 LEAST, GREATEST = 0.001, 125.0
+
+# --------------------------------------------------------------------------------------- views
+
+
+class View(NamedTuple):
+    """A view of the explorer that shows what a chapter says.
+
+    Attributes
+    ----------
+    says : str
+        The chapter's sentence, without its numbers: those stand in the figure.
+    part : str
+        The figure that shows it: "regret", "found", "time" or "weights".
+    chosen : mapping of str to str or tuple of str
+        What the address keeps: instance ``instance``, arms ``k``, budget ``e``, horizon ``t``,
+        ``view``, δ ``d``, and the names of the algorithms ``regret`` and ``found``.
+    """
+
+    says: str
+    part: str
+    chosen: Mapping[str, str | tuple[str, ...]]
+
+    @property
+    def fragment(self) -> str:
+        """The address from the explorer's page on."""
+        return f"#{urlencode({**self.chosen, 'show': self.part}, doseq=True)}"
+
+
+VIEWS: Mapping[str, View] = {
+    "03": View(
+        "What DP-SE and DP-UCB lose as ε shrinks",
+        "regret",
+        {"instance": "C2", "k": "5", "e": "0.1", "t": "50000000", "view": "budget"},
+    ),
+    "05": View(
+        "The floor under every private trial, its knee, and who comes near it",
+        "found",
+        {"instance": "mu1", "k": "5", "e": "1", "d": "0.01"},
+    ),
+    "07": View(
+        "Which algorithm loses least at one budget",
+        "regret",
+        {"instance": "C1", "k": "5", "e": "0.1", "view": "time"},
+    ),
+    "08": View(
+        "How many patients ISIS-2 would have taken",
+        "found",
+        {"instance": "isis2", "k": "2", "e": "1", "d": "0.05"},
+    ),
+}
+"""The view of each chapter whose main sentence is about what the explorer shows."""
 
 # ----------------------------------------------------------------------------------- instances
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
@@ -29,11 +29,27 @@ from dpbandits.configuration import Configuration, whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PRESETS", "grouped", "Page", "Published", "number", "published", "published_names"]
+__all__ = [
+    "PRESETS",
+    "grouped",
+    "Page",
+    "Published",
+    "number",
+    "published",
+    "published_names",
+    "what_ran",
+]
 
 FOLDER = Path("book", "figures")
 FACTS = "quiet-facts"
 """Name under which a chapter glues what its quiet line says of its execution."""
+
+_RAN = {
+    "algorithms": ("algorithm", "rule"),
+    "instances": ("instance", "law", "population"),
+    "horizons": ("horizon", "max_pulls"),
+}
+"""What a manifest lists of results → the attributes of results that have it."""
 
 _VERSIONS = ("numpy", "scipy", "numba", "matplotlib")
 
@@ -44,7 +60,8 @@ class Published(NamedTuple):
     """A figure as it was published: its name, what is said of it, and the table that it shows.
 
     The manifest has ``title``, ``source``, ``chapter``, ``preset``, ``seed``, ``cases``, ``runs``,
-    ``versions`` and ``recipe``, which says how it is drawn.
+    ``versions`` and ``recipe``, which says how it is drawn; if it was made of runs, also ``ran``:
+    the algorithms, instances and horizons, as `what_ran` lists them.
     """
 
     name: str
@@ -161,11 +178,39 @@ class Page(Configuration):
         }
         if runs is not None:
             counts = [getattr(result, "n_runs", None) or len(result) for result in runs.values()]
-            manifest |= {"cases": len(counts), "runs": sum(counts)}
+            manifest |= {"cases": len(counts), "runs": sum(counts), "ran": what_ran(runs.values())}
         manifest["recipe"] = recipe_of(figure)
         text = json.dumps(rounded_data(manifest), indent=1, ensure_ascii=False) + "\n"
         renew(self.folder / f"{name}.csv", to_csv(table).encode())
         renew(self.folder / f"{name}.json", text.encode())
+
+
+def what_ran(results: Iterable[Any]) -> dict[str, list[Any]]:
+    """List what results were made of: each algorithm, instance and horizon once.
+
+    Algorithms, instances and laws are written as the calls that make them. Results of other kinds
+    have nothing of it.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> arms = dpb.instances.bernoulli([0.9, 0.5], name="two arms")
+    >>> runs = dpb.simulate(dpb.DPSE(1.0), arms, horizon=100, n_runs=2)
+    >>> what_ran([runs])["algorithms"], what_ran([runs])["horizons"]
+    (['DPSE(epsilon=1.0, beta=None)'], [100])
+    >>> what_ran([runs])["instances"]
+    ["BernoulliInstance(mean_rewards=(0.9, 0.5), name='two arms')"]
+    """
+    listed: dict[str, list[Any]] = {}
+    for result in results:
+        for kind, names in _RAN.items():
+            for thing in (getattr(result, name, None) for name in names):
+                if thing is None:
+                    continue
+                written = thing if isinstance(thing, int) else repr(thing)
+                if written not in listed.setdefault(kind, []):
+                    listed[kind].append(written)
+    return listed
 
 
 def published_names(root: Path | None = None) -> tuple[str, ...]:

@@ -213,3 +213,18 @@ def test_nothing_of_the_repository_is_needed(monkeypatch, tmp_path):
         assert citing.cite(name).startswith("@")
     with pytest.raises(ValueError, match="what='td16-fig2' is unknown"):
         citing.cite("td16-fig2")
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")), ids=lambda path: path.stem
+)
+def test_a_number_is_cited_with_its_sentence(path):
+    found = citing.numbers(path.stem)
+    assert found
+    name, sentence = next(iter(found.items()))
+    assert not [text for text in found.values() if "{glue" in text]
+    entry = citing.cite(f"{int(path.stem[:2])}:{name}")
+    assert entry.splitlines()[0] == f"% {sentence}"
+    assert entry.splitlines()[1] == f"@misc{{dpbandits-{path.stem[:2]}-{name},"
+    with pytest.raises(ValueError, match="is unknown"):
+        citing.cite(f"{path.stem[:2]}:no-such-number")

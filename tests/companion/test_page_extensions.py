@@ -7,6 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from companion import explorer
+
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 
@@ -168,3 +170,72 @@ def test_no_address_in_memory_gets_into_the_reference(extension):
         "Annotated[int, checked]",
         "x",
     ]
+
+
+# --------------------------------------------------------------------------------------- search
+
+PAGE = """<html><nav><section id="menu"><h1>Menu</h1></section></nav>
+<article class="bd-article"><section id="top"><h1><span class="section-number">3. </span>Clinic
+<a class="headerlink">#</a></h1><p>First words.<script>not this</script></p>
+<div class="proof theorem admonition" id="thm-x"><p class="admonition-title">
+<span class="caption-number">Theorem 3.1 </span> (Theorem 4.3 of the paper)</p>
+<section class="theorem-content" id="proof-content"><p>At most <span class="math notranslate">
+\\(\\frac{1}{\\varepsilon}\\)</span>.</p></section></div>
+<figure id="fig-x"><figcaption><p><span class="caption-number">Fig. 3.1 </span>
+<span class="caption-text">It falls. And more.</span></p></figcaption></figure>
+<details class="sd-dropdown proof-fold claim" id="claim-ss19-a"><summary>ss19-a holds</summary>
+<p>Verdict. Said in SS19, Theorem 4.3. Judged in chapter 3.</p></details>
+<dl class="py class"><dt class="sig" id="dpb.DPSE">class DPSE(epsilon)</dt><dd><p>Elimination.</p>
+<dl class="py attribute"><dt class="sig" id="dpb.DPSE.label">label</dt><dd><p>Name.</p></dd></dl>
+</dd></dl><p>Last.</section></article><footer><section id="end"><h2>End</h2></section></footer>"""
+
+
+def test_what_a_search_finds_on_a_page(extension):
+    found = {one["a"]: one for one in extension("book_search").read_page(PAGE)}
+    assert list(found) == ["top", "thm-x", "fig-x", "claim-ss19-a", "dpb.DPSE"]
+    assert {one["k"] for one in found.values()} == {"section", "theorem", "figure", "claim", "code"}
+    assert found["top"] == {"k": "section", "a": "top", "t": "Clinic", "n": "3. top",
+                            "x": "First words. Last."}  # fmt: skip
+    theorem = found["thm-x"]
+    assert (theorem["t"], theorem["n"]) == ("Theorem 4.3 of the paper", "Theorem 3.1 thm-x")
+    assert theorem["x"] == "At most 1/ε."
+    assert (found["fig-x"]["t"], found["fig-x"]["x"]) == ("It falls", "And more.")
+    assert found["claim-ss19-a"]["n"] == "claim-ss19-a SS19, Theorem 4.3"
+    assert found["dpb.DPSE"]["x"].startswith("Elimination.")
+
+
+# ------------------------------------------------------------------- theorems, views and numbers
+
+
+def test_what_rests_on_a_theorem_and_what_is_judged_there(extension):
+    module = extension("cross_links")
+    uses = module.uses("dpbandits")
+    assert "dpbandits.regret.dp_se.DPSE" in uses["thm-privacy"] or any(
+        name.endswith(".DPSE") for name in uses["thm-privacy"]
+    )
+    assert all(len(set(names)) == len(names) for names in uses.values())
+    claims = module.judged(ROOT)
+    assert "ss19-thm-4.1" in {claim["id"] for claim in claims["thm-privacy"]}
+    line = module.line([module.code_link("page", "a.b.DPSE")], [])
+    assert line.astext() == "In the package: DPSE."
+
+
+def test_each_view_shows_what_the_explorer_has():
+    instances = {one.id: one for one in explorer.INSTANCES}
+    numbers = {path.stem.partition("_")[0] for path in CHAPTERS}
+    for chapter, view in explorer.VIEWS.items():
+        assert chapter in numbers
+        one = instances[view.chosen["instance"]]
+        k = int(view.chosen["k"])
+        assert k in one.means
+        assert view.part in {"regret", "found", "time", "weights"}
+        assert f"show={view.part}" in view.fragment
+        names = one.regret if view.part == "regret" else one.found
+        assert any(k in arms for arms in names.values()), "nothing was simulated there"
+
+
+def test_tables_are_numbered_where_they_have_no_name(extension):
+    name = extension("cite_numbers").name_tables
+    assert name("<table><tr></table><p><table id='a'>") == (
+        "<table id=\"table-1\"><tr></table><p><table id='a'>"
+    )

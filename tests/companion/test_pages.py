@@ -39,7 +39,7 @@ def test_an_open_page_begins_with_its_words(name):
     assert re.match(r"[A-Z]\w* ", first), first
 
 
-@pytest.mark.parametrize("name", sorted({*TEXTS} - {*OPEN}))
+@pytest.mark.parametrize("name", sorted(n for n in TEXTS if n not in OPEN and "api_" not in n))
 def test_a_page_opens_with_what_it_is_and_needs(name):
     opening = TEXTS[name].split("\n## ")[0]
     if "```{quiet}" in opening or ":::{quiet}" in opening or name in ("explorer", "intro"):
