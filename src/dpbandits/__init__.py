@@ -29,11 +29,15 @@ from dpbandits.algorithms import (
 from dpbandits.auditing import Audit, TablePair, audit
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import (
+    GroupSequential,
+    GroupSequentialPlan,
     Identifications,
+    RunningTrial,
     characteristic_time,
     d_eps,
     identify,
     identify_many,
+    plan_group_sequential,
     transportation_cost,
 )
 from dpbandits.identification.planning import Plan, TrialPlan, plan, plan_trial
@@ -46,11 +50,14 @@ __version__ = "0.1.0"
 __all__ = [
     "Audit",
     "Estimates",
+    "GroupSequential",
+    "GroupSequentialPlan",
     "IdentificationAlgorithm",
     "Identifications",
     "Plan",
     "PrivacyGuarantee",
     "RegretAlgorithm",
+    "RunningTrial",
     "Runs",
     "StoppingRule",
     "TablePair",
@@ -72,6 +79,7 @@ __all__ = [
     "log_checkpoints",
     "mechanisms",
     "plan",
+    "plan_group_sequential",
     "plan_trial",
     "privacy",
     "registry",

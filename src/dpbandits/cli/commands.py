@@ -20,6 +20,7 @@ from dpbandits.auditing import TablePair, audit_exactly, search, subject_of
 from dpbandits.auditing import audit as audit_sampled
 from dpbandits.auditing.searching import usual_shape
 from dpbandits.cli import _console as console
+from dpbandits.cli import _trials as trials
 from dpbandits.cli._console import Jobs, Json, Seed, Settings, configure, reads, show
 from dpbandits.configuration import whole
 from dpbandits.guarantees import PrivacyGuarantee
@@ -32,7 +33,7 @@ from dpbandits.rewards.laws import Law
 from dpbandits.rewards.streams import Arms
 from dpbandits.stopping import StoppingRule
 
-__all__ = ["audit", "estimate", "identify", "main", "plan", "read_counts", "run"]
+__all__ = ["audit", "estimate", "identify", "look", "main", "plan", "read_counts", "run"]
 
 KINDS = (RegretAlgorithm, IdentificationAlgorithm, StoppingRule)
 """What can be audited as it is, classes of the reader included."""
@@ -398,7 +399,8 @@ def _law(
 
 @app.command(
     help_epilogue="Examples: dpbandits plan --means 0.75,0.7,0.7 --epsilon 0.5 --delta 0.05; "
-    "dpbandits plan --counts 568/4300,343/4292 --deaths --epsilon 1 --delta 0.05"
+    "dpbandits plan --counts 568/4300,343/4292 --deaths --epsilon 1 --delta 0.05; "
+    "dpbandits plan --design group-sequential --means 0.92,0.868 --epsilon 1 --state trial.json"
 )
 def plan(
     *,
@@ -407,7 +409,24 @@ def plan(
     deaths: bool = False,
     factor: Factor | None = None,
     epsilon: Annotated[float, reads(_number, "Privacy budget, or inf.")],
-    delta: Annotated[float, reads(_number, "Probability of a wrong arm.")],
+    delta: Annotated[float | None, reads(_number, "Probability of a wrong arm (adaptive).")] = None,
+    design: Literal["adaptive", "fixed", "group-sequential"] = "adaptive",
+    alpha: Annotated[float | None, reads(_number, "Level of a test (default: 0.05).")] = None,
+    power: Annotated[float | None, reads(_number, "Power of a test (default: 0.9).")] = None,
+    looks: Annotated[int | None, reads(whole(1), "Looks (default: 5).")] = None,
+    boundary: Literal["pocock", "obrien-fleming"] | None = None,
+    sides: Annotated[int | None, reads(whole(1, 2), "1, or 2 to stop for harm too.")] = None,
+    futility: Annotated[
+        float | None, reads(_number, "Score that stops for futility; not binding.")
+    ] = None,
+    shares: Annotated[
+        tuple[float, ...] | None,
+        reads(console.numbers, "Common shares of success at which the level has to hold."),
+    ] = None,
+    certified: Annotated[
+        bool, Parameter(help="Hold the level between them too, by proof.")
+    ] = False,
+    state: Annotated[Path | None, Parameter(help="Begin a trial: a file for `look`.")] = None,
     runs: Annotated[int, reads(whole(2), "Replicates.")] = 40,
     max_pulls: Annotated[
         int | None, reads(whole(1), "End a run that has not stopped by then (default: 1e12).")
@@ -423,12 +442,19 @@ def plan(
     bound, what each algorithm takes, and the price of privacy. With counts of a table: what trials
     on its patients, each drawn once, would decide, after how many of them, and at what price.
 
+    A fixed or group-sequential design tests two arms, for the difference that the means or counts
+    assume: its boundary and patients follow from level and power, and it may find no difference.
+
     Parameters
     ----------
     counts : str
         Instead of means: successes of patients of each arm, such as 3732/4300,3949/4292.
     deaths : bool
         The counts are of bad outcomes: the best arm has the smallest share.
+    design : {"adaptive", "fixed", "group-sequential"}
+        Adaptive: no share is known, and one arm is recommended. Fixed: one look at the end.
+    boundary : {"pocock", "obrien-fleming"}
+        Boundary of the looks (default: pocock).
 
     Returns
     -------
@@ -442,6 +468,35 @@ def plan(
     """
     if (means is None) == (counts is None):
         raise ValueError("means or counts must be given; allowed: one of --means and --counts")
+    tested = {"alpha": alpha, "power": power, "sides": sides, "shares": shares}
+    many = {"looks": looks, "boundary": boundary, "futility": futility, "state": state}
+    if design != "adaptive":
+        _refuse("is for an adaptive design; allowed: without", delta=delta, factor=factor)
+        _refuse("is for an adaptive design; allowed: without", max_pulls=max_pulls)
+        if design == "fixed":
+            _refuse("is for a group-sequential design; allowed: without", **many)
+            many["looks"] = 1
+        _refuse("is about counts; allowed with --counts only", deaths=deaths and counts is None)
+        population = None if counts is None else read_counts(counts, deaths, 1)
+        treatment, control = trials.arms_of(means, population)
+        console.make_folders(plot, state)
+        given = {**tested, **many, "epsilon": epsilon, "certified": certified, "state": None}
+        options: dict[str, Any] = {
+            name: value for name, value in given.items() if value is not None
+        }
+        sized = dpb.plan_group_sequential(treatment, control, **options)
+        if state is not None:
+            trials.start(state, sized)
+        show(json, str(sized), sized.as_dict())
+        if plot is not None:
+            from dpbandits import plotting
+
+            plotting.save(plotting.group_plan_figure(sized), plot)
+        return 0
+    _refuse("is for a test of two arms; allowed with --design", **tested, **many)
+    _refuse("is for a test of two arms; allowed with --design", certified=certified)
+    if delta is None:
+        raise ValueError("delta is missing; allowed: --delta D, a number below 1/2.4")
     if means is None:
         _refuse("has no picture of counts; allowed with --means", plot=plot)
         ends = "is set by the table: a trial ends with its patients; allowed with --means"
@@ -460,6 +515,60 @@ def plan(
         from dpbandits import plotting
 
         plotting.save(plotting.plan_figure(found), plot)
+    return 0
+
+
+@app.command(
+    help_epilogue="Begin with dpbandits plan --state FILE. Example, a look of 163 patients an arm: "
+    "dpbandits look trial.json --number 1 --counts 11/163,25/163 --deaths"
+)
+def look(
+    state: Path,
+    *,
+    number: Annotated[int | None, reads(whole(1), "Number of the look, from 1.")] = None,
+    counts: str | None = None,
+    deaths: bool = False,
+    level: Annotated[float, reads(check_fraction, "Level of the intervals.")] = 0.9,
+    plot: Picture = None,
+    json: Json = False,
+) -> int:
+    """Take one look of a group-sequential trial: release two counts, and decide.
+
+    The file has the design and what was released, and no true count. A look that is repeated, left
+    out, or of another size than planned is refused, and nothing is released. Without counts, say
+    again what was released.
+
+    Parameters
+    ----------
+    state : pathlib.Path
+        File of the trial, which `plan` began and each look renews.
+    counts : str
+        Events and patients of treatment and control in this look alone, such as 156/163,142/163.
+    deaths : bool
+        The events are bad ones; releases are told as such.
+
+    Returns
+    -------
+    int
+        Exit status.
+
+    Raises
+    ------
+    ValueError
+        If the look is refused, or options do not go together.
+    """
+    if (number is None) != (counts is None):
+        raise ValueError("number and counts go together; allowed: both, or neither")
+    console.make_folders(plot)
+    if number is None or counts is None:
+        trial = trials.read(state)
+    else:
+        trial = trials.release(state, number, counts, deaths)
+    show(json, *trials.told(trial, deaths, level))
+    if plot is not None:
+        from dpbandits import plotting
+
+        plotting.save(plotting.running_trial_figure(trial), plot)
     return 0
 
 

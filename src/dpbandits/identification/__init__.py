@@ -21,6 +21,13 @@ from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.dplre import DPLRE
 from dpbandits.identification.fixed_design import fixed_design, fixed_design_error
+from dpbandits.identification.group_estimates import GroupEstimate, estimate_difference
+from dpbandits.identification.group_plan import GroupSequentialPlan, plan_group_sequential
+from dpbandits.identification.group_sequential import (
+    GroupSequential,
+    Operating,
+    normal_critical,
+)
 from dpbandits.identification.replicates import (
     Identifications,
     Trials,
@@ -29,6 +36,7 @@ from dpbandits.identification.replicates import (
     simulate_trials,
     simulate_trials_many,
 )
+from dpbandits.identification.running_trial import Look, RunningTrial
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.identification.transport import calibrated_cost, transportation_cost
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards, isis2
@@ -43,10 +51,16 @@ __all__ = [
     "Decision",
     "DrawnRewards",
     "FinitePopulation",
+    "GroupEstimate",
+    "GroupSequential",
+    "GroupSequentialPlan",
     "IdentificationAlgorithm",
     "Identifications",
+    "Look",
+    "Operating",
     "PopulationRewards",
     "Rewards",
+    "RunningTrial",
     "TableRewards",
     "TopTwo",
     "Trials",
@@ -60,12 +74,15 @@ __all__ = [
     "d_eps",
     "d_minus",
     "d_plus",
+    "estimate_difference",
     "fixed_design",
     "fixed_design_error",
     "identify",
     "identify_many",
     "isis2",
     "kl",
+    "normal_critical",
+    "plan_group_sequential",
     "simulate_trials",
     "simulate_trials_many",
     "total_variation",

@@ -1,0 +1,295 @@
+"""A group-sequential trial that is running: looks, releases, decisions, and what is published."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from dpbandits._arrays import Rng
+from dpbandits._validation import check_generator, check_integer, check_kind
+from dpbandits.identification.group_estimates import GroupEstimate, estimate_difference
+from dpbandits.identification.group_sequential import GroupSequential
+from dpbandits.mechanisms import geometric_noise
+
+__all__ = ["Look", "RunningTrial"]
+
+_FORMAT = "dpbandits group-sequential trial, 1"
+
+
+class Look(NamedTuple):
+    """What one look released and decided: all that may leave the statistician's room.
+
+    Attributes
+    ----------
+    number : int
+        The look k, from 1.
+    treatment : int
+        Released successes among the look's patients of the treatment arm, noise included; it may be
+        below 0 or above the number of patients.
+    control : int
+        Those of the control arm.
+    treatment_sum : int
+        Sum of the treatment's releases up to this look.
+    control_sum : int
+        Sum of the control's.
+    score : float
+        The score Z of the sums.
+    bound : float
+        Boundary of the score at this look.
+    decision : str
+        "continue", "efficacy", "harm", "futility" or "none".
+
+    Examples
+    --------
+    >>> design = GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
+    >>> seen = RunningTrial(design, [(154, 143)]).looks[0]
+    >>> seen.number, round(seen.score, 2), seen.decision
+    (1, 1.82, 'continue')
+    """
+
+    number: int
+    treatment: int
+    control: int
+    treatment_sum: int
+    control_sum: int
+    score: float
+    bound: float
+    decision: str
+
+
+class RunningTrial:
+    """A trial on your own counts, look by look; it holds releases, and never a true count.
+
+    Parameters
+    ----------
+    design : GroupSequential
+        The design, fixed before the first patient.
+    releases : sequence of pairs of int, optional
+        What earlier looks released: treatment and control.
+
+    Raises
+    ------
+    ValueError
+        If the releases are not those of such a trial.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> trial = RunningTrial(GroupSequential(per_look=167, critical=2.1647, epsilon=1.0))
+    >>> seen = trial.look(1, (156, 167), (142, 167), np.random.default_rng(1))
+    >>> seen.number, len(trial.looks)
+    (1, 1)
+    >>> trial.look(1, (156, 167), (142, 167), np.random.default_rng())
+    Traceback (most recent call last):
+    ...
+    ValueError: look=1 is released, and stays as it is; allowed: 2
+    """
+
+    def __init__(self, design: GroupSequential, releases: Sequence[Sequence[int]] = ()) -> None:
+        check_kind("design", design, GroupSequential, "GroupSequential(161, 2.13, epsilon=1)")
+        self._design = design
+        self._releases: list[tuple[int, int]] = []
+        for number, each in enumerate(releases, 1):
+            if self.decision != "continue":
+                ended = number - 1
+                raise ValueError(
+                    f"releases has {len(releases)} looks, but the trial ended at look {ended}; "
+                    f"allowed: {ended}"
+                )
+            if len(each) != 2:
+                raise ValueError(f"releases={each!r} is not a pair; allowed: two whole numbers")
+            one, other = (check_integer("releases", value, -(10**15)) for value in each)
+            self._releases.append((one, other))
+
+    @property
+    def design(self) -> GroupSequential:
+        """The design."""
+        return self._design
+
+    @property
+    def releases(self) -> tuple[tuple[int, int], ...]:
+        """Released successes of treatment and control at each look so far."""
+        return tuple(self._releases)
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """What each look so far released and decided."""
+        found, one, other = [], 0, 0
+        for number, (treatment, control) in enumerate(self._releases, 1):
+            one, other = one + treatment, other + control
+            score = self._design.score(number, one, other).item()
+            bound = float(self._design.bounds[number - 1])
+            decision = self._design.decide(number, one, other)
+            found.append(Look(number, treatment, control, one, other, score, bound, decision))
+        return tuple(found)
+
+    @property
+    def decision(self) -> str:
+        """What the last look decided; "continue" before the first."""
+        return self.looks[-1].decision if self._releases else "continue"
+
+    def look(
+        self, number: int, treatment: tuple[int, int], control: tuple[int, int], rng: Rng
+    ) -> Look:
+        """Release the counts of one look, with noise, and decide.
+
+        A look that is repeated, left out, after the end, or of another size than planned is
+        refused, and nothing is released.
+
+        Parameters
+        ----------
+        number : int
+            Number of the look: one more than there were.
+        treatment : tuple of int
+            Successes, and patients, of the treatment arm in this look alone.
+        control : tuple of int
+            The same of the control arm.
+        rng : numpy.random.Generator
+            Source of the noise. Whoever knows its seed can take the noise away.
+
+        Returns
+        -------
+        Look
+            Releases and decision.
+
+        Raises
+        ------
+        ValueError
+            If the look is refused.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> trial = RunningTrial(GroupSequential(per_look=50, critical=2.2, epsilon=1.0))
+        >>> trial.look(1, (46, 51), (40, 50), np.random.default_rng())
+        Traceback (most recent call last):
+        ...
+        ValueError: treatment=(46, 51) has 51 patients; allowed: the 50 of a look
+        """
+        check_generator("rng", rng)
+        self._check_number(number)
+        counts = [
+            self._checked(name, pair)
+            for name, pair in (("treatment", treatment), ("control", control))
+        ]
+        noise = geometric_noise(rng, self._design.epsilon, 2).tolist()
+        one, other = (count + extra for count, extra in zip(counts, noise, strict=True))
+        self._releases.append((one, other))
+        return self.looks[-1]
+
+    def _check_number(self, number: int) -> None:
+        done = len(self._releases)
+        number = check_integer("look", number, 1)
+        if number <= done:
+            following = f"{done + 1}" if self.decision == "continue" else "none, the trial ended"
+            raise ValueError(f"look={number} is released, and stays as it is; allowed: {following}")
+        if self.decision != "continue":
+            raise ValueError(
+                f"look={number} comes after the end ({self.decision} at look {done}); allowed: none"
+            )
+        if number > done + 1:
+            raise ValueError(f"look={number} leaves out look {done + 1}; allowed: {done + 1}")
+
+    def _checked(self, name: str, pair: tuple[int, int]) -> int:
+        if not isinstance(pair, Sequence) or len(pair) != 2:
+            raise ValueError(f"{name}={pair!r} is not a pair; allowed: successes and patients")
+        planned = self._design.per_look
+        patients = check_integer(name, pair[1], 0)
+        if patients != planned:
+            raise ValueError(
+                f"{name}={pair!r} has {patients} patients; allowed: the {planned} of a look"
+            )
+        return check_integer(name, pair[0], 0, planned)
+
+    def estimate(self, level: float = 0.9) -> GroupEstimate:
+        """Estimate the difference after the last look, from the releases alone.
+
+        Parameters
+        ----------
+        level : float
+            Probability with which an interval is to hold the difference.
+
+        Returns
+        -------
+        GroupEstimate
+            Estimates, intervals, and a p-value.
+
+        Raises
+        ------
+        ValueError
+            If there was no look, or `level` is out of range.
+
+        Examples
+        --------
+        >>> design = GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
+        >>> found = RunningTrial(design, [(154, 143), (157, 145)]).estimate()
+        >>> round(found.median, 3), round(found.low, 3), round(found.high, 3)
+        (0.063, 0.016, 0.104)
+        """
+        if not self._releases:
+            raise ValueError("look is missing; allowed: an estimate after one look or more")
+        last = self.looks[-1]
+        sums = last.treatment_sum, last.control_sum
+        return estimate_difference(self._design, last.number, *sums, level)
+
+    def to_json(self) -> str:
+        """Return the state of the trial as text: its design and its releases.
+
+        Returns
+        -------
+        str
+            What `from_json` reads. No true count is in it, and no noise.
+
+        Examples
+        --------
+        >>> design = GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
+        >>> trial = RunningTrial(design, [(154, 143)])
+        >>> RunningTrial.from_json(trial.to_json()).releases
+        ((154, 143),)
+        """
+        design = dataclasses.asdict(self._design)
+        if math.isinf(self._design.epsilon):
+            design["epsilon"] = "inf"
+        state = {"format": _FORMAT, "design": design, "releases": self._releases}
+        return json.dumps(state, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> RunningTrial:
+        """Read the state of a trial.
+
+        Parameters
+        ----------
+        text : str
+            What `to_json` returned.
+
+        Returns
+        -------
+        RunningTrial
+            The trial.
+
+        Raises
+        ------
+        ValueError
+            If the text is no such state.
+
+        Examples
+        --------
+        >>> RunningTrial.from_json("{}")
+        Traceback (most recent call last):
+        ...
+        ValueError: state cannot be read; allowed: what the first look or the plan wrote
+        """
+        try:
+            state: Any = json.loads(text)
+            if state["format"] != _FORMAT:
+                raise KeyError
+            fields, releases = dict(state["design"]), list(state["releases"])
+            fields["epsilon"] = float(fields["epsilon"])
+            design = GroupSequential(**fields)
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            allowed = "what the first look or the plan wrote"
+            raise ValueError(f"state cannot be read; allowed: {allowed}") from error
+        return cls(design, releases)

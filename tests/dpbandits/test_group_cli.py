@@ -1,0 +1,149 @@
+"""Group-sequential trials on the command line: plans, looks with their state, pictures."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+
+import dpbandits as dpb
+from dpbandits.cli import _trials
+from dpbandits.cli.commands import main
+from dpbandits.identification import GroupSequential
+from dpbandits.plotting import group_plan_figure, running_trial_figure
+from dpbandits.plotting.group_pictures import stopping_limits
+
+PLAN = "plan --design group-sequential --means 0.9,0.7 --looks 2"
+DESIGN = GroupSequential(per_look=20, critical=2.1, epsilon=1.0, looks=3)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A working directory with a trial that waits for its first look."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trial.json").write_text(dpb.RunningTrial(DESIGN).to_json())
+    return tmp_path
+
+
+def said(capsys, words, status=0):
+    assert main(words.split()) == status
+    out, err = capsys.readouterr()
+    return err if status else out
+
+
+def test_a_plan_is_that_of_python(capsys, folder):
+    plan = dpb.plan_group_sequential(0.9, 0.7, epsilon=1.0, looks=2)
+    words = f"{PLAN} --epsilon 1 --state new.json --plot p.svg"
+    assert said(capsys, words).strip() == str(plan)
+    assert dpb.RunningTrial.from_json((folder / "new.json").read_text()).design == plan.design
+    assert (folder / "p.svg").read_bytes().startswith(b"<?xml")
+    told = json.loads(said(capsys, f"{PLAN} --epsilon 1 --json"))
+    assert told == json.loads(json.dumps(plan.as_dict()))
+    assert "exists" in said(capsys, f"{PLAN} --epsilon 1 --state new.json", status=2)
+    assert said(capsys, "look new.json").count("no look yet") == 1
+
+
+def test_a_fixed_design_is_one_look_and_counts_are_shares(capsys):
+    words = "plan --design fixed --counts 10/100,30/100 --deaths --epsilon inf --alpha 0.025"
+    plan = dpb.plan_group_sequential(0.9, 0.7, alpha=0.025, looks=1)
+    assert said(capsys, words).strip() == str(plan)
+
+
+def test_looks_release_once_and_keep_what_they_released(capsys, folder):
+    out = said(capsys, "look trial.json --number 1 --counts 2/20,3/20 --deaths --json")
+    state = (folder / "trial.json").read_text()
+    (release,) = dpb.RunningTrial.from_json(state).releases
+    first = json.loads(out)["looks"][0]
+    assert [first["treatment"], first["control"]] == list(release)
+    for words, told in (
+        ("look trial.json --number 1 --counts 2/20,3/20", "look=1 is released"),
+        ("look trial.json --number 3 --counts 2/20,3/20", "look=3 leaves out look 2"),
+        ("look trial.json --number 2 --counts 2/21,3/20", "21 patients; allowed: the 20"),
+        ("look trial.json --number 2 --counts 2/20", "cannot be read"),
+        ("look trial.json --number 2 --counts 22/20,3/20", "counts=22 is out of range"),
+        ("look trial.json --number 2", "number and counts go together"),
+        ("look absent.json --number 1 --counts 2/20,3/20", "No such file"),
+    ):
+        err = said(capsys, words, status=1 if "absent" in words else 2)
+        assert told in err and err.count("\n") == 1
+        assert (folder / "trial.json").read_text() == state
+        assert not list(folder.glob("*.lock"))
+
+
+def test_a_look_that_cannot_be_kept_is_not_shown(capsys, monkeypatch, folder):
+    """What is printed is on the disk already: the release of a crash is never drawn again."""
+
+    def fail(path, content):
+        raise OSError(28, f"cannot write {path}")
+
+    monkeypatch.setattr(_trials, "write_atomically", fail)
+    assert main(["look", "trial.json", "--number", "1", "--counts", "2/20,3/20"]) == 1
+    assert capsys.readouterr().out == ""
+    assert not list(folder.glob("*.lock"))
+
+
+def test_two_looks_at_once_are_one(capsys, folder):
+    (folder / "trial.json.lock").touch()
+    err = said(capsys, "look trial.json --number 1 --counts 2/20,3/20", status=2)
+    assert (
+        "is in use" in err
+        and dpb.RunningTrial.from_json((folder / "trial.json").read_text()).releases == ()
+    )
+
+
+def test_an_ended_trial_says_what_may_be_published(capsys, folder):
+    trial = dpb.RunningTrial(DESIGN, [(19, 15), (20, 8)])
+    (folder / "trial.json").write_text(trial.to_json())
+    out = said(capsys, "look trial.json --deaths --plot p.svg")
+    assert "released deaths 1 treatment, 5 control" in out and "the treatment is better" in out
+    found = trial.estimate()
+    assert f"median-unbiased {100 * found.median:.1f}, 90% interval" in out
+    assert "repeated interval" in out and (folder / "p.svg").is_file()
+    told = json.loads(said(capsys, "look trial.json --json"))
+    assert told["estimate"]["low"] == pytest.approx(found.low)
+    err = said(capsys, "look trial.json --number 3 --counts 19/20,9/20", status=2)
+    assert "look=3 comes after the end" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (f"{PLAN} --epsilon 1 --delta 0.1", "delta=0.1 is for an adaptive design"),
+        ("plan --means 0.9,0.7 --epsilon 1 --delta 0.1 --looks 2", "looks=2 is for a test"),
+        ("plan --means 0.9,0.7 --epsilon 1 --delta 0.1 --certified", "certified=True is for"),
+        ("plan --design fixed --means 0.9,0.7 --epsilon 1 --looks 2", "looks=2 is for a group"),
+        ("plan --design fixed --means 0.9,0.8,0.7 --epsilon 1", "has not two arms"),
+        ("plan --design fixed --means 0.9,0.9 --epsilon 1", "treatment=0.9 is not greater"),
+        ("plan --design fixed --means 0.9,0.7 --deaths --epsilon 1", "deaths=True is about counts"),
+        ("plan --means 0.9,0.7 --epsilon 1", "delta is missing; allowed: --delta"),
+    ],
+)
+def test_bad_options_are_one_line(words, told, capsys):
+    err = said(capsys, words, status=2)
+    assert told in err and err.count("\n") == 1
+
+
+def test_the_picture_of_a_trial_has_its_releases_and_boundary():
+    trial = dpb.RunningTrial(DESIGN, [(19, 15), (20, 8)])
+    figure = running_trial_figure(trial)
+    (axes,) = figure.axes
+    lines = [line.get_ydata().tolist() for line in axes.get_lines()]
+    assert [4.0, 16.0] in lines and [16.0] in lines  # the ring is at the stop
+    limits = stopping_limits(DESIGN, [(19, 15), (39, 23)])
+    variance = 2 * 40 * (62 / 80) * (18 / 80) + 2 * DESIGN.noise_variance
+    assert limits[1] == pytest.approx(2.1 * math.sqrt(variance)) and limits[1] < 16
+    assert DESIGN.score(2, 39, 23) == pytest.approx(16 / math.sqrt(variance))
+    plt.close(figure)
+    with pytest.raises(ValueError, match="look is missing"):
+        running_trial_figure(dpb.RunningTrial(DESIGN))
+
+
+def test_the_picture_of_a_plan_has_what_has_ended():
+    plan = dpb.plan_group_sequential(0.9, 0.7, looks=2)
+    figure = group_plan_figure(plan)
+    (axes,) = figure.axes
+    found = [line.get_ydata() for line in axes.get_lines()]
+    for operating, y in zip((plan.effect, plan.half, plan.none), found, strict=True):
+        np.testing.assert_allclose(y, 100 * np.cumsum(operating.stops))
+    plt.close(figure)
