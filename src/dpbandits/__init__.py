@@ -41,6 +41,7 @@ from dpbandits.identification import (
     transportation_cost,
 )
 from dpbandits.identification.planning import Plan, TrialPlan, plan, plan_trial
+from dpbandits.regret.planning import RegretPlan, plan_regret
 from dpbandits.regret.simulation import Runs, log_checkpoints, simulate, simulate_many
 from dpbandits.rewards import instances, laws
 from dpbandits.stopping import Estimates, estimate, estimate_many
@@ -58,6 +59,7 @@ __all__ = [
     "PrivacyGuarantee",
     "RegretAlgorithm",
     "RunningTrial",
+    "RegretPlan",
     "Runs",
     "StoppingRule",
     "TablePair",
@@ -80,6 +82,7 @@ __all__ = [
     "mechanisms",
     "plan",
     "plan_group_sequential",
+    "plan_regret",
     "plan_trial",
     "privacy",
     "registry",

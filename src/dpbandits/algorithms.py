@@ -29,6 +29,7 @@ from dpbandits.regret.dp_ucb_int import DPUCBInt as DPUCBInt
 from dpbandits.regret.dprucb import DPRUCB as DPRUCB
 from dpbandits.regret.elimination import DPSE as DPSE
 from dpbandits.regret.elimination import SuccessiveElimination as SuccessiveElimination
+from dpbandits.regret.explore_then_commit import ExploreThenCommit as ExploreThenCommit
 from dpbandits.regret.guess_and_double import GuessAndDouble as GuessAndDouble
 from dpbandits.regret.heavy import DPRSE as DPRSE
 from dpbandits.regret.heavy import LDPRSE as LDPRSE

@@ -114,6 +114,10 @@ EXAMPLES = {
     "bounds.lazy.lazy_dp_ts_regret": {**LAZY, "alpha": 3.0},
     "bounds.lazy.dp_imed_regret": LAZY,
     "bounds.lazy.private_regret_rate": {"means": MEANS, **PRIVATE},
+    "bounds.one_look.explore_then_commit_regret": {
+        **{"means": MEANS, "horizon": 4096, "times": TIMES, "epsilon": 0.5, "per_arm": 7}
+    },
+    "bounds.one_look.best_look": {"means": MEANS, "horizon": 500, "epsilon": 0.5},
     "bounds.binomial_elimination.binomial_elimination_pulls": {**NEAR_ONE, **TWO},
     "bounds.binomial_elimination.binomial_elimination_pulls_closed_form": {**NEAR_ONE, **TWO},
     "bounds.binomial_elimination.binomial_elimination_regret": {

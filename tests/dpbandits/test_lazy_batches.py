@@ -83,8 +83,9 @@ def plain_index(algorithm, x, n, k, t, highest):
         level = algorithm.alpha * log_t
         return plain_upper(kl, float(np.clip(x + level / (epsilon * n), 0, 1)), level / n)
     if isinstance(algorithm, dpb.DPKLUCB):
-        level = log_t + algorithm.slack * math.log(1 + log_t)
-        return plain_upper(partial(calibrated_plus, ratio=k / n, epsilon=epsilon), x, level / n)
+        level, rate = log_t + algorithm.slack * math.log(1 + log_t), calibrated_plus
+        clipped = float(np.clip(x, 0, 1))
+        return plain_upper(partial(rate, ratio=k / n, epsilon=epsilon), clipped, level / n)
     y, best = np.clip([x, highest], 0, 1)
     if algorithm.calibrated:
         return -(n * calibrated_plus(y, best, k / n, epsilon) + math.log(n))
@@ -239,6 +240,23 @@ def test_inversions_against_a_root_finder():
         assert n * calibrated_plus(lowest, mean, k / n, epsilon) == pytest.approx(level, rel=1e-6)
 
 
+def test_one_low_noise_costs_dp_klucb_a_bounded_wait():
+    """The better arm's first release is lower by 25; not clipped, its index would stay below."""
+    arms, horizon = dpb.instances.bernoulli([0.8, 0.2]), 20_000
+
+    class LowStart(Recorded):
+        def total(self, arm, size):
+            first = arm == 0 and self.pulls[0] == 0
+            return super().total(arm, size) - 25 * first
+
+    rng = np.random.default_rng(0)
+    algorithm, times = dpb.DPKLUCB(1.0), np.array([horizon])
+    play = algorithm.draw(LowStart(arms, rng), horizon, times, rng)
+    assert play.pulls[0] > 15_000
+    level = math.log(horizon) + algorithm.slack * math.log1p(math.log(horizon))
+    assert calibrated_upper_kernel(-24.0, 1.0, 1.0, 1.0, level) < 0.1, "control"
+
+
 def failures(algorithm, mean, n, k, t, draws, rng, epsilon=None, noises=None):
     """How often the index at a release, or the centre of a posterior, is below what it covers."""
     sums = rng.binomial(n, mean, draws)
@@ -368,7 +386,8 @@ def test_the_bound_of_lazy_ucb_from_its_formula():
         high = math.exp(-n * float(calibrated_minus(threshold, mean, 1 / n, epsilon)))
         low = sum(1.5 * (other + end + 1) ** -3.1 for other in ends)
         pulls += min(2 * n, max(horizon - end - 1, 0)) * min(1, high + low)
-    found = dpb.AdaPUCB(epsilon).regret_bound(dpb.instances.bernoulli([best, mean]), horizon)
+    algorithm = dpb.AdaPUCB(epsilon, alpha=3.1)
+    found = algorithm.regret_bound(dpb.instances.bernoulli([best, mean]), horizon)
     assert found == pytest.approx(0.3 * pulls, rel=1e-9)
 
 
@@ -411,7 +430,7 @@ def test_bounds_approach_the_rate(epsilon):
     means = [0.6, 0.3]
     rate = dpb.bounds.private_regret_rate(means, epsilon)
     times = 10.0 ** np.array([20, 100, 300])
-    for algorithm in (dpb.DPKLUCB(epsilon), dpb.DPIMED(epsilon, eta=1.0)):
+    for algorithm in (dpb.DPKLUCB(epsilon, slack=2.0), dpb.DPIMED(epsilon, eta=1.0)):
         bound = algorithm.regret_bound(dpb.instances.bernoulli(means), 10**300, times)
         ratio = bound / (rate * np.log(times))
         assert np.all(np.diff(ratio) < 0) and 1 < ratio[-1] < 1.25 * (1 + algorithm.eta)

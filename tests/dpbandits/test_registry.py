@@ -51,6 +51,10 @@ CONFIGURATIONS = {
         *(dpb.BinomialDPSE(0.5), dpb.BinomialDPSE(0.3, 0.05, memory=1)),
         dpb.BinomialDPSE(math.inf, memory=2),
     ],
+    "ExploreThenCommit": [
+        *(dpb.ExploreThenCommit(0.5, 90), dpb.ExploreThenCommit(1.0, 60)),
+        dpb.ExploreThenCommit(math.inf, 30),
+    ],
     "GuessAndDouble": [
         *(dpb.GuessAndDouble(dpb.DPSE(0.5)), dpb.GuessAndDouble(dpb.DPRSE(1.0))),
         dpb.GuessAndDouble(dpb.UCB(), "square", 100),

@@ -5,6 +5,7 @@ from dpbandits.bounds import (
     binomial_elimination,
     elimination,
     lazy,
+    one_look,
     regret,
     stopping,
     td16,
@@ -14,6 +15,7 @@ from dpbandits.bounds.bernstein import *  # noqa: F403 (the names that a module 
 from dpbandits.bounds.binomial_elimination import *  # noqa: F403
 from dpbandits.bounds.elimination import *  # noqa: F403
 from dpbandits.bounds.lazy import *  # noqa: F403
+from dpbandits.bounds.one_look import *  # noqa: F403
 from dpbandits.bounds.regret import *  # noqa: F403
 from dpbandits.bounds.stopping import *  # noqa: F403
 from dpbandits.bounds.td16 import *  # noqa: F403
@@ -24,6 +26,7 @@ __all__ += bernstein.__all__
 __all__ += binomial_elimination.__all__
 __all__ += elimination.__all__
 __all__ += lazy.__all__
+__all__ += one_look.__all__
 __all__ += regret.__all__
 __all__ += stopping.__all__
 __all__ += td16.__all__

@@ -94,6 +94,7 @@ def _reaching(mean: float, x: float, n: float, k: float, epsilon: float) -> floa
 
 
 _least_estimates = np.vectorize(least_estimate, otypes=[float])
+_rates = np.vectorize(calibrated_plus_kernel, otypes=[float])
 _probabilities = np.vectorize(_reaching, otypes=[float])
 
 
@@ -214,8 +215,8 @@ class Frame:
     ) -> float | Floats:
         """Bound the regret of an index that is above μ* where estimates reach the thresholds.
 
-        f(log s) bounds the probability that the index is below the mean of the best arm at time s,
-        so that q_j = Σ_i f(log(e_i + e_j + K − 1)).
+        Row i of f(log s) bounds the probability that the index is below the mean of the best arm
+        at time s, after i batches of it, so that q_j = Σ_i f_i(log(e_i + e_j + K − 1)).
 
         Parameters
         ----------
@@ -369,7 +370,8 @@ def dp_klucb_regret(
 ) -> float | Floats:
     """Bound the expected pseudo-regret of DP-KLUCB.
 
-    The index of an arm is below its mean with probability at most 1/(t·(1 + log t)^ξ).
+    The index of an arm is below its mean with probability at most 1/(t·(1 + log t)^ξ), and never
+    while n·d̃⁺(0, μ*, k/n) is at most the level of the index, as estimates are moved into [0, 1].
     Proof: :prf:ref:`lem-lazy-index`, :prf:ref:`thm-lazy-regret`.
 
     Parameters
@@ -406,8 +408,17 @@ def dp_klucb_regret(
     """
     frame = Frame(means, horizon, times, epsilon, eta, forgets=False)
     levels = frame.log_times + slack * np.log1p(frame.log_times)
-    thresholds = _least_estimates(frame.best, frame.rewards, frame.noises, frame.epsilon, levels)
-    return frame.index_regret(thresholds, lambda x: np.exp(-x - slack * np.log1p(x)))
+    lowest = _least_estimates(frame.best, frame.rewards, frame.noises, frame.epsilon, levels)
+    thresholds = np.where(lowest > 0, lowest, -1.0)
+    rates = _rates(0.0, frame.best, frame.noises / frame.rewards, frame.epsilon)
+    most = (frame.rewards * rates)[:, None]  # the evidence of an estimate of 0, by batch
+
+    def failure(log_s: Floats) -> Floats:
+        level = log_s + slack * np.log1p(log_s)
+        result: Floats = np.where(level < most, np.exp(-level), 0.0)
+        return result
+
+    return frame.index_regret(thresholds, failure)
 
 
 @checked_arguments

@@ -400,7 +400,8 @@ def _law(
 @app.command(
     help_epilogue="Examples: dpbandits plan --means 0.75,0.7,0.7 --epsilon 0.5 --delta 0.05; "
     "dpbandits plan --counts 568/4300,343/4292 --deaths --epsilon 1 --delta 0.05; "
-    "dpbandits plan --design group-sequential --means 0.92,0.868 --epsilon 1 --state trial.json"
+    "dpbandits plan --design group-sequential --means 0.92,0.868 --epsilon 1 --state trial.json; "
+    "dpbandits plan --goal regret --means 0.6,0.75 --patients 1000 --epsilon 0.3"
 )
 def plan(
     *,
@@ -427,7 +428,13 @@ def plan(
         bool, Parameter(help="Hold the level between them too, by proof.")
     ] = False,
     state: Annotated[Path | None, Parameter(help="Begin a trial: a file for `look`.")] = None,
-    runs: Annotated[int, reads(whole(2), "Replicates.")] = 40,
+    goal: Literal["best-arm", "regret"] = "best-arm",
+    patients: Annotated[
+        int | None, reads(whole(2), "Patients to be treated, for the goal regret.")
+    ] = None,
+    runs: Annotated[
+        int | None, reads(whole(2), "Replicates (default: 40; 400 for the goal regret).")
+    ] = None,
     max_pulls: Annotated[
         int | None, reads(whole(1), "End a run that has not stopped by then (default: 1e12).")
     ] = None,
@@ -440,7 +447,8 @@ def plan(
 
     How many samples it takes to find the best of some arms under differential privacy: the lower
     bound, what each algorithm takes, and the price of privacy. With counts of a table: what trials
-    on its patients, each drawn once, would decide, after how many of them, and at what price.
+    on its patients, each drawn once, would decide, after how many of them, and at what price. With
+    the goal regret: how many of so many patients are lost by learning while they are treated.
 
     A fixed or group-sequential design tests two arms, for the difference that the means or counts
     assume: its boundary and patients follow from level and power, and it may find no difference.
@@ -455,6 +463,8 @@ def plan(
         Adaptive: no share is known, and one arm is recommended. Fixed: one look at the end.
     boundary : {"pocock", "obrien-fleming"}
         Boundary of the looks (default: pocock).
+    goal : {"best-arm", "regret"}
+        What the trial is for: to find the best arm, or to treat patients well while learning.
 
     Returns
     -------
@@ -468,6 +478,12 @@ def plan(
     """
     if (means is None) == (counts is None):
         raise ValueError("means or counts must be given; allowed: one of --means and --counts")
+    if goal == "regret":
+        other = "is for the goal best-arm; allowed without --goal regret"
+        _refuse(other, counts=counts, deaths=deaths, factor=factor, delta=delta)
+        _refuse(other, max_pulls=max_pulls, design=design if design != "adaptive" else None)
+        return _plan_regret(means or (), patients, epsilon, runs or 400, seed, jobs, plot, json)
+    _refuse("is for the goal regret; allowed with --goal regret", patients=patients)
     tested = {"alpha": alpha, "power": power, "sides": sides, "shares": shares}
     many = {"looks": looks, "boundary": boundary, "futility": futility, "state": state}
     if design != "adaptive":
@@ -497,6 +513,7 @@ def plan(
     _refuse("is for a test of two arms; allowed with --design", certified=certified)
     if delta is None:
         raise ValueError("delta is missing; allowed: --delta D, a number below 1/2.4")
+    runs = runs or 40
     if means is None:
         _refuse("has no picture of counts; allowed with --means", plot=plot)
         ends = "is set by the table: a trial ends with its patients; allowed with --means"
@@ -569,6 +586,29 @@ def look(
         from dpbandits import plotting
 
         plotting.save(plotting.running_trial_figure(trial), plot)
+    return 0
+
+
+def _plan_regret(
+    means: Sequence[float],
+    patients: int | None,
+    epsilon: float,
+    runs: int,
+    seed: int,
+    jobs: int,
+    plot: Path | None,
+    json: bool,
+) -> int:
+    """Plan to treat a number of patients while learning."""
+    if patients is None:
+        raise ValueError("patients=None is missing; allowed: their number, such as 1000")
+    console.make_folders(plot)
+    found = dpb.plan_regret(means, patients, epsilon, runs, seed, jobs)
+    show(json, str(found), found.as_dict())
+    if plot is not None:
+        from dpbandits import plotting
+
+        plotting.save(plotting.regret_plan_figure(found), plot)
     return 0
 
 

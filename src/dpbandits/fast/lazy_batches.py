@@ -96,7 +96,7 @@ class _KLIndex(NamedTuple):
 
 
 class _CalibratedIndex(NamedTuple):
-    """max {q : n·d̃⁺(x, q, k/n) ≤ log t + ξ·log(1 + log t)}, ξ = `slack`."""
+    """max {q : n·d̃⁺(y, q, k/n) ≤ log t + ξ·log(1 + log t)}, y in [0, 1] and ξ = `slack`."""
 
     slack: float
     epsilon: float
@@ -198,11 +198,11 @@ def _largest_calibrated(
         if highest == 1.0:
             break
         n, k = float(released.rewards[a]), float(released.noises[a])
-        x = released.sums[a] / n
+        y = min(max(released.sums[a] / n, 0.0), 1.0)
         # with this rate at the largest index so far there is no larger one
-        if highest >= 0.0 and n * calibrated_plus_kernel(x, highest, k / n, epsilon) >= level:
+        if highest >= 0.0 and n * calibrated_plus_kernel(y, highest, k / n, epsilon) >= level:
             continue
-        index = calibrated_upper_kernel(x, n, k, epsilon, level)
+        index = calibrated_upper_kernel(y, n, k, epsilon, level)
         if index > highest:
             arm, highest = a, index
     return _alone(arm, due)

@@ -15,7 +15,7 @@ from dpbandits.identification.base import check_unique_best_arm
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.populations import FinitePopulation
 
-__all__ = ["FixedDesign", "fixed_design", "fixed_design_error"]
+__all__ = ["FixedDesign", "fixed_design", "fixed_design_error", "selection_probabilities"]
 
 _NODES = 8  # of Gauss and Legendre, between two whole numbers, at small ε
 _FELT = 80.0  # at greater ε noise only breaks ties: it is above ½ with probability e^-40
@@ -63,8 +63,7 @@ def _laws(source: Supply, per_arm: int) -> list[Floats]:
         per_arm = check_integer("per_arm", per_arm, 1, min(source.sizes))
         arms = zip(source.sizes, source.successes, strict=True)
         return [stats.hypergeom.pmf(counts, n, s, per_arm) for n, s in arms]
-    means = check_unique_best_arm(source).means.tolist()
-    return [stats.binom.pmf(counts, per_arm, mean) for mean in means]
+    return [stats.binom.pmf(counts, per_arm, mean) for mean in source.means.tolist()]
 
 
 @checked_arguments
@@ -103,10 +102,57 @@ def fixed_design_error(
     >>> round(fixed_design_error(bernoulli([1.0, 0.5]), 3), 9)
     0.0625
     """
+    if isinstance(source, BernoulliInstance):
+        check_unique_best_arm(source)
     laws = _laws(source, per_arm)
-    best = laws.pop(source.best_arm)
+    return _beaten(laws.pop(source.best_arm), laws, epsilon)
+
+
+@checked_arguments
+def selection_probabilities(
+    source: Supply, per_arm: Annotated[int, whole(1, _MOST)], epsilon: Budget = math.inf
+) -> Floats:
+    """Return the probability of each arm that its private count is the largest.
+
+    Counts and noise are those of `fixed_design_error`; several arms may be best.
+
+    Parameters
+    ----------
+    source : BernoulliInstance or FinitePopulation
+        Where the patients come from: independent ones of an instance, or without replacement.
+    per_arm : int
+        Patients of each arm, from 1 to 10^6, and no more than a population has.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for no noise.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (K,)
+        The probabilities, each by quadrature to about 10 digits.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from dpbandits.rewards.instances import bernoulli
+    >>> selection_probabilities(bernoulli([1.0, 0.5]), 3).round(9).tolist()
+    [0.9375, 0.0625]
+    """
+    laws = _laws(source, per_arm)
+    found: dict[bytes, float] = {}  # arms of one law have one probability
+    for a, law in enumerate(laws):
+        if law.tobytes() not in found:
+            found[law.tobytes()] = 1.0 - _beaten(law, [*laws[:a], *laws[a + 1 :]], epsilon)
+    return np.array([found[law.tobytes()] for law in laws])
+
+
+def _beaten(law: Floats, others: list[Floats], epsilon: float) -> float:
+    """Return the probability that the count of one law is not the largest."""
     wrong = _wrong_if_noisy if epsilon <= _FELT else _wrong_if_tied
-    return float(np.clip(wrong(best, laws, epsilon), 0.0, 1.0))
+    return float(np.clip(wrong(law, others, epsilon), 0.0, 1.0))
 
 
 def _wrong_if_tied(best: Floats, others: list[Floats], _: float) -> float:

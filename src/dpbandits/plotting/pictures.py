@@ -14,6 +14,7 @@ from dpbandits import bounds
 from dpbandits.identification import sample_lower_bound
 from dpbandits.identification.planning import Plan
 from dpbandits.plotting import style
+from dpbandits.regret.planning import RegretPlan
 from dpbandits.regret.simulation import Runs
 from dpbandits.rewards.instances import BernoulliInstance
 
@@ -188,4 +189,40 @@ def draw_plan(rows: Mapping[tuple[str, bool], Mapping[str, Any]], free_from: flo
         shown = style.PanelRange((float(x[0]), float(x[-1])), (float(low), float(high)), (end,))
         labels = {"x_label": "privacy budget ε", "y_label": "samples"}
         style.finish_panels(figure, [axes], [shown], **labels)
+    return figure
+
+
+def regret_plan_figure(plan: RegretPlan) -> Figure:
+    """Draw a plan of `plan_regret`: what each algorithm loses, and what a coin loses.
+
+    A bar is the mean; its line ends at what 99 in 100 simulated trials lose at most; a tick at what
+    is proved of the mean, if that is on the picture. The dotted line is the coin's.
+
+    Parameters
+    ----------
+    plan : RegretPlan
+        The plan.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The picture.
+    """
+    with style.styled():
+        figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+        names = []
+        most = 1.15 * max(plan.coin, *(option.worst for option in plan.options))
+        for place, option in enumerate(reversed(plan.options)):
+            name, private = option.algorithm.label, option.algorithm.guarantee.is_private
+            names.append(name if private else name + style.FREE)
+            colour = style.look_of(name, "", place).colour if private else "0.6"
+            axes.barh(place, option.mean, height=0.6, color=colour)
+            axes.plot([option.mean, option.worst], [place, place], color=style.INK, lw=1.6)
+            if option.proved <= most:
+                axes.plot([option.proved] * 2, [place - 0.3, place + 0.3], color=style.INK, lw=2.4)
+        axes.axvline(plan.coin, color=style.INK, linestyle=style.DOTTED, lw=1.6)
+        axes.set_yticks(range(len(names)), names)
+        axes.set(xlim=(0.0, most), xlabel="recoveries lost: mean, and 99 in 100 trials (line)")
+        axes.set_title(f"{plan.patients:,} patients, ε = {plan.epsilon:g}; dotted: a coin")
+        axes.grid(visible=False, axis="y")
     return figure

@@ -40,8 +40,8 @@ class AdaPKLUCB(LazyBatches):
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed and adds no noise.
     alpha : float
-        Factor α of log t in the index, from 1.001 to 100. The paper asks for α > 3, the bound for
-        α > 1.
+        Factor α of log t in the index, from 1.001 to 100. The paper asks for α > 3, the bound
+        for α > 1.
     eta : float
         Growth η of the batches, from 0.05 to 100: 1 doubles.
 
@@ -62,7 +62,7 @@ class AdaPKLUCB(LazyBatches):
     source: ClassVar[str] = "Azize & Basu 2022; reconstructed"
 
     epsilon: Budget
-    alpha: Alpha = 3.1
+    alpha: Alpha = 1.1
     eta: Eta = 1.0
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:

@@ -26,11 +26,11 @@ class DPKLUCB(LazyBatches):
     """DP-KLUCB: Azize, Wu, Honda, Orabona, Ito & Basu (2025), reconstructed.
 
     The pulls of an arm at the ends of its batches are the grid ⌈(1 + η)^j⌉, and released sums
-    accumulate: after k batches its estimate x is the mean of n rewards and k Laplace variables of
-    scale 1/ε. Each arm has a batch of one pull in turn. Then, with t the number of the next pull,
-    the arm with the largest
+    accumulate: after k batches its estimate is the mean of n rewards and k Laplace variables of
+    scale 1/ε. Each arm has a batch of one pull in turn. Then, with y an arm's estimate moved into
+    [0, 1] and t the number of the next pull, the arm with the largest
 
-        max {q in [0, 1] : n·d̃⁺(x, q, k/n) ≤ log t + ξ·log(1 + log t)}
+        max {q in [0, 1] : n·d̃⁺(y, q, k/n) ≤ log t + ξ·log(1 + log t)}
 
     is played for its next batch; ties go to the lowest arm number. A batch that the horizon cuts
     short is not released. Bound on the regret: `dp_klucb_regret`.
@@ -42,7 +42,8 @@ class DPKLUCB(LazyBatches):
     eta : float
         Growth η of the pulls from batch to batch, from 0.05 to 100: 1 doubles.
     slack : float
-        Factor ξ of the lower-order term of the index, from 0 to 100.
+        Factor ξ of the lower-order term of the index, from 0 to 100. The bound's limit asks for
+        ξ > 1.
 
     Raises
     ------
@@ -52,8 +53,12 @@ class DPKLUCB(LazyBatches):
     Notes
     -----
     d̃⁺ is the Chernoff rate of such an estimate (`calibrated_plus`), which tends to d_ε as k/n → 0.
-    Deviation: the paper has d_ε in its index, and lower-order terms that we have replaced by the
-    exact rate.
+    Two things that the paper may do otherwise:
+
+    - It has d_ε in its index, and lower-order terms that we have replaced by the exact rate.
+    - The means are moved into [0, 1]. That raises no index below the truth, and bounds the wait
+      that one noise can cost: without it a mean of −z keeps the arm from being played for about
+      e^(εnz) pulls, whatever z is.
 
     Examples
     --------
@@ -68,7 +73,7 @@ class DPKLUCB(LazyBatches):
 
     epsilon: Budget
     eta: Eta = 0.5
-    slack: Annotated[float, between(0.0, 100.0)] = 2.0
+    slack: Annotated[float, between(0.0, 100.0)] = 1.1
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         n_arms = rewards.n_arms
@@ -79,9 +84,10 @@ class DPKLUCB(LazyBatches):
                 arm = batch
             else:
                 level = math.log(t) + self.slack * math.log1p(math.log(t))
+                means = np.clip(sums / pulls, 0.0, 1.0)
                 index = [
-                    calibrated_upper_kernel(x, n, k, self.epsilon, level)
-                    for x, n, k in zip(sums / pulls, pulls, noises, strict=True)
+                    calibrated_upper_kernel(y, n, k, self.epsilon, level)
+                    for y, n, k in zip(means, pulls, noises, strict=True)
                 ]
                 arm = int(np.argmax(index))
             size = next_release(int(pulls[arm]), self.eta) - int(pulls[arm])

@@ -40,7 +40,8 @@ class LazyDPTS(LazyBatches):
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed and adds no noise.
     alpha : float
-        Factor α of log t in the centre of a posterior, from 1.001 to 100.
+        Factor α of log t in the centre of a posterior, from 1.001 to 100. The bound asks for
+        α > 1.
     eta : float
         Growth η of the batches, from 0.05 to 100: 1 doubles.
     draws : {"pulls", "batches"}
@@ -68,7 +69,7 @@ class LazyDPTS(LazyBatches):
     bound_for: ClassVar[Any] = BernoulliInstance  # its proof counts the odds of Binomial sums
 
     epsilon: Budget
-    alpha: Alpha = 3.0
+    alpha: Alpha = 1.1
     eta: Eta = 1.0
     draws: Literal["pulls", "batches"] = "pulls"
 

@@ -83,7 +83,8 @@ class AnytimeLazyUCB(LazyUCB):
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed and adds no noise.
     alpha : float
-        Factor α of log t in the index, from 1.001 to 100.
+        Factor α of log t in the index, from 1.001 to 100. The paper has 3, the bound asks for
+        α > 1.
     eta : float
         Growth η of the batches, from 0.05 to 100: 1 doubles.
 
@@ -104,7 +105,7 @@ class AnytimeLazyUCB(LazyUCB):
     source: ClassVar[str] = "Hu, Huang & Mehta 2021; reconstructed"
 
     epsilon: Budget
-    alpha: Alpha = 3.0
+    alpha: Alpha = 1.1
     eta: Eta = 1.0
 
 
@@ -127,8 +128,8 @@ class AdaPUCB(LazyUCB):
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed and adds no noise.
     alpha : float
-        Factor α of log t in the index, from 1.001 to 100. The paper asks for α > 3, the bound for
-        α > 1.
+        Factor α of log t in the index, from 1.001 to 100. The paper asks for α > 3, the bound
+        for α > 1.
     eta : float
         Growth η of the batches, from 0.05 to 100: 1 doubles.
 
@@ -151,5 +152,5 @@ class AdaPUCB(LazyUCB):
     share: ClassVar[float] = 0.5
 
     epsilon: Budget
-    alpha: Alpha = 3.1
+    alpha: Alpha = 1.1
     eta: Eta = 1.0

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval
-from dpbandits._validation import check_fraction, check_integer, check_kind
+from dpbandits._validation import check_choice, check_fraction, check_integer, check_kind
 from dpbandits.acceleration import REFERENCE, accelerator_for, what_plays
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.instances import BernoulliInstance, CallbackInstance
@@ -28,6 +28,8 @@ __all__ = ["Runs", "log_checkpoints", "simulate", "simulate_many"]
 
 Key = TypeVar("Key", bound=Hashable)
 Case = tuple[RegretAlgorithm, Arms] | tuple[RegretAlgorithm, Arms, int]
+ORDERS = ("given", "random")
+"""In which order an algorithm meets the arms: as given, or in a new random one in each run."""
 Replicate = tuple[Floats, Ints, Ints]
 """Regret at the checkpoints, pulls of the arms at the end, and ends of epochs."""
 
@@ -251,11 +253,19 @@ def _play(
     horizon: int,
     times: Ints,
     how: str | None,
+    order: str,
     rng: Rng,
 ) -> Replicate:
     """Play one replicate."""
-    play = algorithm.draw(instance, horizon, times, rng, how)
-    return play.regret(instance.gaps), play.pulls, play.epoch_ends
+    if order == "given":
+        play = algorithm.draw(instance, horizon, times, rng, how)
+        return play.regret(instance.gaps), play.pulls, play.epoch_ends
+    places = rng.permutation(instance.n_arms)
+    shuffled = instance.reordered(places.tolist())
+    play = algorithm.draw(shuffled, horizon, times, rng, how)
+    pulls = np.empty_like(play.pulls)
+    pulls[places] = play.pulls
+    return play.regret(shuffled.gaps), pulls, play.epoch_ends
 
 
 def _global_states() -> tuple[str, object]:
@@ -288,6 +298,7 @@ def _replicated(
     horizon: int | None,
     checkpoints: ArrayLike | None,
     how: str | None,
+    order: str,
     shared: bool = False,
 ) -> Replicated:
     """Check a case and describe it to the runner; shared checkpoints may lie beyond its horizon."""
@@ -298,6 +309,9 @@ def _replicated(
         raise ValueError("horizon=None is missing; allowed: one for all cases, or in each")
     check_kind("algorithm", algorithm, RegretAlgorithm, "DPSE(epsilon=1)")
     algorithm.check_instance(instance)
+    shuffles = check_choice("order", order, ORDERS) == "random"
+    if shuffles:
+        instance.reordered(range(instance.n_arms))  # refuses what cannot be
     last = check_integer("horizon", last, instance.n_arms, MOST_PULLS)
     if shared and checkpoints is not None:
         checkpoints = np.asarray(checkpoints)
@@ -329,8 +343,13 @@ def _replicated(
 
     return Replicated(
         f"{algorithm.label}, {instance.name}",
-        {"algorithm": describe(algorithm), **instance_description(instance), "horizon": last},
-        partial(_play, algorithm, instance, last, times, how),
+        {
+            "algorithm": describe(algorithm),
+            **instance_description(instance),
+            "horizon": last,
+            **({"order": order} if shuffles else {}),
+        },
+        partial(_play, algorithm, instance, last, times, how, order),
         n_runs,
         chunk=100,
         warm_up=None if asks else warm_up,
@@ -368,6 +387,8 @@ def simulate(
     n_jobs: int = 1,
     checkpoints: ArrayLike | None = None,
     how: str | None = None,
+    *,
+    order: str = "given",
 ) -> Runs:
     """Simulate independent replicates of a regret-minimising algorithm.
 
@@ -398,6 +419,10 @@ def simulate(
         accelerators, such as "pull by pull". None is the first that is entered and fits, or the
         plain program if there is none or under ``NUMBA_DISABLE_JIT=1``. ``runs.how`` says which it
         was.
+    order : {"given", "random"}
+        Whether the algorithm meets the arms in the order of the instance, or in a new random one in
+        each run. Algorithms break ties by the number of an arm: in random order ties favour none.
+        What is returned is in the order of the instance in any case.
 
     Returns
     -------
@@ -416,7 +441,7 @@ def simulate(
     >>> runs.regret.shape == (2, runs.times.size)
     True
     """
-    described = partial(_replicated, horizon=horizon, checkpoints=checkpoints, how=how)
+    described = partial(_replicated, horizon=horizon, checkpoints=checkpoints, how=how, order=order)
     return run_cases({None: (algorithm, instance)}, described, n_runs, seed, n_jobs)[None]
 
 
@@ -428,6 +453,8 @@ def simulate_many(
     n_jobs: int = 1,
     checkpoints: ArrayLike | None = None,
     how: str | None = None,
+    *,
+    order: str = "given",
 ) -> dict[Key, Runs]:
     """Simulate a whole grid of cases: the replicates of all of them share the workers.
 
@@ -454,6 +481,9 @@ def simulate_many(
         What plays: "reference" for the algorithms' plain programs, or the name of an accelerator
         that all of them have, such as "pull by pull". None is for each case the first that is
         entered and fits, or its plain program.
+    order : {"given", "random"}
+        In which order the algorithms meet the arms: as the instance has them, or in a new random
+        one in each run.
 
     Returns
     -------
@@ -474,5 +504,7 @@ def simulate_many(
     >>> list(runs), runs[1.0].n_runs
     ([0.25, 1.0], 2)
     """
-    described = partial(_replicated, horizon=horizon, checkpoints=checkpoints, how=how, shared=True)
+    described = partial(
+        _replicated, horizon=horizon, checkpoints=checkpoints, how=how, order=order, shared=True
+    )
     return run_cases(cases, described, n_runs, seed, n_jobs)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Annotated, Any
 
@@ -123,6 +123,9 @@ class HeavyTailInstance(Configuration, Arms):
     def live(self) -> bool:
         """Whether rewards come from a function, which is not asked more than it must be."""
         return any(isinstance(law, CallbackLaw) for law in self.laws)
+
+    def reordered(self, order: Sequence[int]) -> HeavyTailInstance:
+        return replace(self, laws=tuple(self.laws[arm] for arm in order))
 
     def rewards(self, rng: Rng) -> HeavyRewards:
         """Begin a run: return its rewards.

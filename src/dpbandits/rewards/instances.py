@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -97,6 +97,9 @@ class BernoulliInstance(Bandit):
         """Means of the arms, shape (K,), read-only."""
         return read_only(self.mean_rewards)
 
+    def reordered(self, order: Sequence[int]) -> BernoulliInstance:
+        return replace(self, mean_rewards=tuple(self.mean_rewards[arm] for arm in order))
+
     def rewards(self, rng: Rng) -> DrawnRewards:
         return DrawnRewards(self, rng)
 
@@ -171,6 +174,9 @@ class BoundedInstance(Bandit):
         """Means of the arms, shape (K,), read-only."""
         return read_only([law.mean for law in self.laws])
 
+    def reordered(self, order: Sequence[int]) -> BoundedInstance:
+        return replace(self, laws=tuple(self.laws[arm] for arm in order))
+
     def rewards(self, rng: Rng) -> LawRewards:
         return LawRewards(self.laws, rng)
 
@@ -215,6 +221,9 @@ class TableInstance(Bandit):
     def means(self) -> Floats:
         """Means of the rows, shape (K,), read-only."""
         return read_only(self.entries.mean(axis=1))
+
+    def reordered(self, order: Sequence[int]) -> TableInstance:
+        return replace(self, entries=self.entries[list(order)])
 
     def rewards(self, rng: Rng) -> FixedRewards:
         return FixedRewards(self.entries, log=False)

@@ -347,6 +347,29 @@ class Arms:
             Rewards of the run.
         """
 
+    def reordered(self, order: Sequence[int]) -> Arms:
+        """Return the same arms in another order.
+
+        Parameters
+        ----------
+        order : sequence of int, length K
+            Which arm is put first, second, …: each number from 0 to K − 1 once.
+
+        Returns
+        -------
+        Arms
+            An instance of the same kind.
+
+        Raises
+        ------
+        ValueError
+            If the instance does not know how.
+        """
+        raise ValueError(
+            f"order={list(order)!r} is not possible for {type(self).__name__}, which has no method "
+            "reordered; allowed: order='given'"
+        )
+
     @cached_property
     def gaps(self) -> Floats:
         """Gaps Δ_a = max mean − mean of arm a, shape (K,), read-only."""

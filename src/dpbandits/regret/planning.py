@@ -1,0 +1,351 @@
+"""Planning for regret: how many patients it takes, how many are lost, how bad a trial can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpbandits._arrays import Floats
+from dpbandits._intervals import mean_interval
+from dpbandits._validation import check_integer, check_positive
+from dpbandits.identification import d_eps
+from dpbandits.identification.base import check_unique_best_arm
+from dpbandits.identification.fixed_design import fixed_design_error
+from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.regret.dp_imed import DPIMED
+from dpbandits.regret.dp_klucb import DPKLUCB
+from dpbandits.regret.elimination import DPSE
+from dpbandits.regret.explore_then_commit import ExploreThenCommit
+from dpbandits.regret.simulation import Runs, simulate_many
+from dpbandits.rewards.instances import BernoulliInstance, bernoulli
+from dpbandits.schedules import MOST_PULLS
+
+__all__ = ["Option", "RegretPlan", "plan_regret"]
+
+_LEARNT = 0.5  # share of the regret of a coin; with more, next to nothing is learnt
+_LEVEL = 0.99
+_ROW = "{:9} {:>9} {:>20} {:>15} {:>7}  {}".format
+_LOOK_ROW = "{:>22} {:>11} {:>14}".format
+
+
+class Option(NamedTuple):
+    """What one algorithm would cost.
+
+    Attributes
+    ----------
+    runs : Runs
+        Simulated trials.
+    mean : float
+        Recoveries lost on average, against giving everybody the best arm: computed for one look,
+        simulated for the others.
+    low95, high95 : float
+        Student's interval of the simulated mean, and the mean itself where it is computed.
+    worst : float
+        What 99 of 100 simulated trials lose at most.
+    proved : float
+        Bound on the mean.
+    wrong : float or None
+        Probability that one look keeps a worse arm, if it is one look.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> option = dpb.plan_regret([0.6, 0.9], 500, epsilon=1.0, n_runs=20).options[0]
+    >>> option.low95 <= option.mean <= option.high95, option.wrong
+    (True, None)
+    """
+
+    runs: Runs
+    mean: float
+    low95: float
+    high95: float
+    worst: float
+    proved: float
+    wrong: float | None
+
+    @property
+    def algorithm(self) -> RegretAlgorithm:
+        """What is played."""
+        return self.runs.algorithm
+
+
+@dataclass(frozen=True)
+class RegretPlan:
+    """What adaptive treatment of a number of patients would cost; `plan_regret` makes it.
+
+    Attributes
+    ----------
+    means : tuple of float, length K
+        The means that were assumed.
+    patients : int
+        Number T of patients.
+    epsilon : float
+        Privacy budget ε of each patient's outcome.
+    needed : tuple of float, length K
+        log T/d_ε for each worse arm, about half to twice of which an adaptive algorithm gives it;
+        0 for the best.
+    coin : float
+        Recoveries lost if every patient's arm is drawn at random.
+    options : tuple of Option
+        The algorithms; the non-private one, for comparison, comes last.
+    robust : tuple of (tuple of float, float)
+        Other means, whose gaps are half and twice as large, and what one look of the planned size
+        loses on average if they are the true ones.
+    robust_imed : tuple of float
+        What DP-IMED, which guesses nothing, loses on these means.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> plan = dpb.plan_regret([0.6, 0.75], patients=1000, epsilon=0.1, n_runs=50)
+    >>> plan.choice.algorithm.label, round(plan.coin), plan.learns
+    ('one look', 75, True)
+    """
+
+    means: tuple[float, ...]
+    patients: int
+    epsilon: float
+    needed: tuple[float, ...]
+    coin: float
+    options: tuple[Option, ...]
+    robust: tuple[tuple[tuple[float, ...], float], ...]
+    robust_imed: tuple[float, ...]
+
+    @property
+    def look(self) -> Option:
+        """The one look."""
+        return next(o for o in self.options if isinstance(o.algorithm, ExploreThenCommit))
+
+    @property
+    def private(self) -> tuple[Option, ...]:
+        """The options at the planned ε; all, if that is infinite."""
+        some = tuple(o for o in self.options if o.algorithm.guarantee.is_private)
+        return some or self.options
+
+    @property
+    def choice(self) -> Option:
+        """The private option with the least mean.
+
+        One look is chosen only if it also loses less than DP-IMED where gaps are half or twice as
+        large as was guessed.
+        """
+        best = min(self.private, key=lambda option: option.mean)
+        looks = [robust for _, robust in self.robust]
+        if best is self.look and any(np.greater(looks, self.robust_imed)):
+            best = min((o for o in self.private if o is not best), key=lambda option: option.mean)
+        return best
+
+    @property
+    def safest(self) -> Option:
+        """The private option of which 99 in 100 simulated trials lose least."""
+        return min(self.private, key=lambda option: option.worst)
+
+    @property
+    def learns(self) -> bool:
+        """Whether the choice loses at most half of what a coin loses."""
+        return self.choice.mean <= _LEARNT * self.coin
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values.
+
+        Returns
+        -------
+        dict
+            Ready for JSON: the attributes, and the numbers of each option.
+        """
+        return {
+            "means": list(self.means),
+            "patients": self.patients,
+            "epsilon": self.epsilon,
+            "needed": list(self.needed),
+            "lost_by_a_coin": self.coin,
+            "choice": self.choice.algorithm.label,
+            "safest": self.safest.algorithm.label,
+            "learns": self.learns,
+            "algorithms": [
+                {
+                    "algorithm": repr(option.algorithm),
+                    "name": option.algorithm.label,
+                    "private": option.algorithm.guarantee.is_private,
+                    "trials": option.runs.n_runs,
+                    "lost": {
+                        "mean": option.mean,
+                        "low95": option.low95,
+                        "high95": option.high95,
+                        "quantile99": option.worst,
+                    },
+                    "proved": option.proved,
+                    "keeps_a_worse_arm": option.wrong,
+                }
+                for option in self.options
+            ],
+            "if_the_gaps_are_others": [
+                {"means": list(means), "one_look": look, "DP-IMED": imed}
+                for (means, look), imed in zip(self.robust, self.robust_imed, strict=True)
+            ],
+        }
+
+    def __str__(self) -> str:
+        means = ", ".join(f"{mean:g}" for mean in self.means)
+        needed = ", ".join(_count(n) if n else "–" for n in self.needed)
+        n_runs = self.options[0].runs.n_runs
+        lines = [
+            f"{self.patients:,} patients, success {means}; ε = {self.epsilon:g}",
+            f"patients needed, log T/d_ε for each worse treatment: {needed} (half to twice of it)",
+            f"a coin loses {_count(self.coin)} recoveries",
+            "",
+            _ROW("", "private", "lost, mean", "99 in 100 lose", "proved", ""),
+        ]
+        for option in self.options:
+            private = (
+                "ε = " + f"{self.epsilon:g}" if option.algorithm.guarantee.is_private else "no"
+            )
+            mean = _count(option.mean)
+            if option.wrong is None:
+                mean += f" ({_count(option.low95)} to {_count(option.high95)})"
+            proved = "–" if option.proved >= self.most else _count(option.proved)
+            marks = ["least mean"] * (option is self.choice)
+            marks += ["least bad"] * (option is self.safest)
+            mark = "<- " + ", ".join(marks) if marks else ""
+            name = option.algorithm.label
+            lines.append(_ROW(name, private, mean, "≤ " + _count(option.worst), proved, mark))
+        look = self.look
+        assert isinstance(look.algorithm, ExploreThenCommit)
+        lines += [
+            "",
+            f"one look: {look.algorithm.per_arm:,} patients each, then one treatment for all; it "
+            f"keeps a worse one in {look.wrong:.1%} of trials",
+            _LOOK_ROW("if the true means are", "it loses", "DP-IMED loses"),
+        ]
+        for (others, lost), imed in zip(self.robust, self.robust_imed, strict=True):
+            shown = ", ".join(f"{mean:.3g}" for mean in others)
+            lines.append(_LOOK_ROW(shown, _count(lost), _count(imed)))
+        lines += [
+            "",
+            f"lost: recoveries, against the best treatment for all; {n_runs:,} simulated trials of "
+            "each, in brackets the 95 % interval of the mean; the mean of one look is computed",
+            "99 in 100 lose: of the trials that were simulated; rarer trials may lose more; least "
+            "bad: where this is least",
+            "proved: bound on the mean, – where it is no less than the largest possible loss",
+        ]
+        if not self.learns:
+            lines.append(
+                "even the best loses more than half of what a coin loses: take a larger ε, more "
+                "patients, or a fixed design (dpbandits plan --goal best-arm)"
+            )
+        return "\n".join(lines)
+
+    @property
+    def most(self) -> float:
+        """The largest loss there can be: everybody gets the worst arm."""
+        return self.patients * (max(self.means) - min(self.means))
+
+
+def _count(number: float) -> str:
+    """Write a number of people, with one decimal below ten."""
+    if not math.isfinite(number):
+        return "–"
+    digits = 1 if abs(number) < 10 else max(0, 2 - int(math.log10(max(abs(number), 1.0))))
+    return f"{round(number, digits):,.{max(digits, 0)}f}"
+
+
+def _other_gaps(means: Sequence[float], factor: float) -> tuple[float, ...]:
+    """Return means with the same best one, and gaps that are multiplied, down to a mean of 0."""
+    best = max(means)
+    return tuple(max(best - factor * (best - mean), 0.0) for mean in means)
+
+
+def plan_regret(
+    means: Sequence[float],
+    patients: int,
+    epsilon: float,
+    n_runs: int = 400,
+    seed: int | Sequence[int] = 0,
+    n_jobs: int = 1,
+) -> RegretPlan:
+    """Say what it costs to treat patients while learning, under ε-differential privacy.
+
+    For DP-IMED, DP-KLUCB, DP-SE and one look: recoveries lost on average and in the worst of a
+    hundred trials, and what is proved. Arms come in random order, so that ties favour none.
+
+    Parameters
+    ----------
+    means : sequence of float, length K ≥ 2
+        Probabilities of success that the plan assumes, each in [0, 1]; one is the greatest.
+    patients : int
+        Number T of patients, from K to 2^62.
+    epsilon : float
+        Privacy budget ε > 0 of each patient's outcome, ``inf`` without privacy.
+    n_runs : int
+        Simulated trials of each algorithm, at least 2.
+    seed : int or sequence of int
+        Entropy of the root seed: one or more whole numbers of at least 0.
+    n_jobs : int
+        Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
+        processors.
+
+    Returns
+    -------
+    RegretPlan
+        The numbers, and a choice; printed, it is a report.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or several means are the greatest.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> plan = dpb.plan_regret([0.6, 0.75], patients=1000, epsilon=0.3, n_runs=50)
+    >>> print(str(plan).splitlines()[0])
+    1,000 patients, success 0.6, 0.75; ε = 0.3
+    """
+    instance = check_unique_best_arm(bernoulli(means, "plan"))
+    epsilon = check_positive("epsilon", epsilon, infinite=True)
+    patients = check_integer("patients", patients, instance.n_arms, MOST_PULLS)
+    n_runs = check_integer("n_runs", n_runs, 2)
+    look = ExploreThenCommit.planned(epsilon, instance.mean_rewards, patients)
+    players: list[RegretAlgorithm] = [DPIMED(epsilon), DPKLUCB(epsilon), DPSE(epsilon), look]
+    if epsilon < math.inf:
+        players.append(DPIMED(math.inf))
+    others = [
+        bernoulli(_other_gaps(instance.mean_rewards, factor), f"gaps times {factor:g}")
+        for factor in (0.5, 2.0)
+    ]
+    cases: dict[Any, Any] = {place: (player, instance) for place, player in enumerate(players)}
+    cases |= {other: (DPIMED(epsilon), other) for other in others}
+    found = simulate_many(
+        cases, patients, n_runs, seed, n_jobs, checkpoints=[patients], order="random"
+    )
+    worse = instance.gaps > 0
+    needed = np.zeros(instance.n_arms)
+    rates = d_eps(instance.means[worse], instance.means.max(), epsilon)
+    needed[worse] = math.log(patients) / np.asarray(rates)
+    return RegretPlan(
+        instance.mean_rewards,
+        patients,
+        epsilon,
+        tuple(needed.tolist()),
+        float(patients * instance.gaps.mean()),
+        tuple(_option(found[place], instance, patients) for place in range(len(players))),
+        tuple((other.mean_rewards, float(look.regret_bound(other, patients))) for other in others),
+        tuple(float(found[other].mean()[-1]) for other in others),
+    )
+
+
+def _option(runs: Runs, instance: BernoulliInstance, patients: int) -> Option:
+    """Return what the runs of an algorithm say, and what is proved of it."""
+    finals: Floats = runs.regret[:, -1]
+    mean, low, high = (float(x) for x in mean_interval(finals, 0.95))
+    proved = float(runs.algorithm.regret_bound(instance, patients))
+    worst, wrong = float(np.quantile(finals, _LEVEL, method="higher")), None
+    if isinstance(runs.algorithm, ExploreThenCommit):
+        mean = low = high = proved
+        n, epsilon = runs.algorithm.per_arm, runs.algorithm.epsilon
+        wrong = fixed_design_error(instance, n, epsilon)
+    return Option(runs, mean, low, high, worst, proved, wrong)

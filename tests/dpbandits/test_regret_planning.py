@@ -1,0 +1,101 @@
+"""Plans for regret: what they say is what the package says, as a table, a picture, and JSON."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from test_validation import refusal
+
+import dpbandits as dpb
+from dpbandits import plotting
+from dpbandits.cli.commands import main
+
+MEANS = (0.6, 0.9)
+ARMS = dpb.instances.bernoulli(MEANS)
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return dpb.plan_regret(MEANS, patients=400, epsilon=0.5, n_runs=30, seed=2)
+
+
+def test_a_plan_is_what_the_package_says(plan):
+    wanted = (dpb.DPIMED(0.5), dpb.DPKLUCB(0.5), dpb.DPSE(0.5))
+    look = dpb.ExploreThenCommit.planned(0.5, MEANS, 400)
+    assert [o.algorithm for o in plan.options] == [*wanted, look, dpb.DPIMED(math.inf)]
+    assert plan.coin == pytest.approx(60) and plan.needed[1] == 0
+    assert plan.needed[0] == pytest.approx(math.log(400) / dpb.d_eps(0.6, 0.9, 0.5))
+    for option in plan.options:
+        again = dpb.simulate(
+            option.algorithm, ARMS, 400, 30, 2, checkpoints=[400], order="random"
+        ).regret[:, -1]
+        assert option.worst == again.max() and option.low95 <= option.mean <= option.high95
+        assert option.proved == option.algorithm.regret_bound(ARMS, 400)
+        assert (option.mean == again.mean()) == (option is not plan.look)
+    wrong = dpb.identification.fixed_design_error(ARMS, look.per_arm, 0.5)
+    assert plan.look.mean == plan.look.proved and plan.look.wrong == wrong
+    for (means, lost), gap in zip(plan.robust, (0.15, 0.6), strict=True):
+        other = dpb.instances.bernoulli(means)
+        assert other.gaps.tolist() == pytest.approx([gap, 0])
+        assert lost == look.regret_bound(other, 400)
+
+
+def test_the_choice(plan):
+    private = plan.options[:-1]
+    assert plan.private == private and plan.choice in private
+    assert plan.safest.worst == min(option.worst for option in private)
+    worse = tuple((means, 1e9) for means, _ in plan.robust)
+    careful = dataclasses.replace(plan, robust=worse)
+    assert careful.choice is not careful.look, "one look, wrong if the gaps are others"
+    hopeless = dpb.plan_regret((0.5, 0.52), patients=100, epsilon=0.01, n_runs=10)
+    assert not hopeless.learns and "take a larger ε" in str(hopeless)
+
+
+def test_a_plan_reads_as_a_table(plan):
+    text = str(plan)
+    assert "take a larger" not in text and "400 patients, success 0.6, 0.9; ε = 0.5" in text
+    for option in plan.options:
+        assert text.count(f"\n{option.algorithm.label} ") >= 1
+    assert (
+        text.count("least mean") == 1 and f"{plan.look.algorithm.per_arm:,} patients each" in text
+    )
+    assert all(len(line) <= 180 for line in text.splitlines())
+
+
+def test_a_picture(plan):
+    figure = plotting.regret_plan_figure(plan)
+    (axes,) = figure.axes
+    plt.close(figure)
+    bars = [patch.get_width() for patch in axes.patches]
+    assert bars == [option.mean for option in reversed(plan.options)]
+
+
+def test_the_command_line(capsys, tmp_path):
+    base = ["plan", "--goal", "regret", "--means", "0.6,0.9", "--epsilon", "0.5"]
+    picture = tmp_path / "plan.svg"
+    options = ["--patients", "400", "--runs", "30", "--seed", "2", "--json"]
+    assert main([*base, *options, "--plot", str(picture)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = dpb.plan_regret(MEANS, 400, 0.5, 30, 2)
+    assert found == json.loads(json.dumps(expected.as_dict())) and picture.stat().st_size > 1000
+    for more, words in (
+        ([], "patients=None is missing"),
+        (["--patients", "400", "--delta", "0.1"], "delta=0.1 is for the goal best-arm"),
+    ):
+        assert main([*base, *more]) == 2
+        assert words in capsys.readouterr().err
+    assert main(["plan", "--means", "0.6,0.9", "--epsilon", "0.5"]) == 2
+    assert "delta is missing" in capsys.readouterr().err
+
+
+def test_arguments():
+    refusal("patients", 1, lambda: dpb.plan_regret(MEANS, 1, 1.0))
+    refusal("epsilon", 0.0, lambda: dpb.plan_regret(MEANS, 100, 0.0))
+    with pytest.raises(ValueError, match="means"):
+        dpb.plan_regret((0.5, 0.5), 100, 1.0)
+    free = dpb.plan_regret(MEANS, 100, math.inf, n_runs=5)
+    assert len(free.options) == 4 and free.private == free.options
+    assert np.isfinite([option.mean for option in free.options]).all()
