@@ -50,7 +50,7 @@ book: $(STAMP) ## execute every chapter at the paper preset, then build the page
 
 html: $(STAMP) ## build the pages from the outputs in the repository
 	$(BUILD)
-	@echo "The book: $(HTML)/index.html (for the search: $(PYTHON) -m http.server -d $(HTML))"
+	@echo "The book: $(HTML)/index.html"
 
 format: $(STAMP) ## format code and notebooks
 	$(BIN)/ruff format --quiet .

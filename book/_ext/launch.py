@@ -28,7 +28,7 @@ def options(repository: str, branch: str) -> dict[str, object]:
     """
     if not ADDRESS.fullmatch(repository):
         raise ExtensionError(
-            f"BOOK_REPOSITORY={repository!r} is no repository; "
+            f"BOOK_REPOSITORY={repository!r} is not a repository; "
             "allowed: https://github.com/OWNER/NAME"
         )
     return {

@@ -69,7 +69,10 @@
   function show(one, pages, words) {
     const item = document.createElement("li");
     const link = document.createElement("a");
-    link.href = `${pages[one.p][0]}${one.a ? `#${one.a}` : ""}`;
+    // what is found by words in the text alone is marked there; proofs that have them unfold
+    const hidden = !words.every((word) => starts(one.title, word) || one.names.includes(word));
+    const mark = hidden ? `?highlight=${encodeURIComponent(words.join(" "))}` : "";
+    link.href = `${pages[one.p][0]}${mark}${one.a ? `#${one.a}` : ""}`;
     const number = one.n.replace(one.a, "").trim();
     link.textContent = number && !one.t.startsWith(number) ? `${number}${number.endsWith(".") ? "" : ":"} ${one.t}` : one.t;
     const where = document.createElement("span");
