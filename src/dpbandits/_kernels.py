@@ -14,7 +14,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from functools import cache, cached_property
+from functools import cache, cached_property, update_wrapper
 from typing import Any, Literal, ParamSpec, TypeVar, cast, overload
 
 from numba import njit, types
@@ -128,6 +128,72 @@ def trailing_zeros(n: int) -> int:
 def _compiled_trailing_zeros(n):  # type: ignore[no-untyped-def]  # noqa: ANN001
     # Numba compares the signatures of the two functions, and its own gives the context itself.
     return (lambda n: lowest_set_bit(n)) if isinstance(n, types.Integer) else None  # type: ignore[call-arg]
+
+
+def by_type(declared: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that is another one for each type of its first argument: a decorator.
+
+    Kernels may call it; what it is for a type is chosen when they are compiled.
+
+    Parameters
+    ----------
+    declared : callable
+        What tells the arguments, and what they mean; it is never run.
+
+    Returns
+    -------
+    callable
+        The function. `entered_for` enters what it is for a type.
+
+    Examples
+    --------
+    >>> @by_type
+    ... def size(shape: Any) -> float:
+    ...     raise TypeError
+    >>> @entered_for(size, float)
+    ... def length(shape: float) -> float:
+    ...     return abs(shape)
+    >>> size(-2.0)
+    2.0
+    """
+    bodies: dict[type, Callable[..., Any]] = {}
+
+    def chosen(first: Any, *rest: Any) -> Any:
+        return bodies[type(first)](first, *rest)
+
+    @compiled_as(chosen)
+    def compiled(first, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001
+        body = bodies[first.instance_class]
+        return lambda first, *rest: body(first, *rest)
+
+    update_wrapper(chosen, declared, updated=())
+    chosen.bodies = bodies  # type: ignore[attr-defined]
+    return cast("Callable[P, R]", chosen)
+
+
+def entered_for(
+    function: Callable[..., R], kind: type
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Enter what a function of `by_type` is for a type: a decorator.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+    kind : type
+        The type of its first argument, exactly; for kernels a class of named tuples.
+
+    Returns
+    -------
+    callable
+        The decorator; it returns what it enters as it is.
+    """
+
+    def enter(body: Callable[P, R]) -> Callable[P, R]:
+        cast(Any, function).bodies[kind] = body
+        return body
+
+    return enter
 
 
 # ------------------------------------------------------------------ what a kernel is compiled from

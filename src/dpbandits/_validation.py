@@ -8,6 +8,7 @@ import math
 import numbers
 import operator
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -196,6 +197,74 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
     if isinstance(value, bool) or number < minimum or (maximum is not None and number > maximum):
         raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
     return number
+
+
+def check_jobs(name: str, value: Any) -> int:
+    """Return a number of workers as an int.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value.
+
+    Returns
+    -------
+    int
+        The number; −1 stands for all processors.
+
+    Raises
+    ------
+    ValueError
+        If `value` is neither −1 nor a whole number of at least 1.
+    """
+    allowed = "a whole number of at least 1, or -1 for all processors"
+    try:
+        number = check_integer(name, value, -1)
+    except ValueError:
+        number = 0
+    if number == 0:
+        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+    return number
+
+
+def check_seed(name: str, value: Any) -> list[int]:
+    """Return the entropy of a root seed as a list.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value: a whole number of at least 0, or several.
+
+    Returns
+    -------
+    list of int
+        The numbers.
+
+    Raises
+    ------
+    ValueError
+        If `value` is neither.
+
+    Examples
+    --------
+    >>> check_seed("seed", 5), check_seed("seed", (5, 1))
+    ([5], [5, 1])
+    """
+    several = isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+    if isinstance(value, np.ndarray):
+        several = value.ndim > 0
+    try:
+        entropy = [check_integer(name, part, 0) for part in (value if several else [value])]
+    except ValueError:
+        entropy = []
+    if not entropy:
+        allowed = "a whole number of at least 0, or several"
+        raise ValueError(f"{name}={value!r} must be a seed; allowed: {allowed}")
+    return entropy
 
 
 def check_kind(name: str, value: Any, kind: type, example: str) -> None:

@@ -10,20 +10,27 @@ import hashlib
 import itertools
 import json
 import math
+import multiprocessing
+import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
+from joblib.externals.loky.backend import resource_tracker as loky_tracker
+from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
-from dpbandits._validation import check_integer
+from dpbandits._validation import check_integer, check_jobs, check_seed
 
-__all__ = ["Replicated", "case_seeds", "describe", "run_cases"]
+__all__ = ["Replicated", "case_seeds", "describe", "run_cases", "worker_count"]
 
 Key = TypeVar("Key", bound=Hashable)
 Case = TypeVar("Case")
@@ -32,6 +39,10 @@ Seeds = Sequence[np.random.SeedSequence]
 
 _SHARES = 8
 """Chunks that a case is cut into at least, as far as it has replicates."""
+WORKERS_A_PROCESSOR = 2
+"""Workers on this machine, at most, for each of its processors."""
+_SEED_BYTES = 1024
+"""What a replicate takes besides its outcome: its seed, and the objects that hold both."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,8 @@ class Replicated:
         Puts the outcomes of the replicates together: from a list of them to the case's result.
     takes_seed : bool
         Whether `play` takes the replicate's `SeedSequence` instead, as it makes generators itself.
+    kept : int
+        Number of bytes of one outcome, roughly: what would not fit in memory is not begun.
 
     Examples
     --------
@@ -75,6 +88,7 @@ class Replicated:
     warm_up: Callable[[], object] | None = None
     gather: Callable[[list[Any]], Any] = list
     takes_seed: bool = False
+    kept: int = 0
 
     def chunks(self, seed: int | Sequence[int]) -> Iterator[Seeds]:
         """Yield the seeds of the replicates, in chunks.
@@ -125,21 +139,7 @@ def case_seeds(
     """
     text = json.dumps(configuration, sort_keys=True)
     words = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], dtype="<u4")
-    return np.random.SeedSequence([*_entropy(seed), *map(int, words)]).spawn(n_runs)
-
-
-def _entropy(seed: int | Sequence[int]) -> list[int]:
-    """Check the entropy of a root seed and return it as a list."""
-    try:
-        parts = list(seed) if isinstance(seed, Iterable) else [seed]
-        entropy = [check_integer("seed", part, 0) for part in parts]
-    except ValueError:
-        entropy = []
-    if not entropy:
-        raise ValueError(
-            f"seed={seed!r} must be a seed; allowed: a whole number of at least 0, or several"
-        )
-    return entropy
+    return np.random.SeedSequence([*check_seed("seed", seed), *map(int, words)]).spawn(n_runs)
 
 
 def describe(part: object) -> Any:
@@ -208,7 +208,9 @@ def run_cases(
 
     They depend on the cases and on `seed` alone, neither on `n_jobs` nor on the backend that
     ``joblib.parallel_config`` sets. Progress is shown on a terminal and nowhere else. Ctrl-C raises
-    a `KeyboardInterrupt` that says how many replicates were done.
+    a `KeyboardInterrupt` that says how many replicates were done. A process with workers that is
+    told to end (SIGTERM) ends them, says so on stderr, and exits with status 143. What cannot fit
+    in memory is refused before it begins.
 
     Parameters
     ----------
@@ -221,7 +223,7 @@ def run_cases(
     seed : int or sequence of int
         Entropy of the root seed: one or more whole numbers of at least 0.
     n_jobs : int
-        Number of workers; −1 is all processors.
+        Number of workers, as `worker_count` has it; −1 is all processors.
 
     Returns
     -------
@@ -231,9 +233,11 @@ def run_cases(
     Raises
     ------
     ValueError
-        If an argument is out of range, or what a case raises. The message has the key of the case,
-        unless that is None.
+        If an argument is out of range, if the outcomes would not fit in memory, or what a case
+        raises. The message has the key of the case, unless that is None.
     """
+    n_jobs = check_jobs("n_jobs", n_jobs)
+    check_seed("seed", seed)
     described: dict[Key, Replicated] = {}
     for key, case in cases.items():
         with _label_errors(key):
@@ -241,15 +245,113 @@ def run_cases(
                 raise ValueError("n_runs has no number of replicates for it; allowed: one a case")
             runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
             described[key] = replicated(case, check_integer("n_runs", runs, 1))
-    if n_jobs != -1:
-        n_jobs = check_integer("n_jobs", n_jobs, 1)
-    _entropy(seed)
+    needed = sum(case.n_runs * (2 * case.kept + _SEED_BYTES) for case in described.values())
+    check_memory(sum(case.n_runs for case in described.values()), needed)
     found = _played(described, seed, n_jobs)
     return {key: described[key].gather(found.pop(key)) for key in cases}
 
 
-def _play_chunk(key: Hashable, play: Player, takes_seed: bool, seeds: Seeds) -> list[Any]:
+def check_memory(runs: int, needed: float) -> None:
+    """Refuse more replicates than memory can hold.
+
+    Parameters
+    ----------
+    runs : int
+        Number of replicates, for the message.
+    needed : float
+        Number of bytes that they take.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer.
+    """
+    most = memory()
+    if needed > most:
+        raise ValueError(
+            f"n_runs={runs} would take {needed:.2e} bytes of memory; allowed: what fits in "
+            f"{most:.2e} bytes, with fewer runs, cases, checkpoints or arms"
+        )
+
+
+def memory() -> float:
+    """Return the number of bytes of memory that this process can have, infinity if unknown.
+
+    Returns
+    -------
+    float
+        The memory of the machine, or of the control group that the process is in, if that is less.
+    """
+    found = [math.inf]
+    with suppress(AttributeError, OSError, ValueError):
+        found.append(float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError), open(f"/sys/fs/cgroup/{name}") as limit:
+            found.append(float(limit.read()))
+    return min(found)
+
+
+def worker_count(n_jobs: int, n_tasks: int) -> int:
+    """Return with how many workers tasks are done.
+
+    Parameters
+    ----------
+    n_jobs : int
+        How many are wanted; −1 is as many as there are processors.
+    n_tasks : int
+        Number of tasks.
+
+    Returns
+    -------
+    int
+        At least 1, at most `n_jobs` and `n_tasks`, and on this machine at most twice as many as it
+        has processors; the workers of a cluster are not counted.
+
+    Raises
+    ------
+    ValueError
+        If `n_jobs` is neither −1 nor a whole number of at least 1.
+
+    Examples
+    --------
+    >>> worker_count(1000, 10**6) <= 2 * cpu_count(), worker_count(1000, 1)
+    (True, 1)
+    """
+    n_jobs, processors = check_jobs("n_jobs", n_jobs), cpu_count()
+    wanted = processors if n_jobs == -1 else n_jobs
+    if _is_here():
+        wanted = min(wanted, WORKERS_A_PROCESSOR * processors)
+    return max(min(wanted, n_tasks), 1)
+
+
+def _is_here() -> bool:
+    """Return whether joblib's workers are processes or threads of this machine."""
+    module = type(get_active_backend()[0]).__module__
+    return module == "joblib._parallel_backends"
+
+
+def _end_with(parent: int) -> None:
+    """End this process, if it is a worker that joblib began, when its parent has gone."""
+    if not multiprocessing.current_process().name.startswith("Loky") or _watching.is_set():
+        return
+    _watching.set()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+_watching = threading.Event()
+
+
+def _play_chunk(
+    key: Hashable, play: Player, takes_seed: bool, seeds: Seeds, parent: int
+) -> list[Any]:
     """Play a replicate on ``default_rng(seed)`` for each seed: the unit of parallel work."""
+    _end_with(parent)
     rng = np.random.default_rng()  # one for all: a compiled kernel is slow to accept a new one
     outcomes = []
     with _label_errors(key):
@@ -268,7 +370,10 @@ def _played(
     total = sum(case.n_runs for case in cases.values())
     found: dict[Key, list[Any]] = {key: [] for key in cases}
     start = time.perf_counter()
-    with tqdm(total=total, unit="run", disable=None, leave=False, smoothing=0.05) as progress:
+    with (
+        tqdm(total=total, unit="run", disable=None, leave=False, smoothing=0.05) as progress,
+        _terminable(n_jobs != 1),
+    ):
         try:
             _warm_up(cases, progress)
             compiled = time.perf_counter()
@@ -279,14 +384,21 @@ def _played(
                 found[key] += outcomes
                 progress.update(len(outcomes))
         except (KeyboardInterrupt, SystemError) as error:
-            if not _interrupts(error):
+            if not (cause := _interrupts(error)):
                 raise
+            if n_jobs != 1:
+                _end_workers()
             done = sum(map(len, found.values()))
             whole = sum(len(found[key]) == case.n_runs for key, case in cases.items())
-            raise KeyboardInterrupt(
-                f"interrupted: {done} of {total} runs were done, {whole} of {len(cases)} cases "
-                "whole; nothing is kept"
-            ) from None
+            told = (
+                f"{done} of {total} runs were done, {whole} of {len(cases)} cases whole; "
+                "nothing is kept"
+            )
+            if isinstance(cause, _Terminated):
+                progress.close()
+                sys.stderr.write(f"terminated: {told}\n")
+                raise SystemExit(143) from None
+            raise KeyboardInterrupt(f"interrupted: {told}") from None
         if not progress.disable:
             progress.write(
                 f"{total} runs of {len(cases)} cases: {time.perf_counter() - compiled:.1f} s, and "
@@ -296,11 +408,48 @@ def _played(
     return found
 
 
-def _interrupts(error: BaseException | None) -> bool:
-    """Tell Ctrl-C, which compiled code may turn into a `SystemError`."""
+class _Terminated(KeyboardInterrupt):
+    """The process was told to end."""
+
+
+@contextmanager
+def _terminable(has_workers: bool) -> Iterator[None]:
+    """Let SIGTERM end a process with workers as Ctrl-C does, unless it has a handler already."""
+    here = threading.current_thread() is threading.main_thread()
+    if not (has_workers and here and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL):
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        raise _Terminated
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Have processes that are begun here leave Ctrl-C to this one, which ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    for tracker in (resource_tracker, loky_tracker):
+        tracker.ensure_running()  # which would undo what follows
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _interrupts(error: BaseException | None) -> KeyboardInterrupt | None:
+    """Return the interrupt behind an error: compiled code may turn it into a `SystemError`."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
-    return error is not None
+    return error
 
 
 def _warm_up(cases: Mapping[Key, Replicated], progress: tqdm[Any]) -> None:
@@ -320,22 +469,19 @@ def _outcomes(
 ) -> Iterator[tuple[Key, Sequence[Any]]]:
     """Yield the outcomes of chunk after chunk, in the order of the cases."""
     chunks = [
-        (key, case.play, case.takes_seed, seeds)
+        (key, case.play, case.takes_seed, seeds, os.getpid())
         for key, case in cases.items()
         for seeds in case.chunks(seed)
     ]
+    n_jobs = worker_count(n_jobs, len(chunks))
     if n_jobs == 1:
         yield from ((chunk[0], _play_chunk(*chunk)) for chunk in chunks)
         return
-    outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_play_chunk)(*chunk) for chunk in chunks
-    )
-    try:
-        yield from zip((key for key, *_ in chunks), outcomes, strict=True)
-    except BaseException as error:
-        if _interrupts(error):
-            _end_workers()
-        raise
+    with _deaf_children():
+        outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(
+            delayed(_play_chunk)(*chunk) for chunk in chunks
+        )
+    yield from zip((key for key, *_ in chunks), outcomes, strict=True)
 
 
 def _end_workers() -> None:

@@ -8,14 +8,14 @@ import numpy as np
 
 from dpbandits._kernels import kernel
 from dpbandits.fast.index_policies import (
-    IndexPolicy,
+    TreePolicy,
+    count,
     index_leader,
-    next_noise,
     play_index_policy,
     release,
     start,
 )
-from dpbandits.fast.skipping import SKIP_ERROR, Leader, certify, pass_checkpoints
+from dpbandits.fast.skipping import SKIP_ERROR, Leader, certify, outlook, pass_checkpoints
 from dpbandits.mechanisms import first_passage
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level, prefix_noise_at
 from dpbandits.rewards.streams import DrawnRewards
@@ -27,7 +27,7 @@ def play_pull_by_pull(means, node_scale, gamma, checkpoints, rng):
     """Play what `skip_and_tally` plays, without a skip."""
     given = np.array(means, dtype=np.float64)
     rewards = DrawnRewards(SimpleNamespace(mean_rewards=tuple(given), means=given), rng)
-    policy = IndexPolicy(float(node_scale), float(gamma))
+    policy = TreePolicy(float(node_scale), float(gamma))
     return play_index_policy(policy, rewards, checkpoints, rng)
 
 
@@ -83,17 +83,17 @@ def _shadow(means, policy, state, checkpoints, rng, table, error):
         arm = t
         if t >= means.size:
             root = math.sqrt(2.0 * math.log(t + 1.0))
-            arm, _, rival = index_leader(state.means, state.widths, state.inverse_roots, 0.0, root)
+            arm, top, rival = index_leader(
+                state.means, state.widths, state.inverse_roots, 0.0, root
+            )
             n = pulls[arm]
             if certified >= 0 and arm != certified:
                 broken += 1
                 certified = -1
-            lead = (state.means[arm] - rival) * n + root * math.sqrt(n)
-            if certified < 0 and lead > scale:
-                leader = Leader(arm, means[arm], rival, lead)
-                stretch, barrier = certify(
-                    policy, state, leader, t, checkpoints[-1] - t, scale, table, error
-                )
+            ahead = outlook(policy, state, arm, top, rival, root, checkpoints[-1] - t)
+            if certified < 0 and ahead.lead > scale:
+                leader = Leader(arm, means[arm], rival)
+                stretch, barrier = certify(policy, state, leader, ahead, t, table, error)
                 if stretch > 0:
                     certificates += 1
                     certified, stop = arm, n + stretch
@@ -104,8 +104,9 @@ def _shadow(means, policy, state, checkpoints, rng, table, error):
         n = pulls[arm] + 1
         if rng.random() < means[arm]:
             state.sums[arm] += 1.0
-        noise = next_noise(rng, policy, counters, arm, n) if scale > 0.0 else 0.0
-        release(policy, state, arm, n, noise)
+        if scale > 0.0:
+            count(policy, state, arm, n, t + 1, rng)
+        release(policy, state, arm, n, state.noise[arm])
         if certified >= 0 and n == stop:
             certified = -1
         noisy_certificate = certified >= 0 and scale > 0.0
@@ -126,7 +127,7 @@ def shadow_run(means, node_scale, gamma, checkpoints, rng, skip_error=SKIP_ERROR
     reaches its barrier; it is broken if another arm leads before that. With ``skip_error=1`` the
     reward band is nothing, and certificates break. Returns counts, shape (C, K), and a tally.
     """
-    policy = IndexPolicy(float(node_scale), float(gamma))
+    policy = TreePolicy(float(node_scale), float(gamma))
     means, checkpoints = np.array(means, dtype=np.float64), np.array(checkpoints, dtype=np.int64)
     run = (means, policy, start(means.size), checkpoints, rng)
     counts, tally = _shadow(*run, first_passage.first_passage_table(), float(skip_error))

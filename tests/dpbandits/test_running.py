@@ -12,6 +12,7 @@ import subprocess
 import sys
 import termios
 import time
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -19,7 +20,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.identification import FinitePopulation, simulate_trials, simulate_trials_many
-from dpbandits.running import Replicated, case_seeds, describe, run_cases
+from dpbandits.running import Replicated, case_seeds, describe, run_cases, worker_count
 
 C1 = dpb.instances.ss19("C1", 3)
 REGRET = {
@@ -149,6 +150,40 @@ def test_chunks_cover_the_replicates_once():
     assert keys == [(i,) for i in range(37)]
 
 
+def test_workers_are_no_more_than_this_machine_can_use():
+    here = 2 * joblib.cpu_count()
+    assert worker_count(1000, 10**6) == here and worker_count(1000, 1) == 1
+    assert worker_count(-1, 10**6) == joblib.cpu_count()
+    with joblib.parallel_config(backend=Elsewhere()):
+        assert worker_count(1000, 10**6) == 1000
+
+
+class Elsewhere(joblib.parallel.ParallelBackendBase):
+    def effective_n_jobs(self, n_jobs):
+        return n_jobs
+
+
+@pytest.mark.parametrize("jobs", [True, 0, -2, 1.5, None, "2", np.array([1, 2])])
+def test_a_number_of_workers_is_checked_before_anything_else(jobs):
+    with pytest.raises(ValueError, match=r"n_jobs=.*allowed: a whole number of at least 1, or -1"):
+        dpb.simulate_many({"a": (dpb.UCB(), C1)}, 1000, 2, n_jobs=jobs)
+
+
+@pytest.mark.parametrize("seed", [1.5, [], b"12", "1", {1, 2}, {1: 2}, np.array(1.5), [[1, 2]], -1])
+def test_a_seed_is_whole_numbers_in_order(seed):
+    with pytest.raises(ValueError, match="seed=.* must be a seed; allowed: a whole number"):
+        dpb.simulate(dpb.UCB(), C1, 1000, 2, seed=seed)
+
+
+def test_what_memory_cannot_hold_is_refused_before_it_begins():
+    """Outcomes of some 360 checkpoints, 16 bytes each, and a kilobyte for each run's seed."""
+    with pytest.raises(ValueError, match=r"n_runs=10{12} would take 6\.\d+e\+15 bytes of memory"):
+        dpb.simulate(dpb.UCB(), C1, 10**12, n_runs=10**12)
+    pair = dpb.TablePair([[0.0, 1.0]], arm=0, pull=0, value=1.0)
+    with pytest.raises(ValueError, match=r"n_runs=10{12} would take \S+ bytes of memory"):
+        dpb.audit(lambda rewards, rng: 0.0, pair, n_runs=10**12)
+
+
 LONG = """
 import signal
 import dpbandits as dpb
@@ -196,6 +231,49 @@ def test_progress_on_a_terminal_and_an_interrupt(jobs):
         os.close(follower)
     assert said.startswith("stopped: interrupted: ") and "of 400 runs were done" in said
     assert seconds < 20, "two seconds on an idle machine"
+
+
+ENDED = """
+import dpbandits as dpb
+C1 = dpb.instances.ss19("C1", 5)
+cases = {i: (dpb.UCB(), C1, 10**9 + i) for i in range(8)}
+dpb.simulate_many(cases, n_runs=8, n_jobs=2, how="pull by pull")
+"""
+
+
+def children(process):
+    """Numbers of the processes that a process began, by the files that Linux has of it."""
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return listed.read_text("ascii").split()
+
+
+def running(numbers):
+    """Those of some processes that are there and have not ended."""
+    states = (Path(f"/proc/{each}/stat") for each in numbers)
+    return [path for path in states if path.exists() and ") Z " not in path.read_text("ascii")]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_no_worker_outlives_its_parent(how):
+    """Runs last minutes; workers end at once all the same, and SIGTERM is told what was done."""
+    process = subprocess.Popen([sys.executable, "-c", ENDED], stderr=subprocess.PIPE, text=True)
+    try:
+        end = time.monotonic() + 120
+        while len(begun := children(process)) < 3 and time.monotonic() < end:
+            time.sleep(0.2)  # two workers, and joblib's tracker of what they share
+        time.sleep(5)  # until they play
+        process.send_signal(how)
+        _, told = process.communicate(timeout=60)
+        end = time.monotonic() + 60
+        while running(begun) and time.monotonic() < end:
+            time.sleep(0.2)
+        assert len(begun) >= 3 and not running(begun)
+    finally:
+        process.kill()
+    if how is signal.SIGTERM:
+        assert process.returncode == 143
+        assert "terminated: 0 of 64 runs were done, 0 of 8 cases whole" in told
 
 
 def test_nothing_is_shown_off_a_terminal(capfd):

@@ -17,9 +17,10 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._validation import check_integer
+from dpbandits._validation import check_seed
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.subjects import Auditable, Outputs
+from dpbandits.running import check_memory, worker_count
 
 __all__ = ["PairOutputs", "entropy_of", "run_both"]
 
@@ -72,8 +73,7 @@ def entropy_of(seed: int | Sequence[int]) -> list[int]:
     >>> entropy_of(5), entropy_of((5, 1))
     ([5], [5, 1])
     """
-    parts = [seed] if isinstance(seed, int | np.integer) else list(seed)
-    return [check_integer("seed", part, 0) for part in parts]
+    return check_seed("seed", seed)
 
 
 def run_both(
@@ -115,11 +115,12 @@ def run_both(
     >>> samples.table[:, 1].tolist(), samples.neighbour[:, 1].tolist()
     ([0.0, 0.0, 0.0], [1.0, 1.0, 1.0])
     """
+    check_memory(n_runs, 16.0 * n_runs * (pair.table.size + 4))
     sizes = [min(_PART, n_runs - start) for start in range(0, n_runs, _PART)]
     n_parts = len(sizes)
     seeds = np.random.SeedSequence(entropy_of(seed)).spawn(3 * n_parts)
     first, second, turns = (seeds[i * n_parts : (i + 1) * n_parts] for i in range(3))
-    parts = Parallel(n_jobs=n_jobs)(
+    parts = Parallel(n_jobs=worker_count(n_jobs, n_parts))(
         delayed(_run_part)(subject, pair, *each)
         for each in zip(sizes, first, second, turns, strict=True)
     )

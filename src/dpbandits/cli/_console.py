@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from cyclopts import App, CycloptsError, Parameter
 
-from dpbandits._validation import check_choice, check_integer, check_number
+from dpbandits._validation import check_choice, check_jobs, check_number
 from dpbandits.configuration import Check, whole
 
 
@@ -44,20 +44,13 @@ def reads(check: Check, text: str) -> Parameter:
     return Parameter(converter=convert, n_tokens=1, help=text)
 
 
-def _jobs(name: str, value: Any) -> int:
-    try:
-        return -1 if value == -1 else check_integer(name, value, 1)
-    except ValueError as error:
-        raise ValueError(f"{error}, or -1 for all processors") from None
-
-
 def numbers(name: str, value: Any) -> tuple[float, ...]:
     """Return one number, or several that are split by commas, as a tuple."""
     parts = value if isinstance(value, tuple) else (value,)
     return tuple(check_number(name, part, "numbers such as 0.9,0.8") for part in parts)
 
 
-Jobs = Annotated[int, reads(_jobs, "Workers; -1 for all processors.")]
+Jobs = Annotated[int, reads(check_jobs, "Workers; -1 for all processors.")]
 Json = Annotated[bool, Parameter(help="Print one JSON object instead.")]
 Seed = Annotated[int, reads(whole(0), "Seed.")]
 Settings = Annotated[

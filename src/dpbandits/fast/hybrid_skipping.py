@@ -15,12 +15,12 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
 from dpbandits.acceleration import accelerates
 from dpbandits.fast.index_policies import (
-    IndexPolicy,
+    AdvancingPolicy,
     State,
+    advancing_policy,
     index_leader,
-    next_noise,
+    last_term,
     play_pull_by_pull,
-    policy_of,
     start,
 )
 from dpbandits.fast.skipping import (
@@ -28,11 +28,13 @@ from dpbandits.fast.skipping import (
     MAX_SKIPS,
     SKIP_ERROR,
     Leader,
+    Outlook,
     aligned,
     has_noise,
     pass_checkpoints,
     reward_band,
 )
+from dpbandits.mechanisms.counters import next_hybrid_noise
 from dpbandits.mechanisms.first_passage import (
     FirstPassageTable,
     first_passage_table,
@@ -52,20 +54,20 @@ _TRIES = 4  # lengths of a certificate that are tried, each an eighth of the one
 
 @kernel
 def _certify(
-    policy: IndexPolicy,
+    policy: AdvancingPolicy,
     state: State,
     leader: Leader,
+    ahead: Outlook,
     t: int,
-    most: int,
-    node_scale: float,
     table: FirstPassageTable,
     barriers: Floats,
 ) -> int:
-    """Return a number of pulls, at most `most`, and write the barriers; 0 if none is worth it."""
-    arm, mean, _, lead = leader
+    """Return a number of pulls and write the barriers; 0 if no certificate is worth it."""
+    arm, mean, _ = leader
+    lead, node_scale, most = ahead.lead, ahead.node_scale, ahead.most
     pulls, sums, noise = state.pulls, state.sums, state.noise
     n, total = pulls[arm], sums[arm]
-    root = math.sqrt(2.0 * math.log(t + 1.0)) if policy.ucb_term else 0.0
+    root = last_term(policy, math.log(t + 1.0))
     kept = noise[arm] - min(_NOISE_RESERVE * node_scale, 0.5 * lead)
     stretch = min(most, n)
     for _ in range(_TRIES):
@@ -77,7 +79,7 @@ def _certify(
         at_last = total - band + mean * (stretch - 1.0) + root * math.sqrt(last)
         level = min((at_first + kept) / n, (at_last + kept) / last)
         slack = 1e-9 + 1e-12 * (abs(total) + abs(kept) + (abs(level) + 1.0) * last)
-        later = math.sqrt(2.0 * math.log(t + stretch)) if policy.ucb_term else 0.0
+        later = last_term(policy, math.log(t + stretch))
         longest = stretch
         for b in range(pulls.size):
             if b == arm:
@@ -97,7 +99,7 @@ def _certify(
 @kernel
 def _play(
     means: Floats,
-    policy: IndexPolicy,
+    policy: AdvancingPolicy,
     state: State,
     checkpoints: Ints,
     rng: Rng,
@@ -117,7 +119,7 @@ def _play(
     while t < horizon:
         arm, stretch, node_scale = t, 0, 0.0
         if t >= n_arms:
-            root = math.sqrt(2.0 * math.log(t + 1)) if policy.ucb_term else 0.0
+            root = last_term(policy, math.log(t + 1))
             for b in range(n_arms):
                 values[b] = (sums[b] + noise[b]) / pulls[b]
             arm, highest, rival = index_leader(values, widths, inverse_roots, 0.0, root)
@@ -125,8 +127,9 @@ def _play(
             lead = (highest - rival) * pulls[arm]
             node_scale = policy.scale * math.log2(power)
             if t >= wait and most >= _SHORTEST and skips < max_skips and lead > node_scale:
-                leader = Leader(arm, means[arm], rival, lead)
-                stretch = _certify(policy, state, leader, t, most, node_scale, table, barriers)
+                leader = Leader(arm, means[arm], rival)
+                ahead = Outlook(lead, node_scale, most, True, True)
+                stretch = _certify(policy, state, leader, ahead, t, table, barriers)
                 if stretch == 0:
                     wait = t + _SHORTEST // 4
                 elif stretch < most:
@@ -147,7 +150,7 @@ def _play(
             if rng.random() < means[arm]:
                 sums[arm] += 1.0
             for b in range(n_arms):
-                noise[b] = next_noise(rng, policy, counters, b, t)
+                noise[b] = next_hybrid_noise(rng, policy.scale, policy.scale, counters, b, t)
             if t == 2 * power:
                 power = t
         pulls[arm] += t - before
@@ -182,7 +185,7 @@ def play_skipping(
     Play
         The pulls at the checkpoints.
     """
-    policy, table = policy_of(algorithm, rewards.n_arms, horizon), first_passage_table()
+    policy, table = advancing_policy(algorithm), first_passage_table()
     state = start(rewards.n_arms)
     counts, skipped = _play(rewards.means, policy, state, checkpoints, rng, table, MAX_SKIPS)
     return Play(counts, at_once=skipped)

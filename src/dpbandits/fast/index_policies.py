@@ -1,7 +1,8 @@
 """Index policies, pull by pull: one compiled loop for UCB, DP-UCB, DP-UCB-BOUND and -HYBRID.
 
 It plays Bernoulli arms, arms of any laws on [0, 1], and tables of rewards. What an algorithm
-decides by is told it as an `IndexPolicy`.
+decides by is told it as a named tuple, whose type chooses what
+the loop does.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._kernels import by_type, entered_for, kernel
 from dpbandits.acceleration import TableRuns, accelerates
 from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
@@ -30,34 +31,45 @@ from dpbandits.rewards.streams import (
 )
 from dpbandits.schedules import noise_bracket_kernel, noise_width
 
-__all__ = ["IndexPolicy", "play_index_policy", "policy_of"]
+__all__ = ["AdvancingPolicy", "BlockPolicy", "TreePolicy", "play_index_policy", "policy_of"]
 
 IndexAlgorithm = UCB | DPUCB | DPUCBBound | DPUCBHybrid
 
-TREE, BLOCKS, ADVANCING = 0, 1, 2
-"""Counters of an `IndexPolicy`: binary trees; hybrid ones; hybrid ones that all get an element at
-every step, the reward for the arm that is pulled, a zero for all others."""
 
-
-class IndexPolicy(NamedTuple):
-    """What tells the policies apart: index_b = (S_b + Z_b + γ + ν_b)/n_b + √(2 log t/n_b).
-
-    S_b is the arm's sum of rewards, n_b its number of pulls, Z_b the noise of its counter. The
-    width ν_b = factor·log t·`noise_bracket` is that of DP-UCB-BOUND, 4√8·λ·log t·(log2 n' + 1).
+class TreePolicy(NamedTuple):
+    """UCB and DP-UCB: (S + Z + γ)/n + √(2 log t/n), Z the noise of the arm's binary tree.
 
     Attributes
     ----------
     scale : float
-        λ, scale of the noise of a node or a block; 0 draws none (UCB1).
+        λ, scale of the noise of a node; 0 draws none (UCB1).
     gamma : float
         γ, in units of the sum of rewards.
-    counter : int
-        Kind of counter: 0 binary trees, 1 hybrid ones, 2 hybrid ones that all get an element at
-        every step.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> policy_of(dpb.UCB(), n_arms=2, horizon=1000)
+    TreePolicy(scale=0.0, gamma=0.0)
+    """
+
+    scale: float
+    gamma: float
+
+
+class BlockPolicy(NamedTuple):
+    """DP-UCB-BOUND: (S + Z + ν)/n + √(2 log t/n), Z the noise of the arm's hybrid counter.
+
+    ν = factor·log t·`noise_bracket`, that is 4√8·λ·log t·(log2 n' + 1).
+
+    Attributes
+    ----------
+    scale : float
+        λ, scale of the noise of a block; 0 draws none.
+    factor : float
+        Factor of ν.
     ucb_term : bool
         Whether the index has its last term.
-    factor : float
-        Factor of the width; 0 for none.
     repaired : bool
         Whether the bracket is ⌊log2 n⌋ + 1, not that of the pseudo-code.
 
@@ -68,12 +80,36 @@ class IndexPolicy(NamedTuple):
     2.0
     """
 
-    scale: float = 0.0  # λ, of the noise of a node or a block; 0 draws none (UCB1)
-    gamma: float = 0.0
-    counter: int = TREE
-    ucb_term: bool = True  # whether the index has its last term
-    factor: float = 0.0
-    repaired: bool = False  # whether the bracket is ⌊log2 n⌋ + 1, not that of the pseudo-code
+    scale: float
+    factor: float
+    ucb_term: bool
+    repaired: bool
+
+
+class AdvancingPolicy(NamedTuple):
+    """DP-UCB-HYBRID: (S + Z)/n + √(2 log t/n); every hybrid counter advances at every pull.
+
+    The arm that is pulled adds its reward to its counter, each other arm a zero.
+
+    Attributes
+    ----------
+    scale : float
+        λ, scale of the noise of a block; 0 draws none.
+    ucb_term : bool
+        Whether the index has its last term.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> policy_of(dpb.DPUCBHybrid(epsilon=1.0), n_arms=2, horizon=1000).ucb_term
+    True
+    """
+
+    scale: float
+    ucb_term: bool
+
+
+IndexPolicy = TreePolicy | BlockPolicy | AdvancingPolicy
 
 
 class State(NamedTuple):
@@ -176,35 +212,49 @@ def index_leader(
     return arm, highest, rival
 
 
-@kernel
-def next_noise(rng: Rng, policy: IndexPolicy, counters: Floats, arm: int, n: int) -> float:
-    """Draw the variable of a counter's n-th element; return the noise of its sum.
+@by_type
+def last_term(policy: Any, log_t: float) -> float:
+    """Return √(2 log t), or 0 for an index without its last term.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of the variable.
     policy : IndexPolicy
-        The policy, which has the kind of counter.
-    counters : numpy.ndarray of float, shape (K, 65)
-        What each counter keeps of its noise; updated in place.
-    arm : int
-        Arm, from 0 to K − 1.
-    n : int
-        Number of elements of its counter, this one included.
+        The policy.
+    log_t : float
+        log t.
 
     Returns
     -------
     float
-        The noise, in units of the sum of rewards.
+        What 1/√n is multiplied by.
     """
-    if policy.counter == TREE:
-        return next_prefix_noise(rng, policy.scale, counters, arm, n)
-    return next_hybrid_noise(rng, policy.scale, policy.scale, counters, arm, n)
+    raise TypeError
 
 
-@kernel
-def release(policy: IndexPolicy, state: State, arm: int, n: int, noise: float) -> None:
+@by_type
+def count(policy: Any, state: State, arm: int, n: int, t: int, rng: Rng) -> None:
+    """Let the counters count the t-th pull, the n-th of an arm, and write the noise of their sums.
+
+    Parameters
+    ----------
+    policy : IndexPolicy
+        The policy, whose noise is positive.
+    state : State
+        State of the run; updated in place.
+    arm : int
+        Arm that is pulled, from 0 to K − 1.
+    n : int
+        Number of its pulls, this one included.
+    t : int
+        Number of pulls of all arms, this one included.
+    rng : numpy.random.Generator
+        Source of the noise.
+    """
+    raise TypeError
+
+
+@by_type
+def release(policy: Any, state: State, arm: int, n: int, noise: float) -> None:
     """Write what the index of an arm is made of, after n pulls of it.
 
     Parameters
@@ -220,28 +270,102 @@ def release(policy: IndexPolicy, state: State, arm: int, n: int, noise: float) -
     noise : float
         Noise of its sum.
     """
+    raise TypeError
+
+
+# ----------------------------------------------------------------------------- UCB and DP-UCB
+
+
+@entered_for(last_term, TreePolicy)
+@kernel
+def _last_term_of_tree(policy: TreePolicy, log_t: float) -> float:
+    return math.sqrt(2.0 * log_t)
+
+
+@entered_for(count, TreePolicy)
+@kernel
+def _count_by_tree(policy: TreePolicy, state: State, arm: int, n: int, t: int, rng: Rng) -> None:
+    state.noise[arm] = next_prefix_noise(rng, policy.scale, state.counters, arm, n)
+
+
+@entered_for(release, TreePolicy)
+@kernel
+def _release_of_tree(policy: TreePolicy, state: State, arm: int, n: int, noise: float) -> None:
     state.pulls[arm] = n
     state.means[arm] = (state.sums[arm] + noise + policy.gamma) / n
     state.inverse_roots[arm] = 1.0 / math.sqrt(n)
-    if policy.factor > 0.0:
-        if n & (n - 1) == 0:
-            state.powers[arm] = n
-        state.widths[arm] = (
-            policy.factor * noise_bracket_kernel(n, state.powers[arm], policy.repaired) / n
-        )
+
+
+# ------------------------------------------------------------------------------- DP-UCB-BOUND
+
+
+@entered_for(last_term, BlockPolicy)
+@kernel
+def _last_term_of_blocks(policy: BlockPolicy, log_t: float) -> float:
+    return math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
+
+
+@entered_for(count, BlockPolicy)
+@kernel
+def _count_by_blocks(policy: BlockPolicy, state: State, arm: int, n: int, t: int, rng: Rng) -> None:
+    scale = policy.scale
+    state.noise[arm] = next_hybrid_noise(rng, scale, scale, state.counters, arm, n)
+
+
+@entered_for(release, BlockPolicy)
+@kernel
+def _release_of_blocks(policy: BlockPolicy, state: State, arm: int, n: int, noise: float) -> None:
+    state.pulls[arm] = n
+    state.means[arm] = (state.sums[arm] + noise) / n
+    state.inverse_roots[arm] = 1.0 / math.sqrt(n)
+    if n & (n - 1) == 0:
+        state.powers[arm] = n
+    bracket = noise_bracket_kernel(n, state.powers[arm], policy.repaired)
+    state.widths[arm] = policy.factor * bracket / n
+
+
+# ------------------------------------------------------------------------------ DP-UCB-HYBRID
+
+
+@entered_for(last_term, AdvancingPolicy)
+@kernel
+def _last_term_of_advancing(policy: AdvancingPolicy, log_t: float) -> float:
+    return math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
+
+
+@entered_for(count, AdvancingPolicy)
+@kernel
+def _count_by_all(
+    policy: AdvancingPolicy, state: State, arm: int, n: int, t: int, rng: Rng
+) -> None:
+    pulls, sums, noise, scale = state.pulls, state.sums, state.noise, policy.scale
+    for b in range(pulls.size):
+        noise[b] = next_hybrid_noise(rng, scale, scale, state.counters, b, t)
+        state.means[b] = (sums[b] + noise[b]) / pulls[b] if pulls[b] > 0 else 0.0
+
+
+@entered_for(release, AdvancingPolicy)
+@kernel
+def _release_of_advancing(
+    policy: AdvancingPolicy, state: State, arm: int, n: int, noise: float
+) -> None:
+    state.pulls[arm] = n
+    state.means[arm] = (state.sums[arm] + noise) / n
+    state.inverse_roots[arm] = 1.0 / math.sqrt(n)
+
+
+# ------------------------------------------------------------------------------ the loop of all
 
 
 @kernel
-def _run(
-    policy: IndexPolicy, state: State, tape: Tape, checkpoints: Times, counts: Ints, rng: Rng
-) -> int:
+def _run(policy: Any, state: State, tape: Tape, checkpoints: Times, counts: Ints, rng: Rng) -> int:
     """Play on until the last checkpoint, or until an arm is chosen whose rewards are all read.
 
     Pulls 1..K play arms 0..K-1, then the largest index, ties to the lowest arm number. A pull
     draws one uniform variable for the reward and, if there is noise, one Laplace variable for each
     counter that gets an element. Returns that arm, or −1 at the end.
     """
-    pulls, sums, noise, counters, _, means, widths, inverse_roots, clock = state
+    pulls, sums, noise, _, _, means, widths, inverse_roots, clock = state
     chances, table, _, read, ends = tape
     drawn = chances.size > 0
     t, c = clock
@@ -253,7 +377,7 @@ def _run(
         arm = t
         if t >= pulls.size:
             log_t = math.log(t + 1)
-            root = math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
+            root = last_term(policy, log_t)
             arm = index_leader(means, widths, inverse_roots, log_t, root)[0]
         if not drawn and read[arm] == ends[arm]:
             clock[0], clock[1] = t, c
@@ -269,12 +393,7 @@ def _run(
             sums[arm] += table[arm, read[arm]]
             read[arm] += 1
         if policy.scale > 0.0:
-            if policy.counter == ADVANCING:
-                for b in range(pulls.size):
-                    noise[b] = next_noise(rng, policy, counters, b, t)
-                    means[b] = (sums[b] + noise[b]) / pulls[b] if pulls[b] > 0 else 0.0
-            else:
-                noise[arm] = next_noise(rng, policy, counters, arm, n)
+            count(policy, state, arm, n, t, rng)
         release(policy, state, arm, n, noise[arm])
     return -1
 
@@ -361,9 +480,7 @@ def play_index_table(policy: IndexPolicy, table: Floats, n_runs: int, rng: Rng) 
 
 
 @kernel
-def _table_runs(
-    policy: IndexPolicy, state: State, tape: Tape, n_runs: int, rng: Rng
-) -> NDArray[np.int8]:
+def _table_runs(policy: Any, state: State, tape: Tape, n_runs: int, rng: Rng) -> NDArray[np.int8]:
     n_arms, n_pulls = tape.table.shape
     arms = np.zeros((n_runs, n_pulls), np.int8)
     times, counts = np.arange(1, n_pulls + 1), np.zeros((n_pulls, n_arms), np.int64)
@@ -373,6 +490,22 @@ def _table_runs(
         _run(policy, state, tape, times, counts, rng)
         write_arms(counts, arms[r])
     return arms
+
+
+def advancing_policy(algorithm: DPUCBHybrid) -> AdvancingPolicy:
+    """Return what the compiled loops are told of DP-UCB-HYBRID.
+
+    Parameters
+    ----------
+    algorithm : DPUCBHybrid
+        The algorithm.
+
+    Returns
+    -------
+    AdvancingPolicy
+        Its constants.
+    """
+    return AdvancingPolicy(algorithm.counter.block_scale, not algorithm.literal)
 
 
 def policy_of(algorithm: IndexAlgorithm, n_arms: int, horizon: int) -> IndexPolicy:
@@ -389,20 +522,18 @@ def policy_of(algorithm: IndexAlgorithm, n_arms: int, horizon: int) -> IndexPoli
 
     Returns
     -------
-    IndexPolicy
+    TreePolicy, BlockPolicy or AdvancingPolicy
         Its constants.
     """
     if isinstance(algorithm, UCB):
-        return IndexPolicy()
+        return TreePolicy(0.0, 0.0)
     if isinstance(algorithm, DPUCB):
-        scale = algorithm.node_scale(n_arms, horizon)
-        return IndexPolicy(scale, algorithm.gamma(n_arms, horizon))
-    scale = algorithm.counter.block_scale
+        return TreePolicy(algorithm.node_scale(n_arms, horizon), algorithm.gamma(n_arms, horizon))
     if isinstance(algorithm, DPUCBHybrid):
-        return IndexPolicy(scale, counter=ADVANCING, ucb_term=not algorithm.literal)
+        return advancing_policy(algorithm)
+    scale = algorithm.counter.block_scale
     factor = float(noise_width(scale, 1.0))
-    repaired = algorithm.width == "repaired"
-    return IndexPolicy(scale, 0.0, BLOCKS, algorithm.ucb_term, factor, repaired)
+    return BlockPolicy(scale, factor, algorithm.ucb_term, algorithm.width == "repaired")
 
 
 @accelerates(UCB, DPUCB, DPUCBBound, DPUCBHybrid, on=LawRewards, name="pull by pull")

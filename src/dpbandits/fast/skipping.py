@@ -20,20 +20,22 @@ DP-UCB-BOUND, whose f has the width ν too, :prf:ref:`lem-walk-hybrid`.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._kernels import by_type, entered_for, kernel
 from dpbandits.acceleration import accelerates
 from dpbandits.fast.index_policies import (
-    TREE,
+    BlockPolicy,
     IndexPolicy,
     State,
+    TreePolicy,
+    count,
     index_leader,
-    next_noise,
+    last_term,
     play_pull_by_pull,
     policy_of,
     release,
@@ -111,19 +113,16 @@ class Leader(NamedTuple):
         Mean of its rewards.
     rival : float
         Largest index of the other arms.
-    lead : float
-        How much larger the sum of its rewards is than it must be for the lead.
 
     Examples
     --------
-    >>> Leader(0, mean=0.75, rival=0.5, lead=12.0).lead
-    12.0
+    >>> Leader(0, mean=0.75, rival=0.5).rival
+    0.5
     """
 
     arm: int
     mean: float
     rival: float
-    lead: float
 
 
 class LeaderIndex(NamedTuple):
@@ -161,6 +160,168 @@ class LeaderIndex(NamedTuple):
     repaired: bool = False
 
 
+class Outlook(NamedTuple):
+    """How a policy's leader stands before a pull.
+
+    Attributes
+    ----------
+    lead : float
+        How much larger the sum of its rewards is than it must be for the lead.
+    node_scale : float
+        Scale of the noise of a node in what comes next; 0 without noise.
+    most : int
+        Most pulls of a certificate.
+    may_stay : bool
+        Whether it can lead for more than a pull.
+    any_length : bool
+        Whether a certificate that is cut to end at a whole subtree may be a short one.
+
+    Examples
+    --------
+    >>> Outlook(12.0, node_scale=2.0, most=1000, may_stay=True, any_length=True).most
+    1000
+    """
+
+    lead: float
+    node_scale: float
+    most: int
+    may_stay: bool
+    any_length: bool
+
+
+@by_type
+def leader_index(policy: Any, state: State, arm: int, mean: float, log_t: float) -> LeaderIndex:
+    """Return what the index of the leader is made of.
+
+    Parameters
+    ----------
+    policy : TreePolicy or BlockPolicy
+        The policy.
+    state : State
+        State of the run.
+    arm : int
+        The leader.
+    mean : float
+        Mean of its rewards.
+    log_t : float
+        log t, before pull t.
+
+    Returns
+    -------
+    LeaderIndex
+        Its parts.
+    """
+    raise TypeError
+
+
+@by_type
+def outlook(
+    policy: Any, state: State, arm: int, top: float, rival: float, root: float, left: int
+) -> Outlook:
+    """Return how the leader stands.
+
+    Parameters
+    ----------
+    policy : TreePolicy or BlockPolicy
+        The policy.
+    state : State
+        State of the run.
+    arm : int
+        The leader.
+    top : float
+        Its index.
+    rival : float
+        Largest index of the others.
+    root : float
+        √(2 log t), or 0 without that term of the index.
+    left : int
+        Number of pulls that are left.
+
+    Returns
+    -------
+    Outlook
+        How it stands.
+    """
+    raise TypeError
+
+
+@by_type
+def allowance(policy: Any, state: State, arm: int, log_t: float) -> float:
+    """Return what an index adds to the noisy sum of its rewards: γ, or ν.
+
+    Parameters
+    ----------
+    policy : TreePolicy or BlockPolicy
+        The policy.
+    state : State
+        State of the run.
+    arm : int
+        The arm.
+    log_t : float
+        log t, before pull t.
+
+    Returns
+    -------
+    float
+        The sum, in units of the sum of rewards.
+    """
+    raise TypeError
+
+
+@entered_for(leader_index, TreePolicy)
+@kernel
+def _leader_index_of_tree(
+    policy: TreePolicy, state: State, arm: int, mean: float, log_t: float
+) -> LeaderIndex:
+    total, root = state.sums[arm] + policy.gamma, math.sqrt(2.0 * log_t)
+    return LeaderIndex(state.pulls[arm], total, mean, root, 0.0, 1, False)
+
+
+@entered_for(outlook, TreePolicy)
+@kernel
+def _outlook_of_tree(
+    policy: TreePolicy, state: State, arm: int, top: float, rival: float, root: float, left: int
+) -> Outlook:
+    n = state.pulls[arm]
+    lead = (state.means[arm] - rival) * n + root * math.sqrt(n)
+    return Outlook(lead, policy.scale, left, True, True)
+
+
+@entered_for(allowance, TreePolicy)
+@kernel
+def _allowance_of_tree(policy: TreePolicy, state: State, arm: int, log_t: float) -> float:
+    return policy.gamma
+
+
+@entered_for(leader_index, BlockPolicy)
+@kernel
+def _leader_index_of_blocks(
+    policy: BlockPolicy, state: State, arm: int, mean: float, log_t: float
+) -> LeaderIndex:
+    root = math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
+    n, power, width = state.pulls[arm], state.powers[arm], policy.factor * log_t
+    return LeaderIndex(n, state.sums[arm], mean, root, width, power, policy.repaired)
+
+
+@entered_for(outlook, BlockPolicy)
+@kernel
+def _outlook_of_blocks(
+    policy: BlockPolicy, state: State, arm: int, top: float, rival: float, root: float, left: int
+) -> Outlook:
+    n, power = state.pulls[arm], state.powers[arm]
+    last = 2 * power - 1 - n  # up to the next power of two the counter's noise is that of one tree
+    may_stay = (policy.repaired or n > power) and last > 1
+    scale = policy.scale * math.log2(power)
+    return Outlook((top - rival) * n, scale, min(left, last), may_stay, False)
+
+
+@entered_for(allowance, BlockPolicy)
+@kernel
+def _allowance_of_blocks(policy: BlockPolicy, state: State, arm: int, log_t: float) -> float:
+    bracket = noise_bracket_kernel(state.pulls[arm], state.powers[arm], policy.repaired)
+    return policy.factor * log_t * bracket
+
+
 @kernel
 def rival_index(
     means: Floats, widths: Floats, inverse_roots: Floats, leader: int, log_t: float, root: float
@@ -195,10 +356,10 @@ def rival_index(
 
 
 @kernel
-def _later_rival(policy: IndexPolicy, state: State, leader: int, last: int) -> float:
+def _later_rival(policy: Any, state: State, leader: int, last: int) -> float:
     """Return the largest index of the other arms before pull number `last`, were none pulled."""
     log_t = math.log(last)
-    root = math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
+    root = last_term(policy, log_t)
     return rival_index(state.means, state.widths, state.inverse_roots, leader, log_t, root)
 
 
@@ -352,12 +513,11 @@ def proposed_stretch(budget: float, drift: float, mean: float, log_error: float)
 
 @kernel
 def certify(
-    policy: IndexPolicy,
+    policy: Any,
     state: State,
     leader: Leader,
+    ahead: Outlook,
     t: int,
-    most: int,
-    node_scale: float,
     table: FirstPassageTable,
     error: float,
 ) -> tuple[int, float]:
@@ -371,12 +531,10 @@ def certify(
         State of the run.
     leader : Leader
         The arm that leads.
+    ahead : Outlook
+        How it stands.
     t : int
         Number of pulls so far.
-    most : int
-        Most pulls of the certificate.
-    node_scale : float
-        Scale of the noise of a node; 0 without noise.
     table : FirstPassageTable
         Law of the first passage of the noise.
     error : float
@@ -389,14 +547,12 @@ def certify(
     barrier : float
         z, in units of the sum of rewards.
     """
-    arm, mean, rival, lead = leader
-    n, power, repaired = state.pulls[arm], state.powers[arm], policy.repaired
-    total = state.sums[arm] + policy.gamma
-    noise = prefix_noise_at(state.counters, arm, n)
+    arm, mean, rival = leader
+    lead, node_scale, most, _, any_length = ahead
     log_t, log_error = math.log(t + 1.0), -math.log(error)
-    root = math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
-    width = policy.factor * log_t
-    index = LeaderIndex(n, total, mean, root, width, power, repaired)
+    index = leader_index(policy, state, arm, mean, log_t)
+    n, _, _, root, width, power, repaired = index
+    noise = prefix_noise_at(state.counters, arm, n)
     # Part of the lead is kept for the noise; a stretch that the noise ends early wastes band.
     kept, needed, room = 0.2 * lead, 0.0, table.limits.size - 1
     shortest = _NOISELESS_SHORTEST
@@ -417,8 +573,7 @@ def certify(
             barrier = barrier_over(index, later, stretch, log_error)
         if node_scale > 0.0 and stretch < most:
             stretch = aligned(n, stretch)
-        enough = policy.counter == TREE or stretch >= shortest
-        if barrier + noise > needed and enough:
+        if barrier + noise > needed and (any_length or stretch >= shortest):
             return stretch, barrier
         stretch //= 2
     return 0, 0.0
@@ -427,7 +582,7 @@ def certify(
 @kernel
 def _pull_while_leading(
     rng: Rng,
-    policy: IndexPolicy,
+    policy: Any,
     state: State,
     arm: int,
     mean: float,
@@ -448,7 +603,8 @@ def _pull_while_leading(
         if rng.random() < mean:
             total += 1.0
         if policy.scale > 0.0:
-            noise = next_noise(rng, policy, state.counters, arm, n)
+            count(policy, state, arm, n, n, rng)
+            noise = state.noise[arm]
         if n == last or total + noise + floor <= rival * n:
             state.sums[arm] = total
             return n, noise
@@ -457,7 +613,7 @@ def _pull_while_leading(
 @kernel
 def _play(
     means: Floats,
-    policy: IndexPolicy,
+    policy: Any,
     state: State,
     checkpoints: Ints,
     rng: Rng,
@@ -465,7 +621,7 @@ def _play(
     max_skips: int,
 ) -> tuple[Ints, Ints]:
     """Play an index policy with skips; return the counts and the tally."""
-    pulls, counters, powers = state.pulls, state.counters, state.powers
+    pulls, counters = state.pulls, state.counters
     horizon, noisy = checkpoints[-1], policy.scale > 0.0
     counts = np.zeros((checkpoints.size, means.size), np.int64)
     skips, skipped_pulls, first_passages = 0, 0, 0
@@ -476,34 +632,20 @@ def _play(
         node_scale = policy.scale
         if t >= means.size:
             log_t = math.log(t + 1.0)
-            root = math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
-            arm, highest, rival = index_leader(
+            root = last_term(policy, log_t)
+            arm, top, rival = index_leader(
                 state.means, state.widths, state.inverse_roots, log_t, root
             )
-            n, most, may_stay = pulls[arm], horizon - t, True
-            if policy.counter == TREE:
-                lead = (state.means[arm] - rival) * n + root * math.sqrt(n)
-            else:  # up to the next power of two the counter's noise is that of one tree
-                lead = (highest - rival) * n
-                node_scale *= math.log2(powers[arm])
-                last = 2 * powers[arm] - 1 - n
-                most = min(most, last)
-                may_stay = (policy.repaired or n > powers[arm]) and last > 1
-            if may_stay and lead > node_scale:
+            n, ahead = pulls[arm], outlook(policy, state, arm, top, rival, root, horizon - t)
+            node_scale = ahead.node_scale
+            if ahead.may_stay and ahead.lead > node_scale:
                 if skips < max_skips:
-                    leader = Leader(arm, means[arm], rival, lead)
-                    stretch, barrier = certify(
-                        policy, state, leader, t, most, node_scale, table, SKIP_ERROR
-                    )
+                    leader = Leader(arm, means[arm], rival)
+                    stretch, barrier = certify(policy, state, leader, ahead, t, table, SKIP_ERROR)
                 if stretch == 0:
-                    block = min(block_size, most)
+                    block = min(block_size, ahead.most)
                     rival = _later_rival(policy, state, arm, t + block)
-                    width = (
-                        policy.factor
-                        * log_t
-                        * noise_bracket_kernel(n, powers[arm], policy.repaired)
-                    )
-                    floor = policy.gamma + width + root * math.sqrt(n)
+                    floor = allowance(policy, state, arm, log_t) + root * math.sqrt(n)
         before, noise = pulls[arm], 0.0
         if stretch > 0:
             n = before + stretch
@@ -587,7 +729,7 @@ def skip_and_tally(
     >>> counts.sum(axis=1).tolist(), tally.plain_pulls < 10**6
     ([1000000, 1000000000], True)
     """
-    policy = IndexPolicy(float(node_scale), float(gamma))
+    policy = TreePolicy(float(node_scale), float(gamma))
     return _skips(policy, means, checkpoints, rng, max_skips)
 
 

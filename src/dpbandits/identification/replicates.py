@@ -217,6 +217,7 @@ def _identification(
         n_runs,
         warm_up=partial(algorithm.draw, instance, np.random.default_rng(0), short, how),
         gather=gather,
+        kept=8 * (instance.n_arms + 1),
     )
 
 

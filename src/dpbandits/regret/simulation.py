@@ -354,6 +354,7 @@ def _replicated(
         chunk=100,
         warm_up=None if asks else warm_up,
         gather=gather,
+        kept=8 * (times.size + instance.n_arms),
     )
 
 
