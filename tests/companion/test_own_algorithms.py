@@ -61,7 +61,7 @@ def test_the_commands_of_the_page_work(tmp_path, monkeypatch, capsys):
     assert main([*words.split(), "--horizon", "1e4", "--runs", "2", "--plot", "regret.png"]) == 0
     assert (tmp_path / "regret.png").stat().st_size > 10_000
     words = "audit explore_first.py:ExploreFirst --set epsilon=1 --set m=2 --pulls 8"
-    quick = ["--runs", "2000", "--candidates", "4"]
+    quick = ["--runs", "2000"]
     assert main([*words.split(), *quick]) == 0
     assert "acquitted" in capsys.readouterr().out
     noisy = " + laplace_noise(rng, 1 / self.epsilon, n_arms)"

@@ -54,7 +54,7 @@ def raw(rewards, rng):
 '''
 RULE = "--set alpha=0.5 --set beta=0.05"
 PLAN = "plan --means 0.8,0.5,0.2 --delta 0.1 --runs 6"
-QUICK = "--pulls 2 --candidates 1"
+QUICK = "--pulls 2"
 
 
 @pytest.fixture(autouse=True)
@@ -353,12 +353,12 @@ def test_what_can_be_integrated_is_and_what_cannot_is_run(capsys):
     assert text.startswith("DP-SE: acquitted\ndeclared: ε = 0.5, global, event level\n")
     assert "exact: ε is at least 0.49" in text
     assert printed(capsys, "audit DPSE --epsilon 0.5") == text
-    words = "audit DPUCB --set epsilon=4 --runs 2000 --pulls 6 --candidates 4"
+    words = "audit DPUCB --set epsilon=4 --runs 2000 --pulls 6"
     first = printed(capsys, words)
-    assert "DP-UCB: acquitted" in first and "of 1000 runs" in first
+    assert "DP-UCB: acquitted" in first and "500 runs of the kernel" in first
     assert printed(capsys, words) == first, "the seed decides"
     words = "audit DPNAS --sampled --epsilon 1 --set alpha=0.5 --set beta=0.1 --runs 100 --pulls 4"
-    text = printed(capsys, f"{words} --candidates 2", status=3)
+    text = printed(capsys, words, status=3)
     assert text.startswith("DP-NAS: nothing tested") and "tables: 1 × 4 rewards" in text
 
 
@@ -370,8 +370,8 @@ def test_epsilon_may_be_what_is_tested(capsys):
 
 @pytest.mark.parametrize(("name", "status"), [("noisy", 0), ("raw", 1)])
 def test_own_algorithms(name, status, capsys):
-    words = f"audit mine.py:{name} --epsilon 1 --pulls 2 --runs 4000 --candidates 6"
-    text = printed(capsys, words + (" --jobs 2" if name == "raw" else ""), status)
+    words = f"audit mine.py:{name} --epsilon 1 --pulls 2 --runs 4000"
+    text = printed(capsys, words, status)
     assert text.startswith(f"{name}: {'convicted' if status else 'acquitted'}")
 
 

@@ -31,6 +31,7 @@ from dpbandits.identification import (
     identify,
 )
 from dpbandits.identification.evidence import ArmLikelihood
+from dpbandits.rewards.streams import bernoulli_tape
 from dpbandits.schedules import next_release
 
 INF = math.inf
@@ -307,8 +308,8 @@ def test_wrong_recommendations_of_dplre_are_rare_with_small_gaps():
 
 def low_threshold(self, instance, rng, max_pulls, how=None):
     rule = batched.rule_of(self, instance.n_arms)._replace(constant=0.0)
-    means, none = instance.means, batched.NO_LOG
-    return Decision(*batched.run_batches(rule, means, batched.NO_TABLE, rng, max_pulls, none))
+    tape = bernoulli_tape(instance.means)
+    return Decision(*batched.run_batches(rule, tape, rng, max_pulls, batched.NO_LOG))
 
 
 @pytest.mark.statistical

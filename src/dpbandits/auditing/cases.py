@@ -10,7 +10,6 @@ from typing import Any
 
 from dpbandits import algorithms as alg
 from dpbandits.algorithms import identifiers, registry, stopping_rules
-from dpbandits.auditing.auditor import FEWEST_RUNS
 from dpbandits.auditing.grid import AuditCase
 from dpbandits.auditing.searching import usual_shape
 from dpbandits.auditing.subjects import tables_of
@@ -22,6 +21,7 @@ from dpbandits.auditing.truths import (
     Releases,
     TreeSums,
 )
+from dpbandits.auditing.verdicts import FEWEST_RUNS
 from dpbandits.identification import DPLRE, DPTT, AdaPTT, AdaPTTStar, DPSEIdentifier, TopTwo
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, EBGStop

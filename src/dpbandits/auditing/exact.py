@@ -26,7 +26,6 @@ from dpbandits.algorithms import (
     DPSEIdentifier,
     GuessAndDouble,
 )
-from dpbandits.auditing.auditor import Audit
 from dpbandits.auditing.elimination_laws import (
     Elimination,
     elimination_law,
@@ -36,6 +35,7 @@ from dpbandits.auditing.elimination_laws import (
 )
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.subjects import check_one_arm
+from dpbandits.auditing.verdicts import Audit
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.heavy_instances import HeavyTailInstance, heavy_two_point
 from dpbandits.stopping import crossing_streams, privacy_loss
@@ -58,7 +58,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _found(
     target: Any, pair: TablePair, loss: float, event: str, guarantee: PrivacyGuarantee | None
 ) -> Audit:
-    return Audit(target.label, guarantee or target.guarantee, pair, loss, None, event)
+    promised = guarantee or target.guarantee
+    return Audit(target.label, promised, pair, loss, None, event, kind="formula")
 
 
 def _law_of(*kinds: type) -> Callable[[Function], Function]:

@@ -13,13 +13,14 @@ import numpy as np
 from dpbandits._arrays import Floats
 from dpbandits._validation import check_fraction, check_integer
 from dpbandits.auditing.accounts import accounted, worst_element
-from dpbandits.auditing.auditor import FEWEST_RUNS, Audit, audit
+from dpbandits.auditing.counting import count
 from dpbandits.auditing.events import Tally
 from dpbandits.auditing.exact import audit_exactly
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.searching import certain_pair, search
 from dpbandits.auditing.subjects import declared, subject_of, tables_of
 from dpbandits.auditing.truths import KnownLoss
+from dpbandits.auditing.verdicts import FEWEST_RUNS, Audit
 from dpbandits.configuration import Configuration, whole
 from dpbandits.guarantees import Delta, PrivacyGuarantee
 from dpbandits.running import Replicated, describe, run_cases
@@ -204,7 +205,8 @@ def _audit(case: AuditCase, failure: float, seed: np.random.SeedSequence) -> Aud
         pair = certain_pair(target, n_pulls)
         if pair is None:
             raise ValueError(f"target={target!r} shows nothing of {n_pulls} rewards; allowed: more")
-        return Audit(type(target).__name__, target.guarantee, pair, math.inf, None, "the output")
+        name = type(target).__name__
+        return Audit(name, target.guarantee, pair, math.inf, None, "the output", kind="formula")
     words = seed.generate_state(_WORDS).tolist()
     subject = subject_of(target, n_pulls)
     trial, promised = max(case.n_runs // _TRIAL_SHARE, FEWEST_RUNS), case.guarantee
@@ -213,7 +215,7 @@ def _audit(case: AuditCase, failure: float, seed: np.random.SeedSequence) -> Aud
         tables = tables_of(target)
         size = tables.n_arms if tables else 2, n_pulls, case.tried, trial
         pair = search(subject, *size, [*words, 0], guarantee=promised)
-    return audit(subject, pair, case.n_runs, [*words, 1], failure, guarantee=promised)
+    return count(subject, pair, case.n_runs, [*words, 1], failure, guarantee=promised)
 
 
 def _replicated(case: AuditCase, n_audits: int, failure: float) -> Replicated:

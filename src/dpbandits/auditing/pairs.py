@@ -72,6 +72,11 @@ class TablePair:
         other[self.arm, self.pull] = self.value
         return other
 
+    @property
+    def turned(self) -> TablePair:
+        """The same two tables, the neighbour first."""
+        return TablePair(self.neighbour, self.arm, self.pull, self.table[self.arm, self.pull])
+
     def __str__(self) -> str:
         arms, pulls = self.table.shape
         before = self.table[self.arm, self.pull]

@@ -11,11 +11,11 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_integer
-from dpbandits.auditing.auditor import FEWEST_RUNS
 from dpbandits.auditing.events import choose_event
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.runs import entropy_of, run_both
 from dpbandits.auditing.subjects import Auditable, subject_of, tables_of
+from dpbandits.auditing.verdicts import FEWEST_RUNS
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.streams import FixedRewards
 

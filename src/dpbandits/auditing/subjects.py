@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from dpbandits._arrays import Floats, Rng
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._validation import check_integer
-from dpbandits.acceleration import TableRuns, accelerates, accelerator_for
+from dpbandits.acceleration import REFERENCE, TableRuns, accelerates, accelerator_for
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
@@ -23,6 +24,7 @@ from dpbandits.stopping.base import StoppingRule
 __all__ = [
     "Auditable",
     "CounterSubject",
+    "DrawnSubject",
     "FunctionSubject",
     "IdentificationSubject",
     "Outputs",
@@ -34,6 +36,16 @@ __all__ = [
     "subject_of",
     "tables_of",
 ]
+
+
+Row = tuple[Floats, Floats]
+"""One run: how often the changed arm was pulled by some times, and values that were released."""
+Rows = Row
+"""The same of many runs, a row each."""
+
+_SHOWN, _RELEASES = 64, 32
+_WHOLE = 256  # shorter runs are shown pull by pull
+_NAN = -1e300  # stands for what was not released
 
 
 class Outputs(NamedTuple):
@@ -231,6 +243,51 @@ class Subject(abc.ABC):
         return declared(self.target, self.n_pulls)
 
     @abc.abstractmethod
+    def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        """Return what runs the target's own program once on a table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards of each arm in the order of its pulls.
+        read : numpy.ndarray of int
+            Where it is written how many rewards of each arm have been read.
+        arm : int
+            The arm whose pulls are shown.
+
+        Returns
+        -------
+        callable
+            From a generator to one run's counts and values, always of the same shapes.
+
+        Raises
+        ------
+        ValueError
+            If the target cannot be run on such a table.
+        """
+
+    def loop(self, table: Floats, read: Ints, arm: int) -> Callable[[int, Rng], Rows] | None:
+        """Return the compiled loop that is entered for exactly the target's class, if one is.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards of each arm in the order of its pulls.
+        read : numpy.ndarray of int
+            Where the loop writes how many rewards of each arm have been read, and behind these the
+            number of the run.
+        arm : int
+            The arm whose pulls are shown.
+
+        Returns
+        -------
+        callable or None
+            From a number of runs and a generator to their counts and values; None if the target's
+            own program is to be run.
+        """
+        return None
+
+    @abc.abstractmethod
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Return the outputs of independent runs on one table.
 
@@ -276,6 +333,31 @@ class RegretSubject(Subject):
     [[0.0, 1.0, 0.0, 0.0]]
     """
 
+    def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        _check_rewards(table)
+        rewards, times = FixedRewards(table, log=False, read=read), _times(table.shape[1])
+
+        def run(rng: Rng) -> Row:
+            rewards.restart()
+            play = self.target.draw(rewards, rewards.n_pulls, times, rng, REFERENCE)
+            return play.counts[:, arm].astype(np.float64), np.empty(0)
+
+        return run
+
+    def loop(self, table: Floats, read: Ints, arm: int) -> Callable[[int, Rng], Rows] | None:
+        fast = accelerator_for(self.target, TableRuns)
+        if fast is None:
+            return None
+        _check_rewards(table)
+        rewards, times = FixedRewards(table, log=False, read=read), _times(table.shape[1])
+
+        def runs(n_runs: int, rng: Rng) -> Rows:
+            arms = fast.run(self.target, rewards, n_runs, rng)
+            counts = (arms == arm).cumsum(axis=1)[:, times - 1]
+            return counts.astype(np.float64), np.empty((n_runs, 0))
+
+        return runs
+
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         _check_rewards(table)
         actions = self.target.draw_table(np.array(table, np.float64, order="C"), n_runs, rng)
@@ -304,6 +386,33 @@ class IdentificationSubject(Subject):
     [[-1.0, 4.0], [-1.0, 4.0], [-1.0, 4.0]]
     """
 
+    def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        _check_rewards(table)
+        rewards = FixedRewards(table, read=read)
+
+        def run(rng: Rng) -> Row:
+            rewards.restart()
+            best, pulls = self.target.draw(rewards, rng, rewards.n_pulls, REFERENCE)
+            order = np.full(_RELEASES, -1.0)
+            order[: len(rewards.batches)] = rewards.batches[:_RELEASES]
+            return (order == arm).cumsum().astype(np.float64), np.array([best, *pulls], np.float64)
+
+        return run
+
+    def loop(self, table: Floats, read: Ints, arm: int) -> Callable[[int, Rng], Rows] | None:
+        fast = accelerator_for(self.target, TableRuns)
+        if fast is None or not self.target.guarantee.is_private:  # that of Top Two counts successes
+            return None
+        _check_rewards(table)
+        rewards = FixedRewards(table, log=False, read=read)
+
+        def runs(n_runs: int, rng: Rng) -> Rows:
+            best, pulls, arms = fast.run(self.target, rewards, n_runs, rng)
+            shown = (arms[:, :_RELEASES] == arm).cumsum(axis=1).astype(np.float64)
+            return shown, np.column_stack([best, pulls]).astype(np.float64)
+
+        return runs
+
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         _check_rewards(table)
         best, pulls, arms = self.target.draw_table(table, n_runs, rng)
@@ -328,6 +437,21 @@ class StoppingSubject(Subject):
     >>> subject.outputs(np.ones((1, 400)), 1, np.random.default_rng(0)).values.tolist()
     [[282.0, 1.0]]
     """
+
+    def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        check_one_arm(table)
+        stream = table[0].tolist()
+
+        def samples() -> Iterator[float]:
+            for place, sample in enumerate(stream, start=1):
+                read[0] = place
+                yield sample
+
+        def run(rng: Rng) -> Row:
+            found = self.target.run(samples(), rng, len(stream))
+            return np.empty(0), np.array([found.samples if found.halted else 0.0, found.estimate])
+
+        return run
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         check_one_arm(table)
@@ -363,6 +487,19 @@ class CounterSubject(Subject):
     >>> subject.outputs(np.ones((1, 4)), 1, np.random.default_rng(0)).values.tolist()
     [[1.0, 2.0, 3.0, 4.0]]
     """
+
+    def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        check_one_arm(table)
+        stream = table[0].tolist()
+
+        def run(rng: Rng) -> Row:
+            counter, sums = self.target.counter(rng), np.empty(len(stream))
+            for place, x in enumerate(stream):
+                read[0] = place + 1
+                sums[place] = counter.add(x)
+            return np.empty(0), sums
+
+        return run
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         check_one_arm(table)
@@ -405,6 +542,21 @@ class FunctionSubject(Subject):
     def guarantee(self) -> PrivacyGuarantee:
         return self.promised
 
+    def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        rewards, times = FixedRewards(table, read=read), _times(table.size)
+
+        def run(rng: Rng) -> Row:
+            rewards.restart()
+            released = self.target(rewards, rng)
+            values = np.empty(0) if released is None else np.array(released, np.float64).ravel()
+            pulled = np.array(rewards.actions[: times[-1]], dtype=np.float64)
+            order = np.full(times[-1], -1.0)
+            order[: pulled.size] = pulled
+            counts = (order == arm).cumsum()[times - 1].astype(np.float64)
+            return np.append(counts, pulled.size), values
+
+        return run
+
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         rewards = FixedRewards(table)
         values, pulled = [], []
@@ -423,6 +575,56 @@ class FunctionSubject(Subject):
         for row, arms in zip(actions, pulled, strict=True):
             row[: len(arms)] = arms
         return Outputs(np.array(values, dtype=np.float64), actions)
+
+
+@dataclass(frozen=True)
+class DrawnSubject(Subject):
+    """What has label, guarantee and outputs, run once at a time.
+
+    Parameters
+    ----------
+    target : Auditable
+        What is run.
+    n_pulls : int
+        Not used: it knows its tables.
+
+    Examples
+    --------
+    >>> from dpbandits.auditing.truths import Releases
+    >>> subject = DrawnSubject(Releases(1.0))
+    >>> _, values = subject.once(np.zeros((1, 1)), np.zeros(2), 0)(np.random.default_rng(0))
+    >>> values.size
+    1
+    """
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        found: PrivacyGuarantee = self.target.guarantee
+        return found
+
+    def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        length = table.size
+
+        def run(rng: Rng) -> Row:
+            (values,), (actions,) = self.target.outputs(table, 1, rng)
+            counts = np.zeros(length)
+            shown = (actions == arm).cumsum()[:length]
+            counts[: shown.size] = shown
+            counts[shown.size :] = shown[-1] if shown.size else 0.0
+            return counts, np.array(values, dtype=np.float64)
+
+        return run
+
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
+        found: Outputs = self.target.outputs(table, n_runs, rng)
+        return found
+
+
+def _times(length: int) -> Ints:
+    """Return the times at which the pulls of a run are shown: all, or 64 of them."""
+    if length < _WHOLE:
+        return np.arange(1, length + 1)
+    return np.unique(np.geomspace(1, length, _SHOWN).astype(np.int64))
 
 
 def subject_of(

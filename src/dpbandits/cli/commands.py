@@ -16,27 +16,22 @@ from cyclopts import Parameter
 import dpbandits as dpb
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_number
 from dpbandits.algorithms import identifiers, registry, stopping_rules
-from dpbandits.auditing import TablePair, audit_exactly, search, subject_of
+from dpbandits.auditing import TablePair, audit_exactly, subject_of
 from dpbandits.auditing import audit as audit_sampled
-from dpbandits.auditing.searching import usual_shape
 from dpbandits.cli import _console as console
 from dpbandits.cli import _trials as trials
 from dpbandits.cli._console import Jobs, Json, Seed, Settings, configure, reads, show
 from dpbandits.configuration import whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import FinitePopulation
-from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.simulation import simulate_many
 from dpbandits.rewards import instances, laws
 from dpbandits.rewards.laws import Law
 from dpbandits.rewards.streams import Arms
-from dpbandits.stopping import StoppingRule
 
 __all__ = ["audit", "estimate", "identify", "look", "main", "plan", "read_counts", "run"]
 
-KINDS = (RegretAlgorithm, IdentificationAlgorithm, StoppingRule)
-"""What can be audited as it is, classes of the reader included."""
 ENDINGS = (".svg", ".png", ".pdf")
 OWN = "or FILE.py:NAME, MODULE:NAME"
 
@@ -675,7 +670,6 @@ def audit(
             whole(1), "Rewards of each arm, and the length of a run (default: 16, or as needed)."
         ),
     ] = None,
-    candidates: Annotated[int, reads(whole(1), "Pairs of tables that are tried.")] = 32,
     table: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     change: str | None = None,
     failure: Annotated[float, reads(check_fraction, "Probability of a wrong bound.")] = 1e-6,
@@ -718,14 +712,11 @@ def audit(
     if not (sampled or own or table is not None or promised is not None):
         found = audit_exactly(target)
     if found is None:
-        length = usual_shape(target)[1] if pulls is None else pulls
-        subject = subject_of(target, length) if not own or isinstance(target, KINDS) else target
-        if table is not None:
-            pair = _pair(table, change)
-        else:
-            fewer = min(max(runs // 25, 16), 4000)  # all searching takes about as long as the audit
-            pair = search(subject, arms, length, candidates, fewer, [seed, 1], jobs, promised)
-        found = audit_sampled(subject, pair, runs, [seed, 0], failure, jobs, promised)
+        if not own:
+            subject_of(target)  # which says what cannot be run on tables
+        pair = None if table is None else _pair(table, change)
+        shape = {"n_arms": arms, "n_pulls": pulls}
+        found = audit_sampled(target, pair, runs, [seed, 0], failure, jobs, promised, **shape)
     record = {"convicted": found.convicted, "verdict": found.verdict, **vars(found)}
     show(json, str(found), record)
     return {"convicted": 1, "nothing tested": 3}.get(found.verdict, 0)

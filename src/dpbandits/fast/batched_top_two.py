@@ -18,7 +18,7 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
 from dpbandits.acceleration import TableRuns, accelerates
 from dpbandits.fast.rounds import BatchState, Costs, advance, closed_costs, transport_costs
-from dpbandits.fast.top_two import NO_LOG, NO_TABLE, next_total
+from dpbandits.fast.top_two import NO_LOG, next_total
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.base import Decision, TableDecisions
 from dpbandits.identification.characteristic import adapted_share_kernel
@@ -33,7 +33,7 @@ from dpbandits.identification.thresholds import (
 from dpbandits.identification.transport import calibrated_cost_kernel, transportation_cost_kernel
 from dpbandits.mechanisms import laplace
 from dpbandits.rewards.populations import PopulationRewards
-from dpbandits.rewards.streams import DrawnRewards, running_sums
+from dpbandits.rewards.streams import DrawnRewards, Tape, begin_run, fixed_rewards, tape_of
 from dpbandits.schedules import MOST_PULLS, next_release_kernel
 
 __all__ = ["BatchState", "Rule", "rule_of", "run_batches"]
@@ -406,20 +406,15 @@ def _next(rule: Rule, state: BatchState, room: int) -> tuple[int, bool]:
 
 
 @kernel
-def run_batches(
-    rule: Rule, means: Floats, table: Floats, rng: Rng, max_pulls: int, log: Floats
-) -> tuple[int, Ints]:
+def run_batches(rule: Rule, tape: Tape, rng: Rng, max_pulls: int, log: Floats) -> tuple[int, Ints]:
     """Run once.
 
     Parameters
     ----------
     rule : Rule
         The algorithm.
-    means : numpy.ndarray of float, shape (K,)
-        Means of Bernoulli arms.
-    table : numpy.ndarray of float, shape (K, N + 1) or empty
-        Sums of the first 0, …, N ≥ `max_pulls` rewards of each arm, which are read instead;
-        `NO_TABLE` stands for none.
+    tape : Tape
+        Bernoulli arms, or a table of N ≥ `max_pulls` rewards of each arm.
     rng : numpy.random.Generator
         Source of all randomness of the run.
     max_pulls : int
@@ -434,7 +429,7 @@ def run_batches(
     pulls : numpy.ndarray of int, shape (K,)
         Pulls of each arm.
     """
-    n_arms = means.size
+    n_arms = max(tape.means.size, tape.table.shape[0])
     counts, sums = np.zeros((7, n_arms), np.int64), np.zeros((2, n_arms))
     state = BatchState(
         counts[0], counts[1], counts[2], counts[3], counts[4], counts[5], counts[6], sums[0],
@@ -446,7 +441,9 @@ def run_batches(
         if ended:
             return arm, state.pulls
         before = state.released[arm]
-        last = next_total(means, table, rng, arm, before, state.pulls[arm] - before)
+        last = next_total(tape.means, tape.sums, rng, arm, before, state.pulls[arm] - before)
+        if tape.read.size > 0:
+            tape.read[arm] = state.pulls[arm]
         last += laplace(rng, 1.0 / rule.epsilon)
         if log.size > 0:
             log[state.releases.sum()] = arm
@@ -510,7 +507,7 @@ def draw(
         The recommendation, −1 if the run was ended, and the pulls.
     """
     rule = rule_of(algorithm, rewards.n_arms)
-    return Decision(*run_batches(rule, rewards.means, NO_TABLE, rng, max_pulls, NO_LOG))
+    return Decision(*run_batches(rule, tape_of(rewards), rng, max_pulls, NO_LOG))
 
 
 @accelerates(DPTT, AdaPTT, AdaPTTStar, on=PopulationRewards, name="batch by batch")
@@ -554,13 +551,14 @@ def draw_patients(
 
 
 @kernel
-def _table_runs(rule: Rule, sums: Floats, n_runs: int, rng: Rng) -> tuple[Ints, Ints, Floats]:
-    """Run many times on a table given by running sums: recommendations, pulls, releases' arms."""
-    n_arms, n_pulls, means = sums.shape[0], sums.shape[1] - 1, np.zeros(sums.shape[0])
+def _table_runs(rule: Rule, tape: Tape, n_runs: int, rng: Rng) -> tuple[Ints, Ints, Floats]:
+    """Run many times on a table: recommendations, pulls, releases' arms."""
+    n_arms, n_pulls = tape.table.shape
     best, pulls = np.empty(n_runs, np.int64), np.empty((n_runs, n_arms), np.int64)
     arms = np.full((n_runs, n_pulls), -1.0)
     for r in range(n_runs):
-        best[r], pulls[r] = run_batches(rule, means, sums, rng, n_pulls, arms[r])
+        begin_run(tape.read, n_arms, r)
+        best[r], pulls[r] = run_batches(rule, tape, rng, n_pulls, arms[r])
     return best, pulls, arms
 
 
@@ -586,5 +584,5 @@ def draw_table(
     TableDecisions
         Recommendations, pulls, and the order of the arms.
     """
-    sums = running_sums(np.array(table, np.float64, order="C"))
-    return TableDecisions(*_table_runs(rule_of(algorithm, len(sums)), sums, n_runs, rng))
+    tape = tape_of(fixed_rewards(table))
+    return TableDecisions(*_table_runs(rule_of(algorithm, len(tape.table)), tape, n_runs, rng))

@@ -26,6 +26,8 @@ from dpbandits.rewards.streams import (
     LawRewards,
     Rewards,
     Tape,
+    begin_run,
+    fixed_rewards,
     refill,
     tape_of,
 )
@@ -455,14 +457,16 @@ def play_index_policy(policy: IndexPolicy, rewards: Rewards, checkpoints: Times,
     return play_steps(_run, policy, start(rewards.n_arms), rewards, checkpoints, rng)
 
 
-def play_index_table(policy: IndexPolicy, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
+def play_index_table(
+    policy: IndexPolicy, table: Floats | FixedRewards, n_runs: int, rng: Rng
+) -> NDArray[np.int8]:
     """Play an index policy many times on a table of rewards.
 
     Parameters
     ----------
     policy : IndexPolicy
         The policy.
-    table : numpy.ndarray of float, shape (K, N)
+    table : numpy.ndarray of float, shape (K, N), or FixedRewards
         Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry.
     n_runs : int
         Number of runs.
@@ -474,8 +478,8 @@ def play_index_table(policy: IndexPolicy, table: Floats, n_runs: int, rng: Rng) 
     numpy.ndarray of int8, shape (n_runs, N)
         The arm of each pull.
     """
-    tape = tape_of(FixedRewards(table, log=False))
-    arms: NDArray[np.int8] = _table_runs(policy, start(len(table)), tape, n_runs, rng)
+    tape = tape_of(fixed_rewards(table))
+    arms: NDArray[np.int8] = _table_runs(policy, start(len(tape.table)), tape, n_runs, rng)
     return arms
 
 
@@ -485,7 +489,8 @@ def _table_runs(policy: Any, state: State, tape: Tape, n_runs: int, rng: Rng) ->
     arms = np.zeros((n_runs, n_pulls), np.int8)
     times, counts = np.arange(1, n_pulls + 1), np.zeros((n_pulls, n_arms), np.int64)
     for r in range(n_runs):
-        tape.read[:], state.pulls[:], state.clock[:] = 0, 0, 0
+        begin_run(tape.read, n_arms, r)
+        state.pulls[:], state.clock[:] = 0, 0
         state.sums[:], state.noise[:] = 0.0, 0.0
         _run(policy, state, tape, times, counts, rng)
         write_arms(counts, arms[r])
@@ -584,4 +589,6 @@ def play_table(algorithm: IndexAlgorithm, table: Floats, n_runs: int, rng: Rng) 
     numpy.ndarray of int8, shape (n_runs, N)
         The arm of each pull.
     """
-    return play_index_table(policy_of(algorithm, *table.shape), table, n_runs, rng)
+    rewards = fixed_rewards(table)
+    policy = policy_of(algorithm, rewards.n_arms, rewards.n_pulls)
+    return play_index_table(policy, rewards, n_runs, rng)

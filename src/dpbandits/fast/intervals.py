@@ -32,7 +32,15 @@ from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf_kernel
 from dpbandits.regret.base import Play, Times, write_arms
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.streams import DrawnRewards, FixedRewards, LawRewards, Rewards, Tape, tape_of
+from dpbandits.rewards.streams import (
+    DrawnRewards,
+    LawRewards,
+    Rewards,
+    Tape,
+    begin_run,
+    fixed_rewards,
+    tape_of,
+)
 
 __all__ = ["IntervalPolicy", "play_dp_ucb_int", "policy_of", "run_dp_ucb_int"]
 
@@ -352,7 +360,8 @@ def _table_runs(
     arms = np.zeros((n_runs, n_pulls), np.int8)
     times, counts = np.arange(1, n_pulls + 1), np.zeros((n_pulls, n_arms), np.int64)
     for r in range(n_runs):
-        tape.read[:], state.clock[:] = 0, 0
+        begin_run(tape.read, n_arms, r)
+        state.clock[:] = 0
         state.pulls[:], state.sums[:], state.released[:] = 0, 0.0, 0
         run_dp_ucb_int(policy, state, tape, times, counts, rng, 0)
         write_arms(counts, arms[r])
@@ -458,5 +467,5 @@ def play_table(algorithm: DPUCBInt, table: Floats, n_runs: int, rng: Rng) -> NDA
     numpy.ndarray of int8, shape (n_runs, N)
         The arm of each pull.
     """
-    tape = tape_of(FixedRewards(table, log=False))
-    return _table_runs(policy_of(algorithm), _start(len(table)), tape, n_runs, rng)
+    tape = tape_of(fixed_rewards(table))
+    return _table_runs(policy_of(algorithm), _start(len(tape.table)), tape, n_runs, rng)

@@ -31,10 +31,11 @@ from dpbandits.regret.lazy_ucb import AdaPUCB, AnytimeLazyUCB
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import (
     DrawnRewards,
-    FixedRewards,
     LawRewards,
     Tape,
+    begin_run,
     bernoulli_tape,
+    fixed_rewards,
     tape_of,
 )
 from dpbandits.schedules import next_size_kernel
@@ -336,7 +337,7 @@ def _table_runs(rule: Any, grid: _Grid, tape: Tape, n_runs: int, rng: Rng) -> ND
     arms = np.zeros((n_runs, n_pulls), np.int8)
     times, counts = np.arange(1, n_pulls + 1), np.zeros((n_pulls, n_arms), np.int64)
     for r in range(n_runs):
-        tape.read[:] = 0
+        begin_run(tape.read, n_arms, r)
         _run(rule, grid, _start(n_arms, n_pulls), tape, times, counts, rng)
         write_arms(counts, arms[r])
     return arms
@@ -474,9 +475,8 @@ def play_table(algorithm: LazyBatches, table: Floats, n_runs: int, rng: Rng) -> 
         The arm of each pull.
     """
     rule, grid = _rule_of(algorithm)
-    arms: NDArray[np.int8] = _table_runs(
-        rule, grid, tape_of(FixedRewards(table, log=False)), n_runs, rng
-    )
+    tape = tape_of(fixed_rewards(table))
+    arms: NDArray[np.int8] = _table_runs(rule, grid, tape, n_runs, rng)
     return arms
 
 

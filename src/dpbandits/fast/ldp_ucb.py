@@ -16,10 +16,11 @@ from dpbandits.regret.base import Play, Times, write_arms
 from dpbandits.regret.ldp_ucb import LDPUCB
 from dpbandits.rewards.streams import (
     DrawnRewards,
-    FixedRewards,
     LawRewards,
     Rewards,
     Tape,
+    begin_run,
+    fixed_rewards,
     tape_of,
 )
 from dpbandits.schedules import noisy_mean_width_kernel
@@ -86,7 +87,8 @@ def _table_runs(scale: float, state: _State, tape: Tape, n_runs: int, rng: Rng) 
     arms = np.zeros((n_runs, n_pulls), np.int8)
     times, counts = np.arange(1, n_pulls + 1), np.zeros((n_pulls, n_arms), np.int64)
     for r in range(n_runs):
-        tape.read[:], state[0][:], state[2][:] = 0, 0, 0
+        begin_run(tape.read, n_arms, r)
+        state[0][:], state[2][:] = 0, 0
         state[1][:] = 0.0
         _run(scale, state, tape, times, counts, rng)
         write_arms(counts, arms[r])
@@ -142,8 +144,8 @@ def play_table(algorithm: LDPUCB, table: Floats, n_runs: int, rng: Rng) -> NDArr
     numpy.ndarray of int8, shape (n_runs, N)
         The arm of each pull.
     """
-    tape = tape_of(FixedRewards(table, log=False))
+    tape = tape_of(fixed_rewards(table))
     arms: NDArray[np.int8] = _table_runs(
-        algorithm.noise_scale, _start(len(table)), tape, n_runs, rng
+        algorithm.noise_scale, _start(len(tape.table)), tape, n_runs, rng
     )
     return arms

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import interpreted
+from dpbandits._kernels import interpreted, kernel
 from dpbandits._validation import check_generator, check_integer, check_positive, check_range
 from dpbandits.rewards.binomial import binomial
 from dpbandits.schedules import MOST_PULLS
@@ -605,6 +605,9 @@ class FixedRewards(Source):
         Rewards: a row for each arm, in the order of its pulls.
     log : bool
         Whether to keep in `batches` what is asked for; compiled loops then read one by one.
+    read : numpy.ndarray of int, optional
+        Where to write how many rewards of each arm have been read, for others to see; what lies
+        behind the entries of the arms is for loops of many runs, see `begin_run`.
 
     Raises
     ------
@@ -620,22 +623,22 @@ class FixedRewards(Source):
     [0, 0, 0, 1]
     """
 
-    def __init__(self, table: ArrayLike, log: bool = True) -> None:
-        self._load(list(check_table(table)), log)
+    def __init__(self, table: ArrayLike, log: bool = True, read: Ints | None = None) -> None:
+        self._load(list(check_table(table)), log, read)
 
-    def _load(self, arms: Sequence[NDArray[Any]], log: bool) -> None:
+    def _load(self, arms: Sequence[NDArray[Any]], log: bool, read: Ints | None = None) -> None:
         self.n_arms, self.log = len(arms), log
         self._ends = np.array([arm.size for arm in arms], dtype=np.int64)
         self._table = np.zeros((self.n_arms, int(self._ends.max())))
         for row, arm in zip(self._table, arms, strict=True):
             row[: arm.size] = arm
         self._sums = running_sums(self._table)
-        self._read = np.zeros(self.n_arms, dtype=np.int64)
+        self._read = np.zeros(self.n_arms, dtype=np.int64) if read is None else read
         self.restart()
 
     def restart(self) -> None:
         """Begin a new run."""
-        self._read[:] = 0
+        self._read[: self.n_arms] = 0
         self._log: list[tuple[int, int]] = []
 
     @property
@@ -856,6 +859,41 @@ def tape_of(rewards: Rewards) -> Tape:
     n_arms = rewards.n_arms
     read, ends = np.zeros((2, n_arms), np.int64)
     return Tape(np.empty(0), np.empty((n_arms, _BLOCK)), np.empty((0, 0)), read, ends)
+
+
+def fixed_rewards(table: Floats | FixedRewards) -> FixedRewards:
+    """Return the rewards that a compiled loop of many runs is to read.
+
+    Parameters
+    ----------
+    table : numpy.ndarray of float, shape (K, N), or FixedRewards
+        A table, or rewards that were made of one, which are returned as they are.
+
+    Returns
+    -------
+    FixedRewards
+        The rewards, without a log.
+    """
+    return table if isinstance(table, FixedRewards) else FixedRewards(table, log=False)
+
+
+@kernel
+def begin_run(read: Ints, n_arms: int, run: int) -> None:
+    """Begin one of many runs of a compiled loop on one table.
+
+    Parameters
+    ----------
+    read : numpy.ndarray of int
+        How many rewards of each arm have been read. If it has an entry more than there are arms,
+        that is where the number of the run is written, for others to see.
+    n_arms : int
+        Number of arms K.
+    run : int
+        Number of the run, from 0.
+    """
+    read[:n_arms] = 0
+    if read.size > n_arms:
+        read[n_arms] = run
 
 
 def refill(tape: Tape, rewards: Rewards, arm: int) -> None:

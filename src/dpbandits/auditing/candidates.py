@@ -1,0 +1,208 @@
+"""Where to look first: shapes of tables, constant arms, and early rewards that change.
+
+Tables are as short as a program's outputs allow: of the length at which they begin to depend on
+rewards, or that the program declares, and two and four times that. Arms are constant. On short
+tables all four combinations of the ends of the range are tried; on long ones the other arms, or the
+other rewards of a stream, have a level at which few, half or most of the runs decide otherwise:
+the crossings, and the ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dpbandits._arrays import Floats
+from dpbandits.auditing.pairs import TablePair
+from dpbandits.auditing.programs import LIKELY, Program
+from dpbandits.auditing.tape import STILL, Keys
+from dpbandits.rewards.tables import Tables
+
+__all__ = ["LONG", "changed", "constant", "pairs_at", "shapes_of", "tables_for"]
+
+LONG = 256
+"""Length from which tables are long: there the first reward alone changes."""
+
+_LONGEST = 2**16
+_TRIED = 4  # tapes on which a shape is tried
+_HALVINGS = 18
+_SHARES = (0.1, 0.5, 0.9)  # of the tapes that decide otherwise
+_BESIDE = 2.0**-17
+
+
+def constant(n_arms: int, length: int, own: float, others: float) -> Floats:
+    """Return a table of constant arms; one arm has the level of the others.
+
+    Parameters
+    ----------
+    n_arms, length : int
+        Its shape.
+    own, others : float
+        Level of arm 0, and of the others.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (K, N)
+        The table.
+    """
+    table = np.full((n_arms, length), float(others))
+    if n_arms > 1:
+        table[0] = own
+    return table
+
+
+def changed(table: Floats, pull: int, value: float, tables: Tables) -> TablePair:
+    """Return a table of which a reward of arm 0 is one end of the range, and its neighbour.
+
+    Parameters
+    ----------
+    table : numpy.ndarray of float, shape (K, N)
+        The table; it stays as it is.
+    pull : int
+        Which reward of arm 0.
+    value : float
+        What the neighbour has there, one end of the range.
+    tables : Tables
+        The range.
+
+    Returns
+    -------
+    TablePair
+        The pair, which has the other end of the range in its table.
+    """
+    likely = table.copy()
+    likely[0, pull] = tables.low + tables.high - value
+    return TablePair(likely, 0, pull, value)
+
+
+def shapes_of(
+    program: Program, tables: Tables, arms: Sequence[int], length: int | None
+) -> Iterator[tuple[int, int]]:
+    """Yield numbers of arms and of pulls of tables.
+
+    Parameters
+    ----------
+    program : Program
+        What is run.
+    tables : Tables
+        What it declares.
+    arms : sequence of int
+        Numbers of arms.
+    length : int or None
+        The length, if it is given.
+
+    Yields
+    ------
+    tuple of (int, int)
+        Number of arms, and of rewards of each.
+    """
+    for n_arms in arms:
+        if length is not None:
+            yield n_arms, length
+            continue
+        most = _LONGEST if tables.most is None else min(tables.most, _LONGEST)
+        least = max(tables.least * max(n_arms, 2) // 2 if n_arms > 2 else tables.least, n_arms)
+        tried = [n for n in (2 ** np.arange(1, 17) - 1).tolist() if n > least]
+        for n in sorted({min(least, most), *(min(n, most) for n in tried)}):
+            if n >= n_arms and _depends(program, n_arms, n, tables):
+                few = n < LONG
+                yield from ((n_arms, m) for m in ((n, 2 * n + 1, 4 * n + 3) if few else (n,))
+                            if m <= most)  # fmt: skip
+                break
+
+
+def _depends(program: Program, n_arms: int, length: int, tables: Tables) -> bool:
+    """Return whether outputs on constant arms depend on which arm is the better one."""
+    low, high = tables.low, tables.high
+    levels = [(low, high), (high, low)]
+    pairs = [
+        changed(constant(n_arms, length, own, others), 0, others if n_arms > 1 else own, tables)
+        for own, others in levels
+    ]
+    keys = program.new_keys(_TRIED)
+    outputs = []
+    for pair in pairs:
+        program.load(pair)
+        ((rows, _),) = program.run(keys, (LIKELY, STILL))
+        outputs.append(rows)
+    return not np.array_equal(outputs[0], outputs[1])
+
+
+def tables_for(program: Program, n_arms: int, length: int, tables: Tables) -> list[Floats]:
+    """Return tables of constant arms.
+
+    Parameters
+    ----------
+    program : Program
+        What is run.
+    n_arms, length : int
+        Shape of the tables.
+    tables : Tables
+        Range of the rewards.
+
+    Returns
+    -------
+    list of numpy.ndarray of float, shape (K, N)
+        The tables; those that are alike but for arm 0 of one arm are there once.
+    """
+    ends = tables.low, tables.high
+    if length < LONG:
+        owns = ends if n_arms > 1 else ends[:1]
+        return [constant(n_arms, length, own, others) for own in owns for others in ends]
+    found = []
+    for own in ends:
+        other = tables.low + tables.high - own
+        gaps = _turning(program, n_arms, length, own, other, tables)
+        middle = float(np.median(gaps)) + _BESIDE
+        for gap in [*np.quantile(gaps, _SHARES).tolist(), middle]:
+            found.append(constant(n_arms, length, own, own + gap * (other - own)))
+    return found
+
+
+def _turning(
+    program: Program, n_arms: int, length: int, own: float, other: float, tables: Tables
+) -> Floats:
+    """Return for some tapes how far the others may go before a run decides otherwise."""
+    keys = program.new_keys(15)
+    found = np.empty(len(keys))
+
+    def output(gap: float, key: Keys) -> Floats:
+        table = constant(n_arms, length, own, own + gap * (other - own))
+        program.load(changed(table, 0, other, tables))
+        ((outputs, _),) = program.run(key, (LIKELY, STILL))
+        return outputs
+
+    for i in range(len(keys)):
+        key, low, high = keys[i : i + 1], 0.0, 1.0
+        goal = output(0.0, key)
+        for _ in range(_HALVINGS):
+            gap = (low + high) / 2
+            same = np.array_equal(output(gap, key), goal)
+            low, high = (gap, high) if same else (low, gap)
+        found[i] = low
+    return found
+
+
+def pairs_at(table_list: Sequence[Floats], pull: int, tables: Tables) -> list[TablePair]:
+    """Return the pairs in which one reward of arm 0 changes, in both directions.
+
+    Parameters
+    ----------
+    table_list : sequence of numpy.ndarray of float
+        Tables of one shape.
+    pull : int
+        Which reward.
+    tables : Tables
+        Range of the rewards.
+
+    Returns
+    -------
+    list of TablePair
+        The pairs.
+    """
+    return [
+        changed(table, pull, value, tables)
+        for table in table_list
+        for value in (tables.low, tables.high)
+    ]

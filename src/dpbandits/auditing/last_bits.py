@@ -1,0 +1,30 @@
+"""The last bit of a floating-point number: what a sum gives away."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["last_bit"]
+
+
+def last_bit(x: float) -> int:
+    """Return the k for which a number is a whole multiple of 2^k and not of 2^(k + 1).
+
+    Parameters
+    ----------
+    x : float
+        A finite number of 64 bits.
+
+    Returns
+    -------
+    int
+        The k; 0 for the number 0.
+
+    Examples
+    --------
+    >>> last_bit(1.0), last_bit(12.0), last_bit(0.75), last_bit(0.0)
+    (0, 2, -2, 0)
+    """
+    fraction, exponent = math.frexp(x)
+    whole = int(fraction * 2**53)
+    return exponent - 53 + (whole & -whole).bit_length() - 1 if whole else 0

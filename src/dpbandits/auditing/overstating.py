@@ -1,0 +1,169 @@
+"""The power of an audit: the least overstatement that it convicts.
+
+An acquittal is worth what the same audit would have convicted. So a program is run at c times the
+budget that is declared, for increasing c, until it is convicted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpbandits._validation import check_positive
+from dpbandits.auditing.auditor import audit
+from dpbandits.auditing.grid import FAILURE
+from dpbandits.auditing.verdicts import Audit
+from dpbandits.guarantees import PrivacyGuarantee
+
+__all__ = ["FACTORS", "Power", "overstated", "power"]
+
+FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
+"""Overstatements c that are tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class Power:
+    """Audits of one program at several overstatements of its budget.
+
+    Attributes
+    ----------
+    declared : PrivacyGuarantee
+        What is declared in all of them.
+    audits : dict of float to Audit
+        Overstatement c → audit of the program run at c times the budget, in increasing order.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> found = power(dpb.mechanisms.LogarithmicCounter(1.0), (1.0, 3.0), n_runs=4000)
+    >>> found.least, found.audits[1.0].verdict, 0.8 < found.tightness <= 1.1
+    (3.0, 'acquitted', True)
+    """
+
+    declared: PrivacyGuarantee
+    audits: dict[float, Audit]
+
+    @property
+    def least(self) -> float:
+        """Least overstatement that was convicted; infinite if none was."""
+        return min((c for c, found in self.audits.items() if found.convicted), default=math.inf)
+
+    @property
+    def decisive(self) -> Audit:
+        """The audit at the least overstatement that was convicted, or at the greatest tried."""
+        return self.audits[self.least if self.least < math.inf else max(self.audits)]
+
+    @property
+    def tightness(self) -> float:
+        """Its bound over the estimated loss of its outputs; nan if there is no estimate."""
+        found = self.decisive
+        return found.epsilon_lower / found.loss if found.loss > 0.0 else math.nan
+
+    def __str__(self) -> str:
+        found, tight = self.decisive, f"the actions lose about {self.decisive.loss:.2f}"
+        if self.least == math.inf:
+            return f"{found.label}: no power below {max(self.audits):g}; {tight}"
+        return (
+            f"{found.label}: convicted from {self.least:g} on, "
+            f"ε ≥ {found.epsilon_lower:.3f}; {tight}"
+        )
+
+
+def overstated(target: Any, factor: float) -> Any:
+    """Return a configuration with c times the budget.
+
+    Parameters
+    ----------
+    target : object
+        A frozen configuration with a field `epsilon`, or with a field `base` that has one.
+    factor : float
+        The overstatement c > 0.
+
+    Returns
+    -------
+    object
+        The configuration.
+
+    Raises
+    ------
+    ValueError
+        If it has no budget, or the factor is out of range.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> overstated(dpb.DPSE(0.5), 3.0).epsilon
+    1.5
+    >>> overstated(dpb.GuessAndDouble(dpb.DPSE(1.0)), 2).base.epsilon
+    2.0
+    """
+    factor = check_positive("factor", factor)
+    if isinstance(getattr(target, "epsilon", None), int | float):
+        return dataclasses.replace(target, epsilon=factor * target.epsilon)
+    if hasattr(target, "base"):
+        return dataclasses.replace(target, base=overstated(target.base, factor))
+    raise ValueError(f"target={target!r} has no budget; allowed: what has epsilon, or a base")
+
+
+def power(
+    target: Any | Mapping[float, Any],
+    factors: Sequence[float] = FACTORS,
+    n_runs: int = 1_000_000,
+    seed: int | Sequence[int] = 0,
+    failure: float = FAILURE,
+    *,
+    guarantee: PrivacyGuarantee | None = None,
+    every: bool = False,
+) -> Power:
+    """Find the least overstatement of a budget that an audit convicts.
+
+    Parameters
+    ----------
+    target : object or mapping of float to object
+        A configuration at the budget that it declares; or for each overstatement what is run.
+    factors : sequence of float
+        Overstatements c, of which the least come first; of a mapping its keys are meant.
+    n_runs : int
+        Runs on each table of each audit.
+    seed : int or sequence of int
+        Entropy of the root seed.
+    failure : float
+        Probability in (0, 1) with which the bound of one audit may be too high.
+    guarantee : PrivacyGuarantee, optional
+        What is declared; needed with a mapping, else that of the target.
+    every : bool
+        Whether to go on after the first conviction.
+
+    Returns
+    -------
+    Power
+        The audits that were made.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or something cannot be audited.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> declared = dpb.PrivacyGuarantee("global", 1.0)
+    >>> def leaky(rewards, rng):
+    ...     return rewards.pull(0) + rng.laplace(0.0, 0.4)
+    >>> power({2.5: leaky}, n_runs=4000, guarantee=declared).least
+    2.5
+    """
+    given = dict(target) if isinstance(target, Mapping) else None
+    if given is not None and guarantee is None:
+        raise ValueError("guarantee=None is missing; allowed: what the subjects declare")
+    declared = guarantee or target.guarantee  # type: ignore[union-attr]
+    found: dict[float, Audit] = {}
+    for c in sorted(given or factors):
+        subject = given[c] if given is not None else overstated(target, c)
+        found[c] = audit(subject, None, n_runs, seed, failure, guarantee=declared)
+        if found[c].convicted and not every:
+            break
+    return Power(declared, found)

@@ -1,0 +1,269 @@
+"""What is audited, run on tapes: on both tables of a pair in turn, each tape once on each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from dpbandits._arrays import Floats, Rng
+from dpbandits.auditing.cells import Seen
+from dpbandits.auditing.pairs import TablePair
+from dpbandits.auditing.subjects import DrawnSubject, Row, Subject, subject_of
+from dpbandits.auditing.tape import CHUNK, STILL, Keys, Move, Tapes, new_keys
+from dpbandits.guarantees import PrivacyGuarantee
+
+__all__ = ["LIKELY", "RARE", "Program"]
+
+LIKELY, RARE = 0, 1
+"""The sides of a pair: its table, where an event is to be likely, and the neighbour."""
+
+_PAIRED = 6  # up to so many released values all differences are seen, beyond those of neighbours
+_WITNESSES = 24  # runs that are repeated at the end
+_NOT_A_NUMBER, _INFINITE = -1e300, 1e300
+
+
+class _Witness(NamedTuple):
+    """A run that will be repeated."""
+
+    pair: TablePair
+    side: int
+    keys: Keys
+    row: Floats
+    used: int
+
+
+class Program:
+    """A subject that runs on tapes.
+
+    What remembers earlier runs, or has randomness beyond its generator, is refused: each tape runs
+    on both tables in turn, in changing order; the first runs on a pair are repeated at once and,
+    for the first pairs, at the end, and must put out the same and draw as much.
+
+    Parameters
+    ----------
+    target : object
+        What is audited: see `subject_of`.
+    source : numpy.random.Generator
+        What tapes are drawn from.
+
+    Attributes
+    ----------
+    runs : int
+        Runs so far, on both sides.
+    kind : str
+        "kernel" if it is the compiled loop of exactly the target's class that runs, else "program".
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> program = Program(dpb.DPUCB(1.0), np.random.default_rng(0))
+    >>> program.load(dpb.TablePair(np.zeros((2, 4)), 0, 0, 1.0))
+    >>> program.sample(5, STILL, RARE).likely.shape, program.kind, program.runs
+    ((5, 4), 'kernel', 10)
+    """
+
+    def __init__(self, target: object, source: Rng) -> None:
+        found = subject_of(target)
+        self.subject = found if isinstance(found, Subject) else DrawnSubject(found)
+        self.source, self.runs = source, 0
+        self.kind = "program"
+        self._tapes = Tapes()
+        self._witnesses: list[_Witness] = []
+        self._loaded: TablePair | None = None
+        self._n_values: int | None = None
+        self._once: list[Callable[[Rng], Row]] = []
+        self._loops: list[Callable[[int, Rng], Row] | None] = []
+
+    @property
+    def label(self) -> str:
+        """What tables call the subject."""
+        return self.subject.label
+
+    def declared(self, n_pulls: int) -> PrivacyGuarantee:
+        """Return what the subject declares.
+
+        Parameters
+        ----------
+        n_pulls : int
+            Length of the tables.
+
+        Returns
+        -------
+        PrivacyGuarantee
+            The guarantee.
+        """
+        return replace(self.subject, n_pulls=n_pulls).guarantee
+
+    @property
+    def pair(self) -> TablePair:
+        """The pair that is loaded.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        if self._loaded is None:
+            raise ValueError("pair=None is loaded; allowed: a TablePair, by load(pair)")
+        return self._loaded
+
+    def load(self, pair: TablePair) -> None:
+        """Take up a pair of tables.
+
+        Parameters
+        ----------
+        pair : TablePair
+            The tables.
+
+        Raises
+        ------
+        ValueError
+            If the subject cannot be run on them, or keeps state.
+        """
+        if pair is self._loaded:
+            return
+        self._loaded, self._n_values = pair, None
+        tables, read = (pair.table, pair.neighbour), self._tapes.read[: len(pair.table) + 1]
+        self._loops = [self.subject.loop(table, read, pair.arm) for table in tables]
+        if all(self._loops):
+            self.kind = "kernel"
+            return
+        self._once = [self.subject.once(table, read, pair.arm) for table in tables]
+        keys = new_keys(self.source, 1)
+        for side in (LIKELY, RARE):
+            (row,), (used,) = self._run(side, STILL, keys)[0], self._tapes.used(1)
+            witness = _Witness(pair, side, keys, row, int(used))
+            self._repeat(witness, "at once")
+            if len(self._witnesses) < _WITNESSES:
+                self._witnesses.append(witness)
+
+    def _repeat(self, witness: _Witness, when: str) -> None:
+        """Refuse a subject whose run does not come out as before."""
+        (row,), (used,) = self._run(witness.side, STILL, witness.keys)[0], self._tapes.used(1)
+        same = np.array_equal(row, witness.row)
+        if not same or used != witness.used:
+            changed = "used other random numbers" if same else "put out something else"
+            raise ValueError(
+                f"subject={self.subject.label!r} keeps state: repeated {when}, on the same table "
+                f"and with the same generator, runs {changed}; allowed: runs that remember nothing "
+                "of earlier ones and draw all randomness from the generator that they are given"
+            )
+
+    def check_state(self) -> None:
+        """Repeat the first runs on the first pairs.
+
+        Raises
+        ------
+        ValueError
+            If they do not come out as before: the subject keeps state.
+        """
+        for witness in self._witnesses:
+            self.load(witness.pair)
+            self._repeat(witness, f"{self.runs} runs later")
+
+    def new_keys(self, n: int) -> Keys:
+        """Draw new tapes.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+
+        Returns
+        -------
+        numpy.ndarray of uint64, shape (n, 2)
+            The tapes.
+        """
+        return new_keys(self.source, n)
+
+    def run(self, keys: Keys, *sides: tuple[int, Move]) -> list[tuple[Floats, Floats]]:
+        """Run on tapes, each of them on the sides in turn.
+
+        Parameters
+        ----------
+        keys : numpy.ndarray of uint64, shape (n, 2)
+            The tapes.
+        *sides : tuple of (int, Move)
+            Side of the pair, and what moves there.
+
+        Returns
+        -------
+        list of tuple of (numpy.ndarray, numpy.ndarray)
+            For each side its outputs, shape (n, d), and the weights of its runs, shape (n,).
+
+        Raises
+        ------
+        ValueError
+            If the subject returns now more and now fewer numbers, or refuses the tables.
+        """
+        size = CHUNK if all(self._loops) else 1
+        parts: list[list[tuple[Floats, Floats]]] = [[] for _ in sides]
+        for turn, start in enumerate(range(0, len(keys), size)):
+            order = range(len(sides)) if turn % 2 == 0 else reversed(range(len(sides)))
+            for i in order:
+                parts[i].append(self._run(*sides[i], keys[start : start + size]))
+        return [(np.concatenate([p for p, _ in each]), np.concatenate([w for _, w in each]))
+                for each in parts]  # fmt: skip
+
+    def _run(self, side: int, move: Move, keys: Keys) -> tuple[Floats, Floats]:
+        """Run on at most `CHUNK` tapes, by a loop, or on one."""
+        pair, tapes, n = self.pair, self._tapes, len(keys)
+        entries = pair.table[pair.arm, pair.pull], pair.value
+        tapes.use(move, float(entries[1 - side] - entries[side]), pair.arm)
+        tapes.put(keys, len(pair.table))
+        self.runs += n
+        loop = self._loops[side]
+        if loop is not None:
+            counts, values = loop(n, tapes.rng)
+        else:
+            counts, values = (part[None, :] for part in self._once[side](tapes.rng))
+        if self._n_values not in (None, values.shape[1]):
+            raise ValueError(
+                f"subject={self.subject.label!r} returned {self._n_values} and {values.shape[1]} "
+                "numbers; allowed: always as many"
+            )
+        self._n_values = values.shape[1]
+        rows = np.nan_to_num(
+            np.hstack([counts, values]), nan=_NOT_A_NUMBER, posinf=_INFINITE, neginf=-_INFINITE
+        )
+        return rows, np.exp(tapes.log_weights(n))
+
+    def sample(self, n: int, move: Move, moved: int) -> Seen:
+        """Run on new tapes.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        move : Move
+            What moves.
+        moved : int
+            On which side.
+
+        Returns
+        -------
+        Seen
+            The outputs on both sides, differences of released values included, and the weights of
+            the side that is moved.
+        """
+        sides = [(side, move if side == moved else STILL) for side in (LIKELY, RARE)]
+        found = self.run(self.new_keys(n), *sides)
+        likely, rare = (self._features(rows) for rows, _ in found)
+        return Seen(likely, rare, found[moved][1])
+
+    def _features(self, rows: Floats) -> Floats:
+        """Add differences of released values to outputs."""
+        n_values = self._n_values
+        if n_values is None or n_values < 2:
+            return rows
+        values = rows[:, -n_values:]
+        places = [
+            (i, j)
+            for i in range(n_values)
+            for j in range(i + 1, n_values if n_values <= _PAIRED else min(i + 2, n_values))
+        ]
+        first, second = np.array(places).T
+        return np.hstack([rows, values[:, second] - values[:, first]])

@@ -1,0 +1,321 @@
+"""A run as a function of a table and of a tape of random bits, and a bijection between tapes.
+
+A tape is a sequence of independent random words of 64 bits. What a program draws from NumPy's
+generator is made of them, in Python and in compiled loops alike: with the same table and the same
+tape it puts out the same.
+
+**The bijection.** Call T the following map of tapes, for a program, a table and a list of shifts
+b. While the program runs, the words are handed to it one after the other. Some of the uniform
+numbers u made of them are moved: z = F⁻¹(u), with F the distribution function of the Laplace law
+of scale 1, becomes z + b, and the program gets F(z + b) in place of u. Whether a number is moved,
+and by which b, depends on what has been drawn and read before it, never on the number itself.
+
+*Lemma* (:prf:ref:`lem-tape`). T is a bijection of tapes, up to sets of probability 0, whatever the
+program does, and for every event A of outputs on the table
+
+    P(A) = E[w·1{A on the tape T(u)}],    w = ∏ exp(∣z∣ − ∣z + b∣) over the numbers moved.
+
+*Proof.* Number the words. The n-th word of T(u) depends on the first n words of u, and on the n-th
+by an increasing map of (0, 1) onto itself that the earlier ones fix: so the earlier words of T(u)
+tell the earlier words of u, and then the n-th word tells the n-th. By induction T has an inverse.
+Its matrix of derivatives is triangular, with 1 on the diagonal where nothing is moved, and else
+with f(z + b)/f(z) = exp(∣z∣ − ∣z + b∣), where f is the density of F. Their product is w, and the
+change of variables v = T(u) in P(A) = ∫ 1{A on the tape v} dv gives the formula. (The event needs
+finitely many words with probability 1; for those that need at most n the integral has n
+dimensions, and n → ∞.) ∎
+
+A bad choice of shifts makes w vary and A rare on T(u): it costs power, and no validity. With the
+right one the program puts out on a neighbour, with T(u), what it puts out on the table with u.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import carray, cfunc, types  # type: ignore[attr-defined]
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from dpbandits._arrays import Floats, Ints, Rng
+
+__all__ = ["ALL", "CHUNK", "DRAWS", "OWN", "STILL", "Keys", "Move", "Tapes"]
+
+Keys = NDArray[np.uint64]
+"""Tapes, each by its first word and its step, shape (n, 2)."""
+
+OWN, ALL, DRAWS = range(3)
+"""What a move counts: rewards read of the changed arm, rewards read in all, or numbers drawn."""
+CHUNK = 4096
+"""Runs that a compiled loop may make at once."""
+MOST_SHIFTS = 48
+MOST_ARMS = 127
+
+# Places in the memory that programs, moves and the bit generator share, in words of 64 bits.
+_POSITION, _RUN, _DRAWN, _SEEN, _SINCE, _DONE, _COUNT, _CLOCK, _ARM, _ARMS = range(10)
+_AFTER = 16
+_SKIP = _AFTER + MOST_SHIFTS
+_BY = _SKIP + MOST_SHIFTS
+_READ = _BY + MOST_SHIFTS
+_KEYS = _READ + MOST_ARMS + 1
+_WEIGHTS = _KEYS + 2 * CHUNK
+_USED = _WEIGHTS + CHUNK
+_SIZE = _USED + CHUNK
+
+
+class Move(NamedTuple):
+    """Which uniform numbers are moved, and by how much for a change of 1 of the reward.
+
+    Attributes
+    ----------
+    clock : int
+        What is counted: `OWN`, `ALL` or `DRAWS`.
+    shifts : tuple of ((int, int), float)
+        Pairs of a place (n, s) and of b, in increasing order of places: of the numbers that are
+        drawn after the clock has passed n, before the next reward is read, the one that follows s
+        others is moved by b. One that has been moved once is not moved again.
+
+    Examples
+    --------
+    >>> STILL.shifts, Move(OWN, (((0, 0), 0.5),)).total
+    ((), 0.5)
+    """
+
+    clock: int
+    shifts: tuple[tuple[tuple[int, int], float], ...]
+
+    @property
+    def total(self) -> float:
+        """Sum of the sizes of the shifts: no weight tells more, for a change of 1."""
+        return math.fsum(abs(by) for _, by in self.shifts)
+
+
+STILL = Move(OWN, ())
+"""The move that moves nothing."""
+
+
+@register_jitable
+def _word(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
+    """Return the next word of the tape of the run that has begun."""
+    whole = carray(memory, _SIZE, dtype=np.int64)
+    words = carray(memory, _SIZE, dtype=np.uint64)
+    run = whole[_READ + whole[_ARMS]]
+    if run != whole[_RUN]:
+        whole[_RUN] = run
+        whole[_POSITION] = whole[_DRAWN] = whole[_DONE] = 0
+        whole[_SEEN] = -1
+    whole[_POSITION] += 1
+    whole[_USED + run] = whole[_POSITION]
+    z = words[_KEYS + 2 * run]
+    z += np.uint64(whole[_POSITION]) * words[_KEYS + 2 * run + 1]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@cfunc(types.uint64(types.voidptr), cache=True)
+def _next_64(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
+    return _word(memory)  # type: ignore[no-untyped-call]
+
+
+@cfunc(types.uint32(types.voidptr), cache=True)
+def _next_32(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
+    return types.uint32(_word(memory) >> np.uint64(32))  # type: ignore[no-untyped-call]
+
+
+@cfunc(types.double(types.voidptr), cache=True)
+def _next_double(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
+    """Return the next uniform number, moved if it is one of those that move."""
+    u = (_word(memory) >> np.uint64(11)) * 2.0**-53  # type: ignore[no-untyped-call]
+    whole = carray(memory, _SIZE, dtype=np.int64)
+    if whole[_COUNT] == 0:
+        return u
+    reads = 0
+    for arm in range(whole[_ARMS]):
+        reads += whole[_READ + arm]
+    whole[_SINCE] = 0 if reads != whole[_SEEN] else whole[_SINCE] + 1
+    whole[_SEEN] = reads
+    whole[_DRAWN] += 1
+    clock = reads
+    if whole[_CLOCK] == OWN:
+        clock = whole[_READ + whole[_ARM]]
+    elif whole[_CLOCK] == DRAWS:
+        clock = whole[_DRAWN]
+    numbers = carray(memory, _SIZE, dtype=np.float64)
+    by, done = 0.0, whole[_DONE]
+    for k in range(whole[_COUNT]):
+        here = whole[_CLOCK] == DRAWS or whole[_SINCE] == whole[_SKIP + k]
+        if here and clock > whole[_AFTER + k] and not done >> k & 1:
+            if by == 0.0:
+                by = numbers[_BY + k]
+            done |= 1 << k
+    whole[_DONE] = done
+    if by == 0.0:
+        return u
+    u = max(u, 2.0**-54)
+    z = math.log(2.0 * u) if u < 0.5 else -math.log(2.0 * (1.0 - u))
+    moved = z + by
+    numbers[_WEIGHTS + whole[_RUN]] += abs(z) - abs(moved)
+    if moved < 0.0:
+        return 0.5 * math.exp(moved)
+    return min(1.0 - 0.5 * math.exp(-moved), 1.0 - 2.0**-53)
+
+
+class _Interface(NamedTuple):
+    """What compiled loops ask of a bit generator."""
+
+    state_address: int
+    state: ctypes.c_void_p
+    next_uint64: Any
+    next_uint32: Any
+    next_double: Any
+    bit_generator: ctypes.c_void_p
+
+
+class _TapeBits:
+    """A bit generator for NumPy's `Generator`, in Python and in compiled loops."""
+
+    def __init__(self, memory: Ints) -> None:
+        calls: list[Any] = [each.address for each in (_next_64, _next_32, _next_double)]
+        calls.append(calls[0])  # raw words
+        here = memory.ctypes.data
+        self._kept = memory, (ctypes.c_void_p * 5)(here, *calls)
+        self.lock = threading.Lock()
+        new = ctypes.PYFUNCTYPE(
+            ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+        )(("PyCapsule_New", ctypes.pythonapi))
+        address = ctypes.addressof(self._kept[1])
+        self.capsule = new(address, b"BitGenerator", None)
+        results: list[Any] = [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_double]
+        three = [
+            ctypes.cast(call, ctypes.CFUNCTYPE(result, ctypes.c_void_p))
+            for call, result in zip(calls[:3], results, strict=True)
+        ]
+        pointer = ctypes.c_void_p
+        self.ctypes = _Interface(
+            here, pointer(here), three[0], three[1], three[2], pointer(address)
+        )
+
+    def spawn(self, n_children: int) -> list[np.random.PCG64]:
+        """Return generators whose seeds are words of the tape; no number of theirs is moved."""
+        address: Any = _next_64.address
+        word = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)(address)
+        return [np.random.PCG64(word(self._kept[0].ctypes.data)) for _ in range(n_children)]
+
+
+class Tapes:
+    """Tapes from which programs draw, one for each run, and what moves on them.
+
+    Attributes
+    ----------
+    rng : numpy.random.Generator
+        What is handed to the programs.
+    read : numpy.ndarray of int
+        Where programs write how many rewards of each arm they have read; the entry behind that of
+        the last arm is the number of the run, which compiled loops set.
+
+    Examples
+    --------
+    >>> tapes = Tapes()
+    >>> keys = new_keys(np.random.default_rng(0), 1)
+    >>> tapes.put(keys, n_arms=1)
+    >>> first = tapes.rng.random(3)
+    >>> tapes.put(keys, n_arms=1)
+    >>> (tapes.rng.random(3) == first).all(), tapes.used(1)
+    (np.True_, array([3]))
+    """
+
+    def __init__(self) -> None:
+        self._whole: Ints = np.zeros(_SIZE, dtype=np.int64)
+        self._words, self._numbers = self._whole.view(np.uint64), self._whole.view(np.float64)
+        self.read = self._whole[_READ:_KEYS]
+        self.rng: Rng = np.random.Generator(_TapeBits(self._whole))  # type: ignore[arg-type]
+
+    def put(self, keys: Keys, n_arms: int) -> None:
+        """Put tapes in; the next word that is drawn is the first one of the first tape.
+
+        Parameters
+        ----------
+        keys : numpy.ndarray of uint64, shape (n, 2)
+            The tapes, at most `CHUNK`.
+        n_arms : int
+            Number of arms K, whose rewards are read.
+        """
+        n = len(keys)
+        self._words[_KEYS : _KEYS + 2 * n] = keys.ravel()
+        self._whole[_WEIGHTS : _WEIGHTS + n] = 0
+        self._whole[_USED : _USED + n] = 0
+        self._whole[_RUN] = -1
+        self._whole[_ARMS] = n_arms
+        self.read[: n_arms + 1] = 0
+
+    def use(self, move: Move, change: float, arm: int) -> None:
+        """Set what moves from now on.
+
+        Parameters
+        ----------
+        move : Move
+            The move.
+        change : float
+            Factor on its shifts: by how much what is added to the noise has to grow.
+        arm : int
+            The arm whose rewards are counted.
+        """
+        count = len(move.shifts)
+        self._whole[[_COUNT, _CLOCK, _ARM]] = count, move.clock, arm
+        for k, ((after, skip), by) in enumerate(move.shifts):
+            self._whole[[_AFTER + k, _SKIP + k]] = after, skip
+            self._numbers[_BY + k] = change * by
+
+    def log_weights(self, n: int) -> Floats:
+        """Return log w of the first `n` runs, a copy.
+
+        Parameters
+        ----------
+        n : int
+            Number of runs.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (n,)
+            The logarithms.
+        """
+        return self._numbers[_WEIGHTS : _WEIGHTS + n].copy()
+
+    def used(self, n: int) -> Ints:
+        """Return how many words each of the first `n` runs has drawn, a copy.
+
+        Parameters
+        ----------
+        n : int
+            Number of runs.
+
+        Returns
+        -------
+        numpy.ndarray of int, shape (n,)
+            The numbers.
+        """
+        return self._whole[_USED : _USED + n].copy()
+
+
+def new_keys(source: Rng, n: int) -> Keys:
+    """Draw tapes: each is a sequence of SplitMix64 (Steele, Lea & Flood 2014) of its own.
+
+    Parameters
+    ----------
+    source : numpy.random.Generator
+        What they are drawn from.
+    n : int
+        How many.
+
+    Returns
+    -------
+    numpy.ndarray of uint64, shape (n, 2)
+        The first word and the step of each; steps are odd.
+    """
+    keys: Keys = source.integers(0, 2**64, (n, 2), dtype=np.uint64)
+    keys[:, 1] |= np.uint64(1)
+    return keys
