@@ -341,8 +341,16 @@ def check_generator(name: str, value: Any) -> Rng:
     return generator
 
 
+_MOST_LISTED = 12
+"""Choices that a message lists, at most; of more it names the nearest."""
+
+
+def _bare(text: str) -> str:
+    return "".join(letter for letter in text.lower() if letter not in " -_")
+
+
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """Return a word that is one of several; a long list is named by what is nearest.
+    """Return a word that is one of several; of a long list the nearest are named.
 
     Parameters
     ----------
@@ -365,9 +373,14 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """
     if isinstance(value, str) and value in choices:
         return value
-    near = difflib.get_close_matches(str(value), choices, n=3, cutoff=0.5)
-    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    listed = ", ".join(map(repr, choices if len(choices) <= 16 or not near else near))
+    meant = {_bare(each): each for each in choices}
+    near = difflib.get_close_matches(_bare(str(value)[:100]), meant, n=3, cutoff=0.5)
+    words = [repr(meant[each]) for each in near]
+    hint = f"; did you mean {' or '.join(words)}?" if words else ""
+    listed = ", ".join(map(repr, choices))
+    if len(choices) > _MOST_LISTED:
+        few = ", ".join(map(repr, choices[:3]))
+        listed = f"one of {len(choices)} names" + ("" if words else f", such as {few}")
     raise ValueError(f"{name}={value!r} is unknown; allowed: {listed}{hint}")
 
 

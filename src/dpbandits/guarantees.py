@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
 
-from dpbandits._validation import check_choice, check_range
-from dpbandits.configuration import Budget, Configuration
+from dpbandits._validation import check_choice, check_kind, check_range
+from dpbandits.configuration import Budget, Configuration, Count, checked_arguments
 
 _BELOW_1 = math.nextafter(1.0, 0.0)
 Delta = Annotated[float, partial(check_range, low=0.0, high=_BELOW_1, allowed="[0, 1)")]
@@ -70,6 +70,24 @@ NO_PRIVACY = PrivacyGuarantee("global", math.inf)
 """The guarantee of a non-private algorithm: none."""
 
 
+def check_guarantee(guarantee: object) -> None:
+    """Refuse what is neither None nor a guarantee.
+
+    Parameters
+    ----------
+    guarantee : object
+        The value of an argument of that name.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if guarantee is not None:
+        example = 'PrivacyGuarantee("global", 1.0)'
+        check_kind("guarantee", guarantee, PrivacyGuarantee, example)
+
+
 class Guaranteed:
     """Base of what declares a guarantee.
 
@@ -84,7 +102,8 @@ class Guaranteed:
         """What is promised about the privacy of the whole output."""
         return NO_PRIVACY
 
-    def guarantee_at(self, horizon: int) -> PrivacyGuarantee:
+    @checked_arguments
+    def guarantee_at(self, horizon: Count) -> PrivacyGuarantee:
         """Return what is promised of runs of one length.
 
         Parameters
@@ -96,5 +115,10 @@ class Guaranteed:
         -------
         PrivacyGuarantee
             The guarantee; here the one that holds for every length.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         return self.guarantee

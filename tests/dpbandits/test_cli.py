@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -75,11 +76,13 @@ def printed(capsys, words, status=0):
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        ("", ["COMMAND"]),
         ("nonsense", ["nonsense", "run", "audit"]),
         ("completion dosh", ["dosh", "bash"]),
         ("run", ["algorithm", "DPSE"]),
         ("run DPTS", ["algorithm='DPTS'", "did you mean 'DPSE'"]),
+        ("run dp-sx", ["algorithm='dp-sx' is unknown; allowed: one of", "did you mean 'DPSE'"]),
+        ("run UCB --means 0.9 0.8", ["'0.8' is no algorithm", "--means 0.9,0.8"]),
+        ("run UCB --runs 1e15", ["n_runs=1000000000000000 would take", "bytes of memory"]),
         ("run DPSE", ["epsilon", "--set epsilon=VALUE"]),
         ("run DPSE --set epsilon", ["'epsilon'", "NAME=VALUE"]),
         ("run DPSE --set epsilon=0", ["epsilon=0", "positive"]),
@@ -380,3 +383,39 @@ def test_an_own_table(folder, capsys):
     words = "audit mine.py:raw --epsilon 1 --runs 500 --table table.csv --change 1,0,2"
     text = printed(capsys, words, status=1)
     assert "2 × 2 rewards; number 1 of arm 1 is 0 or 2" in text
+
+
+def test_a_bare_command_prints_its_help(capsys):
+    assert "Usage: dpbandits COMMAND" in printed(capsys, "")
+
+
+def test_a_folder_that_is_made_is_named(capsys, folder):
+    assert (
+        main(
+            [
+                "run",
+                "DPSE",
+                "--epsilon",
+                "1",
+                "--runs",
+                "2",
+                "--horizon",
+                "100",
+                "--csv",
+                "new/x.csv",
+            ]
+        )
+        == 0
+    )
+    assert capsys.readouterr().err == "made the folder new\n" and (folder / "new/x.csv").exists()
+
+
+@pytest.mark.parametrize("words", ["run DPSE --epsilon 1 --runs 2 --horizon 100", "run DPSÉ", ""])
+def test_ascii_output_spells_out_what_it_has_no_letter_for(monkeypatch, words):
+    streams = {name: io.TextIOWrapper(io.BytesIO(), "ascii") for name in ("stdout", "stderr")}
+    for name, stream in streams.items():
+        monkeypatch.setattr(sys, name, stream)
+    status = main(words.split())
+    told = b"".join(stream.buffer.getvalue() for stream in streams.values() if not stream.flush())
+    assert status == (2 if "É" in words else 0) and told.isascii()
+    assert b"epsilon = 1, global" in told or "É" in words or not words

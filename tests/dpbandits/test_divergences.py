@@ -14,6 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_validation import refusal
 
+import dpbandits as dpb
 from dpbandits import divergences
 from dpbandits.divergences import (
     calibrated_minus,
@@ -274,6 +275,34 @@ def test_the_careful_iteration_finds_the_same_minimum():
         assert weight_a * part_a + weight_b * part_b == close_to(cost, 1e-10), case
         compared += 1
     assert compared > 250
+
+
+# ---------------------------------------------------------------- ε beyond all use
+NEAR, BEYOND = 9e79, [1e80, 1e160, 1e200, 1e308]
+"""The last ε for which the noise is reckoned with, and some for which it is not."""
+
+
+@pytest.mark.parametrize("function", [calibrated_minus, calibrated_plus])
+def test_the_noise_of_an_endless_budget_costs_nothing(function):
+    x, u, r = np.meshgrid([1e-12, 0.1, 0.5, 0.999], [1e-9, 0.3, 0.7, 1 - 1e-12], [0.01, 1.0, 1e3])
+    free = function(x, u, 0.0, math.inf)
+    assert function(x, u, r, NEAR) == pytest.approx(free, rel=1e-9, abs=1e-14)
+    for epsilon in BEYOND:
+        assert (function(x, u, r, epsilon) == free).all()
+    edge = [function(0.4, u, 1.0, epsilon) for u in (0.0, 1.0) for epsilon in (NEAR, *BEYOND)]
+    assert sorted(edge)[:5] == [0.0] * 5 and min(sorted(edge)[5:]) > 1e79
+
+
+def test_costs_and_indices_of_an_endless_budget():
+    upper = divergences.calibrated_upper_kernel
+    free = calibrated_cost(0.8, 0.3, 2.0, 1.0, 0.1, 0.2, math.inf)
+    assert calibrated_cost(0.8, 0.3, 2.0, 1.0, 0.1, 0.2, NEAR) == pytest.approx(free, rel=1e-9)
+    for epsilon in BEYOND:
+        found = calibrated_cost(0.8, 0.3, 2.0, 1.0, 0.1, 0.2, epsilon)
+        assert found == pytest.approx(free, rel=1e-12)
+        assert upper(0.3, 10.0, 1.0, epsilon, 2.0) == upper(0.3, 10.0, 1.0, math.inf, 2.0)
+    runs = dpb.simulate(dpb.DPIMED(1e200), dpb.instances.bernoulli([0.9, 0.1]), 10**5, n_runs=20)
+    assert runs.mean()[-1] < 100, "16 343 with divergences that underflow"
 
 
 # ---------------------------------------------------------------- shapes and refusals

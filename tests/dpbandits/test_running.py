@@ -175,6 +175,16 @@ def test_a_seed_is_whole_numbers_in_order(seed):
         dpb.simulate(dpb.UCB(), C1, 1000, 2, seed=seed)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("pair", 1), ("guarantee", 1.0), ("seed", 1.5), ("seed", []), ("n_jobs", True)],
+)
+def test_an_audit_names_what_it_refuses(name, value):
+    given = {"pair": dpb.TablePair([[0.0, 1.0]], arm=0, pull=0, value=1.0), name: value}
+    with pytest.raises(ValueError, match=rf"^{name}="):
+        dpb.audit(lambda rewards, rng: 0.0, **given)
+
+
 def test_what_memory_cannot_hold_is_refused_before_it_begins():
     """Outcomes of some 360 checkpoints, 16 bytes each, and a kilobyte for each run's seed."""
     with pytest.raises(ValueError, match=r"n_runs=10{12} would take 6\.\d+e\+15 bytes of memory"):

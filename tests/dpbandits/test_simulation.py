@@ -3,11 +3,13 @@
 import contextlib
 import csv
 import errno
+import functools
 import math
 import os
 import tracemalloc
 from pathlib import Path
 
+import matplotlib.pyplot
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -156,3 +158,37 @@ def test_memory_and_time_grow_neither_with_the_horizon_nor_with_checkpoints(n_ar
     np.testing.assert_allclose(found.regret[:, -1], found.pulls @ instance.gaps, rtol=1e-11)
     assert n_arms == 5 or found.epoch_ends[0].size > 3
     assert n_arms > 5 or all(ends[-1] < 10**9 for ends in found.epoch_ends), "one arm stands soon"
+
+
+# ---------------------------------------------------------------- what replicates are shown as
+@functools.cache
+def shown():
+    """One result of each kind, and the first column of its frame."""
+    easy, rule = dpb.instances.bernoulli([0.9, 0.1]), dpb.NAS(0.5, 0.05)
+    patients = dpb.identification.FinitePopulation((3600, 2000), (4000, 4000))
+    trials = dpb.identification.simulate_trials(dpb.TopTwo(0.05), patients, n_runs=3)
+    return [
+        (dpb.simulate(dpb.DPSE(1.0), C2, 1000, n_runs=3), "time", "DPSE(epsilon=1.0, beta=None)"),
+        (dpb.estimate(rule, dpb.laws.two_point(0.5), n_runs=3), "samples", "NAS(alpha=0.5, "),
+        (dpb.identify(dpb.TopTwo(0.1), easy, n_runs=3), "stopping_time", "TopTwo(delta=0.1, "),
+        (trials, "patients", "TopTwo(delta=0.05, "),
+    ]
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_replicates_are_one_line_a_small_table_a_frame_and_a_picture(number, tmp_path):
+    found, first, played = shown()[number]
+    text, table = repr(found), found._repr_html_()
+    assert text.startswith(f"<{type(found).__name__} of {played}") and "n_runs 3" in text
+    assert "\n" not in text and len(text) < 250
+    assert table.count("<tr>") == 2 + len(found.told()[2]) and "array" not in table
+    frame = found.to_frame()
+    assert next(iter(frame)) == first
+    assert len(frame) == (found.times.size if first == "time" else 3)
+    axes = found.plot()
+    assert axes.get_xscale() == "log" and len(axes.lines) == 1
+    assert found.plot(axes) is axes and len(axes.lines) == 2
+    matplotlib.pyplot.close(axes.figure)
+    if hasattr(found, "to_csv"):
+        found.to_csv(tmp_path / "x.csv")
+        assert (tmp_path / "x.csv").read_text().split("\n")[0] == ",".join(frame)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dpbandits._arrays import Rng
-from dpbandits._validation import check_fraction, check_integer
+from dpbandits._validation import check_fraction, check_integer, check_jobs, check_kind
 from dpbandits.auditing.betting import betting_bound
 from dpbandits.auditing.counting import count
 from dpbandits.auditing.exact import audit_exactly
@@ -28,7 +28,7 @@ from dpbandits.auditing.programs import LIKELY, Program
 from dpbandits.auditing.runs import entropy_of
 from dpbandits.auditing.subjects import Auditable, tables_of
 from dpbandits.auditing.verdicts import FEWEST_RUNS, Audit
-from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.guarantees import PrivacyGuarantee, check_guarantee
 from dpbandits.rewards.streams import FixedRewards
 from dpbandits.rewards.tables import Tables
 
@@ -119,7 +119,10 @@ def audit(
     >>> found.verdict, found.kind
     ('convicted', 'program')
     """
+    check_guarantee(guarantee)
+    n_jobs = check_jobs("n_jobs", n_jobs)
     if pair is not None:
+        check_kind("pair", pair, TablePair, "TablePair([[0, 1]], arm=0, pull=0, value=1)")
         return count(subject, pair, n_runs, seed, failure, n_jobs, guarantee)
     if tables_of(subject) is None:  # heavy tails, of which no table is meant
         integrated = audit_exactly(subject, guarantee=guarantee)

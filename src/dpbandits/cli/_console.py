@@ -7,6 +7,7 @@ line on stderr and exit status 2; a failure 1; an interrupt 130.
 from __future__ import annotations
 
 import ast
+import codecs
 import dataclasses
 import importlib
 import importlib.util
@@ -14,6 +15,7 @@ import json
 import math
 import os
 import sys
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -88,16 +90,18 @@ def carry_out(app: App, arguments: Sequence[str] | None) -> int:
         return status
 
     words = sys.argv[1:] if arguments is None else list(arguments)
-    if not words:
-        return complain(f"COMMAND is missing; allowed: one of those in {name} --help", 2)
+    for stream in (sys.stdout, sys.stderr):
+        _spell_out(stream)
     try:
         errors: Any = {"exit_on_error": False, "print_error": False, "verbose": False}
-        status = app(words, **errors, result_action="return_value")
+        status = app(words or ["--help"], **errors, result_action="return_value")
         sys.stdout.flush()
     except CycloptsError as error:
         return complain(str(error.msg or error), 2)
     except ValueError as error:
         return complain(str(error), 2)
+    except MemoryError:
+        return complain("memory is used up; allowed: fewer runs, or smaller arguments", 1)
     except KeyboardInterrupt as interrupt:
         return complain(str(interrupt) or "interrupted", 130)
     except BrokenPipeError:
@@ -145,10 +149,32 @@ def plain(value: Any) -> Any:
 
 
 def make_folders(*paths: Path | None) -> None:
-    """Make the folders of files that are written at the end, so that it fails at the start."""
+    """Make the folders of files that are written at the end, so that it fails at the start.
+
+    What is made is said on stderr.
+    """
     for path in paths:
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        if path is not None and not path.parent.is_dir():
+            path.parent.mkdir(parents=True)
+            print(f"made the folder {path.parent}", file=sys.stderr)
+
+
+_SPELLED = {"ε": "epsilon", "δ": "delta", "α": "alpha", "×": "x", "·": "*", "≤": "<=", "≥": ">="}
+
+
+def _spell_out(stream: Any) -> None:
+    """Have a stream that cannot write a character, such as one of ASCII, spell it out."""
+
+    def spell(error: UnicodeError) -> tuple[str | bytes, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        wrong = error.object[error.start : error.end]
+        plain = (_SPELLED.get(x) or unicodedata.normalize("NFKD", x) for x in wrong)
+        return "".join(x if x.isascii() else "?" for x in plain), error.end
+
+    codecs.register_error("spelled", spell)
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="spelled")
 
 
 def find_name(what: str, known: Mapping[str, Any], name: str) -> str:

@@ -184,7 +184,13 @@ def run(
     """
     chosen = [*names, *(algorithm or ())]
     if not chosen:
-        raise ValueError(f"algorithm is missing; allowed: {', '.join(_playable())}")
+        raise ValueError("algorithm is missing; allowed: a name such as DPSE (run --help has all)")
+    for word in names:
+        if isinstance(console.read_literal(word), int | float | tuple):
+            raise ValueError(
+                f"argument={word!r} is no algorithm; allowed: numbers split by commas, without "
+                "blanks, as --means 0.9,0.8"
+            )
     if len(chosen) > 1:
         _refuse("is for one algorithm; allowed: one at a time", csv=csv)
     algorithms = configure([_regret_kind(name) for name in chosen], settings, epsilon)

@@ -23,6 +23,7 @@ from dpbandits.identification.base import (
     IdentificationAlgorithm,
     check_unique_best_arm,
 )
+from dpbandits.results import Replicates
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards
 from dpbandits.rewards.streams import DrawnRewards
@@ -44,8 +45,8 @@ Ending = tuple[int, Ints, Ints]
 """Recommendation (−1 if patients of an arm ran out before), patients, failures among them."""
 
 
-@dataclass(frozen=True, eq=False)
-class Identifications:
+@dataclass(frozen=True, eq=False, repr=False)
+class Identifications(Replicates):
     """Replicates of one algorithm on one instance; `identify` makes them.
 
     Attributes
@@ -176,6 +177,16 @@ class Identifications:
         columns["time_max"] = float(self.stopping_time.max())
         rates = ("error_rate", "error_low95", "error_high95")
         return columns | dict(zip(rates, self.error_rate(), strict=True))
+
+    def told(self) -> tuple[str, str, dict[str, Any]]:
+        found = self.summary()
+        numbers = {"n_runs": self.n_runs, "stopped": found["stopped"], "how": self.how}
+        numbers |= {"mean time": found["mean_time"], "error rate": found["error_rate"]}
+        return repr(self.algorithm), self.instance.name, numbers
+
+    def columns(self) -> dict[str, Any]:
+        columns = {"stopping_time": self.stopping_time, "recommendation": self.recommendation}
+        return columns | {f"pulls_{arm}": pulls for arm, pulls in enumerate(self.pulls.T)}
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the runs to a file, a row a run: stopping time, recommendation, pulls by arm.
@@ -349,8 +360,8 @@ def run_trial(algorithm: IdentificationAlgorithm, population: FinitePopulation, 
     return best, patients, patients - np.array(population.successes) + left
 
 
-@dataclass(frozen=True, eq=False)
-class Trials:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trials(Replicates):
     """Trials of one algorithm on one population, each with patients in another order.
 
     Attributes
@@ -410,6 +421,17 @@ class Trials:
     def excess(self) -> Floats:
         """Failures Σ_a Δ_a·n_a that the best arm would have avoided, by the whole table's gaps."""
         return np.asarray(self.patients @ self.population.gaps)
+
+    def told(self) -> tuple[str, str, dict[str, Any]]:
+        numbers = {"n_runs": self.n_runs, "decided": self.decided, "right": self.right}
+        mean = {"mean patients": float(self.totals.mean())}
+        return repr(self.algorithm), self.population.name, numbers | mean
+
+    def columns(self) -> dict[str, Any]:
+        columns = {"patients": self.totals, "recommendation": self.recommendation}
+        for name, table in (("patients", self.patients), ("failures", self.failures)):
+            columns |= {f"{name}_{arm}": column for arm, column in enumerate(table.T)}
+        return columns
 
     def share(self, count: int, level: float = 0.95) -> tuple[float, float, float]:
         """Return a share of the trials, with its Clopper–Pearson interval.

@@ -20,7 +20,15 @@ from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
 from dpbandits._kernels import kernel
-from dpbandits.divergences import elementwise, noise_tilt, penalised, restricted, tilt, tilted_mean
+from dpbandits.divergences import (
+    ENDLESS,
+    elementwise,
+    noise_tilt,
+    penalised,
+    restricted,
+    tilt,
+    tilted_mean,
+)
 
 __all__ = ["calibrated_cost", "transportation_cost"]
 
@@ -398,7 +406,7 @@ def calibrated_cost_kernel(
 ) -> tuple[float, float, float, float, float, float]:  # fmt: skip
     """Return W̃, its minimiser, tilts and slopes, for single numbers and without checks.
 
-    For ε = ∞, r_a = r_b = 0 or x_a ≤ x_b the tilts are 0, and all else is that of W.
+    For ε ≥ 10^80, r_a = r_b = 0 or x_a ≤ x_b the tilts are 0, and all else is that of W.
 
     Parameters
     ----------
@@ -432,7 +440,7 @@ def calibrated_cost_kernel(
     part_b : float
         d̃⁺(x_b, u, r_b).
     """
-    if mean_a <= mean_b or math.isinf(epsilon) or ratio_a + ratio_b == 0.0:
+    if mean_a <= mean_b or epsilon >= ENDLESS or ratio_a + ratio_b == 0.0:
         cost, u, part_a, part_b = transportation_cost_kernel(
             mean_a, mean_b, weight_a, weight_b, epsilon
         )

@@ -17,7 +17,7 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
 from dpbandits._validation import check_integer, check_values
 from dpbandits.acceleration import REFERENCE, TableRuns, accelerator_for
-from dpbandits.configuration import Configuration
+from dpbandits.configuration import Configuration, Count, checked_arguments
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance, BoundedInstance
 from dpbandits.rewards.run import Ended, ProtocolError, Run
@@ -140,7 +140,8 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
         """What the algorithm promises about the privacy of its whole sequence of pulls."""
         return NO_PRIVACY
 
-    def first_decision(self, n_arms: int, horizon: int) -> int:
+    @checked_arguments
+    def first_decision(self, n_arms: Count, horizon: Count) -> int:
         """Return the number of the first pull that can depend on rewards.
 
         An algorithm whose phases are longer than one pull of each arm says so here: tables that end
@@ -157,10 +158,16 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
         -------
         int
             The number of the pull, from 1: here the one after each arm was pulled once.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         return n_arms + 1
 
-    def parts(self, pulls: int) -> Sequence[tuple[RegretAlgorithm, int]]:
+    @checked_arguments
+    def parts(self, pulls: Count) -> Sequence[tuple[RegretAlgorithm, int]]:
         """Return what `play` lets other algorithms play, by `Run.let`: here nothing.
 
         Parameters
@@ -172,6 +179,11 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
         -------
         sequence of (RegretAlgorithm, int)
             Each algorithm, and how many pulls it plays.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         return ()
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Rng
-from dpbandits.configuration import Budget, Fraction, whole
+from dpbandits.configuration import Budget, Count, Fraction, checked_arguments, whole
 from dpbandits.elimination_epochs import BennettPlan, bennett_kept_kernel, bennett_plan
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
@@ -77,7 +77,8 @@ class BennettDPSE(RegretAlgorithm):
         """Pure ε-differential privacy of the whole sequence of pulls."""
         return PrivacyGuarantee("global", self.epsilon)
 
-    def first_decision(self, n_arms: int, horizon: int) -> int:
+    @checked_arguments
+    def first_decision(self, n_arms: Count, horizon: Count) -> int:
         # without noise the first tests drop no arm, whatever the rewards are
         plan, pulls = self.plan(n_arms, horizon), 0
         for epoch, n in enumerate(plan.rewards):

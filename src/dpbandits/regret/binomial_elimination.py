@@ -12,7 +12,7 @@ import numpy as np
 
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Rng
-from dpbandits.configuration import Budget, Fraction, whole
+from dpbandits.configuration import Budget, Count, Fraction, checked_arguments, whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.mechanisms.noisy_counts import rules_out_kernel, tail_coefficients
@@ -84,7 +84,8 @@ class BinomialDPSE(RegretAlgorithm):
         """Pure ε-differential privacy of the whole sequence of pulls."""
         return PrivacyGuarantee("global", self.epsilon)
 
-    def first_decision(self, n_arms: int, horizon: int) -> int:
+    @checked_arguments
+    def first_decision(self, n_arms: Count, horizon: Count) -> int:
         plan, epoch, decided = self.plan(n_arms, horizon), 1, self.epsilon < np.inf
         while not decided:  # without noise, nothing against all must be ruled out
             all_of_them = float(plan.counted(epoch, self.memory))
@@ -134,7 +135,8 @@ class BinomialDPSE(RegretAlgorithm):
         """
         return release_plan(n_arms, horizon, self.confidence(horizon), self.epsilon)
 
-    def confidence(self, horizon: int) -> float:
+    @checked_arguments
+    def confidence(self, horizon: Count) -> float:
         """Return β, or 1/T where none was given.
 
         Parameters
@@ -146,6 +148,11 @@ class BinomialDPSE(RegretAlgorithm):
         -------
         float
             Probability with which the best arm may be lost, at most.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         return 1 / horizon if self.beta is None else self.beta
 

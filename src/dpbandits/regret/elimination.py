@@ -11,7 +11,7 @@ import numpy as np
 
 from dpbandits import bounds
 from dpbandits._arrays import Ints, Rng
-from dpbandits.configuration import Budget, Flag, Fraction
+from dpbandits.configuration import Budget, Count, Flag, Fraction, checked_arguments
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.dp_se import left_by_whole_sums
 from dpbandits.mechanisms import DiscreteLaplace, laplace_noise
@@ -72,7 +72,8 @@ class DPSE(RegretAlgorithm):
         """Pure ε-differential privacy of the whole sequence of pulls (Theorem 4.1)."""
         return PrivacyGuarantee("global", self.epsilon)
 
-    def first_decision(self, n_arms: int, horizon: int) -> int:
+    @checked_arguments
+    def first_decision(self, n_arms: Count, horizon: Count) -> int:
         return n_arms * self.plan_epoch(n_arms, 1, horizon).pulls + 1
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
@@ -115,7 +116,8 @@ class DPSE(RegretAlgorithm):
         """
         return elimination_epoch(n_viable, epoch, self.confidence(horizon), self.epsilon)
 
-    def confidence(self, horizon: int) -> float:
+    @checked_arguments
+    def confidence(self, horizon: Count) -> float:
         """Return β, or 1/T where none was given.
 
         Parameters
@@ -127,6 +129,11 @@ class DPSE(RegretAlgorithm):
         -------
         float
             Probability, about, with which the best arm may be lost.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
         """
         return 1 / horizon if self.beta is None else self.beta
 
@@ -215,7 +222,8 @@ class SuccessiveElimination(RegretAlgorithm):
 
     beta: Fraction | None = None
 
-    def first_decision(self, n_arms: int, horizon: int) -> int:
+    @checked_arguments
+    def first_decision(self, n_arms: Count, horizon: Count) -> int:
         return DPSE(math.inf, self.beta).first_decision(n_arms, horizon)
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:

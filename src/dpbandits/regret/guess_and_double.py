@@ -127,7 +127,8 @@ class GuessAndDouble(RegretAlgorithm):
             yield guess, start, stop
             guess, start = (2 * guess if self.growth == "double" else guess**2), stop
 
-    def parts(self, pulls: int) -> list[tuple[RegretAlgorithm, int]]:
+    @checked_arguments
+    def parts(self, pulls: Count) -> list[tuple[RegretAlgorithm, int]]:
         return [(self.base, stop - start) for _, start, stop in self.stretches(pulls)]
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:

@@ -19,6 +19,7 @@ from dpbandits._intervals import mean_interval
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_kind
 from dpbandits.acceleration import REFERENCE, accelerator_for, what_plays
 from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.results import Replicates, axes_of
 from dpbandits.rewards.instances import BernoulliInstance, CallbackInstance
 from dpbandits.rewards.streams import Arms
 from dpbandits.running import Replicated, describe, run_cases
@@ -34,8 +35,8 @@ Replicate = tuple[Floats, Ints, Ints]
 """Regret at the checkpoints, pulls of the arms at the end, and ends of epochs."""
 
 
-@dataclass(frozen=True, eq=False)
-class Runs:
+@dataclass(frozen=True, eq=False, repr=False)
+class Runs(Replicates):
     """Replicates of one algorithm on one instance; `simulate` makes them.
 
     Attributes
@@ -182,6 +183,25 @@ class Runs:
         """
         return replace(self, times=self.times[-1:], regret=self.regret[:, -1:]).summary(level)
 
+    def told(self) -> tuple[str, str, dict[str, Any]]:
+        low, high = self.band()
+        numbers = {"n_runs": self.n_runs, "horizon": self.horizon, "how": self.how}
+        ends = {"low": float(low[-1]), "high": float(high[-1])}
+        regret = {f"{name} regret": value for name, value in ends.items()}
+        mean = {"mean regret": float(self.mean()[-1])}
+        return repr(self.algorithm), self.instance.name, numbers | mean | regret
+
+    def columns(self) -> dict[str, Any]:
+        return {"time": self.times} | {f"run_{i}": row for i, row in enumerate(self.regret)}
+
+    def plot(self, axes: Any = None) -> Any:
+        axes = axes_of(axes)
+        low, high = self.band()
+        (line,) = axes.plot(self.times, self.mean(), label=self.algorithm.label)
+        axes.fill_between(self.times, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+        axes.set(xscale="log", xlabel="number of pulls", ylabel="pseudo-regret")
+        return axes
+
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the runs to a file, a row a checkpoint: its time, then the regret of each run.
 
@@ -190,7 +210,7 @@ class Runs:
         path : str or os.PathLike
             The file, which is replaced if it exists.
         """
-        header = ",".join(["time", *(f"run_{i}" for i in range(self.n_runs))])
+        header = ",".join(self.columns())
         rows = zip(self.times.tolist(), self.regret.T.tolist(), strict=True)
         lines = [header, *(",".join([str(t), *map(repr, row)]) for t, row in rows)]
         write_atomically(path, "\n".join(lines) + "\n")

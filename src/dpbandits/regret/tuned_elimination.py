@@ -10,7 +10,7 @@ import numpy as np
 
 from dpbandits import bounds
 from dpbandits._arrays import Ints, Rng
-from dpbandits.configuration import Budget, Fraction
+from dpbandits.configuration import Budget, Count, Fraction, checked_arguments
 from dpbandits.elimination_epochs import tuned_epochs
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
@@ -73,7 +73,8 @@ class TunedDPSE(RegretAlgorithm):
         """Pure ε-differential privacy of the whole sequence of pulls."""
         return PrivacyGuarantee("global", self.epsilon)
 
-    def first_decision(self, n_arms: int, horizon: int) -> int:
+    @checked_arguments
+    def first_decision(self, n_arms: Count, horizon: Count) -> int:
         return n_arms * int(self.epochs(n_arms, horizon)[0]) + 1
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:

@@ -779,7 +779,7 @@ def check_table(table: ArrayLike) -> Floats:
     """
     try:
         values = np.array(table, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         values = np.empty(0)
     if values.ndim != 2 or values.size == 0 or not np.isfinite(values).all():
         allowed = "a row of finite numbers for each arm, all of one length of at least 1"

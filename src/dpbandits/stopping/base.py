@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from dpbandits._arrays import Rng
@@ -241,6 +241,8 @@ class StoppingRule(Guaranteed, Configuration, abc.ABC):
             If an argument is not as it says here; a sample that is refused is named with its place.
         """
         check_generator("rng", rng)
+        if isinstance(stream, str | bytes | Mapping):
+            raise ValueError(f"stream={stream!r} is no stream; allowed: numbers, one after another")
         most = math.inf if max_samples is None else check_integer("max_samples", max_samples, 1)
         samples = Samples(checked(stream, self.half_range), most)
         try:

@@ -17,6 +17,7 @@ from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_kind
 from dpbandits.acceleration import REFERENCE, what_plays
+from dpbandits.results import Replicates
 from dpbandits.rewards.laws import Law
 from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.stopping.base import Outcome, StoppingRule
@@ -26,8 +27,8 @@ __all__ = ["Estimates", "estimate", "estimate_many"]
 Key = TypeVar("Key", bound=Hashable)
 
 
-@dataclass(frozen=True, eq=False)
-class Estimates:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimates(Replicates):
     """Replicates of one stopping rule on one law; `estimate` makes them.
 
     Attributes
@@ -147,6 +148,15 @@ class Estimates:
         names += ["error_rate", "error_low95", "error_high95"]
         counts = self.n_runs, int(self.halted.sum())
         return dict(zip(names, (*counts, *self.mean_samples(), *quantiles, *rates), strict=True))
+
+    def told(self) -> tuple[str, str, dict[str, Any]]:
+        found = self.summary()
+        numbers = {"n_runs": self.n_runs, "halted": found["halted"], "how": self.how}
+        numbers |= {"mean samples": found["mean_samples"], "error rate": found["error_rate"]}
+        return repr(self.rule), f"{self.law.name} of mean {self.law.mean:g}", numbers
+
+    def columns(self) -> dict[str, Any]:
+        return {"samples": self.samples, "estimate": self.estimate, "halted": self.halted}
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the runs to a file, a row a run: samples, estimate, whether it halted.

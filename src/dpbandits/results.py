@@ -1,0 +1,133 @@
+"""What replicates are shown as: one line, a small table in a notebook, a frame, a picture."""
+
+from __future__ import annotations
+
+import html
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Replicates"]
+
+
+class Replicates:
+    """Base of `Runs`, `Estimates`, `Identifications` and `Trials`.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> runs = dpb.simulate(dpb.DPSE(epsilon=1), dpb.instances.ss19("C2"), 10**6, n_runs=2)
+    >>> isinstance(runs, Replicates), repr(runs).partition(":")[0]
+    (True, '<Runs of DPSE(epsilon=1.0, beta=None) on C2')
+    """
+
+    def told(self) -> tuple[str, str, Mapping[str, Any]]:
+        """Return what was played, on what, and numbers that sum it up.
+
+        Returns
+        -------
+        played, on : str
+            In words.
+        numbers : mapping of str to object
+            A few numbers by their names.
+
+        Raises
+        ------
+        TypeError
+            Here: a subclass defines it.
+        """
+        raise TypeError(f"{type(self).__name__} has nothing to tell")
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the table of all replicates, each an array of one length.
+
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            The columns by their names.
+
+        Raises
+        ------
+        TypeError
+            Here: a subclass defines it.
+        """
+        raise TypeError(f"{type(self).__name__} has no columns")
+
+    def to_frame(self) -> Any:
+        """Return the replicates as a frame of pandas, with the rows of `to_csv`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each run, or, of `Runs`, for each checkpoint.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError:
+            raise ImportError("to_frame needs pandas, which is not installed") from None
+        return pandas.DataFrame(self.columns())
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the replicates: here the share of runs that ended by each time.
+
+        Parameters
+        ----------
+        axes : matplotlib.axes.Axes, optional
+            Where; without it, in a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Where it was drawn.
+        """
+        axes = axes_of(axes)
+        name, times = next(iter(self.columns().items()))
+        axes.ecdf(np.asarray(times, dtype=np.float64), label=self.told()[0])
+        axes.set(xscale="log", xlabel=name.replace("_", " "), ylabel="share of runs")
+        return axes
+
+    def __repr__(self) -> str:
+        played, on, numbers = self.told()
+        shown = ", ".join(f"{name} {_short(value)}" for name, value in numbers.items())
+        return f"<{type(self).__name__} of {played} on {on}: {shown}>"
+
+    def _repr_html_(self) -> str:
+        played, on, numbers = self.told()
+        cells = {type(self).__name__: played, "on": on}
+        cells |= {name: _short(value) for name, value in numbers.items()}
+        rows = (
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
+            for name, text in cells.items()
+        )
+        return f"<table>{''.join(rows)}</table>"
+
+
+def axes_of(axes: Any) -> Any:
+    """Return axes to draw on.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes or None
+        The axes, or None for those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+    """
+    if axes is not None:
+        return axes
+    from matplotlib import pyplot as plt
+
+    return plt.subplots(layout="constrained")[1]
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
