@@ -203,6 +203,7 @@ APPENDICES = {
         "book/exact_tree",
         "book/exact_small_print",
     ),
+    "05": ("book/exact_identification", "book/exact_rounds"),
     "07": ("book/exact_lazy",),
 }
 """Pages to which proofs of a chapter were moved; its claims may point there as well."""

@@ -13,6 +13,7 @@ from companion.figures import (
     comparison,
     disclosure,
     elimination,
+    floor,
     heavy,
     identification,
     panels,
@@ -271,14 +272,6 @@ def times_over_eta():
     }
 
 
-def wrong_arms():
-    return {
-        ("a", "DP-TT", "", 0.01): made(dpb.DPTT(1.0, 0.01), MU1, [10] * 50, wrong=5),
-        ("a", "DP-LRE", "", 0.01): made(dpb.DPLRE(1.0, 0.01), MU1, [10] * 50),
-        ("a", "DP-LRE", "", 0.1): made(dpb.DPLRE(1.0, 0.1), MU1, [10] * 50),
-    }
-
-
 def tails(n=300, ended=30):
     times = np.sort(np.random.default_rng(0).choice(50_000, n, replace=False) + 1000)
     times[n - ended :] = 10**6
@@ -296,6 +289,24 @@ def times(axis, runs, titles):
         return identification.times_table(runs(), axis)
 
     return Drawing(identification.stopping_times, make, options, ("mean_time", "lower_bound"))
+
+
+def budgets_of_lre(budgets=(0.1, 1.0, INFINITE)):
+    """Made by hand: (panel, algorithm, ε) → results of DP-LRE."""
+    return {
+        ("a", "DP-LRE", eps): made(dpb.DPLRE(eps, 0.01), MU1, [5000 + 900 / eps, 6000 + 1000 / eps])
+        for eps in budgets
+    }
+
+
+def knee():
+    runs = {(panel, name, "", eps): r for (panel, name, eps), r in budgets_of_lre().items()}
+    return identification.times_table(runs, "epsilon")
+
+
+def blocks():
+    arms = dpb.instances.bernoulli([0.9, 0.5, 0.2])
+    return floor.blocks_of_run(dpb.DPLRE(1.0, 0.1), arms, 0)
 
 
 def plan():
@@ -507,17 +518,36 @@ DRAWINGS = {
     "times, delta": times("delta", times_over_delta, ONE),
     "times, arms": times("n_arms", times_over_arms, ONE),
     "times, eta": times("eta", times_over_eta, ONE),
-    "wrong": drawing(
-        identification.wrong_shares,
-        lambda: identification.errors_table(wrong_arms()),
-        "error_high95",
-        titles=ONE,
-    ),
     "tails": drawing(
         identification.stopping_tails,
         lambda: identification.tails_table(tails()),
         "share",
         titles=ONE,
+    ),
+    "knee": drawing(floor.knee_figure, knee, *("mean_time", "time_q05", "lower_bound")),
+    "blocks": drawing(
+        floor.blocks_figure,
+        blocks,
+        *("share", "released", "evidence_1"),
+        titles=TITLES,
+        threshold=3.0,
+        patient=7,
+    ),
+    "over the floor": drawing(
+        floor.ratios_figure,
+        lambda: floor.over_floor(
+            {(p, name, "", e): r for (p, name, e), r in budgets_of_lre((0.1, 1.0)).items()}
+        ),
+        *("value", "low", "high"),
+        titles=ONE,
+        y_label="ratio",
+    ),
+    "over itself": drawing(
+        floor.ratios_figure,
+        lambda: floor.over_itself(budgets_of_lre()),
+        "value",
+        titles=ONE,
+        y_label="ratio",
     ),
     "plan": drawing(
         identification.plan_from_table,

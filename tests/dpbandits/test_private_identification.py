@@ -445,14 +445,19 @@ def test_a_batch_that_is_cut_short_counts_and_asks_for_nothing(most):
 
 
 def test_growth_limits_are_kept():
-    rng = np.random.default_rng(2)
-    seen = Seen(TableRewards([rng.random(10**5) < mean for mean in (0.6, 0.55)]))
-    DPLRE(0.3, 0.01, least_growth=0.25, most_growth=0.5).draw(seen, rng, 50_000)
-    for arm in (0, 1):
-        sizes = seen.sizes(arm)
-        assert len(sizes) > 5
-        for before, size in itertools.pairwise(np.cumsum(sizes).tolist()):
-            assert 1.25 * before <= size <= 1.5 * before + 1
+    """Where noise is all, a batch has up to twice the share `most_growth`; without noise not."""
+    for epsilon, most in ((0.05, 2.0), (INF, 1.5)):
+        rng = np.random.default_rng(2)
+        seen = Seen(TableRewards([rng.random(10**5) < mean for mean in (0.6, 0.55)]))
+        DPLRE(epsilon, 0.01, least_growth=0.25, most_growth=0.5).draw(seen, rng, 50_000)
+        largest = 0.0
+        for arm in (0, 1):
+            sizes = seen.sizes(arm)
+            assert len(sizes) > 5
+            for before, size in itertools.pairwise(np.cumsum(sizes).tolist()):
+                assert 1.25 * before <= size <= most * before + 1
+                largest = max(largest, size / before)
+        assert largest > most - 0.2
 
 
 def test_bad_arguments_of_dplre():

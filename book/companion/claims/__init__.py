@@ -82,6 +82,16 @@ RETIRED: dict[str, str] = {
     "ss19-settings": "",
     "ss19-subsumed": "",
     "ss19-ucb-regret": "",
+    "ja25-log-odds": "ja25-switch-045",
+    "ja25-linear-measured": "ja25-linear-arms",
+    "ja25-k-eta": "ja25-eta-tradeoff",
+    "ja25-smaller-eta": "ja25-eta-tradeoff",
+    "ja25-memory": "",
+    "ja25-half": "",
+    "ja25-range": "",
+    "ja25-normal-distance": "",
+    "ja25-convex": "",
+    "ja25-only-bounded": "",
 }
 """Ids that are no longer judged → the id of the claim that took them over, or "" if none did.
 

@@ -6,45 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy import integrate, optimize, stats
+from scipy import integrate, stats
 
 from companion.claims.findings import Finding, claim, entries, extremes, finding
-from companion.claims.ja25_algorithm import SMALL, Recorded, watch
+from companion.claims.ja25_algorithm import Recorded, watch
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from companion.publishing import number
-from companion.rounding import magnitude
-from dpbandits.algorithms import DPRSE
-from dpbandits.identification import DPTT, AdaPTT, Identifications, d_eps, kl
+from dpbandits.identification import DPTT, AdaPTT, Identifications
 from dpbandits.identification.batches import BatchedTopTwo
-from dpbandits.identification.thresholds import chernoff_threshold
-from dpbandits.rewards.heavy_instances import twzw22
-from dpbandits.rewards.heavy_laws import ParetoLaw
-from dpbandits.schedules import next_release
 
 Runs = Mapping[Any, Identifications]
 """Results of the chapter; what was run is read off each result, whatever its key."""
-
-
-@claim(
-    "ja25-thm-5",
-    "Theorem 5, by the reply to reviewer YnCC",
-    at="thm-chernoff-correct",
-    needs=("errors",),
-    reconstructed=True,
-)
-def correct(errors: Runs) -> Finding:
-    """DP-TT is δ-correct for every ε and δ."""
-    rows = [runs for runs in errors.values() if isinstance(runs.algorithm, DPTT)]
-    rates = [(runs.error_rate(), runs.algorithm.delta) for runs in rows]
-    seen, worst = (max(rate[i] / delta for rate, delta in rates) for i in (0, 1))
-    return finding(
-        decide(bool(rows) and worst <= 1),
-        "Proved for our two thresholds and every ε and δ; the paper's own, its equation (8), is "
-        "lost in our copy. In the chapter's runs wrong recommendations are far rarer than δ.",
-        ("settings", len(rows)),
-        ("runs", sum(runs.n_runs for runs in rows)),
-        ("share of wrong recommendations / δ, greatest", seen, 4),
-    )
 
 
 def _variances(pulls: int, epsilon: float) -> tuple[float, float]:
@@ -97,43 +69,6 @@ def lemma_9() -> Finding:
     )
 
 
-def _rounds_led(rewards: Recorded) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rounds in which each arm led a run of DP-TT, and in how many it was played."""
-    sums, pulls, led, own = np.zeros((4, rewards.n_arms))
-    ends = [*rewards.ends, len(rewards.asked)]
-    for (arm, _, last), released, (start, end) in zip(
-        rewards.batches, rewards.released, itertools.pairwise(ends), strict=True
-    ):
-        sums[arm] += released
-        pulls[arm] = last
-        if pulls.all():
-            leader = int(np.argmax(sums / pulls))
-            led[leader] += end - start
-            own[leader] += sum(each == leader for each, _ in rewards.asked[start:end])
-    return led, own
-
-
-@claim("ja25-half", "reply to reviewer iuVL, Q4.1", at="alg-dptt")
-def half() -> Finding:
-    """β = 1/2 ensures that the leader is sampled half of the time."""
-    off: list[float] = []
-    for run, epsilon in enumerate((0.1, 1.0, 10.0)):
-        rng = np.random.default_rng(run)
-        table = [rng.random(60_000) < mean for mean in (0.8, 0.5, 0.5)]
-        rewards = Recorded(table)
-        watch(DPTT(epsilon, 0.01), rewards, rng, 60_000)
-        led, own = _rounds_led(rewards)
-        off += np.abs(own - led / 2)[led > 0].tolist()
-    return finding(
-        decide(bool(off) and max(off) <= 1),
-        "By the rule that is tracked: an arm that leads is played in every second round in which "
-        "it leads, up to one. As the leader changes early on, that is half of all pulls for the "
-        "best arm in the long run only.",
-        ("arms that led", len(off)),
-        ("plays off one half of the rounds led, greatest", max(off)),
-    )
-
-
 @claim("ja25-same-guarantee", "reply to reviewer iuVL, Q3", at="thm-dptt-private")
 def same_guarantee() -> Finding:
     """Algorithms that forget and those that do not have the same guarantee of privacy."""
@@ -152,31 +87,6 @@ def same_guarantee() -> Finding:
         "or to forget them is post-processing.",
         entries("batches that one reward is in, {}", most),
         entries("batches released, {}", released),
-    )
-
-
-@claim("ja25-smaller-eta", "reply to reviewer iuVL, Q4.1", at="ours-bai-eta")
-def smaller_eta() -> Finding:
-    """A smaller η makes the stopping threshold larger, and adds more Laplace noise."""
-    counts, levels = {}, {}
-    for eta in (2.0, 1.0, 0.1, 0.01):
-        pulls, counts[eta] = 1, 1
-        while pulls < 10**6:
-            pulls, counts[eta] = next_release(pulls, eta), counts[eta] + 1
-        levels[eta] = chernoff_threshold(0.01, 5, counts[eta], counts[eta]) / math.log(1 / 0.01)
-    rising, higher = (
-        all(b > a for a, b in itertools.pairwise(each.values())) for each in (counts, levels)
-    )
-    far = chernoff_threshold(SMALL, 5, counts[0.01], counts[0.01]) / math.log(1 / SMALL)
-    return finding(
-        decide(rising and higher),
-        "Releases in proportion to 1/log(1 + η) bring as many Laplace variables, and a union over "
-        "more pairs in the threshold. The threshold grows with the logarithm of their number only, "
-        "and as δ tends to 0 that is lost against log(1/δ).",
-        entries("threshold / log(1/δ) at 10⁶ pulls, δ = 0.01, η = {:g}", levels, 3),
-        ("Laplace variables, η = 1", counts[1.0]),
-        ("Laplace variables, η = 0.01", counts[0.01]),
-        ("threshold / log(1/δ), δ = 10⁻²⁵⁰, η = 0.01", far, 3),
     )
 
 
@@ -245,83 +155,6 @@ def gaussian_mechanism() -> Finding:
     )
 
 
-def _log_ratio(support: float, scale: float) -> float:
-    """Return the greatest log ratio of a released sum when one reward moves by `support`."""
-    places = np.linspace(-50, 50, 20_001)
-    return float(np.max(np.abs(np.abs(places - support) - np.abs(places)))) / scale
-
-
-@claim("ja25-range", "reply to reviewer inBP, W(b)", at="thm-dptt-private")
-def any_range() -> Finding:
-    """For rewards in [a, b] the noise is to be multiplied by b − a, and the privacy is the same."""
-    epsilon = 0.5
-    losses = [
-        _log_ratio(high - low, (high - low) / epsilon) / epsilon
-        for low, high in ((0.0, 1.0), (-3.0, 5.0), (0.2, 0.3))
-    ]
-    bare = _log_ratio(8.0, 1 / epsilon) / epsilon
-    return finding(
-        decide(max(losses) <= 1 + 1e-9 < bare),
-        "The sum of a batch moves by b − a at most, and the noise is b − a times as wide.",
-        ("greatest loss / ε", max(losses), 6),
-        ("on [−3, 5] with the noise of [0, 1]", bare, 3),
-    )
-
-
-def _normal_distance(gap: float, deviation: float) -> float:
-    """Return the total variation of two normal laws of one deviation, by the formula."""
-    return float(2 * stats.norm.cdf(gap / (2 * deviation)) - 1)
-
-
-@claim("ja25-normal-distance", "reply to reviewer inBP, W(a)", at="lem-two-forms")
-def normal_formula() -> Finding:
-    """The total variation of two normal laws has no simple formula."""
-
-    def difference(x: float, gap: float, deviation: float) -> float:
-        return float(abs(stats.norm.pdf(x, gap, deviation) - stats.norm.pdf(x, 0, deviation)) / 2)
-
-    off = 0.0
-    for law in itertools.product((0.01, 0.5, 3.0), (0.5, 1.0, 4.0)):
-        exact, _ = integrate.quad(difference, -40, 40, law, points=[law[0] / 2], limit=200)
-        off = max(off, abs(_normal_distance(*law) / exact - 1))
-    return finding(
-        decide(off < 1e-6, FAILS, CANNOT_TELL),
-        "For equal variances, as in bandits with normal rewards of known variance, it is "
-        "2Φ(abs(μ − μ')/(2σ)) − 1. For different variances it takes the two points at which the "
-        "densities cross. What the reply draws from it, that solvers have to find d_ε, stays "
-        "true; it costs nothing else.",
-        ("relative difference of formula and quadrature, at most", magnitude(off)),
-    )
-
-
-@claim("ja25-convex", "reply to reviewer inBP, W(a)", at="lem-two-forms")
-def convex() -> Finding:
-    """What d_ε minimises is continuous and convex on a compact interval, so that solvers find
-    it.
-    """
-    least, off, grid = math.inf, 0.0, np.linspace(0, 1, 2001)
-    for x, y, epsilon in itertools.product((0.05, 0.5, 0.9), (0.1, 0.6), (0.01, 0.5, 3.0)):
-
-        def objective(z: Any, x: float = x, y: float = y, epsilon: float = epsilon) -> Any:
-            return epsilon * np.abs(x - z) + kl(z, np.full_like(z, y))
-
-        least = min(least, float(np.diff(objective(grid), 2).min()))
-        found = optimize.minimize_scalar(
-            lambda z, f=objective: float(f(np.array([z]))[0]),
-            bounds=(0, 1),
-            method="bounded",
-            options={"xatol": 1e-10},
-        )
-        off = max(off, abs(found.fun - float(d_eps(x, y, epsilon))))
-    return finding(
-        decide(least > -1e-12 and off < 1e-7),
-        "kl(z, y) is convex in z on [0, 1] and so is ε·abs(x − z). A plain solver finds the value "
-        "of the closed form that Bernoulli laws have.",
-        ("second difference, least", least, ".1e"),
-        ("solver − closed form, greatest", off, ".1e"),
-    )
-
-
 def _laplace_divergence(changes: int, epsilon: float) -> float:
     """Return KL between Laplace laws of scale 1/ε whose centres differ by `changes`."""
     return epsilon * changes + math.exp(-epsilon * changes) - 1
@@ -339,26 +172,4 @@ def group_divergence() -> Finding:
         "comes near, for large ε·h; for small ε·h the divergence is about (ε·h)²/2, which the "
         "lower bound gives away.",
         extremes("divergence / (ε·h)", ratios, 5),
-    )
-
-
-def _beyond(reward: float) -> float:
-    """Return P(X > reward) on the best arm of TWZW22's first setting, v = 0.5."""
-    law = twzw22("S1", 0.5).laws[0]
-    assert isinstance(law, ParetoLaw)
-    return min(1.0, float((law.scale / reward) ** law.shape))
-
-
-@claim("ja25-only-bounded", "reply to reviewer inBP, W(b)", at="thm-dptt-private")
-def only_bounded() -> Finding:
-    """All earlier works on private bandits are for Bernoulli or bounded rewards."""
-    beyond = _beyond(1e6)
-    private = DPRSE(0.5).guarantee
-    return finding(
-        decide(beyond > 0 and private.epsilon == 0.5, FAILS, CANNOT_TELL),
-        "Tao, Wu, Zhao and Wang (2022) have private algorithms for arms with a moment of order "
-        "1 + v only: see chapter 4. The remark is a motive for bounded rewards, and nothing in "
-        "the paper depends on it.",
-        ("P(reward > 10⁶), best arm of their Setting 1, v = 0.5", beyond, ".2g"),
-        ("ε of DPRSE there", private.epsilon),
     )

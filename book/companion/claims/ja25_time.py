@@ -34,25 +34,6 @@ def _time(
     return characteristic_time(means, epsilon, share).value
 
 
-@claim("ja25-log-odds", "reply to reviewer YnCC, Q2", at="prop-switch", reconstructed=True)
-def log_odds() -> Finding:
-    """The log-odds of the best arm and the others differ by 0.25 on the second instance of Figure
-    1, by 0.75 and 2.94 on the first.
-    """
-    odds = [np.log(INSTANCES[name] / (1 - INSTANCES[name])) for name in ("mu1", "mu2")]
-    found = np.concatenate([each.max() - each[1:] for each in odds]).tolist()
-    quoted = [0.75] * 3 + [2.94] + [0.25] * 4
-    off = max(abs(x - y) for x, y in zip(found, quoted, strict=True))
-    return finding(
-        decide(off <= 0.005),
-        "With the means 0.95, 0.9 three times, 0.5 and 0.75, 0.7 four times, which our copy of the "
-        "paper has lost and which are inferred from these numbers; to two digits.",
-        ("mu1, arms 2 to 4", found[0], 4),
-        ("mu1, arm 5", found[3], 4),
-        ("mu2, all arms", found[4], 4),
-    )
-
-
 @claim("ja25-switch-free", "line 191, by the reply to reviewer YnCC", at="prop-switch")
 def free_switch() -> Finding:
     """If ε is at least the greatest difference of log-odds between the best arm and another, the
@@ -83,9 +64,14 @@ def free_switch() -> Finding:
     reconstructed=True,
 )
 def seen_at() -> Finding:
-    """The change of regime is seen at ε = 0.45; the allocation-free condition is stronger where
-    arms are far below, since they are sampled little.
+    """The change of regime is seen at ε = 0.45, with log-odds that differ by 0.25 on the second
+    instance of Figure 1, by 0.75 and 2.94 on the first; the allocation-free condition is stronger
+    where arms are far below, since they are sampled little.
     """
+    odds = [np.log(INSTANCES[name] / (1 - INSTANCES[name])) for name in ("mu1", "mu2")]
+    found = np.concatenate([each.max() - each[1:] for each in odds]).tolist()
+    quoted = [0.75] * 3 + [2.94] + [0.25] * 4
+    off = max(abs(x - y) for x, y in zip(found, quoted, strict=True))
     one, two = (privacy_switches(INSTANCES[name]) for name in ("mu1", "mu2"))
     ratio, other = (
         _time(INSTANCES[name], SEEN) / _time(INSTANCES[name], math.inf) for name in ("mu1", "mu2")
@@ -93,12 +79,14 @@ def seen_at() -> Finding:
     stronger = one.free > SEEN > two.free and 1.005 < ratio < 1.02  # near a percent
     exact_there = abs(one.exact - SEEN) < 0.05 and abs(two.exact - SEEN) < 0.05
     return finding(
-        decide(stronger, HOLDS if exact_there else CONDITION),
+        decide(stronger and off <= 0.005, HOLDS if exact_there else CONDITION),
         "The condition without an allocation asks for more than 0.45 on mu1 and not on mu2. The "
         f"exact switches are elsewhere: on mu1 at {one.exact:.2f}, since an arm that is hardly "
         "pulled makes its own condition stricter, though its influence is small; at 0.45 the time "
         f"is {ratio:.4f} times that without privacy. On mu2, for which our copy of the reply "
-        "gives 0.45 as well, privacy is free long before.",
+        "gives 0.45 as well, privacy is free long before. Our copy has lost the means; those here, "
+        "0.95, 0.9 three times, 0.5 and 0.75, 0.7 four times, are inferred from the log-odds.",
+        ("quoted log-odds are missed by, at most", off, 4),
         ("mu1: exact switch", one.exact, 4),
         ("mu2: exact switch", two.exact, 4),
         ("mu1: time at ε = 0.45 over that without privacy", ratio, 4),
@@ -118,8 +106,9 @@ def best_budget() -> Finding:
         loss.append(_time(means, 0.97 * switch.exact) / free - 1)
         spare.append(switch.free / switch.exact)
     return finding(
-        decide(min(loss) > SAME),
-        "For the exact switch: below it the bound grows, at once though slowly. The condition "
+        decide(min(loss) > SAME, CONDITION),
+        "For the floor, and its exact switch: below it the floor grows, at once though slowly. "
+        "Algorithms notice privacy earlier: the chapter has them against themselves. The condition "
         "that needs no allocation, which the authors call the weaker one, is above it on every "
         "instance; at its ε some privacy is given away for nothing.",
         ("least growth of the time 3 % below the exact switch", min(loss), ".4g"),
@@ -185,24 +174,6 @@ def half_share() -> Finding:
         "Proved, and strictly less; 200 random instances, and 401 arms, which come near.",
         ("least ratio", min(ratios), 6),
         ("greatest ratio", max(ratios), 4),
-    )
-
-
-@claim("ja25-linear-arms", "reply to reviewer VJtw, Q2", at="thm-time-facts")
-def linear_arms() -> Finding:
-    """With equal gaps the characteristic time is linear in the number of arms."""
-    spreads = {}
-    for epsilon in (1e-3, 0.1, 1.0, math.inf):
-        times = {k: _time([0.8, *[0.6] * (k - 1)], epsilon) for k in (2, 5, 20, 100, 1000)}
-        per_arm = [t / (k - 1) for k, t in times.items()]
-        spreads[epsilon] = per_arm[0] / per_arm[-1]
-        if not all(b < a for a, b in itertools.pairwise(per_arm)):
-            return finding(FAILS, "The time per suboptimal arm grows.")
-    return finding(
-        decide(max(spreads.values()) < 8, CONDITION),
-        "Up to a factor: the time over K − 1 falls with K, from its value at K = 2 to "
-        "1/d_ε(μ_b, μ*); it is exactly proportional to K in the limit of ε = 0 only.",
-        entries("K = 2 over K = 1000, ε = {:g}", spreads, 3),
     )
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from companion.figures.panels import (
@@ -16,9 +15,6 @@ from companion.figures.panels import (
     Lines,
     Titles,
     draw_panels,
-    draw_rate,
-    legend_below,
-    lines_shown,
     marked,
     plain,
 )
@@ -67,7 +63,7 @@ def _budget(runs: Identifications) -> float:
 # ------------------------------------------------------------------------------ stopping times
 
 
-def _measured(runs: Identifications) -> dict[str, Any]:
+def measured(runs: Identifications) -> dict[str, Any]:
     """Return what was run, what came out, and the lower bound on the mean stopping time."""
     epsilon, delta = _budget(runs), runs.algorithm.delta
     return {
@@ -90,7 +86,7 @@ def times_table(runs: Runs, axis: str) -> pd.DataFrame:
     any allocation.
     """
     check_choice("axis", axis, tuple(_X_LABELS))
-    table = tabulate(runs, _measured, (*_NAMES, axis))
+    table = tabulate(runs, measured, (*_NAMES, axis))
     by_panel: dict[str, list[Identifications]] = {}
     for (panel, *_), result in runs.items():
         by_panel.setdefault(panel, []).append(result)
@@ -160,11 +156,11 @@ def stopping_times(
 ) -> Figure:
     """Draw mean stopping times against a parameter, or their ratios to the lower bound.
 
-    A dark band holds two standard errors of the mean on each side; a light one, of times only, two
-    standard deviations. Cases in which a run was ended before it stopped have no mean, and are
-    left out; a panel that has nothing to draw is refused. Theory is the lower bound, and against ε,
-    as vertical lines, where privacy begins to cost something: the exact switch, and the one that
-    holds for any allocation.
+    A dark band holds two standard errors of the mean on each side; a light one, of times only,
+    what the central 90 % of the runs take. Cases in which a run was ended before it stopped have no
+    mean, and are left out; a panel that has nothing to draw is refused. Theory is the lower bound,
+    and against ε, as vertical lines, where privacy begins to cost something: the exact switch, and
+    the one that holds for any allocation.
 
     The table is made by `times_table`. The parameter, `axis`, is "epsilon", "delta", "n_arms" or
     "eta"; what is drawn against it, `values`, is "time" or "ratio".
@@ -230,9 +226,10 @@ def _curves(axes: Axes, lines: Lines, axis: str, values: str, theory: bool) -> P
 
 def _rows(line: Line, values: str) -> NDArray[np.float64]:
     """Return value, ends of the dark band and ends of the light band of each point."""
-    mean, spread = line.mean_time, 2 * line.time_sd
-    error = np.where(line.n_runs > 1, spread / np.sqrt(np.maximum(line.n_runs, 1)), 0.0)
-    columns = [mean, mean - error, mean + error, mean - spread, mean + spread]
+    mean = line.mean_time
+    error = 2 * line.time_sd / np.sqrt(np.maximum(line.n_runs, 1))
+    error = np.where(line.n_runs > 1, error, 0.0)
+    columns = [mean, mean - error, mean + error, line.time_q05, line.time_q95]
     if values == "ratio":
         columns = [column / line.lower_bound for column in (*columns[:3], mean, mean)]
     return np.array(columns, dtype=np.float64).T
@@ -323,70 +320,6 @@ def _tails(axes: Axes, lines: Lines) -> PanelRange:
         least = min(least, float(line.share[-1]))
     x = min(line.time[0] for line in lines) / 1.1, max(line.time[-1] for line in lines)
     return PanelRange(x, (least, 1.0), tuple(ends))
-
-
-# -------------------------------------------------------------------------------------- errors
-
-_LEAST = 1e-5
-"""Bottom of the panels; the lower end of an interval may lie below."""
-
-
-def errors_table(runs: Runs) -> pd.DataFrame:
-    """Make the table that `wrong_shares` draws, a row per (panel, algorithm, variant, δ)."""
-    return tabulate(runs, _measured, (*_NAMES, "delta"))
-
-
-@redrawable
-def wrong_shares(
-    table: pd.DataFrame, *, titles: Titles, theory: bool = True, panels: Sequence[str] | None = None
-) -> Figure:
-    """Draw the shares of wrong recommendations against δ, with Clopper–Pearson's 95 % intervals.
-
-    Where no run was wrong, an open triangle stands at the interval's upper end. The table is made
-    by `errors_table`; theory is the share that is allowed, which is δ.
-    """
-    every = lines_shown(table, titles, panels, _NAMES)
-    names = dict.fromkeys((line.algorithm, line.variant) for line in every)
-    looks = {name: look_of(*name, place) for place, name in enumerate(names)}
-
-    def draw(axes: Axes, lines: Lines) -> PanelRange:
-        deltas = _shown(lines, "delta")
-        for place, line in enumerate(lines):
-            look = looks[line.algorithm, line.variant]
-            shift = 1.16 ** (place - (len(lines) - 1) / 2)
-            points = zip(
-                line.delta * shift,
-                line.error_rate,
-                line.error_low95,
-                line.error_high95,
-                strict=True,
-            )
-            for x, rate, low, high in points:
-                draw_rate(axes, x, rate, max(low, _LEAST / 10), high, look, empty="v")
-        span = (deltas[0] / 2, deltas[-1] * 2)
-        ends = []
-        if theory:
-            axes.plot(span, span, color=INK, linestyle=DOTTED, linewidth=1.6)
-            ends.append(End(span[1], span[1], "allowed", INK))
-        return PanelRange(span, (_LEAST, span[1]), tuple(ends))
-
-    labels, size = (_X_LABELS["delta"], "share of runs with a wrong arm"), (4.4, 3.4)
-    figure = draw_panels(table, titles, panels, draw, labels, by=_NAMES, foot=0.3, size=size)
-    handles = [
-        Line2D([], [], color=look.colour, marker=look.marker, label=_name(*name))
-        for name, look in looks.items()
-    ]
-    handles.append(Line2D([], [], color=INK, marker="v", linestyle="none", label="no run wrong"))
-    legend_below(
-        figure,
-        handles,
-        bbox_to_anchor=(0.5, 0.0),
-        ncols=len(handles),
-        fontsize=10,
-        handlelength=1.4,
-        columnspacing=1.2,
-    )
-    return figure
 
 
 # --------------------------------------------------------------------------------------- plans

@@ -1,0 +1,361 @@
+"""Best-arm identification against its lower bound: the knee, one run of blocks, who comes near."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from companion.figures.identification import measured
+from companion.figures.panels import (
+    Lines,
+    Titles,
+    chosen_panels,
+    draw_panels,
+    lines_of,
+    marked,
+    plain,
+)
+from companion.figures.redraw import redrawable
+from companion.ratios import ratio_of_means
+from companion.tables import tabulate
+from dpbandits._arrays import Rng
+from dpbandits.identification.characteristic import characteristic_time
+from dpbandits.identification.dplre import DPLRE
+from dpbandits.identification.evidence import ArmLikelihood, log_evidence
+from dpbandits.identification.replicates import Identifications
+from dpbandits.mechanisms import laplace
+from dpbandits.plotting.style import (
+    BOUND,
+    COLOURS,
+    DASHED,
+    DOTTED,
+    GREY,
+    INK,
+    UNEVEN,
+    End,
+    Look,
+    PanelRange,
+    make_panels,
+    small_multiples,
+)
+from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.rewards.streams import DrawnRewards
+
+LOOKS = {
+    "DP-LRE": Look(COLOURS["green"], "-", "X", 2.0),
+    "DP-TT": Look(COLOURS["blue"], "-", "o", 1.8),
+    "AdaP-TT*": Look(COLOURS["orange"], DASHED, "^", 1.6),
+    "DP-SE": Look(COLOURS["purple"], UNEVEN, "v", 1.6),
+    BOUND: Look(INK, DOTTED, "", 1.6),
+}
+"""How the algorithms of this page are drawn."""
+PATIENT = COLOURS["vermilion"]
+"""Colour of the one patient whose outcome is followed through a run."""
+BUDGET = "privacy budget ε"
+
+# ---------------------------------------------------------------------------------------- the knee
+
+
+@redrawable
+def knee_figure(table: pd.DataFrame) -> Figure:
+    """Draw the lower bound against ε with its knee, and DP-LRE beside itself without privacy.
+
+    The table is that of `companion.figures.identification.times_table`, of one panel "a" with runs
+    of DP-LRE, one of them at ε = ∞. Bars hold the central 90 % of the runs.
+    """
+
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
+        look, ends = LOOKS["DP-LRE"], []
+        bound = next(line for line in lines if line.algorithm == BOUND)
+        runs = next(line for line in lines if line.algorithm == "DP-LRE")
+        finite = np.isfinite(runs.epsilon)
+        order = np.argsort(runs.epsilon[finite])
+        x, mean, low, high = (
+            column[finite][order]
+            for column in (runs.epsilon, runs.mean_time, runs.time_q05, runs.time_q95)
+        )
+        axes.vlines(x, low, high, color=look.colour, linewidth=1.6)
+        marked(axes, x, mean, look)
+        ends.append(End(x[-1], mean[-1], "DP-LRE", look.colour))
+        free = float(runs.mean_time[~finite][0])
+        axes.axhline(free, color=look.colour, linestyle=DASHED, linewidth=1.4)
+        axes.annotate(
+            "DP-LRE without privacy",
+            (x[0], free),
+            xytext=(2, -4),
+            textcoords="offset points",
+            va="top",
+            color=look.colour,
+            fontsize=10,
+        )
+        plain(axes, bound.epsilon, bound.lower_bound, LOOKS[BOUND])
+        ends.append(End(bound.epsilon[-1], bound.lower_bound[-1], BOUND, INK))
+        knee = float(bound.switch[0])
+        floor = float(bound.lower_bound.min())
+        axes.plot([knee], [floor], marker="D", markersize=7, color=PATIENT, linestyle="none")
+        axes.annotate(
+            f"knee, ε = {knee:.2f}",
+            (knee, floor),
+            xytext=(0, -9),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            color=PATIENT,
+        )
+        return PanelRange((x[0] / 1.2, x[-1]), (floor / 2, float(high.max())), tuple(ends))
+
+    labels = BUDGET, "patients"
+    return draw_panels(
+        table, {"a": ""}, None, draw, labels, by=("panel", "algorithm"), size=(5.6, 3.2)
+    )
+
+
+# --------------------------------------------------------------------------------------- one run
+
+
+class _Listening:
+    """Rewards that tell which batch was asked for."""
+
+    def __init__(self, instance: BernoulliInstance, rng: Rng) -> None:
+        self.source = DrawnRewards(instance, rng)
+        self.batches: list[tuple[int, int, float]] = []
+
+    @property
+    def n_arms(self) -> int:
+        return self.source.n_arms
+
+    def total(self, arm: int, size: int) -> float:
+        """Return the sum of the next rewards, and keep it."""
+        total = float(self.source.total(arm, size))
+        self.batches.append((arm, size, total))
+        return total
+
+
+def blocks_of_run(algorithm: DPLRE, instance: BernoulliInstance, seed: int) -> pd.DataFrame:
+    """Play DP-LRE once and note each block: a row for each batch.
+
+    The columns are ``arm`` from 0, ``start`` and ``stop``, the numbers of its first and last
+    patient, ``share``, that of its successes, ``released``, the same with noise, and for each rival
+    of arm 0 ``evidence_1``, …, the evidence that arm 0 is better, in nats, after the release.
+
+    Examples
+    --------
+    >>> arms = BernoulliInstance([0.9, 0.1])
+    >>> blocks_of_run(DPLRE(1.0, 0.1), arms, 0)[["arm", "start", "stop"]].values.tolist()
+    [[0, 1, 7], [1, 8, 14]]
+    """
+    heard = _Listening(instance, np.random.default_rng([seed, 0]))
+    algorithm.draw(heard, np.random.default_rng([seed, 1]), 10**9)
+    noise = np.random.default_rng([seed, 1])  # the same once more, to see what was released
+    arms = [ArmLikelihood(algorithm.epsilon) for _ in range(instance.n_arms)]
+    rows, patients = [], 0
+    for arm, size, total in heard.batches:
+        released = total + laplace(noise, 1.0 / algorithm.epsilon)
+        arms[arm].add(size, released)
+        known = all(each.pulls for each in arms)
+        evidence = [log_evidence(arms[0], each) if known else math.nan for each in arms[1:]]
+        shares = total / size, released / size
+        rows.append((arm, patients + 1, patients + size, *shares, *evidence))
+        patients += size
+    rivals = [f"evidence_{b}" for b in range(1, instance.n_arms)]
+    return pd.DataFrame(rows, columns=["arm", "start", "stop", "share", "released", *rivals])
+
+
+_ARMS = (COLOURS["green"], COLOURS["blue"], COLOURS["purple"])
+
+
+@redrawable
+def blocks_figure(
+    table: pd.DataFrame,
+    *,
+    titles: Titles,
+    threshold: float,
+    patient: int,
+    panels: Sequence[str] | None = None,
+) -> Figure:
+    """Draw the blocks of a run and the evidence after each of them, with the block of one patient.
+
+    The table is that of `blocks_of_run`, of up to three arms; `threshold` is the evidence, in nats,
+    at which a rival is beaten. The panels are "a" and "b".
+    """
+    chosen = chosen_panels(titles, panels)
+    figure, places = make_panels(chosen)
+    if "a" in places:
+        _blocks(places["a"], table, patient)
+    if "b" in places:
+        _evidence(places["b"], table, threshold)
+    if len(places) > 1:
+        figure.subplots_adjust(wspace=0.34, hspace=0.6)
+    return figure
+
+
+def _blocks(axes: Axes, table: pd.DataFrame, patient: int) -> None:
+    low = min(float(table.share.min()), float(table.released.min()))
+    high = max(float(table.share.max()), float(table.released.max()))
+    for row in table.itertuples():
+        colour, edges = _ARMS[row.arm], (row.start - 1, row.stop)
+        axes.fill_between(edges, row.share, row.released, color=colour, alpha=0.25, linewidth=0)
+        axes.plot(edges, [row.share] * 2, color=GREY, linewidth=1.2)
+        axes.plot(edges, [row.released] * 2, color=colour, linewidth=2.4)
+        if row.start <= patient <= row.stop:
+            room = 0.04 * (high - low)
+            bottom = min(row.share, row.released) - room
+            top = max(row.share, row.released) + room
+            corner, width = (row.start - 1, bottom), row.stop - row.start + 1
+            axes.add_patch(
+                Rectangle(corner, width, top - bottom, fill=False, color=PATIENT, linewidth=1.6)
+            )
+            axes.annotate(
+                f"patient {patient}",
+                (row.stop, bottom),
+                xytext=(2, -3),
+                textcoords="offset points",
+                va="top",
+                color=PATIENT,
+                fontsize=10,
+            )
+    last = table.groupby("arm").stop.idxmax()
+    for arm, place in last.items():
+        row = table.loc[place]
+        axes.annotate(
+            "ABC"[arm],
+            (0.5 * (row.start + row.stop), row.released),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            color=_ARMS[arm],
+            fontweight="bold",
+        )
+    room = 0.14 * (high - low)
+    axes.set(xlabel="patients so far", ylabel="healed, as a share")
+    axes.set(xlim=(0, float(table.stop.max())), ylim=(low - room, high + room))
+
+
+def _evidence(axes: Axes, table: pd.DataFrame, threshold: float) -> None:
+    end = float(table.stop.max())
+    axes.plot([0, end], [threshold] * 2, color=INK, linestyle=DOTTED, linewidth=1.6)
+    axes.annotate(
+        "enough", (0, threshold), xytext=(2, 3), textcoords="offset points", fontsize=10, color=INK
+    )
+    for arm in range(1, table.arm.max() + 1):
+        values = table[f"evidence_{arm}"]
+        axes.step(table.stop, values, where="post", color=_ARMS[arm], linewidth=1.8)
+        known = values.last_valid_index()
+        axes.annotate(
+            f"against {'ABC'[arm]}",
+            (table.stop[known], values[known]),
+            xytext=(-4, 3),
+            textcoords="offset points",
+            ha="right",
+            fontsize=10,
+            color=_ARMS[arm],
+        )
+    axes.set(xlabel="patients so far", ylabel="evidence for A (nats)", xlim=(0, 1.04 * end))
+
+
+# ------------------------------------------------------------------------------- small multiples
+
+
+def over_floor(runs: Mapping[tuple[str, str, str, float], Identifications]) -> pd.DataFrame:
+    """Return mean stopping times over the lower bound, from (panel, algorithm, variant, ε) → runs.
+
+    A row has what was run, `Identifications.summary`, the bound, and the ratio ``value`` with the
+    ends ``low`` and ``high`` of its 95 % interval.
+    """
+
+    def ratio(result: Identifications) -> dict[str, Any]:
+        found = measured(result)
+        interval = np.array(result.mean_time()) / found["lower_bound"]
+        found |= zip(("value", "low", "high"), interval.tolist(), strict=True)
+        return {name: value for name, value in found.items() if name != "epsilon"}
+
+    return tabulate(dict(runs), ratio, ("panel", "algorithm", "variant", "epsilon"))
+
+
+def over_itself(runs: Mapping[tuple[str, str, float], Identifications]) -> pd.DataFrame:
+    """Return mean stopping times over the same algorithm's at ε = ∞, and the same of the bound.
+
+    The keys are (panel, algorithm, ε); each algorithm needs runs at ε = ∞ in each panel. A row has
+    ``value`` and the ends ``low`` and ``high`` of its 95 % interval.
+    """
+    rows = []
+    for (panel, label, epsilon), result in runs.items():
+        if math.isfinite(epsilon):
+            free = runs[panel, label, math.inf]
+            found = ratio_of_means(result.stopping_time, free.stopping_time)
+            rows.append((panel, label, epsilon, *found))
+    budgets = [row[2] for row in rows]
+    for panel in dict.fromkeys(row[0] for row in rows):
+        means = next(r.instance.means for key, r in runs.items() if key[0] == panel)
+        least = characteristic_time(means, math.inf).value
+        for epsilon in np.geomspace(min(budgets), max(budgets), 41).tolist():
+            ratio = characteristic_time(means, epsilon).value / least
+            rows.append((panel, BOUND, epsilon, ratio, ratio, ratio))
+    columns = ["panel", "algorithm", "epsilon", "value", "low", "high"]
+    return tabulate({row[:3]: row[3:] for row in rows}, _interval, columns[:3])
+
+
+def _interval(values: tuple[float, float, float]) -> dict[str, float]:
+    return dict(zip(("value", "low", "high"), values, strict=True))
+
+
+@redrawable
+def ratios_figure(
+    table: pd.DataFrame,
+    *,
+    titles: Titles,
+    y_label: str,
+    level: float = 1.0,
+    panels: Sequence[str] | None = None,
+) -> Figure:
+    """Draw ratios against ε, a small panel an instance, and a dotted line at `level`.
+
+    The table is that of `over_floor` or `over_itself`.
+    """
+    chosen = chosen_panels(titles, panels)
+    figure, places = small_multiples(list(chosen.values()), columns=3, least=1.9, height=2.5)
+    drawn: list[float] = [level]
+    budgets = [float(e) for e in table.epsilon]
+    first, last = min(budgets), max(budgets)
+    for axes, lines in zip(places, lines_of(table, chosen, ("panel", "algorithm")), strict=True):
+        ends = []
+        for line in lines:
+            look = LOOKS[line.algorithm]
+            axes.fill_between(line.epsilon, line.low, line.high, color=look.colour, alpha=0.25)
+            plain(axes, line.epsilon, line.value, look)
+            ends.append((float(line.value[0]), line.algorithm, look.colour))
+            drawn += [*line.low, *line.high]
+        axes.plot([first, last], [level, level], color=INK, linestyle=DOTTED, linewidth=1.2)
+        if axes is places[0]:
+            _label_starts(axes, first, ends)
+    for axes in places:
+        axes.set(xscale="log", yscale="log", xlim=(first, last))
+        axes.set(ylim=(min(drawn) / 1.25, 1.5 * max(drawn)))
+        axes.minorticks_off()
+    figure.supxlabel(BUDGET, fontsize=12, y=0.05 / figure.get_size_inches()[1])
+    figure.supylabel(y_label, fontsize=12, x=0.01)
+    return figure
+
+
+def _label_starts(axes: Axes, x: float, ends: Sequence[tuple[float, str, str]]) -> None:
+    """Write the names of the curves at the right of a panel, from the highest to the lowest."""
+    ordered = sorted(ends, reverse=True)
+    for place, (_, name, colour) in enumerate(ordered):
+        axes.text(
+            0.97,
+            0.97 - 0.1 * place,
+            name,
+            transform=axes.transAxes,
+            ha="right",
+            va="top",
+            fontsize=10,
+            color=colour,
+        )
