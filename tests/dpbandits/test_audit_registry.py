@@ -31,6 +31,7 @@ from dpbandits.auditing import (
 )
 from dpbandits.auditing.cases import N_DOUBLING, group_of
 from dpbandits.auditing.searching import usual_shape
+from dpbandits.auditing.subjects import tables_of
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter
 
 FAST, SLOW = 20_000, 1_000
@@ -88,6 +89,28 @@ def test_everything_that_the_package_has_is_audited():
         assert case.guarantee.is_private == (name in private)
         assert case.guarantee.epsilon <= 2.0 or name in free
     assert not any(dpb.registry[name]().guarantee.is_private for name in NOT_AUDITED)
+
+
+RUNNABLE = {name: case.target for name, case in CASES.items() if tables_of(case.target)}
+
+
+@pytest.mark.parametrize("name", RUNNABLE)
+def test_an_audit_runs_the_program_of_each_class(name, monkeypatch):
+    """Also where a compiled loop is entered: it stands for the class's own program alone."""
+    target = RUNNABLE[name]
+    program = next(each for each in PROGRAMS if hasattr(type(target), each))
+
+    def replaced(*_):
+        raise RuntimeError(f"{program} of {name}")
+
+    monkeypatch.setattr(type(target), program, replaced)
+    with pytest.raises(RuntimeError, match=f"^{program} of {name}$"):
+        dpb.audit(target, n_runs=16)
+
+
+def test_heavy_tails_are_audited_by_their_formula():
+    found = dpb.audit(dpb.LDPRSE(1.0))
+    assert (found.kind, found.exact, found.verdict) == ("formula", True, "acquitted")
 
 
 class Noiseless(dpb.DPSE):

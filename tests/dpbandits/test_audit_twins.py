@@ -1,184 +1,224 @@
-"""Broken twins are convicted, and what they are twins of is acquitted, at the same declared ε.
+"""Broken twins: programs that declare ε = 1 with a flaw, all found by the same search.
 
-Each audit fails with probability 1e-6 at most: that is the false alarm of an acquittal. A
-conviction of a private algorithm would be a wrong alarm of the auditor; an acquittal of a twin
-means that the auditor has become blind.
-
-Each algorithm runs `n` times on a table of rewards in [0, 1] unless it says otherwise; with its
-flaw switched off it is private with `epsilon`. They are written to be read, with all runs in one
-array: what is wrong is one line, and `TWINS` says what.
+No table is given to any audit. Each flaw is one that has been made: noise drawn once, rewards used
+in two epochs, a range forgotten, a budget that is not split, a decision by raw sums, a counter that
+is not reset. Programs without their flaw are not convicted.
 """
 
-from dataclasses import dataclass
-from typing import Any
+import itertools
+import math
 
 import numpy as np
 import pytest
 from statistical import FALSE_ALARM
 
 import dpbandits as dpb
-from dpbandits.auditing import Outputs, TablePair, audit, audit_exactly, audit_stopping
+from dpbandits.auditing import audit_exactly, audit_stopping
+from dpbandits.mechanisms import HybridCounter, LogarithmicCounter
 from dpbandits.stopping import crossing_streams, privacy_loss
 
-EPSILON, RUNS = 1.0, 20_000
+EPSILON, RUNS = 1.0, 15_000
+ONE = dpb.PrivacyGuarantee("global", EPSILON)
 RULE = dpb.DPExponentialNAS(EPSILON, 0.5, 0.05)
 
 
-def elimination(table, n, rng, epsilon, *, flaw=""):
-    """Two arms, epochs of 2, 4, 8 pulls of each; the worse one leaves beyond a threshold of 1/2.
+def elimination(rewards, rng, flaw=""):
+    """Two arms, epochs of 1 and 2 pulls; the worse one leaves beyond a threshold of 3/2.
 
-    The means of all epochs are released.
+    The means of all epochs, and the better arm, are released.
     """
-    sums, pulls, start = np.zeros(2), 0, 0
-    lasting = rng.laplace(0.0, 1.0, (n, 2))
-    released = np.full((n, 4, 2), np.nan)
-    means, raw, playing = np.empty((n, 2)), np.empty((n, 2)), np.ones(n, dtype=bool)
-    for epoch in range(3):
-        size = 2 ** (epoch + 1)
+    lasting, released = rng.laplace(0.0, 1.0, 2), []
+    sums, pulls, playing = np.zeros(2), 0, True
+    means = raw = np.zeros(2)
+    for size in (1, 2):
+        if not playing:
+            released += [math.nan, math.nan]
+            continue
         if flaw != "kept":
             sums, pulls = np.zeros(2), 0
-        sums = sums + table[:, start : start + size].sum(axis=1)
-        pulls, start = pulls + size, start + size
-        scale = 1 / (epsilon * pulls**2) if flaw == "quadratic" else 1 / (epsilon * pulls)
-        scale *= 0.5 if flaw == "halved" else 1.0
-        noise = lasting if flaw == "reused" else rng.laplace(0.0, 1.0, (n, 2))
-        raw[playing] = sums
-        released[playing, epoch] = means[playing] = (sums / pulls + scale * noise)[playing]
-        if flaw == "split":
-            again = sums / pulls + scale * rng.laplace(0.0, 1.0, (n, 2))
-            released[playing, 3] = again[playing]
-        playing &= ~(np.abs(means[:, 0] - means[:, 1]) > 0.5)
-    best = (raw if flaw == "raw" else means).argmax(axis=1)
-    return np.column_stack([best, released.reshape(n, 8)])
+        sums = sums + [rewards.total(arm, size) for arm in (0, 1)]
+        pulls += size
+        scale = {"quadratic": pulls**-2, "halved": 0.5 / pulls, "zero": 0.0}.get(flaw, 1 / pulls)
+        noise = lasting if flaw == "reused" else rng.laplace(0.0, 1.0, 2)
+        means, raw = sums / pulls + scale * noise / EPSILON, sums
+        released += means.tolist()
+        playing = abs(means[0] - means[1]) <= 1.5
+    if flaw == "again":
+        released += (sums / pulls + rng.laplace(0.0, 1.0, 2) / pulls / EPSILON).tolist()
+    best = int(np.argmax(raw if flaw == "raw" else means))
+    return [best, *released]
 
 
-def sparse_vector(table, n, rng, epsilon, *, flaw=""):
-    """Halt at the first time at which the sum of an arm is large, and release its mean.
+def sparse_vector(rewards, rng, flaw=""):
+    """Halt at the first time at which the sum of an arm is large, and release the sum.
 
-    Two thirds of the budget are for halting, one third for the mean.
+    Two thirds of the budget are for halting, one third for the sum.
     """
-    first, second = 2 * epsilon / 3, epsilon / 3
-    threshold = 2.0 + rng.laplace(0.0, 2 / first, (n, 1))
-    totals = np.cumsum(table[0, :8])
-    queries = totals + (0.0 if flaw == "queries" else rng.laplace(0.0, 4 / first, (n, 8)))
-    over = queries >= threshold
-    pulls = np.where(over.any(axis=1), over.argmax(axis=1) + 1, 8)
-    total = totals[pulls - 1] + (0.0 if flaw == "raw" else rng.laplace(0.0, 1 / second, n))
-    return np.column_stack([pulls, np.where(over.any(axis=1), total / pulls, np.nan)])
+    first, second = 2 * EPSILON / 3, EPSILON / 3
+    threshold = 2.0 + (0.0 if flaw == "bare" else rng.laplace(0.0, 2 / first))
+    total = 0.0
+    for n in range(1, 9):
+        total += rewards.pull(0)
+        bare = flaw in ("queries", "bare")
+        if total + (0.0 if bare else rng.laplace(0.0, 4 / first)) >= threshold:
+            return [n, total + (0.0 if flaw == "raw" else rng.laplace(0.0, 1 / second))]
+    return [0, math.nan]
 
 
-def tree_counter(table, n, rng, epsilon, *, flaw=""):
-    """Sums of the first 1, 2, 3, 4 rewards of an arm by a binary tree, 3 levels."""
-    scale = (1 if flaw == "levels" else 3) / epsilon
-    x = table[0]
-    leaf = 0.0 if flaw == "leaf" else scale
-    one = x[0] + rng.laplace(0.0, leaf, n)
-    two = x[0] + x[1] + rng.laplace(0.0, scale, n)
-    three = two + x[2] + rng.laplace(0.0, leaf, n)
-    return np.column_stack([one, two, three, x[:4].sum() + rng.laplace(0.0, scale, n)])
+def leader(rewards, rng, flaw=""):
+    """Six times: pull the arm with the larger noisy sum of its own latest batch of 2 once more."""
+    sums = np.array([rewards.total(arm, 2) for arm in (0, 1)])
+    noisy = sums + rng.laplace(0.0, 1 / EPSILON, 2)
+    for _ in range(5):
+        best = int(np.argmax(noisy))
+        if flaw == "tie" and abs(noisy[0] - noisy[1]) < 1.0:
+            best = int(np.argmax(sums))
+        size = 2 if flaw != "length" or sums[best] > 0.0 else 1
+        sums[best] = rewards.total(best, size)
+        fresh = sums + rng.laplace(0.0, 1 / EPSILON, 2)
+        if flaw == "resting":
+            noisy = fresh
+        noisy[best] = fresh[best]
 
 
-def hybrid_counter(table, n, rng, epsilon, *, flaw=""):
-    """Sums at 2, 3 and 4 by a hybrid counter: blocks that end at powers of two, trees between."""
-    part = epsilon if flaw == "full" else epsilon / 2
-    x = table[0]
-    two = x[0] + x[1] + rng.laplace(0.0, 1 / part, n)
-    three = two + x[2] + rng.laplace(0.0, 1 / part, n)
-    return np.column_stack([two, three, two + x[2] + x[3] + rng.laplace(0.0, 1 / part, n)])
-
-
-def clipped_mean(table, n, rng, epsilon, *, flaw=""):
-    """The mean of 4 rewards, each cut off at ±1, whatever they are."""
-    x = table[0, :4]
-    if flaw != "clipping":
-        x = np.clip(x, -1.0, 1.0)
-    return (x.mean() + rng.laplace(0.0, 2 / (4 * epsilon), n))[:, None]
-
-
-def leader(table, n, rng, epsilon, *, flaw=""):
-    """Six times: play the arm with the larger noisy sum of its own latest batch of 2 once more.
-
-    The arms are the output.
-    """
-    batches = table[:, 0::2] + table[:, 1::2]
-    run, done, played = np.arange(n), np.zeros((n, 2), dtype=int), []
-    sums = np.tile(batches[:, 0], (n, 1))
-    noisy = sums + rng.laplace(0.0, 1 / epsilon, (n, 2))
-    for _ in range(6):
-        best = noisy.argmax(axis=1)
-        if flaw == "tie":
-            near = np.abs(noisy[:, 0] - noisy[:, 1]) < 1.0
-            best = np.where(near, sums.argmax(axis=1), best)
-        done[run, best] += 1
-        sums[run, best] = batches[best, done[run, best]]
-        fresh = sums + rng.laplace(0.0, 1 / epsilon, (n, 2))
-        shown = (slice(None),) if flaw == "resting" else (run, best)
-        noisy[shown] = fresh[shown]
-        played.append(best)
-    return Outputs(np.empty((n, 0)), np.column_stack(played).astype(float))
-
-
-def local_reports(table, n, rng, epsilon, *, flaw=""):
+def reports(rewards, rng, flaw=""):
     """Four rewards of an arm, each randomised before it is seen: kept with odds e^ε : 1."""
-    keep = np.exp(epsilon) / (1 + np.exp(epsilon))
-    turned = rng.random((n, 1 if flaw == "once" else 4)) > keep
-    return np.where(turned, 1 - table[0, :4], table[0, :4])
+    keep = math.exp(EPSILON) / (1 + math.exp(EPSILON))
+    turned = rng.random(4) > keep
+    shown = [rewards.pull(0) for _ in range(4)]
+    return [float(t) != x for t, x in zip(turned[[0] * 4] if flaw else turned, shown, strict=True)]
 
 
-@dataclass(frozen=True)
-class Twin:
-    """An algorithm with one of its flaws or none, and tables on which the flaw shows."""
-
-    algorithm: Any
-    flaw: str
-    pair: TablePair
-    label = "twin"
-    guarantee = dpb.PrivacyGuarantee("global", EPSILON)
-
-    def outputs(self, table, n_runs, rng):
-        found = self.algorithm(table, n_runs, rng, EPSILON, flaw=self.flaw)
-        return found if isinstance(found, Outputs) else Outputs.of_values(found)
+def scores(rewards, rng, flaw=""):
+    """The sum of four outcomes from −1 to 1, coded as 2r − 1: one of them changes it by 2."""
+    total = sum(2 * rewards.pull(0) - 1 for _ in range(4))
+    return total + rng.laplace(0.0, (1 if flaw else 2) / EPSILON)
 
 
-EQUAL, LATE = (TablePair(np.zeros((2, 28)), arm, pull, 1) for arm, pull in ((0, 0), (1, 13)))
-SECOND = TablePair(np.zeros((2, 28)), 1, 0, 1)
-FIRST, THIRD = (TablePair(np.zeros((1, 4)), 0, pull, 1) for pull in (0, 2))
+def counter(rewards, rng, flaw=""):
+    """Sums of the first 1, 2, 3, 4 rewards by a binary tree of three levels."""
+    scale = (1 if flaw == "levels" else 3) / EPSILON
+    leaf = 0.0 if flaw == "leaf" else scale
+    x = [rewards.pull(0) for _ in range(4)]
+    one, three = x[0] + rng.laplace(0.0, leaf), x[2] + rng.laplace(0.0, leaf)
+    two = x[0] + x[1] + rng.laplace(0.0, scale)
+    return [one, two, two + three, sum(x) + rng.laplace(0.0, scale)]
+
+
+PROGRAMS = [elimination, sparse_vector, leader, reports, scores, counter]
+FLAWS = {
+    "noise drawn once for every epoch": (elimination, "reused"),
+    "an epoch's rewards used in the next": (elimination, "kept"),
+    "scale 1/(εn²) in place of 1/(εn)": (elimination, "quadratic"),
+    "sensitivity halved": (elimination, "halved"),
+    "noise scaled to zero": (elimination, "zero"),
+    "last means released again, with all of ε": (elimination, "again"),
+    "better raw mean recommended": (elimination, "raw"),
+    "queries without noise": (sparse_vector, "queries"),
+    "stops on raw sums": (sparse_vector, "bare"),
+    "sum released without noise": (sparse_vector, "raw"),
+    "near ties broken by raw sums": (leader, "tie"),
+    "arm at rest released with fresh noise": (leader, "resting"),
+    "length of a batch from raw data": (leader, "length"),
+    "one coin for all reports": (reports, "once"),
+    "range forgotten": (scores, "range"),
+    "tree: every level gets all of ε": (counter, "levels"),
+    "tree: leaves without noise": (counter, "leaf"),
+}
+"""What is wrong → a program, and the name of its flaw."""
+
+
+def noiseless(base, program, *arguments):
+    """Return a twin of an algorithm that declares ε and runs itself at ε = ∞."""
+
+    def run(self, *given):
+        bare = base(**{**vars(self), "epsilon": math.inf})
+        return getattr(base, program)(bare, *given)
+
+    return type("Bare", (base,), {program: run})(EPSILON, *arguments)
+
+
+SHORT = {"n_runs": 3000, "n_pulls": 3}
 TWINS = {
-    "noise drawn once and used in every epoch": Twin(elimination, "reused", EQUAL),
-    "sums not reset between epochs, rewards released again": Twin(elimination, "kept", EQUAL),
-    "scale 1/(εn²) in place of 1/(εn)": Twin(elimination, "quadratic", EQUAL),
-    "sensitivity halved": Twin(elimination, "halved", EQUAL),
-    "last means released once more, with all of ε": Twin(elimination, "split", EQUAL),
-    "better raw mean recommended": Twin(elimination, "raw", LATE),
-    "queries without noise": Twin(
-        sparse_vector, "queries", TablePair([[1, 1, 1] + [0] * 5], 0, 3, 1)
+    "UCB: tree without noise": (noiseless(dpb.DPUCB, "play"), SHORT),
+    "elimination without noise": (noiseless(dpb.DPSE, "play"), {"n_runs": 6000}),
+    "lazy index without noise": (noiseless(dpb.AdaPUCB, "play"), SHORT),
+    "index of divergences without noise": (noiseless(dpb.DPIMED, "play"), SHORT),
+    "Thompson sampling without noise": (
+        noiseless(dpb.LazyDPTS, "play"),
+        {"n_runs": 4000, "n_pulls": 15},
     ),
-    "mean without noise": Twin(sparse_vector, "raw", TablePair(np.zeros((1, 8)), 0, 0, 1)),
-    "tree: every level gets all of ε": Twin(tree_counter, "levels", FIRST),
-    "tree: leaves without noise": Twin(tree_counter, "leaf", THIRD),
-    "hybrid: both parts get all of ε": Twin(hybrid_counter, "full", THIRD),
-    "not clipped": Twin(clipped_mean, "clipping", TablePair(np.zeros((1, 4)), 0, 1, 20.0)),
-    "near ties broken by raw sums": Twin(leader, "tie", SECOND),
-    "arm at rest released again with fresh noise": Twin(leader, "resting", SECOND),
-    "one coin for all reports": Twin(local_reports, "once", FIRST),
+    "Top Two without noise": (noiseless(dpb.DPTT, "decide", 0.1), {"n_runs": 4000}),
+    "stopping rule without noise": (
+        noiseless(dpb.DPHoeffdingStop, "stop", 0.9, 0.5),
+        {"n_runs": 3000},
+    ),
+    "both parts of a hybrid counter get all of ε": (HybridCounter(EPSILON, split="full"), {}),
+    "DP-UCB-BOUND as printed": (dpb.DPUCBBound(1.0, split="full"), {"n_runs": 250_000}),
 }
-"""What is wrong → a twin."""
-SOUND = {
-    (twin.algorithm, id(twin.pair)): Twin(twin.algorithm, "", twin.pair) for twin in TWINS.values()
-}
-"""Each algorithm on each pair of tables on which a flaw of it shows."""
+"""What is wrong → an algorithm, and what its audit needs beyond the default."""
 
 
-@pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
+def call(program, flaw):
+    return lambda rewards, rng: program(rewards, rng, flaw)
+
+
+def found(subject, n_runs=RUNS, **more):
+    return dpb.audit(subject, None, n_runs, failure=FALSE_ALARM, guarantee=ONE, **more)
+
+
+@pytest.mark.parametrize(("program", "flaw"), FLAWS.values(), ids=FLAWS)
 @pytest.mark.statistical
-def test_a_broken_twin_is_convicted(twin):
-    assert audit(twin, twin.pair, RUNS, failure=FALSE_ALARM).verdict == "convicted"
+def test_a_flaw_is_convicted(program, flaw):
+    runs = {"resting": 50_000, "again": 20_000}.get(flaw, RUNS)
+    assert found(call(program, flaw), n_pulls=16, n_runs=runs).verdict == "convicted"
 
 
-@pytest.mark.parametrize("sound", SOUND.values(), ids=lambda twin: twin.algorithm.__name__)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 @pytest.mark.statistical
-def test_without_its_flaw_it_is_acquitted(sound):
-    assert audit(sound, sound.pair, RUNS, failure=FALSE_ALARM).verdict == "acquitted"
+def test_without_a_flaw_nobody_is_convicted(program):
+    assert found(call(program, ""), n_pulls=16).verdict == "acquitted"
+
+
+@pytest.mark.parametrize(("algorithm", "more"), TWINS.values(), ids=TWINS)
+@pytest.mark.statistical
+def test_an_algorithm_with_a_flaw_is_convicted(algorithm, more):
+    assert found(algorithm, **more).verdict == "convicted"
+
+
+def test_a_counter_that_is_not_reset_is_refused():
+    """It keeps what an earlier run has read: no verdict, and one clear line."""
+
+    class Lasting(LogarithmicCounter):
+        kept = None
+
+        def counter(self, rng):
+            if Lasting.kept is None:
+                Lasting.kept = super().counter(rng)
+            return Lasting.kept
+
+    with pytest.raises(ValueError, match="subject='Lasting' keeps state: repeated"):
+        found(Lasting(EPSILON))
+    calls = itertools.count()
+    with pytest.raises(ValueError, match="keeps state: repeated .* runs later"):
+        found(lambda r, g: g.laplace() + r.pull(0) * (next(calls) < 900), n_pulls=4)
+
+
+@pytest.mark.statistical
+def test_what_reads_nothing_is_not_convicted():
+    """Not even where earlier calls could tell the tables apart: it is refused for these."""
+    assert found(lambda rewards, rng: rng.laplace(), n_pulls=4).verdict == "nothing tested"
+    calls = itertools.count()
+    with pytest.raises(ValueError, match="keeps state"):
+        found(lambda rewards, rng: next(calls) / 1e4 + rng.laplace(), n_pulls=4)
+
+
+@pytest.mark.statistical
+def test_a_counter_of_known_loss_comes_near_it():
+    """Its first reward is released once, with a loss of 1."""
+    counter = found(LogarithmicCounter(EPSILON))
+    assert counter.verdict == "acquitted" and counter.kind == "program"
+    assert 0.8 < counter.epsilon_lower <= EPSILON
 
 
 @pytest.mark.parametrize(
@@ -202,5 +242,6 @@ def test_an_exact_audit_depends_on_the_pair():
     """On streams that nearly halt at once the rule shows little; on the worst pair nearly all."""
     sound = audit_exactly(RULE)
     assert sound.verdict == "acquitted" and sound.epsilon_lower > 0.99 * EPSILON
-    same_sign = TablePair(np.ones_like(crossing_streams(RULE, 5)[0])[None, :], 0, 0, 0.5)
+    stream = np.ones_like(crossing_streams(RULE, 5)[0])[None, :]
+    same_sign = dpb.TablePair(stream, 0, 0, 0.5)
     assert audit_stopping(RULE, same_sign).epsilon_lower < 0.5

@@ -156,7 +156,8 @@ def tables_for(program: Program, n_arms: int, length: int, tables: Tables) -> li
         gaps = _turning(program, n_arms, length, own, other, tables)
         middle = float(np.median(gaps)) + _BESIDE
         for gap in [*np.quantile(gaps, _SHARES).tolist(), middle]:
-            found.append(constant(n_arms, length, own, own + gap * (other - own)))
+            level = own + min(gap, 1.0) * (other - own)
+            found.append(constant(n_arms, length, own, level))
     return found
 
 
