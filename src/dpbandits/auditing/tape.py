@@ -33,10 +33,11 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, cfunc, types  # type: ignore[attr-defined]
+from numba import carray, cfunc, config, types  # type: ignore[attr-defined]
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
@@ -97,6 +98,31 @@ STILL = Move(OWN, ())
 """The move that moves nothing."""
 
 
+def _called_from_c(kind: Any, result: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Make a function of an address what C can call: compiled, unless the compiler is off."""
+
+    def made(function: Callable[..., Any]) -> Any:
+        if not config.DISABLE_JIT:  # type: ignore[attr-defined]
+            return cfunc(kind(types.voidptr), cache=True)(function)
+
+        def call(address: int) -> int | float:
+            with np.errstate(over="ignore"):
+                found = function(ctypes.c_void_p(address))
+            return float(found) if result is ctypes.c_double else int(found)
+
+        return _Callback(ctypes.CFUNCTYPE(result, ctypes.c_void_p)(call))
+
+    return made
+
+
+class _Callback:
+    """A function in Python with the address at which C calls it."""
+
+    def __init__(self, called: Any) -> None:
+        self._called = called
+        self.address = ctypes.cast(called, ctypes.c_void_p).value
+
+
 @register_jitable
 def _word(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
     """Return the next word of the tape of the run that has begun."""
@@ -116,17 +142,17 @@ def _word(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
     return z ^ (z >> np.uint64(31))
 
 
-@cfunc(types.uint64(types.voidptr), cache=True)
+@_called_from_c(types.uint64, ctypes.c_uint64)
 def _next_64(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
     return _word(memory)  # type: ignore[no-untyped-call]
 
 
-@cfunc(types.uint32(types.voidptr), cache=True)
+@_called_from_c(types.uint32, ctypes.c_uint32)
 def _next_32(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
-    return types.uint32(_word(memory) >> np.uint64(32))  # type: ignore[no-untyped-call]
+    return np.uint32(_word(memory) >> np.uint64(32))  # type: ignore[no-untyped-call]
 
 
-@cfunc(types.double(types.voidptr), cache=True)
+@_called_from_c(types.double, ctypes.c_double)
 def _next_double(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
     """Return the next uniform number, moved if it is one of those that move."""
     u = (_word(memory) >> np.uint64(11)) * 2.0**-53  # type: ignore[no-untyped-call]
