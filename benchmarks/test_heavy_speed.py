@@ -1,7 +1,7 @@
 """Milliseconds a run and nanoseconds a pull of the algorithms for heavy-tailed rewards.
 
 One repetition plays each case's runs once: the settings S1 to S3 of five Pareto arms with v = 0.9
-and 0.5, and for private algorithms both budgets of the published figures. The compiled code is
+and 0.5, and for private algorithms both budgets of the reconstructed figures. The compiled code is
 compiled before the clock starts.
 """
 
@@ -50,7 +50,9 @@ class HeavyCase:
 
 def list_cases():
     yield HeavyCase("skipping", 10**7, dpb.DPRUCB)
-    yield HeavyCase("skipping, published width", 10**7, lambda e: dpb.DPRUCB(e, "published"))
+    yield HeavyCase(
+        "skipping, reconstructed width", 10**7, lambda e: dpb.DPRUCB(e, "reconstructed")
+    )
     yield HeavyCase("pull by pull", 10**6, dpb.DPRUCB, played_by="pull by pull")
     yield HeavyCase("skipping", 10**8, dpb.DPRUCB, repetitions=1)
     yield HeavyCase("fixed", 10**6, lambda _: dpb.RobustUCB("fixed"), (math.inf,))

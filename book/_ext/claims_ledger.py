@@ -203,6 +203,7 @@ APPENDICES = {
         "book/exact_tree",
         "book/exact_small_print",
     ),
+    "04": ("book/exact_heavy", "book/exact_batches"),
     "05": ("book/exact_identification", "book/exact_rounds"),
     "07": ("book/exact_lazy",),
 }

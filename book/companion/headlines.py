@@ -135,7 +135,7 @@ def _heavy(table: Tables) -> dict[str, str]:
     rows = rows[(rows["order"] == 1) & (rows["law"] == "two points")]
     errors = rows.set_index(["model", "n_rewards"])["rms"]
     many = 10**6
-    return {"heavy": _times(errors["local", many] / errors["global", many])}
+    return {"heavy": _times(errors["local", many] / errors["central", many])}
 
 
 def _naming(table: Tables) -> dict[str, str]:

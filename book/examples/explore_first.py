@@ -19,7 +19,7 @@ class ExploreFirst(dpb.RegretAlgorithm):
 
     @property
     def guarantee(self):
-        return dpb.PrivacyGuarantee("global", self.epsilon)
+        return dpb.PrivacyGuarantee("central", self.epsilon)
 
     def play(self, rewards, horizon, rng):
         n_arms = rewards.n_arms

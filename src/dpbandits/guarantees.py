@@ -21,8 +21,8 @@ class PrivacyGuarantee(Configuration):
 
     Attributes
     ----------
-    model : {"global", "local"}
-        Who is trusted: the algorithm sees raw rewards ("global"), or only noised ones ("local").
+    model : {"central", "local"}
+        Who is trusted: the algorithm sees raw rewards ("central"), or only noised ones ("local").
     epsilon : float
         Bound ε > 0 on the log ratio of output probabilities on neighbouring reward streams;
         ``inf`` means that nothing is promised.
@@ -41,13 +41,13 @@ class PrivacyGuarantee(Configuration):
     >>> import dpbandits as dpb
     >>> guarantee = dpb.DPSE(epsilon=0.5).guarantee
     >>> guarantee
-    PrivacyGuarantee(model='global', epsilon=0.5, delta=0.0, unit='event')
+    PrivacyGuarantee(model='central', epsilon=0.5, delta=0.0, unit='event')
     >>> print(guarantee), dpb.UCB().guarantee.is_private
-    ε = 0.5, global, event level
+    ε = 0.5, central, event level
     (None, False)
     """
 
-    model: Annotated[str, partial(check_choice, choices=("global", "local"))]
+    model: Annotated[str, partial(check_choice, choices=("central", "local"))]
     epsilon: Budget
     delta: Delta = 0.0
     unit: Literal["event"] = "event"
@@ -66,7 +66,7 @@ class PrivacyGuarantee(Configuration):
         return f"{budget}, {self.model}, {self.unit} level"
 
 
-NO_PRIVACY = PrivacyGuarantee("global", math.inf)
+NO_PRIVACY = PrivacyGuarantee("central", math.inf)
 """The guarantee of a non-private algorithm: none."""
 
 
@@ -84,7 +84,7 @@ def check_guarantee(guarantee: object) -> None:
         If it is something else.
     """
     if guarantee is not None:
-        example = 'PrivacyGuarantee("global", 1.0)'
+        example = 'PrivacyGuarantee("central", 1.0)'
         check_kind("guarantee", guarantee, PrivacyGuarantee, example)
 
 

@@ -17,6 +17,7 @@ from companion.figures import (
     heavy,
     identification,
     panels,
+    rare_events,
     regret,
     stopping,
     trial,
@@ -429,26 +430,12 @@ ORDERS = {"a": 1.0, "b": 0.5}
 
 def schedule_outcomes():
     cases = {}
-    names = ("minimax", "published-remark")
+    names = ("minimax", "remark-3")
     for (panel, v), name, k in itertools.product(ORDERS.items(), names, (1, 2, 3)):
         arms = dpb.instances.heavy_two_point(halved(k), v)
         cases[panel, v, name, halved(k)] = dpb.LDPRSE(1.0, schedule=name), arms
     runs = dpb.simulate_many(cases, 10**16, 5)
     return tabulate(runs, heavy.schedule_outcome, ("panel", "order", "schedule", "gap"))
-
-
-def pulls_by_gap():
-    cases = {}
-    grid = itertools.product(ORDERS.items(), heavy.GAP_LOOKS, (1, 2, 3))
-    for (panel, v), (model, law), k in grid:
-        arms = dpb.instances.heavy_two_point(halved(k), v)
-        if law == "Pareto":
-            arms = dpb.instances.pareto((0.4, 0.4 - halved(k)), v)
-        kind = dpb.LDPRSE if model == "local" else dpb.DPRSE
-        algorithm = kind(INFINITE if model == "no noise" else 0.5, 1e-6)
-        cases[panel, v, model, law, halved(k)] = algorithm, arms
-    runs = dpb.simulate_many(cases, 2**62, 5)
-    return tabulate(runs, heavy.pulls_until_dropped, ("panel", "order", "model", "law", "gap"))
 
 
 def errors_by_rewards():
@@ -463,6 +450,12 @@ def errors_by_rewards():
     return tabulate(errors, heavy.error_columns, ("panel", "order", "model", "law", "n_rewards"))
 
 
+def cuts():
+    x = np.geomspace(1, 1e4, 9)
+    curves = {"bias": (x, 1 / x), "open": (x, 1 / x + x / 1e4), "curator": (x, 1 / x + x / 1e3)}
+    return rare_events.cut_table(curves)
+
+
 @functools.cache
 def local_runs():
     """Figure 2 of TWZW22, in short."""
@@ -474,7 +467,7 @@ def local_runs():
         )
         for panel, v, horizon in (("a", 0.9, 10**16), ("b", 0.5, 10**17))
         for epsilon in (0.5, 1.0)
-        for schedule in ("minimax", "non-negative")
+        for schedule in ("minimax", "one-bit")
     }
     return dpb.simulate_many(cases, n_runs=3, checkpoints=dpb.log_checkpoints(10**17, 8))
 
@@ -586,8 +579,14 @@ DRAWINGS = {
         *("mean", "low", "high", "least", "greatest"),
         titles=BY_ARMS,
     ),
-    "schedules": drawing(heavy.schedules_over_gap, schedule_outcomes, "regret", titles=TITLES),
-    "gaps": drawing(heavy.pulls_over_gap, pulls_by_gap, titles=TITLES),
+    "schedules": drawing(heavy.schedules_over_gap, schedule_outcomes, "lost", titles=TITLES),
+    "complications": drawing(
+        rare_events.complications_figure,
+        lambda: rare_events.complications_table(1000, 0.01, {("open", 0.01): 299.0}),
+        *("x", "y"),
+        titles={"a": "open", "b": "curator", "c": "every patient", "d": "needed"},
+    ),
+    "cuts": drawing(rare_events.cut_figure, cuts, "error", titles=ONE),
     "errors": drawing(heavy.errors_over_rewards, errors_by_rewards, "rms", titles=TITLES),
     "heavy tails": drawing(heavy.heavy_regret_over_time, local_curves, titles=TITLES),
 }

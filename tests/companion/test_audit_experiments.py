@@ -86,7 +86,7 @@ def test_a_bound_above_what_is_declared_convicts(every, name, bound, verdict):
 @pytest.mark.statistical
 def test_a_target_with_too_little_noise_is_convicted():
     """Control of all acquittals: the same call, on a counter that boasts."""
-    boast = property(lambda self: dpb.PrivacyGuarantee("global", self.epsilon / 4))
+    boast = property(lambda self: dpb.PrivacyGuarantee("central", self.epsilon / 4))
     boastful = type("Boastful", (LogarithmicCounter,), {"guarantee": boast})
     case = AuditCase(LogarithmicCounter(4.0), n_pulls=4, n_runs=4000)
     found = audit_many({0: case, 1: replace(case, target=boastful(4.0))})

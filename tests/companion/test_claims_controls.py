@@ -12,7 +12,7 @@ from test_claims_runs import ALL, SPOILT, F, H, U
 import dpbandits as dpb
 from companion import claims
 from companion.certify import NotCertifiedError
-from companion.claims import ja25_time, ss19_certificates, twzw22_comparisons
+from companion.claims import ja25_time, ss19_certificates
 from dpbandits import bounds
 from dpbandits.algorithms import UCB
 from dpbandits.fast import batched_top_two
@@ -58,7 +58,7 @@ def less_halting_noise(epsilon, alpha, beta, half_range):
     return PRIVATE(epsilon / 0.9, alpha, beta, half_range)
 
 
-def non_private_power(horizon, n_arms, epsilon, moment, order, model="global"):
+def non_private_power(horizon, n_arms, epsilon, moment, order, model="central"):
     return horizon ** (1 / (1 + order))
 
 
@@ -109,7 +109,7 @@ def estimated(kind, wrong):
 
 def guarantee(epsilon):
     """Return the property `guarantee` of a rule whose ε is epsilon(rule)."""
-    return property(lambda rule: PrivacyGuarantee("global", epsilon(rule)))
+    return property(lambda rule: PrivacyGuarantee("central", epsilon(rule)))
 
 
 def budget(share):
@@ -118,8 +118,6 @@ def budget(share):
 
 
 HIGH_NODES = property(lambda tree: tree.levels**1.5 / tree.epsilon)
-S1 = {**twzw22_comparisons.PRINTED, "S1": (0.9, 0.8, 0.5, 0.3, 0.1)}
-S2 = {"S2": (0.9, 0.5, 0.3, 0.15, 0.1)}
 EVEN = dict.fromkeys(ja25_time.INSTANCES, np.linspace(0.9, 0.5, 5))
 WIDE = {"sampling_width": 1.5, "privacy_width": 1.5}
 OTHER_EXP = SimpleNamespace(**{**vars(np), "exp": lambda x: np.exp(0.9 * x)})
@@ -243,46 +241,36 @@ TABLE = [
     ("twzw22-lemma-2-private", "AdaptiveTree.node_scale", 0.9, F),
     ("twzw22-lemma-2-noise", "_noise_order", lambda log_n, beta: log_n * -log(beta), F),
     ("twzw22-lemma-2-noise", "_noise_order", lambda log_n, beta: log_n * sqrt(-log(beta)), F),
-    ("twzw22-algorithm-2", "AdaptiveTree.node_scale", 1.1, F),
     ("twzw22-thm-1", "AdaptiveTree.node_scale", 0.5, F),
     ("twzw22-lemma-3", "_bonus_order", lambda log_term, order: log_term, H),
     ("twzw22-lemma-3", "AdaptiveTree.error_factor", lambda tree, log_term: log_term**3, F),
-    ("twzw22-thm-2", "bounds.dprucb_pulls", lambda gap, t, *_: log(t) ** 2, H),
     ("twzw22-thm-2", "bounds.dprucb_pulls", lambda gap, t, *_: log(t) ** 4, F),
-    ("twzw22-thm-3 twzw22-thm-6 twzw22-ldp", "heavy_epoch", {"noise_scale": 0.9}, F),
+    ("twzw22-thm-3 twzw22-thm-6", "heavy_epoch", {"noise_scale": 0.9}, F),
     ("twzw22-lemma-4", "robust_means.central_width", (1, 1.5), F),
     ("twzw22-lemma-4", "bounds.heavy_elimination_pulls", lambda gap, *_: gap**-4, F),
     ("twzw22-thm-4-minimax", "bounds.heavy_elimination_pulls", lambda gap, *_: gap**-4, F),
     ("twzw22-lemma-10", "_raw_over_central", lambda *_: 1.5, H),
     ("twzw22-lemma-10", "_central", 5.0, F),
-    ("twzw22-thm-4 twzw22-optimal", "bounds.heavy_elimination_regret", steep, F),
-    ("twzw22-thm-5", "bounds.heavy_divergence", 0.9, F, 100.0, F),
+    ("twzw22-optimal", "bounds.heavy_elimination_regret", steep, F),
+    ("twzw22-optimal", "bounds.heavy_divergence", 100.0, F),
     ("twzw22-optimal", "bounds.heavy_divergence", 1e-6, F),
     ("twzw22-remark-2", "bounds.heavy_divergence", lambda gap, *_: gap, F),
     ("twzw22-local-ucb", "_index_width", lambda *_: 1.0, F, 10.0, H),
-    ("twzw22-lemma-13", "share_dropped", lambda schedule, order: (10, 400), U),
     ("twzw22-thm-7", "bounds.heavy_divergence", lambda g, e, *_: math.expm1(e) ** 2 * g**2, U),
-    ("twzw22-thm-7-minimax", "bounds.heavy_minimax_lower_bound", non_private_power, U),
     ("twzw22-thm-8", "bounds.heavy_divergence", 1e4, F, lambda gap, *_: 1.0, F),
-    ("twzw22-remark-3", "bounds.heavy_divergence", lambda *a: DIVERGENCE(*a[:4]), U),
     ("twzw22-thm-9", "bounds.heavy_minimax_lower_bound", lambda horizon, *_: horizon**0.4, F),
     ("twzw22-remark-4", "bounds.heavy_minimax_lower_bound", non_private_power, F),
-    ("twzw22-optimal-local twzw22-setting-3", "bounds.heavy_elimination_regret", steep, F),
-    ("twzw22-optimal-local", "bounds.heavy_elimination_pulls", lambda gap, *_: gap**-8, F),
-    ("twzw22-lemma-1", "_laplace_loss", lambda moves, scale: 2.0, F),
-    ("twzw22-laplace", "_laplace_loss", lambda moves, s: max(moves) / s, F),
     ("twzw22-lemma-12", "bounds.group_privacy_factor", 9, F),
     ("twzw22-lemma-12", "bounds.group_privacy_factor", lambda d, e, n=1: 5.9 * e * d * n, H),
-    ("twzw22-lemma-14", "kl", lambda p, q: (p - q) ** 2, F),
     ("twzw22-lemma-15", "bounds.local_kl_bound", 0.1, F),
-    ("twzw22-unbounded", "element_loss", lambda *_: 0.0, F),
+    ("twzw22-thm-2 twzw22-tree-suboptimal", "_ratio_of_bounds", lambda k, order: 1.0, F),
+    ("twzw22-thm-2", "_power_over_lower_bound", lambda order: 9.0, F),
+    ("twzw22-thm-7", "share_dropped", lambda schedule, order: (10, 400), U),
+    ("twzw22-thm-7", "bounds.heavy_minimax_lower_bound", non_private_power, U),
+    ("twzw22-thm-7", "bounds.heavy_elimination_regret", steep, U),
+    ("twzw22-thm-7", "bounds.heavy_elimination_pulls", lambda gap, *_: gap**-8, U),
+    ("twzw22-local-ucb", "robust_means.local_threshold", lambda *_: 1.0, F),
     ("twzw22-efficient", "robust_means.central_width", lambda *_: np.full(2, 9.0), F),
-    ("twzw22-improved twzw22-tree-suboptimal", "_ratio_of_bounds", lambda k, order: 1.0, F),
-    ("twzw22-near-optimal", "bounds.dprucb_regret", lambda g, t, **_: log(t), H),
-    ("twzw22-near-optimal", "bounds.dprucb_regret", lambda g, t, **_: log(t) ** 9, F),
-    ("twzw22-local-noise", "robust_means.local_threshold", lambda *_: 1.0, F),
-    ("twzw22-settings", "PRINTED", S1, F),
-    ("twzw22-pareto", "PRINTED", S2, F),
     # Jourdan & Azize
     ("ja25-switch-free", "privacy_switches", {"free": 0.5}, F, {"exact": 4.0}, F),
     ("ja25-switch-045", "SEEN", 0.2, F),

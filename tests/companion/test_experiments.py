@@ -12,7 +12,7 @@ from scipy import stats
 from statistical import distance_to_law, one_sample_limit
 
 import dpbandits as dpb
-from companion.figures import baselines, heavy
+from companion.figures import baselines, heavy, rare_events
 from companion.publishing import published
 from companion.slopes import fit_slope
 from dpbandits.guarantees import PrivacyGuarantee
@@ -51,7 +51,7 @@ def test_calibrations_hold_and_are_the_least(reading, by, epsilon, horizon, expo
     a = dpb.DPUCBInt.calibrated(epsilon, 1e-4, horizon, by, reading, exponent)
     assert (a.reading, a.exponent, a.delta) == (reading, exponent, 1e-4)
     here = a.guarantee_at(horizon)
-    assert here == PrivacyGuarantee("global", here.epsilon, 1e-4) and here.epsilon <= epsilon
+    assert here == PrivacyGuarantee("central", here.epsilon, 1e-4) and here.epsilon <= epsilon
 
     def spent(x, noise=1.0):
         return dpb.DPUCBInt(x, reading, exponent, 1e-4, noise).guarantee_at(horizon).epsilon
@@ -98,7 +98,7 @@ def test_every_interval_has_an_input():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("model", ["global", "local"])
+@pytest.mark.parametrize("model", ["central", "local"])
 def test_errors_follow_their_law(model):
     """On the hard law all is truncated: the error is −m plus the noise."""
     n, size = 10**8, 4000
@@ -108,7 +108,7 @@ def test_errors_follow_their_law(model):
     errors = mean_errors(estimator, law, n, n_runs=size).error
     scale = 2 * bound / EPSILON
     laws = {
-        "global": lambda b: stats.laplace(-law.mean, b / n),
+        "central": lambda b: stats.laplace(-law.mean, b / n),
         "local": lambda b: stats.norm(-law.mean, b * math.sqrt(2 / n)),
     }
     limit = one_sample_limit(size)
@@ -138,7 +138,7 @@ def test_mean_squares_on_pareto_laws(model, order):
 def test_a_grid_of_errors():
     cases = {
         (model, n): (TruncatedMean(model, EPSILON, 0.5), hard_law(model, n, EPSILON, 0.5), n)
-        for model in ("global", "local")
+        for model in ("central", "local")
         for n in (10**3, 10**5)
     }
     found = mean_errors_many(cases, {key: key[1] // 1000 for key in cases})
@@ -171,7 +171,7 @@ def test_a_summary_of_errors():
     ],
 )
 def test_bad_cases_of_errors(place, wrong, message):
-    case = [TruncatedMean("global", 1.0, 1.0), ParetoLaw(2.5, 0.1), 100]
+    case = [TruncatedMean("central", 1.0, 1.0), ParetoLaw(2.5, 0.1), 100]
     case[place] = wrong
     with pytest.raises(ValueError, match=f"case 'x': {message}"):
         mean_errors_many({"x": tuple(case)}, 2)
@@ -234,18 +234,15 @@ def test_pulls_of_the_worse_arm_are_those_of_the_epochs(order, epsilon):
         expected = sum(plan.pulls for plan in plans)
         assert runs.pulls[:, 1].tolist() == [expected] * 3
         assert set(map(len, runs.epoch_ends)) == {k}
-        assert set(heavy.pulls_until_dropped(runs).values()) == {float(expected)}
         assert not heavy.lost_best_arm(runs).any()
 
 
 def test_the_outcome_of_a_schedule():
     instance = dpb.instances.heavy_two_point(halved(4), order=0.5)
-    runs = dpb.simulate(dpb.LDPRSE(1.0, schedule="published-remark"), instance, 10**18, 40)
+    runs = dpb.simulate(dpb.LDPRSE(1.0, schedule="remark-3"), instance, 10**18, 40)
     lost = np.mean(runs.pulls[:, 0] < runs.pulls[:, 1] - 1)
     outcome = heavy.schedule_outcome(runs)
     assert 0 < outcome["lost_low95"] < outcome["lost"] == lost < outcome["lost_high95"] < 1
-    assert outcome["regret"] == runs.regret[:, -1].mean()
-    assert outcome["even"] == 10**18 * halved(4) / 2
 
 
 # ---------------------------------------------------------------------------- figures
@@ -268,8 +265,8 @@ def test_looks_can_be_told_apart_in_grey():
         assert all((o.colour, o.width < main.width) == (main.colour, True) for o in others)
     for names in (("Robust-UCB", "DPRUCB", "DPRSE"), ("LDPRSE",)):
         looks = [each for (name, _), each in heavy.HEAVY_LOOKS.items() if name in names]
-        assert distinct(itertools.chain(*looks), 0.1)
-    for table in (heavy.GAP_LOOKS, heavy.SCHEDULE_LOOKS, heavy.ERROR_LOOKS):
+        assert distinct(looks, 0.1)
+    for table in (heavy.SCHEDULE_LOOKS, heavy.ERROR_LOOKS, rare_events.MODEL_LOOKS):
         assert distinct(table.values(), 0.1)
         assert len({str(look.line) for look in table.values()}) == len(table)
 
@@ -312,7 +309,7 @@ def check_labels(figure, least):
         check_apart(labels, figure.bbox)
 
 
-@pytest.mark.parametrize("name", ["schedules", "gaps", "errors", "heavy tails"])
+@pytest.mark.parametrize("name", ["schedules", "errors", "heavy tails"])
 def test_labels_are_apart(name):
     check_labels(DRAWINGS[name](), 3)
 

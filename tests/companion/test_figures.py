@@ -70,7 +70,7 @@ def stands_there(values, numbers):
     return off <= 1e-6 * np.abs(values)
 
 
-@pytest.mark.parametrize("name", sorted({*DRAWINGS} - {"ratios", *MAPS}))
+@pytest.mark.parametrize("name", sorted({*DRAWINGS} - {"ratios", "complications", *MAPS}))
 def test_every_number_of_the_table_is_drawn(name):
     drawing = DRAWINGS[name]
     table = drawing.table()
@@ -89,7 +89,10 @@ def test_panels_are_chosen_by_name(name):
     assert len(shown) == len(titles)
     for place, (panel, title) in enumerate(titles.items()):
         assert re.fullmatch(rf"(\({panel}\)  )?{re.escape(title)}(, T = .*)?", shown[place])
-    assert name in ("schedules", "heavy tails") or len({a.get_ylim() for a in figure.axes}) == 1
+    assert (
+        name in ("schedules", "heavy tails", "complications")
+        or len({a.get_ylim() for a in figure.axes}) == 1
+    )
     assert figure.axes[-1].get_xlabel()
     last = list(titles)[-1]
     *_, one = drawing(table, panels=[last]).axes

@@ -63,7 +63,7 @@ class Toy(RegretAlgorithm):
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure privacy."""
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         """Play once; see `RegretAlgorithm.play`."""
@@ -135,7 +135,7 @@ class PaperElimination(RegretAlgorithm):
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure privacy."""
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 {DECLARED}
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         """Play once; see `RegretAlgorithm.play`."""

@@ -116,7 +116,7 @@ UNROUNDED = {
     "curves": figure_tables.over_time,
     "finals": figure_tables.over_arms,
     "heavy tails": figure_tables.local_curves,
-    "lengths": figure_tables.pulls_by_gap,
+    "shares": figure_tables.schedule_outcomes,
     "errors": figure_tables.errors_by_rewards,
     "samples": lambda: stopping.measured(figure_tables.stopped("failures")),
     "map of regret": lambda: comparison.regret_map_table(figure_tables.map_runs()),

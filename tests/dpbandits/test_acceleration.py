@@ -416,7 +416,7 @@ FIXED, ANYTIME = dpb.RobustUCB("fixed"), dpb.RobustUCB()
 CASES |= {
     (dpb.DPRUCB, HeavyRewards, "pull by pull"): [
         SamePulls(dpb.DPRUCB(200.0), dpb.DPRUCB(220.0), S1),
-        SamePulls(dpb.DPRUCB(300.0, "published"), dpb.DPRUCB(330.0, "published"), S1),
+        SamePulls(dpb.DPRUCB(300.0, "reconstructed"), dpb.DPRUCB(330.0, "reconstructed"), S1),
         SamePulls(dpb.DPRUCB(50.0, scaling="log"), dpb.DPRUCB(10.0, scaling="log"), S3),
         SamePulls(dpb.DPRUCB(INF), dpb.DPRUCB(900.0), COINS),
     ],
@@ -429,7 +429,7 @@ CASES |= {
             (dpb.DPRUCB(1.0), dpb.DPRUCB(1.2), S1, 0.3),
             (dpb.DPRUCB(0.3), dpb.DPRUCB(0.6), S3, 0.3),
             (dpb.DPRUCB(20.0), dpb.DPRUCB(40.0), S1, 0.3),
-            (dpb.DPRUCB(1.0, "published"), dpb.DPRUCB(2.0, "published"), S1, 0.0),
+            (dpb.DPRUCB(1.0, "reconstructed"), dpb.DPRUCB(2.0, "reconstructed"), S1, 0.0),
             (dpb.DPRUCB(2.0), dpb.DPRUCB(4.0), COINS, 0.3),
         )
     ],

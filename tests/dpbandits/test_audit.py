@@ -30,7 +30,7 @@ from dpbandits.rewards.streams import FixedRewards
 ONE = TablePair([[0.0]], 0, 0, 1.0)
 HALF, FIFTY = (TablePair(np.zeros((2, 16)), 0, 0, value) for value in (0.5, 50.0))
 TWO, LONG = TablePair([[1.0, 2.0]], 0, 0, 0.0), TablePair([[1.0] * 5], 0, 0, 0.0)
-PROMISE = PrivacyGuarantee("global", 1.0)
+PROMISE = PrivacyGuarantee("central", 1.0)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
@@ -38,7 +38,7 @@ PROMISE = PrivacyGuarantee("global", 1.0)
 def test_the_bound_holds_and_is_near_for_one_release(epsilon):
     found = audit(Releases(epsilon), ONE, failure=FALSE_ALARM)
     assert found.verdict == "acquitted" and found.epsilon_lower > 0.8 * epsilon
-    boast = audit(Releases(epsilon), ONE, guarantee=PrivacyGuarantee("global", 0.8 * epsilon))
+    boast = audit(Releases(epsilon), ONE, guarantee=PrivacyGuarantee("central", 0.8 * epsilon))
     assert boast.verdict == "convicted", "control"
 
 
@@ -53,7 +53,7 @@ def test_many_releases_are_told_apart_together():
 def test_a_delta_is_taken_into_account():
     subject, epsilon = Releases(1.5, count=3), 0.7
     truth = delta_at(epsilon, [0.5] * 3).upper
-    with_it, without = (PrivacyGuarantee("global", epsilon, delta) for delta in (truth, 0.0))
+    with_it, without = (PrivacyGuarantee("central", epsilon, delta) for delta in (truth, 0.0))
     found = audit(subject, ONE, failure=FALSE_ALARM, guarantee=with_it)
     assert found.verdict == "acquitted"
     assert 0.25 * truth < found.tally.delta_lower(epsilon) <= truth
@@ -108,7 +108,7 @@ def flat(rewards, rng):
 
 def test_a_function_can_be_audited():
     pair = search(flat, n_arms=2, n_pulls=2, count=20, n_runs=200)  # and other random numbers below
-    found = audit(flat, pair, 2000, guarantee=PrivacyGuarantee("global", 2.0))
+    found = audit(flat, pair, 2000, guarantee=PrivacyGuarantee("central", 2.0))
     assert found.epsilon_lower == pytest.approx(found.tally.ceiling)
     assert str(found).startswith("flat: convicted\ndeclared: ε = 2")
     outputs = FunctionSubject(flat).outputs(pair.table, 3, np.random.default_rng(0))

@@ -39,7 +39,7 @@ STREAMS = TablePair([[-1.0, 1.0, 1.0, 1.0]], 0, 0, 1.0)
 CASES = audit_cases(1.0, FAST, SLOW) | free_cases(FAST)
 EXACT = [
     *(dpb.DPSE(0.5), dpb.DPSE(4.0, beta=0.01), dpb.GuessAndDouble(dpb.DPRSE(1.0))),
-    *(dpb.DPRUCB(4.0, "published"), dpb.DPRSE(2.0, schedule="tightened")),
+    dpb.DPRUCB(4.0, "reconstructed"),
     *(dpb.LDPRSE(1.0, schedule=name) for name in ("non-negative", "fitted", "one-bit")),
     *(dpb.DPRSE(2.0, schedule="fitted"), dpb.DPExponentialNAS(2.0, 0.5, 0.05)),
     dpb.DPExponentialNAS(1.0, 0.5, 0.05, estimate="midpoint"),
@@ -173,7 +173,7 @@ def test_a_late_decision_is_tested_on_the_tables_that_are_declared(target):
     pair = pair_for(target)
     found = audit(target, pair, 4000, failure=FALSE_ALARM)
     assert found.verdict == "acquitted" and found.epsilon_lower > 0.05
-    boast = dpb.PrivacyGuarantee("global", target.epsilon / 32)
+    boast = dpb.PrivacyGuarantee("central", target.epsilon / 32)
     assert audit(target, pair, 4000, guarantee=boast).verdict == "convicted"
     short = TablePair(pair.table[:, :-1], pair.arm, pair.pull, pair.value)
     nothing = audit(target, short, 50)
@@ -264,7 +264,7 @@ def test_exact_audits_are_tight_where_theory_says_so(epsilon):
 @pytest.mark.parametrize("kind", [dpb.DPSE, dpb.DPRSE, dpb.LDPRSE])
 def test_exact_audits_see_noise_that_is_too_small(kind):
     """Control: an algorithm that declares ε and has the noise of 1.02·ε is convicted."""
-    boast = dpb.PrivacyGuarantee("global", 1.0 / 1.02)
+    boast = dpb.PrivacyGuarantee("central", 1.0 / 1.02)
     assert audit_exactly(kind(1.0), guarantee=boast).verdict == "convicted"
 
 

@@ -11,7 +11,7 @@ import dpbandits as dpb
 from dpbandits.auditing import Outputs, TablePair, runs, subject_of
 
 PAIR = TablePair([[0.0] * 4], 0, 0, 1.0)
-ONE = dpb.PrivacyGuarantee("global", 1.0)
+ONE = dpb.PrivacyGuarantee("central", 1.0)
 N_RUNS = 20_000
 
 
@@ -153,7 +153,7 @@ def test_a_leak_is_still_convicted(make):
     """Control: what remembers nothing that matters is audited as before."""
     found = dpb.audit(make(), PAIR, 4000, failure=FALSE_ALARM, guarantee=ONE)
     assert found.verdict == "convicted" and found.epsilon_lower > 2.0
-    milder = dpb.PrivacyGuarantee("global", 4.0)
+    milder = dpb.PrivacyGuarantee("central", 4.0)
     found = dpb.audit(make(), PAIR, 4000, failure=FALSE_ALARM, guarantee=milder)
     assert found.verdict == "acquitted"
 

@@ -18,7 +18,7 @@ from dpbandits.mechanisms import HybridCounter, LogarithmicCounter
 from dpbandits.stopping import crossing_streams, privacy_loss
 
 EPSILON, RUNS = 1.0, 15_000
-ONE = dpb.PrivacyGuarantee("global", EPSILON)
+ONE = dpb.PrivacyGuarantee("central", EPSILON)
 RULE = dpb.DPExponentialNAS(EPSILON, 0.5, 0.05)
 
 

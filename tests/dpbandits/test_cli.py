@@ -31,7 +31,7 @@ class Alternate(RegretAlgorithm):
     source = "test"
     @property
     def guarantee(self):
-        return dpb.PrivacyGuarantee("global", self.epsilon)
+        return dpb.PrivacyGuarantee("central", self.epsilon)
     def play(self, rewards, horizon, rng):
         while True:
             rewards.totals(range(rewards.n_arms), 1)
@@ -302,7 +302,7 @@ def test_identify(capsys, folder):
     out = printed(capsys, f"{words} --csv new/runs.csv")
     runs = dpb.identify(dpb.DPLRE(1.0, 0.1), dpb.instances.bernoulli([0.8, 0.5, 0.2]), 5, seed=2)
     assert f"mean {runs.stopping_time.mean():.6g}" in out and "stopped: 5 of 5" in out
-    assert "privacy: ε = 1, global" in out
+    assert "privacy: ε = 1, central" in out
     runs.to_csv("mine.csv")
     assert (folder / "new/runs.csv").read_text() == (folder / "mine.csv").read_text()
     out = printed(capsys, f"{words} --max-pulls 9")
@@ -319,7 +319,7 @@ def test_replicates_are_those_of_the_package(capsys, folder):
     rule = dpb.DPExponentialNAS(epsilon=1, alpha=0.5, beta=0.05)
     runs = dpb.estimate(rule, dpb.laws.two_point(0.2), n_runs=7, seed=3)
     assert f"median {np.median(runs.samples):.6g}" in out
-    assert "halted: 7 of 7" in out and "privacy: ε = 1, global" in out
+    assert "halted: 7 of 7" in out and "privacy: ε = 1, central" in out
     runs.to_csv("mine.csv")
     assert (folder / "new/runs.csv").read_text() == (folder / "mine.csv").read_text()
     assert printed(capsys, f"{words} --set epsilon=1") == out
@@ -353,7 +353,7 @@ def test_own_numbers_from_a_file_and_from_stdin(capsys, folder, monkeypatch):
 
 def test_what_can_be_integrated_is_and_what_cannot_is_run(capsys):
     text = printed(capsys, "audit DPSE --set epsilon=0.5")
-    assert text.startswith("DP-SE: acquitted\ndeclared: ε = 0.5, global, event level\n")
+    assert text.startswith("DP-SE: acquitted\ndeclared: ε = 0.5, central, event level\n")
     assert "exact: ε is at least 0.49" in text
     assert printed(capsys, "audit DPSE --epsilon 0.5") == text
     words = "audit DPUCB --set epsilon=4 --runs 2000 --pulls 6"

@@ -163,7 +163,7 @@ def test_what_a_counter_is_worth(length, epsilon, monkeypatch):
     tree = BinaryTree(epsilon, length)
     noise, scales, _ = noise_matrix(tree, length, monkeypatch)
     assert privacy_loss(noise, scales) == pytest.approx(epsilon, rel=1e-12)
-    assert tree.guarantee == PrivacyGuarantee("global", epsilon)
+    assert tree.guarantee == PrivacyGuarantee("central", epsilon)
     # Broken versions: the budget not split over the levels; one fresh variable per prefix.
     if length > 1:
         assert privacy_loss(noise, np.full(length, 1 / epsilon)) > 1.5 * epsilon
@@ -174,10 +174,10 @@ def test_what_a_counter_is_worth(length, epsilon, monkeypatch):
     # elements 1 and 2 end blocks and are in no tree; element 3 is in one, and in a block by n = 4
     exact = epsilon / 2 if length < 4 else epsilon
     assert privacy_loss(noise, scales) == pytest.approx(exact, rel=1e-12)
-    assert half.guarantee == PrivacyGuarantee("global", epsilon)
+    assert half.guarantee == PrivacyGuarantee("central", epsilon)
     noise, scales, _ = noise_matrix(full, length, monkeypatch)
     assert privacy_loss(noise, scales) == pytest.approx(2 * exact, rel=1e-12)
-    assert full.guarantee == PrivacyGuarantee("global", 2 * epsilon)
+    assert full.guarantee == PrivacyGuarantee("central", 2 * epsilon)
     # Broken version: nodes whose noise does not grow with the levels of their tree.
     if length > 8:
         assert privacy_loss(noise, np.full(length, 1 / epsilon)) > 2.5 * epsilon
@@ -195,7 +195,7 @@ def test_what_the_logarithmic_counter_is_worth(length, monkeypatch):
         return (np.abs(np.linalg.solve(noise, prefix)) / scales[:, None]).sum(axis=0).max()
 
     assert loss(at_powers) == pytest.approx(0.4, rel=1e-12)
-    assert mechanism.guarantee == PrivacyGuarantee("global", 0.4)
+    assert mechanism.guarantee == PrivacyGuarantee("central", 0.4)
     # Broken version: new noise for the whole stream at each power of two.
     assert loss(np.eye(powers)) == pytest.approx(0.4 * powers, rel=1e-12)
 

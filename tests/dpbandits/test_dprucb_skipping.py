@@ -187,7 +187,7 @@ SHORT = {
     "Pareto": (dpb.DPRUCB(1.0), PARETO),
     "wide": (dpb.DPRUCB(0.3), WIDE),
     "less noise": (dpb.DPRUCB(20.0), PARETO),
-    "published": (dpb.DPRUCB(1.0, "published"), PARETO),
+    "reconstructed": (dpb.DPRUCB(1.0, "reconstructed"), PARETO),
     "two points": (dpb.DPRUCB(2.0), TWO_POINTS),
 }
 HORIZON = 40_000
@@ -199,19 +199,19 @@ def tally(instance, index, horizon=HORIZON):
 
 PARETOS = ((0, 1.5, 0.05), (0, 1.5, 0.02), (0, 1.8, 0.03))
 MIXED = ((0, 2.0, 0.05), (1, 0.1, 0.1))
-# laws, first bound, growth, node factor, width, published: over long walks
+# laws, first bound, growth, node factor, width, reconstructed: over long walks
 CASES = {
     "two points": (((1, 0.1, 0.9), (1, 0.1, 0.1), (1, 0.1, 0.5)), 1.0, 0.8, 3.0, 20.0, False),
     "Pareto": (PARETOS, 0.1, 0.7, 100.0, 100.0, False),
-    "published": (MIXED, 0.3, 0.9, 10.0, 15.0, True),
+    "reconstructed": (MIXED, 0.3, 0.9, 10.0, 15.0, True),
     "Pareto without noise": (PARETOS, 0.1, 0.7, 0.0, 1.0, False),
     "small bounds without noise": (((0, 1.9, 0.3), (0, 1.9, 0.28)), 0.02, 0.6, 0.0, 0.3, False),
     "two points without noise": (((1, 2.0, 0.3), (1, 3.0, 0.18)), 0.2, 0.6, 0.0, 1.0, False),
-    "published without noise": (MIXED, 0.3, 0.9, 0.0, 0.1, True),
+    "reconstructed without noise": (MIXED, 0.3, 0.9, 0.0, 0.1, True),
 }
 
 
-SIZES = {"two points": 1800, "Pareto": 1300, "published": 2500}
+SIZES = {"two points": 1800, "Pareto": 1300, "reconstructed": 2500}
 """Runs of the cases with noise, and 1000 without. The controls' counts differ in distribution by
 0.21, 0.24, 0.10 and (without noise) 0.42 at least; the limits are 0.10, 0.11, 0.08 and 0.13."""
 
@@ -230,11 +230,11 @@ def kernel_counts(case, size, seed, play=lambda *run: tree_skip_and_tally(*run)[
 def test_law_of_the_kernel(name, monkeypatch):
     """Controls: another width, and noise that is forgotten."""
     case = CASES[name]
-    laws, bound, growth, factor, width, published = case
+    laws, bound, growth, factor, width, reconstructed = case
     size = SIZES.get(name, 1000)
     theirs = kernel_counts(case, size, 1, play_by_steps)
     assert same_law_of_counts(kernel_counts(case, size, 0), theirs)
-    other = (laws, bound, growth, factor, width * (2 if factor else 4), published)
+    other = (laws, bound, growth, factor, width * (2 if factor else 4), reconstructed)
     assert not same_law_of_counts(kernel_counts(other, size, 0), theirs)
     if factor:
         table = first_passage_table(*heavy_skipping.PASSAGES)
@@ -243,11 +243,11 @@ def test_law_of_the_kernel(name, monkeypatch):
         assert not same_law_of_counts(kernel_counts(case, size, 0), theirs)
 
 
-@pytest.mark.parametrize("width", ["valid", "published"])
+@pytest.mark.parametrize("width", ["valid", "reconstructed"])
 def test_certificates(width):
     """With rewards above some line: while the noise is above −z, the leader leads at each pull."""
     rng, seen = np.random.default_rng(0), 0
-    published = width == "published"
+    reconstructed = width == "reconstructed"
     for _ in range(2000):
         growth = rng.uniform(0.5, 0.99)
         pulls = np.exp(rng.uniform(5, 14, 4)).astype(np.int64)
@@ -255,7 +255,7 @@ def test_certificates(width):
         t, factor, h = int(pulls.sum()), 10 ** rng.uniform(-2, 1), 10 ** rng.uniform(-1, 1)
 
         def bonus(pull, h=h, growth=growth):
-            return h * math.log(2 * float(pull) ** 4) ** (1 - growth) if published else h
+            return h * math.log(2 * float(pull) ** 4) ** (1 - growth) if reconstructed else h
 
         index = means + bonus(t + 1) * shrunk
         arm = int(index.argmax())
@@ -264,7 +264,7 @@ def test_certificates(width):
         lines = lower_lines((0, 1.8, 0.05 + 0.1 * (seen % 7)))
         power, rival = float(n) * shrunk[arm], float(index[others].max())
         lead = Lead(arm, n, total, power, bonus(t + 1), rival)
-        policy = TreeIndex(1.0, growth, factor, h, published)
+        policy = TreeIndex(1.0, growth, factor, h, reconstructed)
         m, z = certify_tree(policy, means, shrunk, lead, t, 10**9, 1.0625, Floor(lines, 0.0))
         if m == 0:
             continue
@@ -312,7 +312,7 @@ def test_plain_pulls_are_few():
 @given(
     st.integers(2, 5),
     st.sampled_from([0.01, 1.0, 1e4]),
-    st.sampled_from(["valid", "published"]),
+    st.sampled_from(["valid", "reconstructed"]),
     st.integers(2, 10**5),
     st.integers(0, 3),
 )

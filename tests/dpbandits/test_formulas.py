@@ -187,7 +187,7 @@ EXAMPLES = {
     "bounds.twzw22.heavy_elimination_regret": {**BOUND, **PRIVATE, **HEAVY, "beta": 0.0625},
     "bounds.twzw22.dprucb_pulls": {"gap": 0.25, "horizon": 4096, **PRIVATE, **HEAVY},
     "bounds.twzw22.dprucb_regret": {**BOUND, **PRIVATE, **HEAVY},
-    "bounds.twzw22.published_width_constant": {"horizon": 4096, "order": 0.5},
+    "bounds.twzw22.reconstructed_width_constant": {"horizon": 4096, "order": 0.5},
     "bounds.twzw22.robust_ucb_pulls": {"gap": [0.25, 1], "log_term": [5, 6.5], **HEAVY},
     "bounds.twzw22.robust_ucb_regret": {**BOUND, **HEAVY},
     "bounds.twzw22.local_kl_bound": {"epsilon": 0.5, "tv": 0.25},
@@ -217,7 +217,7 @@ EXAMPLES = {
     "heavy.estimates.TruncatedMean.threshold": {"n": 100},
     "heavy.estimates.TruncatedMean.half_width": {"n": 100},
     "heavy.estimates.TruncatedMean.rms": {"law": PARETO, "n": 100},
-    "heavy.estimates.hard_law": {"model": "global", "n": 100, **PRIVATE, **HEAVY},
+    "heavy.estimates.hard_law": {"model": "central", "n": 100, **PRIVATE, **HEAVY},
     "heavy.estimates.error_lower_bound": {"model": "local", "n": 100, **PRIVATE, **HEAVY},
     "heavy.estimates.error_rate": {"model": "local", "order": 0.5},
     "heavy.schedules.heavy_epoch": {
@@ -386,7 +386,7 @@ EXAMPLES = {
 OWNERS = {
     "guarantees.Guaranteed": RULE,
     "stopping.halting.Halting": Halting,
-    "heavy.estimates.TruncatedMean": TruncatedMean("global", 0.5, 0.5, 1.5, 5.0),
+    "heavy.estimates.TruncatedMean": TruncatedMean("central", 0.5, 0.5, 1.5, 5.0),
     "identification.dplre.DPLRE": LRE,
     "mechanisms.counters.Counter": TREE,
     "mechanisms.counters.BinaryTree": TREE,

@@ -79,7 +79,7 @@ class Spy(RegretAlgorithm):
 
     @property
     def guarantee(self):
-        return dpb.PrivacyGuarantee("global", 0.125)
+        return dpb.PrivacyGuarantee("central", 0.125)
 
     releases = True
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 from statistical import may_be_at_most, same_law
 
 import dpbandits as dpb
@@ -33,12 +34,11 @@ LIGHT = dpb.instances.heavy(
     [TwoPointHeavyLaw(1.0, p) for p in (0.05, 0.9, 0.4)], order=1.0, moment_bound=0.9
 )
 SCHEDULES = [(model, name) for model, names in HEAVY_SCHEDULES.items() for name in names]
-VALID = [pair for pair in SCHEDULES if pair[1] != "published-remark"]
+VALID = [pair for pair in SCHEDULES if pair[1] != "remark-3"]
 
 
 # ---------------------------------------------------------------- schedules
 BETA = 8 / math.e**5  # L = log(4·2/β) = 5 in the first epoch of two arms
-TIGHT = 3 + math.sqrt(2) + 1 / 3
 
 
 @pytest.mark.parametrize(
@@ -48,15 +48,14 @@ TIGHT = 3 + math.sqrt(2) + 1 / 3
         ((1, BETA, 0.5, 1.0, 1.0), 48**2 * 10),
         ((1, BETA, 1.0, 2.0, 0.5), 4 * 48**3 * 5),
         ((2, 4 * BETA, 1.0, 1.0, 1.0), 96**2 * 5),  # τ² = 4 undoes 4β; D = 1/4
-        ((1, BETA, 1.0, 1.0, 1.0, "global", "tightened"), (8 * TIGHT) ** 2 * 5),
-        ((1, BETA, 0.5, 1.0, 1.0, "local", "published-remark"), 48**2 * 20),
+        ((1, BETA, 0.5, 1.0, 1.0, "local", "remark-3"), 48**2 * 20),
     ],
 )
 def test_epochs_by_hand(arguments, length):
     """R = ⌈u^(1/v)·(4c/D)^((1+v)/v)·L/ε + 1⌉; the logarithms are rounded."""
     plan, (_, _, epsilon, u, v, *rest) = heavy_epoch(2, *arguments), arguments
     assert abs(plan.pulls - (length + 1.5)) <= 1
-    local, c = rest[:1] == ["local"], TIGHT if rest[1:] == ["tightened"] else 6
+    local, c = rest[:1] == ["local"], 6
     budget = epsilon**2 if local else epsilon
     assert plan.bound == pytest.approx((u * plan.pulls * budget / 5) ** (1 / (1 + v)))
     assert plan.noise_scale == pytest.approx(2 * plan.bound / epsilon)
@@ -66,11 +65,10 @@ def test_epochs_by_hand(arguments, length):
 
 
 @pytest.mark.parametrize("epoch", [1, 3])
-@pytest.mark.parametrize(("name", "base"), [("minimax", 16), ("non-negative", 4)])
-def test_local_epochs_by_hand(name, base, epoch):
+def test_local_epochs_by_hand(epoch):
     """R is the fixed point of u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε² with c = 1 + √(16 + 2εq) + 2q."""
-    u, v, epsilon = 2.0, 0.5, 0.7
-    plan = heavy_epoch(2, epoch, BETA, epsilon, u, v, "local", name)
+    u, v, epsilon, base = 2.0, 0.5, 0.7, 16
+    plan = heavy_epoch(2, epoch, BETA, epsilon, u, v, "local", "minimax")
     log_term, length = 5 + 2 * math.log(epoch), 1e9
     for _ in range(60):
         q = math.sqrt(log_term / length)
@@ -137,14 +135,23 @@ def test_a_fitted_cut_has_the_least_half_width(channel, order, epsilon):
     assert half_width(1.5 * bound) > width * (1 + 1e-4), "control: other cuts are worse"
 
 
+def test_fitted_epochs_by_hand():
+    """At v = 1 the least κ^−1 + √2 + (1/3 + 2/ε)κ is √2 + 2·√(1/3 + 2/ε), noise or none."""
+    for epsilon in (0.5, 1.0, math.inf):
+        plan = heavy_epoch(2, 1, BETA, epsilon, 3.0, 1.0, "central", "fitted")
+        c = math.sqrt(2) + 2 * math.sqrt(1 / 3 + 2 / epsilon)
+        assert abs(plan.pulls - (3 * (8 * c) ** 2 * 5 + 1.5)) <= 1
+        assert plan.threshold == pytest.approx(0.25, rel=1e-3)
+
+
 def test_what_better_cuts_and_channels_are_worth():
     """Of the first epoch at v = ½, ε = 1: cut, then sign, then one bit instead of Laplace noise."""
     arguments = (5, 1, 1e-18, 1.0, 1.0, 0.5, "local")
     pulls = {name: heavy_epoch(*arguments, name).pulls for name in HEAVY_SCHEDULES["local"]}
     assert pulls["minimax"] / pulls["fitted"] == pytest.approx((5 / 3) ** 6, rel=0.01)
-    assert pulls["fitted"] / pulls["one-bit"] == pytest.approx(
-        4 * 8 * math.tanh(0.5) ** 2, rel=0.01
-    )
+    assert pulls["fitted"] / pulls["non-negative"] == pytest.approx(4, rel=0.01)
+    bit = 8 * math.tanh(0.5) ** 2
+    assert pulls["non-negative"] / pulls["one-bit"] == pytest.approx(bit, rel=0.01)
     for epsilon, better in ((2.2, True), (2.4, False)):
         laplace, bit = (
             fitted_mean(1e12, 1.0, 0.5, epsilon, 10.0, channel, non_negative=True)[1]
@@ -156,7 +163,7 @@ def test_what_better_cuts_and_channels_are_worth():
 def test_failures_add_up():
     """One-sided: 1.5e^−L and e^−L an arm and epoch, L = log(4|S|τ²/β)."""
     terms = 0.2 / (4 * np.arange(1.0, 200_000) ** 2)
-    assert heavy_failure(0.2, "global") == pytest.approx(1.5 * terms.sum(), rel=1e-4)
+    assert heavy_failure(0.2, "central") == pytest.approx(1.5 * terms.sum(), rel=1e-4)
     assert heavy_failure(0.2, "local") == pytest.approx(terms.sum(), rel=1e-4)
 
 
@@ -180,7 +187,7 @@ def test_an_infinite_budget():
         {"epoch": 0},
         {"model": "shuffle"},
         {"schedule": "minimax"},
-        {"schedule": "printed", "model": "local"},
+        {"schedule": "reconstructed", "model": "local"},
     ],
 )
 def test_bad_schedules(options):
@@ -289,7 +296,7 @@ def test_the_best_arm_stays_but_not_by_the_remark(name):
     pulls = dpb.simulate(dpb.LDPRSE(1.0, beta, name), hard, 10**18, n_runs=runs).pulls
     wrong = int(np.sum(pulls.argmax(axis=1) != 1))
     stays = may_be_at_most(wrong, runs, heavy_failure(beta, "local"))
-    assert stays == (name != "published-remark")
+    assert stays == (name != "remark-3")
 
 
 # ---------------------------------------------------------------- privacy
@@ -362,6 +369,7 @@ def test_error_of_the_adaptive_tree():
     counters = [tree.counter(rng) for _ in range(trials)]
     errors = np.array([abs([counter.add(0.0) for _ in range(n)][-1]) for counter in counters])
     width = tree.error_quantile(n, 0.1)
+    assert tree.error_factor(5.0) == pytest.approx(chernoff(7, 5.0), rel=1e-6)
     assert may_be_at_most(int(np.sum(errors > width)), trials, 0.1)
     assert not may_be_at_most(int(np.sum(errors > width / 10)), trials, 0.1), "control"
 
@@ -385,28 +393,42 @@ def from_function(instance, size=5000):
     return dpb.instances.heavy_callback(reader(), instance.n_arms, v, u), reader()
 
 
+def chernoff(levels, log_term):
+    """The least bound on a sum of Laplace variables of scale 1, by a grid of its free number."""
+    free = np.linspace(1e-4, 1 - 1e-4, 20_000)
+    return levels * float(np.min((log_term - levels * np.log1p(-(free**2))) / free))
+
+
 def dprucb(algorithm, instance, horizon, rng, reward=None):
-    """Algorithm 1 with the counters of `mechanisms`, from the formulas of the specification."""
+    """Algorithm 1 with the counters of `mechanisms`, from the formulas of the appendix."""
     u, v, k = instance.moment_bound, instance.order, instance.n_arms
     levels, log_term = horizon.bit_length(), math.log(2 * horizon**4)
-    m = levels * math.sqrt(8 * log_term * max(levels, log_term))
-    tree_like = algorithm.scaling == "tree" or (
-        algorithm.scaling is None and algorithm.width == "valid"
-    )
-    capital = m if tree_like else math.log(horizon) ** 1.5
-    e = min(algorithm.epsilon, capital / log_term)
-    tree = AdaptiveTree(algorithm.epsilon, horizon, (e * u / capital) ** (1 / (1 + v)), 1 / (1 + v))
+    noise = 2 * chernoff(levels, log_term) / algorithm.epsilon
+
+    def half_width(b):
+        return (
+            (1 + v) * u * b**-v
+            + math.sqrt(2 * log_term * u * b ** (1 - v))
+            + b * (noise + log_term / 3)
+        )
+
+    valid = algorithm.width == "valid"
+    if algorithm.scaling == "log" or (algorithm.scaling is None and not valid):
+        capital = math.log(horizon) ** 1.5
+        first = (min(algorithm.epsilon, capital / log_term) * u / capital) ** (1 / (1 + v))
+    else:
+        found = minimize_scalar(lambda y: half_width(math.exp(y)), (-30, 0, 10), tol=1e-12)
+        first = math.exp(found.x)
+    tree = AdaptiveTree(algorithm.epsilon, horizon, first, 1 / (1 + v))
     counters = [tree.counter(rng) for _ in range(k)]
     pulls, sums, played = [0] * k, [0.0] * k, []
 
     def index(a, t):
         n = pulls[a]
-        err = u ** (1 / (1 + v)) * (capital / (n * e)) ** (v / (1 + v))
-        if algorithm.width == "published":
-            return sums[a] / n + 18 * err * math.log(2 * t**4) ** (v / (1 + v))
-        x = e * log_term / capital
-        factor = (1 + v) + 2 * m / capital * e / algorithm.epsilon + math.sqrt(2 * x) + x / 3
-        return sums[a] / n + factor * err
+        if valid:
+            return sums[a] / n + half_width(first) * n ** (-v / (1 + v))
+        err = u ** (1 / (1 + v)) * (u / first ** (1 + v) / n) ** (v / (1 + v))
+        return sums[a] / n + 18 * err * math.log(2 * t**4) ** (v / (1 + v))
 
     for t in range(1, horizon + 1):
         values = [index(a, t) for a in range(k)] if t > k else None
@@ -424,8 +446,8 @@ def dprucb(algorithm, instance, horizon, rng, reward=None):
         dpb.DPRUCB(1.0),
         dpb.DPRUCB(200.0),
         dpb.DPRUCB(50.0, scaling="log"),
-        dpb.DPRUCB(300.0, width="published"),
-        dpb.DPRUCB(300.0, width="published", scaling="tree"),
+        dpb.DPRUCB(300.0, width="reconstructed"),
+        dpb.DPRUCB(300.0, width="reconstructed", scaling="fitted"),
     ],
     ids=repr,
 )
@@ -445,7 +467,7 @@ def test_dprucb_is_the_pseudo_code(algorithm, instance):
 def test_width_of_dprucb(horizon, epsilon, u, v):
     """Bias, Bernstein and tree noise of n rewards, from their definitions, are within H·n^(…)."""
     log_term = math.log(2) + 4 * math.log(horizon)
-    for scaling in ("tree", "log"):
+    for scaling in ("fitted", "log"):
         plan = tree_index(horizon, epsilon, u, v, scaling)
         for n in (1, 2, 100):
             b = plan.tree.bound(n)
@@ -457,22 +479,22 @@ def test_width_of_dprucb(horizon, epsilon, u, v):
 
 
 def test_dprucb_without_noise_is_a_truncated_mean():
-    """ε = inf: thresholds (un/ℓ)^(1/(1+v)) and the factor (1 + v) + √2 + 1/3 ≤ 4 of robust UCB."""
+    """ε = inf: the log threshold is (un/ℓ)^(1/(1+v)), its factor (1 + v) + √2 + 1/3 ≤ 4."""
     horizon, u, v = 10**6, 2.0, 0.6
     log_term = math.log(2 * horizon**4)
-    for scaling in ("tree", "log"):
-        plan = tree_index(horizon, math.inf, u, v, scaling)
-        assert plan.tree.node_scale(5) == 0
-        assert plan.tree.bound(7) == pytest.approx((u * 7 / log_term) ** (1 / (1 + v)))
-        factor = (1 + v) + math.sqrt(2) + 1 / 3
-        err = u ** (1 / (1 + v)) * log_term ** (v / (1 + v))
-        assert plan.width == pytest.approx(factor * err) and factor < 4
+    plan, best = (tree_index(horizon, math.inf, u, v, scaling) for scaling in ("log", "fitted"))
+    assert plan.tree.node_scale(5) == best.tree.node_scale(5) == 0
+    assert plan.tree.bound(7) == pytest.approx((u * 7 / log_term) ** (1 / (1 + v)))
+    factor = (1 + v) + math.sqrt(2) + 1 / 3
+    err = u ** (1 / (1 + v)) * log_term ** (v / (1 + v))
+    assert plan.width == pytest.approx(factor * err) and factor < 4
+    assert best.width < plan.width
 
 
-def test_no_constant_makes_the_published_width_valid():
+def test_no_constant_makes_the_reconstructed_width_valid():
     """The C that one node's noise asks for grows with T for v < 1, and is bounded for v = 1."""
     for v in (0.3, 0.5, 0.9, 1.0):
-        needed = [bounds.published_width_constant(10**e, v) for e in (30, 100, 300)]
+        needed = [bounds.reconstructed_width_constant(10**e, v) for e in (30, 100, 300)]
         grows = needed[2] > 1.02 * needed[1] > 1.02**2 * needed[0]
         assert grows == (v < 1) and (grows or needed[2] == pytest.approx(needed[1], rel=0.02))
 
@@ -480,7 +502,7 @@ def test_no_constant_makes_the_published_width_valid():
 def test_the_constant_is_where_one_node_exceeds_the_bonus():
     horizon, v, u, epsilon, n = 10**6, 0.4, 1.7, 0.6, 2**10
     tree = tree_index(horizon, epsilon, u, v, "log").tree
-    constant, log_t = bounds.published_width_constant(horizon, v), math.log(horizon)
+    constant, log_t = bounds.reconstructed_width_constant(horizon, v), math.log(horizon)
     log_term = math.log(2) + 4 * log_t
     inner = log_term * log_t**1.5 / (n * epsilon)
     bonus = constant * u ** (1 / (1 + v)) * inner ** (v / (1 + v))
@@ -559,11 +581,11 @@ def test_pulls_of_an_arm():
     assert bounds.heavy_elimination_pulls(0.3, *arguments) == sum(epochs)
     assert bounds.heavy_elimination_pulls(3.0, *arguments) == epochs[0]
     # central: Δ^(−(1+v)/v), local: Δ^(−2(1+v)/v)
-    for model, rate in (("global", 8), ("local", 64)):
+    for model, rate in (("central", 8), ("local", 64)):
         near, far = (bounds.heavy_elimination_pulls(2.0**-e, *arguments, model) for e in (9, 8))
         assert near / far == pytest.approx(rate, rel=0.05)
     with pytest.raises(ValueError, match="has no bound"):
-        bounds.heavy_elimination_pulls(0.3, *arguments, "local", "published-remark")
+        bounds.heavy_elimination_pulls(0.3, *arguments, "local", "remark-3")
 
 
 def test_pulls_by_index():
@@ -572,10 +594,10 @@ def test_pulls_by_index():
     assert 2 * width * n ** (-0.7 / 1.7) < 0.4 <= 2 * width * (n - 1) ** (-0.7 / 1.7)
     n = float(bounds.robust_ucb_pulls(0.4, 30.0, 2.0, 0.7))
     assert 2 * 4 * 2 ** (1 / 1.7) * (30 / n) ** (0.7 / 1.7) == pytest.approx(0.4)
-    # Λ = M costs log²T, Λ = log^1.5 T costs (log T)^(2 + 1/(2v)): more at every v
+    # the best cut costs log²T, Λ = log^1.5 T costs (log T)^(2 + 1/(2v)): more at every v
     for v in (0.3, 0.5, 0.9, 1.0):
         for horizon in (10**4, 10**8, 10**16):
-            costs = (bounds.dprucb_pulls(0.1, horizon, 1.0, 1.0, v, s) for s in ("tree", "log"))
+            costs = (bounds.dprucb_pulls(0.1, horizon, 1.0, 1.0, v, s) for s in ("fitted", "log"))
             assert next(costs) < next(costs)
 
 

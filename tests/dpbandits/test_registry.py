@@ -62,10 +62,10 @@ CONFIGURATIONS = {
     "RobustUCB": [dpb.RobustUCB(), dpb.RobustUCB("fixed")],
     "DPRUCB": [
         *(dpb.DPRUCB(200.0), dpb.DPRUCB(math.inf)),
-        *(dpb.DPRUCB(1000.0, scaling="log"), dpb.DPRUCB(3000.0, "published", constant=4.0)),
+        *(dpb.DPRUCB(1000.0, scaling="log"), dpb.DPRUCB(3000.0, "reconstructed", constant=4.0)),
     ],
     "DPRSE": [
-        *(dpb.DPRSE(1.0), dpb.DPRSE(0.5, 0.01, "tightened"), dpb.DPRSE(math.inf)),
+        *(dpb.DPRSE(1.0), dpb.DPRSE(0.5, 0.01, "fitted"), dpb.DPRSE(math.inf)),
         dpb.DPRSE(math.inf, schedule="fitted"),
     ],
     "LDPRSE": [
@@ -202,7 +202,7 @@ def test_guarantee(algorithm):
     assert isinstance(guarantee, dpb.PrivacyGuarantee)
     if type(algorithm).__name__ not in CONFIGURATIONS:
         assert guarantee.epsilon == getattr(algorithm, "epsilon", math.inf)
-        assert guarantee.model == "global" and guarantee.delta == 0
+        assert guarantee.model == "central" and guarantee.delta == 0
         assert guarantee.is_private == (guarantee.epsilon < math.inf)
     elif hasattr(algorithm, "epsilon") and not isinstance(algorithm, dpb.DPUCBInt):
         # an ε in each of two parts is 2ε together; the ε of DPUCBInt sets an interval
@@ -254,7 +254,7 @@ def global_state():
 # Nothing better is proved of these than playing the worst arm throughout.
 WORST = [
     *(dpb.DPUCBHybrid(20.0, literal=True), dpb.DPUCBInt(0.06, "literal")),
-    *(dpb.DPRUCB(3000.0, "published", constant=4.0), dpb.LazyDPTS(1.0, draws="batches")),
+    *(dpb.DPRUCB(3000.0, "reconstructed", constant=4.0), dpb.LazyDPTS(1.0, draws="batches")),
 ]
 EASY = (0.2, 0.9, 0.2)
 

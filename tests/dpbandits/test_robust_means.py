@@ -11,6 +11,7 @@ from statistical import may_be_at_most
 from test_validation import NOT_A_NUMBER, NOT_POSITIVE, refusal
 
 from dpbandits.heavy.robust_means import (
+    CHANNELS,
     central_threshold,
     central_width,
     local_threshold,
@@ -69,11 +70,11 @@ LAWS = {
     "Pareto, order 0.9": instances.pareto([0.9, 0.5], 0.9),
     "two points": instances.heavy_two_point(0.2, 0.5),
 }
-models = pytest.mark.parametrize("model", ["global", "local"])
+models = pytest.mark.parametrize("model", ["central", "local"])
 
 
 @pytest.mark.statistical
-@models
+@pytest.mark.parametrize("model", CHANNELS)
 @pytest.mark.parametrize("non_negative", [False, True])
 @pytest.mark.parametrize("key", LAWS)
 def test_the_half_width_covers(key, model, non_negative):
@@ -97,13 +98,13 @@ def test_the_half_width_covers(key, model, non_negative):
 def test_the_noise_has_the_declared_scale(model):
     """Constant rewards: what varies is noise alone. Control: the noise of half the range."""
     rng, n, runs = np.random.default_rng(2), 50, 4000
-    draws = [robust_mean(np.ones(n), 1.0, 1.0, 1.0, model, rng=rng) for _ in range(runs)]
+    draws = [robust_mean(np.zeros(n), 1.0, 1.0, 1.0, model, rng=rng) for _ in range(runs)]
     bound, scale = draws[0].bound, draws[0].noise_scale
-    assert scale == pytest.approx(2 * bound / (n if model == "global" else 1))
-    spread = 2 * scale**2 / (1 if model == "global" else n)  # variance of the released mean
-    noise = np.abs(np.array([got.estimate for got in draws]) - 1) / math.sqrt(spread)
+    assert scale == pytest.approx(2 * bound / (n if model == "central" else 1))
+    spread = 2 * scale**2 / (1 if model == "central" else n)  # variance of the released mean
+    noise = np.abs(np.array([got.estimate for got in draws])) / math.sqrt(spread)
     # beyond two deviations: e^(-2√2) for one Laplace variable, 0.0455 for the nearly normal mean
-    most = math.exp(-2 * math.sqrt(2)) if model == "global" else 0.055
+    most = math.exp(-2 * math.sqrt(2)) if model == "central" else 0.055
     assert may_be_at_most(int((noise > 2).sum()), runs, most)
     assert not may_be_at_most(int((2 * noise > 2).sum()), runs, most), "control"
 
@@ -111,7 +112,7 @@ def test_the_noise_has_the_declared_scale(model):
 def test_truncation_and_the_guarantee(rng):
     got = robust_mean(np.array([1e9, np.inf, -1e9, 0.0]), 1.0, 1.0, 1e6, rng=rng)
     assert abs(got.estimate) < 0.1, "what lies beyond the threshold counts as 0"
-    assert got.guarantee.epsilon == 1e6 and got.guarantee.model == "global"
+    assert got.guarantee.epsilon == 1e6 and got.guarantee.model == "central"
     below = robust_mean(np.full(100, -1.0), 1.0, 1.0, 1e6, rng=rng, non_negative=True)
     assert abs(below.estimate) < 0.1, "a negative reward counts as 0 where none is announced"
     local, half = (
@@ -119,7 +120,7 @@ def test_truncation_and_the_guarantee(rng):
         for non_negative in (False, True)
     )
     assert local.guarantee.model == "local" and half.half_width < local.half_width
-    assert half.noise_scale == pytest.approx(local.noise_scale / 2)
+    assert local.noise_scale == 2 * local.bound / 0.5 and half.noise_scale == half.bound / 0.5
 
 
 def test_neighbours_move_the_mean_by_at_most_the_noise_scale_times_epsilon(rng):
@@ -141,7 +142,7 @@ REFUSED = [
     ("epsilon", RANGES, lambda x: local_width(1, 1, 1, x, 1)),
     ("log_term", RANGES, lambda x: local_width(1, 1, 1, 1, x)),
     ("non_negative", [None, 1], lambda x: local_width(1, 1, 1, 1, 1, non_negative=x)),
-    ("model", [None, "central"], lambda x: MEAN([1.0], 1, 1, 1, x)),
+    ("model", [None, "global"], lambda x: MEAN([1.0], 1, 1, 1, x)),
     ("confidence", [*RANGES, 1], lambda x: MEAN([1.0], 1, 1, 1, "local", x)),
     ("x", [None, "a", [], [[1.0]], [math.nan], 1.0], lambda x: MEAN(x, 1, 1, 1)),
     ("rng", [None, 0], lambda x: MEAN([1.0], 1, 1, 1, rng=x)),

@@ -76,7 +76,7 @@ def test_group_privacy_of_rare_rewards(epsilon, order):
     assert bounds.heavy_divergence(gap, math.inf, moment, order, "local") == free
 
 
-@pytest.mark.parametrize("model", ["global", "local"])
+@pytest.mark.parametrize("model", ["central", "local"])
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(
     ("horizon", "n_arms", "epsilon", "moment"), [(1e6, 2, 0.5, 1.0), (1e9, 10, 2.0, 3.0)]
@@ -100,7 +100,7 @@ def test_the_best_gap_of_the_minimax_bound(model, order, horizon, n_arms, epsilo
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_exponents_of_the_horizon(order):
-    for model, exponent in (("global", 1), ("local", (2 + order) / 2)):
+    for model, exponent in (("central", 1), ("local", (2 + order) / 2)):
         low, high = (
             bounds.heavy_minimax_lower_bound(t, 2, 0.5, 1.0, order, model) for t in (1e15, 1e18)
         )
@@ -108,7 +108,7 @@ def test_exponents_of_the_horizon(order):
 
 
 @pytest.mark.parametrize("order", [1.0, 0.5])
-@pytest.mark.parametrize("model", ["global", "local"])
+@pytest.mark.parametrize("model", ["central", "local"])
 def test_lower_bounds_are_below_upper_ones(model, order):
     for gap in (0.2, 0.02):
         horizon = 10**18
@@ -130,9 +130,9 @@ def test_the_published_local_rate_must_fall(order):
         claimed = 1e6 * gap ** (-1 / order) * math.log(horizon) / 0.25
         central, local = (
             bounds.heavy_regret_lower_bound(gap, horizon, claimed, 0.5, 1.0, order, model)
-            for model in ("global", "local")
+            for model in ("central", "local")
         )
-        assert central < claimed, "control: the rate is possible in the global model"
+        assert central < claimed, "control: the rate is possible in the central model"
         ratios.append(local / claimed)
     assert ratios[1] > 1
     assert ratios[1] / ratios[0] == pytest.approx(100 ** ((1 + order) / order), rel=0.3)
@@ -158,7 +158,7 @@ def test_hard_laws_have_the_minimax_rate(model, order):
 def test_no_estimator_of_a_few_rewards_beats_the_bound():
     """All thresholds of the count, with the exact laws of counts: without privacy and central."""
     n, order = 40, 0.5
-    for model, epsilon in (("none", math.inf), ("global", 0.7)):
+    for model, epsilon in (("none", math.inf), ("central", 0.7)):
         law = hard_law(model, n, epsilon, order)
         below = error_lower_bound(model, n, epsilon, order)
         counts = np.arange(n + 1)

@@ -3,21 +3,20 @@
 import itertools
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion.claims.findings import Evidence, Finding, claim, entries, finding
+from companion.claims.findings import Evidence, Finding, claim, finding
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
-from dpbandits import Runs, bounds
-from dpbandits.rewards.heavy_instances import twzw22
+from dpbandits import Runs
 
 FIGURES = "twzw22-figures"
 """Name of the results that claims need, which are the runs of Figures 1 to 4 by `Setting`."""
 LOCAL = "twzw22-fig2"
 PRIVATE = ("DPRSE", "DPRUCB", "LDPRSE")
-LEVEL = 1e-8
-"""One-sided false alarm of a comparison; there are fewer than 100."""
+LEVEL = 5e-9
+"""One-sided false alarm of a comparison; there are fewer than 200."""
 ROUNDING = 1e-6
 """Share of a regret up to which a difference is none."""
 
@@ -45,32 +44,10 @@ class Setting(NamedTuple):
 Results = Mapping[Setting, Runs]
 
 
-@claim("twzw22-setting-3", "§6", at="the-paper-s-figures")
-def third_setting() -> Finding:
-    """(reconstructed) In the local model Setting 3 has, in theory, larger regret than Settings 1
-    and 2.
-    """
-    names, orders = ("S1", "S2", "S3"), (0.9, 0.5)
-    far = {}
-    for name, order in itertools.product(names, orders):
-        law = twzw22(name, order)
-        problem: Any = {"epsilon": 1.0, "moment": law.moment_bound, "order": order}
-        far[name, order] = bounds.heavy_elimination_regret(law.gaps, 1e90, **problem, model="local")
-    ratios = {(n, v): float(far["S3", v]) / float(far[n, v]) for n in names[:2] for v in orders}
-    sums = {name: float(twzw22(name, 0.9).gaps.sum()) for name in names}
-    return finding(
-        decide(min(ratios.values()) > 1, CONDITION if sums["S3"] < sums["S1"] else HOLDS),
-        "At horizons at which all gaps have been seen: its least gap of 0.05 decides. Until an arm "
-        "is dropped all are played in turn, regret is in proportion to the sum of the gaps, and "
-        "that of Setting 3 is the least.",
-        entries("our bound, S3 / {}, v = {}", ratios, ".3g"),
-        entries("sum of gaps, {}", sums, 2),
-    )
-
-
 def _private(results: Results) -> Results:
-    """Return the runs of the private algorithms."""
-    return {case: runs for case, runs in results.items() if case.algorithm in PRIVATE}
+    """Return the runs of the private algorithms, with a finite budget."""
+    private = (case for case in results if case.algorithm in PRIVATE)
+    return {case: results[case] for case in private if math.isfinite(case.epsilon)}
 
 
 def _mean(setting: Setting, found: Results, time: float = math.inf) -> Mean:
@@ -115,7 +92,7 @@ def _judge(
     )
 
 
-@claim("twzw22-fig-dprse", "§6; Figures 1, 3 and 4", at="the-paper-s-figures", needs=(FIGURES,))
+@claim("twzw22-fig-dprse", "§6; Figures 1, 3 and 4", at="the-paper-s-experiments", needs=(FIGURES,))
 def against_ucb(results: Results) -> Finding:
     """DPRSE always outperforms DPRUCB."""
     found = _private(results)
@@ -126,32 +103,33 @@ def against_ucb(results: Results) -> Finding:
         and ours[:5] == other[:5]
         and found[ours].horizon == found[other].horizon
     ]
-    ratios = {}  # of our bounds
-    for order, power in itertools.product((0.9, 0.5), (8, 12, 30)):
-        s1 = twzw22("S1", order)
-        problem: Any = {"epsilon": 1.0, "moment": s1.moment_bound, "order": order}
-        ours = bounds.heavy_elimination_regret(s1.gaps, 10.0**power, **problem)
-        ratios[order, power] = float(ours / bounds.dprucb_regret(s1.gaps, 10**power, **problem))
-    return _judge(
+    horizon = max(found[case].horizon for case in found if case.algorithm == "DPRSE")
+    judged = _judge(
         pairs,
-        "At our horizon only where the comparisons below surely agree; whether at the paper's "
-        "cannot be told. Panels with both: three settings, both schedules of DPRSE, and "
-        "DPRUCB with widths that are valid. Horizon and constants of the paper cannot be read, "
-        "and may decide. Until DPRSE drops an arm it plays all in turn, while DPRUCB adapts at "
-        "every pull; in the long run our bounds are log T for log²T.",
+        f"The paper's horizon and constants are lost, and decide. At T = {horizon:.0e} each is "
+        "played with the best constants that are proved, and with those that we reconstruct, where "
+        "DPRUCB's 18 is our choice. Until DPRSE drops an arm it plays all in turn, while DPRUCB "
+        "adapts at every pull.",
         "DPRSE / DPRUCB",
-        entries("ratio of our bounds, S1, v = {}, ε = 1, T = 10^{}", ratios, 3),
     )
+    told = {HOLDS: HOLDS, FAILS: FAILS}.get(judged.verdict, CANNOT_TELL)
+    return finding(told, judged.reason, judged.evidence)
 
 
-@claim("twzw22-fig-epsilon", "§6; Figures 1 to 4", at="the-paper-s-figures", needs=(FIGURES,))
+@claim(
+    "twzw22-fig-epsilon",
+    "§6; Figures 1 to 4",
+    at="the-paper-s-experiments",
+    needs=(FIGURES,),
+    reconstructed=True,
+)
 def by_epsilon(results: Results) -> Finding:
     """Regret increases as ε decreases."""
     found = _private(results)
     pairs = [
         (_mean(large, found), _mean(small, found))
         for large, small in itertools.product(found, found)
-        if large._replace(epsilon=0.0) == small._replace(epsilon=0.0)
+        if large._replace(epsilon=0.0, panel="") == small._replace(epsilon=0.0, panel="")
         and large.epsilon > small.epsilon
     ]
     return _judge(
@@ -162,7 +140,13 @@ def by_epsilon(results: Results) -> Finding:
     )
 
 
-@claim("twzw22-fig-v", "§6; Figures 1 to 4", at="the-paper-s-figures", needs=(FIGURES,))
+@claim(
+    "twzw22-fig-v",
+    "§6; Figures 1 to 4",
+    at="the-paper-s-experiments",
+    needs=(FIGURES,),
+    reconstructed=True,
+)
 def by_order(results: Results) -> Finding:
     """Regret is smaller for greater v."""
     found = _private(results)
@@ -170,7 +154,7 @@ def by_order(results: Results) -> Finding:
     for large, small in itertools.product(found, found):
         one, other = (s._replace(order=0.0, panel="") for s in (large, small))
         horizons = {found[large].horizon, found[small].horizon}
-        # panels a and b are for the same horizon, and so are c and d; in Figure 2 it differs
+        # in Figure 2 the horizons differ
         alike = len(horizons) == 1 or large.figure == LOCAL
         if alike and one == other and large.order > small.order:
             pairs.append((_mean(large, found), _mean(small, found, min(horizons))))
@@ -179,24 +163,4 @@ def by_order(results: Results) -> Finding:
         "All algorithms and variants, v = 0.9 and 0.5. With v the laws change as well: shape "
         "1.05 + v, and u with it, while the means are the same.",
         "v = 0.9 / v = 0.5",
-    )
-
-
-@claim("twzw22-fig-local", "§6; Figures 2 and 4", at="twzw22-fig2", needs=(FIGURES,))
-def privacy_of_each_reward_costs(results: Results) -> Finding:
-    """Regret is larger in the local model than in the central one."""
-    found = _private(results)
-    longest = max(runs.horizon for s, runs in found.items() if s.algorithm == "DPRSE")
-    pairs = [
-        (_mean(central, found), _mean(local, found, longest))
-        for central, local in itertools.product(found, found)
-        if central.algorithm == "DPRSE"
-        and local.algorithm == "LDPRSE"
-        and central[2:5] == local[2:5]
-        and found[central].horizon == longest
-    ]
-    return _judge(
-        pairs,
-        "Setting 3, at the longest horizon of DPRSE; LDPRSE at its last checkpoint up to there.",
-        "central / local",
     )

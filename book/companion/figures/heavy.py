@@ -1,4 +1,4 @@
-"""Heavy-tailed rewards: regret over time (TWZW22, §6), pulls against the gap, errors of means."""
+"""Heavy-tailed rewards: regret over time (TWZW22, §6), arms that are lost, errors of means."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,11 +38,11 @@ from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
     DOTTED,
+    GREY,
     INK,
     End,
     Look,
     PanelRange,
-    columns_of,
     finish_panels,
     make_panels,
 )
@@ -57,31 +57,38 @@ _CHAIN, _LONG, _SHORT = (0, (6, 1.2, 1.2, 1.2)), (0, (9, 2)), (0, (2.4, 1))
 
 TIME_LABELS = ("panel", "setting", "order", "epsilon", "algorithm", "variant")
 _WIDE, _THIN = 3.2, 1.4
-_SHOWN = {"global": 3.7, "local": 6.7}  # decades of time that a panel shows
-_KEPT = {"global": 3.8, "local": 7.8}  # those in a table: local horizons differ by a decade
+_SHOWN = {"central": 4.7, "local": 6.7}  # decades of time that a panel shows
+_KEPT = {"central": 4.8, "local": 7.8}  # those in a table: local horizons differ by a decade
 
 
-def _looks(colours: str, *lines: Any, widths: tuple[float, float]) -> tuple[Look, ...]:
-    named = zip(colours.split(), lines, widths, strict=True)
-    return tuple(Look(COLOURS[colour], line, width=width) for colour, line, width in named)
-
-
-HEAVY_LOOKS: dict[tuple[str, str], tuple[Look, ...]] = {
-    ("Robust-UCB", "fixed δ"): (Look(COLOURS["black"], _CHAIN, width=_THIN),),
-    ("DPRUCB", ""): _looks("vermilion orange", DASHED, DASHED, widths=(_WIDE, _THIN)),
-    ("DPRSE", "printed"): _looks("blue sky", "-", "-", widths=(_WIDE, _THIN)),
-    ("DPRSE", "tightened"): _looks("green purple", _SHORT, _SHORT, widths=(_WIDE, _THIN)),
-    ("LDPRSE", "minimax"): _looks("blue orange", "-", DASHED, widths=(_WIDE, _WIDE)),
-    ("LDPRSE", "non-negative"): _looks("blue orange", _LONG, _SHORT, widths=(1.2, 1.2)),
+HEAVY_LOOKS: dict[tuple[str, str], Look] = {
+    ("Robust-UCB", "fixed δ"): Look(GREY, _CHAIN, width=1.4),
+    ("DPRSE", "no noise"): Look(GREY, "-", width=1.4),
+    ("DPRUCB", "fitted"): Look(COLOURS["vermilion"], DASHED, width=2.2),
+    ("DPRUCB", "reconstructed"): Look(COLOURS["vermilion"], _SHORT, width=1.4),
+    ("DPRSE", "fitted"): Look(COLOURS["blue"], "-", width=2.2),
+    ("DPRSE", "reconstructed"): Look(COLOURS["blue"], DOTTED, width=1.8),
+    ("LDPRSE", "minimax"): Look(GREY, DASHED, width=1.4),
+    ("LDPRSE", "fitted"): Look(COLOURS["orange"], _LONG, width=1.4),
+    ("LDPRSE", "non-negative"): Look(COLOURS["orange"], _SHORT, width=1.6),
+    ("LDPRSE", "one-bit"): Look(COLOURS["orange"], "-", width=2.6),
 }
-"""(Algorithm, variant) → looks of its budgets, the least first."""
+"""(Algorithm, variant) → look: one colour for an algorithm, grey for what stands back."""
 
-_TIME_NAMES = {("DPRSE", "tightened"): "DPRSE, tight", ("LDPRSE", "non-negative"): "half the noise"}
-_CIRCLED = (("DPRSE", "printed"), ("LDPRSE", "minimax"))
+_TIME_NAMES = {
+    ("DPRSE", "no noise"): "DPRSE, ε = ∞",
+    ("DPRSE", "reconstructed"): "DPRSE, 24 and 12",
+    ("DPRUCB", "reconstructed"): "DPRUCB, C = 18",
+    ("LDPRSE", "minimax"): "its theorem's cut",
+    ("LDPRSE", "fitted"): "best cut",
+    ("LDPRSE", "non-negative"): "half the noise",
+    ("LDPRSE", "one-bit"): "one bit",
+}
+_CIRCLED = (("DPRSE", "fitted"), ("LDPRSE", "one-bit"))
 
 
 def _decades(algorithm: str, decades: Mapping[str, float]) -> float:
-    return decades["local" if algorithm == "LDPRSE" else "global"]
+    return decades["local" if algorithm == "LDPRSE" else "central"]
 
 
 def heavy_curve(runs: Runs) -> dict[str, Any]:
@@ -143,17 +150,13 @@ def heavy_regret_over_time(
 
 
 def _time_curves(lines: Lines, theory: bool, epochs: bool) -> Iterator[TimeCurve]:
-    budgets = sorted({line.epsilon for line in lines if math.isfinite(line.epsilon)})
-    for line in lines:
-        name, is_private = (line.algorithm, line.variant), math.isfinite(line.epsilon)
-        rank = budgets.index(line.epsilon) if is_private else 0
-        look = HEAVY_LOOKS[name][min(rank, len(HEAVY_LOOKS[name]) - 1)]
-        text = _TIME_NAMES.get(name, line.algorithm) + (
-            f", ε={line.epsilon:g}" if is_private else ""
-        )
+    order = list(HEAVY_LOOKS)
+    for line in sorted(lines, key=lambda line: order.index((line.algorithm, line.variant))):
+        name = line.algorithm, line.variant
+        text = _TIME_NAMES.get(name, line.algorithm)
         between = line.mean - line.deviation / 4, line.mean + line.deviation / 4
         bound = line.bound if theory else None
-        yield TimeCurve(line, look, text, between, bound, epochs and name in _CIRCLED)
+        yield TimeCurve(line, HEAVY_LOOKS[name], text, between, bound, epochs and name in _CIRCLED)
 
 
 def _scientific(value: float, _: object = None) -> str:
@@ -170,30 +173,11 @@ _FITTED = ("panel", "order", "model", "law")
 _OVER_GAP = "1/gap (per unit of reward)"
 _GAP_MARKS = {"markersize": 4.5}
 
-GAP_LOOKS = {
-    ("local", "two points"): Look(COLOURS["vermilion"], DASHED, "s", 1.8),
-    ("local", "Pareto"): Look(COLOURS["orange"], _SHORT, "D", 1.2),
-    ("central", "two points"): Look(COLOURS["blue"], "-", "o", 1.8),
-    ("central", "Pareto"): Look(COLOURS["sky"], _CHAIN, "^", 1.2),
-    ("no noise", "two points"): Look(COLOURS["black"], _LONG, "v", 1.2),
-}
-"""(Model, law) of a curve of pulls against the gap → its look."""
-
 SCHEDULE_LOOKS = {
     "minimax": Look(COLOURS["blue"], "-", "o", 1.8),
-    "published-remark": Look(COLOURS["vermilion"], DASHED, "s", 1.8),
+    "remark-3": Look(COLOURS["vermilion"], DASHED, "s", 1.8),
 }
-_SCHEDULE_NAMES = {"minimax": "minimax", "published-remark": "as Remark 3"}
-
-
-def pulls_until_dropped(runs: Runs) -> dict[str, float]:
-    """Return the columns of a point of `pulls_over_gap`: pulls of the worse of two arms.
-
-    These are the ``mean``, and the ends ``low``, ``high`` of the central 90 % of the runs.
-    """
-    pulls = runs.pulls[:, int(np.argmax(runs.instance.gaps))]
-    low, high = np.quantile(pulls, [0.05, 0.95])
-    return {"mean": float(pulls.mean()), "low": float(low), "high": float(high)}
+_SCHEDULE_NAMES = {"minimax": "minimax", "remark-3": "as Remark 3"}
 
 
 def lost_best_arm(runs: Runs) -> NDArray[np.bool_]:
@@ -210,119 +194,38 @@ def schedule_outcome(runs: Runs) -> dict[str, float]:
     """Return the columns of a point of `schedules_over_gap`.
 
     These are ``lost``, the share of the runs that lose the better arm, with its Clopper–Pearson
-    interval, ``regret``, the mean at the horizon, and ``even``, that of playing the arms in turn.
+    interval.
     """
     share, low, high = share_interval(int(lost_best_arm(runs).sum()), runs.n_runs)
-    return {
-        "lost": share,
-        "lost_low95": low,
-        "lost_high95": high,
-        "regret": float(runs.regret[:, -1].mean()),
-        "even": runs.horizon * float(runs.instance.gaps.max()) / 2,
-    }
-
-
-def gap_slopes(table: pd.DataFrame) -> Slopes:
-    """Fit log pulls of the worse arm to log Δ, for the table of `pulls_over_gap`.
-
-    Theory is −(1+v)/v, and in the local model twice that.
-    """
-    found = {}
-    for line in records(table, _FITTED):
-        theory = -(2 if line.model == "local" else 1) * (1 + line.order) / line.order
-        found[line.panel, line.model, line.law] = fit_slope(line.gap, line.mean), theory
-    return found
-
-
-@redrawable
-def pulls_over_gap(
-    table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
-) -> Figure:
-    """Draw the pulls of the worse arm against 1/Δ, with lines of the slopes that theory has.
-
-    The table has columns ``panel``, ``order``, ``model``, ``law``, ``gap``, falling, and those of
-    `pulls_until_dropped`.
-    """
-    slopes = gap_slopes(table)
-
-    def draw(axes: Axes, lines: Lines) -> PanelRange:
-        by_name = {(line.model, line.law): line for line in lines}
-        ends, heights, places = [], [], []
-        for name, look in GAP_LOOKS.items():
-            line = by_name[name]
-            slope, theory = slopes[line.panel, *name]
-            x, y = 1 / line.gap, line.mean
-            band(axes, x, line.low, line.high, look)
-            axes.plot(x, y[-1] * (x / x[-1]) ** -theory, color=INK, linestyle=DOTTED, linewidth=1.0)
-            marked(axes, x, y, look, **_GAP_MARKS)
-            text = f"{', '.join(name)}: {slope.slope:.2f} ± {slope.error:.2f}"
-            ends.append(End(x[-1], y[-1], text.replace("-", "\N{MINUS SIGN}"), look.colour))
-            heights += [y.min(), y.max()]
-            places += [x[0], x[-1]]
-        x_range = min(places) / 1.1, max(places)
-        return PanelRange(x_range, (min(heights), max(heights)), tuple(ends))
-
-    labels = _OVER_GAP, "pulls of the worse arm until it is dropped"
-    return draw_panels(table, titles, panels, draw, labels, by=_FITTED, size=(4.9, 4.0))
+    return {"lost": share, "lost_low95": low, "lost_high95": high}
 
 
 @redrawable
 def schedules_over_gap(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw, above, the share of the runs that lose the better arm, and below the mean regret.
+    """Draw the share of the runs that lose the better arm against 1/Δ.
 
     The table has columns ``panel``, ``schedule``, ``gap``, falling, and those of
     `schedule_outcome`.
     """
-    titles = chosen_panels(titles, panels)
-    count = len(titles)
-    by_panel = [
-        {line.schedule: line for line in lines}
-        for lines in lines_of(table, titles, ("panel", "schedule"))
-    ]
-    figure, _ = make_panels(
-        {**titles, **{f"{panel} below": "" for panel in titles}}, width=4.3, height=2.9
-    )
-    upper, lower = figure.axes[:count], figure.axes[count:]
-    for axes, (panel, title) in zip(upper, titles.items(), strict=True):
-        axes.set_title(f"({panel})  {title}" if count > 1 else title)
-    for axes in lower:
-        axes.set_title("")
-    for row, column, log in ((upper, "lost", "x"), (lower, "regret", "xy")):
-        pairs = zip(row, by_panel, strict=True)
-        ranges = [_schedules(axes, lines, column) for axes, lines in pairs]
-        set_scales(row, log)
-        finish_panels(figure, row, ranges, x_label=_OVER_GAP, y_label="", log=log)
-    for axes in upper:
-        axes.set_xlabel("")
-        axes.set_ylim(-0.04, 1.04)
-    in_a_row = columns_of(figure.axes[0])
-    unit = " (units of reward)" if in_a_row == count else "\n(units of reward)"
-    for place in range(0, count, in_a_row):
-        upper[place].set_ylabel("share of runs that\nlose the better arm")
-        lower[place].set_ylabel(f"mean regret{unit}")
-    return figure
 
-
-def _schedules(axes: Axes, lines: Mapping[str, Line], column: str) -> PanelRange:
-    """Draw a column for each schedule, and what knowing nothing gives."""
-    ends, heights, x = [], [], np.array([])
-    for schedule, look in SCHEDULE_LOOKS.items():
-        line = lines[schedule]
-        x, y = 1 / line.gap, getattr(line, column)
-        if column == "lost":
+    def draw(axes: Axes, lines: list[Line]) -> PanelRange:
+        ends, x = [], np.array([])
+        for line in lines:
+            look = SCHEDULE_LOOKS[line.schedule]
+            x, y = 1 / line.gap, line.lost
             sure = [y - line.lost_low95, line.lost_high95 - y]
             axes.errorbar(x, y, sure, color=look.colour, linestyle="none", linewidth=1.2)
-        marked(axes, x, y, look, **_GAP_MARKS)
-        ends.append(End(x[-1], y[-1], _SCHEDULE_NAMES[schedule], look.colour))
-        heights += [*y]
-    is_share = column == "lost"
-    places, level = (x[[0, -1]], np.array([0.5, 0.5])) if is_share else (x, line.even)
-    axes.plot(places, level, color=INK, linestyle=DOTTED, linewidth=1.0)
-    ends.append(End(x[-1], level[-1], "a coin" if is_share else "both arms evenly", INK))
-    reach = [0.0, 1.0] if is_share else [*heights, *level]
-    return PanelRange((x[0] / 1.1, x[-1]), (min(reach), max(reach)), tuple(ends))
+            marked(axes, x, y, look, **_GAP_MARKS)
+            ends.append(End(x[-1], y[-1], _SCHEDULE_NAMES[line.schedule], look.colour))
+        axes.plot(x[[0, -1]], [0.5, 0.5], color=INK, linestyle=DOTTED, linewidth=1.0)
+        ends.append(End(x[-1], 0.5, "a coin", INK))
+        return PanelRange((x[0] / 1.1, x[-1]), (0.0, 1.0), tuple(ends))
+
+    labels = _OVER_GAP, "share of runs"
+    by = ("panel", "schedule")
+    return draw_panels(table, titles, panels, draw, labels, by=by, log="x", size=(5.4, 3.0))
 
 
 # --------------------------------------------------------------- errors of private means
@@ -331,16 +234,16 @@ HARD, EASY = "two points", "Pareto"
 ERROR_LOOKS = {
     ("none", HARD): Look(COLOURS["black"], "-", "v", 1.9),
     ("none", EASY): Look(COLOURS["black"], _LONG, "", 1.1),
-    ("global", HARD): Look(COLOURS["blue"], _CHAIN, "o", 1.9),
-    ("global", EASY): Look(COLOURS["blue"], _SHORT, "", 1.1),
+    ("central", HARD): Look(COLOURS["blue"], _CHAIN, "o", 1.9),
+    ("central", EASY): Look(COLOURS["blue"], _SHORT, "", 1.1),
     ("local", HARD): Look(COLOURS["vermilion"], DASHED, "s", 1.9),
     ("local", EASY): Look(COLOURS["vermilion"], (0, (5, 2.5)), "", 1.1),
 }
 """(Model, law) → look."""
-_MODEL_NAMES = {"none": "no privacy", "global": "central", "local": "local"}
+_MODEL_NAMES = {"none": "no privacy", "central": "central", "local": "local"}
 _LEGEND = (
-    "markers: hardest two-point law for each n and model;  dotted: what no estimator "
-    "stays below on both it and 0;  thin: one Pareto law"
+    "markers: a hard two-point law for each n and model;  dotted: lower bound on it and 0;  "
+    "thin: one Pareto law"
 )
 
 
@@ -380,8 +283,8 @@ def errors_over_rewards(
     """Draw the root-mean-square error against n, in units of u^(1/(1+v)), with fitted slopes.
 
     Curves with markers are on the two-point law that is hardest for each n and model; thin ones
-    without on a fixed Pareto law. Their 95 % confidence intervals are bands. Theory, dotted, is
-    what no estimator of the model can stay below. The table has columns ``panel``, ``order``,
+    without on a fixed Pareto law. Their 95 % confidence intervals are bands. Theory, dotted, is a
+    lower bound for every estimator of the model. The table has columns ``panel``, ``order``,
     ``model``, ``law``, "two points" or "Pareto", ``n_rewards``, increasing, and those of
     `error_columns`.
     """

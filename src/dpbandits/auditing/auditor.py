@@ -105,7 +105,7 @@ def audit(
     >>> def mean(rewards, rng):
     ...     return rewards.total(0, 3) / 3 + rng.laplace(0.0, 1 / 6)
     >>> pair = dpb.TablePair([[0, 0, 0]], arm=0, pull=1, value=1)
-    >>> promise = dpb.PrivacyGuarantee("global", 1.0)
+    >>> promise = dpb.PrivacyGuarantee("central", 1.0)
     >>> found = dpb.audit(mean, pair, n_runs=4000, guarantee=promise)
     >>> found.verdict, found.epsilon_lower > 1.2
     ('convicted', True)

@@ -46,7 +46,7 @@ class Plan:
 
     Examples
     --------
-    >>> plan = Plan(10**6, 1e-9, PrivacyGuarantee("global", 1.0), Tables(2, 3))
+    >>> plan = Plan(10**6, 1e-9, PrivacyGuarantee("central", 1.0), Tables(2, 3))
     >>> plan.wide, plan.arms, plan.unit
     (True, (2, 3, 6), 1.0)
     """

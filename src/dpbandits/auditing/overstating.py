@@ -150,7 +150,7 @@ def power(
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> declared = dpb.PrivacyGuarantee("global", 1.0)
+    >>> declared = dpb.PrivacyGuarantee("central", 1.0)
     >>> def leaky(rewards, rng):
     ...     return rewards.pull(0) + rng.laplace(0.0, 0.4)
     >>> power({2.5: leaky}, n_runs=4000, guarantee=declared).least

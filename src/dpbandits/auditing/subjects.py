@@ -94,7 +94,7 @@ class Auditable(Protocol):
     Examples
     --------
     >>> class Coin:
-    ...     label, guarantee = "a coin", PrivacyGuarantee("global", 1.0)
+    ...     label, guarantee = "a coin", PrivacyGuarantee("central", 1.0)
     ...
     ...     def outputs(self, table, n_runs, rng):
     ...         return Outputs.of_values(rng.integers(0, 2, (n_runs, 1)).astype(float))

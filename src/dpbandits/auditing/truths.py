@@ -68,7 +68,7 @@ class KnownLoss(Configuration, abc.ABC):
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-privacy of the whole output."""
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     @property
     def pair(self) -> TablePair:

@@ -42,14 +42,14 @@ __all__ = [
     "heavy_minimax_lower_bound",
     "heavy_regret_lower_bound",
     "local_kl_bound",
-    "published_width_constant",
+    "reconstructed_width_constant",
     "robust_ucb_pulls",
     "robust_ucb_regret",
 ]
 
 _MOST_EPOCHS = 1000
 _FAR = 1e100  # above every gap
-_MODELS = ("global", "local")
+_MODELS = ("central", "local")
 _Horizon = Annotated[int, whole(2)]
 
 
@@ -61,13 +61,13 @@ def heavy_elimination_pulls(
     epsilon: Budget,
     moment: Positive,
     order: Order,
-    model: str = "global",
+    model: str = "central",
     schedule: str | None = None,
 ) -> int:
     """Bound the pulls of an arm of gap Δ by DPRSE or LDPRSE: Lemma 4 of TWZW22 as an exact sum.
 
     Σ R_τ over τ ≤ τ(Δ), the first τ ≥ 1 with 2^−τ ≤ Δ, with K arms in every R_τ. Of order
-    (u/Δ^(1+v))^(1/v)·log(1/β)/ε in the global model, and with u², Δ^(2(1+v)) and ε² instead in the
+    (u/Δ^(1+v))^(1/v)·log(1/β)/ε in the central model, and with u², Δ^(2(1+v)) and ε² instead in the
     local one. Exceeded with probability at most `heavy_failure(beta, model)`.
     Proof: :prf:ref:`thm-rse`.
 
@@ -85,10 +85,10 @@ def heavy_elimination_pulls(
         u > 0: E∣X∣^(1+v) ≤ u on every arm.
     order : float
         v, in (0, 1].
-    model : {"global", "local"}
+    model : {"central", "local"}
         Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
-    schedule : {"printed", "tightened", "minimax", "non-negative"}, optional
-        Schedule of the model's epochs; by default "printed" or "minimax".
+    schedule : {"reconstructed", "fitted", "minimax", "non-negative", "one-bit"}, optional
+        Schedule of the model's epochs; by default "reconstructed" or "minimax".
 
     Returns
     -------
@@ -105,7 +105,7 @@ def heavy_elimination_pulls(
     >>> heavy_elimination_pulls(0.5, 2, 0.01, 1.0, moment=1.0, order=1.0)
     15403
     """
-    if schedule == "published-remark":
+    if schedule == "remark-3":
         raise ValueError(f"schedule={schedule!r} has no bound; allowed: any other")
     last = min(max(1, 1 - math.frexp(gap)[1]), _MOST_EPOCHS)
     plans = (
@@ -123,7 +123,7 @@ def heavy_elimination_regret(
     epsilon: Budget,
     moment: Positive,
     order: Order,
-    model: str = "global",
+    model: str = "central",
     schedule: str | None = None,
     beta: Fraction | None = None,
     times: ArrayLike | None = None,
@@ -131,7 +131,7 @@ def heavy_elimination_regret(
     """Bound the expected pseudo-regret of DPRSE (TWZW22, Theorem 4) or LDPRSE.
 
     Σ Δ_a n_a with n_a at most `heavy_elimination_pulls` and Σ n_a ≤ t, plus `heavy_failure` times
-    t·max Δ. With β = 1/T this is of order Σ_a (u/Δ_a)^(1/v)·log(T)/ε in the global model, and
+    t·max Δ. With β = 1/T this is of order Σ_a (u/Δ_a)^(1/v)·log(T)/ε in the central model, and
     Σ_a u^(2/v)·Δ_a^(−(1+2/v))·log(T)/ε² in the local one.
 
     Parameters
@@ -146,10 +146,10 @@ def heavy_elimination_regret(
         u > 0: E∣X∣^(1+v) ≤ u on every arm.
     order : float
         v, in (0, 1].
-    model : {"global", "local"}
+    model : {"central", "local"}
         Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
-    schedule : {"printed", "tightened", "minimax", "non-negative"}, optional
-        Schedule of the model's epochs; by default "printed" or "minimax".
+    schedule : {"reconstructed", "fitted", "minimax", "non-negative", "one-bit"}, optional
+        Schedule of the model's epochs; by default "reconstructed" or "minimax".
     beta : float, optional
         Confidence parameter β, in (0, 1); by default 1/T.
     times : array_like of float, optional
@@ -179,7 +179,7 @@ def dprucb_pulls(
     epsilon: Budget,
     moment: Positive,
     order: Order,
-    scaling: str = "tree",
+    scaling: str = "fitted",
 ) -> float:
     """Bound the pulls of an arm of gap Δ by DPRUCB with valid widths.
 
@@ -198,8 +198,8 @@ def dprucb_pulls(
         u > 0: E∣X∣^(1+v) ≤ u on every arm.
     order : float
         v, in (0, 1].
-    scaling : {"tree", "log"}
-        Scaling of the truncation, by which the widths are set.
+    scaling : {"fitted", "log"}
+        How rewards are truncated, by which the widths are set.
 
     Returns
     -------
@@ -224,7 +224,7 @@ def dprucb_regret(
     epsilon: Budget,
     moment: Positive,
     order: Order,
-    scaling: str = "tree",
+    scaling: str = "fitted",
     times: ArrayLike | None = None,
 ) -> float | Floats:
     """Bound the expected pseudo-regret of DPRUCB with valid widths (TWZW22, Theorem 2, derived).
@@ -244,8 +244,8 @@ def dprucb_regret(
         u > 0: E∣X∣^(1+v) ≤ u on every arm.
     order : float
         v, in (0, 1].
-    scaling : {"tree", "log"}
-        Scaling of the truncation, by which the widths are set.
+    scaling : {"fitted", "log"}
+        How rewards are truncated, by which the widths are set.
     times : array_like of float, optional
         Times t ≤ T at which the bound is wanted; by default T.
 
@@ -266,8 +266,8 @@ def dprucb_regret(
 
 
 @checked_arguments
-def published_width_constant(horizon: Annotated[int, whole(3)], order: Order) -> float:
-    """Return the C that the published bonus of DPRUCB needs at least to hold at t = T.
+def reconstructed_width_constant(horizon: Annotated[int, whole(3)], order: Order) -> float:
+    """Return the C that the reconstructed bonus of DPRUCB needs at least to hold at t = T.
 
     With Λ = log^1.5 T the bonus is C·u^(1/(1+v))·(ℓΛ/(nε))^(v/(1+v)), ℓ = log(2t⁴). Where n is a
     power of two the tree's noise, one Laplace variable of scale 2B_n·L/ε, falls below −n times it
@@ -293,7 +293,7 @@ def published_width_constant(horizon: Annotated[int, whole(3)], order: Order) ->
 
     Examples
     --------
-    >>> [round(published_width_constant(10**e, 0.5), 1) for e in (3, 6, 12, 100)]
+    >>> [round(reconstructed_width_constant(10**e, 0.5), 1) for e in (3, 6, 12, 100)]
     [10.2, 11.4, 12.7, 18.1]
     """
     log_t, levels = math.log(horizon), horizon.bit_length()
@@ -420,12 +420,12 @@ def local_kl_bound(epsilon: Positive, tv: Annotated[float, between(0, 1)]) -> fl
 
 @checked_arguments
 def heavy_divergence(
-    gap: Positive, epsilon: Budget, moment: Positive, order: Order, model: str = "global"
+    gap: Positive, epsilon: Budget, moment: Positive, order: Order, model: str = "central"
 ) -> float:
     """Return κ of the hard instances: what a pull of the changed arm can reveal.
 
-    −log(1 − p(1 − e^−ε)) in the global model, of order ε·((2Δ)^(1+v)/u)^(1/v), and the lesser of it
-    and (e^ε − 1)²p² in the local one. Here p = ((2Δ)^(1+v)/u)^(1/v).
+    −log(1 − p(1 − e^−ε)) in the central model, of order ε·((2Δ)^(1+v)/u)^(1/v), and the lesser of
+    it and (e^ε − 1)²p² in the local one. Here p = ((2Δ)^(1+v)/u)^(1/v).
 
     Parameters
     ----------
@@ -437,7 +437,7 @@ def heavy_divergence(
         u > 0: E∣X∣^(1+v) ≤ u on every arm.
     order : float
         v, in (0, 1].
-    model : {"global", "local"}
+    model : {"central", "local"}
         Who adds the noise: the algorithm, or each reward's owner.
 
     Returns
@@ -468,7 +468,7 @@ def heavy_divergence(
 def _divergence(p: float, epsilon: float, model: str) -> float:
     hidden = 1 + p * math.expm1(-epsilon)
     central = math.inf if hidden <= 0 else -math.log1p(p * math.expm1(-epsilon))
-    if model == "global" or math.isinf(epsilon):
+    if model == "central" or math.isinf(epsilon):
         return central
     return min(central, local_kl_bound(epsilon, p))
 
@@ -481,14 +481,14 @@ def heavy_regret_lower_bound(
     epsilon: Budget,
     moment: Positive,
     order: Order,
-    model: str = "global",
+    model: str = "central",
     n_arms: ArmCount = 2,
 ) -> float:
     """Bound from below the regret on the first hard instance, Δ·E n for each of K − 1 worse arms.
 
     E n ≥ log(ΔT/(8G))/κ, or 0, for an algorithm whose regret is at most G on it and on the second
     instances. If G is at most of order T^a, a < 1, E n is at least of order
-    (1 − a)·log T·Δ^(−(1+v)/v)/ε in the global model, for ε ≤ 1, and (1 − a)·log T·Δ^(−2(1+v)/v)/ε²
+    (1 − a)·log T·Δ^(−(1+v)/v)/ε in the central model, for ε ≤ 1, and (1 − a)·log T·Δ^(−2(1+v)/v)/ε²
     in the local one: an algorithm cannot have a regret of order Δ^(−1/v)·log(T)/ε² in the local
     model for all Δ. Proof: :prf:ref:`thm-hard-pairs`.
 
@@ -506,7 +506,7 @@ def heavy_regret_lower_bound(
         u > 0: E∣X∣^(1+v) ≤ u on every arm.
     order : float
         v, in (0, 1].
-    model : {"global", "local"}
+    model : {"central", "local"}
         Who adds the noise: the algorithm, or each reward's owner.
     n_arms : int
         Number of arms K ≥ 2.
@@ -536,12 +536,12 @@ def heavy_minimax_lower_bound(
     epsilon: Budget,
     moment: Positive,
     order: Order,
-    model: str = "global",
+    model: str = "central",
 ) -> float:
     """Bound from below the regret of every algorithm on the worst instance.
 
     max over Δ of (ΔT/8)·exp(−κ(Δ)·T/(K − 1)), of order (uT)^(1/(1+v))·((K − 1)/ε)^(v/(1+v)) in the
-    global model, u^(1/(1+v))·T^((2+v)/(2(1+v)))·((K − 1)/ε²)^(v/(2(1+v))) in the local one.
+    central model, u^(1/(1+v))·T^((2+v)/(2(1+v)))·((K − 1)/ε²)^(v/(2(1+v))) in the local one.
     Proof, with the best p: :prf:ref:`thm-hard-pairs`.
 
     Parameters
@@ -556,7 +556,7 @@ def heavy_minimax_lower_bound(
         u > 0: E∣X∣^(1+v) ≤ u on every arm.
     order : float
         v, in (0, 1].
-    model : {"global", "local"}
+    model : {"central", "local"}
         Who adds the noise: the algorithm, or each reward's owner.
 
     Returns

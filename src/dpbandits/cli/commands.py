@@ -738,7 +738,7 @@ def _promised(target: Any, epsilon: str | None, delta: float | None) -> PrivacyG
         _refuse("goes with --epsilon; allowed: both, or neither", delta=delta)
         return None
     number = _number("epsilon", console.read_literal(epsilon))
-    return PrivacyGuarantee("global", number, delta or 0.0)
+    return PrivacyGuarantee("central", number, delta or 0.0)
 
 
 def _pair(path: str, change: str | None) -> TablePair:

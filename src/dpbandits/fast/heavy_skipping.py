@@ -216,7 +216,7 @@ def certify_tree(
         return 0, 0.0
     if stretch < horizon - t and scale > 0.0:
         stretch = aligned(n, stretch)
-    if policy.published:
+    if policy.reconstructed:
         rival = rival_index(means, shrunk, shrunk, arm, bonus_at(policy, t + stretch), 0.0)
     last = n + stretch - 1.0
     at_first = bonus * n * shrunk[arm] - rival * n
@@ -353,7 +353,7 @@ def _play(
         else:
             if t >= n_arms:
                 block = min(horizon - t, _SHORTEST if noisy else _NOISELESS_SHORTEST)
-                if policy.published:
+                if policy.reconstructed:
                     rival = rival_index(
                         means, shrunk, shrunk, arm, bonus_at(policy, t + block), 0.0
                     )

@@ -1,6 +1,6 @@
 """DPRUCB, and robust UCB with a fixed δ, pull by pull: one compiled loop.
 
-The index of an arm with n rewards is (S + Z)/n + H·n^(−v/(1+v)), or, for the published width,
+The index of an arm with n rewards is (S + Z)/n + H·n^(−v/(1+v)), or, for the reconstructed width,
 (S + Z)/n + H·(log(2t⁴)/n)^(v/(1+v)). The n-th reward counts as 0 beyond B_n = b·n^g, g = 1/(1+v); S
 is the sum of the arm's truncated rewards, Z the noise of its adaptive tree. Pulls 1..K play arms
 0..K−1, every later one the arm of the largest index, ties to the lowest arm number.
@@ -43,7 +43,7 @@ class TreeIndex(NamedTuple):
         2L/ε: scale of a node's noise, over B_n; 0 adds no noise.
     width : float
         H, in units of a reward.
-    published : bool
+    reconstructed : bool
         Whether the bonus is H·(log(2t⁴)/n)^(v/(1+v)), not H·n^(−v/(1+v)).
 
     Examples
@@ -58,7 +58,7 @@ class TreeIndex(NamedTuple):
     growth: float
     node_factor: float
     width: float
-    published: bool = False
+    reconstructed: bool = False
 
 
 def tree_index_of(algorithm: DPRUCB | RobustUCB, rewards: Any, horizon: int) -> TreeIndex:
@@ -86,8 +86,8 @@ def tree_index_of(algorithm: DPRUCB | RobustUCB, rewards: Any, horizon: int) -> 
         return TreeIndex(bound, power, 0.0, width)
     width = algorithm.bonus(rewards, horizon)
     tree = algorithm.plan(rewards, horizon).tree
-    published = algorithm.width == "published"
-    return TreeIndex(tree.first_bound, tree.growth, tree.node_factor, width, published)
+    reconstructed = algorithm.width == "reconstructed"
+    return TreeIndex(tree.first_bound, tree.growth, tree.node_factor, width, reconstructed)
 
 
 @kernel
@@ -140,7 +140,7 @@ def grown_power(power: float, inverse: float, n: int, growth: float) -> float:
 
 @kernel
 def bonus_at(policy: TreeIndex, t: int) -> float:
-    """Return H, or H·log(2t⁴)^(v/(1+v)) for the published width.
+    """Return H, or H·log(2t⁴)^(v/(1+v)) for the reconstructed width.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def bonus_at(policy: TreeIndex, t: int) -> float:
     float
         The bonus of an arm with one reward.
     """
-    if policy.published:
+    if policy.reconstructed:
         return policy.width * (math.log(2.0) + 4.0 * math.log(t)) ** (1.0 - policy.growth)
     return policy.width
 
@@ -184,12 +184,12 @@ def _run_by_steps(
 ) -> int:
     """Play on; return the arm whose next reward is not on the tape, or −1 at the end."""
     clock, pulls, ends, sums, powers, inverses, means = state
-    constant = 0.0 if policy.published else policy.width
+    constant = 0.0 if policy.reconstructed else policy.width
     while clock[1] < checkpoints.size:
         while clock[0] < checkpoints[clock[1]]:
             arm = clock[0]
             if arm >= kinds.size:
-                bonus = bonus_at(policy, clock[0] + 1) if policy.published else 0.0
+                bonus = bonus_at(policy, clock[0] + 1) if policy.reconstructed else 0.0
                 arm = 0
                 highest = -math.inf
                 for b in range(kinds.size):

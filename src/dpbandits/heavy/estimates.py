@@ -45,7 +45,7 @@ __all__ = [
 
 Key = TypeVar("Key", bound=Hashable)
 
-MODELS = ("none", "global", "local")
+MODELS = ("none", "central", "local")
 """Who is trusted with the rewards: everybody, a curator, nobody."""
 DEFAULT_LOG_TERM = math.log(2 / 0.05)
 
@@ -55,11 +55,11 @@ class TruncatedMean(Configuration):
     """The mean of truncated rewards, without noise, with one Laplace variable, or with n.
 
     The threshold B is `central_threshold` or `local_threshold`; without privacy, where ε is
-    ``inf``, the one of the global model for ε = 1, which balances bias and Bernstein's deviation.
+    ``inf``, the one of the central model for ε = 1, which balances bias and Bernstein's deviation.
 
     Parameters
     ----------
-    model : {"none", "global", "local"}
+    model : {"none", "central", "local"}
         Who is trusted with the rewards: everybody, a curator, nobody.
     epsilon : float
         Privacy budget ε > 0; ``inf`` with the model "none", finite with the others.
@@ -68,7 +68,7 @@ class TruncatedMean(Configuration):
     moment : float
         u > 0: E∣X∣^(1+v) ≤ u.
     log_term : float
-        L > 0: the half-width fails with probability at most 3e^−L (global) or 2e^−L.
+        L > 0: the half-width fails with probability at most 3e^−L (central) or 2e^−L.
 
     Raises
     ------
@@ -77,14 +77,14 @@ class TruncatedMean(Configuration):
 
     Examples
     --------
-    >>> mean = TruncatedMean("global", 0.5, order=1.0)
-    >>> law = hard_law("global", 10**6, 0.5, order=1.0)
+    >>> mean = TruncatedMean("central", 0.5, order=1.0)
+    >>> law = hard_law("central", 10**6, 0.5, order=1.0)
     >>> error = mean.error(np.random.default_rng(0), law, 10**6)
     >>> abs(error) < mean.half_width(10**6)
     True
     """
 
-    model: Literal["none", "global", "local"]
+    model: Literal["none", "central", "local"]
     epsilon: Budget
     order: Order
     moment: Positive = 1.0
@@ -118,7 +118,7 @@ class TruncatedMean(Configuration):
 
     @checked_arguments
     def half_width(self, n: Count) -> float:
-        """Return what the error exceeds with probability at most 3e^−L (global) or 2e^−L.
+        """Return what the error exceeds with probability at most 3e^−L (central) or 2e^−L.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class TruncatedMean(Configuration):
         bound = self.threshold(n)
         total = truncated_sum(rng, law, n, bound)
         if self.model != "none":
-            draws = 1 if self.model == "global" else n
+            draws = 1 if self.model == "central" else n
             total += laplace_total(rng, 2 * bound / self.epsilon, draws)
         return total / n - law.mean
 
@@ -329,13 +329,13 @@ def hard_law(
     model    p                        order of m
     ======== ======================== ==================================
     none     1/n                      n^(−v/(1+v))
-    global   1/(n·(1 − e^−ε))         (nε)^(−v/(1+v))
+    central  1/(n·(1 − e^−ε))         (nε)^(−v/(1+v))
     local    1/(√n·(e^ε − 1))         (nε²)^(−v/(2(1+v)))
     ======== ======================== ==================================
 
     Parameters
     ----------
-    model : {"none", "global", "local"}
+    model : {"none", "central", "local"}
         Who is trusted with the rewards: everybody, a curator, nobody.
     n : int
         Number of rewards, at least 1.
@@ -382,7 +382,7 @@ def error_lower_bound(
 
     Parameters
     ----------
-    model : {"none", "global", "local"}
+    model : {"none", "central", "local"}
         Who is trusted with the rewards: everybody, a curator, nobody.
     n : int
         Number of rewards, at least 1.
@@ -424,7 +424,7 @@ def error_rate(model: str, order: Order) -> float:
 
     Parameters
     ----------
-    model : {"none", "global", "local"}
+    model : {"none", "central", "local"}
         Who is trusted with the rewards: everybody, a curator, nobody.
     order : float
         v, in (0, 1].
@@ -441,7 +441,7 @@ def error_rate(model: str, order: Order) -> float:
 
     Examples
     --------
-    >>> error_rate("global", 1.0), error_rate("local", 1.0)
+    >>> error_rate("central", 1.0), error_rate("local", 1.0)
     (-0.5, -0.25)
     """
     check_choice("model", model, MODELS)

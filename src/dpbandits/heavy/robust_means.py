@@ -25,6 +25,8 @@ from dpbandits.configuration import (
 )
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
+from dpbandits.mechanisms.randomised_response import lie_probability, randomised_response
+from dpbandits.rewards.streams import rounded_truncated
 
 CENTRAL_FAILURE = (1.5, 3.0)
 """`central_width` fails with at most these times e^−L: in one given direction, in either."""
@@ -384,7 +386,8 @@ class RobustMean(NamedTuple):
     bound : float
         Threshold B: rewards that are greater in size count as 0.
     noise_scale : float
-        Scale of the noise, on the mean (global) or on each truncated reward (local).
+        Scale of the noise, on the mean (central) or on each truncated reward (local); 0 with
+        "one-bit", where it is a lie.
     guarantee : PrivacyGuarantee
         What is promised to each reward.
 
@@ -409,17 +412,17 @@ def robust_mean(
     moment: Positive,
     order: Order,
     epsilon: Positive,
-    model: str = "global",
+    model: str = "central",
     confidence: Fraction = 0.05,
     *,
     rng: Rng,
     non_negative: Flag = False,
 ) -> RobustMean:
-    """Estimate the mean of heavy-tailed rewards privately.
+    """Estimate the mean of heavy-tailed rewards privately, with the best cut of `fitted_mean`.
 
-    Global model: the mean of X̃ plus Lap(2B/(nε)), with L = log(3/β). Local model: every X̃ carries
-    its own Lap(2B/ε), and L = log(2/β). The number of rewards is public; two data sets are
-    neighbours if one reward differs.
+    Central model: the mean of X̃ plus Lap(2B/(nε)), with L = log(3/β). Local model: every X̃ carries
+    its own Lap(2B/ε), and L = log(2/β); or each reward is told as one bit. The number of rewards is
+    public; two data sets are neighbours if one reward differs.
 
     Parameters
     ----------
@@ -432,8 +435,9 @@ def robust_mean(
         v, in (0, 1].
     epsilon : float
         Privacy budget ε, positive and finite.
-    model : {"global", "local"}
-        Who adds the noise: the curator, once, or each reward's owner.
+    model : {"central", "local", "one-bit"}
+        Who adds the noise: the curator, once, or each reward's owner; "one-bit" is for rewards that
+        are not negative.
     confidence : float
         Probability β, in (0, 1), that the half-width fails.
     rng : numpy.random.Generator
@@ -457,20 +461,23 @@ def robust_mean(
     >>> rng = np.random.default_rng(0)
     >>> x = rng.pareto(1.8, 100_000)  # mean 1.25, infinite variance, E X^1.5 = 4.27
     >>> mean = robust_mean(x, 4.3, 0.5, epsilon=1.0, rng=rng)
-    >>> abs(mean.estimate - 1.25) < mean.half_width < 0.5
+    >>> abs(mean.estimate - 1.25) < mean.half_width < 0.2
     True
     >>> print(mean.guarantee)
-    ε = 1, global, event level
+    ε = 1, central, event level
     """
     rewards = _rewards(x)
-    central = check_choice("model", model, ("global", "local")) == "global"
+    central = check_choice("model", model, CHANNELS) == "central"
     check_generator("rng", rng)
     n, failure = rewards.size, CENTRAL_FAILURE if central else LOCAL_FAILURE
-    log_term = math.log(failure[1] / confidence)
-    numbers = (n, moment, order, epsilon, log_term)
-    bound = central_threshold(*numbers) if central else local_threshold(*numbers)
-    width = central_width if central else local_width
-    err, factor = width(*numbers, non_negative=non_negative)
+    numbers = n, moment, order, epsilon, math.log(failure[1] / confidence)
+    bound, width = fitted_mean(*numbers, model, non_negative=non_negative)
+    guarantee = PrivacyGuarantee("central" if central else "local", epsilon)
+    if model == "one-bit":
+        lie, ones = lie_probability(epsilon), rounded_truncated(rewards, bound, rng)
+        share = randomised_response(rng, ones, n, epsilon) / n
+        estimate = bound * (share - lie) / (1 - 2 * lie)
+        return RobustMean(estimate, width, bound, 0.0, guarantee)
     least = 0.0 if non_negative else -bound
     truncated = np.where((rewards >= least) & (rewards <= bound), rewards, 0.0)
     scale = (bound - least) / epsilon
@@ -479,7 +486,7 @@ def robust_mean(
         estimate = float(truncated.mean()) + float(laplace_noise(rng, scale, 1)[0])
     else:
         estimate = float((truncated + laplace_noise(rng, scale, n)).mean())
-    return RobustMean(estimate, factor * err, bound, scale, PrivacyGuarantee(model, epsilon))
+    return RobustMean(estimate, width, bound, scale, guarantee)
 
 
 def _rewards(x: Any) -> Floats:

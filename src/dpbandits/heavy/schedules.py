@@ -23,6 +23,7 @@ from dpbandits.heavy.robust_means import (
     LOCAL_FAILURE,
     central_threshold,
     central_width,
+    fitted_cut,
     fitted_mean,
     local_threshold,
     local_width,
@@ -30,12 +31,15 @@ from dpbandits.heavy.robust_means import (
 from dpbandits.mechanisms.counters import AdaptiveTree
 from dpbandits.mechanisms.randomised_response import lie_probability
 
-GLOBAL_SCHEDULES = ("printed", "tightened", "fitted")
-LOCAL_SCHEDULES = ("minimax", "non-negative", "fitted", "one-bit", "published-remark")
-HEAVY_SCHEDULES = {"global": GLOBAL_SCHEDULES, "local": LOCAL_SCHEDULES}
+CENTRAL_SCHEDULES = ("reconstructed", "fitted")
+LOCAL_SCHEDULES = ("minimax", "fitted", "non-negative", "one-bit", "remark-3")
+HEAVY_SCHEDULES = {"central": CENTRAL_SCHEDULES, "local": LOCAL_SCHEDULES}
 """Model → schedules of `heavy_epoch`; the first is the default."""
-TREE_SCALINGS = ("tree", "log")
-"""What Λ is in `tree_index`."""
+TREE_SCALINGS = ("fitted", "log")
+"""How DPRUCB truncates, in `tree_index`."""
+
+RECONSTRUCTED = 6.0
+"""c of the constants 24 = 4c and 12 = 2c that we infer for the paper."""
 
 _LOG_LONGEST = 600.0  # no horizon holds an epoch of exp(600) pulls, and no float overflows
 
@@ -53,7 +57,7 @@ class HeavyEpochPlan:
     noise_scale : float
         Scale of each Laplace variable, in units of the sum of rewards.
     noise_draws : int
-        Number of Laplace variables that an arm's sum of truncated rewards gets: 1 in the global
+        Number of Laplace variables that an arm's sum of truncated rewards gets: 1 in the central
         model, R in the local one.
     threshold : float
         Gap between released means beyond which an arm is eliminated.
@@ -84,7 +88,7 @@ def heavy_epoch(
     epsilon: Budget,
     moment: Positive,
     order: Order,
-    model: str = "global",
+    model: str = "central",
     schedule: str | None = None,
 ) -> HeavyEpochPlan:
     """Plan one epoch of DPRSE or LDPRSE: TWZW22, Algorithms 3 and 4.
@@ -94,27 +98,27 @@ def heavy_epoch(
     2·c·err below the best. Then the best arm stays, and an arm with a gap of D or more goes,
     unless some mean errs the wrong way, `heavy_failure`. Proof: :prf:ref:`thm-rse`.
 
-    ================== ======== =================================================================
-    schedule           model    c, R and noise
-    ================== ======== =================================================================
-    "printed"          global   c = 6: the paper's 24 = 4·6 and 12 = 2·6
-    "tightened"        global   c = factor ≤ 4.75
-    "fitted"           global   c = that of `fitted_mean`: the best proved cut, for every ε
-    "minimax"          local    c = factor ≈ 5, R of order Δ^(−2(1+v)/v)/ε²
-    "non-negative"     local    c = factor ≈ 3 with half the noise, for rewards in [0, ∞)
-    "fitted"           local    the least R that `fitted_mean` proves, noise on every reward
-    "one-bit"          local    the same with one bit of each reward, for rewards in [0, ∞)
-    "published-remark" local    c = 6, ε² for ε: R of order Δ^(−(1+v)/v)/ε². **Not valid**: the
-                                noise of a mean is √R times what this allows for
-    ================== ======== =================================================================
+    =============== ======== ====================================================================
+    schedule        model    c, R and noise
+    =============== ======== ====================================================================
+    "reconstructed" central  c = 6: 24 = 4·6 and 12 = 2·6, our reading of the paper
+    "fitted"        central  the least R that `fitted_mean` proves, for every ε
+    "minimax"       local    c = factor ≈ 5, R of order Δ^(−2(1+v)/v)/ε²
+    "fitted"        local    the least R that `fitted_mean` proves, noise on every reward
+    "non-negative"  local    the same with half the noise, for rewards in [0, ∞)
+    "one-bit"       local    the same with one bit of each reward, for rewards in [0, ∞)
+    "remark-3"      local    c = 6, ε² for ε: R of order Δ^(−(1+v)/v)/ε², which the paper's Remark 3
+                             suggests. **Not valid**: the noise of a mean is √R times what this
+                             allows for
+    =============== ======== ====================================================================
 
-    In the global model R = ⌈u^(1/v)·(4c/D)^((1+v)/v)·L/ε + 1⌉. In the local one, where c = factor
-    depends on R a little, u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε² is found by bisection. R is cut at
-    exp(600), which no run reaches.
+    For "reconstructed" R = ⌈u^(1/v)·(4c/D)^((1+v)/v)·L/ε + 1⌉. For "minimax", where c = factor
+    depends on R a little, u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε² is found by bisection, and so is R for the
+    fitted ones. R is cut at exp(600), which no run reaches.
 
     Without noise, ε = ``inf``, "fitted" has the least R that is proved without privacy: R at ε over
     R at ``inf`` is what privacy costs, like with like. With the other schedules budgets above 1
-    (global) or above √(R/L) (local) would make the bound B too large for the spread of the rewards:
+    (central) or above √(R/L) (local) would make the bound B too large for the rewards' spread:
     such a budget makes less noise, but R, B and c are those of the lesser one. Hence ε = ``inf`` is
     elimination by truncated means without noise.
 
@@ -134,10 +138,11 @@ def heavy_epoch(
         u > 0: E∣X∣^(1+v) ≤ u.
     order : float
         v, in (0, 1].
-    model : {"global", "local"}
+    model : {"central", "local"}
         Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
     schedule : str, optional
-        A schedule of that model; by default "printed" or "minimax".
+        A schedule of that model; by default "reconstructed" or
+        "minimax".
 
     Returns
     -------
@@ -175,63 +180,69 @@ def _heavy_epoch(
 ) -> HeavyEpochPlan:
     log_term = math.log(4 * n_viable * epoch**2 / beta)
     log_gap = -epoch * math.log(2)
-    if schedule in ("fitted", "one-bit"):
-        channel = schedule if schedule == "one-bit" else "central" if model == "global" else model
-        return _fitted_epoch(channel, log_term, log_gap, epsilon, moment, order)
-    if model == "local" and schedule != "published-remark":
-        half = schedule == "non-negative"
-        pulls = _local_pulls(log_term, log_gap, epsilon, moment, order, half)
+    if schedule in ("fitted", "non-negative", "one-bit"):
+        channel, half = schedule, schedule == "non-negative"
+        if schedule != "one-bit":
+            channel = model
+        return _fitted_epoch(channel, log_term, log_gap, epsilon, moment, order, half)
+    if schedule == "minimax":
+        pulls = _minimax_pulls(log_term, log_gap, epsilon, moment, order)
         budget = min(epsilon, math.sqrt(pulls / log_term))
         bound = local_threshold(pulls, moment, order, budget, log_term)
-        err, c = local_width(pulls, moment, order, budget, log_term, non_negative=half)
-        scale = (1 if half else 2) * bound / epsilon
-        return HeavyEpochPlan(pulls, bound, scale, pulls, 2 * c * err)
+        err, c = local_width(pulls, moment, order, budget, log_term)
+        return HeavyEpochPlan(pulls, bound, 2 * bound / epsilon, pulls, 2 * c * err)
     budget = min(epsilon, 1.0)
-    if schedule == "published-remark":
+    if schedule == "remark-3":
         budget *= budget
-    c = central_width(1, moment, order, budget, log_term)[1] if schedule == "tightened" else 6.0
     log_length = (
-        (math.log(moment) + (1 + order) * (math.log(4 * c) - log_gap)) / order
+        (math.log(moment) + (1 + order) * (math.log(4 * RECONSTRUCTED) - log_gap)) / order
         + math.log(log_term)
         - math.log(budget)
     )
     pulls = math.ceil(math.exp(min(log_length, _LOG_LONGEST)) + 1)
     bound = central_threshold(pulls, moment, order, budget, log_term)
     err = central_width(pulls, moment, order, budget, log_term)[0]
-    draws = 1 if model == "global" else pulls
-    return HeavyEpochPlan(pulls, bound, 2 * bound / epsilon, draws, 2 * c * err)
+    draws = 1 if model == "central" else pulls
+    return HeavyEpochPlan(pulls, bound, 2 * bound / epsilon, draws, 2 * RECONSTRUCTED * err)
 
 
 def _fitted_epoch(
-    channel: str, log_term: float, log_gap: float, epsilon: float, moment: float, order: float
+    channel: str,
+    log_term: float,
+    log_gap: float,
+    epsilon: float,
+    moment: float,
+    order: float,
+    half: bool,
 ) -> HeavyEpochPlan:
     """Plan the least epoch whose half-width, with its best cut, is a quarter of the gap."""
 
     def mean(log_n: float) -> tuple[float, float]:
         """Return threshold and half-width for a number of rewards."""
-        return fitted_mean(math.exp(log_n), moment, order, epsilon, log_term, channel)
+        numbers = math.exp(log_n), moment, order, epsilon, log_term
+        return fitted_mean(*numbers, channel, non_negative=half)
 
     pulls = _least_pulls(lambda log_n: math.log(4 * mean(log_n)[1]) > log_gap)
     bound, width = mean(math.log(pulls))
     if channel == "one-bit":
         return HeavyEpochPlan(pulls, bound, 0.0, 0, 2 * width, lie_probability(epsilon))
-    draws = 1 if channel == "central" else pulls
-    return HeavyEpochPlan(pulls, bound, 2 * bound / epsilon, draws, 2 * width)
+    draws, range_ = 1 if channel == "central" else pulls, bound if half else 2 * bound
+    return HeavyEpochPlan(pulls, bound, range_ / epsilon, draws, 2 * width)
 
 
 @checked_arguments
-def heavy_failure(beta: Fraction, model: str = "global") -> float:
+def heavy_failure(beta: Fraction, model: str = "central") -> float:
     """Bound the probability that some mean of `heavy_epoch`'s plans errs the wrong way.
 
     An epoch's mean errs by more than c·err in one given direction with probability at most f·e^−L,
-    f = 1.5 (global) or 1 (local); with L = log(4|S|τ²/β) and Σ 1/τ² = π²/6 this is
-    f·β·π²/24 in all: 0.62β and 0.41β. Not for the schedule "published-remark".
+    f = 1.5 (central) or 1 (local); with L = log(4|S|τ²/β) and Σ 1/τ² = π²/6 this is
+    f·β·π²/24 in all: 0.62β and 0.41β. Not for the schedule "remark-3".
 
     Parameters
     ----------
     beta : float
         The β of the plans, in (0, 1).
-    model : {"global", "local"}
+    model : {"central", "local"}
         Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
 
     Returns
@@ -250,19 +261,19 @@ def heavy_failure(beta: Fraction, model: str = "global") -> float:
     (0.0617, 0.0411)
     """
     check_choice("model", model, tuple(HEAVY_SCHEDULES))
-    share = CENTRAL_FAILURE[0] if model == "global" else LOCAL_FAILURE[0]
+    share = CENTRAL_FAILURE[0] if model == "central" else LOCAL_FAILURE[0]
     return share * beta * math.pi**2 / 24
 
 
-def _local_pulls(
-    log_term: float, log_gap: float, epsilon: float, moment: float, order: float, half: bool
+def _minimax_pulls(
+    log_term: float, log_gap: float, epsilon: float, moment: float, order: float
 ) -> int:
     """Solve 4·factor·err = D of `local_width` for the number of rewards."""
 
     def too_few(log_n: float) -> bool:
         n = math.exp(log_n)
         budget = min(epsilon, math.sqrt(n / log_term))
-        err, factor = local_width(n, moment, order, budget, log_term, non_negative=half)
+        err, factor = local_width(n, moment, order, budget, log_term)
         return err == 0 or math.log(4 * factor * err) > log_gap
 
     return _least_pulls(too_few)
@@ -291,11 +302,7 @@ class TreeIndexPlan:
     Attributes
     ----------
     tree : AdaptiveTree
-        Counter of an arm's truncated rewards: ``tree.bound(n)`` is B_n = (e·u·n/Λ)^(1/(1+v)).
-    scaling : float
-        Λ.
-    budget : float
-        e: the budget ε, or Λ/ℓ if that is less.
+        Counter of an arm's truncated rewards: ``tree.bound(n)`` is B_n = b·n^(1/(1+v)).
     width : float
         H, in units of a reward.
     failure : float
@@ -304,14 +311,12 @@ class TreeIndexPlan:
     Examples
     --------
     >>> plan = tree_index(10**6, 1.0, 1.0, 0.5)
-    >>> plan.budget, 0.99e-24 < plan.failure < 1.01e-24
-    (1.0, True)
+    >>> round(plan.tree.bound(1), 4), 0.99e-24 < plan.failure < 1.01e-24
+    (0.0048, True)
     """
 
-    tree: AdaptiveTree  # tree.bound(n) is B_n = (e·u·n/Λ)^(1/(1+v))
-    scaling: float  # Λ
-    budget: float  # e: ε, or Λ/ℓ if that is less
-    width: float  # H
+    tree: AdaptiveTree
+    width: float
     failure: float
 
 
@@ -321,23 +326,22 @@ def tree_index(
     epsilon: Budget,
     moment: Positive,
     order: Order,
-    scaling: str = "tree",
+    scaling: str = "fitted",
 ) -> TreeIndexPlan:
     """Plan DPRUCB: TWZW22, Algorithms 1 and 2, with widths that hold.
 
-    With L = ⌊log2 T⌋ + 1, ℓ = log(2T⁴), M = L·√(8ℓ·max(L, ℓ)): the n-th reward of an arm is
-    truncated at B_n = (εun/Λ)^(1/(1+v)), and with err = u^(1/(1+v))·(Λ/(nε))^(v/(1+v)) the tree's
-    mean of n rewards errs in one given direction by more than
+    With ℓ = log(2T⁴) and M = `AdaptiveTree.error_factor` of ℓ: the n-th reward of an arm is
+    truncated at B_n = b·n^(1/(1+v)), and the tree's mean of n rewards errs in a given direction by
+    more than H·n^(−v/(1+v)) with probability at most 2e^−ℓ = T^−4,
 
-        err·[(1 + v) + 2M/Λ + √(2εℓ/Λ) + (ε/3)·ℓ/Λ]
+        H = (1 + v)·u·b^−v + √(2ℓ·u·b^(1−v)) + b·(2M/ε + ℓ/3).
 
-    with probability at most 2e^−ℓ = T^−4. Proof: that of :prf:ref:`thm-dprucb`, where Λ = M.
+    "fitted" takes the b for which H is least, by `fitted_cut`; "log" b = (εu/Λ)^(1/(1+v)) with
+    Λ = (log T)^1.5, or the b of ε = Λ/ℓ if that is less. Proof: :prf:ref:`thm-dprucb`.
 
-    Where ε > Λ/ℓ, B_n and err are those of the budget e = Λ/ℓ, and the noise is (2M/Λ)(e/ε)·err.
-    With ε = ``inf`` this is the truncated mean of `RobustUCB` for a fixed confidence.
-
-    Regret is of order Σ_a Δ_a^(−1/v)·(u^(1/v)/ε)·F with F = log²T for "tree" and
-    (log T)^(2 + 1/(2v)) for "log".
+    Regret is of order Σ_a Δ_a^(−1/v)·(u^(1/v)/ε)·F with F = log²T for "fitted" and
+    (log T)^(2 + 1/(2v)) for "log". With ε = ``inf`` and "fitted" this is the truncated mean of
+    `RobustUCB` for a fixed confidence, with its best cut.
 
     Parameters
     ----------
@@ -349,8 +353,8 @@ def tree_index(
         u > 0: E∣X∣^(1+v) ≤ u.
     order : float
         v, in (0, 1].
-    scaling : {"tree", "log"}
-        What Λ is: M, the best order, or (log T)^1.5, the paper's.
+    scaling : {"fitted", "log"}
+        How rewards are truncated.
 
     Returns
     -------
@@ -365,18 +369,21 @@ def tree_index(
     Examples
     --------
     >>> plan = tree_index(10**6, 1.0, 1.0, 0.5)
-    >>> plan.tree.levels, round(plan.scaling)
-    (20, 3165)
+    >>> plan.tree.levels, plan.width < tree_index(10**6, 1.0, 1.0, 0.5, "log").width
+    (20, True)
     """
     check_choice("scaling", scaling, TREE_SCALINGS)
-    log_term = math.log(2) + 4 * math.log(horizon)
-    factor = AdaptiveTree(epsilon, horizon).error_factor(log_term)
-    capital = factor if scaling == "tree" else math.log(horizon) ** 1.5
-    budget = min(epsilon, capital / log_term)
-    share = budget * log_term / capital
-    power = 1 / (1 + order)
-    tree = AdaptiveTree(epsilon, horizon, (budget * moment / capital) ** power, power)
-    bracket = 1 + order + 2 * factor / capital * (budget / epsilon)
-    bracket += math.sqrt(2 * share) + share / 3
-    width = bracket * moment**power * (capital / budget) ** (order * power)
-    return TreeIndexPlan(tree, capital, budget, width, 2 * math.exp(-log_term))
+    log_term, power = math.log(2) + 4 * math.log(horizon), 1 / (1 + order)
+    noise = 2 * AdaptiveTree(epsilon, horizon).error_factor(log_term) / epsilon
+    if scaling == "fitted":
+        linear = 1 / 3 + noise / log_term
+        cut, _ = fitted_cut(order, bias=1 + order, linear=linear)
+        first = cut * (moment / log_term) ** power
+    else:
+        capital = math.log(horizon) ** 1.5
+        first = (min(epsilon, capital / log_term) * moment / capital) ** power
+    width = (1 + order) * moment * first**-order
+    width += math.sqrt(2 * log_term * moment * first ** (1 - order))
+    width += first * (noise + log_term / 3)
+    tree = AdaptiveTree(epsilon, horizon, first, power)
+    return TreeIndexPlan(tree, width, 2 * math.exp(-log_term))

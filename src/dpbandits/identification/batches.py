@@ -37,7 +37,7 @@ class BatchedTopTwo(IdentificationAlgorithm):
         Every reward is in one batch, which is released once, with one Lap(1/ε); all else depends
         on the released values alone. Proof: :prf:ref:`thm-dptt-private`.
         """
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     def release(self, total: float, rng: Rng) -> float:
         """Return what is released of a batch: the sum of its rewards plus one Lap(1/ε).

@@ -66,7 +66,7 @@ class DPSEIdentifier(IdentificationAlgorithm):
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-differential privacy of pulls, stopping time and recommendation (Theorem 4.1)."""
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     @property
     def tables(self) -> Tables:

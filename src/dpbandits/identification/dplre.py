@@ -89,7 +89,7 @@ class DPLRE(IdentificationAlgorithm):
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-differential privacy of pulls, stopping time and recommendation."""
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     @property
     def tables(self) -> Tables:

@@ -366,7 +366,7 @@ class GroupSequential(Guaranteed, Configuration):
     >>> design = dpb.GroupSequential(per_look=161, critical=2.1626, epsilon=1.0)
     >>> found = design.operating(treatment=0.92, control=0.868)
     >>> round(found.power, 2), design.patients, str(design.guarantee)
-    (0.89, 1610, 'ε = 1, global, event level')
+    (0.89, 1610, 'ε = 1, central, event level')
     """
 
     per_look: Annotated[int, whole(1, 10**5)]
@@ -389,7 +389,7 @@ class GroupSequential(Guaranteed, Configuration):
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """What is promised of all releases, the stop, and everything computed from them."""
-        return PrivacyGuarantee("global", self.epsilon) if self.epsilon < math.inf else NO_PRIVACY
+        return PrivacyGuarantee("central", self.epsilon) if self.epsilon < math.inf else NO_PRIVACY
 
     @property
     def bounds(self) -> Floats:

@@ -62,7 +62,7 @@ class Counter(Guaranteed, Configuration, abc.ABC):
     >>> from dpbandits.mechanisms.counters import Counter
     >>> tree = BinaryTree(epsilon=1.0, horizon=4)
     >>> isinstance(tree, Counter), str(tree.guarantee), tree.drawn(3)
-    (True, 'ε = 1, global, event level', (3.0, 3))
+    (True, 'ε = 1, central, event level', (3.0, 3))
     """
 
     epsilon: float  # a field of the subclasses
@@ -70,7 +70,7 @@ class Counter(Guaranteed, Configuration, abc.ABC):
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """The guarantee for all private sums together."""
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     @property
     def tables(self) -> Tables:
@@ -594,10 +594,11 @@ class AdaptiveTree(_Tree):
 
     @checked_arguments
     def error_factor(self, log_term: Positive) -> float:
-        """Return M = L·√(8ℓ·max(L, ℓ)), the error of a prefix sum in units of 2·B_n/ε.
+        """Return M = L·min (ℓ − L·log(1 − λ²))/λ, the error of a prefix sum in units of 2·B_n/ε.
 
         The noise of the prefix of length n exceeds 2·B_n·M/ε with probability at most e^−ℓ, and is
-        below the negative with as much.
+        below the negative with as much: Chernoff's bound at its optimum, 0 < λ < 1. Every λ gives a
+        bound; the best one is found by bisection. Proof: :prf:ref:`lem-adaptive`.
 
         Parameters
         ----------
@@ -614,7 +615,14 @@ class AdaptiveTree(_Tree):
         ValueError
             If an argument is out of range.
         """
-        return self.levels * math.sqrt(8 * log_term * max(self.levels, log_term))
+        low, high = 0.0, 1.0
+        for _ in range(50):  # 2Lλ²/(1 − λ²) + L·log(1 − λ²) grows with λ and is to be ℓ
+            middle = (low + high) / 2
+            square = middle * middle
+            rises = self.levels * (2 * square / (1 - square) + math.log1p(-square))
+            low, high = (middle, high) if rises < log_term else (low, middle)
+        best = (low + high) / 2
+        return self.levels * (log_term - self.levels * math.log1p(-best * best)) / best
 
     @checked_arguments
     def error_width(self, n: Count, log_term: Positive) -> float:
@@ -852,7 +860,7 @@ class HybridCounter(_Endless):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        return PrivacyGuarantee("global", 2 * self.part_epsilon)
+        return PrivacyGuarantee("central", 2 * self.part_epsilon)
 
     def drawn(self, n: int) -> tuple[float | None, int]:
         levels = int(n).bit_length() - 1

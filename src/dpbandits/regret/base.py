@@ -119,7 +119,7 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
     >>> import dpbandits as dpb
     >>> algorithm: dpb.RegretAlgorithm = dpb.DPSE(epsilon=0.5)
     >>> algorithm.label, str(algorithm.guarantee)
-    ('DP-SE', 'ε = 0.5, global, event level')
+    ('DP-SE', 'ε = 0.5, central, event level')
     """
 
     label: ClassVar[str]

@@ -75,7 +75,7 @@ class BennettDPSE(RegretAlgorithm):
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-differential privacy of the whole sequence of pulls."""
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     @checked_arguments
     def first_decision(self, n_arms: Count, horizon: Count) -> int:

@@ -183,7 +183,7 @@ class DPUCB(RegretAlgorithm):
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-differential privacy of the whole sequence of pulls: :prf:ref:`lem-tree`."""
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     @checked_arguments
     def tree(self, n_arms: Count, horizon: Count) -> BinaryTree:

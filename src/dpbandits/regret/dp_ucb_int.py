@@ -265,7 +265,7 @@ class DPUCBInt(RegretAlgorithm):
         means = math.fsum(first * np.tanh(first / 2)) + 0.5 * late
         squares = unit * scipy.special.zeta(self.exponent)
         epsilon = means + math.sqrt(-2 * math.log(self.delta) * squares)
-        return PrivacyGuarantee("global", epsilon, self.delta)
+        return PrivacyGuarantee("central", epsilon, self.delta)
 
     def guarantee_at(self, horizon: int, delta: float | None = None) -> PrivacyGuarantee:
         """Return what holds for the first `horizon` pulls at a given δ.
@@ -292,7 +292,7 @@ class DPUCBInt(RegretAlgorithm):
         """
         delta = self.delta if delta is None else delta
         epsilon = epsilon_at(delta, self.losses(horizon)).upper
-        return PrivacyGuarantee("global", max(epsilon, SMALLEST), delta)
+        return PrivacyGuarantee("central", max(epsilon, SMALLEST), delta)
 
     @checked_arguments
     def first_decision(self, n_arms: Count, horizon: Count) -> int:

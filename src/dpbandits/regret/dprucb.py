@@ -25,13 +25,9 @@ __all__ = ["DPRUCB"]
 class DPRUCB(HeavyTailAlgorithm):
     """DP robust UCB: Tao, Wu, Zhao & Wang (2022), Algorithms 1 and 2.
 
-    One adaptive tree an arm. The arm's n-th reward counts as 0 beyond B_n = (εun/Λ)^(1/(1+v)); the
+    One adaptive tree an arm. The arm's n-th reward counts as 0 beyond B_n = b·n^(1/(1+v)); the
     index is the tree's sum over n, plus a bonus; every arm once first, ties to the lowest arm
     number. u and v are the instance's `moment_bound` and `order`.
-
-    With Λ = (log T)^1.5 and v < 1 the published bonus is valid at all T for no C
-    (:prf:ref:`prop-no-constant`); see `dpbandits.bounds.published_width_constant`. At the T of
-    experiments 18 may do.
 
     One reward enters one tree, and the trees' sums determine the pulls: :prf:ref:`lem-adaptive`.
 
@@ -39,14 +35,16 @@ class DPRUCB(HeavyTailAlgorithm):
     ----------
     epsilon : float
         Privacy budget ε > 0; ``inf`` adds no noise.
-    width : {"valid", "published"}
+    width : {"valid", "reconstructed"}
         Bonus: "valid" is a half-width that fails with probability T^−4 at most (`tree_index`),
-        "published" C·u^(1/(1+v))·(log(2t⁴)·Λ/(nε))^(v/(1+v)), the form of the paper's Lemma 3.
-    scaling : {"tree", "log"}, optional
-        Λ: "tree" is M of `tree_index`, "log" is (log T)^1.5, the order that the text of the paper
-        lets one infer. None is "tree" for valid widths and "log" for the published one.
+        "reconstructed" C·u^(1/(1+v))·(log(2t⁴)·Λ/(nε))^(v/(1+v)), our reading of the paper's
+        Lemma 3. With Λ = (log T)^1.5 and v < 1 it is valid at all T for no C
+        (:prf:ref:`prop-no-constant`), and at the T of experiments perhaps for 18.
+    scaling : {"fitted", "log"}, optional
+        b: the best one that is proved, or that of Λ = (log T)^1.5, the order that the text of the
+        paper lets one infer. None is "fitted" for valid widths and "log" for the reconstructed one.
     constant : float
-        C > 0 of the published form. The paper's cannot be read in our copy: 18 is our choice.
+        C > 0 of the reconstructed form. The paper's cannot be read in our copy: 18 is our choice.
 
     Raises
     ------
@@ -56,7 +54,7 @@ class DPRUCB(HeavyTailAlgorithm):
     Notes
     -----
     The paper's formulas are lost in our copy; the exponent of B_n and its log^1.5 T are inferred.
-    Where ε > Λ/ℓ, B_n and the bonus are those of ε = Λ/ℓ.
+    In the reconstructed bonus Λ/ε stands for u/b^(1+v).
 
     Examples
     --------
@@ -71,14 +69,14 @@ class DPRUCB(HeavyTailAlgorithm):
     source: ClassVar[str] = "TWZW22, Algorithms 1 and 2"
 
     epsilon: Budget
-    width: Literal["valid", "published"] = "valid"
-    scaling: Literal["tree", "log"] | None = None
+    width: Literal["valid", "reconstructed"] = "valid"
+    scaling: Literal["fitted", "log"] | None = None
     constant: Positive = 18.0
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-differential privacy of the whole sequence of pulls (Theorem 1)."""
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         n_arms, v = rewards.n_arms, rewards.order
@@ -89,7 +87,7 @@ class DPRUCB(HeavyTailAlgorithm):
             if t <= n_arms:
                 arm = t - 1
             else:
-                log_term = math.log(2) + 4 * math.log(t) if self.width == "published" else 1.0
+                log_term = math.log(2) + 4 * math.log(t) if self.width == "reconstructed" else 1.0
                 index = sums / pulls + width * (log_term / pulls) ** (v / (1 + v))
                 arm = int(np.argmax(index))
             reward = rewards.total(arm, 1)
@@ -125,11 +123,11 @@ class DPRUCB(HeavyTailAlgorithm):
     @property
     def _scaling(self) -> str:
         if self.scaling is None:
-            return "tree" if self.width == "valid" else "log"
+            return "fitted" if self.width == "valid" else "log"
         return self.scaling
 
     def bonus(self, instance: Any, horizon: int) -> float:
-        """Return the bonus of an arm with one reward, for the published width without log(2t⁴).
+        """Return the bonus of an arm with one reward, for the reconstructed width without log(2t⁴).
 
         Parameters
         ----------
@@ -152,11 +150,11 @@ class DPRUCB(HeavyTailAlgorithm):
         if self.width == "valid":
             return plan.width
         power = 1 / (1 + instance.order)
-        width = self.constant * instance.moment_bound**power
-        return float(width * (plan.scaling / plan.budget) ** (1 - power))
+        ratio = instance.moment_bound / plan.tree.bound(1) ** (1 + instance.order)  # Λ/ε
+        return float(self.constant * instance.moment_bound**power * ratio ** (1 - power))
 
     def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Any:
-        if self.width == "published":  # nothing better is true in general
+        if self.width == "reconstructed":  # nothing better is true in general
             return partial(bounds.worst_regret, instance.gaps, horizon)
         known: dict[str, Any] = {"moment": instance.moment_bound, "order": instance.order}
         bound = partial(bounds.dprucb_regret, instance.gaps, horizon, epsilon=self.epsilon)

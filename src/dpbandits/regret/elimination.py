@@ -70,7 +70,7 @@ class DPSE(RegretAlgorithm):
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-differential privacy of the whole sequence of pulls (Theorem 4.1)."""
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     @checked_arguments
     def first_decision(self, n_arms: Count, horizon: Count) -> int:

@@ -102,7 +102,7 @@ class ExploreThenCommit(RegretAlgorithm):
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-differential privacy of the whole sequence of pulls."""
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     def first_decision(self, n_arms: int, horizon: int) -> int:
         return n_arms * self.per_arm + 1

@@ -145,7 +145,7 @@ class HeavyElimination(HeavyTailAlgorithm):
         return heavy_epoch(n_viable, epoch, beta, **self._promised(rewards))
 
     def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Callable[..., Any]:
-        if self.schedule == "published-remark":  # nothing better is true in general
+        if self.schedule == "remark-3":  # nothing better is true in general
             return partial(bounds.worst_regret, instance.gaps, horizon)
         bound = partial(bounds.heavy_elimination_regret, instance.gaps, horizon)
         return partial(bound, beta=self.beta, **self._promised(instance))
@@ -168,9 +168,8 @@ class DPRSE(HeavyElimination):
         Privacy budget ε > 0; ``inf`` gives elimination by truncated means without noise.
     beta : float, optional
         Confidence β in (0, 1). None means 1/T, as in the paper's Theorem 4.
-    schedule : {"printed", "tightened", "fitted"}
-        Constants: 24 and 12, or 4c and 2c with c = 3 + √(2ε) + ε/3 ≤ 4.75, which is what the proof
-        needs; or, "fitted", the best cut that is proved, with and without noise
+    schedule : {"reconstructed", "fitted"}
+        Constants: 24 and 12, or, "fitted", the best cut that is proved, with and without noise
         (:prf:ref:`thm-fitted`).
 
     Raises
@@ -181,8 +180,8 @@ class DPRSE(HeavyElimination):
     Notes
     -----
     Deviations from the paper: its formulas are lost in our copy, so that the constants 24 and 12
-    are inferred, and proved, not quoted. For ε > 1 the lengths and thresholds are those of ε = 1;
-    the noise is that of ε. Horizons go to 2^62.
+    are inferred, and proved, not quoted. With them, for ε > 1, the lengths and thresholds are those
+    of ε = 1, and the noise that of ε. Horizons go to 2^62.
 
     Examples
     --------
@@ -195,16 +194,16 @@ class DPRSE(HeavyElimination):
 
     label: ClassVar[str] = "DPRSE"
     source: ClassVar[str] = "TWZW22, Algorithm 3"
-    model: ClassVar[str] = "global"
+    model: ClassVar[str] = "central"
 
     epsilon: Budget
     beta: Fraction | None = None
-    schedule: Literal["printed", "tightened", "fitted"] = "printed"
+    schedule: Literal["reconstructed", "fitted"] = "reconstructed"
 
 
 @dataclass(frozen=True)
 class LDPRSE(HeavyElimination):
-    """Locally DP robust successive elimination: TWZW22, Algorithm 4, on a schedule that works.
+    """Locally DP robust successive elimination: TWZW22, Algorithm 4, on schedules of ours.
 
     In epoch τ = 1, 2, … every viable arm is pulled R times. Each reward, truncated at B, gets its
     own Laplace variable of scale 2B/ε, or is told as one bit, and is released: it lies in [−B, B],
@@ -220,16 +219,16 @@ class LDPRSE(HeavyElimination):
         noise.
     beta : float, optional
         Confidence β in (0, 1). None means 1/T.
-    schedule : {"minimax", "non-negative", "fitted", "one-bit", "published-remark"}
+    schedule : {"minimax", "fitted", "non-negative", "one-bit", "remark-3"}
         "minimax": R of order Δ^(−2(1+v)/v)/ε², the best possible (:prf:ref:`thm-heavy-lower`).
-        "non-negative": the same with half the noise, for rewards in [0, ∞) only.
         "fitted": the same order with the best cut that is proved (:prf:ref:`thm-fitted`).
+        "non-negative": the same with half the noise, for rewards in [0, ∞) only.
         "one-bit": a reward x in [0, B] is released as yes or no, yes with probability
         q + (1 − 2q)·x/B, q = 1/(1 + e^ε), for rewards in [0, ∞) only. Of all schedules here it has
         the shortest epochs for ε up to about 2.3 (:prf:ref:`thm-one-bit`).
-        "published-remark": R of order Δ^(−(1+v)/v)/ε², as the paper's Remark 3 on the price of
-        local privacy implies. **It does not work**, by a factor √R in the noise; it is here to
-        show that (:prf:ref:`cor-flaw`).
+        "remark-3": R of order Δ^(−(1+v)/v)/ε², as the paper's Remark 3 on the price of local
+        privacy suggests in our reading. **It does not work**, by a factor √R in the noise; it is
+        here to show that (:prf:ref:`cor-flaw`).
 
     Raises
     ------
@@ -256,9 +255,7 @@ class LDPRSE(HeavyElimination):
 
     epsilon: Budget
     beta: Fraction | None = None
-    schedule: Literal["minimax", "non-negative", "fitted", "one-bit", "published-remark"] = (
-        "minimax"
-    )
+    schedule: Literal["minimax", "fitted", "non-negative", "one-bit", "remark-3"] = "minimax"
 
     def check_instance(self, instance: object) -> None:
         super().check_instance(instance)

@@ -391,7 +391,7 @@ class DPBernsteinStop(StoppingRule):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     @property
     def constants(self) -> Constants:

@@ -107,7 +107,7 @@ class DPHoeffdingStop(StoppingRule):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     @property
     def tables(self) -> Tables:

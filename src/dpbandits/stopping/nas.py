@@ -321,7 +321,7 @@ class DPNAS(NASFamily):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        return PrivacyGuarantee("global", self.epsilon)
+        return PrivacyGuarantee("central", self.epsilon)
 
     @property
     def halting(self) -> Halting:
