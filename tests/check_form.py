@@ -16,6 +16,7 @@ MOVED: tuple[str, ...] = (
     "notebooks/03_dp_successive_elimination.html",
     "notebooks/04_heavy_tails.html",
     "notebooks/05_best_arm_identification.html",
+    "notebooks/07_head_to_head.html",
     "book/intro.html",
 )
 """Pages that have the form; the list only grows."""

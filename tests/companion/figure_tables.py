@@ -6,11 +6,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 import dpbandits as dpb
 from companion.figures import (
     baselines,
     comparison,
+    costs,
     disclosure,
     elimination,
     floor,
@@ -479,6 +481,41 @@ def local_curves():
 # ----------------------------------------------------------------------------------------- all
 
 
+def clinic():
+    """Patients given the worse treatment, by budget."""
+    rows = [(INFINITE, 70.5, 10.0, 130.0), (1.0, 120.25, 40.0, 200.0), (0.1, 430.75, 190.0, 800.0)]
+    return pd.DataFrame(rows, columns=["epsilon", "mean", "low", "high"])
+
+
+def batches():
+    """Batches of a short run."""
+    rows = [(0, 1, 1), (1, 2, 2), (1, 3, 9), (0, 10, 30)]
+    return pd.DataFrame(rows, columns=["arm", "start", "stop"])
+
+
+def chart():
+    """Shares against the rule."""
+    rows = [("ε > 3Δ", 0.003, 0.002), ("between", 0.04, 0.05), ("ε ≤ Δ/3", 0.3, 0.55)]
+    return pd.DataFrame(rows, columns=["regime", "rule", "share"])
+
+
+def proved():
+    """Simulated and proved regret."""
+    names = itertools.product(("one, 0.1", "two, 1"), ("DP-IMED", "DP-KLUCB", "AdaP-KLUCB"))
+    rows = [(*name, 10.25 * (i + 1), 31.5 * (i + 2)) for i, name in enumerate(names)]
+    return pd.DataFrame(rows, columns=["setting", "algorithm", "mean", "bound"])
+
+
+def looks_once():
+    """One look beside DP-IMED."""
+    rows = [
+        (panel, epsilon, 0.9 - 0.15 * i, 0.7 - 0.1 * i, 0.7 - 0.1 * i, 0.8 - 0.1 * i)
+        for panel in "ab"
+        for i, epsilon in enumerate((0.03, 0.1, 0.3, 1.0))
+    ]
+    return pd.DataFrame(rows, columns=["panel", "epsilon", "imed", "look", "low", "high"])
+
+
 def drawing(draw, make, *columns, **options):
     """A figure whose table is made once."""
     return Drawing(draw, functools.cache(make), options, columns or ("mean",))
@@ -552,6 +589,11 @@ DRAWINGS = {
         trial.trial_figure, tried, "patients", over="total", values="patients", titles=TITLES
     ),
     "price": drawing(trial.cost_figure, priced, "mean_time", there=400),
+    "clinic": drawing(costs.clinic_figure, clinic, "low", "high", coin=500.0, marked=1.0),
+    "batches": drawing(costs.batches_figure, batches, "arm", rates=["A", "B"], patient=7),
+    "chart": drawing(costs.chart_figure, chart, "share", "rule"),
+    "proved": drawing(costs.proved_figure, proved, "mean", "bound"),
+    "one look": drawing(costs.look_figure, looks_once, "imed", "look", titles=TITLES),
     "race": drawing(comparison.race_figure, lambda: comparison.race_table(races()), titles=TITLES),
     "regret tails": drawing(
         comparison.tail_figure,

@@ -46,7 +46,9 @@ def test_a_plan_is_what_the_package_says(plan):
 def test_the_choice(plan):
     private = plan.options[:-1]
     assert plan.private == private and plan.choice in private
-    assert plan.safest.worst == min(option.worst for option in private)
+    better = [option for option in private if option.mean <= 0.9 * plan.coin]
+    assert plan.safest.worst == min(option.worst for option in better)
+    assert len(better) < len(private), "control: DP-SE is a coin here"
     worse = tuple((means, 1e9) for means, _ in plan.robust)
     careful = dataclasses.replace(plan, robust=worse)
     assert careful.choice is not careful.look, "one look, wrong if the gaps are others"

@@ -75,6 +75,7 @@ CODES = {
     "DP-UCB-HYBRID": "HY",
     "DP-UCB-BOUND": "BO",
     "DP-SE": "SE",
+    "DP-SE, two p-values": "2P",
     "Lazy-UCB": "LU",
     "AdaP-UCB": "AU",
     "AdaP-KLUCB": "AK",
@@ -154,6 +155,7 @@ def _label(line: Line) -> str:
 
 # --------------------------------------------------------------------------------------- tails
 
+_NARROW = 5.0  # inches, below which a legend has one column
 _POINTS = 50
 """About how many runs of a case its table has, the greatest ones more densely."""
 
@@ -198,9 +200,11 @@ def tail_figure(
         most = float(max(line.regret[-1] for line in lines))
         return PanelRange((least, most), (float(min(line.share[-1] for line in lines)), 1.0), ())
 
-    labels = "regret r at the horizon (units of reward)", "share of runs with regret ≥ r"
-    figure = draw_panels(table, titles, panels, draw, labels, foot=0.7, size=(4.6, 3.2))
-    legend_below(figure, figure.axes[0].get_legend_handles_labels()[0], ncols=3, handlelength=3)
+    labels = "regret r at the horizon", "share of runs with regret ≥ r"
+    figure = draw_panels(table, titles, panels, draw, labels, foot=1.0, size=(4.6, 3.2))
+    ncols = 3 if figure.get_size_inches()[0] > _NARROW else 1
+    handles = figure.axes[0].get_legend_handles_labels()[0]
+    legend_below(figure, handles, ncols=ncols, handlelength=3)
     return figure
 
 
@@ -282,6 +286,7 @@ def learnt(table: pd.DataFrame) -> dict[Place, bool]:
 
 _COLOURS = {
     **{name: look.colour for name, look in HEAD_LOOKS.items()},
+    "DP-SE, two p-values": COLOURS["sky"],
     "DP-TT": COLOURS["blue"],
     "AdaP-TT": COLOURS["vermilion"],
     "AdaP-TT*": COLOURS["orange"],

@@ -27,6 +27,7 @@ from dpbandits.schedules import MOST_PULLS
 __all__ = ["Option", "RegretPlan", "plan_regret"]
 
 _LEARNT = 0.5  # share of the regret of a coin; with more, next to nothing is learnt
+_CLEARLY = 0.9  # share of it, with less than which an algorithm is no coin
 _LEVEL = 0.99
 _ROW = "{:9} {:>9} {:>20} {:>15} {:>7}  {}".format
 _LOOK_ROW = "{:>22} {:>11} {:>14}".format
@@ -141,8 +142,12 @@ class RegretPlan:
 
     @property
     def safest(self) -> Option:
-        """The private option of which 99 in 100 simulated trials lose least."""
-        return min(self.private, key=lambda option: option.worst)
+        """The private option of which 99 in 100 simulated trials lose least.
+
+        Of those that lose clearly less than a coin on average, if there is one.
+        """
+        some = [option for option in self.private if option.mean <= _CLEARLY * self.coin]
+        return min(some or self.private, key=lambda option: option.worst)
 
     @property
     def learns(self) -> bool:
@@ -195,7 +200,8 @@ class RegretPlan:
         n_runs = self.options[0].runs.n_runs
         lines = [
             f"{self.patients:,} patients, success {means}; ε = {self.epsilon:g}",
-            f"patients needed, log T/d_ε for each worse treatment: {needed} (half to twice of it)",
+            f"patients needed, log T/d_ε for each worse treatment: {needed} (about half to twice "
+            "of it)",
             f"a coin loses {_count(self.coin)} recoveries",
             "",
             _ROW("", "private", "lost, mean", "99 in 100 lose", "proved", ""),
