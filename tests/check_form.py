@@ -13,6 +13,7 @@ from check_access import COLOURS, THIN, violations
 
 MOVED: tuple[str, ...] = (
     "notebooks/01_stopping_rules.html",
+    "notebooks/02_private_counters.html",
     "notebooks/03_dp_successive_elimination.html",
     "notebooks/04_heavy_tails.html",
     "notebooks/05_best_arm_identification.html",

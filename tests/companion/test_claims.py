@@ -13,7 +13,13 @@ from scipy import stats
 from test_claims_runs import elimination
 
 from companion import chapters, claims
-from companion.claims import td16_privacy, td16_regret, twzw22_central, twzw22_rates
+from companion.claims import (
+    td16_privacy,
+    td16_regret,
+    td16_steps,
+    twzw22_central,
+    twzw22_rates,
+)
 from companion.publishing import Page
 from dpbandits import bounds
 from dpbandits.heavy import robust_means
@@ -142,7 +148,7 @@ def test_what_is_known_by_hand(monkeypatch):
     assert losses.tolist() == [2 + 1 + 0.25, 1 + 0.25, 1 + 0.5, 0.75]
     for epsilon in (0.1, 1.0, 3.0):  # the reversed hazard
         expected = epsilon + math.log(2 - math.exp(-epsilon))
-        assert td16_privacy._hazard_ratio(1 / epsilon) == pytest.approx(expected, rel=1e-9)
+        assert td16_steps.step_limit(epsilon) == pytest.approx(expected, rel=1e-9)
     # at h = 1000 > B = 200^(2/3) the mean is noise of scale 2B/n, and errs by p·h = h^(−1/2)
     value = twzw22_central.two_point_failure(1e3, 1e-12, 400, 0.5, 1.0, 2.0)
     below = 1 - 0.5 * math.exp(-(1e3**-0.5) / (2 * 200 ** (2 / 3) / 400))
@@ -184,6 +190,16 @@ def test_probabilities_of_the_path_are_those_of_plain_draws(rng):
         limit = stats.norm.isf(1e-7) * np.sqrt(2 * found / draws)  # for both estimates, or more
         assert abs(possible.mean() - found[x]) < limit[x]
         assert abs(possible.mean() - found[1 - x]) > limit[1 - x]
+
+
+@pytest.mark.statistical
+def test_the_step_of_a_long_past_is_that_of_algorithm_1():
+    """Closed forms against runs, index by index; with half of the budget it is another step."""
+    past = td16_steps.PASTS["index of the text"]
+    loss, error = td16_steps.literal_step(past, 16)
+    full, half = (td16_steps.step_of(past, 2, split) for split in ("full", "half"))
+    assert abs(loss - full.loss) < 5 * math.hypot(error, full.error)
+    assert abs(loss - half.loss) > 5 * math.hypot(error, half.error), "control"
 
 
 @pytest.mark.statistical

@@ -22,6 +22,7 @@ from dpbandits.rewards.laws import low_variance, two_point
 
 ALL = {claim.id: claim for claim in claims.ledger()}
 H, C, F, U = claims.HOLDS, claims.CONDITION, claims.FAILS, claims.CANNOT_TELL
+N = claims.NOT_REPRODUCED
 
 
 def judged(claim_id, results):
@@ -216,8 +217,9 @@ COUNTERS = [
     ("td16-proportional", {}, C, of(2.5, "b", "d"), H, of(0.1, "b", "d"), F),
     ("td16-fig2-gap", {}, C, {**SMALL, "lost": (0, 10)}, H, {**SMALL, "lost": (0.04, 10)}, C),
     ("td16-fig2-gap", {"growth": {INT: (5e3, 1.0)}}, F),
-    ("td16-fig2-spread", {"factor": lambda key: 0.01, "finals": WIDE}, H, ONE, F),
-    ("td16-thm-3.5", {}, F, {"lost": (0.0,)}, U),
+    ("td16-fig2-spread", {"factor": lambda key: 0.01, "finals": WIDE}, H, ONE, N),
+    ("td16-thm-3.5", {}, F, {"lost": (0.0,)}, F, {"factor": of(0.01, "literal")}, F),
+    ("td16-thm-3.5", {"factor": of(0.01, "literal"), "lost": (0.0,)}, U),
 ]
 
 

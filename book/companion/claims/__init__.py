@@ -55,7 +55,7 @@ __all__ = [
 
 MODULES = {
     "01": ("ss19_stopping",),
-    "02": ("td16_privacy", "td16_regret", "td16_noise"),
+    "02": ("td16_privacy", "td16_steps", "td16_regret", "td16_noise"),
     "03": ("ss19_elimination", "ss19_experiments"),
     "04": ("twzw22_central", "twzw22_rates", "twzw22_experiments", "twzw22_comparisons"),
     "05": ("ja25_time", "ja25_algorithm", "ja25_experiments", "ja25_design"),
@@ -111,6 +111,17 @@ RETIRED: dict[str, str] = {
     "ja25-normal-distance": "",
     "ja25-convex": "",
     "ja25-only-bounded": "",
+    "td16-bound-2.2-used": "td16-thm-3.2",
+    "td16-thm-3.4-second": "td16-cor-3.2",
+    "td16-cor-3.1": "td16-cor-3.2",
+    "td16-additive": "td16-cor-3.2",
+    "td16-nothing-learned": "",
+    "td16-chan-bound": "",
+    "td16-noise-grows": "",
+    "td16-harmonic": "",
+    "td16-above-two": "",
+    "td16-factor-hybrid": "",
+    "td16-reason": "",
 }
 """Ids that are no longer judged → the id of the claim that took them over, or "" if none did.
 
