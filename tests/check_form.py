@@ -18,6 +18,7 @@ MOVED: tuple[str, ...] = (
     "notebooks/04_heavy_tails.html",
     "notebooks/05_best_arm_identification.html",
     "notebooks/07_head_to_head.html",
+    "notebooks/06_privacy_audit.html",
     "book/intro.html",
 )
 """Pages that have the form; the list only grows."""

@@ -19,6 +19,10 @@ Delta = Annotated[float, partial(check_range, low=0.0, high=_BELOW_1, allowed="[
 class PrivacyGuarantee(Configuration):
     """A declared privacy guarantee of an algorithm's whole output sequence.
 
+    It speaks of real numbers. Outputs that are floats with noise, as the sums of a counter or a
+    private mean, are refuted by their last bits (:prf:ref:`prop-last-bits`); pulls are not known to
+    be, and noise in whole numbers is private as computed (`dpbandits.mechanisms.DiscreteLaplace`).
+
     Attributes
     ----------
     model : {"central", "local"}

@@ -3,6 +3,9 @@
 Each counter cuts the stream into blocks, gives the sum of a block one Laplace variable when the
 block ends, and keeps it; a private sum adds the noisy blocks that make it up. (Noise drawn anew for
 each sum would show the first element in every one of them, and cost a budget each time.)
+
+The guarantees are proved for real numbers. Sums that are released as floats are refuted by their
+last bits (:prf:ref:`prop-last-bits`): what is to be released takes a `DiscreteCounter`.
 """
 
 from __future__ import annotations

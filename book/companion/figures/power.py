@@ -1,0 +1,129 @@
+"""The power of an audit: which violations it is expected to convict, in a closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from companion.figures.panels import chosen_panels
+from companion.figures.redraw import redrawable
+from dpbandits.auditing import betting_bound, expected_bound
+from dpbandits.mechanisms import laplace_cdf
+from dpbandits.plotting.style import COLOURS, INK, End, PanelRange, finish_panels, make_panels
+
+TRUTH = "true loss"
+"""Name of the curve that is no audit's."""
+_TAPES = 2000  # cells of the noise that is moved
+
+
+def tail(x: float) -> float:
+    """Return the probability that the difference of two Laplace variables of scale 1 exceeds x."""
+    above = math.exp(-abs(x)) * (0.5 + abs(x) / 4)
+    return above if x >= 0 else 1 - above
+
+
+def chance_of_a(c: float, lead: float = 1.0) -> float:
+    """Return the probability that A is ahead where B leads, with noise of scale 1/c on both."""
+    return tail(c * lead)
+
+
+def loss_of(c: float, lead: float = 1.0) -> float:
+    """Return the loss of the event "A" if one reward of A lowers the lead of B by 1."""
+    return math.log(chance_of_a(c, lead - 1) / chance_of_a(c, lead))
+
+
+def replayed_bound(c: float, n_runs: float, failure: float, lead: float = 1.0) -> float:
+    """Return the bound of an audit whose sides share tapes, with expected counts.
+
+    The noise on A is moved by the reward that differs: the event is the same on both sides then,
+    and a run that has it counts 1 on one side and the weight of the move on the other.
+    """
+    u = (np.arange(_TAPES) + 0.5) / _TAPES
+    z = np.where(u < 0.5, np.log(2 * u), -np.log(2 * (1 - u)))
+    weights = np.exp(np.abs(z) - np.abs(z - c))
+    hits = n_runs / _TAPES * np.array([laplace_cdf(x, 1.0) for x in z - c * lead])
+    x, y = np.append(weights, 0.0), np.append(np.ones(_TAPES), 0.0)
+    return betting_bound(x, y, failure, counts=np.append(hits, n_runs - hits.sum()))
+
+
+def runs_for(share: float, c: float, lead: float, failure: float, *, replayed: bool) -> float:
+    """Return with how many test runs the expected bound is a share of the loss."""
+    goal = share * loss_of(c, lead)
+    p, q = chance_of_a(c, lead - 1), chance_of_a(c, lead)
+    low, high = 10.0, 1e12
+    while high / low > 1.001:
+        n = math.sqrt(low * high)
+        found = replayed_bound(c, n, failure, lead) if replayed else counted_bound(p, q, n, failure)
+        low, high = (low, n) if found >= goal else (n, high)
+    return high
+
+
+def counted_bound(p: float, q: float, n_runs: float, failure: float) -> float:
+    """Return the bound of an audit that counts, with expected counts: `expected_bound`."""
+    return expected_bound(p, q, round(n_runs), failure)
+
+
+def expected_table(runs: Sequence[int], factors: Sequence[float], failure: float) -> pd.DataFrame:
+    """Make the table of `expected_figure`: a row per (curve, c), with the expected bound."""
+    rows = [
+        {
+            "panel": "a",
+            "curve": f"{n:,} runs" if n else TRUTH,
+            "c": float(c),
+            "bound": expected_bound(0.5, chance_of_a(c), n, failure) if n else loss_of(c),
+        }
+        for n in (*runs, 0)
+        for c in factors
+    ]
+    return pd.DataFrame(rows)
+
+
+def crossings(table: pd.DataFrame) -> dict[str, float]:
+    """Return where each curve crosses the declared ε = 1, between the points of the table."""
+    found = {}
+    for name, rows in table.groupby("curve", sort=False):
+        found[str(name)] = float(np.interp(1.0, rows["bound"], rows["c"]))
+    return found
+
+
+_LOOKS: tuple[dict[str, Any], ...] = (
+    {"color": COLOURS["sky"]},
+    {"color": COLOURS["blue"]},
+    {"color": COLOURS["green"]},
+)
+
+
+@redrawable
+def expected_figure(
+    table: pd.DataFrame, *, titles: Mapping[str, str], panels: Sequence[str] | None = None
+) -> Figure:
+    """Draw the expected bound against the factor c at which the program is run.
+
+    A dot where a curve crosses the declared ε = 1: from there on an audit convicts.
+    """
+    figure, grid = make_panels(chosen_panels(titles, panels), width=5.6, height=3.0)
+    (axes,) = grid.values()
+    counted = iter(_LOOKS)
+    ends = []
+    for name, rows in table.groupby("curve", sort=False):
+        look: dict[str, Any] = {"color": INK, "linewidth": 2.2}
+        if name != TRUTH:
+            look = next(counted)
+        c, bound = rows["c"].to_numpy(), rows["bound"].to_numpy()
+        axes.plot(c, bound, **look)
+        at = float(np.interp(1.0, bound, c))
+        axes.plot(at, 1.0, marker="o", markersize=7, color=look["color"], zorder=4)
+        ends.append(End(float(c[-1]), float(bound[-1]), str(name), look["color"]))
+    axes.axhline(1.0, color=INK, linewidth=0.9, linestyle=":")
+    c = table["c"]
+    shown = PanelRange(
+        (float(c.min()), float(c.max())), (0.0, float(table["bound"].max())), tuple(ends)
+    )
+    words = {"x_label": "c: the program runs at c times what is declared", "y_label": "ε at least"}
+    finish_panels(figure, figure.axes, [shown], log="", **words)
+    return figure

@@ -1,0 +1,53 @@
+"""What an audit is expected to find in the opening of chapter 6, and its picture."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from companion.figures import power
+from companion.figures.redraw import recipe_of, redraw
+from companion.tables import from_csv, to_csv
+from dpbandits.auditing import expected_bound
+
+
+@pytest.mark.parametrize("lead", [-2.0, 0.0, 1.0, 3.0])
+def test_the_law_of_the_opening(lead):
+    """By quadrature over one of the two noises."""
+    u = (np.arange(200_000) + 0.5) / 200_000
+    z = np.where(u < 0.5, np.log(2 * u), -np.log(2 * (1 - u)))
+    above = z - lead
+    chance = np.where(above < 0, 0.5 * np.exp(above), 1 - 0.5 * np.exp(-above)).mean()
+    assert math.isclose(power.chance_of_a(1.0, lead), chance, rel_tol=1e-4)
+
+
+def test_moved_tapes_have_no_bias_and_no_weights_have_one():
+    """The mean of the weights on the event is the likely probability; the event's alone is not."""
+    u = (np.arange(power._TAPES) + 0.5) / power._TAPES
+    z = np.where(u < 0.5, np.log(2 * u), -np.log(2 * (1 - u)))
+    for lead in (1.0, 4.0):
+        event = np.array([power.laplace_cdf(x, 1.0) for x in z - lead])
+        likely = (np.exp(np.abs(z) - np.abs(z - 1.0)) * event).mean()
+        assert math.isclose(likely, power.chance_of_a(1.0, lead - 1), rel_tol=0.01)
+        assert not math.isclose(event.mean(), power.chance_of_a(1.0, lead - 1), rel_tol=0.3)
+
+
+def test_bounds_stay_below_the_truth_and_rise_with_runs():
+    table = power.expected_table((1000, 10_000), [1.0, 2.0, 3.0], 1e-9)
+    few, more, truth = (rows["bound"].to_numpy() for _, rows in table.groupby("curve", sort=False))
+    assert (few < more).all() and (more < truth).all()
+    found = power.crossings(power.expected_table((1000,), np.linspace(1, 3, 21), 1e-9))
+    at = found["1,000 runs"]
+    assert math.isclose(expected_bound(0.5, power.chance_of_a(at), 1000, 1e-9), 1.0, abs_tol=0.01)
+    assert power.replayed_bound(1.0, 10_000, 1e-9, 4) < power.loss_of(1.0, 4)
+    counted, replayed = (power.runs_for(0.9, 1.0, 4, 1e-9, replayed=x) for x in (False, True))
+    assert replayed < counted / 3
+
+
+def test_the_figure_is_drawn_again_from_its_table():
+    table = power.expected_table((1000,), [1.0, 2.0, 3.0], 1e-9)
+    figure = power.expected_figure(table, titles={"a": ""})
+    again = redraw(from_csv(to_csv(table)), json.loads(json.dumps(recipe_of(figure))))
+    lines = [[line.get_xydata().tolist() for line in f.axes[0].lines] for f in (figure, again)]
+    assert np.allclose(np.concatenate(lines[0]), np.concatenate(lines[1]), rtol=1e-3)
