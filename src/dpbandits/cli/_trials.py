@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import dpbandits as dpb
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_integer
@@ -71,15 +69,14 @@ def release(path: Path, number: int, counts: str, deaths: bool) -> RunningTrial:
     with locked(path):
         trial = read(path)
         if deaths:
-            pairs = [(n - d, n) for d, n in pairs]
-        # no seed: whoever knew it could take the noise away
-        treatment, control = pairs
-        trial.look(number, treatment, control, np.random.default_rng())
+            (a, n), (b, m) = pairs
+            pairs = (n - a, n), (m - b, m)
+        trial.look(number, *pairs)
         write_atomically(path, trial.to_json())
     return trial
 
 
-def read_pairs(text: str) -> list[tuple[int, int]]:
+def read_pairs(text: str) -> tuple[tuple[int, int], tuple[int, int]]:
     """Read events and patients of treatment and control."""
     allowed = "EVENTS/PATIENTS of treatment and control, such as 156/163,142/163"
     try:
@@ -89,7 +86,7 @@ def read_pairs(text: str) -> list[tuple[int, int]]:
         raise ValueError(f"counts={text!r} cannot be read; allowed: {allowed}") from None
     for events, patients in ((a, n), (b, m)):
         check_integer("counts", events, 0, max(patients, 0))
-    return [(a, n), (b, m)]
+    return (a, n), (b, m)
 
 
 def told(trial: RunningTrial, deaths: bool, level: float) -> tuple[list[str], dict[str, Any]]:

@@ -36,7 +36,7 @@ from dpbandits.configuration import (
     whole,
 )
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
-from dpbandits.mechanisms import geometric_noise_law, geometric_noise_variance
+from dpbandits.mechanisms import DiscreteLaplace
 
 __all__ = [
     "ENDS",
@@ -170,6 +170,15 @@ def _trimmed(law: Floats, least: float) -> tuple[int, int]:
     return (first, last) if first < last else (0, 1)
 
 
+def _noise_law(epsilon: float) -> Floats:
+    """Return the law of the noise on −r, …, r, beyond which a negligible mass lies."""
+    if math.isinf(epsilon):
+        return np.ones(1)
+    reach = math.ceil(-math.log(0.5 * _TRIMMED) / epsilon)
+    half = [DiscreteLaplace(epsilon).probability(k) for k in range(reach + 1)]
+    return np.array([*half[:0:-1], *half])
+
+
 class _Count(NamedTuple):
     """The law of one private count: probabilities from a first whole number on."""
 
@@ -183,7 +192,8 @@ def _count(patients: int, share: float, epsilon: float) -> _Count:
     from scipy import signal, stats  # slow to import, and needed here alone
 
     law: Floats = stats.binom.pmf(np.arange(patients + 1), patients, share)
-    noise, reach = geometric_noise_law(epsilon, _TRIMMED)
+    noise = _noise_law(epsilon)
+    reach = noise.size // 2
     if reach:
         law = np.maximum(signal.convolve(law, noise), 0.0)
     first, last = _trimmed(law, _TRIMMED)
@@ -404,7 +414,7 @@ class GroupSequential(Guaranteed, Configuration):
     @property
     def noise_variance(self) -> float:
         """Variance v of the noise in the difference that one look releases."""
-        return 2.0 * geometric_noise_variance(self.epsilon)
+        return 0.0 if math.isinf(self.epsilon) else 1.0 / math.sinh(0.5 * self.epsilon) ** 2
 
     def score(self, look: int, treatment: ArrayLike, control: ArrayLike) -> Floats:
         """Return the score Z of sums of releases: their difference in standard deviations.

@@ -12,7 +12,7 @@ from dpbandits._arrays import Rng
 from dpbandits._validation import check_generator, check_integer, check_kind
 from dpbandits.identification.group_estimates import GroupEstimate, estimate_difference
 from dpbandits.identification.group_sequential import GroupSequential
-from dpbandits.mechanisms import geometric_noise
+from dpbandits.mechanisms import DiscreteLaplace
 
 __all__ = ["Look", "RunningTrial"]
 
@@ -82,7 +82,7 @@ class RunningTrial:
     >>> seen = trial.look(1, (156, 167), (142, 167), np.random.default_rng(1))
     >>> seen.number, len(trial.looks)
     (1, 1)
-    >>> trial.look(1, (156, 167), (142, 167), np.random.default_rng())
+    >>> trial.look(1, (156, 167), (142, 167))
     Traceback (most recent call last):
     ...
     ValueError: look=1 is released, and stays as it is; allowed: 2
@@ -132,7 +132,11 @@ class RunningTrial:
         return self.looks[-1].decision if self._releases else "continue"
 
     def look(
-        self, number: int, treatment: tuple[int, int], control: tuple[int, int], rng: Rng
+        self,
+        number: int,
+        treatment: tuple[int, int],
+        control: tuple[int, int],
+        rng: Rng | None = None,
     ) -> Look:
         """Release the counts of one look, with noise, and decide.
 
@@ -147,8 +151,9 @@ class RunningTrial:
             Successes, and patients, of the treatment arm in this look alone.
         control : tuple of int
             The same of the control arm.
-        rng : numpy.random.Generator
-            Source of the noise. Whoever knows its seed can take the noise away.
+        rng : numpy.random.Generator, optional
+            Source of the noise, for rehearsals: whoever knows its seed can take the noise away.
+            Without one it comes from the operating system's secure generator.
 
         Returns
         -------
@@ -162,21 +167,20 @@ class RunningTrial:
 
         Examples
         --------
-        >>> import numpy as np
         >>> trial = RunningTrial(GroupSequential(per_look=50, critical=2.2, epsilon=1.0))
-        >>> trial.look(1, (46, 51), (40, 50), np.random.default_rng())
+        >>> trial.look(1, (46, 51), (40, 50))
         Traceback (most recent call last):
         ...
         ValueError: treatment=(46, 51) has 51 patients; allowed: the 50 of a look
         """
-        check_generator("rng", rng)
+        if rng is not None:
+            check_generator("rng", rng)
         self._check_number(number)
         counts = [
             self._checked(name, pair)
             for name, pair in (("treatment", treatment), ("control", control))
         ]
-        noise = geometric_noise(rng, self._design.epsilon, 2).tolist()
-        one, other = (count + extra for count, extra in zip(counts, noise, strict=True))
+        one, other = DiscreteLaplace(self._design.epsilon).release(counts, rng)
         self._releases.append((one, other))
         return self.looks[-1]
 

@@ -6,9 +6,6 @@ from dpbandits.mechanisms.counters import HybridCounter as HybridCounter
 from dpbandits.mechanisms.counters import LogarithmicCounter as LogarithmicCounter
 from dpbandits.mechanisms.discrete import DiscreteCounter as DiscreteCounter
 from dpbandits.mechanisms.discrete import DiscreteLaplace as DiscreteLaplace
-from dpbandits.mechanisms.geometric import geometric_noise as geometric_noise
-from dpbandits.mechanisms.geometric import geometric_noise_law as geometric_noise_law
-from dpbandits.mechanisms.geometric import geometric_noise_variance as geometric_noise_variance
 from dpbandits.mechanisms.noise import laplace as laplace
 from dpbandits.mechanisms.noise import laplace_below as laplace_below
 from dpbandits.mechanisms.noise import laplace_cdf as laplace_cdf

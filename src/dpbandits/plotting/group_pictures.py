@@ -110,7 +110,7 @@ def group_plan_figure(plan: GroupSequentialPlan) -> Figure:
     }
     design = plan.design
     with style.styled():
-        width = style.filled_width(_WIDTH)
+        width = style.filled_width(0.0) or _WIDTH
         figure, axes = plt.subplots(figsize=(width, 3.6), layout="constrained")
         x = 2 * design.per_look * np.arange(1, design.looks + 1)
         for name, (found, colour, line, marker) in cases.items():
@@ -162,7 +162,7 @@ def draw_looks(
     matplotlib.figure.Figure
         The picture.
     """
-    width = style.filled_width(_WIDTH)
+    width = style.filled_width(0.0) or _WIDTH
     narrow = width < _NARROW
     if stops:
         ratio = {"height_ratios": [1.5, 1]} if narrow else {"width_ratios": [2.6, 1]}
@@ -198,9 +198,10 @@ def draw_looks(
     note: dict[str, Any] = {"textcoords": "offset points", "fontsize": 11}
     axes.annotate("stop", (edges[0], high), (6, -5), va="top", color=style.INK, **note)
     beside = {"ha": "left", "va": "center"}
-    axes.annotate("released", (x[0], released[0]), (9, 0), color=blue, **beside, **note)
+    axes.annotate("released", (x[0], released[0]), (11, -9), color=blue, **beside, **note)
     if secret:
-        axes.annotate("secret", (x[0], secret[0]), (9, 4), color="0.4", **beside, **note)
+        above: dict[str, Any] = {"ha": "center", "va": "bottom"}
+        axes.annotate("secret", (x[0], secret[0]), (0, 7), color="0.4", **above, **note)
     axes.set(xlim=(edges[0], edges[-1]), ylim=(low, high), xlabel="patients with known outcome")
     axes.set_title(words)
     axes.xaxis.set_major_locator(FixedLocator(x.tolist()))
