@@ -19,6 +19,7 @@ MOVED: tuple[str, ...] = (
     "notebooks/05_best_arm_identification.html",
     "notebooks/07_head_to_head.html",
     "notebooks/06_privacy_audit.html",
+    "notebooks/08_planning_a_private_trial.html",
     "book/intro.html",
 )
 """Pages that have the form; the list only grows."""

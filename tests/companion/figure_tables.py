@@ -16,6 +16,7 @@ from companion.figures import (
     disclosure,
     elimination,
     floor,
+    group_trial,
     heavy,
     identification,
     panels,
@@ -24,6 +25,7 @@ from companion.figures import (
     stopping,
     trial,
 )
+from companion.group_trials import Replay
 from companion.tables import curve, tabulate
 from dpbandits.heavy.estimates import TruncatedMean, hard_law, mean_errors_many
 from dpbandits.identification import FinitePopulation, Identifications
@@ -388,6 +390,24 @@ def priced():
     return trial.cost_table(dpb.identify_many(cases, n_runs=3))
 
 
+def committee():
+    design = dpb.GroupSequential(50, 2.1, 1.0, looks=3)
+    trial_of = dpb.RunningTrial(design, [(44, 40), (45, 40)])
+    found = Replay(trial_of, ((45, 39), (44, 41)))
+    return group_trial.committee_table(found, design.operating(0.9, 0.8))
+
+
+def by_looks():
+    cases = {(e, k): {"patients": 900.0 + 99 * k, "most": 2000} for e in ("∞", "1") for k in (1, 2)}
+    return tabulate(cases, lambda row: row, ("epsilon", "looks"))
+
+
+def by_share():
+    names, shares = ("released", "assumed"), np.linspace(0.7, 0.9, 12)
+    cases = {(name, s): {"error": 0.05 + 0.1 * (0.9 - s)} for name in names for s in shares}
+    return tabulate(cases, lambda row: row, ("score", "share"))
+
+
 # ------------------------------------------------------------------------- variants, heavy tails
 
 FOUR = {"a": ("two", 1.0), "b": ("two", 0.1), "c": ("ten", 1.0), "d": ("ten", 0.1)}
@@ -594,6 +614,9 @@ DRAWINGS = {
     "chart": drawing(costs.chart_figure, chart, "share", "rule"),
     "proved": drawing(costs.proved_figure, proved, "mean", "bound"),
     "one look": drawing(costs.look_figure, looks_once, "imed", "look", titles=TITLES),
+    "committee": drawing(group_trial.committee_figure, committee, "released"),
+    "looks": drawing(group_trial.looks_figure, by_looks, "patients"),
+    "level": drawing(group_trial.level_figure, by_share, "error", alpha=0.05),
     "race": drawing(comparison.race_figure, lambda: comparison.race_table(races()), titles=TITLES),
     "regret tails": drawing(
         comparison.tail_figure,

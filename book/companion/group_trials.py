@@ -1,0 +1,206 @@
+"""Group-sequential trials for chapter 8: replays on a table, broken scores, coverage."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpbandits.configuration import Fraction
+from dpbandits.identification import (
+    FinitePopulation,
+    GroupSequential,
+    PopulationRewards,
+    RunningTrial,
+)
+from dpbandits.mechanisms import DiscreteLaplace
+
+__all__ = ["KnownVariance", "NoiseIgnored", "Replay", "Reported", "rates_on", "replay", "reported"]
+
+
+@dataclass(frozen=True)
+class KnownVariance(GroupSequential):
+    """A design whose score has the variance of one share of success, whatever is released.
+
+    Examples
+    --------
+    >>> ours, known = (kind(50, 2.1, 1.0) for kind in (GroupSequential, KnownVariance))
+    >>> ours.error(0.8) < known.error(0.8)
+    True
+    """
+
+    share: Fraction = 0.868
+
+    def _variance(self, look: int, total: Any) -> Any:
+        return super()._variance(look, 2 * look * self.per_look * self.share + 0 * total)
+
+
+@dataclass(frozen=True)
+class NoiseIgnored(GroupSequential):
+    """A design whose score does not count the noise in its variance.
+
+    Examples
+    --------
+    >>> ours, ignored = (kind(50, 2.1, 1.0) for kind in (GroupSequential, NoiseIgnored))
+    >>> ours.error(0.8) < ignored.error(0.8)
+    True
+    """
+
+    @property
+    def noise_variance(self) -> float:
+        """No variance, although there is noise."""
+        return 0.0
+
+
+class Replay(NamedTuple):
+    """A trial on the patients of a table: what is released, and what the table hides."""
+
+    trial: RunningTrial
+    secret: tuple[tuple[int, int], ...]
+
+
+def replay(
+    design: GroupSequential, population: FinitePopulation, rng: np.random.Generator
+) -> Replay:
+    """Run a trial on patients of a table, in random order; arm 1 is the treatment, arm 0 the rest.
+
+    Examples
+    --------
+    >>> table = FinitePopulation((500, 900), (1000, 1000))
+    >>> found = replay(GroupSequential(50, 2.1, 1.0), table, np.random.default_rng(0))
+    >>> found.trial.decision, len(found.secret) == len(found.trial.looks)
+    ('efficacy', True)
+    """
+    trial, rewards, secret, m = RunningTrial(design), PopulationRewards(population, rng), [], 0
+    m = design.per_look
+    while trial.decision == "continue":
+        counts = int(rewards.total(1, m)), int(rewards.total(0, m))
+        secret.append(counts)
+        trial.look(len(secret), (counts[0], m), (counts[1], m), rng)
+    return Replay(trial, tuple(secret))
+
+
+def rates_on(
+    population: FinitePopulation, design: GroupSequential, n_runs: int, seed: Sequence[int]
+) -> tuple[float, float]:
+    """Return how often replays find the treatment better: as it was, and with arms dealt anew.
+
+    Patients are drawn without replacement. In the second case all patients of both arms are
+    randomised again, so that there is no effect.
+
+    Examples
+    --------
+    >>> table = FinitePopulation((500, 900), (1000, 1000))
+    >>> rates_on(table, GroupSequential(50, 2.1, 1.0), 200, [0])
+    (1.0, 0.045)
+    """
+    rng, m, noise = np.random.default_rng(seed), design.per_look, DiscreteLaplace(design.epsilon)
+    pooled = sum(population.successes)
+    rates = []
+    for dealt in (False, True):
+        live = np.ones(n_runs, bool)
+        sums = np.zeros((2, n_runs))
+        good = np.array([[s] * n_runs for s in population.successes])
+        left = list(population.sizes)
+        if dealt:
+            first = rng.hypergeometric(pooled, sum(left) - pooled, left[0], n_runs)
+            good = np.array([first, pooled - first])
+        for k in range(1, design.looks + 1):
+            for arm in (0, 1):
+                drawn = rng.hypergeometric(good[arm], left[arm] - good[arm], m)
+                good[arm] -= drawn
+                left[arm] -= m
+                sums[arm] += drawn + np.array([noise.draw(rng) for _ in range(n_runs)])
+            live &= design.score(k, sums[1], sums[0]) < design.bounds[k - 1]
+        rates.append(float(1.0 - live.mean()))
+    return rates[0], rates[1]
+
+
+class Reported(NamedTuple):
+    """What is published after trials with given shares: probabilities and a mean, computed.
+
+    `covers` is for the stage-wise interval at the released mean share; `ordinary` for a difference
+    of shares ± normal quantile, without the noise in its error; `with_noise` with it; `above` is
+    the probability that the median-unbiased difference lies above the true one; `naive` the mean of
+    the released difference at the stop.
+    """
+
+    covers: float
+    ordinary: float
+    with_noise: float
+    above: float
+    naive: float
+
+
+def reported(
+    design: GroupSequential, treatment: float, control: float, level: float = 0.9, nodes: int = 7
+) -> Reported:
+    """Compute what is published after trials with these shares.
+
+    The probability of a result at least as favourable is computed for mean shares at some nodes,
+    and interpolated at the share that is released.
+
+    Examples
+    --------
+    >>> found = reported(GroupSequential(50, 2.13, 1.0, looks=2), 0.9, 0.8, nodes=3)
+    >>> round(found.covers, 2), found.ordinary < found.covers
+    (0.9, True)
+    """
+    from scipy import stats
+
+    truth, middle, tail = treatment - control, 0.5 * (treatment + control), 0.5 * (1.0 - level)
+    spread = np.sqrt(
+        middle * (1 - middle) / (2 * design.per_look)
+        + design.noise_variance / (2 * design.per_look) ** 2
+    )
+    far = 4.5 * spread
+    half = 0.5 * abs(truth)
+    shares = np.linspace(max(middle - far, half), min(middle + far, 1.0 - half), nodes)
+    at_nodes = [_tails(design, s + 0.5 * truth, s - 0.5 * truth) for s in shares]
+    quantile = float(stats.norm.isf(tail))
+    total = dict.fromkeys(Reported._fields, 0.0)
+    for each in design.laws(treatment, control):
+        ended = np.logical_or.reduce([*np.broadcast_arrays(*each.end.values())])
+        mass, n = each.law[ended], each.look * design.per_look
+        kept = mass > 1e-10
+        mass, score = mass[kept], each.score[ended][kept].round(9)
+        raw = [np.broadcast_to(x, each.law.shape)[ended][kept] for x in each[1:3]]
+        a, b = (np.clip(x, 0, n) / n for x in raw)
+        share, naive = 0.5 * (a + b), a - b
+        at_least, above = _between(shares, [laws[each.look - 1] for laws in at_nodes], share, score)
+        binomial = (a * (1 - a) + b * (1 - b)) / n
+        noisy = binomial + each.look * design.noise_variance / n**2
+        found = {
+            "covers": (at_least >= tail) & (above <= 1.0 - tail),
+            "ordinary": np.abs(naive - truth) <= quantile * np.sqrt(binomial),
+            "with_noise": np.abs(naive - truth) <= quantile * np.sqrt(noisy),
+            "above": 0.5 * (at_least + above) < 0.5,
+            "naive": naive,
+        }
+        for name, value in found.items():
+            total[name] += float((mass * value).sum())
+    return Reported(**total)
+
+
+def _tails(design: GroupSequential, treatment: float, control: float) -> list[tuple[Any, ...]]:
+    """Return for each look scores, and P(result at least, and more, favourable than each)."""
+    found, earlier = [], 0.0
+    for each in design.laws(treatment, control):
+        scores, place = np.unique(each.score.round(9), return_inverse=True)
+        mass = np.bincount(place.ravel(), each.law.ravel(), scores.size)
+        above = np.append(np.cumsum(mass[::-1])[::-1], 0.0)
+        found.append((scores, earlier + above))
+        earlier += float(each.law[each.end["efficacy"]].sum())
+    return found
+
+
+def _between(shares: Any, laws: Sequence[tuple[Any, Any]], share: Any, score: Any) -> Any:
+    """Interpolate the two tails between the nodes."""
+    cell = np.clip(np.searchsorted(shares, share) - 1, 0, shares.size - 2)
+    weight = np.clip((share - shares[cell]) / (shares[cell + 1] - shares[cell]), 0.0, 1.0)
+    sides = []
+    for side in ("left", "right"):
+        values = np.array([tail[np.searchsorted(scores, score, side)] for scores, tail in laws])
+        each = np.arange(share.size)
+        sides.append((1 - weight) * values[cell, each] + weight * values[cell + 1, each])
+    return sides
