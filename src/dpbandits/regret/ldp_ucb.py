@@ -33,10 +33,10 @@ class LDPUCB(RegretAlgorithm):
     of `DPUCB`, `DPUCBBound` and `DPUCBHybrid` promise. Every arm once first; then at time t the
     arm with the largest
 
-        (sum of its n released rewards)/n + `noisy_mean_width`(b, 4 log t, n)
+        (sum of its n released rewards)/n + w(b, 4 log t, n)
 
-    is played, ties to the lowest arm number. The horizon is not used. The bound on the regret is
-    `ldp_ucb_regret`. Proof: :prf:ref:`thm-ldp-ucb`.
+    is played, w being `noisy_mean_width`, ties to the lowest arm number. The horizon is not used.
+    The bound on the regret is `ldp_ucb_regret`. Proof: :prf:ref:`thm-ldp-ucb`.
 
     Parameters
     ----------
