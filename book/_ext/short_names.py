@@ -33,7 +33,8 @@ def link(app: Any, env: Any, node: Any, content: Any) -> Element | None:
         types = [pair for pair in found if pair[1].objtype in MAIN]
         # A word in a type, such as n_runs in a shape, is no reference to a property.
         alias = [pair for pair in found if pair[1].objtype == "data"]
-        own = own or types or (alias if node.get("reftype") == "class" else found)
+        modules = [pair for pair in found if pair[1].objtype == "module" and not plain]
+        own = own or types or modules or (alias if node.get("reftype") == "class" else found)
     if len(own) != 1:
         # An argument in backticks, such as `beta`, is a name and no more.
         return content if plain and node.get("reftype") == "obj" else None

@@ -45,7 +45,7 @@ class Replicates:
 
         Returns
         -------
-        dict of str to numpy.ndarray
+        dict of str to array
             The columns by their names.
 
         Raises

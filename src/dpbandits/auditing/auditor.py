@@ -22,7 +22,7 @@ from dpbandits._validation import check_fraction, check_integer, check_jobs, che
 from dpbandits.auditing.betting import betting_bound
 from dpbandits.auditing.counting import count
 from dpbandits.auditing.exact import audit_exactly
-from dpbandits.auditing.hunting import Plan, hunt
+from dpbandits.auditing.hunting import Hunt, hunt
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.programs import LIKELY, Program
 from dpbandits.auditing.runs import entropy_of
@@ -59,7 +59,7 @@ def audit(
 
     The program that runs is the compiled loop of exactly the subject's class, if there is one, or
     else its own `play`, `decide`, `stop` or `counter`. Algorithms for heavy tails, which run on no
-    table, have their laws integrated: `Audit.kind` says which it was.
+    table, have their laws integrated: the result's ``kind`` says which it was.
 
     Only what is put out is audited: not how long runs take, what they print, or the last bits of
     numbers (see `last_bit`).
@@ -138,7 +138,7 @@ def audit(
     program = Program(subject, rng)
     tables = tables_of(subject) or _ANY
     declared = guarantee or program.declared(n_pulls or tables.least)
-    plan = Plan(n_runs, failure, declared, tables, *shape)
+    plan = Hunt(n_runs, failure, declared, tables, *shape)
     best = hunt(program, plan, rng)
     promised = guarantee or program.declared(best.pair.table.shape[1])
     searched = program.runs // 2

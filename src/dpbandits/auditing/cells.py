@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpbandits._arrays import Floats, Ints
 from dpbandits.auditing.betting import BETS
 
-__all__ = ["Cells", "Event", "Seen", "choose_event"]
+__all__ = ["Cells", "CellEvent", "Seen", "choose_event"]
 
 _CUTS = 32  # values of a column between which cells may part
 _DEPTH = 12
@@ -163,7 +163,7 @@ def _fit(a: Floats, b: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Event:
+class CellEvent:
     """A set of outputs: some of the cells of a tree.
 
     Attributes
@@ -238,7 +238,7 @@ class Event:
         return f"{len(cells)} of {among} cells of outputs"
 
 
-def choose_event(grown: Seen, tested: Seen, n_runs: int, failure: float, delta: float) -> Event:
+def choose_event(grown: Seen, tested: Seen, n_runs: int, failure: float, delta: float) -> CellEvent:
     """Grow cells, put them in order, and choose the beginning that promises the highest bound.
 
     Parameters
@@ -254,7 +254,7 @@ def choose_event(grown: Seen, tested: Seen, n_runs: int, failure: float, delta: 
 
     Returns
     -------
-    Event
+    CellEvent
         The event.
     """
     n = len(grown.weights)
@@ -282,4 +282,4 @@ def choose_event(grown: Seen, tested: Seen, n_runs: int, failure: float, delta: 
         low = np.where(enough, -np.log(scale), low)
         high = np.where(enough, high, -np.log(scale))
     best = int(low.argmax())
-    return Event(cells, order, best + 1, float(low[best]))
+    return CellEvent(cells, order, best + 1, float(low[best]))

@@ -10,14 +10,14 @@ import numpy as np
 from dpbandits._arrays import Rng
 from dpbandits.auditing.aligning import align, best_move
 from dpbandits.auditing.candidates import LONG, changed, constant, pairs_at, shapes_of, tables_for
-from dpbandits.auditing.cells import Event, Seen, choose_event
+from dpbandits.auditing.cells import CellEvent, Seen, choose_event
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.programs import LIKELY, RARE, Program
 from dpbandits.auditing.tape import STILL, Move
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.tables import Tables
 
-__all__ = ["Candidate", "Plan", "hunt"]
+__all__ = ["Candidate", "Hunt", "hunt"]
 
 _DIFFER = 12  # runs that tell whether a reward changes anything
 _KEPT = 4  # candidates of the last round
@@ -28,7 +28,7 @@ _FAR = 2.5  # loss beyond which weights vary too much
 
 
 @dataclass(frozen=True)
-class Plan:
+class Hunt:
     """How much is searched for.
 
     Attributes
@@ -46,7 +46,7 @@ class Plan:
 
     Examples
     --------
-    >>> plan = Plan(10**6, 1e-9, PrivacyGuarantee("central", 1.0), Tables(2, 3))
+    >>> plan = Hunt(10**6, 1e-9, PrivacyGuarantee("central", 1.0), Tables(2, 3))
     >>> plan.wide, plan.arms, plan.unit
     (True, (2, 3, 6), 1.0)
     """
@@ -101,7 +101,7 @@ class Candidate:
         The move.
     grown, tested : Seen or None
         Outputs for `choose_event`.
-    event : Event or None
+    event : CellEvent or None
         The best event so far.
 
     Examples
@@ -114,7 +114,7 @@ class Candidate:
     move: Move
     grown: Seen | None = None
     tested: Seen | None = None
-    event: Event | None = None
+    event: CellEvent | None = None
 
     @property
     def shows(self) -> bool:
@@ -127,7 +127,7 @@ class Candidate:
         """The bound that it promises."""
         return 0.0 if self.event is None else self.event.promise
 
-    def look(self, program: Program, n: int, plan: Plan) -> None:
+    def look(self, program: Program, n: int, plan: Hunt) -> None:
         """Run more, and choose an event anew.
 
         Parameters
@@ -136,7 +136,7 @@ class Candidate:
             What is run.
         n : int
             Runs on each table.
-        plan : Plan
+        plan : Hunt
             How much is searched for.
         """
         program.load(self.pair)
@@ -148,14 +148,14 @@ class Candidate:
         delta = plan.promised.delta
         self.event = choose_event(self.grown, self.tested, plan.n_tests, plan.failure, delta)
 
-    def align(self, program: Program, plan: Plan) -> None:
+    def align(self, program: Program, plan: Hunt) -> None:
         """Make the move finer, and forget what was run with the old one.
 
         Parameters
         ----------
         program : Program
             What is run.
-        plan : Plan
+        plan : Hunt
             How much is searched for.
         """
         program.load(self.pair)
@@ -172,7 +172,7 @@ class _Group:
     pairs: list[TablePair]
 
 
-def _groups(program: Program, plan: Plan) -> Iterator[_Group]:
+def _groups(program: Program, plan: Hunt) -> Iterator[_Group]:
     """Yield groups of pairs whose reward changes something."""
     tables = plan.tables
     for n_arms, length in shapes_of(program, tables, plan.arms, plan.n_pulls):
@@ -194,14 +194,14 @@ def _differing(program: Program, pair: TablePair) -> int:
     return int((one != other).any(axis=1).sum())
 
 
-def hunt(program: Program, plan: Plan, rng: Rng) -> Candidate:
+def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
     """Look for the pair that promises most.
 
     Parameters
     ----------
     program : Program
         What is run.
-    plan : Plan
+    plan : Hunt
         How much is searched for.
     rng : numpy.random.Generator
         Source of the turns of single rewards.
@@ -237,7 +237,7 @@ def hunt(program: Program, plan: Plan, rng: Rng) -> Candidate:
     return _turned(program, plan, best, rng)
 
 
-def _turned(program: Program, plan: Plan, best: Candidate, rng: Rng) -> Candidate:
+def _turned(program: Program, plan: Hunt, best: Candidate, rng: Rng) -> Candidate:
     """Turn single rewards, or all from one on, as long as that promises more."""
     table = best.pair.table
     n_arms, length = table.shape

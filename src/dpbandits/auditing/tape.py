@@ -90,7 +90,7 @@ class Move(NamedTuple):
 
     @property
     def total(self) -> float:
-        """Sum of the sizes of the shifts: no weight tells more, for a change of 1."""
+        """The sizes of the shifts added up; no weight tells more, for a change of 1."""
         return math.fsum(abs(by) for _, by in self.shifts)
 
 

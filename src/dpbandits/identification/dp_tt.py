@@ -98,7 +98,7 @@ class DPTT(BatchedTopTwo):
 
     @property
     def first_batch(self) -> int:
-        """Pulls of each arm before its first release: `first`, or ⌈10/ε⌉."""
+        """Number of pulls of each arm before its first release; `first`, or ⌈10/ε⌉."""
         if self.first is not None:
             return self.first
         return min(max(math.ceil(10.0 / self.epsilon), 1), 2**53)

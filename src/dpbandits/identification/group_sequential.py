@@ -232,7 +232,7 @@ class LookLaw(NamedTuple):
         Probability that a trial comes to this look and sees these sums.
     score : numpy.ndarray of float, shape (I, J)
         Their score Z.
-    end : dict of str to numpy.ndarray of bool, shape (I, J)
+    end : dict of str to array of bool, shape (I, J)
         For each end, where a trial ends so at this look.
 
     Examples

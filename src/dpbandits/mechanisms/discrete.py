@@ -269,7 +269,7 @@ class DiscreteCounter(Guaranteed, Configuration):
         """Tables on which it can be audited: those of the counter."""
         return self.mechanism.tables
 
-    def counter(self, rng: Rng | None = None) -> RunningDiscreteCounter:
+    def counter(self, rng: Rng | None = None) -> RunningCounter:
         """Start a counter.
 
         Parameters
@@ -279,7 +279,7 @@ class DiscreteCounter(Guaranteed, Configuration):
 
         Returns
         -------
-        RunningDiscreteCounter
+        RunningCounter
             A counter that has seen no element yet.
         """
         return RunningDiscreteCounter(self, rng)
