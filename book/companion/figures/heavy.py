@@ -73,7 +73,7 @@ HEAVY_LOOKS: dict[tuple[str, str], Look] = {
     ("LDPRSE", "non-negative"): Look(COLOURS["orange"], _SHORT, width=1.6),
     ("LDPRSE", "one-bit"): Look(COLOURS["orange"], "-", width=2.6),
 }
-"""(Algorithm, variant) → look: one colour for an algorithm, grey for what stands back."""
+"""Looks by algorithm and variant, one colour for an algorithm, grey for what stands back."""
 
 _TIME_NAMES = {
     ("DPRSE", "no noise"): "DPRSE, ε = ∞",
