@@ -253,7 +253,7 @@ def test_a_chapter_at_another_size_and_its_figures_from_nothing(tmp_path, monkey
 
     stage = tmp_path / "_build/stage"
     chapter = chapters.find("8", stage)
-    words = r"Computed with the preset smoke, seed 1, (\d+) simulated trials of each"
+    words = r"Computed with the preset smoke, seed 1, (\d+) replays of each"
     said = re.search(words, chapter.read_text("utf-8"))
     names = [figure.name for figure in figures_of(chapter)]
     manifests = [published(name, stage).manifest for name in names]

@@ -72,7 +72,7 @@ def published(empty_book):
     return Path(shutil.copytree(root / "book/data", empty_book / "book/data"))
 
 
-@pytest.mark.parametrize("number", ("02", "03", "04"))
+@pytest.mark.parametrize("number", ("01", "03"))
 def test_the_published_verdicts_are_those_of_the_chapter(number):
     """Chapters that print all their verdicts; tables and JSON escape some signs."""
     shown = re.sub(ESCAPED, "", chapters.find(number).read_text("utf-8"))
