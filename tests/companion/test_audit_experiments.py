@@ -1,24 +1,18 @@
-"""Many audits: of all algorithms, of mechanisms of known truth; their accounts and figures."""
+"""Many audits: of all algorithms, of mechanisms of known truth; and their accounts."""
 
-import itertools
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from figure_checks import drawn
 from scipy import stats
 from statistical import distance_to_law, one_sample_limit, same_law
 
 import dpbandits as dpb
-from companion.figures.audit import bounds_figure, bounds_table, guarantees_figure, guarantees_table
-from companion.figures.redraw import recipe_of, redraw
-from companion.tables import from_csv, to_csv
 from dpbandits.auditing import (
     FAILURE,
     AuditCase,
     Audits,
-    TablePair,
     accounts,
     audit_cases,
     audit_many,
@@ -31,8 +25,6 @@ from dpbandits.auditing.searching import certain_pair
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 
 BUDGETS = {"a": 1.0, "b": 4.0}
-TITLES = {panel: f"ε = {epsilon:g}" for panel, epsilon in BUDGETS.items()}
-TRUTHS = {"a": "one release", "b": "many releases", "c": "an elimination", "d": "a halting time"}
 RUNS = 400
 
 
@@ -75,6 +67,13 @@ def test_no_audit_finds_more_than_is_accounted_for(every, truth):
         assert s["epsilon_least"] <= s["epsilon_lower"] <= s["epsilon_most"] <= s["ceiling"]
 
 
+def test_a_case_with_its_own_tables_declares_what_holds_for_every_length():
+    case = AuditCase(dpb.DPSE(1.0), "exact")
+    assert case.n_pulls == 0 and case.guarantee == case.target.guarantee
+    short = AuditCase(dpb.DPUCBInt(0.5), n_pulls=16, n_runs=100)
+    assert short.guarantee.epsilon < short.target.guarantee.epsilon
+
+
 @pytest.mark.parametrize("name", ["DPUCB", "DPSE"])
 @pytest.mark.parametrize(("bound", "verdict"), [(1 + 1e-6, "convicted"), (1 - 1e-6, "acquitted")])
 def test_a_bound_above_what_is_declared_convicts(every, name, bound, verdict):
@@ -105,17 +104,6 @@ def test_audits_depend_on_their_case_and_seed_alone():
     first, second = both["x"].found
     assert facts(first) == facts(alone) != facts(other)
     assert first.tally not in (second.tally, both["y"].found[0].tally)
-
-
-def test_a_found_table_can_be_audited_again(every):
-    table = guarantees_table(every)
-    rows = table[table["table"] != ""]
-    assert len(rows) > 20
-    for row in rows.itertuples():
-        entries = [[int(x) for x in word] for word in row.table.split()]
-        pair = every[row.panel, row.target].found[0].pair
-        again = TablePair(entries, row.arm, row.pull, 1 - entries[row.arm][row.pull])
-        assert repr(pair.table) == repr(again.table) and str(pair) == str(again)
 
 
 @pytest.mark.parametrize(
@@ -246,48 +234,3 @@ def test_what_has_no_randomness_is_refuted_by_one_run_of_each():
     )
     assert not np.array_equal(first, second) and pair.table[pair.arm, pair.pull] == 0
     assert certain_pair(dpb.NAS(0.5, 0.05), 4) is None
-
-
-# -------------------------------------------------------------------------------------- figures
-
-
-def points_of(figure):
-    """Return the points of all lines of a figure."""
-    return [line.get_xydata().tolist() for axes in figure.axes for line in axes.lines]
-
-
-def test_figures_are_drawn_from_their_files(every, truth):
-    made = {
-        guarantees_figure: (guarantees_table(every), TITLES),
-        bounds_figure: (bounds_table(truth), TRUTHS),
-    }
-    for draw, (table, titles) in made.items():
-        text, figure = to_csv(table), draw(table, titles=titles)
-        assert len(text) < 20_000 and len(figure.axes) == len(titles)
-        assert drawn(figure) == drawn(redraw(from_csv(text), recipe_of(figure)))
-        (axes,) = redraw(table, recipe_of(figure), panels=["b"]).axes
-        assert axes.get_title(loc="left") or axes.get_title() or axes.texts
-        with pytest.raises(ValueError, match="panel='z' is unknown"):
-            draw(table, titles=titles, panels=["z"])
-
-
-def test_the_figure_of_guarantees_has_a_row_for_each_class(every):
-    figure = guarantees_figure(guarantees_table(every), titles=TITLES)
-    points, labels = points_of(figure), (axes.get_yticklabels() for axes in figure.axes)
-    names = [label.get_text() for label in itertools.chain(*labels) if label.get_text()]
-    assert len(names) == len(audit_cases(1.0, 100, 100))
-    assert {"binary tree", "DP-SE", "DP-LRE", "Lazy-DP-TS"} <= set(names)
-    place, found = names.index("Lazy-UCB"), every["a", "AnytimeLazyUCB"]
-    between, stroke, marker = points[3 * place : 3 * place + 3]
-    (bound,) = found.bounds
-    assert [x for x, _ in between] == pytest.approx([bound, found.accounted])
-    assert stroke[0][0] == 1.0 and marker[0][0] == pytest.approx(bound, abs=1e-6)
-
-
-def test_the_figure_of_truths_shows_medians_over_the_truth(truth):
-    figure = bounds_figure(bounds_table(truth), titles=TRUTHS, panels=["b"])
-    found = [truth["b", "4 releases, δ = 0.01", n] for n in (500, 2000)]
-    medians = [np.median(each.bounds) / each.accounted for each in found]
-    expected = np.column_stack([(500, 2000), medians])
-    assert np.array(points_of(figure)[1]) == pytest.approx(expected, rel=1e-5)
-    assert "tree, 8 sums" in [text.get_text() for text in figure.axes[0].texts]

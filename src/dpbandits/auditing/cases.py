@@ -182,7 +182,7 @@ def known_truths() -> dict[tuple[str, str], tuple[KnownLoss, float]]:
     Returns
     -------
     dict of (str, str) to (KnownLoss, float)
-        Panel of the figure and name of the curve → mechanism and δ.
+        Letter of its kind and name → mechanism and δ.
 
     Examples
     --------

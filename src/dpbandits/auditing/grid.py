@@ -95,8 +95,9 @@ class AuditCase(Configuration):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What is declared about the target."""
-        promised = declared(self.target, self.n_pulls)
+        """What is declared about the target: of runs of every length, where it has own tables."""
+        length = self.n_pulls
+        promised = declared(self.target, length) if length else self.target.guarantee
         return promised if self.delta is None else replace(promised, delta=self.delta)
 
     @property
@@ -165,7 +166,7 @@ class Audits:
         return next(verdict for verdict in _VERDICTS if verdict in found)
 
     def summary(self) -> dict[str, Any]:
-        """Return the columns that tables and figures show.
+        """Return the columns that tables show.
 
         Returns
         -------
