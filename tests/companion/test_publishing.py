@@ -70,7 +70,7 @@ def test_the_same_runs_give_the_same_bytes_and_touch_nothing(empty_book, runs):
     publish(runs)
     assert contents(folder) == before
     about = {"name", "title", "source", "chapter", "preset", "seed", "versions", "cases", "runs"}
-    assert set(json.loads(before["demo.json"])) == about | {"recipe"}
+    assert set(json.loads(before["demo.json"])) == about | {"ran", "recipe"}
     assert set(before) == {"demo.csv", "demo.json"}
 
 

@@ -138,10 +138,10 @@ class Counter(Guaranteed, Configuration, abc.ABC):
 
         Raises
         ------
-        NotImplementedError
+        TypeError
             If the counter's variables have no common budget.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no budget of one variable")
+        raise TypeError(f"{type(self).__name__} has no budget of one variable")
 
     def counter(self, rng: Rng) -> RunningCounter:
         """Start a counter.
