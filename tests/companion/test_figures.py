@@ -85,15 +85,16 @@ def test_panels_are_chosen_by_name(name):
     drawing = DRAWINGS[name]
     table, titles = drawing.table(), drawing.options["titles"]
     figure = drawing(table)
-    shown = list(filter(None, (axes.get_title(loc="left") for axes in figure.axes)))
+    shown = [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes]
+    shown = list(filter(None, shown))
     assert len(shown) == len(titles)
     for place, (panel, title) in enumerate(titles.items()):
         assert re.fullmatch(rf"(\({panel}\)  )?{re.escape(title)}(, T = .*)?", shown[place])
     assert (
-        name in ("schedules", "heavy tails", "complications")
+        name in ("schedules", "heavy tails", "complications", "blocks")
         or len({a.get_ylim() for a in figure.axes}) == 1
     )
-    assert figure.axes[-1].get_xlabel()
+    assert figure.axes[-1].get_xlabel() or figure.get_supxlabel()
     last = list(titles)[-1]
     *_, one = drawing(table, panels=[last]).axes
     assert len(one.get_lines()) == len(figure.axes[-1].get_lines())

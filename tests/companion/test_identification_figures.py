@@ -18,14 +18,13 @@ from figure_tables import (
     times_over_epsilon,
 )
 from matplotlib import pyplot as plt
-from matplotlib.colors import to_hex
 
 import dpbandits as dpb
 from companion.figures.identification import plan_table, stopping_tails, tails_table, times_table
 from dpbandits.identification import privacy_switches, sample_lower_bound
 
 OVER_EPSILON, OVER_DELTA = DRAWINGS["times, epsilon"], DRAWINGS["times, delta"]
-NAMES = [name for name in DRAWINGS if name.startswith("times,")] + ["wrong", "tails"]
+NAMES = [name for name in DRAWINGS if name.startswith("times,")] + ["tails"]
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +81,7 @@ def test_the_privacy_switches_are_marked():
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "tails"])
 def test_without_theory_there_is_no_bound(name):
     theory, bare = (words(DRAWINGS[name](theory=on)) for on in (True, False))
-    assert theory - bare == {"allowed" if name == "wrong" else "lower bound"} and bare <= theory
+    assert theory - bare == {"lower bound"} and bare <= theory
 
 
 @pytest.mark.parametrize(
@@ -171,22 +170,6 @@ def test_a_tail_of_runs_that_never_stopped():
     table = tails_table(runs)
     assert (table.time.tolist(), table.share.tolist()) == ([500], [1.0])
     assert words(stopping_tails(table, titles={"a": "x"})) == {"W: 100.0% never"}
-
-
-def test_open_triangles_stand_where_no_run_was_wrong():
-    table = DRAWINGS["wrong"].table()
-    figure = DRAWINGS["wrong"](table)
-    (axes,) = figure.axes
-    points = [line for line in axes.lines if line.get_marker() not in ("None", None, "")]
-    shown = {
-        (line.get_marker(), to_hex(line.get_markerfacecolor()), round(line.get_ydata()[0], 6))
-        for line in points
-    }
-    high = round(float(table.error_high95[1]), 6)
-    assert ("v", "#ffffff", high) in shown
-    assert any(mark != "v" and face != "#ffffff" and y == 0.1 for mark, face, y in shown)
-    names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names == ["DP-TT", "DP-LRE", "no run wrong"]
 
 
 def test_the_published_plan_has_the_switch():

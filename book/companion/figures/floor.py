@@ -24,6 +24,7 @@ from companion.figures.panels import (
 )
 from companion.figures.redraw import redrawable
 from companion.ratios import ratio_of_means
+from companion.rounding import rounded_table
 from companion.tables import tabulate
 from dpbandits._arrays import Rng
 from dpbandits.identification.characteristic import characteristic_time
@@ -165,7 +166,8 @@ def blocks_of_run(algorithm: DPLRE, instance: BernoulliInstance, seed: int) -> p
         rows.append((arm, patients + 1, patients + size, *shares, *evidence))
         patients += size
     rivals = [f"evidence_{b}" for b in range(1, instance.n_arms)]
-    return pd.DataFrame(rows, columns=["arm", "start", "stop", "share", "released", *rivals])
+    columns = ["arm", "start", "stop", "share", "released", *rivals]
+    return rounded_table(pd.DataFrame(rows, columns=columns))
 
 
 _ARMS = (COLOURS["green"], COLOURS["blue"], COLOURS["purple"])

@@ -1,5 +1,6 @@
 """Group-sequential trials: what the committee sees, what looks cost, and the level by survival."""
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -47,8 +48,8 @@ def committee_table(found: Replay, operating: Operating) -> pd.DataFrame:
         rows[k,] = {
             "patients": 2 * design.per_look * k,
             "limit": limits[k - 1],
-            "released": None if seen is None else seen.treatment_sum - seen.control_sum,
-            "secret": None if seen is None else secret,
+            "released": math.nan if seen is None else seen.treatment_sum - seen.control_sum,
+            "secret": math.nan if seen is None else secret,
             "stops": operating.efficacy[k - 1],
         }
     return tabulate(rows, lambda row: row, ("look",))
@@ -109,18 +110,19 @@ def level_figure(table: pd.DataFrame, *, alpha: float) -> Figure:
     words = {"released": "variance from the releases", "assumed": "variance assumed"}
     for name, rows in table.groupby("score", sort=False):
         colour, line = looks[str(name)]
-        axes.plot(rows["share"], 100 * rows["error"], color=colour, linestyle=line)
+        axes.plot(rows["share"], rows["error"], color=colour, linestyle=line)
     ends = table["share"].min(), table["share"].max()
-    axes.axhline(100 * alpha, color=INK, linewidth=0.9)
+    axes.axhline(alpha, color=INK, linewidth=0.9)
     style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 11}
     of = dict(list(table.groupby("score")))
     first = of["assumed"].iloc[len(of["assumed"]) // 8]
-    at = first["share"], 100 * first["error"]
+    at = first["share"], first["error"]
     axes.annotate(words["assumed"], at, (7, 6), color="0.4", **style)
     low = of["released"].iloc[len(of["released"]) // 8]
-    place = low["share"], 100 * low["error"]
+    place = low["share"], low["error"]
     axes.annotate(words["released"], place, (0, -15), color=COLOURS["blue"], **style)
-    top = 112 * table["error"].max()
+    top = 1.12 * table["error"].max()
     axes.set(xlim=ends, ylim=(0, top), xlabel="survival in both arms")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}"))
     axes.set_title("trials with a false finding, %")
     return figure
