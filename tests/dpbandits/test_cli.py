@@ -161,7 +161,7 @@ def test_bad_input_is_one_line_and_status_2(capsys, words, parts):
 def test_every_command_has_help_json_and_an_example(capsys):
     assert printed(capsys, "--version") == f"dpbandits {dpb.__version__}\n"
     names = [name for name in app if not name.startswith("-")]
-    assert {"run", "identify", "estimate", "plan", "audit", "completion"} == set(names)
+    assert {"run", "identify", "estimate", "plan", "look", "audit", "completion"} == set(names)
     for name in names:
         shown = printed(capsys, f"{name} --help")
         assert "Usage" in shown and "--json" in shown

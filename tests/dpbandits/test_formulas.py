@@ -61,6 +61,42 @@ OTHERS = {
         ),
         "builds a table for kernels",
     ),
+    **dict.fromkeys(
+        (
+            *("identification.group_sequential", "identification.group_plan"),
+            *("identification.group_estimates", "identification.running_trial"),
+        ),
+        "counts, looks and survivals of a trial, which test_group_sequential tries",
+    ),
+    **dict.fromkeys(
+        (
+            *("regret.explore_then_commit.ExploreThenCommit", "regret.planning.plan_regret"),
+            "identification.fixed_design.selection_probabilities",
+        ),
+        "test_explore_then_commit and test_regret_planning try them",
+    ),
+    **dict.fromkeys(
+        ("bounds.td16.ldp_ucb_regret", "schedules.noise_widths.noisy_mean_width"),
+        "test_ldp_ucb tries them",
+    ),
+    **dict.fromkeys(
+        (
+            *("rewards.heavy_instances.HeavyTailInstance.reordered",),
+            *("rewards.instances.BernoulliInstance.reordered",),
+            *("rewards.instances.BoundedInstance.reordered",),
+            "rewards.instances.TableInstance.reordered",
+        ),
+        "puts arms in another order",
+    ),
+    **dict.fromkeys(
+        (
+            *("mechanisms.counters.Counter.budget_at", "mechanisms.counters.BinaryTree.budget_at"),
+            *("mechanisms.counters.HybridCounter.budget_at",),
+            "mechanisms.counters.LogarithmicCounter.budget_at",
+        ),
+        "a counter in whole numbers asks for it at every element",
+    ),
+    "mechanisms.discrete.DiscreteLaplace.probability": "test_discrete compares it with draws",
     "regret.guess_and_double.GuessAndDouble.parts": "lists algorithms",
     "bounds.regret.regret_of_most_pulls": "takes what its callers have checked",
     **dict.fromkeys(
@@ -69,6 +105,10 @@ OTHERS = {
             *("identification.dp_tt.DPTT.cost", "identification.dp_tt.DPTT.least_cost"),
             *("identification.dplre.DPLRE.demand", "identification.dplre.DPLRE.is_left_behind"),
             *("identification.dplre.DPLRE.plan", "identification.top_two.kl"),
+            *(
+                "identification.dplre.DPLRE.noise_share",
+                "identification.characteristic.adapted_share",
+            ),
             "regret.lazy_dp_ts.LazyDPTS.posteriors",
         ),
         "a step of the plain program",
