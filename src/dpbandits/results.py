@@ -20,7 +20,7 @@ class Replicates:
     >>> import dpbandits as dpb
     >>> runs = dpb.simulate(dpb.DPSE(epsilon=1), dpb.instances.ss19("C2"), 10**6, n_runs=2)
     >>> isinstance(runs, Replicates), repr(runs).partition(":")[0]
-    (True, '<Runs of DPSE(epsilon=1.0, beta=None) on C2')
+    (True, '<Runs of DPSE(epsilon=1.0, beta=None) on C2, K = 5')
     """
 
     def told(self) -> tuple[str, str, Mapping[str, Any]]:

@@ -504,7 +504,7 @@ def test_a_bad_value_is_refused_with_its_place(rule, rng):
             refusal(f"stream[{place}]", value, lambda s=stream: rule.run(s, generator(0)))
     rows = rng.uniform(0, 1, (5, 2))
     refusal("stream[0]", rows[0], lambda: rule.run(rows, rng))
-    refusal("stream[0]", "1", lambda: rule.run("1.0", rng))
+    refusal("stream", "1.0", lambda: rule.run("1.0", rng))
     for stream in (None, 1.0, np.array(1.0)):
         refusal("stream", stream, lambda stream=stream: rule.run(stream, rng))
 

@@ -106,7 +106,7 @@ PUBLIC = [
     ("beta", NOT_A_NUMBER + NOT_FRACTIONS, lambda x: BinaryTree(1.0, 8).error_quantile(x)),
     ("epsilon", POSITIVE_OR_INFINITE, lambda x: dpb.PrivacyGuarantee("central", x)),
     ("delta", [*NOT_A_NUMBER, -0.1, 1, 2, math.nan], lambda x: dpb.PrivacyGuarantee("local", 1, x)),
-    ("model", ["central", None], lambda x: dpb.PrivacyGuarantee(x, 1.0)),
+    ("model", ["global", None], lambda x: dpb.PrivacyGuarantee(x, 1.0)),
     ("unit", ["user", None], lambda x: dpb.PrivacyGuarantee("central", 1.0, unit=x)),
     ("name", ["C5", "c1", None, 1], lambda x: dpb.instances.ss19(x)),
     ("n_arms", [*NOT_WHOLE, 1, 0, -3], lambda x: dpb.instances.ss19("C1", n_arms=x)),

@@ -61,8 +61,8 @@ def explore_then_commit_regret(
 
     Examples
     --------
-    >>> round(explore_then_commit_regret([0.6, 0.75], 1000, epsilon=1.0, per_arm=50), 2)
-    15.98
+    >>> round(float(explore_then_commit_regret([0.6, 0.75], 1000, epsilon=1.0, per_arm=50)), 2)
+    16.76
     """
     mu = check_arms("means", means)
     gaps = mu.max() - mu

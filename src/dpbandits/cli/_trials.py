@@ -12,7 +12,7 @@ from typing import Any
 import dpbandits as dpb
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_integer
-from dpbandits.identification import FinitePopulation, GroupEstimate, Look, RunningTrial
+from dpbandits.identification import FinitePopulation, GroupEstimate, RunningTrial, TrialLook
 
 ENDED = {
     "continue": "go on",
@@ -84,8 +84,7 @@ def read_pairs(text: str) -> tuple[tuple[int, int], tuple[int, int]]:
         (a, n), (b, m) = pairs
     except ValueError:
         raise ValueError(f"counts={text!r} cannot be read; allowed: {allowed}") from None
-    for events, patients in ((a, n), (b, m)):
-        check_integer("counts", events, 0, max(patients, 0))
+    a, b = (check_integer("counts", e, 0, max(all_, 0)) for e, all_ in ((a, n), (b, m)))
     return (a, n), (b, m)
 
 
@@ -118,7 +117,7 @@ def told(trial: RunningTrial, deaths: bool, level: float) -> tuple[list[str], di
     return lines, record
 
 
-def _published(found: GroupEstimate, last: Look) -> list[str]:
+def _published(found: GroupEstimate, last: TrialLook) -> list[str]:
     """Say what may be published after the end."""
     repeated = f"{100 * found.repeated_low:.1f} to {100 * found.repeated_high:.1f}"
     lines = [f"mean share of success {found.share:.4f}, difference of shares in points:"]

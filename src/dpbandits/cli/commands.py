@@ -73,7 +73,7 @@ Means = Annotated[
 ]
 MostPulls = Annotated[int, reads(whole(1), "End a run that has not stopped by then.")]
 Picture = Annotated[Path | None, reads(_picture, f"Draw a picture: {', '.join(ENDINGS)}.")]
-Replicates = Annotated[int, reads(whole(1), "Replicates.")]
+Repetitions = Annotated[int, reads(whole(1), "Replicates.")]
 RunsFile = Annotated[Path | None, Parameter(help="Write the runs.")]
 
 app = console.make_app(
@@ -154,7 +154,7 @@ def run(
     order: MomentOrder | None = None,
     epsilon: Epsilon = None,
     horizon: Annotated[int, reads(whole(1), "Number of pulls T.")] = 10**6,
-    runs: Replicates = 30,
+    runs: Repetitions = 30,
     seed: Seed = 0,
     jobs: Jobs = 1,
     settings: Settings = None,
@@ -268,7 +268,7 @@ def identify(
     means: Means,
     settings: Settings = None,
     epsilon: Epsilon = None,
-    runs: Replicates = 100,
+    runs: Repetitions = 100,
     max_pulls: MostPulls = 10**15,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -324,7 +324,7 @@ def estimate(
     mean: Annotated[float, reads(_number, "Mean of the law, except for beta.")] = 0.1,
     deviation: Annotated[float, reads(_number, "Standard deviation of low-variance.")] = 0.01,
     shapes: Annotated[tuple[float, ...], reads(console.numbers, "Shapes A,B of beta.")] = (3, 2),
-    runs: Replicates = 100,
+    runs: Repetitions = 100,
     max_samples: MostPulls = 10**12,
     seed: Seed = 0,
     jobs: Jobs = 1,

@@ -312,7 +312,7 @@ class TreeIndexPlan:
     --------
     >>> plan = tree_index(10**6, 1.0, 1.0, 0.5)
     >>> round(plan.tree.bound(1), 4), 0.99e-24 < plan.failure < 1.01e-24
-    (0.0048, True)
+    (0.0033, True)
     """
 
     tree: AdaptiveTree

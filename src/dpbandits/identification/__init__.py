@@ -36,7 +36,7 @@ from dpbandits.identification.replicates import (
     simulate_trials,
     simulate_trials_many,
 )
-from dpbandits.identification.running_trial import Look, RunningTrial
+from dpbandits.identification.running_trial import RunningTrial, TrialLook
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.identification.transport import calibrated_cost, transportation_cost
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards, isis2
@@ -56,7 +56,7 @@ __all__ = [
     "GroupSequentialPlan",
     "IdentificationAlgorithm",
     "Identifications",
-    "Look",
+    "TrialLook",
     "Operating",
     "PopulationRewards",
     "Rewards",

@@ -237,7 +237,8 @@ class LookLaw(NamedTuple):
 
     Examples
     --------
-    >>> design = GroupSequential(per_look=50, critical=2.2, epsilon=1.0, looks=2)
+    >>> import dpbandits as dpb
+    >>> design = dpb.GroupSequential(per_look=50, critical=2.2, epsilon=1.0, looks=2)
     >>> first, last = design.laws(0.9, 0.8)
     >>> bool(last.law.sum() < first.law.sum()), (last.end["efficacy"] | last.end["none"]).all()
     (True, np.True_)
@@ -267,7 +268,8 @@ class Operating(NamedTuple):
 
     Examples
     --------
-    >>> design = GroupSequential(per_look=50, critical=2.2, epsilon=1.0, looks=2)
+    >>> import dpbandits as dpb
+    >>> design = dpb.GroupSequential(per_look=50, critical=2.2, epsilon=1.0, looks=2)
     >>> found = design.operating(0.9, 0.7)
     >>> 0.5 < found.power < 1.0, 100 < found.patients < 200
     (True, True)
@@ -322,7 +324,8 @@ class Operating(NamedTuple):
 
         Examples
         --------
-        >>> design = GroupSequential(per_look=50, critical=2.2, epsilon=1.0, looks=2)
+        >>> import dpbandits as dpb
+        >>> design = dpb.GroupSequential(per_look=50, critical=2.2, epsilon=1.0, looks=2)
         >>> found = design.operating(0.9, 0.7)
         >>> found.patients == found.enrolled(0) < found.enrolled(60) < design.patients
         True
@@ -394,7 +397,8 @@ class GroupSequential(Guaranteed, Configuration):
             return
         if self.sides == 2:
             raise ValueError(f"futility={self.futility!r} is for sides=1; allowed: None")
-        check_range("futility", self.futility, -9.0, self.critical)
+        bound = check_range("futility", self.futility, -9.0, self.critical)
+        object.__setattr__(self, "futility", bound)
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -442,7 +446,8 @@ class GroupSequential(Guaranteed, Configuration):
 
         Examples
         --------
-        >>> design = GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
+        >>> import dpbandits as dpb
+        >>> design = dpb.GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
         >>> design.score(1, 154, 143).round(2).item()
         1.82
         """
@@ -503,7 +508,8 @@ class GroupSequential(Guaranteed, Configuration):
 
         Examples
         --------
-        >>> design = GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
+        >>> import dpbandits as dpb
+        >>> design = dpb.GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
         >>> design.decide(1, 154, 143), design.decide(2, 311, 288)
         ('continue', 'efficacy')
         """
@@ -552,7 +558,8 @@ class GroupSequential(Guaranteed, Configuration):
 
         Examples
         --------
-        >>> design = GroupSequential(per_look=50, critical=2.2, epsilon=1.0, looks=2)
+        >>> import dpbandits as dpb
+        >>> design = dpb.GroupSequential(per_look=50, critical=2.2, epsilon=1.0, looks=2)
         >>> [round(float(each.law.sum()), 3) for each in design.laws(0.9, 0.8)]
         [1.0, 0.837]
         """
@@ -603,7 +610,8 @@ class GroupSequential(Guaranteed, Configuration):
 
         Examples
         --------
-        >>> design = GroupSequential(per_look=50, critical=2.2, epsilon=1.0, looks=2)
+        >>> import dpbandits as dpb
+        >>> design = dpb.GroupSequential(per_look=50, critical=2.2, epsilon=1.0, looks=2)
         >>> design.operating(0.8, 0.8).power < 0.05
         True
         """
@@ -635,7 +643,8 @@ class GroupSequential(Guaranteed, Configuration):
 
         Examples
         --------
-        >>> GroupSequential(per_look=161, critical=2.1626, epsilon=1.0).error(0.868) < 0.05
+        >>> import dpbandits as dpb
+        >>> dpb.GroupSequential(per_look=161, critical=2.1626, epsilon=1.0).error(0.868) < 0.05
         True
         """
         return self.operating(share, share, futility=False).rejected
@@ -669,12 +678,13 @@ class GroupSequential(Guaranteed, Configuration):
 
         Examples
         --------
-        >>> design = GroupSequential(per_look=20, critical=2.2, epsilon=1.0, looks=2)
+        >>> import dpbandits as dpb
+        >>> design = dpb.GroupSequential(per_look=20, critical=2.2, epsilon=1.0, looks=2)
         >>> bound = design.error_bound(0.7, 0.9)
         >>> bool(design.error(0.8) < bound < design.error(0.8) + 0.01)
         True
         """
-        check_range("high", high, low, 1.0)
+        high = check_range("high", high, low, 1.0)
         ends = math.asin(math.sqrt(low)), math.asin(math.sqrt(high))
         half = 0.5 * (ends[1] - ends[0])
         degree, remainder = _degree(half, self.patients)

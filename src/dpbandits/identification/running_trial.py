@@ -14,12 +14,12 @@ from dpbandits.identification.group_estimates import GroupEstimate, estimate_dif
 from dpbandits.identification.group_sequential import GroupSequential
 from dpbandits.mechanisms import DiscreteLaplace
 
-__all__ = ["Look", "RunningTrial"]
+__all__ = ["TrialLook", "RunningTrial"]
 
 _FORMAT = "dpbandits group-sequential trial, 1"
 
 
-class Look(NamedTuple):
+class TrialLook(NamedTuple):
     """What one look released and decided: all that may leave the statistician's room.
 
     Attributes
@@ -44,8 +44,9 @@ class Look(NamedTuple):
 
     Examples
     --------
-    >>> design = GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
-    >>> seen = RunningTrial(design, [(154, 143)]).looks[0]
+    >>> import dpbandits as dpb
+    >>> design = dpb.GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
+    >>> seen = dpb.RunningTrial(design, [(154, 143)]).looks[0]
     >>> seen.number, round(seen.score, 2), seen.decision
     (1, 1.82, 'continue')
     """
@@ -78,7 +79,8 @@ class RunningTrial:
     Examples
     --------
     >>> import numpy as np
-    >>> trial = RunningTrial(GroupSequential(per_look=167, critical=2.1647, epsilon=1.0))
+    >>> import dpbandits as dpb
+    >>> trial = dpb.RunningTrial(dpb.GroupSequential(per_look=167, critical=2.1647, epsilon=1.0))
     >>> seen = trial.look(1, (156, 167), (142, 167), np.random.default_rng(1))
     >>> seen.number, len(trial.looks)
     (1, 1)
@@ -115,7 +117,7 @@ class RunningTrial:
         return tuple(self._releases)
 
     @property
-    def looks(self) -> tuple[Look, ...]:
+    def looks(self) -> tuple[TrialLook, ...]:
         """What each look so far released and decided."""
         found, one, other = [], 0, 0
         for number, (treatment, control) in enumerate(self._releases, 1):
@@ -123,7 +125,7 @@ class RunningTrial:
             score = self._design.score(number, one, other).item()
             bound = float(self._design.bounds[number - 1])
             decision = self._design.decide(number, one, other)
-            found.append(Look(number, treatment, control, one, other, score, bound, decision))
+            found.append(TrialLook(number, treatment, control, one, other, score, bound, decision))
         return tuple(found)
 
     @property
@@ -137,7 +139,7 @@ class RunningTrial:
         treatment: tuple[int, int],
         control: tuple[int, int],
         rng: Rng | None = None,
-    ) -> Look:
+    ) -> TrialLook:
         """Release the counts of one look, with noise, and decide.
 
         A look that is repeated, left out, after the end, or of another size than planned is
@@ -157,7 +159,7 @@ class RunningTrial:
 
         Returns
         -------
-        Look
+        TrialLook
             Releases and decision.
 
         Raises
@@ -167,7 +169,8 @@ class RunningTrial:
 
         Examples
         --------
-        >>> trial = RunningTrial(GroupSequential(per_look=50, critical=2.2, epsilon=1.0))
+        >>> import dpbandits as dpb
+        >>> trial = dpb.RunningTrial(dpb.GroupSequential(per_look=50, critical=2.2, epsilon=1.0))
         >>> trial.look(1, (46, 51), (40, 50))
         Traceback (most recent call last):
         ...
@@ -228,8 +231,9 @@ class RunningTrial:
 
         Examples
         --------
-        >>> design = GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
-        >>> found = RunningTrial(design, [(154, 143), (157, 145)]).estimate()
+        >>> import dpbandits as dpb
+        >>> design = dpb.GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
+        >>> found = dpb.RunningTrial(design, [(154, 143), (157, 145)]).estimate()
         >>> round(found.median, 3), round(found.low, 3), round(found.high, 3)
         (0.063, 0.016, 0.104)
         """
@@ -249,9 +253,10 @@ class RunningTrial:
 
         Examples
         --------
-        >>> design = GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
-        >>> trial = RunningTrial(design, [(154, 143)])
-        >>> RunningTrial.from_json(trial.to_json()).releases
+        >>> import dpbandits as dpb
+        >>> design = dpb.GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
+        >>> trial = dpb.RunningTrial(design, [(154, 143)])
+        >>> dpb.RunningTrial.from_json(trial.to_json()).releases
         ((154, 143),)
         """
         design = dataclasses.asdict(self._design)
@@ -281,7 +286,8 @@ class RunningTrial:
 
         Examples
         --------
-        >>> RunningTrial.from_json("{}")
+        >>> import dpbandits as dpb
+        >>> dpb.RunningTrial.from_json("{}")
         Traceback (most recent call last):
         ...
         ValueError: state cannot be read; allowed: what the first look or the plan wrote
