@@ -422,7 +422,16 @@ def test_one_algorithm_that_is_beaten_at_small_budgets_is_named():
 
 def errors(wrong):
     rules = (DPTT(1.0, 0.1), DPTT(1.0, 0.1, "union"), dpb.DPLRE(1.0, 0.1))
-    return {"figures": {rule: made(rule, MU1, [9] * 500, wrong) for rule in rules}}
+    runs = [made(rule, MU1, [9] * 500, wrong) for rule in rules]
+    worse = next(arm for arm in range(MU1.n_arms) if arm != MU1.best_arm)
+    return {
+        "figures": {
+            each.algorithm: dataclasses.replace(
+                each, recommendation=np.where(each.stopped, each.recommendation, worse)
+            )
+            for each in runs
+        }
+    }
 
 
 def tails(ended):

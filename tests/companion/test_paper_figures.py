@@ -237,7 +237,7 @@ def test_what_a_chapter_shows_is_read_from_its_notebook():
         assert figure.alt and figure.caption and figure.picture[:4] == b"\x89PNG", figure.name
         if figure.name == "td16-fig2":
             assert (figure.chapter, figure.page) == (2, "notebooks/02_private_counters")
-            assert figure.heading == "Private counters and the DP-UCB family"
+            assert figure.heading == "Private counters: what one look too many costs"
             assert "UCB" in figure.caption
 
 
