@@ -14,6 +14,7 @@ from companion.publishing import published
 
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER, GALLERY = "book/claims.html", "book/gallery.html"
+PAPERS = ["ss19", "td16", "twzw22", "ja25"]
 WORDS = {
     "holds": "holds",
     "holds with a condition": "condition",
@@ -74,7 +75,7 @@ class Filter:
         for pair in product(*(["", *values[field]] for field in self.fields)):
             chosen = dict(zip(self.fields, pair, strict=True))
             for field, value in chosen.items():
-                page.get_by_label(self.fields[field]).select_option(value)
+                page.get_by_role("combobox", name=self.fields[field]).select_option(value)
             self.compare(f"chosen {chosen}", **chosen)
             query = urlencode({field: value for field, value in chosen.items() if value})
             if urlsplit(page.url).query != query:
@@ -82,13 +83,13 @@ class Filter:
         page.get_by_role("button", name="Show all").press("Enter")
         page.wait_for_timeout(100)
         self.compare("after Show all")
-        page.get_by_label(self.fields[first]).focus()
+        page.get_by_role("combobox", name=self.fields[first]).focus()
         page.keyboard.press("ArrowDown")
-        top = page.get_by_label(self.fields[first]).input_value()
+        top = page.get_by_role("combobox", name=self.fields[first]).input_value()
         self.compare("by keyboard", **{first: top})
         page.keyboard.press("Tab")
         page.keyboard.press("ArrowDown")
-        lower = page.get_by_label(self.fields[second]).input_value()
+        lower = page.get_by_role("combobox", name=self.fields[second]).input_value()
         self.compare("by keyboard, further", **{first: top, second: lower})
         if not (top and lower):
             self.problems.append("the keyboard chooses nothing")
@@ -112,8 +113,7 @@ def check_ledger(browser, base: str, report, viewport: dict[str, int]) -> None:
     """Work the filter of the claims, and follow a count of the summary."""
     files = (ROOT / "book/data").glob("claims-*.json")
     claims = [c for path in sorted(files) for c in json.loads(path.read_text("utf-8"))["claims"]]
-    order = ["ss19", "td16", "twzw22", "ja25"]
-    claims.sort(key=lambda claim: order.index(claim["paper"]))
+    claims.sort(key=lambda claim: PAPERS.index(claim["paper"]))
     items = {
         f"claim-{claim['id'].replace('.', '-')}": {
             "paper": claim["paper"],
@@ -142,7 +142,8 @@ def check_gallery(browser, base: str, html: Path, report, viewport: dict[str, in
     figures = chapter_figures(ROOT)
     items = {}
     for figure in figures:
-        paper = published(figure.name, ROOT).manifest["source"].partition(",")[0].lower()
+        key = published(figure.name, ROOT).manifest["source"].partition(",")[0].lower()
+        paper = key if key in PAPERS else "ours"
         items[f"entry-{figure.name}"] = {"chapter": str(figure.chapter), "paper": paper}
     fields = {"chapter": "Chapter", "paper": "Figure of"}
     kinds = (".figure-entry",)

@@ -74,7 +74,7 @@ class ExplorerForm(SphinxDirective):
 
 def view_link(text: str, number: str, page: str = "") -> nodes.reference:
     """Link a view; `page` leads to the explorer, and is empty on its own page."""
-    return nodes.reference("", text, refuri=f"{page}{VIEWS[number].fragment}", internal=True)
+    return nodes.reference("", text, refuri=f"{page}{VIEWS[number].address}", internal=True)
 
 
 class ExplorerViews(SphinxDirective):

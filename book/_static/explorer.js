@@ -233,8 +233,11 @@
   const number = (text, otherwise) => text !== null && text !== "" && Number.isFinite(Number(text))
     ? Number(text) : otherwise;
 
+  // What was chosen stands behind the sign "#"; a link from a chapter has it behind "?", and the
+  // figure's name behind "#".
   function read() {
-    const asked = new URLSearchParams(location.hash.slice(1));
+    const asked = new URLSearchParams(
+      location.hash.includes("=") ? location.hash.slice(1) : location.search);
     const list = key => asked.has(key) ? asked.getAll(key).filter(Boolean) : FIRST[key];
     const wanted = number(asked.get("e"), FIRST.e);
     const e = nearest(data.epsilons, wanted > 0 ? wanted : FIRST.e);
@@ -529,7 +532,7 @@
   function visit() {
     read();
     show();
-    const figure = at(`x-${new URLSearchParams(location.hash.slice(1)).get("show")}`);
+    const figure = document.getElementById(location.hash.slice(1));
     if (figure) figure.scrollIntoView();
   }
 
@@ -564,7 +567,7 @@
     for (const each of document.querySelectorAll(".explorer-form, .explorer-own"))
       each.addEventListener("submit", e => e.preventDefault());
     window.addEventListener("hashchange", () => {
-      if (location.hash.includes("=")) visit();
+      if (location.hash.includes("=") || (location.search && location.hash)) visit();
     });
     // Figures are drawn to the width that they have: again when it changes.
     let width = at("x-time-plot").clientWidth;

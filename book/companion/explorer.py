@@ -97,9 +97,9 @@ class View(NamedTuple):
     chosen: Mapping[str, str | tuple[str, ...]]
 
     @property
-    def fragment(self) -> str:
-        """The address from the explorer's page on."""
-        return f"#{urlencode({**self.chosen, 'show': self.part}, doseq=True)}"
+    def address(self) -> str:
+        """What follows the name of the explorer's page: what is chosen, and the figure's id."""
+        return f"?{urlencode(self.chosen, doseq=True)}#x-{self.part}"
 
 
 VIEWS: Mapping[str, View] = {

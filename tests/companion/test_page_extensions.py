@@ -229,7 +229,7 @@ def test_each_view_shows_what_the_explorer_has():
         k = int(view.chosen["k"])
         assert k in one.means
         assert view.part in {"regret", "found", "time", "weights"}
-        assert f"show={view.part}" in view.fragment
+        assert view.address.endswith(f"#x-{view.part}")
         names = one.regret if view.part == "regret" else one.found
         assert any(k in arms for arms in names.values()), "nothing was simulated there"
 
