@@ -29,10 +29,10 @@ class DPLRE(IdentificationAlgorithm):
     Every batch of rewards is released as its sum plus one Lap(1/ε), and judged by its exact law.
     The leader B is the arm whose likelihood is largest at the largest mean. It beats an arm b when
     the evidence that it has the larger mean (`dpbandits.identification.evidence`) reaches
-    (K − 1)/δ·max(1, M/(15√(K − 1) N_b))², with N the pulls and M the largest of them, and is
-    recommended when it beats all others. The first batches have ⌈log((K − 1)/δ)/d_ε(1, ½)⌉ pulls,
-    as no test can succeed much earlier; later ones are planned from the evidence that is lacking,
-    or are top-ups of arms that were left behind.
+    (K − 1)/δ·max(1, N_max/(15√(K − 1) N_b))², with N the pulls and N_max the largest of them, and
+    is recommended when it beats all others. The first batches have ⌈log((K − 1)/δ)/d_ε(1, ½)⌉
+    pulls, as no test can succeed much earlier; later ones are planned from the evidence that is
+    lacking, or are top-ups of arms that were left behind.
 
     Algorithm: :prf:ref:`alg-lre`. It is private and δ-correct (:prf:ref:`thm-lre-correct`), and
     E[τ] is finite whenever one arm alone is best (:prf:ref:`thm-lre-stops`).
@@ -44,8 +44,8 @@ class DPLRE(IdentificationAlgorithm):
     delta : float
         Probability δ in (0, 1) of a wrong recommendation that is allowed.
     least_growth, most_growth : float
-        λ and Λ: a batch has at least λ and at most Λ(1 + r) times the pulls of its arm before, with
-        r ∈ [0, 1] the noise share (`noise_share`); 0.001 ≤ λ ≤ Λ ≤ 1000.
+        ϱ and R: a batch has at least ϱ and at most R(1 + h) times the pulls of its arm before, with
+        h ∈ [0, 1] the noise share (`noise_share`); 0.001 ≤ ϱ ≤ R ≤ 1000.
 
     Raises
     ------
@@ -218,7 +218,7 @@ class DPLRE(IdentificationAlgorithm):
         pulls : int
             Its pulls.
         root : int
-            ⌊√M⌋, M the pulls of the arm that has most.
+            ⌊√N_max⌋, N_max the pulls of the arm that has most.
 
         Returns
         -------
@@ -271,7 +271,7 @@ class DPLRE(IdentificationAlgorithm):
         return math.ceil(min(max(wanted, least), most))
 
     def noise_share(self, upper: float, lower: float) -> float:
-        """Return r: half the distance of two means in log-odds over ε, and at most 1.
+        """Return h: half the distance of two means in log-odds over ε, and at most 1.
 
         It says how much of the surprise that a batch can bring is left over by the noise.
 

@@ -33,7 +33,8 @@ class AdaPKLUCB(LazyBatches):
         max {q in [0, 1] : n·kl(y, q) ≤ α·log t},   y = x + α·log t/(εn), moved into [0, 1],
 
     is played for its next batch; ties go to the lowest arm number. A batch that the horizon cuts
-    short is not released. Bound on the regret: `adap_klucb_regret`.
+    short is not released. The pulls are ε-private (:prf:ref:`thm-lazy-private`). Bound on the
+    regret: `adap_klucb_regret`.
 
     Parameters
     ----------

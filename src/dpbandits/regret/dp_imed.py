@@ -33,7 +33,8 @@ class DPIMED(LazyBatches):
         n·d̃⁺(y, max y, k/n) + log n
 
     is played for its next batch; ties go to the lowest arm number. A batch that the horizon cuts
-    short is not released. Bound on the regret: `dp_imed_regret`.
+    short is not released. The pulls are ε-private (:prf:ref:`thm-lazy-private`). Bound on the
+    regret: `dp_imed_regret`.
 
     Parameters
     ----------

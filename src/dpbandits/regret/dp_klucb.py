@@ -33,7 +33,8 @@ class DPKLUCB(LazyBatches):
         max {q in [0, 1] : n·d̃⁺(y, q, k/n) ≤ log t + ξ·log(1 + log t)}
 
     is played for its next batch; ties go to the lowest arm number. A batch that the horizon cuts
-    short is not released. Bound on the regret: `dp_klucb_regret`.
+    short is not released. The pulls are ε-private (:prf:ref:`thm-lazy-private`). Bound on the
+    regret: `dp_klucb_regret`.
 
     Parameters
     ----------

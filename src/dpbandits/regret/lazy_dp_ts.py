@@ -32,8 +32,8 @@ class LazyDPTS(LazyBatches):
     with n the size of its last batch and x the mean of that batch as released, with a Laplace
     variable of scale 1/(εn); the arm with the largest θ is pulled. t is the number of the pull
     after the latest release of any arm: between two releases posteriors stay, while the open
-    batches of all arms fill. A batch that the horizon cuts short is not released. Bound on the
-    regret: `lazy_dp_ts_regret`.
+    batches of all arms fill. A batch that the horizon cuts short is not released. The pulls are
+    ε-private (:prf:ref:`thm-lazy-private`). Bound on the regret: `lazy_dp_ts_regret`.
 
     Parameters
     ----------

@@ -76,7 +76,8 @@ class AnytimeLazyUCB(LazyUCB):
         x + √(α·log t/n) + α·log t/(εn)
 
     is played for its next batch; ties go to the lowest arm number. A batch that the horizon cuts
-    short is not released. Bound on the regret: `lazy_ucb_regret`.
+    short is not released. The pulls are ε-private (:prf:ref:`thm-lazy-private`). Bound on the
+    regret: `lazy_ucb_regret`.
 
     Parameters
     ----------
@@ -121,7 +122,8 @@ class AdaPUCB(LazyUCB):
         x + √(α·log t/(2n)) + α·log t/(εn)
 
     is played for its next batch; ties go to the lowest arm number. A batch that the horizon cuts
-    short is not released. Bound on the regret: `lazy_ucb_regret`.
+    short is not released. The pulls are ε-private (:prf:ref:`thm-lazy-private`). Bound on the
+    regret: `lazy_ucb_regret`.
 
     Parameters
     ----------

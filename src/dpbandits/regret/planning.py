@@ -29,6 +29,7 @@ __all__ = ["Option", "RegretPlan", "plan_regret"]
 _LEARNT = 0.5  # share of the regret of a coin; with more, next to nothing is learnt
 _CLEARLY = 0.9  # share of it, with less than which an algorithm is no coin
 _LEVEL = 0.99
+_BUDGETS = 0.1, 0.3, 1.0, 3.0, math.inf  # at which one look is planned, for comparison
 _ROW = "{:9} {:>9} {:>20} {:>15} {:>7}  {}".format
 _LOOK_ROW = "{:>22} {:>11} {:>14}".format
 
@@ -98,6 +99,8 @@ class RegretPlan:
         loses on average if they are the true ones.
     robust_imed : tuple of float
         What DP-IMED, which guesses nothing, loses on these means.
+    budgets : tuple of (float, float)
+        Other budgets ε, and what one look loses on average whose size is planned for them.
 
     Examples
     --------
@@ -115,6 +118,7 @@ class RegretPlan:
     options: tuple[Option, ...]
     robust: tuple[tuple[tuple[float, ...], float], ...]
     robust_imed: tuple[float, ...]
+    budgets: tuple[tuple[float, float], ...]
 
     @property
     def look(self) -> Option:
@@ -144,10 +148,11 @@ class RegretPlan:
     def safest(self) -> Option:
         """The private option of which 99 in 100 simulated trials lose least.
 
-        Of those that lose clearly less than a coin on average, if there is one.
+        Of those that lose on average at most 90 % of what a coin loses, if there is one; of several
+        the one with the least mean.
         """
         some = [option for option in self.private if option.mean <= _CLEARLY * self.coin]
-        return min(some or self.private, key=lambda option: option.worst)
+        return min(some or self.private, key=lambda option: (option.worst, option.mean))
 
     @property
     def learns(self) -> bool:
@@ -192,6 +197,9 @@ class RegretPlan:
                 {"means": list(means), "one_look": look, "DP-IMED": imed}
                 for (means, look), imed in zip(self.robust, self.robust_imed, strict=True)
             ],
+            "one_look_at_other_budgets": [
+                {"epsilon": epsilon, "lost": lost} for epsilon, lost in self.budgets
+            ],
         }
 
     def __str__(self) -> str:
@@ -214,8 +222,8 @@ class RegretPlan:
             if option.wrong is None:
                 mean += f" ({_count(option.low95)} to {_count(option.high95)})"
             proved = "–" if option.proved >= self.most else _count(option.proved)
-            marks = ["least mean"] * (option is self.choice)
-            marks += ["least bad"] * (option is self.safest)
+            marks = ["suggested"] * (option is self.choice)
+            marks += ["smallest bad trial"] * (option is self.safest)
             mark = "<- " + ", ".join(marks) if marks else ""
             name = option.algorithm.label
             lines.append(_ROW(name, private, mean, "≤ " + _count(option.worst), proved, mark))
@@ -230,13 +238,22 @@ class RegretPlan:
         for (others, lost), imed in zip(self.robust, self.robust_imed, strict=True):
             shown = ", ".join(f"{mean:.3g}" for mean in others)
             lines.append(_LOOK_ROW(shown, _count(lost), _count(imed)))
+        at = [
+            f"{_count(lost)} "
+            + (f"at ε = {epsilon:g}" if epsilon < math.inf else "without privacy")
+            for epsilon, lost in self.budgets
+        ]
         lines += [
+            "what one look of the right size loses by the budget: " + ", ".join(at),
             "",
             f"lost: recoveries, against the best treatment for all; {n_runs:,} simulated trials of "
             "each, in brackets the 95 % interval of the mean; the mean of one look is computed",
-            "99 in 100 lose: of the trials that were simulated; rarer trials may lose more; least "
-            "bad: where this is least",
+            "99 in 100 lose: of the trials that were simulated; rarer trials may lose more",
             "proved: bound on the mean, – where it is no less than the largest possible loss",
+            "suggested: the least mean; one look only if it loses less than DP-IMED for both other "
+            "gaps too",
+            "smallest bad trial: 99 in 100 lose least, of the private ones whose mean is below "
+            f"{_CLEARLY:.0%} of a coin's, if there are any",
         ]
         if not self.learns:
             lines.append(
@@ -341,6 +358,15 @@ def plan_regret(
         tuple(_option(found[place], instance, patients) for place in range(len(players))),
         tuple((other.mean_rewards, float(look.regret_bound(other, patients))) for other in others),
         tuple(float(found[other].mean()[-1]) for other in others),
+        tuple(
+            (
+                at,
+                float(
+                    ExploreThenCommit.planned(at, means, patients).regret_bound(instance, patients)
+                ),
+            )
+            for at in _BUDGETS
+        ),
     )
 
 
