@@ -168,7 +168,7 @@ def check_gallery(browser, base: str, html: Path, report, viewport: dict[str, in
                 problems.append(f"{name} has no {kind}")
         weight += (html / "_images" / f"{name}.thumb.png").stat().st_size
         chapter = (html / target.path.lstrip("/")).read_text("utf-8")
-        if (f"gallery.html#entry-{name}" in chapter) != figure.shown:
+        if (f'gallery.html#entry-{name}"' in chapter) != figure.shown:
             problems.append(f"{name} has no line below it that leads here, or one too many")
     if weight > GALLERY_WEIGHT:
         problems.append(f"{weight} bytes; allowed: {GALLERY_WEIGHT}")
