@@ -29,20 +29,23 @@ def pages_of(html: Path, names: list[str]) -> list[Path]:
     return found
 
 
-def bind(parts: list[tuple[str, Path]], target: Path) -> int:
-    """Bind printed pages, each with its title as a bookmark above its own; return the sheets."""
+def bind(parts: list[tuple[str, list[str], Path]], target: Path) -> int:
+    """Bind printed pages, each with its title and sections as bookmarks; return the sheets.
+
+    Where sections begin is read from the bookmarks that the browser has made. Their titles are the
+    page's: of a heading at the edge of a sheet the browser's bookmark says everything twice.
+    """
     writer = PdfWriter()
-    for title, path in parts:
+    for title, sections, path in parts:
         start = len(writer.pages)
         writer.append(path, import_outline=False)
-        mark = writer.add_outline_item(title, start)
+        mark = writer.add_outline_item(title=title, page_number=start)
         reader = PdfReader(path)
-        # the page's own heading is the bookmark already; its sections stand below it
-        for entry in reader.outline:
-            for section in entry if isinstance(entry, list) else ():
-                if not isinstance(section, list):
-                    number = reader.get_destination_page_number(section)
-                    writer.add_outline_item(section.title, start + (number or 0), parent=mark)
+        below = [e for entry in reader.outline if isinstance(entry, list) for e in entry]
+        made = [e for e in below if not isinstance(e, list) and e.title != "Contents"]
+        for name, entry in zip(sections, made, strict=True):
+            number = start + (reader.get_destination_page_number(entry) or 0)
+            writer.add_outline_item(title=name, page_number=number, parent=mark)
     writer.write(target)
     return len(writer.pages)
 
@@ -70,7 +73,8 @@ def main() -> int:
             page.evaluate(ALL_IMAGES)
             target = args.folder / f"{path.stem}.pdf"
             page.pdf(path=target, outline=True, tagged=True, **PAPER)
-            parts.append((page.locator(".bd-article h1").first.inner_text().strip("# \n"), target))
+            title, *sections = page.locator(".bd-article :is(h1, h2)").all_inner_texts()
+            parts.append((title.strip("# \n"), [each.strip("# \n") for each in sections], target))
             print(f"{target}: {target.stat().st_size / 1e6:.1f} MB", flush=True)
         browser.close()
     if not args.pages:

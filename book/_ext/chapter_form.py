@@ -30,7 +30,7 @@ WORDS_A_MINUTE = 200
 MINUTES_A_PROOF = 5
 FOLD = "proof-fold"
 HIDDEN = {"dropdown", "quiet", "cell_output", "figure-footer", "theorem-links", "toctree-wrapper"}
-"""Classes of what is no text in sight."""
+"""Classes of what does not count as text in sight."""
 HIDDEN_CELLS = re.compile(r"tag_(?:hide|remove)[-_](?:input|cell)")
 
 

@@ -382,9 +382,11 @@ class VerdictRole(SphinxRole):
     """Write a verdict as a word on a colour of its own."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Make the word, and say so if it is no verdict."""
+        """Make the word, and say so if it is not a verdict."""
         if self.text not in STANDINGS:
-            message = self.inliner.reporter.error(f"{self.text!r} is no verdict", line=self.lineno)
+            message = self.inliner.reporter.error(
+                f"{self.text!r} must be a verdict", line=self.lineno
+            )
             return [], [message]
         _, style = STANDINGS[self.text]
         return [nodes.inline(self.rawtext, self.text, classes=["verdict", style])], []

@@ -2,7 +2,8 @@
 
 ``collected-exercises`` reads the section "Exercises" of each notebook in ``notebooks/`` and writes
 it under the chapter's title, solutions hidden as in the chapter. Numbers that a chapter glues are
-read from its outputs.
+read from its outputs. ``chosen-exercises`` lists some of them, each with a line on why: its lines
+are ``03.2: why``, that is exercise 2 of chapter 3.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from sphinx.util.docutils import SphinxDirective
 
 HEADING = "## Exercises\n"
 RECORD = "application/papermill.record/text/plain"
+NUMBERED = re.compile(r"(?m)^\*\*(\d+)\.\*\* \*([^*]+?)\.?\*")
+"""How an exercise begins: its number and its name."""
 
 
 def chapter_title(notebook: dict[str, Any]) -> str:
@@ -60,6 +63,41 @@ def exercises_of(notebook: dict[str, Any]) -> str:
     return re.sub(r"(\{doc\}`[^<`]*<)(\d)", r"\1/notebooks/\2", section)
 
 
+def place(chapter: str, number: str) -> str:
+    """Return the id of an exercise on the page that collects them."""
+    return f"exercise-{chapter}-{number}"
+
+
+def chapters_of(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the notebooks of a folder, by the two digits of their chapter."""
+    paths = sorted(folder.glob("[0-9]*.ipynb"))
+    return {path.stem[:2]: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+
+
+class ChosenExercises(SphinxDirective):
+    """A table of exercises that are worth doing first."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Write it, with a link to each; one that no chapter has is an error."""
+        folder = Path(self.env.srcdir) / "notebooks"
+        names = {
+            (chapter, found[1]): found[2]
+            for chapter, notebook in chapters_of(folder).items()
+            for found in NUMBERED.finditer(exercises_of(notebook))
+        }
+        lines = ["| chapter | exercise | what it is good for |", "|---|---|---|"]
+        for line in self.content:
+            which, _, why = line.partition(": ")
+            chapter, _, number = which.partition(".")
+            if (chapter, number) not in names:
+                raise self.error(f"chapter {chapter} has no exercise {number!r}")
+            link = f"{{ref}}`{names[chapter, number]} <{place(chapter, number)}>`"
+            lines.append(f"| {int(chapter)} | {link} | {why} |")
+        return self.parse_text_to_nodes(StringList(lines, source="exercises"))
+
+
 class CollectedExercises(SphinxDirective):
     """All exercises, chapter by chapter."""
 
@@ -69,10 +107,15 @@ class CollectedExercises(SphinxDirective):
         lines: list[str] = []
         for path in sorted(folder.glob("[0-9]*.ipynb")):
             self.env.note_dependency(str(path))
-            notebook = json.loads(path.read_text(encoding="utf-8"))
+        for chapter, notebook in chapters_of(folder).items():
+            stem = next(folder.glob(f"{chapter}*.ipynb")).stem
+            text = NUMBERED.sub(
+                lambda found, chapter=chapter: f"({place(chapter, found[1])})=\n{found[0]}",
+                exercises_of(notebook),
+            )
             lines += [f"### {chapter_title(notebook)}", ""]
-            lines += [f"From {{doc}}`/notebooks/{path.stem}`.", ""]
-            lines += [*exercises_of(notebook).splitlines(), ""]
+            lines += [f"From {{doc}}`/notebooks/{stem}`.", ""]
+            lines += [*text.splitlines(), ""]
         return self.parse_text_to_nodes(
             StringList(lines, source="exercises"), allow_section_headings=True
         )
@@ -80,5 +123,6 @@ class CollectedExercises(SphinxDirective):
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive."""
+    app.add_directive("chosen-exercises", ChosenExercises)
     app.add_directive("collected-exercises", CollectedExercises)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

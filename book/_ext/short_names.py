@@ -31,7 +31,7 @@ def link(app: Any, env: Any, node: Any, content: Any) -> Element | None:
             if f".{name}".endswith(f".{ending}") and entry.objtype in KINDS
         ]
         types = [pair for pair in found if pair[1].objtype in MAIN]
-        # A word in a type, such as n_runs in a shape, is no reference to a property.
+        # A word in a type, such as n_runs in a shape, is not a reference to a property.
         alias = [pair for pair in found if pair[1].objtype == "data"]
         modules = [pair for pair in found if pair[1].objtype == "module" and not plain]
         own = own or types or modules or (alias if node.get("reftype") == "class" else found)

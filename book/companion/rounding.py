@@ -111,7 +111,7 @@ def rounded_table(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def rounded_data(data: Any) -> Any:
-    """Return data for a JSON file as they are published: each number that is no integer rounded.
+    """Return data for a JSON file as they are published: numbers are rounded, integers are not.
 
     Examples
     --------

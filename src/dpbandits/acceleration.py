@@ -1,9 +1,10 @@
 """Accelerators: what plays an algorithm faster than its own plain program, and when it may.
 
-Each algorithm has one plain program: `play`, `decide` or `stop`; a counter, which is no algorithm,
-has `counter`. An accelerator is a function that gives the same law for exactly one class and one
-type of input. It is used only while the program that it stands for is the class's own: a subclass,
-whatever it changes, is played by its own program, unless accelerators are entered for it as well.
+Each algorithm has one plain program: `play`, `decide` or `stop`; a counter, which is not an
+algorithm, has `counter`. An accelerator is a function that gives the same law for exactly one class
+and one type of input. It is used only while the program that it stands for is the class's own: a
+subclass, whatever it changes, is played by its own program, unless accelerators are entered for it
+as well.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def noise_cells(draws: int, scale: float, level: float, cells: int = 1024) -> No
     draws : int
         Number of the variables, at least 1.
     scale : float
-        Their scale, at least 0; 0 is no noise.
+        Their scale, at least 0; 0 stands for no noise.
     level : float
         A probability, in (0, 1), that the bounds from these cells are compared with.
     cells : int

@@ -1,5 +1,6 @@
 """The ledger: well-formed, as the chapters published it; what its checks compute with."""
 
+import ast
 import itertools
 import json
 import math
@@ -245,3 +246,34 @@ def test_the_failure_of_a_width_against_draws(rng):
     seen = max(np.mean(errors > 0.5), np.mean(errors < -0.5))
     assert high < bound
     assert abs(seen - 1.5 * math.exp(-log_term) * exact) < 7 * math.sqrt(0.25 / draws)
+
+
+SOURCES = sorted((Path(claims.__file__).parent).glob("*.py"))
+
+
+def fixed_words(source):
+    """Calls of `finding` whose verdict is computed, and whose words are always the same."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "finding":
+            verdict, reason = node.args[:2]
+            fixed = isinstance(reason, ast.Constant)
+            if fixed and not (isinstance(verdict, ast.Name) and verdict.id.isupper()):
+                yield node.lineno
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_words_that_are_always_the_same_stand_beside_their_verdict(path):
+    assert not list(fixed_words(path.read_text("utf-8")))
+
+
+def test_fixed_words_are_found():
+    assert list(fixed_words('finding(decide(x), "Proved.")')) == [1]
+    assert not list(fixed_words('finding(decide(x), {HOLDS: "Proved."})'))
+    assert not list(fixed_words('finding(FAILS, "Not so.")'))
+
+
+def test_a_verdict_never_has_the_words_of_another():
+    first, *_ = [claim for claim in ALL if claim.id == "ss19-nas"]
+    assert first.finding.reason.startswith("The union bound")
+    other = claims.findings.finding(claims.FAILS, {claims.HOLDS: first.finding.reason})
+    assert other.reason == claims.findings.OTHERWISE

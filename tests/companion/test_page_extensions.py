@@ -61,6 +61,14 @@ def test_numbers_links_and_the_end_of_the_section(extension):
         module.exercises_of({"cells": notebook["cells"][:2]})
 
 
+def test_an_exercise_is_found_by_its_number_and_name(extension):
+    module = extension("exercises")
+    text = "**1.** *Two looks.* A noisy value.\n\n**12.** *What now?* Nothing, **2.** times."
+    found = [(each[1], each[2]) for each in module.NUMBERED.finditer(text)]
+    assert found == [("1", "Two looks"), ("12", "What now?")]
+    assert module.place("03", "2") == "exercise-03-2"
+
+
 # -------------------------------------------------------------------------------------- buttons
 
 

@@ -13,6 +13,7 @@ from companion.rounding import agreed, rounded_data
 from dpbandits._validation import check_choice
 
 __all__ = [
+    "OTHERWISE",
     "Claim",
     "Evidence",
     "Finding",
@@ -47,8 +48,38 @@ class Finding:
 Check = Callable[..., Finding]
 
 
-def finding(verdict: str, reason: str, *evidence: tuple[Any, ...] | Evidence) -> Finding:
-    """Return what a check found; a piece of evidence is (name, value[, digits]) or a mapping."""
+OTHERWISE = (
+    "The computation gives another verdict than the one that was explained here; the numbers are "
+    "those of the computation."
+)
+"""The reason where a check comes to a verdict for which nobody has written one."""
+
+
+def finding(
+    verdict: str, reason: str | Mapping[str, str], *evidence: tuple[Any, ...] | Evidence
+) -> Finding:
+    """Return what a check found, with its evidence.
+
+    Parameters
+    ----------
+    verdict : str
+        One of `VERDICTS`.
+    reason : str or mapping of str to str
+        Why. Words that do not depend on the computation stand beside the verdict for which they
+        were written, so that another verdict never has them: it has `OTHERWISE`.
+    evidence
+        Pieces of the form (name, value[, digits]), or mappings.
+
+    Examples
+    --------
+    >>> from companion.claims.verdicts import FAILS, HOLDS
+    >>> finding(HOLDS, {HOLDS: "Proved."}).reason
+    'Proved.'
+    >>> finding(FAILS, {HOLDS: "Proved."}).reason == OTHERWISE
+    True
+    """
+    if isinstance(reason, Mapping):
+        reason = reason.get(verdict, OTHERWISE)
     parts = [e if isinstance(e, Mapping) else {e[0]: shown(*e[1:])} for e in evidence]
     return Finding(verdict, reason, {name: value for part in parts for name, value in part.items()})
 

@@ -124,9 +124,12 @@ def private() -> Finding:
     every = n_batches > 0 and len(scales) == len(noises) == n_batches
     return finding(
         decide(every and loss <= epsilon * (1 + 1e-12) and abs(size - 1) < 0.2),
-        "Proved for all algorithms that use disjoint batches, each released once. On tables of "
-        "rewards: no entry was in two released batches, so that a changed entry moves one Laplace "
-        "variable by 1; each batch has a variable of its own, of scale 1/ε, and shows it.",
+        {
+            HOLDS: "Proved for all algorithms that use disjoint batches, each released once. On "
+            "tables of rewards: no entry was in two released batches, so that a changed "
+            "entry moves one Laplace variable by 1; each batch has a variable of its own, "
+            "of scale 1/ε, and shows it."
+        },
         ("batches that were released", n_batches),
         ("Laplace variables that were drawn", len(scales)),
         ("entries that they hold", n_entries),
@@ -151,8 +154,11 @@ def log_threshold() -> Finding:
         spent = max(spent, special.gammaincc(2.0, c) / allowed)
     return finding(
         decide(spent <= 1 + 1e-9 and one < 1.1 and two > 1.9),
-        "Done here, with a proof: two independent deviations add up to c with the tail of a Gamma "
-        "variable of shape 2. Ratio to log(1/δ) at δ = 10^-250, ten releases each.",
+        {
+            HOLDS: "Done here, with a proof: two independent deviations add up to c with the tail "
+            "of a Gamma variable of shape 2. Ratio to log(1/δ) at δ = 10^-250, ten releases "
+            "each."
+        },
         ("chernoff", one, 4),
         ("union", two, 4),
         ("tail over what is allowed", float(spent), 9),
@@ -172,9 +178,12 @@ def smaller_than_8() -> Finding:
     factor, ours = worst * 2 * 2, worst * 2  # batches, and in the first the threshold
     return finding(
         decide(factor < 8 and factor > 7, CONDITION),
-        "If the proportions of the pulls converge fast enough, which the paper proves for its rule "
-        "and distinct means, and we take as a hypothesis: 2 for the threshold, 1 + η = 2 for the "
-        "batches, and T* with β = 1/2, less than 2. With our threshold it is less than 4.",
+        {
+            CONDITION: "If the proportions of the pulls converge fast enough, which the paper "
+            "proves for its rule and distinct means, and we take as a hypothesis: 2 for "
+            "the threshold, 1 + η = 2 for the batches, and T* with β = 1/2, less than "
+            "2. With our threshold it is less than 4."
+        },
         ("greatest factor, union", factor, 3),
         ("greatest factor, chernoff", ours, 3),
     )
@@ -200,10 +209,13 @@ def one_plus_eta() -> Finding:
     right = all(1 - 1e-5 <= factor / (1 + eta) <= FINITE_DELTA for eta, factor in factors.items())
     return finding(
         decide(right, CONDITION),
-        "Both improvements that it takes are built here, the threshold with its proof; that the "
-        "proportions converge with an adaptive share is a hypothesis. Threshold over "
-        "log(1/δ) at δ = 10^-250, ten releases each, times the greatest growth of the pulls from "
-        "one release to the next, from a million pulls on; up to 5 % for the finite δ.",
+        {
+            CONDITION: "Both improvements that it takes are built here, the threshold with its "
+            "proof; that the proportions converge with an adaptive share is a "
+            "hypothesis. Threshold over log(1/δ) at δ = 10^-250, ten releases each, "
+            "times the greatest growth of the pulls from one release to the next, from "
+            "a million pulls on; up to 5 % for the finite δ."
+        },
         ("threshold over log(1/δ)", threshold, 4),
         entries("factor, η = {:g}", factors, 4),
     )
@@ -222,8 +234,10 @@ def eta_zero() -> Finding:
     limit = variance / (variance + 2 / epsilon**2)
     return finding(
         decide(max(ratios.values()) < 0.5 and abs(ratios[0.001] / limit - 1) < 0.01),
-        "With one Laplace variable per reward the rate is smaller by a factor that does not tend "
-        "to 1; for small gaps it is σ²/(σ² + 2/ε²).",
+        {
+            HOLDS: "With one Laplace variable per reward the rate is smaller by a factor that does "
+            "not tend to 1; for small gaps it is σ²/(σ² + 2/ε²)."
+        },
         entries("ratio of the rates, gap {:g}", ratios, 5),
     )
 
@@ -261,9 +275,12 @@ def pan_private() -> Finding:
     better = forgotten < accumulated
     return finding(
         decide(better, CONDITION if accumulated <= epsilon * (1 + 1e-12) else HOLDS),
-        "If the state alone is seen, once: after a later release it shows nothing of an earlier "
-        "reward if earlier batches are forgotten, and no more than ε if their noisy sum is kept. "
-        "Together with the output either may show ε, and the open batch is bare in both.",
+        {
+            CONDITION: "If the state alone is seen, once: after a later release it shows nothing "
+            "of an earlier reward if earlier batches are forgotten, and no more than ε "
+            "if their noisy sum is kept. Together with the output either may show ε, "
+            "and the open batch is bare in both."
+        },
         ("loss of the kept sum, accumulating", accumulated, 9),
         ("loss of the kept sum, forgetting", forgotten, 9),
         ("ε", epsilon),
@@ -284,8 +301,10 @@ def zcdp() -> Finding:
         ratios.append(float((p * log_ratio).sum() * step) / (rho * h * h))
     return finding(
         decide(max(abs(ratio - 1) for ratio in ratios) < 1e-9),
-        "Group privacy of zCDP at order 1; the Gaussian mechanism attains it, at 1, 2 and 5 "
-        "changed rewards.",
+        {
+            HOLDS: "Group privacy of zCDP at order 1; the Gaussian mechanism attains it, at 1, 2 "
+            "and 5 changed rewards."
+        },
         ("least ratio", min(ratios), 9),
         ("greatest ratio", max(ratios), 9),
     )

@@ -37,9 +37,12 @@ def forgetting() -> Finding:
     better = min(ratios.values()) < 1
     return finding(
         decide(better, CONDITION if max(ratios.values()) > 1 else HOLDS, FAILS),
-        "Where the spread of the rewards decides, all rewards give half the variance of the last "
-        "batch. Where noise decides, which is up to about (8k − 32)/ε² pulls, k releases, the sum "
-        "of k noises is worse than the one noise of a batch of half the size, as soon as k > 4.",
+        {
+            CONDITION: "Where the spread of the rewards decides, all rewards give half the "
+            "variance of the last batch. Where noise decides, which is up to about (8k "
+            "− 32)/ε² pulls, k releases, the sum of k noises is worse than the one "
+            "noise of a batch of half the size, as soon as k > 4."
+        },
         entries("variance, kept / forgotten, n = 2^{}, ε = {:g}", ratios, 3),
     )
 
@@ -62,9 +65,12 @@ def lemma_9() -> Finding:
     over = CONDITION if max(ratios.values()) > 1 else HOLDS
     return finding(
         decide(exact < 1e-9 and slow < 0.1, over, FAILS),
-        "Up to a factor, which our copy does not show. For two independent variables with tail "
-        "e^(−x) the tail of the sum is 1 + x times the greatest product; the rate in the exponent "
-        "is the same, which is what a threshold needs.",
+        {
+            CONDITION: "Up to a factor, which our copy does not show. For two independent "
+            "variables with tail e^(−x) the tail of the sum is 1 + x times the greatest "
+            "product; the rate in the exponent is the same, which is what a threshold "
+            "needs."
+        },
         entries("tail of the sum / greatest product, x = {:g}", ratios, 3),
     )
 
@@ -83,8 +89,10 @@ def same_guarantee() -> Finding:
     same = {rule.guarantee.epsilon for rule in rules.values()} == {0.5}
     return finding(
         decide(set(most.values()) == {1} and same and min(released.values()) > 3),
-        "In both a reward is in one batch, whose noisy sum is released once; to add released sums "
-        "or to forget them is post-processing.",
+        {
+            HOLDS: "In both a reward is in one batch, whose noisy sum is released once; to add "
+            "released sums or to forget them is post-processing."
+        },
         entries("batches that one reward is in, {}", most),
         entries("batches released, {}", released),
     )
@@ -147,9 +155,11 @@ def gaussian_mechanism() -> Finding:
     exact = here - math.exp(epsilon) * there
     return finding(
         decide(max(spent) <= 1 + 1e-6 and exact <= delta),
-        "Privacy rests on the batches alone: a reward is in one released sum, and normal noise of "
-        "deviation 1/√(2ρ) makes it ρ-zCDP, and so (ρ + 2√(ρ·log(1/δ)), δ)-DP. The thresholds "
-        "have to be derived anew.",
+        {
+            HOLDS: "Privacy rests on the batches alone: a reward is in one released sum, and "
+            "normal noise of deviation 1/√(2ρ) makes it ρ-zCDP, and so (ρ + 2√(ρ·log(1/δ)), "
+            "δ)-DP. The thresholds have to be derived anew."
+        },
         ("Rényi divergence / (ρ·order), greatest", float(max(spent)), 6),
         ("exact δ / δ at ρ = 1/2, δ = 10⁻⁶", float(exact) / delta, 4),
     )
@@ -168,8 +178,10 @@ def group_divergence() -> Finding:
     ratios = [_laplace_divergence(h, e) / (e * h) for h in (1, 3, 50) for e in (0.01, 1.0, 10.0)]
     return finding(
         decide(max(ratios) <= 1 and max(ratios) > 0.99),
-        "Proved: h changed rewards move each log probability by ε·h at most. The Laplace mechanism "
-        "comes near, for large ε·h; for small ε·h the divergence is about (ε·h)²/2, which the "
-        "lower bound gives away.",
+        {
+            HOLDS: "Proved: h changed rewards move each log probability by ε·h at most. The "
+            "Laplace mechanism comes near, for large ε·h; for small ε·h the divergence is "
+            "about (ε·h)²/2, which the lower bound gives away."
+        },
         extremes("divergence / (ε·h)", ratios, 5),
     )

@@ -101,8 +101,7 @@ def outperforms(figures: Runs) -> Finding:
         for rival in proved
         if loses[rival]
     )
-    return finding(
-        decide(correct == len(proved) * total, HOLDS, CONDITION if correct else FAILS),
+    reason = (
         f"For some ε, not for all. Of {total} pairs of instance and ε, DP-TT with our threshold "
         "and first batches of 10/ε surely takes fewer samples than AdaP-TT in "
         f"{counts['AdaP-TT']}, with the smaller of two proved thresholds; than AdaP-TT*, "
@@ -110,7 +109,11 @@ def outperforms(figures: Runs) -> Finding:
         f"{counts['DP-SE']}: {where or 'in all'}. With the "
         "heuristic threshold of the published experiments, which is not proved, AdaP-TT is beaten "
         f"in {counts['AdaP-TT, heuristic']}. The paper's own settings of the rivals, and its "
-        "threshold, cannot be seen.",
+        "threshold, cannot be seen."
+    )
+    return finding(
+        decide(correct == len(proved) * total, HOLDS, CONDITION if correct else FAILS),
+        {CONDITION: reason},
         ("pairs", total),
         entries("surely fewer samples than {}", counts),
         ("greatest ε at which DP-SE is not surely beaten", max(loses["DP-SE"], default=0.0)),
@@ -140,12 +143,15 @@ def twice(figures: Runs) -> Finding:
         for threshold, each in ratios.items()
     }
     verdict = CANNOT_TELL if any(about.values()) else FAILS
-    return finding(
-        decide(all(about.values()), HOLDS, verdict),
+    reason = (
         f"It depends on what is compared: for ε of at least {LOW_PRIVACY:g} DP-TT takes "
         f"{ends['proved']} times the samples of Top Two with the threshold that is proved here, "
         f"and {ends['customary']} times with the customary one, log((1 + log t)/δ), which is not "
-        "proved. What the paper ran without privacy our copy does not say.",
+        "proved. What the paper ran without privacy our copy does not say."
+    )
+    return finding(
+        decide(all(about.values()), HOLDS, verdict),
+        {CANNOT_TELL: reason},
         entries("ratio, proved, {}", ratios["proved"], 3),
         entries("ratio, customary, {}", ratios["customary"], 3),
     )
@@ -170,8 +176,10 @@ def above_bound(figures: Runs, own: Runs) -> Finding:
     least = min(ratios, key=ratios.__getitem__)
     return finding(
         decide(all(ratio >= 1 for ratio in ratios.values())),
-        "Means of every δ-correct algorithm of the figures, private or not, on every instance and "
-        "budget.",
+        {
+            HOLDS: "Means of every δ-correct algorithm of the figures, private or not, on every "
+            "instance and budget."
+        },
         ("settings", len(ratios)),
         ("least ratio to the bound", ratios[least], 3),
         ("found with", least),
@@ -185,8 +193,10 @@ def thousands(quoted: Runs) -> Finding:
     times = {name: found["even", name, "", 0.1].value for name in ("DP-TT", "DP-LRE")}
     return finding(
         decide(all(1e3 <= time < 1e4 for time in times.values())),
-        "On the means 0, 0.25, 0.5, 0.75, 1, at δ = 0.01 and ε = 0.1; on instances with smaller "
-        "gaps it is more.",
+        {
+            HOLDS: "On the means 0, 0.25, 0.5, 0.75, 1, at δ = 0.01 and ε = 0.1; on instances with "
+            "smaller gaps it is more."
+        },
         entries("mean samples, {}", times, 0),
     )
 
@@ -216,9 +226,11 @@ def correct(figures: Runs) -> Finding:
     _, _, most = share_interval(wrong, n_runs, 0.95)
     return finding(
         decide(most <= delta),
-        "Proved for our two thresholds and every ε and δ; the paper's own, its equation (8), is "
-        "lost in our copy. The runs of the chapter are pooled: those of one setting are too few to "
-        "tell.",
+        {
+            HOLDS: "Proved for our two thresholds and every ε and δ; the paper's own, its equation "
+            "(8), is lost in our copy. The runs of the chapter are pooled: those of one "
+            "setting are too few to tell."
+        },
         ("runs", n_runs),
         ("wrong recommendations", wrong),
         ("upper limit of their share / δ", most / delta, 4),
@@ -264,12 +276,15 @@ def linear_in_arms(arms: Runs) -> Finding:
         numbers = [k for k in sorted(times) if k >= 5]
         slopes[epsilon] = fit_slope([k - 1 for k in numbers], [times[k] for k in numbers]).slope
     nearly = all(0.85 <= slope <= 1.5 for slope in slopes.values())
-    return finding(
-        decide(falls and max(spreads.values()) < 8 and nearly, CONDITION),
+    reason = (
         "Up to a factor: the time over K − 1 falls with K, from its value at K = 2 to "
         "1/d_ε(μ_b, μ*); it is exactly proportional to K in the limit of ε = 0 only. The slopes "
         "are of log samples of DP-TT in log(K − 1), one arm 0.2 better than all others, from "
-        f"K = {min(numbers):g} to {max(numbers):g}; from 0.85 to 1.5 counts as nearly linear.",
+        f"K = {min(numbers):g} to {max(numbers):g}; from 0.85 to 1.5 counts as nearly linear."
+    )
+    return finding(
+        decide(falls and max(spreads.values()) < 8 and nearly, CONDITION),
+        {CONDITION: reason},
         entries("time over K − 1, K = 2 over K = 1000, ε = {:g}", spreads, 3),
         entries("slope, ε = {:g}", slopes, 3),
     )

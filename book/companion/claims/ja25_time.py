@@ -49,9 +49,11 @@ def free_switch() -> Finding:
             below.append(_time(means, 0.5 * switch.exact) / free)
     return finding(
         decide(worst < SAME and min(below) > 1 + SAME),
-        "Proved; computed on the instances of the figures: equal from the switch on, and greater "
-        "at half the exact switch. Where the best mean is 1 or another is 0 the switch is "
-        "infinite, and the times differ for every ε.",
+        {
+            HOLDS: "Proved; computed on the instances of the figures: equal from the switch on, "
+            "and greater at half the exact switch. Where the best mean is 1 or another is 0 "
+            "the switch is infinite, and the times differ for every ε."
+        },
         ("relative difference at the switch, at most", magnitude(worst)),
         ("least ratio below", min(below)),
     )
@@ -78,14 +80,17 @@ def seen_at() -> Finding:
     )
     stronger = one.free > SEEN > two.free and 1.005 < ratio < 1.02  # near a percent
     exact_there = abs(one.exact - SEEN) < 0.05 and abs(two.exact - SEEN) < 0.05
-    return finding(
-        decide(stronger and off <= 0.005, HOLDS if exact_there else CONDITION),
+    reason = (
         "The condition without an allocation asks for more than 0.45 on mu1 and not on mu2. The "
         f"exact switches are elsewhere: on mu1 at {one.exact:.2f}, since an arm that is hardly "
         "pulled makes its own condition stricter, though its influence is small; at 0.45 the time "
         f"is {ratio:.4f} times that without privacy. On mu2, for which our copy of the reply "
         "gives 0.45 as well, privacy is free long before. Our copy has lost the means; those here, "
-        "0.95, 0.9 three times, 0.5 and 0.75, 0.7 four times, are inferred from the log-odds.",
+        "0.95, 0.9 three times, 0.5 and 0.75, 0.7 four times, are inferred from the log-odds."
+    )
+    return finding(
+        decide(stronger and off <= 0.005, HOLDS if exact_there else CONDITION),
+        {CONDITION: reason},
         ("quoted log-odds are missed by, at most", off, 4),
         ("mu1: exact switch", one.exact, 4),
         ("mu2: exact switch", two.exact, 4),
@@ -107,10 +112,13 @@ def best_budget() -> Finding:
         spare.append(switch.free / switch.exact)
     return finding(
         decide(min(loss) > SAME, CONDITION),
-        "For the floor, and its exact switch: below it the floor grows, at once though slowly. "
-        "Algorithms notice privacy earlier: the chapter has them against themselves. The condition "
-        "that needs no allocation, which the authors call the weaker one, is above it on every "
-        "instance; at its ε some privacy is given away for nothing.",
+        {
+            CONDITION: "For the floor, and its exact switch: below it the floor grows, at once "
+            "though slowly. Algorithms notice privacy earlier: the chapter has them "
+            "against themselves. The condition that needs no allocation, which the "
+            "authors call the weaker one, is above it on every instance; at its ε some "
+            "privacy is given away for nothing."
+        },
         ("least growth of the time 3 % below the exact switch", min(loss), ".4g"),
         extremes("allocation-free switch over the exact one", spare, 4),
     )
@@ -128,8 +136,10 @@ def tighter() -> Finding:
             ratios.append(_time(means, epsilon) / max(free, total / epsilon))
     return finding(
         decide(min(ratios) >= 1 - SAME and max(ratios) > 1.1),
-        "It is at least the larger of the bound without privacy and of the total-variation bound "
-        "at its best constant, 1/ε, and above both in between.",
+        {
+            HOLDS: "It is at least the larger of the bound without privacy and of the "
+            "total-variation bound at its best constant, 1/ε, and above both in between."
+        },
         ("least ratio", min(ratios), 6),
         ("greatest ratio", max(ratios), 4),
     )
@@ -147,8 +157,10 @@ def high_privacy() -> Finding:
     within = all(x <= e * max(total for _, total in totals) / 7 for e, x in off.items())
     return finding(
         decide(falls and within),
-        "Proved with an explicit error: ε times the time lies between the total-variation time and "
-        "that over 1 − ε·T/8.",
+        {
+            HOLDS: "Proved with an explicit error: ε times the time lies between the "
+            "total-variation time and that over 1 − ε·T/8."
+        },
         entries("greatest relative difference, ε = {:g}", off, ".4g"),
     )
 
@@ -171,7 +183,7 @@ def half_share() -> Finding:
     ratios.append(_time(many, math.inf, 0.5) / _time(many, math.inf))
     return finding(
         decide(min(ratios) >= 1 - SAME and max(ratios) < 2),
-        "Proved, and strictly less; 200 random instances, and 401 arms, which come near.",
+        {HOLDS: "Proved, and strictly less; 200 random instances, and 401 arms, which come near."},
         ("least ratio", min(ratios), 6),
         ("greatest ratio", max(ratios), 4),
     )
@@ -188,7 +200,10 @@ def near_ties() -> Finding:
         powers[epsilon] = math.log10(times[-1] / times[-2])
     return finding(
         decide(all(abs(power - 2) < 0.1 for power in powers.values())),
-        "It grows like the inverse square of the gap in the end; powers from the last two gaps.",
+        {
+            HOLDS: "It grows like the inverse square of the gap in the end; powers from the last "
+            "two gaps."
+        },
         entries("power of 1/gap, ε = {:g}", powers, 3),
     )
 
@@ -204,8 +219,11 @@ def constant() -> Finding:
     best = float(np.exp(-(kl(1 - delta, delta) + np.log(delta)).min()))
     return finding(
         decide(float(excess.min()) >= 0),
-        "The change of measure gives kl(δ, 1 − δ) in place of log(1/(2.4δ)), with a proof for "
-        "every ε-DP algorithm; the inequality between the two, on a grid of δ below 1/2.",
+        {
+            HOLDS: "The change of measure gives kl(δ, 1 − δ) in place of log(1/(2.4δ)), with a "
+            "proof for every ε-DP algorithm; the inequality between the two, on a grid of δ "
+            "below 1/2."
+        },
         ("least difference", float(excess.min()), 5),
         ("least constant", best, 4),
     )

@@ -53,11 +53,14 @@ def theorem_4_1() -> Finding:
     for epsilon, size, epoch in itertools.product((0.01, 1.0, 10.0), (2, 20), range(1, 12)):
         plan = elimination_epoch(size, epoch, 1 / T, epsilon)
         matched = matched and math.isclose(plan.noise_scale * epsilon * plan.pulls, 1)
-    return finding(
-        decide(matched and loss <= 1 + 1e-9 < control),
+    reason = (
         "Proved for the releases and hence for the pulls. The exact privacy loss of a decision "
         f"between two arms is below ε, checked at {len(DECISIONS) * DIFFERENCES.size} points; a "
-        "variant with half the noise exceeds it.",
+        "variant with half the noise exceeds it."
+    )
+    return finding(
+        decide(matched and loss <= 1 + 1e-9 < control),
+        {HOLDS: reason},
         ("greatest loss / ε", loss, 4),
         ("with half the noise", control, 4),
     )
@@ -73,8 +76,11 @@ def failed_attempts() -> Finding:
     opposed = math.log((yes[1] / yes[0]) * (yes[0] / yes[1])) / budget
     return finding(
         decide(math.isclose(together, questions) and abs(opposed) < 1e-9),
-        "A reward that moves K − 1 separately noised comparisons the same way loses exactly "
-        "K − 1 times the budget of one, also when only bits come out: each may spend ε/(K − 1).",
+        {
+            HOLDS: "A reward that moves K − 1 separately noised comparisons the same way loses "
+            "exactly K − 1 times the budget of one, also when only bits come out: each may "
+            "spend ε/(K − 1)."
+        },
         ("loss of 4 comparisons / budget of one", together, 6),
         ("of 2 moved opposite ways", abs(opposed), 6),
     )
@@ -135,15 +141,18 @@ def lemma_4_2() -> Finding:
             "and 18 arms gone after epoch 1; it is true while |S| does not fall, and the lemma "
             "does without it"
         )
-    return finding(
-        decide(stands and bracket < 0 and sure > printed, CONDITION),
+    reason = (
         "Proved with constants, except with probability π²β/12, and the order for gaps of at most "
         "1/e, where a constant of 1150 is certified. Read literally the order fails for gaps near "
         "1: log log(1/Δ) tends to −∞ while the first epoch pulls each arm with certainty. The last "
         "line of the proof is certified for β ≤ ½, and false at K = 2, Δ = 1, β = 0.99, ε = 100. "
         f"The step R_e ≤ R_{{e+1}}/2 {step}. That epoch e removes all gaps from 2^(−e) on, and not "
         "the best arm, is proved. The union of events in the proof should be an intersection. The "
-        f"package's bounds are checked at {len(ratios)} points.",
+        f"package's bounds are checked at {len(ratios)} points."
+    )
+    return finding(
+        decide(stands and bracket < 0 and sure > printed, CONDITION),
+        {CONDITION: reason},
         ("allowed share of runs, β = ½", allowed, 4),
         ("seen", exceeded),
         ("bracket at Δ = 0.999, K = 2, β = 0.1", bracket, 2),
@@ -172,10 +181,13 @@ def theorem_4_3() -> Finding:
         if horizon <= rivals:  # the first epoch pulls each arm at most once
             bound = min(bound, rivals * gap)
         orders.append(bound / (math.log(horizon) * (rivals / gap + (rivals + 1) / epsilon)))
+    reason = (
+        "Proved with constants, and for every T ≥ 2: the words “sufficiently large” can be "
+        f"dropped. The order of the package's bound is checked at {len(orders)} points."
+    )
     return finding(
         decide(min(slack) >= 1 and max(orders) < 1024),
-        "Proved with constants, and for every T ≥ 2: the words “sufficiently large” can be "
-        f"dropped. The order of the package's bound is checked at {len(orders)} points.",
+        {HOLDS: reason},
         ("bound / measured, least", float(min(slack)), 2),
         ("bound / (Σ log T/Δ + K log T/ε), greatest", float(max(orders)), 1),
     )
@@ -198,9 +210,11 @@ def guess_and_double() -> Finding:
     found |= {("squaring", t): float(s) for t, s in zip(horizons, squaring, strict=True)}
     return finding(
         decide(grows and bool(np.all(squaring < 4.5)), FAILS, HOLDS),
-        "Each of the log₂ T restarts costs a multiple of log T, so T ← 2T gives log² T; without "
-        "restarts an early wrong elimination is never undone, at a probability that does not "
-        "depend on T. T ← T² keeps the order, at a factor of at most 4.",
+        {
+            FAILS: "Each of the log₂ T restarts costs a multiple of log T, so T ← 2T gives log² T; "
+            "without restarts an early wrong elimination is never undone, at a probability "
+            "that does not depend on T. T ← T² keeps the order, at a factor of at most 4."
+        },
         entries("{}, T = {:.0e}", found, 1),
     )
 
@@ -218,13 +232,16 @@ def lower_bound() -> Finding:
     gaps = ss19("C1").gaps[1:]
     whole = float(np.sum(gaps / bounds.group_privacy_factor(gaps, 1.0)))
     stands = min(least) > 1 - 1e-9 and min(sharp.values()) > 1 - 1e-9 and tends < 1.05
-    return finding(
-        decide(stands, CONDITION),
+    reason = (
         "Proved here by a coupling, at every ε, for consistent learners on Bernoulli arms with a "
         "largest mean below 1: lim inf regret/log T is at least the number of arms that are not "
         "best, over ε. In the limit of T only: at a given T a learner may have less regret by "
         "never trying an arm. The rate that is optimal to its constant is never below, and tends "
-        f"to this one as ε → 0: checked at {len(sharp)} points.",
+        f"to this one as ε → 0: checked at {len(sharp)} points."
+    )
+    return finding(
+        decide(stands, CONDITION),
+        {CONDITION: reason},
         ("rate·ε/(K − 1), least", min(least), 3),
         ("optimal rate / rate, ε = 0.01, greatest", tends, 3),
         ("rate on C1, ε = 1", bounds.private_lower_bound_rate(ss19("C1").means, 1.0), 3),
@@ -291,8 +308,10 @@ def theorem_4_4() -> Finding:
             share = max(share, bounds.elimination_regret(gaps, horizon, epsilon=epsilon) / bound)
     return finding(
         decide(share <= 1),
-        "Proved with constants; the instance-dependent bound of 900 random problems never "
-        "exceeds it.",
+        {
+            HOLDS: "Proved with constants; the instance-dependent bound of 900 random problems "
+            "never exceeds it."
+        },
         ("instance bound / minimax bound, greatest", float(share), 3),
     )
 
@@ -312,12 +331,15 @@ def minimax_optimality() -> Finding:
         bounds.private_minimax_lower_bound(5, t, 1e-7) * 1e-7 / (5 * math.log(t))
         for t in (1e6, 1e48)
     )
-    return finding(
-        decide(max(ratios) < 1000 and tiny < 0.01 < large, CONDITION),
+    reason = (
         "Holds, at every ε, if K log T/ε ≤ T^(1−p) for a fixed p > 0, by a bound for the worst "
         "instance derived here; the cited one is about single instances. Beyond the condition our "
         "lower bound is of smaller order, so the question stays open there. The factor is checked "
-        f"at {len(ratios)} points.",
+        f"at {len(ratios)} points."
+    )
+    return finding(
+        decide(max(ratios) < 1000 and tiny < 0.01 < large, CONDITION),
+        {CONDITION: reason},
         ("upper / lower / √log T, greatest", max(ratios), 0),
         ("lower·ε/(K log T) at ε = 10⁻⁷, T = 10⁶", f"{tiny:.1e}"),
         ("the same at T = 10⁴⁸", large, 3),
@@ -346,9 +368,11 @@ def tree_variance() -> Finding:
     least = 2 * scale**2 * int(ones.min()) / 20**2
     return finding(
         decide(private and max(tiles) <= levels and math.isclose(average, 1, rel_tol=1e-2)),
-        "Exactly so for the mechanism as described, with all nodes of the root-to-leaf path, which "
-        "is private as described. The usual counter has it on average only: 2L²/ε² at powers of "
-        "two.",
+        {
+            HOLDS: "Exactly so for the mechanism as described, with all nodes of the root-to-leaf "
+            "path, which is private as described. The usual counter has it on average only: "
+            "2L²/ε² at powers of two."
+        },
         ("blocks that one element moves, T = 64, at most", max(tiles)),
         ("usual counter, mean·ε²/L³", average, 4),
         ("usual counter, least·ε²/L²", least, 4),
@@ -365,9 +389,11 @@ def tree_regret_bound() -> Finding:
     }
     return finding(
         decide(all(b < a for a, b in itertools.pairwise(squares.values()))),
-        "As an upper bound. A union over all timesteps needs only log² T: no noise is "
-        "above √8·L·√(ℓ·max(L, ℓ))/ε but with probability 1/T, and L and ℓ = log(2KT²) are both "
-        "O(log T).",
+        {
+            HOLDS: "As an upper bound. A union over all timesteps needs only log² T: no noise is "
+            "above √8·L·√(ℓ·max(L, ℓ))/ε but with probability 1/T, and L and ℓ = log(2KT²) "
+            "are both O(log T)."
+        },
         entries("γ·ε/log² T at T = {:.0e}", squares, 2),
     )
 
@@ -380,9 +406,12 @@ def tree_necessity() -> Finding:
     )
     return finding(
         decide(late / early > 2, CANNOT_TELL, FAILS),
-        "The text calls it commonly known and argues from the variance of the noise alone, which "
-        "is indeed of a higher order. It gives no lower bound on the regret of a policy that uses "
-        "a tree, and does not say what counts as relying on one.",
+        {
+            CANNOT_TELL: "The text calls it commonly known and argues from the variance of the "
+            "noise alone, which is indeed of a higher order. It gives no lower bound "
+            "on the regret of a policy that uses a tree, and does not say what counts "
+            "as relying on one."
+        },
         ("noise of a sum over log T/ε, from T = 10⁵ to 10¹⁵, grows by", late / early, 2),
     )
 
@@ -409,13 +438,16 @@ def best_arm() -> Finding:
     falls = all(b < a for a, b in zip(early, late, strict=True))
     bounded = all(b <= 1.1 * limit for b, limit in zip(late, limits, strict=True))
     edge = _over_needed(1 - 1e-7, 0.05, 2, 10.0, 1e-99)
-    return finding(
-        decide(falls and bounded and edge > 10 * min(late), CONDITION),
+    reason = (
         "The text states no lower bound for identification. Derived here, arm by arm: as β → 0 the "
         "pulls of Lemma 4.2 stay within 512/(3μ*(1 − μ*)) + 32 times what ε-DP, or the data, "
         "enforce, and within K/(K − 1) times that with those of the best arm. So it holds in order "
         "as β → 0, if the largest mean stays away from 0 and 1; at a given β the terms log K and "
-        f"log log(1/Δ) are not shown to be needed. Checked at {len(grid)} points.",
+        f"log log(1/Δ) are not shown to be needed. Checked at {len(grid)} points."
+    )
+    return finding(
+        decide(falls and bounded and edge > 10 * min(late), CONDITION),
+        {CONDITION: reason},
         ("upper / lower, β = 10⁻⁹⁹, greatest", max(late), 0),
         ("the same, μ* = 1 − 10⁻⁷, Δ = 0.05, ε = 10", edge, 0),
     )
@@ -437,9 +469,12 @@ def concentrated() -> Finding:
     control = tails[2 * noise] <= allowed or spent[noise / 2] <= rho
     return finding(
         decide(fits and not control, CONDITION),
-        "The upper bounds, derived here: Gaussian noise of deviation 1/(r√(2ρ)) makes an epoch's "
-        "mean ρ-zCDP, the one-epoch argument is unchanged, and the private term becomes "
-        "√(log(K/β)/ρ)/Δ. Whether that is optimal is shown neither there nor here.",
+        {
+            CONDITION: "The upper bounds, derived here: Gaussian noise of deviation 1/(r√(2ρ)) "
+            "makes an epoch's mean ρ-zCDP, the one-epoch argument is unchanged, and the "
+            "private term becomes √(log(K/β)/ρ)/Δ. Whether that is optimal is shown "
+            "neither there nor here."
+        },
         ("P(noise > c₁) / allowed", tails[noise] / allowed, 4),
         ("budget spent / ρ", spent[noise] / rho, 4),
     )
@@ -458,9 +493,12 @@ def two_arms() -> Finding:
         samples = bounds.stopping_samples(DPExponentialNAS(epsilon, 0.5, beta), gap)
         ratios.append(samples / bounds.elimination_pulls(gap, 2, beta, epsilon))
     edge = bounds.stopping_samples(DPExponentialNAS(1.0, 0.5, 0.05), 1.0)
+    reason = (
+        "A mean that is known up to half of itself has a known sign. The pulls are those of "
+        f"Lemma 4.2 up to a constant, checked at {len(ratios)} points."
+    )
     return finding(
         decide(max(ratios) < 100 and min(ratios) > 0.1 and edge > 0),
-        "A mean that is known up to half of itself has a known sign. The pulls are those of "
-        f"Lemma 4.2 up to a constant, checked at {len(ratios)} points.",
+        {HOLDS: reason},
         extremes("samples of the rule / pulls of Algorithm 3", ratios, 2),
     )

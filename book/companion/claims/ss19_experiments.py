@@ -131,12 +131,16 @@ def misses() -> Finding:
     as_proved = all(valid.values()) and all(0.8 < cost < 1.25 for cost in costs.values())
     return finding(
         decide(as_proved and min(grows.values()) > 1.5, CONDITION, CANNOT_TELL),
-        "Proved for an index on the sums of a binary tree, for the horizon that it is told, whose "
-        "constant γ bounds the tree's noise except with probability 1/T: each bad arm costs γ in "
-        "the limit, whatever its gap, and no such γ is below 5.2·log²T/ε to the first order. With "
-        "the γ of Mishra and Thakurta it is of order log³T/ε. The other analogue that is named, "
-        "Tossou and Dimitrakakis', has counters whose noise grows with the number of an arm's "
-        "pulls and not with T, or promises (ε, δ)-privacy: to it the proof does not extend.",
+        {
+            CONDITION: "Proved for an index on the sums of a binary tree, for the horizon that it "
+            "is told, whose constant γ bounds the tree's noise except with probability "
+            "1/T: each bad arm costs γ in the limit, whatever its gap, and no such γ is "
+            "below 5.2·log²T/ε to the first order. With the γ of Mishra and Thakurta it "
+            "is of order log³T/ε. The other analogue that is named, Tossou and "
+            "Dimitrakakis', has counters whose noise grows with the number of an arm's "
+            "pulls and not with T, or promises (ε, δ)-privacy: to it the proof does not "
+            "extend."
+        },
         entries("γ/log T, growth from T = 10⁶ to 10¹⁰, {}", grows, 2),
         extremes("regret / γ, arms 0.9 and 0.1, ε = 1, T = 10¹⁰", costs.values(), 2, short=True),
     )
@@ -157,10 +161,13 @@ def footnote_2() -> Finding:
     early, late = (_td16_printed(log_t, 1.0) / log_t for log_t in (20.0, 2000.0))
     return finding(
         decide(left_out > 0.9 * levels and late > 1.3 * early, CONDITION),
-        "Holds for what is left out: at n = 2^k + 1 the width of TD16's Algorithm 1 does not "
-        "contain the factor k = log2 n of a node's noise. Only the bound of DP-UCB-INT rests on "
-        "(ε, δ)-DP; the other two are claimed for ε-DP. None of the three bounds reads "
-        "O(log T/ε): they are log t·log log t/ε, log²t/ε, and 1/ε + log t.",
+        {
+            CONDITION: "Holds for what is left out: at n = 2^k + 1 the width of TD16's Algorithm 1 "
+            "does not contain the factor k = log2 n of a node's noise. Only the bound "
+            "of DP-UCB-INT rests on (ε, δ)-DP; the other two are claimed for ε-DP. None "
+            "of the three bounds reads O(log T/ε): they are log t·log log t/ε, log²t/ε, "
+            "and 1/ε + log t."
+        },
         ("factor left out at n = 2⁴⁰ + 1", left_out, 1),
         ("(3.1)/log t, from log t = 20 to 2000, grows by", late / early, 3),
     )
@@ -173,8 +180,10 @@ def footnote_3() -> Finding:
     ratios = [policy.gamma(10, 10**k) / math.log(10**k) ** 3 for k in (4, 8, 16, 32)]
     return finding(
         decide(max(ratios) <= ratios[0] < 10 and min(ratios) > 1),
-        "The width that Mishra and Thakurta allow for a tree of budget ε is "
-        "log²T·log(K·T·log(T)/δ)/ε; with δ = 1/T it stays in proportion to log³T/ε.",
+        {
+            HOLDS: "The width that Mishra and Thakurta allow for a tree of budget ε is "
+            "log²T·log(K·T·log(T)/δ)/ε; with δ = 1/T it stays in proportion to log³T/ε."
+        },
         ("width·ε/log³T at T = 10⁴", ratios[0], 3),
         ("width·ε/log³T at T = 10³²", ratios[-1], 3),
     )
@@ -198,9 +207,10 @@ def k_squared() -> Finding:
         other = (
             "stays in proportion to K, so that for large ε or small gaps the whole does as well."
         )
+    reason = f"True of the private part, K²·log T/ε. The part without privacy {other}"
     return finding(
         decide(private > 80, CONDITION if free < 20 else HOLDS),
-        f"True of the private part, K²·log T/ε. The part without privacy {other}",
+        {CONDITION: reason},
         ("bound at K = 400 / at K = 40, ε = 10⁻³", private, 1),
         ("the same, gaps of 10⁻⁶ and ε = 10⁶", free, 1),
     )
@@ -224,10 +234,13 @@ def same_order() -> Finding:
             "The constants are not the same: Successive Elimination as in Algorithm 3 without "
             "noise has several times the regret of UCB."
         )
+    reason = (
+        "In order, K·log T/Δ for equal gaps, as both bounds have it, checked at "
+        f"{len(orders)} points. {constants}"
+    )
     return finding(
         decide(max(orders) < 100 and min(orders) > 0.01, CONDITION if ratio > 1.5 else HOLDS),
-        "In order, K·log T/Δ for equal gaps, as both bounds have it, checked at "
-        f"{len(orders)} points. {constants}",
+        {CONDITION: reason},
         ("bound of SE / bound of UCB, greatest", float(max(orders)), 1),
         ("measured on C2, T = 10⁸: SE / UCB", ratio, 2),
     )
@@ -293,13 +306,16 @@ def ucb_minimax() -> Finding:
         mean = float(simulate(UCB(), instance, horizon, 20, 51).mean()[-1])
         measured.append(mean / math.sqrt(10 * horizon * math.log(horizon)))
     steady = min(measured) > 0.8 * max(measured) and min(measured) > REACHED / 2
-    return finding(
-        decide(proved < 20 and steady),
+    reason = (
         "The bound follows from that for given gaps; checked at "
         f"{len(grid)} points. That it is reached, so that UCB exceeds every multiple of √(KT) in "
         "the end, is proved with a small constant only. Measured with ten arms and the gaps that "
         "the text names, for T from 10⁴ to 10⁶ and no further: there the regret stays in "
-        "proportion to √(KT log T).",
+        "proportion to √(KT log T)."
+    )
+    return finding(
+        decide(proved < 20 and steady),
+        {HOLDS: reason},
         ("bound / √(KT log T), greatest", proved, 2),
         ("proved to be reached, regret / √(KT log T), at least", REACHED / 2, 5),
         ("measured / √(KT log T), T = 10⁴", measured[0], 3),

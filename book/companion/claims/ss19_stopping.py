@@ -39,11 +39,14 @@ def fact_below() -> Finding:
         below.append(_ratio(math.sqrt(least), math.e * (1 + 1e-12)) < b)  # a is still above 1
     (end, _), example = bounds.loglog_bracket(1.01, 0.06), _ratio(1.01, 3.0)
     broken = all(below) and math.e < 3 < end and example < 0.06
-    return finding(
-        decide(all(above) and broken, CONDITION),
+    reason = (
         "Holds if and only if a ≥ e^{eb}: proved, and checked at "
         f"{len(above)} points. So a ≥ 1.19 is enough. For smaller a it fails just above x = e: "
-        "a = 1.01, b = 0.06, x = 3. Where SS19 uses it, a = 4/(β·log 2) is large.",
+        "a = 1.01, b = 0.06, x = 3. Where SS19 uses it, a = 4/(β·log 2) is large."
+    )
+    return finding(
+        decide(all(above) and broken, CONDITION),
+        {CONDITION: reason},
         ("log(a·log x)/x at a = 1.01, x = 3", example, 4),
         ("end of the range", end, 2),
         ("least a for every b < 1/16", math.exp(math.e / 16), 4),
@@ -57,11 +60,14 @@ def fact_above() -> Finding:
     for a, b in itertools.product((1.0001, 1.5, 3.0, 1e3, 1e9), np.geomspace(1e-30, 0.0624, 40)):
         _, end = bounds.loglog_bracket(a, b)
         ratios += [_ratio(a, x) / b for x in end * np.geomspace(1 + 1e-12, 1e6, 100)]
-    return finding(
-        decide(max(ratios) < 1),
+    reason = (
         f"Proved, and checked at {len(ratios)} points. The printed proof takes log log(y/b) for "
         "log log(1/b) + log log y, which it is not; and it takes the function to fall for every "
-        "a > 1, which it does only for a ≥ e.",
+        "a > 1, which it does only for a ≥ e."
+    )
+    return finding(
+        decide(max(ratios) < 1),
+        {HOLDS: reason},
         ("log(a·log x)/(b·x), greatest", float(max(ratios)), 4),
     )
 
@@ -88,8 +94,10 @@ def nas() -> Finding:
     spent = _spent(NAS(0.5, 0.05))["sampling"]
     return finding(
         decide(spent <= 1),
-        "The union bound spends π²/12 of β. With h_n ≥ |X̄ − μ| at every n, halting implies the "
-        "relative error α.",
+        {
+            HOLDS: "The union bound spends π²/12 of β. With h_n ≥ |X̄ − μ| at every n, halting "
+            "implies the relative error α."
+        },
         ("probability / β", spent, 4),
     )
 
@@ -114,10 +122,12 @@ def private() -> Finding:
     name = "Algorithm {}: share of ε/2 spent by n = {{}}, ε = 1"
     return finding(
         decide(first and second),
-        "Proved: 2R/σ₁ + 4R/σ₂ = ε/2 for the comparisons, 2R/σ₃ = ε/2 for the release. The "
-        "comparisons use up their half on long streams, and a third of it on short ones: computed "
-        "exactly on streams whose sum runs up and comes back to zero, next to a bound that no pair "
-        "exceeds.",
+        {
+            HOLDS: "Proved: 2R/σ₁ + 4R/σ₂ = ε/2 for the comparisons, 2R/σ₃ = ε/2 for the release. "
+            "The comparisons use up their half on long streams, and a third of it on short "
+            "ones: computed exactly on streams whose sum runs up and comes back to zero, "
+            "next to a bound that no pair exceeds."
+        },
         entries(name.format(1), spent, 3),
         entries(name.format(2), spent_by_doubling, 3),
     )
@@ -147,7 +157,7 @@ def correct() -> Finding:
         covered = covered and max(parts.values()) <= 0.25 and sum(parts.values()) <= 1
     return finding(
         decide(covered),
-        "Proved. Two of the four events fail with less than β/4: (1/2 + π²/24)·β in all.",
+        {HOLDS: "Proved. Two of the four events fail with less than β/4: (1/2 + π²/24)·β in all."},
         entries("{} / β", parts, 4),
         ("all / β", sum(parts.values()), 4),
     )
@@ -164,12 +174,15 @@ def doubling() -> Finding:
         for beta in (1e-9, 0.05, 0.5)
     ]
     falls = attempt("8 > e²·β/n²", certificates.boundary_falls)
-    return finding(
-        decide(max(ratios) <= 2 and bool(falls)),
+    reason = (
         "A factor of at most 2 in the time at which a noiseless run halts. Proved: once Algorithm "
         "1's condition is met it stays met, as log(8n²/β)/n falls, which is certified; and at "
         "n = 2^k Algorithm 2 has k² in place of n² in its logarithms. So it often halts earlier: "
-        f"checked at {len(ratios)} points.",
+        f"checked at {len(ratios)} points."
+    )
+    return finding(
+        decide(max(ratios) <= 2 and bool(falls)),
+        {HOLDS: reason},
         ("Algorithm 2 / Algorithm 1, greatest", max(ratios), 3),
         ("least", min(ratios), 3),
         falls,
@@ -186,7 +199,7 @@ def _tiny_budget(half: float = 0.5, beta: float = 0.08) -> float:
     times = bounds.stopping_times_printed(1.0, half, beta, 1.0)
     reached = 2000 * (times.queries + times.release) / 12
     allowed = noise_allowance(DPExponentialNAS(12.0, half, beta).halting, 1)  # σ₁ = σ₂ = 1
-    # leave the noise room, up to a probability of β/100: P(A + B ≤ −z) = (1 + z/2)·exp(−z)/2
+    # leave the noise room, except with probability β/100: P(A + B ≤ −z) = (1 + z/2)·exp(−z)/2
     room = brentq(lambda z: (1 + z / 2) * math.exp(-z) / 2 - beta / 100, 0, 100)
     return (reached + room - allowed) / 2
 
@@ -226,14 +239,17 @@ def theorem_3_3() -> Finding:
     least_x, least_budget, steps_fail = _steps()
     fits = all(proved) and constant < 191 and max(ratios) <= 1 and math.exp(22.5) > 5e9
     fails = edge < 0 and tiny > enough and late < halts and steps_fail
-    return finding(
-        decide(fits and fails, CONDITION),
+    reason = (
         "Proved for β ≤ 0.08 if α|μ| ≤ R/e and ε|μ| ≥ R·exp(−10⁹); its constants are certified, "
         f"the package's bounds checked at {len(ratios)} points. β ≤ 0.08 alone is not enough. "
         "Where α|μ| comes near R the logarithm turns negative, and so does the bound. And t₁ lacks "
         "log log(R/(ε|μ|)): as ε → 0 the bound fails. The first two of the three facts of the "
         "printed proof have the same flaws; the third holds. Both flaws are repaired in the "
-        "chapter, with a constant below 191 in place of 2000.",
+        "chapter, with a constant below 191 in place of 2000."
+    )
+    return finding(
+        decide(fits and fails, CONDITION),
+        {CONDITION: reason},
         ("proved time / printed bound, greatest", max(ratios), 4),
         ("printed bound at α = 1 − 10⁻⁶, |μ| = R, ε = 1", edge, 0),
         ("log log(eR/(ε|μ|)) up to which it is proved", enough, 1),
@@ -293,11 +309,14 @@ def dagum() -> Finding:
         attempt("−log(1 − u) < u + u², |u| ≤ 1/2", certificates.logarithm_bounded),
         attempt("32·log 2 < 23", lambda: certificates.dagum_constant(23)),
     ]
-    return finding(
-        decide(min(ratios) >= 1 / 23 and all(proved)),
+    reason = (
         "Derived here for every law on [−R, R], in expectation and with the constant "
         "(1 − 2β)·log((1 − β)/β)/log(1/β)/23: proved, with two steps that are certified. The "
-        f"package's bound is checked at {len(ratios)} points.",
+        f"package's bound is checked at {len(ratios)} points."
+    )
+    return finding(
+        decide(min(ratios) >= 1 / 23 and all(proved)),
+        {HOLDS: reason},
         ("lower bound / rate, least", min(ratios), 4),
         *proved,
     )
@@ -320,12 +339,15 @@ def lemma_3_5() -> Finding:
         attempt("e^ε − 1 < 6ε, ε ≤ 2.918", lambda: certificates.six_covers(6, "2.918")),
         attempt("e^ε − 1 > 6ε, ε = 2.919", lambda: certificates.six_fails(6, "2.919")),
     ]
-    return finding(
-        decide(all(below) and bool(beyond) and all(proved), CONDITION),
+    reason = (
         "Holds if e^ε − 1 ≤ 6ε, that is for ε up to the number below; certified on both sides of "
         "it. The sharp factor is (1 + d(e^ε − 1))^n, attained for every n, and exceeds the printed "
         "one for larger ε and small distances d. The package's factor is checked at "
-        f"{len(below)} points.",
+        f"{len(below)} points."
+    )
+    return finding(
+        decide(all(below) and bool(beyond) and all(proved), CONDITION),
+        {CONDITION: reason},
         ("greatest ε for every n and d", crossing, 4),
         *proved,
     )
@@ -354,13 +376,16 @@ def theorem_3_4() -> Finding:
         f"median > {rate}/20, ε ≤ 2.918, β ≤ 0.1",
         lambda: certificates.median_needed(20, "2.918", "0.1"),
     )
-    return finding(
-        decide(min(ratios) > 1 / 40 and all((small, large, median))),
+    reason = (
         "Holds on every law of mean μ, not on the hard one alone, and for every ε: for small ε by "
         "the private bound, for larger ε by the bound without privacy. That the expected samples "
         f"exceed a fortieth of {rate} is certified for every β < 1/4, α and ε, and that the median "
         "exceeds a twentieth for ε ≤ 2.918 and β ≤ 0.1. The proof takes β < 1/4. The package's "
-        f"bound is checked at {len(ratios)} points.",
+        f"bound is checked at {len(ratios)} points."
+    )
+    return finding(
+        decide(min(ratios) > 1 / 40 and all((small, large, median))),
+        {HOLDS: reason},
         (f"expected samples / ({rate}), least", min(ratios), 4),
         small,
         large,
@@ -388,13 +413,16 @@ def corollary_3_6() -> Finding:
     proved = attempt(
         "lower bound > sum / 25, |μ| ≤ R/2, β < 1/4", lambda: certificates.both_needed(25)
     )
-    return finding(
-        decide(min(ratios) > 1 / 25 and falls and bool(proved), CONDITION),
+    reason = (
         "Holds on the law on {−R, R} if |μ| stays away from R, and so for some law: for |μ| ≤ R/2 "
         "the lower bound is certified to exceed a 25th of the printed sum, and the package's is "
         f"checked at {len(ratios)} points. But the variance of that law "
         "is R² − μ², which is not Θ(R²) near R: for |μ| = R a private rule needs of the order of "
-        "1/α samples only.",
+        "1/α samples only."
+    )
+    return finding(
+        decide(min(ratios) > 1 / 25 and falls and bool(proved), CONDITION),
+        {CONDITION: reason},
         ("lower bound / printed sum, |μ| ≤ R/2, least", min(ratios), 4),
         ("a private rule / first term at |μ| = R, ε = 1, α = 10⁻⁴", few[1], 4),
         ("the same at α = 10⁻⁶", few[2], 6),
@@ -420,12 +448,15 @@ def matches() -> Finding:
         look = rule.look(rule.noiseless_time(0.3))  # its boundary has no steps by doubling
         beyond.append(rule.threshold(look) / float(lower))
     grows = all(a < b for a, b in itertools.pairwise(beyond))
-    return finding(
-        decide(max(within) < 2000 and grows, CONDITION),
+    reason = (
         "In order, if |μ| stays away from R and log log(R/(ε|μ|)) is at most of the order of "
         "log(1/β)/α as well: for fixed α and β the quotient is unbounded as ε → 0, by the doubly "
         "logarithmic term that t₁ lacks. The distance in constants is large: checked at "
-        f"{len(within)} points.",
+        f"{len(within)} points."
+    )
+    return finding(
+        decide(max(within) < 2000 and grows, CONDITION),
+        {CONDITION: reason},
         extremes("proved time / lower bound", within, 0, short=True),
         ("boundary / lower bound at ε = 10⁻⁴, β = 0.2", float(beyond[0]), 1),
         ("the same at ε = 10⁻⁸⁰", float(beyond[-1]), 1),
@@ -464,8 +495,7 @@ def bypass() -> Finding:
     floors = {deviation: _promised_floor(*problem, deviation) for deviation in (1.0, 0.1, 0.03)}
     fits = confused and min(same) >= 0.5 and math.isclose(floors[1.0], without)
     some, few = round(floors[0.1]), round(floors[0.03])
-    return finding(
-        decide(fits and few < some < without, CANNOT_TELL),
+    reason = (
         "Open as printed: a restriction is a promise to the rule, and it is not known what a rule "
         "can make of it; none is given there or here. Without the promise it is impossible. A rule "
         "that is right on all of [−R, R] has to tell a law of small variance from its mixture with "
@@ -473,7 +503,11 @@ def bypass() -> Finding:
         f"variance: at |μ| = ε = 0.1 and R = 1, α = 1/2, β = 0.05, a median of {without:.0f} "
         "samples. With the promise the same argument may use laws of the promised variance only, "
         f"and leaves {some} samples for σ ≤ 0.1 and {few} for σ ≤ 0.03. Whether so few are enough "
-        "is not known.",
+        "is not known."
+    )
+    return finding(
+        decide(fits and few < some < without, CANNOT_TELL),
+        {CANNOT_TELL: reason},
         ("bound on a law of small variance / on the hard law, least", min(same), 3),
         *(
             (f"least median, σ ≤ {deviation:g} promised", floor, 1)
@@ -509,12 +543,15 @@ def nas_samples() -> Finding:
     ]
     # a time is rounded up to a sample, and the first rate is at least log 2
     kept = max(ratios) <= 420 + 1 / math.log(2) and max(improved) <= 440
-    return finding(
-        decide(kept and bool(first and second)),
+    reason = (
         "The times by which NAS surely halts, for β ≤ 1/2: certified, and checked at "
         f"{len(ratios) + len(improved)} points. The second is that of looks at powers of two, for "
         "α|μ| ≤ R/e. Nearer to R the doubly logarithmic term turns negative: that flaw is counted "
-        "at Theorem 3.3.",
+        "at Theorem 3.3."
+    )
+    return finding(
+        decide(kept and bool(first and second)),
+        {HOLDS: reason},
         extremes("time / rate", ratios, 1),
         ("the same with looks at powers of two, greatest", max(improved), 1),
         first,
@@ -536,9 +573,11 @@ def essentially() -> Finding:
     wide, *_, narrow = quotients.values()
     return finding(
         decide(wide < 10, CONDITION if narrow > 10 * wide else HOLDS),
-        "Up to the doubly logarithmic term, on laws whose deviation is of the order of R. On laws "
-        "of small variance the lower bound is smaller by up to R/(α·|μ|), and the Bernstein rules "
-        "that §6 speaks of come down to it.",
+        {
+            CONDITION: "Up to the doubly logarithmic term, on laws whose deviation is of the order "
+            "of R. On laws of small variance the lower bound is smaller by up to "
+            "R/(α·|μ|), and the Bernstein rules that §6 speaks of come down to it."
+        },
         entries("upper / lower rate, {}", quotients, 2),
     )
 
@@ -599,12 +638,15 @@ def bernstein(found: Mapping[Any, Estimates]) -> Finding:
     edge = _bernstein_rate(0.0, 0.99, 0.5, False)
     negative = f"{edge:.2f}".replace("-", "\N{MINUS SIGN}")
     few, many = (min(ratios), max(ratios)) if ratios else (math.inf, math.inf)
-    return finding(
-        decide(many < 100, CONDITION if edge < 0 else HOLDS),
+    reason = (
         "With log log(e·R/(α|μ|)) in place of log log(R/(α|μ|)): as printed the rate is "
         f"{negative} samples at |μ| = R, α = 0.99, β = 1/2, the flaw of Theorem 3.3. The proof is "
         f"in the cited paper. In the chapter's runs EBGStop takes {few:.1f} to {many:.1f} times "
-        f"the mended rate on average, as the deviation falls to {least:.3g}·R.",
+        f"the mended rate on average, as the deviation falls to {least:.3g}·R."
+    )
+    return finding(
+        decide(many < 100, CONDITION if edge < 0 else HOLDS),
+        {CONDITION: reason},
         ("printed rate at |μ| = R, α = 0.99, β = 1/2", edge, 2),
         extremes("mean samples / mended rate", ratios or [0.0], 2),
     )

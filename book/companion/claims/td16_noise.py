@@ -27,9 +27,11 @@ def previous_order() -> Finding:
     arms = [_previous_gamma(k, 10**6) / k for k in (10, 100, 1000)]
     return finding(
         decide(max(logs) < 2 * min(logs) and max(arms) < 1.5 * min(arms)),
-        "The width that Mishra and Thakurta's index allows for noise, and with it the pulls of a "
-        "bad arm, are in proportion to log³T/ε and to K: each arm's tree has the budget ε/K. "
-        "That budget is not needed, as a reward enters one tree only.",
+        {
+            HOLDS: "The width that Mishra and Thakurta's index allows for noise, and with it the "
+            "pulls of a bad arm, are in proportion to log³T/ε and to K: each arm's tree has "
+            "the budget ε/K. That budget is not needed, as a reward enters one tree only."
+        },
         extremes("width·ε/log³T, T = 10⁴ to 10³²", logs, 2),
         ("width/K at K = 1000 over that at K = 10", arms[-1] / arms[0], 3),
     )
@@ -56,9 +58,11 @@ def logarithmic_noise() -> Finding:
     single, *many = over.values()
     return finding(
         decide(single < 1.1, CONDITION if many[2] > 1.5 * many[1] else HOLDS, FAILS),
-        "True of one node of the tree, and so of the sum at n = 2^k + 1, up to the blocks. The sum "
-        "at n = 2^k + n' has a node for each binary digit 1 of n', k at most: its deviation is of "
-        "the order of log^{1.5} n/ε.",
+        {
+            CONDITION: "True of one node of the tree, and so of the sum at n = 2^k + 1, up to the "
+            "blocks. The sum at n = 2^k + n' has a node for each binary digit 1 of n', "
+            "k at most: its deviation is of the order of log^{1.5} n/ε."
+        },
         ("variance / that of one variable, n = 2⁴⁰ + 1", single, 3),
         entries("the same, n = 2^{} − 1", dict(zip((11, 21, 41), many, strict=True)), 2),
     )
@@ -73,9 +77,12 @@ def same_noise() -> Finding:
     width = math.sqrt(2 * math.log(10_000) / 10)
     return finding(
         decide(few / many > 2, CONDITION, HOLDS),
-        "True of the sums. The index divides them by the number of pulls, so that an arm with few "
-        "pulls has a mean with much more noise, which no width covers: at 10 pulls of 10000 its "
-        "deviation is many times √(2 log t/n). Our proof of a regret bound has to take a detour.",
+        {
+            CONDITION: "True of the sums. The index divides them by the number of pulls, so that "
+            "an arm with few pulls has a mean with much more noise, which no width "
+            "covers: at 10 pulls of 10000 its deviation is many times √(2 log t/n). Our "
+            "proof of a regret bound has to take a detour."
+        },
         ("noise of the mean, 10 pulls / 9990 pulls", few / many, 1),
         ("noise of the mean / √(2 log t/n), 10 pulls", few / width, 2),
     )
@@ -100,10 +107,13 @@ def below_bonus() -> Finding:
     always = math.isfinite(max(crossing.values()))
     return finding(
         decide(late < 1 and late < middle < early, CONDITION if always else HOLDS, FAILS),
-        "The noise decreases like n^(v/2 − 1), which for v > 1 is slower than the bonus: it is "
-        "below √(2 log t/n) while n ≤ (2 log t)^(1/(v − 1)), and so for an arm that is hardly "
-        "pulled any more. Of the best arm, where n is about t, the contrary is true: its noise is "
-        "below the bonus at first, if ever, and above it for all larger n.",
+        {
+            CONDITION: "The noise decreases like n^(v/2 − 1), which for v > 1 is slower than the "
+            "bonus: it is below √(2 log t/n) while n ≤ (2 log t)^(1/(v − 1)), and so "
+            "for an arm that is hardly pulled any more. Of the best arm, where n is "
+            "about t, the contrary is true: its noise is below the bonus at first, if "
+            "ever, and above it for all larger n."
+        },
         entries("log n from which the noise stays above, n = t, v = {}", crossing, 1),
         ("noise / bonus at n = 1000, v = 1.5, log t = 10", early, 2),
         ("noise / bonus at n = 1000, v = 1.5, log t = 10⁶", late, 4),
@@ -132,10 +142,13 @@ def factor_first() -> Finding:
     grows = small[2] > 1.2 * small[1] > 1.2 * small[0]
     return finding(
         decide(fixed[2] < fixed[1] < fixed[0], CONDITION if grows else HOLDS, FAILS),
-        "The printed bound says so for fixed ε: its added part is in proportion to "
-        "log t·(log log t + log(1/ε))/ε, so that ε may fall with t like a power of 1/log t, but no "
-        "faster. Whether the algorithm has that regret is judged at Theorem 3.2: not with the "
-        "printed width, and with the repaired one up to our constants.",
+        {
+            CONDITION: "The printed bound says so for fixed ε: its added part is in proportion to "
+            "log t·(log log t + log(1/ε))/ε, so that ε may fall with t like a power of "
+            "1/log t, but no faster. Whether the algorithm has that regret is judged at "
+            "Theorem 3.2: not with the printed width, and with the repaired one up to "
+            "our constants."
+        },
         ("added part / (log t·log log t/ε), log t = 20, ε = 1", fixed[0], 1),
         ("the same, log t = 10⁶, ε = 1", fixed[2], 1),
         ("the same, log t = 20, ε = 10⁻¹²", small[2], 1),
@@ -162,9 +175,11 @@ def proportional(runs: Readings) -> Finding:
     less = max(*printed, *ratios.values()) < 9
     return finding(
         decide(min(ratios.values()) > 1, CONDITION if less else HOLDS, FAILS),
-        "Only where the private part rules. For small gaps the printed bounds are those without "
-        "privacy, whatever ε is. In our runs of Figure 2 a tenth of ε costs less than ten times "
-        "the regret.",
+        {
+            CONDITION: "Only where the private part rules. For small gaps the printed bounds are "
+            "those without privacy, whatever ε is. In our runs of Figure 2 a tenth of ε "
+            "costs less than ten times the regret."
+        },
         entries("regret at ε = 0.1 / at ε = 1, {}, panel {}", ratios, 2),
         ("printed bounds, the same, gap 10⁻⁶", max(printed), 3),
     )

@@ -84,9 +84,12 @@ def hybrid_mechanism() -> Finding:
     within = {split: loss <= epsilon * (1 + 1e-12) for split, loss in worst.items()}
     return finding(
         decide(within["full"], HOLDS, CONDITION if within["half"] else FAILS),
-        "Exactly ε with ε/2 for the blocks and ε/2 for each tree, as Chan, Shi & Song divide it. "
-        "Scale 1/ε at the powers of two spends all of ε on the blocks; with a tree of ε it is "
-        "exactly 2ε from n = 4 on, as the third element is in one node and in one block.",
+        {
+            CONDITION: "Exactly ε with ε/2 for the blocks and ε/2 for each tree, as Chan, Shi & "
+            "Song divide it. Scale 1/ε at the powers of two spends all of ε on the "
+            "blocks; with a tree of ε it is exactly 2ε from n = 4 on, as the third "
+            "element is in one node and in one block."
+        },
         ("loss / ε, ε/2 each", worst["half"] / epsilon, 6),
         ("loss / ε, ε each", worst["full"] / epsilon, 6),
         ("length from which ε is exceeded, ε each", next(over, 0)),
@@ -154,12 +157,15 @@ def bound() -> Finding:
         half += unless
     broken = sum(ratio > 1 for ratio in ratios.values())
     partly = CONDITION if broken == len(ratios) and small["full"] < 1 else FAILS
-    return finding(
-        decide(broken == 0 and max(small.values()) < 1, HOLDS, partly),
+    reason = (
         "Computed from the exact law of the noise. It fails, by a few per cent of γ, for some γ "
         "between 0.05 and 0.2 once n is large enough, whichever logarithm is meant. Where γ is as "
         "small as 2t^(−4), n ≤ t, it holds with much room for scale 1/ε at powers of two and trees "
-        f"of ε (2ε-private); {half}.",
+        f"of ε (2ε-private); {half}."
+    )
+    return finding(
+        decide(broken == 0 and max(small.values()) < 1, HOLDS, partly),
+        {CONDITION: reason},
         entries("failure / γ, {}, log {}: n = {}, γ = {}", ratios, 4),
         entries("greatest failure / γ at γ = 2t^(−4), n ≤ 2²¹, {}", small, ".2g"),
         entries("the same, {}, with ε/2 in the bound", halved, ".2g"),
@@ -292,10 +298,13 @@ def theorem_3_1() -> Finding:
             CONDITION if private <= kept else FAILS,
             decide(max(whole, private) <= kept, HOLDS, CANNOT_TELL),
         ),
-        "By post-processing, as the paper says, the whole sequence of actions has the ε of one "
-        "counter: ε itself if blocks and trees get ε/2 each, and 2ε with scale 1/ε at powers of "
-        "two and trees of ε. There ε is not true: the actions 1 2 1 2 1 2 2 1 2 lose more "
-        "on whether arm 1's third reward is 0 or 1 (its others 1, those of arm 2 0).",
+        {
+            CONDITION: "By post-processing, as the paper says, the whole sequence of actions has "
+            "the ε of one counter: ε itself if blocks and trees get ε/2 each, and 2ε "
+            "with scale 1/ε at powers of two and trees of ε. There ε is not true: the "
+            "actions 1 2 1 2 1 2 2 1 2 lose more on whether arm 1's third reward is 0 "
+            "or 1 (its others 1, those of arm 2 0)."
+        },
         ("ε of one counter / ε, ε/2 each", private / epsilon, 6),
         ("ε of one counter / ε, ε each", whole / epsilon, 6),
         ("P(actions), third reward 0, ε = 1 each", float(first.mean()), 4),
@@ -332,8 +341,10 @@ def lemma_3_1() -> Finding:
             worst = max(worst, float(np.max(losses * n ** (v / 2))))
     return finding(
         decide(worst <= FINE),
-        "One reward moves the mean of n by at most 1/n, and the Laplace scale that the algorithm "
-        "draws with is n^(v/2 − 1): the loss is n^(−v/2).",
+        {
+            HOLDS: "One reward moves the mean of n by at most 1/n, and the Laplace scale that the "
+            "algorithm draws with is n^(v/2 − 1): the loss is n^(−v/2)."
+        },
         ("greatest loss / n^(−v/2)", worst, 9),
     )
 
@@ -358,10 +369,12 @@ def theorem_3_4_first() -> Finding:
     parked = _true(DPUCBInt(input_of(16), "literal").losses(10_000 + 2 * 16))
     return finding(
         decide(max(shares.values()) <= FINE, HOLDS, CONDITION if refreshed <= FINE else FAILS),
-        "True of one release for every f pulls: the mean of n^(−v/2) over the f pulls up to a "
-        "release is at least its loss. Read literally, n mod f = 0 stays true while an "
-        "arm is not played, each step releases it again with new noise, and the loss of an arm at "
-        "rest grows in proportion to t.",
+        {
+            CONDITION: "True of one release for every f pulls: the mean of n^(−v/2) over the f "
+            "pulls up to a release is at least its loss. Read literally, n mod f = 0 "
+            "stays true while an arm is not played, each step releases it again with "
+            "new noise, and the loss of an arm at rest grows in proportion to t."
+        },
         ("greatest loss / bound, one release for f pulls", refreshed, 4),
         ("greatest loss / bound, literally", literal, ".3g"),
         ("ε at δ = e^(−10) of 10000 releases of an arm at rest, f = 16", parked, 1),
@@ -429,8 +442,7 @@ def corollary_3_2() -> Finding:
                 DPUCBInt.calibrated(target, DELTA, HORIZON, by="interval").interval / f, 2
             ),
         }
-    return finding(
-        _verdict(all(exceeded[t, ""] for t in TARGETS), all(exceeded.values())),
+    reason = (
         "One flaw, in Theorem 3.4: the square root holds the sum over releases n = fj of n^(−v), "
         "which is at most ε·Σ n^(−v), so that √ε comes out of it and not ε. Corollary 3.1 bounds "
         "that, Corollary 3.2 inverts it, and the abstract's O(1/ε) counts the pulls that follow. "
@@ -439,7 +451,11 @@ def corollary_3_2() -> Finding:
         f"it. {PLAYED} f has to grow like ε^(−2/v), as already one release has the loss f^(−v/2). "
         "Actions show less than releases. Single actions fail in one reading (see the same "
         "corollary, read by Definition 2.1); whether the sequence of actions keeps a target is "
-        "open.",
+        "open."
+    )
+    return finding(
+        _verdict(all(exceeded[t, ""] for t in TARGETS), all(exceeded.values())),
+        {FAILS: reason},
         evidence,
         ("relative error of the inversion, at most", magnitude(inverse)),
     )

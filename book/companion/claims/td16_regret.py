@@ -214,9 +214,11 @@ def theorem_3_3_order() -> Finding:
     equal = max(*middle[:-1], *late[:-1])
     return finding(
         decide(growth < 1.1, HOLDS if late[-1] <= equal else CONDITION),
-        "Proved with constants of our own for gaps that do not differ, and otherwise with a "
-        "factor that depends on their ratio only: for fixed gaps and ε the regret of DP-UCB is "
-        "O(log²t).",
+        {
+            CONDITION: "Proved with constants of our own for gaps that do not differ, and "
+            "otherwise with a factor that depends on their ratio only: for fixed gaps "
+            "and ε the regret of DP-UCB is O(log²t)."
+        },
         ("our bound / order, equal gaps, greatest", equal, 1),
         ("growth of it from T = 10⁸ to 10¹¹, greatest", growth, 3),
         ("our bound / order, gaps 0.1 and 0.5, T = 10¹¹", late[-1], 1),

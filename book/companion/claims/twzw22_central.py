@@ -61,9 +61,12 @@ def lemma_2_private() -> Finding:
     control = float(element_losses(falling, 2 * falling * LENGTH.bit_length()).max())
     return finding(
         decide(max(losses.values()) <= FINE < control),
-        "One element is in one block of each level at most, and a block's noise is that of its "
-        "last, greatest bound. The noise of the copy cannot be read: this is for scale 2·B·L/ε, L "
-        "levels, and elements of either sign. Bounds must not decrease.",
+        {
+            HOLDS: "One element is in one block of each level at most, and a block's noise is that "
+            "of its last, greatest bound. The noise of the copy cannot be read: this is for "
+            "scale 2·B·L/ε, L levels, and elements of either sign. Bounds must not "
+            "decrease."
+        },
         entries(f"greatest loss / ε, T ≤ {LENGTH}, B_n = n^{{:.2g}}", losses, 6),
         ("greatest loss / ε for B_n = n^(−0.5)", control, 3),
     )
@@ -89,10 +92,13 @@ def lemma_2_noise() -> Finding:
     }
     return finding(
         decide(constants[256] < 1.1 * constants[16]),
-        "Proved from Lemma 2.8 of Chan, Shi & Song (2011) with 2√8·L^1.5·log(2/β), L levels. A "
-        "growing bound helps, as blocks have at most the scale of the last one, and a sum of "
-        "Laplace variables of smaller scales exceeds a threshold less often; for equal scales it "
-        "is computed exactly. For small β nothing better than log(1/β) is true: see Lemma 3.",
+        {
+            HOLDS: "Proved from Lemma 2.8 of Chan, Shi & Song (2011) with 2√8·L^1.5·log(2/β), L "
+            "levels. A growing bound helps, as blocks have at most the scale of the last "
+            "one, and a sum of Laplace variables of smaller scales exceeds a threshold less "
+            "often; for equal scales it is computed exactly. For small β nothing better "
+            "than log(1/β) is true: see Lemma 3."
+        },
         entries("least constant, T < 2^{}, β ≤ 0.1", constants, 2),
     )
 
@@ -107,10 +113,12 @@ def theorem_1() -> Finding:
     loss, half = (max(_tree_loss(tree, share) for tree in plans) for share in (1.0, 0.5))
     return finding(
         decide(loss <= FINE < half),
-        "A reward is truncated at the B_n of its number, whatever it is, and enters one tree; "
-        "the trees' sums determine the pulls, one after the other. For nodes of scale 2·B_n·L/ε; "
-        "B_n·L/ε would be enough for rewards that are never negative, and is 2ε-private for "
-        "others. The copy does not show which is printed.",
+        {
+            HOLDS: "A reward is truncated at the B_n of its number, whatever it is, and enters one "
+            "tree; the trees' sums determine the pulls, one after the other. For nodes of "
+            "scale 2·B_n·L/ε; B_n·L/ε would be enough for rewards that are never negative, "
+            "and is 2ε-private for others. The copy does not show which is printed."
+        },
         (f"greatest loss / ε, T = {LENGTH}", loss, 6),
         ("with half the noise, rewards of either sign", half, 6),
     )
@@ -155,12 +163,15 @@ def lemma_3() -> Finding:
     shown_at = ((0.5, 6), (1.0, 6), (1.0, 10_000))
     return finding(
         decide(bounded and not grows[1.0], HOLDS if not any(grows.values()) else CONDITION, FAILS),
-        "It holds with a constant for v = 1. For v < 1 no constant is enough at all T: where n is "
-        "a power of two and all rewards are 0, the error is one Laplace variable, whose quantile "
-        "is linear in ℓ = log(2t⁴), and the bonus grows like ℓ^(v/(1+v)) only; the constant "
-        "must grow like (log T)^(1/(1+v) − 1/2), which is slow. With B_n and bonus of order log²T "
-        "in place of log^1.5 T it holds for every v. The "
-        "formula is lost, and this is one reading: with log^(1.5 + 1/v) T it would hold as well.",
+        {
+            CONDITION: "It holds with a constant for v = 1. For v < 1 no constant is enough at all "
+            "T: where n is a power of two and all rewards are 0, the error is one "
+            "Laplace variable, whose quantile is linear in ℓ = log(2t⁴), and the bonus "
+            "grows like ℓ^(v/(1+v)) only; the constant must grow like (log T)^(1/(1+v) "
+            "− 1/2), which is slow. With B_n and bonus of order log²T in place of "
+            "log^1.5 T it holds for every v. The formula is lost, and this is one "
+            "reading: with log^(1.5 + 1/v) T it would hold as well."
+        },
         entries(
             "least C, one node, v = {}, T = 10^{}",
             {key: c for key, c in needed.items() if key[0] < 1},
@@ -213,11 +224,14 @@ def theorem_2() -> Finding:
     near = within["fitted"] and max(over.values()) < 3 and min(better.values()) > 0.5
     return finding(
         decide(near, HOLDS if within["log"] and min(over.values()) <= 0.5 else CONDITION, FAILS),
-        "With widths that are valid, and rewards cut where they are least, the factor on the "
-        "non-private rate is log T/ε, less than what is claimed: near optimal, up to log T, and "
-        "the bound on DPRSE is better by that. With log^1.5 T in the threshold valid widths give "
-        "(log T)^(2 + 1/(2v)) for (log T)^2.5, the same only for v = 1. With the bonus of Lemma 3 "
-        "as we read it and v < 1 the proof does not go through. Rates are for fixed u and v.",
+        {
+            CONDITION: "With widths that are valid, and rewards cut where they are least, the "
+            "factor on the non-private rate is log T/ε, less than what is claimed: near "
+            "optimal, up to log T, and the bound on DPRSE is better by that. With "
+            "log^1.5 T in the threshold valid widths give (log T)^(2 + 1/(2v)) for (log "
+            "T)^2.5, the same only for v = 1. With the bonus of Lemma 3 as we read it "
+            "and v < 1 the proof does not go through. Rates are for fixed u and v."
+        },
         entries("power of log T in the pulls, {}, v = {}", powers, 2),
         entries("power of log T over the lower bound, v = {}", over, 2),
         entries("power of log T over our bound for DPRSE, v = {}", better, 2),
@@ -232,10 +246,13 @@ def tree_suboptimal() -> Finding:
     early, late = (_ratio_of_bounds(k, 1.0) for k in (60, 90))
     return finding(
         decide(late > early, CANNOT_TELL, FAILS),
-        "What is shown, there and here, is an upper bound for DPRUCB that is greater than that for "
-        "DPRSE. No lower bound on the regret of UCB with a tree is given for heavy tails, and that "
-        "choices at every round are the reason is not more than a guess. With bounded rewards "
-        "later work has UCB without a tree that is optimal.",
+        {
+            CANNOT_TELL: "What is shown, there and here, is an upper bound for DPRUCB that is "
+            "greater than that for DPRSE. No lower bound on the regret of UCB with a "
+            "tree is given for heavy tails, and that choices at every round are the "
+            "reason is not more than a guess. With bounded rewards later work has UCB "
+            "without a tree that is optimal."
+        },
         ("bound of DPRUCB / bound of DPRSE, v = 1, T = 10⁶⁰", early, 3),
         ("the same, T = 10⁹⁰", late, 3),
     )
@@ -253,10 +270,12 @@ def theorem_3() -> Finding:
         losses.append(2 * plan.bound / (plan.noise_scale * plan.noise_draws) / epsilon)
     return finding(
         decide(max(losses) <= FINE < 2 * min(losses)),
-        "Every epoch forgets the rewards of those before, so that a reward enters one release, "
-        "and the released means determine what is pulled. For noise of scale 2B/R on the mean, "
-        "over ε: half of it would be enough for rewards that are never negative. The copy does "
-        "not show which is printed.",
+        {
+            HOLDS: "Every epoch forgets the rewards of those before, so that a reward enters one "
+            "release, and the released means determine what is pulled. For noise of scale "
+            "2B/R on the mean, over ε: half of it would be enough for rewards that are "
+            "never negative. The copy does not show which is printed."
+        },
         ("plans", len(losses)),
         ("greatest loss / ε", max(losses), 6),
         ("least", min(losses), 6),
@@ -315,10 +334,13 @@ def lemma_4() -> Finding:
     valid = spare(1.0) <= 0 and max(exact[0.1], exact[1.0]) <= 1 < exact[100.0]
     return finding(
         decide(valid and max(flat.values()) < 1.2),
-        "Proved: a private mean errs by at most 1 + √(2ε) + ε/3 + 2 times err, which is 4.75 at "
-        "ε = 1, and 24 = 4·6, 12 = 2·6 need 6. Six is reached at the ε below; for greater ε "
-        "the spread of the rewards, and not the noise, decides, and the lengths of ε = 1 are to "
-        "be kept: at ε = 100 six times err is exceeded far too often.",
+        {
+            HOLDS: "Proved: a private mean errs by at most 1 + √(2ε) + ε/3 + 2 times err, which is "
+            "4.75 at ε = 1, and 24 = 4·6, 12 = 2·6 need 6. Six is reached at the ε below; "
+            "for greater ε the spread of the rewards, and not the noise, decides, and the "
+            "lengths of ε = 1 are to be kept: at ε = 100 six times err is exceeded far too "
+            "often."
+        },
         ("factor proved at ε = 1", robust_means.central_width(1.0, 1.0, 1.0, 1.0, 1.0)[1], 3),
         ("ε at which it is 6", float(brentq(spare, 1e-6, 50.0)), 3),
         entries("exact failure / 1.5e^(−L), two points, ε = {:g}", exact, ".2g"),

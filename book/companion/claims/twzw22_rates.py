@@ -59,11 +59,13 @@ def lemma_10() -> Finding:
     unbounded = back[1e3] > 100 * back[10.0] and back[1e5] > 100 * back[1e3]
     return finding(
         decide(proved, CANNOT_TELL if unbounded else HOLDS),
-        "Lemma 10 is missing from our copy. From raw to central: "
-        "abs(x − μ)^(1+v) ≤ 2^v·(abs(x)^(1+v) + abs(μ)^(1+v)) and Jensen give "
-        "the factor 2^(1+v). The other way the mean must be bounded, too: 2^v·(c + abs(μ)^(1+v)) "
-        "for a central moment c; without that a shift makes the raw moment as large as one likes. "
-        "The lemma may say so.",
+        {
+            CANNOT_TELL: "Lemma 10 is missing from our copy. From raw to central: abs(x − μ)^(1+v) "
+            "≤ 2^v·(abs(x)^(1+v) + abs(μ)^(1+v)) and Jensen give the factor 2^(1+v). "
+            "The other way the mean must be bounded, too: 2^v·(c + abs(μ)^(1+v)) for "
+            "a central moment c; without that a shift makes the raw moment as large "
+            "as one likes. The lemma may say so."
+        },
         entries("greatest central / raw, two-point laws, v = {}", forth, 3),
         entries("raw / central, 0 or 1 shifted by {:g}, v = 0.5", back, ".3g"),
     )
@@ -125,9 +127,11 @@ def theorem_4_minimax() -> Finding:
     below = {order: lower_power(order) for order in ORDERS}
     return finding(
         decide(all(power < 1 / (1 + v) + 0.015 for v, power in found.items())),
-        "The bound of Theorem 4 at the worst gap. The text leaves a lower bound open. Every ε-DP "
-        "algorithm has a worst regret of order T^(1/(1+v))·(K/ε)^(v/(1+v)) at least, by two-point "
-        "arms, so that the power of T is the best one.",
+        {
+            HOLDS: "The bound of Theorem 4 at the worst gap. The text leaves a lower bound open. "
+            "Every ε-DP algorithm has a worst regret of order T^(1/(1+v))·(K/ε)^(v/(1+v)) "
+            "at least, by two-point arms, so that the power of T is the best one."
+        },
         entries("power of T, v = {}, without log T", found, 3),
         entries("power of T of a lower bound, v = {}", below, 3),
     )
@@ -174,13 +178,16 @@ def optimal() -> Finding:
     flat = max(spread(values) for values in (*ratios.values(), *constants.values()))
     least = min(r * 2 ** ((1 + v) / v) for r, (_, v, _) in zip(lower, settings, strict=True))
     above = grows < 1.02 and min(map(min, ratios.values())) >= 1
-    return finding(
-        decide(above and flat < 4 and coupling >= 1 - 1e-9 and least > 0.9),
+    reason = (
         "Upper and lower bound have the order (log T/ε)·Δ^(−1/v) in T, ε ≤ 1 and the gap, both "
         "proved; what is between them is a constant that depends on v. Optimal for each gap on the "
         "worst laws of that gap, u and v: on others an algorithm may do better. The lower bound is "
         "for arms that give 0 always, or a rare reward; it holds for all ε, with 1/(1 − e^(−ε)) "
-        f"for 1/ε. Orders are checked at {len(settings)} points.",
+        f"for 1/ε. Orders are checked at {len(settings)} points."
+    )
+    return finding(
+        decide(above and flat < 4 and coupling >= 1 - 1e-9 and least > 0.9),
+        {HOLDS: reason},
         ("growth of upper bound / rate from T = 10⁶⁰ to 10⁹⁰, greatest", grows, 4),
         ("least of lower bound / rate", min(lower), 4),
         ("least P2/P1 over its bound, noised count", coupling, 6),
@@ -213,10 +220,12 @@ def remark_2() -> Finding:
     fits = min(factor) >= 1 and max(factor) < 2 and max(upper) < 1.2
     return finding(
         decide(fits and vanishes and tends),
-        "For ε ≤ 1, lower bounds with and without privacy differ by 1/(1 − e^(−ε)) for every small "
-        "gap, and our upper bounds are in proportion to 1/ε; for large ε the factor tends to 1. "
-        "With bounded rewards the price is log T/ε whatever the gap, and its share in the regret "
-        "vanishes for small gaps.",
+        {
+            HOLDS: "For ε ≤ 1, lower bounds with and without privacy differ by 1/(1 − e^(−ε)) for "
+            "every small gap, and our upper bounds are in proportion to 1/ε; for large ε "
+            "the factor tends to 1. With bounded rewards the price is log T/ε whatever the "
+            "gap, and its share in the regret vanishes for small gaps."
+        },
         extremes("factor, lower bounds, ε = {:g}", prices, ".4g"),
         entries("bounded: lower bound, ε = 0.1 / without privacy, gap {:g}", bounded, 4),
     )
@@ -260,13 +269,16 @@ def index_policies() -> Finding:
         lambda t: robust_means.local_threshold(t, 1.0, 1.0, 1.0, math.log(t)), 1e20, 1e80
     )
     true = enormous and abs(grows) < 0.02 and index > 0.2
-    return finding(
-        decide(true, CONDITION if own < 1.5 else HOLDS, FAILS),
+    reason = (
         "If the threshold grows with the round t: an arm that is pulled rarely then gets noise "
         "for t rewards, and keeps it, while that of an epoch is set by its number. If it "
         "grows with the arm's own number of pulls n, the noise is never above that of an epoch of "
         "n rewards, and an index is as good as an epoch up to a constant factor, at "
-        f"{len(settings)} points checked.",
+        f"{len(settings)} points checked."
+    )
+    return finding(
+        decide(true, CONDITION if own < 1.5 else HOLDS, FAILS),
+        {CONDITION: reason},
         ("greatest width / that of an epoch, own pulls", own, 3),
         entries("width / that of an epoch, n = 10⁴, t = 10^{}, v = {}", widths, ".3g"),
         ("power of T in the truncation of epoch 1", abs(grows), 4),
@@ -304,9 +316,11 @@ def theorem_6() -> Finding:
         without.append(_release_loss(plan.bound, plan.bound / epsilon, signed) / epsilon)
     return finding(
         decide(max(losses) <= 1 + 1e-9 < min(without)),
-        "Each reward is released once, and B follows from what was released before. For noise of "
-        "scale 2B/ε and rewards of either sign, or B/ε and rewards that are never negative, or one "
-        "bit of these. The copy does not show which is printed.",
+        {
+            HOLDS: "Each reward is released once, and B follows from what was released before. For "
+            "noise of scale 2B/ε and rewards of either sign, or B/ε and rewards that are "
+            "never negative, or one bit of these. The copy does not show which is printed."
+        },
         ("plans", len(losses)),
         ("greatest loss / ε", max(losses), 6),
         ("with scale B/ε, rewards of either sign", max(without), 6),
@@ -447,8 +461,10 @@ def theorem_9() -> Finding:
     ends = {(v, t): ratios[v, 1.0][i] for v in ORDERS for t, i in (("10⁶", 0), ("10³⁰", -1))}
     return finding(
         decide(least > 0.01 and grows),
-        "As a lower bound for T large enough it is true, and far from tight: the power of T can be "
-        "raised to (2+v)/(2(1+v)).",
+        {
+            HOLDS: "As a lower bound for T large enough it is true, and far from tight: the power "
+            "of T can be raised to (2+v)/(2(1+v))."
+        },
         entries("our lower bound / claimed one, K = 5, ε = 1, v = {}, T = {}", ends, ".2g"),
     )
 
@@ -463,8 +479,11 @@ def remark_4() -> Finding:
     differ = all(local["local", v] > free["no privacy", v] + 0.05 for v in ORDERS)
     return finding(
         decide(differ, CANNOT_TELL, FAILS),
-        "The factor is lost in our copy. The difference is T^(v/(2(1+v))), and a power of ε: a "
-        "factor with ε alone would not be right. With bounded rewards the power of T is the same "
-        "in both models (Duchi, Jordan & Wainwright 2013; not computed here).",
+        {
+            CANNOT_TELL: "The factor is lost in our copy. The difference is T^(v/(2(1+v))), and a "
+            "power of ε: a factor with ε alone would not be right. With bounded "
+            "rewards the power of T is the same in both models (Duchi, Jordan & "
+            "Wainwright 2013; not computed here)."
+        },
         entries("power of T, {}, v = {}", local | free, 4),
     )

@@ -17,7 +17,7 @@ from dpbandits.mechanisms import laplace_cdf
 from dpbandits.plotting.style import COLOURS, INK, End, PanelRange, finish_panels, make_panels
 
 TRUTH = "true loss"
-"""Name of the curve that is no audit's."""
+"""Name of the curve that does not come from an audit."""
 _TAPES = 2000  # cells of the noise that is moved
 
 

@@ -124,7 +124,7 @@ def _trials(axes: Axes, lines: Lines, names: Sequence[str], over: str, values: s
 
 
 def cost_table(runs: Mapping[float, Identifications]) -> pd.DataFrame:
-    """Make a table of one algorithm's patients by budget, a row a budget; ``inf`` is no privacy.
+    """Make a table of an algorithm's patients by budget, a row each; ``inf`` means no privacy.
 
     Columns are ``panel``, ``instance``, ``n_arms``, ``epsilon``, ``delta``, ``algorithm``,
     ``variant`` and those of `Identifications.summary`.

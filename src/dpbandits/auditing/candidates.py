@@ -144,7 +144,7 @@ def tables_for(program: Program, n_arms: int, length: int, tables: Tables) -> li
     Returns
     -------
     list of numpy.ndarray of float, shape (K, N)
-        The tables; those that are alike but for arm 0 of one arm are there once.
+        The tables; those that differ in arm 0 of one arm only are there once.
     """
     ends = tables.low, tables.high
     if length < LONG:

@@ -82,7 +82,7 @@ def check_law(law: Law) -> float:
     Raises
     ------
     ValueError
-        If it is no law, or its mean is 0 or nearly so.
+        If it is not a law, or its mean is 0 or nearly so.
     """
     check_kind("law", law, Law, "two_point(0.1)")
     return _check_mean(law.mean, law.half_range)

@@ -239,9 +239,9 @@ def configure(
 ) -> list[Any]:
     """Build algorithms from settings; each goes to all of them that have such an argument.
 
-    What is no class is an algorithm already, and stays as it is; `epsilon` is short for a setting
-    of that name. A `ValueError` says which value is missing, given twice or refused, or an
-    argument of none of them.
+    What is not a class is an algorithm already, and stays as it is; `epsilon` is short for a
+    setting of that name. A `ValueError` says which value is missing, given twice or refused, or
+    an argument of none of them.
     """
     short = [] if epsilon is None else [f"epsilon={epsilon}"]
     values = read_settings([*(settings or ()), *short])

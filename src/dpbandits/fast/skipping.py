@@ -1,6 +1,6 @@
 """Index policies by certified skipping, in far less than one step per pull.
 
-While an arm is pulled, the indices of the others are frozen but for log t. If the
+While an arm is pulled, the indices of the others change with log t only. If the
 leader's index is far enough above them, it stays the leader for a whole stretch of pulls, whatever
 the rewards and the noise of the stretch do within known limits; then only the stretch's sum of
 rewards (one Binomial) and the few tree nodes that are read again have to be drawn.

@@ -84,7 +84,7 @@ class TableDecisions(NamedTuple):
 
 
 def check_unique_best_arm(instance: object) -> BernoulliInstance:
-    """Refuse what is no instance with rewards of 0 or 1 of which one arm alone is the best.
+    """Refuse all but instances with rewards of 0 or 1 and a single best arm.
 
     Parameters
     ----------

@@ -211,7 +211,7 @@ class DPLRE(IdentificationAlgorithm):
         return self.threshold(len(pulls)) + 2.0 * math.log(max(scarcity, 1.0))
 
     def is_left_behind(self, pulls: int, root: int) -> bool:
-        """Return whether an arm that is no rival is given a batch all the same.
+        """Return whether an arm that is not a rival is given a batch all the same.
 
         Parameters
         ----------

@@ -282,7 +282,7 @@ class RunningTrial:
         Raises
         ------
         ValueError
-            If the text is no such state.
+            If the text is not such a state.
 
         Examples
         --------

@@ -43,7 +43,7 @@ class GuessAndDouble(RegretAlgorithm):
     Raises
     ------
     ValueError
-        If `base` is no algorithm for regret, or another argument is not as it says here.
+        If `base` is not an algorithm for regret, or another argument is not as it says here.
 
     Examples
     --------

@@ -27,7 +27,7 @@ from dpbandits.schedules import MOST_PULLS
 __all__ = ["Option", "RegretPlan", "plan_regret"]
 
 _LEARNT = 0.5  # share of the regret of a coin; with more, next to nothing is learnt
-_CLEARLY = 0.9  # share of it, with less than which an algorithm is no coin
+_CLEARLY = 0.9  # an algorithm that loses less than this share is better than a coin
 _LEVEL = 0.99
 _BUDGETS = 0.1, 0.3, 1.0, 3.0, math.inf  # at which one look is planned, for comparison
 _ROW = "{:9} {:>9} {:>20} {:>15} {:>7}  {}".format
