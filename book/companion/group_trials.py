@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpbandits.configuration import Fraction
+from dpbandits._arrays import Floats
+from dpbandits.configuration import Fraction, Number
 from dpbandits.identification import (
     FinitePopulation,
     GroupSequential,
@@ -15,7 +16,16 @@ from dpbandits.identification import (
 )
 from dpbandits.mechanisms import DiscreteLaplace
 
-__all__ = ["KnownVariance", "NoiseIgnored", "Replay", "Reported", "rates_on", "replay", "reported"]
+__all__ = [
+    "KnownVariance",
+    "Missed",
+    "NoiseIgnored",
+    "Replay",
+    "Reported",
+    "rates_on",
+    "replay",
+    "reported",
+]
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,33 @@ class KnownVariance(GroupSequential):
 
     def _variance(self, look: int, total: Any) -> Any:
         return super()._variance(look, 2 * look * self.per_look * self.share + 0 * total)
+
+
+@dataclass(frozen=True)
+class Missed(GroupSequential):
+    """A design that "stops" where the repeated interval misses a difference.
+
+    So its probability of stopping is that of an interval that misses at some look.
+
+    Examples
+    --------
+    >>> close, far = (Missed(50, 2.1, 1.0, difference=d).operating(0.9, 0.8) for d in (0.1, 0.3))
+    >>> close.power < 0.2 < 0.9 < far.power
+    True
+    """
+
+    difference: Number = 0.0
+
+    def _score(self, look: int, treatment: Any, control: Any) -> Floats:
+        n = look * self.per_look
+        a, b = (np.clip(x, 0, n) for x in (treatment, control))
+        far = np.abs(a - b - n * self.difference)
+        variance = np.broadcast_to(self._variance(look, a + b), far.shape)
+        safe = np.where(variance > 0.0, variance, 1.0)
+        scores: Floats = np.where(
+            far > 0.0, np.where(variance > 0.0, far / np.sqrt(safe), np.inf), 0.0
+        )
+        return scores
 
 
 @dataclass(frozen=True)
@@ -121,14 +158,16 @@ class Reported(NamedTuple):
     """What is published after trials with given shares: probabilities and a mean, computed.
 
     `covers` is for the stage-wise interval at the released mean share; `ordinary` for a difference
-    of shares ± normal quantile, without the noise in its error; `with_noise` with it; `above` is
-    the probability that the median-unbiased difference lies above the true one; `naive` the mean of
-    the released difference at the stop.
+    of shares ± normal quantile, without the noise in its error; `with_noise` with it; `repeated`
+    for the repeated interval at all looks at once; `above` is the probability that the
+    median-unbiased difference lies above the true one; `naive` the mean of the released difference
+    at the stop.
     """
 
     covers: float
     ordinary: float
     with_noise: float
+    repeated: float
     above: float
     naive: float
 
@@ -159,7 +198,9 @@ def reported(
     shares = np.linspace(max(middle - far, half), min(middle + far, 1.0 - half), nodes)
     at_nodes = [_tails(design, s + 0.5 * truth, s - 0.5 * truth) for s in shares]
     quantile = float(stats.norm.isf(tail))
-    total = dict.fromkeys(Reported._fields, 0.0)
+    fields = design.per_look, design.critical, design.epsilon, design.looks, design.boundary
+    missed = Missed(*fields, difference=truth).operating(treatment, control).power
+    total = dict.fromkeys(Reported._fields, 0.0) | {"repeated": 1.0 - missed}
     for each in design.laws(treatment, control):
         ended = np.logical_or.reduce([*np.broadcast_arrays(*each.end.values())])
         mass, n = each.law[ended], each.look * design.per_look

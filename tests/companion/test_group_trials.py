@@ -5,7 +5,7 @@ import pytest
 from statistical import clopper_pearson
 
 import dpbandits as dpb
-from companion.group_trials import KnownVariance, NoiseIgnored, rates_on, replay, reported
+from companion.group_trials import KnownVariance, Missed, NoiseIgnored, rates_on, replay, reported
 from dpbandits.identification import FinitePopulation, estimate_difference
 
 TABLE = FinitePopulation((500, 900), (1000, 1000), "table")
@@ -61,3 +61,18 @@ def test_what_is_published_covers_as_often_as_the_intervals_do():
     assert covered - 0.02 <= ours.covers <= covered + (1 - mass) + 0.02
     assert above - 0.02 <= ours.above <= above + (1 - mass) + 0.02
     assert ours.ordinary <= ours.with_noise
+
+
+def test_the_repeated_interval_misses_where_its_ends_say_so():
+    """Its scores against the intervals that are published; its rate against a two-sided trial's."""
+    design, truth = dpb.GroupSequential(30, 2.0, 1.0, looks=2), 0.1
+    missed = Missed(30, 2.0, 1.0, looks=2, difference=truth)
+    for look, a, b in ((1, 29, 20), (1, 33, 20), (2, 55, 50), (2, 60, 41), (2, 20, 30), (1, 0, 0)):
+        found = estimate_difference(design, look, a, b)
+        inside = found.repeated_low <= truth <= found.repeated_high
+        assert (missed.score(look, a, b).item() < missed.critical) == inside
+    # where there is no difference, it misses as a two-sided trial rejects
+    two = dpb.GroupSequential(30, 2.0, 1.0, looks=2, sides=2)
+    none = Missed(30, 2.0, 1.0, looks=2)
+    assert none.operating(0.8, 0.8).power == pytest.approx(two.error(0.8), abs=1e-12)
+    assert reported(design, 0.8, 0.8, nodes=3).repeated == pytest.approx(1 - two.error(0.8))
