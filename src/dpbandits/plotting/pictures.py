@@ -19,6 +19,7 @@ from dpbandits.regret.simulation import Runs
 from dpbandits.rewards.instances import BernoulliInstance
 
 _COLOURS = ("blue", "vermilion", "green", "purple", "orange", "sky")
+_CHOICES = {"DP-IMED": "blue", "DP-KLUCB": "green", "DP-SE": "purple", "one look": "orange"}
 _LINES = ("-", style.DASHED, style.LONG, style.UNEVEN)
 _FIRST = 10.0  # time from which on the rates times log t are drawn
 _DECADES = 1.2  # how far a plan's curve goes on each side of the planned ε and of the switch
@@ -215,14 +216,16 @@ def regret_plan_figure(plan: RegretPlan) -> Figure:
         for place, option in enumerate(reversed(plan.options)):
             name, private = option.algorithm.label, option.algorithm.guarantee.is_private
             names.append(name if private else name + style.FREE)
-            colour = style.look_of(name, "", place).colour if private else "0.6"
+            colour = style.COLOURS[_CHOICES[name]] if private else "0.6"
             axes.barh(place, option.mean, height=0.6, color=colour)
             axes.plot([option.mean, option.worst], [place, place], color=style.INK, lw=1.6)
             if option.proved <= most:
                 axes.plot([option.proved] * 2, [place - 0.3, place + 0.3], color=style.INK, lw=2.4)
         axes.axvline(plan.coin, color=style.INK, linestyle=style.DOTTED, lw=1.6)
         axes.set_yticks(range(len(names)), names)
-        axes.set(xlim=(0.0, most), xlabel="recoveries lost: mean, and 99 in 100 trials (line)")
+        axes.set(
+            xlim=(0.0, most), xlabel="recoveries lost: mean; line: 99 in 100 trials; tick: proved"
+        )
         axes.set_title(f"{plan.patients:,} patients, ε = {plan.epsilon:g}; dotted: a coin")
         axes.grid(visible=False, axis="y")
     return figure

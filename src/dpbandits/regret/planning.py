@@ -209,7 +209,7 @@ class RegretPlan:
         lines = [
             f"{self.patients:,} patients, success {means}; ε = {self.epsilon:g}",
             f"patients needed, log T/d_ε for each worse treatment: {needed} (about half to twice "
-            "of it)",
+            f"of it); a coin gives each treatment {_count(self.patients / len(self.means))}",
             f"a coin loses {_count(self.coin)} recoveries",
             "",
             _ROW("", "private", "lost, mean", "99 in 100 lose", "proved", ""),
