@@ -42,13 +42,8 @@ def test_an_open_page_begins_with_its_words(name):
 @pytest.mark.parametrize("name", sorted(n for n in TEXTS if n not in OPEN and "api_" not in n))
 def test_a_page_opens_with_what_it_is_and_needs(name):
     opening = TEXTS[name].split("\n## ")[0]
-    if "```{quiet}" in opening or ":::{quiet}" in opening or name in ("explorer", "intro"):
-        return  # the line under the title, whose minutes are counted; the first screens have none
-    box = re.search(r":::\{admonition\} This page\n:class: tip\n(.*?)\n:::", opening, re.DOTALL)
-    assert box, "no opening box"
-    for item in ("**What it is.**", "**What it needs.**"):
-        assert item in box[1]
-    assert re.search(r"\*\*Minutes to read\.\*\* ((About )?\d+|None:)", box[1])
+    # the line under the title, whose minutes are counted; the first screens have none
+    assert "{quiet}" in opening or name in ("explorer", "intro")
 
 
 @pytest.mark.parametrize("name", TEXTS)
