@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import importlib
 import inspect
+import itertools
 import math
 import resource
 import signal
@@ -23,7 +24,7 @@ import numpy as np
 import dpbandits as dpb
 from dpbandits.auditing import AuditCase
 from dpbandits.heavy.estimates import TruncatedMean
-from dpbandits.identification import FinitePopulation
+from dpbandits.identification import FinitePopulation, GroupSequential
 
 MODULES = (
     "dpbandits",
@@ -94,6 +95,17 @@ GOOD = {  # by the name of an argument, whatever the function
     **dict.fromkeys(("table", "entries"), TABLE),
     **dict.fromkeys(("stream", "neighbour", "margins"), (1.0, 1.0, 0.5)),
     **dict.fromkeys(("target", "algorithm", "base"), dpb.DPSE(1.0)),
+    **dict.fromkeys(("upper", "treatment"), 0.75),
+    **dict.fromkeys(("lower", "control", "p"), 0.3),
+    **dict.fromkeys(("per_look", "look_size"), 50),
+    **dict.fromkeys(("critical", "factor", "log_failure", "q"), 2.0),
+    **dict.fromkeys(("likely", "rare"), (0.5, 0.25, 0.25)),
+    "design": GroupSequential(50, 2.0),
+    "looks": 3,
+    "noise_scale": 1.0,
+    "patients": 1000,
+    "size": 10.0,
+    "times": [10.0, 1000.0],
     "shape": 2.0,
     "deviation": 0.1,
     "noise_failure": 0.01,
@@ -132,6 +144,11 @@ OWN = {  # where the name alone does not tell
     "MeanErrors": None,
     "TruncatedMean": {"model": "central"},
     "TwoPointLaw": {"low": 0.0},
+    "GroupSequential.score": {"look": 1, "treatment": 30, "control": 20},
+    "GuessAndDouble.stretches": {"end": 100},
+    "estimate_difference": {"look": 1, "treatment": 40, "control": 20},
+    "expected_bound": {"p": 0.5, "q": 0.2},
+    "RunningTrial.look": {"treatment": 30, "control": 20},
     "audit_many": {"cases": {"a": AuditCase(dpb.DPUCB(1.0), "runs", 4, 16, 1)}},
     "audit_stopping": {"pair": STREAM},
     "estimate_many": {"cases": {"a": (RULE, LAW)}},
@@ -157,7 +174,16 @@ OWN = {  # where the name alone does not tell
 }
 RECORDS = {  # what functions return, and protocols: no reader makes one
     *("Audit", "Audits", "Auditable", "Bracket", "Constants", "Decision", "EpochPlan", "Estimates"),
-    *("HaltingLaw", "HeavyEpochPlan", "Identifications", "LawCode", "MeanErrors", "Outcome"),
+    *("GroupEstimate", "GroupSequentialPlan", "Operating", "Option", "Power", "RegretPlan"),
+    *(
+        "TrialLook",
+        "HaltingLaw",
+        "HeavyEpochPlan",
+        "Identifications",
+        "LawCode",
+        "MeanErrors",
+        "Outcome",
+    ),
     *("Outputs", "Plan", "PrivacyLoss", "ReleasePlan", "Rewards", "RobustMean", "Runs", "Samples"),
     *("StoppingTimes", "Tally", "TreeIndexPlan", "TrialPlan", "Trials", "HeavyLaw", "Law"),
 }
@@ -168,6 +194,8 @@ WORDS = {"name", "label", "event"}
 PLAYING = {
     *("play", "stop", "decide", "draw", "draw_table", "outputs", "rewards", "loss", "sums"),
     *("cost", "is_beaten", "release", "demand", "is_left_behind", "plan", "plan_epoch", "bonus"),
+    *("loop", "once", "posteriors", "moments", "ready", "rounded_total", "total", "take", "sample"),
+    *("truncated_total", "rounded_truncated_total", "truncated_mean", "truncated_variance"),
     *("least_cost", "time_to_reach", "first_time", "check_instance", "counter", "drawn", "bounds"),
 }
 """Methods that loops call, with arguments that are checked before."""
@@ -256,7 +284,7 @@ def call(function, arguments):
     if "rng" in arguments and arguments["rng"] is None:
         arguments = {**arguments, "rng": np.random.default_rng(0)}
     found = function(**arguments)
-    return list(found) if inspect.isgenerator(found) else found
+    return list(itertools.islice(found, 12)) if inspect.isgenerator(found) else found
 
 
 def numeric(parameter):

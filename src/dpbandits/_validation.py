@@ -18,6 +18,33 @@ from dpbandits._arrays import Floats, Rng
 SMALLEST = 1e-100  # what lies below would overflow in a width or a number of pulls
 
 
+def shown(value: object) -> str:
+    """Return how a message shows a value: on one line, cut where it is long.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    str
+        What Python calls it, at most 120 characters or so.
+
+    Examples
+    --------
+    >>> shown(0.5), shown(10**5000)
+    ('0.5', 'about 10**5000')
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # a whole number of more than 4300 digits
+        text = type(value).__name__
+        if isinstance(value, int):
+            text = f"{'about -' if value < 0 else 'about '}10**{int(math.log10(abs(value)))}"
+    return text if len(text) <= 120 else f"{text[:80]} ... {text[-20:]}"
+
+
 def check_number(name: str, value: Any, allowed: str) -> float:
     """Return a real number as a float; text and truth values are refused.
 
@@ -41,11 +68,11 @@ def check_number(name: str, value: Any, allowed: str) -> float:
         If `value` is not a real number, or too large for a float.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ValueError(f"{name}={value!r} is not a number; allowed: {allowed}")
+        raise ValueError(f"{name}={shown(value)} is not a number; allowed: {allowed}")
     try:
         return float(value)
     except OverflowError:
-        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}") from None
+        raise ValueError(f"{name}={shown(value)} is out of range; allowed: {allowed}") from None
 
 
 def check_range(
@@ -79,7 +106,7 @@ def check_range(
     allowed = allowed or f"a number from {low:g} to {high:g}"
     number = check_number(name, value, allowed)
     if not low <= number <= high:
-        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+        raise ValueError(f"{name}={shown(value)} is out of range; allowed: {allowed}")
     return number
 
 
@@ -193,9 +220,11 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
     try:
         number = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name}={value!r} is not a whole number; allowed: {allowed}") from None
+        raise ValueError(
+            f"{name}={shown(value)} is not a whole number; allowed: {allowed}"
+        ) from None
     if isinstance(value, bool) or number < minimum or (maximum is not None and number > maximum):
-        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+        raise ValueError(f"{name}={shown(value)} is out of range; allowed: {allowed}")
     return number
 
 
@@ -225,7 +254,7 @@ def check_jobs(name: str, value: Any) -> int:
     except ValueError:
         number = 0
     if number == 0:
-        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+        raise ValueError(f"{name}={shown(value)} is out of range; allowed: {allowed}")
     return number
 
 
@@ -263,7 +292,7 @@ def check_seed(name: str, value: Any) -> list[int]:
         entropy = []
     if not entropy:
         allowed = "a whole number of at least 0, or several"
-        raise ValueError(f"{name}={value!r} must be a seed; allowed: {allowed}")
+        raise ValueError(f"{name}={shown(value)} must be a seed; allowed: {allowed}")
     return entropy
 
 
@@ -288,7 +317,9 @@ def check_kind(name: str, value: Any, kind: type, example: str) -> None:
     """
     if not isinstance(value, kind):
         what = kind.__name__
-        raise ValueError(f"{name}={value!r} must be of type {what}; allowed: one such as {example}")
+        raise ValueError(
+            f"{name}={shown(value)} must be of type {what}; allowed: one such as {example}"
+        )
 
 
 def check_function(name: str, value: Any) -> Any:
@@ -312,7 +343,7 @@ def check_function(name: str, value: Any) -> Any:
         If `value` cannot be called.
     """
     if not callable(value):
-        raise ValueError(f"{name}={value!r} is not a function; allowed: what can be called")
+        raise ValueError(f"{name}={shown(value)} is not a function; allowed: what can be called")
     return value
 
 
@@ -381,7 +412,7 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     if len(choices) > _MOST_LISTED:
         few = ", ".join(map(repr, choices[:3]))
         listed = f"one of {len(choices)} names" + ("" if words else f", such as {few}")
-    raise ValueError(f"{name}={value!r} is unknown; allowed: {listed}{hint}")
+    raise ValueError(f"{name}={shown(value)} is unknown; allowed: {listed}{hint}")
 
 
 def check_flag(name: str, value: Any) -> bool:
@@ -405,7 +436,7 @@ def check_flag(name: str, value: Any) -> bool:
         If `value` is neither.
     """
     if not isinstance(value, bool):
-        raise ValueError(f"{name}={value!r} is not a truth value; allowed: True, False")
+        raise ValueError(f"{name}={shown(value)} is not a truth value; allowed: True, False")
     return value
 
 
@@ -437,7 +468,7 @@ def check_values(name: str, value: Any, low: float, high: float) -> Floats:
     try:
         values = np.asarray(value)
     except ValueError:
-        raise ValueError(f"{name}={value!r} is not an array; allowed: {allowed}") from None
+        raise ValueError(f"{name}={shown(value)} is not an array; allowed: {allowed}") from None
     if values.ndim == 0:
         number = value[()] if isinstance(value, np.ndarray) else value
         values = np.asarray(check_number(name, number, allowed))
@@ -446,8 +477,8 @@ def check_values(name: str, value: Any, low: float, high: float) -> Floats:
             numbers_of = [check_number(name, each, allowed) for each in values.flat]
             values = np.reshape(numbers_of, values.shape)
     if values.dtype.kind not in "iuf":
-        raise ValueError(f"{name}={value!r} does not hold numbers; allowed: {allowed}")
+        raise ValueError(f"{name}={shown(value)} does not hold numbers; allowed: {allowed}")
     floats = values.astype(np.float64)
     if not np.all((floats >= low) & (floats <= high)):
-        raise ValueError(f"{name}={value!r} is out of range; allowed: {allowed}")
+        raise ValueError(f"{name}={shown(value)} is out of range; allowed: {allowed}")
     return floats

@@ -1,6 +1,7 @@
 """The command line: what each command writes, and one line for whatever goes wrong."""
 
 import errno
+import inspect
 import io
 import json
 import os
@@ -8,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -81,7 +83,18 @@ def printed(capsys, words, status=0):
         ("run", ["algorithm", "DPSE"]),
         ("run DPTS", ["algorithm='DPTS'", "did you mean 'DPSE'"]),
         ("run dp-sx", ["algorithm='dp-sx' is unknown; allowed: one of", "did you mean 'DPSE'"]),
-        ("run UCB --means 0.9 0.8", ["'0.8' is no algorithm", "--means 0.9,0.8"]),
+        ("run UCB --means 0.9 0.8", ["'0.8' is not the name of an algorithm", "0.9,0.8"]),
+        ("run UCB --horizon 1e308", ["horizon=1000000", " ... 74885715", "at most 46"]),
+        ("run UCB --horizon 1e400", ["horizon=inf is not a whole number"]),
+        ("run UCB --seed 1e308", ["seed=1000000", "out of range; allowed: a whole number"]),
+        ("run UCB --jobs 1e400", ["jobs=inf is out of range", "or -1"]),
+        ("run UCB --means ,", ["means=',' is not a number"]),
+        ("run UCB --means 0.5", ["means=(0.5,) has fewer arms"]),
+        ("run UCB --means nan,0.5", ["means='nan,0.5' is not a number"]),
+        ("run DPSE --epsilon 1e-308", ["epsilon=1e-308", "at least 1e-100"]),
+        ("run DPSE --epsilon nan", ["epsilon=nan is out of range"]),
+        ("run DPSE --epsilon 1j", ["epsilon=1j is not a number"]),
+        ("run DPSE --epsilon True", ["epsilon=True is not a number"]),
         ("run UCB --runs 1e15", ["n_runs=1000000000000000 would take", "bytes of memory"]),
         ("run DPSE", ["epsilon", "--set epsilon=VALUE"]),
         ("run DPSE --set epsilon", ["'epsilon'", "NAME=VALUE"]),
@@ -419,3 +432,38 @@ def test_ascii_output_spells_out_what_it_has_no_letter_for(monkeypatch, words):
     told = b"".join(stream.buffer.getvalue() for stream in streams.values() if not stream.flush())
     assert status == (2 if "É" in words else 0) and told.isascii()
     assert b"epsilon = 1, central" in told or "É" in words or not words
+
+
+BASES = {
+    "run": {"": "UCB", "means": "0.9,0.5", "horizon": "20", "runs": "1"},
+    "identify": {"": "TopTwo", "means": "0.9,0.1", "set": "delta=0.3", "runs": "1"},
+    "estimate": {"": "NAS", "mean": "0.9", "set": "alpha=0.9 --set beta=0.9", "runs": "1"},
+    "plan": {"means": "0.9,0.1", "epsilon": "1", "delta": "0.3", "runs": "1"},
+    "audit": {"": "UCB", "epsilon": "1", "pulls": "2", "runs": "100"},
+}
+NONSENSE = ["", "x", "nan", "1e400", "-1", "None", "9" * 5000]
+
+
+@pytest.mark.parametrize("command", BASES)
+def test_whatever_an_option_is_given_no_command_breaks(command, capsys):
+    """Every option, found in the signature, with every word: an answer, or one line."""
+    base, refused, accepted = BASES[command], set(), Counter()
+    known = inspect.signature(app[command].default_command).parameters.values()
+    options = [
+        p.name.replace("_", "-") for p in known if p.kind is p.KEYWORD_ONLY and p.name != "json"
+    ]
+    for option in (each if each != "settings" else "set" for each in options):
+        for word in NONSENSE:
+            if accepted[option] == 2:  # it takes words
+                break
+            kept = {name: text for name, text in base.items() if name != option}
+            words = " ".join(f"--{name} {text}" if name else text for name, text in kept.items())
+            status = main([command, *words.split(), f"--{option}={word}"])
+            told = capsys.readouterr()
+            assert status in (0, 1, 2, 3), (option, word)
+            accepted[option] += status != 2
+            if status == 2:
+                refused.add(option)
+                assert told.out == "" and told.err.startswith("dpbandits: "), (option, word)
+                assert told.err.count("\n") == 1 and len(told.err) < 620, (option, word)
+    assert {"seed", "runs", "jobs"} <= refused

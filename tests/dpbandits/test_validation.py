@@ -31,7 +31,8 @@ def refusal(argument, value, call):
     with pytest.raises(ValueError) as caught:
         call()
     message = str(caught.value)
-    assert message.startswith(f"{argument}={value!r}"), message
+    starts = f"{argument}={value!r}", f"{argument}={validation.shown(value)}"
+    assert message.startswith(starts), message
     assert "allowed: " in message, message
     assert "\n" not in message or "\n" in repr(value), "the command line prints one line"
     return message

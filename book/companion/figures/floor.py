@@ -340,7 +340,7 @@ def ratios_figure(
             _label_starts(axes, first, ends)
     for axes in places:
         axes.set(xscale="log", yscale="log", xlim=(first, last))
-        axes.set(ylim=(min(drawn) / 1.25, 1.5 * max(drawn)))
+        axes.set(ylim=(min(y for y in drawn if y > 0) / 1.25, 1.5 * max(drawn)))
         axes.minorticks_off()
     figure.supxlabel(BUDGET, fontsize=12, y=0.05 / figure.get_size_inches()[1])
     figure.supylabel(y_label, fontsize=12, x=0.01)

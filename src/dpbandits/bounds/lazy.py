@@ -497,7 +497,8 @@ def _mean_odds(best: float, y: float, rewards: Floats) -> Floats:
             below = np.minimum(grid, best)
             tails = -n * (special.rel_entr(below, best) + special.rel_entr(1 - below, 1 - best))
             logs[1:] += tails[:-1]
-        result.append(math.exp(min(float(special.logsumexp(logs)), 700.0)))
+        # beyond e⁶⁰⁰ it is more than any number of pulls, and stays finite times a batch
+        result.append(math.exp(min(float(special.logsumexp(logs)), 600.0)))
     return np.array(result)
 
 

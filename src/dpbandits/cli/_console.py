@@ -54,7 +54,7 @@ def numbers(name: str, value: Any) -> tuple[float, ...]:
 
 Jobs = Annotated[int, reads(check_jobs, "Workers; -1 for all processors.")]
 Json = Annotated[bool, Parameter(help="Print one JSON object instead.")]
-Seed = Annotated[int, reads(whole(0), "Seed.")]
+Seed = Annotated[int, reads(whole(0, 2**128 - 1), "Seed.")]
 Settings = Annotated[
     list[str] | None,
     Parameter("--set", help="An argument, as NAME=VALUE: beta=0.01. May be given several times."),
@@ -86,7 +86,10 @@ def carry_out(app: App, arguments: Sequence[str] | None) -> int:
     name = app.name[0]
 
     def complain(message: str, status: int) -> int:
-        print(f"{name}: {' '.join(message.split())}", file=sys.stderr)
+        line = " ".join(message.split())
+        if len(line) > 600:
+            line = f"{line[:300]} ... {line[-200:]}"
+        print(f"{name}: {line}", file=sys.stderr)
         return status
 
     words = sys.argv[1:] if arguments is None else list(arguments)

@@ -188,8 +188,8 @@ def run(
     for word in names:
         if isinstance(console.read_literal(word), int | float | tuple):
             raise ValueError(
-                f"argument={word!r} is no algorithm; allowed: numbers split by commas, without "
-                "blanks, as --means 0.9,0.8"
+                f"argument={word!r} is not the name of an algorithm; allowed: numbers "
+                "split by commas, without blanks, as --means 0.9,0.8"
             )
     if len(chosen) > 1:
         _refuse("is for one algorithm; allowed: one at a time", csv=csv)

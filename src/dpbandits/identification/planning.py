@@ -252,9 +252,11 @@ def _privacy(entry: Mapping[str, Any], epsilon: float) -> str:
 
 
 def _pulls(count: float) -> str:
-    """Write a number of samples with three digits, those above a thousand grouped."""
+    """Write a number of samples with three digits, grouped from a thousand up to 10¹⁵."""
     if not math.isfinite(count):
         return "unknown" if math.isnan(count) else str(count)
+    if abs(count) >= 1e15:
+        return f"{count:.3g}"
     digits = max(0, int(math.log10(max(abs(count), 1.0))) - 2)
     return f"{round(count, -digits):,.0f}"
 

@@ -12,12 +12,13 @@ import numpy as np
 from dpbandits import bounds
 from dpbandits._arrays import Rng
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_positive
-from dpbandits.configuration import Budget, Count, between, checked_arguments
+from dpbandits.configuration import Budget, Count, between, checked_arguments, whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms.counters import BinaryTree
 from dpbandits.privacy import calibrate
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.run import Run
+from dpbandits.schedules import MOST_PULLS
 
 __all__ = ["DPUCB", "DPUCB_VARIANTS", "UCB"]
 
@@ -247,15 +248,19 @@ class DPUCB(RegretAlgorithm):
         return self.tree(n_arms, horizon).node_scale
 
     @checked_arguments
-    def gamma(self, n_arms: Count, horizon: Count) -> float:
+    def gamma(
+        self,
+        n_arms: Annotated[int, whole(1, MOST_PULLS)],
+        horizon: Annotated[int, whole(1, MOST_PULLS)],
+    ) -> float:
         """Return γ, what the index allows for the noise of a sum.
 
         Parameters
         ----------
         n_arms : int
-            Number of arms K ≥ 1.
+            Number of arms K, from 1 to 2⁶².
         horizon : int
-            Horizon T ≥ 1.
+            Horizon T, from 1 to 2⁶².
 
         Returns
         -------

@@ -160,7 +160,7 @@ class DPUCBInt(RegretAlgorithm):
         """
         series = 8 * scipy.special.zeta(_check_exponent("exponent", exponent))
         log_term = -math.log(check_fraction("delta", delta)) / series
-        target = 4 * check_positive("epsilon", epsilon) / series
+        target = check_positive("epsilon", epsilon) / (series / 4)
         return float(target / (math.sqrt(log_term + target) + math.sqrt(log_term)))
 
     @staticmethod

@@ -12,7 +12,7 @@ import numpy as np
 from dpbandits import bounds
 from dpbandits._arrays import Rng
 from dpbandits._validation import check_integer
-from dpbandits.configuration import Budget, whole
+from dpbandits.configuration import Budget, Count, checked_arguments, whole
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.regret.base import RegretAlgorithm
@@ -104,7 +104,8 @@ class ExploreThenCommit(RegretAlgorithm):
         """Pure ε-differential privacy of the whole sequence of pulls."""
         return PrivacyGuarantee("central", self.epsilon)
 
-    def first_decision(self, n_arms: int, horizon: int) -> int:
+    @checked_arguments
+    def first_decision(self, n_arms: Count, horizon: Count) -> int:
         return n_arms * self.per_arm + 1
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
