@@ -2,10 +2,11 @@
 
 ``python benchmarks/edition.py book/data`` measures and writes ``benchmarks-edition.json``; with
 ``--chapters`` it also executes the chapters, two at a time, in
-place; with ``--only-chapters`` it measures nothing else.
+place; with ``--only-chapters`` or ``--only-limits`` it measures nothing else.
 """
 
 import argparse
+import itertools
 import json
 import resource
 import statistics
@@ -104,6 +105,35 @@ CASES = {
 """What is measured → seconds of edition 0.1, and the measurement."""
 
 
+def one_by_one(algorithms, instances, horizon):
+    """Return how many millions of pulls of a run are not drawn at once, and a run's seconds."""
+    pulls, seconds = [], []
+    for algorithm, instance in itertools.product(algorithms, instances):
+        play = playing(algorithm, instance, horizon)
+        play(0)
+        start = time.process_time()
+        drawn = play(1)
+        seconds.append(time.process_time() - start)
+        pulls.append(horizon - drawn.at_once)
+    return {
+        "least": round(min(pulls) / 1e6, 1),
+        "most": round(max(pulls) / 1e6, 1),
+        "quickest": float(f"{min(seconds):.1g}"),
+        "slowest": float(f"{max(seconds):.2g}"),
+        "ns": round(1e9 * sum(seconds) / sum(pulls)),
+    }
+
+
+def limits():
+    """Return where skipping ends: index policies whose arms hand over to each other."""
+    heavy_arms = [dpb.instances.twzw22(s, v) for s in ("S1", "S2", "S3") for v in (0.5, 0.9)]
+    arms = [dpb.instances.ss19(name) for name in dpb.instances.SS19_NAMES]
+    return {
+        "robust": one_by_one([dpb.RobustUCB("fixed")], heavy_arms, 10**8),
+        "hybrid": one_by_one([dpb.DPUCBHybrid(epsilon) for epsilon in (0.1, 1.0)], arms, T),
+    }
+
+
 CHAPTERS_BEFORE = 4592
 """Seconds of one core that the stored runs of edition 0.1 had taken."""
 
@@ -130,6 +160,11 @@ def main():
         action="store_true",
         help="execute the chapters, and measure nothing else",
     )
+    parser.add_argument(
+        "--only-limits",
+        action="store_true",
+        help="measure what is played pull by pull, and nothing else",
+    )
     options = parser.parse_args()
     path = options.folder / FILE
     content = json.loads(path.read_text("utf-8")) if path.is_file() else {}
@@ -140,11 +175,16 @@ def main():
         content["chapters"] = chapters()
         write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
         return
+    if options.only_limits:
+        content["limits"] = limits()
+        write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        return
     rows = []
     for name, (before, measure) in CASES.items():
         rows.append({"what": name, "before": before, "now": rounded(measure())})
         print(f"{name:40} {before:10.4g} {rows[-1]['now']:10.4g}", flush=True)
     content |= {"manifest": manifest, "rows": rows, "chapters_before": CHAPTERS_BEFORE}
+    content["limits"] = limits()
     content.pop("chapters", None)  # they were measured with others
     if options.chapters:
         content["chapters"] = chapters()
