@@ -69,6 +69,25 @@ def test_an_exercise_is_found_by_its_number_and_name(extension):
     assert module.place("03", "2") == "exercise-03-2"
 
 
+# -------------------------------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("4,096 of 66,507 patients", "4096 of 66_507 patients"),
+        ("8_592 patients, 1,234,567.5 days", "8592 patients, 1_234_567.5 days"),
+        ("means 0.9,0.8 and 0.75,0.700", "means 0.9,0.8 and 0.75,0.700"),
+        ("1,2,345 and 12,34 and 1,2345", "1,2,345 and 12,34 and 1,2345"),
+        ("in 2019, 400 of them", "in 2019, 400 of them"),
+    ],
+)
+def test_numbers_are_grouped_in_one_way(extension, written, shown):
+    module = extension("grouped_numbers")
+    space = "\N{NARROW NO-BREAK SPACE}"
+    assert module.grouped_as_here(written.replace("_", space)) == shown.replace("_", space)
+
+
 # -------------------------------------------------------------------------------------- buttons
 
 
