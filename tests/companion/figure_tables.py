@@ -511,8 +511,8 @@ def clinic():
 
 def batches():
     """Batches of a short run."""
-    rows = [(0, 1, 1), (1, 2, 2), (1, 3, 9), (0, 10, 30)]
-    return pd.DataFrame(rows, columns=["arm", "start", "stop"])
+    rows = [(0, 1, 1, 1), (1, 2, 2, 1), (1, 3, 9, 1), (0, 10, 30, 0)]
+    return pd.DataFrame(rows, columns=["arm", "start", "stop", "released"])
 
 
 def chart():

@@ -57,13 +57,19 @@ def clinic_figure(table: pd.DataFrame, *, coin: float, marked: float) -> Figure:
 
 @redrawable
 def batches_figure(table: pd.DataFrame, *, rates: Sequence[str], patient: int) -> Figure:
-    """Draw the batches of a run: ``start``, ``stop`` and ``arm`` of each, and patient number 7."""
+    """Draw the batches of a run, and the one patient whose outcome is followed.
+
+    The table has ``start``, ``stop`` and ``arm`` of each, and ``released``, 1 if a tick ends it,
+    else 0.
+    """
     figure, grid = make_panels({"a": ""}, width=6.6, height=1.7)
     axes = grid["a"]
     for row in table.itertuples():
         span = [row.start - 0.5, row.stop + 0.5]
         axes.plot(span, [row.arm] * 2, color=_GREY, linewidth=9)
-        axes.plot([row.stop + 0.5] * 2, [row.arm - 0.28, row.arm + 0.28], color=INK, linewidth=1.3)
+        if row.released:
+            height = [row.arm - 0.28, row.arm + 0.28]
+            axes.plot([row.stop + 0.5] * 2, height, color=INK, linewidth=1.3)
         if row.start <= patient <= row.stop:
             axes.plot(span, [row.arm] * 2, color=INK, linewidth=9)
             axes.plot(patient, row.arm, marker="o", color=_PATIENT, markersize=8, zorder=5)
