@@ -249,9 +249,9 @@ def tree_suboptimal() -> Finding:
         {
             CANNOT_TELL: "What is shown, there and here, is an upper bound for DPRUCB that is "
             "greater than that for DPRSE. No lower bound on the regret of UCB with a "
-            "tree is given for heavy tails, and that choices at every round are the "
-            "reason is not more than a guess. With bounded rewards later work has UCB "
-            "without a tree that is optimal."
+            "tree is given for heavy tails. That choices at every round are the reason "
+            "the paper itself puts as what it thinks. With bounded rewards later work "
+            "has UCB without a tree that is optimal."
         },
         ("bound of DPRUCB / bound of DPRSE, v = 1, T = 10⁶⁰", early, 3),
         ("the same, T = 10⁹⁰", late, 3),

@@ -106,7 +106,8 @@ def against_ucb(results: Results) -> Finding:
     horizon = max(found[case].horizon for case in found if case.algorithm == "DPRSE")
     judged = _judge(
         pairs,
-        f"The paper's horizon and constants are lost, and decide. At T = {horizon:.0e} each is "
+        "The paper's horizon and constants are lost, and decide. At T = "
+        f"10^{math.log10(horizon):.0f} each is "
         "played with the best constants that are proved, and with those that we reconstruct, where "
         "DPRUCB's 18 is our choice. Until DPRSE drops an arm it plays all in turn, while DPRUCB "
         "adapts at every pull.",
