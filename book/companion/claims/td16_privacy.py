@@ -451,7 +451,8 @@ def corollary_3_2() -> Finding:
         f"it. {PLAYED} f has to grow like ε^(−2/v), as already one release has the loss f^(−v/2). "
         "Actions show less than releases. Single actions fail in one reading (see the same "
         "corollary, read by Definition 2.1); whether the sequence of actions keeps a target is "
-        "open."
+        "open. The interval is ⌈1/ε⌉, as the pseudo-code has it for simplicity; the report's "
+        "series of intervals is not in our copy."
     )
     return finding(
         _verdict(all(exceeded[t, ""] for t in TARGETS), all(exceeded.values())),

@@ -210,8 +210,8 @@ def theorem_3_1_step() -> Finding:
     at_powers = max(2 * element_loss(half, 2**k, 64) for k in range(6))
     steps = {name: step_of(past, chunks=4) for name, past in PASTS.items()}
     broken = {name: step.loss - 20 * step.error > EPSILON for name, step in steps.items()}
-    partly = "With ε/2 each a step loses at most ε on a reward at a power of two; on others 2ε is "
-    partly += "proved, and ε is open."
+    partly = "With ε/2 each, as Chan, Shi & Song have it, no counterexample is known: a step loses "
+    partly += "at most ε on a reward at a power of two; on others 2ε is proved, and ε is open."
     return finding(
         decide(
             all(broken.values()),
@@ -219,10 +219,11 @@ def theorem_3_1_step() -> Finding:
             decide(max(proved.values()) <= EPSILON * (1 + 1e-9), HOLDS, CANNOT_TELL),
         ),
         "The printed scale is 1/ε at powers of two. There an arm that waits has one Laplace value "
-        "that is looked at twice, and the noise around it is pinned by the past: for the printed "
-        "pseudo-code the loss comes as near as one likes to log(2e^ε − 1), for every ε, and 2ε is "
-        "the ceiling. Computed for three histories, each improbable, as the definition exempts "
-        "none. " + (partly if at_powers <= EPSILON * (1 + 1e-9) else "With ε/2 each it is open."),
+        "that is looked at twice, and the noise around it is pinned by the past: with UCB's bonus, "
+        "as in the text, and without it, as in the pseudo-code, the loss comes as near as one "
+        "likes to log(2e^ε − 1), for every ε, and 2ε is the ceiling. Computed for three "
+        "histories, each improbable, as the definition exempts none. "
+        + (partly if at_powers <= EPSILON * (1 + 1e-9) else "With ε/2 each it is open."),
         ("limit log(2e^ε − 1), ε = 1", step_limit(EPSILON), 4),
         entries("loss of one step, ε = 1 each, {}", {k: s.loss for k, s in steps.items()}, 2),
         entries(
