@@ -8,6 +8,7 @@ are ``03.2: why``, that is exercise 2 of chapter 3.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -38,7 +39,9 @@ def glued(notebook: dict[str, Any]) -> dict[str, str]:
             record = output.get("data", {}).get(RECORD)
             if record is not None:
                 name = output["metadata"]["scrapbook"]["name"]
-                found[name] = "".join(record).strip("'\"")
+                written = "".join(record)
+                quoted = written[:1] in ("'", '"')
+                found[name] = str(ast.literal_eval(written)) if quoted else written
     return found
 
 

@@ -97,12 +97,12 @@ def quiet(form, path):
 
 def test_the_line_has_the_facts_of_its_notebook(form, tmp_path):
     output = {
-        "data": {"application/papermill.record/text/plain": "'Computed, seed 0.'"},
+        "data": {"application/papermill.record/text/plain": r"'Computed, 1\u202f000 runs.'"},
         "metadata": {"scrapbook": {"name": FACTS}},
     }
     path = tmp_path / "page.ipynb"
     path.write_text(json.dumps({"cells": [{"outputs": [output]}]}), "utf-8")
-    assert quiet(form, path).facts() == "Computed, seed 0."
+    assert quiet(form, path).facts() == "Computed, 1\N{NARROW NO-BREAK SPACE}000 runs."
     assert quiet(form, tmp_path / "page.md").facts() == ""
     path.write_text(json.dumps({"cells": []}), "utf-8")
     with pytest.raises(DirectiveError) as caught:
