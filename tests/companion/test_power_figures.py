@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from companion import audit_power
 from companion.figures import power
 from companion.figures.redraw import recipe_of, redraw
 from companion.tables import from_csv, to_csv
@@ -38,7 +39,7 @@ def test_bounds_stay_below_the_truth_and_rise_with_runs():
     few, more, truth = (rows["bound"].to_numpy() for _, rows in table.groupby("curve", sort=False))
     assert (few < more).all() and (more < truth).all()
     found = power.crossings(power.expected_table((1000,), np.linspace(1, 3, 21), 1e-9))
-    at = found["1,000 runs"]
+    at = found["1\N{NARROW NO-BREAK SPACE}000 test runs"]
     assert math.isclose(expected_bound(0.5, power.chance_of_a(at), 1000, 1e-9), 1.0, abs_tol=0.01)
     assert power.replayed_bound(1.0, 10_000, 1e-9, 4) < power.loss_of(1.0, 4)
     counted, replayed = (power.runs_for(0.9, 1.0, 4, 1e-9, replayed=x) for x in (False, True))
@@ -51,3 +52,19 @@ def test_the_figure_is_drawn_again_from_its_table():
     again = redraw(from_csv(to_csv(table)), json.loads(json.dumps(recipe_of(figure))))
     lines = [[line.get_xydata().tolist() for line in f.axes[0].lines] for f in (figure, again)]
     assert np.allclose(np.concatenate(lines[0]), np.concatenate(lines[1]), rtol=1e-3)
+
+
+def test_the_recorded_power_is_of_what_exists_and_can_be_computed_again():
+    """Every row names a class; integrated rows come out as they are recorded."""
+    recorded = audit_power.read()
+    assert set(recorded["name"]) <= set(audit_power.rows())
+    assert not recorded.duplicated(["name", "declared"]).any()
+    convicted = recorded["epsilon_lower"] > recorded["declared"]
+    assert (convicted == np.isfinite(recorded["least"])).all()
+    for name, declared in (("LDPRSE", 1.0), ("DPSE", 0.25), ("DPRUCB", 1.0)):
+        (row,) = recorded[(recorded["name"] == name) & (recorded["declared"] == declared)].iloc
+        again = audit_power.measure(name, declared, n_runs=0)
+        assert again["kind"] == row["kind"] == "formula" and again["least"] == row["least"]
+        assert again["epsilon_lower"] == pytest.approx(row["epsilon_lower"], rel=1e-5)
+    with pytest.raises(ValueError, match="has no known law; allowed: n_runs of 16 or more"):
+        audit_power.measure("DPUCB", n_runs=0)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from companion.figures.panels import chosen_panels
 from companion.figures.redraw import redrawable
+from companion.publishing import grouped
 from dpbandits.auditing import betting_bound, expected_bound
 from dpbandits.mechanisms import laplace_cdf
 from dpbandits.plotting.style import COLOURS, INK, End, PanelRange, finish_panels, make_panels
@@ -73,7 +74,7 @@ def expected_table(runs: Sequence[int], factors: Sequence[float], failure: float
     rows = [
         {
             "panel": "a",
-            "curve": f"{n:,} runs" if n else TRUTH,
+            "curve": f"{grouped(n)} test runs" if n else TRUTH,
             "c": float(c),
             "bound": expected_bound(0.5, chance_of_a(c), n, failure) if n else loss_of(c),
         }
