@@ -147,9 +147,9 @@ def _naming(table: Tables) -> dict[str, str]:
 
 
 def _audit(table: Tables) -> dict[str, str]:
-    """Say from which factor on an audit of 10,000 runs is expected to convict."""
+    """Say from which factor on an audit of 10 000 test runs is expected to convict."""
     rows = table("ours-audit-expected")
-    rows = rows[rows["curve"] == "10,000 runs"]
+    rows = rows[rows["curve"] == f"{grouped(10_000)} test runs"]
     caught = float(np.interp(1.0, rows["bound"], rows["c"]))
     return {"caught": f"{caught:.2g}"}
 
