@@ -1,8 +1,8 @@
 """Tables and numbers of the pages, made from the package and from the data in ``book/data``.
 
 ``figures-table``, ``benchmark-table FILE``,
-``stopping-benchmark-table FILE``, ``audit-benchmark-table FILE`` and
-``edition-benchmark-table FILE`` write tables; ``bibtex-entry
+``stopping-benchmark-table FILE``, ``audit-benchmark-table FILE``,
+``edition-benchmark-table FILE`` and ``memory-benchmark-table FILE`` write tables; ``bibtex-entry
 ID`` writes how to cite. The role ``datum`` writes one number, as in
 ``data/benchmarks.json: manifest.uniform_ns``; ``headline`` one of `companion.headlines`.
 Paths are relative to the page.
@@ -117,11 +117,27 @@ def edition(content: dict[str, Any]) -> list[str]:
     return table(["what", "edition 0.1, s", "now, s", "times faster"], rows, right=3)
 
 
+def memory(content: dict[str, Any]) -> list[str]:
+    """Write the most memory that one run takes, a row for each algorithm."""
+    rows = [
+        [
+            row["algorithm"],
+            grouped(row["n_arms"]),
+            grouped(row["horizon"]),
+            short(row["megabytes"]),
+            grouped(row["bytes_per_arm"]),
+        ]
+        for row in content["rows"]
+    ]
+    return table(["algorithm", "$K$", "$T$", "MB", "bytes an arm"], rows, right=4)
+
+
 TABLES: dict[str, Callable[..., list[str]]] = {
     "benchmark-table": benchmarks,
     "stopping-benchmark-table": stopping_benchmarks,
     "audit-benchmark-table": audit_benchmarks,
     "edition-benchmark-table": edition,
+    "memory-benchmark-table": memory,
 }
 
 

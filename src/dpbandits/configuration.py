@@ -98,8 +98,8 @@ def between(low: float, high: float) -> Check:
     return lambda name, value: check_range(name, value, low, high)
 
 
-ArmCount = Annotated[int, whole(2)]
-"""A number K ≥ 2 of arms."""
+ArmCount = Annotated[int, whole(2, 2**62)]
+"""A number K of arms, from 2 to 2⁶²."""
 Budget = Annotated[float, partial(check_positive, infinite=True)]
 """A privacy budget ε > 0; ``inf`` is allowed."""
 Count = Annotated[int, whole(1)]

@@ -142,7 +142,10 @@ def difference_tail_kernel(
 
 @checked_arguments
 def tuned_epochs(
-    n_arms: ArmCount, horizon: Horizon, beta: Fraction, epsilon: Budget = math.inf
+    n_arms: Annotated[int, whole(2, MOST_PULLS)],
+    horizon: Horizon,
+    beta: Fraction,
+    epsilon: Budget = math.inf,
 ) -> Ints:
     """Return the pulls of a viable arm in each epoch of `TunedDPSE`.
 

@@ -48,6 +48,7 @@ _SHARE = 0.05  # of the tolerance, for each of the smaller errors
 _BINS = 256  # intervals of sizes, where the distinct ones are more
 _MARGIN = 1e-5  # of the total of the losses; nearer to it rounding takes over
 _ULP = 2.0**-52
+_FAR = 1e-60  # δ that `epsilon_at` still integrates quickly
 _Tolerance = Annotated[float, between(1e-9, 0.1)]
 _Delta = Annotated[
     float,
@@ -208,7 +209,8 @@ def delta_at(
 def epsilon_at(delta: _Delta, losses: ArrayLike, tolerance: _Tolerance = 1e-6) -> Bracket:
     """Return the least ε of Laplace releases at which a given δ is enough, between two numbers.
 
-    Within 1e-5 of the sum of the losses, relative to it, the bracket can be as wide as that.
+    Within 1e-5 of the sum of the losses, relative to it, the bracket can be as wide as that. For δ
+    below 1e-100 it goes from what holds at δ = 1e-60 to the sum, as nothing so small is integrated.
 
     Parameters
     ----------
@@ -244,6 +246,8 @@ def epsilon_at(delta: _Delta, losses: ArrayLike, tolerance: _Tolerance = 1e-6) -
         return Bracket(total, total)
     if delta <= -math.expm1(releases.log_overlap(releases.nearly)):
         return Bracket(releases.nearly, releases.total)
+    if delta < SMALLEST:
+        return Bracket(epsilon_at(_FAR, losses, tolerance).lower, releases.total)
     guess = releases.guess_epsilon(delta)
     for _ in range(5):  # a bracket holds wherever the guess is, but is narrow near it only
         inversion = _Inversion(releases, guess, tolerance)

@@ -12,6 +12,8 @@ import json
 import math
 import multiprocessing
 import os
+import re
+import shutil
 import signal
 import sys
 import threading
@@ -28,9 +30,16 @@ from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
-from dpbandits._validation import check_integer, check_jobs, check_seed
+from dpbandits._validation import check_integer, check_jobs, check_seed, shown
 
-__all__ = ["Replicated", "case_seeds", "describe", "run_cases", "worker_count"]
+__all__ = [
+    "Replicated",
+    "case_seeds",
+    "clear_shared_memory",
+    "describe",
+    "run_cases",
+    "worker_count",
+]
 
 Key = TypeVar("Key", bound=Hashable)
 Case = TypeVar("Case")
@@ -41,6 +50,8 @@ _SHARES = 8
 """Chunks that a case is cut into at least, as far as it has replicates."""
 WORKERS_A_PROCESSOR = 2
 """Workers on this machine, at most, for each of its processors."""
+MOST_RUNS = 10**15
+"""Replicates, at most, whatever the memory is."""
 _SEED_BYTES = 1024
 """What a replicate takes besides its outcome: its seed, and the objects that hold both."""
 
@@ -238,13 +249,15 @@ def run_cases(
     """
     n_jobs = check_jobs("n_jobs", n_jobs)
     check_seed("seed", seed)
+    if not isinstance(cases, Mapping):
+        raise ValueError(f"cases={shown(cases)} is not a mapping; allowed: one of keys to cases")
     described: dict[Key, Replicated] = {}
     for key, case in cases.items():
         with _label_errors(key):
             if isinstance(n_runs, Mapping) and key not in n_runs:
                 raise ValueError("n_runs has no number of replicates for it; allowed: one a case")
             runs = n_runs[key] if isinstance(n_runs, Mapping) else n_runs
-            described[key] = replicated(case, check_integer("n_runs", runs, 1))
+            described[key] = replicated(case, check_integer("n_runs", runs, 1, MOST_RUNS))
     needed = sum(case.n_runs * (2 * case.kept + _SEED_BYTES) for case in described.values())
     check_memory(sum(case.n_runs for case in described.values()), needed)
     found = _played(described, seed, n_jobs)
@@ -477,11 +490,43 @@ def _outcomes(
     if n_jobs == 1:
         yield from ((chunk[0], _play_chunk(*chunk)) for chunk in chunks)
         return
+    clear_shared_memory()
     with _deaf_children():
         outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(
             delayed(_play_chunk)(*chunk) for chunk in chunks
         )
     yield from zip((key for key, *_ in chunks), outcomes, strict=True)
+
+
+_SHARED = re.compile(r"(?:joblib_memmapping_folder_|sem\.loky-)(\d+)[_-].*")
+"""Names of what joblib keeps in shared memory, with the number of the process that began it."""
+
+
+def clear_shared_memory(folder: str = "/dev/shm") -> None:
+    """Remove what joblib has in shared memory for processes that are no more.
+
+    A process that is killed with all its children cannot remove it itself.
+
+    Parameters
+    ----------
+    folder : str
+        Where shared memory is seen as files; where it is not, nothing happens.
+    """
+    with suppress(OSError):
+        for entry in list(os.scandir(folder)):
+            name = _SHARED.fullmatch(entry.name)
+            if name is None or entry.stat(follow_symlinks=False).st_uid != os.getuid():
+                continue
+            try:
+                os.kill(int(name[1]), 0)
+            except ProcessLookupError:
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    with suppress(OSError):
+                        os.unlink(entry.path)
+            except OSError:  # another user's process
+                continue
 
 
 def _end_workers() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+import dpbandits_command
 from dpbandits.cli._console import find, plain
 from dpbandits.cli.commands import app, main
 
@@ -396,6 +397,21 @@ def test_an_own_table(folder, capsys):
     words = "audit mine.py:raw --epsilon 1 --runs 500 --table table.csv --change 1,0,2"
     text = printed(capsys, words, status=1)
     assert "2 × 2 rewards; number 1 of arm 1 is 0 or 2" in text
+
+
+class Interrupting:
+    """To Python's imports a finder: Ctrl-C comes while the commands are read."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "dpbandits.cli.commands":
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_the_package_is_read_is_one_line(capsys, monkeypatch):
+    monkeypatch.delitem(sys.modules, "dpbandits.cli.commands")
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    assert dpbandits_command.main() == 130
+    assert capsys.readouterr() == ("", "dpbandits: interrupted\n")
 
 
 def test_a_bare_command_prints_its_help(capsys):

@@ -20,7 +20,14 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.identification import FinitePopulation, simulate_trials, simulate_trials_many
-from dpbandits.running import Replicated, case_seeds, describe, run_cases, worker_count
+from dpbandits.running import (
+    Replicated,
+    case_seeds,
+    clear_shared_memory,
+    describe,
+    run_cases,
+    worker_count,
+)
 
 C1 = dpb.instances.ss19("C1", 3)
 REGRET = {
@@ -284,6 +291,27 @@ def test_no_worker_outlives_its_parent(how):
     if how is signal.SIGTERM:
         assert process.returncode == 143
         assert "terminated: 0 of 64 runs were done, 0 of 8 cases whole" in told
+
+
+def test_what_killed_processes_left_in_shared_memory_is_removed(tmp_path):
+    """Of processes that are gone, and of these alone."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    made = {}
+    for number in (gone.pid, os.getpid()):
+        made[number] = [
+            tmp_path / f"joblib_memmapping_folder_{number}_ab_cd",
+            tmp_path / f"sem.loky-{number}-xyz",
+        ]
+        made[number][0].mkdir()
+        (made[number][0] / "array.pkl").touch()
+        made[number][1].touch()
+    other = tmp_path / f"sem.mine-{gone.pid}"
+    other.touch()
+    clear_shared_memory(str(tmp_path))
+    assert not any(each.exists() for each in made[gone.pid])
+    assert all(each.exists() for each in (*made[os.getpid()], other))
+    clear_shared_memory(str(tmp_path / "nowhere"))
 
 
 def test_nothing_is_shown_off_a_terminal(capfd):

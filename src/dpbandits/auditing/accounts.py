@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from dpbandits._validation import shown
 from dpbandits.algorithms import (
     DPNAS,
     DPRUCB,
@@ -134,6 +135,11 @@ def accounted(target: Any, n_pulls: Count, delta: Delta = 0.0) -> float:
     """
     if isinstance(target, KnownLoss):
         return target.truth(delta)
+    if not hasattr(target, "guarantee"):
+        raise ValueError(
+            f"target={shown(target)} declares no guarantee; allowed: an algorithm, a rule, "
+            "a counter or a KnownLoss"
+        )
     promised = declared(target, n_pulls).epsilon
     if not math.isfinite(promised):
         return promised

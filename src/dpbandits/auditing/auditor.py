@@ -27,10 +27,11 @@ from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.programs import LIKELY, Program
 from dpbandits.auditing.runs import entropy_of
 from dpbandits.auditing.subjects import Auditable, tables_of
-from dpbandits.auditing.verdicts import FEWEST_RUNS, Audit
+from dpbandits.auditing.verdicts import FEWEST_RUNS, MOST_RUNS, Audit
 from dpbandits.guarantees import PrivacyGuarantee, check_guarantee
 from dpbandits.rewards.streams import FixedRewards
 from dpbandits.rewards.tables import Tables
+from dpbandits.running import check_memory
 
 __all__ = ["audit"]
 
@@ -129,7 +130,8 @@ def audit(
         if integrated is not None:
             return integrated
     rng = np.random.default_rng(entropy_of(seed))
-    n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS)
+    n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS, MOST_RUNS)
+    check_memory(n_runs, 100.0 * n_runs)
     failure = check_fraction("failure", failure)
     shape = [
         None if size is None else check_integer(name, size, 1)

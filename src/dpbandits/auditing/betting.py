@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
 from dpbandits._validation import check_fraction, check_integer, check_range, check_values
+from dpbandits.auditing.verdicts import MOST_RUNS
 
 __all__ = ["BETS", "betting_bound", "ceiling", "expected_bound"]
 
@@ -130,7 +131,7 @@ def expected_bound(p: float, q: float, n_runs: int, failure: float, delta: float
     1.13
     """
     p, q = check_range("p", p, 0.0, 1.0), check_range("q", q, 0.0, 1.0)
-    n_runs = check_integer("n_runs", n_runs, 1)
+    n_runs = check_integer("n_runs", n_runs, 1, MOST_RUNS)
     chances = np.array([p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)])
     return betting_bound([1, 1, 0, 0], [1, 0, 1, 0], failure, delta, n_runs * chances)
 

@@ -13,7 +13,7 @@ from dpbandits.auditing.events import choose_event
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.runs import run_both
 from dpbandits.auditing.subjects import Auditable, subject_of, tables_of
-from dpbandits.auditing.verdicts import FEWEST_RUNS, Audit
+from dpbandits.auditing.verdicts import FEWEST_RUNS, MOST_RUNS, Audit
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.streams import FixedRewards
 
@@ -60,7 +60,7 @@ def count(
         state between runs, or has randomness beyond its generator.
     """
     target = subject_of(subject, pair.table.shape[1], guarantee)
-    n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS)
+    n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS, MOST_RUNS)
     failure = check_fraction("failure", failure)
     promised = guarantee or target.guarantee
     outputs, others, n_values = run_both(target, pair, n_runs, seed, n_jobs)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats
+from dpbandits._validation import check_integer, check_kind
 from dpbandits.acceleration import ExactRun, accelerators
 from dpbandits.algorithms import DPRSE, DPSE, LDPRSE, DPSEIdentifier, GuessAndDouble
 from dpbandits.heavy.schedules import HeavyEpochPlan, heavy_epoch
@@ -129,6 +130,9 @@ def two_arm_epochs(
     >>> epoch_of(1).pulls < epoch_of(2).pulls
     True
     """
+    horizon = check_integer("horizon", horizon, 2)
+    if instance is not None:
+        check_kind("instance", instance, HeavyTailInstance, 'instances.twzw22("S1", order=0.5)')
     base: Any = algorithm.base if isinstance(algorithm, GuessAndDouble) else algorithm
     epochs = _EPOCHS.get(type(base))
     known = all(accelerators(type(each), ExactRun) for each in (algorithm, base))

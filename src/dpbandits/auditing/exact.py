@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dpbandits._arrays import Floats
-from dpbandits._validation import check_integer
+from dpbandits._validation import check_integer, check_kind
 from dpbandits.acceleration import ExactRun, accelerates, accelerators
 from dpbandits.algorithms import (
     DPNAS,
@@ -36,7 +36,7 @@ from dpbandits.auditing.elimination_laws import (
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.subjects import check_one_arm
 from dpbandits.auditing.verdicts import Audit
-from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.guarantees import PrivacyGuarantee, check_guarantee
 from dpbandits.rewards.heavy_instances import HeavyTailInstance, heavy_two_point
 from dpbandits.stopping import crossing_streams, privacy_loss
 from dpbandits.stopping.nas import NASFamily
@@ -65,6 +65,13 @@ def _found(
 def _law_of(*kinds: type) -> Callable[[Function], Function]:
     """Enter the audit of classes whose law is known: it takes target, instance and guarantee."""
     return accelerates(*kinds, on=ExactRun, name="integrated")
+
+
+def _check_given(instance: object, guarantee: object) -> None:
+    """Refuse what is given, and is no instance with heavy tails, or no guarantee."""
+    check_guarantee(guarantee)
+    if instance is not None:
+        check_kind("instance", instance, HeavyTailInstance, 'instances.twzw22("S1", order=0.5)')
 
 
 def _check_program(target: Any, *kinds: type) -> None:
@@ -122,6 +129,7 @@ def audit_elimination(
     """
     horizon = check_integer("horizon", horizon, 2)
     n_epochs = check_integer("n_epochs", n_epochs, 1)
+    _check_given(instance, guarantee)
     epoch_of = two_arm_epochs(algorithm, horizon, instance)
     epochs = zip(*(epoch_of(number) for number in range(1, n_epochs + 1)), strict=True)
     pulls, scales, thresholds, least, greatest = (np.array(each) for each in epochs)
@@ -172,6 +180,8 @@ def audit_stopping(
     'acquitted'
     """
     _check_program(rule, DPNAS, DPExponentialNAS)
+    check_kind("pair", pair, TablePair, "TablePair([[1, -1]], arm=0, pull=0, value=1)")
+    _check_given(None, guarantee)
     check_one_arm(pair.table)
     loss = privacy_loss(rule, pair.table[0], pair.neighbour[0])
     when = "no halt" if loss.time is None else f"halting at {loss.time}"
@@ -298,6 +308,7 @@ def audit_exactly(
     >>> audit_exactly(UCB()) is None
     True
     """
+    _check_given(instance, guarantee)
     laws = accelerators(type(target), ExactRun)
     if not laws or not target.guarantee.is_private:
         return None

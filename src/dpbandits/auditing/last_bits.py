@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
+
+from dpbandits._validation import check_range
 
 __all__ = ["last_bit"]
 
@@ -25,6 +28,7 @@ def last_bit(x: float) -> int:
     >>> last_bit(1.0), last_bit(12.0), last_bit(0.75), last_bit(0.0)
     (0, 2, -2, 0)
     """
-    fraction, exponent = math.frexp(x)
+    most = sys.float_info.max
+    fraction, exponent = math.frexp(check_range("x", x, -most, most, "a finite number"))
     whole = int(fraction * 2**53)
     return exponent - 53 + (whole & -whole).bit_length() - 1 if whole else 0

@@ -15,7 +15,7 @@ from dpbandits.auditing.events import choose_event
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.runs import entropy_of, run_both
 from dpbandits.auditing.subjects import Auditable, subject_of, tables_of
-from dpbandits.auditing.verdicts import FEWEST_RUNS
+from dpbandits.auditing.verdicts import FEWEST_RUNS, MOST_RUNS
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.streams import FixedRewards
 
@@ -224,7 +224,7 @@ def search(
     n_pulls = check_integer("n_pulls", usual[1] if n_pulls is None else n_pulls, 1)
     target = subject_of(subject, n_pulls, guarantee)
     count = check_integer("count", count, 1)
-    n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS)
+    n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS, MOST_RUNS)
     delta = (guarantee or target.guarantee).delta
     rng = np.random.default_rng([*entropy_of(seed), 1])
     trials = itertools.count(1)

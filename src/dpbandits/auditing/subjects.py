@@ -12,7 +12,7 @@ import numpy as np
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._validation import check_integer
 from dpbandits.acceleration import REFERENCE, TableRuns, accelerates, accelerator_for
-from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
+from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee, check_guarantee
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.mechanisms.counters import Counter
@@ -662,6 +662,7 @@ def subject_of(
     """
     if callable(getattr(target, "outputs", None)):
         return cast(Auditable, target)
+    check_guarantee(guarantee)
     n_pulls = check_integer("n_pulls", n_pulls, 1)
     kinds: dict[Any, type[Subject]] = {
         RegretAlgorithm: RegretSubject,

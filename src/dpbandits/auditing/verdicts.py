@@ -9,10 +9,11 @@ from dpbandits.auditing.events import Tally
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.guarantees import PrivacyGuarantee
 
-__all__ = ["FEWEST_RUNS", "Audit"]
+__all__ = ["FEWEST_RUNS", "MOST_RUNS", "Audit"]
 
 _SLACK = 1e-9  # relative error allowed to integrated probabilities
 FEWEST_RUNS = 16
+MOST_RUNS = 10**15
 """Least number of runs on each table with which an audit works."""
 
 

@@ -73,7 +73,7 @@ def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float
         return mean
     step = math.sqrt(0.5 * level / n) + 2.0**-60
     low, high = mean - step, mean
-    while n * calibrated_plus_kernel(low, mean, k / n, epsilon) <= level:
+    while step < 1e300 and n * calibrated_plus_kernel(low, mean, k / n, epsilon) <= level:
         step *= 2.0
         low, high = mean - step, low
     for _ in range(_ROUNDS):

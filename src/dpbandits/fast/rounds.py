@@ -194,10 +194,11 @@ def closed_costs(leader: int, gaps: Floats, epsilon: float) -> Costs:
     linear = np.full(gaps.size, -np.inf)  # 1/(ε·g)
     for a in challengers:
         gap = gaps[a]
-        if gap != 0.0:
+        level = abs(gap) < 1e-150  # its square would be 0
+        if not level:
             square[a] = 0.5 / (gap * abs(gap))
-        if epsilon < np.inf:
-            linear[a] = np.inf if gap == 0.0 else 1.0 / (epsilon * gap)
+        if epsilon < 1e100:  # else 1/(ε·g) is less than the last bit of 1/(2·g·|g|) ≥ ½
+            linear[a] = np.inf if level else 1.0 / (epsilon * gap)
     several = challengers.size > 1
     leaps = not several or square[challengers].max() < np.inf
     return Costs(

@@ -206,6 +206,8 @@ def adapted_share_kernel(means: Floats, epsilon: float) -> float:
     ordered = np.sort(-np.minimum(np.maximum(means, 0.0), 1.0))
     if ordered[0] == ordered[1]:
         return 0.5
+    if epsilon > 700.0:
+        epsilon = math.inf  # e^ε overflows; the share is the same to double precision
     s = _best_allocation(-ordered, epsilon)[1]
     least = 1.0 / means.size
     return min(max(1.0 / float(s.sum()), least), 1.0 - least)

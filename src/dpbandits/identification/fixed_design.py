@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats
-from dpbandits._validation import check_integer
+from dpbandits._validation import check_integer, shown
 from dpbandits.configuration import Budget, Fraction, checked_arguments, whole
 from dpbandits.identification.base import check_unique_best_arm
 from dpbandits.rewards.instances import BernoulliInstance
@@ -104,6 +104,10 @@ def fixed_design_error(
     """
     if isinstance(source, BernoulliInstance):
         check_unique_best_arm(source)
+    elif not isinstance(source, FinitePopulation):
+        raise ValueError(
+            f"source={shown(source)} has no patients; allowed: Bernoulli arms or a table of them"
+        )
     laws = _laws(source, per_arm)
     return _beaten(laws.pop(source.best_arm), laws, epsilon)
 
@@ -227,6 +231,7 @@ def fixed_design(source: Supply, delta: Fraction, epsilon: Budget = math.inf) ->
     >>> design.error <= 0.05 < fixed_design_error(instance, design.per_arm - 1, 1.0)
     True
     """
+    fixed_design_error(source, 1, epsilon)  # refuses what is no source
     limit = min(source.sizes) if isinstance(source, FinitePopulation) else _MOST
 
     def suffices(per_arm: int) -> bool:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpbandits._validation import check_kind
 from dpbandits.configuration import Fraction, checked_arguments
 from dpbandits.identification.group_sequential import GroupSequential
 
@@ -156,6 +157,7 @@ def estimate_difference(
     >>> round(found.median, 3), round(found.low, 3), round(found.high, 3)
     (0.063, 0.016, 0.104)
     """
+    check_kind("design", design, GroupSequential, "GroupSequential(161, 2.13, epsilon=1)")
     score = design.score(look, treatment, control).item()
     n = look * design.per_look
     a, b = (min(max(value, 0), n) for value in (treatment, control))

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from dpbandits._arrays import Floats
-from dpbandits._validation import check_integer, check_range, check_values
+from dpbandits._validation import SMALLEST, check_flag, check_integer, check_range, check_values
 from dpbandits.configuration import (
     Budget,
     Configuration,
@@ -418,7 +418,11 @@ class GroupSequential(Guaranteed, Configuration):
     @property
     def noise_variance(self) -> float:
         """Variance v of the noise in the difference that one look releases."""
-        return 0.0 if math.isinf(self.epsilon) else 1.0 / math.sinh(0.5 * self.epsilon) ** 2
+        return (
+            0.0
+            if math.isinf(self.epsilon)
+            else 1.0 / math.sinh(min(0.5 * self.epsilon, 300.0)) ** 2
+        )
 
     def score(self, look: int, treatment: ArrayLike, control: ArrayLike) -> Floats:
         """Return the score Z of sums of releases: their difference in standard deviations.
@@ -519,6 +523,7 @@ class GroupSequential(Guaranteed, Configuration):
 
     def _shares(self, name: str, value: float | Sequence[float]) -> tuple[float, ...]:
         shares = check_values(name, value, 0.0, 1.0)
+        shares[shares < SMALLEST] = 0.0  # of less a binomial law would overflow
         if shares.ndim == 0:
             return (float(shares),) * self.looks
         if shares.shape != (self.looks,):
@@ -564,6 +569,7 @@ class GroupSequential(Guaranteed, Configuration):
         [1.0, 0.837]
         """
         up, down = self._shares("treatment", treatment), self._shares("control", control)
+        check_flag("futility", futility)
         joint, a, b = np.ones((1, 1)), 0, 0
         for k in range(1, self.looks + 1):
             one, other = (_count(self.per_look, s[k - 1], self.epsilon) for s in (up, down))

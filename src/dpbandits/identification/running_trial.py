@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dpbandits._arrays import Rng
@@ -94,6 +94,8 @@ class RunningTrial:
         check_kind("design", design, GroupSequential, "GroupSequential(161, 2.13, epsilon=1)")
         self._design = design
         self._releases: list[tuple[int, int]] = []
+        if isinstance(releases, str | bytes | Mapping):
+            raise ValueError(f"releases={releases!r} are no pairs; allowed: pairs of whole numbers")
         for number, each in enumerate(releases, 1):
             if self.decision != "continue":
                 ended = number - 1

@@ -157,7 +157,7 @@ def _distances(
     y, z = share_a * width, share_b * width  # of the pooled mean
     if math.isinf(epsilon):
         return y, z
-    shrink, offset = math.exp(-epsilon), 1.0 / math.expm1(epsilon)
+    shrink, offset = math.exp(-epsilon), 1.0 / math.expm1(min(epsilon, 700.0))
     limit_a, limit_b = 1.0, 0.0  # u below which arm a is at its limit, and above which arm b is
     if mean_a < 1.0:
         limit_a = mean_a * shrink / (mean_a * shrink + (1.0 - mean_a))

@@ -222,9 +222,9 @@ def log_checkpoints(horizon: int, per_decade: int = 32) -> Ints:
     Parameters
     ----------
     horizon : int
-        The last time T ≥ 1.
+        The last time T, from 1 to 2⁶².
     per_decade : int
-        Times in each factor of ten, at least 1.
+        Times in each factor of ten, from 1 to 10⁶.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def log_checkpoints(horizon: int, per_decade: int = 32) -> Ints:
     Raises
     ------
     ValueError
-        If an argument is not a whole number of at least 1.
+        If an argument is not such a whole number.
 
     Examples
     --------
@@ -242,8 +242,8 @@ def log_checkpoints(horizon: int, per_decade: int = 32) -> Ints:
     >>> dpb.log_checkpoints(100, per_decade=2).tolist()
     [1, 3, 10, 32, 100]
     """
-    horizon = check_integer("horizon", horizon, 1)
-    per_decade = check_integer("per_decade", per_decade, 1)
+    horizon = check_integer("horizon", horizon, 1, MOST_PULLS)
+    per_decade = check_integer("per_decade", per_decade, 1, 10**6)
     count = 1 + math.ceil(per_decade * math.log10(horizon))
     grid = np.geomspace(1, horizon, count)
     # twelve digits: the last bits of a power are not the same on all processors
@@ -334,7 +334,7 @@ def _replicated(
         instance.reordered(range(instance.n_arms))  # refuses what cannot be
     last = check_integer("horizon", last, instance.n_arms, MOST_PULLS)
     if shared and checkpoints is not None:
-        checkpoints = np.asarray(checkpoints)
+        checkpoints = np.atleast_1d(np.asarray(checkpoints, dtype=object))
         checkpoints = np.append(checkpoints[checkpoints < last], last)
     times = _checked_checkpoints(checkpoints, last)
     # the smallest horizon that has the checkpoints' type and leads through every kernel

@@ -87,7 +87,8 @@ class TunedDPSE(RegretAlgorithm):
                 means += laplace_noise(rng, 1 / (self.epsilon * pulls), viable.size)
             viable = viable[means.max() - means <= 0.5 ** (epoch + 1)]
 
-    def epochs(self, n_arms: int, horizon: int) -> Ints:
+    @checked_arguments
+    def epochs(self, n_arms: Count, horizon: Count) -> Ints:
         """Return the pulls of a viable arm in each epoch: `tuned_epochs`.
 
         Parameters
