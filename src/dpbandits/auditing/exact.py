@@ -300,6 +300,11 @@ def audit_exactly(
         and classes whose program was replaced, are among it. None also without noise, as outputs
         are then certain.
 
+    Raises
+    ------
+    ValueError
+        If `instance` or `guarantee` is of another kind.
+
     Examples
     --------
     >>> from dpbandits import UCB

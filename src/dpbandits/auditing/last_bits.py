@@ -23,6 +23,11 @@ def last_bit(x: float) -> int:
     int
         The k; 0 for the number 0.
 
+    Raises
+    ------
+    ValueError
+        If `x` is not a finite number.
+
     Examples
     --------
     >>> last_bit(1.0), last_bit(12.0), last_bit(0.75), last_bit(0.0)
