@@ -21,7 +21,7 @@ from companion.claims import ledger
 DISPUTED = ("does not hold", "not reproduced")
 FOLDED = {
     "holds with a condition": "What holds with a condition that the text does not state",
-    "cannot be told from the text": "What cannot be told from the text that we have",
+    "cannot be told from the text": "What cannot be told from the text",
     RECONSTRUCTED: "What we reconstructed, as our copy lacks the formula",
     "holds": "What is confirmed as printed",
 }
@@ -64,10 +64,11 @@ def write(claims: list[Record], by_experiment: Iterable[str]) -> list[str]:
     sizes = {kind: len(group) for kind, group in kinds.items()}
     against = [claim for kind in DISPUTED for claim in kinds.get(kind, ())]
     judged = sum(size for kind, size in sizes.items() if kind != RECONSTRUCTED)
+    are = "is" if len(against) == 1 else "are"
     told = [
         f"We judge {count(judged, 'sentences')}. As printed {sizes.get('holds', 0)} hold, with a "
-        f"condition {sizes.get('holds with a condition', 0)}; {len(against)} are disputed, and "
-        f"{sizes.get('cannot be told from the text', 0)} cannot be told from our copy. "
+        f"condition {sizes.get('holds with a condition', 0)}; {len(against)} {are} disputed, and "
+        f"{sizes.get('cannot be told from the text', 0)} cannot be told from the text. "
         + (
             f"In {count(sizes[RECONSTRUCTED], 'sentences')} our copy lacks the formula."
             if RECONSTRUCTED in sizes

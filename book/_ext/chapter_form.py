@@ -68,7 +68,8 @@ def _captions(node: nodes.Node) -> Iterator[nodes.Element]:
 def minutes_of(document: nodes.Element) -> tuple[int, int]:
     """Return the minutes that a page takes without and with the proofs that are folded away."""
     boxes = document.findall(nodes.container)
-    folds = sum(FOLD in node.get("container_classes", ()) for node in boxes)
+    of_boxes = (node.get("container_classes", ()) for node in boxes)
+    folds = sum(FOLD in classes and "claim" not in classes for classes in of_boxes)
     without = max(1, math.ceil(words_in(document) / WORDS_A_MINUTE))
     return without, without + MINUTES_A_PROOF * folds
 

@@ -245,7 +245,7 @@ def theorem_3_3() -> Finding:
         "Where α|μ| comes near R the logarithm turns negative, and so does the bound. And t₁ lacks "
         "log log(R/(ε|μ|)): as ε → 0 the bound fails. The first two of the three facts of the "
         "printed proof have the same flaws; the third holds. Both flaws are repaired in the "
-        "chapter, with a constant below 191 in place of 2000."
+        "chapter's appendix, with a constant below 191 in place of 2000."
     )
     return finding(
         decide(fits and fails, CONDITION),

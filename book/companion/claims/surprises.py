@@ -62,21 +62,22 @@ SURPRISES = (
     Surprise(
         "ss19-lemma-4.2",
         CONDITION,
-        "A step in the proof for DP-SE is false as soon as arms are dropped: an epoch can be "
-        "[R₂/R₁ ~3] times as long as the one before it, where the proof has at least 2. The lemma "
-        "survives.",
+        "A step in the proof for DP-SE can fail once arms are dropped and the noise sets the "
+        "lengths: an epoch can be [R₂/R₁ ~3] times as long as the one before it, where the proof "
+        "has at least 2. The lemma survives.",
     ),
     Surprise(
         "ss19-five-times",
         CONDITION,
-        "That DP-SE has five times less regret rests on the rival. Against one DP-UCB it has at "
-        "least [least ratio, mishra-thakurta ~3] times less, against another with less noise "
-        "[least ratio, tree-exact] times. The text does not say which was run.",
+        "That DP-SE has five times less regret rests on the rival. One DP-UCB has at least "
+        "[least ratio, mishra-thakurta ~3] times the regret of DP-SE in every setting; another, "
+        "with less noise, has only [least ratio, tree-exact] times as much in one. The text does "
+        "not say which was run.",
     ),
     Surprise(
         "td16-hybrid",
         CONDITION,
-        "A counter with noise of scale 1/ε at powers of two spends [loss / ε, ε each] ε, and from "
+        "A counter with noise of scale 1/ε at powers of two spends [loss / ε, ε each] ε from "
         "[length from which ε is exceeded, ε each] records on; with the budget split in halves it "
         "spends ε.",
     ),

@@ -424,7 +424,7 @@ def price_figure(table: pd.DataFrame) -> Figure:
     x = table["ratio"].min(), table["ratio"].max()
     for level in _LEVELS:
         axes.axhline(level, color=_EDGE, linewidth=0.8, zorder=0.5)
-        axes.text(x[1], level * 1.02, f"{level:g} times", color=_EDGE, ha="right", va="bottom")
+        axes.text(1.05 * x[0], level * 1.02, f"{level:g} times", color=_EDGE, va="bottom")
     axes.set(
         xscale="log",
         yscale="log",
@@ -435,7 +435,7 @@ def price_figure(table: pd.DataFrame) -> Figure:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="upper right")
     return figure
 
 
