@@ -424,7 +424,8 @@ def price_figure(table: pd.DataFrame) -> Figure:
     x = table["ratio"].min(), table["ratio"].max()
     for level in _LEVELS:
         axes.axhline(level, color=_EDGE, linewidth=0.8, zorder=0.5)
-        axes.text(1.05 * x[0], level * 1.02, f"{level:g} times", color=_EDGE, va="bottom")
+        side = "top" if level == max(_LEVELS) else "bottom"  # clear of the curve
+        axes.text(x[0], level, f" {level:g} times", color=_EDGE, va=side)
     axes.set(
         xscale="log",
         yscale="log",
