@@ -63,7 +63,7 @@ def exercises_of(notebook: dict[str, Any]) -> str:
     section = re.split(r"(?m)^(?:## |\([\w-]+\)=$)", section)[0].strip()
     values = glued(notebook)
     section = re.sub(r"\{glue:text\}`([^`]+)`", lambda m: values[m[1].split(":")[0]], section)
-    return re.sub(r"(\{doc\}`[^<`]*<)(\d)", r"\1/notebooks/\2", section)
+    return re.sub(r"(\{doc\}`(?:[^<`]*<)?)(\d)", r"\1/notebooks/\2", section)
 
 
 def place(chapter: str, number: str) -> str:

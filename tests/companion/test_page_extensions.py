@@ -47,13 +47,16 @@ def test_numbers_links_and_the_end_of_the_section(extension):
             cell("code", "glue()", outputs=[output]),
             cell(
                 "markdown",
-                "## Exercises\n1. Why {glue:text}`share`? See {doc}`there <02_other>`.\n\n"
+                "## Exercises\n1. Why {glue:text}`share`? "
+                "See {doc}`there <02_other>`, {doc}`03_more`.\n\n"
                 "(next-part)=\n## How to cite\nNothing of this.",
             ),
         ]
     }
     assert module.chapter_title(notebook) == "Title: and more"
-    assert module.exercises_of(notebook) == "1. Why 0.25? See {doc}`there </notebooks/02_other>`."
+    assert module.exercises_of(notebook) == (
+        "1. Why 0.25? See {doc}`there </notebooks/02_other>`, {doc}`/notebooks/03_more`."
+    )
     notebook["cells"][1]["outputs"] = []
     with pytest.raises(KeyError):
         module.exercises_of(notebook)
