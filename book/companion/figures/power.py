@@ -125,6 +125,6 @@ def expected_figure(
     shown = PanelRange(
         (float(c.min()), float(c.max())), (0.0, float(table["bound"].max())), tuple(ends)
     )
-    words = {"x_label": "c: the program runs at c times what is declared", "y_label": "ε at least"}
+    words = {"x_label": "c: run at c times what is declared", "y_label": "ε at least"}
     finish_panels(figure, figure.axes, [shown], log="", **words)
     return figure
