@@ -242,7 +242,9 @@ class StoppingRule(Guaranteed, Configuration, abc.ABC):
         """
         check_generator("rng", rng)
         if isinstance(stream, str | bytes | Mapping):
-            raise ValueError(f"stream={stream!r} must be a stream: numbers, one after another")
+            raise ValueError(
+                f"stream={stream!r} is not a stream; allowed: numbers, one after another"
+            )
         most = math.inf if max_samples is None else check_integer("max_samples", max_samples, 1)
         samples = Samples(checked(stream, self.half_range), most)
         try:
