@@ -42,7 +42,7 @@ MODULES = (
     "dpbandits.schedules",
     "dpbandits.stopping",
 )
-SECONDS = 4.0
+SECONDS = 2.0
 """Processor time of one call, at most."""
 COMPILING = 60.0
 """Processor time that what compiles may have."""
