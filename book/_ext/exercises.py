@@ -11,12 +11,14 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 HEADING = "## Exercises\n"
@@ -71,10 +73,11 @@ def place(chapter: str, number: str) -> str:
     return f"exercise-{chapter}-{number}"
 
 
-def chapters_of(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the notebooks of a folder, by the two digits of their chapter."""
-    paths = sorted(folder.glob("[0-9]*.ipynb"))
-    return {path.stem[:2]: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+def chapters_of(env: BuildEnvironment) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the names and notebooks of all chapters; the page is read again when one changes."""
+    for path in sorted(Path(env.srcdir, "notebooks").glob("[0-9]*.ipynb")):
+        env.note_dependency(str(path))
+        yield path.stem, json.loads(path.read_text(encoding="utf-8"))
 
 
 class ChosenExercises(SphinxDirective):
@@ -84,10 +87,9 @@ class ChosenExercises(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Write it, with a link to each; one that no chapter has is an error."""
-        folder = Path(self.env.srcdir) / "notebooks"
         names = {
-            (chapter, found[1]): found[2]
-            for chapter, notebook in chapters_of(folder).items()
+            (stem[:2], found[1]): found[2]
+            for stem, notebook in chapters_of(self.env)
             for found in NUMBERED.finditer(exercises_of(notebook))
         }
         lines = ["| chapter | exercise | what it is good for |", "|---|---|---|"]
@@ -106,14 +108,10 @@ class CollectedExercises(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Write them."""
-        folder = Path(self.env.srcdir) / "notebooks"
         lines: list[str] = []
-        for path in sorted(folder.glob("[0-9]*.ipynb")):
-            self.env.note_dependency(str(path))
-        for chapter, notebook in chapters_of(folder).items():
-            stem = next(folder.glob(f"{chapter}*.ipynb")).stem
+        for stem, notebook in chapters_of(self.env):
             text = NUMBERED.sub(
-                lambda found, chapter=chapter: f"({place(chapter, found[1])})=\n{found[0]}",
+                lambda found, chapter=stem[:2]: f"({place(chapter, found[1])})=\n{found[0]}",
                 exercises_of(notebook),
             )
             lines += [f"### {chapter_title(notebook)}", ""]
