@@ -32,11 +32,12 @@ def test_a_plan_is_what_the_package_says(plan):
         again = dpb.simulate(
             option.algorithm, ARMS, 400, 30, 2, checkpoints=[400], order="random"
         ).regret[:, -1]
-        assert option.worst == again.max() and option.low95 <= option.mean <= option.high95
+        worst = again.max() if option is not plan.look else option.worst
+        assert option.worst == worst and option.low95 <= option.mean <= option.high95
         assert option.proved == option.algorithm.regret_bound(ARMS, 400)
         assert (option.mean == again.mean()) == (option is not plan.look)
     wrong = dpb.identification.fixed_design_error(ARMS, look.per_arm, 0.5)
-    assert plan.look.mean == plan.look.proved and plan.look.wrong == wrong
+    assert plan.look.mean == plan.look.proved and plan.look.wrong == pytest.approx(wrong)
     for (means, lost), gap in zip(plan.robust, (0.15, 0.6), strict=True):
         other = dpb.instances.bernoulli(means)
         assert other.gaps.tolist() == pytest.approx([gap, 0])
@@ -58,13 +59,43 @@ def test_the_choice(plan):
     worse = tuple((means, 1e9) for means, _ in plan.robust)
     careful = dataclasses.replace(plan, robust=worse)
     assert careful.choice is not careful.look, "one look, wrong if the gaps are others"
-    hopeless = dpb.plan_regret((0.5, 0.52), patients=100, epsilon=0.01, n_runs=10)
-    assert not hopeless.learns and "take a larger ε" in str(hopeless)
+
+
+def test_what_one_look_keeps_and_loses():
+    plan = dpb.plan_regret((0.5, 0.6, 0.65), patients=600, epsilon=0.7, n_runs=10)
+    look = plan.look
+    n = look.algorithm.per_arm
+    losses = n * 0.2 + (600 - 3 * n) * np.array([0.15, 0.05, 0.0])
+    assert sum(look.kept) == pytest.approx(1) and look.kept @ losses == pytest.approx(look.mean)
+    assert look.kept[0] > 0.01 and look.worst == pytest.approx(losses[0])
+    rare = dpb.plan_regret((0.1, 0.6, 0.65), patients=600, epsilon=0.7, n_runs=10).look
+    n = rare.algorithm.per_arm
+    assert rare.kept[0] < 0.01, "control: 99 in 100 do not keep the worst"
+    assert rare.worst == pytest.approx(n * 0.6 + (600 - 3 * n) * 0.05)
+
+
+@pytest.mark.parametrize(
+    ("means", "epsilon", "cure", "other"),
+    [
+        ((0.5, 0.52), 0.01, ": more patients would help", "--design fixed"),
+        ((0.5, 0.6, 0.9), 0.001, "a larger ε or more patients", "--delta 0.05"),
+    ],
+)
+def test_little_learnt_comes_with_a_way_out_that_runs(means, epsilon, cure, other, capsys):
+    plan = dpb.plan_regret(means, patients=100, epsilon=epsilon, n_runs=10)
+    *_, told, advice = str(plan).splitlines()
+    assert not plan.learns and f"{plan.left:.1%} of what a coin loses" in told
+    assert cure in advice and str(plan).count("> all") > 1
+    command = advice.split(": dpbandits ")[1]
+    assert command.endswith(other)
+    assert main([*command.split(), "--runs", "2"][: None if "delta" in other else -2]) == 0
+    assert capsys.readouterr().out
 
 
 def test_a_plan_reads_as_a_table(plan):
     text = str(plan)
-    assert "take a larger" not in text and "400 patients, success 0.6, 0.9; ε = 0.5" in text
+    assert "would help" not in text and "400 patients, ε = 0.5" in text
+    assert text.count("> all") == 1, "in the legend alone"
     for option in plan.options:
         assert text.count(f"\n{option.algorithm.label} ") >= 1
     assert f"{plan.look.algorithm.per_arm:,} patients each" in text

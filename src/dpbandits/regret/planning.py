@@ -14,7 +14,7 @@ from dpbandits._intervals import mean_interval
 from dpbandits._validation import check_integer, check_positive
 from dpbandits.identification import d_eps
 from dpbandits.identification.base import check_unique_best_arm
-from dpbandits.identification.fixed_design import fixed_design_error
+from dpbandits.identification.fixed_design import selection_probabilities
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.dp_imed import DPIMED
 from dpbandits.regret.dp_klucb import DPKLUCB
@@ -30,7 +30,10 @@ _LEARNT = 0.5  # share of the regret of a coin; with more, next to nothing is le
 _CLEARLY = 0.9  # an algorithm that loses less than this share is better than a coin
 _LEVEL = 0.99
 _BUDGETS = 0.1, 0.3, 1.0, 3.0, math.inf  # at which one look is planned, for comparison
+_MANY = 1e15  # from here on a number is not written out
+_SHOWN = 12  # treatments that a report has a row for
 _ROW = "{:9} {:>9} {:>20} {:>15} {:>7}  {}".format
+_ARM_ROW = "{:9} {:>9} {:>9} {:>20} {:>15} {:>17}".format
 _LOOK_ROW = "{:>22} {:>11} {:>14}".format
 
 
@@ -47,18 +50,18 @@ class Option(NamedTuple):
     low95, high95 : float
         Student's interval of the simulated mean, and the mean itself where it is computed.
     worst : float
-        What 99 of 100 simulated trials lose at most.
+        What 99 of 100 trials lose at most: simulated ones, but for one look, whose law is known.
     proved : float
         Bound on the mean.
-    wrong : float or None
-        Probability that one look keeps a worse arm, if it is one look.
+    kept : tuple of float, length K, or None
+        Probability of each arm that one look keeps it, if it is one look.
 
     Examples
     --------
     >>> import dpbandits as dpb
     >>> option = dpb.plan_regret([0.6, 0.9], 500, epsilon=1.0, n_runs=20).options[0]
-    >>> option.low95 <= option.mean <= option.high95, option.wrong
-    (True, None)
+    >>> option.low95 <= option.mean <= option.high95, option.wrong is None
+    (True, True)
     """
 
     runs: Runs
@@ -67,7 +70,12 @@ class Option(NamedTuple):
     high95: float
     worst: float
     proved: float
-    wrong: float | None
+    kept: tuple[float, ...] | None
+
+    @property
+    def wrong(self) -> float | None:
+        """Probability that one look keeps a worse arm, if it is one look."""
+        return None if self.kept is None else 1.0 - self.kept[self.runs.instance.best_arm]
 
     @property
     def algorithm(self) -> RegretAlgorithm:
@@ -87,6 +95,8 @@ class RegretPlan:
         Number T of patients.
     epsilon : float
         Privacy budget ε of each patient's outcome.
+    rates : tuple of float, length K
+        d_ε of each worse arm against the best, the evidence in one outcome; 0 for the best.
     needed : tuple of float, length K
         log T/d_ε for each worse arm, about half to twice of which an adaptive algorithm gives it;
         0 for the best.
@@ -113,6 +123,7 @@ class RegretPlan:
     means: tuple[float, ...]
     patients: int
     epsilon: float
+    rates: tuple[float, ...]
     needed: tuple[float, ...]
     coin: float
     options: tuple[Option, ...]
@@ -155,9 +166,14 @@ class RegretPlan:
         return min(some or self.private, key=lambda option: (option.worst, option.mean))
 
     @property
+    def left(self) -> float:
+        """The share of a coin's loss that is left with the choice."""
+        return self.choice.mean / self.coin
+
+    @property
     def learns(self) -> bool:
         """Whether the choice loses at most half of what a coin loses."""
-        return self.choice.mean <= _LEARNT * self.coin
+        return self.left <= _LEARNT
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain values.
@@ -171,8 +187,10 @@ class RegretPlan:
             "means": list(self.means),
             "patients": self.patients,
             "epsilon": self.epsilon,
+            "d_epsilon": list(self.rates),
             "needed": list(self.needed),
             "lost_by_a_coin": self.coin,
+            "lost_at_most": self.most,
             "choice": self.choice.algorithm.label,
             "safest": self.safest.algorithm.label,
             "learns": self.learns,
@@ -190,6 +208,7 @@ class RegretPlan:
                     },
                     "proved": option.proved,
                     "keeps_a_worse_arm": option.wrong,
+                    "keeps": None if option.kept is None else list(option.kept),
                 }
                 for option in self.options
             ],
@@ -203,14 +222,13 @@ class RegretPlan:
         }
 
     def __str__(self) -> str:
-        means = ", ".join(f"{mean:g}" for mean in self.means)
-        needed = ", ".join(_count(n) if n else "–" for n in self.needed)
         n_runs = self.options[0].runs.n_runs
         lines = [
-            f"{self.patients:,} patients, success {means}; ε = {self.epsilon:g}",
-            f"patients needed, log T/d_ε for each worse treatment: {needed} (about half to twice "
-            f"of it); a coin gives each treatment {_count(self.patients / len(self.means))}",
-            f"a coin loses {_count(self.coin)} recoveries",
+            f"{self.patients:,} patients, ε = {self.epsilon:g}",
+            f"a coin gives each treatment {_count(self.patients / len(self.means))} patients and "
+            f"loses {_count(self.coin)} recoveries; no trial loses more than {_count(self.most)}",
+            "",
+            *self._treatments(),
             "",
             _ROW("", "private", "lost, mean", "99 in 100 lose", "proved", ""),
         ]
@@ -219,9 +237,9 @@ class RegretPlan:
                 "ε = " + f"{self.epsilon:g}" if option.algorithm.guarantee.is_private else "no"
             )
             mean = _count(option.mean)
-            if option.wrong is None:
+            if option.kept is None:
                 mean += f" ({_count(option.low95)} to {_count(option.high95)})"
-            proved = "–" if option.proved >= self.most else _count(option.proved)
+            proved = _count(min(option.proved, self.most))
             marks = ["suggested"] * (option is self.choice)
             marks += ["smallest bad trial"] * (option is self.safest)
             mark = "<- " + ", ".join(marks) if marks else ""
@@ -236,7 +254,8 @@ class RegretPlan:
             _LOOK_ROW("if the true means are", "it loses", "DP-IMED loses"),
         ]
         for (others, lost), imed in zip(self.robust, self.robust_imed, strict=True):
-            shown = ", ".join(f"{mean:.3g}" for mean in others)
+            shown = ", ".join(f"{mean:.3g}" for mean in others[:_SHOWN])
+            shown += ", …" * (len(others) > _SHOWN)
             lines.append(_LOOK_ROW(shown, _count(lost), _count(imed)))
         at = [
             f"{_count(lost)} "
@@ -246,21 +265,70 @@ class RegretPlan:
         lines += [
             "what one look of the right size loses by the budget: " + ", ".join(at),
             "",
+            *self._legend(n_runs),
+            "",
+            *self._verdict(),
+        ]
+        return "\n".join(lines)
+
+    def _treatments(self) -> list[str]:
+        """Return a table of the treatments: how hard to tell from the best, how often kept."""
+        look, best = self.look, max(self.means)
+        assert isinstance(look.algorithm, ExploreThenCommit) and look.kept is not None
+        lines = [
+            _ARM_ROW("treatment", "success", "d_ε", "log T/d_ε", "one look keeps", "then it loses")
+        ]
+        tried = look.algorithm.per_arm
+        for arm, mean in enumerate(self.means[:_SHOWN]):
+            needed = self.needed[arm]
+            rate, takes = f"{self.rates[arm]:.2g}", _count(needed)
+            if needed > self.patients:
+                takes += " > all"
+            if mean == best:
+                rate, takes = "", "the best"
+            spent = self.coin / self.patients * len(self.means) * tried
+            rest = (self.patients - tried * len(self.means)) * (best - mean)
+            kept = f"{look.kept[arm]:.1%}"
+            lines.append(_ARM_ROW(arm + 1, f"{mean:g}", rate, takes, kept, _count(spent + rest)))
+        if len(self.means) > _SHOWN:
+            lines.append(f"… and {len(self.means) - _SHOWN} more")
+        return lines
+
+    def _legend(self, n_runs: int) -> list[str]:
+        """Return what the columns mean."""
+        return [
+            "log T/d_ε: patients that each worse treatment takes until it is told from the best, "
+            "about half to twice of it; > all: more than there are",
             f"lost: recoveries, against the best treatment for all; {n_runs:,} simulated trials of "
             "each, in brackets the 95 % interval of the mean; the mean of one look is computed",
-            "99 in 100 lose: of the trials that were simulated; rarer trials may lose more",
-            "proved: bound on the mean, – where it is no less than the largest possible loss",
+            "99 in 100 lose: of the trials that were simulated, and rarer ones may lose more; that "
+            "of one look is computed",
+            f"proved: bound on the mean; {_count(self.most)} says only that no trial loses more",
             "suggested: the least mean; one look only if it loses less than DP-IMED for both other "
             "gaps too",
             "smallest bad trial: 99 in 100 lose least, of the private ones whose mean is below "
             f"{_CLEARLY:.0%} of a coin's, if there are any",
         ]
+
+    def _verdict(self) -> list[str]:
+        """Return how much of a coin's loss is left, and what to do if it is much."""
+        free = next(o for o in reversed(self.options) if isinstance(o.algorithm, DPIMED))
+        lines = [
+            f"the suggested choice loses {self.left:.1%} of what a coin loses; DP-IMED without "
+            f"privacy {free.mean / self.coin:.1%}"
+        ]
         if not self.learns:
+            cure = "more patients"
+            if free.mean <= _LEARNT * self.coin:
+                cure = "a larger ε or more patients"
+            means = ",".join(f"{mean:g}" for mean in self.means)
+            asked = "--design fixed" if len(self.means) == 2 else "--delta 0.05"
             lines.append(
-                "even the best loses more than half of what a coin loses: take a larger ε, more "
-                "patients, or a fixed design (dpbandits plan --goal best-arm)"
+                f"that is more than half: {cure} would help. To find the best treatment for those "
+                f"who come later is another goal: dpbandits plan --means {means} "
+                f"--epsilon {self.epsilon:g} {asked}"
             )
-        return "\n".join(lines)
+        return lines
 
     @property
     def most(self) -> float:
@@ -270,8 +338,8 @@ class RegretPlan:
 
 def _count(number: float) -> str:
     """Write a number of people, with one decimal below ten."""
-    if not math.isfinite(number):
-        return "–"
+    if abs(number) >= _MANY:
+        return f"{number:.1e}"
     digits = 1 if abs(number) < 10 else max(0, 2 - int(math.log10(max(abs(number), 1.0))))
     return f"{round(number, digits):,.{max(digits, 0)}f}"
 
@@ -326,7 +394,7 @@ def plan_regret(
     >>> import dpbandits as dpb
     >>> plan = dpb.plan_regret([0.6, 0.75], patients=1000, epsilon=0.3, n_runs=50)
     >>> print(str(plan).splitlines()[0])
-    1,000 patients, success 0.6, 0.75; ε = 0.3
+    1,000 patients, ε = 0.3
     """
     instance = check_unique_best_arm(bernoulli(means, "plan"))
     epsilon = check_positive("epsilon", epsilon, infinite=True)
@@ -346,13 +414,14 @@ def plan_regret(
         cases, patients, n_runs, seed, n_jobs, checkpoints=[patients], order="random"
     )
     worse = instance.gaps > 0
-    needed = np.zeros(instance.n_arms)
-    rates = d_eps(instance.means[worse], instance.means.max(), epsilon)
-    needed[worse] = math.log(patients) / np.asarray(rates)
+    rates, needed = np.zeros(instance.n_arms), np.zeros(instance.n_arms)
+    rates[worse] = d_eps(instance.means[worse], instance.means.max(), epsilon)
+    needed[worse] = math.log(patients) / rates[worse]
     return RegretPlan(
         instance.mean_rewards,
         patients,
         epsilon,
+        tuple(rates.tolist()),
         tuple(needed.tolist()),
         float(patients * instance.gaps.mean()),
         tuple(_option(found[place], instance, patients) for place in range(len(players))),
@@ -375,9 +444,14 @@ def _option(runs: Runs, instance: BernoulliInstance, patients: int) -> Option:
     finals: Floats = runs.regret[:, -1]
     mean, low, high = (float(x) for x in mean_interval(finals, 0.95))
     proved = float(runs.algorithm.regret_bound(instance, patients))
-    worst, wrong = float(np.quantile(finals, _LEVEL, method="higher")), None
+    worst, kept = float(np.quantile(finals, _LEVEL, method="higher")), None
     if isinstance(runs.algorithm, ExploreThenCommit):
         mean = low = high = proved
         n, epsilon = runs.algorithm.per_arm, runs.algorithm.epsilon
-        wrong = fixed_design_error(instance, n, epsilon)
-    return Option(runs, mean, low, high, worst, proved, wrong)
+        chosen = selection_probabilities(instance, n, epsilon)
+        losses = n * instance.gaps.sum() + (patients - n * instance.n_arms) * instance.gaps
+        order = np.argsort(losses, kind="stable")
+        enough = np.cumsum(chosen[order]) >= _LEVEL
+        worst = float(losses[order][enough.argmax()])
+        kept = tuple(float(x) for x in chosen)
+    return Option(runs, mean, low, high, worst, proved, kept)
