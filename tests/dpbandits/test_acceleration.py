@@ -712,6 +712,26 @@ class SameChoice:
 
 
 @dataclass(frozen=True)
+class SameLook:
+    """Arm 0, behind by two outcomes of three, is chosen as often as the exact law has it."""
+
+    algorithm: object
+    other: object
+    runs: int = 4000
+
+    def holds(self, name):
+        table, rng = np.zeros((2, 8)), np.random.default_rng(0)
+        table[0, 0], table[1, :3] = 1.0, 1.0
+        right, wrong = (
+            np.exp(elimination_law(np.array([-2.0]), np.array([1 / each.epsilon]), np.zeros(1))[:2])
+            for each in (self.algorithm, self.other)
+        )
+        arms = self.algorithm.draw_table(table, self.runs, rng)[:, -1].astype(int)
+        seen = np.bincount(1 - arms, minlength=2)
+        assert frequencies_hold(right, seen) and not frequencies_hold(wrong, seen)
+
+
+@dataclass(frozen=True)
 class SameHalting:
     """Times at which a rule halts on a certain stream are as frequent as the exact law has them.
 
@@ -790,6 +810,9 @@ CASES |= {
     (dpb.DPSE, ExactRun, "integrated"): [
         SameDecision(dpb.DPSE(0.05, 0.5), dpb.DPSE(0.07, 0.5)),
     ],
+    (dpb.TunedDPSE, ExactRun, "integrated"): [
+        SameDecision(dpb.TunedDPSE(0.05, 0.5), dpb.TunedDPSE(0.07, 0.5)),
+    ],
     (dpb.DPSEIdentifier, ExactRun, "integrated"): [
         SameDecision(dpb.DPSEIdentifier(0.05, 0.5), dpb.DPSEIdentifier(0.07, 0.5)),
     ],
@@ -806,6 +829,9 @@ CASES |= {
     (dpb.LDPRSE, ExactRun, "integrated"): [
         SameReports(dpb.LDPRSE(1.0, 0.5), dpb.LDPRSE(1.5, 0.5)),
         SameReports(*(dpb.LDPRSE(e, 0.5, "one-bit") for e in (1.0, 1.5))),
+    ],
+    (dpb.ExploreThenCommit, ExactRun, "integrated"): [
+        SameLook(dpb.ExploreThenCommit(1.0, 3), dpb.ExploreThenCommit(1.3, 3))
     ],
     (dpb.DPRUCB, ExactRun, "integrated"): [SameChoice(dpb.DPRUCB(10.0), dpb.DPRUCB(20.0))],
     (dpb.DPNAS, ExactRun, "integrated"): [

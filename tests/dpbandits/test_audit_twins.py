@@ -14,7 +14,8 @@ from statistical import FALSE_ALARM
 
 import dpbandits as dpb
 from dpbandits.auditing import audit_exactly, audit_stopping
-from dpbandits.mechanisms import HybridCounter, LogarithmicCounter
+from dpbandits.auditing.subjects import GroupSubject
+from dpbandits.mechanisms import DiscreteLaplace, HybridCounter, LogarithmicCounter
 from dpbandits.stopping import crossing_streams, privacy_loss
 
 EPSILON, RUNS = 1.0, 15_000
@@ -184,6 +185,23 @@ def test_without_a_flaw_nobody_is_convicted(program):
 @pytest.mark.statistical
 def test_an_algorithm_with_a_flaw_is_convicted(algorithm, more):
     assert found(algorithm, **more).verdict == "convicted"
+
+
+@pytest.mark.statistical
+def test_the_looks_of_a_trial_are_audited(monkeypatch):
+    """At its ε a trial is acquitted; at three times as much, or without its noise, it is not."""
+
+    def verdict(c):
+        trial = dpb.GroupSequential(4, critical=2.0, epsilon=c * EPSILON, looks=1)
+        found = dpb.audit(trial, None, 2000, 0, FALSE_ALARM, guarantee=ONE)
+        assert found.kind == "program"
+        return found.verdict
+
+    assert [verdict(1.0), verdict(3.0)] == ["acquitted", "convicted"]
+    monkeypatch.setattr(DiscreteLaplace, "release", lambda _, numbers, __: list(numbers))
+    assert verdict(1.0) == "convicted"
+    with pytest.raises(ValueError, match="table has 2 × 4 outcomes; allowed: 2 × 8, each 0 or 1"):
+        GroupSubject(dpb.GroupSequential(4, 2.0, looks=2)).once(np.zeros((2, 4)), np.zeros(3), 0)
 
 
 def test_a_counter_that_is_not_reset_is_refused():

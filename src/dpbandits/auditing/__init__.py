@@ -1,8 +1,15 @@
 """Attacks on all that the package declares private: lower bounds on ε, by runs or exactly.
 
 `audit` looks for neighbouring tables and an event that refute what is declared, `power` says which
-overstatement it would have found, and `audit_exactly` integrates where a law is known. On a given
-pair of tables `audit` counts an event; so does `audit_many`, on pairs that `search` finds.
+overstatement it would have found, and `audit_exactly` integrates where a law is known.
+
+Two auditors stand side by side. Without a pair of tables, `audit` and `power` run the program on
+tapes that both tables share (`tape`, `programs`), look for tables, for a move of the noise and for
+an event (`candidates`, `hunting`, `aligning`, `cells`), and bound ε by a bet (`betting`). Power
+tables are made so: common tapes spare runs, but to find the move takes 5 000 runs and more. On a
+given pair, `audit` counts an event in runs of their own (`runs`, `events`, `counting`); so does
+`audit_many`, on pairs that `search` finds (`searching`, `grid`, `cases`). That works with a few
+hundred runs, and its events tell several released numbers apart better; it audits whole registries.
 
 >>> import dpbandits as dpb
 >>> pair = dpb.auditing.search(dpb.DPUCB(epsilon=2.0), n_pulls=6, count=6, n_runs=200)

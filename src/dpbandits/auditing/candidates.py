@@ -1,7 +1,8 @@
 """Where to look first: shapes of tables, constant arms, and early rewards that change.
 
 Tables are as short as a program's outputs allow: of the length at which they begin to depend on
-rewards, or that the program declares, and two and four times that. Arms are constant. On short
+rewards, or that the program declares, and two and four times that; and as long as it can read, if
+that is short. Arms are constant. On short
 tables all four combinations of the ends of the range are tried; on long ones the other arms, or the
 other rewards of a stream, have a level at which few, half or most of the runs decide otherwise:
 the crossings, and the ties.
@@ -106,9 +107,10 @@ def shapes_of(
         tried = [n for n in (2 ** np.arange(1, 17) - 1).tolist() if n > least]
         for n in sorted({min(least, most), *(min(n, most) for n in tried)}):
             if n >= n_arms and _depends(program, n_arms, n, tables):
-                few = n < LONG
-                yield from ((n_arms, m) for m in ((n, 2 * n + 1, 4 * n + 3) if few else (n,))
-                            if m <= most)  # fmt: skip
+                sizes = {n, 2 * n + 1, 4 * n + 3} if n < LONG else {n}
+                if tables.most is not None and most < LONG:
+                    sizes.add(most)
+                yield from ((n_arms, m) for m in sorted(sizes) if m <= most)
                 break
 
 

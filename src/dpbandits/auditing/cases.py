@@ -31,6 +31,7 @@ __all__ = ["NOT_AUDITED", "audit_cases", "free_cases", "group_of", "known_truths
 N_PULLS = 16
 N_COUNTED = 8
 N_DOUBLING = 128
+N_LOOK = 32
 ALPHA, BETA, WRONG = 0.5, 0.05, 0.1
 DELTA = math.exp(-10)
 
@@ -88,7 +89,7 @@ def _private(epsilon: float, n_runs: int, slow_runs: int, tried: int) -> dict[st
         *(exact(kind(epsilon, ALPHA, BETA)) for kind in (DPNAS, DPExponentialNAS)),
         *(run(kind(epsilon)) for kind in (alg.DPUCB, alg.DPUCBBound, alg.DPUCBHybrid)),
         run(alg.DPUCBInt.calibrated(epsilon, DELTA, N_PULLS, by="interval")),
-        exact(alg.DPSE(epsilon)),
+        *(exact(kind(epsilon)) for kind in (alg.DPSE, alg.TunedDPSE)),
         exact(alg.GuessAndDouble(alg.DPSE(epsilon))),
         run(alg.BennettDPSE(epsilon), n_pulls=N_DOUBLING, n_runs=slow_runs),
         *(exact(kind(epsilon)) for kind in (alg.DPRUCB, alg.DPRSE, alg.LDPRSE)),
@@ -96,6 +97,7 @@ def _private(epsilon: float, n_runs: int, slow_runs: int, tried: int) -> dict[st
         run(DPTT(epsilon, WRONG, first=1)),
         *(run(kind(epsilon, WRONG)) for kind in (AdaPTT, AdaPTTStar)),
         run(DPLRE(epsilon, WRONG), n_runs=slow_runs),
+        exact(alg.ExploreThenCommit(epsilon, N_LOOK)),
         *(run(kind(epsilon)) for kind in (alg.AnytimeLazyUCB, alg.AdaPUCB, alg.AdaPKLUCB)),
         *(run(kind(epsilon)) for kind in (alg.LazyDPTS, alg.DPKLUCB, alg.DPIMED)),
     ]

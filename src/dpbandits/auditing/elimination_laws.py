@@ -2,7 +2,7 @@
 
 While both of two arms are viable, elimination decides by the difference of two sums and of two
 Laplace variables. An output is the epoch in which an arm leaves, and which one; its probability is
-a product over epochs. The epochs are those of the four classes that `two_arm_epochs` names: a
+a product over epochs. The epochs are those of the five classes that `two_arm_epochs` names: a
 subclass may do something else in them, and has no law here.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from dpbandits._arrays import Floats
 from dpbandits._validation import check_integer, check_kind
 from dpbandits.acceleration import ExactRun, accelerators
-from dpbandits.algorithms import DPRSE, DPSE, LDPRSE, DPSEIdentifier, GuessAndDouble
+from dpbandits.algorithms import DPRSE, DPSE, LDPRSE, DPSEIdentifier, GuessAndDouble, TunedDPSE
 from dpbandits.heavy.schedules import HeavyEpochPlan, heavy_epoch
 from dpbandits.rewards.heavy_instances import HeavyTailInstance
 from dpbandits.schedules import EpochPlan, elimination_epoch
@@ -31,7 +31,7 @@ __all__ = [
     "two_arm_epochs",
 ]
 
-Elimination = DPSE | DPSEIdentifier | DPRSE | GuessAndDouble
+Elimination = DPSE | TunedDPSE | DPSEIdentifier | DPRSE | GuessAndDouble
 """What has a law of elimination; of `GuessAndDouble`, with one of the others as its base."""
 
 
@@ -105,7 +105,7 @@ def two_arm_epochs(
 
     Parameters
     ----------
-    algorithm : DPSE, DPSEIdentifier, DPRSE or GuessAndDouble
+    algorithm : DPSE, TunedDPSE, DPSEIdentifier, DPRSE or GuessAndDouble
         One of these classes themselves, none of their subclasses; of `GuessAndDouble`, one stretch,
         with one of the others as its base.
     horizon : int
@@ -139,8 +139,8 @@ def two_arm_epochs(
     if epochs is None or not known or (epochs is _robust_epoch and instance is None):
         raise ValueError(
             f"algorithm={algorithm!r} has no epochs that can be integrated; allowed: DPSE, "
-            "DPSEIdentifier, DPRSE with an instance, and GuessAndDouble of one of them, each with "
-            "the program of its class"
+            "TunedDPSE, DPSEIdentifier, DPRSE with an instance, and GuessAndDouble of one of them, "
+            "each with the program of its class"
         )
     return lambda number: epochs(base, horizon, instance, number)
 
@@ -154,6 +154,11 @@ def _bounded_epoch(plan: EpochPlan) -> TwoArmEpoch:
 def _private_epoch(algorithm: DPSE, horizon: int, _: object, number: int) -> TwoArmEpoch:
     beta = 1 / horizon if algorithm.beta is None else algorithm.beta
     return _bounded_epoch(elimination_epoch(2, number, beta, algorithm.epsilon))
+
+
+def _tuned_epoch(algorithm: TunedDPSE, horizon: int, _: object, number: int) -> TwoArmEpoch:
+    pulls = int(algorithm.epochs(2, horizon)[number - 1])
+    return TwoArmEpoch(pulls, 1 / algorithm.epsilon, 0.5 ** (number + 1) * pulls, 0.0, 1.0)
 
 
 def _identifier_epoch(algorithm: DPSEIdentifier, _: int, __: object, number: int) -> TwoArmEpoch:
@@ -170,6 +175,7 @@ def _robust_epoch(
 
 _EPOCHS: dict[type, Callable[[Any, int, Any, int], TwoArmEpoch]] = {
     DPSE: _private_epoch,
+    TunedDPSE: _tuned_epoch,
     DPSEIdentifier: _identifier_epoch,
     DPRSE: _robust_epoch,
 }

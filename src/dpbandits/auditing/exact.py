@@ -24,7 +24,9 @@ from dpbandits.algorithms import (
     LDPRSE,
     DPExponentialNAS,
     DPSEIdentifier,
+    ExploreThenCommit,
     GuessAndDouble,
+    TunedDPSE,
 )
 from dpbandits.auditing.elimination_laws import (
     Elimination,
@@ -45,6 +47,7 @@ __all__ = [
     "audit_elimination",
     "audit_exactly",
     "audit_first_choice",
+    "audit_look",
     "audit_report",
     "audit_stopping",
 ]
@@ -99,7 +102,7 @@ def audit_elimination(
 
     Parameters
     ----------
-    algorithm : DPSE, DPSEIdentifier, DPRSE or GuessAndDouble
+    algorithm : DPSE, TunedDPSE, DPSEIdentifier, DPRSE or GuessAndDouble
         One of these classes themselves; of `GuessAndDouble`, one stretch is audited, with one of
         the others as its base.
     horizon : int
@@ -273,6 +276,49 @@ def audit_first_choice(
     return _found(algorithm, pair, loss, "the third pull", guarantee)
 
 
+@_law_of(ExploreThenCommit)
+def audit_look(
+    algorithm: ExploreThenCommit,
+    instance: HeavyTailInstance | None = None,
+    guarantee: PrivacyGuarantee | None = None,
+) -> Audit:
+    """Audit exactly which of two arms one look chooses, on the pair of tables that tells most.
+
+    Arm 1 is ahead by all rewards, but for one of arm 0 on the neighbour: that arm 0 is chosen all
+    the same is where the ratio is greatest (:prf:ref:`prop-elimination-tight`).
+
+    Parameters
+    ----------
+    algorithm : ExploreThenCommit
+        Of this class itself.
+    instance : HeavyTailInstance, optional
+        Not used: rewards are in [0, 1].
+    guarantee : PrivacyGuarantee, optional
+        What is declared, in place of what the algorithm says.
+
+    Returns
+    -------
+    Audit
+        The verdict, with the loss of the choice.
+
+    Raises
+    ------
+    ValueError
+        If the law of `algorithm` is not known.
+
+    Examples
+    --------
+    >>> round(audit_look(ExploreThenCommit(epsilon=1.0, per_arm=32)).epsilon_lower, 3)
+    0.97
+    """
+    _check_program(algorithm, ExploreThenCommit)
+    _check_given(instance, guarantee)
+    n, scale = algorithm.per_arm, np.array([1 / algorithm.epsilon])
+    pair = TablePair(np.repeat([[0.0], [1.0]], n, axis=1), 0, 0, 1.0)
+    laws = (elimination_law(np.array([float(gap)]), scale, np.zeros(1))[:2] for gap in (-n, 1 - n))
+    return _found(algorithm, pair, log_loss(*laws), "which arm is chosen", guarantee)
+
+
 def audit_exactly(
     target: Any,
     instance: HeavyTailInstance | None = None,
@@ -334,7 +380,7 @@ def _crossing_audit(
     return audit_stopping(rule, pair, guarantee)
 
 
-@_law_of(DPSE, DPSEIdentifier)
+@_law_of(DPSE, TunedDPSE, DPSEIdentifier)
 def _bounded_audit(
     target: Elimination, _: HeavyTailInstance, guarantee: PrivacyGuarantee | None
 ) -> Audit:

@@ -73,8 +73,10 @@ class Hunt:
 
     @property
     def pulls(self) -> tuple[int, ...]:
-        """Rewards that are changed."""
-        return (0, 1, 2, 3, 5, 7) if self.wide else (0, 1, 2)
+        """Rewards that are changed: early ones; of a stream also the last that has to be read."""
+        early = (0, 1, 2, 3, 5, 7) if self.wide else (0, 1, 2)
+        last = self.tables.least - 1
+        return early if self.tables.n_arms > 1 or last in early else (*early, last)
 
     @property
     def unit(self) -> float:
@@ -178,7 +180,8 @@ def _groups(program: Program, plan: Hunt) -> Iterator[_Group]:
     for n_arms, length in shapes_of(program, tables, plan.arms, plan.n_pulls):
         found = tables_for(program, n_arms, length, tables)
         latest = max(length // n_arms, 1)
-        for pull in [k for k in plan.pulls if k < latest and (k == 0 or length < LONG)]:
+        ends = 0, tables.least - 1
+        for pull in [k for k in plan.pulls if k < latest and (length < LONG or k in ends)]:
             pairs = pairs_at(found, pull, tables)
             differ = [_differing(program, pair) for pair in pairs]
             if max(differ) > 0:

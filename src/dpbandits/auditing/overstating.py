@@ -116,6 +116,7 @@ def power(
     failure: float = FAILURE,
     *,
     guarantee: PrivacyGuarantee | None = None,
+    n_pulls: int | None = None,
     every: bool = False,
 ) -> Power:
     """Find the least overstatement of a budget that an audit convicts.
@@ -134,6 +135,8 @@ def power(
         Probability in (0, 1) with which the bound of one audit may be too high.
     guarantee : PrivacyGuarantee, optional
         What is declared; needed with a mapping, else that of the target.
+    n_pulls : int, optional
+        Length of the tables that are tried; by default as the subject needs.
     every : bool
         Whether to go on after the first conviction.
 
@@ -163,7 +166,7 @@ def power(
     found: dict[float, Audit] = {}
     for c in sorted(given or factors):
         subject = given[c] if given is not None else overstated(target, c)
-        found[c] = audit(subject, None, n_runs, seed, failure, guarantee=declared)
+        found[c] = audit(subject, None, n_runs, seed, failure, guarantee=declared, n_pulls=n_pulls)
         if found[c].convicted and not every:
             break
     return Power(declared, found)

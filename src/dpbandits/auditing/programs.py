@@ -20,7 +20,7 @@ __all__ = ["LIKELY", "RARE", "Program"]
 LIKELY, RARE = 0, 1
 """The sides of a pair: its table, where an event is to be likely, and the neighbour."""
 
-_PAIRED = 6  # up to so many released values all differences are seen, beyond those of neighbours
+_PAIRED = 8  # up to so many released values all differences are seen, beyond those of neighbours
 _WITNESSES = 24  # runs that are repeated at the end
 _NOT_A_NUMBER, _INFINITE = -1e300, 1e300
 

@@ -14,6 +14,8 @@ from dpbandits._validation import check_integer
 from dpbandits.acceleration import REFERENCE, TableRuns, accelerates, accelerator_for
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee, check_guarantee
 from dpbandits.identification.base import IdentificationAlgorithm
+from dpbandits.identification.group_sequential import ENDS, GroupSequential
+from dpbandits.identification.running_trial import RunningTrial
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.mechanisms.counters import Counter
 from dpbandits.regret.base import RegretAlgorithm
@@ -26,6 +28,7 @@ __all__ = [
     "CounterSubject",
     "DrawnSubject",
     "FunctionSubject",
+    "GroupSubject",
     "IdentificationSubject",
     "Outputs",
     "RegretSubject",
@@ -334,6 +337,27 @@ class RegretSubject(Subject):
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        """Return what runs the algorithm's own `play` once on a table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards in [0, 1] of each arm in the order of its pulls.
+        read : numpy.ndarray of int
+            Where it is written how many rewards of each arm have been read.
+        arm : int
+            The arm whose pulls are shown.
+
+        Returns
+        -------
+        callable
+            From a generator to one run's counts and values, always of the same shapes.
+
+        Raises
+        ------
+        ValueError
+            If a reward is not in [0, 1].
+        """
         _check_rewards(table)
         rewards, times = FixedRewards(table, log=False, read=read), _times(table.shape[1])
 
@@ -345,6 +369,28 @@ class RegretSubject(Subject):
         return run
 
     def loop(self, table: Floats, read: Ints, arm: int) -> Callable[[int, Rng], Rows] | None:
+        """Return the compiled loop that is entered for exactly the target's class, if one is.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards in [0, 1] of each arm in the order of its pulls.
+        read : numpy.ndarray of int
+            Where the loop writes how many rewards of each arm have been read, and behind these the
+            number of the run.
+        arm : int
+            The arm whose pulls are shown.
+
+        Returns
+        -------
+        callable or None
+            From a number of runs and a generator to their counts and values; None if there is none.
+
+        Raises
+        ------
+        ValueError
+            If a reward is not in [0, 1].
+        """
         fast = accelerator_for(self.target, TableRuns)
         if fast is None:
             return None
@@ -359,6 +405,27 @@ class RegretSubject(Subject):
         return runs
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
+        """Return the outputs of independent runs on one table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards in [0, 1] of each arm in the order of its pulls.
+        n_runs : int
+            Number of runs.
+        rng : numpy.random.Generator
+            Source of all randomness.
+
+        Returns
+        -------
+        Outputs
+            The arms pulled, a row for each run.
+
+        Raises
+        ------
+        ValueError
+            If a reward is not in [0, 1].
+        """
         _check_rewards(table)
         actions = self.target.draw_table(np.array(table, np.float64, order="C"), n_runs, rng)
         return Outputs(np.empty((n_runs, 0)), actions.astype(np.float64))
@@ -387,6 +454,27 @@ class IdentificationSubject(Subject):
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        """Return what runs the algorithm's own `decide` once on a table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards in [0, 1] of each arm in the order of its pulls.
+        read : numpy.ndarray of int
+            Where it is written how many rewards of each arm have been read.
+        arm : int
+            The arm whose pulls are shown.
+
+        Returns
+        -------
+        callable
+            From a generator to one run's counts and values, always of the same shapes.
+
+        Raises
+        ------
+        ValueError
+            If a reward is not in [0, 1].
+        """
         _check_rewards(table)
         rewards = FixedRewards(table, read=read)
 
@@ -400,6 +488,29 @@ class IdentificationSubject(Subject):
         return run
 
     def loop(self, table: Floats, read: Ints, arm: int) -> Callable[[int, Rng], Rows] | None:
+        """Return the compiled loop that is entered for exactly the target's class, if one is.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards in [0, 1] of each arm in the order of its pulls.
+        read : numpy.ndarray of int
+            Where the loop writes how many rewards of each arm have been read, and behind these the
+            number of the run.
+        arm : int
+            The arm whose pulls are shown.
+
+        Returns
+        -------
+        callable or None
+            From a number of runs and a generator to their counts and values; None if there is none,
+            or nothing private is declared.
+
+        Raises
+        ------
+        ValueError
+            If a reward is not in [0, 1].
+        """
         fast = accelerator_for(self.target, TableRuns)
         if fast is None or not self.target.guarantee.is_private:  # that of Top Two counts successes
             return None
@@ -414,6 +525,27 @@ class IdentificationSubject(Subject):
         return runs
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
+        """Return the outputs of independent runs on one table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards in [0, 1] of each arm in the order of its pulls.
+        n_runs : int
+            Number of runs.
+        rng : numpy.random.Generator
+            Source of all randomness.
+
+        Returns
+        -------
+        Outputs
+            Values and arms, a row for each run.
+
+        Raises
+        ------
+        ValueError
+            If a reward is not in [0, 1].
+        """
         _check_rewards(table)
         best, pulls, arms = self.target.draw_table(table, n_runs, rng)
         values = np.column_stack([best, pulls.sum(axis=1), pulls]).astype(np.float64)
@@ -439,6 +571,27 @@ class StoppingSubject(Subject):
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        """Return what runs the rule's own `stop` once on a table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (1, N)
+            The rewards of the one arm in their order.
+        read : numpy.ndarray of int
+            Where it is written how many rewards of each arm have been read.
+        arm : int
+            Not used: there is one arm, and no pulls are shown.
+
+        Returns
+        -------
+        callable
+            From a generator to one run's counts and values, always of the same shapes.
+
+        Raises
+        ------
+        ValueError
+            If the table has several arms.
+        """
         check_one_arm(table)
         stream = table[0].tolist()
 
@@ -454,10 +607,125 @@ class StoppingSubject(Subject):
         return run
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
+        """Return the outputs of independent runs on one table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (1, N)
+            The rewards of the one arm in their order.
+        n_runs : int
+            Number of runs.
+        rng : numpy.random.Generator
+            Source of all randomness.
+
+        Returns
+        -------
+        Outputs
+            Halting time and estimate, a row for each run.
+
+        Raises
+        ------
+        ValueError
+            If the table has several arms.
+        """
         check_one_arm(table)
         stream = table[0].tolist()
         found = [self.target.run(stream, rng, len(stream)) for _ in range(n_runs)]
         return Outputs.of_values(np.array([[each.samples, each.estimate] for each in found]))
+
+
+class GroupSubject(Subject):
+    """A group-sequential trial on private counts: what its looks release, and how it ends.
+
+    Values are the released successes of treatment and control at each look, −10³⁰⁰ at looks that
+    the trial does not come to, and the number of the end in `ENDS`. It is a `RunningTrial` that
+    releases and decides. Arm 0 of a table is the treatment and arm 1 the control; others are not
+    read.
+
+    Parameters
+    ----------
+    target : GroupSequential
+        The design.
+    n_pulls : int
+        Not used: a trial reads one outcome of each patient.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> subject = GroupSubject(dpb.GroupSequential(per_look=4, critical=2.0, looks=1))
+    >>> table = np.array([[1.0, 1.0, 1.0, 0.0], [0.0] * 4])
+    >>> subject.outputs(table, 1, np.random.default_rng(0)).values.tolist()
+    [[3.0, 0.0, 0.0]]
+    """
+
+    def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        """Return what runs the trial once on a table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (2, N)
+            Outcomes 0 or 1 of the patients of each arm, look by look.
+        read : numpy.ndarray of int
+            Where it is written how many rewards of each arm have been read.
+        arm : int
+            Not used: all pulls are known beforehand.
+
+        Returns
+        -------
+        callable
+            From a generator to one run's counts and values, always of the same shapes.
+
+        Raises
+        ------
+        ValueError
+            If it is another number of patients than planned, or an outcome is not 0 or 1.
+        """
+        design: GroupSequential = self.target
+        n, size = design.looks, design.per_look
+        if len(table) < 2 or table.shape[1] != n * size or not np.isin(table, (0.0, 1.0)).all():
+            raise ValueError(
+                f"table has {len(table)} × {table.shape[1]} outcomes; allowed: 2 × {n * size}, "
+                "each 0 or 1"
+            )
+        counts = table[:2].astype(np.int64).reshape(2, n, size).sum(axis=2).T.tolist()
+
+        def run(rng: Rng) -> Row:
+            trial, values = RunningTrial(design), np.full(2 * n + 1, _NAN)
+            for k, (treatment, control) in enumerate(counts):
+                read[:2] = (k + 1) * size
+                seen = trial.look(k + 1, (treatment, size), (control, size), rng)
+                values[2 * k : 2 * k + 2] = seen.treatment, seen.control
+                if seen.decision != "continue":
+                    break
+            values[-1] = ENDS.index(seen.decision)
+            return np.empty(0), values
+
+        return run
+
+    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
+        """Return the outputs of independent runs on one table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (2, N)
+            Outcomes 0 or 1 of the patients of each arm, look by look.
+        n_runs : int
+            Number of runs.
+        rng : numpy.random.Generator
+            Source of all randomness.
+
+        Returns
+        -------
+        Outputs
+            Releases and end, a row for each run.
+
+        Raises
+        ------
+        ValueError
+            If it is another number of patients than planned, or an outcome is not 0 or 1.
+        """
+        run = self.once(table, np.zeros(len(table) + 1, dtype=np.int64), 0)
+        return Outputs.of_values(np.array([run(rng)[1] for _ in range(n_runs)]))
 
 
 @accelerates(
@@ -489,6 +757,27 @@ class CounterSubject(Subject):
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        """Return what runs the counter's own program once on a table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (1, N)
+            The rewards of the one arm in their order.
+        read : numpy.ndarray of int
+            Where it is written how many rewards of each arm have been read.
+        arm : int
+            Not used: there is one arm, and no pulls are shown.
+
+        Returns
+        -------
+        callable
+            From a generator to one run's counts and values, always of the same shapes.
+
+        Raises
+        ------
+        ValueError
+            If the table has several arms.
+        """
         check_one_arm(table)
         stream = table[0].tolist()
 
@@ -502,6 +791,27 @@ class CounterSubject(Subject):
         return run
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
+        """Return the outputs of independent runs on one table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (1, N)
+            The rewards of the one arm in their order.
+        n_runs : int
+            Number of runs.
+        rng : numpy.random.Generator
+            Source of all randomness.
+
+        Returns
+        -------
+        Outputs
+            All running sums, a row for each run.
+
+        Raises
+        ------
+        ValueError
+            If the table has several arms.
+        """
         check_one_arm(table)
         fast = accelerator_for(self.target, TableRuns)
         if fast is not None:
@@ -543,6 +853,27 @@ class FunctionSubject(Subject):
         return self.promised
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        """Return what runs the function once on a table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards of each arm in the order of its pulls.
+        read : numpy.ndarray of int
+            Where it is written how many rewards of each arm have been read.
+        arm : int
+            The arm whose pulls are shown.
+
+        Returns
+        -------
+        callable
+            From a generator to one run's counts and values, always of the same shapes.
+
+        Raises
+        ------
+        ValueError
+            If the function asks for more rewards than the table has.
+        """
         rewards, times = FixedRewards(table, read=read), _times(table.size)
 
         def run(rng: Rng) -> Row:
@@ -558,6 +889,27 @@ class FunctionSubject(Subject):
         return run
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
+        """Return the outputs of independent runs on one table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards of each arm in the order of its pulls.
+        n_runs : int
+            Number of runs.
+        rng : numpy.random.Generator
+            Source of all randomness.
+
+        Returns
+        -------
+        Outputs
+            Number of pulls, released numbers and arms, a row for each run.
+
+        Raises
+        ------
+        ValueError
+            If the function returns now more and now fewer numbers.
+        """
         rewards = FixedRewards(table)
         values, pulled = [], []
         for _ in range(n_runs):
@@ -603,6 +955,22 @@ class DrawnSubject(Subject):
         return found
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        """Return what runs the target's `outputs` once on a table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards of each arm in the order of its pulls.
+        read : numpy.ndarray of int
+            Where it is written how many rewards of each arm have been read.
+        arm : int
+            The arm whose pulls are shown.
+
+        Returns
+        -------
+        callable
+            From a generator to one run's counts and values, always of the same shapes.
+        """
         length = table.size
 
         def run(rng: Rng) -> Row:
@@ -616,6 +984,22 @@ class DrawnSubject(Subject):
         return run
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
+        """Return the outputs of independent runs on one table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (K, N)
+            Rewards of each arm in the order of its pulls.
+        n_runs : int
+            Number of runs.
+        rng : numpy.random.Generator
+            Source of all randomness.
+
+        Returns
+        -------
+        Outputs
+            What the target puts out, a row for each run.
+        """
         found: Outputs = self.target.outputs(table, n_runs, rng)
         return found
 
@@ -636,8 +1020,8 @@ def subject_of(
     ----------
     target : object
         A `RegretAlgorithm` for rewards in [0, 1], an `IdentificationAlgorithm`, a `StoppingRule`,
-        a mechanism with a `counter`, or a function of (`FixedRewards`, generator): see
-        `FunctionSubject`.
+        a `GroupSequential` trial, a mechanism with a `counter`, or a function of (`FixedRewards`,
+        generator): see `FunctionSubject`.
     n_pulls : int
         Length N of the tables that are meant, for algorithms whose guarantee depends on it.
     guarantee : PrivacyGuarantee, optional
@@ -668,6 +1052,7 @@ def subject_of(
         RegretAlgorithm: RegretSubject,
         IdentificationAlgorithm: IdentificationSubject,
         StoppingRule: StoppingSubject,
+        GroupSequential: GroupSubject,
     }
     for kind, subject in kinds.items():
         if isinstance(target, kind):

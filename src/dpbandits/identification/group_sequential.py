@@ -37,6 +37,7 @@ from dpbandits.configuration import (
 )
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
 from dpbandits.mechanisms import DiscreteLaplace
+from dpbandits.rewards.tables import Tables
 
 __all__ = [
     "ENDS",
@@ -404,6 +405,12 @@ class GroupSequential(Guaranteed, Configuration):
     def guarantee(self) -> PrivacyGuarantee:
         """What is promised of all releases, the stop, and everything computed from them."""
         return PrivacyGuarantee("central", self.epsilon) if self.epsilon < math.inf else NO_PRIVACY
+
+    @property
+    def tables(self) -> Tables:
+        """Tables of outcomes 0 and 1 that a whole trial reads: the treatment, then the control."""
+        patients = self.looks * self.per_look
+        return Tables(n_arms=2, least=patients, most=patients)
 
     @property
     def bounds(self) -> Floats:
