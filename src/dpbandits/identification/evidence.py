@@ -36,6 +36,19 @@ _PRIOR = np.diff(0.5 * np.minimum(_EDGES / 5.0, 1.0) + 0.5 * _EDGES / (3.0 + _ED
 _LOG_GAP_WEIGHTS = np.log(_PRIOR)
 SHARES = np.arange(9) / 8  # of the gap, by which the better arm's mean is above the common one
 _LOG_SHARE_WEIGHTS = np.log([0.2, *(0.75 * (1.5 - SHARES[1:-1]) / 7), 0.05])
+_LOG_WEIGHTS = _LOG_SHARE_WEIGHTS[:, None] + _LOG_GAP_WEIGHTS
+# Many products of a share and a gap agree, as r/8 · g_i = r/16 · g_{i−4}: there is a row for each
+# odd r, with the gaps from g_{−12} on
+_OCTAVES = 3 * _STEPS
+_STRIDES = np.array([1, 3, 5, 7])[:, None] / 8 * np.concatenate([8.0 * GAPS[:_OCTAVES], GAPS])
+_STRIDE_OF = np.array([(0, 0), (0, 12), (0, 8), (1, 12), (0, 4), (2, 12), (1, 8), (3, 12), (0, 0)])
+"""Row, and place of the gap g_0 in it, for each share."""
+_STRIDE_ORDER = np.array(  # from wide to narrow ones, of those that a share needs
+    sorted(
+        ((kind, k) for kind in range(4) for k in range((0, 8, 12, 12)[kind], _STRIDES.shape[1])),
+        key=lambda place: -_STRIDES[place],
+    )
+)
 _TERMS = 40.0  # terms below e^−40 of the largest one are left out
 _STEPS_OF_EXP = 16
 _EXP = np.exp(-np.arange(int(_TERMS) * _STEPS_OF_EXP + 1) / _STEPS_OF_EXP)
@@ -275,45 +288,82 @@ def _exp(x: float) -> float:
 
 
 @kernel
+def _raised(table: Table, y: float, first: int, size: int, out: Floats) -> None:
+    """Enter lower bounds of log L(y + s)/L(y) for the strides s of `size` gaps from `first` on."""
+    knots, values, low, slope, slack = table
+    above = _upper(knots, values, slack, y)
+    i = -1
+    for place in range(_STRIDE_ORDER.shape[0]):
+        kind, k = _STRIDE_ORDER[place, 0], _STRIDE_ORDER[place, 1]
+        if k >= size + _OCTAVES:
+            continue
+        u = y + _STRIDES[kind, first + k]
+        if u > 1.0:
+            out[kind, k] = -math.inf
+        else:
+            if i < 0:
+                i = min(int(np.searchsorted(knots, u, side="right")), knots.size - 1) - 1
+            while knots[i] > u:  # from wide strides to narrow ones: it never turns
+                i -= 1
+            out[kind, k] = low[i] + (u - knots[i]) * slope[i] - above
+        if kind == 0 and k == size + _OCTAVES - 1:
+            break
+
+
+@kernel
+def _lowered(table: Table, x: float, first: int, size: int, out: Floats) -> None:
+    """Enter lower bounds of log L(x − s)/L(x) for the strides s of `size` gaps from `first` on."""
+    knots, values, low, slope, slack = table
+    above = _upper(knots, values, slack, x)
+    i = -1
+    for place in range(_STRIDE_ORDER.shape[0]):
+        kind, k = _STRIDE_ORDER[place, 0], _STRIDE_ORDER[place, 1]
+        if k >= size + _OCTAVES:
+            continue
+        u = x - _STRIDES[kind, first + k]
+        if u < 0.0:
+            out[kind, k] = -math.inf
+        else:
+            if i < 0:
+                i = max(int(np.searchsorted(knots, u)) - 1, 0)
+            while knots[i + 1] < u:
+                i += 1
+            out[kind, k] = low[i] + (u - knots[i]) * slope[i] - above
+        if kind == 0 and k == size + _OCTAVES - 1:
+            break
+
+
+@kernel
 def _log_e_value(better: Table, worse: Table, y: float, x: float, first: int, last: int) -> float:
     """Return a lower bound of log E(y, x), from the gaps of number first, …, last − 1."""
-    knots_c, values_c, low_c, slope_c, slack_c = better
-    knots_b, values_b, low_b, slope_b, slack_b = worse
-    above_c = _upper(knots_c, values_c, slack_c, y)
-    above_b = _upper(knots_b, values_b, slack_b, x)
-    terms, size = np.empty(SHARES.size * max(last - first, 1)), 0
+    size = max(last - first, 0)
+    sides = np.empty((2, _STRIDES.shape[0], size + _OCTAVES))
+    _raised(better, y, first, size, sides[0])
+    _lowered(worse, x, first, size, sides[1])
+    terms = np.empty((SHARES.size, size))
     top, total = -math.inf, 0.0
     for r in range(SHARES.size):
-        share = SHARES[r]
-        down = 1.0 - share
-        start = first
-        while start < last and (y + share * GAPS[start] > 1.0 or x - down * GAPS[start] < 0.0):
-            start += 1
-        if start == last:
-            continue
-        # from wide gaps to narrow ones: the pointers never turn
-        c = int(np.searchsorted(knots_c, y + share * GAPS[start], side="right"))
-        c = min(c, knots_c.size - 1) - 1
-        b = max(int(np.searchsorted(knots_b, x - down * GAPS[start])) - 1, 0)
-        for i in range(start, last):
-            term = _LOG_GAP_WEIGHTS[i] + _LOG_SHARE_WEIGHTS[r]
-            if share > 0.0:
-                u = y + share * GAPS[i]
-                while knots_c[c] > u:
-                    c -= 1
-                term += low_c[c] + (u - knots_c[c]) * slope_c[c] - above_c
-            if share < 1.0:
-                v = x - down * GAPS[i]
-                while knots_b[b + 1] < v:
-                    b += 1
-                term += low_b[b] + (v - knots_b[b]) * slope_b[b] - above_b
-            terms[size] = term
-            size += 1
+        row, weights = terms[r], _LOG_WEIGHTS[r, first:last]
+        up, start = _STRIDE_OF[r]
+        rise = sides[0, up, start : start + size]
+        down, start = _STRIDE_OF[SHARES.size - 1 - r]
+        fall = sides[1, down, start : start + size]
+        for i in range(size):
+            term = weights[i]
+            if r > 0:
+                term += rise[i]
+            if r < SHARES.size - 1:
+                term += fall[i]
+            row[i] = term
             top = max(top, term)
-    for i in range(size):
-        if terms[i] >= top - _TERMS:
-            total += _exp(terms[i] - top)
-    return top + math.log(total) if total > 0.0 else -math.inf
+    if top == -math.inf:
+        return top
+    for r in range(SHARES.size):
+        row = terms[r]
+        for i in range(size):
+            if row[i] >= top - _TERMS:
+                total += _exp(row[i] - top)
+    return top + math.log(total)
 
 
 @kernel
@@ -379,6 +429,8 @@ def least(better: Table, worse: Table, enough: float) -> tuple[float, float]:
     golden = 0.5 * (math.sqrt(5.0) - 1.0)
     left, right = high - golden * (high - low), low + golden * (high - low)
     at_left = _log_e_value(better, worse, left, left, first, last)
+    if at_left < enough:
+        return at_left, left
     at_right = _log_e_value(better, worse, right, right, first, last)
     for _ in range(12):
         if min(at_left, at_right) < enough:
