@@ -186,6 +186,21 @@ def check_order(name: str, value: Any) -> float:
     return check_range(name, value, 1e-3, 1.0, "a number in (0, 1], at least 0.001")
 
 
+def _power(number: int) -> str:
+    """Return how a message shows the least or greatest number allowed: a long power as a power."""
+    if number < 0:
+        return f"-{_power(-number)}"
+    if number > 10**9:
+        if number.bit_count() == 1:
+            return f"2**{number.bit_length() - 1}"
+        if (number + 1).bit_count() == 1:
+            return f"2**{number.bit_length()} - 1"
+        exponent = len(str(number)) - 1
+        if number == 10**exponent:
+            return f"10**{exponent}"
+    return str(number)
+
+
 def check_integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
     """Return a whole number from `minimum` to `maximum` as an int.
 
@@ -212,13 +227,12 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
     """
     if type(value) is int and minimum <= value and (maximum is None or value <= maximum):
         return value
-    allowed = f"a whole number of at least {minimum}"
+    allowed = f"a whole number of at least {_power(minimum)}"
     if maximum is not None:
-        allowed += f" and at most {maximum}"
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        value = int(value)
+        allowed += f" and at most {_power(maximum)}"
+    whole = isinstance(value, float | np.floating) and float(value).is_integer()
     try:
-        number = operator.index(value)
+        number = operator.index(int(value) if whole else value)
     except TypeError:
         raise ValueError(
             f"{name}={shown(value)} is not a whole number; allowed: {allowed}"

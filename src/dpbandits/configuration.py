@@ -30,6 +30,8 @@ from dpbandits._validation import (
 )
 
 __all__ = [
+    "LONGEST",
+    "MOST_COUNTED",
     "ArmCount",
     "Budget",
     "Configuration",
@@ -50,15 +52,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def whole(minimum: int, maximum: int | None = None) -> Check:
+MOST_COUNTED = 2**62
+"""The most that anything here is counted to, unless an annotation says otherwise."""
+LONGEST = 10**300
+"""The longest horizon of a theorem that is asked for a formula, and never played."""
+
+
+def whole(minimum: int, maximum: int = MOST_COUNTED) -> Check:
     """Return the check of a whole number: ``Annotated[int, whole(1)]``.
 
     Parameters
     ----------
     minimum : int
         Least number that is allowed.
-    maximum : int, optional
-        Greatest number that is allowed; without it, any.
+    maximum : int
+        Greatest number that is allowed: 2⁶², so that counts neither overflow 64 bits nor a float.
 
     Returns
     -------
@@ -98,12 +106,12 @@ def between(low: float, high: float) -> Check:
     return lambda name, value: check_range(name, value, low, high)
 
 
-ArmCount = Annotated[int, whole(2, 2**62)]
+ArmCount = Annotated[int, whole(2)]
 """A number K of arms, from 2 to 2⁶²."""
 Budget = Annotated[float, partial(check_positive, infinite=True)]
 """A privacy budget ε > 0; ``inf`` is allowed."""
 Count = Annotated[int, whole(1)]
-"""A whole number of at least 1."""
+"""A whole number from 1 to 2⁶²."""
 Flag = Annotated[bool, check_flag]
 """True or False."""
 Fraction = Annotated[float, check_fraction]
@@ -198,7 +206,7 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
     >>> square(0)
     Traceback (most recent call last):
     ...
-    ValueError: n=0 is out of range; allowed: a whole number of at least 1
+    ValueError: n=0 is out of range; allowed: a whole number of at least 1 and at most 2**62
     """
 
     @functools.wraps(function)

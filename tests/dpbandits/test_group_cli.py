@@ -1,5 +1,6 @@
 """Group-sequential trials on the command line: plans, looks with their state, pictures."""
 
+import dataclasses
 import json
 import math
 
@@ -104,6 +105,71 @@ def test_an_ended_trial_says_what_may_be_published(capsys, folder):
     assert told["estimate"]["low"] == pytest.approx(found.low)
     err = said(capsys, "look trial.json --number 3 --counts 19/20,9/20", status=2)
     assert "look=3 comes after the end" in err
+
+
+# ------------------------------------------------------------------ whatever `look` is given
+STATE = dpb.RunningTrial(DESIGN, [(15, 14)]).to_json()
+LOOK = ["look", "trial.json", "--number=2", "--counts=12/20,11/20"]
+FIELDS = [field.name for field in dataclasses.fields(GroupSequential)]
+VALUES = (None, "x", -1, 0, 10**400, math.nan, [], {}, True)
+RELEASES = (None, "x", 3, [1], [None], [[1]], [[1, 2, 3]], [["a", 1]], [[1.5, 2]], [[True, 1]])
+RELEASES += ([[math.nan, 1]], [[math.inf, 1]], [[10**400, 1]], [[-(10**31), 1]], [[1, 1]] * 4)
+SPOILT = {  # texts of states that no trial has
+    **{f"the first {n} letters": STATE[:n] for n in (0, 1, 10, 50, len(STATE) - 5)},
+    "another version": STATE.replace("trial, 1", "trial, 2"),
+    "another kind": "[]",
+    "a number": "3",
+    "no JSON": "\0",
+    "too deep": "[" * 10**5,
+    "too many digits": '{"format": ' + "9" * 5000 + "}",
+    "another field": STATE.replace('"looks"', '"visits"'),
+}
+
+
+def changed(part, value):
+    state = json.loads(STATE)
+    (state["design"] if part in FIELDS else state)[part] = value
+    return json.dumps(state)
+
+
+SPOILT |= {f"{p}={v!r:.9}": changed(p, v) for p in ("format", "design") for v in VALUES}
+SPOILT |= {f"releases={v!r:.20}": changed("releases", v) for v in RELEASES}
+SPOILT |= {f"{p}={v!r:.9}": changed(p, v) for p in FIELDS if p != "futility" for v in VALUES}
+WORDS = ["", "x", "nan", "1e400", "-1", "0", "None", "9" * 5000, "1.5", "1e308", "12/20,11/20,1/1"]
+COUNTS = [*WORDS, "/", "a/b,c/d", "12/20", "-1/20,3/20", "21/20,3/20", "1/-20,1/20", "1/1,1/1"]
+COUNTS += [f"{'9' * 4000}/20,1/20", f"1/{'9' * 4000},1/20", "1e1/20,1/20", "nan/20,1/20"]
+
+
+def refused(capsys, folder, words):
+    """Whether a look is refused in one line, and leaves the trial as it was."""
+    state = (folder / "trial.json").read_bytes()
+    status = main(words)
+    out, err = capsys.readouterr()
+    one = status == 2 and out == "" and err.startswith("dpbandits: ") and err.count("\n") == 1
+    kept = (folder / "trial.json").read_bytes() == state and not list(folder.glob("*.lock"))
+    return one and len(err) < 620 and kept
+
+
+def test_a_spoilt_state_releases_nothing(capsys, folder):
+    for told, text in SPOILT.items():
+        (folder / "trial.json").write_text(text, encoding="utf-8")
+        assert refused(capsys, folder, LOOK), told
+    (folder / "trial.json").write_bytes(b"\xff\xfe\x00")
+    assert refused(capsys, folder, LOOK) and refused(capsys, folder, LOOK[:2])
+    (folder / "trial.json").write_text(STATE)
+    assert not refused(capsys, folder, LOOK) and len(SPOILT) > 80
+
+
+def test_whatever_an_option_of_a_look_is_given_it_releases_nothing(capsys, folder):
+    (folder / "trial.json").write_text(STATE)
+    look, number, counts = LOOK[:2], LOOK[2], LOOK[3]
+    tried = [[*look, f"--number={word}", counts] for word in [*WORDS, "1", "3", "4"]]
+    tried += [[*look, number, f"--counts={word}"] for word in COUNTS]
+    tried += [[*look, f"--level={word}"] for word in WORDS]
+    tried += [[*look, f"--plot={word}"] for word in ("", "x", "x.gif")] + [[*look, number]]
+    for words in tried:
+        assert refused(capsys, folder, words), words[2:]
+    assert not refused(capsys, folder, LOOK)
 
 
 @pytest.mark.parametrize(

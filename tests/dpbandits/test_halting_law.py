@@ -354,7 +354,7 @@ LOOK_LAST = (crossing_loss, loss_limit, crossing_streams)
 BAD = [  # a call, what it refuses, and what it says
     (lambda x: halting_law(NAS, [0.5, x]), [1.5], r"stream\[1\]=1.5 .*a number in \[-1, 1\]"),
     (lambda x: halting_law(NAS, [x]), ["a"], r"stream\[0\]='a'.*allowed"),
-    (lambda x: halting_law(NAS, x), [None, np.array(3.0)], "stream=.* iterated over; allowed"),
+    (lambda x: halting_law(NAS, x), [None, np.array(3.0)], "stream=.* is not a stream; allowed"),
     (lambda x: privacy_loss(NAS, [0.5] * 2, x), [[0.5], [0.1] * 2, [0.5, 2]], "neighb.*allowed"),
     *(
         (lambda x, f=f, y=y: f(x, y), [dpb.EBGStop(0.5, 0.05), "x"], "rule=.*no halting condition")

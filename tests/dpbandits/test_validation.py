@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dpbandits as dpb
 from dpbandits import _validation as validation
-from dpbandits.mechanisms import BinaryTree
+from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter
 from dpbandits.privacy import calibrate
 from dpbandits.regret.dp_ucb_int import input_of
 
@@ -83,6 +83,7 @@ POSITIVE_OR_INFINITE = NOT_A_NUMBER + NOT_POSITIVE
 LARGE = [*POSITIVE_OR_INFINITE, math.inf, 701]
 NOT_SHARES = [[0, -0.1], [0, 1.1], [0, math.nan], ["0", "0.5"], None]
 INSTANCE = dpb.instances.bernoulli([0.9, 0.1])
+RULE = dpb.DPNAS(1.0, 0.5, 0.05)
 RUNS = dpb.simulate(dpb.DPSE(epsilon=1.0), INSTANCE, 100, n_runs=2)
 
 
@@ -105,6 +106,18 @@ PUBLIC = [
     ("epsilon", POSITIVE_OR_INFINITE, lambda x: BinaryTree(x, 8)),
     ("horizon", [*NOT_WHOLE, 0, -1], lambda x: BinaryTree(1.0, x)),
     ("beta", NOT_A_NUMBER + NOT_FRACTIONS, lambda x: BinaryTree(1.0, 8).error_quantile(x)),
+    ("levels", [*NOT_WHOLE, -1, 2**62 + 1], HybridCounter(1.0).node_scale),
+    ("n", [*NOT_WHOLE, 0, -1, 10**300 + 1], AdaptiveTree(1.0, 8).node_scale),
+    ("log_term", POSITIVE_OR_INFINITE, BinaryTree(1.0, 8).error_width),
+    ("x", ["a", b"1", None, True, 1j, [0.5], math.nan, math.inf, -0.1, 1.1],
+     lambda x: BinaryTree(1.0, 8).counter(np.random.default_rng(0)).add(x)),
+    ("test", [*NOT_WHOLE, 0, 2**62 + 1, 1e308, 10**400],
+     lambda x: dpb.bounds.bernstein_test_samples(0.1, 0.01, x, 0.05, 1.0)),
+    ("n_arms", [*NOT_WHOLE, 1, 10**6 + 1, 10**400], lambda x: dpb.instances.equal_gaps(x, 0.1)),
+    ("times", [[2000.0], [10.0, 1e308]],
+     lambda x: dpb.bounds.dp_ucb_hybrid_regret([0.0, 0.5], 1000, block_scale=1.0, times=x)),
+    ("laws", [([1], [1, 2]), (0.5, 0.5)], dpb.instances.bounded),
+    ("stream", ["", b"", {}, "0.5"], lambda x: dpb.stopping.halting_law(RULE, x)),
     ("epsilon", POSITIVE_OR_INFINITE, lambda x: dpb.PrivacyGuarantee("central", x)),
     ("delta", [*NOT_A_NUMBER, -0.1, 1, 2, math.nan], lambda x: dpb.PrivacyGuarantee("local", 1, x)),
     ("model", ["global", None], lambda x: dpb.PrivacyGuarantee(x, 1.0)),

@@ -149,13 +149,13 @@ def bernstein_test_samples(
     >>> narrow == 2 * wide
     True
     """
-    if not second_moment <= half_range**2:
+    if not second_moment <= half_range * half_range:
         raise ValueError(
             f"second_moment={second_moment!r} is out of range; allowed: at most half_range²"
         )
     spread = 2 * half_range / width
     rounds = 2.4 * (math.log(61) + 3 * math.log(test) - math.log(beta))
-    return rounds * max(spread / epsilon, spread, 1.7 * second_moment / width**2)
+    return rounds * max(spread / epsilon, spread, 1.7 * second_moment / width / width)
 
 
 @checked_arguments

@@ -450,10 +450,11 @@ def elimination_minimax_regret(
     """
     rivals = n_arms - 1
     m = max(1, math.ceil(math.log2(math.sqrt(horizon / rivals))))
-    sampling = 512 / 3 * math.log(8 * n_arms * m**2 * horizon)
-    privacy = 32 * math.log(4 * n_arms * m**2 * horizon) / epsilon
+    log_times = math.log(4 * n_arms * m**2) + math.log(horizon)
+    sampling = 512 / 3 * (math.log(2) + log_times)
+    privacy = 32 * log_times / epsilon
     return (
-        2 * math.sqrt(rivals * sampling * horizon)
+        2 * math.sqrt(rivals * sampling) * math.sqrt(horizon)
         + rivals * (privacy + 4 / (math.e * math.log(2)))
         + math.pi**2 / 12
     )

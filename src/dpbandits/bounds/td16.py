@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
+from dpbandits._validation import SMALLEST, check_range
 from dpbandits.bounds.regret import check_arms, check_times, ucb_regret
 from dpbandits.configuration import (
     Count,
@@ -45,6 +47,9 @@ __all__ = [
 _SHARES = (0.1, 0.25, 0.5, 0.75)  # values of α that are tried
 _TILTS = np.array([0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.96, 0.98, 0.99])  # θ over its pole
 _SPLITS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97)  # α for advancing counters
+_Horizon = Annotated[
+    float, partial(check_range, low=SMALLEST, high=1e50, allowed="a positive number up to 1e50")
+]  # pairs of octaves at each octave
 _RARE = 1 / 8  # η
 _SLACKS = (1.05, 1.2, 1.5, 2.0, 4.0)
 
@@ -54,6 +59,8 @@ def _growing(
 ) -> float | Floats:
     """Evaluate `at` on four times an octave; return the least value from each time on."""
     wanted = check_times(horizon, times)
+    if wanted.size and not wanted.max() <= horizon:
+        raise ValueError(f"times={times!r} lie beyond horizon={horizon!r}; allowed: times up to it")
     worst = wanted * gaps.max(initial=0.0)
     if not worst.any():
         return worst[()]
@@ -154,7 +161,7 @@ def _early_pulls(
 @checked_arguments
 def dp_ucb_bound_regret(
     gaps: ArrayLike,
-    horizon: Positive,
+    horizon: _Horizon,
     *,
     block_scale: NonNegative,
     ucb_term: Flag = True,
@@ -172,7 +179,7 @@ def dp_ucb_bound_regret(
     gaps : array_like of float, shape (K,)
         Gaps of all arms, in [0, 1], zeros for the best.
     horizon : float
-        Horizon T > 0.
+        Horizon T > 0, up to 10⁵⁰.
     block_scale : float
         Scale b ≥ 0 of the noise of a block; the width is ν = 4√8·b·log t·(bracket).
     ucb_term : bool
@@ -338,7 +345,7 @@ def dp_ucb_int_regret(
     def at(grid: Floats) -> Floats:
         first, last, size = _releases(interval, grid[-1])
         rise = first ** (1 - exponent / 2) / noise  # 1/B
-        loose = first ** (1 - exponent) / (8 * noise**2)  # 1/(8mB²)
+        loose = first ** (1 - exponent) / (8 * noise * noise)  # 1/(8mB²)
         spread = last ** ((1 - exponent) / 2) / noise  # 1/(B√m), at the end of a group
         octaves, when = _octaves(grid)
         starts = octaves[:, None]

@@ -22,6 +22,7 @@ from dpbandits._arrays import Floats
 from dpbandits._validation import check_choice, check_values
 from dpbandits.bounds.regret import check_arms, check_times, regret_of_pulls
 from dpbandits.configuration import (
+    LONGEST,
     ArmCount,
     Budget,
     Fraction,
@@ -50,7 +51,7 @@ __all__ = [
 _MOST_EPOCHS = 1000
 _FAR = 1e100  # above every gap
 _MODELS = ("central", "local")
-_Horizon = Annotated[int, whole(2)]
+_Horizon = Annotated[int, whole(2, LONGEST)]
 
 
 @checked_arguments
@@ -261,12 +262,12 @@ def dprucb_regret(
     """
     all_gaps, at = check_arms("gaps", gaps, _FAR), check_times(horizon, times)
     plan = (horizon, epsilon, moment, order, scaling)
-    failure = min(1.0, all_gaps.size * horizon * tree_index(*plan).failure)
+    failure = min(1.0, all_gaps.size * float(horizon) * tree_index(*plan).failure)
     return regret_of_pulls(all_gaps, lambda gap: dprucb_pulls(gap, *plan), failure, at)
 
 
 @checked_arguments
-def reconstructed_width_constant(horizon: Annotated[int, whole(3)], order: Order) -> float:
+def reconstructed_width_constant(horizon: Annotated[int, whole(3, LONGEST)], order: Order) -> float:
     """Return the C that the reconstructed bonus of DPRUCB needs at least to hold at t = T.
 
     With Λ = log^1.5 T the bonus is C·u^(1/(1+v))·(ℓΛ/(nε))^(v/(1+v)), ℓ = log(2t⁴). Where n is a
@@ -330,9 +331,9 @@ def robust_ucb_pulls(
     """
     gaps = check_values("gap", gap, math.ulp(0.0), _FAR)
     logs = check_values("log_term", log_term, 0.0, sys.float_info.max)
-    power = (1 + order) / order
-    with np.errstate(over="ignore"):
-        return logs * (8 / gaps) ** power * moment ** (1 / order)
+    with np.errstate(over="ignore", invalid="ignore"):
+        each = (8 / gaps) ** ((1 + order) / order) * np.float64(moment) ** (1 / order)
+        return np.where(logs > 0.0, logs * each, 0.0)[()]
 
 
 @checked_arguments

@@ -11,7 +11,7 @@ from typing import Any
 
 import dpbandits as dpb
 from dpbandits._files import write_atomically
-from dpbandits._validation import check_integer
+from dpbandits._validation import check_integer, shown
 from dpbandits.identification import FinitePopulation, GroupEstimate, RunningTrial, TrialLook
 
 ENDED = {
@@ -60,7 +60,13 @@ def locked(path: Path) -> Iterator[None]:
 
 def read(path: Path) -> RunningTrial:
     """Read the state of a trial."""
-    return RunningTrial.from_json(path.read_text(encoding="utf-8"))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"state={str(path)!r} is not text; allowed: what the first look or the plan wrote"
+        ) from None
+    return RunningTrial.from_json(text)
 
 
 def release(path: Path, number: int, counts: str, deaths: bool) -> RunningTrial:
@@ -83,7 +89,7 @@ def read_pairs(text: str) -> tuple[tuple[int, int], tuple[int, int]]:
         pairs = [tuple(int(n) for n in part.split("/")) for part in text.split(",")]
         (a, n), (b, m) = pairs
     except ValueError:
-        raise ValueError(f"counts={text!r} cannot be read; allowed: {allowed}") from None
+        raise ValueError(f"counts={shown(text)} cannot be read; allowed: {allowed}") from None
     a, b = (check_integer("counts", e, 0, max(all_, 0)) for e, all_ in ((a, n), (b, m)))
     return (a, n), (b, m)
 

@@ -14,7 +14,7 @@ import numpy as np
 from cyclopts import Parameter
 
 import dpbandits as dpb
-from dpbandits._validation import check_choice, check_fraction, check_integer, check_number
+from dpbandits._validation import check_choice, check_fraction, check_integer, check_number, shown
 from dpbandits.algorithms import identifiers, registry, stopping_rules
 from dpbandits.auditing import TablePair, audit_exactly, subject_of
 from dpbandits.auditing import audit as audit_sampled
@@ -645,10 +645,10 @@ def read_counts(text: str, deaths: bool, factor: int) -> FinitePopulation:
         pairs = [tuple(int(n) for n in part.split("/")) for part in text.split(",")]
         events, sizes = zip(*pairs, strict=True)
     except ValueError:
-        raise ValueError(f"counts={text!r} cannot be read; allowed: {allowed}") from None
+        raise ValueError(f"counts={shown(text)} cannot be read; allowed: {allowed}") from None
     for count, size in pairs:
         if not 0 <= count <= size:
-            raise ValueError(f"counts={text!r} has {count} of {size}; allowed: {allowed}")
+            raise ValueError(f"counts={shown(text)} has {count} of {size}; allowed: {allowed}")
     successes = tuple(n - d for d, n in pairs) if deaths else events
     return FinitePopulation(successes, sizes, "table").scaled(factor)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from dpbandits.bounds.twzw22 import local_kl_bound
 from dpbandits.configuration import (
     Budget,
     Configuration,
-    Count,
     Order,
     Positive,
     checked_arguments,
+    whole,
 )
 from dpbandits.heavy.robust_means import (
     central_threshold,
@@ -30,7 +30,7 @@ from dpbandits.heavy.robust_means import (
 )
 from dpbandits.mechanisms import laplace_total
 from dpbandits.rewards.heavy_laws import HeavyLaw, TwoPointHeavyLaw
-from dpbandits.rewards.truncated_sums import truncated_sum
+from dpbandits.rewards.truncated_sums import check_heavy_law, truncated_sum
 from dpbandits.running import Replicated, describe, run_cases
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "mean_errors_many",
 ]
 
+_Rewards = Annotated[int, whole(1, 10**30)]
 Key = TypeVar("Key", bound=Hashable)
 
 MODELS = ("none", "central", "local")
@@ -95,7 +96,7 @@ class TruncatedMean(Configuration):
         _check_model(self.model, self.epsilon)
 
     @checked_arguments
-    def threshold(self, n: Count) -> float:
+    def threshold(self, n: _Rewards) -> float:
         """Return the threshold B for n rewards.
 
         Parameters
@@ -117,7 +118,7 @@ class TruncatedMean(Configuration):
         return find(n, self.moment, self.order, self._budget, self.log_term)
 
     @checked_arguments
-    def half_width(self, n: Count) -> float:
+    def half_width(self, n: _Rewards) -> float:
         """Return what the error exceeds with probability at most 3e^−L (central) or 2e^−L.
 
         Parameters
@@ -144,7 +145,7 @@ class TruncatedMean(Configuration):
         return 1.0 if self.model == "none" else self.epsilon
 
     @checked_arguments
-    def rms(self, law: HeavyLaw, n: Count) -> float:
+    def rms(self, law: HeavyLaw, n: _Rewards) -> float:
         """Return the root-mean-square error for n rewards of a law: bias, spread and noise.
 
         The noise knows nothing of the law, and is of the minimax order on every one. On Pareto laws
@@ -167,13 +168,14 @@ class TruncatedMean(Configuration):
         ValueError
             If `n` is out of range.
         """
+        check_heavy_law(law)
         bound = self.threshold(n)
         bias = law.truncated_mean(bound) - law.mean
         noise = 8 * (bound / self.epsilon) ** 2 / (n if self.model == "local" else n * n)
         return math.sqrt(bias**2 + law.truncated_variance(bound) / n + noise)
 
     @checked_arguments
-    def error(self, rng: Rng, law: HeavyLaw, n: Count) -> float:
+    def error(self, rng: Rng, law: HeavyLaw, n: _Rewards) -> float:
         """Draw an estimate from n rewards of a law, and return it minus the law's mean.
 
         Parameters
@@ -318,7 +320,7 @@ def mean_errors_many(
 
 @checked_arguments
 def hard_law(
-    model: str, n: Count, epsilon: Budget, order: Order, moment: Positive = 1.0
+    model: str, n: _Rewards, epsilon: Budget, order: Order, moment: Positive = 1.0
 ) -> TwoPointHeavyLaw:
     """Return the two-point law that n rewards do not tell from the law at 0.
 
@@ -374,7 +376,7 @@ def hard_law(
 
 @checked_arguments
 def error_lower_bound(
-    model: str, n: Count, epsilon: Budget, order: Order, moment: Positive = 1.0
+    model: str, n: _Rewards, epsilon: Budget, order: Order, moment: Positive = 1.0
 ) -> float:
     """Bound from below the greater of the mean absolute errors on `hard_law` and on the law at 0.
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._validation import check_choice, check_generator
+from dpbandits._validation import check_choice, check_generator, shown
 from dpbandits.configuration import (
     Budget,
     Flag,
@@ -492,10 +492,11 @@ def robust_mean(
 def _rewards(x: Any) -> Floats:
     try:
         rewards = np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         rewards = np.empty(0)
     if rewards.ndim != 1 or rewards.size == 0 or np.isnan(rewards).any():
         raise ValueError(
-            f"x={x!r} is not a list of rewards; allowed: one dimension, one or more numbers, no nan"
+            f"x={shown(x)} is not a list of rewards; "
+            "allowed: one dimension, one or more numbers, no nan"
         )
     return rewards

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpbandits._validation import check_kind
+from dpbandits._validation import check_integer, check_kind
 from dpbandits.configuration import Fraction, checked_arguments
-from dpbandits.identification.group_sequential import GroupSequential
+from dpbandits.identification.group_sequential import MOST_RELEASED, GroupSequential
 
 __all__ = ["GroupEstimate", "estimate_difference", "upper_tail"]
 
@@ -158,6 +158,10 @@ def estimate_difference(
     (0.063, 0.016, 0.104)
     """
     check_kind("design", design, GroupSequential, "GroupSequential(161, 2.13, epsilon=1)")
+    treatment, control = (
+        check_integer(name, value, -MOST_RELEASED, MOST_RELEASED)
+        for name, value in (("treatment", treatment), ("control", control))
+    )
     score = design.score(look, treatment, control).item()
     n = look * design.per_look
     a, b = (min(max(value, 0), n) for value in (treatment, control))

@@ -55,6 +55,8 @@ ENDS = ("efficacy", "harm", "futility", "none")
 """How a trial ends: by one of three boundaries, or after its last look by none."""
 _TRIMMED = 1e-9  # mass that each margin loses at each end of the lattice
 _MOST_LOOKS = 50
+MOST_RELEASED = 10**30
+"""The greatest number that counts as released."""
 _LATTICE_ERROR = 1e-6  # of a probability: trimmed mass, and rounding in the Fourier transform
 _REMAINDER = 2e-6  # of the interpolation in `error_bound`
 _FINE = 40  # points of the grid for each degree of the polynomial

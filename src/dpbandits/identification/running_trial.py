@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dpbandits._arrays import Rng
-from dpbandits._validation import check_generator, check_integer, check_kind
+from dpbandits._validation import check_generator, check_integer, check_kind, shown
 from dpbandits.identification.group_estimates import GroupEstimate, estimate_difference
-from dpbandits.identification.group_sequential import GroupSequential
+from dpbandits.identification.group_sequential import MOST_RELEASED, GroupSequential
 from dpbandits.mechanisms import DiscreteLaplace
 
 __all__ = ["TrialLook", "RunningTrial"]
@@ -94,8 +96,10 @@ class RunningTrial:
         check_kind("design", design, GroupSequential, "GroupSequential(161, 2.13, epsilon=1)")
         self._design = design
         self._releases: list[tuple[int, int]] = []
-        if isinstance(releases, str | bytes | Mapping):
-            raise ValueError(f"releases={releases!r} are no pairs; allowed: pairs of whole numbers")
+        if isinstance(releases, str | bytes | Mapping) or not isinstance(releases, Iterable):
+            raise ValueError(
+                f"releases={shown(releases)} are no pairs; allowed: pairs of whole numbers"
+            )
         for number, each in enumerate(releases, 1):
             if self.decision != "continue":
                 ended = number - 1
@@ -103,9 +107,13 @@ class RunningTrial:
                     f"releases has {len(releases)} looks, but the trial ended at look {ended}; "
                     f"allowed: {ended}"
                 )
-            if len(each) != 2:
-                raise ValueError(f"releases={each!r} is not a pair; allowed: two whole numbers")
-            one, other = (check_integer("releases", value, -(10**15)) for value in each)
+            if not isinstance(each, Sequence | np.ndarray) or len(each) != 2:
+                raise ValueError(
+                    f"releases={shown(each)} is not a pair; allowed: two whole numbers"
+                )
+            one, other = (
+                check_integer("releases", value, -MOST_RELEASED, MOST_RELEASED) for value in each
+            )
             self._releases.append((one, other))
 
     @property
@@ -294,14 +302,19 @@ class RunningTrial:
         ...
         ValueError: state cannot be read; allowed: what the first look or the plan wrote
         """
+        allowed = "what the first look or the plan wrote"
         try:
             state: Any = json.loads(text)
             if state["format"] != _FORMAT:
                 raise KeyError
             fields, releases = dict(state["design"]), list(state["releases"])
-            fields["epsilon"] = float(fields["epsilon"])
+            endless = fields["epsilon"] == "inf"
+        except (KeyError, RecursionError, TypeError, ValueError) as error:
+            raise ValueError(f"state cannot be read; allowed: {allowed}") from error
+        if endless:
+            fields["epsilon"] = math.inf
+        try:
             design = GroupSequential(**fields)
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
-            allowed = "what the first look or the plan wrote"
+        except TypeError as error:  # another name, or one too few
             raise ValueError(f"state cannot be read; allowed: {allowed}") from error
         return cls(design, releases)

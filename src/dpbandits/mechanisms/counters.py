@@ -20,11 +20,11 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import interpreted, kernel
-from dpbandits._validation import check_choice
+from dpbandits._validation import check_choice, check_range
 from dpbandits.configuration import (
+    LONGEST,
     Budget,
     Configuration,
-    Count,
     Fraction,
     Number,
     Positive,
@@ -48,6 +48,7 @@ __all__ = ["SPLITS", "AdaptiveTree", "BinaryTree", "HybridCounter", "Logarithmic
 SPLITS = ("half", "full")
 _laplace = interpreted(laplace)  # its compiled form is slow to accept a generator
 _Length = Annotated[int, whole(1, 2**62)]
+_Horizon = Annotated[int, whole(1, LONGEST)]
 _LogTerm = Annotated[float, between(0.0, 1e15)]
 
 HYBRID_STATE = TREE_LEVELS + 1
@@ -258,8 +259,7 @@ class RunningCounter:
                 f"x={x!r} is element {n} of the stream; allowed: horizon={horizon} of them"
             )
         low, high = self._mechanism.bounds(n)
-        if not low <= x <= high:
-            raise ValueError(f"x={x!r} is out of range; allowed: [{low:g}, {high:g}]")
+        x = check_range("x", x, low, high, f"[{low:g}, {high:g}]")
         self._length = n
         self._sum += self._element(x)
         scale, nodes = self._mechanism.drawn(n)
@@ -295,7 +295,7 @@ class _Tree(Counter):
     """Dyadic blocks up to a horizon."""
 
     epsilon: Budget
-    horizon: Annotated[int, whole(1)]
+    horizon: _Horizon
 
     @property
     def levels(self) -> int:
@@ -547,7 +547,7 @@ class AdaptiveTree(_Tree):
         return self.first_bound * float(n) ** self.growth
 
     @checked_arguments
-    def bound(self, n: Count) -> float:
+    def bound(self, n: _Horizon) -> float:
         """Return B_n = b·n^g, what the n-th element may not exceed in size.
 
         Parameters
@@ -572,7 +572,7 @@ class AdaptiveTree(_Tree):
         return -bound, bound
 
     @checked_arguments
-    def node_scale(self, n: Count) -> float:
+    def node_scale(self, n: _Horizon) -> float:
         """Return the scale 2·B_n·L/ε of the Laplace variable of a block that ends at n.
 
         Parameters
@@ -628,7 +628,7 @@ class AdaptiveTree(_Tree):
         return self.levels * (log_term - self.levels * math.log1p(-best * best)) / best
 
     @checked_arguments
-    def error_width(self, n: Count, log_term: Positive) -> float:
+    def error_width(self, n: _Horizon, log_term: Positive) -> float:
         """Return what the error of the prefix of length n exceeds with probability at most 2·e^−ℓ.
 
         Parameters
@@ -651,7 +651,7 @@ class AdaptiveTree(_Tree):
         return 2 * self.bound(n) * self.error_factor(log_term) / self.epsilon
 
     @checked_arguments
-    def error_quantile(self, n: Count, beta: Fraction) -> float:
+    def error_quantile(self, n: _Horizon, beta: Fraction) -> float:
         """Return what the error of the prefix of length n exceeds with probability at most β.
 
         Parameters

@@ -30,7 +30,7 @@ from dpbandits.rewards.heavy_laws import (
     ParetoLaw,
     TwoPointHeavyLaw,
 )
-from dpbandits.rewards.streams import Arms, Source, read_only
+from dpbandits.rewards.streams import MOST_ARMS, Arms, Source, read_only
 from dpbandits.rewards.truncated_sums import rounded_truncated_sum, truncated_sum
 
 __all__ = [
@@ -343,7 +343,7 @@ def heavy_callback(
     >>> dpb.simulate(dpb.DPRUCB(epsilon=20.0), mine, 10**4, n_runs=1).pulls.argmax(axis=1).tolist()
     [1]
     """
-    n_arms = check_integer("n_arms", n_arms, 2)
+    n_arms = check_integer("n_arms", n_arms, 2, MOST_ARMS)
     known = [math.nan] * n_arms if means is None else list(means)
     if len(known) != n_arms:
         raise ValueError(f"means={means!r} has {len(known)} arms; allowed: {n_arms}")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._validation import check_choice, check_integer, check_range, check_values
+from dpbandits._validation import check_choice, check_integer, check_range, check_values, shown
 from dpbandits.rewards.heavy_instances import (
     TWZW22_NAMES,
     HeavyTailInstance,
@@ -23,6 +23,7 @@ from dpbandits.rewards.heavy_instances import (
     twzw22,
 )
 from dpbandits.rewards.streams import (
+    MOST_ARMS,
     Bandit,
     CallbackRewards,
     DrawnRewards,
@@ -164,6 +165,10 @@ class BoundedInstance(Bandit):
             raise ValueError(f"laws={laws!r} has fewer arms than a bandit; allowed: 2 or more")
         object.__setattr__(self, "laws", laws)
         for law in laws:
+            if not hasattr(law, "mean") or not callable(getattr(law, "sample", None)):
+                raise ValueError(
+                    f"laws={shown(laws)} holds {shown(law)}; allowed: laws, with mean and sample"
+                )
             low, high = getattr(law, "support", (0.0, 1.0))
             if not 0 <= low <= high <= 1:
                 raise ValueError(f"law={law!r} has values in [{low:g}, {high:g}]; allowed: [0, 1]")
@@ -268,7 +273,7 @@ class CallbackInstance(Bandit):
             raise ValueError(
                 f"function={self.function!r} cannot be called; allowed: one such as lambda arm: 0.5"
             )
-        object.__setattr__(self, "arms", check_integer("n_arms", self.arms, 2))
+        object.__setattr__(self, "arms", check_integer("n_arms", self.arms, 2, MOST_ARMS))
         if self.known_means is not None:
             means = _means(self.known_means)
             if len(means) != self.arms:
@@ -507,7 +512,7 @@ def equal_gaps(n_arms: int, gap: float) -> BernoulliInstance:
     >>> equal_gaps(3, 0.05).mean_rewards
     (0.7, 0.7, 0.75)
     """
-    return _below(gap, BEST_MEAN, [1.0] * (check_integer("n_arms", n_arms, 2) - 1))
+    return _below(gap, BEST_MEAN, [1.0] * (check_integer("n_arms", n_arms, 2, MOST_ARMS) - 1))
 
 
 def ladder(n_arms: int, gap: float) -> BernoulliInstance:
@@ -537,7 +542,7 @@ def ladder(n_arms: int, gap: float) -> BernoulliInstance:
     >>> ladder(3, 0.05).mean_rewards
     (0.65, 0.7, 0.75)
     """
-    n_arms = check_integer("n_arms", n_arms, 2)
+    n_arms = check_integer("n_arms", n_arms, 2, MOST_ARMS)
     shares = np.linspace(2, 1, n_arms - 1).tolist() if n_arms > 2 else [1.0]
     return _below(gap, BEST_MEAN / 2, shares)
 

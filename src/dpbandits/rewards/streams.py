@@ -24,6 +24,8 @@ from dpbandits.rewards.binomial import binomial
 from dpbandits.schedules import MOST_PULLS
 
 _binomial = interpreted(binomial)  # slow to accept a generator if compiled
+MOST_ARMS = 10**6
+"""The most arms of an instance that is built by their number."""
 _BLOCK = 256  # rewards of an arm that are drawn ahead, where they are drawn one by one
 
 

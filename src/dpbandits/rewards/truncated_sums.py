@@ -204,9 +204,25 @@ def truncated_sum_error(law: HeavyLaw, n: int, bound: float) -> float:
     return min(1.0, float(error) + (_BINS + 2) * rounded)
 
 
-def _check_count(law: HeavyLaw, n: int) -> int:
+def check_heavy_law(law: HeavyLaw) -> None:
+    """Refuse what is not a law of heavy-tailed rewards.
+
+    Parameters
+    ----------
+    law : HeavyLaw
+        The law.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
     if not isinstance(law, HeavyLaw):
         raise ValueError(f"law={law!r} is not a law of heavy-tailed rewards; allowed: a HeavyLaw")
+
+
+def _check_count(law: HeavyLaw, n: int) -> int:
+    check_heavy_law(law)
     known = isinstance(law, ParetoLaw | TwoPointHeavyLaw)
     return check_integer("n", n, 0, _MOST if known else _MOST_SAMPLED)
 

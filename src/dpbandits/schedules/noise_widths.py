@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,11 +11,16 @@ from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
 from dpbandits._kernels import interpreted, kernel
-from dpbandits._validation import check_values
-from dpbandits.configuration import Flag, NonNegative, Positive, checked_arguments, whole
+from dpbandits._validation import SMALLEST, check_range, check_values
+from dpbandits.configuration import Flag, NonNegative, between, checked_arguments, whole
 from dpbandits.schedules.batches import MOST_PULLS
 
 _LARGEST = 1e100  # of a width's factors: no float overflows
+_Scale = Annotated[float, between(0.0, _LARGEST)]
+_Log = Annotated[
+    float,
+    partial(check_range, low=SMALLEST, high=_LARGEST, allowed="a positive number up to 1e100"),
+]
 
 
 @kernel
@@ -142,7 +148,7 @@ def noisy_mean_width_kernel(scale: float, log_failure: float, size: float) -> fl
 
 
 @checked_arguments
-def noisy_mean_width(scale: NonNegative, log_failure: Positive, size: ArrayLike) -> float | Floats:
+def noisy_mean_width(scale: _Scale, log_failure: _Log, size: ArrayLike) -> float | Floats:
     """Return what the mean of n noisy rewards exceeds its expectation by with probability e^(−ℓ).
 
     Rewards are in [0, 1], each with a Laplace variable of scale b, all independent. Chernoff's
@@ -153,9 +159,9 @@ def noisy_mean_width(scale: NonNegative, log_failure: Positive, size: ArrayLike)
     Parameters
     ----------
     scale : float
-        Scale b ≥ 0 of the noise of a reward.
+        Scale b of the noise of a reward, from 0 to 10¹⁰⁰.
     log_failure : float
-        ℓ > 0.
+        ℓ > 0, up to 10¹⁰⁰.
     size : array_like of float
         Number n ≥ 1 of rewards.
 

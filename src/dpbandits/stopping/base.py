@@ -65,13 +65,15 @@ def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> I
     Raises
     ------
     ValueError
-        If the stream cannot be iterated over, or a value is not such a number.
+        If the stream is none, or a value is not such a number.
     """
     allowed = f"a number in [-{half_range:g}, {half_range:g}]"
     try:
+        if isinstance(stream, str | bytes | Mapping):
+            raise TypeError
         values = iter(stream)
     except TypeError:
-        message = f"{name}={stream!r} cannot be iterated over; allowed: an iterable, each {allowed}"
+        message = f"{name}={stream!r} is not a stream; allowed: an iterable, each {allowed}"
         raise ValueError(message) from None
     for place, value in enumerate(values):
         number = check_number(f"{name}[{place}]", value, allowed)

@@ -12,12 +12,13 @@ from typing import Annotated, ClassVar
 from dpbandits._arrays import Rng
 from dpbandits._validation import check_choice, check_integer
 from dpbandits.configuration import (
+    LONGEST,
     Budget,
-    Count,
     Fraction,
     Number,
     Positive,
     checked_arguments,
+    whole,
 )
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace
@@ -26,8 +27,6 @@ from dpbandits.stopping.base import Samples, StoppingRule, check_mean
 from dpbandits.stopping.halting import Halting, boundary_kernel, estimate_kernel
 
 __all__ = ["NAS", "DPNAS", "DPExponentialNAS", "NASFamily"]
-
-_MOST_LOOKS = 10**300  # a float
 
 
 class NASFamily(StoppingRule):
@@ -92,10 +91,10 @@ class NASFamily(StoppingRule):
         ValueError
             If the argument is out of its range.
         """
-        return check_integer("look", look, 1, _MOST_LOOKS)
+        return check_integer("look", look, 1, LONGEST)
 
     @checked_arguments
-    def threshold(self, look: Count) -> float:
+    def threshold(self, look: Annotated[int, whole(1, LONGEST)]) -> float:
         """Return what |S_n| has to reach at a look when all noise is zero.
 
         Parameters
