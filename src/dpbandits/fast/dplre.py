@@ -107,11 +107,12 @@ def _demand(rule: EliminationRule, arms: _Arms, b: int) -> float:
 
 @kernel
 def _judge(
-    rule: EliminationRule, arms: _Arms, leader: int, b: int, to_the_end: bool
+    rule: EliminationRule, arms: _Arms, leader: int, b: int, far: float
 ) -> tuple[bool, float]:
-    """Return whether the leader certainly beats b, and about what evidence it lacks."""
+    """Return whether the leader certainly beats b, and what it lacks, about or more than `far`."""
     demand = _demand(rule, arms, b)
-    beats, lowest = judge(_table(arms, leader), _table(arms, b), demand, to_the_end)
+    enough = min(demand, demand - far)
+    beats, lowest = judge(_table(arms, leader), _table(arms, b), demand, enough)
     return beats, demand - lowest
 
 
@@ -123,23 +124,43 @@ def _batch(rule: EliminationRule, wanted: float, pulls: int, noise: float) -> in
 
 
 @kernel
+def _gain(
+    rule: EliminationRule, arms: _Arms, leader: int, b: int, rivals: int
+) -> tuple[float, float]:
+    """Return `DPLRE._gain`."""
+    upper, lower = peak(_table(arms, leader)), peak(_table(arms, b))
+    noise = _noise_share(upper, lower, rule.epsilon)
+    lead = float(rivals) ** (0.5 - 0.25 * noise)
+    return transportation_cost_kernel(upper, lower, lead, 1.0, rule.epsilon)[0], noise
+
+
+@kernel
+def _far(rule: EliminationRule, arms: _Arms, leader: int, b: int, rivals: int) -> float:
+    """Return `DPLRE.far`."""
+    gain, noise = _gain(rule, arms, leader, b, rivals)
+    most = rule.most_growth * (1.0 + noise) * arms.pulls[b]
+    return 1.000001 * (most * gain - noise) / (0.5 * (1.0 + noise))
+
+
+@kernel
 def _plan(rule: EliminationRule, arms: _Arms, leader: int) -> int:
     """Find the leader's rivals and plan their batches; return the size of its own, 0 for none."""
     lacking = np.zeros(arms.pulls.size)
     for b in range(lacking.size):
-        arms.rival[b] = 0
-        if b != leader and (arms.contends[b] or _demand(rule, arms, b) > rule.threshold):
-            beaten, lacking[b] = _judge(rule, arms, leader, b, True)
+        contends = arms.contends[b] or _demand(rule, arms, b) > rule.threshold
+        arms.rival[b] = contends and b != leader
+    rivals = arms.rival.sum()
+    for b in range(lacking.size):
+        if arms.rival[b]:
+            far = _far(rule, arms, leader, b, rivals)
+            beaten, lacking[b] = _judge(rule, arms, leader, b, far)
             arms.rival[b] = not beaten
-    rivals, mean = float(arms.rival.sum()), peak(_table(arms, leader))
+    rivals = arms.rival.sum()
     most, greatest = 0.0, 0.0
     for b in range(lacking.size):
         if not arms.rival[b]:
             continue
-        other = peak(_table(arms, b))
-        noise = _noise_share(mean, other, rule.epsilon)
-        lead = rivals ** (0.5 - 0.25 * noise)
-        gain = transportation_cost_kernel(mean, other, lead, 1.0, rule.epsilon)[0]
+        gain, noise = _gain(rule, arms, leader, b, rivals)
         wanted = math.inf
         if gain > 0.0:
             wanted = (0.5 * (1.0 + noise) * lacking[b] + noise) / gain
@@ -181,7 +202,7 @@ def next_batch(rule: EliminationRule, arms: _Arms) -> tuple[int, int]:
     if last >= 0:  # its release may have beaten a rival
         for b in range(n_arms):
             if rival[b] and (last == b or last == turn[1]):
-                rival[b] = not _judge(rule, arms, turn[1], b, False)[0]
+                rival[b] = not _judge(rule, arms, turn[1], b, 0.0)[0]
     while True:
         step = turn[0]
         turn[0] += 1

@@ -150,7 +150,8 @@ class DPLRE(IdentificationAlgorithm):
 
         def is_beaten(arm: int) -> bool:
             better, worse = likelihoods[leader].table, likelihoods[arm].table
-            return bool(judge(better, worse, self.demand(pulls, arm), False)[0])
+            demand = self.demand(pulls, arm)
+            return bool(judge(better, worse, demand, demand)[0])
 
         for arm in arms:
             release(arm, self.first_batch(n_arms))
@@ -158,14 +159,19 @@ class DPLRE(IdentificationAlgorithm):
         while True:
             means = [likelihood.maximiser for likelihood in likelihoods]
             leader = means.index(max(means))
+            demands = {
+                b: demand
+                for b in arms
+                for demand in [self.demand(pulls, b)]
+                if b != leader and (b in contenders or demand > self.threshold(n_arms))
+            }
             lacking = {}  # evidence that rivals lack
-            for b in arms:
-                demand = self.demand(pulls, b)
-                if b != leader and (b in contenders or demand > self.threshold(n_arms)):
-                    better, worse = likelihoods[leader].table, likelihoods[b].table
-                    beaten, lowest = judge(better, worse, demand, True)
-                    if not beaten:
-                        lacking[b] = demand - lowest
+            for b, demand in demands.items():
+                better, worse = likelihoods[leader].table, likelihoods[b].table
+                far = self.far(means[leader], means[b], pulls[b], len(demands))
+                beaten, lowest = judge(better, worse, demand, min(demand, demand - far))
+                if not beaten:
+                    lacking[b] = demand - lowest
             own, planned = self.plan(means, pulls, leader, lacking)
             rivals = list(lacking)
             if own > 0:
@@ -252,9 +258,7 @@ class DPLRE(IdentificationAlgorithm):
         """
         planned, greatest = {}, 0.0
         for b, evidence in lacking.items():
-            noise = self.noise_share(means[leader], means[b])
-            lead = len(lacking) ** (0.5 - 0.25 * noise)
-            gain = transportation_cost_kernel(means[leader], means[b], lead, 1.0, self.epsilon)[0]
+            gain, noise = self._gain(means[leader], means[b], len(lacking))
             wanted = (0.5 * (1.0 + noise) * evidence + noise) / gain if gain > 0.0 else math.inf
             planned[b] = self._batch(wanted, pulls[b], noise)
             greatest = max(greatest, noise)
@@ -264,6 +268,35 @@ class DPLRE(IdentificationAlgorithm):
         wanted = most * total ** (1.0 / power) - pulls[leader]
         enough = wanted >= self.least_growth * pulls[leader]
         return self._batch(wanted, pulls[leader], greatest) if enough else 0, planned
+
+    def far(self, upper: float, lower: float, pulls: int, rivals: int) -> float:
+        """Return what evidence to lack gives a rival the largest batch that there is, surely.
+
+        Where it lacks more, how much more need not be known.
+
+        Parameters
+        ----------
+        upper, lower : float
+            Means at which the likelihoods of the leader and of the rival are largest.
+        pulls : int
+            Pulls of the rival.
+        rivals : int
+            Number of rivals, at most.
+
+        Returns
+        -------
+        float
+            The evidence, in nats.
+        """
+        gain, noise = self._gain(upper, lower, rivals)
+        most = self.most_growth * (1.0 + noise) * pulls
+        return 1.000001 * (most * gain - noise) / (0.5 * (1.0 + noise))
+
+    def _gain(self, upper: float, lower: float, rivals: int) -> tuple[float, float]:
+        """Return the evidence that a pull should bring, which grows with the rivals, and h."""
+        noise = self.noise_share(upper, lower)
+        lead = rivals ** (0.5 - 0.25 * noise)
+        return transportation_cost_kernel(upper, lower, lead, 1.0, self.epsilon)[0], noise
 
     def _batch(self, wanted: float, pulls: int, noise: float) -> int:
         """Return the size of a batch that is wanted, within the limits of its growth."""

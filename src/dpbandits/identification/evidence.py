@@ -114,6 +114,21 @@ def _log_lower_sum(n: float, k: float, beyond: float, u: float, v: float, epsilo
 
 
 @kernel
+def _only_side(n: float, k: float, beyond: float, odds: float, epsilon: float) -> int:
+    """Return −1 or 1 if rewards up to k, or those above, are e^45 times as likely as the others.
+
+    The odds r of k + 1 against k rewards fall in k, so that the sum above k is at most
+    2r·e^(−ε(1 − 2·beyond)) times that up to k if this is below e^−ε, and the other way round.
+    """
+    if epsilon < 20.0 or not 0.0 <= k < n:
+        return 0
+    rise, tilt = (n - k) / (k + 1.0) * odds, epsilon * (1.0 - 2.0 * beyond)
+    if tilt > 0.0:
+        return -1 if 2.0 * rise <= math.exp(tilt - 45.0) else 0
+    return 1 if rise * math.exp(-tilt - 45.0) >= 2.0 else 0
+
+
+@kernel
 def log_density(n: float, x: float, u: float, epsilon: float) -> float:
     """Return log f_{n,u}(x), the density of Bin(n, u) + Lap(1/ε) at x, or for ε = ∞ the mass.
 
@@ -148,6 +163,11 @@ def log_density(n: float, x: float, u: float, epsilon: float) -> float:
         return scale - epsilon * abs(x - n * u)
     k = math.floor(x)
     beyond = x - k
+    side = _only_side(n, k, beyond, u / v, epsilon)
+    if side < 0:
+        return scale + _log_lower_sum(n, k, beyond, u, v, epsilon)
+    if side > 0:
+        return scale + _log_lower_sum(n, n - k - 1.0, 1.0 - beyond, v, u, epsilon)
     below = _log_lower_sum(n, k, beyond, u, v, epsilon)
     above = _log_lower_sum(n, n - k - 1.0, 1.0 - beyond, v, u, epsilon)
     high, low = max(below, above), min(below, above)
@@ -471,7 +491,7 @@ def _exceeds(better: Table, worse: Table, threshold: float, place: float) -> boo
 
 
 @kernel
-def judge(better: Table, worse: Table, threshold: float, to_the_end: bool) -> tuple[bool, float]:
+def judge(better: Table, worse: Table, threshold: float, enough: float) -> tuple[bool, float]:
     """Return whether log E reaches a threshold certainly, for all u_c ≤ u_b, and about its infimum.
 
     Parameters
@@ -482,17 +502,17 @@ def judge(better: Table, worse: Table, threshold: float, to_the_end: bool) -> tu
         Table of the arm that may be worse.
     threshold : float
         The threshold, positive.
-    to_the_end : bool
-        Whether the infimum is wanted also where it is below the threshold.
+    enough : float
+        At most the threshold: below this, the search for the infimum ends.
 
     Returns
     -------
     certain : bool
         Whether cells certify it.
     lowest : float
-        The infimum, about.
+        The infimum, about, or a value above it that is below `enough`.
     """
-    lowest, place = least(better, worse, -math.inf if to_the_end else threshold)
+    lowest, place = least(better, worse, enough)
     return lowest >= threshold and _exceeds(better, worse, threshold, place), lowest
 
 
@@ -593,4 +613,4 @@ def is_better(better: ArmLikelihood, worse: ArmLikelihood, threshold: float) -> 
     >>> is_better(good, bad, 10.0), is_better(bad, good, 10.0)
     (True, False)
     """
-    return bool(judge(better.table, worse.table, threshold, False)[0])
+    return bool(judge(better.table, worse.table, threshold, threshold)[0])
