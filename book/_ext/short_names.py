@@ -9,6 +9,17 @@ MAIN = {"class", "exception", "function"}
 KINDS = MAIN | {"method", "attribute", "property", "data", "module"}
 
 
+def by_last_word(env: Any) -> dict[str, list[tuple[str, Any]]]:
+    """Return what is documented, by the last word of its name; made once, after reading."""
+    if not hasattr(env, "_names_by_last_word"):
+        named: dict[str, list[tuple[str, Any]]] = {}
+        for name, entry in env.get_domain("py").objects.items():
+            if entry.objtype in KINDS:
+                named.setdefault(name.rpartition(".")[2], []).append((name, entry))
+        env._names_by_last_word = named
+    return env._names_by_last_word
+
+
 def link(app: Any, env: Any, node: Any, content: Any) -> Element | None:
     """Resolve ``Runs`` or ``dpbandits.regret.simulation.Runs`` to where ``Runs`` is on a page."""
     if node.get("refdomain") != "py":
@@ -24,11 +35,12 @@ def link(app: Any, env: Any, node: Any, content: Any) -> Element | None:
         else [target]
     )
     own: list[Any] = []
+    named = by_last_word(env)
     for ending in endings:
         found = [
             (name, entry)
-            for name, entry in env.get_domain("py").objects.items()
-            if f".{name}".endswith(f".{ending}") and entry.objtype in KINDS
+            for name, entry in named.get(ending.rpartition(".")[2], ())
+            if f".{name}".endswith(f".{ending}")
         ]
         types = [pair for pair in found if pair[1].objtype in MAIN]
         # A word in a type, such as n_runs in a shape, is not a reference to a property.

@@ -161,18 +161,17 @@ def looks_figure(table: pd.DataFrame, *, epsilon: float, threshold: float) -> Fi
         axes.plot([threshold], [height], color=colour, marker="o", markersize=6)
         z = epsilon * (threshold - centre)
         area = 0.5 * math.exp(z) if z < 0 else 1 - 0.5 * math.exp(-z)
-        axes.annotate(
-            f"r = {centre:g}: area {area:.3g},\nheight {height:.2g}",
-            (threshold, height),
-            (12, 2),
-            textcoords="offset points",
-            fontsize=10,
-            color=INK,
+        axes.text(
+            -2.9,
+            (0.66 - 0.08 * centre) * epsilon,
+            f"r = {centre:g}: area {area:.3g}, height {height:.2g}",
+            va="top",
+            color=colour,
         )
     axes.axvline(threshold, color=INK, linewidth=1.2, linestyle=DASHED)
     top = 0.7 * epsilon
-    axes.text(threshold - 0.1, 0.97 * top, "threshold", ha="right", va="top", color=INK)
-    axes.set(xlim=(-3, 5.4), ylim=(0, top), xlabel="r + Z, one noisy value", ylabel="density")
+    axes.text(threshold + 0.1, 0.97 * top, "threshold", va="top", color=INK)
+    axes.set(xlim=(-3, 4), ylim=(0, top), xlabel="r + Z, one noisy value", ylabel="density")
     return figure
 
 
@@ -217,7 +216,7 @@ def honest_figure(
         "tuned DP-SE": {"marker": "P", "markersize": 7},
         "DP-SE, two p-values": {"marker": "X", "markersize": 7},
         "LDP-UCB": {"marker": "^", "markersize": 7},
-        "DP-UCB-HYBRID": {"marker": "s", "markersize": 6},
+        "DP-UCB-HYBRID": {"marker": "s", "markersize": 6, "markerfacecolor": "white"},
     }
     ours = table[table.algorithm == "DP-UCB-INT"]
     for row, panel in enumerate(titles):

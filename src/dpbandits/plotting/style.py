@@ -745,3 +745,8 @@ def _set_limits(
         axis.set_major_locator(FixedLocator([10.0**k for k in range(first, last + 1, step)]))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(power_of_ten))
+        if first == last and axis.axis_name == "x":  # one power tells no distance
+            between = [m * 10.0**k for k in range(first - 1, last + 1) for m in (1, 2, 5)]
+            shown = [x for x in between if low - 1e-9 <= math.log10(x) <= high + 1e-9]
+            axis.set_major_locator(FixedLocator(shown))
+            axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
