@@ -104,7 +104,8 @@ OTHERS = {
             *("identification.adap_tt.AdaPTT", "identification.adap_tt.AdaPTTStar"),
             *("identification.dp_tt.DPTT.cost", "identification.dp_tt.DPTT.least_cost"),
             *("identification.dplre.DPLRE.demand", "identification.dplre.DPLRE.is_left_behind"),
-            *("identification.dplre.DPLRE.plan", "identification.top_two.kl"),
+            *("identification.dplre.DPLRE.plan", "identification.dplre.DPLRE.far"),
+            "identification.top_two.kl",
             *(
                 "identification.dplre.DPLRE.noise_share",
                 "identification.characteristic.adapted_share",
