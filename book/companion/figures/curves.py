@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from companion.figures.panels import Lines, draw_panels, plain
+from companion.figures.panels import Lines, draw_panels, names_in_corner, plain
 from companion.figures.redraw import redrawable
 from companion.tables import tabulate
 from dpbandits._validation import check_choice
@@ -47,8 +47,9 @@ def curves_figure(
     log: str = "xy",
     lowest: float | None = None,
     marks: Marks | None = None,
+    corner: bool = False,
 ) -> Figure:
-    """Draw computed curves, each with its name at its right end.
+    """Draw computed curves, each with its name at its right end, or in a corner.
 
     Parameters
     ----------
@@ -60,6 +61,9 @@ def curves_figure(
         Where the vertical axis begins, for curves that fall without end.
     marks : mapping of str to sequence of (x, y, str), optional
         Title of a panel → single points and what they are.
+    corner : bool
+        Whether names stand in the upper right corner, from the curve that begins highest down: for
+        curves that meet at their right ends and leave that corner free.
 
     Examples
     --------
@@ -99,7 +103,8 @@ def curves_figure(
                 f"marks={list(marks)!r} name an unknown panel, {title!r}; allowed: "
                 f"{', '.join(map(repr, panels))}"
             )
-    options = {"x_label": x_label, "y_label": y_label, "log": log, "lowest": lowest, "marks": marks}
+    options: dict[str, Any] = {"x_label": x_label, "y_label": y_label, "log": log}
+    options |= {"lowest": lowest, "marks": marks} | ({"corner": True} if corner else {})
     return curves_from_table(curves_table(panels), **options)
 
 
@@ -115,18 +120,27 @@ def curves_table(panels: Mapping[str, Curves]) -> pd.DataFrame:
 
 @redrawable
 def curves_from_table(
-    table: pd.DataFrame, *, x_label: str, y_label: str, log: str, lowest: float | None, marks: Marks
+    table: pd.DataFrame,
+    *,
+    x_label: str,
+    y_label: str,
+    log: str,
+    lowest: float | None,
+    marks: Marks,
+    corner: bool = False,
 ) -> Figure:
     """Draw a table of curves, with the options of `curves_figure`."""
     titles = dict(zip(_LETTERS, table["panel"].unique(), strict=False))
     letters = {title: letter for letter, title in titles.items()}
 
     def draw(axes: Axes, lines: Lines) -> PanelRange:
-        ends, heights, places = [], [], []
+        ends, heights, places, starts = [], [], [], {}
         for look, line in zip(_LOOKS, lines, strict=False):
-            plain(axes, line.x, line.y, look)
+            plain(axes, line.x, line.y, look, label=line.curve)
             shown = line.y >= (-np.inf if lowest is None else lowest)
-            ends.append(End(line.x[shown][-1], line.y[shown][-1], line.curve, look.colour))
+            starts[line.curve] = line.y[shown][0]
+            if not corner:
+                ends.append(End(line.x[shown][-1], line.y[shown][-1], line.curve, look.colour))
             heights += [line.y[shown].min(), line.y[shown].max()]
             places += [line.x.min(), line.x.max()]
         for x, y, text in marks.get(titles[lines[0].panel], ()):
@@ -135,6 +149,8 @@ def curves_from_table(
             axes.annotate(text, (x, y), xytext=(0, -8), color=INK, **style)
             heights.append(y)
             places.append(x)
+        if corner:
+            names_in_corner(axes, starts)
         low = min(heights) if lowest is None else lowest
         return PanelRange((min(places), max(places)), (low, max(heights)), tuple(ends))
 

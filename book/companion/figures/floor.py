@@ -20,6 +20,7 @@ from companion.figures.panels import (
     draw_panels,
     lines_of,
     marked,
+    names_in_corner,
     plain,
 )
 from companion.figures.redraw import redrawable
@@ -43,6 +44,8 @@ from dpbandits.plotting.style import (
     End,
     Look,
     PanelRange,
+    columns_of,
+    label_ends,
     make_panels,
     small_multiples,
 )
@@ -84,18 +87,19 @@ def knee_figure(table: pd.DataFrame) -> Figure:
         )
         axes.vlines(x, low, high, color=look.colour, linewidth=1.6)
         marked(axes, x, mean, look)
-        ends.append(End(x[-1], mean[-1], "DP-LRE", look.colour))
-        free = float(runs.mean_time[~finite][0])
-        axes.axhline(free, color=look.colour, linestyle=DASHED, linewidth=1.4)
         axes.annotate(
-            "DP-LRE without privacy",
-            (x[0], free),
-            xytext=(2, -4),
+            "DP-LRE",
+            (x[0], mean[0]),
+            xytext=(9, 0),
             textcoords="offset points",
-            va="top",
+            va="bottom",
             color=look.colour,
-            fontsize=10,
+            fontsize=10.5,
         )
+        free = float(runs.mean_time[~finite][0])
+        left = x[0] / 1.2, x[-1]
+        axes.plot(left, [free] * 2, color=look.colour, linestyle=DASHED, linewidth=1.4)
+        ends.append(End(x[-1], free, "no privacy", look.colour))
         plain(axes, bound.epsilon, bound.lower_bound, LOOKS[BOUND])
         ends.append(End(bound.epsilon[-1], bound.lower_bound[-1], BOUND, INK))
         knee = float(bound.switch[0])
@@ -216,8 +220,8 @@ def _blocks(axes: Axes, table: pd.DataFrame, patient: int) -> None:
             )
             axes.annotate(
                 f"patient {patient}",
-                (row.stop, bottom),
-                xytext=(2, -3),
+                (row.stop, top),
+                xytext=(3, 0),
                 textcoords="offset points",
                 va="top",
                 color=PATIENT,
@@ -260,10 +264,15 @@ def _evidence(axes: Axes, table: pd.DataFrame, threshold: float) -> None:
             fontsize=10,
             color=_ARMS[arm],
         )
-    axes.set(xlabel="patients so far", ylabel="evidence for A (nats)", xlim=(0, 1.04 * end))
+    low, high = axes.get_ylim()
+    axes.set(xlabel="patients so far", ylabel="evidence for A (nats)")
+    axes.set(xlim=(0, 1.04 * end), ylim=(low, high + 0.1 * (high - low)))  # room for a name
 
 
 # ------------------------------------------------------------------------------- small multiples
+
+_NAMES = 0.85
+"""Room for the names of curves at the right of a row of small panels, in inches."""
 
 
 def over_floor(runs: Mapping[tuple[str, str, str, float], Identifications]) -> pd.DataFrame:
@@ -320,44 +329,40 @@ def ratios_figure(
 ) -> Figure:
     """Draw ratios against ε, a small panel an instance, and a dotted line at `level`.
 
-    The table is that of `over_floor` or `over_itself`.
+    The table is that of `over_floor`, whose curves have their names at the right of each row, or
+    that of `over_itself`, whose curves meet there: their names stand in the first panel's corner.
     """
     chosen = chosen_panels(titles, panels)
     figure, places = small_multiples(list(chosen.values()), columns=3, least=1.9, height=2.5)
+    meet = bool((table.algorithm == BOUND).any())
+    if not meet:
+        figure.subplots_adjust(right=figure.subplotpars.right - _NAMES / figure.get_figwidth())
     drawn: list[float] = [level]
+    ends: dict[Axes, list[End]] = {}
     budgets = [float(e) for e in table.epsilon]
     first, last = min(budgets), max(budgets)
     for axes, lines in zip(places, lines_of(table, chosen, ("panel", "algorithm")), strict=True):
-        ends = []
+        starts, ends[axes] = {}, []
         for line in lines:
             look = LOOKS[line.algorithm]
             axes.fill_between(line.epsilon, line.low, line.high, color=look.colour, alpha=0.25)
-            plain(axes, line.epsilon, line.value, look)
-            ends.append((float(line.value[0]), line.algorithm, look.colour))
+            plain(axes, line.epsilon, line.value, look, label=line.algorithm)
+            starts[line.algorithm] = float(line.value[0])
+            end = End(float(line.epsilon[-1]), float(line.value[-1]), line.algorithm, look.colour)
+            ends[axes].append(end)
             drawn += [*line.low, *line.high]
         axes.plot([first, last], [level, level], color=INK, linestyle=DOTTED, linewidth=1.2)
-        if axes is places[0]:
-            _label_starts(axes, first, ends)
+        if meet and axes is places[0]:
+            names_in_corner(axes, starts)
     for axes in places:
         axes.set(xscale="log", yscale="log", xlim=(first, last))
         axes.set(ylim=(min(y for y in drawn if y > 0) / 1.25, 1.5 * max(drawn)))
         axes.minorticks_off()
+    if not meet:
+        columns = columns_of(places[0])
+        for place, axes in enumerate(places):
+            if place % columns == columns - 1 or axes is places[-1]:
+                label_ends(axes, ends[axes])
     figure.supxlabel(BUDGET, fontsize=12, y=0.05 / figure.get_size_inches()[1])
     figure.supylabel(y_label, fontsize=12, x=0.01)
     return figure
-
-
-def _label_starts(axes: Axes, x: float, ends: Sequence[tuple[float, str, str]]) -> None:
-    """Write the names of the curves at the right of a panel, from the highest to the lowest."""
-    ordered = sorted(ends, reverse=True)
-    for place, (_, name, colour) in enumerate(ordered):
-        axes.text(
-            0.97,
-            0.97 - 0.1 * place,
-            name,
-            transform=axes.transAxes,
-            ha="right",
-            va="top",
-            fontsize=10,
-            color=colour,
-        )

@@ -45,7 +45,7 @@ A variant tells apart curves of one algorithm and is often empty.
 
 _X_LABELS = {
     "epsilon": "privacy budget ε",
-    "delta": "probability δ of a wrong arm that is allowed",
+    "delta": "risk of error δ",
     "n_arms": "number of arms K",
     "eta": "growth η of the batches",
 }
@@ -156,11 +156,11 @@ def stopping_times(
 ) -> Figure:
     """Draw mean stopping times against a parameter, or their ratios to the lower bound.
 
-    A dark band holds two standard errors of the mean on each side; a light one, of times only,
-    what the central 90 % of the runs take. Cases in which a run was ended before it stopped have no
-    mean, and are left out; a panel that has nothing to draw is refused. Theory is the lower bound,
-    and against ε, as vertical lines, where privacy begins to cost something: the exact switch, and
-    the one that holds for any allocation.
+    A dark band holds two standard errors of the mean on each side, of ratios a bar, as many curves
+    lie close; a light one, of times only, what the central 90 % of the runs take. Cases in which a
+    run was ended before it stopped have no mean, and are left out; a panel that has nothing to draw
+    is refused. Theory is the lower bound, and against ε, as vertical lines, where privacy begins to
+    cost something: the exact switch, and the one that holds for any allocation.
 
     The table is made by `times_table`. The parameter, `axis`, is "epsilon", "delta", "n_arms" or
     "eta"; what is drawn against it, `values`, is "time" or "ratio".
@@ -205,8 +205,12 @@ def _curves(axes: Axes, lines: Lines, axis: str, values: str, theory: bool) -> P
             continue
         floor = float(np.nanmin(value)) / 50  # a band may reach to 0 and below
         style: dict[str, Any] = {"color": look.colour, "linewidth": 0}
-        axes.fill_between(x, np.maximum(lower, floor), upper, alpha=0.12, **style)
-        axes.fill_between(x, np.maximum(low, floor), high, alpha=0.35, **style)
+        if values == "ratio":
+            x = x * 1.04 ** (place - (len(runs) - 1) / 2)  # beside each other
+            axes.vlines(x, np.maximum(low, floor), high, color=look.colour, linewidth=1.2)
+        else:
+            axes.fill_between(x, np.maximum(lower, floor), upper, alpha=0.12, **style)
+            axes.fill_between(x, np.maximum(low, floor), high, alpha=0.35, **style)
         marked(axes, x, value, look, marker=marker)
         drawn += [*value[known]]
         ends.append(End(float(x[known[-1]]), float(value[known[-1]]), _label(line), look.colour))
@@ -302,21 +306,39 @@ def _tail(runs: Identifications) -> dict[str, Any]:
 
 @redrawable
 def stopping_tails(
-    table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
+    table: pd.DataFrame,
+    *,
+    titles: Titles,
+    together: str = "",
+    panels: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw the share of runs that took longer than t, for each panel of `tails_table`."""
+    """Draw the share of runs that took longer than t, for each panel of `tails_table`.
+
+    If given, `together` is the one name of all curves of which every run stopped: for curves that
+    fall together.
+    """
+
+    def draw(axes: Axes, lines: Lines) -> PanelRange:
+        return _tails(axes, lines, together)
+
     labels = "pulls t", "share of runs with τ > t"
-    return draw_panels(table, titles, panels, _tails, labels, by=_NAMES, size=(4.4, 3.2))
+    return draw_panels(table, titles, panels, draw, labels, by=_NAMES, size=(4.4, 3.2))
 
 
-def _tails(axes: Axes, lines: Lines) -> PanelRange:
-    ends, least = [], 0.5
+def _tails(axes: Axes, lines: Lines, together: str) -> PanelRange:
+    ends: list[End] = []
+    least = 0.5
     for place, line in enumerate(lines):
         look = look_of(line.algorithm, line.variant, place)
         plain(axes, line.time, line.share, look, drawstyle="steps-pre")
         text = (line.variant or line.algorithm).replace("W̃", r"$\tilde{W}$")
         text += f": {line.ended[0]:.1%} never" if line.ended[0] else ""
-        ends.append(End(float(line.time[-1]), float(line.share[-1]), text, look.colour))
+        end = End(float(line.time[-1]), float(line.share[-1]), text, look.colour)
+        if together and not line.ended[0]:
+            bundle = [each for each in ends if each.text == together]
+            ends = [each for each in ends if each.text != together]
+            end = max((*bundle, end._replace(text=together)), key=lambda each: each.x)
+        ends.append(end)
         least = min(least, float(line.share[-1]))
     x = min(line.time[0] for line in lines) / 1.1, max(line.time[-1] for line in lines)
     return PanelRange(x, (least, 1.0), tuple(ends))

@@ -95,6 +95,14 @@ def legend_below(figure: Figure, handles: Iterable[Any], **options: Any) -> None
 # -------------------------------------------------------------------------------------- curves
 
 
+def names_in_corner(axes: Axes, starts: Mapping[str, float]) -> None:
+    """Write names of curves, with samples, in the upper right corner, the highest start on top."""
+    handles = {line.get_label(): line for line in axes.lines}
+    wanted = [handles[name] for name in sorted(starts, key=lambda name: -starts[name])]
+    style: dict[str, Any] = {"loc": "upper right", "fontsize": 10.5, "handlelength": 2.4}
+    axes.legend(handles=wanted, frameon=False, labelspacing=0.3, borderaxespad=0.1, **style)
+
+
 def first_shown(horizon: float, decades: float = _DECADES) -> float:
     """Return where curves over time begin, if the axis is logarithmic."""
     return float(max(100.0, horizon / 10**decades))
