@@ -30,7 +30,14 @@ from dpbandits.rewards.streams import FixedRewards
 ONE = TablePair([[0.0]], 0, 0, 1.0)
 HALF, FIFTY = (TablePair(np.zeros((2, 16)), 0, 0, value) for value in (0.5, 50.0))
 TWO, LONG = TablePair([[1.0, 2.0]], 0, 0, 0.0), TablePair([[1.0] * 5], 0, 0, 0.0)
+LOSS = TablePair(np.zeros((2, 16)), 0, 0, -1.0)
 PROMISE = PrivacyGuarantee("central", 1.0)
+
+
+class Untabled(dpb.UCB):
+    """What cannot be run on a table, as it says."""
+
+    tables = None
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
@@ -174,7 +181,8 @@ def test_what_is_not_released_is_a_value_of_its_own():
         (lambda: audit(flat, ONE, 15), "n_runs=15 is out of range"),
         (lambda: audit(flat, ONE, failure=0.0), "failure=0.0 is out of range"),
         (lambda: subject_of(3), "target=3 cannot be audited"),
-        (lambda: subject_of(dpb.DPRSE(1.0)), "cannot be run on a table"),
+        (lambda: subject_of(Untabled()), "cannot be run on a table, as it says; allowed"),
+        (lambda: audit(dpb.LDPRSE(2.0, schedule="one-bit"), LOSS, 99), "reward -1; allowed: at"),
         (lambda: search(flat, count=0), "count=0 is out of range"),
         (lambda: search(flat, n_arms=0), "n_arms=0 is out of range"),
         (lambda: FixedRewards([[0, 1]]).total(0, -1), "size=-1 is out of range"),

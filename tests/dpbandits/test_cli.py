@@ -149,7 +149,6 @@ def printed(capsys, words, status=0):
         ("audit nowhere.py:f", ["is not there"]),
         ("audit json:nothing", ["is not there"]),
         ("audit json:loads --set epsilon=1", ["not an argument of loads; allowed: none"]),
-        ("audit RobustUCB", ["cannot be run on a table"]),
         ("audit UCB --delta 0.1", ["delta=0.1 goes with --epsilon"]),
         ("audit DPSE --epsilon 1 --delta 0.1", ["delta=0.1 is declared already"]),
         ("audit mine.py:made --epsilon 1", ["epsilon='1' is declared already"]),

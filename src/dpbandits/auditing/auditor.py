@@ -59,8 +59,10 @@ def audit(
     more rarely than that is not noticed.
 
     The program that runs is the compiled loop of exactly the subject's class, if there is one, or
-    else its own `play`, `decide`, `stop` or `counter`. Algorithms for heavy tails, which run on no
-    table, have their laws integrated: the result's ``kind`` says which it was.
+    else its own `play`, `decide`, `stop` or `counter`. The classes for heavy tails whose law is
+    known have it integrated, unless a pair is given; their subclasses, and what restarts them, are
+    run, and told a bound on the moment with which they decide early (`Tables.promise`), as they
+    promise privacy with any. The result's ``kind`` says which it was.
 
     Only what is put out is audited: not how long runs take, what they print, or the last bits of
     numbers (see `last_bit`).
@@ -125,7 +127,8 @@ def audit(
     if pair is not None:
         check_kind("pair", pair, TablePair, "TablePair([[0, 1]], arm=0, pull=0, value=1)")
         return count(subject, pair, n_runs, seed, failure, n_jobs, guarantee)
-    if tables_of(subject) is None:  # heavy tails, of which no table is meant
+    known = tables_of(subject)
+    if known is None or known.promise is not None:  # heavy tails
         integrated = audit_exactly(subject, guarantee=guarantee)
         if integrated is not None:
             return integrated
@@ -138,7 +141,7 @@ def audit(
         for name, size in {"n_arms": n_arms, "n_pulls": n_pulls}.items()
     ]
     program = Program(subject, rng)
-    tables = tables_of(subject) or _ANY
+    tables = known or _ANY
     declared = guarantee or program.declared(n_pulls or tables.least)
     plan = Hunt(n_runs, failure, declared, tables, *shape)
     best = hunt(program, plan, rng)

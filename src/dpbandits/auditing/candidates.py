@@ -10,17 +10,17 @@ the crossings, and the ties.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from dpbandits._arrays import Floats
 from dpbandits.auditing.pairs import TablePair
-from dpbandits.auditing.programs import LIKELY, Program
+from dpbandits.auditing.programs import LIKELY, RARE, Program
 from dpbandits.auditing.tape import STILL, Keys
 from dpbandits.rewards.tables import Tables
 
-__all__ = ["LONG", "changed", "constant", "pairs_at", "shapes_of", "tables_for"]
+__all__ = ["LONG", "changed", "constant", "pairs_at", "shapes_of", "steps_at", "tables_for"]
 
 LONG = 256
 """Length from which tables are long: there the first reward alone changes."""
@@ -30,6 +30,9 @@ _TRIED = 4  # tapes on which a shape is tried
 _HALVINGS = 18
 _SHARES = (0.1, 0.5, 0.9)  # of the tapes that decide otherwise
 _BESIDE = 2.0**-17
+
+Pairs = Callable[[int], TablePair]
+"""A pair of tables for each number."""
 
 
 def constant(n_arms: int, length: int, own: float, others: float) -> Floats:
@@ -184,6 +187,50 @@ def _turning(
             same = np.array_equal(output(gap, key), goal)
             low, high = (gap, high) if same else (low, gap)
         found[i] = low
+    return found
+
+
+def steps_at(program: Program, n_arms: int, length: int, tables: Tables) -> list[TablePair]:
+    """Return pairs on which one more reward of an arm decides, whichever of them that is.
+
+    All rewards are at one end of the range, except for the first ones of arm 0; bisection finds
+    with how many of these a run first decides otherwise than with none.
+
+    Parameters
+    ----------
+    program : Program
+        What is run.
+    n_arms, length : int
+        Shape of the tables.
+    tables : Tables
+        Range of the rewards.
+
+    Returns
+    -------
+    list of TablePair
+        A pair for each end of the range, unless nothing decides there.
+    """
+    found = []
+    for own in (tables.low, tables.high):
+        key, other = program.new_keys(1), tables.low + tables.high - own
+
+        def pair_with(number: int, own: float = own, other: float = other) -> TablePair:
+            table = constant(n_arms, length, own, own)
+            table[0, :number] = other
+            return TablePair(table, 0, number, other)
+
+        def output(number: int, key: Keys = key, pair: Pairs = pair_with) -> bytes:
+            program.load(pair(number))
+            ((rows, _),) = program.run(key, (RARE, STILL))
+            return rows.tobytes()
+
+        none, low, high = output(0), 0, length - 1
+        if output(high) == none:
+            continue
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if output(middle) == none else (low, middle)
+        found.append(pair_with(high))
     return found
 
 

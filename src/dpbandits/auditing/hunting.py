@@ -9,7 +9,15 @@ import numpy as np
 
 from dpbandits._arrays import Rng
 from dpbandits.auditing.aligning import align, best_move
-from dpbandits.auditing.candidates import LONG, changed, constant, pairs_at, shapes_of, tables_for
+from dpbandits.auditing.candidates import (
+    LONG,
+    changed,
+    constant,
+    pairs_at,
+    shapes_of,
+    steps_at,
+    tables_for,
+)
 from dpbandits.auditing.cells import CellEvent, Seen, choose_event
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.programs import LIKELY, RARE, Program
@@ -183,11 +191,23 @@ def _groups(program: Program, plan: Hunt) -> Iterator[_Group]:
         ends = 0, tables.least - 1
         for pull in [k for k in plan.pulls if k < latest and (length < LONG or k in ends)]:
             pairs = pairs_at(found, pull, tables)
-            differ = [_differing(program, pair) for pair in pairs]
-            if max(differ) > 0:
-                program.load(pairs[int(np.argmax(differ))])
-                fit, move = best_move(program, plan.unit, *((12, 2) if plan.wide else (8, 1)))
-                yield _Group(fit, move, pairs)
+            yield from _moved(program, plan, pairs)
+
+
+def _stepped(program: Program, plan: Hunt) -> Iterator[_Group]:
+    """Yield groups of pairs on long tables whose place that matters is not known beforehand."""
+    for n_arms, length in shapes_of(program, plan.tables, plan.arms, plan.n_pulls):
+        if length >= LONG:
+            yield from _moved(program, plan, steps_at(program, n_arms, length, plan.tables))
+
+
+def _moved(program: Program, plan: Hunt, pairs: list[TablePair]) -> Iterator[_Group]:
+    """Yield the group of these pairs, with a move of the one that differs most often, if any."""
+    differ = [_differing(program, pair) for pair in pairs]
+    if max(differ, default=0) > 0:
+        program.load(pairs[int(np.argmax(differ))])
+        fit, move = best_move(program, plan.unit, *((12, 2) if plan.wide else (8, 1)))
+        yield _Group(fit, move, pairs)
 
 
 def _differing(program: Program, pair: TablePair) -> int:
@@ -214,7 +234,7 @@ def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
     Candidate
         The best one; it has no event if no reward changes anything.
     """
-    groups = list(_groups(program, plan))
+    groups = list(_groups(program, plan)) or list(_stepped(program, plan))
     if not groups:
         n_pulls = plan.n_pulls or max(plan.tables.least, plan.tables.n_arms)
         return Candidate(_some_pair(plan.arms[0], n_pulls, plan.tables), STILL)

@@ -72,6 +72,16 @@ def _flipped(table: Floats, arm: int, pull: int) -> TablePair:
     return TablePair(table, arm, pull, 1.0 - table[arm, pull])
 
 
+def _one(target: object) -> float:
+    """Return what stands for 1 in tables: less than 1 where a greater reward would not count."""
+    tables = tables_of(target)
+    return 1.0 if tables is None or tables.promise is None else tables.high
+
+
+def _scaled(pair: TablePair, one: float) -> TablePair:
+    return TablePair(one * pair.table, pair.arm, pair.pull, one * pair.value)
+
+
 def usual_shape(target: object) -> tuple[int, int]:
     """Return the shape of the tables on which a target is audited if nothing else is asked for.
 
@@ -108,7 +118,8 @@ def step_pair(
 ) -> TablePair | None:
     """Find how many rewards of one arm turn the output of an algorithm that decides late.
 
-    All rewards are 0, except for the first ones of an arm, which are 1. Without noise there is a
+    All rewards are 0, except for the first ones of an arm, which are 1 (or the greatest that
+    counts, for heavy tails). Without noise there is a
     number of them at which the output changes; with noise, one at which what is usual without any
     of them becomes half as frequent. Bisection finds it.
 
@@ -143,11 +154,11 @@ def step_pair(
     """
     n_arms, n_pulls = check_integer("n_arms", n_arms, 1), check_integer("n_pulls", n_pulls, 1)
     arm = check_integer("arm", arm, 0, n_arms - 1)
-    target, entropy = subject_of(subject, n_pulls), entropy_of(seed)
+    target, entropy, one = subject_of(subject, n_pulls), entropy_of(seed), _one(subject)
 
     def table(ones: int) -> Floats:
         rewards = np.zeros((n_arms, n_pulls))
-        rewards[arm, :ones] = 1.0
+        rewards[arm, :ones] = one
         return rewards
 
     def shown(ones: int) -> Counter[bytes]:
@@ -164,7 +175,7 @@ def step_pair(
         middle = (low + high) // 2
         turned = 2 * shown(middle)[usual] < most + least
         low, high = (low, middle) if turned else (middle, high)
-    return TablePair(table(low), arm, low, 1.0)
+    return TablePair(table(low), arm, low, one)
 
 
 def search(
@@ -189,7 +200,8 @@ def search(
     subject : Auditable, algorithm or callable
         What is to be audited.
     n_arms, n_pulls : int, optional
-        Shape of the tables, of rewards 0 and 1: by default the `usual_shape`.
+        Shape of the tables, of rewards 0 and 1 (or the greatest that counts, for heavy tails): by
+        default the `usual_shape`.
     count : int
         How many pairs are tried first.
     n_runs : int
@@ -233,7 +245,8 @@ def search(
         found = run_both(target, pair, runs, [*entropy_of(seed), 2, next(trials)], n_jobs)
         return choose_event(*found, delta, 0.05)[1]
 
-    pairs = candidate_pairs(n_arms, n_pulls, rng, count)
+    one = _one(subject)
+    pairs = [_scaled(pair, one) for pair in candidate_pairs(n_arms, n_pulls, rng, count)]
     if n_pulls > _SHORT:
         arms = range(min(n_arms, 2))
         steps = (step_pair(target, n_arms, n_pulls, arm, [*entropy_of(seed), 3]) for arm in arms)
@@ -246,7 +259,7 @@ def search(
         if (arm, pull) == (best.arm, best.pull):
             continue
         table = best.table.copy()
-        table[arm, pull] = 1.0 - table[arm, pull]
+        table[arm, pull] = one - table[arm, pull]
         changed = TablePair(table, best.arm, best.pull, best.value)
         reached = score(changed, 8 * n_runs)
         if reached > highest:
@@ -283,11 +296,11 @@ def certain_pair(target: object, n_pulls: int) -> TablePair | None:
     >>> certain_pair(dpb.UCB(), 16).pull, certain_pair(dpb.UCB(), 2)
     (0, None)
     """
-    subject, tables = subject_of(target, n_pulls), tables_of(target)
+    subject, tables, one = subject_of(target, n_pulls), tables_of(target), _one(target)
 
     def table(ones: int) -> Floats:
         rewards = np.zeros((tables.n_arms if tables else 2, n_pulls))
-        rewards[0, :ones] = 1.0
+        rewards[0, :ones] = one
         return rewards
 
     def shown(ones: int) -> tuple[bytes, ...]:
@@ -301,4 +314,4 @@ def certain_pair(target: object, n_pulls: int) -> TablePair | None:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if shown(middle) == none else (low, middle)
-    return TablePair(table(low), 0, low, 1.0)
+    return TablePair(table(low), 0, low, one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
@@ -133,11 +134,14 @@ class Auditable(Protocol):
         ...
 
 
-def _check_rewards(table: Floats) -> None:
-    """Refuse a table with rewards outside [0, 1]."""
-    fine = (table >= 0.0) & (table <= 1.0)
+def _check_rewards(table: Floats, tables: Tables | None = None) -> None:
+    """Refuse a table with rewards outside [0, 1], or, with a moment, of a sign not allowed."""
+    low, high, allowed = 0.0, 1.0, "from 0 to 1"
+    if tables is not None and tables.promise is not None:
+        low, high, allowed = (-math.inf if tables.low < 0 else 0.0), math.inf, "at least 0"
+    fine = (table >= low) & (table <= high)
     if not fine.all():
-        raise ValueError(f"table has the reward {table[~fine][0]:g}; allowed: from 0 to 1")
+        raise ValueError(f"table has the reward {table[~fine][0]:g}; allowed: {allowed}")
 
 
 def check_one_arm(table: Floats) -> None:
@@ -206,8 +210,8 @@ def tables_of(target: object) -> Tables | None:
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> tables_of(dpb.NAS(0.5, 0.05)).n_arms, tables_of(dpb.DPRSE(1.0)), tables_of(len)
-    (1, None, None)
+    >>> tables_of(dpb.NAS(0.5, 0.05)).n_arms, tables_of(dpb.DPRSE(1.0)).high, tables_of(len)
+    (1, 0.5, None)
     """
     found = getattr(getattr(target, "target", target), "tables", None)
     return found if isinstance(found, Tables) else None
@@ -316,10 +320,10 @@ class Subject(abc.ABC):
 
 
 class RegretSubject(Subject):
-    """A regret-minimising algorithm for rewards in [0, 1]: its sequence of pulls.
+    """A regret-minimising algorithm: its sequence of pulls.
 
-    It is played by the loop that is entered for exactly its class, or else by its own `play`. For
-    heavy-tailed rewards see `dpbandits.auditing.exact`.
+    It is played by the loop that is entered for exactly its class, or else by its own `play`. One
+    for heavy-tailed rewards is told the moment that its `tables` promise.
 
     Parameters
     ----------
@@ -342,7 +346,7 @@ class RegretSubject(Subject):
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
-            Rewards in [0, 1] of each arm in the order of its pulls.
+            Rewards of each arm in the order of its pulls: in [0, 1], or heavy-tailed.
         read : numpy.ndarray of int
             Where it is written how many rewards of each arm have been read.
         arm : int
@@ -356,10 +360,9 @@ class RegretSubject(Subject):
         Raises
         ------
         ValueError
-            If a reward is not in [0, 1].
+            If a reward is out of range.
         """
-        _check_rewards(table)
-        rewards, times = FixedRewards(table, log=False, read=read), _times(table.shape[1])
+        rewards, times = self._rewards(table, read), _times(table.shape[1])
 
         def run(rng: Rng) -> Row:
             rewards.restart()
@@ -374,7 +377,7 @@ class RegretSubject(Subject):
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
-            Rewards in [0, 1] of each arm in the order of its pulls.
+            Rewards of each arm in the order of its pulls: in [0, 1], or heavy-tailed.
         read : numpy.ndarray of int
             Where the loop writes how many rewards of each arm have been read, and behind these the
             number of the run.
@@ -389,13 +392,12 @@ class RegretSubject(Subject):
         Raises
         ------
         ValueError
-            If a reward is not in [0, 1].
+            If a reward is out of range.
         """
         fast = accelerator_for(self.target, TableRuns)
         if fast is None:
             return None
-        _check_rewards(table)
-        rewards, times = FixedRewards(table, log=False, read=read), _times(table.shape[1])
+        rewards, times = self._rewards(table, read), _times(table.shape[1])
 
         def runs(n_runs: int, rng: Rng) -> Rows:
             arms = fast.run(self.target, rewards, n_runs, rng)
@@ -404,13 +406,19 @@ class RegretSubject(Subject):
 
         return runs
 
+    def _rewards(self, table: Floats, read: Ints) -> FixedRewards:
+        tables = tables_of(self.target)
+        _check_rewards(table, tables)
+        promise = None if tables is None else tables.promise
+        return FixedRewards(table, log=False, read=read, promise=promise)
+
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
         """Return the outputs of independent runs on one table.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
-            Rewards in [0, 1] of each arm in the order of its pulls.
+            Rewards of each arm in the order of its pulls: in [0, 1], or heavy-tailed.
         n_runs : int
             Number of runs.
         rng : numpy.random.Generator
@@ -424,9 +432,9 @@ class RegretSubject(Subject):
         Raises
         ------
         ValueError
-            If a reward is not in [0, 1].
+            If a reward is out of range.
         """
-        _check_rewards(table)
+        _check_rewards(table, tables_of(self.target))
         actions = self.target.draw_table(np.array(table, np.float64, order="C"), n_runs, rng)
         return Outputs(np.empty((n_runs, 0)), actions.astype(np.float64))
 
@@ -1019,7 +1027,7 @@ def subject_of(
     Parameters
     ----------
     target : object
-        A `RegretAlgorithm` for rewards in [0, 1], an `IdentificationAlgorithm`, a `StoppingRule`,
+        A `RegretAlgorithm`, an `IdentificationAlgorithm`, a `StoppingRule`,
         a `GroupSequential` trial, a mechanism with a `counter`, or a function of (`FixedRewards`,
         generator): see `FunctionSubject`.
     n_pulls : int
@@ -1058,8 +1066,8 @@ def subject_of(
         if isinstance(target, kind):
             if tables_of(target) is None:
                 raise ValueError(
-                    f"target={target!r} cannot be run on a table, as it says; allowed: algorithms "
-                    "for rewards in [0, 1]"
+                    f"target={target!r} cannot be run on a table, as it says; allowed: what "
+                    "names its tables"
                 )
             return subject(target, n_pulls)
     if callable(getattr(target, "counter", None)) and hasattr(target, "guarantee"):

@@ -374,6 +374,13 @@ def tree_index(
     (20, True)
     """
     check_choice("scaling", scaling, TREE_SCALINGS)
+    return _tree_index(horizon, epsilon, moment, order, scaling)
+
+
+@lru_cache(maxsize=256)
+def _tree_index(
+    horizon: int, epsilon: float, moment: float, order: float, scaling: str
+) -> TreeIndexPlan:
     log_term, power = math.log(2) + 4 * math.log(horizon), 1 / (1 + order)
     noise = 2 * AdaptiveTree(epsilon, horizon).error_factor(log_term) / epsilon
     if scaling == "fitted":

@@ -191,7 +191,7 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
     def tables(self) -> Tables | None:
         """Tables on which it can be audited, as long as the horizon that it is told.
 
-        None is for what cannot be run on tables, such as algorithms for heavy-tailed rewards.
+        None is for what cannot be run on tables.
         """
         n_arms = 2
         return Tables(n_arms, least_horizon(partial(self.first_decision, n_arms), n_arms))
@@ -303,7 +303,8 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
-            Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry. K is at most 127.
+            The n-th pull of an arm gives its n-th entry: rewards in [0, 1], or any where `tables`
+            promises a moment. K is at most 127.
         n_runs : int
             Number of runs.
         rng : numpy.random.Generator
@@ -326,7 +327,9 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
         if fast is not None:
             found: NDArray[np.int8] = fast.run(self, table, n_runs, rng)
             return found
-        rewards, times = FixedRewards(table, log=False), np.arange(1, table.shape[1] + 1)
+        promise = None if self.tables is None else self.tables.promise
+        rewards = FixedRewards(table, log=False, promise=promise)
+        times = np.arange(1, table.shape[1] + 1)
         arms = np.empty((n_runs, times.size), dtype=np.int8)
         for row in arms:
             rewards.restart()

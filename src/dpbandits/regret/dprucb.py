@@ -14,11 +14,13 @@ from dpbandits._arrays import Rng
 from dpbandits.configuration import Budget, Positive
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy.schedules import TreeIndexPlan, tree_index
-from dpbandits.regret.heavy import HeavyTailAlgorithm
+from dpbandits.regret.heavy import HeavyTailAlgorithm, Moment
 from dpbandits.rewards.heavy_instances import HeavyTailInstance
 from dpbandits.rewards.run import Run
 
 __all__ = ["DPRUCB"]
+
+_EARLY = 64  # up to this horizon every reward of the tables counts
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,10 @@ class DPRUCB(HeavyTailAlgorithm):
             if abs(reward) > tree.bound(int(pulls[arm])):
                 reward = 0.0
             sums[arm] = counters[arm].add(reward)
+
+    def _moment_for(self, reward: float) -> float:
+        first = self.plan(Moment(1.0, 1.0), _EARLY).tree.bound(1)  # of order √u
+        return (reward / first) ** 2
 
     def plan(self, instance: Any, horizon: int) -> TreeIndexPlan:
         """Return counter and valid widths: `tree_index`.

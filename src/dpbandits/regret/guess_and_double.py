@@ -97,7 +97,10 @@ class GuessAndDouble(RegretAlgorithm):
 
     @property
     def tables(self) -> Tables | None:
-        return None if self.base.tables is None else super().tables
+        tables, base = super().tables, self.base.tables
+        if tables is None or base is None:
+            return None
+        return tables._replace(low=base.low, high=base.high, promise=base.promise)
 
     def check_instance(self, instance: object) -> None:
         self.base.check_instance(instance)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Literal
+from functools import lru_cache, partial
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from dpbandits import bounds
 from dpbandits._arrays import Ints, Rng
-from dpbandits.configuration import Budget, Configuration, Fraction
+from dpbandits.configuration import Budget, Configuration, Count, Fraction, checked_arguments
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy.schedules import HeavyEpochPlan, heavy_epoch
 from dpbandits.mechanisms import laplace_total
@@ -23,6 +23,35 @@ from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.heavy_instances import HeavyTailInstance
 from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
 from dpbandits.rewards.run import Run
+from dpbandits.rewards.tables import Tables, least_horizon
+from dpbandits.schedules import MOST_PULLS
+
+REACH = 0.5
+"""The greatest reward of the tables that are tried: twice the gap that ends an epoch or more."""
+NON_NEGATIVE = ("non-negative", "one-bit")
+"""Schedules for rewards in [0, ∞) only."""
+_ABOVE = 1.001
+
+
+class Moment(NamedTuple):
+    """What algorithms for heavy tails are told: E∣X∣^(1+v) ≤ u.
+
+    Attributes
+    ----------
+    order : float
+        v, in (0, 1].
+    moment_bound : float
+        u > 0.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> dpb.DPRSE(epsilon=1.0).plan_epoch(Moment(1.0, 0.01), 2, epoch=1, horizon=10**6).pulls
+    368
+    """
+
+    order: float
+    moment_bound: float
 
 
 class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
@@ -39,9 +68,18 @@ class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
     bound_for: ClassVar[Any] = HeavyTailInstance
 
     @property
-    def tables(self) -> None:
-        """None: rewards are drawn from laws, whose sums are drawn at once."""
-        return None
+    def tables(self) -> Tables:
+        """Tables whose rewards all count, with a bound on the moment for which it decides early.
+
+        The order is v = 1. The promise need not be kept: privacy holds whatever is promised.
+        """
+        n_arms = 2
+        least = least_horizon(partial(self.first_decision, n_arms), n_arms)
+        return Tables(n_arms, least, None, -REACH, REACH, (1.0, self._moment_for(REACH)))
+
+    def _moment_for(self, reward: float) -> float:
+        """Return a bound on the second moment with which rewards up to this one count, early on."""
+        return 16 * reward**2
 
     def check_instance(self, instance: object) -> None:
         if not isinstance(instance, HeavyTailInstance):
@@ -88,6 +126,38 @@ class HeavyElimination(HeavyTailAlgorithm):
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-privacy: of all pulls (Theorem 3), or of each released reward (Theorem 6)."""
         return PrivacyGuarantee(self.model, self.epsilon)
+
+    @property
+    def tables(self) -> Tables:
+        found = super().tables
+        return found._replace(low=0.0) if self.schedule in NON_NEGATIVE else found
+
+    def _moment_for(self, reward: float) -> float:
+        return _scaled_moment(self, reward)
+
+    @checked_arguments
+    def first_decision(self, n_arms: Count, horizon: Count) -> int:
+        """Return the first pull after the first epoch, with the moment that `tables` promises.
+
+        Parameters
+        ----------
+        n_arms : int
+            Number of arms K.
+        horizon : int
+            Horizon that the algorithm is told, at least 2.
+
+        Returns
+        -------
+        int
+            The number of the pull, from 1.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
+        told = Moment(1.0, self._moment_for(REACH))
+        return n_arms * self.plan_epoch(told, n_arms, 1, horizon).pulls + 1
 
     def _promised(self, instance: Any) -> dict[str, Any]:
         return {
@@ -149,6 +219,19 @@ class HeavyElimination(HeavyTailAlgorithm):
             return partial(bounds.worst_regret, instance.gaps, horizon)
         bound = partial(bounds.heavy_elimination_regret, instance.gaps, horizon)
         return partial(bound, beta=self.beta, **self._promised(instance))
+
+
+@lru_cache(maxsize=256)
+def _scaled_moment(algorithm: HeavyElimination, reward: float) -> float:
+    """Return u with which the first epoch truncates a little above a reward, where v = 1.
+
+    The bound B is nearly proportional to u, and falls as the horizon grows: that is the longest.
+    """
+    moment = 1.0
+    for _ in range(8):
+        bound = algorithm.plan_epoch(Moment(1.0, moment), 2, 1, MOST_PULLS).bound
+        moment *= _ABOVE * reward / bound
+    return moment
 
 
 @dataclass(frozen=True)
@@ -259,7 +342,7 @@ class LDPRSE(HeavyElimination):
 
     def check_instance(self, instance: object) -> None:
         super().check_instance(instance)
-        if self.schedule not in ("non-negative", "one-bit"):
+        if self.schedule not in NON_NEGATIVE:
             return
         for law in getattr(instance, "laws", ()):
             if not isinstance(law, ParetoLaw | TwoPointHeavyLaw):

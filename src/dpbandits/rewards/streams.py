@@ -610,6 +610,9 @@ class FixedRewards(Source):
     read : numpy.ndarray of int, optional
         Where to write how many rewards of each arm have been read, for others to see; what lies
         behind the entries of the arms is for loops of many runs, see `begin_run`.
+    promise : tuple of (float, float), optional
+        Order v and bound u of a moment, E∣X∣^(1+v) ≤ u, which programs for heavy-tailed rewards
+        are told; the table need not keep it.
 
     Raises
     ------
@@ -625,8 +628,19 @@ class FixedRewards(Source):
     [0, 0, 0, 1]
     """
 
-    def __init__(self, table: ArrayLike, log: bool = True, read: Ints | None = None) -> None:
+    order: float
+    moment_bound: float
+
+    def __init__(
+        self,
+        table: ArrayLike,
+        log: bool = True,
+        read: Ints | None = None,
+        promise: tuple[float, float] | None = None,
+    ) -> None:
         self._load(list(check_table(table)), log, read)
+        if promise is not None:
+            self.order, self.moment_bound = promise
 
     def _load(self, arms: Sequence[NDArray[Any]], log: bool, read: Ints | None = None) -> None:
         self.n_arms, self.log = len(arms), log
@@ -692,6 +706,17 @@ class FixedRewards(Source):
     def rounded_total(self, arm: int, size: int, rng: Rng) -> int:
         first = self._take(arm, size)
         return _rounded(self._table[arm, first : first + size], rng)
+
+    def truncated_total(self, arm: int, size: int, bound: float) -> float:
+        bound = check_positive("bound", bound, infinite=True)
+        first = self._take(arm, size)
+        rewards = self._table[arm, first : first + size]
+        return float(rewards[np.abs(rewards) <= bound].sum())
+
+    def rounded_truncated_total(self, arm: int, size: int, bound: float, rng: Rng) -> int:
+        bound = check_positive("bound", bound)
+        first = self._take(arm, size)
+        return rounded_truncated(self._table[arm, first : first + size], bound, rng)
 
     def ready(self, arm: int, most: int) -> Floats:
         return np.array([self.pull(arm)])

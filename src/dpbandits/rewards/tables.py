@@ -22,12 +22,16 @@ class Tables(NamedTuple):
         Greatest number N that the program can read; None if there is none.
     low, high : float
         Range of a reward.
+    promise : tuple of (float, float) or None
+        Order v and bound u of the moment E∣X∣^(1+v) ≤ u that the program is told, as it must be
+        for heavy-tailed rewards; None for any other. Then `low` and `high` are what is tried, and
+        rewards may be beyond.
 
     Examples
     --------
     >>> import dpbandits as dpb
     >>> dpb.DPUCB(epsilon=1.0).tables
-    Tables(n_arms=2, least=3, most=None, low=0.0, high=1.0)
+    Tables(n_arms=2, least=3, most=None, low=0.0, high=1.0, promise=None)
     """
 
     n_arms: int
@@ -35,6 +39,7 @@ class Tables(NamedTuple):
     most: int | None = None
     low: float = 0.0
     high: float = 1.0
+    promise: tuple[float, float] | None = None
 
 
 def least_horizon(first_decision: Callable[[int], int], start: int) -> int:
