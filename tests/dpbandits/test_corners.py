@@ -1,25 +1,39 @@
 """The theorems at their corners: the least and the greatest of what they allow.
 
 Two pulls, certain rewards, equal arms, a gap of 10⁻⁷, ten thousand arms, ε of 10⁻⁹ and 10⁹,
-β near 1.
+β near 1. Where the law is known, probabilities are computed, and nothing is drawn.
 """
 
 import dataclasses
 import inspect
+import itertools
 import math
 
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import logsumexp
 from test_registry import CONFIGURATIONS, RULES
 
 import dpbandits as dpb
 from dpbandits import bounds, privacy
+from dpbandits.heavy.estimates import TruncatedMean, error_lower_bound, hard_law
+from dpbandits.heavy.robust_means import CENTRAL_FAILURE, LOCAL_FAILURE, fitted_mean
+from dpbandits.identification import characteristic_time
+from dpbandits.mechanisms import BinaryTree
+from dpbandits.mechanisms.randomised_response import lie_probability
 from dpbandits.privacy import epsilon_at
 from dpbandits.regret.heavy import HeavyTailAlgorithm
 from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
 from dpbandits.rewards.truncated_sums import truncated_sum
 from dpbandits.schedules import noise_bracket, noise_width
+from dpbandits.stopping.halting_laws import (
+    crossing_loss,
+    looks_at,
+    loss_limit,
+    margins,
+    sparse_vector_law,
+)
 
 BUDGETS = [1e-9, 1e-2, 1.0, 1e9, math.inf]
 HORIZONS = [2, 10**3, 10**6, 10**18]
@@ -153,3 +167,133 @@ def test_the_bracket_of_a_composition_allows_for_its_errors():
     inversion.error *= 2
     wider = inversion.bounds(1.0)
     assert inversion.error > 0 and wider[0] < lower < upper < wider[1]
+
+
+# ------------------------------------------------ theorems against exact laws, without simulation
+@pytest.mark.parametrize("model", ["none", "central", "local"])
+def test_no_truncated_mean_beats_the_lower_bound_on_hidden_laws(model):
+    """`thm-hidden-law`; such a mean errs more on the hard law than at 0: the noise is the same."""
+    ratios = []
+    for order, n, moment in itertools.product((0.001, 0.3, 1.0), (1, 10**9, 10**18), (1e-6, 1e6)):
+        for epsilon in (math.inf,) if model == "none" else (1e-9, 1.0, 100.0):
+            mean = TruncatedMean(model, epsilon, order, moment)
+            on_hard = mean.rms(hard_law(model, n, epsilon, order, moment), n)
+            ratios.append(error_lower_bound(model, n, epsilon, order, moment) / on_hard)
+    assert 1 > max(ratios) > 0.2, "control: five times the bound is beaten"
+
+
+def tail(x, scale):
+    """P(Z > x) of a Laplace variable Z."""
+    side = 0.5 * np.exp(-np.abs(x) / scale)
+    return np.where(x > 0, side, 1 - side)
+
+
+def failure(model, non_negative, order, epsilon, beta, n, p, share=1.0):
+    """P(the error of a mean of n rewards is above `share` of its half-width), exactly.
+
+    Rewards are h with probability p, else 0, with p·h^(1+v) = 1.
+    """
+    least = (CENTRAL_FAILURE if model == "central" else LOCAL_FAILURE)[1]
+    numbers = n, 1.0, order, epsilon, math.log(least / beta)
+    bound, width = fitted_mean(*numbers, model, non_negative=non_negative)
+    high = (1 / p) ** (1 / (1 + order))
+    kept, count, width = (high if high <= bound else 0.0), np.arange(n + 1), share * width
+    if model == "one-bit":
+        lie = lie_probability(epsilon)
+        one = lie + p * kept / bound * (1 - 2 * lie)
+        errors = bound * (count / n - lie) / (1 - 2 * lie) - p * high
+        return stats.binom(n, one).pmf(count)[np.abs(errors) > width].sum()
+    scale = (1 if non_negative else 2) * bound / epsilon / (n if model == "central" else 1)
+    error = kept * count / n - p * high
+    failing = tail(width - error, scale) + tail(width + error, scale)
+    return stats.binom(n, p).pmf(count) @ failing
+
+
+MEANS = [("central", False), ("central", True), ("local", False), ("local", True)]
+
+
+@pytest.mark.parametrize(("model", "non_negative"), [*MEANS, ("one-bit", True)])
+def test_a_private_mean_fails_no_more_often_than_beta(model, non_negative):
+    """`thm-central-mean`, `thm-local-mean`, `thm-one-bit`, `thm-fitted` on two-point laws."""
+    kind, broken = (model, non_negative), 0
+    sizes = (1,) if model == "local" else (1, 40)
+    for order, epsilon in itertools.product((0.001, 0.3, 1.0), (1e-9, 0.1, 1.0, 100.0)):
+        for beta, n in itertools.product((1 - 1e-6, 1e-3, 1e-60), sizes):
+            for p in (1e-9, 0.3, 1.0):
+                case = (*kind, order, epsilon, beta, n, p)
+                assert failure(*case) <= beta, case
+                broken += failure(*case, share=0.3) > beta
+    assert broken > 20, "control: three tenths of the half-width are not enough"
+
+
+@pytest.mark.parametrize("kind", [dpb.DPNAS, dpb.DPExponentialNAS])
+def test_a_private_rule_does_not_halt_on_nothing(kind):
+    """`thm-dpnas`: where all samples are 0, halting is an error; its exact probability."""
+    for alpha, beta in itertools.product((0.999, 0.5, 1e-3), (0.49, 0.05, 1e-60)):
+        for epsilon in (1e-9, 1.0, 1e3):
+            rule = kind(epsilon, alpha, beta)
+            times, noise = looks_at(rule, 64), rule.halting
+            q = margins(rule, np.zeros(times.size))
+            scales = noise.threshold_scale, noise.query_scale
+            halt, _, _ = sparse_vector_law(q, *scales)
+            assert logsumexp(halt) <= math.log(beta)
+            free, _, _ = sparse_vector_law(0.1 * q, *scales)
+            assert epsilon != 1.0 or beta < 1e-3 or alpha < 0.1 or logsumexp(free) > math.log(beta)
+
+
+@pytest.mark.parametrize("kind", [dpb.DPNAS, dpb.DPExponentialNAS])
+def test_the_loss_of_a_private_rule_keeps_to_its_budget(kind):
+    """`thm-svt`, `prop-loss-limit`: on the pair of streams that crosses at a look."""
+    most = 0.0
+    for alpha, beta in itertools.product((0.999, 1e-3), (0.49, 1e-60)):
+        for epsilon, look in itertools.product((1e-9, 1.0, 1e3), (1, 2, 9)):
+            rule = kind(epsilon, alpha, beta)
+            loss = crossing_loss(rule, look)
+            assert 0 <= loss <= min(loss_limit(rule, look), epsilon) * (1 + 1e-9)
+            most = max(most, loss / epsilon)
+    assert most > 0.15, "control: the bound is not far off"
+
+
+def test_the_quantile_of_a_short_tree_is_not_exceeded():
+    """`thm-counters` for the first three sums, of one or two Laplace variables of scale L/ε."""
+    for epsilon, beta in itertools.product((1e-9, 1.0, 1e9), (1 - 1e-9, 0.5, 1e-80)):
+        for horizon in (1, 2, 3):
+            tree = BinaryTree(epsilon, horizon)
+            x = tree.error_quantile(beta) * epsilon / tree.levels
+            exceeded = math.exp(-x) * (1 + x / 2 if horizon == 3 else 1)
+            assert exceeded <= beta
+            x *= 0.2
+            assert beta < 0.1 or math.exp(-x) * (1 + x / 2 if horizon == 3 else 1) > 0.3 * beta
+
+
+@pytest.mark.parametrize("delta", [1e-12, 0.3])
+@pytest.mark.parametrize("losses", [[1e-7] * 10**4, [50.0], [1e-3, 10.0], [1.0] * 30], ids=len)
+def test_what_releases_lose_together_is_below_the_formulas(losses, delta):
+    """`thm-advanced` and the sum; for the losses of one release they are far apart."""
+    together = epsilon_at(delta, losses)
+    formulas = privacy.advanced_composition(losses, delta), privacy.basic_composition(losses)
+    assert together.lower <= together.upper <= min(formulas) * (1 + 1e-9)
+    assert together.upper > max(losses) + 2 * math.log1p(-delta) - 1e-6, "control: one of them"
+
+
+@pytest.mark.parametrize(
+    "means",
+    [
+        *([0.5, 0.5 - 1e-7], [1.0, 0.0], [1e-9, 0.0], [1.0, 1 - 1e-9]),
+        *([0.9] + [0.9 - 1e-7] * 99, [0.9] + [0.1] * 9_999),
+    ],
+    ids=lambda means: f"{len(means)} arms, {means[0]:g}",
+)
+def test_the_floor_keeps_between_its_limits(means):
+    """`thm-time-facts`, parts 1 and 2; T*_TV is written out."""
+    budgets = np.array([1e-9, 1e-3, 1.0, 1e3, 1e9])
+    gaps = means[0] - np.array(means[1:])
+    total_variation = 1 / gaps.min() + (1 / gaps).sum()
+    free = characteristic_time(means, math.inf).value
+    times = np.array([characteristic_time(means, epsilon).value for epsilon in budgets])
+    near = 1 + 1e-9
+    assert (np.diff(times) <= 1e-9 * times[1:]).all() and free <= times[-1] * near
+    assert (np.diff(times * budgets) >= -1e-9 * (times * budgets)[1:]).all()
+    assert (1 / total_variation - budgets / 8 <= near / (budgets * times)).all()
+    assert (times * near >= np.maximum(free, total_variation / budgets)).all()
+    assert times[0] * budgets[0] < 1.01 * total_variation, "control: it is near its limit"

@@ -101,6 +101,10 @@ _probabilities = np.vectorize(_reaching, otypes=[float])
 class Frame:
     """The batches of an arm, and what is common to all bounds.
 
+    Batches that end beyond 2⁶⁰ pulls are left out; no run reaches them. For a longer horizon the
+    result is what the first 2⁶⁰ pulls of each arm cost. Where an arm that is not best needs more,
+    as with a gap of 10⁻⁷ and ε = 10⁻⁹, that is less than the bound.
+
     Parameters
     ----------
     means : array_like of float, shape (K,)
