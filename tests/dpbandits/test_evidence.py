@@ -130,12 +130,13 @@ class Arm(ArmLikelihood):
         return result
 
 
-def exact_log_e_value(better, worse, u_c, u_b):
+def exact_log_e_value(better, worse, u_c, u_b, n_arms=2):
     """log E(u_c, u_b) from its definition, with every gap and share."""
+    weights = LOG_WEIGHTS + np.where(SHARES == 0, math.log(n_arms - 1), 0.0)
     above = better.log_likelihood(u_c + SHARES * GAPS)
     below = worse.log_likelihood(u_b - (1 - SHARES) * GAPS)
     at = better.log_likelihood(u_c) + worse.log_likelihood(u_b)
-    return float(np.logaddexp.reduce((LOG_WEIGHTS + above + below).ravel()) - at)
+    return float(np.logaddexp.reduce((weights + above + below).ravel()) - at)
 
 
 def test_the_prior_has_mass_one_at_most():
@@ -198,7 +199,7 @@ def test_certified_infimum_is_below_the_true_one_and_near_it(rng):
         better, worse = some_arms(rng)
         if log_evidence(better, worse) < 2:
             continue
-        place = evidence.least(better.table, worse.table, -INF)[1]
+        place = evidence.least(better.table, worse.table, 2, -INF)[1]
         around = place + 0.03 * (better.maximiser - worse.maximiser) * np.arange(-3, 4)
         grid = np.concatenate([np.linspace(0.03, 0.97, 13), np.clip(around, 0.001, 0.999)])
         lower = certified(better, worse)
@@ -217,8 +218,11 @@ def test_an_e_value_is_never_overstated(rng):
     losses = []
     for _ in range(60):
         (better, worse), (y, x) = some_arms(rng), rng.uniform(0.02, 0.98, 2)
-        exact = exact_log_e_value(better, worse, y, x)
-        bound = evidence._log_e_value(better.table, worse.table, y, x, 0, evidence.GAPS.size)
+        n_arms = int(rng.choice([2, 5, 50]))
+        exact = exact_log_e_value(better, worse, y, x, n_arms)
+        bound = evidence._log_e_value(
+            better.table, worse.table, n_arms, y, x, 0, evidence.GAPS.size
+        )
         assert bound <= exact + 1e-9
         if 0 < exact < 30:
             losses.append((exact - bound) / (1 + exact))

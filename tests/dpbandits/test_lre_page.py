@@ -13,7 +13,7 @@ from dpbandits.identification.evidence import ArmLikelihood
 U = np.sin(np.linspace(0.0, math.pi / 2, 3001)) ** 2
 GAPS = 2.0 ** (-np.arange(192) / 4)
 EDGES = np.maximum(np.arange(193) - 0.5, 0.0) * math.log(2.0) / 4
-WEIGHTS = np.diff(0.5 * np.minimum(EDGES / 5, 1) + 0.5 * EDGES / (3 + EDGES))
+WEIGHTS = np.diff(0.9 * np.minimum(EDGES / 4, 1) + 0.1 * EDGES / (3 + EDGES))
 SHARES = np.arange(9) / 8
 OF_SHARES = np.array([0.2, *(0.75 / 7 * (1.5 - SHARES[1:-1])), 0.05])
 
@@ -69,7 +69,8 @@ def lre(n_arms, epsilon, delta, felt=1.0):
             return demand(b)
         middle = round(-4 * math.log2(high - low))
         used = slice(max(middle - 8, 0), middle + 13)
-        gap, weight = GAPS[used, None], WEIGHTS[used, None] * OF_SHARES
+        of_shares = OF_SHARES * np.where(SHARES == 0, n_arms - 1, 1)
+        gap, weight = GAPS[used, None], WEIGHTS[used, None] * of_shares
         u = np.linspace(low, high, 101)[:, None, None]
         above, below = u + SHARES * gap, u - (1 - SHARES) * gap
         terms = np.interp(above, U, logs[c]) - np.interp(u, U, logs[c])
@@ -102,14 +103,14 @@ def lre(n_arms, epsilon, delta, felt=1.0):
             if peaks[best] > peaks[b]:
                 gain = cheapest(peaks[best], peaks[b], lead, epsilon)
                 wanted = (0.5 * (1 + share[b]) * x + share[b]) / gain
-            limits = 0.1 * pulls[b], (1 + share[b]) * pulls[b]
+            limits = 0.1 * pulls[b], (1 + 3 * share[b]) * pulls[b]
             plan[b] = math.ceil(min(max(wanted, limits[0]), limits[1]))
         h = max(share.values())
         power = 1 / (0.5 - h / 4)
         aim = sum((pulls[b] + float(size)) ** power for b, size in plan.items()) ** (1 / power)
         rivals = list(lacking)
         if aim - pulls[best] >= 0.1 * pulls[best]:
-            most = (1 + h) * pulls[best]
+            most = (1 + 3 * h) * pulls[best]
             yield from release(best, math.ceil(min(aim - pulls[best], most)))
             rivals = [b for b in rivals if lacks(best, b) > 0]
         left = []

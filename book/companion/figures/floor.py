@@ -165,7 +165,9 @@ def blocks_of_run(algorithm: DPLRE, instance: BernoulliInstance, seed: int) -> p
         released = total + laplace(noise, 1.0 / algorithm.epsilon)
         arms[arm].add(size, released)
         known = all(each.pulls for each in arms)
-        evidence = [log_evidence(arms[0], each) if known else math.nan for each in arms[1:]]
+        evidence = [
+            log_evidence(arms[0], each, instance.n_arms) if known else math.nan for each in arms[1:]
+        ]
         shares = total / size, released / size
         rows.append((arm, patients + 1, patients + size, *shares, *evidence))
         patients += size

@@ -61,7 +61,7 @@ def audit(
     The program that runs is the compiled loop of exactly the subject's class, if there is one, or
     else its own `play`, `decide`, `stop` or `counter`. The classes for heavy tails whose law is
     known have it integrated, unless a pair is given; their subclasses, and what restarts them, are
-    run, and told a bound on the moment with which they decide early (`Tables.promise`), as they
+    run, and told a bound on the moment with which they decide early (``Tables.promise``), as they
     promise privacy with any. The result's ``kind`` says which it was.
 
     Only what is put out is audited: not how long runs take, what they print, or the last bits of

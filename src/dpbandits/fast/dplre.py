@@ -112,14 +112,14 @@ def _judge(
     """Return whether the leader certainly beats b, and what it lacks, about or more than `far`."""
     demand = _demand(rule, arms, b)
     enough = min(demand, demand - far)
-    beats, lowest = judge(_table(arms, leader), _table(arms, b), demand, enough)
+    beats, lowest = judge(_table(arms, leader), _table(arms, b), arms.pulls.size, demand, enough)
     return beats, demand - lowest
 
 
 @kernel
 def _batch(rule: EliminationRule, wanted: float, pulls: int, noise: float) -> int:
     """Return the size of a batch that is wanted, within the limits of its growth."""
-    most = rule.most_growth * (1.0 + noise) * pulls
+    most = rule.most_growth * (1.0 + 3.0 * noise) * pulls
     return math.ceil(min(max(wanted, rule.least_growth * pulls), most))
 
 
@@ -138,7 +138,7 @@ def _gain(
 def _far(rule: EliminationRule, arms: _Arms, leader: int, b: int, rivals: int) -> float:
     """Return `DPLRE.far`."""
     gain, noise = _gain(rule, arms, leader, b, rivals)
-    most = rule.most_growth * (1.0 + noise) * arms.pulls[b]
+    most = rule.most_growth * (1.0 + 3.0 * noise) * arms.pulls[b]
     return 1.000001 * (most * gain - noise) / (0.5 * (1.0 + noise))
 
 

@@ -44,8 +44,8 @@ class DPLRE(IdentificationAlgorithm):
     delta : float
         Probability δ in (0, 1) of a wrong recommendation that is allowed.
     least_growth, most_growth : float
-        ϱ and R: a batch has at least ϱ and at most R(1 + h) times the pulls of its arm before, with
-        h ∈ [0, 1] the noise share (`noise_share`); 0.001 ≤ ϱ ≤ R ≤ 1000.
+        ϱ and R: a batch has at least ϱ and at most R(1 + 3h) times the pulls of its arm before,
+        with h ∈ [0, 1] the noise share (`noise_share`); 0.001 ≤ ϱ ≤ R ≤ 1000.
 
     Raises
     ------
@@ -151,7 +151,7 @@ class DPLRE(IdentificationAlgorithm):
         def is_beaten(arm: int) -> bool:
             better, worse = likelihoods[leader].table, likelihoods[arm].table
             demand = self.demand(pulls, arm)
-            return bool(judge(better, worse, demand, demand)[0])
+            return bool(judge(better, worse, n_arms, demand, demand)[0])
 
         for arm in arms:
             release(arm, self.first_batch(n_arms))
@@ -169,7 +169,7 @@ class DPLRE(IdentificationAlgorithm):
             for b, demand in demands.items():
                 better, worse = likelihoods[leader].table, likelihoods[b].table
                 far = self.far(means[leader], means[b], pulls[b], len(demands))
-                beaten, lowest = judge(better, worse, demand, min(demand, demand - far))
+                beaten, lowest = judge(better, worse, n_arms, demand, min(demand, demand - far))
                 if not beaten:
                     lacking[b] = demand - lowest
             own, planned = self.plan(means, pulls, leader, lacking)
@@ -289,7 +289,7 @@ class DPLRE(IdentificationAlgorithm):
             The evidence, in nats.
         """
         gain, noise = self._gain(upper, lower, rivals)
-        most = self.most_growth * (1.0 + noise) * pulls
+        most = self.most_growth * (1.0 + 3.0 * noise) * pulls
         return 1.000001 * (most * gain - noise) / (0.5 * (1.0 + noise))
 
     def _gain(self, upper: float, lower: float, rivals: int) -> tuple[float, float]:
@@ -300,7 +300,7 @@ class DPLRE(IdentificationAlgorithm):
 
     def _batch(self, wanted: float, pulls: int, noise: float) -> int:
         """Return the size of a batch that is wanted, within the limits of its growth."""
-        least, most = self.least_growth * pulls, self.most_growth * (1.0 + noise) * pulls
+        least, most = self.least_growth * pulls, self.most_growth * (1.0 + 3.0 * noise) * pulls
         return math.ceil(min(max(wanted, least), most))
 
     def noise_share(self, upper: float, lower: float) -> float:

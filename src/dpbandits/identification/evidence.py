@@ -8,6 +8,7 @@ evidence that c is better than b is the infimum over all u_c ≤ u_b of
     E(u_c, u_b) = Σ_i Σ_r w_i q_r · L_c(u_c + α_r g_i)/L_c(u_c) · L_b(u_b − (1 − α_r) g_i)/L_b(u_b)
 
 with gaps g_i = 2^(−i/4), shares α_r of the gap, weights that sum to one, and L = 0 outside [0, 1].
+Among K arms q_0 counts K − 1 times: a term of share 0 is the same for all c (:prf:ref:`alg-lre`).
 It is certified by cells, E(u, u) ≥ E(y, x) for u in [x, y] (:prf:ref:`lem-diagonal`), from a table
 that brackets log L (:prf:ref:`lem-table`).
 """
@@ -31,8 +32,8 @@ that error besides 10⁻¹⁵ of its size."""
 _STEPS = 4  # gaps in a factor of two
 GAPS = 2.0 ** (-np.arange(192) / _STEPS)  # of the prior, from 1 down to 4·10⁻¹⁵
 _EDGES = np.maximum(np.arange(GAPS.size + 1) - 0.5, 0.0) * (math.log(2.0) / _STEPS)
-# the prior of s = log(1/gap) is half uniform on (0, 5), and half of density 3/(3 + s)²
-_PRIOR = np.diff(0.5 * np.minimum(_EDGES / 5.0, 1.0) + 0.5 * _EDGES / (3.0 + _EDGES))
+# the prior of s = log(1/gap) is uniform on (0, 4) with weight 0.9, else of density 3/(3 + s)²
+_PRIOR = np.diff(0.9 * np.minimum(_EDGES / 4.0, 1.0) + 0.1 * _EDGES / (3.0 + _EDGES))
 _LOG_GAP_WEIGHTS = np.log(_PRIOR)
 SHARES = np.arange(9) / 8  # of the gap, by which the better arm's mean is above the common one
 _LOG_SHARE_WEIGHTS = np.log([0.2, *(0.75 * (1.5 - SHARES[1:-1]) / 7), 0.05])
@@ -354,9 +355,11 @@ def _lowered(table: Table, x: float, first: int, size: int, out: Floats) -> None
 
 
 @kernel
-def _log_e_value(better: Table, worse: Table, y: float, x: float, first: int, last: int) -> float:
+def _log_e_value(
+    better: Table, worse: Table, n_arms: int, y: float, x: float, first: int, last: int
+) -> float:
     """Return a lower bound of log E(y, x), from the gaps of number first, …, last − 1."""
-    size = max(last - first, 0)
+    size, more = max(last - first, 0), math.log(n_arms - 1.0)
     sides = np.empty((2, _STRIDES.shape[0], size + _OCTAVES))
     _raised(better, y, first, size, sides[0])
     _lowered(worse, x, first, size, sides[1])
@@ -369,9 +372,7 @@ def _log_e_value(better: Table, worse: Table, y: float, x: float, first: int, la
         down, start = _STRIDE_OF[SHARES.size - 1 - r]
         fall = sides[1, down, start : start + size]
         for i in range(size):
-            term = weights[i]
-            if r > 0:
-                term += rise[i]
+            term = weights[i] + (rise[i] if r > 0 else more)
             if r < SHARES.size - 1:
                 term += fall[i]
             row[i] = term
@@ -423,7 +424,7 @@ def _gap_range(distance: float) -> tuple[int, int]:
 
 
 @kernel
-def least(better: Table, worse: Table, enough: float) -> tuple[float, float]:
+def least(better: Table, worse: Table, n_arms: int, enough: float) -> tuple[float, float]:
     """Return about the least log E on the diagonal, or one below `enough`.
 
     Parameters
@@ -432,6 +433,8 @@ def least(better: Table, worse: Table, enough: float) -> tuple[float, float]:
         Table of the arm that may be better.
     worse : tuple
         Table of the arm that may be worse.
+    n_arms : int
+        Number K of all arms.
     enough : float
         Below this, the search ends.
 
@@ -448,26 +451,26 @@ def least(better: Table, worse: Table, enough: float) -> tuple[float, float]:
     first, last = _gap_range(high - low)
     golden = 0.5 * (math.sqrt(5.0) - 1.0)
     left, right = high - golden * (high - low), low + golden * (high - low)
-    at_left = _log_e_value(better, worse, left, left, first, last)
+    at_left = _log_e_value(better, worse, n_arms, left, left, first, last)
     if at_left < enough:
         return at_left, left
-    at_right = _log_e_value(better, worse, right, right, first, last)
+    at_right = _log_e_value(better, worse, n_arms, right, right, first, last)
     for _ in range(12):
         if min(at_left, at_right) < enough:
             break
         if at_left < at_right:
             high, right, at_right = right, left, at_left
             left = high - golden * (high - low)
-            at_left = _log_e_value(better, worse, left, left, first, last)
+            at_left = _log_e_value(better, worse, n_arms, left, left, first, last)
         else:
             low, left, at_left = left, right, at_right
             right = low + golden * (high - low)
-            at_right = _log_e_value(better, worse, right, right, first, last)
+            at_right = _log_e_value(better, worse, n_arms, right, right, first, last)
     return (at_left, left) if at_left < at_right else (at_right, right)
 
 
 @kernel
-def _exceeds(better: Table, worse: Table, threshold: float, place: float) -> bool:
+def _exceeds(better: Table, worse: Table, n_arms: int, threshold: float, place: float) -> bool:
     """Whether cells certify that log E(u, u) ≥ threshold for all u in [0, 1]."""
     low, high = peak(worse), peak(better)
     first, last = _gap_range(high - low)
@@ -477,9 +480,9 @@ def _exceeds(better: Table, worse: Table, threshold: float, place: float) -> boo
     for _ in range(4096):
         size -= 1
         x, y = starts[size], ends[size]
-        if not _log_e_value(better, worse, y, x, first, last) >= threshold:
+        if not _log_e_value(better, worse, n_arms, y, x, first, last) >= threshold:
             middle = 0.5 * (x + y)
-            at_middle = _log_e_value(better, worse, middle, middle, first, last)
+            at_middle = _log_e_value(better, worse, n_arms, middle, middle, first, last)
             if not (x < middle < y and at_middle >= threshold):
                 return False
             starts[size], ends[size] = x, middle
@@ -491,7 +494,9 @@ def _exceeds(better: Table, worse: Table, threshold: float, place: float) -> boo
 
 
 @kernel
-def judge(better: Table, worse: Table, threshold: float, enough: float) -> tuple[bool, float]:
+def judge(
+    better: Table, worse: Table, n_arms: int, threshold: float, enough: float
+) -> tuple[bool, float]:
     """Return whether log E reaches a threshold certainly, for all u_c ≤ u_b, and about its infimum.
 
     Parameters
@@ -500,6 +505,8 @@ def judge(better: Table, worse: Table, threshold: float, enough: float) -> tuple
         Table of the arm that may be better.
     worse : tuple
         Table of the arm that may be worse.
+    n_arms : int
+        Number K of all arms.
     threshold : float
         The threshold, positive.
     enough : float
@@ -512,8 +519,8 @@ def judge(better: Table, worse: Table, threshold: float, enough: float) -> tuple
     lowest : float
         The infimum, about, or a value above it that is below `enough`.
     """
-    lowest, place = least(better, worse, enough)
-    return lowest >= threshold and _exceeds(better, worse, threshold, place), lowest
+    lowest, place = least(better, worse, n_arms, enough)
+    return lowest >= threshold and _exceeds(better, worse, n_arms, threshold, place), lowest
 
 
 class ArmLikelihood:
@@ -570,7 +577,7 @@ class ArmLikelihood:
         return table_of(self._rows, self._size, self._slack)
 
 
-def log_evidence(better: ArmLikelihood, worse: ArmLikelihood) -> float:
+def log_evidence(better: ArmLikelihood, worse: ArmLikelihood, n_arms: int = 2) -> float:
     """Return about the logarithm of the evidence that one arm has a larger mean than another.
 
     Parameters
@@ -579,16 +586,20 @@ def log_evidence(better: ArmLikelihood, worse: ArmLikelihood) -> float:
         The arm that may be better.
     worse : ArmLikelihood
         The other.
+    n_arms : int
+        Number K of all arms.
 
     Returns
     -------
     float
         The logarithm.
     """
-    return float(least(better.table, worse.table, -math.inf)[0])
+    return float(least(better.table, worse.table, n_arms, -math.inf)[0])
 
 
-def is_better(better: ArmLikelihood, worse: ArmLikelihood, threshold: float) -> bool:
+def is_better(
+    better: ArmLikelihood, worse: ArmLikelihood, threshold: float, n_arms: int = 2
+) -> bool:
     """Return whether the evidence that one arm has a larger mean certainly is e^threshold.
 
     Parameters
@@ -599,6 +610,8 @@ def is_better(better: ArmLikelihood, worse: ArmLikelihood, threshold: float) -> 
         The other.
     threshold : float
         The threshold, positive.
+    n_arms : int
+        Number K of all arms.
 
     Returns
     -------
@@ -613,4 +626,4 @@ def is_better(better: ArmLikelihood, worse: ArmLikelihood, threshold: float) -> 
     >>> is_better(good, bad, 10.0), is_better(bad, good, 10.0)
     (True, False)
     """
-    return bool(judge(better.table, worse.table, threshold, threshold)[0])
+    return bool(judge(better.table, worse.table, n_arms, threshold, threshold)[0])
