@@ -36,7 +36,7 @@ def said(capsys, words, status=0):
 def test_a_plan_is_that_of_python(capsys, folder):
     plan = dpb.plan_group_sequential(0.9, 0.7, epsilon=1.0, looks=2)
     words = f"{PLAN} --epsilon 1 --state new.json --plot p.svg"
-    assert said(capsys, words).strip() == str(plan)
+    assert said(capsys, words).startswith(f"{plan}\n\nnew.json counts survivors. Each look")
     assert dpb.RunningTrial.from_json((folder / "new.json").read_text()).design == plan.design
     assert (folder / "p.svg").read_bytes().startswith(b"<?xml")
     told = json.loads(said(capsys, f"{PLAN} --epsilon 1 --json"))
@@ -46,25 +46,80 @@ def test_a_plan_is_that_of_python(capsys, folder):
 
 
 def test_a_fixed_design_is_one_look_and_counts_are_shares(capsys):
-    words = "plan --design fixed --counts 10/100,30/100 --deaths --epsilon inf --alpha 0.025"
+    words = "plan --design fixed --deaths --epsilon inf --alpha 0.025 --counts"
     plan = dpb.plan_group_sequential(0.9, 0.7, alpha=0.025, looks=1)
-    assert said(capsys, words).strip() == str(plan)
+    for counts in ("treatment=10/100,control=30/100", "control=30/100,treatment=10/100"):
+        assert said(capsys, f"{words} {counts}").strip() == str(plan)
+
+
+def test_the_arms_of_a_plan_and_of_its_looks_cannot_be_mistaken(capsys, folder):
+    """Both name the arms; the better one as control, no names, or survivors for deaths: refused."""
+    begin = "plan --design group-sequential --epsilon inf --looks 2 --deaths --state t.json"
+    err = said(capsys, f"{begin} --counts treatment=30/100,control=10/100", status=2)
+    assert "has the treatment worse" in err and not (folder / "t.json").exists()
+    out = said(capsys, f"{begin} --counts treatment=10/100,control=30/100")
+    m = dpb.plan_group_sequential(0.9, 0.7, looks=2).design.per_look
+    assert "treatment 0.9, control 0.7" in out
+    (line,) = (each for each in out.splitlines() if each.startswith("  dpbandits look"))
+    copied = line.replace("N", "1").replace(f"treatment=D/{m}", f"treatment=3/{m}")
+    copied = copied.replace(f"control=D/{m}", f"control=9/{m}").removeprefix("  dpbandits ")
+    for words, told in (
+        (f"look t.json --number 1 --counts 3/{m},9/{m} --deaths", "cannot be read"),
+        (copied.replace(",", f",other=1/{m},"), "cannot be read"),
+        (copied.replace("control=", "treatment="), "cannot be read"),
+        (copied.removesuffix(" --deaths"), "counts deaths; allowed: --deaths"),
+    ):
+        assert told in said(capsys, words, status=2)
+    assert dpb.RunningTrial.from_json((folder / "t.json").read_text()).releases == ()
+    out = said(capsys, copied)
+    assert "planned with 10.0% deaths of the treatment, 30.0% of the control" in out
+    assert "released deaths treatment 3, control 9; score" in out
+    trial = dpb.RunningTrial.from_json((folder / "t.json").read_text())
+    assert trial.releases == ((m - 3, m - 9),) and trial.assumed == pytest.approx((0.9, 0.7))
+
+
+def test_what_is_published_fits_the_plan_and_the_reason_to_stop(capsys, folder):
+    """A test of two sides at 5 % goes with an interval of 95 %; futility has the repeated one."""
+    said(capsys, f"{PLAN} --epsilon 1 --sides 2 --state two.json")
+    state = json.loads((folder / "two.json").read_text())
+    assert state["level"] == 0.95 and state["order of the arms"] == ["treatment", "control"]
+    state["releases"] = [[state["design"]["per_look"], 5]]
+    (folder / "two.json").write_text(json.dumps(state))
+    assert "95% interval" in said(capsys, "look two.json")
+    assert "80% interval" in said(capsys, "look two.json --level 0.8")
+    idle = GroupSequential(per_look=20, critical=2.1, epsilon=1.0, looks=3, futility=0.0)
+    (folder / "trial.json").write_text(dpb.RunningTrial(idle, [(15, 16)]).to_json())
+    out = said(capsys, "look trial.json")
+    assert "stop for futility, or go on" in out and "no other interval is valid" in out
+    assert "median-unbiased" not in out
+    said(capsys, "look trial.json --number 2 --counts treatment=15/20,control=14/20")
 
 
 def test_looks_release_once_and_keep_what_they_released(capsys, folder):
-    out = said(capsys, "look trial.json --number 1 --counts 2/20,3/20 --deaths --json")
+    out = said(
+        capsys, "look trial.json --number 1 --counts treatment=2/20,control=3/20 --deaths --json"
+    )
     state = (folder / "trial.json").read_text()
     (release,) = dpb.RunningTrial.from_json(state).releases
     first = json.loads(out)["looks"][0]
     assert [first["treatment"], first["control"]] == list(release)
     for words, told in (
-        ("look trial.json --number 1 --counts 2/20,3/20", "look=1 is released"),
-        ("look trial.json --number 3 --counts 2/20,3/20", "look=3 leaves out look 2"),
-        ("look trial.json --number 2 --counts 2/21,3/20", "21 patients; allowed: the 20"),
-        ("look trial.json --number 2 --counts 2/20", "cannot be read"),
-        ("look trial.json --number 2 --counts 22/20,3/20", "counts=22 is out of range"),
+        ("look trial.json --number 1 --counts treatment=2/20,control=3/20", "look=1 is released"),
+        (
+            "look trial.json --number 3 --counts treatment=2/20,control=3/20",
+            "look=3 leaves out look 2",
+        ),
+        (
+            "look trial.json --number 2 --counts treatment=2/21,control=3/20",
+            "21 patients; allowed: the 20",
+        ),
+        ("look trial.json --number 2 --counts treatment=2/20", "cannot be read"),
+        (
+            "look trial.json --number 2 --counts treatment=22/20,control=3/20",
+            "counts=22 is out of range",
+        ),
         ("look trial.json --number 2", "number and counts go together"),
-        ("look absent.json --number 1 --counts 2/20,3/20", "No such file"),
+        ("look absent.json --number 1 --counts treatment=2/20,control=3/20", "No such file"),
     ):
         err = said(capsys, words, status=1 if "absent" in words else 2)
         assert told in err and err.count("\n") == 1
@@ -79,14 +134,17 @@ def test_a_look_that_cannot_be_kept_is_not_shown(capsys, monkeypatch, folder):
         raise OSError(28, f"cannot write {path}")
 
     monkeypatch.setattr(_trials, "write_atomically", fail)
-    assert main(["look", "trial.json", "--number", "1", "--counts", "2/20,3/20"]) == 1
+    assert (
+        main(["look", "trial.json", "--number", "1", "--counts", "treatment=2/20,control=3/20"])
+        == 1
+    )
     assert capsys.readouterr().out == ""
     assert not list(folder.glob("*.lock"))
 
 
 def test_two_looks_at_once_are_one(capsys, folder):
     (folder / "trial.json.lock").touch()
-    err = said(capsys, "look trial.json --number 1 --counts 2/20,3/20", status=2)
+    err = said(capsys, "look trial.json --number 1 --counts treatment=2/20,control=3/20", status=2)
     assert (
         "is in use" in err
         and dpb.RunningTrial.from_json((folder / "trial.json").read_text()).releases == ()
@@ -97,19 +155,19 @@ def test_an_ended_trial_says_what_may_be_published(capsys, folder):
     trial = dpb.RunningTrial(DESIGN, [(19, 15), (20, 8)])
     (folder / "trial.json").write_text(trial.to_json())
     out = said(capsys, "look trial.json --deaths --plot p.svg")
-    assert "released deaths 1 treatment, 5 control" in out and "the treatment is better" in out
+    assert "released deaths treatment 1, control 5" in out and "the treatment is better" in out
     found = trial.estimate()
     assert f"median-unbiased {100 * found.median:.1f}, 90% interval" in out
     assert "repeated interval" in out and (folder / "p.svg").is_file()
     told = json.loads(said(capsys, "look trial.json --json"))
     assert told["estimate"]["low"] == pytest.approx(found.low)
-    err = said(capsys, "look trial.json --number 3 --counts 19/20,9/20", status=2)
+    err = said(capsys, "look trial.json --number 3 --counts treatment=19/20,control=9/20", status=2)
     assert "look=3 comes after the end" in err
 
 
 # ------------------------------------------------------------------ whatever `look` is given
 STATE = dpb.RunningTrial(DESIGN, [(15, 14)]).to_json()
-LOOK = ["look", "trial.json", "--number=2", "--counts=12/20,11/20"]
+LOOK = ["look", "trial.json", "--number=2", "--counts=treatment=12/20,control=11/20"]
 FIELDS = [field.name for field in dataclasses.fields(GroupSequential)]
 VALUES = (None, "x", -1, 0, 10**400, math.nan, [], {}, True)
 RELEASES = (None, "x", 3, [1], [None], [[1]], [[1, 2, 3]], [["a", 1]], [[1.5, 2]], [[True, 1]])
@@ -133,11 +191,16 @@ def changed(part, value):
 
 
 SPOILT |= {f"{p}={v!r:.9}": changed(p, v) for p in ("format", "design") for v in VALUES}
+PLANNED = ("events", "level", "assumed shares of success")  # null: the plan is not known
+SPOILT |= {f"{p}={v!r:.9}": changed(p, v) for p in PLANNED for v in VALUES if v is not None}
 SPOILT |= {f"releases={v!r:.20}": changed("releases", v) for v in RELEASES}
 SPOILT |= {f"{p}={v!r:.9}": changed(p, v) for p in FIELDS if p != "futility" for v in VALUES}
 WORDS = ["", "x", "nan", "1e400", "-1", "0", "None", "9" * 5000, "1.5", "1e308", "12/20,11/20,1/1"]
-COUNTS = [*WORDS, "/", "a/b,c/d", "12/20", "-1/20,3/20", "21/20,3/20", "1/-20,1/20", "1/1,1/1"]
-COUNTS += [f"{'9' * 4000}/20,1/20", f"1/{'9' * 4000},1/20", "1e1/20,1/20", "nan/20,1/20"]
+PAIRS = ["a/b,c/d", "-1/20,3/20", "21/20,3/20", "1/-20,1/20", "1/1,1/1", "1e1/20,1/20"]
+PAIRS += [f"{'9' * 4000}/20,1/20", f"1/{'9' * 4000},1/20", "nan/20,1/20", "1/1/20,1/20", ","]
+COUNTS = [*WORDS, "/", "12/20", "12/20,11/20", "treatment=12/20", "control=12/20", "=,="]
+COUNTS += ["treatment={},control={}".format(*pair.split(",")) for pair in PAIRS]
+COUNTS += [f"treatment=12/20,control=11/20,{more}" for more in ("control=11/20", "x=1/20", "")]
 
 
 def refused(capsys, folder, words):
@@ -175,6 +238,8 @@ def test_whatever_an_option_of_a_look_is_given_it_releases_nothing(capsys, folde
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        ("plan --design fixed --means 0.7,0.9 --epsilon 1", "has the treatment worse"),
+        ("plan --design fixed --counts 9/10,7/10 --epsilon 1", "cannot be read"),
         (f"{PLAN} --epsilon 1 --delta 0.1", "delta=0.1 is for an adaptive design"),
         ("plan --means 0.9,0.7 --epsilon 1 --delta 0.1 --looks 2", "looks=2 is for a test"),
         ("plan --means 0.9,0.7 --epsilon 1 --delta 0.1 --certified", "certified=True is for"),

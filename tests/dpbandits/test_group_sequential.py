@@ -329,6 +329,14 @@ def test_an_estimate_agrees_with_the_test():
     assert math.isnan(going.median) and going.repeated_low < going.naive < going.repeated_high
 
 
+def test_a_trial_that_just_misses_the_boundary_may_have_a_small_p_value():
+    """The boundary is that of the worst survival, the p-value that of the released one."""
+    found = estimate_difference(OURS, 5, 803, 787)
+    assert OURS.decide(5, 803, 787) == "none" and OURS.score(5, 803, 787) < OURS.critical
+    assert found.low > 0.0 and found.p_value < 0.05
+    assert OURS.error(found.share) < 0.05
+
+
 def test_an_estimate_of_harm_is_the_mirror_image():
     both = dataclasses.replace(OURS, sides=2)
     good, bad = estimate_difference(both, 1, 150, 120), estimate_difference(both, 1, 120, 150)
@@ -375,6 +383,32 @@ def test_what_is_not_the_next_look_is_refused_and_releases_nothing(
         trial.look(number, treatment, control, rng)
     assert "\n" not in str(caught.value)
     assert (rng.bit_generator.state, trial.to_json()) == (before, state)
+
+
+def test_futility_binds_no_trial_and_has_the_repeated_interval_alone():
+    idle = dataclasses.replace(OURS, futility=0.0)
+    trial = dpb.RunningTrial(idle, [(140, 141), (150, 120)])
+    assert [each.decision for each in trial.looks] == ["futility", "efficacy"]
+    with pytest.raises(ValueError, match="ended at look 2"):
+        dpb.RunningTrial(idle, [*trial.releases, (140, 140)])
+    found = dpb.RunningTrial(idle, trial.releases[:1]).estimate()
+    assert math.isnan(found.p_value) and math.isnan(found.low) and math.isnan(found.high)
+    assert found.repeated_low < 0.0 < found.repeated_high
+
+
+def test_a_trial_keeps_what_its_plan_said():
+    plan = dpb.plan_group_sequential(0.9, 0.7, looks=1, sides=2, alpha=0.1)
+    said = {"events": "deaths", "assumed": (0.9, 0.7), "level": plan.interval_level}
+    trial = dpb.RunningTrial(plan.design, [(plan.design.per_look, 2)], **said)
+    again = dpb.RunningTrial.from_json(trial.to_json())
+    assert (again.events, again.assumed, again.level) == ("deaths", (0.9, 0.7), 0.9)
+    assert trial.estimate() == trial.estimate(0.9) == again.estimate()
+    assert trial.estimate(0.8).low > again.estimate().low
+    plain = dpb.RunningTrial.from_json(dpb.RunningTrial(OURS).to_json())
+    assert (plain.events, plain.assumed, plain.level) == (None, None, 0.9)
+    refusal("events", "births", lambda: dpb.RunningTrial(OURS, events="births"))
+    refusal("level", 1.0, lambda: dpb.RunningTrial(OURS, level=1.0))
+    refusal("assumed", (0.9,), lambda: dpb.RunningTrial(OURS, assumed=(0.9,)))
 
 
 @pytest.mark.parametrize(

@@ -12,33 +12,59 @@ from typing import Any
 import dpbandits as dpb
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_integer, shown
-from dpbandits.identification import FinitePopulation, GroupEstimate, RunningTrial, TrialLook
+from dpbandits.identification import GroupEstimate, RunningTrial, TrialLook
 
 ENDED = {
     "continue": "go on",
     "efficacy": "stop, the treatment is better",
     "harm": "stop, the treatment is worse",
-    "futility": "stop for futility, if the committee wants to",
+    "futility": "stop for futility, or go on, as the committee wants",
     "none": "the last look is over, and no difference is shown",
 }
 
 
 def arms_of(
-    means: tuple[float, ...] | None, population: FinitePopulation | None
+    means: tuple[float, ...] | None, counts: str | None, deaths: bool
 ) -> tuple[float, float]:
-    """Return the shares of the better and of the other arm, of two."""
-    shares = means if population is None else tuple(population.shares.tolist())
-    if shares is None or len(shares) != 2:
-        what = "means" if population is None else "counts"
-        raise ValueError(f"{what}={shares!r} has not two arms; allowed: two, with this --design")
-    return max(shares), min(shares)
+    """Return the shares of success of the treatment and of the control, in this order."""
+    if counts is not None:
+        (a, n), (b, m) = read_pairs(counts)
+        if min(n, m) < 1:
+            raise ValueError(
+                f"counts={shown(counts)} has an arm of no patients; allowed: one or more"
+            )
+        one, other = a / n, b / m
+        one, other = (1.0 - one, 1.0 - other) if deaths else (one, other)
+    elif means is None or len(means) != 2:
+        raise ValueError(f"means={means!r} has not two arms; allowed: two, with this --design")
+    else:
+        one, other = means
+    if one < other:
+        given = f"means={means!r}" if counts is None else f"counts={shown(counts)}"
+        raise ValueError(
+            f"{given} has the treatment worse; allowed: the treatment first, which is to be better"
+        )
+    return one, other
 
 
-def start(path: Path, plan: dpb.GroupSequentialPlan) -> None:
+def start(path: Path, plan: dpb.GroupSequentialPlan, deaths: bool) -> list[str]:
     """Write the state of a trial before its first look; a state that exists is never replaced."""
     if path.exists():
         raise ValueError(f"state={str(path)!r} exists; allowed: a file that is not there yet")
-    write_atomically(path, RunningTrial(plan.design).to_json())
+    trial = RunningTrial(
+        plan.design,
+        events="deaths" if deaths else "survivors",
+        assumed=(plan.treatment, plan.control),
+        level=plan.interval_level,
+    )
+    write_atomically(path, trial.to_json())
+    m, letter = plan.design.per_look, "D" if deaths else "S"
+    looked = f"--counts treatment={letter}/{m},control={letter}/{m}"
+    return [
+        "",
+        f"{path} counts {trial.events}. Each look, N = 1, 2, …, with its counts {letter}:",
+        f"  dpbandits look {path} --number N {looked}{' --deaths' if deaths else ''}",
+    ]
 
 
 @contextlib.contextmanager
@@ -74,6 +100,12 @@ def release(path: Path, number: int, counts: str, deaths: bool) -> RunningTrial:
     pairs = read_pairs(counts)
     with locked(path):
         trial = read(path)
+        if trial.events is not None and deaths != (trial.events == "deaths"):
+            allowed = "--deaths" if trial.events == "deaths" else "without --deaths"
+            raise ValueError(
+                f"deaths={deaths!r}: but the plan of this trial counts {trial.events}; "
+                f"allowed: {allowed}"
+            )
         if deaths:
             (a, n), (b, m) = pairs
             pairs = (n - a, n), (m - b, m)
@@ -83,40 +115,51 @@ def release(path: Path, number: int, counts: str, deaths: bool) -> RunningTrial:
 
 
 def read_pairs(text: str) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Read events and patients of treatment and control."""
-    allowed = "EVENTS/PATIENTS of treatment and control, such as 156/163,142/163"
+    """Read events and patients of treatment and control, which are named, in any order."""
+    allowed = "EVENTS/PATIENTS by arm, such as treatment=156/163,control=142/163"
     try:
-        pairs = [tuple(int(n) for n in part.split("/")) for part in text.split(",")]
-        (a, n), (b, m) = pairs
-    except ValueError:
+        parts = [part.split("=") for part in text.split(",")]
+        found = {name.strip(): tuple(int(n) for n in pair.split("/")) for name, pair in parts}
+        (a, n), (b, m) = found.pop("treatment"), found.pop("control")
+        if found or len(parts) > 2:
+            raise ValueError
+    except (ValueError, KeyError):
         raise ValueError(f"counts={shown(text)} cannot be read; allowed: {allowed}") from None
     a, b = (check_integer("counts", e, 0, max(all_, 0)) for e, all_ in ((a, n), (b, m)))
     return (a, n), (b, m)
 
 
-def told(trial: RunningTrial, deaths: bool, level: float) -> tuple[list[str], dict[str, Any]]:
+def told(
+    trial: RunningTrial, deaths: bool, level: float | None
+) -> tuple[list[str], dict[str, Any]]:
     """Say what was released and decided, and what may be published."""
     design, looks = trial.design, trial.looks
     m = design.per_look
+    deaths = deaths or trial.events == "deaths"
     word = "deaths" if deaths else "survivors"
     lines = [f"privacy: {design.guarantee}"]
+    if trial.assumed is not None:
+        one, other = (1.0 - share if deaths else share for share in trial.assumed)
+        lines.append(f"planned with {one:.1%} {word} of the treatment, {other:.1%} of the control")
     for each in looks:
         pair = [m - x if deaths else x for x in (each.treatment, each.control)]
         lines.append(
             f"look {each.number} of {design.looks}, {2 * m * each.number} patients: released "
-            f"{word} {pair[0]} treatment, {pair[1]} control; score {each.score:.2f}, boundary "
-            f"{each.bound:.2f}: {ENDED[each.decision]}"
+            f"{word} treatment {pair[0]}, control {pair[1]}; score {each.score:.3f}, boundary "
+            f"{each.bound:.3f}: {ENDED[each.decision]}"
         )
     record: dict[str, Any] = {
         "design": design,
         "guarantee": design.guarantee,
         "looks": [each._asdict() for each in looks],
         "decision": trial.decision,
+        "events": trial.events,
+        "assumed": trial.assumed,
         "estimate": None,
     }
     if not looks:
         lines.append(f"no look yet; the first takes {m} patients of each arm")
-    elif trial.decision != "continue":
+    else:
         found = trial.estimate(level)
         lines += _published(found, looks[-1])
         record["estimate"] = found._asdict()
@@ -124,16 +167,21 @@ def told(trial: RunningTrial, deaths: bool, level: float) -> tuple[list[str], di
 
 
 def _published(found: GroupEstimate, last: TrialLook) -> list[str]:
-    """Say what may be published after the end."""
+    """Say what may be published after the end, if this is it, whatever its reason."""
     repeated = f"{100 * found.repeated_low:.1f} to {100 * found.repeated_high:.1f}"
-    lines = [f"mean share of success {found.share:.4f}, difference of shares in points:"]
-    if not math.isnan(found.median):
-        staged = f"{100 * found.low:.1f} to {100 * found.high:.1f}"
-        lines.append(
-            f"  median-unbiased {100 * found.median:.1f}, {found.level:.0%} interval {staged}, "
-            f"P-value {found.p_value:.4f}"
-        )
-    lines.append(f"  repeated interval {repeated}, whatever the reason to stop")
+    if math.isnan(found.median):
+        return [
+            "if the trial ends here, for futility or for another reason, publish, in points of "
+            "success,",
+            f"  the repeated interval {repeated}; no other interval is valid after such an end",
+        ]
+    staged = f"{100 * found.low:.1f} to {100 * found.high:.1f}"
+    lines = [
+        f"mean share of success {found.share:.4f}, difference of shares in points:",
+        f"  median-unbiased {100 * found.median:.1f}, {100 * found.level:.4g}% interval {staged}, "
+        f"P-value {found.p_value:.4f} of one side",
+        f"  repeated interval {repeated}, to publish if there was another reason to end",
+    ]
     if last.decision == "efficacy":
         lines.append(
             f"  (as released {100 * found.naive:.1f}: too large where a trial stops early)"

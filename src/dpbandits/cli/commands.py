@@ -401,7 +401,8 @@ def _law(
 @app.command(
     help_epilogue="Examples: dpbandits plan --means 0.75,0.7,0.7 --epsilon 0.5 --delta 0.05; "
     "dpbandits plan --counts 568/4300,343/4292 --deaths --epsilon 1 --delta 0.05; "
-    "dpbandits plan --design group-sequential --means 0.92,0.868 --epsilon 1 --state trial.json; "
+    "dpbandits plan --design group-sequential --epsilon 1 --deaths "
+    "--counts treatment=343/4292,control=568/4300 --state trial.json; "
     "dpbandits plan --goal regret --means 0.6,0.75 --patients 1000 --epsilon 0.3"
 )
 def plan(
@@ -453,11 +454,13 @@ def plan(
 
     A fixed or group-sequential design tests two arms, for the difference that the means or counts
     assume: its boundary and patients follow from level and power, and it may find no difference.
+    Of its two means the treatment's, which is to be better, comes first.
 
     Parameters
     ----------
     counts : str
-        Instead of means: successes of patients of each arm, such as 3732/4300,3949/4292.
+        Instead of means: successes of patients of each arm, such as 3732/4300,3949/4292; with
+        another design than adaptive arms are named: treatment=3949/4292,control=3732/4300.
     deaths : bool
         The counts are of bad outcomes: the best arm has the smallest share.
     design : {"adaptive", "fixed", "group-sequential"}
@@ -494,17 +497,15 @@ def plan(
             _refuse("is for a group-sequential design; allowed: without", **many)
             many["looks"] = 1
         _refuse("is about counts; allowed with --counts only", deaths=deaths and counts is None)
-        population = None if counts is None else read_counts(counts, deaths, 1)
-        treatment, control = trials.arms_of(means, population)
+        treatment, control = trials.arms_of(means, counts, deaths)
         console.make_folders(plot, state)
         given = {**tested, **many, "epsilon": epsilon, "certified": certified, "state": None}
         options: dict[str, Any] = {
             name: value for name, value in given.items() if value is not None
         }
         sized = dpb.plan_group_sequential(treatment, control, **options)
-        if state is not None:
-            trials.start(state, sized)
-        show(json, str(sized), sized.as_dict())
+        begun = [] if state is None else trials.start(state, sized, deaths)
+        show(json, [str(sized), *begun], sized.as_dict())
         if plot is not None:
             from dpbandits import plotting
 
@@ -538,7 +539,7 @@ def plan(
 
 @app.command(
     help_epilogue="Begin with dpbandits plan --state FILE. Example, a look of 163 patients an arm: "
-    "dpbandits look trial.json --number 1 --counts 11/163,25/163 --deaths"
+    "dpbandits look trial.json --number 1 --counts treatment=11/163,control=25/163 --deaths"
 )
 def look(
     state: Path,
@@ -546,24 +547,27 @@ def look(
     number: Annotated[int | None, reads(whole(1), "Number of the look, from 1.")] = None,
     counts: str | None = None,
     deaths: bool = False,
-    level: Annotated[float, reads(check_fraction, "Level of the intervals.")] = 0.9,
+    level: Annotated[
+        float | None, reads(check_fraction, "Level of the interval (default: the plan's).")
+    ] = None,
     plot: Picture = None,
     json: Json = False,
 ) -> int:
     """Take one look of a group-sequential trial: release two counts, and decide.
 
     The file has the design and what was released, and no true count. A look that is repeated, left
-    out, or of another size than planned is refused, and nothing is released. Without counts, say
-    again what was released.
+    out, or of another size than planned is refused, and nothing is released. Arms are named, and
+    deaths or survivors counted as in the plan. Without counts, say again what was released.
 
     Parameters
     ----------
     state : pathlib.Path
         File of the trial, which `plan` began and each look renews.
     counts : str
-        Events and patients of treatment and control in this look alone, such as 156/163,142/163.
+        Events and patients of each arm, by name, in this look alone, such as
+        treatment=156/163,control=142/163.
     deaths : bool
-        The events are bad ones; releases are told as such.
+        The events are bad ones; releases are told as such. To be given if the plan was.
 
     Returns
     -------

@@ -123,9 +123,13 @@ def estimate_difference(
 
     The stage-wise interval holds the differences that a test of tail (1 − level)/2 to each side
     would not refuse, where the result that was seen counts to both sides. Shares are the mean share
-    plus and minus half the difference. With ``level = 1 − 2·alpha`` a one-sided trial of level
-    alpha is in accord with it. The mean share is that of the releases: with the true one, the
-    interval would hold the difference at least with probability `level`.
+    plus and minus half the difference. The mean share is that of the releases: with the true one,
+    the interval would hold the difference at least with probability `level`.
+
+    With ``level = 1 − 2·alpha`` the interval lies above 0 if and only if the p-value is below
+    alpha. That is so after a stop for efficacy if the error at the mean share is below alpha. A
+    trial that narrowly missed the boundary may have such a p-value as well, since its boundary is
+    that of the worst share: the boundary decides, not the interval.
 
     Parameters
     ----------

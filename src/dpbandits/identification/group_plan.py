@@ -88,6 +88,11 @@ class GroupSequentialPlan:
     half: Operating
     none: Operating
 
+    @property
+    def interval_level(self) -> float:
+        """Level of the interval that fits the test: 1 − 2·alpha of one side, 1 − alpha of two."""
+        return round(1.0 - (2.0 if self.design.sides == 1 else 1.0) * self.alpha, 12)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain values.
 
@@ -132,6 +137,8 @@ class GroupSequentialPlan:
         lines = [
             f"{_NAMES[design.boundary]}, {looks}, {sides}-sided {self.alpha:.3g}; "
             f"ε = {design.epsilon:g}",
+            f"assumed shares of success: treatment {self.treatment:.4g}, "
+            f"control {self.control:.4g}",
             f"patients of each arm in a look: {design.per_look}; of both arms at most: "
             f"{design.patients:,}",
             f"boundary of the score: {bounds}",
@@ -141,7 +148,7 @@ class GroupSequentialPlan:
         lines += [
             f"error at most {self.error:.4f}, at {shares}",
             "",
-            _ROW("true shares", "found", "patients", "", "last look is 1, 2, …"),
+            _ROW("treatment, control", "found", "patients", "", "last look is 1, 2, …"),
         ]
         both = {
             "effect": (self.treatment, self.control),
@@ -150,7 +157,7 @@ class GroupSequentialPlan:
         }
         for name, found in self._cases().items():
             stops = " ".join(f"{p:.1%}" for p in found.stops)
-            label = "{:.4g} against {:.4g}".format(*both[name])
+            label = "{:.4g}, {:.4g}".format(*both[name])
             lines.append(_ROW(label, f"{found.power:.1%}", f"{found.patients:,.0f}", "", stops))
         lines += ["", "found: probability that the treatment is found better; patients: on average"]
         return "\n".join(line.rstrip() for line in lines)

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Rng
-from dpbandits._validation import check_generator, check_integer, check_kind, shown
+from dpbandits._validation import (
+    check_choice,
+    check_fraction,
+    check_generator,
+    check_integer,
+    check_kind,
+    check_values,
+    shown,
+)
 from dpbandits.identification.group_estimates import GroupEstimate, estimate_difference
 from dpbandits.identification.group_sequential import MOST_RELEASED, GroupSequential
 from dpbandits.mechanisms import DiscreteLaplace
@@ -19,6 +27,9 @@ from dpbandits.mechanisms import DiscreteLaplace
 __all__ = ["TrialLook", "RunningTrial"]
 
 _FORMAT = "dpbandits group-sequential trial, 1"
+_ARMS = ("treatment", "control")
+_EVENTS = ("deaths", "survivors")
+_OVER = ("efficacy", "harm", "none")  # futility binds nobody: the trial may go on
 
 
 class TrialLook(NamedTuple):
@@ -72,11 +83,17 @@ class RunningTrial:
         The design, fixed before the first patient.
     releases : sequence of pairs of int, optional
         What earlier looks released: treatment and control.
+    events : {"deaths", "survivors"}, optional
+        What the hospital counts, for those who hand counts over in words; `look` takes successes.
+    assumed : pair of float, optional
+        Shares of success that the plan assumed: treatment and control. They say which arm is which.
+    level : float, optional
+        Level of the interval that fits the plan's test.
 
     Raises
     ------
     ValueError
-        If the releases are not those of such a trial.
+        If the releases are not those of such a trial, or another argument is out of range.
 
     Examples
     --------
@@ -92,16 +109,32 @@ class RunningTrial:
     ValueError: look=1 is released, and stays as it is; allowed: 2
     """
 
-    def __init__(self, design: GroupSequential, releases: Sequence[Sequence[int]] = ()) -> None:
+    def __init__(
+        self,
+        design: GroupSequential,
+        releases: Sequence[Sequence[int]] = (),
+        *,
+        events: str | None = None,
+        assumed: tuple[float, float] | None = None,
+        level: float | None = None,
+    ) -> None:
         check_kind("design", design, GroupSequential, "GroupSequential(161, 2.13, epsilon=1)")
         self._design = design
+        self._events = None if events is None else check_choice("events", events, _EVENTS)
+        self._level = None if level is None else check_fraction("level", level)
+        self._assumed: tuple[float, float] | None = None
+        if assumed is not None:
+            shares = check_values("assumed", assumed, 0.0, 1.0)
+            if shares.shape != (2,):
+                raise ValueError(f"assumed={assumed!r} is not a pair; allowed: two shares")
+            self._assumed = (float(shares[0]), float(shares[1]))
         self._releases: list[tuple[int, int]] = []
         if isinstance(releases, str | bytes | Mapping) or not isinstance(releases, Iterable):
             raise ValueError(
                 f"releases={shown(releases)} are no pairs; allowed: pairs of whole numbers"
             )
         for number, each in enumerate(releases, 1):
-            if self.decision != "continue":
+            if self.decision in _OVER:
                 ended = number - 1
                 raise ValueError(
                     f"releases has {len(releases)} looks, but the trial ended at look {ended}; "
@@ -120,6 +153,21 @@ class RunningTrial:
     def design(self) -> GroupSequential:
         """The design."""
         return self._design
+
+    @property
+    def events(self) -> str | None:
+        """What the hospital counts, if the plan said so."""
+        return self._events
+
+    @property
+    def assumed(self) -> tuple[float, float] | None:
+        """Shares of success of treatment and control that the plan assumed, if it is known."""
+        return self._assumed
+
+    @property
+    def level(self) -> float:
+        """Level of the intervals that fit the plan's test; 0.9 if the plan is not known."""
+        return 0.9 if self._level is None else self._level
 
     @property
     def releases(self) -> tuple[tuple[int, int], ...]:
@@ -153,7 +201,7 @@ class RunningTrial:
         """Release the counts of one look, with noise, and decide.
 
         A look that is repeated, left out, after the end, or of another size than planned is
-        refused, and nothing is released.
+        refused, and nothing is released. A decision for futility is no end: it binds nobody.
 
         Parameters
         ----------
@@ -201,9 +249,9 @@ class RunningTrial:
         done = len(self._releases)
         number = check_integer("look", number, 1)
         if number <= done:
-            following = f"{done + 1}" if self.decision == "continue" else "none, the trial ended"
+            following = "none, the trial ended" if self.decision in _OVER else f"{done + 1}"
             raise ValueError(f"look={number} is released, and stays as it is; allowed: {following}")
-        if self.decision != "continue":
+        if self.decision in _OVER:
             raise ValueError(
                 f"look={number} comes after the end ({self.decision} at look {done}); allowed: none"
             )
@@ -221,13 +269,14 @@ class RunningTrial:
             )
         return check_integer(name, pair[0], 0, planned)
 
-    def estimate(self, level: float = 0.9) -> GroupEstimate:
+    def estimate(self, level: float | None = None) -> GroupEstimate:
         """Estimate the difference after the last look, from the releases alone.
 
         Parameters
         ----------
-        level : float
-            Probability with which an interval is to hold the difference.
+        level : float, optional
+            Probability with which an interval is to hold the difference; by default that of the
+            trial.
 
         Returns
         -------
@@ -251,6 +300,7 @@ class RunningTrial:
             raise ValueError("look is missing; allowed: an estimate after one look or more")
         last = self.looks[-1]
         sums = last.treatment_sum, last.control_sum
+        level = self.level if level is None else level
         return estimate_difference(self._design, last.number, *sums, level)
 
     def to_json(self) -> str:
@@ -272,7 +322,16 @@ class RunningTrial:
         design = dataclasses.asdict(self._design)
         if math.isinf(self._design.epsilon):
             design["epsilon"] = "inf"
-        state = {"format": _FORMAT, "design": design, "releases": self._releases}
+        arms = None if self._assumed is None else dict(zip(_ARMS, self._assumed, strict=True))
+        state = {
+            "format": _FORMAT,
+            "design": design,
+            "order of the arms": _ARMS,
+            "events": self._events,
+            "assumed shares of success": arms,
+            "level": self._level,
+            "releases": self._releases,
+        }
         return json.dumps(state, indent=1) + "\n"
 
     @classmethod
@@ -309,6 +368,9 @@ class RunningTrial:
                 raise KeyError
             fields, releases = dict(state["design"]), list(state["releases"])
             endless = fields["epsilon"] == "inf"
+            events, level = state.get("events"), state.get("level")
+            arms = state.get("assumed shares of success")
+            assumed = None if arms is None else (arms[_ARMS[0]], arms[_ARMS[1]])
         except (KeyError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(f"state cannot be read; allowed: {allowed}") from error
         if endless:
@@ -317,4 +379,4 @@ class RunningTrial:
             design = GroupSequential(**fields)
         except TypeError as error:  # another name, or one too few
             raise ValueError(f"state cannot be read; allowed: {allowed}") from error
-        return cls(design, releases)
+        return cls(design, releases, events=events, assumed=assumed, level=level)

@@ -321,7 +321,8 @@ class RegretPlan:
             cure = "more patients"
             if free.mean <= _LEARNT * self.coin:
                 cure = "a larger ε or more patients"
-            means = ",".join(f"{mean:g}" for mean in self.means)
+            best_first = sorted(self.means, reverse=True)  # as a plan of two arms has them
+            means = ",".join(f"{mean:g}" for mean in best_first)
             asked = "--design fixed" if len(self.means) == 2 else "--delta 0.05"
             lines.append(
                 f"that is more than half: {cure} would help. To find the best treatment for those "
