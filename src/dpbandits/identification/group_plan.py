@@ -90,7 +90,7 @@ class GroupSequentialPlan:
 
     @property
     def interval_level(self) -> float:
-        """Level of the interval that fits the test: 1 − 2·alpha of one side, 1 − alpha of two."""
+        """Level of the interval that fits the test, 1 − 2·alpha of one side or 1 − alpha of two."""
         return round(1.0 - (2.0 if self.design.sides == 1 else 1.0) * self.alpha, 12)
 
     def as_dict(self) -> dict[str, Any]:
