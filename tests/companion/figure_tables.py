@@ -614,7 +614,7 @@ DRAWINGS = {
     "clinic": drawing(costs.clinic_figure, clinic, "low", "high", coin=500.0, marked=1.0),
     "batches": drawing(costs.batches_figure, batches, "arm", rates=["A", "B"], patient=7),
     "chart": drawing(costs.chart_figure, chart, "share", "rule"),
-    "proved": drawing(costs.proved_figure, proved, "mean", "bound"),
+    "proved": drawing(costs.proved_figure, proved, "mean", "bound", horizon="1000"),
     "one look": drawing(costs.look_figure, looks_once, "imed", "look", titles=TITLES),
     "committee": drawing(group_trial.committee_figure, committee, "released"),
     "looks": drawing(group_trial.looks_figure, by_looks, "patients"),

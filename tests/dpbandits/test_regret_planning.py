@@ -61,6 +61,19 @@ def test_the_choice(plan):
     assert careful.choice is not careful.look, "one look, wrong if the gaps are others"
 
 
+@pytest.mark.parametrize(("times", "told"), [(0.99, True), (1.01, False)])
+def test_a_choice_within_the_error_says_so(plan, times, told):
+    chosen, half = plan.choice, 2.0
+    mean = chosen.mean + times * math.hypot(half, chosen.error)
+    rival = {"mean": mean, "low95": mean - half, "high95": mean + half}
+    options = tuple(o if o is chosen else o._replace(**rival) for o in plan.options)
+    near = dataclasses.replace(plan, options=options)
+    assert near.choice is chosen
+    assert near.close == (tuple(o for o in near.private if o is not chosen) if told else ())
+    assert ("within the simulation's error" in str(near)) is told
+    assert len(near.as_dict()["close_to_the_choice"]) == len(near.close)
+
+
 def test_what_one_look_keeps_and_loses():
     plan = dpb.plan_regret((0.5, 0.6, 0.65), patients=600, epsilon=0.7, n_runs=10)
     look = plan.look

@@ -11,12 +11,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from companion.figures.panels import Titles, chosen_panels
 from companion.figures.redraw import redrawable
 from dpbandits.plotting.style import COLOURS, DOTTED, INK, columns_of, looks_of, make_panels
 
 _GREY = "0.65"
+_D = r"$d_\varepsilon$"
 _PATIENT = COLOURS["vermilion"]
 _SHOWN = looks_of(("DP-IMED", "DP-KLUCB", "AdaP-KLUCB"))
 _REGIMES = {
@@ -108,25 +110,25 @@ def chart_figure(table: pd.DataFrame) -> Figure:
         axes.plot(rows["rule"], rows["share"], label=regime, **style)
     low, high = float(table["rule"].min()), float(table["rule"].max())
     x = np.geomspace(low, high, 200)
-    for factor, name in ((1.0, "log T/d"), (2.0, "half, twice"), (0.5, None)):
+    for factor, name in ((1.0, f"log T/{_D}"), (2.0, "half, twice"), (0.5, None)):
         y = np.minimum(factor * x, 1.0)
         line = "-" if factor == 1 else DOTTED
         axes.plot(x, y, color=INK, linewidth=1.3, linestyle=line, zorder=1, label=name)
-    axes.set(xscale="log", yscale="log", xlabel="K log T / (T·d)")
+    axes.set(xscale="log", yscale="log", xlabel=f"K log T / (T {_D})")
     axes.set_ylabel("share of T/K given each worse arm")
     axes.legend(frameon=False, loc="lower right", fontsize=11, handletextpad=0.2)
     return figure
 
 
 @redrawable
-def proved_figure(table: pd.DataFrame) -> Figure:
+def proved_figure(table: pd.DataFrame, *, horizon: str) -> Figure:
     """Draw simulated and proved regret of each ``algorithm`` in each ``setting``: two joined marks.
 
-    The table has ``mean`` and ``bound``; regret is logarithmic.
+    The table has ``mean`` and ``bound`` at `horizon`; regret is logarithmic.
     """
     settings = list(dict.fromkeys(table["setting"]))
     names = list(dict.fromkeys(table["algorithm"]))
-    figure, grid = make_panels({"a": ""}, width=5.7, height=0.46 * len(settings) + 1.0, left=1.5)
+    figure, grid = make_panels({"a": ""}, width=5.7, height=0.46 * len(settings) + 1.0, left=1.75)
     axes = grid["a"]
     for row in table.itertuples():
         look = _SHOWN[row.algorithm]
@@ -139,7 +141,7 @@ def proved_figure(table: pd.DataFrame) -> Figure:
     axes.set_xscale("log")
     axes.set_yticks(range(len(settings)), settings)
     axes.set_ylim(len(settings) - 0.4, -0.6)
-    axes.set_xlabel("regret, and its bound (bar)")
+    axes.set_xlabel(f"regret at T = {horizon}; bar: its bound")
     axes.grid(visible=False, axis="y")
     style = {"ncols": 3, "fontsize": 10, "columnspacing": 0.8, "handletextpad": 0.1}
     figure.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.0), **style)
@@ -153,29 +155,40 @@ def look_figure(
     """Draw what DP-IMED and one look lose, as a share of what a coin loses, against ε.
 
     The table has ``panel``, ``epsilon``, ``imed``; ``look``, of the size that is best for the true
-    means; and ``low``, ``high``, of the sizes that are best for half and twice the gap.
+    means; and ``low``, ``high``, of the sizes that are best for half and twice the gap. Each panel
+    has its own vertical axis.
     """
     chosen = chosen_panels(titles, panels)
     figure, grid = make_panels(chosen, width=3.7, height=2.9)
+    spread = (table["high"] / table["low"]).groupby(table["panel"]).max()
+    widest = spread.idxmax()
     for panel, axes in grid.items():
-        rows = table[table["panel"] == panel]
-        _look_panel(axes, rows)
+        _look_panel(axes, table[table["panel"] == panel], told=panel == widest)
     next(iter(grid.values())).set_ylabel("lost / lost by a coin")
     columns = columns_of(next(iter(grid.values())))
     for place, axes in enumerate(grid.values()):
         axes.set_xlabel("privacy budget ε" if place + columns >= len(grid) else "")
-    figure.subplots_adjust(wspace=0.14, hspace=0.35)
+    figure.subplots_adjust(wspace=0.2, hspace=0.35)
     return figure
 
 
-def _look_panel(axes: Axes, rows: pd.DataFrame) -> None:
+def _look_panel(axes: Axes, rows: pd.DataFrame, *, told: bool) -> None:
+    """Draw the curves of a panel; its shade is `told` in words."""
     look, own = _SHOWN["DP-IMED"], COLOURS["orange"]
     x = rows["epsilon"].to_numpy()
     axes.fill_between(x, rows["low"], rows["high"], color=own, alpha=0.25, linewidth=0)
     axes.plot(x, rows["look"], color=own, marker="o", markersize=5)
     axes.plot(x, rows["imed"], color=look.colour, marker=look.marker, markersize=5)
-    axes.set(xscale="log", yscale="log", ylim=(0.0015, 1.4))
+    least = float(rows[["imed", "low"]].min(axis=None))
+    axes.set(xscale="log", yscale="log", ylim=(0.7 * least, 1.4))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if least > 0.05 else (1.0,)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     text: dict[str, Any] = {"textcoords": "offset points", "fontsize": 10.5}
     own_end, rival = (x[1], rows["look"].iloc[1]), (x[2], rows["imed"].iloc[2])
     axes.annotate("one look", own_end, xytext=(-4, -14), ha="right", va="top", **text)
     axes.annotate("DP-IMED", rival, xytext=(6, 4), ha="left", **text)
+    if told:
+        far = int((rows["high"] / rows["low"]).to_numpy().argmax())
+        text |= {"ha": "right" if far + 1 == len(x) else "center", "va": "bottom", "color": own}
+        axes.annotate("guess wrong by 2", (x[far], rows["high"].iloc[far]), xytext=(0, 5), **text)

@@ -78,6 +78,11 @@ class Option(NamedTuple):
         return None if self.kept is None else 1.0 - self.kept[self.runs.instance.best_arm]
 
     @property
+    def error(self) -> float:
+        """Half the width of the mean's interval: 0 where the mean is computed."""
+        return (self.high95 - self.low95) / 2
+
+    @property
     def algorithm(self) -> RegretAlgorithm:
         """What is played."""
         return self.runs.algorithm
@@ -156,6 +161,17 @@ class RegretPlan:
         return best
 
     @property
+    def close(self) -> tuple[Option, ...]:
+        """Private options whose mean differs from the choice's by less than its 95 % error."""
+        chosen = self.choice
+        return tuple(
+            option
+            for option in self.private
+            if option is not chosen
+            and abs(option.mean - chosen.mean) <= math.hypot(option.error, chosen.error)
+        )
+
+    @property
     def safest(self) -> Option:
         """The private option of which 99 in 100 simulated trials lose least.
 
@@ -192,6 +208,7 @@ class RegretPlan:
             "lost_by_a_coin": self.coin,
             "lost_at_most": self.most,
             "choice": self.choice.algorithm.label,
+            "close_to_the_choice": [option.algorithm.label for option in self.close],
             "safest": self.safest.algorithm.label,
             "learns": self.learns,
             "algorithms": [
@@ -317,6 +334,13 @@ class RegretPlan:
             f"the suggested choice loses {self.left:.1%} of what a coin loses; DP-IMED without "
             f"privacy {free.mean / self.coin:.1%}"
         ]
+        if self.close:
+            rivals = ", ".join(option.algorithm.label for option in self.close)
+            lines.insert(
+                0,
+                f"{rivals}: mean within the simulation's error of that of the suggested choice; "
+                "more trials (--runs) may tell them apart",
+            )
         if not self.learns:
             cure = "more patients"
             if free.mean <= _LEARNT * self.coin:
