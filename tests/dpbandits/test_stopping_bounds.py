@@ -313,6 +313,12 @@ def test_what_is_out_of_range_is_refused(argument, values, call):
         refusal(argument, value, lambda value=value: call(value))
 
 
+def test_the_lower_bound_reaches_down_to_errors_of_1e_10():
+    """It is of order 1/α²; α∣μ∣ is 1.1·10⁻¹⁰ here, and what is below 10⁻¹⁰ is refused."""
+    least, usual = (a**2 * bounds.stopping_lower_bound(LAW, a, 0.05) for a in (1.1e-9, 1e-4))
+    assert least == near(usual, 1e-3)
+
+
 def test_the_smallest_arguments_give_finite_numbers_and_smaller_ones_are_refused():
     for b in (1 / 16, 0.5):
         with pytest.raises(ValueError, match="allowed: a > 1 and b < 1/16"):
